@@ -41,6 +41,9 @@ struct ApiCall {
   Framing framing = Framing::kBody;
   std::unique_ptr<ReplyWriter> writer{};
   std::string object_id{};  ///< the id to cancel it by, "resp_..."; /requests shows it
+  /// What the client gets at once, where the answer is made in the background: it is kept, and its
+  /// bytes go nowhere. Empty: the client waits.
+  std::string reply_now{};
 };
 
 }  // namespace weft

@@ -161,13 +161,8 @@ ApiResult<std::string> render_chat(simdjson::dom::object body, const ApiContext&
   auto read = read_chat(body, context);
   if (!read) return read.error();
   const ServedModel& model = *context.card.model;
-  Request& request = read->parts.front();
-  const auto ids =
-      model.chat.encode({.messages = std::move(request.messages),
-                         .tools = std::move(request.tools),
-                         .chat_template_kwargs = std::move(request.chat_template_kwargs)},
-                        wall_clock());
-  if (!ids) return api_error_of(ids.error());
+  const auto ids = prompt_tokens(std::move(read->parts.front()), model);
+  if (!ids) return ids.error();
   const auto text = model.tokenizer.decode(*ids, false);
   if (!text) return api_error_of(text.error());
   std::string answer = "{\"count\":";

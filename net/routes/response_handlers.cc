@@ -2,13 +2,16 @@
 
 #include <boost/json/object.hpp>
 #include <charconv>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <system_error>
 
 #include "weft/net/api/fields/json_text.h"
+#include "weft/net/api/responses/compaction_api.h"
 #include "weft/net/api/responses/kept_response.h"
 #include "weft/net/http/header_values.h"
+#include "weft/net/routes/api_handlers.h"
 #include "weft/net/service/service.h"
 
 namespace weft::handlers {
@@ -62,6 +65,11 @@ RouteResult get_response(Service& service, const HttpCall& call) {
   const auto found = service.stored_responses().find(call.id, owner_of(call.key));
   if (found == nullptr) return no_such_response();
   if (*framing == Framing::kBody) return HttpReply{.body = found->object};
+  if (!found->whole) {
+    return error_reply(bad_field("stream",
+                                 "is of responses that have been completed: ask without it",
+                                 api_code::kUnsupported));
+  }
   return HttpReply{.content_type = std::string(kEventStreamType),
                    .body = replay_events(*found),
                    .headers = {{"Cache-Control", "no-cache"}}};
@@ -78,9 +86,24 @@ RouteResult list_input_items(Service& service, const HttpCall& call) {
 }
 
 RouteResult delete_response(Service& service, const HttpCall& call) {
-  if (!service.stored_responses().erase(call.id, owner_of(call.key))) return no_such_response();
-  return HttpReply{.body = json_text(boost::json::object{
-                       {"id", call.id}, {"object", "response"}, {"deleted", true}})};
+  const std::string id(call.id);
+  const std::string owner(owner_of(call.key));
+  const auto erase = [&service, id, owner] {
+    if (!service.stored_responses().erase(id, owner)) return no_such_response();
+    return HttpReply{.body = json_text(boost::json::object{
+                         {"id", id}, {"object", "response"}, {"deleted", true}})};
+  };
+  const auto found = service.stored_responses().find(id, owner);
+  if (found == nullptr || found->whole) return erase();
+  // One that runs in the background is kept once more when it ends.
+  return LaterReply([&service, id, owner, erase](const std::function<void(HttpReply)>& done) {
+    const auto reply = [erase, done] { done(erase()); };
+    if (!service.running().cancel(id, owner, reply)) reply();
+  });
+}
+
+RouteResult compact_response(Service& service, const HttpCall& call) {
+  return generate(service, call, decode_compaction);
 }
 
 RouteResult cancel_response(Service& service, const HttpCall& call) {

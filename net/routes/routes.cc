@@ -22,6 +22,7 @@ std::span<const Route> all_routes() noexcept {
       {verb::delete_, "/v1/responses/{id}", true, kNothing, handlers::delete_response},
       {verb::post, "/v1/responses/{id}/cancel", true, kNothing, handlers::cancel_response},
       {verb::get, "/v1/responses/{id}/input_items", true, kNothing, handlers::list_input_items},
+      {verb::post, "/v1/responses/compact", true, kRoom, handlers::compact_response},
       {verb::post, "/v1/responses/input_tokens", true, kModel, handlers::input_tokens},
       {verb::post, "/v1/messages", true, kRoom, handlers::message},
       {verb::post, "/v1/messages/count_tokens", true, kModel, handlers::message_tokens},

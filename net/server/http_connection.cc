@@ -144,6 +144,9 @@ void HttpConnection::dispatch() {
 }
 
 void HttpConnection::start(ApiCall call) {
+  if (!call.reply_now.empty()) {
+    return reply(exchange_->start_in_background(std::move(call), thread_));
+  }
   const auto refused = exchange_->start(std::move(call), thread_, *this);
   if (refused) reply(error_reply(*refused));
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "weft/net/service/background_answers.h"
+
 namespace weft {
 
 namespace http = boost::beast::http;
@@ -82,6 +84,18 @@ std::optional<ApiError> HttpExchange::start(ApiCall call, IoThread& thread,
   place_ = std::move(begun->place);
   answer_ = std::move(begun->answer);
   return std::nullopt;
+}
+
+HttpReply HttpExchange::start_in_background(ApiCall call, IoThread& thread) {
+  HttpReply reply{.body = std::move(call.reply_now)};
+  const std::string id = call.object_id;
+  const auto refused = service_.background().start(
+      std::move(call),
+      {.key = admission_.key, .request_id = request_id_, .path = path_, .began = began_}, client_,
+      thread);
+  if (!refused) return reply;
+  service_.stored_responses().erase(id, owner_of(admission_.key));
+  return error_reply(*refused);
 }
 
 void HttpExchange::append_reply(HttpReply reply, std::string& out) {

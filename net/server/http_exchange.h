@@ -63,6 +63,9 @@ class HttpExchange {
   [[nodiscard]] std::optional<ApiError> start(ApiCall call, IoThread& thread,
                                               Answer::Reader& reader);
 
+  /// Submits a call that is answered in the background, and returns the reply for now.
+  [[nodiscard]] HttpReply start_in_background(ApiCall call, IoThread& thread);
+
   /// Appends the whole answer.
   void append_reply(HttpReply reply, std::string& out);
   /// Appends what the started answer has produced: events, a whole reply, or nothing yet. Not in

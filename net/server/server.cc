@@ -113,6 +113,7 @@ void Server::close(std::chrono::milliseconds limit) {
   connections_.wait_until_none();  // they take themselves out
   service_->stop_workers();        // before the threads that wait for what they make
   for (const auto& thread : threads_) thread->stop();
+  service_->stop_background();
 }
 
 std::vector<std::string> Server::addresses() const {

@@ -10,6 +10,7 @@
 #include "weft/core/text/trimmed.h"
 #include "weft/net/http/header_values.h"
 #include "weft/net/routes/routes.h"
+#include "weft/net/service/background_answers.h"
 #include "weft/net/service/random_id.h"
 
 namespace weft {
@@ -134,7 +135,12 @@ Service::Service(const ServerConfig& config, ApiKeys keys, std::shared_ptr<Reque
           ResponseStore::Bounds{.count = static_cast<std::size_t>(config.max_stored_responses),
                                 .bytes = static_cast<std::size_t>(config.max_stored_bytes)})),
       body_memory_(config.max_body_memory, metrics),
-      slow_readers_(metrics) {}
+      slow_readers_(metrics),
+      background_(std::make_unique<BackgroundAnswers>(*this)) {}
+
+Service::~Service() = default;
+
+void Service::stop_background() noexcept { background_->stop(); }
 
 void Service::open(Engine& engine, ModelCard card) {
   list_ = std::make_shared<const ModelList>(ModelList{.models = {std::move(card)}});

@@ -28,6 +28,8 @@
 
 namespace weft {
 
+class BackgroundAnswers;
+
 /// An answer that has begun, as its connection keeps it.
 struct BegunAnswer {
   std::shared_ptr<Answer> answer{};
@@ -44,7 +46,7 @@ class Service {
           MetricsRegistry& metrics);
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
-  ~Service() = default;
+  ~Service();
 
   /// Serves requests from now on, with the one model that the engine has. `engine` must outlive
   /// every connection.
@@ -56,12 +58,15 @@ class Service {
   [[nodiscard]] bool draining() const noexcept { return draining_.load(); }
   /// Waits for what the text worker has begun; what waits for it is dropped, and nobody is told.
   void stop_workers() noexcept { text_worker_.stop(); }
+  /// Cancels what runs in the background. To be called when the I/O threads have stopped.
+  void stop_background() noexcept;
 
   [[nodiscard]] const ServerConfig& config() const noexcept { return config_; }
   [[nodiscard]] RequestLog& log() noexcept { return *log_; }
   [[nodiscard]] RunningAnswers& running() noexcept { return running_; }
   [[nodiscard]] BodyMemory& body_memory() noexcept { return body_memory_; }
   [[nodiscard]] SlowReaders& slow_readers() noexcept { return slow_readers_; }
+  [[nodiscard]] BackgroundAnswers& background() noexcept { return *background_; }
   [[nodiscard]] TextWorker& text_worker() noexcept { return text_worker_; }
   [[nodiscard]] ResponseStore& stored_responses() noexcept { return *stored_; }
   /// The models that are served, as they are now; only after open(). Never null.
@@ -144,6 +149,7 @@ class Service {
   RunningAnswers running_;
   BodyMemory body_memory_;
   SlowReaders slow_readers_;
+  const std::unique_ptr<BackgroundAnswers> background_;
   TextWorker text_worker_;  // the last: its work uses the others
 };
 

@@ -9,6 +9,7 @@ import pytest
 
 from prompts import MODEL, QUESTION
 from raw_http import RawClient
+from script_model import write_script_model
 from waiting import PATIENCE_S
 from weft_server import MODEL as DEMO_MODEL
 from weft_server import WeftServer
@@ -33,6 +34,17 @@ def server(shared_server: WeftServer) -> Iterator[WeftServer]:
     assert shared_server.process.poll() is None, shared_server.log()
     shared_server.wait_until_idle()
     shared_server.expect_clean_log()
+
+
+@pytest.fixture(scope="session")
+def script_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WeftServer]:
+    """One server of a model that says given texts (script_model.py): with tools it calls two of them, thinking first."""
+    model = write_script_model(tmp_path_factory.mktemp("script") / MODEL)
+    server = WeftServer(tmp_path_factory.mktemp("server"), {}, model=model)
+    yield server
+    server.wait_until_idle()
+    server.stop()
+    server.expect_clean_log()
 
 
 @pytest.fixture

@@ -8,20 +8,13 @@
 #include "weft/net/api/completions/prompt_scores.h"
 #include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/request_fields.h"
+#include "weft/net/api/fields/sampling_fields.h"
 #include "weft/net/api/fields/structured_fields.h"
 #include "weft/net/api/tools/thinking_fields.h"
 #include "weft/net/api/tools/tool_fields.h"
-#include "weft/sampling/defaults.h"
 
 namespace weft {
 namespace {
-
-void take_chat_logprobs(BodyFields& fields, Request& request) {
-  request.sampling.logprobs = fields.flag("logprobs").value_or(false);
-  const auto top = fields.integer("top_logprobs", 0, defaults::kMaxUserTopLogprobs).value_or(0);
-  request.sampling.top_logprobs = static_cast<std::int32_t>(top);
-  if (top > 0 && !request.sampling.logprobs) fields.fail("top_logprobs", "wants logprobs true");
-}
 
 std::int32_t take_max_tokens(BodyFields& fields) {
   const std::int32_t older = take_token_bound(fields, "max_tokens");
@@ -70,7 +63,7 @@ ApiResult<CompletionRequest> read_chat(simdjson::dom::object body, const ApiCont
   take_response_format(fields, request);
   take_structured_outputs(fields, request);
   result.options.service_tier = take_service_tier(fields, context, request.request_class);
-  take_chat_logprobs(fields, request);
+  take_logprobs(fields, request.sampling);
   take_prompt_logprobs(fields, result.options);
   refuse_unsupported_chat_fields(fields);
   check_request(fields, request, *context.card.model);

@@ -190,6 +190,15 @@ json::object message_of(std::string_view role, std::string_view content) {
   return {{"role", role}, {"content", content}};
 }
 
+ApiResult<std::vector<TokenId>> prompt_tokens(Request request, const ServedModel& model) {
+  auto ids = model.chat.encode({.messages = std::move(request.messages),
+                                .tools = std::move(request.tools),
+                                .chat_template_kwargs = std::move(request.chat_template_kwargs)},
+                               wall_clock());
+  if (!ids) return api_error_of(ids.error());
+  return *std::move(ids);
+}
+
 json::object take_template_kwargs(BodyFields& fields) {
   const auto element = fields.any("chat_template_kwargs");
   if (!element) return {};

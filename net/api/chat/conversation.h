@@ -4,8 +4,10 @@
 #include <boost/json/object.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "weft/actors/loading/served_model.h"
+#include "weft/actors/request/request.h"
 #include "weft/net/api/fields/body_fields.h"
 
 namespace weft {
@@ -28,6 +30,11 @@ namespace weft {
 void refuse_without_template(BodyFields& fields, const ServedModel& model);
 
 [[nodiscard]] boost::json::object message_of(std::string_view role, std::string_view content);
+
+/// Returns the tokens of the prompt that a request's conversation makes. It takes as long as that
+/// is long.
+[[nodiscard]] ApiResult<std::vector<TokenId>> prompt_tokens(Request request,
+                                                            const ServedModel& model);
 
 /// `chat_template_kwargs`. Those in kServerTemplateVariables are refused here, and the ChatEncoder
 /// refuses all that are not in kRequestTemplateVariables.

@@ -35,6 +35,9 @@ inline constexpr std::size_t kMaxSequencesPerBody = 128;
 /// The longest text that may stand for one token: longer ones are tokens of no known vocabulary.
 inline constexpr std::size_t kMaxWordBytes = 256;
 
+/// Tokens of a conversation's summary, at most: some pages.
+inline constexpr std::int32_t kSummaryTokens = 1024;
+
 /// OpenAI's bounds of metadata.
 inline constexpr std::size_t kMaxMetadata = 16;
 inline constexpr std::size_t kMaxMetadataKeyBytes = 64;

@@ -131,6 +131,13 @@ SamplingParams take_sampling(BodyFields& fields, const Tokenizer& tokenizer,
   return std::move(to.params);
 }
 
+void take_logprobs(const BodyFields& fields, SamplingParams& sampling) {
+  sampling.logprobs = fields.flag("logprobs").value_or(false);
+  const auto top = fields.integer("top_logprobs", 0, defaults::kMaxUserTopLogprobs).value_or(0);
+  sampling.top_logprobs = static_cast<std::int32_t>(top);
+  if (top > 0 && !sampling.logprobs) fields.fail("top_logprobs", "wants logprobs true");
+}
+
 std::optional<ApiError> check_sampling(const SamplingParams& params, std::size_t vocabulary,
                                        OwnRows own) {
   const auto valid = validate(params, vocabulary);

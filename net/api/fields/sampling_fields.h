@@ -25,6 +25,9 @@ namespace weft {
                                            const SamplingParams& defaults = {},
                                            sampling_table::OwnRows own = {});
 
+/// Takes `logprobs`, a flag, and `top_logprobs`, which wants it, as chats and Ollama have them.
+void take_logprobs(const BodyFields& fields, SamplingParams& sampling);
+
 /// Calls validate() and reports in the names of the table, or of `own`.
 [[nodiscard]] std::optional<ApiError> check_sampling(const SamplingParams& params,
                                                      std::size_t vocabulary,

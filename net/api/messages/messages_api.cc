@@ -3,6 +3,7 @@
 #include <boost/json/object.hpp>
 #include <utility>
 
+#include "weft/net/api/chat/conversation.h"
 #include "weft/net/api/fields/json_text.h"
 
 namespace weft {
@@ -21,13 +22,8 @@ ApiResult<ApiCall> decode_messages(simdjson::dom::object body, const ApiContext&
 ApiResult<std::string> count_message_tokens(simdjson::dom::object body, const ApiContext& context) {
   auto read = read_messages(body, context, MessageUse::kCount);
   if (!read) return read.error();
-  Request& request = read->parts.front();
-  const auto ids = context.card.model->chat.encode(
-      {.messages = std::move(request.messages),
-       .tools = std::move(request.tools),
-       .chat_template_kwargs = std::move(request.chat_template_kwargs)},
-      wall_clock());
-  if (!ids) return api_error_of(ids.error());
+  const auto ids = prompt_tokens(std::move(read->parts.front()), *context.card.model);
+  if (!ids) return ids.error();
   return json_text(boost::json::object{{"input_tokens", ids->size()}});
 }
 

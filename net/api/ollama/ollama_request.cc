@@ -7,6 +7,7 @@
 #include "weft/net/api/chat/conversation.h"
 #include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/request_fields.h"
+#include "weft/net/api/fields/sampling_fields.h"
 #include "weft/net/api/fields/structured_fields.h"
 #include "weft/net/api/fields/time_text.h"
 #include "weft/net/api/ollama/ollama_messages.h"
@@ -14,7 +15,6 @@
 #include "weft/net/api/ollama/ollama_options.h"
 #include "weft/net/api/tools/thinking_fields.h"
 #include "weft/net/api/tools/tool_fields.h"
-#include "weft/sampling/defaults.h"
 
 namespace weft {
 namespace {
@@ -34,13 +34,6 @@ void take_think(BodyFields& fields, Request& request) {
   set_thinking(request, true);
 }
 
-void take_ollama_logprobs(const BodyFields& fields, SamplingParams& sampling) {
-  sampling.logprobs = fields.flag("logprobs").value_or(false);
-  const auto top = fields.integer("top_logprobs", 0, defaults::kMaxUserTopLogprobs).value_or(0);
-  sampling.top_logprobs = static_cast<std::int32_t>(top);
-  if (top > 0 && !sampling.logprobs) fields.fail("top_logprobs", "wants logprobs true");
-}
-
 /// Whether `keep_alive` says that the model is to go: 0 in any of the ways to write it.
 bool is_unload(const BodyFields& fields) {
   const auto time = fields.any("keep_alive");
@@ -58,7 +51,7 @@ Request take_shared(BodyFields& fields, const ApiContext& context, OllamaOptions
   options.id = "ollama-" + context.id;
   options.stream = fields.flag("stream").value_or(true);
   Request request = take_ollama_options(fields, context);
-  take_ollama_logprobs(fields, request.sampling);
+  take_logprobs(fields, request.sampling);
   options.logprobs = request.sampling.logprobs;
   take_think(fields, request);
   take_ollama_format(fields, request);

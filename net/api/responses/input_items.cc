@@ -8,6 +8,7 @@
 #include "weft/net/api/chat/conversation.h"
 #include "weft/net/api/fields/body_defaults.h"
 #include "weft/net/api/fields/harmless_fields.h"
+#include "weft/net/api/responses/compaction_api.h"
 #include "weft/net/api/tools/call_history.h"
 
 namespace weft {
@@ -16,11 +17,14 @@ namespace {
 namespace dom = simdjson::dom;
 namespace json = boost::json;
 
+constexpr std::string_view kReference = "item_reference";
+
 /// Puts a conversation together from items.
 class ItemReader {
  public:
-  ItemReader(BodyFields& fields, const ServedModel& model, const json::array& before)
-      : fields_(fields), model_(model) {
+  ItemReader(BodyFields& fields, const ServedModel& model, const json::array& before,
+             ReferencedItems& items)
+      : fields_(fields), model_(model), items_(items) {
     for (const json::value& message : before) note_calls(message.as_object());
   }
 
@@ -51,15 +55,40 @@ class ItemReader {
   }
 
   void take_item(BodyFields& item) {
-    const std::string_view type = item.text("type").value_or("message");
+    // Of a reference the type may be left out, as of a message.
+    const bool refers = item.has("id") && !item.has("role");
+    const std::string_view type = item.text("type").value_or(refers ? kReference : "message");
     take_harmless_fields(item, FieldPlace::kItem);
     if (type == "message") return take_message(item);
     if (type == "function_call") return take_call(item);
     if (type == "function_call_output") return take_output(item);
     if (type == "reasoning") return take_reasoning(item);
+    if (type == "compaction") return take_compaction(item);
+    if (type == kReference) return take_reference(item);
     item.fail("type",
-              shown(type) + " is none of message, function_call, function_call_output, reasoning",
+              shown(type) +
+                  " is none of message, function_call, function_call_output, reasoning, "
+                  "compaction, item_reference",
               api_code::kUnsupported);
+  }
+
+  /// Takes the item that is referred to, as if it stood here.
+  void take_reference(const BodyFields& item) {
+    const std::string_view id = item.needed_text("id");
+    if (item.error()) return;
+    const auto kept = items_.take(id);
+    if (!kept) return item.fail("id", kept.error().message);
+    BodyFields referred(parser_.parse(*kept).get_object(), item.path(), fields_);
+    take_item(referred);
+    referred.finish();
+  }
+
+  void take_compaction(const BodyFields& item) {
+    const std::string_view summary = item.needed_text("encrypted_content");
+    if (item.error()) return;
+    thought_.clear();
+    messages_.push_back(message_of_compaction(summary));
+    answering_ = false;
   }
 
   void take_message(BodyFields& item) {
@@ -102,6 +131,7 @@ class ItemReader {
   void take_output(BodyFields& item) {
     const std::string_view id = item.needed_text("call_id");
     json::object message = message_of("tool", take_item_text(item, "output"));
+    if (!history_.knows(id)) item.fail("call_id", shown(id) + " is of no call that went before");
     message["tool_call_id"] = id;
     const std::string_view name = history_.function_of(id);
     if (!name.empty()) message["name"] = name;
@@ -130,6 +160,8 @@ class ItemReader {
 
   BodyFields& fields_;
   const ServedModel& model_;
+  ReferencedItems& items_;
+  dom::parser parser_;  // of items that are referred to
   CallHistory history_;
   json::array messages_;
   std::string thought_;     // of the message that follows
@@ -138,7 +170,8 @@ class ItemReader {
 
 }  // namespace
 
-json::array take_input(BodyFields& fields, const ServedModel& model, const json::array& before) {
+json::array take_input(BodyFields& fields, const ServedModel& model, const json::array& before,
+                       ReferencedItems& items) {
   refuse_without_template(fields, model);
   const auto input = fields.any("input");
   if (!input) {
@@ -148,7 +181,9 @@ json::array take_input(BodyFields& fields, const ServedModel& model, const json:
   std::string_view text;
   if (input->get(text) == simdjson::SUCCESS) return json::array{message_of("user", text)};
   dom::array list;
-  if (input->get(list) == simdjson::SUCCESS) return ItemReader(fields, model, before).read(list);
+  if (input->get(list) == simdjson::SUCCESS) {
+    return ItemReader(fields, model, before, items).read(list);
+  }
   fields.fail("input", "must be a string or a list of items", api_code::kInvalidType);
   return {};
 }

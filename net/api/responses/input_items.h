@@ -4,6 +4,7 @@
 
 #include "weft/actors/loading/served_model.h"
 #include "weft/net/api/fields/body_fields.h"
+#include "weft/net/api/responses/referenced_items.h"
 
 namespace weft {
 
@@ -11,8 +12,10 @@ namespace weft {
 /// templates know: messages stay messages; a thought and calls belong to the assistant's message
 /// before or after them; the output of a call is a tool's message. `before` is what was said
 /// earlier, whose calls may have their outputs here; a call that comes first belongs to no message
-/// of it. Mistakes stay in `fields`.
+/// of it. An output is of a call that went before. `items` are those that may be referred to.
+/// Mistakes stay in `fields`.
 [[nodiscard]] boost::json::array take_input(BodyFields& fields, const ServedModel& model,
-                                            const boost::json::array& before);
+                                            const boost::json::array& before,
+                                            ReferencedItems& items);
 
 }  // namespace weft

@@ -93,10 +93,11 @@ class Replay {
 };
 
 /// Items have no ids of their own: "msg_" and the random part of the response's, with their place.
+/// Those of outputs have no "i".
 std::string input_item_id(const StoredResponse& response, std::size_t index) {
   std::string_view name = response.id;
   if (name.starts_with("resp_")) name.remove_prefix(5);
-  return "msg_" + std::string(name) + "_" + std::to_string(index);
+  return "msg_" + std::string(name) + "_i" + std::to_string(index);
 }
 
 /// Puts the items that a message stands for behind the others: a text, calls, or the result of one.
@@ -133,6 +134,21 @@ void append_items(const StoredResponse& response, const json::object& message, j
   }
 }
 
+/// All that the response was made from.
+json::array all_input_items(const StoredResponse& response) {
+  const std::size_t messages = response.conversation.size() - (response.answered ? 1 : 0);
+  json::array all;
+  for (std::size_t i = 0; i < messages; ++i) {
+    append_items(response, response.conversation[i].as_object(), all);
+  }
+  return all;
+}
+
+json::object parsed_object(const StoredResponse& response) {
+  simdjson::dom::parser parser;  // which reads numbers as they were written
+  return to_json(parser.parse(response.object).value()).as_object();
+}
+
 json::value id_or_null(const json::array& items, bool last) {
   if (items.empty()) return nullptr;
   return (last ? items.back() : items.front()).at("id");
@@ -141,16 +157,11 @@ json::value id_or_null(const json::array& items, bool last) {
 }  // namespace
 
 std::string replay_events(const StoredResponse& response) {
-  simdjson::dom::parser parser;  // which reads numbers as they were written
-  return Replay(to_json(parser.parse(response.object).value()).as_object()).events();
+  return Replay(parsed_object(response)).events();
 }
 
 ApiResult<std::string> input_items(const StoredResponse& response, const InputItemsPage& page) {
-  const std::size_t messages = response.conversation.size() - (response.answered ? 1 : 0);
-  json::array all;
-  for (std::size_t i = 0; i < messages; ++i) {
-    append_items(response, response.conversation[i].as_object(), all);
-  }
+  json::array all = all_input_items(response);
   const std::size_t count = all.size();
   const auto nth = [&](std::size_t place) { return page.ascending ? place : count - 1 - place; };
   std::size_t begin = 0;
@@ -167,6 +178,19 @@ ApiResult<std::string> input_items(const StoredResponse& response, const InputIt
   list["has_more"] = end < count;
   list["data"] = std::move(items);
   return json_text(list);
+}
+
+std::map<std::string, std::string, std::less<>> items_by_id(const StoredResponse& response) {
+  std::map<std::string, std::string, std::less<>> items;
+  const auto add = [&items](const json::array& list) {
+    for (const json::value& item : list) {
+      const json::string& id = item.at("id").as_string();
+      items.emplace(std::string(id.data(), id.size()), json_text(item));
+    }
+  };
+  add(all_input_items(response));
+  add(parsed_object(response).at("output").as_array());
+  return items;
 }
 
 }  // namespace weft

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <string>
 
 #include "weft/net/api/fields/api_error.h"
@@ -28,5 +30,9 @@ struct InputItemsPage {
 /// Source: OpenAI's API reference, "List input items".
 [[nodiscard]] ApiResult<std::string> input_items(const StoredResponse& response,
                                                  const InputItemsPage& page);
+
+/// The items by their ids, as JSON: those of input_items() and those of the output.
+[[nodiscard]] std::map<std::string, std::string, std::less<>> items_by_id(
+    const StoredResponse& response);
 
 }  // namespace weft

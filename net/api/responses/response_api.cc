@@ -1,35 +1,47 @@
 #include "weft/net/api/responses/response_api.h"
 
-#include <memory>
-#include <string_view>
+#include <string>
 #include <utility>
 
+#include "weft/net/api/chat/conversation.h"
 #include "weft/net/api/fields/json_text.h"
+#include "weft/net/api/responses/response_conversation.h"
+#include "weft/net/api/responses/response_object.h"
 #include "weft/net/api/responses/response_request.h"
 
 namespace weft {
 namespace {
 
-/// Returns the response that the body continues; null when it names none, or one that is not kept
-/// (any more) or belongs to another client.
-std::shared_ptr<const StoredResponse> previous_of(simdjson::dom::object body,
-                                                  const ApiContext& context) {
-  std::string_view id;
-  if (body.at_key("previous_response_id").get(id) != simdjson::SUCCESS) return nullptr;
-  for (const auto& store : {context.local, context.stored}) {
-    auto found = store ? store->find(id, context.client) : nullptr;
-    if (found) return found;
+/// Keeps what there is to see of a response that is made in the background, and returns what its
+/// client is told at once.
+ApiResult<std::string> begin_in_background(const ResponseOptions& options) {
+  const ResponseObject object(options);
+  StoredResponse draft;
+  draft.id = options.id;
+  draft.owner = options.owner;
+  draft.object = object.make({.status = "in_progress"}, {});
+  draft.conversation = options.conversation;
+  draft.whole = false;
+  options.store->put(std::move(draft));
+  if (options.store->find(options.id, options.owner) == nullptr) {
+    return bad_field("background", "is not possible: there is no room to keep the response",
+                     api_code::kUnsupported);
   }
-  return nullptr;
+  return object.make({.status = "queued"}, {});
 }
 
 }  // namespace
 
 ApiResult<ApiCall> decode_response(simdjson::dom::object body, const ApiContext& context,
                                    bool generate) {
-  auto read = read_response(body, context, previous_of(body, context).get(), generate);
+  auto read = read_response(body, context, previous_response(body, context).get(), generate);
   if (!read) return read.error();
   ApiCall call;
+  if (read->options.background) {
+    auto reply = begin_in_background(read->options);
+    if (!reply) return reply.error();
+    call.reply_now = *std::move(reply);
+  }
   call.parts = std::move(read->parts);
   call.framing = read->framing;
   call.object_id = read->options.id;
@@ -38,15 +50,10 @@ ApiResult<ApiCall> decode_response(simdjson::dom::object body, const ApiContext&
 }
 
 ApiResult<std::string> count_input_tokens(simdjson::dom::object body, const ApiContext& context) {
-  auto read = read_response(body, context, previous_of(body, context).get(), true);
+  auto read = read_response(body, context, previous_response(body, context).get(), true);
   if (!read) return read.error();
-  Request& request = read->parts.front();
-  const auto ids = context.card.model->chat.encode(
-      {.messages = std::move(request.messages),
-       .tools = std::move(request.tools),
-       .chat_template_kwargs = std::move(request.chat_template_kwargs)},
-      wall_clock());
-  if (!ids) return api_error_of(ids.error());
+  const auto ids = prompt_tokens(std::move(read->parts.front()), *context.card.model);
+  if (!ids) return ids.error();
   return json_text(
       boost::json::object{{"object", "response.input_tokens"}, {"input_tokens", ids->size()}});
 }

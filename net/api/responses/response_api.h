@@ -16,7 +16,9 @@ namespace weft {
 /// POST /v1/responses, and response.create over WebSocket (where `type`, `stream_id` and
 /// `generate` have been taken out of the body, and answers always stream).
 /// `previous_response_id` is looked for in context.local, then in context.stored; one that is in
-/// neither is 400 "previous_response_not_found" about that field.
+/// neither is 400 "previous_response_not_found" about that field. With `background` the call has a
+/// reply for now, and context.stored a draft of the response, which whoever does not run the call
+/// takes out.
 ///
 /// Source: Open Responses, https://openresponses.org/specification (2026-04-24); OpenAI's API
 /// reference, "Create a response".
@@ -39,8 +41,9 @@ struct ResponseOptions {
   boost::json::array conversation{};  ///< as the chat template gets it, without the instructions;
                                       ///< the answer is put behind
   bool logprobs = false;
-  bool generate = true;  ///< false: completes with no output once the prompt is computed
-  std::string owner{};   ///< the client, who alone may fetch and continue it
+  bool generate = true;     ///< false: completes with no output once the prompt is computed
+  bool background = false;  ///< nobody waits for it: it is kept, however it ends
+  std::string owner{};      ///< the client, who alone may fetch and continue it
   std::shared_ptr<ResponseStore> store{};  ///< where the response is kept; null = nowhere
   std::string previous_id{};               ///< evicted from `local` when this one fails
   std::shared_ptr<ResponseStore> local{};

@@ -6,9 +6,8 @@
 #include "weft/net/api/fields/json_text.h"
 
 namespace weft {
-namespace {
 
-void append_usage(const Usage& usage, std::string& out) {
+void append_response_usage(const Usage& usage, std::string& out) {
   out.append("{\"input_tokens\":");
   append_number(out, usage.prompt_tokens);
   out.append(",\"input_tokens_details\":{\"cached_tokens\":");
@@ -22,6 +21,8 @@ void append_usage(const Usage& usage, std::string& out) {
   append_number(out, std::int64_t{usage.prompt_tokens} + usage.output_tokens);
   out.push_back('}');
 }
+
+namespace {
 
 void append_error_field(const ApiError* error, std::string& out) {
   out.append(",\"error\":");
@@ -57,7 +58,7 @@ std::string ResponseObject::make(const ResponseState& state, std::string_view it
   append_json_string(out, state.status);
   out.append(constant_).append(",\"output\":[").append(items).append("],\"usage\":");
   if (state.usage != nullptr) {
-    append_usage(*state.usage, out);
+    append_response_usage(*state.usage, out);
   } else {
     out.append("null");
   }

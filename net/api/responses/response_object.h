@@ -10,9 +10,13 @@
 
 namespace weft {
 
+/// Appends {"input_tokens":...,"output_tokens":...,"total_tokens":...} with their details.
+void append_response_usage(const Usage& usage, std::string& out);
+
 /// How far a response has come, in the words of the Responses API.
 struct ResponseState {
-  std::string_view status = "in_progress";  ///< or "completed", "incomplete", "failed"
+  std::string_view status = "in_progress";  ///< or "completed", "incomplete", "failed", and
+                                            ///< in the background "queued", "cancelled"
   std::string_view incomplete_reason{};     ///< with "incomplete"
   const ApiError* error = nullptr;          ///< with "failed"
   const Usage* usage = nullptr;             ///< null: not known yet

@@ -14,7 +14,7 @@
 #include "weft/net/api/fields/request_fields.h"
 #include "weft/net/api/fields/sampling_fields.h"
 #include "weft/net/api/fields/structured_fields.h"
-#include "weft/net/api/responses/input_items.h"
+#include "weft/net/api/responses/response_conversation.h"
 #include "weft/net/api/tools/thinking_fields.h"
 #include "weft/net/api/tools/tool_fields.h"
 #include "weft/sampling/defaults.h"
@@ -103,10 +103,20 @@ json::value take_reasoning(BodyFields& fields, Request& request) {
   return json::object{{"effort", text_or_null(effort)}, {"summary", nullptr}};
 }
 
-/// What the response says of the tools: as the request has them.
+/// What the response says of the tools: as the request has them, and null for what it leaves out,
+/// since a response names all fields.
 void echo_tools(BodyFields& fields, json::object& echo) {
   const auto tools = fields.any("tools");
-  echo["tools"] = tools ? to_json(*tools) : json::value(json::array());
+  json::value list = tools ? to_json(*tools) : json::value(json::array());
+  if (json::array* const entries = list.if_array()) {
+    for (json::value& entry : *entries) {
+      if (!entry.is_object()) continue;  // which is refused
+      for (const char* name : {"description", "parameters", "strict"}) {
+        entry.as_object().emplace(name, nullptr);
+      }
+    }
+  }
+  echo["tools"] = std::move(list);
   const auto choice = fields.any("tool_choice");
   echo["tool_choice"] = choice ? to_json(*choice) : json::value("auto");
 }
@@ -126,21 +136,39 @@ void take_text(BodyFields& fields, Request& request, json::object& echo) {
   text.finish();
 }
 
-/// Takes `stream` and `background`. On a WebSocket every answer streams, and the connection is
-/// where it is waited for.
-bool take_stream(BodyFields& fields, const ApiContext& context) {
+/// Takes `truncation`: whether the oldest messages may be left out.
+bool take_truncation(BodyFields& fields, json::object& echo) {
+  const std::string_view name = fields.text("truncation").value_or("disabled");
+  if (name != "auto" && name != "disabled") {
+    fields.fail("truncation", shown(name) + " is neither auto nor disabled");
+  }
+  echo["truncation"] = name;
+  return name == "auto";
+}
+
+/// Takes `stream` and `background`, which the echo gets. On a WebSocket every answer streams, and
+/// the connection is where it is waited for.
+bool take_stream(BodyFields& fields, const ApiContext& context, json::object& echo) {
+  echo["background"] = false;
   if (context.websocket) {
     fields.ignore({"type", "stream_id", "generate"});  // of the message, and read before this
     allow_only(fields, {{"stream", true}, {"background", false}});
     return true;
   }
-  allow_only(fields, {{"background", false}});
-  return fields.flag("stream").value_or(false);
+  const bool stream = fields.flag("stream").value_or(false);
+  const bool background = fields.flag("background").value_or(false);
+  echo["background"] = background;
+  if (background && stream) {
+    fields.fail("stream", "is not supported in the background", api_code::kUnsupported);
+  }
+  if (background && !echo["store"].as_bool()) {
+    fields.fail("store", "must be true in the background: what is not kept cannot be fetched");
+  }
+  return stream;
 }
 
 void refuse_unsupported_response_fields(BodyFields& fields, const SamplingParams& sampling) {
   if (sampling.n != 1) fields.fail("n", "must be 1", api_code::kUnsupported);
-  allow_only_text(fields, "truncation", "disabled");
   allow_only(fields, {{"include_stop_str_in_output", false}});
 }
 
@@ -157,8 +185,6 @@ void echo_fields(BodyFields& fields, const ApiContext& context, json::object& ec
   echo["parallel_tool_calls"] = fields.flag("parallel_tool_calls").value_or(true);
   const auto calls = fields.integer("max_tool_calls", 0, std::numeric_limits<std::int64_t>::max());
   echo["max_tool_calls"] = calls ? json::value(*calls) : json::value();
-  echo["truncation"] = "disabled";
-  echo["background"] = false;
 }
 
 void echo_request(const Request& request, std::string_view tier, json::object& echo) {
@@ -174,35 +200,6 @@ void echo_request(const Request& request, std::string_view tier, json::object& e
   echo_sampling(request.sampling, echo);
 }
 
-/// Returns the conversation: what was said before, and what is said now.
-json::array take_conversation(BodyFields& fields, const ApiContext& context,
-                              const StoredResponse* previous) {
-  const json::array none;
-  json::array input =
-      take_input(fields, *context.card.model, previous ? previous->conversation : none);
-  const auto name = fields.text("previous_response_id");
-  if (!name) return input;
-  if (previous == nullptr) {
-    fields.fail("previous_response_id", shown(*name) + " is not kept here",
-                api_code::kPreviousNotFound);
-    return input;
-  }
-  json::array all = previous->conversation;
-  all.insert(all.end(), input.begin(), input.end());
-  if (all.size() > defaults::kMaxMessages) {
-    fields.fail("input", "and what went before are more than " +
-                             std::to_string(defaults::kMaxMessages) + " messages");
-  }
-  return all;
-}
-
-json::array with_instructions(const json::value& instructions, const json::array& conversation) {
-  if (instructions.is_null()) return conversation;
-  json::array messages{message_of("system", instructions.as_string())};
-  messages.insert(messages.end(), conversation.begin(), conversation.end());
-  return messages;
-}
-
 ResponseOptions options_of(const ApiContext& context, json::object echo, bool generate) {
   ResponseOptions options;
   options.id = "resp_" + context.id;
@@ -213,6 +210,7 @@ ResponseOptions options_of(const ApiContext& context, json::object echo, bool ge
   options.owner = context.client;
   options.store = echo["store"].as_bool() ? context.stored : context.local;
   options.local = context.local;
+  options.background = echo["background"].as_bool();
   if (const auto* id = echo["previous_response_id"].if_string()) options.previous_id = *id;
   options.echo = std::move(echo);
   return options;
@@ -227,7 +225,8 @@ ApiResult<ResponseRequest> read_response(dom::object body, const ApiContext& con
   Request request = take_request(fields, context);
   take_tools(fields, ToolDialect::kResponses, *context.card.model, request);
   echo_fields(fields, context, echo);
-  const bool stream = take_stream(fields, context);
+  const bool stream = take_stream(fields, context, echo);
+  request.drop_oldest_messages = take_truncation(fields, echo);
   request.max_tokens = take_token_bound(fields, "max_output_tokens");
   request.chat_template_kwargs = take_template_kwargs(fields);
   echo["reasoning"] = take_reasoning(fields, request);

@@ -19,6 +19,7 @@ struct StoredResponse {
   std::string object{};               ///< the response object, as JSON
   boost::json::array conversation{};  ///< its messages, the answer, if there is one, the last
   bool answered = false;              ///< there is one
+  bool whole = true;                  ///< it can be continued: it does not run, and has not failed
   std::size_t bytes = 0;              ///< what it takes, roughly; put() works it out
 
   StoredResponse() = default;

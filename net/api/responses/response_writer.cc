@@ -70,8 +70,11 @@ class ResponseRecord {
   }
 
   ResponseState state_at_failure(const ApiError& error, std::span<const Finish> parts) {
-    const Usage* usage = parts.empty() ? nullptr : note_usage(parts);
+    // What was refused has used nothing.
+    const bool began = !parts.empty() && parts.front().usage.prompt_tokens > 0;
+    const Usage* usage = began ? note_usage(parts) : nullptr;
     if (error.code == kCancelled) {
+      if (options_.background) return {.status = kCancelled, .usage = usage};
       return {.status = "incomplete", .incomplete_reason = kCancelled, .usage = usage};
     }
     return {.status = "failed", .error = &error, .usage = usage};
@@ -80,7 +83,7 @@ class ResponseRecord {
   /// Called at the end: keeps a response that can be fetched and continued, or forgets the one that
   /// it continued.
   void settle(const ResponseState& state, std::string object) {
-    if (state.error != nullptr) return forget_previous();
+    if (state.error != nullptr && !options_.background) return forget_previous();
     if (options_.store == nullptr) return;
     StoredResponse stored;
     stored.id = options_.id;
@@ -88,6 +91,7 @@ class ResponseRecord {
     stored.object = std::move(object);
     stored.conversation = std::move(options_.conversation);
     stored.answered = options_.generate;
+    stored.whole = state.error == nullptr;
     if (options_.generate) stored.conversation.push_back(items_.message(*model_));
     options_.store->put(std::move(stored));
   }
@@ -250,7 +254,10 @@ class ResponseBodyWriter final : public ReplyWriter {
   }
 
   void fail(const ApiError& error, std::span<const Finish> parts, EventBatch& out) override {
-    if (error.code == kCancelled) finish(record_.state_at_failure(error, parts), out);
+    // In the background nobody else says how it ended.
+    if (error.code == kCancelled || record_.options().background) {
+      finish(record_.state_at_failure(error, parts), out);
+    }
   }
 
  private:

@@ -16,6 +16,8 @@ class CallHistory {
   void add(std::string_view id, std::string_view function) {
     names_.insert_or_assign(std::string(id), std::string(function));
   }
+  /// Whether there was such a call.
+  [[nodiscard]] bool knows(std::string_view id) const { return names_.contains(id); }
   /// The function of that call; empty: not known.
   [[nodiscard]] std::string_view function_of(std::string_view id) const {
     const auto found = names_.find(id);

@@ -6,7 +6,7 @@ from typing import Any
 import anthropic
 import pytest
 
-from script_model import write_script_model
+from script_model import ANSWER, CALLS, REMARK, THOUGHT
 from waiting import PATIENCE_S
 from weft_server import WeftServer
 
@@ -16,23 +16,12 @@ TOOLS: Any = [
     {"name": "get_weather", "description": "Says the weather.",
      "input_schema": {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}}},
     {"name": "get_time", "input_schema": {"type": "object", "properties": {"zone": {"type": "string"}}}}]
-CALLS = [("get_weather", {"city": "Zürich", "days": 2}), ("get_time", {"zone": "CET"})]
 RESULTS = {"get_weather": "sunny", "get_time": "noon"}
-THOUGHT, REMARK, ANSWER = "The weather is asked for.", "One moment.", "It is sunny in the city, I am told."
-
-
-@pytest.fixture(scope="module")
-def tool_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WeftServer]:
-    model = write_script_model(tmp_path_factory.mktemp("script") / MODEL)
-    server = WeftServer(tmp_path_factory.mktemp("server"), {}, model=model)
-    yield server
-    server.wait_until_idle()
-    server.stop()
 
 
 @pytest.fixture
-def claude(tool_server: WeftServer) -> Iterator[anthropic.Anthropic]:
-    with anthropic.Anthropic(base_url=tool_server.url, api_key="none", max_retries=0, timeout=PATIENCE_S) as made:
+def claude(script_server: WeftServer) -> Iterator[anthropic.Anthropic]:
+    with anthropic.Anthropic(base_url=script_server.url, api_key="none", max_retries=0, timeout=PATIENCE_S) as made:
         yield made
 
 

@@ -8,7 +8,7 @@ import openai
 import pytest
 
 from conftest import client_of
-from script_model import write_script_model
+from script_model import ANSWER, REMARK, THOUGHT
 from weft_server import WeftServer
 
 MODEL = "model"
@@ -25,22 +25,11 @@ CHAT_TOOLS: Any = [{"type": "function", "function": one} for one in FUNCTIONS]
 RESPONSE_TOOLS: Any = [{"type": "function", **one} for one in FUNCTIONS]
 CALLS = [("get_weather", '{"city": "Zürich", "days": 2}'), ("get_time", '{"zone":"CET"}')]
 RESULTS = {"get_weather": "sunny", "get_time": "noon"}
-THOUGHT, REMARK, ANSWER = "The weather is asked for.", "One moment.", "It is sunny in the city, I am told."
-
-
-@pytest.fixture(scope="module")
-def tool_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WeftServer]:
-    model = write_script_model(tmp_path_factory.mktemp("script") / MODEL)
-    server = WeftServer(tmp_path_factory.mktemp("server"), {}, model=model)
-    yield server
-    server.wait_until_idle()
-    server.stop()
-    server.expect_clean_log()
 
 
 @pytest.fixture
-def tool_client(tool_server: WeftServer) -> Iterator[openai.OpenAI]:
-    with client_of(tool_server) as made:
+def tool_client(script_server: WeftServer) -> Iterator[openai.OpenAI]:
+    with client_of(script_server) as made:
         yield made
 
 
@@ -248,7 +237,7 @@ def test_a_responses_stream_has_the_events_of_each_item(tool_client: openai.Open
     assert again[-1].response == events[-1].response
 
 
-def test_the_prompt_with_tools_can_be_looked_at(tool_server: WeftServer, tool_client: openai.OpenAI) -> None:
+def test_the_prompt_with_tools_can_be_looked_at(script_server: WeftServer, tool_client: openai.OpenAI) -> None:
     body = {"messages": [QUESTION], "tools": CHAT_TOOLS, "reasoning_effort": "none", "return_token_strs": True}
     tokens = tool_client.post("/../tokenize", body=body, cast_to=object)
     prompt = "".join(tokens["token_strs"]).replace("Ġ", " ")

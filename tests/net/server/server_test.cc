@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <optional>
+
 #include "weft/core/actor/supervision.h"
 #include "weft/net/defaults.h"
 #include "weft/tests/fixture/temp_folder.h"
@@ -25,6 +27,15 @@ class ServerTest : public ServedPipeline {
  public:
   static void upgrade(PlainClient& one) {
     EXPECT_THAT(one.ask_to_upgrade(), StartsWith("HTTP/1.1 101"));
+  }
+  /// Starts a server whose only place `first` takes, until the gate opens.
+  void fill(std::optional<PlainClient>& first) {
+    config.max_queued_requests = 1;
+    start();
+    gate.close();
+    first.emplace(server->port());
+    first->post(kCompletions, kThreeTokens);
+    gate.wait_for_step();
   }
 };
 
@@ -220,27 +231,19 @@ TEST_F(ServerTest, EveryRouteButTwoWantsTheKey) {
 }
 
 TEST_F(ServerTest, AFullQueueIsRefusedWithTheTimeToTryAgain) {
-  config.max_queued_requests = 1;
-  start();
-  gate.close();
-  PlainClient first = client();
-  first.post(kCompletions, kThreeTokens);
-  gate.wait_for_step();
+  std::optional<PlainClient> first;
+  fill(first);
   PlainClient second = client();
   second.post(kCompletions, kThreeTokens);
   EXPECT_THAT(second.read_answer(), AllOf(StartsWith("HTTP/1.1 429"), HasSubstr("Retry-After: "),
                                           HasSubstr("overloaded")));
   gate.open();
-  EXPECT_THAT(first.read_answer(), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(first->read_answer(), StartsWith("HTTP/1.1 200"));
 }
 
 TEST_F(ServerTest, EachApiIsToldOfAFullQueueInItsForm) {
-  config.max_queued_requests = 1;
-  start();
-  gate.close();
-  PlainClient first = client();
-  first.post(kCompletions, kThreeTokens);
-  gate.wait_for_step();
+  std::optional<PlainClient> first;
+  fill(first);
   PlainClient second = client();
   second.post("/v1/messages", "{}", "X-Request-Id: mine\r\n");
   EXPECT_THAT(second.read_answer(),
@@ -254,7 +257,7 @@ TEST_F(ServerTest, EachApiIsToldOfAFullQueueInItsForm) {
                     HasSubstr("\r\n\r\n{\"error\":\"")));
   EXPECT_TRUE(eventually([&] { return was_logged("error=overloaded"); }));
   gate.open();
-  EXPECT_THAT(first.read_answer(), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(first->read_answer(), StartsWith("HTTP/1.1 200"));
 }
 
 TEST_F(ServerTest, WhatIsRefusedBeforeItsRouteIsKnownHasTheApisFormToo) {
@@ -292,12 +295,8 @@ TEST_F(ServerTest, OllamasAnswersStreamInLines) {
 }
 
 TEST_F(ServerTest, WhileThereIsNoRoomARequestIsRefusedUnreadAndItsConnectionKept) {
-  config.max_queued_requests = 1;
-  start();
-  gate.close();
-  PlainClient first = client();
-  first.post(kCompletions, kThreeTokens);
-  gate.wait_for_step();
+  std::optional<PlainClient> first;
+  fill(first);
   PlainClient second = client();
   for (const std::string_view path : {kCompletions, std::string_view("/v1/chat/completions"),
                                       std::string_view("/v1/responses")}) {
@@ -310,7 +309,7 @@ TEST_F(ServerTest, WhileThereIsNoRoomARequestIsRefusedUnreadAndItsConnectionKept
   second.get("/v1/models");
   EXPECT_THAT(second.read_answer(), StartsWith("HTTP/1.1 200")) << "it takes no room";
   gate.open();
-  EXPECT_THAT(first.read_answer(), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(first->read_answer(), StartsWith("HTTP/1.1 200"));
   EXPECT_TRUE(eventually([&] { return all_is_free(); }));
   second.post(kCompletions, kThreeTokens);
   EXPECT_THAT(second.read_answer(), StartsWith("HTTP/1.1 200"));

@@ -218,6 +218,19 @@ TEST_F(OllamaRequestTest, ToolsAndTheirCallsAreToldToTheModel) {
                                      R"("tool_call_id":"c9"})"));
 }
 
+TEST_F(OllamaRequestTest, AResultIsOfTheLastMessageWithCalls) {
+  *model = tool_model();
+  const auto result = chat(
+      R"({"messages":[{"role":"assistant","tool_calls":[{"id":"old","function":{"name":"f"}}]},)"
+      R"({"role":"assistant","tool_calls":[{"id":"new","function":{"name":"g"}}]},)"
+      R"({"role":"tool","content":"1","tool_name":"f"},{"role":"tool","content":"2"}]})");
+  ASSERT_TRUE(result) << verdict(result);
+  const json::array& turns = result->parts.front().messages;
+  EXPECT_EQ(turns.at(2).at("tool_call_id"), "new")
+      << "what went before that is forgotten, or thousands of calls would be searched each time";
+  EXPECT_FALSE(turns.at(3).as_object().contains("tool_call_id"));
+}
+
 TEST_F(OllamaRequestTest, AMistakeInACallIsNamedByItsPath) {
   const auto said = [this](const std::string& calls) {
     return verdict(chat(R"({"messages":[{"role":"assistant","tool_calls":)" + calls + "}]}"));

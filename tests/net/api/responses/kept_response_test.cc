@@ -140,10 +140,11 @@ StoredResponse conversation_of(std::size_t turns) {
 TEST(KeptResponseTest, InputItemsAreTheMessagesWithoutTheAnswer) {
   StoredResponse response = conversation_of(2);
   response.answered = true;
-  EXPECT_EQ(json_of(input_items(response, {}).value()),
-            json_of(R"({"object":"list","first_id":"msg_7_0","last_id":"msg_7_0","has_more":false,)"
-                    R"("data":[{"type":"message","id":"msg_7_0","status":"completed",)"
-                    R"("role":"user","content":[{"type":"input_text","text":"0"}]}]})"));
+  EXPECT_EQ(
+      json_of(input_items(response, {}).value()),
+      json_of(R"({"object":"list","first_id":"msg_7_i0","last_id":"msg_7_i0","has_more":false,)"
+              R"("data":[{"type":"message","id":"msg_7_i0","status":"completed",)"
+              R"("role":"user","content":[{"type":"input_text","text":"0"}]}]})"));
   response.answered = false;
   EXPECT_THAT(texts_of(response, {}), ElementsAre("1", "0")) << "the newest first";
   EXPECT_THAT(texts_of(response, {.ascending = true}), ElementsAre("0", "1"));
@@ -152,13 +153,24 @@ TEST(KeptResponseTest, InputItemsAreTheMessagesWithoutTheAnswer) {
 TEST(KeptResponseTest, InputItemsComeInPages) {
   const StoredResponse response = conversation_of(5);
   EXPECT_THAT(texts_of(response, {.limit = 2}), ElementsAre("4", "3"));
-  EXPECT_THAT(texts_of(response, {.limit = 2, .after = "msg_7_3"}), ElementsAre("2", "1"));
-  EXPECT_THAT(texts_of(response, {.ascending = true, .after = "msg_7_3"}), ElementsAre("4"));
-  EXPECT_THAT(texts_of(response, {.after = "msg_7_0"}), IsEmpty());
-  EXPECT_THAT(texts_of(response, {.after = "msg_8_0"}), ElementsAre("after invalid_value"));
+  EXPECT_THAT(texts_of(response, {.limit = 2, .after = "msg_7_i3"}), ElementsAre("2", "1"));
+  EXPECT_THAT(texts_of(response, {.ascending = true, .after = "msg_7_i3"}), ElementsAre("4"));
+  EXPECT_THAT(texts_of(response, {.after = "msg_7_i0"}), IsEmpty());
+  EXPECT_THAT(texts_of(response, {.after = "msg_8_i0"}), ElementsAre("after invalid_value"));
   EXPECT_EQ(json_of(input_items(response, {.limit = 4}).value()).at("has_more"), true);
   EXPECT_EQ(json_of(input_items(response, {.limit = 5}).value()).at("has_more"), false);
-  EXPECT_EQ(json_of(input_items(response, {.after = "msg_7_0"}).value()).at("first_id"), nullptr);
+  EXPECT_EQ(json_of(input_items(response, {.after = "msg_7_i0"}).value()).at("first_id"), nullptr);
+}
+
+TEST(KeptResponseTest, ItemsOfInputAndOutputHaveIdsOfTheirOwn) {
+  StoredResponse response = conversation_of(2);
+  response.answered = true;
+  response.object = R"({"output":[{"type":"message","id":"msg_7","content":[]},)"
+                    R"({"type":"message","id":"msg_7_1","content":[]}]})";
+  const auto items = items_by_id(response);
+  ASSERT_EQ(items.size(), 3U);
+  EXPECT_EQ(json_of(items.at("msg_7_i0")).at("role"), "user");
+  EXPECT_EQ(json_of(items.at("msg_7_1")).at("id"), "msg_7_1");
 }
 
 }  // namespace

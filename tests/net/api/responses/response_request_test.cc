@@ -8,6 +8,8 @@
 
 #include "weft/net/api/fields/body_defaults.h"
 #include "weft/net/api/fields/sampling_fields.h"
+#include "weft/net/api/responses/compaction_api.h"
+#include "weft/net/api/responses/referenced_items.h"
 #include "weft/tests/net/api/api_fixture.h"
 
 namespace weft::test {
@@ -79,7 +81,14 @@ TEST_F(ResponseRequestTest, AnInputIsATextOrMessages) {
            {R"({"input":[{"type":"reasoning"}]})", "input invalid_value"},
            {R"({"input":[{"type":"reasoning","content":[{"type":"text","text":"a"}]}]})",
             "input[0].content[0].type unsupported"},
-           {R"({"input":[{"type":"item_reference","id":"msg_1"}]})", "input[0].type unsupported"},
+           {R"({"input":[{"type":"item_reference"}]})", "input[0].id missing_required_parameter"},
+           {R"({"input":[{"type":"item_reference","id":"msg_1"}]})", "input[0].id invalid_value"},
+           {R"({"input":[{"type":"item_reference","id":"msg"}]})", "input[0].id invalid_value"},
+           {R"({"input":[{"type":"function_call_output","call_id":"a","output":"x"}]})",
+            "input[0].call_id invalid_value"},
+           {R"({"input":[{"type":"compaction","id":"cmp_1"}]})",
+            "input[0].encrypted_content missing_required_parameter"},
+           {R"({"input":[{"type":"web_search_call","id":"ws_1"}]})", "input[0].type unsupported"},
            {R"({"input":[{"type":5}]})", "input[0].type invalid_type"},
        }) {
     EXPECT_EQ(refusal(text), expected) << text;
@@ -138,7 +147,6 @@ TEST_F(ResponseRequestTest, WhereItIsKeptIsTheClientsChoice) {
 TEST_F(ResponseRequestTest, AnAnswerIsABodyAStreamOrMessages) {
   EXPECT_EQ(taken(R"({"input":"hi","stream":true})").framing, Framing::kSse);
   EXPECT_EQ(taken(R"({"input":"hi","stream":false,"background":false})").framing, Framing::kBody);
-  EXPECT_EQ(with(R"("background":true)"), "background unsupported");
   context.websocket = true;
   EXPECT_EQ(taken(R"({"input":"hi"})").framing, Framing::kWebSocket);
   EXPECT_EQ(with(R"("stream":true)"), "200");
@@ -210,7 +218,11 @@ TEST_F(ResponseRequestTest, WhatCannotBeDoneIsRefusedByName) {
            {R"("text":{"format":{"type":"json_schema","name":"n","schema":{}}})", "200"},
            {R"("text":{"format":{"type":"json_object"}})", "200"},
            {R"("text":5)", "text invalid_type"},
-           {R"("truncation":"auto")", "truncation unsupported"},
+           {R"("truncation":"some")", "truncation invalid_value"},
+           {R"("truncation":true)", "truncation invalid_type"},
+           {R"("background":1)", "background invalid_type"},
+           {R"("background":true,"stream":true)", "stream unsupported"},
+           {R"("background":true,"store":false)", "store invalid_value"},
            {R"("reasoning":{"effort":"most"})", "reasoning.effort invalid_value"},
            {R"("reasoning":{"budget":1})", "reasoning.budget unknown_parameter"},
            {R"("reasoning":"high")", "reasoning invalid_type"},
@@ -233,6 +245,117 @@ TEST_F(ResponseRequestTest, WhatCannotBeDoneIsRefusedByName) {
        }) {
     EXPECT_EQ(with(fields), expected) << fields;
   }
+}
+
+TEST_F(ResponseRequestTest, TheOldestMessagesMayBeLeftOutWhereThatIsSaid) {
+  const ResponseRequest request = taken(R"({"input":"hi","truncation":"auto"})");
+  EXPECT_TRUE(request.parts[0].drop_oldest_messages);
+  EXPECT_EQ(request.options.echo.at("truncation"), "auto");
+  EXPECT_FALSE(taken(R"({"input":"hi"})").parts[0].drop_oldest_messages);
+}
+
+/// A response "resp_7" with a question, a thought, an answer and a call.
+StoredResponse kept_items(std::string owner) {
+  StoredResponse response;
+  response.id = "resp_7";
+  response.owner = std::move(owner);
+  response.object =
+      R"({"output":[{"type":"reasoning","id":"rs_7","summary":[],"status":"completed",)"
+      R"("content":[{"type":"reasoning_text","text":"hm"}]},)"
+      R"({"type":"message","id":"msg_7","role":"assistant","status":"completed",)"
+      R"("content":[{"type":"output_text","text":"b","annotations":[],"logprobs":[]}]},)"
+      R"({"type":"function_call","id":"fc_7","call_id":"call_1","name":"f","arguments":"{}",)"
+      R"("status":"completed"}]})";
+  response.conversation = json::parse(R"([{"role":"user","content":"a"},
+                                          {"role":"assistant","content":"b"}])")
+                              .as_array();
+  response.answered = true;
+  return response;
+}
+
+TEST_F(ResponseRequestTest, ItemsOfKeptResponsesAreReferredToByTheirIds) {
+  context.stored = std::make_shared<ResponseStore>(ResponseStore::Bounds{8, 1'000'000});
+  context.stored->put(kept_items("somebody"));
+  EXPECT_EQ(messages(R"({"input":[{"type":"item_reference","id":"msg_7_i0"},{"id":"rs_7"},)"
+                     R"({"type":null,"id":"msg_7"},{"type":"item_reference","id":"fc_7"},)"
+                     R"({"type":"function_call_output","call_id":"call_1","output":"c"}]})"),
+            R"([{"role":"user","content":"a"},{"role":"assistant","content":"b","tool_calls":)"
+            R"([{"id":"call_1","type":"function","function":{"name":"f","arguments":{}}}]},)"
+            R"({"role":"tool","content":"c","tool_call_id":"call_1","name":"f"}])");
+  EXPECT_EQ(refusal(R"({"input":[{"id":"msg_7"},{"id":"msg_7"}]})"), "input[1].id invalid_value")
+      << "twice would be text out of nothing";
+  EXPECT_EQ(refusal(R"({"input":[{"id":"msg_7_i1"}]})"), "input[0].id invalid_value");
+  context.client = "another";
+  EXPECT_EQ(refusal(R"({"input":[{"id":"msg_7"}]})"), "input[0].id invalid_value");
+}
+
+TEST_F(ResponseRequestTest, ARequestRefersToItemsOfFewResponses) {
+  context.stored = std::make_shared<ResponseStore>(ResponseStore::Bounds{64, 1'000'000});
+  std::string input;
+  for (std::size_t i = 0; i <= ReferencedItems::kMostResponses; ++i) {
+    StoredResponse response;
+    const std::string name = std::to_string(i);
+    response.id = "resp_" + name;
+    response.owner = "somebody";
+    response.object = R"({"output":[]})";
+    response.conversation = json::array{{{"role", "user"}, {"content", "a"}}};
+    context.stored->put(std::move(response));
+    if (i == ReferencedItems::kMostResponses) {
+      EXPECT_EQ(refusal(R"({"input":[)" + input + "]}"), "200");
+    }
+    input += std::string(i > 0 ? "," : "") + R"({"id":"msg_)" + name + R"(_i0"})";
+  }
+  EXPECT_EQ(refusal(R"({"input":[)" + input + "]}"), "input[16].id invalid_value");
+}
+
+TEST_F(ResponseRequestTest, ACompactionIsWhatWasSaid) {
+  EXPECT_EQ(messages(R"({"input":[{"type":"compaction","id":"cmp_1","encrypted_content":"a b"},)"
+                     R"({"role":"user","content":"c"}]})"),
+            R"([{"role":"assistant","content":"Summary of the conversation so far:\na b"},)"
+            R"({"role":"user","content":"c"}])");
+}
+
+TEST_F(ResponseRequestTest, ASummaryIsAskedForBehindTheConversation) {
+  const auto compact = [this](const std::string& fields) {
+    return decode_compaction(body("{" + fields + "}"), context);
+  };
+  const auto call =
+      compact(R"("model":"tiny","instructions":"i","prompt_cache_key":"k","input":[{"role":"user",)"
+              R"("content":"a"},{"role":"assistant","content":"b"}])");
+  ASSERT_TRUE(call) << verdict(call);
+  const Request& request = call->parts.at(0);
+  ASSERT_EQ(request.messages.size(), 4U);
+  EXPECT_EQ(request.messages[0].at("content"), "i");
+  EXPECT_EQ(request.messages[3].at("role"), "user");
+  EXPECT_GT(request.max_tokens, 0);
+  EXPECT_TRUE(request.clip_max_tokens);
+  EXPECT_EQ(compact(R"("model":"tiny","input":"a")")->parts.at(0).messages.size(), 1U)
+      << "templates want turns to alternate";
+  EXPECT_EQ(verdict(compact(R"("input":"a")")), "model missing_required_parameter");
+  EXPECT_EQ(verdict(compact(R"("model":"tiny")")), "input missing_required_parameter");
+  EXPECT_EQ(verdict(compact(R"("model":"tiny","input":"a","stream":true)")),
+            "stream unknown_parameter");
+  EXPECT_EQ(verdict(compact(R"("model":"tiny","input":"a","previous_response_id":"resp_9")")),
+            "previous_response_id previous_response_not_found");
+}
+
+TEST_F(ResponseRequestTest, InTheBackgroundThereIsADraftAndAReplyAtOnce) {
+  context.stored = std::make_shared<ResponseStore>(ResponseStore::Bounds{8, 1'000'000});
+  const auto call = decode_response(body(R"({"input":"hi","background":true})"), context);
+  ASSERT_TRUE(call) << verdict(call);
+  EXPECT_EQ(json::parse(call->reply_now).at("status"), "queued");
+  const auto draft = context.stored->find("resp_42", "somebody");
+  ASSERT_TRUE(draft);
+  EXPECT_FALSE(draft->whole);
+  EXPECT_EQ(json::parse(draft->object).at("status"), "in_progress");
+  EXPECT_EQ(json::parse(draft->object).at("background"), true);
+  EXPECT_EQ(
+      verdict(decode_response(body(R"({"input":"hi","previous_response_id":"resp_42"})"), context)),
+      "previous_response_id invalid_value");
+  context.stored = std::make_shared<ResponseStore>(ResponseStore::Bounds{0, 0});
+  EXPECT_EQ(verdict(decode_response(body(R"({"input":"hi","background":true})"), context)),
+            "background unsupported")
+      << "what is not kept cannot be fetched";
 }
 
 TEST_F(ResponseRequestTest, TheEchoSaysWhatHolds) {

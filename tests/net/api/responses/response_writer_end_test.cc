@@ -233,5 +233,38 @@ TEST(ResponseWriterEndTest, CompletesWithoutOutputWhenNothingIsToBeGenerated) {
   EXPECT_EQ(options.store->find("resp_1", "")->conversation, options.conversation);
 }
 
+/// The response that is kept of one that was made in the background, and what its bytes say.
+template <class End>
+boost::json::value made_in_background(End&& end) {
+  ResponseOptions options = response_options();
+  options.background = true;
+  options.store = roomy_store();
+  const auto store = options.store;
+  const auto writer = make_response_writer(std::move(options), byte_model(), Framing::kBody);
+  EventBatch out(Framing::kBody);
+  writer->begin(out);
+  writer->delta(0, text_delta("Hel"), out);
+  end(*writer, out);
+  const auto kept = store->find("resp_1", "");
+  EXPECT_TRUE(kept);
+  return kept ? json_of(kept->object) : boost::json::value();
+}
+
+TEST(ResponseWriterEndTest, InTheBackgroundEveryEndIsKept) {
+  const auto done = made_in_background([](ReplyWriter& writer, EventBatch& out) {
+    writer.end(std::vector{finish_of(FinishReason::kStop)}, out);
+  });
+  EXPECT_EQ(done.at("status"), "completed");
+  const auto failed = made_in_background(
+      [](ReplyWriter& writer, EventBatch& out) { writer.fail(broken, {}, out); });
+  EXPECT_EQ(failed.at("status"), "failed");
+  EXPECT_EQ(failed.at("error").at("message"), "it broke");
+  const auto stopped = made_in_background([](ReplyWriter& writer, EventBatch& out) {
+    writer.fail(cancelled, std::vector{finish_of(FinishReason::kCancelled)}, out);
+  });
+  EXPECT_EQ(stopped.at("status"), "cancelled");
+  EXPECT_EQ(stopped.at("output").at(0).at("content").at(0).at("text"), "Hel");
+}
+
 }  // namespace
 }  // namespace weft

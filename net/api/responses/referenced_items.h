@@ -1,0 +1,37 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/net/api/api_call.h"
+#include "weft/net/api/fields/api_error.h"
+
+namespace weft {
+
+/// The items that a request means by their ids (`item_reference`): of the responses that its client
+/// may continue, what they were made from and what came out. Owner only.
+class ReferencedItems {
+ public:
+  /// Responses that one request may refer to: each is read as a whole.
+  static constexpr std::size_t kMostResponses = 16;
+
+  explicit ReferencedItems(const ApiContext& context);
+
+  /// Returns an item as JSON. An error, without a field, when it is not kept (any more), stood in
+  /// the same request before, or is of one response too many.
+  [[nodiscard]] ApiResult<std::string> take(std::string_view id);
+
+ private:
+  using Items = std::map<std::string, std::string, std::less<>>;  // JSON by id; empty once taken
+  /// Returns the items of the response that made this one; null when that is not kept.
+  [[nodiscard]] Items* items_around(std::string_view id);
+
+  std::vector<std::shared_ptr<ResponseStore>> stores_;
+  std::string owner_;
+  std::map<std::string, Items, std::less<>> responses_;  // by their ids
+};
+
+}  // namespace weft

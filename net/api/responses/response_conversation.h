@@ -1,0 +1,30 @@
+#pragma once
+
+#include <simdjson.h>
+
+#include <boost/json/array.hpp>
+#include <boost/json/value.hpp>
+#include <memory>
+
+#include "weft/net/api/api_call.h"
+#include "weft/net/api/fields/body_fields.h"
+#include "weft/net/api/responses/response_store.h"
+
+/// What a request of the Responses API continues.
+namespace weft {
+
+/// Returns the response that the body continues; null when it names none, or one that is not kept
+/// (any more) or belongs to another client.
+[[nodiscard]] std::shared_ptr<const StoredResponse> previous_response(simdjson::dom::object body,
+                                                                      const ApiContext& context);
+
+/// Takes `input` and `previous_response_id`, and returns the conversation: what was said before,
+/// `previous` (null: nothing), and what is said now.
+[[nodiscard]] boost::json::array take_conversation(BodyFields& fields, const ApiContext& context,
+                                                   const StoredResponse* previous);
+
+/// Returns the conversation behind the instructions, a text or null.
+[[nodiscard]] boost::json::array with_instructions(const boost::json::value& instructions,
+                                                   const boost::json::array& conversation);
+
+}  // namespace weft

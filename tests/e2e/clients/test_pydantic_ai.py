@@ -1,0 +1,53 @@
+"""Agents of Pydantic AI."""
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, Field
+
+from prompts import MODEL
+from script_model import ANSWER
+from weft_server import WeftServer
+
+pydantic_ai = pytest.importorskip("pydantic_ai")
+
+
+class City(BaseModel):
+    name: str = Field(min_length=1, max_length=12, pattern="^[A-Z][a-z]+$")
+    people: int = Field(ge=0, le=9999)
+
+
+def model_on(server: WeftServer, kind: str) -> Any:
+    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    provider = OpenAIProvider(base_url=server.url + "/v1", api_key="none")
+    return (OpenAIChatModel if kind == "chat" else OpenAIResponsesModel)(MODEL, provider=provider)
+
+
+@pytest.mark.parametrize("kind", ["chat", "responses"])
+def test_an_agent_calls_its_tools_and_answers(script_server, kind):
+    called = []
+    agent = pydantic_ai.Agent(model_on(script_server, kind), system_prompt="Use the tools.")
+
+    @agent.tool_plain
+    def get_weather(city: str, days: int) -> str:
+        """Says the weather."""
+        called.append((city, days))
+        return "sunny"
+
+    @agent.tool_plain
+    def get_time(zone: str) -> str:
+        """Says the time."""
+        called.append((zone,))
+        return "noon"
+
+    assert agent.run_sync("What is the weather?").output == ANSWER
+    assert sorted(called, key=str) == [("CET",), ("Zürich", 2)]
+
+
+@pytest.mark.parametrize("kind", ["chat", "responses"])
+def test_an_output_has_the_structure_that_it_is_to_have(server, kind):
+    agent = pydantic_ai.Agent(model_on(server, kind), output_type=pydantic_ai.NativeOutput(City))
+    output = agent.run_sync("Name a city.", model_settings={"temperature": 1.5, "max_tokens": 200}).output
+    assert isinstance(output, City)
