@@ -16,9 +16,10 @@ KvMemory::KvMemory(const DeviceLimits& limits, KvLayout layout, bool keeps)
       prefixes_(limits, pages_, copies_),
       held_(static_cast<std::size_t>(pages_.size())) {
   const auto rows = static_cast<std::size_t>(limits.rows);
-  copies_.reserve(rows);
+  const auto row_pages = static_cast<std::size_t>(limits.pages_per_row());
+  copies_.reserve(limits.host_pages > 0 ? rows + 2 * row_pages : rows);
   if (!slabs()) return;
-  const auto pages = rows * static_cast<std::size_t>(limits.pages_per_row());
+  const std::size_t pages = rows * row_pages;
   if (std::cmp_less(limits.pages, pages)) internal_error("rows lack their slabs");
   slab_copies_.reserve(pages);
 }

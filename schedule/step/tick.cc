@@ -14,7 +14,8 @@ void Tick::reserve(const DeviceLimits& limits) {
   plan.moves.reserve(rows);
   plan.starts.reserve(rows);
   plan.tables.reserve(rows);
-  plan.copies.reserve(rows);
+  // With host memory a prompt's pages may push others out of theirs, and come back from there.
+  plan.copies.reserve(limits.host_pages > 0 ? rows + pages : rows);
   plan.encodes.reserve(limits.cross_pages > 0 ? rows : 0);
   plan.entries.reserve(rows);
   plan.forks.reserve(rows);

@@ -104,6 +104,7 @@ void Simulation::make_config() {
   limits_.pages = slab ? limits_.rows * whole
                        : static_cast<std::int32_t>(std::max<std::uint64_t>(
                              static_cast<std::uint64_t>(whole), random(most) + 1));
+  if (chance(0.5)) limits_.host_pages = static_cast<std::int32_t>(random(most) + 1);
   limits_.step_tokens = static_cast<std::int32_t>(limits_.rows + 1 + static_cast<int>(random(40)));
   limits_.vocabulary = kVocabulary;
   limits_.stages = options_.stages;
