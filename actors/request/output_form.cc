@@ -74,6 +74,11 @@ Result<Constraint> compile(const Request& request, const OutputForm& form,
   return model.grammars.compile(answer);
 }
 
+bool may_use_up_budget(const Request& request) {
+  const bool ends_before = request.max_tokens > 0 && request.max_tokens <= request.thinking_budget;
+  return request.thinking_budget >= 0 && !ends_before;
+}
+
 // Nothing is read from an output that is one text.
 OutputForm form_of(const Request& request, std::span<const TokenId> prompt,
                    const ServedModel& model) {
@@ -110,7 +115,7 @@ Result<OutputForm> constrain_output(Request& request, std::span<const TokenId> p
   OutputForm form = form_of(request, prompt, model);
   if (const auto checked = check_choice(request, form); !checked) return checked.error();
   auto constraint = compile(request, form, model);
-  if (constraint && request.thinking_budget >= 0 && form.format) {
+  if (constraint && form.format && may_use_up_budget(request)) {
     constraint = model.grammars.bound_thoughts(std::move(*constraint), *form.format,
                                                form.parser.in_thought, request.thinking_budget);
     if (!constraint) return refused("thinking_budget: " + to_string(constraint.error()));

@@ -89,6 +89,7 @@ class HarmonyReader final : public OutputParser::Reader {
     constexpr std::string_view kSpace = "functions.";
     if (function.starts_with(kSpace)) function.remove_prefix(kSpace.size());
     thinks_ = channel == "analysis";
+    is_answer_ = channel == "final";
     if (options_.tools && sink_.begin(function)) {
       thinks_ = false;
       span_ = {};
@@ -103,6 +104,7 @@ class HarmonyReader final : public OutputParser::Reader {
       case State::kHeader:
         return enter_body();
       case State::kBody:
+        if (options_.whole_answer && is_answer_) return add_text(tag, out);
         if (sink_.in_call()) end_call();
         enter_between();
         break;
@@ -147,6 +149,7 @@ class HarmonyReader final : public OutputParser::Reader {
   State state_ = State::kBetween;
   bool begun_ = false;  // a header has come
   bool thinks_ = false;
+  bool is_answer_ = false;  // the message is
   bool done_ = false;
   std::string header_;
   Prose prose_;

@@ -12,7 +12,7 @@ namespace {
 namespace dom = simdjson::dom;
 using Mode = ToolChoice::Mode;
 
-constexpr std::string_view kField = "tool_choice";
+constexpr const char* kChoiceField = "tool_choice";
 
 /// Takes a word for how free the choice is. Returns whether there is one.
 bool take_mode(const BodyFields& fields, std::string_view field, std::string_view word,
@@ -55,7 +55,7 @@ void take_allowed(const BodyFields& allowed, ToolDialect dialect, ToolChoice& ch
 
 bool take_object(const BodyFields& fields, dom::element element, ToolDialect dialect,
                  ToolChoice& choice) {
-  const BodyFields object(element.get_object(), std::string(kField), fields);
+  const BodyFields object(element.get_object(), std::string(kChoiceField), fields);
   const std::string_view type = object.needed_text("type");
   bool may_call = true;
   if (type == "function") {
@@ -83,9 +83,9 @@ bool take_object(const BodyFields& fields, dom::element element, ToolDialect dia
 
 /// Takes the choice of Messages, which is an object.
 bool take_messages_choice(const BodyFields& fields, Request& request) {
-  const auto object = fields.object(kField);
+  const auto object = fields.object(kChoiceField);
   if (!object) return true;
-  const BodyFields choice(*object, std::string(kField), fields);
+  const BodyFields choice(*object, std::string(kChoiceField), fields);
   const std::string_view type = choice.needed_text("type");
   bool may_call = true;
   if (type == "tool") {
@@ -104,14 +104,14 @@ bool take_messages_choice(const BodyFields& fields, Request& request) {
 bool take_tool_choice(BodyFields& fields, ToolDialect dialect, Request& request) {
   if (dialect == ToolDialect::kMessages) return take_messages_choice(fields, request);
   request.parallel_tool_calls = fields.flag("parallel_tool_calls").value_or(true);
-  const auto choice = fields.any(kField);
+  const auto choice = fields.any(kChoiceField);
   if (!choice) return true;
   std::string_view word;
   if (choice->get(word) == simdjson::SUCCESS) {
-    return take_mode(fields, kField, word, "required", request.tool_choice);
+    return take_mode(fields, kChoiceField, word, "required", request.tool_choice);
   }
   if (choice->is_object()) return take_object(fields, *choice, dialect, request.tool_choice);
-  fields.fail(kField, "must be a string or an object", api_code::kInvalidType);
+  fields.fail(kChoiceField, "must be a string or an object", api_code::kInvalidType);
   return false;
 }
 
@@ -119,13 +119,13 @@ void check_tool_choice(BodyFields& fields, const Request& request) {
   const ToolChoice& choice = request.tool_choice;
   const auto* const tools = request.tools.if_array();
   if (tools == nullptr && choice.constrains()) {
-    return fields.fail(kField, "asks for a call, and there are no tools");
+    return fields.fail(kChoiceField, "asks for a call, and there are no tools");
   }
   for (const std::string& name : choice.only) {
     const bool is_there = std::ranges::any_of(*tools, [&](const boost::json::value& tool) {
       return tool.at("function").at("name").as_string() == name;
     });
-    if (!is_there) return fields.fail(kField, shown(name) + " is the name of no tool");
+    if (!is_there) return fields.fail(kChoiceField, shown(name) + " is the name of no tool");
   }
 }
 

@@ -214,6 +214,10 @@ TEST_F(OutputFormTest, OfAFamilyWithoutThoughtsABudgetMeansNothing) {
   request.thinking_budget = 0;
   constrain(request);
   EXPECT_EQ(request.sampling.constraint, nullptr);
+  model = thinking_model();
+  request.thinking_budget = request.max_tokens = 5;
+  constrain(request);
+  EXPECT_EQ(request.sampling.constraint, nullptr) << "no output is as long";
 }
 
 }  // namespace

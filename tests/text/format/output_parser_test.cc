@@ -211,6 +211,21 @@ TEST(OutputParserTest, ThePiecesDoNotDependOnHowTheOutputIsCut) {
   }
 }
 
+TEST(OutputParserTest, AnAnswerThatIsWholeHasNoTagsInIt) {
+  const std::string answer = R"({"a": "<tool_call></think><|end|>"})";
+  const ParserOptions options{.tools = tools(), .whole_answer = true};
+  EXPECT_EQ(parse_parts(join_formats(*known_format("hermes"), *known_format("think")), options,
+                        {"<think>b</think>\n", answer}),
+            (Pieces{"think|b", "text|" + answer}));
+  EXPECT_EQ(parse_parts(*known_format("harmony"), options,
+                        {"<|channel|>analysis<|message|>b<|end|><|start|>assistant",
+                         "<|channel|>final<|message|>", answer}),
+            (Pieces{"think|b", "text|" + answer}));
+  EXPECT_EQ(
+      parse_parts(*known_format("hermes"), options, {R"(<tool_call>{"name": "now"}</tool_call>)"}),
+      (Pieces{"call|now", "args|{}", "end"}));
+}
+
 TEST(OutputParserTest, WithoutToolsCallsAreTextAndThoughtsStayThoughts) {
   const OutputFormat format = find_output_format("<tool_call> </think>");
   EXPECT_EQ(parse_parts(format, {}, {"<think>a</think><tool_call>{\"name\": \"f\"}</tool_call>"}),

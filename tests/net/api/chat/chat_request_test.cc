@@ -9,6 +9,7 @@
 
 #include "weft/net/api/fields/body_defaults.h"
 #include "weft/tests/net/api/api_fixture.h"
+#include "weft/tests/net/api/tool_model.h"
 #include "weft/text/chat/template_variables.h"
 
 namespace weft::test {
