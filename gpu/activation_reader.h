@@ -43,6 +43,9 @@ class ActivationReader {
   [[nodiscard]] virtual std::int32_t end_position() const noexcept {
     return std::numeric_limits<std::int32_t>::max();
   }
+  /// Tokens before this position are not read either. Where it is the prompt's last token, the KV
+  /// cache may have the others, which are not computed then. Constant.
+  [[nodiscard]] virtual std::int32_t first_position() const noexcept { return 0; }
 
   virtual void read(const TokenActivations& token) = 0;
 };

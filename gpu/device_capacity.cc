@@ -29,6 +29,16 @@ std::int64_t bytes_without_pages(const DeviceNeeds& needs, DeviceLimits limits) 
   return needs.bytes(limits);
 }
 
+/// An encoder alone has buffers for its longest input and no pages.
+Result<DeviceLimits> without_pages(const DeviceLimits& limits, std::int64_t taken,
+                                   std::int64_t budget) {
+  if (taken <= budget) return limits;
+  return Error{DeviceErrc::kOutOfMemory,
+               "weights and buffers for inputs of " + std::to_string(limits.context) +
+                   " tokens take " + mebibytes(taken) + ", of " + mebibytes(budget) +
+                   " that may be taken; max_context says how much shorter inputs may be"};
+}
+
 /// The pages dealt out to the rows.
 Result<DeviceLimits> with_slabs(DeviceLimits limits, const CapacityWishes& wishes) {
   if (wishes.rows > 0 && wishes.context == 0 && limits.pages >= limits.rows) {
@@ -62,9 +72,12 @@ Result<DeviceLimits> device_capacity(const Program& program, const CapacityWishe
   }
   limits.rows = wishes.rows > 0 ? wishes.rows : kUsefulRows;
   limits.step_tokens = std::max(wishes.step_tokens, limits.rows);
-  if (program.has_encoder) {
+  limits.keeps_kv = program.causal;
+  if (program.has_encoder || !limits.keeps_kv) {
     // An encoder reads its input at once.
     limits.step_tokens = std::max(limits.step_tokens, static_cast<std::int32_t>(limits.context));
+  }
+  if (program.has_encoder) {
     limits.cross_pages = static_cast<std::int32_t>(pages_of_all_rows(limits));
   }
   const std::int64_t budget =
@@ -82,6 +95,7 @@ Result<DeviceLimits> device_capacity(const Program& program, const CapacityWishe
     }
   }
   const std::int64_t taken = bytes_without_pages(needs, limits);
+  if (!limits.keeps_kv) return without_pages(limits, taken, budget);
   const std::int64_t fitting = std::max<std::int64_t>(budget - taken, 0) / page_bytes;
   const std::int64_t useful = pages_of_all_rows(limits);
   const std::int64_t wanted = wishes.pages > 0 ? wishes.pages : std::min(fitting, useful);
@@ -119,6 +133,7 @@ DeviceLimits least_of(DeviceLimits one, const DeviceLimits& other, bool slabs) {
   one.step_tokens = std::min(one.step_tokens, other.step_tokens);
   one.cross_pages = std::min(one.cross_pages, other.cross_pages);
   one.host_pages = std::min(one.host_pages, other.host_pages);
+  if (!one.keeps_kv) return one;
   if (slabs) {
     one.rows = std::min(one.rows, one.pages / one.pages_per_row());
     one.pages = one.rows * one.pages_per_row();

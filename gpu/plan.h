@@ -31,6 +31,8 @@ struct PlanStart {
   std::int32_t prompt_tokens = 0;  ///< of what the sampler will see; the rest is output
   float mirostat_mu = 0;
   bool long_context = false;  ///< uses the long set of angles
+  /// The position where the second of two texts begins, as token types tell it; 0: there is one.
+  std::int32_t second_text = 0;
   /// What its choices need of the logits, where `sampling` is null, as in another process.
   LogitNeeds needs = LogitNeeds::kAll;
   std::int32_t first_history = 0;  ///< in Plan::ids: tokens that are in the KV already

@@ -62,6 +62,7 @@ void PlanReader::start(const Plan& plan, const PlanStart& start) {
   slot.observed = start.history_tokens;
   slot.last_token = kNoToken;
   slot.long_context = start.long_context;
+  slot.second_text = start.second_text;
   slot.needs = start.sampling ? logit_needs(*start.sampling) : start.needs;
   slot.reader = start.reader;
   slot.has_failed = false;
@@ -117,6 +118,7 @@ std::span<const SlotTokens> PlanReader::read_entries(const Plan& plan) {
   entries_.clear();
   readings_.clear();
   std::int32_t first = 0;
+  std::size_t next_page = 0;
   for (const PlanEntry& one : plan.entries) {
     SlotState& slot = state_of_row(one.row);
     std::span<const TokenId> ids;
@@ -124,12 +126,16 @@ std::span<const SlotTokens> PlanReader::read_entries(const Plan& plan) {
       ids = std::span(plan.ids).subspan(place_of(one.first_id), place_of(one.count));
     }
     const std::size_t pages = place_of(limits_.pages_for(std::int64_t{one.start} + one.count));
+    const std::span<const std::int32_t> own =
+        limits_.keeps_kv ? std::span(slot.pages).first(pages)
+                         : std::span(encoder_pages_).subspan(next_page, pages);
+    next_page += pages;
     entries_.push_back({.slot = slot_of(one.row),
                         .first = first,
                         .count = one.count,
                         .start = one.start,
                         .ids = ids,
-                        .pages = std::span(slot.pages).first(pages),
+                        .pages = own,
                         .observed = slot.observed});
     if (slot.reader) note_reading(entries_.back());
     slot.observed += one.count;
@@ -171,6 +177,7 @@ void PlanReader::fork(const PlanFork& fork) {
   to.prompt_tokens = from.prompt_tokens;
   to.observed = from.observed;
   to.long_context = from.long_context;
+  to.second_text = from.second_text;
   to.needs = from.needs;
   to.reader = from.reader;
   to.has_failed = from.has_failed;

@@ -21,6 +21,7 @@ struct SlotState {
   std::int32_t observed = 0;              ///< tokens that its sampler has seen after this step
   TokenId last_token = kNoToken;          ///< what was chosen for it last
   bool long_context = false;              ///< uses the long set of angles
+  std::int32_t second_text = 0;           ///< as of PlanStart
   LogitNeeds needs = LogitNeeds::kAll;    ///< of what its tokens are chosen by
   std::shared_ptr<ActivationReader> reader{};
   bool has_failed = false;  ///< its reader threw: nothing is chosen for it any more
@@ -76,7 +77,8 @@ struct SlotChoice {
 /// Allocates nothing after it was made. Owner only, but for tell().
 class PlanReader {
  public:
-  /// `encoder_pages`: pages that the device's encoder has for its own KV.
+  /// `encoder_pages`: pages that the device's encoder has for its own KV. They are used again in
+  /// each step.
   PlanReader(const DeviceLimits& limits, std::int32_t encoder_pages);
 
   [[nodiscard]] std::int32_t slot_of(std::int32_t row) const {

@@ -27,13 +27,21 @@ Rows logits_of(const SlotReading& reading, const ReadRows& rows, ModelDevice& de
   return device.logits_of(wanted);
 }
 
+/// The rows of a reading that its reader wants; those behind its end are in no reading.
+ReadRows wanted_rows(const SlotReading& reading) {
+  const std::int32_t first = std::max(reading.reader->first_position() - reading.start, 0);
+  return {first, std::max(reading.count - first, 0)};
+}
+
 /// Calls work(rows, with_logits) for the pieces of a reading.
 template <class Work>
 void for_pieces(const SlotReading& reading, ModelDevice& device, const Work& work) {
   const bool with_logits = device.program().has_logits && reading.reader->wants_logits();
-  const std::int32_t most = with_logits ? device.options().max_outputs : reading.count;
-  for (std::int32_t first = 0; first < reading.count; first += most) {
-    work(ReadRows{first, std::min(most, reading.count - first)}, with_logits);
+  const ReadRows wanted = wanted_rows(reading);
+  const std::int32_t end = wanted.first + wanted.count;
+  const std::int32_t most = with_logits ? device.options().max_outputs : wanted.count;
+  for (std::int32_t first = wanted.first; first < end; first += most) {
+    work(ReadRows{first, std::min(most, end - first)}, with_logits);
   }
 }
 

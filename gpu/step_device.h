@@ -23,6 +23,9 @@ struct DeviceLimits {
   std::int64_t context = 0;      ///< positions of a sequence
   std::int32_t cross_pages = 0;  ///< of the encoder's output; 0 without encoder
   std::int64_t vocabulary = 0;
+  /// False: an encoder alone, which reads each sequence whole, in one entry, and keeps nothing of
+  /// it between steps, so that a sequence has no pages.
+  bool keeps_kv = true;
   /// Ticks that run at once, at most: the stages of a pipeline. A plan names kLastToken only for a
   /// row whose last sample was so many plans before, or more.
   std::int32_t stages = 1;
@@ -30,8 +33,12 @@ struct DeviceLimits {
   [[nodiscard]] std::int64_t pages_for(std::int64_t tokens) const noexcept {
     return (tokens + page_tokens - 1) / page_tokens;
   }
+  /// The pages of a sequence with so many tokens.
+  [[nodiscard]] std::int64_t kv_pages_for(std::int64_t tokens) const noexcept {
+    return keeps_kv ? pages_for(tokens) : 0;
+  }
   [[nodiscard]] std::int32_t pages_per_row() const noexcept {
-    return static_cast<std::int32_t>(pages_for(context));
+    return static_cast<std::int32_t>(kv_pages_for(context));
   }
   [[nodiscard]] std::int32_t pages_per_step() const noexcept {
     return static_cast<std::int32_t>(pages_for(step_tokens));

@@ -37,6 +37,10 @@ std::string Admission::never_fits(const GroupSpec& spec) const {
            number(spec.prompt.size() + static_cast<std::size_t>(spec.max_tokens)) +
            " tokens take " + number(pages) + " pages, the engine has " + number(limits.pages);
   }
+  if (!limits.keeps_kv && std::cmp_greater(spec.prompt.size(), limits.step_tokens)) {
+    return "an input of " + number(spec.prompt.size()) +
+           " tokens, which the model reads in one step of " + number(limits.step_tokens);
+  }
   if (std::cmp_greater(spec.encoder_input.size(), limits.step_tokens)) {
     return "an encoder's input of " + number(spec.encoder_input.size()) + " tokens, a step has " +
            number(limits.step_tokens);

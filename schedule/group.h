@@ -26,16 +26,27 @@ struct GroupSpec {
   std::shared_ptr<const SamplingParams> sampling;
   std::shared_ptr<ActivationReader> reader;  ///< of its one sequence; null: nobody
   std::int32_t sequences = 1;                ///< rows: n, best_of or num_beams
-  std::int32_t max_tokens = 1;               ///< of each output
+  /// Of each output; 0: nothing is chosen, and it is done when its prompt is computed.
+  std::int32_t max_tokens = 1;
   std::uint64_t seed = 0;
   std::vector<TokenId> end_tokens;  ///< that end an output, sorted
+  std::int32_t second_text = 0;     ///< as of PlanStart
   bool long_context = false;        ///< by its greatest length (LongRoPE, dynamic RoPE)
   /// With whom it shares pages of the same tokens: those of the same text; null is one of its own.
   std::shared_ptr<const std::string> cache_domain;
 
   /// Whether tokens of the prompt that are in the KV cache need not be computed. The last one is
-  /// always computed; a reader wants to see them all.
-  [[nodiscard]] bool may_skip_tokens() const noexcept { return reader == nullptr; }
+  /// always computed; a reader wants to see them all, unless it says that it does not.
+  [[nodiscard]] bool may_skip_tokens() const noexcept {
+    return reader == nullptr ||
+           std::cmp_greater_equal(std::int64_t{reader->first_position()} + 1, prompt.size());
+  }
+  /// Whether tokens are chosen.
+  [[nodiscard]] bool generates() const noexcept { return max_tokens > 0; }
+  /// The most tokens of a sequence whose keys and values are kept: the last one's are not needed.
+  [[nodiscard]] std::int64_t most_kept_tokens() const noexcept {
+    return static_cast<std::int64_t>(prompt.size()) + std::max(max_tokens, 1) - 1;
+  }
   [[nodiscard]] bool beams() const noexcept { return sampling->beams.num_beams > 1; }
 };
 

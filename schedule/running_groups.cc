@@ -40,7 +40,7 @@ void RunningGroups::reserve_outputs(Group& group) const {
   const auto outputs = static_cast<std::size_t>(group.spec.max_tokens);
   const std::int64_t tokens = std::int64_t{group.prompt_tokens()} + group.spec.max_tokens;
   // A shared page is copied behind the table's end, so there is room for one more.
-  const auto pages = static_cast<std::size_t>(limits_.pages_for(tokens)) + 1;
+  const auto pages = static_cast<std::size_t>(limits_.kv_pages_for(tokens)) + 1;
   for (Sequence& sequence : group.sequences) {
     sequence.outputs.reserve(outputs);
     sequence.pages.reserve(pages);

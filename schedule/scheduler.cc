@@ -137,6 +137,19 @@ void Scheduler::complete(const Tick& tick) {
   chunks_.learn(tick.shape, tick.result.took);
   swaps_.learn(tick.result.swapped, tick.result.swapping);
   for (std::size_t i = 0; i < tick.owners.size(); ++i) take_result(tick, i);
+  for (const SampleOwner& owner : tick.computed) take_computed(owner);
+}
+
+/// Nothing was to be chosen for the sequence: it is done.
+void Scheduler::take_computed(const SampleOwner& owner) {
+  Group& group = *owner.group;
+  Sequence& sequence = group.sequences[static_cast<std::size_t>(owner.sequence)];
+  if (!group.done && sequence.serial == owner.serial) {
+    --sequence.in_flight;
+    memory_.prefixes().keep(group, sequence);
+    finish_sequence(group, sequence, SequenceEnd::kStop);
+  }
+  groups_.settle_result(group);
 }
 
 void Scheduler::take_result(const Tick& tick, std::size_t index) {
@@ -215,6 +228,7 @@ void Scheduler::finish(Group& group, GroupEnd how, const Error& error) {
 
 void Scheduler::fail(const Tick& tick, const Error& error) {
   for (const SampleOwner& owner : tick.owners) groups_.settle_result(*owner.group);
+  for (const SampleOwner& owner : tick.computed) groups_.settle_result(*owner.group);
   if (tick.plan.tick < needs_from_) return;
   needs_from_ = ticks_ + 1;
   while (!running_.empty()) finish(*running_.all().back(), GroupEnd::kFailed, error);

@@ -141,6 +141,7 @@ class Scheduler {
   void note_seen() noexcept;
 
   void take_result(const Tick& tick, std::size_t index);
+  void take_computed(const SampleOwner& owner);
   void take_token(Group& group, std::int32_t index, const SampleResult& result,
                   std::span<const TokenLogprob> top);
   void take_beam(Group& group, std::int32_t index, std::span<const TokenLogprob> top);

@@ -9,10 +9,11 @@ SchedulerOptions scheduler_options(const Config& config, const DeviceLimits& lim
   options.window = config.window;
   options.admission = config.admission;
   options.watermark = config.watermark;
-  options.layout = config.kv_layout;
+  // Who keeps nothing has nothing to lay out or to find.
+  options.layout = limits.keeps_kv ? config.kv_layout : KvLayout::kPages;
   options.target_inter_token = config.target_inter_token;
   options.decode_every = config.decode_every;
-  options.cache = config.cache_enabled;
+  options.cache = config.cache_enabled && limits.keeps_kv;
   return options;
 }
 

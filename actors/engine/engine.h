@@ -13,6 +13,7 @@
 #include "weft/actors/engine/token_stream.h"
 #include "weft/actors/engine_error.h"
 #include "weft/actors/request/active_request.h"
+#include "weft/actors/request/embed_request.h"
 #include "weft/actors/request/generation_result.h"
 #include "weft/actors/request/request.h"
 #include "weft/actors/request/request_port.h"
@@ -148,6 +149,16 @@ class Engine {
         Initiate<GenerateOp>{core_}, token, std::move(request));
   }
 
+  /// Computes the vector of one input: an embedding, or a classifier's scores. Signature
+  /// void(error_code, EmbedResult). Errors and cancellation are those of async_generate;
+  /// kBadRequest also where the model gives no such vector, and kContextLengthExceeded for an input
+  /// longer than it takes, unless VectorWish::cut_at has it cut.
+  template <boost::asio::completion_token_for<void(boost::system::error_code, EmbedResult)> Token>
+  auto async_embed(EmbedRequest request, Token&& token) {
+    return boost::asio::async_initiate<Token, void(boost::system::error_code, EmbedResult)>(
+        Initiate<EmbedOp>{core_}, token, to_request(std::move(request)));
+  }
+
   /// Begins a request. Signature void(error_code, TokenStream). Completes when the request has been
   /// admitted: its arguments are good and there is room for it; at the latest with the first delta.
   /// A refusal, or an end before anything was produced, is the error; the stream then has
@@ -214,6 +225,7 @@ class Engine {
     }
   };
   struct GenerateOp;
+  struct EmbedOp;
   struct OpenOp;
   struct DrainOp;
   struct ShutdownOp;
@@ -231,6 +243,23 @@ struct Engine::GenerateOp {
         StreamWait::kEnd, std::forward<Handler>(handler),
         [](StreamState::Turn turn, auto&& final_handler, boost::system::error_code error) {
           GenerationResult result;
+          const auto end = turn.stream()->copy_result(result);
+          if (!error) error = end;
+          turn.end();
+          std::forward<decltype(final_handler)>(final_handler)(error, std::move(result));
+        });
+    core.submit(stream, std::move(request));
+  }
+};
+
+struct Engine::EmbedOp {
+  template <class Handler>
+  static void start(EngineCore& core, Handler&& handler, Request request) {
+    const auto stream = core.make_stream(request);
+    stream->async_wait(
+        StreamWait::kEnd, std::forward<Handler>(handler),
+        [](StreamState::Turn turn, auto&& final_handler, boost::system::error_code error) {
+          EmbedResult result;
           const auto end = turn.stream()->copy_result(result);
           if (!error) error = end;
           turn.end();

@@ -37,7 +37,7 @@ EngineCore::EngineCore(boost::asio::any_io_executor executor, std::unique_ptr<Re
 }
 
 std::shared_ptr<StreamState> EngineCore::make_stream(const Request& request) const {
-  const std::int32_t choices = check_outputs(request) ? request.sampling.n : 0;
+  const std::int32_t choices = check_outputs(request) ? output_count(request) : 0;
   return std::make_shared<StreamState>(request, choices, executor_);
 }
 

@@ -173,6 +173,20 @@ boost::system::error_code StreamState::copy_result(GenerationResult& result) con
   }
 }
 
+boost::system::error_code StreamState::copy_result(EmbedResult& result) const noexcept {
+  const Finish& end = output_.end();
+  try {
+    result = {.vector = end.vector,
+              .usage = end.usage,
+              .times = end.times,
+              .error_detail = end.error.detail,
+              .retry_after = end.retry_after};
+    return end_error();
+  } catch (const std::bad_alloc&) {
+    return make_error_code(boost::system::errc::not_enough_memory);
+  }
+}
+
 GenerationResult StreamState::copy_result() const {
   GenerationResult result{.reason = output_.end().reason,
                           .choices = std::vector<GeneratedChoice>(output_.choices()),

@@ -15,6 +15,7 @@
 
 #include "weft/actors/engine_error.h"
 #include "weft/actors/request/active_request.h"
+#include "weft/actors/request/embed_request.h"
 #include "weft/actors/request/generation_result.h"
 #include "weft/actors/request/pending_completion.h"
 #include "weft/actors/request/request.h"
@@ -117,6 +118,8 @@ class StreamState final : public RequestSink, public std::enable_shared_from_thi
   [[nodiscard]] GenerationResult copy_result() const;
   /// Copies the result and returns how the request ended, or not_enough_memory.
   boost::system::error_code copy_result(GenerationResult& result) const noexcept;
+  /// The same of a request for a vector.
+  boost::system::error_code copy_result(EmbedResult& result) const noexcept;
   /// Returns how the request ended; no error for stop and length. Only when it has ended.
   [[nodiscard]] boost::system::error_code end_error() const noexcept;
 

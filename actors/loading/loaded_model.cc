@@ -12,6 +12,7 @@
 #include "weft/gpu/ranks/settle_partition.h"
 #include "weft/model/model_error.h"
 #include "weft/model/spec/spec.h"
+#include "weft/model/vectors/read_vector_model.h"
 
 namespace weft {
 namespace {
@@ -58,6 +59,18 @@ ServedModel served(const Program& program, Tokenizer tokenizer, std::vector<Toke
     if (!rotary.long_frequency.empty()) model.long_from = rotary.long_from;
   }
   return model;
+}
+
+void set_vectors(std::shared_ptr<const VectorModel> vectors, ServedModel& model) {
+  model.vectors = std::move(vectors);
+  if (model.vectors == nullptr) return;
+  const VectorModel& own = *model.vectors;
+  model.vector_facts = {
+      .embeddings = !own.scores,
+      .scores = own.scores,
+      .size = own.size(),
+      .max_tokens = own.max_tokens > 0 ? std::min(own.max_tokens, model.context) : model.context,
+      .labels = own.labels};
 }
 
 /// What a spec's table `output` says of calls or thoughts; null: it says nothing.
@@ -172,9 +185,8 @@ Result<LoadedModel> load_served(const OpenedModel& opened, Tokenizer tokenizer,
                                 const Config& config, const LoadProgress& progress,
                                 std::shared_ptr<MemoryBudget> budget,
                                 std::shared_ptr<HostWeightPool> weights) {
-  if (!opened.program->has_logits) {
-    return Error{EngineErrc::kBadRequest, "model: " + config.model + " is an encoder"};
-  }
+  auto vectors = read_vector_model(*opened.architecture, *opened.checkpoint);
+  if (!vectors) return vectors.error();
   auto defaults = read_generation_config(config.generation_config, opened.checkpoint->path());
   if (!defaults) return defaults.error();
   std::vector<TokenId> ends = end_tokens(*opened.program, tokenizer);
@@ -198,6 +210,8 @@ Result<LoadedModel> load_served(const OpenedModel& opened, Tokenizer tokenizer,
       config.kv_dtype.value_or(kv_dtype_for(wishes.replicas.front(), *opened.program));
   ServedModel model =
       served(*opened.program, std::move(tokenizer), std::move(ends), *devices, kv_dtype);
+  model.generates = opened.program->has_logits && opened.program->causal;
+  set_vectors(*std::move(vectors), model);
   model.defaults = std::move(*defaults);
   model.placement = *std::move(placement);
   model.format = *std::move(format);

@@ -16,6 +16,8 @@
 
 namespace weft {
 
+struct VectorModel;
+
 /// What people are told of a model. Nothing is computed by it.
 struct ModelFacts {
   std::string family{};           ///< of its spec, "qwen2"; empty = not known
@@ -25,6 +27,15 @@ struct ModelFacts {
   std::int64_t stored_bytes = 0;  ///< of its files' tensors
   std::int64_t hidden = 0;        ///< numbers of a token between two layers
   std::int64_t layers = 0;        ///< that have a KV cache
+};
+
+/// Which vectors a model gives.
+struct VectorFacts {
+  bool embeddings = false;
+  bool scores = false;                ///< of labels
+  std::int64_t size = 0;              ///< numbers of an embedding, or labels
+  std::int64_t max_tokens = 0;        ///< of an input
+  std::vector<std::string> labels{};  ///< of scores
 };
 
 /// What the actors know of the model that is served. Immutable, shared by all of them.
@@ -39,6 +50,10 @@ struct ServedModel {
   std::int64_t kv_bytes = 0;          ///< of the pages of all replicas
   std::vector<TokenId> end_tokens{};  ///< sorted, each once
   bool has_encoder = false;
+  bool generates = true;  ///< false: it gives vectors alone
+  /// How it gives vectors; null: it does not. What clients may know of it is in `vector_facts`.
+  std::shared_ptr<const VectorModel> vectors{};
+  VectorFacts vector_facts{};
   TokenId start_token = kNoToken;  ///< which the decoder of an encoder-decoder model begins with
   GenerationDefaults defaults{};   ///< of requests that do not say it themselves
   /// Why it runs where it does, one reason a line, where that was chosen (device.partition "auto").

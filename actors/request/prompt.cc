@@ -1,7 +1,6 @@
 #include "weft/actors/request/prompt.h"
 
 #include <algorithm>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,16 +9,16 @@
 #include "weft/actors/engine_error.h"
 #include "weft/actors/request/output_form.h"
 #include "weft/actors/request/prompt_logprobs.h"
+#include "weft/actors/request/prompt_parts.h"
 #include "weft/actors/request/request_text.h"
 #include "weft/actors/request/shortened_conversation.h"
+#include "weft/actors/request/vector_prompt.h"
 #include "weft/sampling/beam_search.h"
 #include "weft/text/output/stop_strings.h"
 #include "weft/text/text_error.h"
 
 namespace weft {
 namespace {
-
-Error bad_request(std::string detail) { return {EngineErrc::kBadRequest, std::move(detail)}; }
 
 Error bad_field(const char* field, const Error& error) {
   return bad_request(std::string(field) + ": " + to_string(error));
@@ -136,16 +135,6 @@ Result<std::int32_t> output_bound(const Request& request, const ServedModel& mod
   return static_cast<std::int32_t>(std::min<std::int64_t>(most, room));
 }
 
-Result<void> check_tokens(const std::vector<TokenId>& ids, const ServedModel& model) {
-  if (ids.empty()) return bad_request("prompt: has no tokens");
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] >= 0 && ids[i] < model.vocabulary) continue;
-    return bad_request("prompt_tokens[" + std::to_string(i) + "]: " + std::to_string(ids[i]) +
-                       " is not in the vocabulary of " + std::to_string(model.vocabulary));
-  }
-  return {};
-}
-
 Result<void> check_forced(TokenId token, const ServedModel& model) {
   if (token == kNoToken) return {};
   const std::string field = "forced_bos_token_id: " + std::to_string(token);
@@ -153,20 +142,6 @@ Result<void> check_forced(TokenId token, const ServedModel& model) {
   if (token < 0 || token >= model.vocabulary)
     return bad_request(field + " is not in the vocabulary of " + std::to_string(model.vocabulary));
   return {};
-}
-
-// Hashes a client's name; two clients of one number would only share a counter.
-ClientId client_of(const std::string& name) {
-  return name.empty() ? ClientId{} : ClientId{std::hash<std::string>{}(name) | 1U};
-}
-
-// Returns the text that requests have in common which may find each other's beginnings.
-std::shared_ptr<const std::string> cache_domain_of(const Request& request, CacheShare share) {
-  const std::string client = share == CacheShare::kAll ? "" : request.client;
-  if (client.empty() && request.cache_salt.empty()) return nullptr;
-  // The client's length goes first: no salt makes one client another.
-  return std::make_shared<const std::string>(std::to_string(client.size()) + ":" + client +
-                                             request.cache_salt);
 }
 
 // Finds who reads what is computed of the request, and lets it know the prompt.
@@ -202,11 +177,8 @@ Result<void> complete(GroupSpec& spec, Request& request, const ServedModel& mode
                                                 : std::max(sampling.n, sampling.best_of);
   auto reader = reader_of(request, spec, model);
   if (!reader) return reader.error();
-  if (request.cache_salt.size() > Request::kMaxCacheSaltBytes) {
-    return bad_request("cache_salt: has more than " + std::to_string(Request::kMaxCacheSaltBytes) +
-                       " bytes");
-  }
-  spec.cache_domain = cache_domain_of(request, model.cache_share);
+  const auto scoped = set_cache_domain(spec, request, model);
+  if (!scoped) return scoped.error();
   spec.reader = *std::move(reader);
   spec.seed = sampling.seed.value_or(seed);
   spec.end_tokens = end_tokens_of(sampling, model);
@@ -236,6 +208,10 @@ Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
                                                       std::chrono::local_seconds now,
                                                       std::uint64_t seed) {
   Request& request = ticket->request();
+  if (request.vector) return prepare_vector_request(ticket, model);
+  if (!model.generates) {
+    return bad_request("model: gives vectors and no text: see /v1/embeddings, or async_embed()");
+  }
   const auto valid =
       validate(request.sampling, static_cast<std::size_t>(model.vocabulary), model.end_tokens);
   if (!valid) return bad_field("sampling", valid.error());
@@ -268,11 +244,7 @@ Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
   options.format = form->format;
   options.parser = form->parser;
   auto text = std::make_unique<RequestText>(*ticket, model.tokenizer, std::move(*stops), options);
-  auto group = std::make_unique<RequestGroup>(std::move(spec), std::move(ticket), std::move(text));
-  group->cls = request.request_class;
-  group->priority = request.priority;
-  group->client = client_of(request.client);
-  return group;
+  return make_group(std::move(spec), ticket, std::move(text));
 }
 
 }  // namespace weft

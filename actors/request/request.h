@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,28 @@
 namespace weft {
 
 class PromptLogprobs;
+
+/// What is wanted of a request instead of text.
+struct VectorWish {
+  enum class Kind : std::uint8_t {
+    kEmbedding,  ///< a vector that says what the text is about
+    kScores,     ///< of a classifier: one for each of its labels
+  };
+  Kind kind = Kind::kEmbedding;
+  /// Another text that the prompt is to be judged with, as cross-encoders do. The prompt is a text
+  /// then, too.
+  std::string second_text{};
+  /// How many numbers of an embedding are wanted, from the first on, as models trained by
+  /// Matryoshka representation learning allow it; 0 = all.
+  std::int32_t dimensions = 0;
+  /// Whether an embedding gets length 1; without: as the model's files say.
+  std::optional<bool> unit{};
+  bool raw_scores = false;  ///< as the last layer gives them, before softmax or sigmoid
+  /// Tokens to which a longer input is cut, at its end; kAsLong: to as many as the model takes. 0:
+  /// a longer input is refused.
+  std::int32_t cut_at = 0;
+  static constexpr std::int32_t kAsLong = -1;
+};
 
 /// What a caller asks for. Exactly one of prompt, prompt_tokens and messages is given.
 struct Request {
@@ -55,6 +78,10 @@ struct Request {
   /// With typed_output: thoughts of an output that are as many tokens long are ended for the model;
   /// negative: it thinks as long as it likes. Of a family without thoughts it means nothing.
   std::int32_t thinking_budget = -1;
+
+  /// A vector instead of text, which Finish::vector gets; Engine::async_embed() sets it. No output
+  /// has text then, and nothing that says how tokens are chosen counts.
+  std::optional<VectorWish> vector{};
 
   /// Of each output; 0 = what the context has room for, at most what Config::generation_config
   /// says.
@@ -90,6 +117,11 @@ struct Request {
   static constexpr std::size_t kMaxCacheSaltBytes = 256;  ///< a 2048-bit secret
   std::chrono::milliseconds timeout{0};                   ///< from arrival to the end; 0 = none
 };
+
+/// How many outputs a request has.
+[[nodiscard]] inline std::int32_t output_count(const Request& request) noexcept {
+  return request.vector ? 0 : request.sampling.n;
+}
 
 /// How a request, or one of its outputs, ended.
 enum class FinishReason : std::uint8_t { kStop, kLength, kCancelled, kError };
@@ -141,6 +173,7 @@ struct Finish {
       FinishReason::kStop;  ///< of the request: that of its first output, or why all ended
   Error error{};            ///< with kError and kCancelled: why
   std::vector<ChoiceEnd> choices{};
+  std::vector<float> vector{};  ///< of a request with Request::vector that ended with kStop
   Usage usage{};
   RequestTimes times{};
   std::chrono::milliseconds retry_after{0};  ///< with kOverloaded: when it is worth trying again

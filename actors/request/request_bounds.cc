@@ -44,6 +44,7 @@ PromptSize prompt_size(const Request& request) {
       static_cast<std::int64_t>(request.prompt.size()) + bytes_of(request.chat_template_kwargs);
   if (!request.tools.is_null()) size.bytes += bytes_of(request.tools);
   for (const auto& message : request.messages) size.bytes += bytes_of(message);
+  if (request.vector) size.bytes += static_cast<std::int64_t>(request.vector->second_text.size());
   size.tokens =
       static_cast<std::int64_t>(request.prompt_tokens.size()) + size.bytes / kBytesPerToken + 1;
   return size;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "weft/actors/engine_error.h"
+#include "weft/actors/request/vector_reader.h"
 
 namespace weft {
 namespace {
@@ -197,6 +198,21 @@ ChoiceEnd RequestText::choice_end(const Output& output, const OutputEnd& end, Gr
   return choice;
 }
 
+// A vector that was not read to its end is none, whatever asked for the end.
+void RequestText::finish_vector(EndMsg& end, Finish& finish) const {
+  if (end.how == GroupEnd::kStopped) {
+    end.how = GroupEnd::kCancelled;
+    end.error = {EngineErrc::kCancelled, {}};
+  }
+  if (end.how != GroupEnd::kDone) return;
+  if (options_.vector->complete()) {
+    finish.vector = options_.vector->vector();
+    return;
+  }
+  end.how = GroupEnd::kFailed;
+  end.error = {EngineErrc::kInternal, {}};
+}
+
 Finish RequestText::finish(EndMsg& end, TimePoint now) {
   Finish finish;
   if (given_up_) {
@@ -204,6 +220,7 @@ Finish RequestText::finish(EndMsg& end, TimePoint now) {
     end.error = {EngineErrc::kInternal, {}};
     end.outputs.clear();
   }
+  if (options_.vector) finish_vector(end, finish);
   finish.usage.prompt_tokens = options_.prompt_tokens;
   finish.usage.cached_tokens = end.cached_tokens;
   for (std::size_t i = 0; i < outputs_.size(); ++i) {

@@ -18,6 +18,8 @@
 
 namespace weft {
 
+class VectorReader;
+
 /// The texts of one request's outputs while they grow, and their way to its sink. It belongs to the
 /// detokenizer from the request's first token on.
 class RequestText {
@@ -31,6 +33,8 @@ class RequestText {
     /// How outputs are taken apart; null: they are not (Request::typed_output).
     std::shared_ptr<const ModelFormat> format{};
     ParserOptions parser{};
+    /// Makes the vector of a request that has no outputs; else null.
+    std::shared_ptr<const VectorReader> vector{};
   };
 
   RequestText(ActiveRequest& request, Tokenizer tokenizer, StopStrings stops,
@@ -80,6 +84,7 @@ class RequestText {
   void keep_text(Output& output);
   void replay(const OutputEnd& end, std::int32_t choice);
   void remake(Output& output, const OutputEnd& end);
+  void finish_vector(EndMsg& end, Finish& finish) const;
   ChoiceEnd choice_end(const Output& output, const OutputEnd& end, GroupEnd how) const;
 
   ActiveRequest& request_;

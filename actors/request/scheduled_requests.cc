@@ -18,6 +18,7 @@ namespace {
 std::vector<OutputEnd> outputs_of(RequestGroup& group) {
   const SamplingParams& sampling = *group.spec.sampling;
   std::vector<OutputEnd> outputs;
+  if (!group.spec.generates()) return outputs;
   if (group.beams) {
     group.beams->finish();
     for (BeamHypothesis& one : group.beams->best(static_cast<std::size_t>(sampling.n))) {
@@ -100,7 +101,8 @@ void ScheduledRequests::refuse(std::unique_ptr<RequestGroup> group, EndCause cau
   } else {
     end.how = end_of(cause);
     end.error = cause == EndCause::kStop ? Error{} : request_ending(cause);
-    end.outputs.resize(static_cast<std::size_t>(group->spec.sampling->n));
+    const std::int32_t outputs = group->spec.generates() ? group->spec.sampling->n : 0;
+    end.outputs.resize(static_cast<std::size_t>(outputs));
   }
   ends_.push_back(std::move(end));
 }

@@ -176,6 +176,7 @@ void CudaDevice::write_step(const Step& step, bool encodes) {
     entry.ids = step.ids.subspan(static_cast<std::size_t>(sequence.first),
                                  static_cast<std::size_t>(sequence.count));
     entry.long_context = sequence.long_context;
+    entry.second_text = sequence.second_text;
     entry.cross_context = sequence.cross_context;
     writer_->add(entry);
   }
@@ -201,7 +202,7 @@ void CudaDevice::encode_written() {
 void CudaDevice::decode(const Step& step) {
   use();
   // An encoder-only model sees whole sequences, through the encoder's pages.
-  const bool whole = program_->self_kv.empty();
+  const bool whole = !program_->causal;
   write_step(step, whole);
   for (const std::int32_t row : step.outputs) writer_->add_output(row);
   const auto rows = static_cast<std::int64_t>(step.ids.size());
@@ -234,11 +235,14 @@ Rows CudaDevice::copy_to_host(BufferId buffer, std::int64_t first, std::int64_t 
     to.resize(static_cast<std::size_t>(most * from.width));
   }
   constexpr auto kSize = static_cast<std::int64_t>(sizeof(float));
-  for (std::int64_t row = 0; row < count; ++row) {
+  // Rows without a gap between them are one copy.
+  const std::int64_t together = from.stride == from.width ? count : 1;
+  for (std::int64_t row = 0; row < count; row += together) {
     check(*runtime_,
           runtime_->copy_to_host(reinterpret_cast<std::byte*>(to.data() + row * from.width),
                                  bytes_of(from.data) + (first + row) * from.stride * kSize,
-                                 static_cast<std::size_t>(from.width * kSize), stream_.get()),
+                                 static_cast<std::size_t>(together * from.width * kSize),
+                                 stream_.get()),
           "copying results");
   }
   synchronize();

@@ -50,6 +50,7 @@ CudaStepDevice::CudaStepDevice(std::unique_ptr<CudaDevice> device, const DeviceL
       limits_(limits),
       end_tokens_(std::move(end_tokens)),
       samples_(device_->program().gives_results),
+      whole_(!limits.keeps_kv),
       hears_tokens_(device_->program().part.is_first_stage() && !samples_),
       reader_(limits, device_->options().encoder_pages),
       samplers_(at(limits.rows)),
@@ -144,6 +145,7 @@ void CudaStepDevice::connect_tokens() {
 // while a graph is recorded.
 void CudaStepDevice::record_graphs() {
   Runtime& runtime = device_->runtime();
+  if (whole_) return;  // sequences differ in length, so each step is launched op by op
   const OpList& decode = device_->program().decode;
   std::vector<std::int64_t> buckets;
   for (std::int64_t rows = 1; rows < limits_.rows; rows *= 2) buckets.push_back(rows);
@@ -335,22 +337,28 @@ void CudaStepDevice::encode(const Plan& plan) {
 
 void CudaStepDevice::write_entries(const Plan& plan) {
   StepWriter& writer = device_->writer();
-  if (!plan.encodes.empty()) writer.begin();
+  if (whole_) device_->synchronize();  // page tables are written to memory that was just read
+  if (whole_ || !plan.encodes.empty()) writer.begin();
   for (const SlotTokens& tokens : reader_.read_entries(plan)) {
     const SlotState& slot = reader_.slot(tokens.slot);
     SlotSampler& own = samplers_[at(tokens.slot)];
     // The device knows the last token of what it chooses itself, or hears from other GPUs.
     const bool is_known_here = own.on_host || (hears_tokens_ && host_tokens_);
     const std::span<const TokenId> ids = is_known_here ? reader_.known_ids(tokens) : tokens.ids;
+    if (whole_) {
+      writer.write_table(device_->shape().encoder_table(tokens.slot), 0, tokens.pages);
+    }
     writer.add({.slot = tokens.slot,
                 .start = tokens.start,
                 .ids = ids,
                 .long_context = slot.long_context,
+                .second_text = slot.second_text,
                 .cross_context = slot.cross_context,
                 .observed = tokens.observed,
                 .prompt_tokens = slot.prompt_tokens});
     if (own.on_host) own.sampler->observe(ids);
   }
+  if (whole_) writer.upload_tables(device_->stream(), device_->layout().page_tables);
   for (const std::int32_t row : reader_.outputs()) writer.add_output(row);
   // What forks is known before the choices, which may be of rows that begin by it.
   for (const PlanFork& one : plan.forks) {
@@ -382,10 +390,10 @@ CudaStepDevice::Recorded* CudaStepDevice::forward(const Plan& plan) {
   const OpList& decode = device_->program().decode;
   Runtime& runtime = device_->runtime();
   if (plan.entries.empty()) {
-    writer.upload(device_->stream(), 0, 0, false);
+    writer.upload(device_->stream(), 0, 0, whole_);
     return nullptr;
   }
-  if (writer.decodes()) {
+  if (writer.decodes() && !whole_) {
     Recorded* recorded = recorded_for(writer.tokens());
     if (recorded == nullptr) internal_error("more rows decode than there are");
     writer.upload(device_->stream(), recorded->rows, recorded->rows, false);
@@ -397,9 +405,9 @@ CudaStepDevice::Recorded* CudaStepDevice::forward(const Plan& plan) {
   const std::int64_t rows = bucket(writer.tokens());
   // In buckets too: a product of a size that the library has not seen asks it for its heuristics.
   const std::int64_t outputs = writer.outputs() == 0 ? 0 : recorded_for(writer.outputs())->rows;
-  writer.upload(device_->stream(), rows, outputs, false);
+  writer.upload(device_->stream(), rows, outputs, whole_);
   device_->receive_stream(decode, writer.tokens());
-  device_->launch(decode, {rows, outputs, false, false});
+  device_->launch(decode, {rows, outputs, false, whole_});
   device_->take_stream(decode, writer.tokens());
   return nullptr;
 }

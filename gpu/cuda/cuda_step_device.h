@@ -93,6 +93,7 @@ class CudaStepDevice final : public StepDevice {
   const DeviceLimits limits_;
   const std::vector<TokenId> end_tokens_;
   const bool samples_;
+  const bool whole_;  // an encoder alone: each entry is a whole sequence, in the encoder's pages
   const bool hears_tokens_;  // another rank chooses the tokens that this one is fed
   std::uint64_t plans_ = 0;  // that were run, and of how many of them the tokens are known
   std::uint64_t heard_ = 0;

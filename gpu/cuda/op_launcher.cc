@@ -47,6 +47,7 @@ class Launcher {
     params.positions = vector(op.positions);
     params.position_ids = layout_.step.positions;
     params.constant = vector(op.constant);
+    if (op.constant_rows > 1) params.constant_ids = layout_.step.types;
     params.out = buffer(op.out);
     run(params, "embedding");
   }

@@ -128,6 +128,7 @@ void size_step(HostStep& step, const Program& program, const DeviceOptions& opti
   const auto choices = tokens * static_cast<std::size_t>(program.max_chosen);
   step.positions.reserve(tokens);
   step.long_positions.reserve(tokens);
+  step.types.reserve(tokens);
   step.spans.reserve(static_cast<std::size_t>(options.max_sequences));
   step.cross_spans.reserve(static_cast<std::size_t>(options.max_sequences));
   for (auto* list : {&step.expert_of, &step.order, &step.token_of, &step.place_of}) {
@@ -187,6 +188,7 @@ void prepare(HostState& state, const Step& step, bool encoding) {
   own.needs = step.needs;
   own.positions.resize(step.ids.size());
   own.long_positions.resize(step.ids.size());
+  own.types.resize(step.ids.size());
   own.spans.clear();
   own.cross_spans.clear();
   const auto behind = static_cast<std::int32_t>(options.max_context);
@@ -202,6 +204,7 @@ void prepare(HostState& state, const Step& step, bool encoding) {
       const auto row = static_cast<std::size_t>(sequence.first) + static_cast<std::size_t>(i);
       own.positions[row] = sequence.start + i;
       own.long_positions[row] = sequence.start + i + (sequence.long_context ? behind : 0);
+      own.types[row] = token_type(sequence.start + i, sequence.second_text);
     }
   }
 }

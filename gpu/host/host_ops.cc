@@ -48,6 +48,8 @@ class OpRunner {
           state_.program->vectors[static_cast<std::size_t>(op.positions)].size / params.out.width;
     }
     params.constant = state_.weights->vector(op.constant);
+    params.constant_count = op.constant_rows;
+    if (op.constant_rows > 1) params.constant_ids = step_.types;
     embed(params, share_);
   }
 
@@ -227,8 +229,6 @@ PackedBlock& HostState::packed_of(const Op& op, Share share) {
   return product.packed;
 }
 
-void HostState::run(const Op& op, Share share) {
-  std::visit(OpRunner(*this, step, op, share), op);
-}
+void HostState::run(const Op& op, Share share) { std::visit(OpRunner(*this, step, op, share), op); }
 
 }  // namespace weft

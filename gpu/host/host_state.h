@@ -38,6 +38,7 @@ struct HostStep {
   std::span<const LogitNeeds> needs;         ///< by output, or empty
   std::vector<std::int32_t> positions;       ///< [T]
   std::vector<std::int32_t> long_positions;  ///< [T]: those of LongRoPE's long set moved behind
+  std::vector<std::int32_t> types;           ///< [T] token types
   std::vector<SequenceSpan> spans;           ///< over a sequence's own KV
   std::vector<SequenceSpan> cross_spans;     ///< over its encoder's
   // Routing of the layer that is being computed.

@@ -35,13 +35,14 @@ HostStepDevice::HostStepDevice(std::unique_ptr<HostDevice> device, const DeviceL
       limits_(limits),
       end_tokens_(std::move(end_tokens)),
       samples_(device_->program().gives_results),
+      chooses_(samples_ && device_->program().has_logits),
       hears_tokens_(device_->program().part.is_first_stage() && !samples_),
       reader_(limits, device_->options().encoder_pages) {
   const std::size_t rows = at(limits.rows);
   ids_.reserve(at(limits_.step_tokens));
   sequences_.reserve(rows);
   if (RankLink* const link = device_->link(); link != nullptr) tokens_.emplace(*link, limits_);
-  if (!samples_) return;
+  if (!chooses_) return;
   samplers_.reserve(rows);
   for (std::size_t i = 0; i < rows; ++i) {
     samplers_.emplace_back(static_cast<std::size_t>(limits.vocabulary),
@@ -98,7 +99,7 @@ void HostStepDevice::copy_pages(std::span<const PlanCopy> copies) {
 }
 
 void HostStepDevice::start(const Plan& plan, const PlanStart& start) {
-  if (!samples_) return;
+  if (!chooses_) return;
   Sampler& sampler = samplers_[at(reader_.slot_of(start.row))];
   sampler.start(start.sampling, end_tokens_, start.seed, at(start.prompt_tokens),
                 start.mirostat_mu);
@@ -112,7 +113,7 @@ void HostStepDevice::add(const SlotTokens& tokens) {
   const std::span<const TokenId> ids = reader_.known_ids(tokens);
   ids_.insert(ids_.end(), ids.begin(), ids.end());
   sequences_.push_back({tokens.first, tokens.count, tokens.start, tokens.pages, slot.cross_pages,
-                        slot.cross_context, slot.long_context});
+                        slot.cross_context, slot.long_context, slot.second_text});
 }
 
 void HostStepDevice::encode(const Plan& plan) {
@@ -128,10 +129,10 @@ void HostStepDevice::decode(const Plan& plan) {
   sequences_.clear();
   for (const SlotTokens& tokens : reader_.read_entries(plan)) {
     add(tokens);
-    if (samples_) samplers_[at(tokens.slot)].observe(reader_.known_ids(tokens));
+    if (chooses_) samplers_[at(tokens.slot)].observe(reader_.known_ids(tokens));
   }
   for (const PlanFork& fork : plan.forks) {
-    if (!samples_) break;
+    if (!chooses_) break;
     samplers_[at(reader_.slot_of(fork.to))].start_as(samplers_[at(reader_.slot_of(fork.from))],
                                                      fork.seed, fork.mirostat_mu);
   }

@@ -51,10 +51,11 @@ class HostStepDevice final : public StepDevice {
   const DeviceLimits limits_;
   const std::vector<TokenId> end_tokens_;
   const bool samples_;
+  const bool chooses_;       // the same of a model that has logits
   const bool hears_tokens_;  // another rank chooses the tokens that this one is fed
   PlanReader reader_;
   std::optional<RankTokens> tokens_;        // of a rank
-  std::vector<Sampler> samplers_;           // by slot
+  std::vector<Sampler> samplers_;           // by slot, where tokens are chosen
   std::vector<SamplerScratch> scratches_;   // one a thread
   std::vector<std::vector<float>> copies_;  // one a thread: logits that several rows draw from
 

@@ -34,11 +34,17 @@ void check_embedding(const EmbeddingParams& params) {
   require(holds_rows(params.out, tokens, width), "embed: out does not fit ids");
   require(params.positions == nullptr || params.position_ids.size() == params.ids.size(),
           "embed: position_ids do not fit ids");
+  require(params.constant_ids.empty() || params.constant_ids.size() == params.ids.size(),
+          "embed: constant_ids do not fit ids");
 }
 
 void check_token(const EmbeddingParams& params, std::size_t token) {
   const TokenId id = params.ids[token];
   require(id >= 0 && id < params.vocabulary, "embed: an id outside the table");
+  if (!params.constant_ids.empty()) {
+    const std::int32_t row = params.constant_ids[token];
+    require(row >= 0 && row < params.constant_count, "embed: a constant outside its table");
+  }
   if (params.positions == nullptr) return;
   const std::int64_t position = params.position_ids[token] + params.spec.position_offset;
   require(position >= 0 && position < params.position_count, "embed: a position outside its table");

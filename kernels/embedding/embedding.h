@@ -13,9 +13,9 @@
 
 namespace weft {
 
-/// out[t] = scale * table[ids[t]] + positions[position_ids[t] + position_offset] + constant, where
-/// a row that is not here counts as zeros. Of a table that is wider than `out` the numbers from
-/// `first_column` on are taken.
+/// out[t] = scale * table[ids[t]] + positions[position_ids[t] + position_offset] +
+/// constant[constant_ids[t]], where a row of the table that is not here counts as zeros. Of a table
+/// that is wider than `out` the numbers from `first_column` on are taken.
 struct EmbeddingParams {
   std::span<const TokenId> ids = {};  ///< [T], each in [0, V)
   /// [rows, table_width], row-major as in the checkpoint, any alignment
@@ -33,7 +33,9 @@ struct EmbeddingParams {
   const float* positions = nullptr;                 ///< [P, H], or null
   std::span<const std::int32_t> position_ids = {};  ///< [T] when there are positions
   std::int64_t position_count = 0;                  ///< P
-  const float* constant = nullptr;                  ///< [H], or null (a token type's row)
+  const float* constant = nullptr;                  ///< [C, H], or null (token types)
+  std::span<const std::int32_t> constant_ids = {};  ///< [T], or empty: row 0 for all
+  std::int64_t constant_count = 1;                  ///< C
   Rows out = {};                                    ///< [T, H]
 };
 

@@ -103,7 +103,9 @@ void embed_rows(const EmbeddingParams& params, Share::Range tokens) {
       for (std::int64_t i = 0; i < width; ++i) out[i] += position[i];
     }
     if (params.constant != nullptr) {
-      for (std::int64_t i = 0; i < width; ++i) out[i] += params.constant[i];
+      const std::int64_t which = params.constant_ids.empty() ? 0 : params.constant_ids[token];
+      const float* constant = params.constant + which * width;
+      for (std::int64_t i = 0; i < width; ++i) out[i] += constant[i];
     }
   }
 }

@@ -45,7 +45,10 @@ __global__ void __launch_bounds__(kRowThreads) embed_kernel(CudaEmbeddingParams 
     const std::int64_t index = max(params.position_ids[row], 0) + params.spec.position_offset;
     position = load_floats(params.positions + index * width, first, width - first);
   }
-  if (params.constant != nullptr) constant = load_floats(params.constant, first, width - first);
+  if (params.constant != nullptr) {
+    const std::int64_t which = params.constant_ids == nullptr ? 0 : params.constant_ids[row];
+    constant = load_floats(params.constant + which * width, first, width - first);
+  }
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     value.at[i] = value.at[i] * params.spec.scale + position.at[i] + constant.at[i];

@@ -6,10 +6,10 @@
 
 namespace weft::cuda {
 
-/// out[t] = scale * table[ids[t]] + positions[position_ids[t] + position_offset] + constant, as
-/// weft::EmbeddingParams: a row of the table that is not here counts as zeros, and of wider ones
-/// the numbers from `first_column` on are taken. A position below 0 (a row that is none of the
-/// step's) counts as 0.
+/// out[t] = scale * table[ids[t]] + positions[position_ids[t] + position_offset] +
+/// constant[constant_ids[t]], as weft::EmbeddingParams: a row of the table that is not here counts
+/// as zeros, and of wider ones the numbers from `first_column` on are taken. A position below 0 (a
+/// row that is none of the step's) counts as 0.
 struct CudaEmbeddingParams {
   std::int64_t rows = 0;
   const TokenId* ids = nullptr;  ///< [T], each in [0, V)
@@ -24,8 +24,9 @@ struct CudaEmbeddingParams {
   EmbeddingSpec spec{};
   const float* positions = nullptr;
   const std::int32_t* position_ids = nullptr;
-  const float* constant = nullptr;
-  DeviceRows out{};  ///< f32
+  const float* constant = nullptr;             ///< [C, H], or null
+  const std::int32_t* constant_ids = nullptr;  ///< [T] in [0, C), or null: row 0 for all
+  DeviceRows out{};                            ///< f32
 };
 
 [[nodiscard]] Status embed(const CudaEmbeddingParams& params, Stream stream);

@@ -135,6 +135,7 @@ Result<Program> compile(const Architecture& architecture, const Checkpoint& chec
   program.end_tokens = architecture.end_tokens;
   program.start_token = architecture.start_token;
   program.has_encoder = architecture.encoder.has_value();
+  program.causal = architecture.decoder.causal;
   program.has_logits = architecture.kind != ModelKind::kEncoder && architecture.head.present;
   const auto all = static_cast<std::int64_t>(architecture.decoder.layers.size());
   const bool is_last = part.is_last_stage(all);
@@ -153,6 +154,10 @@ Result<Program> compile(const Architecture& architecture, const Checkpoint& chec
   program.hidden_states = program.decode.result = decoder.stream();
   program.first_head_op = program.decode.ops.size();
   if (program.has_logits && is_last) compile_head(architecture, program, decoder, weights);
+  if (scores_labels(checkpoint)) {  // see read_vector_model()
+    weights.pass_over(architecture.scores.dense);
+    weights.pass_over(architecture.scores.tensor);
+  }
   auto complete = weights.result();
   if (!complete) return complete.error();
   program.parameters = weights.parameters();

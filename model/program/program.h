@@ -114,7 +114,8 @@ struct EmbedOp {
   std::int64_t first_column = 0;  ///< of a table that is wider than `out`
   EmbeddingSpec spec;
   VectorId positions = kAbsent;
-  VectorId constant = kAbsent;
+  VectorId constant = kAbsent;     ///< [constant_rows, H], of each token the row of its type
+  std::int64_t constant_rows = 1;  ///< 1: the same for all
   BufferId out = kAbsent;
 };
 
@@ -247,7 +248,8 @@ struct Program {
   std::int64_t hidden = 0;
   std::int64_t context = 0;
   bool has_encoder = false;   ///< `encode` runs before `decode`
-  bool has_logits = true;     ///< otherwise `decode` is an encoder and gives hidden states
+  bool has_logits = true;     ///< otherwise `decode` gives hidden states
+  bool causal = true;         ///< otherwise `decode` is an encoder, which reads sequences whole
   bool gives_results = true;  ///< of the ranks one does: the first of the last stage
   bool shares_head = false;   ///< with other ranks: `decode` ends with a GatherOp
   OpList encode;              ///< ends with the keys and values for the decoder's cross attention

@@ -84,7 +84,7 @@ void StackCompiler::embed() {
   op.rows = rows.value_or(Extent{0, model_.vocabulary});
   const bool is_part = program_.part.ranks > 1 && rows;
   op.spec = block.spec;
-  op.constant = types(block);
+  types(op, block);
   const bool projects = !block.projection.tensor.empty();
   const bool apart = projects || block.token_norm.present;
   op.out = apart ? buffer("e", block.size) : stream_;
@@ -151,13 +151,12 @@ void StackCompiler::embed_apart(EmbedOp op, const EmbeddingBlock& block, bool pr
   emit(project);
 }
 
-// Row 0 of the token types: requests have one segment.
-VectorId StackCompiler::types(const EmbeddingBlock& block) {
-  if (block.types.empty()) return kAbsent;
+// A request's first text has type 0 and its second type 1; more types are of no use.
+void StackCompiler::types(EmbedOp& op, const EmbeddingBlock& block) {
+  if (block.types.empty()) return;
   std::int64_t rows = 0;
-  const VectorId table =
-      weights_.table(prefix_ + "embedding.types", block.types, block.size, false, &rows);
-  return table;
+  op.constant = weights_.table(prefix_ + "embedding.types", block.types, block.size, false, &rows);
+  op.constant_rows = std::max<std::int64_t>(rows, 1);
 }
 
 void StackCompiler::positions(EmbedOp& op) {

@@ -77,7 +77,7 @@ class StackCompiler {
   void embed();
   void embed_for_layers();
   void embed_apart(EmbedOp op, const EmbeddingBlock& block, bool projects, bool is_part);
-  VectorId types(const EmbeddingBlock& block);
+  void types(EmbedOp& op, const EmbeddingBlock& block);
   void positions(EmbedOp& op);
   void sum_up(BufferId values) { emit(AllReduceOp{values}); }
 

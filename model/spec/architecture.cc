@@ -15,6 +15,7 @@
 #include "weft/model/spec/gguf_spec.h"
 #include "weft/model/spec/spec.h"
 #include "weft/model/spec/spec_values.h"
+#include "weft/model/spec/tensor_names.h"
 
 namespace weft {
 namespace {
@@ -62,6 +63,8 @@ class Resolver {
     model.ignored_tensors = top_.texts("ignored_tensors");
     add_stacks(model);
     model.head = head();
+    model.pooling = pooling(encodes(model));
+    model.scores = scores(encodes(model));
     return model;
   }
 
@@ -117,8 +120,7 @@ class Resolver {
 
   void add_stacks(Architecture& model) {
     scope_.set("stack", "decoder");
-    const bool encodes = model.kind == ModelKind::kEncoder;
-    model.decoder = stack(*top_.fields(), "", !encodes);
+    model.decoder = stack(*top_.fields(), "", !encodes(model));
     if (!has_encoder_) return;
     const SpecTableReader over = top_.table("encoder");
     json::object tree =
@@ -484,6 +486,38 @@ class Resolver {
     return block;
   }
 
+  static bool encodes(const Architecture& model) { return model.kind == ModelKind::kEncoder; }
+
+  static PoolingKind pooling_kind(const SpecTableReader& reader, PoolingKind otherwise) {
+    using enum PoolingKind;
+    if (!reader.has("kind")) return otherwise;
+    return reader.choice<PoolingKind>("kind", {{"cls", kCls},
+                                               {"mean", kMean},
+                                               {"last", kLast},
+                                               {"max", kMax},
+                                               {"mean_sqrt", kMeanSqrt},
+                                               {"weighted_mean", kWeightedMean}});
+  }
+
+  PoolingBlock pooling(bool encodes) {
+    const SpecTableReader reader = top_.table("pooling");
+    return {pooling_kind(reader, encodes ? PoolingKind::kMean : PoolingKind::kLast),
+            reader.flag("normalize", true)};
+  }
+
+  /// Decoders have one layer on the last token, "score", unless the spec says more.
+  ScoresBlock scores(bool encodes) {
+    const SpecTableReader reader = top_.table("scores");
+    ScoresBlock block;
+    block.pooling = pooling_kind(reader, encodes ? PoolingKind::kCls : PoolingKind::kLast);
+    block.dense = names(reader, "dense");
+    if (reader.has("activation")) block.activation = activation(reader);
+    block.norm = norm(reader, "norm");
+    block.tensor = names(reader, "tensor");
+    if (block.tensor.empty()) block.tensor = {encodes ? "classifier" : "score"};
+    return block;
+  }
+
   HeadBlock head() {
     HeadBlock block;
     const SpecTableReader reader = top_.table("head");
@@ -510,6 +544,23 @@ class Resolver {
   std::string layer_;
 };
 
+std::string_view first_architecture(const Checkpoint& checkpoint) {
+  const json::value* const list = checkpoint.config().get_object().if_contains("architectures");
+  if (list == nullptr || !list->is_array() || list->get_array().empty()) return {};
+  const json::string* const name = list->get_array().front().if_string();
+  return name == nullptr ? std::string_view() : std::string_view(name->data(), name->size());
+}
+
+/// A model that was saved without the layer that its tokens are chosen by ("Qwen3Model", but not
+/// "GPT2LMHeadModel"), and does not share it with the embedding.
+bool is_headless(const Architecture& model, const Checkpoint& checkpoint) {
+  const std::string_view name = first_architecture(checkpoint);
+  if (!name.ends_with("Model") || name.ends_with("LMHeadModel") || model.head.tied) return false;
+  return std::ranges::none_of(model.head.linear.tensor, [&](const std::string& tensor) {
+    return find_tensor(checkpoint, tensor + ".weight", model.optional_prefixes) != nullptr;
+  });
+}
+
 std::string config_file(const Checkpoint& checkpoint) {
   std::error_code ignored;
   const bool folder = std::filesystem::is_directory(checkpoint.path(), ignored);
@@ -517,6 +568,10 @@ std::string config_file(const Checkpoint& checkpoint) {
 }
 
 }  // namespace
+
+bool scores_labels(const Checkpoint& checkpoint) {
+  return first_architecture(checkpoint).ends_with("ForSequenceClassification");
+}
 
 Architecture resolve_tree(SpecScope& scope, const json::object& tree, const std::string& family) {
   const auto& config = scope.checkpoint().config().get_object();
@@ -536,6 +591,7 @@ Result<Architecture> resolve_architecture(const Spec& spec, const Checkpoint& ch
   Architecture model = resolve_tree(scope, tree, spec.name());
   // What an expression has read is known and no weight.
   std::ranges::copy(scope.tensors_read(), std::back_inserter(model.ignored_tensors));
+  if (scores_labels(checkpoint) || is_headless(model, checkpoint)) model.head.present = false;
   if (scope.error()) {
     Error error = *scope.error();
     error.detail = config_file(checkpoint) + " read by " + spec.file() + ": " + error.detail;

@@ -15,6 +15,7 @@
 #include "weft/kernels/linear/linear_spec.h"
 #include "weft/kernels/norm/norm_spec.h"
 #include "weft/kernels/rotary/rotary_spec.h"
+#include "weft/model/vectors/pooling.h"
 
 namespace weft {
 
@@ -188,6 +189,21 @@ struct HeadBlock {
   LinearSpec spec;                                       ///< what follows the product with `linear`
 };
 
+/// How hidden states become an embedding, where no modules.json says it.
+struct PoolingBlock {
+  PoolingKind kind = PoolingKind::kMean;
+  bool normalize = true;
+};
+
+/// The layers that score labels, of a checkpoint of which scores_labels() holds.
+struct ScoresBlock {
+  PoolingKind pooling = PoolingKind::kLast;
+  TensorNames dense;                          ///< before the last; empty: there is none
+  Activation activation = Activation::kNone;  ///< behind `dense`
+  NormBlock norm;                             ///< behind that
+  TensorNames tensor;
+};
+
 /// A model as a composition of known blocks: a spec applied to one checkpoint's config. Plain data.
 struct Architecture {
   std::string family;  ///< the spec's name
@@ -199,11 +215,17 @@ struct Architecture {
   std::optional<StackBlock> encoder;
   StackBlock decoder;  ///< of an encoder-only model: that encoder
   HeadBlock head;
+  PoolingBlock pooling;
+  ScoresBlock scores;
   std::vector<std::int64_t> end_tokens;        ///< eos ids that config states
   std::int64_t start_token = -1;               ///< decoder_start_token_id
   std::vector<std::string> optional_prefixes;  ///< of tensor names: may be there or not
   std::vector<std::string> ignored_tensors;    ///< shell patterns: known and not needed
 };
+
+/// Whether the checkpoint's `architectures` is a ...ForSequenceClassification: it scores labels and
+/// chooses no tokens.
+[[nodiscard]] bool scores_labels(const Checkpoint& checkpoint);
 
 /// Applies `spec` to the checkpoint's config. kBadConfig naming spec key, field and value when one
 /// is missing or out of range; kBadSpec for a key that is not known.

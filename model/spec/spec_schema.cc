@@ -8,13 +8,30 @@ namespace {
 // "key" holds a value; "key:table" a table of that name or, where the table has a key `tensor`,
 // the tensor's name itself; "key|table" a value or a table of that name; "*" any key with a value;
 // "^" stands for the keys of another table.
-constexpr std::array<std::string_view, 21> kTop = {
-    "name",          "kind",       "claims:claims",     "config_root",
-    "requires",      "let:let",    "each_layer:let",    "vocabulary",
-    "hidden",        "context",    "end_tokens",        "trained_context",
-    "start_token",   "transposed", "gguf:gguf",         "head:head",
-    "encoder:stack", "^stack",     "optional_prefixes", "ignored_tensors",
+constexpr std::array<std::string_view, 23> kTop = {
+    "name",
+    "kind",
+    "claims:claims",
+    "config_root",
+    "requires",
+    "let:let",
+    "each_layer:let",
+    "vocabulary",
+    "hidden",
+    "context",
+    "end_tokens",
+    "trained_context",
+    "start_token",
+    "transposed",
+    "gguf:gguf",
+    "head:head",
+    "encoder:stack",
+    "^stack",
+    "optional_prefixes",
+    "ignored_tensors",
     "output:output",
+    "pooling:pooling",
+    "scores:scores",
 };
 constexpr std::array<std::string_view, 2> kClaims = {"model_type", "architectures"};
 constexpr std::array<std::string_view, 1> kLet = {"*"};
@@ -112,6 +129,9 @@ constexpr std::array<std::string_view, 10> kHead = {
     "present",           "tied",       "tensor",    "transposed", "bias",
     "projection:linear", "activation", "norm:norm", "scale",      "soft_cap"};
 
+constexpr std::array<std::string_view, 2> kPooling = {"kind", "normalize"};
+constexpr std::array<std::string_view, 5> kScores = {"kind", "dense", "activation", "norm:norm",
+                                                     "tensor"};
 constexpr std::array<std::string_view, 2> kOutput = {"calls", "thoughts"};
 
 constexpr std::array kSchema = {
@@ -139,6 +159,8 @@ constexpr std::array kSchema = {
     SpecTable{"layer_input", kLayerInput},
     SpecTable{"head", kHead},
     SpecTable{"output", kOutput},
+    SpecTable{"pooling", kPooling},
+    SpecTable{"scores", kScores},
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "weft/net/api/messages/messages_api.h"
 #include "weft/net/api/responses/response_api.h"
 #include "weft/net/api/text_api.h"
+#include "weft/net/api/vectors/vectors_api.h"
 #include "weft/net/http/header_values.h"
 #include "weft/net/http/websocket_handshake.h"
 #include "weft/net/service/service.h"
@@ -119,6 +120,22 @@ RouteResult chat(Service& service, const HttpCall& call) {
 
 RouteResult completion(Service& service, const HttpCall& call) {
   return generate(service, call, decode_completion);
+}
+
+RouteResult embeddings(Service& service, const HttpCall& call) {
+  return generate(service, call, decode_embeddings);
+}
+
+RouteResult rerank(Service& service, const HttpCall& call) {
+  return generate(service, call, decode_rerank);
+}
+
+RouteResult score(Service& service, const HttpCall& call) {
+  return generate(service, call, decode_score);
+}
+
+RouteResult classify(Service& service, const HttpCall& call) {
+  return generate(service, call, decode_classify);
 }
 
 RouteResult response(Service& service, const HttpCall& call) {

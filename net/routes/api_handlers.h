@@ -16,6 +16,11 @@ using DecodeCall = ApiResult<ApiCall> (*)(simdjson::dom::object, const ApiContex
 
 [[nodiscard]] RouteResult chat(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult completion(Service& service, const HttpCall& call);
+/// Vectors and scores.
+[[nodiscard]] RouteResult embeddings(Service& service, const HttpCall& call);
+[[nodiscard]] RouteResult rerank(Service& service, const HttpCall& call);
+[[nodiscard]] RouteResult score(Service& service, const HttpCall& call);
+[[nodiscard]] RouteResult classify(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult response(Service& service, const HttpCall& call);
 /// Makes the connection a WebSocket, which speaks the Responses API.
 [[nodiscard]] RouteResult upgrade(Service& service, const HttpCall& call);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "weft/net/api/ollama/ollama_api.h"
+#include "weft/net/api/ollama/ollama_embed.h"
 #include "weft/net/api/ollama/ollama_models.h"
 #include "weft/net/routes/api_handlers.h"
 #include "weft/net/service/service.h"
@@ -15,6 +16,14 @@ RouteResult ollama_chat(Service& service, const HttpCall& call) {
 
 RouteResult ollama_generate(Service& service, const HttpCall& call) {
   return generate(service, call, decode_ollama_generate);
+}
+
+RouteResult ollama_embed(Service& service, const HttpCall& call) {
+  return generate(service, call, decode_ollama_embed);
+}
+
+RouteResult ollama_embeddings(Service& service, const HttpCall& call) {
+  return generate(service, call, decode_ollama_embeddings);
 }
 
 RouteResult ollama_models(Service& service, const HttpCall& /*call*/) {

@@ -7,6 +7,8 @@ namespace weft::handlers {
 
 [[nodiscard]] RouteResult ollama_chat(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult ollama_generate(Service& service, const HttpCall& call);
+[[nodiscard]] RouteResult ollama_embed(Service& service, const HttpCall& call);
+[[nodiscard]] RouteResult ollama_embeddings(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult ollama_models(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult ollama_loaded_models(Service& service, const HttpCall& call);
 /// What is known of one model.

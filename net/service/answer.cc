@@ -8,7 +8,7 @@
 namespace weft {
 
 Answer::Part::Part(Answer& answer, const Request& request)
-    : output(request, request.sampling.n), answer_(answer) {}
+    : output(request, output_count(request)), answer_(answer) {}
 
 void Answer::Part::admit(std::int32_t prompt_tokens) noexcept {
   output.admit(prompt_tokens);
@@ -41,14 +41,30 @@ Answer::Answer(IoThread& thread, ApiCall call, std::shared_ptr<KeyHolder> payer)
 
 void Answer::start(Engine& engine, Reader& reader) {
   reader_ = &reader;
+  engine_ = &engine;
   for (const Request& request : call_.parts) parts_.emplace_back(*this, request);
-  const auto self = std::static_pointer_cast<Answer>(shared_from_this());
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
-    const std::shared_ptr<RequestSink> sink(self, &parts_[i]);
-    parts_[i].handle = engine.submit(std::move(call_.parts[i]), sink);
-  }
-  call_.parts.clear();
+  submit_more();
   if (parts_.empty()) thread_.wake(*this);
+}
+
+void Answer::submit_more() {
+  std::size_t next = submitted_.load();
+  if (next == parts_.size()) return;
+  const auto ended =
+      std::count_if(parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(next),
+                    [](const Part& part) { return part.output.finished(); });
+  const std::size_t most = static_cast<std::size_t>(ended) + kMostAtOnce;
+  const auto self = std::static_pointer_cast<Answer>(shared_from_this());
+  for (; next < std::min(most, parts_.size()) && asked_.load() == EndCause::kNone; ++next) {
+    const std::shared_ptr<RequestSink> sink(self, &parts_[next]);
+    parts_[next].handle = engine_->submit(std::move(call_.parts[next]), sink);
+    submitted_.store(next + 1);
+    // Whoever asks from another thread reaches those that were submitted before.
+    if (const EndCause cause = asked_.load(); cause != EndCause::kNone) {
+      parts_[next].handle.ask_to_end(cause);
+    }
+  }
+  if (next == parts_.size()) call_.parts.clear();
 }
 
 void Answer::abandon(EndCause cause) noexcept {
@@ -57,13 +73,17 @@ void Answer::abandon(EndCause cause) noexcept {
 }
 
 void Answer::ask_to_end(EndCause cause) noexcept {
-  for (Part& part : parts_) part.handle.ask_to_end(cause);
+  auto none = EndCause::kNone;
+  asked_.compare_exchange_strong(none, cause);
+  const std::size_t submitted = submitted_.load();
+  for (std::size_t i = 0; i < submitted; ++i) parts_[i].handle.ask_to_end(cause);
 }
 
 void Answer::on_wake() {
   for (Part& part : parts_) {
     if (part.lost.load()) part.handle.ask_to_end(EndCause::kFailure);
   }
+  if (!ended_) submit_more();
   if (reader_ != nullptr && !ended_) reader_->on_news(*this);
 }
 
@@ -75,7 +95,8 @@ void Answer::prefetch() const noexcept {
 
 std::vector<RequestId> Answer::engine_requests() const {
   std::vector<RequestId> ids;
-  for (const Part& part : parts_) ids.push_back(part.handle.id());
+  const std::size_t submitted = submitted_.load();
+  for (std::size_t i = 0; i < submitted; ++i) ids.push_back(parts_[i].handle.id());
   return ids;
 }
 

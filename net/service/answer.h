@@ -37,8 +37,11 @@ class Answer final : public Wakeable {
   /// `payer` is the key whose allowance the requests use; null where there are no keys.
   Answer(IoThread& thread, ApiCall call, std::shared_ptr<KeyHolder> payer = nullptr);
 
-  /// Submits the requests. The reader hears of news through on_news(), never within the call.
+  /// Submits the requests, kMostAtOnce of them at once and each other one when one of these has
+  /// ended, so that a call with many does not fill the engine's queue. The reader hears of news
+  /// through on_news(), never within the call.
   void start(Engine& engine, Reader& reader);
+  static constexpr std::size_t kMostAtOnce = 256;
   /// Called when the reader is gone, or wants no more: what still runs is asked to end with
   /// `cause`.
   void abandon(EndCause cause) noexcept;
@@ -82,6 +85,7 @@ class Answer final : public Wakeable {
     Answer& answer_;
   };
 
+  void submit_more();
   void on_wake() override;
   void prefetch() const noexcept override;
   [[nodiscard]] bool all(bool (RequestOutput::*is)() const noexcept) const noexcept;
@@ -96,6 +100,9 @@ class Answer final : public Wakeable {
   ApiCall call_;
   const std::shared_ptr<KeyHolder> payer_;
   std::deque<Part> parts_;
+  Engine* engine_ = nullptr;
+  std::atomic<std::size_t> submitted_{0};  // of the parts, in their order
+  std::atomic<EndCause> asked_{EndCause::kNone};
   Reader* reader_ = nullptr;
   bool begun_ = false;
   bool ended_ = false;

@@ -26,7 +26,7 @@ KvMemory::KvMemory(const DeviceLimits& limits, KvLayout layout, bool keeps)
 
 std::int64_t KvMemory::most_pages(const GroupSpec& spec) const {
   const auto prompt = static_cast<std::int64_t>(spec.prompt.size());
-  const std::int64_t each = limits_.pages_for(prompt + spec.max_tokens - 1);
+  const std::int64_t each = limits_.kv_pages_for(spec.most_kept_tokens());
   const std::int64_t shared = prompt / limits_.page_tokens;
   return spec.sequences * each - (spec.sequences - 1) * shared;
 }
@@ -35,7 +35,7 @@ std::int64_t KvMemory::pages_to_begin(const Group& group) const {
   const std::int64_t shared = group.prompt_tokens() / limits_.page_tokens;
   std::int64_t pages = shared;
   for (const Sequence& sequence : group.sequences) {
-    if (!sequence.ended()) pages += limits_.pages_for(group.known(sequence) + 1) - shared;
+    if (!sequence.ended()) pages += limits_.kv_pages_for(group.known(sequence) + 1) - shared;
   }
   return std::min(pages, most_pages(group.spec));
 }
@@ -68,7 +68,7 @@ bool KvMemory::extend(Group& group, Sequence& sequence, std::int32_t tokens) {
     const auto cross = static_cast<std::int32_t>(cross_pages_of(group.spec));
     if (!cross_pages_.take(cross, group.cross_pages)) return false;
   }
-  const auto wanted = static_cast<std::size_t>(limits_.pages_for(tokens));
+  const auto wanted = static_cast<std::size_t>(limits_.kv_pages_for(tokens));
   if (sequence.pages.size() >= wanted) return true;
   if (slabs()) {
     extend_in_slab(sequence, wanted);

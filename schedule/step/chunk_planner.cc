@@ -128,13 +128,22 @@ ChunkPlanner::Pass ChunkPlanner::choose_prefills_in_order(RequestClass cls, Tick
   return Pass::kComplete;
 }
 
+/// How many of `most` tokens go into the tick.
+std::int32_t ChunkPlanner::chunk_of(std::int32_t most, const Tick& tick,
+                                    const Budget& budget) const {
+  if (options_.limits.keeps_kv) return std::min(most, budget.tokens);
+  const bool first = tick.shape.decode_tokens + tick.shape.prefill_tokens == 0;
+  return most <= (first ? budget.room : budget.tokens) ? most : 0;
+}
+
 /// Chooses a chunk for a sequence that has none, if it computes what is known.
 ChunkRoom ChunkPlanner::choose_prefill(Group& group, Sequence& sequence, Tick& tick,
                                        Budget& budget) {
   const std::int32_t most = tokens_to_feed(group, sequence, tick);
   const bool decodes = most == 1 && group.phase == GroupPhase::kForked;
   if (most == 0 || decodes) return ChunkRoom::kFree;
-  const std::int32_t chunk = std::min(most, budget.tokens);
+  const std::int32_t chunk = chunk_of(most, tick, budget);
+  if (chunk == 0) return ChunkRoom::kFree;
   sequence.chunk = chunk;
   const ChunkRoom room = running_.make_room_for_chunk(group, sequence);
   if (room == ChunkRoom::kNone) return room;
@@ -153,7 +162,8 @@ ChunkRoom ChunkPlanner::choose_prefill(Group& group, Sequence& sequence, Tick& t
 ChunkPlanner::Budget ChunkPlanner::prefill_budget(const Tick& tick) const {
   const StepShape& shape = tick.shape;
   const std::int32_t taken = shape.decode_tokens + shape.prefill_tokens;
-  Budget budget{options_.limits.step_tokens - taken, options_.limits.step_tokens};
+  const std::int32_t most = options_.limits.step_tokens;
+  Budget budget{most - taken, most, most - taken};
   for (const PlanEncode& one : tick.plan.encodes) budget.encoder_tokens -= one.count;
   if (options_.target_inter_token <= Duration{0}) return budget;
   // Each of the ticks that run at once delays the streams of the others.

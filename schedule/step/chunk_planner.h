@@ -22,6 +22,10 @@ namespace weft {
 /// kLeastChunk tokens a tick. Groups may give way while chunks are chosen; `Tick::shape` still
 /// counts those that were chosen for them.
 ///
+/// An encoder alone reads each sequence whole (DeviceLimits::keeps_kv): those go into a tick that
+/// it has room for within the step's time, and of those that wait the first goes in whatever its
+/// time.
+///
 /// On a device of S stages, where S ticks run at once, those that decode take turns (DecodeTurns):
 /// each decodes every S ticks, so at least every S * `decode_every`, and a tick has the S-th part
 /// of `target_inter_token`. Pieces of one prompt may be in ticks that run at once.
@@ -56,6 +60,7 @@ class ChunkPlanner {
   struct Budget {
     std::int32_t tokens = 0;
     std::int32_t encoder_tokens = 0;
+    std::int32_t room = 0;  ///< tokens that the step takes, whatever its time
   };
   /// How a pass over the running groups ended.
   enum class Pass : std::uint8_t {
@@ -69,6 +74,8 @@ class ChunkPlanner {
   void give_turns(const Tick& tick);
   [[nodiscard]] Pass choose_decodes_in_order(Tick& tick);
   [[nodiscard]] Pass choose_prefills_in_order(RequestClass cls, Tick& tick, Budget& budget);
+  [[nodiscard]] std::int32_t chunk_of(std::int32_t most, const Tick& tick,
+                                      const Budget& budget) const;
   [[nodiscard]] ChunkRoom choose_prefill(Group& group, Sequence& sequence, Tick& tick,
                                          Budget& budget);
   [[nodiscard]] Budget prefill_budget(const Tick& tick) const;

@@ -45,6 +45,17 @@ void PlanAmender::drop_entries(Tick& tick, Goes&& goes) {
   std::erase_if(plan.entries, [&](const PlanEntry& entry) { return goes(entry.row); });
   tick.shape = shape_of(plan);
   drop_samples(tick, goes);
+  drop_computed(tick);
+}
+
+/// What was given back has another serial number, and what was withdrawn is in no plan.
+void PlanAmender::drop_computed(Tick& tick) {
+  std::erase_if(tick.computed, [this](const SampleOwner& owner) {
+    const Sequence& sequence = owner.group->sequences[static_cast<std::size_t>(owner.sequence)];
+    const bool stays = sequence.serial == owner.serial && sequence.planned_in > 0;
+    if (!stays) groups_.settle_result(*owner.group);
+    return !stays;
+  });
 }
 
 /// An entry of which a sample stays has stayed: sequences that share a prompt's logits go together,

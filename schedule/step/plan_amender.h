@@ -43,6 +43,7 @@ class PlanAmender {
   void drop_entries(Tick& tick, Goes&& goes);
   template <class Goes>
   void drop_samples(Tick& tick, Goes&& goes);
+  void drop_computed(Tick& tick);
 
   RowTable& rows_;
   GroupTable& groups_;

@@ -26,6 +26,7 @@ void write_start(Plan& plan, const Group& group, Sequence& sequence, std::int32_
   start.prompt_tokens = group.prompt_tokens();
   start.mirostat_mu = sequence.mirostat_mu;
   start.long_context = group.spec.long_context;
+  start.second_text = group.spec.second_text;
   start.first_history = static_cast<std::int32_t>(plan.ids.size());
   start.history_tokens = sequence.computed;
   for (std::int32_t i = 0; i < sequence.computed; ++i) {
@@ -68,6 +69,14 @@ void write_sample(Tick& tick, Group& group, std::int32_t index, std::int32_t ent
   Sequence& sequence = group.sequences[static_cast<std::size_t>(index)];
   tick.plan.samples.push_back({entry, sequence.row});
   tick.owners.push_back({&group, index, sequence.serial});
+  ++sequence.in_flight;
+  ++group.in_flight;
+}
+
+/// The sequence has no more to compute than what the plan does, and nothing is chosen for it.
+void write_computed(Tick& tick, Group& group, std::int32_t index) {
+  Sequence& sequence = group.sequences[static_cast<std::size_t>(index)];
+  tick.computed.push_back({&group, index, sequence.serial});
   ++sequence.in_flight;
   ++group.in_flight;
 }
@@ -170,6 +179,11 @@ std::int32_t PlanWriter::write_tokens(Plan& plan, const Group& group, const Sequ
 void PlanWriter::write_outputs(Tick& tick, Group& group, std::int32_t index, std::int32_t entry) {
   const Sequence& sequence = group.sequences[static_cast<std::size_t>(index)];
   const bool all_is_planned = sequence.computed >= group.known(sequence);
+  if (!group.spec.generates()) {
+    if (!all_is_planned) return;
+    group.phase = GroupPhase::kForked;
+    return write_computed(tick, group, index);
+  }
   if (all_is_planned) rows_.set_decodes(sequence.row, true);
   if (group.phase == GroupPhase::kPrompt && sequence.computed >= group.prompt_tokens()) {
     const bool begins = sequence.outputs.empty();

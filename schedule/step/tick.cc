@@ -25,6 +25,7 @@ void Tick::reserve(const DeviceLimits& limits) {
   result.samples.reserve(rows);
   result.top.reserve(rows * kMaxTopLogprobs);
   owners.reserve(rows);
+  computed.reserve(rows);
 }
 
 void Tick::clear() {
@@ -32,6 +33,7 @@ void Tick::clear() {
   result.clear();
   shape = {};
   owners.clear();
+  computed.clear();
 }
 
 StepShape shape_of(const Plan& plan) {

@@ -12,7 +12,7 @@ namespace weft {
 
 class Group;
 
-/// Whom a sampled token is for.
+/// Whom a result is for.
 struct SampleOwner {
   Group* group = nullptr;
   std::int32_t sequence = 0;
@@ -25,6 +25,8 @@ struct Tick {
   StepResult result;
   StepShape shape;
   std::vector<SampleOwner> owners;  ///< one for each of plan.samples
+  /// Sequences whose prompt is computed with this plan and of which nothing is chosen.
+  std::vector<SampleOwner> computed;
 
   Tick() = default;
   Tick(const Tick&) = delete;

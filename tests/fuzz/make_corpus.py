@@ -465,11 +465,27 @@ def grammar_text():
     }
 
 
+def vector_request():
+    """The first byte says which model is asked."""
+    bodies = {
+        "embeddings": (0, {"model": "tiny", "input": ["a", "b"], "encoding_format": "base64", "dimensions": 1, "normalize": True}),
+        "tokens": (2, {"input": [[5, 6], [7]], "truncate_prompt_tokens": -1, "user": "u"}),
+        "rerank": (1, {"query": "a", "documents": ["x", {"text": "y"}], "top_n": 1, "return_documents": False}),
+        "cosine": (4, {"query": "a", "documents": ["x", "y"]}),
+        "score": (1, {"text_1": "a", "text_2": ["x", "y"], "priority": 1}),
+        "pairs": (0, {"text_1": ["a", "b"], "text_2": ["x", "y"], "cache_salt": "s"}),
+        "classify": (3, {"input": "a", "use_activation": False, "service_tier": "flex"}),
+        "ollama": (0, {"model": "tiny:latest", "input": ["a"], "truncate": False, "keep_alive": 0, "options": {"num_ctx": 9}}),
+        "older": (0, {"model": "tiny", "prompt": "a"}),
+    }
+    return {name: bytes([which]) + json.dumps(body, separators=(",", ":")).encode() for name, (which, body) in bodies.items()}
+
+
 def main():
     for target in (chat_request, checkpoint_format, checkpoint_index, completion_request, config, gguf, grammar_text, importance, jinja, json_schema, llama2c,
                    llama2c_tokenizer, message_request, ollama_request, output_parser, pickle, pickle_checkpoint, quantized, rank_plan, regex,
                    response_request, safetensors, sentencepiece, stop_strings,
-                   tokenizer_json, trace, tuning, zip):
+                   tokenizer_json, trace, tuning, vector_request, zip):
         folder = CORPUS / target.__name__
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in target().items():

@@ -251,6 +251,11 @@ std::span<const TokenId> Tokenizer::tokens_after() const noexcept {
   return data_->parts.post_processor.after;
 }
 
+const PairForm* Tokenizer::pair_form() const noexcept {
+  const auto& form = data_->parts.post_processor.pair;
+  return form ? &*form : nullptr;
+}
+
 std::string_view Tokenizer::chat_template() const noexcept { return data_->parts.chat_template; }
 std::string_view Tokenizer::chat_template_file() const noexcept {
   const std::string& file = data_->parts.chat_template_file;

@@ -17,6 +17,7 @@
 namespace weft {
 
 class Decoder;
+struct PairForm;
 struct TokenizerParts;
 
 struct EncodeOptions {
@@ -114,6 +115,9 @@ class Tokenizer {
   /// What encode() puts around a text with add_special.
   [[nodiscard]] std::span<const TokenId> tokens_before() const noexcept;
   [[nodiscard]] std::span<const TokenId> tokens_after() const noexcept;
+
+  /// What stands around and between two texts; null where that is not known.
+  [[nodiscard]] const PairForm* pair_form() const noexcept;
 
   /// Jinja; empty when there is none.
   [[nodiscard]] std::string_view chat_template() const noexcept;

@@ -64,6 +64,7 @@ StepArea StepArea::cut(const CudaStepShape& shape, std::int64_t context, std::by
   area.is_output = arena.take<std::uint8_t>(tokens);
   area.positions = arena.take<std::int32_t>(tokens);
   area.long_positions = arena.take<std::int32_t>(tokens);
+  area.types = arena.take<std::int32_t>(tokens);
   area.sequence_of = arena.take<std::int32_t>(tokens);
   area.sequences = arena.take<DeviceSequence>(slots);
   area.output_rows = arena.take<std::int32_t>(static_cast<std::size_t>(shape.outputs));

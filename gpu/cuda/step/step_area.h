@@ -60,6 +60,7 @@ struct StepArea {
   std::uint8_t* is_output = nullptr;       ///< [T]
   std::int32_t* positions = nullptr;       ///< [T]
   std::int32_t* long_positions = nullptr;  ///< [T] those of LongRoPE's long set moved behind
+  std::int32_t* types = nullptr;           ///< [T] token types
   std::int32_t* sequence_of = nullptr;     ///< [T]
   DeviceSequence* sequences = nullptr;     ///< [slots]
   DeviceSequence* cross_sequences = nullptr;

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "weft/core/error/internal_error.h"
+#include "weft/gpu/step.h"
 
 namespace weft::cuda {
 namespace {
@@ -66,6 +67,7 @@ void StepWriter::add(const StepEntry& entry) {
     area_.is_output[row] = entry.observed + i >= entry.prompt_tokens ? 1 : 0;
     area_.positions[row] = entry.start + i;
     area_.long_positions[row] = entry.start + i + behind;
+    area_.types[row] = token_type(entry.start + i, entry.second_text);
     area_.sequence_of[row] = sequences();
   }
   sequences_.push_back(
@@ -123,6 +125,7 @@ void StepWriter::upload(Stream stream, std::int64_t rows, std::int64_t outputs, 
     area_.is_output[row] = 0;
     area_.positions[row] = 0;
     area_.long_positions[row] = 0;
+    area_.types[row] = 0;
     area_.sequence_of[row] = -1;
   }
   std::fill(area_.output_rows + outputs_,

@@ -18,6 +18,7 @@ struct StepEntry {
   std::int32_t start = 0;
   std::span<const TokenId> ids{};  ///< empty: one token, the last one of the slot
   bool long_context = false;
+  std::int32_t second_text = 0;  ///< as of PlanStart
   std::int32_t cross_context = 0;
   std::int32_t observed = 0;       ///< tokens that its sampler has seen before
   std::int32_t prompt_tokens = 0;  ///< of what its sampler sees

@@ -23,6 +23,7 @@ struct WireStart {
   std::int32_t first_cross_page = 0;
   std::int32_t cross_pages = 0;
   std::int32_t read_end = 0;  ///< of its reader
+  std::int32_t second_text = 0;
   std::uint8_t long_context = 0;
   std::uint8_t is_read = 0;
   std::uint8_t reads_logits = 0;
@@ -132,6 +133,7 @@ class PlanDecoder {
       start.cross_context = one.cross_context;
       start.first_cross_page = one.first_cross_page;
       start.cross_pages = one.cross_pages;
+      start.second_text = one.second_text;
       start.long_context = one.long_context != 0;
       if (one.needs > static_cast<std::uint8_t>(LogitNeeds::kAll)) return wrong("starts");
       start.needs = static_cast<LogitNeeds>(one.needs);
@@ -213,7 +215,9 @@ class PlanDecoder {
                              ? one.count == 1
                              : is_run(one.first_id, one.count, plan_.ids.size());
       const std::int64_t end = std::int64_t{one.start} + one.count;
-      if (!is_row(one.row) || one.start < 0 || one.count < 1 || end > limits_.context || !given) {
+      const bool whole = limits_.keeps_kv || one.start == 0;
+      if (!is_row(one.row) || one.start < 0 || one.count < 1 || end > limits_.context || !given ||
+          !whole) {
         return wrong("entries");
       }
       tokens += one.count;
@@ -262,6 +266,7 @@ void encode_plan(const Plan& plan, std::vector<std::byte>& bytes) {
     one.cross_context = start.cross_context;
     one.first_cross_page = start.first_cross_page;
     one.cross_pages = start.cross_pages;
+    one.second_text = start.second_text;
     one.long_context = start.long_context ? 1 : 0;
     one.needs =
         static_cast<std::uint8_t>(start.sampling ? logit_needs(*start.sampling) : start.needs);

@@ -32,6 +32,11 @@ inline constexpr std::size_t kMaxCalls = 1024;
 /// 128.
 inline constexpr std::size_t kMaxSequencesPerBody = 128;
 
+/// Inputs of one call for vectors, as in OpenAI's API. They are computed some hundred at a time.
+inline constexpr std::size_t kMaxVectorInputs = 2048;
+/// Numbers in the vectors of one answer: 16 MiB in memory, and some 50 as text.
+inline constexpr std::size_t kMaxVectorNumbers = std::size_t{4} << 20;
+
 /// The longest text that may stand for one token: longer ones are tokens of no known vocabulary.
 inline constexpr std::size_t kMaxWordBytes = 256;
 

@@ -5,8 +5,6 @@
 #include <string_view>
 #include <utility>
 
-#include "weft/net/api/fields/body_defaults.h"
-
 namespace weft {
 namespace {
 
@@ -47,21 +45,22 @@ Request token_prompt(BodyFields& fields, const std::string& path, dom::array ids
 }
 
 /// Reads a list of texts or of lists of ids.
-std::vector<Request> prompts_of(BodyFields& fields, dom::array list, const ServedModel& model) {
+std::vector<Request> prompts_of(BodyFields& fields, dom::array list, const ServedModel& model,
+                                const PromptList& said) {
   std::vector<Request> prompts;
   const bool texts = (*list.begin()).is_string();
   for (const dom::element entry : list) {
-    const std::string path = indexed("prompt", prompts.size());
+    const std::string path = indexed(said.name, prompts.size());
     std::string_view text;
     dom::array ids;
-    if (prompts.size() == defaults::kMaxSequencesPerBody) {
-      fields.fail("prompt", "has more than " + std::to_string(prompts.size()) + " prompts");
+    if (prompts.size() == said.most) {
+      fields.fail(said.name, "has more than " + std::to_string(prompts.size()) + " prompts");
     } else if (texts && entry.get(text) == simdjson::SUCCESS) {
       prompts.push_back(text_prompt(fields, path, text));
     } else if (!texts && entry.get(ids) == simdjson::SUCCESS) {
       prompts.push_back(token_prompt(fields, path, ids, model));
     } else {
-      fields.fail("prompt", kTypes, api_code::kInvalidType);
+      fields.fail(said.name, kTypes, api_code::kInvalidType);
     }
     if (fields.error()) return {};
   }
@@ -76,22 +75,24 @@ std::vector<Request> one(Request request) {
 
 }  // namespace
 
-std::vector<Request> take_prompts(BodyFields& fields, const ServedModel& model) {
-  const auto prompt = fields.any("prompt");
+std::vector<Request> take_prompts(BodyFields& fields, const ServedModel& model,
+                                  const PromptList& list) {
+  const std::string name(list.name);
+  const auto prompt = fields.any(name);
   std::string_view text;
-  dom::array list;
+  dom::array entries;
   if (!prompt) {
-    fields.fail("prompt", "is missing", api_code::kMissing);
+    fields.fail(name, "is missing", api_code::kMissing);
   } else if (prompt->get(text) == simdjson::SUCCESS) {
-    return one(text_prompt(fields, "prompt", text));
-  } else if (prompt->get(list) != simdjson::SUCCESS) {
-    fields.fail("prompt", kTypes, api_code::kInvalidType);
-  } else if (list.begin() == list.end()) {
-    fields.fail("prompt", "is empty");
-  } else if ((*list.begin()).is_number()) {
-    return one(token_prompt(fields, "prompt", list, model));
+    return one(text_prompt(fields, name, text));
+  } else if (prompt->get(entries) != simdjson::SUCCESS) {
+    fields.fail(name, kTypes, api_code::kInvalidType);
+  } else if (entries.begin() == entries.end()) {
+    fields.fail(name, "is empty");
+  } else if ((*entries.begin()).is_number()) {
+    return one(token_prompt(fields, name, entries, model));
   } else {
-    return prompts_of(fields, list, model);
+    return prompts_of(fields, entries, model, list);
   }
   return {};
 }

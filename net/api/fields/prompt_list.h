@@ -1,17 +1,27 @@
 #pragma once
 
+#include <cstddef>
+#include <string_view>
 #include <vector>
 
 #include "weft/actors/loading/served_model.h"
 #include "weft/actors/request/request.h"
+#include "weft/net/api/fields/body_defaults.h"
 #include "weft/net/api/fields/body_fields.h"
 
 namespace weft {
+
+/// What a field with prompts is called, and how many it may have.
+struct PromptList {
+  std::string_view name = "prompt";
+  std::size_t most = defaults::kMaxSequencesPerBody;
+};
 
 /// Takes `prompt` of the text completion API: a text, a list of texts, a list of token ids, or a
 /// list of such lists. Each becomes a request of its own that has prompt or prompt_tokens alone;
 /// none is empty, ids are in the vocabulary, and no list of them is longer than the context.
 /// Mistakes stay in `fields`.
-[[nodiscard]] std::vector<Request> take_prompts(BodyFields& fields, const ServedModel& model);
+[[nodiscard]] std::vector<Request> take_prompts(BodyFields& fields, const ServedModel& model,
+                                                const PromptList& list = {});
 
 }  // namespace weft

@@ -107,6 +107,10 @@ std::string take_model(BodyFields& fields, const ModelCard& card) {
 
 Request take_request(BodyFields& fields, const ApiContext& context, const RequestNames& names) {
   const ServedModel& model = *context.card.model;
+  if (!model.generates) {
+    fields.fail(bad_field("model", context.card.name + " gives vectors and no text",
+                          api_code::kUnsupported));
+  }
   Request request;
   request.sampling =
       take_sampling(fields, model.tokenizer, model.defaults.sampling, names.sampling);

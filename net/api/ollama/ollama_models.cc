@@ -138,6 +138,7 @@ json::object info_of(const ServedModel& model) {
 }
 
 json::array capabilities_of(const ServedModel& model) {
+  if (!model.generates) return json::array{"embedding"};
   json::array list{"completion"};
   if (can_call_tools(model)) list.push_back("tools");
   const OutputFormat& format = model.format->format;

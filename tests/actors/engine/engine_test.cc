@@ -33,6 +33,7 @@ using boost::asio::cancellation_type;
 using boost::asio::error::operation_aborted;
 using boost::system::error_code;
 using test::FakePort;
+using test::Got;
 using test::GotResult;
 using test::GotStream;
 using test::prompt;
@@ -73,6 +74,22 @@ TEST_F(EngineTest, GivesTheWholeResultOfARequest) {
   EXPECT_FALSE(got.error);
   EXPECT_EQ(got.value->choices.at(0).text, "a tale");
   EXPECT_EQ(got.value->reason, FinishReason::kLength);
+  EXPECT_EQ(got.value->usage.prompt_tokens, 1);
+}
+
+TEST_F(EngineTest, GivesTheVectorOfAnInput) {
+  Got<EmbedResult> got;
+  engine_->async_embed({.text = "Hello", .wish = {.dimensions = 2}}, got.handler());
+  const Request& request = port_->request(0).request();
+  EXPECT_EQ(request.prompt, "Hello");
+  ASSERT_TRUE(request.vector);
+  EXPECT_EQ(request.vector->dimensions, 2);
+  port_->finish(0, {.vector = {0.5F, 1}, .usage = {.prompt_tokens = 1}});
+  EXPECT_EQ(got.calls, 0) << "completed on the thread that finishes";
+  poll();
+  EXPECT_EQ(got.calls, 1);
+  EXPECT_FALSE(got.error);
+  EXPECT_EQ(got.value->vector, (std::vector<float>{0.5F, 1}));
   EXPECT_EQ(got.value->usage.prompt_tokens, 1);
 }
 
@@ -173,6 +190,20 @@ TEST_P(Cancelled, EndsAGenerationAndCompletesWhenItHasEnded) {
   poll();
   EXPECT_EQ(got.error, operation_aborted);
   EXPECT_EQ(got.value->choices.at(0).text, "half");
+}
+
+TEST_P(Cancelled, EndsAnEmbeddingAndCompletesWhenItHasEnded) {
+  boost::asio::cancellation_signal signal;
+  Got<EmbedResult> got;
+  engine_->async_embed({.text = "Once"}, bind_cancellation_slot(signal.slot(), got.handler()));
+  signal.emit(GetParam());
+  EXPECT_EQ(port_->request(0).end_cause(), EndCause::kCancel);
+  poll();
+  EXPECT_EQ(got.calls, 0) << "the request has not ended yet";
+  port_->end_asked();
+  poll();
+  EXPECT_EQ(got.error, operation_aborted);
+  EXPECT_TRUE(got.value->vector.empty());
 }
 
 TEST_P(Cancelled, EndsAnOpeningAndCompletesWhenItHasEnded) {

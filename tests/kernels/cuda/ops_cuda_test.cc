@@ -69,7 +69,8 @@ TEST_F(OpsCudaTest, EmbedsFromEveryType) {
         const Mirror<std::byte> table(std::move(bytes));
         const Mirror<TokenId> ids = integers(rows, kTokens);
         Mirror<float> positions = floats(20 * width);
-        const Mirror<float> constant = floats(width);
+        const Mirror<float> constant = floats(2 * width);
+        const Mirror<std::int32_t> types = integers(rows, 2);
         std::vector<std::int32_t> places(static_cast<std::size_t>(rows));
         for (std::int32_t& place : places) place = below(19) - 1;
         const Mirror<std::int32_t> position_ids(places);
@@ -92,6 +93,7 @@ TEST_F(OpsCudaTest, EmbedsFromEveryType) {
           made.position_ids = on_device ? position_ids.device() : position_ids.host.data();
           made.spec.position_offset = 2;
           made.constant = on_device ? constant.device() : constant.host.data();
+          made.constant_ids = on_device ? types.device() : types.host.data();
           return made;
         };
         expect_runs([&](Stream stream) { return embed(params(true), stream); });

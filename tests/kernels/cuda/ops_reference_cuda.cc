@@ -83,7 +83,8 @@ void embed(const CudaEmbeddingParams& params) {
             std::max(params.position_ids[t], 0) + params.spec.position_offset;
         value += params.positions[position * width + i];
       }
-      if (params.constant != nullptr) value += params.constant[i];
+      const std::int64_t which = params.constant_ids == nullptr ? 0 : params.constant_ids[t];
+      if (params.constant != nullptr) value += params.constant[which * width + i];
       put(params.out, t, i, value);
     }
   }

@@ -131,7 +131,8 @@ class FormMaker {
     const auto is_one = [](const std::vector<TokenId>& side, TokenId token) {
       return side.empty() || (token != kNoToken && side == std::vector{token});
     };
-    const auto& [before, after] = parts_.post_processor;
+    const std::vector<TokenId>& before = parts_.post_processor.before;
+    const std::vector<TokenId>& after = parts_.post_processor.after;
     if (!is_one(before, made_.special.bos) || !is_one(after, made_.special.eos))
       return no_form("the post_processor, which adds more than BOS and EOS");
     made_.add_bos = !before.empty();

@@ -367,6 +367,9 @@ class VocabularyReader {
     parts_.post_processor = {};
     if (first != kNoToken) parts_.post_processor.before = {first};
     if (last != kNoToken) parts_.post_processor.after = {last};
+    // As BERT has it; no table of the file says it.
+    parts_.post_processor.pair = PairForm{parts_.post_processor.before, parts_.post_processor.after,
+                                          parts_.post_processor.after, true};
     return {};
   }
 

@@ -33,7 +33,10 @@ Result<void> add_tokens(TokenizerParts& parts) {
 
 Result<void> check_around(const TokenizerParts& parts) {
   const auto size = static_cast<TokenId>(parts.tokens->size());
-  for (const auto* side : {&parts.post_processor.before, &parts.post_processor.after}) {
+  const PostProcessor& around = parts.post_processor;
+  const PairForm pair = around.pair.value_or(PairForm());
+  for (const auto* side :
+       {&around.before, &around.after, &pair.before, &pair.between, &pair.after}) {
     for (const TokenId id : *side) {
       if (id >= size) {
         return bad_tokenizer(parts.name, "post_processor has the token " + std::to_string(id) +

@@ -1,5 +1,8 @@
 #include <algorithm>
 #include <limits>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "weft/text/tokenizer/json/tokenizer_json.h"
 
@@ -7,6 +10,9 @@ namespace weft {
 namespace {
 
 using simdjson::dom::element;
+
+/// Token types that a template may name; texts are told apart by 0 and 1 alone.
+constexpr std::int64_t kMostTypes = 255;
 
 /// An id as JSON has it; kNoToken, and an error, when it is none.
 TokenId read_id(const TokenizerFields& fields, std::string_view name, element value) {
@@ -57,6 +63,51 @@ void read_template(const TokenizerFields& fields, PostProcessor& around) {
   around.after.insert(around.after.end(), own.after.begin(), own.after.end());
 }
 
+/// Puts what a post-processor has around two texts around what an earlier one has.
+void wrap_pair(PairForm own, PostProcessor& around) {
+  if (!around.pair) return;
+  PairForm& pair = *around.pair;
+  pair.before.insert(pair.before.begin(), own.before.begin(), own.before.end());
+  pair.between.insert(pair.between.end(), own.between.begin(), own.between.end());
+  pair.after.insert(pair.after.end(), own.after.begin(), own.after.end());
+  pair.types_differ = pair.types_differ || own.types_differ;
+}
+
+/// Reads the template of two texts. One that is no first text followed by a second, with types that
+/// change where that begins, is none that is known.
+void read_pair_template(const TokenizerFields& fields, PostProcessor& around) {
+  if (!fields.has("pair")) {
+    around.pair.reset();
+    return;
+  }
+  PairForm own;
+  std::vector<TokenId>* side = &own.before;
+  bool known = true;
+  for (const element item : fields.needed_items("pair")) {
+    const TokenizerFields part(item.get_object(), fields.path_of("pair"), fields);
+    const bool is_text = part.has("Sequence");
+    const TokenizerFields said = part.needed_child(is_text ? "Sequence" : "SpecialToken");
+    const std::int64_t type = said.integer("type_id", 0, kMostTypes).value_or(0);
+    const std::string id(said.needed_text("id"));
+    if (fields.error()) return;
+    if (!is_text) {
+      known = known && type == (side == &own.after && own.types_differ ? 1 : 0);
+      const std::vector<TokenId> ids = ids_of_special(fields, id);
+      side->insert(side->end(), ids.begin(), ids.end());
+    } else if (id == "A" && side == &own.before) {
+      known = known && type == 0;
+      side = &own.between;
+    } else if (id == "B" && side == &own.between) {
+      own.types_differ = type == 1;
+      side = &own.after;
+    } else {
+      known = false;
+    }
+  }
+  if (known && side == &own.after) return wrap_pair(std::move(own), around);
+  around.pair.reset();
+}
+
 }  // namespace
 
 void read_post_processor(const TokenizerFields& fields, PostProcessor& around) {
@@ -68,9 +119,16 @@ void read_post_processor(const TokenizerFields& fields, PostProcessor& around) {
     }
   } else if (type == "TemplateProcessing") {
     read_template(fields, around);
+    read_pair_template(fields, around);
   } else if (type == "BertProcessing" || type == "RobertaProcessing") {
-    around.before.insert(around.before.begin(), read_pair(fields, "cls"));
-    around.after.push_back(read_pair(fields, "sep"));
+    const TokenId first = read_pair(fields, "cls");
+    const TokenId last = read_pair(fields, "sep");
+    around.before.insert(around.before.begin(), first);
+    around.after.push_back(last);
+    const bool is_bert = type == "BertProcessing";
+    PairForm pair{{first}, {last}, {last}, is_bert};
+    if (!is_bert) pair.between.push_back(last);
+    wrap_pair(std::move(pair), around);
   } else if (type != "ByteLevel") {  // which only moves offsets
     fail_unknown(fields, "type", type);
   }

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/actors/request/request.h"
+#include "weft/core/request_class.h"
+#include "weft/core/token.h"
+
+namespace weft {
+
+/// What a caller of Engine::async_embed() asks for: the vector of one input. The input is either a
+/// text, or tokens as they are. Many inputs are many operations, which the engine computes
+/// together.
+struct EmbedRequest {
+  std::string text{};
+  std::vector<TokenId> tokens{};
+  std::string model{};  ///< as of Request
+  VectorWish wish{};    ///< which vector; VectorWish says what its fields mean
+
+  RequestClass request_class = RequestClass::kChat;
+  std::int32_t priority = 0;             ///< inside the class; low first
+  std::string client{};                  ///< as of Request
+  std::string cache_salt{};              ///< as of Request
+  std::chrono::milliseconds timeout{0};  ///< from arrival to the end; 0 = none
+};
+
+/// What became of it.
+struct EmbedResult {
+  std::vector<float> vector{};  ///< empty where there is an error
+  Usage usage{};
+  RequestTimes times{};
+  std::string error_detail{};                ///< what an error_code cannot say: fields and numbers
+  std::chrono::milliseconds retry_after{0};  ///< with kOverloaded: when it is worth trying again
+};
+
+/// The same as a request of the engine.
+[[nodiscard]] Request to_request(EmbedRequest asked);
+
+}  // namespace weft

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/actors/loading/served_model.h"
+#include "weft/actors/messages.h"
+#include "weft/actors/request/active_request.h"
+#include "weft/core/error/error.h"
+#include "weft/schedule/group.h"
+
+/// What requests for text and for vectors are prepared by alike.
+namespace weft {
+
+/// `detail` begins with the parameter's name.
+[[nodiscard]] Error bad_request(std::string detail);
+
+/// Whether there are tokens, all of the vocabulary.
+[[nodiscard]] Result<void> check_tokens(const std::vector<TokenId>& ids, const ServedModel& model);
+
+/// Sets with whom the request shares pages of the KV cache.
+[[nodiscard]] Result<void> set_cache_domain(GroupSpec& spec, const Request& request,
+                                            const ServedModel& model);
+
+/// Takes the ticket.
+[[nodiscard]] std::unique_ptr<RequestGroup> make_group(GroupSpec spec, RequestTicket& ticket,
+                                                       std::unique_ptr<RequestText> text);
+
+}  // namespace weft

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "weft/actors/request/request.h"
+#include "weft/gpu/activation_reader.h"
+#include "weft/model/vectors/pooling.h"
+#include "weft/model/vectors/vector_model.h"
+
+namespace weft {
+
+/// Makes the vector of one request from the hidden states of its prompt. The executor pools them
+/// while it reads a step; the layers behind that, which may take a millisecond, are the
+/// detokenizer's work. The messages between the two order what they write and read.
+class VectorReader final : public ActivationReader {
+ public:
+  /// `tokens`: of the prompt.
+  VectorReader(std::shared_ptr<const VectorModel> model, const VectorWish& wish,
+               std::int32_t tokens);
+
+  [[nodiscard]] std::int32_t first_position() const noexcept override { return pooled_.first(); }
+  [[nodiscard]] std::int32_t end_position() const noexcept override { return pooled_.end(); }
+  void read(const TokenActivations& token) override {
+    pooled_.add(token.position, token.hidden_state);
+  }
+
+  /// Whether the whole prompt was read; only once nothing reads it any more.
+  [[nodiscard]] bool complete() const noexcept { return pooled_.complete(); }
+  /// Computes the vector of a prompt that was read. Throws std::bad_alloc.
+  [[nodiscard]] std::vector<float> vector() const;
+
+ private:
+  const std::shared_ptr<const VectorModel> model_;
+  const VectorWish wish_;
+  Pooled pooled_;
+};
+
+}  // namespace weft

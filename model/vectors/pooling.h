@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace weft {
+
+/// How the hidden states of a sequence become one vector, as in sentence-transformers'
+/// models/Pooling.py.
+enum class PoolingKind : std::uint8_t {
+  kCls,           ///< the first token's
+  kMean,          ///< the mean of all
+  kLast,          ///< the last token's
+  kMax,           ///< the greatest of each number
+  kMeanSqrt,      ///< the sum divided by the root of the number of tokens
+  kWeightedMean,  ///< the mean, weighted with 1, 2, 3, ...
+};
+
+/// The hidden states of one sequence on their way to one vector. Tokens come in the order of their
+/// positions, in one go or several; position 0 begins anew, as after an interruption. Sums are made
+/// in f64 and in that order alone, so the vector does not depend on how the sequence was cut.
+/// Allocates in the constructor only. Owner only.
+class Pooled {
+ public:
+  /// `size`: numbers of a hidden state; `tokens`: of the sequence, at least 1.
+  Pooled(PoolingKind kind, std::size_t size, std::int32_t tokens);
+
+  /// The positions whose hidden states are wanted: first .. end - 1.
+  [[nodiscard]] std::int32_t first() const noexcept {
+    return kind_ == PoolingKind::kLast ? tokens_ - 1 : 0;
+  }
+  [[nodiscard]] std::int32_t end() const noexcept {
+    return kind_ == PoolingKind::kCls ? 1 : tokens_;
+  }
+
+  /// A token's hidden state [size]. Those that are not wanted are passed over.
+  void add(std::int32_t position, std::span<const float> hidden) noexcept;
+
+  /// Whether all that are wanted have come.
+  [[nodiscard]] bool complete() const noexcept { return next_ == end(); }
+  /// The vector, of a sequence that is complete().
+  [[nodiscard]] std::vector<float> vector() const;
+
+ private:
+  [[nodiscard]] double weight(std::int32_t position) const noexcept;
+  [[nodiscard]] double divisor() const noexcept;
+
+  PoolingKind kind_;
+  std::int32_t tokens_;
+  std::int32_t next_;
+  std::vector<double> sums_;
+};
+
+}  // namespace weft

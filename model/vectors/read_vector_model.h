@@ -1,0 +1,25 @@
+#pragma once
+
+#include <memory>
+
+#include "weft/core/error/error.h"
+#include "weft/model/vectors/vector_model.h"
+
+namespace weft {
+
+class Checkpoint;
+struct Architecture;
+
+/// How a model gives vectors. One with layers that score labels, by its config's `architectures`
+/// (...ForSequenceClassification), gives scores; every other one embeddings: by modules.json of
+/// sentence-transformers where that is beside it, and otherwise by its spec. Null for models with
+/// an encoder and a decoder, of which neither is a vector's.
+///
+/// The files are a stranger's: kBadConfig names file and field for what is none of the modules
+/// known, a path that leads out of the folder, or a pooling that joins several; kMissingTensor,
+/// kBadTensor for the layers' tensors; errors of reading files. Nothing that is larger than the
+/// files justify is allocated.
+[[nodiscard]] Result<std::shared_ptr<const VectorModel>> read_vector_model(
+    const Architecture& architecture, const Checkpoint& checkpoint);
+
+}  // namespace weft

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "weft/core/error/error.h"
+#include "weft/model/vectors/vector_model.h"
+
+namespace weft {
+
+class Checkpoint;
+
+/// A small file of JSON beside a model: nothing where there is none. kBadConfig names the file
+/// where it is no object.
+[[nodiscard]] Result<std::optional<boost::json::object>> read_json_beside(
+    const std::filesystem::path& file);
+
+/// Fills in pooling, layers and max_tokens of a model that sentence-transformers wrote into
+/// `folder`: modules.json, and the folder of each module that it lists. False, and `model` as it
+/// was, where there is no modules.json. Errors as of read_vector_model().
+[[nodiscard]] Result<bool> read_sentence_modules(const std::filesystem::path& folder,
+                                                 VectorModel& model);
+
+/// Fills in max_tokens alone: max_seq_length of sentence_bert_config.json, or model_max_length of
+/// tokenizer_config.json, where version 6 of sentence-transformers writes it.
+[[nodiscard]] Result<void> read_sentence_limits(const std::filesystem::path& folder,
+                                                VectorModel& model);
+
+/// A layer of the checkpoint's tensors NAME.weight and, where it is there, NAME.bias, with the
+/// first of `names` that is there. `inputs`: what it gets; its outputs are its tensor's.
+/// kMissingTensor, kBadTensor.
+[[nodiscard]] Result<VectorLayer> read_dense(const Checkpoint& checkpoint,
+                                             std::span<const std::string> names,
+                                             std::span<const std::string> prefixes,
+                                             std::int64_t inputs);
+
+/// The same of a layer norm of `size` numbers.
+[[nodiscard]] Result<VectorLayer> read_norm(const Checkpoint& checkpoint,
+                                            std::span<const std::string> names,
+                                            std::span<const std::string> prefixes,
+                                            std::int64_t size, float eps);
+
+}  // namespace weft

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/kernels/activation.h"
+#include "weft/model/vectors/pooling.h"
+
+namespace weft {
+
+/// What is done with a vector after it was pooled.
+struct VectorLayer {
+  enum class Kind : std::uint8_t {
+    kDense,      ///< activation(weight * x + bias)
+    kLayerNorm,  ///< (x - mean) / sqrt(variance + eps) * weight + bias
+    kUnit,       ///< x / |x|
+  };
+  Kind kind = Kind::kUnit;
+  std::int64_t inputs = 0;
+  std::int64_t outputs = 0;
+  std::vector<float> weight{};  ///< [outputs, inputs], of a norm [inputs]
+  std::vector<float> bias{};    ///< [outputs]; empty: none
+  Activation activation = Activation::kNone;
+  float eps = 0;
+};
+
+/// What scores become before they are given away.
+enum class ScoreActivation : std::uint8_t {
+  kNone,
+  kSigmoid,  ///< each for itself
+  kSoftmax,
+};
+
+/// How a model's hidden states become vectors or scores: pooling, and the layers behind it. They
+/// are computed on the host, for each sequence alone and with sums in one order, so a vector does
+/// not depend on what else is computed. Immutable, shared.
+struct VectorModel {
+  bool scores = false;  ///< gives scores of labels, otherwise embeddings
+  PoolingKind pooling = PoolingKind::kMean;
+  std::int64_t hidden = 0;  ///< numbers of a hidden state
+  std::vector<VectorLayer> layers{};
+  std::int64_t max_tokens = 0;        ///< of an input, by the model's files; 0: they do not say
+  std::vector<std::string> labels{};  ///< of scores, one each
+  ScoreActivation activation = ScoreActivation::kNone;
+
+  /// Numbers of the result.
+  [[nodiscard]] std::int64_t size() const noexcept;
+  /// Whether embeddings have length 1, unless a request wants it otherwise.
+  [[nodiscard]] bool gives_unit_vectors() const noexcept;
+
+  /// The embedding of a pooled vector. `unit`: whether it gets length 1; `dimensions`: how many of
+  /// its numbers are wanted, from the first on (Matryoshka representation learning, arXiv
+  /// 2205.13147), 0 for all; a unit vector is one of those.
+  [[nodiscard]] std::vector<float> embedding(std::vector<float> pooled, bool unit,
+                                             std::int32_t dimensions) const;
+  /// The scores of a pooled vector; `raw`: as the last layer gives them.
+  [[nodiscard]] std::vector<float> score(std::vector<float> pooled, bool raw) const;
+};
+
+/// x / |x|; a vector of zeros stays one.
+void make_unit(std::span<float> vector) noexcept;
+
+}  // namespace weft

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/actors/loading/served_model.h"
+#include "weft/actors/request/request.h"
+#include "weft/net/api/api_call.h"
+#include "weft/net/api/fields/body_fields.h"
+
+namespace weft {
+
+/// What the answers to calls for vectors have in common.
+struct VectorHead {
+  std::string id{};  ///< whole: "rerank-..."
+  std::string model{};
+  std::int64_t created = 0;  ///< seconds since 1970
+};
+
+/// Takes `model`, `priority`, `cache_salt`, `service_tier`, `truncate_prompt_tokens` and the fields
+/// that change nothing. Returns what each part of the call is to have besides its input.
+[[nodiscard]] Request take_vector_request(BodyFields& fields, const ApiContext& context,
+                                          std::string_view id_prefix, VectorHead& head);
+
+/// Takes a text or a list of texts, which may be objects with a "text" as well; none of them empty,
+/// at most `most`.
+[[nodiscard]] std::vector<std::string> take_texts(const BodyFields& fields, std::string_view name,
+                                                  std::size_t most);
+
+/// Gives each part what all parts share; each keeps its prompt.
+void share_request(const Request& shared, std::vector<Request>& parts);
+
+/// A mistake where the vectors of so many inputs have more than kMaxVectorNumbers.
+void check_vector_numbers(const BodyFields& fields, std::string_view name, std::size_t inputs,
+                          const VectorWish& wish, const ServedModel& model);
+
+/// Says what the served model does not give: embeddings, scores.
+void need_embeddings(const BodyFields& fields, const ServedModel& model);
+void need_labels(const BodyFields& fields, const ServedModel& model);
+
+/// Appends what vLLM's lists begin with, up to the "[" of `data`.
+void begin_vector_list(const VectorHead& head, std::string& out);
+/// Appends {"prompt_tokens":...,"total_tokens":...}.
+void append_vector_usage(std::span<const Finish> parts, std::string& out);
+/// Appends [0.1,-2e-05,...], each number as short as it can be read back; null for what is no
+/// number.
+void append_floats(std::span<const float> numbers, std::string& out);
+void append_float(float number, std::string& out);
+/// Appends the numbers' bytes, least significant first, in base64 and in quotes.
+void append_base64(std::span<const float> numbers, std::string& out);
+
+}  // namespace weft
