@@ -12,6 +12,7 @@
 #include "weft/kernels/experts/experts.h"
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/model/model_error.h"
+#include "weft/model/spec/activation_names.h"
 #include "weft/model/spec/gguf_spec.h"
 #include "weft/model/spec/spec.h"
 #include "weft/model/spec/spec_values.h"
@@ -226,7 +227,7 @@ class Resolver {
     if (!block.norm.present) reader.fail("norm", "is missing");
     block.scale = static_cast<float>(reader.number("scale", 1, -kAny, kAny));
     block.gate = linear(reader, "gate");
-    block.activation = activation(reader);
+    block.activation = activation_of(reader);
     block.out = linear(reader, "out");
     block.residual = residual(reader);
     return block;
@@ -284,7 +285,7 @@ class Resolver {
     block.gate = linear(reader, "gate");
     const SpecTableReader gate = reader.table("gate");
     block.gate_per_head = gate.flag("per_head", false);
-    if (gate.has("activation")) block.gate_activation = activation(gate);
+    if (gate.has("activation")) block.gate_activation = activation_of(gate);
     block.alibi = reader.flag("alibi", false);
     block.alibi_scale = static_cast<float>(reader.number("alibi_scale", 1, 0, kAny));
     block.sinks = names(reader, "sinks");
@@ -387,7 +388,7 @@ class Resolver {
   MlpBlock mlp(const SpecTableReader& reader) {
     MlpBlock block;
     block.gated = reader.flag("gated", true);
-    block.up.activation = activation(reader);
+    block.up.activation = activation_of(reader);
     block.up.gate_limit = static_cast<float>(reader.number("gate_limit", 0, 0, kAny));
     block.up.up_offset = static_cast<float>(reader.number("up_offset", 0, -kAny, kAny));
     block.up.gate_alpha = static_cast<float>(reader.number("gate_alpha", 0, 0, kAny));
@@ -418,29 +419,6 @@ class Resolver {
         .negative = static_cast<float>(slope + softplus(reader.number("alpha_n", {}, -kAny, kAny))),
         .slope = static_cast<float>(slope),
         .bound = static_cast<float>(reader.number("eps", -1e-6, -kAny, 0))};
-  }
-
-  // By the names that Hugging Face's configs use.
-  static Activation activation(const SpecTableReader& reader) {
-    using enum Activation;
-    return reader.choice<Activation>("activation", {{"silu", kSilu},
-                                                    {"swish", kSilu},
-                                                    {"gelu", kGelu},
-                                                    {"gelu_new", kGeluTanh},
-                                                    {"gelu_fast", kGeluTanh},
-                                                    {"gelu_pytorch_tanh", kGeluTanh},
-                                                    {"gelu_pytorch", kGelu},
-                                                    {"gelu_python", kGelu},
-                                                    {"gelu_python_tanh", kGeluTanh},
-                                                    {"gelu_accurate", kGeluTanh},
-                                                    {"quick_gelu", kGeluQuick},
-                                                    {"relu", kRelu},
-                                                    {"relu2", kReluSquared},
-                                                    {"relu_squared", kReluSquared},
-                                                    {"sigmoid", kSigmoid},
-                                                    {"tanh", kTanh},
-                                                    {"softplus", kSoftplus},
-                                                    {"linear", kNone}});
   }
 
   ExpertsBlock experts(const SpecTableReader& reader) {
@@ -511,7 +489,7 @@ class Resolver {
     ScoresBlock block;
     block.pooling = pooling_kind(reader, encodes ? PoolingKind::kCls : PoolingKind::kLast);
     block.dense = names(reader, "dense");
-    if (reader.has("activation")) block.activation = activation(reader);
+    if (reader.has("activation")) block.activation = activation_of(reader);
     block.norm = norm(reader, "norm");
     block.tensor = names(reader, "tensor");
     if (block.tensor.empty()) block.tensor = {encodes ? "classifier" : "score"};
@@ -528,7 +506,7 @@ class Resolver {
                                         : LinearBlock{};
     block.bias = names(reader, "bias");
     block.projection = linear(reader, "projection");
-    if (reader.has("activation")) block.projection_activation = activation(reader);
+    if (reader.has("activation")) block.projection_activation = activation_of(reader);
     block.projection_norm = norm(reader, "norm");
     block.spec.scale = static_cast<float>(reader.number("scale", 1, -kAny, kAny));
     block.spec.soft_cap = static_cast<float>(reader.number("soft_cap", 0, 0, kAny));
