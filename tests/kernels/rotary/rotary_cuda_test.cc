@@ -99,7 +99,8 @@ class RotaryCudaTest : public OpsCudaTest {
     std::iota(pages.begin(), pages.end(), 0);
     std::ranges::shuffle(pages, engine_);
     const std::int64_t width = std::int64_t{heads + 2 * kv_heads} * size;
-    const std::int64_t bytes = std::int64_t{kPages} * kPageTokens * kv_heads * kv_row_bytes(dtype, size);
+    const std::int64_t bytes =
+        std::int64_t{kPages} * kPageTokens * kv_heads * kv_row_bytes(dtype, size);
     const std::vector<std::byte> cache(static_cast<std::size_t>(bytes), std::byte{0xff});
     return {.rows = rows,
             .params = {.shape = {heads, kv_heads, size},
