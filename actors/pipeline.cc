@@ -90,10 +90,9 @@ void Pipeline::Assembly::start(std::vector<DeviceRanks> devices) {
   }
   const std::int64_t pages = std::max(devices.front().front()->limits().pages, 1);
   page_bytes_ = pipeline_.model_->kv_bytes / (static_cast<std::int64_t>(replicas) * pages);
-  pipeline_.stats_ =
-      std::make_shared<PipelineStats>(pipeline_.metrics(), devices.front().front()->limits(),
-                                      replicas, config_.max_queued_requests,
-                                      pipeline_.model_->kv_bytes, options_.model);
+  pipeline_.stats_ = std::make_shared<PipelineStats>(
+      pipeline_.metrics(), devices.front().front()->limits(), replicas, config_.max_queued_requests,
+      pipeline_.model_->kv_bytes, options_.model);
   const auto executor_metrics =
       std::make_shared<ExecutorMetrics>(pipeline_.metrics(), options_.model);
   std::vector<ReplicaEntry> entries;
