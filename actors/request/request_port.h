@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/actors/engine_error.h"
@@ -87,10 +88,10 @@ class RequestPort {
   [[nodiscard]] virtual std::shared_ptr<const ModelList> models() const { return nullptr; }
   /// Loads a model, or unloads it once its requests have ended; Engine::async_load has the errors.
   virtual void load_model(const std::string& /*name*/, ModelDone done) {
-    done(Error{EngineErrc::kNoSuchModel, {}});
+    std::move(done)(Error{EngineErrc::kNoSuchModel, {}});
   }
   virtual void unload_model(const std::string& /*name*/, ModelDone done) {
-    done(Error{EngineErrc::kNoSuchModel, {}});
+    std::move(done)(Error{EngineErrc::kNoSuchModel, {}});
   }
   /// Whether it can serve: no actor that it needs has failed for good.
   [[nodiscard]] virtual bool ready() const noexcept = 0;
