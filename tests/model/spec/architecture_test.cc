@@ -186,8 +186,9 @@ TEST(ArchitectureTest, ReadsTheKeysOfTheLastLayerBeforeThatMakesSuchKeys) {
   for (const LayerBlock& layer : model.decoder.layers) from.push_back(layer.attention.kv_from);
   EXPECT_THAT(from, ElementsAre(-1, -1, -1, 1, 2));
   spec.top = "each_layer = { slides = \"= layer == 3\", owns = \"= layer < 3\" }";
-  EXPECT_THAT(spec.resolve(test::small_checkpoint().make()),
-              FailsWith(ModelErrc::kBadConfig, "attention.own_kv: no layer before has keys"));
+  EXPECT_THAT(
+      spec.resolve(test::small_checkpoint().make()),
+      FailsWith(ModelErrc::kBadConfig, "attention.own_kv = owns: no layer before has keys"));
 }
 
 TEST(ArchitectureTest, RefusesScalesAndNormsOfWhatIsNotThere) {
