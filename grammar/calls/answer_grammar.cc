@@ -72,7 +72,7 @@ class AnswerBuilder {
   Result<Part> body() {
     if (tools_.empty()) return answer();
     const bool one = form_.one_call;
-    const auto calls = writer_.calls(tools_, one);
+    auto calls = writer_.calls(tools_, one);
     if (!calls) return calls;
     if (form_.choice.mode == Mode::kRequired) return calls;
     if (!form_.answer) {
@@ -116,12 +116,12 @@ class AnswerBuilder {
         0, defaults::kMaxHarmonyMessages);
     std::vector<Part> ends;
     if (!tools_.empty()) {
-      const auto call = writer_.harmony_call(tools_);
+      auto call = writer_.harmony_call(tools_);
       if (!call) return call;
       ends.push_back(*call);
     }
     if (form_.choice.mode != Mode::kRequired || tools_.empty()) {
-      const auto said = form_.answer ? structured_part(builder_, form_.answer) : Result<Part>(text);
+      auto said = form_.answer ? structured_part(builder_, form_.answer) : Result<Part>(text);
       if (!said) return said;
       ends.push_back(harmony_message("final", *said));
     }

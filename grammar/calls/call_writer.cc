@@ -66,15 +66,6 @@ CallWriter::Part CallWriter::text_without_calls() {
        builder_.optional(said)});
 }
 
-template <class Each>
-CallWriter::Part CallWriter::each_of(std::span<const CallableTool> tools, const Each& each) {
-  std::vector<Part> parts;
-  for (const CallableTool& tool : tools) {
-    if (!error_) parts.push_back(each(tool));
-  }
-  return builder_.any_of(parts);
-}
-
 CallWriter::Part CallWriter::schema_part(const Value& schema, const std::string& path,
                                          ValueForm form) {
   builder_.write_values_as(form);

@@ -74,7 +74,13 @@ class CallWriter {
   Part schema_part(const Value& schema, const std::string& path, ValueForm form);
   /// Tools that have the rest of a call in common.
   template <class Each>
-  Part each_of(std::span<const CallableTool> tools, const Each& each);
+  Part each_of(std::span<const CallableTool> tools, const Each& each) {
+    std::vector<Part> parts;
+    for (const CallableTool& tool : tools) {
+      if (!error_) parts.push_back(each(tool));
+    }
+    return builder_.any_of(parts);
+  }
   std::vector<Parameter> parameters_of(const CallableTool& tool);
   Part in_order(std::span<const Parameter> parameters, Part between,
                 const std::vector<Part>& parts);

@@ -130,6 +130,7 @@ PrefixKeeper::Next PrefixKeeper::keep_next(const Group& group, Sequence& sequenc
     return Next::kNone;
   }
   const auto index = static_cast<std::size_t>(sequence.findable);
+  if (index >= sequence.pages.size()) return Next::kNone;  // a beam that has ended before others
   const PageId page = sequence.pages[index];
   const PageId parent = index == 0 ? kNoPage : sequence.pages[index - 1];
   // Those that forked have pages in common, which the first of them has kept.

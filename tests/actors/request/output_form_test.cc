@@ -83,12 +83,12 @@ bool allows(ConstraintState& state, TokenId token) {
 
 class OutputFormTest : public testing::Test {
  public:
-  OutputForm constrain(Request& request, std::vector<TokenId> prompt = {'a'}) {
+  OutputForm constrain(Request& request, const std::vector<TokenId>& prompt = {'a'}) const {
     auto form = constrain_output(request, prompt, model);
     EXPECT_TRUE(form) << to_string(form.error());
     return form ? *form : OutputForm{};
   }
-  std::string refusal(Request request) {
+  std::string refusal(Request request) const {
     const auto form = constrain_output(request, tokens_of("a"), model);
     return form ? "no refusal" : form.error().detail;
   }
