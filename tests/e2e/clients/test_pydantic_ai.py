@@ -30,13 +30,13 @@ def test_an_agent_calls_its_tools_and_answers(script_server, kind):
     called = []
     agent = pydantic_ai.Agent(model_on(script_server, kind), system_prompt="Use the tools.")
 
-    @agent.tool_plain
+    @agent.tool_plain(strict=False)  # the model follows its script, and no grammar
     def get_weather(city: str, days: int) -> str:
         """Says the weather."""
         called.append((city, days))
         return "sunny"
 
-    @agent.tool_plain
+    @agent.tool_plain(strict=False)  # the model follows its script, and no grammar
     def get_time(zone: str) -> str:
         """Says the time."""
         called.append((zone,))
