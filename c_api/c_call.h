@@ -1,7 +1,6 @@
 #pragma once
 
 #include <exception>
-#include <initializer_list>
 #include <string>
 #include <utility>
 
@@ -24,20 +23,14 @@ struct Outcome {
 /// Gives a text to the caller, where he wants it; nothing where there is no memory.
 void give_text(const std::string& text, char** error) noexcept;
 
-/// Runs the body of a function that can fail. No exception leaves it. One of `wanted` that is null
-/// is WEFT_INVALID, and the body does not run.
+/// Runs the body of a function that can fail. No exception leaves it. Where an argument is NULL
+/// that is wanted, it is WEFT_INVALID, and the body does not run.
 template <class Body>
-[[nodiscard]] weft_status call(std::initializer_list<const void*> wanted, char** error,
-                               Body&& body) noexcept {
+[[nodiscard]] weft_status call(bool all_there, char** error, Body&& body) noexcept {
   if (error != nullptr) *error = nullptr;
   Outcome outcome;
   try {
-    for (const void* const one : wanted) {
-      if (one != nullptr) continue;
-      give_text("an argument is NULL", error);
-      return WEFT_INVALID;
-    }
-    outcome = std::forward<Body>(body)();
+    outcome = all_there ? std::forward<Body>(body)() : Outcome{WEFT_INVALID, "an argument is NULL"};
   } catch (const std::exception& failure) {
     outcome = outcome_of(failure);
   } catch (...) {

@@ -170,7 +170,7 @@ Outcome read_stream(weft_stream& stream, std::int64_t timeout_ms) {
 
 weft_status weft_engine_create(const char* config, weft_engine** engine, char** error) {
   if (engine != nullptr) *engine = nullptr;
-  return weft::c_api::call({config, engine}, error,
+  return weft::c_api::call(config != nullptr && engine != nullptr, error,
                            [&] { return weft::c_api::create_engine(config, engine); });
 }
 
@@ -179,7 +179,7 @@ void weft_engine_free(weft_engine* engine) { delete engine; }
 weft_status weft_engine_open(weft_engine* engine, const char* request, weft_stream** stream,
                              char** error) {
   if (stream != nullptr) *stream = nullptr;
-  return weft::c_api::call({engine, request, stream}, error,
+  return weft::c_api::call(engine != nullptr && request != nullptr && stream != nullptr, error,
                            [&] { return weft::c_api::open_stream(*engine, request, stream); });
 }
 
@@ -187,7 +187,7 @@ weft_status weft_stream_next(weft_stream* stream, int64_t timeout_ms, const weft
                              size_t* count, char** error) {
   if (events != nullptr) *events = nullptr;
   if (count != nullptr) *count = 0;
-  return weft::c_api::call({stream, events, count}, error, [&] {
+  return weft::c_api::call(stream != nullptr && events != nullptr && count != nullptr, error, [&] {
     weft::c_api::Outcome outcome = weft::c_api::read_stream(*stream, timeout_ms);
     stream->events.give(events, count);
     return outcome;
@@ -195,7 +195,7 @@ weft_status weft_stream_next(weft_stream* stream, int64_t timeout_ms, const weft
 }
 
 weft_status weft_stream_cancel(weft_stream* stream) {
-  return weft::c_api::call({stream}, nullptr, [&] {
+  return weft::c_api::call(stream != nullptr, nullptr, [&] {
     stream->stream.cancel();
     return weft::c_api::Outcome();
   });

@@ -69,7 +69,7 @@ namespace c_api = weft::c_api;
 
 weft_status weft_stepper_create(const char* config, weft_stepper** stepper, char** error) {
   if (stepper != nullptr) *stepper = nullptr;
-  return c_api::call({config, stepper}, error,
+  return c_api::call(config != nullptr && stepper != nullptr, error,
                      [&] { return c_api::create_stepper(config, stepper); });
 }
 
@@ -77,7 +77,7 @@ void weft_stepper_free(weft_stepper* stepper) { delete stepper; }
 
 weft_status weft_stepper_add(weft_stepper* stepper, const char* request, uint64_t* id,
                              char** error) {
-  return c_api::call({stepper, request, id}, error,
+  return c_api::call(stepper != nullptr && request != nullptr && id != nullptr, error,
                      [&] { return c_api::add_request(*stepper, request, *id); });
 }
 
@@ -90,7 +90,7 @@ weft_status weft_stepper_infer(weft_stepper* stepper, const weft_event** events,
                                char** error) {
   if (events != nullptr) *events = nullptr;
   if (count != nullptr) *count = 0;
-  return c_api::call({stepper, events, count}, error, [&] {
+  return c_api::call(stepper != nullptr && events != nullptr && count != nullptr, error, [&] {
     c_api::Outcome outcome = c_api::infer(*stepper);
     stepper->events.give(events, count);
     return outcome;

@@ -33,8 +33,9 @@
 /// number or of what a function does; compare it with weft_c_abi() of the library that was loaded.
 #define WEFT_C_ABI 1
 
-/// Bytes of a request's text at most: eight times the greatest body of the HTTP service's default.
-#define WEFT_MOST_REQUEST_BYTES (64 * 1024 * 1024)
+/// Bytes of a request's text at most, 64 MiB: eight times the greatest body of the HTTP service's
+/// default.
+#define WEFT_MOST_REQUEST_BYTES 67108864
 
 #ifdef __cplusplus
 extern "C" {
