@@ -11,7 +11,7 @@ KvMemory::KvMemory(const DeviceLimits& limits, KvLayout layout, bool keeps)
     : limits_(limits),
       layout_(layout),
       pages_(layout == KvLayout::kPages ? limits.pages : 0, limits.page_tokens,
-             keeps && layout == KvLayout::kPages, limits.host_pages, &copies_),
+             keeps && limits.keeps_kv && layout == KvLayout::kPages, limits.host_pages, &copies_),
       cross_pages_(limits.cross_pages),
       prefixes_(limits, pages_, copies_),
       held_(static_cast<std::size_t>(pages_.size())) {
