@@ -176,8 +176,9 @@ ReplicaEntry Pipeline::Assembly::start_replica(DeviceRanks devices, std::size_t 
 }
 
 PreprocessPool Pipeline::Assembly::start_workers(const std::vector<ReplicaEntry>& replicas) {
-  const auto loads =
-      std::make_shared<ReplicaLoads>(pipeline_.metrics(), replicas.size(), options_.model);
+  const auto loads = std::make_shared<ReplicaLoads>(
+      pipeline_.metrics(), replicas.size(), options_.model,
+      config_.cache_enabled && config_.kv_layout == KvLayout::kPages);
   std::random_device entropy;
   std::vector<ActorRef<PreprocessProtocol>> workers;
   for (std::int32_t i = 0; i < config_.preprocess_workers; ++i) {

@@ -1,6 +1,7 @@
 #include "weft/actors/replica_loads.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "weft/actors/model_label.h"
@@ -21,7 +22,8 @@ std::int64_t expected_tokens(const GroupSpec& spec) noexcept {
 }
 
 ReplicaLoads::ReplicaLoads(MetricsRegistry& registry, std::size_t replicas,
-                           const std::string& model) {
+                           const std::string& model, bool keeps_prefixes)
+    : prefixes_(keeps_prefixes ? replicas : 0) {
   for (std::size_t i = 0; i < replicas; ++i) {
     loads_.push_back(std::make_shared<Load>());
     loads_.back()->shown = &registry.gauge("weft_replica_load_tokens",
@@ -31,16 +33,22 @@ ReplicaLoads::ReplicaLoads(MetricsRegistry& registry, std::size_t replicas,
 }
 
 ReplicaLoads::Share ReplicaLoads::choose(const GroupSpec& spec) {
-  const std::int64_t tokens = expected_tokens(spec);
+  const std::int64_t whole = expected_tokens(spec);
+  const std::vector<std::uint64_t> beginnings = prefixes_.beginnings_of(spec);
   const std::scoped_lock lock(mutex_);
-  // The order of preference. A longer cached prefix of the prompt belongs before the load.
-  const auto is_better = [this](std::size_t a, std::size_t b) { return load(a) < load(b); };
   const std::size_t first = turn_++ % loads_.size();
   std::size_t best = first;
-  for (std::size_t i = 1; i < loads_.size(); ++i) {
+  std::int64_t tokens = whole;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t i = 0; i < loads_.size(); ++i) {
     const std::size_t replica = (first + i) % loads_.size();
-    if (is_better(replica, best)) best = replica;
+    const std::int64_t own = whole - prefixes_.tokens_sent(beginnings, replica);
+    if (load(replica) + own >= least) continue;
+    best = replica;
+    tokens = own;
+    least = load(replica) + own;
   }
+  prefixes_.note(beginnings, best);
   change(*loads_[best], tokens);
   return {best, loads_[best], tokens};
 }

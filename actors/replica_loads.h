@@ -9,14 +9,16 @@
 #include <utility>
 #include <vector>
 
+#include "weft/actors/recent_prefixes.h"
 #include "weft/core/metrics.h"
 
 namespace weft {
 
 struct GroupSpec;
 
-/// How much each replica has to do, in tokens, and which one a request goes to. Thread-safe. The
-/// metric weft_replica_load_tokens shows the loads.
+/// How much each replica has to do, in tokens, and which one a request goes to. What a replica's
+/// cache of prefixes seems to hold of a prompt (RecentPrefixes) is not to be done there.
+/// Thread-safe. The metric weft_replica_load_tokens shows the loads.
 class ReplicaLoads {
  private:
   struct Load {
@@ -54,10 +56,13 @@ class ReplicaLoads {
   };
 
   /// `replicas` is at least 1; `model` is the label of the metrics where there are several.
-  ReplicaLoads(MetricsRegistry& registry, std::size_t replicas, const std::string& model = {});
+  /// `keeps_prefixes`: each keeps what it has computed for prompts that begin alike.
+  ReplicaLoads(MetricsRegistry& registry, std::size_t replicas, const std::string& model = {},
+               bool keeps_prefixes = false);
 
-  /// Chooses a replica for a request and adds the request to its load: the replica with the least
-  /// load; of several such, each in turn.
+  /// Chooses a replica for a request and adds the request to its load: the one that would have the
+  /// least load with it. So a prompt goes where its beginning is, until that replica has more to do
+  /// than the others by what is saved there; of several alike, each in turn.
   [[nodiscard]] Share choose(const GroupSpec& spec);
 
   /// Tokens of the replica's requests that have not ended.
@@ -71,8 +76,10 @@ class ReplicaLoads {
     load.shown->add(static_cast<double>(tokens));
   }
 
-  std::mutex mutex_;  // guards turn_, and lets those who choose at once see each other's choice
+  std::mutex mutex_;  // guards turn_ and prefixes_, and lets those who choose at once see each
+                      // other's choice
   std::size_t turn_ = 0;
+  RecentPrefixes prefixes_;
   std::vector<std::shared_ptr<Load>> loads_;
 };
 
