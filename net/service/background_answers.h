@@ -22,7 +22,7 @@ class BackgroundAnswers final : private Answer::Reader {
  public:
   /// `service` outlives it.
   explicit BackgroundAnswers(Service& service) noexcept : service_(service) {}
-  ~BackgroundAnswers() { stop(); }
+  virtual ~BackgroundAnswers() { stop(); }
 
   /// Begins an answer whose client has the address `client`; 429 when its key may not have another
   /// one. Called on `thread`.
