@@ -87,12 +87,14 @@ class RequestPort {
   /// All models, as they are now; null for a port that has one, which has no name. Constant.
   [[nodiscard]] virtual std::shared_ptr<const ModelList> models() const { return nullptr; }
   /// Loads a model, or unloads it once its requests have ended; Engine::async_load has the errors.
+  // NOLINTBEGIN(performance-unnecessary-value-param): who overrides them keeps it
   virtual void load_model(const std::string& /*name*/, ModelDone done) {
-    std::move(done)(Error{EngineErrc::kNoSuchModel, {}});
+    done(Error{EngineErrc::kNoSuchModel, {}});
   }
   virtual void unload_model(const std::string& /*name*/, ModelDone done) {
-    std::move(done)(Error{EngineErrc::kNoSuchModel, {}});
+    done(Error{EngineErrc::kNoSuchModel, {}});
   }
+  // NOLINTEND(performance-unnecessary-value-param)
   /// Whether it can serve: no actor that it needs has failed for good.
   [[nodiscard]] virtual bool ready() const noexcept = 0;
   /// Whether a request that came now would be refused with kOverloaded, whatever it asks for. It
