@@ -172,7 +172,7 @@ void PrefixKeeper::offer() {
   }
 }
 
-void PrefixKeeper::offer_pages(const Group& group, Sequence& sequence) {
+void PrefixKeeper::offer_pages(Group& group, Sequence& sequence) {
   const std::int32_t before = sequence.findable;
   Next next = keep_next(group, sequence, &offered_);
   while (next == Next::kKept) next = keep_next(group, sequence, &offered_);
@@ -183,7 +183,7 @@ void PrefixKeeper::offer_pages(const Group& group, Sequence& sequence) {
 void PrefixKeeper::keep_offers() {
   // Only now is it sure that nobody can be given the pages that become free in a plan that writes
   // to them.
-  for (const Duplicate& one : duplicates_) keep(*one.group, *one.sequence);
+  for (const Duplicate& one : duplicates_) adopt_pages(*one.group, *one.sequence);
   duplicates_.clear();
   noted_.clear();
   pages_.begin_plan();
@@ -203,8 +203,14 @@ void PrefixKeeper::take_back_offers() {
   offered_.clear();
 }
 
-void PrefixKeeper::keep_pages(const Group& group, Sequence& sequence) {
+void PrefixKeeper::keep_pages(Group& group, Sequence& sequence) {
   if (!covers(group)) return;
+  Next next = keep_next(group, sequence, nullptr);
+  while (next == Next::kKept) next = keep_next(group, sequence, nullptr);
+  if (next == Next::kDuplicate) note(group);
+}
+
+void PrefixKeeper::adopt_pages(const Group& group, Sequence& sequence) {
   for (;;) {
     const Next next = keep_next(group, sequence, nullptr);
     if (next == Next::kNone) return;

@@ -63,9 +63,7 @@ class PrefixKeeper {
 
   /// A plan has been written that computes known tokens of the sequence.
   void note_computed(Group& group, const Sequence& sequence) {
-    if (sequence.computed >= end_of_next(sequence) && covers(group) && !is_noted(group)) {
-      noted_.push_back(&group);
-    }
+    if (sequence.computed >= end_of_next(sequence) && covers(group)) note(group);
   }
   /// Whether a plan, after which none has been made, computes known tokens of the group.
   [[nodiscard]] bool is_noted(const Group& group) const noexcept {
@@ -77,8 +75,10 @@ class PrefixKeeper {
   void offer();
   void keep_offers();
   void take_back_offers();
-  /// Makes findable for good what is written of a sequence that no plan feeds which can be amended.
-  void keep(const Group& group, Sequence& sequence) {
+  /// Makes findable for good what the results of a sequence tell is written. Where another has
+  /// filled a page with the same tokens, the sequence takes it with the next plan: the newest one
+  /// still reads the sequence's own, which is free then, and may be amended.
+  void keep(Group& group, Sequence& sequence) {
     if (sequence.computed >= end_of_next(sequence)) keep_pages(group, sequence);
   }
 
@@ -98,15 +98,19 @@ class PrefixKeeper {
     std::int32_t findable_before = 0;
   };
   struct Duplicate {
-    const Group* group = nullptr;
+    Group* group = nullptr;
     Sequence* sequence = nullptr;
   };
 
   [[nodiscard]] std::int32_t end_of_next(const Sequence& sequence) const noexcept {
     return (sequence.findable + 1) * limits_.page_tokens;
   }
-  void offer_pages(const Group& group, Sequence& sequence);
-  void keep_pages(const Group& group, Sequence& sequence);
+  void note(Group& group) {
+    if (!is_noted(group)) noted_.push_back(&group);
+  }
+  void offer_pages(Group& group, Sequence& sequence);
+  void keep_pages(Group& group, Sequence& sequence);
+  void adopt_pages(const Group& group, Sequence& sequence);
   [[nodiscard]] Next keep_next(const Group& group, Sequence& sequence,
                                std::vector<PageId>* offered);
   void adopt_next(const Group& group, Sequence& sequence);
