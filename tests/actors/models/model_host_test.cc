@@ -19,10 +19,8 @@
 #include <functional>
 #include <future>
 #include <latch>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <string>
 #include <thread>
@@ -31,146 +29,19 @@
 
 #include "weft/actors/engine/engine.h"
 #include "weft/actors/engine_error.h"
-#include "weft/core/time/virtual_clock.h"
 #include "weft/gpu/device_error.h"
-#include "weft/tests/actors/fake_port.h"
+#include "weft/tests/actors/models/model_host_fixture.h"
 #include "weft/tests/fixture/result_matchers.h"
 
 namespace weft {
 namespace {
 
 namespace asio = boost::asio;
+using test::EndSink;
+using test::ModelHostTest;
+using test::models_of;
+using test::Outcome;
 using testing::ElementsAre;
-
-/// What an operation on a model has come to.
-struct Outcome {
-  boost::system::error_code error;
-  std::string detail;
-};
-
-ModelsConfig models_of(std::vector<std::string> names) {
-  ModelsConfig all;
-  for (std::string& name : names) {
-    ModelConfig model;
-    model.name = std::move(name);
-    model.config.model = "of " + model.name;
-    // A device that is not there has no memory to measure.
-    model.config.device = "cuda:99";
-    all.models.push_back(std::move(model));
-  }
-  return all;
-}
-
-/// A sink that knows its end.
-class EndSink final : public RequestSink {
- public:
-  void deliver(const DeltaView& /*delta*/) noexcept override {}
-  void finish(Finish&& finish) noexcept override {
-    ended_ = true;
-    end_.set_value(std::move(finish));
-  }
-  Finish wait() { return end_.get_future().get(); }
-  [[nodiscard]] bool ended() const noexcept { return ended_; }
-
- private:
-  std::atomic<bool> ended_{false};
-  std::promise<Finish> end_;
-};
-
-/// The host with its real thread over fake pipelines.
-class ModelHostTest : public testing::Test {
- public:
-  void start() {
-    ModelHostOptions options;
-    options.make = [this](const asio::any_io_executor& /*executor*/, const Config& config,
-                          const PipelineOptions& how) -> std::unique_ptr<RequestPort> {
-      if (on_make) on_make(config, how);
-      const auto found = failures.find(config.model);
-      if (found != failures.end()) {
-        throw boost::system::system_error(found->second.code, found->second.detail);
-      }
-      auto port = std::make_unique<test::FakePort>(traces);
-      const std::scoped_lock lock(mutex);
-      ++made;
-      hooks[how.model] = how.system.on_exit;
-      ports[how.model] = port.get();
-      return port;
-    };
-    options.on_change = [this](const ModelInfo& model, std::size_t loaded) {
-      const std::scoped_lock lock(mutex);
-      news.push_back(model.name + " " + std::string(to_string(model.state)) + " " +
-                     std::to_string(loaded));
-      if (news_throw) throw std::bad_alloc();
-    };
-    options.pipeline.system.clock = clock;
-    auto made = std::make_unique<ModelHost>(io.get_executor(), config, std::move(options));
-    host = made.get();
-    engine.emplace(io.get_executor(), std::move(made));
-  }
-  void TearDown() override {
-    engine.reset();
-    EXPECT_EQ(traces->destroyed, made);
-  }
-
-  test::FakePort& port(const std::string& name) {
-    const std::scoped_lock lock(mutex);
-    return *ports.at(name);
-  }
-  std::shared_ptr<EndSink> submit(const std::string& model,
-                                  std::chrono::milliseconds timeout = {}) {
-    auto sink = std::make_shared<EndSink>();
-    Request request;
-    request.model = model;
-    request.prompt = "x";
-    request.timeout = timeout;
-    handles.push_back(engine->submit(std::move(request), sink));
-    return sink;
-  }
-  [[nodiscard]] boost::system::error_code refusal_of(const std::string& model) {
-    return submit(model)->wait().error.code;
-  }
-  std::future<Outcome> load(const std::string& name) {
-    auto promise = std::make_shared<std::promise<Outcome>>();
-    engine->async_load(name, [promise](boost::system::error_code error, std::string detail) {
-      promise->set_value({error, std::move(detail)});
-    });
-    return promise->get_future();
-  }
-  std::future<Outcome> unload(const std::string& name) {
-    auto promise = std::make_shared<std::promise<Outcome>>();
-    engine->async_unload(name, [promise](boost::system::error_code error, std::string detail) {
-      promise->set_value({error, std::move(detail)});
-    });
-    return promise->get_future();
-  }
-  /// Runs handlers until the operation has completed.
-  Outcome wait(std::future<Outcome> outcome) {
-    io.restart();
-    while (outcome.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
-      if (io.run_one() == 0) io.restart();
-    }
-    return outcome.get();
-  }
-  [[nodiscard]] ModelState state(const std::string& name) const {
-    return engine->models()->find(name)->state;
-  }
-
-  asio::io_context io;
-  ModelsConfig config = models_of({"a", "b"});
-  std::map<std::string, Error> failures;  // by the model's path
-  std::function<void(const Config&, const PipelineOptions&)> on_make;
-  std::shared_ptr<test::FakePort::Traces> traces = std::make_shared<test::FakePort::Traces>();
-  mutable std::mutex mutex;
-  std::map<std::string, test::FakePort*> ports;
-  std::map<std::string, std::function<void(const ExitReport&)>> hooks;
-  std::vector<std::string> news;
-  bool news_throw = false;
-  int made = 0;
-  std::shared_ptr<VirtualClock> clock = std::make_shared<VirtualClock>();
-  std::vector<RequestHandle> handles;
-  ModelHost* host = nullptr;
-  std::optional<Engine> engine;
-};
 
 TEST_F(ModelHostTest, GivesARequestToTheModelThatItNames) {
   config.models[1].aliases = {"other"};
@@ -423,161 +294,6 @@ TEST_F(ModelHostTest, StopsWhenAllOfItsModelsHave) {
     if (io.run_one() == 0) io.restart();
   }
   EXPECT_EQ(refusal_of("a"), EngineErrc::kStopping);
-}
-
-TEST_F(ModelHostTest, DropsAModelThatIsLoadedAfterTheStop) {
-  config.models[1].load = false;
-  start();
-  std::latch begun(1);
-  std::latch may_go_on(1);
-  on_make = [&](const Config& /*what*/, const PipelineOptions& /*how*/) {
-    begun.count_down();
-    may_go_on.wait();
-  };
-  auto late = load("b");
-  begun.wait();
-  std::atomic<bool> stopped{false};
-  engine->async_shutdown([&](boost::system::error_code) { stopped = true; });
-  while (traces->stops < 1) std::this_thread::yield();
-  may_go_on.count_down();
-  EXPECT_EQ(wait(std::move(late)).error, EngineErrc::kStopping);
-  while (!stopped) {
-    if (io.run_one() == 0) io.restart();
-  }
-  EXPECT_EQ(state("b"), ModelState::kUnloaded);
-  EXPECT_EQ(traces->destroyed, 1);
-}
-
-TEST_F(ModelHostTest, CountsAModelAsThereUntilItsMemoryIsFree) {
-  start();
-  std::latch begun(1);
-  std::latch may_go(1);
-  traces->while_destroyed = [&] {
-    begun.count_down();
-    may_go.wait();
-  };
-  auto first = unload("b");
-  begun.wait();
-  auto second = unload("b");
-  auto too_early = load("b");
-  EXPECT_EQ(wait(std::move(too_early)).error, EngineErrc::kModelUnloading);
-  EXPECT_EQ(state("b"), ModelState::kUnloading);
-  EXPECT_EQ(second.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
-  may_go.count_down();
-  EXPECT_FALSE(wait(std::move(first)).error);
-  EXPECT_FALSE(wait(std::move(second)).error);
-  traces->while_destroyed = nullptr;
-  EXPECT_EQ(state("b"), ModelState::kUnloaded);
-}
-
-TEST_F(ModelHostTest, LoadsNoModelAgainWhileTheLostOneIsBeingDestroyed) {
-  start();
-  std::latch begun(1);
-  std::latch may_go(1);
-  traces->while_destroyed = [&] {
-    begun.count_down();
-    may_go.wait();
-  };
-  ExitReport report;
-  report.reason = {.kind = ExitKind::kDeviceLost, .what = "gone"};
-  report.action = SupervisionAction::kNotReady;
-  hooks["b"](report);
-  begun.wait();
-  auto too_early = load("b");
-  auto gone = unload("b");
-  may_go.count_down();
-  EXPECT_EQ(wait(std::move(too_early)).error, EngineErrc::kModelUnloading);
-  EXPECT_FALSE(wait(std::move(gone)).error);
-  traces->while_destroyed = nullptr;
-  EXPECT_FALSE(wait(load("b")).error);
-  EXPECT_EQ(state("b"), ModelState::kLoaded);
-}
-
-TEST_F(ModelHostTest, KeepsAModelForTheRequestsOfThoseWhoHaveWaitedForIt) {
-  config.max_loaded = 1;
-  start();
-  failures["of a"] = {DeviceErrc::kOutOfMemory, "b should have stayed"};
-  EXPECT_FALSE(wait(load("b")).error);
-  auto other = load("a");
-  const auto waits = submit("a", std::chrono::milliseconds(100));
-  clock->advance(std::chrono::seconds(1));
-  EXPECT_EQ(waits->wait().error.code, EngineErrc::kDeadlineExceeded);
-  ASSERT_EQ(state("b"), ModelState::kLoaded);
-  const auto in_b = submit("b");
-  EXPECT_EQ(wait(std::move(other)).error, EngineErrc::kOverloaded);
-  port("b").finish(0);
-  EXPECT_EQ(in_b->wait().reason, FinishReason::kStop);
-  failures.clear();
-  EXPECT_FALSE(wait(load("a")).error) << "the request that was waited for has come";
-  auto next = load("b");
-  clock->advance(std::chrono::seconds(2));
-  EXPECT_FALSE(wait(std::move(next)).error) << "the request for a does not come";
-}
-
-TEST_F(ModelHostTest, EndsARequestWhoseTimeIsOverWhileAnotherModelLoads) {
-  config = models_of({"a", "b", "c"});
-  config.models[1].load = config.models[2].load = false;
-  config.max_loaded = 3;
-  start();
-  std::latch begun(1);
-  std::latch may_go_on(1);
-  std::shared_ptr<EndSink> late;
-  bool in_time = false;
-  on_make = [&](const Config& what, const PipelineOptions& how) {
-    if (what.model != "of b") return;
-    begun.count_down();
-    may_go_on.wait();
-    how.progress(1, 2);
-    in_time = late->ended();
-  };
-  auto loaded = load("b");
-  begun.wait();
-  late = submit("c", std::chrono::seconds(1));
-  clock->advance(std::chrono::seconds(1));
-  may_go_on.count_down();
-  EXPECT_EQ(late->wait().error.code, EngineErrc::kDeadlineExceeded);
-  EXPECT_FALSE(wait(std::move(loaded)).error);
-  EXPECT_TRUE(in_time);
-}
-
-TEST_F(ModelHostTest, BoundsThePromptsThatWaitForAModel) {
-  config.models[1].load = false;
-  config.models[1].config.max_queued_prompt_tokens = 2;
-  config.max_loaded = 2;
-  start();
-  std::latch may_go_on(1);
-  on_make = [&](const Config& /*what*/, const PipelineOptions& /*how*/) { may_go_on.wait(); };
-  const auto first = submit("b");
-  const auto second = submit("b");
-  EXPECT_EQ(refusal_of("b"), EngineErrc::kOverloaded);
-  may_go_on.count_down();
-  while (state("b") != ModelState::kLoaded || port("b").size() < 2) std::this_thread::yield();
-  for (std::size_t i = 0; i < 2; ++i) port("b").finish(i);
-  EXPECT_EQ(first->wait().reason, FinishReason::kStop);
-  EXPECT_EQ(second->wait().reason, FinishReason::kStop);
-}
-
-TEST_F(ModelHostTest, IsNotFullWhereARequestWouldHaveItsModelLoaded) {
-  config.max_loaded = 2;
-  start();
-  port("a").is_full = true;
-  EXPECT_FALSE(host->full());
-  port("b").is_full = true;
-  EXPECT_TRUE(host->full());
-  EXPECT_FALSE(wait(unload("b")).error);
-  EXPECT_FALSE(host->full()) << "a request would bring b back";
-}
-
-TEST_F(ModelHostTest, GoesOnWhenWhoHearsOfItsModelsThrows) {
-  news_throw = true;
-  start();
-  EXPECT_FALSE(wait(unload("b")).error);
-  EXPECT_FALSE(wait(load("b")).error);
-}
-
-TEST_F(ModelHostTest, RefusesALimitOfLoadedModelsBelowZero) {
-  config.max_loaded = -1;
-  EXPECT_THROW(start(), boost::system::system_error);
 }
 
 TEST_F(ModelHostTest, TakesBackAWaitThatIsCancelled) {
