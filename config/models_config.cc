@@ -48,6 +48,10 @@ Result<void> ModelsConfig::validate() const {
     return Error{ConfigErrc::kBadConfig, "models: there are " + std::to_string(models.size()) +
                                              ", and must be 1 .. " + std::to_string(kMaxModels)};
   }
+  if (max_loaded < 0) {
+    return Error{ConfigErrc::kBadConfig,
+                 "max_loaded: is " + std::to_string(max_loaded) + ", and must be 0 or more"};
+  }
   std::vector<std::string> places;
   for (std::size_t i = 0; i < models.size(); ++i) {
     places.push_back("models[" + std::to_string(i) + "]");

@@ -49,7 +49,7 @@ struct ModelsConfig {
   [[nodiscard]] static Result<ModelsConfig> parse(std::string_view toml, std::string_view name);
 
   /// kBadConfig names the model and its key: no models or too many, a name that is missing, too
-  /// long or another's too, a share that is not in kLowestShare .. kHighestShare, and what
+  /// long or another's too, a share outside kLowestShare .. kHighestShare, max_loaded < 0, and what
   /// Config::validate() finds.
   [[nodiscard]] Result<void> validate() const;
 

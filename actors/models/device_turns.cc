@@ -75,14 +75,16 @@ void DeviceTurns::take(std::size_t member) {
   order_.want(member);
   changed_.notify_all();  // for whoever waits for this one's coming
   while (true) {
-    TurnOrder::Choice choice;
-    if (!busy_) choice = order_.choose(steady_now());
-    if (choice.member == member) break;
-    if (choice.again) {
-      changed_.wait_until(lock, *choice.again);
-    } else {
+    if (busy_) {
       changed_.wait(lock);
+      continue;
     }
+    const TimePoint now = steady_now();
+    const TurnOrder::Choice choice = order_.choose(now);
+    if (choice.member == member) break;
+    // Requests come and go without the lock, so the one that is chosen may have chosen this one
+    // before, and waits.
+    changed_.wait_until(lock, choice.again.value_or(now + TurnOrder::kGrace));
   }
   busy_ = true;
   order_.begin(member);

@@ -12,6 +12,7 @@
 #include "weft/actors/models/device_turns.h"
 #include "weft/actors/models/model_files.h"
 #include "weft/actors/models/model_slot.h"
+#include "weft/actors/request/request_bounds.h"
 #include "weft/core/time/steady_clock.h"
 
 namespace weft {
@@ -128,6 +129,7 @@ std::shared_ptr<ModelHost::Hold> ModelHost::hold(Slot& slot, RequestClass cls) {
   Gate::Holder holder = slot.running->gate.try_enter();
   if (!holder) return nullptr;
   slot.used = ++uses_;
+  if (slot.expected > 0) --slot.expected;
   return std::make_shared<Hold>(std::move(holder), slot.running->use, cls);
 }
 
@@ -179,11 +181,13 @@ std::optional<Error> ModelHost::wait_or_refuse(Slot& slot, RequestTicket& ticket
   if (!may_load_on_demand() && slot.state == ModelState::kUnloaded) {
     return Error{EngineErrc::kModelNotLoaded, name};
   }
-  if (std::cmp_greater_equal(slot.waiting.size(), slot.config.config.max_queued_requests)) {
-    return Error{EngineErrc::kOverloaded, "too many requests wait for the model to be loaded"};
-  }
-  slot.waiting.push_back(std::move(ticket));
+  const PromptSize size = prompt_size(ticket->request());
+  QueueUse use{.requests = static_cast<std::int64_t>(slot.waiting.size())};
+  for (const Slot::Waiting& one : slot.waiting) use.prompt_tokens += one.prompt_tokens;
+  const auto room = check_room(size, queue_bounds(slot.config.config), use);
+  if (!room) return room.error();
   if (slot.state == ModelState::kUnloaded) begin_load(slot);
+  slot.waiting.push_back({std::move(ticket), size.tokens});
   return std::nullopt;
 }
 
@@ -198,13 +202,13 @@ void ModelHost::load_model(const std::string& name, ModelDone done) {
       now.emplace(Error{EngineErrc::kStopping, {}});
     } else if (slot->state == ModelState::kLoaded) {
       now.emplace();
-    } else if (slot->state == ModelState::kUnloading || slot->running) {
+    } else if (slot->state == ModelState::kUnloading || slot->in_memory()) {
       now.emplace(Error{EngineErrc::kModelUnloading, "model: " + slot->config.name});
     } else if (slot->told.size() >= kMaxModelWaiters) {
       now.emplace(Error{EngineErrc::kOverloaded, "too many wait for the model to be loaded"});
     } else {
-      slot->told.push_back(std::move(done));
       if (slot->state != ModelState::kLoading) begin_load(*slot);
+      slot->told.push_back(std::move(done));
     }
   }
   if (now) done(*std::move(now));
@@ -220,7 +224,7 @@ void ModelHost::unload_model(const std::string& name, ModelDone done) {
     now.emplace(Error{EngineErrc::kStopping, {}});
   } else if (slot->state == ModelState::kLoading) {
     now.emplace(Error{EngineErrc::kModelLoading, "model: " + slot->config.name});
-  } else if (!slot->running) {
+  } else if (!slot->in_memory()) {
     slot->state = ModelState::kUnloaded;
     slot->failure = Error();
     publish();
@@ -251,10 +255,10 @@ void ModelHost::close(Slot& slot, std::unique_lock<std::mutex>& lock) {
 }
 
 void ModelHost::begin_load(Slot& slot) {
+  add_job({Job::Kind::kLoad, &slot});  // first: without memory for it, nothing has changed
   slot.state = ModelState::kLoading;
   slot.failure = Error();
   publish();
-  add_job({Job::Kind::kLoad, &slot});
 }
 
 void ModelHost::add_job(Job job) {
@@ -336,6 +340,8 @@ bool ModelHost::full() const noexcept {
   const std::scoped_lock lock(mutex_);
   bool some = false;
   for (const Slot& slot : slots_) {
+    const bool leaves = slot.state == ModelState::kUnloaded || slot.state == ModelState::kUnloading;
+    if (slot.state == ModelState::kLoading || (leaves && may_load_on_demand())) return false;
     if (slot.state != ModelState::kLoaded) continue;
     if (!slot.running->port->full()) return false;
     some = true;

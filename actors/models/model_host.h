@@ -42,7 +42,8 @@ struct ModelHostOptions {
   /// Without: a Pipeline that loads the model.
   MakeModel make{};
   /// Hears of each model that was loaded or unloaded, failed or was lost, and how many are loaded
-  /// then. Called on a thread of the host's, or within its constructor; it must not call the host.
+  /// then. Called on a thread of the host's, or within its constructor; it must not call the host,
+  /// and what it throws is dropped.
   std::function<void(const ModelInfo& model, std::size_t loaded)> on_change{};
 };
 
@@ -80,7 +81,7 @@ class ModelHost final : public RequestPort {
   void unload_model(const std::string& name, ModelDone done) override;
   /// Whether some model serves, or may be loaded.
   [[nodiscard]] bool ready() const noexcept override;
-  /// Whether every loaded model is full.
+  /// Whether every loaded model is full, and no other one would be loaded for a request.
   [[nodiscard]] bool full() const noexcept override;
 
  private:
@@ -101,6 +102,7 @@ class ModelHost final : public RequestPort {
   void publish();
   [[nodiscard]] std::size_t loaded_count() const noexcept;
   [[nodiscard]] Room make_room();
+  [[nodiscard]] Room wait_for_room();
   [[nodiscard]] static ModelInfo info_of(const Slot& slot);
 
   [[nodiscard]] std::optional<Error> wait_or_refuse(Slot& slot, RequestTicket& ticket);
@@ -108,6 +110,8 @@ class ModelHost final : public RequestPort {
 
   // On the host's own thread, or in the constructor.
   void work();
+  void run(Job& job);
+  void give_up(Slot& slot) noexcept;
   void load(Slot& slot);
   [[nodiscard]] Result<std::unique_ptr<Running>> make(Slot& slot);
   [[nodiscard]] PipelineOptions options_for(Slot& slot, Config& config,
@@ -116,7 +120,7 @@ class ModelHost final : public RequestPort {
   void unload(Slot& slot);
   void lose(Slot& slot, std::string why);
   void submit_again(RequestTicket ticket, const Error& problem);
-  void end_cancelled(Slot& slot);
+  void end_waiting();
   void tell(const ModelInfo& model, std::size_t loaded) const;
   void refuse_all();
 

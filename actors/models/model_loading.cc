@@ -5,6 +5,8 @@
 #include <boost/system/system_error.hpp>
 #include <chrono>
 #include <exception>
+#include <iterator>
+#include <optional>
 #include <utility>
 
 #include "weft/actors/engine_error.h"
@@ -13,6 +15,7 @@
 #include "weft/actors/models/device_turns.h"
 #include "weft/actors/models/model_host.h"
 #include "weft/actors/models/model_slot.h"
+#include "weft/actors/request/scheduled_requests.h"
 #include "weft/core/error/caught_error.h"
 #include "weft/core/thread.h"
 
@@ -23,6 +26,18 @@ std::int64_t seconds_since_1970() {
   return std::chrono::duration_cast<std::chrono::seconds>(
              std::chrono::system_clock::now().time_since_epoch())
       .count();
+}
+
+/// How often a load that waits for room looks whether there is some.
+constexpr auto kLookAgain = std::chrono::milliseconds(10);
+
+/// Why a request that waits for its model ends before that is there; nothing when it goes on.
+std::optional<Error> why_over(ActiveRequest& request, TimePoint now) {
+  const EndCause cause = request.end_cause();
+  if (cause != EndCause::kNone && cause != EndCause::kStop) return request_ending(cause);
+  const auto deadline = deadline_of(request);
+  if (deadline && *deadline <= now) return request_ending(EndCause::kDeadline);
+  return std::nullopt;
 }
 
 void tell_all(std::vector<ModelDone>& told, const Result<void>& result) {
@@ -40,16 +55,10 @@ void ModelHost::work() {
     Job job = std::move(jobs_.front());
     jobs_.pop_front();
     lock.unlock();
-    switch (job.kind) {
-      case Job::Kind::kLoad:
-        load(*job.slot);
-        break;
-      case Job::Kind::kUnload:
-        unload(*job.slot);
-        break;
-      case Job::Kind::kLose:
-        lose(*job.slot, std::move(job.why));
-        break;
+    try {
+      run(job);
+    } catch (const std::exception&) {  // there was no memory
+      give_up(*job.slot);
     }
     lock.lock();
   }
@@ -58,12 +67,43 @@ void ModelHost::work() {
   stop_count_->leave();
 }
 
-void ModelHost::load(Slot& slot) {
-  Room room;
+void ModelHost::run(Job& job) {
+  switch (job.kind) {
+    case Job::Kind::kLoad:
+      return load(*job.slot);
+    case Job::Kind::kUnload:
+      return unload(*job.slot);
+    case Job::Kind::kLose:
+      return lose(*job.slot, std::move(job.why));
+  }
+}
+
+/// Ends what a job that has thrown has left half-done.
+void ModelHost::give_up(Slot& slot) noexcept {
+  const Error why{EngineErrc::kInternal, {}};
+  std::vector<Slot::Waiting> waiting;
+  std::vector<ModelDone> told;
   {
     const std::scoped_lock lock(mutex_);
-    room = make_room();
+    slot.leaving = false;
+    if (slot.state == ModelState::kLoading ||
+        (slot.state == ModelState::kUnloading && slot.running == nullptr)) {
+      slot.state = ModelState::kFailed;
+      slot.failure = why;
+    }
+    waiting = std::exchange(slot.waiting, {});
+    told = std::exchange(slot.told, {});
+    try {
+      publish();
+    } catch (const std::exception&) {  // the next change shows this one as well
+    }
   }
+  tell_all(told, why);
+  for (Slot::Waiting& one : waiting) std::move(one.ticket).fail(why);
+}
+
+void ModelHost::load(Slot& slot) {
+  Room room = wait_for_room();
   if (!room.found) {
     return finish_load(
         slot, Error{EngineErrc::kOverloaded, "no model that is loaded is idle and could leave"});
@@ -75,17 +115,35 @@ void ModelHost::load(Slot& slot) {
   finish_load(slot, make(slot));
 }
 
+ModelHost::Room ModelHost::wait_for_room() {
+  while (true) {
+    {
+      std::unique_lock lock(mutex_);
+      Room room = make_room();
+      if (!room.later || stopping_.load()) return room;
+      has_work_.wait_for(lock, kLookAgain, [this] { return stopping_.load(); });
+    }
+    end_waiting();
+  }
+}
+
 /// Takes the model out of its slot that has to leave for another one.
 ModelHost::Room ModelHost::make_room() {
   const auto in_memory =
       std::ranges::count_if(slots_, [](const Slot& slot) { return slot.running != nullptr; });
   if (config_.max_loaded == 0 || in_memory < config_.max_loaded) return {.found = true};
+  const TimePoint now = clock_->now();
+  bool later = false;
   Slot* oldest = nullptr;
   for (Slot& slot : slots_) {
     if (slot.state != ModelState::kLoaded || slot.running->gate.holders() > 0) continue;
+    if (slot.expected > 0 && now < slot.expected_until) {
+      later = true;
+      continue;
+    }
     if (oldest == nullptr || slot.used < oldest->used) oldest = &slot;
   }
-  if (oldest == nullptr) return {};
+  if (oldest == nullptr) return {.later = later};
   Room room{.found = true, .leaves = std::move(oldest->running)};
   oldest->state = ModelState::kUnloaded;
   publish();
@@ -99,11 +157,11 @@ PipelineOptions ModelHost::options_for(Slot& slot, Config& config,
   PipelineOptions options = options_.pipeline;
   if (config_.models.size() > 1) options.model = slot.config.name;
   if (auto budget = memory_->fit(slot.config, config)) options.memory_budget = std::move(budget);
-  options.progress = [this, &slot, told = std::move(options.progress)](std::int64_t done,
-                                                                       std::int64_t total) {
+  options.progress = [this, told = std::move(options.progress)](std::int64_t done,
+                                                                std::int64_t total) {
     // Exceptions are how loading is left half-way: what was taken is given back on the way.
     if (stopping_.load()) throw boost::system::system_error(boost::asio::error::operation_aborted);
-    end_cancelled(slot);
+    end_waiting();
     if (told) told(done, total);
   };
   options.system.on_exit = [this, &slot,
@@ -140,60 +198,63 @@ Result<std::unique_ptr<ModelHost::Running>> ModelHost::make(Slot& slot) {
 }
 
 void ModelHost::finish_load(Slot& slot, Result<std::unique_ptr<Running>> loaded) {
-  const Error problem = loaded ? Error() : loaded.error();
-  std::vector<RequestTicket> waiting;
+  Error problem = loaded ? Error() : loaded.error();
+  std::vector<Slot::Waiting> waiting;
   std::vector<ModelDone> told;
   ModelInfo info;
   std::size_t count = 0;
   {
     const std::scoped_lock lock(mutex_);
-    if (loaded) {
+    // stop() has been, and nobody would stop this one: it goes as the function returns.
+    if (stopping_.load()) problem = Error{EngineErrc::kStopping, {}};
+    if (!problem.code) {
       slot.running = *std::move(loaded);
       slot.state = ModelState::kLoaded;
       slot.created = seconds_since_1970();
       slot.used = ++uses_;
-    } else if (problem.code == EngineErrc::kOverloaded) {
+      slot.expected = slot.told.size();
+      slot.expected_until = clock_->now() + kFirstUse;
+    } else if (problem.code == EngineErrc::kOverloaded || problem.code == EngineErrc::kStopping) {
       slot.state = ModelState::kUnloaded;
     } else {
       slot.state = ModelState::kFailed;
       slot.failure = problem;
     }
-    waiting = std::exchange(slot.waiting, {});
-    told = std::exchange(slot.told, {});
     publish();
     info = info_of(slot);
     count = loaded_count();
+    waiting = std::exchange(slot.waiting, {});
+    told = std::exchange(slot.told, {});
   }
   tell(info, count);
-  tell_all(told, loaded ? Result<void>() : Result<void>(problem));
-  for (RequestTicket& ticket : waiting) submit_again(std::move(ticket), problem);
+  tell_all(told, problem.code ? Result<void>(problem) : Result<void>());
+  for (Slot::Waiting& one : waiting) submit_again(std::move(one.ticket), problem);
 }
 
 /// A request that has waited goes to its model, or ends with why it is not there.
 void ModelHost::submit_again(RequestTicket ticket, const Error& problem) {
-  const EndCause cause = ticket->end_cause();
-  if (cause != EndCause::kNone && cause != EndCause::kStop) {
-    return std::move(ticket).fail(request_ending(cause));
-  }
+  if (const auto why = why_over(*ticket, clock_->now())) return std::move(ticket).fail(*why);
   if (problem.code == EngineErrc::kOverloaded) return std::move(ticket).fail(problem);
   submit(std::move(ticket));
 }
 
-void ModelHost::end_cancelled(Slot& slot) {
-  std::vector<RequestTicket> ended;
+/// Ends those that wait, for whichever model, and were asked to end or whose time is over.
+void ModelHost::end_waiting() {
+  const TimePoint now = clock_->now();
+  std::vector<Slot::Waiting> ended;
   {
     const std::scoped_lock lock(mutex_);
-    const auto goes_on = [](const RequestTicket& ticket) {
-      const EndCause cause = ticket->end_cause();
-      return cause == EndCause::kNone || cause == EndCause::kStop;
-    };
-    const auto first = std::stable_partition(slot.waiting.begin(), slot.waiting.end(), goes_on);
-    ended.assign(std::move_iterator(first), std::move_iterator(slot.waiting.end()));
-    slot.waiting.erase(first, slot.waiting.end());
+    for (Slot& slot : slots_) {
+      const auto first = std::ranges::stable_partition(slot.waiting, [now](Slot::Waiting& one) {
+                           return !why_over(*one.ticket, now);
+                         }).begin();
+      std::move(first, slot.waiting.end(), std::back_inserter(ended));
+      slot.waiting.erase(first, slot.waiting.end());
+    }
   }
-  for (RequestTicket& ticket : ended) {
-    const Error why = request_ending(ticket->end_cause());
-    std::move(ticket).fail(why);
+  for (Slot::Waiting& one : ended) {
+    Error why = why_over(*one.ticket, now).value_or(request_ending(EndCause::kDeadline));
+    std::move(one.ticket).fail(std::move(why));
   }
 }
 
@@ -202,6 +263,7 @@ void ModelHost::unload(Slot& slot) {
   {
     const std::scoped_lock lock(mutex_);
     leaves = std::move(slot.running);
+    slot.leaving = true;
   }
   leaves = nullptr;
   std::vector<ModelDone> told;
@@ -209,15 +271,17 @@ void ModelHost::unload(Slot& slot) {
   std::size_t count = 0;
   {
     const std::scoped_lock lock(mutex_);
-    told = std::exchange(slot.told, {});
+    slot.leaving = false;
     // Of one that was lost the failure stays, unless somebody wants it unloaded.
-    if (slot.state == ModelState::kUnloading || !told.empty()) slot.state = ModelState::kUnloaded;
+    const bool wanted = slot.state == ModelState::kUnloading || !slot.told.empty();
+    if (wanted) slot.state = ModelState::kUnloaded;
     if (slot.state == ModelState::kUnloaded) slot.failure = Error();
-    // Requests that came meanwhile bring it back.
-    if (slot.state == ModelState::kUnloaded && !slot.waiting.empty()) begin_load(slot);
     publish();
     info = info_of(slot);
     count = loaded_count();
+    told = std::exchange(slot.told, {});
+    // Requests that came meanwhile bring it back.
+    if (slot.state == ModelState::kUnloaded && !slot.waiting.empty()) begin_load(slot);
   }
   if (info.state != ModelState::kFailed) tell(info, count);
   tell_all(told, {});
@@ -241,11 +305,15 @@ void ModelHost::lose(Slot& slot, std::string why) {
 }
 
 void ModelHost::tell(const ModelInfo& model, std::size_t loaded) const {
-  if (options_.on_change) options_.on_change(model, loaded);
+  if (!options_.on_change) return;
+  try {
+    options_.on_change(model, loaded);
+  } catch (const std::exception&) {  // the models go on all the same
+  }
 }
 
 void ModelHost::refuse_all() {
-  std::vector<RequestTicket> waiting;
+  std::vector<Slot::Waiting> waiting;
   std::vector<ModelDone> told;
   {
     const std::scoped_lock lock(mutex_);
@@ -254,7 +322,7 @@ void ModelHost::refuse_all() {
       std::ranges::move(std::exchange(slot.told, {}), std::back_inserter(told));
     }
   }
-  for (RequestTicket& ticket : waiting) std::move(ticket).fail({EngineErrc::kStopping, {}});
+  for (Slot::Waiting& one : waiting) std::move(one.ticket).fail({EngineErrc::kStopping, {}});
   tell_all(told, Error{EngineErrc::kStopping, {}});
 }
 

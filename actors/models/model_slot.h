@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,12 +12,17 @@
 #include "weft/actors/models/turn_order.h"
 #include "weft/core/gate.h"
 #include "weft/core/request_class.h"
+#include "weft/core/time/clock.h"
 
 namespace weft {
 
 /// Those who wait for one model to be loaded or unloaded. More are refused as overloaded: what they
 /// wait for is the same.
 inline constexpr std::size_t kMaxModelWaiters = 64;
+
+/// How long a model that somebody waited for stays for his request, which comes after he has heard
+/// of it: more than that takes, if it comes at all.
+inline constexpr Duration kFirstUse = std::chrono::seconds(2);
 
 /// A model in memory. Its requests hold the gate; its pipeline goes before that.
 struct ModelHost::Running {
@@ -35,10 +41,20 @@ struct ModelHost::Slot {
   Error failure{};
   std::int64_t created = 0;
   std::unique_ptr<Running> running{};
-  std::vector<RequestTicket>
-      waiting{};                  ///< for it to be loaded; as many as its pipeline would take
+  bool leaving = false;  ///< `running` is being destroyed, by unload()
+  /// A request for it to be loaded. There are as many as its pipeline would take.
+  struct Waiting {
+    RequestTicket ticket;
+    std::int64_t prompt_tokens;  ///< by estimate
+  };
+  std::vector<Waiting> waiting{};
   std::vector<ModelDone> told{};  ///< when it is loaded, or unloaded
   std::uint64_t used = 0;         ///< the number of its latest use
+  /// It does not leave for another model before as many requests have come, or until then.
+  std::size_t expected = 0;
+  TimePoint expected_until{};
+
+  [[nodiscard]] bool in_memory() const noexcept { return running != nullptr || leaving; }
 };
 
 /// What a request holds of its model from its submission to its end.
@@ -59,6 +75,7 @@ struct ModelHost::Hold {
 /// Whether there is room for one model more, and which one leaves for it, if one has to.
 struct ModelHost::Room {
   bool found = false;
+  bool later = false;  ///< not found, but perhaps soon: requests are expected for some model
   std::unique_ptr<Running> leaves{};
   ModelInfo who{};
   std::size_t loaded = 0;  ///< then

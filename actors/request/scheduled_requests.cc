@@ -53,7 +53,14 @@ std::int32_t prompt_tokens_of(const GroupSpec& spec) {
   return static_cast<std::int32_t>(said.size());
 }
 
-// None for a timeout that no clock lives to see.
+GroupEnd end_of(EndCause cause) {
+  if (cause == EndCause::kStop) return GroupEnd::kStopped;
+  return cause == EndCause::kCancel || cause == EndCause::kSlowReader ? GroupEnd::kCancelled
+                                                                      : GroupEnd::kFailed;
+}
+
+}  // namespace
+
 std::optional<TimePoint> deadline_of(ActiveRequest& request) {
   using std::chrono::milliseconds;
   const TimePoint arrived = request.times().arrived;
@@ -62,14 +69,6 @@ std::optional<TimePoint> deadline_of(ActiveRequest& request) {
   if (timeout <= milliseconds{0} || timeout > most) return std::nullopt;
   return arrived + timeout;
 }
-
-GroupEnd end_of(EndCause cause) {
-  if (cause == EndCause::kStop) return GroupEnd::kStopped;
-  return cause == EndCause::kCancel || cause == EndCause::kSlowReader ? GroupEnd::kCancelled
-                                                                      : GroupEnd::kFailed;
-}
-
-}  // namespace
 
 ScheduledRequests::ScheduledRequests(Scheduler& scheduler, std::shared_ptr<EndingRequests> ending,
                                      std::function<TimePoint()> now)

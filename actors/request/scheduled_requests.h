@@ -18,6 +18,10 @@
 
 namespace weft {
 
+/// When the request's time is over; none for a timeout that no clock lives to see. For who may use
+/// request().
+[[nodiscard]] std::optional<TimePoint> deadline_of(ActiveRequest& request);
+
 /// The requests of a Scheduler, from their arrival to their ends: it gives them to the scheduler,
 /// ends those that were asked to end or whose time is over, and says what became of each. The
 /// scheduler knows groups and tokens; this knows whose they are. SchedulerActor and Stepper have

@@ -29,10 +29,12 @@ class FakePort final : public RequestPort {
   struct Traces {
     std::atomic<int> destroyed{0};
     std::atomic<int> stops{0};
+    std::function<void()> while_destroyed{};
   };
 
   explicit FakePort(std::shared_ptr<Traces> traces = nullptr) : traces_(std::move(traces)) {}
   ~FakePort() override {
+    if (traces_ && traces_->while_destroyed) traces_->while_destroyed();
     for (std::size_t i = 0; i < size(); ++i) fail(i, {EngineErrc::kStopping, {}});
     if (traces_) traces_->destroyed.fetch_add(1);
   }
@@ -74,6 +76,7 @@ class FakePort final : public RequestPort {
   }
   [[nodiscard]] MetricsRegistry& metrics() const noexcept override { return *metrics_; }
   [[nodiscard]] bool ready() const noexcept override { return is_ready; }
+  [[nodiscard]] bool full() const noexcept override { return is_full; }
 
   [[nodiscard]] std::size_t size() const {
     const std::scoped_lock lock(mutex_);
@@ -139,6 +142,7 @@ class FakePort final : public RequestPort {
   bool ends_when_asked = false;  ///< as if a tick came at once; for one thread
   bool stops_at_once = true;
   bool is_ready = true;
+  bool is_full = false;
 
  private:
   std::optional<RequestTicket> take_ticket(std::size_t i) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -75,6 +76,36 @@ TEST(DeviceTurnsTest, GivesTheDeviceBackWhenAStepFails) {
   EXPECT_THROW(fails->run(plan, result), std::runtime_error);
   works->run(plan, result);
   EXPECT_GT(result.took, Duration{});
+}
+
+TEST(DeviceTurnsTest, GoesOnWhileTheUrgencyOfItsModelsChanges) {
+  const auto turns = std::make_shared<DeviceTurns>();
+  constexpr int kSteps = 2'000;
+  const std::array uses = {std::make_shared<ModelUse>(), std::make_shared<ModelUse>()};
+  std::atomic<bool> done{false};
+  std::vector<std::thread> executors;
+  for (const auto& use : uses) {
+    executors.emplace_back([device = turns->share(device_that({}), 1, use)] {
+      Plan plan;
+      StepResult result;
+      for (int step = 0; step < kSteps; ++step) {
+        plan.tick = static_cast<std::uint64_t>(step) + 1;
+        result.clear();
+        device->run(plan, result);
+      }
+    });
+  }
+  std::thread requests([&] {
+    while (!done) {
+      for (const auto& use : uses) {
+        use->of(RequestClass::kBatch) = 1;
+        use->of(RequestClass::kBatch) = 0;
+      }
+    }
+  });
+  for (std::thread& executor : executors) executor.join();
+  done = true;
+  requests.join();
 }
 
 TEST(DeviceTurnsTest, CountsNoWaitAsTheStepsTime) {

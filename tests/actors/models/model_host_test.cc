@@ -19,7 +19,6 @@
 #include <functional>
 #include <future>
 #include <latch>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -31,139 +30,18 @@
 #include "weft/actors/engine/engine.h"
 #include "weft/actors/engine_error.h"
 #include "weft/gpu/device_error.h"
-#include "weft/tests/actors/fake_port.h"
+#include "weft/tests/actors/models/model_host_fixture.h"
 #include "weft/tests/fixture/result_matchers.h"
 
 namespace weft {
 namespace {
 
 namespace asio = boost::asio;
+using test::EndSink;
+using test::ModelHostTest;
+using test::models_of;
+using test::Outcome;
 using testing::ElementsAre;
-
-/// What an operation on a model has come to.
-struct Outcome {
-  boost::system::error_code error;
-  std::string detail;
-};
-
-ModelsConfig models_of(std::vector<std::string> names) {
-  ModelsConfig all;
-  for (std::string& name : names) {
-    ModelConfig model;
-    model.name = std::move(name);
-    model.config.model = "of " + model.name;
-    // A device that is not there has no memory to measure.
-    model.config.device = "cuda:99";
-    all.models.push_back(std::move(model));
-  }
-  return all;
-}
-
-/// A sink that knows its end.
-class EndSink final : public RequestSink {
- public:
-  void deliver(const DeltaView& /*delta*/) noexcept override {}
-  void finish(Finish&& finish) noexcept override { end_.set_value(std::move(finish)); }
-  Finish wait() { return end_.get_future().get(); }
-
- private:
-  std::promise<Finish> end_;
-};
-
-/// The host with its real thread over fake pipelines.
-class ModelHostTest : public testing::Test {
- public:
-  void start() {
-    ModelHostOptions options;
-    options.make = [this](const asio::any_io_executor& /*executor*/, const Config& config,
-                          const PipelineOptions& how) -> std::unique_ptr<RequestPort> {
-      if (on_make) on_make(config, how);
-      const auto found = failures.find(config.model);
-      if (found != failures.end()) {
-        throw boost::system::system_error(found->second.code, found->second.detail);
-      }
-      auto port = std::make_unique<test::FakePort>(traces);
-      const std::scoped_lock lock(mutex);
-      hooks[how.model] = how.system.on_exit;
-      ports[how.model] = port.get();
-      return port;
-    };
-    options.on_change = [this](const ModelInfo& model, std::size_t loaded) {
-      const std::scoped_lock lock(mutex);
-      news.push_back(model.name + " " + std::string(to_string(model.state)) + " " +
-                     std::to_string(loaded));
-    };
-    auto made = std::make_unique<ModelHost>(io.get_executor(), config, std::move(options));
-    host = made.get();
-    engine.emplace(io.get_executor(), std::move(made));
-  }
-  void TearDown() override {
-    engine.reset();
-    EXPECT_EQ(traces->destroyed, static_cast<int>(made_ports()));
-  }
-  [[nodiscard]] std::size_t made_ports() const {
-    const std::scoped_lock lock(mutex);
-    std::size_t count = 0;
-    for (const std::string& line : news) count += line.find(" loaded ") != std::string::npos;
-    return count;
-  }
-
-  test::FakePort& port(const std::string& name) {
-    const std::scoped_lock lock(mutex);
-    return *ports.at(name);
-  }
-  std::shared_ptr<EndSink> submit(const std::string& model,
-                                  RequestClass cls = RequestClass::kChat) {
-    auto sink = std::make_shared<EndSink>();
-    Request request;
-    request.model = model;
-    request.prompt = "x";
-    request.request_class = cls;
-    handles.push_back(engine->submit(std::move(request), sink));
-    return sink;
-  }
-  [[nodiscard]] boost::system::error_code refusal_of(const std::string& model) {
-    return submit(model)->wait().error.code;
-  }
-  std::future<Outcome> load(const std::string& name) {
-    auto promise = std::make_shared<std::promise<Outcome>>();
-    engine->async_load(name, [promise](boost::system::error_code error, std::string detail) {
-      promise->set_value({error, std::move(detail)});
-    });
-    return promise->get_future();
-  }
-  std::future<Outcome> unload(const std::string& name) {
-    auto promise = std::make_shared<std::promise<Outcome>>();
-    engine->async_unload(name, [promise](boost::system::error_code error, std::string detail) {
-      promise->set_value({error, std::move(detail)});
-    });
-    return promise->get_future();
-  }
-  /// Runs handlers until the operation has completed.
-  Outcome wait(std::future<Outcome> outcome) {
-    io.restart();
-    while (outcome.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
-      if (io.run_one() == 0) io.restart();
-    }
-    return outcome.get();
-  }
-  [[nodiscard]] ModelState state(const std::string& name) const {
-    return engine->models()->find(name)->state;
-  }
-
-  asio::io_context io;
-  ModelsConfig config = models_of({"a", "b"});
-  std::map<std::string, Error> failures;  // by the model's path
-  std::function<void(const Config&, const PipelineOptions&)> on_make;
-  std::shared_ptr<test::FakePort::Traces> traces = std::make_shared<test::FakePort::Traces>();
-  mutable std::mutex mutex;
-  std::map<std::string, test::FakePort*> ports;
-  std::map<std::string, std::function<void(const ExitReport&)>> hooks;
-  std::vector<std::string> news;
-  std::vector<RequestHandle> handles;
-  ModelHost* host = nullptr;
-  std::optional<Engine> engine;
-};
 
 TEST_F(ModelHostTest, GivesARequestToTheModelThatItNames) {
   config.models[1].aliases = {"other"};
@@ -394,7 +272,7 @@ TEST_F(ModelHostTest, AnswersEverybodyWhenTheEngineEnds) {
   engine.reset();
   EXPECT_EQ(runs->wait().error.code, EngineErrc::kStopping);
   EXPECT_EQ(waits->wait().error.code, EngineErrc::kStopping);
-  EXPECT_TRUE(wait(std::move(load_b)).error);
+  EXPECT_EQ(wait(std::move(load_b)).error, EngineErrc::kStopping);
 }
 
 TEST_F(ModelHostTest, StopsWhenAllOfItsModelsHave) {
