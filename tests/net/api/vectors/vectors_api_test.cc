@@ -75,6 +75,17 @@ TEST_F(VectorsApi, TakesInputsInAllTheirForms) {
   EXPECT_THAT(lists->parts[1].prompt_tokens, ElementsAre(7));
 }
 
+TEST_F(VectorsApi, TakesIdsBeyondTheContextWhereTheyAreCut) {
+  std::string ids = "5";
+  for (std::int64_t i = 0; i < model->context; ++i) ids += ",5";
+  EXPECT_EQ(verdict_of(decode_embeddings, R"({"input": [)" + ids + "]}"),
+            "input context_length_exceeded");
+  const auto cut =
+      decode(decode_embeddings, R"({"input": [[)" + ids + R"(]], "truncate_prompt_tokens": 3})");
+  ASSERT_TRUE(cut) << cut.error().message;
+  EXPECT_EQ(cut->parts[0].prompt_tokens.size(), static_cast<std::size_t>(model->context) + 1);
+}
+
 TEST_F(VectorsApi, TakesWhatAnEmbeddingIsToBe) {
   const auto call = decode(decode_embeddings, R"({"input": "a", "dimensions": 2,
     "truncate_prompt_tokens": -1, "normalize": false, "priority": -3, "cache_salt": "s",
