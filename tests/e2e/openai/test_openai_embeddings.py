@@ -72,7 +72,7 @@ def test_a_thousand_inputs_come_back_in_their_order(bert: openai.OpenAI, encoder
     for text, got in zip(texts, answer.data, strict=True):
         if text in alone:
             assert got.embedding == alone[text], "whatever is in the batch"
-    assert encoder.metric("weft_output_tokens_total") == 0
+    assert encoder.metric("weft_generation_tokens_total") == 0
 
 
 @pytest.mark.parametrize(("body", "param"), [
