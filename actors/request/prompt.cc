@@ -155,6 +155,12 @@ Result<std::shared_ptr<ActivationReader>> reader_of(const Request& request, cons
           "prompt_logprobs: the model's encoder reads the prompt, and predicts none "
           "of its tokens");
     }
+    if (!request.prompt_logprobs->takes(spec.prompt.size())) {
+      return bad_request("prompt_logprobs: " + std::to_string(spec.prompt.size()) +
+                         " tokens with " + std::to_string(request.prompt_logprobs->top_count()) +
+                         " others each are more than " +
+                         std::to_string(request.prompt_logprobs->most()) + " logprobs");
+    }
     request.prompt_logprobs->begin(spec.prompt);
     reader = request.prompt_logprobs;
   }

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -20,7 +21,11 @@ namespace weft {
 class PromptLogprobs final : public ActivationReader {
  public:
   /// `top`: how many most probable tokens are kept at each position, 0 .. kMaxTopLogprobs.
-  explicit PromptLogprobs(std::int32_t top) noexcept : top_count_(top) {}
+  /// `most`: how many logprobs there are at most, the prompt's tokens times top + 1; a request with
+  /// more is refused.
+  explicit PromptLogprobs(std::int32_t top,
+                          std::size_t most = std::numeric_limits<std::size_t>::max()) noexcept
+      : top_count_(top), most_(most) {}
 
   /// Whether all of the prompt is there; then nothing changes any more. It is so when the request's
   /// first token is delivered. Thread-safe; all that follows is to be looked at once it is true.
@@ -40,6 +45,13 @@ class PromptLogprobs final : public ActivationReader {
   /// The number of tokens in Entry::top.
   [[nodiscard]] std::int32_t top_count() const noexcept { return top_count_; }
 
+  /// The most logprobs that it takes.
+  [[nodiscard]] std::size_t most() const noexcept { return most_; }
+  /// Whether a prompt of so many tokens has no more.
+  [[nodiscard]] bool takes(std::size_t prompt) const noexcept {
+    return prompt <= most_ / (static_cast<std::size_t>(top_count_) + 1);
+  }
+
   /// Called by the engine, before the first step: the prompt, which takes all memory. Throws
   /// std::bad_alloc.
   void begin(std::span<const TokenId> prompt);
@@ -55,6 +67,7 @@ class PromptLogprobs final : public ActivationReader {
 
  private:
   const std::int32_t top_count_;
+  const std::size_t most_;
   std::vector<TokenId> tokens_;
   std::vector<float> logprobs_;      // of tokens_[i + 1]
   std::vector<std::int32_t> ranks_;  // likewise

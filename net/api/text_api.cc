@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "weft/core/text/utf8.h"
 #include "weft/net/api/chat/chat_request.h"
 #include "weft/net/api/chat/conversation.h"
 #include "weft/net/api/fields/body_fields.h"
@@ -101,7 +100,8 @@ json::object status_of(const ModelCard& card) {
   json::object status{{"value", to_string(card.state)}};
   if (card.state == ModelState::kFailed) {
     status["failed"] = true;
-    status["reason"] = lossy_utf8(to_string(card.failure));
+    // The detail names the server's files, which only who runs it is told.
+    status["reason"] = card.failure.code.message();
   }
   return status;
 }

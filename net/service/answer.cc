@@ -4,11 +4,14 @@
 #include <utility>
 
 #include "weft/actors/engine_error.h"
+#include "weft/actors/request/request_bounds.h"
 
 namespace weft {
 
 Answer::Part::Part(Answer& answer, const Request& request)
-    : output(request, output_count(request)), answer_(answer) {}
+    : output(request, output_count(request)),
+      tokens(prompt_size(request).tokens),
+      answer_(answer) {}
 
 void Answer::Part::admit(std::int32_t prompt_tokens) noexcept {
   output.admit(prompt_tokens);
@@ -50,12 +53,20 @@ void Answer::start(Engine& engine, Reader& reader) {
 void Answer::submit_more() {
   std::size_t next = submitted_.load();
   if (next == parts_.size()) return;
-  const auto ended =
-      std::count_if(parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(next),
-                    [](const Part& part) { return part.output.finished(); });
-  const std::size_t most = static_cast<std::size_t>(ended) + kMostAtOnce;
+  std::size_t running = 0;
+  std::int64_t tokens = 0;
+  for (std::size_t i = 0; i < next; ++i) {
+    if (parts_[i].output.finished()) continue;
+    ++running;
+    tokens += parts_[i].tokens;
+  }
   const auto self = std::static_pointer_cast<Answer>(shared_from_this());
-  for (; next < std::min(most, parts_.size()) && asked_.load() == EndCause::kNone; ++next) {
+  for (; next < parts_.size() && asked_.load() == EndCause::kNone; ++next) {
+    tokens += parts_[next].tokens;
+    // A stream begins when all are admitted.
+    const bool fits = tokens <= kMostTokensAtOnce || call_.framing != Framing::kBody;
+    if (running == kMostAtOnce || (running > 0 && !fits)) break;
+    ++running;
     const std::shared_ptr<RequestSink> sink(self, &parts_[next]);
     parts_[next].handle = engine_->submit(std::move(call_.parts[next]), sink);
     submitted_.store(next + 1);
@@ -69,10 +80,16 @@ void Answer::submit_more() {
 
 void Answer::abandon(EndCause cause) noexcept {
   reader_ = nullptr;
-  ask_to_end(cause);
+  ask_parts(cause);
 }
 
 void Answer::ask_to_end(EndCause cause) noexcept {
+  ask_parts(cause);
+  // Where all that was submitted has ended already, nobody else tells the reader.
+  if (submitted_.load() < parts_.size()) thread_.wake(*this);
+}
+
+void Answer::ask_parts(EndCause cause) noexcept {
   auto none = EndCause::kNone;
   asked_.compare_exchange_strong(none, cause);
   const std::size_t submitted = submitted_.load();
@@ -113,8 +130,17 @@ const Finish* Answer::failure() const noexcept {
   return nullptr;
 }
 
+bool Answer::cut_short() const noexcept {
+  const std::size_t submitted = submitted_.load();
+  return asked_.load() != EndCause::kNone && submitted < parts_.size() &&
+         std::all_of(
+             parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(submitted),
+             [](const Part& part) { return part.output.finished(); });
+}
+
 void Answer::fetch(EventBatch& out) {
   if (ended_) return;
+  if (cut_short() && failure() == nullptr) return fail({.reason = FinishReason::kCancelled}, out);
   // The order matters: what ends meanwhile is news for the next time, and no failure is taken for a
   // good end, or a refusal for a beginning. What was delivered before the ends is seen below. A
   // request that has ended was admitted, too, even when its sink was not told so.
@@ -189,7 +215,7 @@ void Answer::fail(const Finish& finish, EventBatch& out) {
   ended_ = true;
   // A stream over HTTP that has not begun is answered with the error's own status.
   if (begun_ || call_.framing == Framing::kWebSocket) call_.writer->fail(*error_, ends(), out);
-  ask_to_end(EndCause::kCancel);  // the other parts
+  ask_parts(EndCause::kCancel);  // the other parts
 }
 
 std::size_t Answer::unread_bytes() const noexcept {

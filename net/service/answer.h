@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -37,11 +38,14 @@ class Answer final : public Wakeable {
   /// `payer` is the key whose allowance the requests use; null where there are no keys.
   Answer(IoThread& thread, ApiCall call, std::shared_ptr<KeyHolder> payer = nullptr);
 
-  /// Submits the requests, kMostAtOnce of them at once and each other one when one of these has
-  /// ended, so that a call with many does not fill the engine's queue. The reader hears of news
-  /// through on_news(), never within the call.
+  /// Submits the requests, kMostAtOnce of them at once and, without a stream, no more than
+  /// kMostTokensAtOnce in their prompts, but one at least; the others follow as these end. So a
+  /// call with many does not fill the engine's queue, and is not refused for what it has there
+  /// itself. The reader hears of news through on_news(), never within the call.
   void start(Engine& engine, Reader& reader);
   static constexpr std::size_t kMostAtOnce = 256;
+  /// By prompt_size(): a quarter of what Config::max_queued_prompt_tokens is by default.
+  static constexpr std::int64_t kMostTokensAtOnce = std::int64_t{1} << 18;
   /// Called when the reader is gone, or wants no more: what still runs is asked to end with
   /// `cause`.
   void abandon(EndCause cause) noexcept;
@@ -80,17 +84,21 @@ class Answer final : public Wakeable {
     RequestOutput output;
     RequestHandle handle;  // constant once it is submitted
     std::atomic<bool> lost{false};
+    const std::int64_t tokens;  // of its prompt, by estimate
 
    private:
     Answer& answer_;
   };
 
   void submit_more();
+  void ask_parts(EndCause cause) noexcept;
   void on_wake() override;
   void prefetch() const noexcept override;
   [[nodiscard]] bool all(bool (RequestOutput::*is)() const noexcept) const noexcept;
   /// Returns how the first part ended that did not end well; null when there is none.
   [[nodiscard]] const Finish* failure() const noexcept;
+  /// Whether it was asked to end, all that was submitted has ended, and the others never will be.
+  [[nodiscard]] bool cut_short() const noexcept;
   void fetch_deltas(EventBatch& out);
   void fetch_end(EventBatch& out);
   void fail(const Finish& finish, EventBatch& out);

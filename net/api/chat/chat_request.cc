@@ -72,7 +72,7 @@ ApiResult<CompletionRequest> read_chat(simdjson::dom::object body, const ApiCont
   result.options.top_logprobs = request.sampling.top_logprobs;
   result.options.outputs_per_part = request.sampling.n;
   result.parts.push_back(std::move(request));
-  ask_for_prompt_logprobs(result, -1);
+  ask_for_prompt_logprobs(result, -1, /*times=*/1);  // beside the choices
   return result;
 }
 

@@ -103,7 +103,8 @@ ApiResult<CompletionRequest> read_completion(simdjson::dom::object body,
   options.echo_logprobs = echo && request.sampling.logprobs;
   options.echo_has_special =
       !request.skip_special_tokens && !result.parts.front().prompt_tokens.empty();
-  ask_for_prompt_logprobs(result, options.echo_logprobs ? request.sampling.top_logprobs : -1);
+  ask_for_prompt_logprobs(result, options.echo_logprobs ? request.sampling.top_logprobs : -1,
+                          request.sampling.n);
   options.logprobs = request.sampling.logprobs;
   options.top_logprobs = request.sampling.top_logprobs;
   options.outputs_per_part = request.sampling.n;

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "weft/actors/request/prompt_logprobs.h"
+#include "weft/net/api/fields/body_defaults.h"
 #include "weft/net/api/fields/json_text.h"
 #include "weft/net/api/token_logprobs.h"
 #include "weft/sampling/defaults.h"
@@ -49,11 +50,14 @@ void take_prompt_logprobs(BodyFields& fields, CompletionOptions& options) {
   }
 }
 
-void ask_for_prompt_logprobs(CompletionRequest& request, std::int32_t echoed_top) {
+void ask_for_prompt_logprobs(CompletionRequest& request, std::int32_t echoed_top,
+                             std::int32_t times) {
   const std::int32_t top = std::max(request.options.prompt_top, echoed_top);
   if (top < 0) return;
+  const std::size_t lists = request.parts.size() * static_cast<std::size_t>(std::max(times, 1));
   for (Request& part : request.parts) {
-    part.prompt_logprobs = std::make_shared<PromptLogprobs>(top);
+    part.prompt_logprobs =
+        std::make_shared<PromptLogprobs>(top, defaults::kMaxPromptLogprobs / lists);
     request.options.prompt_logprobs.push_back(part.prompt_logprobs);
   }
 }

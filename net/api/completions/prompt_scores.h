@@ -14,7 +14,10 @@ void take_prompt_logprobs(BodyFields& fields, CompletionOptions& options);
 
 /// Asks for the logprobs of each part's prompt, where the options want them: `echoed_top` are the
 /// most probable tokens that an echo has at each position, negative where there is none.
-void ask_for_prompt_logprobs(CompletionRequest& request, std::int32_t echoed_top);
+/// `times`: how often the answer has them. All of them together are at most kMaxPromptLogprobs, of
+/// which each prompt has its share.
+void ask_for_prompt_logprobs(CompletionRequest& request, std::int32_t echoed_top,
+                             std::int32_t times);
 
 /// Appends ,"prompt_logprobs":[null,{"ID":{"logprob","rank","decoded_token"},...},...] as vLLM has
 /// it, where the request has the field: null for the first token; of the others the token itself

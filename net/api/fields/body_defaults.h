@@ -37,6 +37,14 @@ inline constexpr std::size_t kMaxVectorInputs = 2048;
 /// Numbers in the vectors of one answer: 16 MiB in memory, and some 50 as text.
 inline constexpr std::size_t kMaxVectorNumbers = std::size_t{4} << 20;
 
+/// Bytes of a text that is paired with several others, over all its pairs: a cross-encoder's
+/// request has a copy in each.
+inline constexpr std::size_t kMaxPairedBytes = std::size_t{64} << 20;
+
+/// Logprobs of prompts in one answer over all its choices, a prompt's token with `top` others
+/// counting top + 1: 12 MiB in memory, and some 80 as text.
+inline constexpr std::size_t kMaxPromptLogprobs = std::size_t{1} << 20;
+
 /// The longest text that may stand for one token: longer ones are tokens of no known vocabulary.
 inline constexpr std::size_t kMaxWordBytes = 256;
 

@@ -45,7 +45,7 @@ consteval auto make_harmless_fields() {
       {kOutputConfig, "effort", Harmless::kText,
        "Anthropic's clients: a wish that only their models know"},
       {kOllama, "keep_alive", Harmless::kAnything,
-       "Ollama's clients: how long the model stays loaded, which it always does"},
+       "Ollama's clients: how long the model stays loaded, which is the server's to say"},
       {kOllama, "truncate", Harmless::kFlag,
        "Ollama's clients: drops messages that are too many, which are refused here"},
       {kOllama, "shift", Harmless::kFlag,

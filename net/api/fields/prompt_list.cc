@@ -21,7 +21,7 @@ Request text_prompt(BodyFields& fields, std::string_view path, std::string_view 
 }
 
 Request token_prompt(BodyFields& fields, const std::string& path, dom::array ids,
-                     const ServedModel& model) {
+                     const ServedModel& model, bool cut) {
   Request request;
   for (const dom::element entry : ids) {
     const std::size_t index = request.prompt_tokens.size();
@@ -31,7 +31,7 @@ Request token_prompt(BodyFields& fields, const std::string& path, dom::array ids
     } else if (*id < 0 || *id >= model.vocabulary) {
       fields.fail(indexed(path, index),
                   std::to_string(*id) + " is not in 0 .. " + std::to_string(model.vocabulary - 1));
-    } else if (std::cmp_greater_equal(index, model.context)) {
+    } else if (!cut && std::cmp_greater_equal(index, model.context)) {
       fields.fail(path,
                   "This model's maximum context length is " + std::to_string(model.context) +
                       " tokens. However, this prompt has more.",
@@ -58,7 +58,7 @@ std::vector<Request> prompts_of(BodyFields& fields, dom::array list, const Serve
     } else if (texts && entry.get(text) == simdjson::SUCCESS) {
       prompts.push_back(text_prompt(fields, path, text));
     } else if (!texts && entry.get(ids) == simdjson::SUCCESS) {
-      prompts.push_back(token_prompt(fields, path, ids, model));
+      prompts.push_back(token_prompt(fields, path, ids, model, said.cut));
     } else {
       fields.fail(said.name, kTypes, api_code::kInvalidType);
     }
@@ -90,7 +90,7 @@ std::vector<Request> take_prompts(BodyFields& fields, const ServedModel& model,
   } else if (entries.begin() == entries.end()) {
     fields.fail(name, "is empty");
   } else if ((*entries.begin()).is_number()) {
-    return one(token_prompt(fields, name, entries, model));
+    return one(token_prompt(fields, name, entries, model, list.cut));
   } else {
     return prompts_of(fields, entries, model, list);
   }

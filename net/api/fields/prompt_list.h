@@ -15,12 +15,13 @@ namespace weft {
 struct PromptList {
   std::string_view name = "prompt";
   std::size_t most = defaults::kMaxSequencesPerBody;
+  bool cut = false;  ///< lists of ids may be longer than the context: they are cut later
 };
 
 /// Takes `prompt` of the text completion API: a text, a list of texts, a list of token ids, or a
 /// list of such lists. Each becomes a request of its own that has prompt or prompt_tokens alone;
-/// none is empty, ids are in the vocabulary, and no list of them is longer than the context.
-/// Mistakes stay in `fields`.
+/// none is empty, ids are in the vocabulary, and no list of them is longer than the context,
+/// unless they are cut. Mistakes stay in `fields`.
 [[nodiscard]] std::vector<Request> take_prompts(BodyFields& fields, const ServedModel& model,
                                                 const PromptList& list = {});
 

@@ -56,7 +56,8 @@ ApiResult<ApiCall> decode_classify(simdjson::dom::object body, const ApiContext&
   request.vector->kind = VectorWish::Kind::kScores;
   request.vector->raw_scores = !fields.flag("use_activation").value_or(true);
   ApiCall call;
-  call.parts = take_prompts(fields, model, {"input", defaults::kMaxVectorInputs});
+  const bool cut = request.vector->cut_at != 0;
+  call.parts = take_prompts(fields, model, {"input", defaults::kMaxVectorInputs, cut});
   check_vector_numbers(fields, "input", call.parts.size(), *request.vector, model);
   if (auto error = fields.finish()) return *std::move(error);
   share_request(request, call.parts);

@@ -72,7 +72,8 @@ ApiResult<ApiCall> decode_embeddings(simdjson::dom::object body, const ApiContex
   take_embedding_wish(fields, model, *request.vector);
   const bool base64 = take_base64(fields);
   ApiCall call;
-  call.parts = take_prompts(fields, model, {"input", defaults::kMaxVectorInputs});
+  const bool cut = request.vector->cut_at != 0;
+  call.parts = take_prompts(fields, model, {"input", defaults::kMaxVectorInputs, cut});
   check_vector_numbers(fields, "input", call.parts.size(), *request.vector, model);
   if (auto error = fields.finish()) return *std::move(error);
   share_request(request, call.parts);

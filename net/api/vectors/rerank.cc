@@ -92,6 +92,7 @@ ApiResult<ApiCall> decode_rerank(simdjson::dom::object body, const ApiContext& c
   const PairJudge judge = TextPairs::judge_of(fields, *context.card.model);
   std::vector<std::string> query{take_query(fields)};
   auto documents = take_texts(fields, "documents", defaults::kMaxVectorInputs - 1);
+  TextPairs::check_copies(fields, "query", judge, query, documents.size());
   RerankOptions options{.most = take_top(fields)};
   const bool returns = fields.flag("return_documents").value_or(true);
   check_vector_numbers(fields, "documents", documents.size() + 1, *shared.vector,

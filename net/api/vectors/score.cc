@@ -54,6 +54,7 @@ ApiResult<ApiCall> decode_score(simdjson::dom::object body, const ApiContext& co
     fields.fail("text_2", "has " + std::to_string(second.size()) + " texts, and text_1 " +
                               std::to_string(first.size()));
   }
+  TextPairs::check_copies(fields, "text_1", judge, first, second.size());
   check_vector_numbers(fields, "text_2", first.size() + second.size(), *shared.vector,
                        *context.card.model);
   if (auto error = fields.finish()) return *std::move(error);

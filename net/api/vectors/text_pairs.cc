@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "weft/net/api/fields/body_defaults.h"
+
 namespace weft {
 namespace {
 
@@ -30,6 +32,15 @@ PairJudge TextPairs::judge_of(const BodyFields& fields, const ServedModel& model
                 api_code::kUnsupported);
   }
   return PairJudge::kCrossEncoder;
+}
+
+void TextPairs::check_copies(const BodyFields& fields, std::string_view name, PairJudge judge,
+                             std::span<const std::string> first, std::size_t second) {
+  if (judge != PairJudge::kCrossEncoder || first.size() != 1) return;
+  if (first.front().size() * second <= defaults::kMaxPairedBytes) return;
+  fields.fail(name, std::to_string(first.front().size()) + " bytes with each of " +
+                        std::to_string(second) + " texts are more than " +
+                        std::to_string(defaults::kMaxPairedBytes));
 }
 
 std::vector<Request> TextPairs::parts(const Request& shared, std::vector<std::string> first,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/actors/loading/served_model.h"
@@ -24,6 +25,11 @@ class TextPairs {
  public:
   /// How the served model does it; a mistake where it cannot.
   [[nodiscard]] static PairJudge judge_of(const BodyFields& fields, const ServedModel& model);
+
+  /// A mistake of the field `name` where copies of one first text, a cross-encoder's, would take
+  /// more than kMaxPairedBytes.
+  static void check_copies(const BodyFields& fields, std::string_view name, PairJudge judge,
+                           std::span<const std::string> first, std::size_t second);
 
   /// `first` has one text, which is paired with each of `second`, or as many as that.
   TextPairs(PairJudge judge, std::size_t first, std::size_t second)

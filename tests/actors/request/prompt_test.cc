@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "weft/actors/engine_error.h"
+#include "weft/actors/request/prompt_logprobs.h"
 #include "weft/actors/request/request_text.h"
 #include "weft/tests/actors/letter_model.h"
 #include "weft/tests/actors/pipeline_fixture.h"
@@ -105,6 +106,15 @@ TEST_F(PromptTest, AConversationThatTheTemplateRefusesIsTheMessagesFault) {
   };
   EXPECT_THAT(refused({}), StartsWith("bad_request: messages: "));
   EXPECT_THAT(refused({{"x", 1}}), StartsWith("bad_request: chat_template_kwargs: 'x'"));
+}
+
+TEST_F(PromptTest, MoreLogprobsOfThePromptThanAreTakenAreRefused) {
+  const auto taking = [](std::size_t most) {
+    return [most](Request& r) { r.prompt_logprobs = std::make_shared<PromptLogprobs>(1, most); };
+  };
+  EXPECT_EQ(refusal(taking(5)),
+            "bad_request: prompt_logprobs: 3 tokens with 1 others each are more than 5 logprobs");
+  EXPECT_EQ(refusal(taking(6)), "no refusal");
 }
 
 TEST_F(PromptTest, MoreThanTheContextIsRefusedWithTheNumbers) {

@@ -148,7 +148,7 @@ def test_an_answer_has_the_form_that_is_asked_for(llama):
 
 def test_what_there_is_not_is_not_found(llama):
     with pytest.raises(ollama.ResponseError) as caught:
-        llama.embed(MODEL, "a")
+        llama.pull("another")
     assert (caught.value.status_code, caught.value.error) == (404, "there is no such path")
 
 

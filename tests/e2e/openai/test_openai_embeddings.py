@@ -72,7 +72,7 @@ def test_a_thousand_inputs_come_back_in_their_order(bert: openai.OpenAI, encoder
     for text, got in zip(texts, answer.data, strict=True):
         if text in alone:
             assert got.embedding == alone[text], "whatever is in the batch"
-    assert encoder.metric("weft_output_tokens_total") == 0
+    assert encoder.metric("weft_generation_tokens_total") == 0
 
 
 @pytest.mark.parametrize(("body", "param"), [
@@ -158,3 +158,10 @@ def test_a_client_that_leaves_takes_its_inputs_along(start_server: StartServer):
     with RawClient(server.port) as raw:
         raw.post("/v1/embeddings", {"input": ["a b c d e f g"] * 2000})
     server.wait_until_idle()
+
+
+def test_a_call_is_not_refused_for_its_own_inputs(bert: openai.OpenAI):
+    texts = ["word " * 3400] * 256  # more tokens than edge.max_queued_prompt_tokens, by estimate
+    answer = bert.embeddings.create(model="bert-mean", input=texts, extra_body={"truncate_prompt_tokens": 4})
+    assert len(answer.data) == len(texts)
+    assert answer.usage.prompt_tokens == 4 * len(texts)

@@ -45,10 +45,10 @@ def test_an_error_is_one_in_a_stream_too(client):
         chat(client, max_tokens=100_000, stream=True)
 
 
-def test_tools_are_refused_by_name(client):
+def test_tools_that_are_no_functions_are_refused_by_name(client):
     with pytest.raises(openai.BadRequestError) as caught:
-        chat(client, tools=[{"type": "function", "function": {"name": "look", "parameters": {}}}])
-    assert caught.value.param.startswith("tools")
+        chat(client, tools=[{"type": "custom", "custom": {"name": "look"}}])
+    assert caught.value.param.startswith("tools[0]")
 
 
 def test_a_model_that_is_not_served_is_not_found(client):

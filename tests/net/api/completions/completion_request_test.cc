@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "weft/net/api/fields/body_defaults.h"
 #include "weft/tests/net/api/api_fixture.h"
 
 namespace weft::test {
@@ -154,6 +156,13 @@ TEST_F(CompletionRequestTest, LogprobsOfPromptsCanBeAskedForAsOfVllm) {
   EXPECT_EQ(refusal(R"("prompt":"a","prompt_logprobs":21)"), "prompt_logprobs invalid_value");
   EXPECT_EQ(refusal(R"("prompt":"a","prompt_logprobs":-1)"), "prompt_logprobs invalid_value");
   EXPECT_EQ(refusal(R"("prompt":"a","prompt_logprobs":true)"), "prompt_logprobs invalid_type");
+}
+
+TEST_F(CompletionRequestTest, AllLogprobsOfPromptsTogetherAreBounded) {
+  constexpr std::size_t kMost = defaults::kMaxPromptLogprobs;
+  EXPECT_EQ(taken(R"("prompt":"a","prompt_logprobs":3)").parts[0].prompt_logprobs->most(), kMost);
+  const CompletionRequest many = taken(R"("prompt":["a","b"],"n":4,"echo":true,"logprobs":4)");
+  EXPECT_EQ(many.parts[1].prompt_logprobs->most(), kMost / 8);
 }
 
 TEST_F(CompletionRequestTest, NoTokensCanBeAskedForWhereThePromptIsToBeSeen) {

@@ -6,6 +6,8 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -14,6 +16,7 @@
 #include <vector>
 
 #include "weft/net/api/chat/chat_api.h"
+#include "weft/net/api/fields/body_defaults.h"
 #include "weft/net/api/ollama/ollama_embed.h"
 #include "weft/tests/net/api/api_fixture.h"
 #include "weft/text/json/base64.h"
@@ -70,6 +73,17 @@ TEST_F(VectorsApi, TakesInputsInAllTheirForms) {
   const auto lists = decode(decode_embeddings, R"({"input": [[5, 6], [7]]})");
   ASSERT_EQ(lists->parts.size(), 2);
   EXPECT_THAT(lists->parts[1].prompt_tokens, ElementsAre(7));
+}
+
+TEST_F(VectorsApi, TakesIdsBeyondTheContextWhereTheyAreCut) {
+  std::string ids = "5";
+  for (std::int64_t i = 0; i < model->context; ++i) ids += ",5";
+  EXPECT_EQ(verdict_of(decode_embeddings, R"({"input": [)" + ids + "]}"),
+            "input context_length_exceeded");
+  const auto cut =
+      decode(decode_embeddings, R"({"input": [[)" + ids + R"(]], "truncate_prompt_tokens": 3})");
+  ASSERT_TRUE(cut) << cut.error().message;
+  EXPECT_EQ(cut->parts[0].prompt_tokens.size(), static_cast<std::size_t>(model->context) + 1);
 }
 
 TEST_F(VectorsApi, TakesWhatAnEmbeddingIsToBe) {
@@ -211,6 +225,27 @@ TEST_F(VectorsApi, RefusesAQueryOrDocumentsThatAreNone) {
   EXPECT_EQ(said(R"({"query": "a", "documents": ["x", 5]})"), "documents[1] invalid_type");
   EXPECT_EQ(said(R"({"query": "a", "documents": [{"title": "x"}]})"), "documents[0] invalid_type");
   EXPECT_EQ(said(R"({"query": "a", "documents": ["x"], "top_n": 0})"), "top_n invalid_value");
+}
+
+TEST_F(VectorsApi, RefusesMoreCopiesOfATextThanAreBounded) {
+  give_scores({"relevance"});
+  constexpr std::size_t kDocuments = 256;
+  std::string documents = R"("x")";
+  for (std::size_t i = 1; i < kDocuments; ++i) documents += R"(,"x")";
+  const std::string most(defaults::kMaxPairedBytes / kDocuments, 'a');
+  const auto rerank = [&](const std::string& query) {
+    return verdict_of(decode_rerank,
+                      R"({"query": ")" + query + R"(", "documents": [)" + documents + "]}");
+  };
+  const auto score = [&](const std::string& first) {
+    return verdict_of(decode_score,
+                      R"({"text_1": ")" + first + R"(", "text_2": [)" + documents + "]}");
+  };
+  EXPECT_EQ(rerank(most + "a"), "query invalid_value");
+  EXPECT_EQ(score(most + "a"), "text_1 invalid_value");
+  EXPECT_EQ(score(most), "200");
+  give_embeddings();
+  EXPECT_EQ(rerank(most + "a"), "200") << "its query is embedded once";
 }
 
 TEST_F(VectorsApi, ScoresPairsOfTexts) {
