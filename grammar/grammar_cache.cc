@@ -122,6 +122,14 @@ Result<std::shared_ptr<const TokenConstraint>> GrammarCache::bound_thoughts(
   budget.in_thought = in_thought;
   budget.open = written.harmony ? "<|channel|>analysis<|message|>" : written.thoughts.open;
   budget.close = written.harmony ? "<|end|>" : written.thoughts.close;
+  budget.renewals = written.silent;
+  if (written.calls.body != CallBody::kNone) {
+    // A call without a tag at its end has its bracket.
+    const bool is_list = written.calls.in_list || written.calls.body == CallBody::kPython;
+    const char* const bracket = is_list ? "]" : "}";
+    budget.renewals.push_back(written.calls.close.empty() ? bracket : written.calls.close);
+    budget.renewals.push_back(written.calls.body_close);
+  }
   for (const TokenId token : format.tag_tokens) {
     if (const auto text = impl_->tokenizer.token(token)) budget.special.emplace_back(token, *text);
   }

@@ -52,7 +52,7 @@ class CallWriter {
   /// A parameter of a function whose arguments are not one JSON object.
   struct Parameter {
     std::string name;
-    Value schema;  ///< with the definitions of the whole
+    Value schema;  ///< with the definitions of the whole, if it refers to any
     bool is_required = false;
     std::string path;
   };

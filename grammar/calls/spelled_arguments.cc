@@ -8,6 +8,7 @@
 #include "weft/core/text/utf8.h"
 #include "weft/grammar/byte_dfa.h"
 #include "weft/grammar/calls/call_writer.h"
+#include "weft/grammar/grammar_error.h"
 #include "weft/grammar/schema/json_parts.h"
 #include "weft/grammar/schema/json_schema.h"
 #include "weft/text/format/tool_schemas.h"
@@ -27,18 +28,27 @@ bool is_identifier(std::string_view name) {
   });
 }
 
-/// The schema of a property, which may refer to the definitions of the whole.
-SchemaValue with_definitions(const SchemaValue& schema, const SchemaObject& whole) {
+/// Whether a schema may refer to something.
+bool has_reference(const SchemaValue& schema) {
+  if (const auto* const list = schema.if_array()) return std::ranges::any_of(*list, has_reference);
   const SchemaObject* const object = schema.if_object();
-  if (object == nullptr) return schema;
-  SchemaObject made = *object;
-  for (const std::string_view name : {"$defs", "definitions"}) {
-    if (const SchemaValue* const found = whole.if_contains(name)) {
-      if (!made.contains(name)) made[name] = *found;
-    }
-  }
-  return made;
+  return object != nullptr && std::ranges::any_of(*object, [](const auto& entry) {
+           return entry.key() == "$ref" || has_reference(entry.value());
+         });
 }
+
+/// The definitions of a whole schema, which its properties may refer to.
+SchemaObject definitions_of(const SchemaObject& whole) {
+  SchemaObject definitions;
+  for (const std::string_view name : {"$defs", "definitions"}) {
+    if (const SchemaValue* const found = whole.if_contains(name)) definitions[name] = *found;
+  }
+  return definitions;
+}
+
+/// Bytes of definitions whose copy costs one step of defaults::kMaxSchemaWork: so all copies of a
+/// request are some 6 MB of JSON together.
+constexpr std::size_t kCopiedBytesOfStep = 64;
 
 }  // namespace
 
@@ -53,11 +63,21 @@ std::vector<CallWriter::Parameter> CallWriter::parameters_of(const CallableTool&
       fail(below(tool.path, "properties"), "must be an object");
       return all;
     }
+    const Object definitions = tool.by_schema ? definitions_of(*schema) : Object();
+    const std::size_t copy = 1 + boost::json::serialize(definitions).size() / kCopiedBytesOfStep;
     for (const auto& [key, value] : *properties) {
       const std::string path = below(below(tool.path, "properties"), key);
       if (!is_identifier(key))
         fail(path, "a name of letters, digits, '_', '-' and '.' is supported");
-      all.push_back({std::string(key), with_definitions(value, *schema), false, path});
+      all.push_back({std::string(key), value, false, path});
+      if (definitions.empty() || !value.is_object() || !has_reference(value)) continue;
+      if (!builder_.spend(copy)) {
+        if (!error_) error_ = Error{GrammarErrc::kTooComplex, path + ": the schema is too large"};
+        return all;
+      }
+      // The property is read as a schema of its own.
+      Object& own = all.back().schema.get_object();
+      for (const auto& [name, value_of_name] : definitions) own.emplace(name, value_of_name);
     }
   }
   if (!tool.by_schema) return all;

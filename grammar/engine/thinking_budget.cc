@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -11,24 +12,57 @@
 namespace weft::grammar {
 namespace {
 
-/// Finds a text in a stream of bytes (Knuth, Morris and Pratt, "Fast pattern matching in strings",
-/// 1977). Immutable.
+/// Finds texts in a stream of bytes (Aho and Corasick, "Efficient string matching", 1975).
 class StreamSearch {
  public:
-  explicit StreamSearch(std::string text) : text_(std::move(text)), back_(text_.size() + 1, 0) {
-    for (std::size_t i = 1; i < text_.size(); ++i) back_[i + 1] = after(back_[i], text_[i]);
+  explicit StreamSearch(std::span<const std::string> texts) : nodes_(1) {
+    for (const std::string& text : texts) add(text);
+    // Shorter beginnings first: `back` leads to those.
+    std::vector<std::uint16_t> order{0};
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const std::uint16_t from = order[i];
+      for (const auto& [c, to] : nodes_[from].next) {
+        nodes_[to].back = from == 0 ? 0 : after(nodes_[from].back, c);
+        nodes_[to].ends = nodes_[to].ends || nodes_[nodes_[to].back].ends;
+        order.push_back(to);
+      }
+    }
   }
-  /// How much of it the bytes so far end with, after one more.
+  /// Which beginning of a text the bytes so far end with, after one more; 0: none.
   [[nodiscard]] std::uint16_t after(std::uint16_t matched, char c) const {
-    while (matched > 0 && (matched == text_.size() || text_[matched] != c))
-      matched = back_[matched];
-    return static_cast<std::uint16_t>(text_[matched] == c ? matched + 1 : 0);
+    for (;;) {
+      const auto& next = nodes_[matched].next;
+      if (const auto to = next.find(c); to != next.end()) return to->second;
+      if (matched == 0) return 0;
+      matched = nodes_[matched].back;
+    }
   }
-  [[nodiscard]] std::size_t size() const noexcept { return text_.size(); }
+  /// Whether the byte comes next in a text.
+  [[nodiscard]] bool goes_on(std::uint16_t matched, char c) const {
+    return nodes_[matched].next.contains(c);
+  }
+  /// Whether a text is whole there.
+  [[nodiscard]] bool found(std::uint16_t matched) const { return nodes_[matched].ends; }
 
  private:
-  std::string text_;
-  std::vector<std::uint16_t> back_;
+  struct Node {
+    std::map<char, std::uint16_t> next{};
+    std::uint16_t back = 0;
+    bool ends = false;
+  };
+
+  void add(const std::string& text) {
+    std::uint16_t at = 0;
+    for (const char c : text) {
+      const auto [to, is_new] =
+          nodes_[at].next.try_emplace(c, static_cast<std::uint16_t>(nodes_.size()));
+      at = to->second;
+      if (is_new) nodes_.emplace_back();
+    }
+    if (at != 0) nodes_[at].ends = true;
+  }
+
+  std::vector<Node> nodes_;
 };
 
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
@@ -47,8 +81,9 @@ class BudgetConstraint final : public TokenConstraint,
       : inner(std::move(within)),
         trie(std::move(vocabulary)),
         budget(std::move(limit)),
-        opens(budget.open),
-        closes(budget.close),
+        opens(std::span(&budget.open, 1)),
+        closes(std::span(&budget.close, 1)),
+        renewals(budget.renewals),
         all(trie->words(), ~std::uint32_t{0}) {}
 
   [[nodiscard]] std::unique_ptr<ConstraintState> begin() const override;
@@ -65,6 +100,7 @@ class BudgetConstraint final : public TokenConstraint,
   const ThinkingBudget budget;
   const StreamSearch opens;
   const StreamSearch closes;
+  const StreamSearch renewals;
   const std::vector<std::uint32_t> all;
 };
 
@@ -125,7 +161,8 @@ class BudgetState final : public ConstraintState {
   enum class Phase : std::uint8_t { kBefore, kThought, kAfter };
   struct Place {
     std::int32_t used = 0;      // tokens of thoughts
-    std::uint16_t matched = 0;  // bytes of the tag that is looked for
+    std::uint16_t matched = 0;  // of the tag that is looked for
+    std::uint16_t renewed = 0;  // of what a thought may follow
     std::uint16_t forced = 0;   // tokens of the ending that have come
     std::uint8_t behind = 0;    // bytes that a character lacks
     Phase phase = Phase::kBefore;
@@ -153,23 +190,34 @@ class BudgetState final : public ConstraintState {
     }
     if (now_.phase == Phase::kThought) {
       now_.matched = of_->closes.after(now_.matched, c);
-      if (now_.matched == of_->closes.size()) end_thought();
-    } else if (now_.phase == Phase::kBefore) {
-      const std::uint16_t matched = now_.matched;
-      now_.matched = of_->opens.after(matched, c);
-      const bool goes_on = now_.matched == matched + 1 || (matched == 0 && is_blank(c));
-      if (now_.matched == of_->opens.size()) {
-        now_.phase = Phase::kThought;
-        now_.matched = 0;
-      } else if (!goes_on && !of_->budget.anywhere) {
-        now_.phase = Phase::kAfter;
-      }
+      if (of_->closes.found(now_.matched)) end_thought();
+      return;
+    }
+    if (now_.phase == Phase::kBefore) look_for_thought(c);
+    if (now_.phase == Phase::kThought) return;
+    now_.renewed = of_->renewals.after(now_.renewed, c);
+    if (of_->renewals.found(now_.renewed)) {
+      now_.phase = Phase::kBefore;
+      now_.matched = now_.renewed = 0;
     }
   }
 
+  void look_for_thought(char c) noexcept {
+    const bool had_begun = now_.matched != 0;
+    const bool goes_on = of_->opens.goes_on(now_.matched, c) || (!had_begun && is_blank(c));
+    now_.matched = of_->opens.after(now_.matched, c);
+    if (of_->opens.found(now_.matched)) {
+      now_.phase = Phase::kThought;
+      now_.matched = 0;
+    } else if (!goes_on && !of_->budget.anywhere) {
+      now_.phase = Phase::kAfter;
+    }
+  }
+
+  /// Another thought may follow at once.
   void end_thought() noexcept {
-    now_.phase = of_->budget.anywhere ? Phase::kBefore : Phase::kAfter;
-    now_.matched = now_.forced = 0;
+    now_.phase = Phase::kBefore;
+    now_.matched = now_.renewed = now_.forced = 0;
     now_.behind = 0;
   }
 

@@ -13,11 +13,13 @@ namespace weft::grammar {
 
 /// When thoughts have to end, and how they are told.
 struct ThinkingBudget {
-  std::int32_t tokens = 0;      ///< of thoughts; behind them `ending` is all that is allowed
-  std::string open, close;      ///< what begins a thought and what ends it, not empty
-  bool in_thought = false;      ///< the prompt has opened one
-  bool anywhere = false;        ///< thoughts may begin later than at the output's beginning
-  std::vector<TokenId> ending;  ///< which spells `close`
+  std::int32_t tokens = 0;  ///< of thoughts; behind them `ending` is all that is allowed
+  std::string open, close;  ///< what begins a thought and what ends it, not empty
+  bool in_thought = false;  ///< the prompt has opened one
+  bool anywhere = false;    ///< thoughts may begin behind any text
+  /// Where not: behind these, as at the output's beginning and behind another thought.
+  std::vector<std::string> renewals{};
+  std::vector<TokenId> ending;                           ///< which spells `close`
   std::vector<std::pair<TokenId, std::string>> special;  ///< of the tags: tokens without bytes
 };
 

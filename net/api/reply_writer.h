@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "weft/actors/request/generation_result.h"
@@ -36,6 +37,9 @@ class ReplyWriter {
   /// Called when all parts have ended by themselves, or were stopped. `parts` has each part's
   /// Finish at its index.
   virtual void end(std::span<const Finish> parts, EventBatch& out) = 0;
+
+  /// Called before end(): why what came is no answer all the same. Then fail() is called instead.
+  [[nodiscard]] virtual std::optional<ApiError> refuse() const { return std::nullopt; }
 
   /// Called when a part was refused, failed or was cancelled; `parts` has how far they came (empty
   /// before begin()). A stream says it by an event of its protocol; a stream over HTTP that has not

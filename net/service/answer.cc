@@ -190,6 +190,8 @@ std::vector<Finish> Answer::ends() const {
 
 void Answer::fetch_end(EventBatch& out) {
   ended_ = true;
+  error_ = call_.writer->refuse();
+  if (error_) return call_.writer->fail(*error_, ends(), out);
   call_.writer->end(ends(), out);
 }
 

@@ -1,7 +1,6 @@
 #include "weft/net/service/service.h"
 
 #include <algorithm>
-#include <boost/asio/ip/address.hpp>
 #include <boost/beast/core/string.hpp>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "weft/net/http/header_values.h"
 #include "weft/net/routes/routes.h"
 #include "weft/net/service/background_answers.h"
+#include "weft/net/service/local_caller.h"
 #include "weft/net/service/random_id.h"
 
 namespace weft {
@@ -100,19 +100,6 @@ HttpReply overloaded_reply() {
 
 constexpr std::string_view kLatestTag = ":latest";
 
-/// Whether an address, as the log has it, is of this machine: loopback, a Unix socket, or none.
-bool is_this_machine(std::string_view client) {
-  if (client.empty() || client == "unix") return true;
-  boost::system::error_code bad;
-  const auto address =
-      boost::asio::ip::make_address(std::string(client.substr(0, client.rfind(':'))), bad);
-  if (bad) return false;
-  if (address.is_loopback()) return true;
-  return address.is_v6() && address.to_v6().is_v4_mapped() &&
-         boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6())
-             .is_loopback();
-}
-
 ApiResult<KeyLease> lease_of(const std::shared_ptr<KeyHolder>& key) {
   if (key == nullptr) return KeyLease();
   if (auto begun = key->begin(steady_clock::now()); !begun) return std::move(begun).error();
@@ -190,13 +177,10 @@ std::optional<ApiError> Service::refuse_admin(const HttpCall& call) const {
     error.message = "this key may not load and unload models: that wants one with admin = true";
     return error;
   }
-  // A page that somebody on this machine has open, and whoever a proxy brings, come from here too.
-  const auto has = [&call](std::string_view name) { return call.header.count(name) > 0; };
-  const bool brought = has("Origin") || has("Forwarded") || has("X-Forwarded-For") || has("Via");
-  if (is_this_machine(call.client) && !brought) return std::nullopt;
+  if (is_local_caller(call.header, call.client)) return std::nullopt;
   error.message =
-      "without keys models are loaded and unloaded from the server's machine alone, and neither by "
-      "a browser nor through a proxy";
+      "without keys models are loaded and unloaded from the server's machine alone, as localhost, "
+      "and neither by a browser nor through a proxy";
   return error;
 }
 

@@ -143,7 +143,9 @@ TEST(JsonSchemaTest, EndsSoonWhateverASchemaAsksFor) {
             repeated("]}", 50) + "}}"}) {
     Error error;
     const auto took = time_of(schema, error);
-    EXPECT_LT(took.count(), 4000) << schema.substr(0, 80);
+    // What is bounded ends within seconds even in a slow build on a busy machine; what is not takes
+    // hours. Work that the matcher does has no count that a test could see.
+    EXPECT_LT(took.count(), 60'000) << schema.substr(0, 80);
   }
   Error error;
   time_of(doubling, error);

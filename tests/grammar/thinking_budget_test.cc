@@ -39,8 +39,26 @@ TEST(ThinkingBudgetTest, AnEndingOfSeveralTokensIsWrittenOut) {
   }
   EXPECT_TRUE(forced(*state).empty());
   EXPECT_TRUE(state->allowed().may_end);
-  state->advance(ids("<t>abc"));
-  EXPECT_TRUE(forced(*state).empty()) << "thoughts stand at the beginning alone";
+  state->advance(ids("a<t>abc"));
+  EXPECT_TRUE(forced(*state).empty()) << "no thought begins behind text";
+}
+
+TEST(ThinkingBudgetTest, ThoughtsBehindThoughtsAndCallsShareTheBudget) {
+  ThinkingBudget budget = budget_of(8);
+  budget.renewals = {"</call>", "<r>", ""};
+  for (const std::string_view before : {"<t>a</t>", "<t>a</t>\n", "<t>a</t>b<r>",
+                                        "<t>a</t><</call> ", "<t>a</t>text<</call>\n<r>"}) {
+    const auto state = with_budget(nullptr, byte_vocabulary(), budget)->begin();
+    state->advance(ids(before));
+    EXPECT_TRUE(forced(*state).empty()) << before;
+    state->advance(ids("<t>ab"));
+    EXPECT_TRUE(forced(*state).empty()) << before;
+    state->advance(ids("c"));
+    EXPECT_EQ(forced(*state), ids("<")) << before;
+  }
+  const auto state = with_budget(nullptr, byte_vocabulary(), budget)->begin();
+  state->advance(ids("<t>a</t></call>b<t>abcdefgh"));
+  EXPECT_TRUE(forced(*state).empty()) << "no thought begins behind text";
 }
 
 TEST(ThinkingBudgetTest, AThoughtThatEndsByItselfIsLeftAlone) {

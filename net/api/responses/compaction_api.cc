@@ -2,6 +2,7 @@
 
 #include <boost/json/array.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "weft/net/api/fields/request_fields.h"
 #include "weft/net/api/responses/response_conversation.h"
 #include "weft/net/api/responses/response_object.h"
+#include "weft/net/api/tools/thinking_fields.h"
 #include "weft/net/api/tools/typed_answer.h"
 
 namespace weft {
@@ -79,6 +81,14 @@ class CompactionWriter final : public ReplyWriter {
     out.end();
   }
 
+  [[nodiscard]] std::optional<ApiError> refuse() const override {
+    if (answer_.text.find_first_not_of(" \t\r\n") != std::string::npos) return std::nullopt;
+    return ApiError{.status = 500,
+                    .type = "server_error",
+                    .code = "internal_error",
+                    .message = "the model wrote no summary"};
+  }
+
   void fail(const ApiError& /*error*/, std::span<const Finish> /*parts*/,
             EventBatch& /*out*/) override {}
 
@@ -111,7 +121,9 @@ ApiResult<ApiCall> decode_compaction(simdjson::dom::object body, const ApiContex
   }
   ask_for_summary(conversation);
   request.messages = std::move(conversation);
-  request.typed_output = true;  // thoughts are no summary
+  request.typed_output = true;  // thoughts are no summary, and would use up its tokens
+  set_thinking(request, false);
+  request.thinking_budget = 0;
   request.max_tokens = defaults::kSummaryTokens;
   request.clip_max_tokens = true;
   ApiCall call;

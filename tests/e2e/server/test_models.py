@@ -147,7 +147,8 @@ def test_only_who_runs_the_server_loads_and_unloads(start_server: StartServer, m
                                                     tmp_path: Path):
     server = start_server(models=models)
     body = {"model": "script"}
-    for header in ("Origin: http://evil.example", "X-Forwarded-For: 192.0.2.1", "Forwarded: for=192.0.2.1"):
+    for header in ("Origin: http://evil.example", "X-Forwarded-For: 192.0.2.1", "X-Real-IP: 192.0.2.1",
+                   "Forwarded: for=192.0.2.1"):
         status, answer = post(server, "/v1/models/unload", body, header)
         assert status == 403 and answer["error"]["code"] == "not_an_admin"
     assert post(server, "/v1/models/unload", {"model": "another"})[0] == 404

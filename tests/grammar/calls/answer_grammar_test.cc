@@ -260,6 +260,10 @@ TEST(AnswerGrammarTest, WhereCallingIsTheModelsChoiceStrictCallsFollowTheirSchem
   EXPECT_FALSE(
       asked.allows(R"(Well. <tool_call>{"name": "get_weather", "arguments": {}}</tool_call>)"));
   EXPECT_FALSE(asked.allows("Well. <tool_call>no call"));
+  for (const std::string between : {"", "\n", " And then "}) {
+    const std::string now = R"(<tool_call>{"name": "now", "arguments": {}}</tool_call>)";
+    EXPECT_TRUE(asked.allows(now + between + now)) << "several calls of one output";
+  }
   for (const char* family : {"llama-json", "llama-python", "qwen3-coder", "glm", "harmony"}) {
     Asked other(format_named(family));
     other.form.choice = asked.form.choice;
@@ -365,6 +369,27 @@ TEST(AnswerGrammarTest, ManySchemasMayCostNoMoreThanOne) {
   const auto made = answer_grammar(asked.form, {});
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, GrammarErrc::kTooComplex);
+}
+
+TEST(AnswerGrammarTest, DefinitionsAreCopiedWhereTheyAreReferredToAndNotWithoutBound) {
+  const auto made = [](std::string_view property) {
+    std::string schema = R"({"type":"object","$defs":{"a":{"enum":[)";
+    for (int i = 0; i < 10'000; ++i) schema += "\"v" + std::to_string(i) + "\",";
+    schema += R"("last"]}},"properties":{)";
+    for (int i = 0; i < 100; ++i) {
+      schema.append(i > 0 ? "," : "").append("\"p").append(std::to_string(i)).append("\":");
+      schema += property;
+    }
+    const Asked asked(format_named("glm"), tools_of(schema + "}}"));
+    return answer_grammar(asked.form, {});
+  };
+  const auto referring = made(R"({"anyOf":[{"type":"null"},{"$ref":"#/$defs/a"}]})");
+  ASSERT_FALSE(referring);
+  EXPECT_EQ(referring.error().code, GrammarErrc::kTooComplex);
+  EXPECT_NE(referring.error().detail.find("properties.p"), std::string::npos)
+      << referring.error().detail;
+  EXPECT_TRUE(made(R"({"type":"integer"})"));
+  EXPECT_FALSE(made(R"([{"$ref":"#/$defs/a"}])")) << "a list is no schema";
 }
 
 }  // namespace

@@ -329,6 +329,16 @@ TEST_F(ResponseRequestTest, ASummaryIsAskedForBehindTheConversation) {
   EXPECT_EQ(request.messages[3].at("role"), "user");
   EXPECT_GT(request.max_tokens, 0);
   EXPECT_TRUE(request.clip_max_tokens);
+  EXPECT_EQ(request.thinking_budget, 0) << "thoughts would use up the summary's tokens";
+  EXPECT_EQ(request.chat_template_kwargs.at("enable_thinking"), false);
+  ASSERT_TRUE(call->writer->refuse()) << "nothing was written";
+  EXPECT_EQ(call->writer->refuse()->status, 500);
+  EventBatch none(Framing::kBody);
+  Delta delta;
+  delta.text = "b";
+  delta.marks = {{0, PieceKind::kText}};
+  call->writer->delta(0, delta, none);
+  EXPECT_FALSE(call->writer->refuse());
   EXPECT_EQ(compact(R"("model":"tiny","input":"a")")->parts.at(0).messages.size(), 1U)
       << "templates want turns to alternate";
   EXPECT_EQ(verdict(compact(R"("input":"a")")), "model missing_required_parameter");
