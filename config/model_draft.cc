@@ -187,6 +187,7 @@ Result<void> check_models(const std::vector<ModelConfig>& models,
     for (const std::string& alias : model.aliases) {
       if (auto checked = check_name("aliases", alias); !checked) return checked;
     }
+    // NOLINTNEXTLINE(readability-simplify-boolean-expr): so that NaN is refused, too
     if (!(model.share >= ModelsConfig::kLowestShare &&
           model.share <= ModelsConfig::kHighestShare)) {
       return bad_model(places[i], "share = " + std::to_string(model.share) +

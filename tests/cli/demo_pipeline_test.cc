@@ -28,8 +28,9 @@ const std::string model_path = source_path("examples/demo_model/model");
 constexpr std::int32_t kLongestAnswer = 40;
 constexpr std::int64_t kContext = 256;
 
+// With answers that are sure: ranks add up in another order than one does, to 1e-5.
 const std::vector<std::string> questions = {"What is 12 + 30?", "What is 7 * 8?",
-                                            "Tell me a story about a fox."};
+                                            "What is 90 - 45?"};
 
 struct Answer {
   std::string text;

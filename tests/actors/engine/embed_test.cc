@@ -87,8 +87,7 @@ Config config_of(const std::string& name) {
 }
 
 class EmbedTest : public testing::Test {
- protected:
-  EmbedTest() = default;
+ public:
   ~EmbedTest() override { pool_.join(); }
 
   Engine& open(const Config& config) { return engine_.emplace(pool_.get_executor(), config); }
@@ -303,6 +302,7 @@ TEST_F(EmbedTest, CanBeAwaited) {
   open("bert-mean");
   std::future<Vector> vector = co_spawn(
       pool_,
+      // NOLINTNEXTLINE(cppcoreguidelines-avoid-capturing-lambda-coroutines): waited for below
       [&]() -> asio::awaitable<Vector> {
         const EmbedResult result =
             co_await engine_->async_embed({.text = "b c d e"}, asio::use_awaitable);

@@ -127,19 +127,19 @@ std::map<std::string, Outcome> from_engine() {
   Engine engine(io.get_executor(), demo_config());
   std::map<std::string, Outcome> all;
   for (auto& [name, request] : requests()) {
-    engine.async_generate(
-        request, [&all, name = name](boost::system::error_code error, GenerationResult result) {
-          Outcome& outcome = all[name];
-          if (error) outcome.error = error.message() + result.error_detail;
-          outcome.prompt_tokens = result.usage.prompt_tokens;
-          outcome.output_tokens = result.usage.output_tokens;
-          for (const GeneratedChoice& choice : result.choices) {
-            Choice& to = outcome.choices.emplace_back();
-            append(to, choice.text, choice.marks);
-            append_numbers(to, choice);
-            note_end(to, choice.end);
-          }
-        });
+    engine.async_generate(request, [&all, name = name](boost::system::error_code error,
+                                                       const GenerationResult& result) {
+      Outcome& outcome = all[name];
+      if (error) outcome.error = error.message() + result.error_detail;
+      outcome.prompt_tokens = result.usage.prompt_tokens;
+      outcome.output_tokens = result.usage.output_tokens;
+      for (const GeneratedChoice& choice : result.choices) {
+        Choice& to = outcome.choices.emplace_back();
+        append(to, choice.text, choice.marks);
+        append_numbers(to, choice);
+        note_end(to, choice.end);
+      }
+    });
   }
   io.run();
   return all;

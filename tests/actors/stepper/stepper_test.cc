@@ -38,7 +38,7 @@ struct Gathered {
 };
 
 class StepperTest : public testing::Test {
- protected:
+ public:
   void start() {
     FakeDevice::Options options{.limits = limits};
     options.run = [this](const Plan& plan) {
