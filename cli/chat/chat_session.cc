@@ -126,7 +126,7 @@ void ChatSession::on(const chat::Ask& command) {
 void ChatSession::ask() {
   answer_.clear();
   calls_.clear();
-  thoughts_.end();
+  thoughts_.begin_answer();
   answer_end_.reset();
   answer_id_ = "c" + std::to_string(++questions_);
   backend_.start(answer_id_, request(messages_, false));

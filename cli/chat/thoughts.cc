@@ -4,6 +4,12 @@ namespace weft::cli {
 
 void Thoughts::clear() { *this = {}; }
 
+void Thoughts::begin_answer() noexcept {
+  under_way_ = false;
+  begin_ = text_.size();
+  words_ = 0;
+}
+
 void Thoughts::add(std::string_view text, Time now) {
   if (!under_way_) {
     if (!text_.empty()) text_ += "\n\n";

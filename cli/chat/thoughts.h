@@ -15,6 +15,8 @@ class Thoughts {
 
   /// Forgets everything, for the next question.
   void clear();
+  /// Nothing has been thought yet for the answer that comes; what was thought before is kept.
+  void begin_answer() noexcept;
   /// Adds to the thoughts that are under way at `now`, or begins new ones.
   void add(std::string_view text, Time now);
   /// Ends the thoughts that are under way.
@@ -23,7 +25,7 @@ class Thoughts {
   [[nodiscard]] bool under_way() const noexcept { return under_way_; }
   /// Returns "12 words, 3 s" of the thoughts that began last.
   [[nodiscard]] std::string size(Time now) const;
-  /// Returns the thoughts that began last.
+  /// Returns the thoughts that began last; none where begin_answer() came after them.
   [[nodiscard]] std::string_view last() const noexcept {
     return std::string_view(text_).substr(begin_);
   }

@@ -1,7 +1,9 @@
 #include "weft/cli/chat/tool_caller.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/json/parse.hpp>
+#include <charconv>
 #include <optional>
 
 #include "weft/cli/chat/tool_process.h"
@@ -24,13 +26,37 @@ std::string first_line(const std::string& output) {
   return std::string(shown) + (shown.size() < output.size() ? " ..." : "");
 }
 
+/// Writes characters that change a text's direction as JSON escapes them: who is asked whether a
+/// call may run sees it in the order in which it is.
+std::string in_its_order(std::string_view text) {
+  std::string written;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+    if (byte(i) == 0xE2U && i + 2 < text.size()) {
+      const unsigned code = 0x2000U + ((byte(i + 1) & 0x3FU) << 6U) + (byte(i + 2) & 0x3FU);
+      const bool turns = code == 0x200EU || code == 0x200FU ||
+                         (code >= 0x202AU && code <= 0x202EU) ||
+                         (code >= 0x2066U && code <= 0x2069U);
+      if (turns) {
+        std::array<char, 4> digits{};
+        std::to_chars(digits.begin(), digits.end(), code, 16);
+        written.append("\\u").append(digits.begin(), digits.end());
+        i += 2;
+        continue;
+      }
+    }
+    written += text[i];
+  }
+  return written;
+}
+
 /// Returns the arguments as one line of JSON, without control characters; nothing for what is no
 /// JSON object.
 std::optional<std::string> one_line(const std::string& arguments) {
   json::error_code error;
   const json::value value = json::parse(arguments.empty() ? "{}" : arguments, error);
   if (error || !value.is_object()) return std::nullopt;
-  return json_text(value);
+  return in_its_order(json_text(value));
 }
 
 }  // namespace
@@ -50,7 +76,7 @@ json::array ToolCaller::definitions() const {
 ToolCaller::Outcome ToolCaller::call(const AnswerCall& call, const Terminal::Idle& idle) {
   const auto tool = std::ranges::find(tools_, call.name, &ChatTool::name);
   const auto arguments = one_line(call.arguments);
-  terminal_.aside("calls " + call.name + " " + arguments.value_or(call.arguments));
+  terminal_.aside(in_its_order("calls " + call.name + " " + arguments.value_or(call.arguments)));
   if (tool == tools_.end()) return {"error: there is no tool of this name"};
   if (!arguments) return {"error: the arguments are no JSON object"};
   switch (consent(*tool, idle)) {

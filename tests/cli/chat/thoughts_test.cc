@@ -33,5 +33,16 @@ TEST(Thoughts, CountsThoseThatBeganLastAndKeepsAll) {
   EXPECT_FALSE(thoughts.under_way());
 }
 
+TEST(Thoughts, ThoseOfAnAnswerAreNotThoseOfTheNext) {
+  Thoughts thoughts;
+  thoughts.add("one", kBegin);
+  thoughts.begin_answer();
+  EXPECT_EQ(thoughts.last(), "") << "the next answer has none";
+  EXPECT_FALSE(thoughts.under_way());
+  thoughts.add("two", kBegin);
+  EXPECT_EQ(thoughts.last(), "two");
+  EXPECT_EQ(thoughts.text(), "one\n\ntwo");
+}
+
 }  // namespace
 }  // namespace weft::cli

@@ -327,6 +327,34 @@ TEST(AnswerGrammarTest, ATagThatIsASpecialTokenIsThatTokenAndNothingElse) {
   EXPECT_FALSE(may_end);
 }
 
+TEST(AnswerGrammarTest, WhereTagsAreTokensStrictCallsFollowEachOther) {
+  Asked asked(format_named("hermes"));
+  asked.form.choice = {.mode = Mode::kAuto, .strict = {"now"}};
+  const std::vector<std::string> special = {"<tool_call>", "</tool_call>"};
+  const auto compiled = *CompiledGrammar::make(*asked.grammar(special), vocabulary_with(special));
+  CompiledGrammar::Place place = compiled->start();
+  bool may_end = false;
+  const auto allows = [&](std::uint32_t token) {
+    const TokenMask& mask = compiled->mask(place, may_end);
+    if (mask.bits.empty()) return std::ranges::count(mask.tokens, static_cast<TokenId>(token)) == 1;
+    return (mask.bits[token / 32] >> (token % 32) & 1U) == 1U;
+  };
+  for (int call = 0; call < 3; ++call) {
+    EXPECT_TRUE(allows(256) && may_end) << call;
+    compiled->advance(place, 256);
+    for (const char c : std::string_view(R"({"name": "now", "arguments": {}})")) {
+      compiled->advance(place, static_cast<unsigned char>(c));
+    }
+    compiled->advance(place, 257);
+    if (call == 1) compiled->advance(place, '\n');
+  }
+  for (const char c : std::string_view("<tool_call")) {
+    compiled->advance(place, static_cast<unsigned char>(c));
+  }
+  EXPECT_TRUE(allows('s'));
+  EXPECT_FALSE(allows('>')) << "it is the token";
+}
+
 TEST(AnswerGrammarTest, WhatCannotBeHeldToIsRefusedByItsPlace) {
   const auto refusal = [](std::string_view family, std::string_view schema) {
     return Asked(format_named(family), tools_of(schema)).refusal();
