@@ -93,7 +93,7 @@ Outcome create_engine(const char* config_text, weft_engine** made) {
   auto context = std::make_shared<OwnContext>();
   auto engine = Engine::create(context->executor(), *config);
   if (!engine) return outcome_of(engine.error());
-  ModelCard card{.name = "weft", .created = 0, .model = engine->model()};
+  ModelCard card = card_of(engine->model());
   *made = std::make_unique<weft_engine>(std::move(context), *std::move(engine), std::move(card))
               .release();
   return {};

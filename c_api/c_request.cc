@@ -10,6 +10,14 @@
 
 namespace weft::c_api {
 
+ModelCard card_of(std::shared_ptr<const ServedModel> model) {
+  ModelCard card;
+  card.name = "weft";
+  card.created = 0;
+  card.model = std::move(model);
+  return card;
+}
+
 ApiResult<Request> read_request(std::string_view text, const ModelCard& card) {
   if (text.size() > WEFT_MOST_REQUEST_BYTES) {
     return bad_field("request",

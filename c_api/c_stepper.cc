@@ -28,7 +28,7 @@ Outcome create_stepper(const char* config_text, weft_stepper** made) {
   if (!config) return outcome_of(config.error());
   auto stepper = Stepper::create(*config);
   if (!stepper) return outcome_of(stepper.error());
-  ModelCard card{.name = "weft", .created = 0, .model = stepper->model()};
+  ModelCard card = card_of(stepper->model());
   *made = std::make_unique<weft_stepper>(*std::move(stepper), std::move(card)).release();
   return {};
 }

@@ -90,6 +90,7 @@ class EmbedTest : public testing::Test {
  public:
   ~EmbedTest() override { pool_.join(); }
 
+ protected:
   Engine& open(const Config& config) { return engine_.emplace(pool_.get_executor(), config); }
   Engine& open(const std::string& name) { return open(config_of(name)); }
 
