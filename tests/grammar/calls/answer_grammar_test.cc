@@ -391,7 +391,8 @@ TEST(AnswerGrammarTest, ManySchemasMayCostNoMoreThanOne) {
   const json::value schema = json::parse(huge);
   json::array tools;
   for (int i = 0; i < 8; ++i) {
-    tools.push_back({{"function", {{"name", "f" + std::to_string(i)}, {"parameters", schema}}}});
+    json::object function{{"name", "f" + std::to_string(i)}, {"parameters", schema}};
+    tools.emplace_back(json::object{{"function", std::move(function)}});
   }
   const Asked asked(format_named("hermes"), std::move(tools));
   const auto made = answer_grammar(asked.form, {});
