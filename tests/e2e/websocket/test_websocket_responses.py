@@ -117,7 +117,8 @@ def test_one_stream_is_cancelled_and_the_other_ends_by_itself(socket):
         if event["type"] in ENDS:
             ends[event["stream_id"]] = event["response"]
     assert ends["short"]["usage"]["output_tokens"] == 8
-    assert ends["long"]["usage"]["output_tokens"] < 900
+    usage = ends["long"]["usage"]  # of a response that had not begun there is none
+    assert usage is None or usage["output_tokens"] < 900
 
 
 def test_messages_of_one_stream_wait_for_each_other(socket):
