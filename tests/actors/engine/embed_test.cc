@@ -305,8 +305,10 @@ TEST_F(EmbedTest, CanBeAwaited) {
       pool_,
       // NOLINTNEXTLINE(cppcoreguidelines-avoid-capturing-lambda-coroutines): waited for below
       [&]() -> asio::awaitable<Vector> {
+        // Not a temporary: GCC 12 destroys that twice in an expression that waits.
+        EmbedRequest request{.text = "b c d e"};
         const EmbedResult result =
-            co_await engine_->async_embed({.text = "b c d e"}, asio::use_awaitable);
+            co_await engine_->async_embed(std::move(request), asio::use_awaitable);
         co_return result.vector;
       },
       use_future);
