@@ -262,7 +262,9 @@ TEST(AnswerGrammarTest, WhereCallingIsTheModelsChoiceStrictCallsFollowTheirSchem
   EXPECT_FALSE(asked.allows("Well. <tool_call>no call"));
   for (const std::string between : {"", "\n", " And then "}) {
     const std::string now = R"(<tool_call>{"name": "now", "arguments": {}}</tool_call>)";
-    EXPECT_TRUE(asked.allows(now + between + now)) << "several calls of one output";
+    std::string several = now;
+    several.append(between).append(now);
+    EXPECT_TRUE(asked.allows(several)) << "several calls of one output";
   }
   for (const char* family : {"llama-json", "llama-python", "qwen3-coder", "glm", "harmony"}) {
     Asked other(format_named(family));
