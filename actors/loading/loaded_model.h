@@ -37,9 +37,9 @@ struct LoadedModel {
 
 /// Measures the device, takes its memory (from `budget` where there is one) and loads a model that
 /// was opened; on the host with the weights that `weights` has of it, where that is not null. Only
-/// device, memory and policy of `config` count, not the model's path. kBadRequest for a model that
-/// chooses no tokens; kUnfit for a partition that is to be chosen ("auto") for several replicas or
-/// from a budget; errors of settle_partition() and load_step_devices().
+/// device, memory and policy of `config` count, not the model's path. kUnfit for a partition that
+/// is to be chosen ("auto") for several replicas or from a budget; errors of settle_partition() and
+/// load_step_devices().
 [[nodiscard]] Result<LoadedModel> load_served(const OpenedModel& opened, Tokenizer tokenizer,
                                               const Config& config,
                                               const LoadProgress& progress = {},

@@ -26,7 +26,7 @@ struct ModelFacts {
   std::int64_t parameters = 0;    ///< 0, as of all numbers here: not known
   std::int64_t stored_bytes = 0;  ///< of its files' tensors
   std::int64_t hidden = 0;        ///< numbers of a token between two layers
-  std::int64_t layers = 0;        ///< that have a KV cache
+  std::int64_t layers = 0;        ///< that have a KV cache, or of an encoder all
 };
 
 /// Which vectors a model gives.
