@@ -127,9 +127,8 @@ std::map<std::string, Outcome> from_engine() {
   Engine engine(io.get_executor(), demo_config());
   std::map<std::string, Outcome> all;
   for (auto& [name, request] : requests()) {
-    engine.async_generate(request, [&all, name = name](boost::system::error_code error,
-                                                       const GenerationResult& result) {
-      Outcome& outcome = all[name];
+    engine.async_generate(request, [&outcome = all[name]](boost::system::error_code error,
+                                                          const GenerationResult& result) {
       if (error) outcome.error = error.message() + result.error_detail;
       outcome.prompt_tokens = result.usage.prompt_tokens;
       outcome.output_tokens = result.usage.output_tokens;
