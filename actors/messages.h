@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "weft/actors/pipeline_tick.h"
-#include "weft/actors/replica_loads.h"
+#include "weft/actors/replicas/replica_loads.h"
 #include "weft/actors/request/active_request.h"
 #include "weft/actors/request_messages.h"
 #include "weft/core/error/error.h"

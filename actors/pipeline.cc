@@ -13,9 +13,9 @@
 #include "weft/actors/loading/loaded_model.h"
 #include "weft/actors/messages.h"
 #include "weft/actors/pipeline_stats.h"
-#include "weft/actors/preprocess_actor.h"
+#include "weft/actors/preprocess/preprocess_actor.h"
 #include "weft/actors/receiver_actor.h"
-#include "weft/actors/replica_loads.h"
+#include "weft/actors/replicas/replica_loads.h"
 #include "weft/actors/request/request_text.h"
 #include "weft/actors/scheduler_actor.h"
 

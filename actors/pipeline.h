@@ -10,7 +10,7 @@
 
 #include "weft/actors/loading/served_model.h"
 #include "weft/actors/pipeline_observer.h"
-#include "weft/actors/preprocess_pool.h"
+#include "weft/actors/preprocess/preprocess_pool.h"
 #include "weft/actors/request/request_port.h"
 #include "weft/actors/request_messages.h"
 #include "weft/config/config.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "weft/config/config_draft.h"
-#include "weft/config/config_schema.h"
+#include "weft/config/keys/config_schema.h"
 #include "weft/core/error/error.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's names

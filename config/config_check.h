@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/config/config_schema.h"
+#include "weft/config/keys/config_schema.h"
 
 namespace weft {
 

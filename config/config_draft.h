@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "weft/config/config_schema.h"
 #include "weft/config/file_config.h"
+#include "weft/config/keys/config_schema.h"
 #include "weft/config/model_draft.h"
 #include "weft/core/error/error.h"
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/config/config_schema.h"
+#include "weft/config/keys/config_schema.h"
 #include "weft/config/models_config.h"
 #include "weft/config/toml_text.h"
 #include "weft/core/error/error.h"

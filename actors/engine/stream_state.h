@@ -15,11 +15,11 @@
 
 #include "weft/actors/engine_error.h"
 #include "weft/actors/request/active_request.h"
-#include "weft/actors/request/embed_request.h"
 #include "weft/actors/request/generation_result.h"
 #include "weft/actors/request/pending_completion.h"
 #include "weft/actors/request/request.h"
 #include "weft/actors/request/request_output.h"
+#include "weft/actors/request/vectors/embed_request.h"
 
 namespace weft {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "weft/actors/engine_error.h"
-#include "weft/actors/request/vector_reader.h"
+#include "weft/actors/request/vectors/vector_reader.h"
 
 namespace weft {
 namespace {

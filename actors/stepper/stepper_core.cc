@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "weft/actors/engine_error.h"
-#include "weft/actors/request/prompt.h"
+#include "weft/actors/request/prompt/prompt.h"
 #include "weft/actors/request/request_text.h"
 #include "weft/core/actor/supervision.h"
 #include "weft/core/error/caught_error.h"

@@ -4,8 +4,8 @@
 
 #include "weft/cli/fail.h"
 #include "weft/cli/model_loading.h"
-#include "weft/config/config_schema.h"
-#include "weft/config/engine_keys.h"
+#include "weft/config/keys/config_schema.h"
+#include "weft/config/keys/engine_keys.h"
 #include "weft/gpu/ranks/settle_partition.h"
 
 namespace weft::cli {

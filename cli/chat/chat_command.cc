@@ -12,7 +12,7 @@
 #include "weft/cli/chat/local_chat.h"
 #include "weft/cli/chat/remote_chat.h"
 #include "weft/cli/chat/terminal.h"
-#include "weft/cli/chat/tool_file.h"
+#include "weft/cli/chat/tools/tool_file.h"
 #include "weft/cli/commands.h"
 #include "weft/cli/fail.h"
 

@@ -14,7 +14,7 @@
 #include "weft/cli/chat/chat_commands.h"
 #include "weft/cli/chat/terminal.h"
 #include "weft/cli/chat/thoughts.h"
-#include "weft/cli/chat/tool_caller.h"
+#include "weft/cli/chat/tools/tool_caller.h"
 
 namespace weft::cli {
 

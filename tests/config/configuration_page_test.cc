@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "weft/config/config.h"
-#include "weft/config/config_schema.h"
+#include "weft/config/keys/config_schema.h"
 #include "weft/core/io/file.h"
 #include "weft/tests/fixture/source_path.h"
 

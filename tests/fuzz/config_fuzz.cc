@@ -5,7 +5,7 @@
 #include "weft/config/config.h"
 #include "weft/config/config_draft.h"
 #include "weft/config/config_print.h"
-#include "weft/config/config_schema.h"
+#include "weft/config/keys/config_schema.h"
 #include "weft/tests/fixture/fuzz_input.h"
 
 // A file that is taken is valid as it stands, and what is printed of it reads the same again but

@@ -372,7 +372,12 @@ std::vector<KindAndFolder> ranks_cases() {
       cases.emplace_back(fake, test::committed_golden(model));
     }
     const auto gpus = test::gpu_ranks_kind(std::string("gpu_") + name, partition);
-    for (const fs::path& folder : test::committed_goldens()) cases.emplace_back(gpus, folder);
+    const bool in_stages = std::string_view(partition).find('|') != std::string_view::npos;
+    for (const fs::path& folder : test::committed_goldens()) {
+      // Its last layers read the keys of layers of another stage, which is refused.
+      if (in_stages && folder == test::committed_golden("gemma4-e")) continue;
+      cases.emplace_back(gpus, folder);
+    }
   }
   return cases;
 }

@@ -37,7 +37,7 @@ Result<void> encode_cut(const Tokenizer& tokenizer, std::string_view text, std::
   const auto before = tokenizer.tokens_before();
   const auto after = tokenizer.tokens_after();
   std::vector<TokenId> own;
-  const auto encoded = tokenizer.encode(text, {.add_special = false}, own);
+  auto encoded = tokenizer.encode(text, {.add_special = false}, own);
   if (!encoded) return encoded;
   const std::size_t around = before.size() + after.size();
   own.resize(std::min(own.size(), most - std::min(most, around)));
@@ -57,7 +57,7 @@ Result<std::int32_t> encode_pair(const Tokenizer& tokenizer, const TextPair& tex
   std::vector<TokenId> second;
   for (const auto& [text, ids] :
        {std::pair(texts.first, &first), std::pair(texts.second, &second)}) {
-    const auto encoded = tokenizer.encode(text, {.add_special = false}, *ids);
+    auto encoded = tokenizer.encode(text, {.add_special = false}, *ids);
     if (!encoded) return encoded.error();
   }
   const std::size_t around = form->before.size() + form->between.size() + form->after.size();

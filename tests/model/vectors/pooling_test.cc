@@ -15,11 +15,11 @@ using testing::ElementsAre;
 
 using Numbers = std::vector<float>;
 
-const std::vector<Numbers> kHidden = {{1, -4}, {3, 2}, {8, 0}};
+const std::vector<Numbers> hidden_states = {{1, -4}, {3, 2}, {8, 0}};
 
 Numbers pooled(PoolingKind kind) {
   Pooled pooled(kind, 2, 3);
-  for (std::int32_t i = 0; i < 3; ++i) pooled.add(i, kHidden[static_cast<std::size_t>(i)]);
+  for (std::int32_t i = 0; i < 3; ++i) pooled.add(i, hidden_states[static_cast<std::size_t>(i)]);
   EXPECT_TRUE(pooled.complete());
   return pooled.vector();
 }
@@ -50,7 +50,7 @@ TEST(Pooled, BeginsAnewAtItsFirstPosition) {
     again.add(0, Numbers{100, 100});
     again.add(1, Numbers{100, 100});
     EXPECT_FALSE(again.complete());
-    for (std::int32_t i = 0; i < 3; ++i) again.add(i, kHidden[static_cast<std::size_t>(i)]);
+    for (std::int32_t i = 0; i < 3; ++i) again.add(i, hidden_states[static_cast<std::size_t>(i)]);
     EXPECT_EQ(again.vector(), pooled(kind));
   }
 }

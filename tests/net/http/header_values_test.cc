@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "weft/config/config_schema.h"
+#include "weft/config/keys/config_schema.h"
 #include "weft/net/defaults.h"
 
 namespace weft {

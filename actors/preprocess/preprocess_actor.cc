@@ -1,0 +1,48 @@
+#include "weft/actors/preprocess/preprocess_actor.h"
+
+#include <utility>
+
+#include "weft/actors/failure.h"
+#include "weft/actors/request/prompt/prompt.h"
+#include "weft/actors/request/request_text.h"
+#include "weft/text/chat/chat_encoder.h"
+
+namespace weft {
+
+PreprocessActor::PreprocessActor(ActorContext& context, std::shared_ptr<const ServedModel> model,
+                                 const std::vector<ReplicaEntry>& replicas,
+                                 std::shared_ptr<ReplicaLoads> loads, std::uint64_t seed)
+    : context_(context), model_(std::move(model)), loads_(std::move(loads)), next_seed_(seed) {
+  replicas_.reserve(replicas.size());
+  for (const ReplicaEntry& replica : replicas) {
+    replicas_.push_back({replica.scheduler.sender(context.id()), replica.ending});
+  }
+}
+
+void PreprocessActor::on(PrepareMsg&& message) {
+  const ActiveRequest& request = *message.ticket;
+  if (request.end_cause() != EndCause::kNone && request.end_cause() != EndCause::kStop) {
+    const Error why = request_ending(request.end_cause());
+    std::move(message.ticket).fail(why);
+    return;
+  }
+  auto group = prepare_request(message.ticket, *model_, wall_clock(), next_seed_++);
+  if (!group) {
+    std::move(message.ticket).fail(group.error());
+    return;
+  }
+  EnqueueMsg enqueue{std::move(*group)};
+  enqueue.group->share = loads_->choose(enqueue.group->spec);
+  Replica& replica = replicas_[enqueue.group->share.replica()];
+  enqueue.group->ticket->set_ending(replica.ending);
+  const PushResult result = replica.scheduler.try_send(std::move(enqueue));
+  if (!taken(result)) {
+    std::move(enqueue.group->ticket).fail(refusal_of(result, context_.system_ready()));
+  }
+}
+
+void PreprocessActor::undelivered(PrepareMsg&& message, const Error& why) {
+  std::move(message.ticket).fail(why);
+}
+
+}  // namespace weft

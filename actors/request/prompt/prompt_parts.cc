@@ -1,0 +1,63 @@
+#include "weft/actors/request/prompt/prompt_parts.h"
+
+#include <cstddef>
+#include <functional>
+#include <utility>
+
+#include "weft/actors/engine_error.h"
+#include "weft/actors/request/request_text.h"
+
+namespace weft {
+namespace {
+
+// Hashes a client's name; two clients of one number would only share a counter.
+ClientId client_of(const std::string& name) {
+  return name.empty() ? ClientId{} : ClientId{std::hash<std::string>{}(name) | 1U};
+}
+
+// Returns the text that requests have in common which may find each other's beginnings.
+std::shared_ptr<const std::string> cache_domain_of(const Request& request, CacheShare share) {
+  const std::string client = share == CacheShare::kAll ? "" : request.client;
+  if (client.empty() && request.cache_salt.empty()) return nullptr;
+  // The client's length goes first: no salt makes one client another.
+  return std::make_shared<const std::string>(std::to_string(client.size()) + ":" + client +
+                                             request.cache_salt);
+}
+
+}  // namespace
+
+Error bad_request(std::string detail) { return {EngineErrc::kBadRequest, std::move(detail)}; }
+
+Result<void> check_tokens(const std::vector<TokenId>& ids, const ServedModel& model) {
+  if (ids.empty()) return bad_request("prompt: has no tokens");
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] >= 0 && ids[i] < model.vocabulary) continue;
+    return bad_request("prompt_tokens[" + std::to_string(i) + "]: " + std::to_string(ids[i]) +
+                       " is not in the vocabulary of " + std::to_string(model.vocabulary));
+  }
+  return {};
+}
+
+Result<void> set_cache_domain(GroupSpec& spec, const Request& request, const ServedModel& model) {
+  if (request.cache_salt.size() > Request::kMaxCacheSaltBytes) {
+    return bad_request("cache_salt: has more than " + std::to_string(Request::kMaxCacheSaltBytes) +
+                       " bytes");
+  }
+  spec.cache_domain = cache_domain_of(request, model.cache_share);
+  return {};
+}
+
+std::unique_ptr<RequestGroup> make_group(GroupSpec spec, RequestTicket& ticket,
+                                         std::unique_ptr<RequestText> text) {
+  const Request& request = ticket->request();
+  const RequestClass cls = request.request_class;
+  const std::int32_t priority = request.priority;
+  const ClientId client = client_of(request.client);
+  auto group = std::make_unique<RequestGroup>(std::move(spec), std::move(ticket), std::move(text));
+  group->cls = cls;
+  group->priority = priority;
+  group->client = client;
+  return group;
+}
+
+}  // namespace weft

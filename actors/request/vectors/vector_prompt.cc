@@ -1,0 +1,135 @@
+#include "weft/actors/request/vectors/vector_prompt.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/actors/engine_error.h"
+#include "weft/actors/request/prompt/prompt_parts.h"
+#include "weft/actors/request/request_text.h"
+#include "weft/actors/request/vectors/vector_reader.h"
+#include "weft/model/vectors/vector_model.h"
+#include "weft/text/output/stop_strings.h"
+#include "weft/text/text_error.h"
+#include "weft/text/tokenizer/text_pair.h"
+
+namespace weft {
+namespace {
+
+/// Whether this model gives what is wished.
+Result<void> check_wish(const Request& request, const ServedModel& model) {
+  const VectorWish& wish = *request.vector;
+  if (model.vectors == nullptr) {
+    return bad_request("model: gives no vectors, as it has an encoder and a decoder");
+  }
+  const bool scores = wish.kind == VectorWish::Kind::kScores;
+  if (scores && !model.vectors->scores) {
+    return bad_request(
+        "model: gives no scores, as it is no classifier (its architecture is none for sequence "
+        "classification)");
+  }
+  if (!scores && model.vectors->scores) {
+    return bad_request("model: is a classifier, which gives scores and no embeddings");
+  }
+  if (wish.dimensions < 0 || wish.dimensions > model.vectors->size()) {
+    return bad_request("dimensions: " + std::to_string(wish.dimensions) +
+                       " is more than the model's " + std::to_string(model.vectors->size()));
+  }
+  if (wish.cut_at < VectorWish::kAsLong) {
+    return bad_request("cut_at: " + std::to_string(wish.cut_at));
+  }
+  if (!request.messages.empty()) return bad_request("messages: a vector is of a prompt");
+  if (!wish.second_text.empty() && !request.prompt_tokens.empty()) {
+    return bad_request("prompt_tokens: with second_text both are texts");
+  }
+  if (request.activation_reader) {
+    return bad_request("activation_reader: not with a vector, which reads by itself");
+  }
+  return {};
+}
+
+Error input_too_long(std::size_t most, const std::string& why) {
+  return {EngineErrc::kContextLengthExceeded, "This model takes inputs of " + std::to_string(most) +
+                                                  " tokens. However, your input has " + why +
+                                                  ". Please reduce its length, or have it cut."};
+}
+
+/// What an input may have, with what the tokenizer puts around it.
+std::size_t most_tokens(const ServedModel& model) {
+  const std::int64_t said = model.vectors->max_tokens;
+  return static_cast<std::size_t>(said > 0 ? std::min(said, model.context) : model.context);
+}
+
+struct Input {
+  std::vector<TokenId> ids;
+  std::int32_t second_text = 0;
+};
+
+Result<void> add_text(const Request& request, const ServedModel& model, std::size_t most,
+                      Input& input) {
+  const VectorWish& wish = *request.vector;
+  const bool cuts = wish.cut_at != 0;
+  if (!wish.second_text.empty()) {
+    const auto second =
+        encode_pair(model.tokenizer, {request.prompt, wish.second_text}, {most, cuts}, input.ids);
+    if (!second) return second.error();
+    input.second_text = *second;
+    return {};
+  }
+  if (cuts) return encode_cut(model.tokenizer, request.prompt, most, input.ids);
+  return model.tokenizer.encode(request.prompt, {.max_tokens = most}, input.ids);
+}
+
+Result<Input> read_input(const Request& request, const ServedModel& model) {
+  const VectorWish& wish = *request.vector;
+  std::size_t most = most_tokens(model);
+  if (wish.cut_at > 0) most = std::min(most, static_cast<std::size_t>(wish.cut_at));
+  Input input;
+  if (!request.prompt_tokens.empty()) {
+    if (!request.prompt.empty()) {
+      return bad_request("prompt, prompt_tokens: more than one is given");
+    }
+    input.ids = request.prompt_tokens;
+    if (wish.cut_at != 0 && input.ids.size() > most) input.ids.resize(most);
+  } else if (auto added = add_text(request, model, most, input); !added) {
+    const Error& why = added.error();
+    if (why.code == TextErrc::kTooManyTokens) return input_too_long(most, why.detail);
+    return bad_request("prompt: " + to_string(why));
+  }
+  if (input.ids.size() > most) {
+    return input_too_long(most, std::to_string(input.ids.size()) + " tokens");
+  }
+  const auto known = check_tokens(input.ids, model);
+  if (!known) return known.error();
+  return input;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RequestGroup>> prepare_vector_request(RequestTicket& ticket,
+                                                             const ServedModel& model) {
+  Request& request = ticket->request();
+  const auto possible = check_wish(request, model);
+  if (!possible) return possible.error();
+  auto input = read_input(request, model);
+  if (!input) return input.error();
+  const auto tokens = static_cast<std::int32_t>(input->ids.size());
+  GroupSpec spec;
+  spec.prompt = std::move(input->ids);
+  spec.second_text = input->second_text;
+  spec.max_tokens = request.max_tokens = 0;
+  spec.sampling = std::make_shared<const SamplingParams>();
+  auto reader = std::make_shared<VectorReader>(model.vectors, *request.vector, tokens);
+  spec.reader = reader;
+  spec.long_context = model.long_from > 0 && tokens > model.long_from;
+  const auto scoped = set_cache_domain(spec, request, model);
+  if (!scoped) return scoped.error();
+  RequestText::Options options{.sequences = 0, .prompt_tokens = tokens};
+  options.vector = std::move(reader);
+  auto text = std::make_unique<RequestText>(*ticket, model.tokenizer,
+                                            StopStrings::compile({}).value(), options);
+  return make_group(std::move(spec), ticket, std::move(text));
+}
+
+}  // namespace weft

@@ -1,0 +1,187 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "weft/config/keys/setting_kinds.h"
+#include "weft/core/kv_dtype.h"
+
+/// The keys of an engine: the tables model, device, memory, cache, scheduling and edge.
+namespace weft::engine_keys {
+
+template <auto kMember>
+constexpr Setting text() {
+  return setting_kinds::text<&FileConfig::engine, kMember>();
+}
+template <auto kMember>
+constexpr Setting integer(std::int64_t low, std::int64_t high) {
+  return setting_kinds::integer<&FileConfig::engine, kMember>(low, high);
+}
+template <auto kMember>
+constexpr Setting number(double low, double high) {
+  return setting_kinds::number<&FileConfig::engine, kMember>(low, high);
+}
+template <auto kMember>
+constexpr Setting milliseconds(double low, double high) {
+  return setting_kinds::milliseconds<&FileConfig::engine, kMember>(low, high);
+}
+template <auto kMember>
+constexpr Setting seconds(double low, double high) {
+  return setting_kinds::seconds<&FileConfig::engine, kMember>(low, high);
+}
+template <auto kMember>
+constexpr Setting flag() {
+  return setting_kinds::flag<&FileConfig::engine, kMember>();
+}
+/// kNames has the names of kValues in the same order.
+template <const auto& kNames, const auto& kValues, auto kMember>
+constexpr Setting choice() {
+  return setting_kinds::choice<kNames, kValues, &FileConfig::engine, kMember>();
+}
+
+inline constexpr std::int64_t kInt32Max = std::numeric_limits<std::int32_t>::max();
+
+/// "auto", which is no type, and those that a cache may have.
+inline constexpr auto kKvDtypeNames = [] {
+  std::array<std::string_view, kKvDTypes.size() + 1> names{"auto"};
+  for (std::size_t i = 0; i < kKvDTypes.size(); ++i) names[i + 1] = kKvDTypes[i].name;
+  return names;
+}();
+inline constexpr auto kKvDtypes = [] {
+  std::array<std::optional<DType>, kKvDTypes.size() + 1> values{};
+  for (std::size_t i = 0; i < kKvDTypes.size(); ++i) values[i + 1] = kKvDTypes[i].dtype;
+  return values;
+}();
+inline constexpr std::array<std::string_view, 2> kKvLayoutNames = {"pages", "slab"};
+inline constexpr std::array kKvLayouts = {KvLayout::kPages, KvLayout::kSlab};
+inline constexpr std::array<std::string_view, 2> kCacheShareNames = {"key", "all"};
+inline constexpr std::array kCacheShares = {CacheShare::kKey, CacheShare::kAll};
+inline constexpr std::array<std::string_view, 2> kAdmissionNames = {"optimistic", "reserve"};
+inline constexpr std::array kAdmissionModes = {AdmissionMode::kOptimistic, AdmissionMode::kReserve};
+
+inline constexpr std::array kKeys = {
+    ConfigKey{"model", "path", text<&Config::model>(),
+              "The model: a folder, a GGUF file or a llama2.c file", "There is none that all want",
+              "model"},
+    ConfigKey{"model", "spec", text<&Config::spec>(),
+              "The spec to read the model with; empty: looked for",
+              "The model's own, or the built-in one that claims it"},
+    ConfigKey{"model", "generation_config", text<&Config::generation_config>(),
+              "generation_config.json whose values requests have that do not say theirs: auto for "
+              "the model's own, or the folder that it is in; empty: none",
+              "A request means the same with every model", "generation-config"},
+
+    ConfigKey{"device", "name", text<&Config::device>(),
+              "Where the model runs, as weft devices names it",
+              "The host is the device that is always there", "device"},
+    ConfigKey{"device", "partition", text<&Config::partition>(),
+              "Several devices for one model: commas between those that share layers, bars between "
+              "stages; auto: chosen by memory and rates; empty: device.name alone",
+              "One device is enough for most models, and nothing is exchanged", "partition"},
+    ConfigKey{
+        "device", "replicas", ReplicasSetting{},
+        "Engines that serve the model side by side, each request on the one with the least to "
+        "do: so many on device.name or device.partition, or where each runs: cuda:0; cuda:1",
+        "One engine fills one device"},
+    ConfigKey{"device", "rank_timeout_s", seconds<&Config::rank_timeout>(0.1, 3'600),
+              "Seconds of silence after which a process of a partition counts as lost",
+              "Longer than a machine stalls, shorter than people wait"},
+    ConfigKey{"device", "threads", integer<&Config::threads>(0, 1024),
+              "Threads of the host device; 0: one for each core",
+              "A step waits for memory on all of them"},
+    ConfigKey{"device", "tuning", text<&Config::tuning>(),
+              "What weft tune has measured on the GPU; empty: built in, where that is there",
+              "Weft brings what was measured on the GPUs that it was made for"},
+
+    ConfigKey{"memory", "fraction", number<&Config::memory_fraction>(0.01, 1),
+              "Share of the device's free memory that weights, KV cache and buffers may take",
+              "The fifth that is left is for the text of requests and for others on the machine",
+              "memory-fraction"},
+    ConfigKey{"memory", "bytes", integer<&Config::memory_bytes>(0, std::int64_t{1} << 50),
+              "The same as memory.fraction, in bytes, at most what is free; 0: by fraction",
+              "For several engines on one device: the first would take its fraction of all of it, "
+              "the second a fraction of the rest"},
+    ConfigKey{"memory", "max_rows", integer<&Config::max_rows>(0, 65'536),
+              "Sequences that run at once, at most memory.max_step_tokens times "
+              "scheduling.decode_every; 0: derived",
+              "As many as memory and a step have room for"},
+    ConfigKey{"memory", "max_pages", integer<&Config::max_pages>(0, kInt32Max),
+              "Pages of the KV cache; 0: derived", "What memory.fraction leaves"},
+    ConfigKey{"memory", "page_tokens", integer<&Config::page_tokens>(1, 4'096),
+              "Tokens of a page of the KV cache",
+              "1 wastes nothing and has the longest page tables; at 16 a sequence leaves at most "
+              "15 positions unused, and its table is a 16th as long"},
+    ConfigKey{"memory", "max_context", integer<&Config::max_context>(0, kInt32Max),
+              "Tokens of a sequence, prompt included; 0: what the model knows",
+              "Beyond that its words make no sense"},
+    ConfigKey{"memory", "max_step_tokens", integer<&Config::max_step_tokens>(1, 1'048'576),
+              "Tokens of a step; the buffers of a step are made for so many",
+              "Some hundred keep a device's arithmetic busy: more would make running streams wait "
+              "longer and prompts be done hardly sooner"},
+    ConfigKey{
+        "memory", "kv_dtype", choice<kKvDtypeNames, kKvDtypes, &Config::kv_dtype>(),
+        "The numbers that keys and values are kept as. int8 and fp8 (E4M3) keep a scale for each "
+        "token and KV head beside them",
+        "auto is f32 on the host, what the reference numbers are compared in, and on a GPU the "
+        "weights' type where that has 16 bits: half the memory, at twice the speed"},
+    ConfigKey{"memory", "kv_layout", choice<kKvLayoutNames, kKvLayouts, &Config::kv_layout>(),
+              "Where keys and values lie: anywhere, by page tables, or one contiguous piece a row, "
+              "for all of its context: so many rows run as have one",
+              "With pages the shuffle moves none of them"},
+
+    ConfigKey{"cache", "enabled", flag<&Config::cache_enabled>(),
+              "Keep what was computed in the KV cache, until its room is needed, for prompts that "
+              "begin alike; nothing with memory.kv_layout slab",
+              "A conversation's next turn begins with all that came before", "prefix-cache"},
+    ConfigKey{"cache", "share", choice<kCacheShareNames, kCacheShares, &Config::cache_share>(),
+              "Who finds what others have left: requests of the same key, or all of them. Without "
+              "keys they are one",
+              "Else the time to the first token would tell what others have asked", "cache-share"},
+    ConfigKey{"cache", "host_bytes", integer<&Config::cache_host_bytes>(0, std::int64_t{1} << 50),
+              "Page-locked host memory of each replica, in bytes, where pages go that a GPU has no "
+              "room to keep, and come back from; one GPU a replica, pages alone; 0: none",
+              "Page-locked memory is lost to everybody else on the machine"},
+
+    ConfigKey{"scheduling", "policy", PolicySetting{1, 60'000},
+              "How requests come together. \"fusion\": each joins at the next tick; \"static\": "
+              "those that are there run as a batch to its end; \"instances\": each on an instance "
+              "of its own; \"window:500\": those that come within 500 ms run as a batch",
+              "It lets none wait for others; the rest are baselines for experiments"},
+    ConfigKey{"scheduling", "instances", integer<&Config::instances>(1, 1'024),
+              "Instances of the policy of that name, each with its own buffers",
+              "A few show what sharing a device costs"},
+    ConfigKey{"scheduling", "admission",
+              choice<kAdmissionNames, kAdmissionModes, &Config::admission>(),
+              "Who may begin: what fits above the watermark, or only what can be kept to its "
+              "longest output",
+              "Outputs end sooner than they may, so reserved pages mostly lie idle"},
+    ConfigKey{"scheduling", "watermark", number<&Config::watermark>(0, 0.9),
+              "Share of the pages that optimistic admission leaves free",
+              "Room for running sequences to grow for some ticks before one must give way"},
+    ConfigKey{"scheduling", "target_inter_token_ms",
+              milliseconds<&Config::target_inter_token>(0.1, 60'000),
+              "Milliseconds that a running stream should wait for its next token; prefill is cut "
+              "into chunks that keep to it",
+              "20 tokens a second are faster than people read"},
+    ConfigKey{"scheduling", "decode_every", integer<&Config::decode_every>(1, 1'000),
+              "Running streams advance at least every so many ticks",
+              "With 1 no stream ever pauses for the prompt of another"},
+
+    ConfigKey{
+        "edge", "max_queued_requests", integer<&Config::max_queued_requests>(1, 1'048'576),
+        "Requests that have not ended",
+        "Several times the rows of a large device: who comes later would wait for many others"},
+    ConfigKey{"edge", "max_queued_prompt_tokens",
+              integer<&Config::max_queued_prompt_tokens>(1, std::int64_t{1} << 40),
+              "Tokens of the prompts of those requests",
+              "A thousand for each, and 4 MiB of memory"},
+    ConfigKey{"edge", "preprocess_workers", integer<&Config::preprocess_workers>(1, 256),
+              "Threads that make tokens of text", "One long prompt does not hold up all others"},
+    ConfigKey{"edge", "max_prompt_bytes", integer<&Config::max_prompt_bytes>(1, 256 << 20),
+              "Bytes of one prompt's text", "More tokens than any context holds"},
+};
+
+}  // namespace weft::engine_keys
