@@ -146,7 +146,7 @@ class Engine {
       boost::asio::completion_token_for<void(boost::system::error_code, GenerationResult)> Token>
   auto async_generate(Request request, Token&& token) {
     return boost::asio::async_initiate<Token, void(boost::system::error_code, GenerationResult)>(
-        Initiate<GenerateOp>{core_}, token, std::move(request));
+        Initiate<WholeOp<GenerationResult>>{core_}, token, std::move(request));
   }
 
   /// Computes the vector of one input: an embedding, or a classifier's scores. Signature
@@ -156,7 +156,7 @@ class Engine {
   template <boost::asio::completion_token_for<void(boost::system::error_code, EmbedResult)> Token>
   auto async_embed(EmbedRequest request, Token&& token) {
     return boost::asio::async_initiate<Token, void(boost::system::error_code, EmbedResult)>(
-        Initiate<EmbedOp>{core_}, token, to_request(std::move(request)));
+        Initiate<WholeOp<EmbedResult>>{core_}, token, to_request(std::move(request)));
   }
 
   /// Begins a request. Signature void(error_code, TokenStream). Completes when the request has been
@@ -224,8 +224,8 @@ class Engine {
       Op::start(*core, std::forward<Handler>(handler), std::forward<Args>(args)...);
     }
   };
-  struct GenerateOp;
-  struct EmbedOp;
+  template <class ResultOfAll>
+  struct WholeOp;
   struct OpenOp;
   struct DrainOp;
   struct ShutdownOp;
@@ -235,31 +235,16 @@ class Engine {
   std::shared_ptr<EngineCore> core_;
 };
 
-struct Engine::GenerateOp {
+/// Waits for the end, and gives all of what came as a `ResultOfAll`.
+template <class ResultOfAll>
+struct Engine::WholeOp {
   template <class Handler>
   static void start(EngineCore& core, Handler&& handler, Request request) {
     const auto stream = core.make_stream(request);
     stream->async_wait(
         StreamWait::kEnd, std::forward<Handler>(handler),
         [](StreamState::Turn turn, auto&& final_handler, boost::system::error_code error) {
-          GenerationResult result;
-          const auto end = turn.stream()->copy_result(result);
-          if (!error) error = end;
-          turn.end();
-          std::forward<decltype(final_handler)>(final_handler)(error, std::move(result));
-        });
-    core.submit(stream, std::move(request));
-  }
-};
-
-struct Engine::EmbedOp {
-  template <class Handler>
-  static void start(EngineCore& core, Handler&& handler, Request request) {
-    const auto stream = core.make_stream(request);
-    stream->async_wait(
-        StreamWait::kEnd, std::forward<Handler>(handler),
-        [](StreamState::Turn turn, auto&& final_handler, boost::system::error_code error) {
-          EmbedResult result;
+          ResultOfAll result;
           const auto end = turn.stream()->copy_result(result);
           if (!error) error = end;
           turn.end();
