@@ -48,20 +48,6 @@ ModelsConfig checked(ModelsConfig config) {
 
 }  // namespace
 
-class ModelHost::StopCount {
- public:
-  void begin(std::function<void()> stopped) noexcept { stopped_ = std::move(stopped); }
-  void add() noexcept { left_.fetch_add(1); }
-  void leave() noexcept {
-    if (left_.fetch_sub(1) != 1) return;
-    if (const auto stopped = std::move(stopped_)) stopped();
-  }
-
- private:
-  std::atomic<std::size_t> left_{1};  // the own thread
-  std::function<void()> stopped_;
-};
-
 ModelHost::ModelHost(boost::asio::any_io_executor executor, ModelsConfig config,
                      ModelHostOptions options)
     : executor_(std::move(executor)),

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -87,6 +89,20 @@ struct ModelHost::Job {
   Kind kind;
   Slot* slot;
   std::string why{};  ///< of kLose
+};
+
+class ModelHost::StopCount {
+ public:
+  void begin(std::function<void()> stopped) noexcept { stopped_ = std::move(stopped); }
+  void add() noexcept { left_.fetch_add(1); }
+  void leave() noexcept {
+    if (left_.fetch_sub(1) != 1) return;
+    if (const auto stopped = std::move(stopped_)) stopped();
+  }
+
+ private:
+  std::atomic<std::size_t> left_{1};  // the own thread
+  std::function<void()> stopped_;
 };
 
 }  // namespace weft

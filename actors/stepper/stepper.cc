@@ -6,6 +6,7 @@
 
 #include "weft/actors/engine_error.h"
 #include "weft/actors/loading/loaded_model.h"
+#include "weft/actors/request/request_text.h"
 #include "weft/actors/stepper/stepper_core.h"
 #include "weft/config/config_error.h"
 #include "weft/config/replicas_text.h"

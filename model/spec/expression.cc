@@ -327,7 +327,7 @@ class Evaluator {
       return found == nullptr ? value() : *found;
     }
     if (base->is_object() && is_integer(*key)) {
-      const auto* found = base->get_object().if_contains(json::serialize(*key));
+      const auto* found = base->get_object().if_contains(boost::json::serialize(*key));
       return found == nullptr ? value() : *found;
     }
     if (base->is_null()) return value();

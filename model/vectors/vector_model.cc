@@ -123,14 +123,14 @@ std::vector<float> VectorModel::embedding(std::vector<float> pooled, bool unit,
 }
 
 std::vector<float> VectorModel::score(std::vector<float> pooled, bool raw) const {
-  std::vector<float> scores = embedding(std::move(pooled), false, 0);
-  if (raw || activation == ScoreActivation::kNone) return scores;
+  std::vector<float> all = embedding(std::move(pooled), false, 0);
+  if (raw || activation == ScoreActivation::kNone) return all;
   if (activation == ScoreActivation::kSoftmax) {
-    softmax(scores);
+    softmax(all);
   } else {
-    for (float& score : scores) score = static_cast<float>(sigmoid(static_cast<double>(score)));
+    for (float& score : all) score = static_cast<float>(sigmoid(static_cast<double>(score)));
   }
-  return scores;
+  return all;
 }
 
 }  // namespace weft

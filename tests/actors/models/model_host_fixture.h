@@ -68,10 +68,10 @@ class ModelHostTest : public testing::Test {
  public:
   void start() {
     ModelHostOptions options;
-    options.make = [this](const boost::asio::any_io_executor& /*executor*/, const Config& config,
+    options.make = [this](const boost::asio::any_io_executor& /*executor*/, const Config& of,
                           const PipelineOptions& how) -> std::unique_ptr<RequestPort> {
-      if (on_make) on_make(config, how);
-      const auto found = failures.find(config.model);
+      if (on_make) on_make(of, how);
+      const auto found = failures.find(of.model);
       if (found != failures.end()) {
         throw boost::system::system_error(found->second.code, found->second.detail);
       }
@@ -89,9 +89,9 @@ class ModelHostTest : public testing::Test {
       if (news_throw) throw std::bad_alloc();
     };
     options.pipeline.system.clock = clock;
-    auto made = std::make_unique<ModelHost>(io.get_executor(), config, std::move(options));
-    host = made.get();
-    engine.emplace(io.get_executor(), std::move(made));
+    auto models = std::make_unique<ModelHost>(io.get_executor(), config, std::move(options));
+    host = models.get();
+    engine.emplace(io.get_executor(), std::move(models));
   }
   void TearDown() override {
     engine.reset();
