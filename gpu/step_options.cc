@@ -1,5 +1,9 @@
 #include "weft/gpu/step_options.h"
 
+#include <algorithm>
+
+#include "weft/gpu/host/host_processors.h"
+
 namespace weft {
 
 DeviceOptions step_options(const Program& program, const DeviceLimits& limits, DType kv_dtype,
@@ -19,6 +23,10 @@ DeviceOptions step_options(const Program& program, const DeviceLimits& limits, D
     options.encoder_pages = limits.pages_per_step() + limits.rows;
   }
   return options;
+}
+
+std::size_t mask_threads() {
+  return static_cast<std::size_t>(std::clamp(host_parallelism() / 2, 1, 4));
 }
 
 }  // namespace weft

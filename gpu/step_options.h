@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+
 #include "weft/core/dtype.h"
 #include "weft/gpu/model_device.h"
 #include "weft/gpu/step_device.h"
@@ -10,5 +12,9 @@ namespace weft {
 /// What a ModelDevice is made with that carries out plans within `limits`. `threads` is the host's.
 [[nodiscard]] DeviceOptions step_options(const Program& program, const DeviceLimits& limits,
                                          DType kv_dtype, int threads = 0);
+
+/// How many threads make masks for one device (MaskWorkers): half of those that can run at once,
+/// and no more than four, since all share the lock under which a grammar's states are made.
+[[nodiscard]] std::size_t mask_threads();
 
 }  // namespace weft

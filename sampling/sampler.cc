@@ -10,6 +10,13 @@
 #include "weft/sampling/token_constraint.h"
 
 namespace weft {
+namespace {
+
+/// Tokens that are looked up at once; a sequence that comes back has more, one that goes on has 1.
+constexpr std::size_t kMostLookedUp = 8;
+
+}  // namespace
+
 namespace sampling {
 
 ChoiceScratch::ChoiceScratch(std::size_t vocabulary)
@@ -57,6 +64,7 @@ void Sampler::start(std::shared_ptr<const SamplingParams> params,
                        : mirostat_mu == 0    ? 2 * mirostat.tau
                                              : mirostat_mu;
   impl_->constraint = params->constraint ? params->constraint->begin() : nullptr;
+  impl_->untold.clear();
   impl_->params = std::move(params);
 }
 
@@ -66,6 +74,7 @@ void Sampler::start_as(const Sampler& other, std::uint64_t seed, float mirostat_
   if (&other == this) return;
   impl_->history.copy(other.impl_->history);
   impl_->constraint = other.impl_->constraint ? other.impl_->constraint->clone() : nullptr;
+  impl_->untold = other.impl_->untold;
   impl_->params = other.impl_->params;
   impl_->end_tokens = other.impl_->end_tokens;
   impl_->prompt_tokens = other.impl_->prompt_tokens;
@@ -79,7 +88,8 @@ void Sampler::observe(std::span<const TokenId> tokens) {
   if (impl_->constraint) {
     const std::size_t prompt =
         impl_->prompt_tokens - std::min(impl_->observed, impl_->prompt_tokens);
-    if (tokens.size() > prompt) impl_->constraint->advance(tokens.subspan(prompt));
+    const auto output = tokens.subspan(std::min(prompt, tokens.size()));
+    impl_->untold.insert(impl_->untold.end(), output.begin(), output.end());
   }
   impl_->observed += tokens.size();
   if (!sampling::looks_back(*impl_->params)) return;
@@ -87,7 +97,18 @@ void Sampler::observe(std::span<const TokenId> tokens) {
 }
 
 void Sampler::prepare() {
-  if (impl_->constraint) static_cast<void>(impl_->constraint->allowed());
+  if (!impl_->constraint) return;
+  impl_->tell_constraint();
+  static_cast<void>(impl_->constraint->allowed());
+}
+
+bool Sampler::try_prepare() {
+  if (impl_->constraint && (impl_->untold.size() > kMostLookedUp ||
+                            !impl_->constraint->is_known(impl_->untold))) {
+    return false;
+  }
+  prepare();
+  return true;
 }
 
 SampleOutcome Sampler::sample(std::span<float> logits, SamplerScratch& scratch) {
@@ -95,6 +116,7 @@ SampleOutcome Sampler::sample(std::span<float> logits, SamplerScratch& scratch) 
   require(
       logits.size() == impl_->vocabulary && scratch.impl_->candidates.size() >= impl_->vocabulary,
       "sampler: logits or scratch of another vocabulary");
+  if (impl_->constraint) impl_->tell_constraint();
   return sampling::choose(logits, *impl_, *scratch.impl_);
 }
 

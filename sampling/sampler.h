@@ -91,12 +91,16 @@ class Sampler {
   void start_as(const Sampler& other, std::uint64_t seed, float mirostat_mu = 0);
 
   /// The next tokens of the sequence, chosen or given; in the vocabulary. Constant time for each,
-  /// and none when no parameter looks back (penalties, DRY, FSD).
+  /// and none when no parameter looks back (penalties, DRY, FSD). A constraint is told of them by
+  /// prepare() or sample().
   void observe(std::span<const TokenId> tokens);
 
   /// Does what of the next choice needs no logits, a constraint's mask, so that it is done while a
-  /// device computes them.
+  /// device computes them. Takes the time that the constraint takes.
   void prepare();
+  /// The same where that takes less than a microsecond for a token, as it is only looked up; false:
+  /// it may take longer, and was not done.
+  [[nodiscard]] bool try_prepare();
 
   /// Chooses the token after those observed; it still has to be observed. `logits` [V] are
   /// overwritten. The same seed and tokens give the same choice, on every processor and whatever

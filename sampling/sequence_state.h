@@ -23,11 +23,17 @@ struct SequenceState {
     return observed > prompt_tokens ? observed - prompt_tokens : 0;
   }
 
+  void tell_constraint() {
+    if (!untold.empty()) constraint->advance(untold);
+    untold.clear();
+  }
+
   std::size_t vocabulary;
   std::size_t max_context;
   TokenHistory history;  ///< empty when nothing looks back
   std::shared_ptr<const SamplingParams> params;
   std::unique_ptr<ConstraintState> constraint;  ///< of its output; null where there is none
+  std::vector<TokenId> untold;  ///< of the output, which the constraint has not heard of
   std::span<const TokenId> end_tokens;
   std::uint64_t seed = 0;
   std::size_t prompt_tokens = 0;

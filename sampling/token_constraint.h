@@ -19,8 +19,8 @@ struct AllowedTokens {
 /// A longer list is bits.
 inline constexpr std::size_t kMaxListedTokens = 512;
 
-/// Where a sequence is in what it must look like. Owner only; those of several sequences may be
-/// used side by side.
+/// Where a sequence is in what it must look like. One thread at a time, which need not always be
+/// the same one; those of several sequences may be used side by side.
 class ConstraintState {
  public:
   ConstraintState() = default;
@@ -36,6 +36,11 @@ class ConstraintState {
   /// What may come next, valid until the next call. Takes the time the maker says; asked twice, the
   /// second time none.
   [[nodiscard]] virtual AllowedTokens allowed() noexcept = 0;
+  /// Whether advance() by these tokens and then allowed() are known to take less than a microsecond.
+  /// What is not is left to a thread that nobody waits for while the logits are computed.
+  [[nodiscard]] virtual bool is_known(std::span<const TokenId> /*next*/) const noexcept {
+    return false;
+  }
   /// Another sequence that has come as far.
   [[nodiscard]] virtual std::unique_ptr<ConstraintState> clone() const = 0;
 };

@@ -13,6 +13,7 @@
 #include "weft/core/error/internal_error.h"
 #include "weft/gpu/cuda/step/device_sampling.h"
 #include "weft/gpu/read_activations.h"
+#include "weft/gpu/step_options.h"
 
 namespace weft::cuda {
 namespace {
@@ -54,6 +55,7 @@ CudaStepDevice::CudaStepDevice(std::unique_ptr<CudaDevice> device, const DeviceL
       hears_tokens_(device_->program().part.is_first_stage() && !samples_),
       reader_(limits, device_->options().encoder_pages),
       samplers_(at(limits.rows)),
+      mask_workers_(at(limits.rows), mask_threads()),
       scratch_(at(limits.vocabulary)) {
   copies_.reserve(at(limits.pages));
   const HostNeighbours* host = device_->host_neighbours();
@@ -188,6 +190,7 @@ void CudaStepDevice::give_up(const Failure& failure) {
 
 void CudaStepDevice::run_step(const Plan& plan, StepResult& result) {
   device_->use();
+  mask_workers_.take_back_all();  // of a step that failed
   if (swapper_) swapper_->begin(device_->stream());
   if (hears_tokens_) hear_tokens();
   change_rows(plan);
@@ -199,7 +202,8 @@ void CudaStepDevice::run_step(const Plan& plan, StepResult& result) {
   if (swapper_) swapper_->end(device_->stream());
   // While the device computes.
   for (const SlotChoice& choice : reader_.choices()) {
-    if (samplers_[at(choice.slot)].on_host) samplers_[at(choice.slot)].sampler->prepare();
+    SlotSampler& own = samplers_[at(choice.slot)];
+    if (own.on_host) mask_workers_.prepare(*own.sampler);
   }
   wait(recorded);
   device_->send_stream();
@@ -526,8 +530,9 @@ void CudaStepDevice::choose_on_host(std::size_t index, StepResult& result) {
                              vocabulary * sizeof(float), device_->stream()),
         "copying logits");
   device_->synchronize();
-  const SampleOutcome outcome =
-      samplers_[at(choice.slot)].sampler->sample({logits_, vocabulary}, scratch_);
+  Sampler& sampler = *samplers_[at(choice.slot)].sampler;
+  mask_workers_.take_back(sampler);
+  const SampleOutcome outcome = sampler.sample({logits_, vocabulary}, scratch_);
   reader_.tell(result, index, outcome);
   if (!told_) return;
   choices_[index].token = outcome.token;

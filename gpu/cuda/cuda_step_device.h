@@ -12,6 +12,7 @@
 #include "weft/gpu/plan_reader.h"
 #include "weft/gpu/ranks/rank_tokens.h"
 #include "weft/gpu/step_device.h"
+#include "weft/sampling/mask_workers.h"
 #include "weft/sampling/sampler.h"
 
 namespace weft::cuda {
@@ -99,6 +100,7 @@ class CudaStepDevice final : public StepDevice {
   std::uint64_t heard_ = 0;
   PlanReader reader_;
   std::vector<SlotSampler> samplers_;  // by slot
+  MaskWorkers mask_workers_;           // to which samplers are lent while a step computes
   OwnedPinned pinned_;
   // In pinned_.
   std::uint64_t* flag_ = nullptr;

@@ -37,7 +37,8 @@ HostStepDevice::HostStepDevice(std::unique_ptr<HostDevice> device, const DeviceL
       samples_(device_->program().gives_results),
       chooses_(samples_ && device_->program().has_logits),
       hears_tokens_(device_->program().part.is_first_stage() && !samples_),
-      reader_(limits, device_->options().encoder_pages) {
+      reader_(limits, device_->options().encoder_pages),
+      mask_workers_(at(limits.rows), mask_threads()) {
   const std::size_t rows = at(limits.rows);
   ids_.reserve(at(limits_.step_tokens));
   sequences_.reserve(rows);
@@ -76,6 +77,7 @@ void HostStepDevice::run(const Plan& plan, StepResult& result) {
 }
 
 void HostStepDevice::run_step(const Plan& plan, StepResult& result) {
+  mask_workers_.take_back_all();  // of a step that failed
   change_rows(plan);
   encode(plan);
   decode(plan);
@@ -136,8 +138,16 @@ void HostStepDevice::decode(const Plan& plan) {
     samplers_[at(reader_.slot_of(fork.to))].start_as(samplers_[at(reader_.slot_of(fork.from))],
                                                      fork.seed, fork.mirostat_mu);
   }
+  prepare_choices();
   if (!ids_.empty()) device_->decode({ids_, sequences_, reader_.outputs(), reader_.needs()});
   for (const PlanFork& fork : plan.forks) copy_pages(reader_.forked_pages(fork));
+}
+
+void HostStepDevice::prepare_choices() {
+  if (!chooses_) return;
+  for (const SlotChoice& choice : reader_.choices()) {
+    mask_workers_.prepare(samplers_[at(choice.slot)]);
+  }
 }
 
 void HostStepDevice::choose_one(StepResult& result, std::size_t index, SamplerScratch& scratch,
@@ -149,7 +159,9 @@ void HostStepDevice::choose_one(StepResult& result, std::size_t index, SamplerSc
     std::copy_n(logits, copy.size(), copy.begin());
     logits = copy.data();
   }
-  const SampleOutcome outcome = samplers_[at(choice.slot)].sample({logits, copy.size()}, scratch);
+  Sampler& sampler = samplers_[at(choice.slot)];
+  mask_workers_.take_back(sampler);
+  const SampleOutcome outcome = sampler.sample({logits, copy.size()}, scratch);
   reader_.tell(result, index, outcome);
   shift_logprobs(device_->logprob_shift(choice.output), result, result.samples[index]);
 }

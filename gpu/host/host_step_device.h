@@ -11,6 +11,7 @@
 #include "weft/gpu/plan_reader.h"
 #include "weft/gpu/ranks/rank_tokens.h"
 #include "weft/gpu/step_device.h"
+#include "weft/sampling/mask_workers.h"
 #include "weft/sampling/sampler.h"
 
 namespace weft {
@@ -43,6 +44,7 @@ class HostStepDevice final : public StepDevice {
   void add(const SlotTokens& tokens);
   void encode(const Plan& plan);
   void decode(const Plan& plan);
+  void prepare_choices();
   void choose(StepResult& result);
   void choose_one(StepResult& result, std::size_t index, SamplerScratch& scratch,
                   std::vector<float>& copy);
@@ -58,6 +60,7 @@ class HostStepDevice final : public StepDevice {
   std::vector<Sampler> samplers_;           // by slot, where tokens are chosen
   std::vector<SamplerScratch> scratches_;   // one a thread
   std::vector<std::vector<float>> copies_;  // one a thread: logits that several rows draw from
+  MaskWorkers mask_workers_;                // to which samplers are lent while a step computes
 
   // The step under way.
   std::vector<TokenId> ids_;

@@ -24,7 +24,8 @@ GrammarData for_vocabulary(GrammarData data, const TokenTrie& trie) {
 CompiledGrammar::CompiledGrammar(const Grammar& grammar, std::shared_ptr<const TokenTrie> trie)
     : trie_(std::move(trie)),
       data_(for_vocabulary(grammar.data(), *trie_)),
-      automaton_(std::make_shared<LazyAutomaton>(data_, *trie_)) {}
+      automaton_(std::make_shared<LazyAutomaton>(data_, *trie_)),
+      current_(automaton_.get()) {}
 
 Result<std::shared_ptr<const CompiledGrammar>> CompiledGrammar::make(
     const Grammar& grammar, std::shared_ptr<const TokenTrie> trie) {
@@ -49,34 +50,55 @@ std::size_t CompiledGrammar::state_bytes() const {
 }
 
 CompiledGrammar::Place CompiledGrammar::start() const {
-  const std::scoped_lock lock(mutex_);
-  automaton_->allow_work();
-  const LazyAutomaton::State state = automaton_->start();
-  return {automaton_, state};
+  Allowance allowance;
+  std::shared_ptr<LazyAutomaton> automaton = grown();
+  const LazyAutomaton::State state = automaton->start(allowance);
+  return {std::move(automaton), state};
 }
 
-/// Brings a place to the automaton that is grown, which is a new one where that has become large.
-void CompiledGrammar::refresh(Place& place) const {
-  if (automaton_->bytes() > defaults::kMaxStateBytes) {
+bool CompiledGrammar::is_current(const LazyAutomaton* automaton) const noexcept {
+  return automaton == current_.load(std::memory_order_acquire) &&
+         automaton->bytes() <= defaults::kMaxStateBytes;
+}
+
+/// The automaton that is grown, which is a new one where that has become large.
+std::shared_ptr<LazyAutomaton> CompiledGrammar::grown() const {
+  const std::scoped_lock lock(mutex_);
+  if (!is_current(automaton_.get())) {
     automaton_ = std::make_shared<LazyAutomaton>(data_, *trie_);
+    current_.store(automaton_.get(), std::memory_order_release);
   }
-  automaton_->allow_work();
-  if (place.automaton == automaton_) return;
-  place.state = automaton_->adopt(*place.automaton, place.state);
-  place.automaton = automaton_;
+  return automaton_;
+}
+
+void CompiledGrammar::refresh(Place& place, Allowance& allowance) const {
+  if (is_current(place.automaton.get())) return;
+  std::shared_ptr<LazyAutomaton> automaton = grown();
+  place.state = automaton->adopt(*place.automaton, place.state, allowance);
+  place.automaton = std::move(automaton);
 }
 
 void CompiledGrammar::advance(Place& place, TokenId token) const {
-  const std::scoped_lock lock(mutex_);
-  refresh(place);
-  place.state = automaton_->step_token(place.state, token);
+  Allowance allowance;
+  refresh(place, allowance);
+  place.state = place.automaton->step_token(place.state, token, allowance);
 }
 
 const TokenMask& CompiledGrammar::mask(Place& place, bool& may_end) const {
-  const std::scoped_lock lock(mutex_);
-  refresh(place);
-  may_end = automaton_->accepts(place.state);
-  return automaton_->mask(place.state);
+  Allowance allowance;
+  refresh(place, allowance);
+  may_end = place.automaton->accepts(place.state);
+  return place.automaton->mask(place.state, allowance);
+}
+
+bool CompiledGrammar::is_known(const Place& place, std::span<const TokenId> next) const noexcept {
+  if (!is_current(place.automaton.get())) return false;
+  LazyAutomaton::State state = place.state;
+  for (const TokenId token : next) {
+    state = place.automaton->known_step(state, token);
+    if (state == LazyAutomaton::kUnknown) return false;
+  }
+  return place.automaton->has_mask(state);
 }
 
 }  // namespace weft::grammar

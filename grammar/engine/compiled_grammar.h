@@ -1,8 +1,10 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <span>
 
 #include "weft/core/error/error.h"
 #include "weft/grammar/engine/lazy_automaton.h"
@@ -13,8 +15,8 @@
 namespace weft::grammar {
 
 /// A grammar over a vocabulary, shared by all sequences that it holds for. What they find out of
-/// it, states and masks, they share too; a lock is held while one of them looks. What is known is
-/// dropped when it has reached defaults::kMaxStateBytes, and made anew. Thread-safe.
+/// it, states and masks, they share too, and look it up without a lock (LazyAutomaton). What is
+/// known is dropped when it has reached defaults::kMaxStateBytes, and made anew. Thread-safe.
 class CompiledGrammar final : public TokenConstraint,
                               public std::enable_shared_from_this<CompiledGrammar> {
  public:
@@ -38,16 +40,22 @@ class CompiledGrammar final : public TokenConstraint,
   void advance(Place& place, TokenId token) const;
   /// The mask of a place, valid while `place` stays as it then is.
   [[nodiscard]] const TokenMask& mask(Place& place, bool& may_end) const;
+  /// Whether advance() by these tokens and then mask() would only look things up. Never waits.
+  [[nodiscard]] bool is_known(const Place& place, std::span<const TokenId> next) const noexcept;
 
  private:
   CompiledGrammar(const Grammar& grammar, std::shared_ptr<const TokenTrie> trie);
 
-  void refresh(Place& place) const;
+  [[nodiscard]] bool is_current(const LazyAutomaton* automaton) const noexcept;
+  [[nodiscard]] std::shared_ptr<LazyAutomaton> grown() const;
+  void refresh(Place& place, Allowance& allowance) const;
 
   const std::shared_ptr<const TokenTrie> trie_;
   GrammarData data_;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<LazyAutomaton> automaton_;  ///< guarded; the one that is grown
+  /// The same, to be compared with a place's own without the lock.
+  mutable std::atomic<const LazyAutomaton*> current_;
 };
 
 }  // namespace weft::grammar

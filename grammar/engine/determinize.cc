@@ -11,6 +11,7 @@ std::optional<ByteDfa> determinized(const GrammarData& data, std::uint32_t node,
                                     std::size_t most_states) {
   const TokenTrie no_tokens(std::vector<std::string>{}, {});
   LazyAutomaton automaton(data, no_tokens, node);
+  Allowance allowance;
   DfaDraft draft;
   std::unordered_map<LazyAutomaton::State, std::uint32_t> known;
   std::vector<LazyAutomaton::State> open;
@@ -23,13 +24,13 @@ std::optional<ByteDfa> determinized(const GrammarData& data, std::uint32_t node,
     return found->second;
   };
   try {
-    state_of(automaton.start());
+    state_of(automaton.start(allowance));
     for (std::size_t i = 0; i < open.size(); ++i) {
       const LazyAutomaton::State state = open[i];
       const std::uint32_t from = known[state];
       for (unsigned byte = 0; byte < 256; ++byte) {
         const auto one = static_cast<std::uint8_t>(byte);
-        const LazyAutomaton::State to = automaton.step(state, one);
+        const LazyAutomaton::State to = automaton.step(state, one, allowance);
         if (to != LazyAutomaton::kDead) draft.add_edge(from, {one, one}, state_of(to));
       }
       if (open.size() > most_states) return std::nullopt;

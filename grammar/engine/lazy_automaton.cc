@@ -1,11 +1,9 @@
 #include "weft/grammar/engine/lazy_automaton.h"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "weft/grammar/defaults.h"
-#include "weft/sampling/token_constraint.h"
 
 namespace weft::grammar {
 namespace {
@@ -22,21 +20,28 @@ std::uint32_t dfa_step(const ByteDfa& dfa, std::uint32_t state, std::uint8_t byt
 
 }  // namespace
 
+/// Who holds the lock and may make states, at the expense of `allowance`.
+class LazyAutomaton::Making {
+ public:
+  Making(LazyAutomaton& automaton, Allowance& allowance)
+      : automaton_(automaton), lock_(automaton.mutex_) {
+    automaton_.allowance_ = &allowance;
+  }
+  Making(const Making&) = delete;
+  Making& operator=(const Making&) = delete;
+  ~Making() { automaton_.allowance_ = nullptr; }
+
+ private:
+  LazyAutomaton& automaton_;
+  const std::scoped_lock<std::mutex> lock_;
+};
+
 LazyAutomaton::LazyAutomaton(const GrammarData& grammar, const TokenTrie& trie,
                              std::uint32_t start_node)
     : grammar_(grammar), trie_(trie), start_node_(start_node), cells_(1), marks_(1) {
-  allow_work();
+  Allowance allowance;
+  const Making making(*this, allowance);
   static_cast<void>(finish_state());  // kDead
-}
-
-void LazyAutomaton::allow_work() noexcept {
-  work_left_ = defaults::kMaxWork;
-  states_left_ = defaults::kMaxNewStates;
-}
-
-void LazyAutomaton::work(std::size_t amount) {
-  if (amount > work_left_) throw TooMuchWork();
-  work_left_ -= amount;
 }
 
 std::uint32_t LazyAutomaton::cell(const Cell& wanted) {
@@ -49,7 +54,7 @@ std::uint32_t LazyAutomaton::cell(const Cell& wanted) {
         marks_.resize(cells_.size() +
                       1);  // first, so that no cell lacks its mark where memory ends
         cells_.push_back(wanted);
-        bytes_ += sizeof(Cell) + 2 * sizeof(std::uint32_t);
+        add_bytes(sizeof(Cell) + 2 * sizeof(std::uint32_t));
         return static_cast<std::uint32_t>(cells_.size() - 1);
       },
       [&](std::uint32_t index) { return hash_of(cells_[index]); });
@@ -62,7 +67,8 @@ std::uint32_t LazyAutomaton::begin(std::uint32_t node, std::uint32_t next) {
   return cell({node, counts ? what.least : 0, counts ? what.most : 0, next});
 }
 
-LazyAutomaton::State LazyAutomaton::start() {
+LazyAutomaton::State LazyAutomaton::start(Allowance& allowance) {
+  const Making making(*this, allowance);
   if (start_ == kUnknown) {
     begin_state();
     open(begin(start_node_, 0));
@@ -98,7 +104,7 @@ void LazyAutomaton::take(std::uint32_t stack) {
 }
 
 void LazyAutomaton::expand(std::uint32_t index) {
-  work(1);
+  allowance_->spend(1);
   const Cell top = cells_[index];
   const Node& node = grammar_.nodes[top.node];
   switch (node.kind) {
@@ -121,7 +127,7 @@ void LazyAutomaton::expand(std::uint32_t index) {
       break;
     }
     case NodeKind::kChoice:
-      work(node.count);
+      allowance_->spend(node.count);
       for (std::uint32_t i = 0; i < node.count; ++i) {
         take(begin(grammar_.children[node.first + i], top.next));
       }
@@ -156,18 +162,20 @@ LazyAutomaton::State LazyAutomaton::finish_state() {
         return states_[one].accepts == accepts && std::ranges::equal(cells_of(one), found_);
       },
       [&] {
-        if (states_left_-- == 0) {
-          states_left_ = 0;
+        if (allowance_->states == 0 || states_.size() == states_.kMostElements) {
           found_.clear();
           throw TooMuchWork();
         }
-        const auto made = static_cast<State>(states_.size());
         const auto first = static_cast<std::uint32_t>(pool_.size());
-        // The state last, so that it lacks nothing where memory ends.
-        tables_.resize(states_.size() + 1, nullptr);
         pool_.insert(pool_.end(), found_.begin(), found_.end());
-        states_.push_back({first, static_cast<std::uint32_t>(found_.size()), accepts});
-        bytes_ += sizeof(StateData) + sizeof(void*) + found_.size() * sizeof(std::uint32_t);
+        // The state last, so that it lacks nothing where memory ends.
+        const auto made = static_cast<State>(states_.size());
+        StateData& data = states_.grow();
+        data.first = first;
+        data.count = static_cast<std::uint32_t>(found_.size());
+        data.accepts = accepts;
+        --allowance_->states;
+        add_bytes(sizeof(StateData) + found_.size() * sizeof(std::uint32_t));
         return made;
       },
       [&](State one) { return hash_cells(cells_of(one), states_[one].accepts); });
@@ -190,32 +198,42 @@ std::uint32_t LazyAutomaton::after_byte(std::uint32_t index, std::uint8_t byte) 
   return dfa.states[to].edges == 0 ? top.next : cell({top.node, to, 0, top.next});
 }
 
-LazyAutomaton::State LazyAutomaton::make_step(State state, std::uint8_t byte) {
+LazyAutomaton::State LazyAutomaton::make_step(State state, std::uint8_t byte,
+                                              Allowance& allowance) {
   if (state == kDead) return kDead;
-  const std::size_t count = states_[state].count;
-  work(count);
+  const Making making(*this, allowance);
+  StateData& from = states_[state];
+  Table* table = from.table.load(std::memory_order_relaxed);
+  // Another thread may have made it meanwhile.
+  if (const State known = known_step(table, byte); known != kUnknown) return known;
+  allowance.spend(from.count);
   begin_state();
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint32_t stack = after_byte(pool_[states_[state].first + i], byte);
+  for (std::size_t i = 0; i < from.count; ++i) {
+    const std::uint32_t stack = after_byte(pool_[from.first + i], byte);
     if (stack != kUnknown) open(stack);
   }
   const State to = finish_state();
-  if (tables_[state] == nullptr) {
-    table_memory_.emplace_back().fill(kUnknown);
-    tables_[state] = table_memory_.back().data();
-    bytes_ += sizeof(table_memory_.back());
+  if (table == nullptr) {
+    table = &tables_.emplace_back();
+    for (std::atomic<State>& one : *table) one.store(kUnknown, std::memory_order_relaxed);
+    add_bytes(sizeof(Table));
+    from.table.store(table, std::memory_order_release);
   }
-  tables_[state][byte] = to;
+  (*table)[byte].store(to, std::memory_order_release);
   return to;
 }
 
-LazyAutomaton::State LazyAutomaton::step_token(State state, TokenId token) {
+LazyAutomaton::State LazyAutomaton::step_token(State state, TokenId token, Allowance& allowance) {
   if (!trie_.has(token)) return kDead;
   const std::string_view bytes = trie_.bytes(token);
-  if (!bytes.empty()) {
-    for (const char byte : bytes) state = step(state, static_cast<std::uint8_t>(byte));
-    return state;
-  }
+  if (bytes.empty()) return step_special(state, token, allowance);
+  for (const char byte : bytes) state = step(state, static_cast<std::uint8_t>(byte), allowance);
+  return state;
+}
+
+LazyAutomaton::State LazyAutomaton::step_special(State state, TokenId token,
+                                                 Allowance& allowance) {
+  const Making making(*this, allowance);
   begin_state();
   for (std::size_t i = 0; i < states_[state].count; ++i) {
     const Cell top = cells_[pool_[states_[state].first + i]];
@@ -226,16 +244,40 @@ LazyAutomaton::State LazyAutomaton::step_token(State state, TokenId token) {
   return finish_state();
 }
 
-LazyAutomaton::State LazyAutomaton::adopt(const LazyAutomaton& other, State state) {
+LazyAutomaton::State LazyAutomaton::known_step(State state, TokenId token) const {
+  if (!trie_.has(token)) return kDead;
+  const std::string_view bytes = trie_.bytes(token);
+  if (bytes.empty()) return kUnknown;
+  for (const char byte : bytes) {
+    if (state == kDead) return kDead;
+    state = known_step(table_of(state), static_cast<std::uint8_t>(byte));
+    if (state == kUnknown) return kUnknown;
+  }
+  return state;
+}
+
+std::vector<std::vector<LazyAutomaton::Cell>> LazyAutomaton::stacks_of(State state,
+                                                                       Allowance& allowance) {
+  const Making making(*this, allowance);
+  std::vector<std::vector<Cell>> stacks;
+  for (const std::uint32_t stack : cells_of(state)) {
+    std::vector<Cell>& cells = stacks.emplace_back();
+    for (std::uint32_t at = stack; at != 0; at = cells_[at].next) cells.push_back(cells_[at]);
+    allowance.spend(cells.size());
+    std::ranges::reverse(cells);
+  }
+  return stacks;
+}
+
+LazyAutomaton::State LazyAutomaton::adopt(LazyAutomaton& other, State state,
+                                          Allowance& allowance) {
+  // One lock after the other: two automata may adopt from each other.
+  const std::vector<std::vector<Cell>> stacks = other.stacks_of(state, allowance);
+  const Making making(*this, allowance);
   std::vector<std::uint32_t> ours;
-  std::vector<std::uint32_t> below;
-  for (const std::uint32_t stack : other.cells_of(state)) {
-    below.clear();
-    for (std::uint32_t at = stack; at != 0; at = other.cells_[at].next) below.push_back(at);
-    work(below.size());
+  for (const std::vector<Cell>& stack : stacks) {
     std::uint32_t made = 0;
-    for (std::size_t i = below.size(); i > 0; --i) {
-      Cell copy = other.cells_[below[i - 1]];
+    for (Cell copy : stack) {
       copy.next = made;
       made = cell(copy);
     }
@@ -243,101 +285,8 @@ LazyAutomaton::State LazyAutomaton::adopt(const LazyAutomaton& other, State stat
   }
   begin_state();
   found_ = std::move(ours);
-  found_end_ = other.states_[state].accepts;
+  found_end_ = other.accepts(state);
   return finish_state();
-}
-
-/// Whether a repetition's child is `node`, or has it as an alternative.
-bool LazyAutomaton::loops_over(std::uint32_t repeat, std::uint32_t node) const {
-  const std::uint32_t child = grammar_.nodes[repeat].first;
-  if (child == node) return true;
-  const Node& choice = grammar_.nodes[child];
-  if (choice.kind != NodeKind::kChoice) return false;
-  const auto children = std::span(grammar_.children).subspan(choice.first, choice.count);
-  return std::ranges::find(children, node) != children.end();
-}
-
-/// How many code points of plain text are allowed for sure, whatever they are.
-std::uint32_t LazyAutomaton::plain_run(State state) const {
-  std::uint32_t longest = 0;
-  for (const std::uint32_t index : cells_of(state)) {
-    const Cell& top = cells_[index];
-    const Node& node = grammar_.nodes[top.node];
-    if (node.kind != NodeKind::kDfa || top.a != 0 || !grammar_.dfas[node.first].covers_text) {
-      continue;
-    }
-    const Cell& below = cells_[top.next];
-    const bool loops = top.next != 0 && grammar_.nodes[below.node].kind == NodeKind::kRepeat &&
-                       loops_over(below.node, top.node);
-    // What comes after the repetition's end does not count.
-    const std::uint32_t run = !loops ? 1 : below.b == kNoBound ? kNoBound : below.b + 1;
-    longest = std::max(longest, run);
-  }
-  return longest;
-}
-
-void LazyAutomaton::walk(const ByteTrie& trie, State state, std::vector<std::uint32_t>& bits) {
-  path_.assign(1, state);
-  const std::size_t end = trie.nodes.size() - 1;
-  std::size_t visited = 0;
-  for (std::size_t i = 0; i < end;) {
-    const ByteTrie::Node& node = trie.nodes[i];
-    ++visited;
-    const State to = step(path_[node.depth], node.byte);
-    if (to == kDead) {
-      i = node.after;
-      continue;
-    }
-    if (path_.size() <= node.depth + std::size_t{1}) path_.resize(node.depth + std::size_t{2});
-    path_[node.depth + std::size_t{1}] = to;
-    // Tokens that end here come before those of the next node, which is below or beside.
-    const bool ends_here = node.token != trie.nodes[i + 1].token;
-    if (ends_here) {
-      for (std::uint32_t t = node.token; t < trie.nodes[i + 1].token; ++t) {
-        const auto id = static_cast<std::uint32_t>(trie.tokens[t]);
-        bits[id / 32] |= std::uint32_t{1} << (id % 32);
-      }
-    }
-    ++i;
-  }
-  work(visited / 8);
-}
-
-void LazyAutomaton::add_special(State state, std::vector<std::uint32_t>& bits) const {
-  for (const std::uint32_t index : cells_of(state)) {
-    const Node& node = grammar_.nodes[cells_[index].node];
-    if (node.kind != NodeKind::kSpecial) continue;
-    const TokenId token = trie_.special(grammar_.text(node));
-    if (token == kNoToken) continue;
-    const auto id = static_cast<std::uint32_t>(token);
-    bits[id / 32] |= std::uint32_t{1} << (id % 32);
-  }
-}
-
-const TokenMask& LazyAutomaton::mask(State state) {
-  if (states_[state].mask) return *states_[state].mask;
-  auto mask = std::make_unique<TokenMask>();
-  const TokenTrie::Slice& slice = trie_.slice(plain_run(state));
-  mask->bits = slice.bits;
-  mask->bits.resize(trie_.words());
-  walk(slice.others, state, mask->bits);
-  add_special(state, mask->bits);
-  for (const std::uint32_t word : mask->bits) {
-    mask->count += static_cast<std::uint32_t>(std::popcount(word));
-  }
-  if (mask->count <= kMaxListedTokens) {
-    mask->tokens.reserve(mask->count);
-    for (std::size_t i = 0; i < mask->bits.size(); ++i) {
-      for (std::uint32_t word = mask->bits[i]; word != 0; word &= word - 1) {
-        mask->tokens.push_back(
-            static_cast<TokenId>(i * 32 + static_cast<std::size_t>(std::countr_zero(word))));
-      }
-    }
-    mask->bits = {};
-  }
-  bytes_ += sizeof(TokenMask) + 4 * (mask->bits.size() + mask->tokens.size());
-  states_[state].mask = std::move(mask);
-  return *states_[state].mask;
 }
 
 }  // namespace weft::grammar

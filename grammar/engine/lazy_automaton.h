@@ -1,25 +1,39 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <exception>
-#include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
 #include "weft/core/token.h"
+#include "weft/grammar/defaults.h"
+#include "weft/grammar/engine/growing_list.h"
 #include "weft/grammar/engine/intern_table.h"
 #include "weft/grammar/engine/token_trie.h"
 #include "weft/grammar/grammar.h"
 
 namespace weft::grammar {
 
-/// A state or a mask would cost more than defaults::kMaxWork, kMaxOpen or kMaxNewStates allow.
+/// A state or a mask would cost more than its Allowance.
 class TooMuchWork : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "grammar: too much work"; }
+};
+
+/// What one mask or one token may still cost.
+struct Allowance {
+  std::size_t work = defaults::kMaxWork;
+  std::size_t states = defaults::kMaxNewStates;
+
+  void spend(std::size_t amount) {
+    if (amount > work) throw TooMuchWork();
+    work -= amount;
+  }
 };
 
 /// The tokens that may follow a state: a list of a few, else bits.
@@ -39,7 +53,10 @@ struct TokenMask {
 /// (Derivatives as in Antimirov, "Partial derivatives of regular expressions", 1996, of grammars
 /// instead; laziness as in RE2's DFA.)
 ///
-/// Owner only. Grammar and trie outlive it.
+/// Thread-safe. What is known, successors and masks, is read without a lock, as the number of a
+/// state is handed on by who has made it. A new successor is made under one, which takes some 0.3
+/// us; a mask is a walk over many, so several are made side by side, but each only once: who wants
+/// one that is being made waits for it. Grammar and trie outlive the automaton.
 class LazyAutomaton {
  public:
   using State = std::uint32_t;
@@ -51,29 +68,29 @@ class LazyAutomaton {
   LazyAutomaton(const GrammarData& grammar, const TokenTrie& trie, std::uint32_t start_node);
 
   /// Each of these may throw TooMuchWork; what is known by then is kept and right.
-  [[nodiscard]] State start();
-  [[nodiscard]] State step(State state, std::uint8_t byte) {
-    const std::uint32_t* const next = tables_[state];
-    if (next != nullptr && next[byte] != kUnknown) return next[byte];
-    return make_step(state, byte);
+  [[nodiscard]] State start(Allowance& allowance);
+  [[nodiscard]] State step(State state, std::uint8_t byte, Allowance& allowance) {
+    return step_from(table_of(state), state, byte, allowance);
   }
   /// After all bytes of a token, or the special token that it is; kDead where it is not allowed.
-  [[nodiscard]] State step_token(State state, TokenId token);
+  [[nodiscard]] State step_token(State state, TokenId token, Allowance& allowance);
   /// Stays where it is for the automaton's life.
-  [[nodiscard]] const TokenMask& mask(State state);
+  [[nodiscard]] const TokenMask& mask(State state, Allowance& allowance);
   /// The state of another automaton of the same grammar.
-  [[nodiscard]] State adopt(const LazyAutomaton& other, State state);
+  [[nodiscard]] State adopt(LazyAutomaton& other, State state, Allowance& allowance);
+
+  static constexpr std::uint32_t kUnknown = 0xFFFFFFFF;
+  /// The same as step_token() where that is remembered, else kUnknown. Never waits.
+  [[nodiscard]] State known_step(State state, TokenId token) const;
+  /// Whether mask() would only look it up. Never waits.
+  [[nodiscard]] bool has_mask(State state) const;
 
   [[nodiscard]] bool accepts(State state) const { return states_[state].accepts; }
-  [[nodiscard]] std::size_t states() const noexcept { return states_.size(); }
-  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
-
-  /// Begins a new allowance of work.
-  void allow_work() noexcept;
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    return bytes_.load(std::memory_order_relaxed);
+  }
 
  private:
-  static constexpr std::uint32_t kUnknown = 0xFFFFFFFF;
-
   /// A node and how far it has come: kLiteral bytes taken; kDfa its state; kSequence children
   /// begun; kRepeat how often at least and at most from here on.
   struct Cell {
@@ -84,53 +101,85 @@ class LazyAutomaton {
 
     friend bool operator==(const Cell&, const Cell&) = default;
   };
+  /// Successors by byte; kUnknown where nobody has asked.
+  using Table = std::array<std::atomic<State>, 256>;
   struct StateData {
     std::uint32_t first = 0;  ///< cells [first, first + count) of pool_, ascending
     std::uint32_t count = 0;
     bool accepts = false;
-    std::unique_ptr<TokenMask> mask{};
+    std::atomic<Table*> table{nullptr};           ///< once a successor was asked for
+    std::atomic<const TokenMask*> mask{nullptr};  ///< being_made() while a thread makes it
+  };
+  class Making;  // holds the lock, and spends an allowance
+  class MaskDraft;
+  /// What of a mask is read off the stacks.
+  struct Outline {
+    std::uint32_t plain_run = 0;  ///< as many code points of plain text are allowed for sure
+    std::vector<TokenId> special{};
   };
 
+  [[nodiscard]] const Table* table_of(State state) const {
+    return states_[state].table.load(std::memory_order_acquire);
+  }
+  [[nodiscard]] static State known_step(const Table* table, std::uint8_t byte) {
+    return table == nullptr ? kUnknown : (*table)[byte].load(std::memory_order_acquire);
+  }
+  [[nodiscard]] State step_from(const Table* table, State state, std::uint8_t byte,
+                                Allowance& allowance) {
+    const State to = known_step(table, byte);
+    return to != kUnknown ? to : make_step(state, byte, allowance);
+  }
+  [[nodiscard]] State make_step(State state, std::uint8_t byte, Allowance& allowance);
+  [[nodiscard]] State step_special(State state, TokenId token, Allowance& allowance);
+
+  // Masks (token_masks.cc).
+  [[nodiscard]] static const TokenMask* being_made();
+  [[nodiscard]] TokenMask make_mask(State state, Allowance& allowance);
+  [[nodiscard]] Outline outline_of(State state);
+  [[nodiscard]] std::uint32_t plain_run(const Cell& top) const;
+  [[nodiscard]] bool loops_over(std::uint32_t repeat, std::uint32_t node) const;
+  void walk(const ByteTrie& trie, State state, MaskDraft& mask, Allowance& allowance);
+  void add_bytes(std::size_t count) noexcept {
+    bytes_.fetch_add(count, std::memory_order_relaxed);
+  }
+
+  // Under the lock, of who is Making.
   std::uint32_t cell(const Cell& wanted);
   std::uint32_t begin(std::uint32_t node, std::uint32_t next);
-  State make_step(State state, std::uint8_t byte);
   void begin_state();
   void open(std::uint32_t stack);
   void expand(std::uint32_t index);
   void take(std::uint32_t stack);
   State finish_state();
   [[nodiscard]] std::uint32_t after_byte(std::uint32_t index, std::uint8_t byte);
-  [[nodiscard]] std::uint32_t plain_run(State state) const;
-  [[nodiscard]] bool loops_over(std::uint32_t repeat, std::uint32_t node) const;
-  void walk(const ByteTrie& trie, State state, std::vector<std::uint32_t>& bits);
-  void add_special(State state, std::vector<std::uint32_t>& bits) const;
-  void work(std::size_t amount);
   [[nodiscard]] std::span<const std::uint32_t> cells_of(State state) const {
     return std::span(pool_).subspan(states_[state].first, states_[state].count);
   }
+  /// The stacks of a state, each from its end to its top.
+  [[nodiscard]] std::vector<std::vector<Cell>> stacks_of(State state, Allowance& allowance);
 
   const GrammarData& grammar_;
   const TokenTrie& trie_;
   const std::uint32_t start_node_;
+  GrowingList<StateData> states_;  ///< appended to under the lock
+  std::atomic<std::size_t> bytes_{0};
+
+  std::mutex mutex_;         // all below is guarded by it
   std::vector<Cell> cells_;  ///< by index; 0 stands for the empty stack
   InternTable known_cells_;
   std::vector<std::uint32_t> pool_;
-  std::vector<StateData> states_;
   InternTable known_states_;
-  std::vector<std::uint32_t*> tables_;  ///< by state: successors by byte, once one was asked for
-  std::deque<std::array<std::uint32_t, 256>> table_memory_;
-  std::size_t bytes_ = 0;
-  std::size_t work_left_ = 0;
-  std::size_t states_left_ = 0;
+  std::deque<Table> tables_;
+  std::deque<TokenMask> masks_;
   State start_ = kUnknown;
 
   // A state while it is made.
+  Allowance* allowance_ = nullptr;
   std::vector<std::uint32_t> marks_;  ///< by cell: the state that has it already
   std::uint32_t mark_ = 0;
   std::vector<std::uint32_t> todo_;
   std::vector<std::uint32_t> found_;
   bool found_end_ = false;
-  std::vector<State> path_;  ///< of a walk, by depth
 };
 
 }  // namespace weft::grammar

@@ -14,6 +14,7 @@ Matcher::Matcher(const Matcher& other, int)
     : grammar_(other.grammar_),
       place_(other.place_),
       before_(other.before_),
+      of_before_(other.of_before_),
       next_(other.next_),
       kept_(other.kept_),
       failed_(other.failed_) {}
@@ -31,14 +32,13 @@ void Matcher::advance(std::span<const TokenId> tokens) noexcept {
   }
 }
 
-/// A place keeps its automaton alive, so none is kept from before the states were dropped.
+/// States keep their automaton alive, so none is kept from before the states were dropped.
 void Matcher::keep_place() noexcept {
-  const std::size_t last = (next_ + before_.size() - 1) % before_.size();
-  if (kept_ > 0 && before_[last].automaton != place_.automaton) {
-    std::ranges::fill(before_, CompiledGrammar::Place{});
+  if (of_before_ != place_.automaton) {
+    of_before_ = place_.automaton;
     kept_ = 0;
   }
-  before_[next_] = place_;
+  before_[next_] = place_.state;
 }
 
 bool Matcher::roll_back(std::size_t tokens) noexcept {
@@ -46,7 +46,7 @@ bool Matcher::roll_back(std::size_t tokens) noexcept {
   if (tokens == 0) return true;
   next_ = (next_ + before_.size() - tokens) % before_.size();
   kept_ -= tokens;
-  place_ = before_[next_];
+  place_ = {of_before_, before_[next_]};
   return true;
 }
 
@@ -63,6 +63,10 @@ AllowedTokens Matcher::allowed() noexcept {
     failed_ = true;
     return {};
   }
+}
+
+bool Matcher::is_known(std::span<const TokenId> next) const noexcept {
+  return failed_ || grammar_->is_known(place_, next);
 }
 
 std::unique_ptr<ConstraintState> Matcher::clone() const {

@@ -153,6 +153,10 @@ class BudgetState final : public ConstraintState {
     return ending;
   }
 
+  [[nodiscard]] bool is_known(std::span<const TokenId> next) const noexcept override {
+    return !inner_ || inner_->is_known(next);
+  }
+
   [[nodiscard]] std::unique_ptr<ConstraintState> clone() const override {
     return std::make_unique<BudgetState>(*this, inner_ ? inner_->clone() : nullptr);
   }

@@ -93,9 +93,9 @@ void TokenTrie::make_slices() {
     }
   }
   std::ranges::sort(sorted, [&](TokenId a, TokenId b) { return bytes(a) < bytes(b); });
-  slices_.push_back({0, {}, make_trie(sorted, bytes_)});
+  slices_.push_back({0, 0, {}, make_trie(sorted, bytes_)});
   for (const std::uint32_t most : kSlices) {
-    Slice slice{most, std::vector<std::uint32_t>(words()), {}};
+    Slice slice{most, 0, std::vector<std::uint32_t>(words()), {}};
     std::vector<TokenId> others;
     for (const TokenId token : sorted) {
       const std::uint32_t characters = plain_characters(bytes(token));
@@ -104,6 +104,7 @@ void TokenTrie::make_slices() {
       } else {
         const auto id = static_cast<std::uint32_t>(token);
         slice.bits[id / 32] |= std::uint32_t{1} << (id % 32);
+        ++slice.count;
       }
     }
     slice.others = make_trie(others, bytes_);

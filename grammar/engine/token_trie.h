@@ -39,6 +39,7 @@ class TokenTrie {
   /// trie of all others: where so much plain text is allowed, only the others need a look.
   struct Slice {
     std::uint32_t characters = 0;
+    std::uint32_t count = 0;  ///< of the bits that are set
     std::vector<std::uint32_t> bits;
     ByteTrie others;
   };

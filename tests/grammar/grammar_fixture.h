@@ -30,10 +30,11 @@ inline std::shared_ptr<const TokenTrie> byte_vocabulary(
 inline bool accepts(const Grammar& grammar, std::string_view text) {
   const TokenTrie none(std::vector<std::string>{}, {});
   LazyAutomaton automaton(grammar.data(), none);
-  LazyAutomaton::State state = automaton.start();
+  Allowance allowance;
+  LazyAutomaton::State state = automaton.start(allowance);
   for (const char byte : text) {
-    automaton.allow_work();
-    state = automaton.step(state, static_cast<std::uint8_t>(byte));
+    allowance = {};
+    state = automaton.step(state, static_cast<std::uint8_t>(byte), allowance);
   }
   return automaton.accepts(state);
 }
