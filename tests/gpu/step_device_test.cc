@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include "weft/gpu/sequence_runner.h"
 #include "weft/kernels/sample/sample.h"
 #include "weft/model/random_llama.h"
+#include "weft/sampling/token_constraint.h"
 #include "weft/tests/fixture/golden_model.h"
 #include "weft/tests/fixture/same_bits.h"
 #include "weft/tests/gpu/device_kinds.h"
@@ -245,6 +247,71 @@ TEST_P(StepDeviceTest, ForksARowThatSharesPagesUntilItWritesToThem) {
     got[1].push_back(result.samples[1].token);
   }
   EXPECT_EQ(got, wanted);
+}
+
+/// Allows two tokens: 2 n and the one behind it, after n tokens of output.
+class PairState final : public ConstraintState {
+ public:
+  explicit PairState(bool is_known) : is_known_(is_known) {}
+  void advance(std::span<const TokenId> tokens) noexcept override {
+    count_ += static_cast<TokenId>(tokens.size());
+  }
+  bool roll_back(std::size_t /*tokens*/) noexcept override { return false; }
+  AllowedTokens allowed() noexcept override {
+    pair_ = {2 * count_, 2 * count_ + 1};
+    return {.tokens = pair_, .count = 2};
+  }
+  bool is_known(std::span<const TokenId> /*next*/) const noexcept override { return is_known_; }
+  std::unique_ptr<ConstraintState> clone() const override {
+    auto copy = std::make_unique<PairState>(is_known_);
+    copy->count_ = count_;
+    return copy;
+  }
+
+ private:
+  const bool is_known_;
+  TokenId count_ = 0;
+  std::array<TokenId, 2> pair_{};
+};
+
+class PairConstraint final : public TokenConstraint {
+ public:
+  explicit PairConstraint(bool is_known) : is_known_(is_known) {}
+  std::unique_ptr<ConstraintState> begin() const override {
+    return std::make_unique<PairState>(is_known_);
+  }
+
+ private:
+  const bool is_known_;
+};
+
+TEST_P(StepDeviceTest, HoldsRowsToAConstraintWhoeverMakesItsMasks) {
+  std::vector<std::vector<Tokens>> got;
+  for (const bool is_known : {true, false}) {
+    SamplingParams params;
+    params.constraint = std::make_shared<PairConstraint>(is_known);
+    const auto sampling = std::make_shared<const SamplingParams>(params);
+    plan_.start(1, sampling, 6, {}, 5).table(1, 0, {10, 11}).feed(1, 0, first_prompt);
+    plan_.table(3, 0, {20, 21}).sample(1).sample(3);
+    plan_.plan().forks.push_back({.from = 1, .to = 3, .copied_pages = 2, .seed = 6});
+    // A row that comes back with two tokens of output.
+    Tokens longer = first_prompt;
+    longer.insert(longer.end(), {0, 2});
+    plan_.start(0, sampling, 6, {}, 7).table(0, 0, {1, 2, 3}).feed(0, 0, longer).sample();
+    StepResult result = plan_.run(*device_);
+    std::vector<Tokens> rows(3);
+    for (std::int32_t n = 0; n < 5; ++n) {
+      for (std::size_t i = 0; i < rows.size(); ++i) rows[i].push_back(result.samples[i].token);
+      if (n == 2) plan_.table(1, 2, {14}).table(3, 2, {15});
+      plan_.feed_last(1, 6 + n).sample().feed_last(3, 6 + n).sample();
+      result = plan_.feed_last(0, 8 + n).sample().run(*device_);
+      EXPECT_EQ(rows[0].back() / 2, n);
+      EXPECT_EQ(rows[1].back() / 2, n);
+      EXPECT_EQ(rows[2].back() / 2, n + 2);
+    }
+    got.push_back(std::move(rows));
+  }
+  EXPECT_EQ(got[0], got[1]);
 }
 
 TEST_P(StepDeviceTest, CopiesTheSlabOfARowToItsForkAfterTheStep) {

@@ -10,34 +10,10 @@
 #include "weft/grammar/defaults.h"
 #include "weft/grammar/grammar_error.h"
 #include "weft/tests/grammar/grammar_fixture.h"
+#include "weft/tests/grammar/mask_fixture.h"
 
 namespace weft::grammar {
 namespace {
-
-std::set<TokenId> tokens_of(const AllowedTokens& allowed) {
-  std::set<TokenId> tokens(allowed.tokens.begin(), allowed.tokens.end());
-  for (std::size_t i = 0; i < allowed.bits.size() * 32; ++i) {
-    if ((allowed.bits[i / 32] >> (i % 32) & 1U) != 0) tokens.insert(static_cast<TokenId>(i));
-  }
-  EXPECT_EQ(tokens.size(), allowed.count);
-  return tokens;
-}
-
-/// Words such as a vocabulary of code and text has: with quotes, brackets, broken characters.
-std::vector<std::string> random_words(std::size_t count, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  const std::vector<std::string> pieces = {"a",  "b",  "z",  "1",  "0",  "\"", "\\", "{",    "}",
-                                           "[",  "]",  ":",  ",",  " ",  "\n", "é",  "\xc3", "\x9f",
-                                           "名", "tr", "ue", "nu", "ll", ".",  "-",  "e",    "/"};
-  std::set<std::string> words;
-  while (words.size() < count) {
-    std::string word;
-    const std::size_t size = 2 + random() % (random() % 8 == 0 ? 40 : 5);
-    for (std::size_t i = 0; i < size; ++i) word += pieces[random() % pieces.size()];
-    words.insert(word);
-  }
-  return {words.begin(), words.end()};
-}
 
 /// The tokens that a matcher takes, one tried after the other.
 std::set<TokenId> tokens_by_trial(const CompiledGrammar& grammar, const CompiledGrammar::Place& at,
@@ -134,6 +110,27 @@ TEST(MatcherTest, DropsWhatItKnowsWhenThatIsMuchAndGoesOn) {
   EXPECT_EQ(tokens_of(state->allowed()), (std::set<TokenId>{'a', 'b', 'c', 'd'}));
   EXPECT_TRUE(state->roll_back(60));
   EXPECT_EQ(tokens_of(state->allowed()), (std::set<TokenId>{'a', 'b', 'c', 'd'}));
+}
+
+TEST(MatcherTest, SaysWhetherAStepIsOnlyLookedUp) {
+  const auto vocabulary = byte_vocabulary({"hi"});
+  const TokenId end = vocabulary->special("<end>");
+  const auto grammar = grammar_of([](GrammarBuilder& builder) -> Result<GrammarBuilder::Part> {
+    return builder.sequence({builder.literal("hi"), builder.special("<end>")});
+  });
+  const auto compiled = *CompiledGrammar::make(*grammar, vocabulary);
+  const auto state = compiled->begin();
+  EXPECT_TRUE(state->is_known({})) << "the first mask is made with the grammar";
+  const std::vector<TokenId> hi = {256};
+  EXPECT_FALSE(state->is_known(hi)) << "its state is known, but not its mask";
+  const auto other = state->clone();
+  other->advance(hi);
+  EXPECT_EQ(tokens_of(other->allowed()), (std::set<TokenId>{end}));
+  EXPECT_TRUE(state->is_known(hi)) << "another sequence has found it out";
+  EXPECT_TRUE(other->is_known({}));
+  EXPECT_FALSE(other->is_known({&end, 1})) << "special tokens are not remembered";
+  state->advance(std::vector<TokenId>{'x'});
+  EXPECT_EQ(state->allowed().count, 0U);
 }
 
 TEST(MatcherTest, KnowsSpecialTokensByName) {

@@ -1,0 +1,140 @@
+// Tokens a second of 32 rows whose outputs are held to a JSON schema, over those of 32 rows that
+// are free, in turn within one run: the demo model on the host, all actors, 256 tokens a row. The
+// schema asks for so long a list that no output ends before that.
+//   same    every request has the same schema, as an application's have: what was found out of it
+//           is known after the first outputs
+//   own     every request has one of its own, never seen before, so each compiles it and makes its
+//           masks
+
+#include <benchmark/benchmark.h>
+
+#include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "weft/actors/pipeline.h"
+#include "weft/bench/actors/host_models.h"
+#include "weft/bench/ratio.h"
+
+namespace weft::bench {
+namespace {
+
+constexpr std::int32_t kRows = 32;
+constexpr std::int32_t kTokens = 256;
+
+enum class Schemas : std::uint8_t { kNone, kSame, kOwn };
+
+/// A list of records; `name` is one of its properties'.
+std::string schema(const std::string& name) {
+  return R"({"type":"array","minItems":1000,"items":{"type":"object","properties":{)"
+         R"("city":{"type":"string"},"note":{"type":"string","maxLength":40},)"
+         R"("kind":{"enum":["capital","port","village"]},"people":{"type":"integer","minimum":0},)"
+         R"("area":{"type":"number"},"old":{"type":"boolean"},)"
+         R"("tags":{"type":"array","items":{"type":"string"},"maxItems":4},")" +
+         name +
+         R"(":{"type":"string","format":"date"}},)"
+         R"("required":["city","note","kind","people","area","old","tags",")" +
+         name + R"("],"additionalProperties":false}})";
+}
+
+/// Counts down the requests that have not ended, and up the tokens.
+class EndSink final : public RequestSink {
+ public:
+  EndSink(std::atomic<std::int32_t>& left, std::atomic<std::int64_t>& tokens)
+      : left_(left), tokens_(tokens) {}
+  void deliver(const DeltaView& delta) noexcept override {
+    tokens_.fetch_add(static_cast<std::int64_t>(delta.tokens.size()), std::memory_order_relaxed);
+  }
+  void finish(Finish&& /*finish*/) noexcept override {
+    if (left_.fetch_sub(1) == 1) left_.notify_one();
+  }
+
+ private:
+  std::atomic<std::int32_t>& left_;
+  std::atomic<std::int64_t>& tokens_;
+};
+
+class RunningModel {
+ public:
+  RunningModel() {
+    HostModel host = load_demo_model(kRows);
+    pipeline_ = std::make_unique<Pipeline>(io_.get_executor(), Config(), std::move(host.model),
+                                           std::vector<DeviceRanks>{{std::move(host.device)}});
+    thread_ = std::thread([this] { io_.run(); });
+  }
+  RunningModel(const RunningModel&) = delete;
+  RunningModel& operator=(const RunningModel&) = delete;
+  ~RunningModel() {
+    pipeline_.reset();
+    io_.stop();
+    thread_.join();
+  }
+
+  /// Runs a request in each row; returns how many tokens came.
+  std::int64_t run(Schemas schemas, float temperature) {
+    std::atomic<std::int32_t> left{kRows};
+    std::atomic<std::int64_t> tokens{0};
+    for (std::int32_t i = 0; i < kRows; ++i) {
+      auto sink = std::make_shared<EndSink>(left, tokens);
+      pipeline_->submit(RequestTicket(
+          pipeline_->make_request(request(schemas, temperature), std::move(sink))));
+    }
+    for (std::int32_t now = left.load(); now > 0; now = left.load()) left.wait(now);
+    return tokens.load();
+  }
+
+ private:
+  Request request(Schemas schemas, float temperature) {
+    Request request;
+    request.prompt_tokens.assign(16, 100);
+    request.max_tokens = kTokens;
+    request.sampling.temperature = temperature;
+    request.sampling.seed = ++made_;
+    if (schemas == Schemas::kNone) {
+      request.sampling.ignore_eos = true;
+    } else {
+      request.structured_output.kind = StructuredOutput::Kind::kJsonSchema;
+      request.structured_output.text =
+          schema(schemas == Schemas::kSame ? "since" : "since" + std::to_string(made_));
+    }
+    return request;
+  }
+
+  boost::asio::io_context io_;
+  const boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{
+      io_.get_executor()};
+  std::unique_ptr<Pipeline> pipeline_;
+  std::thread thread_;
+  std::uint64_t made_ = 0;
+};
+
+void structured(benchmark::State& state, Schemas schemas, float temperature) {
+  RunningModel model;
+  const auto timed = [&](Schemas which) {
+    std::int64_t tokens = 0;
+    const double took = seconds([&] { tokens = model.run(which, temperature); });
+    if (tokens != std::int64_t{kRows} * kTokens) state.SkipWithError("an output is too short");
+    return took;
+  };
+  compare(
+      state, kRows * kTokens, [&] { return timed(schemas); },
+      [&] { return timed(Schemas::kNone); });
+  add_inverse(state, "tokens_over_free");
+}
+
+void arguments(benchmark::internal::Benchmark* one) {
+  one->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
+}
+
+BENCHMARK_CAPTURE(structured, same_greedy, Schemas::kSame, 0.0F)->Apply(arguments);
+BENCHMARK_CAPTURE(structured, same_drawn, Schemas::kSame, 1.0F)->Apply(arguments);
+BENCHMARK_CAPTURE(structured, own_drawn, Schemas::kOwn, 1.0F)->Apply(arguments);
+
+}  // namespace
+}  // namespace weft::bench
