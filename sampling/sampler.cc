@@ -103,8 +103,8 @@ void Sampler::prepare() {
 }
 
 bool Sampler::try_prepare() {
-  if (impl_->constraint && (impl_->untold.size() > kMostLookedUp ||
-                            !impl_->constraint->is_known(impl_->untold))) {
+  if (impl_->constraint &&
+      (impl_->untold.size() > kMostLookedUp || !impl_->constraint->is_known(impl_->untold))) {
     return false;
   }
   prepare();

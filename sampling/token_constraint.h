@@ -36,8 +36,9 @@ class ConstraintState {
   /// What may come next, valid until the next call. Takes the time the maker says; asked twice, the
   /// second time none.
   [[nodiscard]] virtual AllowedTokens allowed() noexcept = 0;
-  /// Whether advance() by these tokens and then allowed() are known to take less than a microsecond.
-  /// What is not is left to a thread that nobody waits for while the logits are computed.
+  /// Whether advance() by these tokens and then allowed() are known to take less than a
+  /// microsecond. What is not is left to a thread that nobody waits for while the logits are
+  /// computed.
   [[nodiscard]] virtual bool is_known(std::span<const TokenId> /*next*/) const noexcept {
     return false;
   }

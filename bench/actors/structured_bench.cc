@@ -82,8 +82,8 @@ class RunningModel {
     std::atomic<std::int64_t> tokens{0};
     for (std::int32_t i = 0; i < kRows; ++i) {
       auto sink = std::make_shared<EndSink>(left, tokens);
-      pipeline_->submit(RequestTicket(
-          pipeline_->make_request(request(schemas, temperature), std::move(sink))));
+      pipeline_->submit(
+          RequestTicket(pipeline_->make_request(request(schemas, temperature), std::move(sink))));
     }
     for (std::int32_t now = left.load(); now > 0; now = left.load()) left.wait(now);
     return tokens.load();

@@ -5,7 +5,8 @@ PROGRAM is weft_mask_bench of a release build; ENCODER_JSON a byte-level vocabul
 Llama 3 with 128,000 tokens. The schemas are those of tests/grammar/data/schema_cases.json and larger ones, the documents
 valid ones of them, cut into tokens by longest match. Every engine sees the same tokens, compiles each schema anew, and is
 asked for the mask before each token. Prints p50 and p99 in microseconds, and ours over theirs. Schemas that an engine
-refuses, or documents that it does not take, are counted and left out for that engine. Needs xgrammar and llguidance.
+refuses, or documents that it does not take, are counted and left out for that engine. Then how long ours takes at most to
+compile or refuse each of the schemas that tests/grammar has as hostile or refused ones. Needs xgrammar and llguidance.
 """
 
 import json
@@ -73,6 +74,39 @@ def larger_cases() -> list[dict]:
             record, value = {"type": "array", "items": record, "maxItems": 5}, [value, value]
         cases.append({"schema": record, "accept": [json.dumps(value), json.dumps(value, indent=2)]})
     return cases
+
+
+def hostile_schemas(refused: list) -> list[str]:
+    """As JsonSchemaTest.EndsSoonWhateverASchemaAsksFor has them, and those that are refused."""
+    doubling: dict = {"d0": {"type": "null"}}
+    for i in range(1, 60):
+        before = {"$ref": f"#/$defs/d{i - 1}"}
+        doubling[f"d{i}"] = {"anyOf": [{**before, "minimum": i}, {**before, "maximum": i}]}
+    names = {f"p{i}": True for i in range(20_000)}
+    pattern = {"type": "string", "pattern": "^(a|b)*a(a|b){8}$", "maxLength": 1}
+    schemas = [
+        {"allOf": [{"properties": names}, {"additionalProperties": {"enum": [1] * 20_000 + [2]}}]},
+        {"properties": {f"p{i}": pattern for i in range(5000)}},
+        {"pattern": "a" * (1 << 20)},
+        {"$defs": doubling, "$ref": "#/$defs/d59"},
+        {"allOf": [{"anyOf": [{"minLength": 1}, {"minimum": 2}, {"minItems": 3}]}] * 20},
+        {"pattern": "((((a{0,1000}){0,1000}){0,1000}){0,1000})"},
+        {"pattern": "(((((a*)*)*)*)*)b", "maxLength": 1_000_000},
+        {"enum": [[1]] * 30_000 + [1]},
+        *refused,
+    ]
+    texts = ['{"type":"array","items":' * 5000 + "{}" + "}" * 5000, " " * (2 << 20) + "{}",
+             '{"properties":{"a":' + '{"anyOf":[{"type":"null"},' * 50 + "{}" + "]}" * 50 + "}}"]
+    return [json.dumps(schema) for schema in schemas] + texts
+
+
+def print_hostile(program: str, vocabulary_file: pathlib.Path, refused: list) -> None:
+    cases_file = vocabulary_file.with_name("hostile.json")
+    schemas = hostile_schemas(refused)
+    cases_file.write_text(json.dumps([{"schema": schema, "ids": []} for schema in schemas]))
+    out = json.loads(subprocess.run([program, vocabulary_file, cases_file], check=True, capture_output=True).stdout)
+    for what in ("compile", "refuse"):
+        print(f"hostile, {what}: {len(out[what])} schemas, at most {max(out[what]) / 1e6:.1f} ms")
 
 
 def quantiles(values: list[float]) -> tuple[float, float]:
@@ -144,7 +178,8 @@ def main() -> None:
     program, encoder = sys.argv[1:3]
     tokens = vocabulary(encoder)
     cut = cutter(tokens)
-    data = json.loads((ROOT / "tests/grammar/data/schema_cases.json").read_text("utf-8"))["cases"]
+    written = json.loads((ROOT / "tests/grammar/data/schema_cases.json").read_text("utf-8"))
+    data, refused = written["cases"], written["refused"]
     cases = [{"schema": c["schema"], "ids": [cut(text) for text in c["accept"] if text]} for c in data + larger_cases()
              if isinstance(c["schema"], dict) and c["accept"]]
     with tempfile.TemporaryDirectory() as folder:
@@ -153,6 +188,7 @@ def main() -> None:
         cases_file.write_text(json.dumps(cases))
         ours = json.loads(subprocess.run([program, vocabulary_file, cases_file], check=True, capture_output=True).stdout)
         engines = {"weft": ours, "xgrammar": run_xgrammar(cases, tokens), "llguidance": run_llguidance(cases, tokens, cut)}
+        print_hostile(program, vocabulary_file, refused)
         again = json.loads(subprocess.run([program, vocabulary_file, cases_file], check=True, capture_output=True).stdout)
     print(f"{len(tokens)} tokens, {len(cases)} schemas, {sum(len(i) for c in cases for i in c['ids'])} steps;",
           f"the vocabulary's trie: {ours['trie'] / 1e6:.0f} ms")

@@ -231,8 +231,7 @@ LazyAutomaton::State LazyAutomaton::step_token(State state, TokenId token, Allow
   return state;
 }
 
-LazyAutomaton::State LazyAutomaton::step_special(State state, TokenId token,
-                                                 Allowance& allowance) {
+LazyAutomaton::State LazyAutomaton::step_special(State state, TokenId token, Allowance& allowance) {
   const Making making(*this, allowance);
   begin_state();
   for (std::size_t i = 0; i < states_[state].count; ++i) {
@@ -269,8 +268,7 @@ std::vector<std::vector<LazyAutomaton::Cell>> LazyAutomaton::stacks_of(State sta
   return stacks;
 }
 
-LazyAutomaton::State LazyAutomaton::adopt(LazyAutomaton& other, State state,
-                                          Allowance& allowance) {
+LazyAutomaton::State LazyAutomaton::adopt(LazyAutomaton& other, State state, Allowance& allowance) {
   // One lock after the other: two automata may adopt from each other.
   const std::vector<std::vector<Cell>> stacks = other.stacks_of(state, allowance);
   const Making making(*this, allowance);

@@ -139,9 +139,7 @@ class LazyAutomaton {
   [[nodiscard]] std::uint32_t plain_run(const Cell& top) const;
   [[nodiscard]] bool loops_over(std::uint32_t repeat, std::uint32_t node) const;
   void walk(const ByteTrie& trie, State state, MaskDraft& mask, Allowance& allowance);
-  void add_bytes(std::size_t count) noexcept {
-    bytes_.fetch_add(count, std::memory_order_relaxed);
-  }
+  void add_bytes(std::size_t count) noexcept { bytes_.fetch_add(count, std::memory_order_relaxed); }
 
   // Under the lock, of who is Making.
   std::uint32_t cell(const Cell& wanted);

@@ -31,7 +31,7 @@ class Matcher final : public ConstraintState {
   CompiledGrammar::Place place_;
   std::vector<LazyAutomaton::State> before_;  ///< a ring of those that can be come back to
   std::shared_ptr<LazyAutomaton> of_before_;  ///< which these are of
-  std::size_t next_ = 0;                        ///< in before_
+  std::size_t next_ = 0;                      ///< in before_
   std::size_t kept_ = 0;
   bool failed_ = false;
 };

@@ -153,8 +153,7 @@ bool LazyAutomaton::loops_over(std::uint32_t repeat, std::uint32_t node) const {
   return std::ranges::find(children, node) != children.end();
 }
 
-void LazyAutomaton::walk(const ByteTrie& trie, State state, MaskDraft& mask,
-                         Allowance& allowance) {
+void LazyAutomaton::walk(const ByteTrie& trie, State state, MaskDraft& mask, Allowance& allowance) {
   struct Place {
     State state = kDead;
     const Table* table = nullptr;
