@@ -41,13 +41,11 @@ PrefixLeader PrefixLeaders::find(const Group& waiting) const {
   const std::int32_t size = options_.limits.page_tokens;
   const std::int32_t most = waiting.prompt_tokens() - 1;
   PrefixLeader best;
-  for (const Group* const group : running_.all()) {
-    // All of a prompt can be found in the plan after its last piece, which most are long past.
-    if (group->phase != GroupPhase::kPrompt && !memory_.prefixes().is_noted(*group)) continue;
+  // All of a prompt can be found in the plan after its last piece, which most are long past.
+  for (const Group* const group : memory_.prefixes().computing()) {
     const std::int32_t findable = group->leader().findable;
     const std::int32_t comes = std::min(group->prompt_tokens(), most) / size;
     if (comes <= std::max(findable, best.pages) || group->cls > waiting.cls) continue;
-    if (!memory_.prefixes().covers(*group)) continue;
     if (group->prefix_scope != waiting.prefix_scope) continue;
     const std::int32_t alike = pages_alike(*group, waiting, most, size);
     if (alike > std::max(findable, best.pages)) best = {group, group->order, alike};

@@ -40,11 +40,6 @@ void PagePool::release(std::span<const PageId> pages) {
   }
 }
 
-std::int32_t PagePool::references(PageId page) const {
-  if (page < 0 || page >= size()) internal_error("a page that is not of this pool");
-  return references_[static_cast<std::size_t>(page)];
-}
-
 std::int32_t& PagePool::count_of_used(PageId page) {
   if (references(page) == 0) internal_error("a page that is free is shared or released");
   return references_[static_cast<std::size_t>(page)];

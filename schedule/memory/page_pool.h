@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "weft/core/error/internal_error.h"
+
 namespace weft {
 
 /// The number of a page of the KV cache, 0 .. pages-1.
@@ -36,7 +38,10 @@ class PagePool {
   void release(std::span<const PageId> pages);
 
   /// How many refer to the page; 0 when it is free.
-  [[nodiscard]] std::int32_t references(PageId page) const;
+  [[nodiscard]] std::int32_t references(PageId page) const {
+    if (page < 0 || page >= size()) internal_error("a page that is not of this pool");
+    return references_[static_cast<std::size_t>(page)];
+  }
 
  private:
   [[nodiscard]] std::int32_t& count_of_used(PageId page);

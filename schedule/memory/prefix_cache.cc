@@ -13,7 +13,7 @@ PrefixCache::PrefixCache(std::int32_t pages, std::int32_t page_tokens, bool keep
       host_(pages, keeps ? places : 0),
       copies_(copies),
       tree_(keeps ? pages + places : 0, page_tokens),
-      idle_(keeps ? pages : 0) {
+      idle_(NodeLinks{tree_}) {
   if (host_.size() > 0) unsure_in_.resize(static_cast<std::size_t>(pages));
 }
 
@@ -21,7 +21,7 @@ bool PrefixCache::take(std::int32_t count, std::vector<PageId>& out) {
   if (count > free()) return false;
   while (pool_.free() < count) {
     give_up(idle_.oldest());
-    if (idle_.size() > 0) tree_.prefetch(idle_.oldest());
+    if (idle_.size() > 0) tree_.prefetch_to_erase(idle_.oldest());
   }
   return pool_.take(count, out);
 }
@@ -37,8 +37,8 @@ void PrefixCache::give_up(PageId page) {
   }
   copies_->push_back({page, place});
   ++went_out_;
-  tree_.renumber(page, place);
   idle_.remove(page);
+  tree_.renumber(page, place);
   pool_.release({&page, 1});
 }
 
@@ -95,7 +95,7 @@ void PrefixCache::share(std::span<const PageId> pages) {
 
 void PrefixCache::release(std::span<const PageId> pages) {
   if (!keeps_) return pool_.release(pages);
-  for (const PageId page : pages) tree_.prefetch(page);
+  for (const PageId page : pages) tree_.prefetch_to_erase(page);
   // The last of a table first: it is to be given up before those that lead to it.
   for (auto page = pages.rbegin(); page != pages.rend(); ++page) {
     pool_.release({&*page, 1});
@@ -119,8 +119,8 @@ PageId PrefixCache::keep(const PrefixScope& scope, PageId parent, PageId page,
 
 void PrefixCache::forget(PageId page) {
   if (host_.size() > 0) drop_all_behind(page);
-  tree_.erase(page);
   if (idle_.contains(page)) idle_.remove(page);
+  tree_.erase(page);
   pool_.release({&page, 1});
 }
 

@@ -117,12 +117,18 @@ class PrefixCache {
   void drop_all_behind(PageId page);
   void check_host() const;
 
+  /// The list of idle pages is linked through their nodes.
+  struct NodeLinks {
+    PrefixTree& tree;
+    [[nodiscard]] PageLinks& operator()(PageId page) const noexcept { return tree.links(page); }
+  };
+
   const bool keeps_;
   PagePool pool_;
   HostPlaces host_;
   std::vector<PlanCopy>* const copies_;
   PrefixTree tree_;
-  IdlePages idle_;
+  PageList<NodeLinks> idle_;
   std::uint64_t plans_ = 1;
   std::vector<std::uint64_t> unsure_in_;  // by page: where there are places
   std::uint64_t given_up_ = 0;

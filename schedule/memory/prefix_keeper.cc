@@ -59,8 +59,10 @@ void PrefixKeeper::walk(const Group& group, const Sequence& sequence, std::int32
   }
 }
 
-std::int32_t PrefixKeeper::take(const Group& group, Sequence& sequence, std::int32_t most) {
-  if (!covers(group) || !group.spec.may_skip_tokens()) return 0;
+std::int32_t PrefixKeeper::take(Group& group, Sequence& sequence, std::int32_t most) {
+  if (!covers(group)) return 0;
+  note(group);
+  if (!group.spec.may_skip_tokens()) return 0;
   on_host_.clear();
   walk(group, sequence, most,
        [&](PageId page) { (pages_.is_on_host(page) ? on_host_ : sequence.pages).push_back(page); });
@@ -174,10 +176,21 @@ void PrefixKeeper::offer() {
 
 void PrefixKeeper::offer_pages(Group& group, Sequence& sequence) {
   const std::int32_t before = sequence.findable;
+  prefetch(sequence, before, sequence.computed / limits_.page_tokens);
   Next next = keep_next(group, sequence, &offered_);
   while (next == Next::kKept) next = keep_next(group, sequence, &offered_);
   if (next == Next::kDuplicate) duplicates_.push_back({&group, &sequence});
   if (sequence.findable > before) offers_.push_back({&sequence, before});
+}
+
+/// Has the processor fetch what is needed to keep the pages `first` .. `end`-1 of the sequence.
+void PrefixKeeper::prefetch(const Sequence& sequence, std::int32_t first,
+                            std::int32_t end) const noexcept {
+  if (!pages_.keeps()) return;
+  const std::size_t last = std::min(static_cast<std::size_t>(end), sequence.pages.size());
+  for (auto i = static_cast<std::size_t>(first); i < last; ++i) {
+    pages_.tree().prefetch_to_insert(sequence.pages[i]);
+  }
 }
 
 void PrefixKeeper::keep_offers() {
@@ -185,7 +198,7 @@ void PrefixKeeper::keep_offers() {
   // to them.
   for (const Duplicate& one : duplicates_) adopt_pages(*one.group, *one.sequence);
   duplicates_.clear();
-  noted_.clear();
+  std::erase_if(noted_, [](const Group* group) { return group->phase != GroupPhase::kPrompt; });
   pages_.begin_plan();
   offers_.clear();
   offered_.clear();

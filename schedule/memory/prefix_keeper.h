@@ -48,7 +48,7 @@ class PrefixKeeper {
   /// Gives a sequence without pages those with its first tokens, `most` tokens at most, and returns
   /// how many tokens that are. The last page may be its own copy of one that goes on differently.
   /// Some may come from host memory; then the sequence is_arriving().
-  std::int32_t take(const Group& group, Sequence& sequence, std::int32_t most);
+  std::int32_t take(Group& group, Sequence& sequence, std::int32_t most);
   /// Whether pages of the sequence come from host memory with the plan in the making. It had better
   /// be fed in the next one: then the device may copy beside its step.
   [[nodiscard]] bool is_arriving(const Sequence& sequence) const noexcept {
@@ -65,10 +65,9 @@ class PrefixKeeper {
   void note_computed(Group& group, const Sequence& sequence) {
     if (sequence.computed >= end_of_next(sequence) && covers(group)) note(group);
   }
-  /// Whether a plan, after which none has been made, computes known tokens of the group.
-  [[nodiscard]] bool is_noted(const Group& group) const noexcept {
-    return std::ranges::find(noted_, &group) != noted_.end();
-  }
+  /// The groups, in no order, whose full pages of known tokens are not all findable yet: those that
+  /// are in their prompt, and those of which a plan, after which none has been made, computes some.
+  [[nodiscard]] std::span<Group* const> computing() const noexcept { return noted_; }
   /// The group gives back its pages, and may be gone soon.
   void forget_computed(const Group& group) noexcept { std::erase(noted_, &group); }
   /// Makes findable what the plans before the one in the making compute of known tokens.
@@ -79,7 +78,12 @@ class PrefixKeeper {
   /// filled a page with the same tokens, the sequence takes it with the next plan: the newest one
   /// still reads the sequence's own, which is free then, and may be amended.
   void keep(Group& group, Sequence& sequence) {
-    if (sequence.computed >= end_of_next(sequence)) keep_pages(group, sequence);
+    const std::int32_t missing = end_of_next(sequence) - sequence.computed;
+    if (missing <= 0) {
+      keep_pages(group, sequence);
+    } else if (missing == 1) {  // a step is time enough
+      prefetch(sequence, sequence.findable, sequence.findable + 1);
+    }
   }
 
   /// Forgets all pages: what they hold is not sure any more. Only while no group has rows.
@@ -106,8 +110,9 @@ class PrefixKeeper {
     return (sequence.findable + 1) * limits_.page_tokens;
   }
   void note(Group& group) {
-    if (!is_noted(group)) noted_.push_back(&group);
+    if (std::ranges::find(noted_, &group) == noted_.end()) noted_.push_back(&group);
   }
+  void prefetch(const Sequence& sequence, std::int32_t first, std::int32_t end) const noexcept;
   void offer_pages(Group& group, Sequence& sequence);
   void keep_pages(Group& group, Sequence& sequence);
   void adopt_pages(const Group& group, Sequence& sequence);
@@ -130,7 +135,7 @@ class PrefixKeeper {
   std::uint64_t plans_ = 1;  // how often one was in the making
   std::vector<PlanCopy>& copies_;
   std::vector<Offer> offers_;
-  std::vector<Group*> noted_;  // that may have pages to offer in the next plan
+  std::vector<Group*> noted_;  // that may have pages to offer in one of the next plans
   std::vector<Duplicate> duplicates_;
   std::vector<PageId> offered_;
   std::vector<PageId> on_host_;           // of one call of take()

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "weft/core/error/internal_error.h"
+#include "weft/core/mailbox/cache_line.h"
 
 namespace weft {
 namespace {
@@ -30,21 +31,24 @@ PrefixTree::PrefixTree(std::int32_t pages, std::int32_t page_tokens)
     : page_tokens_(static_cast<std::size_t>(page_tokens)), seed_(random_seed()) {
   const auto count = static_cast<std::size_t>(std::max(pages, 0));
   nodes_.resize(count);
-  tokens_.resize(count * page_tokens_);
+  constexpr std::size_t kLine = kCacheLineBytes / sizeof(TokenId);
+  tokens_.resize(count * page_tokens_ + kLine);
+  const auto address = reinterpret_cast<std::uintptr_t>(tokens_.data());
+  tokens_begin_ = (kLine - address / sizeof(TokenId) % kLine) % kLine;
   scopes_.resize(count);
   // With few pages in a bucket hardly any is looked at in vain.
   buckets_.resize(std::bit_ceil(std::max<std::size_t>(2 * count, 1)), kNoPage);
 }
 
 std::span<const TokenId> PrefixTree::tokens(PageId page) const noexcept {
-  return std::span(tokens_).subspan(static_cast<std::size_t>(page) * page_tokens_, page_tokens_);
+  return std::span(tokens_).subspan(first_token_of(page), page_tokens_);
 }
 
 PageId& PrefixTree::first_child_of(PageId parent) noexcept {
   return parent == kNoPage ? first_root_ : at(parent).first_child;
 }
 
-std::uint64_t PrefixTree::hash_of(const PrefixScope& scope, PageId parent,
+std::uint32_t PrefixTree::hash_of(const PrefixScope& scope, PageId parent,
                                   std::span<const TokenId> tokens) const {
   constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio
   std::uint64_t hash = seed_ ^ static_cast<std::uint32_t>(parent);
@@ -68,7 +72,7 @@ std::uint64_t PrefixTree::hash_of(const PrefixScope& scope, PageId parent,
   }
   hash = mix(chains[0] ^ chains[1], key ^ mix(chains[2] ^ chains[3], key));
   for (; i < tokens.size(); ++i) hash = mix(hash ^ static_cast<std::uint32_t>(tokens[i]), key);
-  return hash;
+  return static_cast<std::uint32_t>(hash);
 }
 
 PageId PrefixTree::find(const PrefixScope& scope, PageId parent,
@@ -84,7 +88,7 @@ PageId PrefixTree::find(const PrefixScope& scope, PageId parent,
 }
 
 PageId PrefixTree::find_hashed(const PrefixScope& scope, PageId parent,
-                               std::span<const TokenId> tokens, std::uint64_t hash) const {
+                               std::span<const TokenId> tokens, std::uint32_t hash) const {
   PageId page = buckets_[bucket_of(hash)];
   for (; page != kNoPage; page = at(page).next_in_bucket) {
     const Node& node = at(page);
@@ -112,9 +116,9 @@ PageId PrefixTree::insert(const PrefixScope& scope, PageId parent, PageId page,
                           std::span<const TokenId> tokens) {
   PageId& first = first_child_of(parent);
   const bool hashes = parent == kNoPage || first != kNoPage;
-  const std::uint64_t hash = hashes ? hash_of(scope, parent, tokens) : 0;
+  const std::uint32_t hash = hashes ? hash_of(scope, parent, tokens) : 0;
   if (hashes) {
-    if (first != kNoPage && !at(first).is_hashed) {
+    if (first != kNoPage && !at(first).is_hashed()) {
       put_into_bucket(first, hash_of(scope, parent, this->tokens(first)));
     }
     const PageId found = find_hashed(scope, parent, tokens, hash);
@@ -125,22 +129,22 @@ PageId PrefixTree::insert(const PrefixScope& scope, PageId parent, PageId page,
     internal_error("a page that has no place in the tree of prefixes");
   }
   Node& node = at(page);
-  node = {.parent = parent, .next_sibling = first, .in_tree = true};
+  node = {};
+  node.parent = parent;
+  node.next_sibling = first;
   if (first != kNoPage) at(first).previous_sibling = page;
   first = page;
   if (hashes) put_into_bucket(page, hash);
-  std::ranges::copy(tokens, tokens_.begin() + static_cast<std::ptrdiff_t>(page) *
-                                                  static_cast<std::ptrdiff_t>(page_tokens_));
+  std::ranges::copy(tokens, tokens_.begin() + static_cast<std::ptrdiff_t>(first_token_of(page)));
   if (parent == kNoPage) scopes_[static_cast<std::size_t>(page)] = scope;
   ++size_;
   return page;
 }
 
-void PrefixTree::put_into_bucket(PageId page, std::uint64_t hash) {
+void PrefixTree::put_into_bucket(PageId page, std::uint32_t hash) {
   Node& node = at(page);
   PageId& bucket = buckets_[bucket_of(hash)];
   node.hash = hash;
-  node.is_hashed = true;
   node.next_in_bucket = bucket;
   bucket = page;
 }
@@ -152,19 +156,20 @@ void PrefixTree::take_from_bucket(PageId page) {
 }
 
 void PrefixTree::renumber(PageId from, PageId to) {
-  if (!contains(from) || contains(to)) internal_error("a page is renumbered that cannot be");
+  if (!contains(from) || contains(to) || links(from).older != PageLinks::kOut) {
+    internal_error("a page is renumbered that cannot be");
+  }
   const Node old = at(from);
-  if (old.is_hashed) take_from_bucket(from);
+  if (old.is_hashed()) take_from_bucket(from);
   Node& node = at(to);
   node = old;
   at(from) = {};
-  if (old.is_hashed) put_into_bucket(to, old.hash);
+  if (old.is_hashed()) put_into_bucket(to, old.hash);
   if (old.next_sibling != kNoPage) at(old.next_sibling).previous_sibling = to;
   (old.previous_sibling != kNoPage ? at(old.previous_sibling).next_sibling
                                    : first_child_of(old.parent)) = to;
   const auto tokens_at = [&](PageId page) {
-    return tokens_.begin() +
-           static_cast<std::ptrdiff_t>(page) * static_cast<std::ptrdiff_t>(page_tokens_);
+    return tokens_.begin() + static_cast<std::ptrdiff_t>(first_token_of(page));
   };
   std::copy_n(tokens_at(from), page_tokens_, tokens_at(to));
   auto& scope = scopes_[static_cast<std::size_t>(from)];
@@ -172,18 +177,18 @@ void PrefixTree::renumber(PageId from, PageId to) {
   // Children are found by their parent's number.
   for (PageId child = old.first_child; child != kNoPage; child = at(child).next_sibling) {
     at(child).parent = to;
-    if (!at(child).is_hashed) continue;
+    if (!at(child).is_hashed()) continue;
     take_from_bucket(child);
     put_into_bucket(child, hash_of({}, to, tokens(child)));
   }
 }
 
 void PrefixTree::erase(PageId page) {
-  if (!contains(page) || has_children(page)) {
-    internal_error("a page is taken out of the tree of prefixes that is not a leaf");
+  if (!contains(page) || has_children(page) || links(page).older != PageLinks::kOut) {
+    internal_error("a page is taken out of the tree of prefixes that is not a leaf, or is listed");
   }
   Node& node = at(page);
-  if (node.is_hashed) take_from_bucket(page);
+  if (node.is_hashed()) take_from_bucket(page);
   if (node.next_sibling != kNoPage) at(node.next_sibling).previous_sibling = node.previous_sibling;
   if (node.previous_sibling != kNoPage) {
     at(node.previous_sibling).next_sibling = node.next_sibling;

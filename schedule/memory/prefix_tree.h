@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "weft/core/token.h"
+#include "weft/schedule/memory/idle_pages.h"
 #include "weft/schedule/memory/page_pool.h"
 
 namespace weft {
@@ -35,9 +36,11 @@ struct PrefixScope {
 /// and tokens. So a look-up costs the pages that it finds.
 ///
 /// A page's number is its node's, so nothing but this knows where a node is; what moves to another
-/// page is renumbered. The tree knows neither
-/// who uses a page nor when it was used last. Tokens are compared one by one: a hash that collides
-/// finds nothing wrong. The hash has a seed of the process's own, as clients choose the tokens.
+/// page is renumbered. The tree knows neither who uses a page nor when it was used last, but has
+/// room for a list of pages (links): who keeps a page or gives one up then waits for two lines of
+/// the processor's cache, the node and the tokens, and most of the time is that waiting. Tokens are
+/// compared one by one: a hash that collides finds nothing wrong. The hash has a seed of the
+/// process's own, as clients choose the tokens.
 ///
 /// Bounded by the pages. Owner only. Everything is allocated by the constructor; misuse is an
 /// internal_error.
@@ -46,15 +49,24 @@ class PrefixTree {
   PrefixTree(std::int32_t pages, std::int32_t page_tokens);
 
   [[nodiscard]] std::int32_t size() const noexcept { return size_; }
-  [[nodiscard]] bool contains(PageId page) const noexcept { return at(page).in_tree; }
-  /// Has the processor fetch what it knows of a page that is asked for soon.
-  void prefetch(PageId page) const noexcept { __builtin_prefetch(&at(page)); }
+  [[nodiscard]] bool contains(PageId page) const noexcept { return at(page).parent != kOutside; }
+  /// Have the processor fetch what it takes to erase, or to insert, a page soon.
+  void prefetch_to_erase(PageId page) const noexcept { __builtin_prefetch(&at(page)); }
+  void prefetch_to_insert(PageId page) const noexcept {
+    constexpr int kToWrite = 1;
+    __builtin_prefetch(&at(page), kToWrite);
+    __builtin_prefetch(&tokens_[first_token_of(page)], kToWrite);
+  }
   [[nodiscard]] bool has_children(PageId page) const noexcept {
     return at(page).first_child != kNoPage;
   }
   [[nodiscard]] PageId first_child(PageId page) const noexcept { return at(page).first_child; }
   [[nodiscard]] PageId parent(PageId page) const noexcept { return at(page).parent; }
   [[nodiscard]] std::span<const TokenId> tokens(PageId page) const noexcept;
+  /// The page's place in the list of whoever keeps one. It is in none when it is inserted, erased
+  /// or renumbered.
+  [[nodiscard]] const PageLinks& links(PageId page) const noexcept { return at(page).links; }
+  [[nodiscard]] PageLinks& links(PageId page) noexcept { return at(page).links; }
   /// The scope of a page that has no parent.
   [[nodiscard]] const PrefixScope& scope(PageId root) const noexcept {
     return scopes_[static_cast<std::size_t>(root)];
@@ -87,30 +99,37 @@ class PrefixTree {
   void renumber(PageId from, PageId to);
 
  private:
-  struct alignas(32) Node {  // so that none lies in two lines of the processor's cache
-    std::uint64_t hash = 0;  // where is_hashed
-    PageId parent = kNoPage;
+  static constexpr PageId kOutside = -2;
+
+  struct alignas(32) Node {    // so that none lies in two lines of the processor's cache
+    std::uint32_t hash = 0;    // where it is hashed
+    PageId parent = kOutside;  // not in the tree
     PageId first_child = kNoPage;
     PageId next_sibling = kNoPage;
     PageId previous_sibling = kNoPage;
-    PageId next_in_bucket = kNoPage;
-    bool in_tree = false;
-    bool is_hashed = false;  // is in a bucket; of siblings all are
+    PageId next_in_bucket = kOutside;  // not hashed; of siblings all are
+    PageLinks links;
+
+    [[nodiscard]] bool is_hashed() const noexcept { return next_in_bucket != kOutside; }
   };
+  static_assert(sizeof(Node) == 32);
 
   [[nodiscard]] const Node& at(PageId page) const noexcept {
     return nodes_[static_cast<std::size_t>(page)];
   }
   [[nodiscard]] Node& at(PageId page) noexcept { return nodes_[static_cast<std::size_t>(page)]; }
   [[nodiscard]] PageId find_hashed(const PrefixScope& scope, PageId parent,
-                                   std::span<const TokenId> tokens, std::uint64_t hash) const;
-  void put_into_bucket(PageId page, std::uint64_t hash);
+                                   std::span<const TokenId> tokens, std::uint32_t hash) const;
+  void put_into_bucket(PageId page, std::uint32_t hash);
   void take_from_bucket(PageId page);
   [[nodiscard]] PageId& first_child_of(PageId parent) noexcept;
-  [[nodiscard]] std::size_t bucket_of(std::uint64_t hash) const noexcept {
-    return static_cast<std::size_t>(hash) & (buckets_.size() - 1);
+  [[nodiscard]] std::size_t bucket_of(std::uint32_t hash) const noexcept {
+    return std::size_t{hash} & (buckets_.size() - 1);
   }
-  [[nodiscard]] std::uint64_t hash_of(const PrefixScope& scope, PageId parent,
+  [[nodiscard]] std::size_t first_token_of(PageId page) const noexcept {
+    return tokens_begin_ + static_cast<std::size_t>(page) * page_tokens_;
+  }
+  [[nodiscard]] std::uint32_t hash_of(const PrefixScope& scope, PageId parent,
                                       std::span<const TokenId> tokens) const;
 
   const std::size_t page_tokens_;
@@ -118,7 +137,8 @@ class PrefixTree {
   std::int32_t size_ = 0;
   PageId first_root_ = kNoPage;
   std::vector<Node> nodes_;          // by page
-  std::vector<TokenId> tokens_;      // of each page, by page
+  std::vector<TokenId> tokens_;      // of each page, by page, from tokens_begin_ on
+  std::size_t tokens_begin_ = 0;     // where a line of the processor's cache begins
   std::vector<PrefixScope> scopes_;  // by page; of those without parent
   std::vector<PageId> buckets_;      // the first node of each; a power of two
 };

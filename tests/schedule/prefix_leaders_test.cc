@@ -54,6 +54,23 @@ TEST(PrefixLeaders, ALeaderThatHasComputedItAllLeadsNobody) {
   EXPECT_EQ(waits.leads.group, nullptr);
 }
 
+TEST(PrefixLeaders, APromptThatPlansPassOverLeadsUntilThePlanAfterItsLastPiece) {
+  LeaderParts parts;
+  Group& leader = parts.begin({.prompt = kLong});
+  const auto make_plan = [&] {
+    parts.memory.prefixes().offer();
+    parts.memory.prefixes().keep_offers();
+  };
+  make_plan();
+  make_plan();
+  Group& waits = parts.arrive({.prompt = kLong});
+  EXPECT_TRUE(parts.leaders.has_leader(waits));
+  leader.phase = GroupPhase::kForked;
+  EXPECT_TRUE(parts.leaders.has_leader(parts.arrive({.prompt = kLong})));
+  make_plan();
+  EXPECT_FALSE(parts.leaders.has_leader(parts.arrive({.prompt = kLong})));
+}
+
 TEST(PrefixLeaders, ALeaderThatIsGoneLeadsNobody) {
   LeaderParts parts;
   Group& leader = parts.begin({.prompt = kLong});

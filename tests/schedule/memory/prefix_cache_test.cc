@@ -30,6 +30,13 @@ struct FourPages {
     }
     return pages;
   }
+  /// Lets such pages go to host memory, after which all of the device's are free.
+  void send_out(TokenId first, std::int32_t count) {
+    cache.release(keep_path(first, count));
+    std::vector<PageId> all;
+    EXPECT_TRUE(cache.take(cache.size(), all));
+    cache.release(all);
+  }
   [[nodiscard]] PageId find(PageId parent, TokenId first) const {
     return cache.tree().find({}, parent, Tokens{first, 0});
   }
@@ -125,10 +132,7 @@ TEST(PrefixCache, WhatIsGivenUpGoesToHostMemoryAndIsFoundThere) {
 
 TEST(PrefixCache, WhatIsInHostMemoryComesBackInTheOrderOfItsPath) {
   FourPages four(4);
-  four.cache.release(four.keep_path(1, 3));
-  std::vector<PageId> taken;
-  ASSERT_TRUE(four.cache.take(4, taken));
-  four.cache.release(taken);
+  four.send_out(1, 3);
   four.copies.clear();
   std::vector<PageId> places{four.find(kNoPage, 1)};
   places.push_back(four.find(places[0], 1));
@@ -161,9 +165,7 @@ TEST(PrefixCache, BringsAsMuchAsThereIsRoomFor) {
 
 TEST(PrefixCache, WhenHostMemoryIsFullTheOldestEndsGoToNothing) {
   FourPages four(2);
-  four.cache.release(four.keep_path(1, 3));
-  std::vector<PageId> taken;
-  ASSERT_TRUE(four.cache.take(4, taken));
+  four.send_out(1, 3);
   EXPECT_EQ(four.cache.given_up(), 1U);
   const PageId first = four.find(kNoPage, 1);
   const PageId second = four.find(first, 1);
@@ -174,10 +176,7 @@ TEST(PrefixCache, WhenHostMemoryIsFullTheOldestEndsGoToNothing) {
 
 TEST(PrefixCache, APageThatIsComputedAgainTakesThePlaceOfItsCopy) {
   FourPages four(4);
-  four.cache.release(four.keep_path(1, 2));
-  std::vector<PageId> taken;
-  ASSERT_TRUE(four.cache.take(4, taken));
-  four.cache.release(taken);
+  four.send_out(1, 2);
   const auto again = four.keep_path(1, 1);
   EXPECT_EQ(four.find(kNoPage, 1), again[0]);
   EXPECT_EQ(four.cache.on_host(), 1) << "what continues it is still there";

@@ -81,6 +81,9 @@ TEST(PrefixTree, TellsMisuse) {
   const Tokens tokens = {5, 6};
   WEFT_EXPECT_BUG(tree.renumber(0, 1), "cannot be");
   WEFT_EXPECT_BUG(tree.renumber(2, 3), "cannot be");
+  tree.links(1) = {PageLinks::kEnd, PageLinks::kEnd};
+  WEFT_EXPECT_BUG(tree.erase(1), "is listed");
+  WEFT_EXPECT_BUG(tree.renumber(1, 2), "cannot be");
   WEFT_EXPECT_BUG(tree.insert({}, kNoPage, 1, tokens), "no place");
   WEFT_EXPECT_BUG(tree.insert({}, 2, 3, tokens), "no place");
   WEFT_EXPECT_BUG(tree.insert({}, 1, 3, std::span(tokens).first(1)), "no place");
