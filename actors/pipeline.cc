@@ -18,6 +18,7 @@
 #include "weft/actors/replicas/replica_loads.h"
 #include "weft/actors/request/request_text.h"
 #include "weft/actors/scheduler_actor.h"
+#include "weft/gpu/files/page_files.h"
 
 namespace weft {
 namespace {
@@ -80,10 +81,13 @@ class Pipeline::Assembly {
   const Config& config_;
   const PipelineOptions& options_;
   std::int64_t page_bytes_ = 0;
+  std::shared_ptr<PageFiles> files_;  // of the one replica that may have some
 };
 
 void Pipeline::Assembly::start(std::vector<DeviceRanks> devices) {
   const std::size_t replicas = devices.size();
+  files_ = devices.front().front()->page_files();
+  if (files_ != nullptr && options_.notice) files_->tell_by(options_.notice);
   for (DeviceRanks& ranks : devices) {
     if (!options_.before_device || ranks.size() != 1) continue;
     ranks.front() = options_.before_device(std::move(ranks.front()));
@@ -144,6 +148,7 @@ ReplicaEntry Pipeline::Assembly::start_replica(DeviceRanks devices, std::size_t 
   const DeviceLimits limits = devices.front()->limits();
   SchedulerOptions options = scheduler_options(config_, limits);
   options.page_bytes = page_bytes_;
+  options.files = files_;
   auto state = std::make_shared<SchedulerState>(options);
   // A refused wake-up is no loss: a scheduler whose mailbox is full looks by itself.
   state->ending = std::make_shared<EndingRequests>(

@@ -39,6 +39,9 @@ struct PipelineOptions {
   std::shared_ptr<PipelineObserver> observer{};
   /// Called with how much of the weights is loaded.
   LoadProgress progress{};
+  /// Hears of what went wrong and was made good, as a page of the KV cache that could not be
+  /// written. Called on any thread; it must return soon and not throw.
+  std::function<void(const std::string& what)> notice{};
   /// What the model's memory is taken from, for engines that share a device; null: from what the
   /// device has free.
   std::shared_ptr<MemoryBudget> memory_budget{};

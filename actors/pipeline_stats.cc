@@ -65,7 +65,33 @@ PipelineStats::PipelineStats(MetricsRegistry& registry, const DeviceLimits& limi
                                    with_model(model))),
       prefix_bytes_(registry.gauge("weft_prefix_cache_bytes",
                                    "Bytes of the pages that can be found by their tokens",
-                                   with_model(model))) {
+                                   with_model(model))),
+      host_pages_(registry.gauge("weft_host_cache_pages",
+                                 "Pages of the KV cache that can be found in host memory",
+                                 with_model(model))),
+      host_pages_out_(registry.counter("weft_host_cache_pages_out_total",
+                                       "Pages of the KV cache copied to host memory",
+                                       with_model(model))),
+      host_pages_in_(registry.counter("weft_host_cache_pages_in_total",
+                                      "Pages of the KV cache copied back from host memory",
+                                      with_model(model))),
+      file_pages_(registry.gauge("weft_file_cache_pages",
+                                 "Pages of the KV cache that can be found in files",
+                                 with_model(model))),
+      file_bytes_(registry.gauge("weft_file_cache_bytes", "Bytes of the files in cache.folder",
+                                 with_model(model))),
+      file_pages_written_(registry.counter("weft_file_cache_pages_written_total",
+                                           "Pages of the KV cache written to files",
+                                           with_model(model))),
+      file_pages_read_(registry.counter("weft_file_cache_pages_read_total",
+                                        "Pages of the KV cache read from files",
+                                        with_model(model))),
+      file_pages_dropped_(registry.counter(
+          "weft_file_cache_pages_dropped_total",
+          "Pages of the KV cache not written, as too many waited for the disk", with_model(model))),
+      file_failures_(registry.counter("weft_file_cache_failures_total",
+                                      "Files of pages that could not be written or read",
+                                      with_model(model))) {
   for (SchedulerStats& before : before_) before.pages_free = limits.pages;
 }
 
@@ -76,6 +102,9 @@ PipelineStats::~PipelineStats() {
     idle.waiting = 0;
     idle.pages_free = limits_.pages;
     idle.prefixes.pages = 0;
+    idle.prefixes.on_host = 0;
+    idle.files.pages = 0;
+    idle.files.bytes = 0;
     set(replica, idle);
   }
 }
@@ -129,6 +158,15 @@ void PipelineStats::set(std::size_t replica, const SchedulerStats& stats) noexce
   count(prefix_evictions_, before.prefixes.given_up, stats.prefixes.given_up);
   change(prefix_pages_, before.prefixes.pages, stats.prefixes.pages);
   change(prefix_bytes_, before.prefixes.pages * page_bytes_, stats.prefixes.pages * page_bytes_);
+  change(host_pages_, before.prefixes.on_host, stats.prefixes.on_host);
+  count(host_pages_out_, before.prefixes.went_out, stats.prefixes.went_out);
+  count(host_pages_in_, before.prefixes.came_in, stats.prefixes.came_in);
+  change(file_pages_, before.files.pages, stats.files.pages);
+  change(file_bytes_, before.files.bytes, stats.files.bytes);
+  count(file_pages_written_, before.files.written, stats.files.written);
+  count(file_pages_read_, before.files.read, stats.files.read);
+  count(file_pages_dropped_, before.files.dropped, stats.files.dropped);
+  count(file_failures_, before.files.failures, stats.files.failures);
   before = stats;
 }
 

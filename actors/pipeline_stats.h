@@ -95,6 +95,15 @@ class PipelineStats {
   Counter& prefix_evictions_;
   Gauge& prefix_pages_;
   Gauge& prefix_bytes_;
+  Gauge& host_pages_;
+  Counter& host_pages_out_;
+  Counter& host_pages_in_;
+  Gauge& file_pages_;
+  Gauge& file_bytes_;
+  Counter& file_pages_written_;
+  Counter& file_pages_read_;
+  Counter& file_pages_dropped_;
+  Counter& file_failures_;
 };
 
 }  // namespace weft

@@ -114,6 +114,7 @@ void SchedulerActor::publish_empty() {
   SchedulerStats stats = scheduler_.stats();
   stats.running = stats.waiting = 0;
   stats.prefixes.pages = 0;
+  stats.prefixes.on_host = 0;
   stats.pages_free = state_->options.limits.pages;
   state_->stats->set(state_->replica, stats);
   for (std::int32_t row = 0; row < state_->options.limits.rows; ++row) {

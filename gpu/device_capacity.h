@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "weft/core/dtype.h"
 #include "weft/core/error/error.h"
@@ -21,6 +22,8 @@ struct CapacityWishes {
   std::int32_t step_tokens = 512;
   DType kv_dtype = DType::kF32;
   std::int64_t host_bytes = 0;  ///< of host memory, for pages that leave the device
+  std::string files{};          ///< a folder for pages that nobody has; empty: none
+  std::int64_t file_bytes = 0;  ///< of the files in it
   bool slabs = false;           ///< each row has pages of its own for all of its context
 };
 

@@ -11,6 +11,7 @@
 #include "weft/gpu/cuda/tuning/find_tuning.h"
 #include "weft/gpu/cuda/tuning/tuning.h"
 #include "weft/gpu/device_info.h"
+#include "weft/gpu/files/open_page_files.h"
 #include "weft/gpu/host/host_capacity.h"
 #include "weft/gpu/host/host_step_device.h"
 #include "weft/gpu/host/host_weight_pool.h"
@@ -105,6 +106,9 @@ Result<StepDevices> load_on_host(const OpenedModel& model, const DeviceWishes& w
   }
   const auto free_bytes = static_cast<std::int64_t>(host_info().free_bytes);
   const std::size_t replicas = wishes.replicas.size();
+  if (!capacity.files.empty() && replicas > 1) {
+    return Error{DeviceErrc::kUnfit, "cache.folder: files are of one replica"};
+  }
   PooledWeights weights(model, wishes);
   DeviceNeeds needs = needs_of_replicas(*model.program, capacity, replicas);
   const std::int64_t weight_bytes = weights.bytes(needs);
@@ -122,6 +126,11 @@ Result<StepDevices> load_on_host(const OpenedModel& model, const DeviceWishes& w
       const std::pair<std::shared_ptr<MemoryClaim>, std::shared_ptr<const HostWeightPool::Entry>>>(
       portion->claim, weights.entry());
   auto first = std::make_unique<HostStepDevice>(*std::move(device), limits, end_tokens);
+  if (!capacity.files.empty()) {
+    auto files = open_page_files(model, capacity, limits, first->page_blocks());
+    if (!files) return files.error();
+    first->use(*std::move(files));
+  }
   StepDevices loaded{limits, {}};
   for (std::size_t i = 1; i < replicas; ++i) {
     auto other = first->share_weights(limits, capacity.kv_dtype, threads);
@@ -157,6 +166,12 @@ Result<StepDevices> load_on_gpus(const OpenedModel& model, const DeviceWishes& w
                                  CapacityWishes capacity, const std::vector<TokenId>& end_tokens,
                                  const LoadProgress& progress) {
   const std::size_t replicas = wishes.replicas.size();
+  if (!capacity.files.empty()) {
+    return Error{
+        DeviceErrc::kUnfit,
+        "cache.folder: pages of the device cpu alone go to files; those of a GPU go to host "
+        "memory, of which cache.host_bytes says how much"};
+  }
   if (wishes.budget && replicas > 1) {
     return Error{DeviceErrc::kUnfit, "replicas: a memory budget is of one device's memory"};
   }
@@ -222,6 +237,10 @@ Result<StepDevices> load_step_devices(const OpenedModel& model, const DeviceWish
       return Error{DeviceErrc::kUnfit,
                    "cache.host_bytes: of a model that is cut pages stay on its "
                    "devices"};
+    }
+    if (!wishes.capacity.files.empty()) {
+      return Error{DeviceErrc::kUnfit,
+                   "cache.folder: of a model that is cut pages stay on its devices"};
     }
     return load_ranks(model, *replicas, wishes, end_tokens, progress);
   }

@@ -11,6 +11,8 @@
 
 namespace weft {
 
+class PageFiles;
+
 /// What a device took memory for when it was made; plans stay within it.
 struct DeviceLimits {
   std::int32_t rows = 0;
@@ -78,6 +80,9 @@ class StepDevice {
   /// Called when another rank is lost: from now on run() throws ActorFailure(kDeviceLost), also one
   /// that is under way, as soon as it would wait for another rank. Any thread, any number of times.
   virtual void abandon() noexcept {}
+
+  /// The files where pages of it may be kept; null: it has none. They are closed when it goes.
+  [[nodiscard]] virtual std::shared_ptr<PageFiles> page_files() const { return nullptr; }
 
   /// Has `tell` called with the reason when the device finds out between two steps that it is lost:
   /// by any thread, once, at once where it is lost already. An empty one ends that, and returns

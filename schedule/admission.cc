@@ -16,13 +16,14 @@ constexpr std::size_t kCandidatesOfOneClient = 4;
 
 Admission::Admission(const SchedulerOptions& options, const RowTable& rows, const KvMemory& memory,
                      const WaitingGroups& waiting, const RunningGroups& running,
-                     const PrefixLeaders& leaders)
+                     const PrefixLeaders& leaders, PageFetches* fetches)
     : options_(options),
       rows_(rows),
       memory_(memory),
       waiting_(waiting),
       running_(running),
-      leaders_(leaders) {}
+      leaders_(leaders),
+      fetches_(fetches) {}
 
 std::string Admission::never_fits(const GroupSpec& spec) const {
   const DeviceLimits& limits = options_.limits;
@@ -71,7 +72,7 @@ AdmissionChoice Admission::choose(RequestClass cls) const {
     if (!fits_in_any_way(group, i == 0)) {
       group.leads = {};
       if (group.overtaken >= kMaxOvertakes) return {.blocked = true};
-    } else if (!leaders_.has_leader(group)) {
+    } else if (!leaders_.has_leader(group) && !waits_for_files(group)) {
       for (std::size_t j = 0; j < i; ++j) {
         if (groups[j]->leads.group == nullptr) ++groups[j]->overtaken;
       }
@@ -79,6 +80,11 @@ AdmissionChoice Admission::choose(RequestClass cls) const {
     }
   }
   return {};
+}
+
+/// Who fills batches from all that wait keeps nobody waiting for a file.
+bool Admission::waits_for_files(Group& group) const {
+  return fetches_ != nullptr && options_.policy == BatchPolicy::kFusion && fetches_->delay(group);
 }
 
 /// The pages that others have as well are looked up for the first in line alone: that takes time by

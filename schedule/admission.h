@@ -6,6 +6,7 @@
 
 #include "weft/core/request_class.h"
 #include "weft/core/time/clock.h"
+#include "weft/schedule/memory/page_fetches.h"
 #include "weft/schedule/prefix_leaders.h"
 #include "weft/schedule/running_groups.h"
 #include "weft/schedule/scheduler_options.h"
@@ -24,20 +25,20 @@ struct AdmissionChoice {
 /// decides; RunningGroups carries it out.
 ///
 /// A group that fits is passed over while a running one computes the beginning of its prompt
-/// (PrefixLeaders).
+/// (PrefixLeaders), or while pages of it are read from files (PageFetches).
 ///
 /// Nobody starves: inside a class a group is overtaken by at most kMaxOvertakes later ones that fit
 /// where it does not; then nothing is admitted before it.
 ///
 /// Owner only. Allocates nothing. Reads what it was given, and changes
-/// `Group::overtaken` and `leads` alone.
+/// `Group::overtaken`, `leads` and `looked_in_files` alone.
 class Admission {
  public:
   static constexpr std::int32_t kMaxOvertakes = 32;
 
   Admission(const SchedulerOptions& options, const RowTable& rows, const KvMemory& memory,
             const WaitingGroups& waiting, const RunningGroups& running,
-            const PrefixLeaders& leaders);
+            const PrefixLeaders& leaders, PageFetches* fetches = nullptr);
 
   /// Why the device could never run it, with the numbers; empty when it fits.
   [[nodiscard]] std::string never_fits(const GroupSpec& spec) const;
@@ -68,6 +69,7 @@ class Admission {
   [[nodiscard]] Room room_without_batch() const;
   [[nodiscard]] bool fits(const Group& group, const Room& room) const;
   [[nodiscard]] bool fits_by_sharing(const Group& group, Room room) const;
+  [[nodiscard]] bool waits_for_files(Group& group) const;
   [[nodiscard]] bool fits_in_any_way(const Group& group, bool first) const;
 
   const SchedulerOptions options_;
@@ -76,6 +78,7 @@ class Admission {
   const WaitingGroups& waiting_;
   const RunningGroups& running_;
   const PrefixLeaders& leaders_;
+  PageFetches* const fetches_;  // null: no files
 };
 
 }  // namespace weft

@@ -116,14 +116,15 @@ class Group : public WaitItem {
   std::vector<Sequence> sequences;
   std::vector<PageId> cross_pages;
   bool encoded = false;
-  std::int32_t alive = 0;      ///< sequences that have not ended
-  std::int32_t in_flight = 0;  ///< results under way that name this group
-  std::int32_t overtaken = 0;  ///< groups that were admitted before it though they came later
-  std::int64_t reserved = 0;   ///< pages set aside for its longest output (reserve mode)
-  std::int32_t cached = -1;    ///< prompt tokens that it found when it first began; -1 before
-  PrefixLeader leads;          ///< for whose pages it waits, though it could begin
-  bool charged = false;        ///< its prompt is on its client's account
-  bool done = false;           ///< has ended; kept while results are under way
+  std::int32_t alive = 0;        ///< sequences that have not ended
+  std::int32_t in_flight = 0;    ///< results under way that name this group
+  std::int32_t overtaken = 0;    ///< groups that were admitted before it though they came later
+  std::int64_t reserved = 0;     ///< pages set aside for its longest output (reserve mode)
+  std::int32_t cached = -1;      ///< prompt tokens that it found when it first began; -1 before
+  bool looked_in_files = false;  ///< since it began to wait: whether some of its pages are there
+  PrefixLeader leads;            ///< for whose pages it waits, though it could begin
+  bool charged = false;          ///< its prompt is on its client's account
+  bool done = false;             ///< has ended; kept while results are under way
   std::optional<BeamSearch> beams;
   std::vector<std::vector<TokenLogprob>> candidates;  ///< of each beam, in the step under way
   std::int32_t beams_ready = 0;                       ///< how many beams have theirs

@@ -37,10 +37,21 @@ Scheduler::Scheduler(const SchedulerOptions& options, SchedulerListener& listene
       chunks_(options, running_),
       swaps_(chunks_.times(), options.limits.page_tokens),
       leaders_(options, memory_, running_, chunks_.times()),
-      admission_(options, rows_, memory_, waiting_, running_, leaders_),
+      admission_(options, rows_, memory_, waiting_, running_, leaders_,
+                 use_files(options) ? &*fetches_ : nullptr),
       writer_(rows_, memory_),
       amender_(options.limits, rows_, groups_, running_) {
   memory_.prefixes().use(swaps_);
+}
+
+/// Whether pages go to files.
+bool Scheduler::use_files(const SchedulerOptions& options) {
+  if (options.files == nullptr || !memory_.pages().keeps()) return false;
+  if (options.limits.host_pages > 0) internal_error("pages go to files from one memory alone");
+  saver_.emplace(options.files, options.limits.pages);
+  fetches_.emplace(*saver_, memory_.pages(), memory_.prefixes(), chunks_.times(), options.limits);
+  memory_.pages().use(*saver_, [this] { fetches_->cancel_all(); });
+  return true;
 }
 
 void Scheduler::submit(std::unique_ptr<Group> group, TimePoint now) {
@@ -82,6 +93,10 @@ bool Scheduler::plan(TimePoint now, Tick& tick) {
   writer_.write(tick);
   amender_.note_planned();
   ++ticks_;
+  if (saver_) {
+    saver_->planned(ticks_);
+    fetches_->planned(ticks_);
+  }
   return true;
 }
 
@@ -103,6 +118,10 @@ void Scheduler::note_seen() noexcept {
 
 /// Lets all begin that may, in the order of their turns; in the plan that is amended, if any.
 void Scheduler::admit(TimePoint now, Tick* amended) {
+  if (fetches_) {
+    saver_->have_run(ticks_back_);  // of what was left since
+    fetches_->advance(now);
+  }
   if (!admission_.is_open(now)) return;
   for (const RequestClass cls : kRequestClasses) {
     for (;;) {
@@ -130,6 +149,7 @@ void Scheduler::begin(Group& group, Tick* amended) {
   // Rows and pages of those that gave way for it may stand in the plan that is amended.
   if (amended != nullptr) amender_.drop_stale(*amended);
   running_.begin(group);
+  PageFetches::begun(group);
   listener_.on_begin(group);
 }
 
@@ -138,6 +158,22 @@ void Scheduler::complete(const Tick& tick) {
   swaps_.learn(tick.result.swapped, tick.result.swapping);
   for (std::size_t i = 0; i < tick.owners.size(); ++i) take_result(tick, i);
   for (const SampleOwner& owner : tick.computed) take_computed(owner);
+  note_run();
+}
+
+/// Of ticks that are refused it is told before those that run: so they are counted.
+void Scheduler::note_run() {
+  ++ticks_back_;
+  if (!saver_) return;
+  saver_->have_run(ticks_back_);
+  fetches_->have_run(ticks_back_);
+}
+
+std::optional<TimePoint> Scheduler::wake_at() const {
+  const auto opens = admission_.opens_at();
+  const auto looks = fetches_ ? fetches_->looks_again_at() : std::nullopt;
+  if (!opens || !looks) return opens ? opens : looks;
+  return std::min(*opens, *looks);
 }
 
 /// Nothing was to be chosen for the sequence: it is done.
@@ -229,10 +265,12 @@ void Scheduler::finish(Group& group, GroupEnd how, const Error& error) {
 void Scheduler::fail(const Tick& tick, const Error& error) {
   for (const SampleOwner& owner : tick.owners) groups_.settle_result(*owner.group);
   for (const SampleOwner& owner : tick.computed) groups_.settle_result(*owner.group);
-  if (tick.plan.tick < needs_from_) return;
+  if (tick.plan.tick < needs_from_) return note_run();
   needs_from_ = ticks_ + 1;
   while (!running_.empty()) finish(*running_.all().back(), GroupEnd::kFailed, error);
+  if (fetches_) fetches_->cancel_all();
   memory_.prefixes().forget_all();
+  note_run();
 }
 
 SchedulerStats Scheduler::stats() const {
@@ -247,6 +285,7 @@ SchedulerStats Scheduler::stats() const {
   stats.moved_rows = rows_.moved();
   stats.prefixes = memory_.prefixes().stats();
   stats.prefixes.bytes = page_bytes_ * stats.prefixes.pages;
+  if (saver_) stats.files = saver_->files().stats();
   return stats;
 }
 

@@ -13,6 +13,8 @@
 #include "weft/schedule/group.h"
 #include "weft/schedule/group_table.h"
 #include "weft/schedule/memory/kv_memory.h"
+#include "weft/schedule/memory/page_fetches.h"
+#include "weft/schedule/memory/page_saver.h"
 #include "weft/schedule/memory/swap_costs.h"
 #include "weft/schedule/prefix_leaders.h"
 #include "weft/schedule/rows/row_table.h"
@@ -53,6 +55,7 @@ struct SchedulerStats {
   std::uint64_t preemptions = 0;
   std::uint64_t moved_rows = 0;
   PrefixStats prefixes{};
+  PageFilesStats files{};  ///< since the process has the device's files
 };
 
 /// What a row is used for.
@@ -120,8 +123,9 @@ class Scheduler {
   /// The first tick since the last loss: those planned now need the results of none before it.
   [[nodiscard]] std::uint64_t needs_from() const noexcept { return needs_from_; }
 
-  /// When plan() may find something though nothing happens before: the end of a batching window.
-  [[nodiscard]] std::optional<TimePoint> wake_at() const { return admission_.opens_at(); }
+  /// When plan() may find something though nothing happens before: the end of a batching window, or
+  /// pages that were read.
+  [[nodiscard]] std::optional<TimePoint> wake_at() const;
   [[nodiscard]] SchedulerStats stats() const;
   /// Counts the changes of what row_use() says.
   [[nodiscard]] std::uint64_t row_changes() const noexcept { return rows_.changes(); }
@@ -139,6 +143,8 @@ class Scheduler {
   void make_room(const Group& group);
   void begin(Group& group, Tick* amended);
   void note_seen() noexcept;
+  void note_run();
+  [[nodiscard]] bool use_files(const SchedulerOptions& options);
 
   void take_result(const Tick& tick, std::size_t index);
   void take_computed(const SampleOwner& owner);
@@ -157,6 +163,8 @@ class Scheduler {
   RunningGroups running_;
   ChunkPlanner chunks_;
   SwapCosts swaps_;
+  std::optional<PageSaver> saver_;      // with files
+  std::optional<PageFetches> fetches_;  // the same
   PrefixLeaders leaders_;
   Admission admission_;
   PlanWriter writer_;
@@ -165,6 +173,7 @@ class Scheduler {
   std::uint64_t releases_seen_ = 0;  // of rows, before the last plan
   std::uint64_t needs_from_ = 1;     // a tick; they count from 1
   std::uint64_t ticks_ = 0;
+  std::uint64_t ticks_back_ = 0;  // that have run or are lost
   std::uint64_t output_tokens_ = 0;
 };
 

@@ -1,12 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "weft/config/config.h"
 #include "weft/core/time/clock.h"
 #include "weft/gpu/step_device.h"
 
 namespace weft {
+
+class PageFiles;
 
 /// How a scheduler plans. The fields beside `limits` are those of the same name in Config, which
 /// says what they mean.
@@ -21,6 +24,8 @@ struct SchedulerOptions {
   std::int32_t decode_every = 1;
   bool cache = true;            ///< Config::cache_enabled
   std::int64_t page_bytes = 0;  ///< of a page, in all layers, for the statistics; 0: not known
+  /// Where pages of the device's KV cache go that nobody has, and come back from; null: nowhere.
+  std::shared_ptr<PageFiles> files{};
 };
 
 /// Returns how a device of these limits is scheduled by a configuration.

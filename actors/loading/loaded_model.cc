@@ -140,6 +140,10 @@ DeviceWishes wishes_of(const Config& config) {
   wishes.context = config.max_context;
   wishes.step_tokens = config.max_step_tokens;
   wishes.host_bytes = config.cache_enabled ? config.cache_host_bytes : 0;
+  if (config.cache_enabled && config.kv_layout == KvLayout::kPages) {
+    wishes.files = config.cache_folder;
+    wishes.file_bytes = config.cache_folder_bytes;
+  }
   wishes.slabs = config.kv_layout == KvLayout::kSlab;
   return all;
 }

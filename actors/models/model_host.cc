@@ -178,29 +178,15 @@ std::optional<Error> ModelHost::wait_or_refuse(Slot& slot, RequestTicket& ticket
 }
 
 void ModelHost::load_model(const std::string& name, ModelDone done) {
-  std::optional<Result<void>> now;
-  {
-    const std::scoped_lock lock(mutex_);
-    Slot* const slot = find(name);
-    if (slot == nullptr || name.empty()) {
-      now.emplace(Error{EngineErrc::kNoSuchModel, "model: " + name});
-    } else if (stopping_.load()) {
-      now.emplace(Error{EngineErrc::kStopping, {}});
-    } else if (slot->state == ModelState::kLoaded) {
-      now.emplace();
-    } else if (slot->state == ModelState::kUnloading || slot->in_memory()) {
-      now.emplace(Error{EngineErrc::kModelUnloading, "model: " + slot->config.name});
-    } else if (slot->told.size() >= kMaxModelWaiters) {
-      now.emplace(Error{EngineErrc::kOverloaded, "too many wait for the model to be loaded"});
-    } else {
-      if (slot->state != ModelState::kLoading) begin_load(*slot);
-      slot->told.push_back(std::move(done));
-    }
-  }
-  if (now) done(*std::move(now));
+  change(name, std::move(done), ModelState::kLoaded);
 }
 
 void ModelHost::unload_model(const std::string& name, ModelDone done) {
+  change(name, std::move(done), ModelState::kUnloaded);
+}
+
+/// Has a model loaded or unloaded, and `done` called when it is.
+void ModelHost::change(const std::string& name, ModelDone done, ModelState wanted) {
   std::unique_lock lock(mutex_);
   Slot* const slot = find(name);
   std::optional<Result<void>> now;
@@ -208,25 +194,43 @@ void ModelHost::unload_model(const std::string& name, ModelDone done) {
     now.emplace(Error{EngineErrc::kNoSuchModel, "model: " + name});
   } else if (stopping_.load()) {
     now.emplace(Error{EngineErrc::kStopping, {}});
-  } else if (slot->state == ModelState::kLoading) {
-    now.emplace(Error{EngineErrc::kModelLoading, "model: " + slot->config.name});
-  } else if (!slot->in_memory()) {
-    slot->state = ModelState::kUnloaded;
-    slot->failure = Error();
-    publish();
-    now.emplace();
-  } else if (slot->told.size() >= kMaxModelWaiters) {
-    now.emplace(Error{EngineErrc::kOverloaded, "too many wait for the model to be unloaded"});
+  } else {
+    now = wanted == ModelState::kLoaded ? answer_to_load(*slot) : answer_to_unload(*slot);
+  }
+  if (!now && slot->told.size() >= kMaxModelWaiters) {
+    now.emplace(Error{EngineErrc::kOverloaded, "too many wait for the model already"});
   }
   if (now) {
     lock.unlock();
     return done(*std::move(now));
   }
+  if (wanted == ModelState::kLoaded && slot->state != ModelState::kLoading) begin_load(*slot);
   slot->told.push_back(std::move(done));
-  if (slot->state != ModelState::kLoaded) return;
+  if (wanted == ModelState::kLoaded || slot->state != ModelState::kLoaded) return;
   slot->state = ModelState::kUnloading;
   publish();
   close(*slot, lock);
+}
+
+/// What is said at once to who wants it loaded; nothing: it is loading, or can be.
+std::optional<Result<void>> ModelHost::answer_to_load(const Slot& slot) {
+  if (slot.state == ModelState::kLoaded) return Result<void>();
+  if (slot.state == ModelState::kUnloading || slot.in_memory()) {
+    return Error{EngineErrc::kModelUnloading, "model: " + slot.config.name};
+  }
+  return std::nullopt;
+}
+
+/// The same of who wants it unloaded; nothing: it is in memory.
+std::optional<Result<void>> ModelHost::answer_to_unload(Slot& slot) {
+  if (slot.state == ModelState::kLoading) {
+    return Error{EngineErrc::kModelLoading, "model: " + slot.config.name};
+  }
+  if (slot.in_memory()) return std::nullopt;
+  slot.state = ModelState::kUnloaded;
+  slot.failure = Error();
+  publish();
+  return Result<void>();
 }
 
 /// Lets no more requests have the model; when the last one has left, it goes. Unlocks.

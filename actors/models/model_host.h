@@ -97,6 +97,9 @@ class ModelHost final : public RequestPort {
   [[nodiscard]] Slot* find(std::string_view name) noexcept;
   [[nodiscard]] std::shared_ptr<Hold> hold(Slot& slot, RequestClass cls);
   [[nodiscard]] bool may_load_on_demand() const noexcept { return config_.max_loaded > 0; }
+  void change(const std::string& name, ModelDone done, ModelState wanted);
+  [[nodiscard]] static std::optional<Result<void>> answer_to_load(const Slot& slot);
+  [[nodiscard]] std::optional<Result<void>> answer_to_unload(Slot& slot);
   void begin_load(Slot& slot);
   void add_job(Job job);
   void publish();
@@ -118,6 +121,7 @@ class ModelHost final : public RequestPort {
                                             const std::shared_ptr<ModelUse>& use);
   void finish_load(Slot& slot, Result<std::unique_ptr<Running>> loaded);
   void unload(Slot& slot);
+  void finish_unload(Slot& slot);
   void lose(Slot& slot, std::string why);
   void submit_again(RequestTicket ticket, const Error& problem);
   void end_waiting();

@@ -110,7 +110,12 @@ void ModelHost::load(Slot& slot) {
   }
   if (room.leaves) {
     room.leaves = nullptr;  // its memory is the new one's
-    tell(room.who, room.loaded);
+    try {
+      finish_unload(*room.from);
+    } catch (const std::exception&) {
+      give_up(*room.from);
+      throw;
+    }
   }
   finish_load(slot, make(slot));
 }
@@ -145,10 +150,10 @@ ModelHost::Room ModelHost::make_room() {
   }
   if (oldest == nullptr) return {.later = later};
   Room room{.found = true, .leaves = std::move(oldest->running)};
-  oldest->state = ModelState::kUnloaded;
+  room.from = oldest;
+  oldest->state = ModelState::kUnloading;
+  oldest->leaving = true;
   publish();
-  room.who = info_of(*oldest);
-  room.loaded = loaded_count();
   return room;
 }
 
@@ -266,6 +271,11 @@ void ModelHost::unload(Slot& slot) {
     slot.leaving = true;
   }
   leaves = nullptr;
+  finish_unload(slot);
+}
+
+/// The model is not in memory any more.
+void ModelHost::finish_unload(Slot& slot) {
   std::vector<ModelDone> told;
   ModelInfo info;
   std::size_t count = 0;

@@ -43,7 +43,7 @@ struct ModelHost::Slot {
   Error failure{};
   std::int64_t created = 0;
   std::unique_ptr<Running> running{};
-  bool leaving = false;  ///< `running` is being destroyed, by unload()
+  bool leaving = false;  ///< `running` is being destroyed, by unload() or for another model
   /// A request for it to be loaded. There are as many as its pipeline would take.
   struct Waiting {
     RequestTicket ticket;
@@ -79,8 +79,7 @@ struct ModelHost::Room {
   bool found = false;
   bool later = false;  ///< not found, but perhaps soon: requests are expected for some model
   std::unique_ptr<Running> leaves{};
-  ModelInfo who{};
-  std::size_t loaded = 0;  ///< then
+  Slot* from = nullptr;  ///< of `leaves`
 };
 
 /// What is to be done on the host's own thread.

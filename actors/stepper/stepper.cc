@@ -25,6 +25,10 @@ Result<void> check_one_device(const Config& config) {
   if (config.policy == BatchPolicy::kInstances) return refuse("scheduling.policy");
   const auto replicas = replica_devices(config);  // there since the configuration is valid
   if (replicas->size() > 1) return refuse("device.replicas");
+  if (!config.cache_folder.empty()) {
+    return Error{ConfigErrc::kBadConfig,
+                 "cache.folder: a Stepper has no thread that reads files; an Engine has"};
+  }
   return {};
 }
 

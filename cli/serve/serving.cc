@@ -91,6 +91,7 @@ void Serving::load() {
       if (total < kWorthTelling || tenths == std::exchange(told, tenths)) return;
       log_->info(loading_text(done, total));
     };
+    options.pipeline.notice = [this](const std::string& what) { log_->warning(what); };
     options.on_change = [this](const ModelInfo& model, std::size_t loaded) {
       on_change(model, loaded);
     };

@@ -144,6 +144,16 @@ inline constexpr std::array kKeys = {
               "Page-locked host memory of each replica, in bytes, where pages go that a GPU has no "
               "room to keep, and come back from; one GPU a replica, pages alone; 0: none",
               "Page-locked memory is lost to everybody else on the machine"},
+    ConfigKey{
+        "cache", "folder", text<&Config::cache_folder>(),
+        "A folder of this model's own, made where it is missing, for pages of the KV cache of "
+        "the device cpu that no request has any more: found there also after a restart; one "
+        "replica, with memory.kv_layout pages; empty: none",
+        "Prompts can be guessed from what is in it: it is for who runs the server alone"},
+    ConfigKey{"cache", "folder_bytes",
+              integer<&Config::cache_folder_bytes>(std::int64_t{1} << 20, std::int64_t{1} << 50),
+              "Bytes of all files in cache.folder; the one used longest ago goes first",
+              "A disk is seldom the cache's alone"},
 
     ConfigKey{"scheduling", "policy", PolicySetting{1, 60'000},
               "How requests come together. \"fusion\": each joins at the next tick; \"static\": "

@@ -321,6 +321,17 @@ void HostDevice::copy_page(std::int32_t from, std::int32_t to) {
   }
 }
 
+std::vector<PageBlock> HostDevice::page_blocks() const {
+  std::vector<PageBlock> blocks;
+  for (const KvLayer& layer : state_->self_kv.layers) {
+    const auto bytes = static_cast<std::size_t>(
+        key_bytes(layer.dtype, layer.page_tokens, layer.kv_heads, layer.head_size));
+    blocks.push_back({layer.keys, bytes});
+    blocks.push_back({layer.values, bytes});
+  }
+  return blocks;
+}
+
 RankLink* HostDevice::link() { return state_->link.get(); }
 
 void HostDevice::abandon() noexcept {

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "weft/core/error/error.h"
+#include "weft/gpu/files/page_files.h"
 #include "weft/gpu/host/host_weights.h"
 #include "weft/gpu/model_device.h"
 #include "weft/model/checkpoint/checkpoint.h"
@@ -65,6 +66,9 @@ class HostDevice final : public ModelDevice {
 
   /// Copies a page of the decoder's KV, in all layers, over another.
   void copy_page(std::int32_t from, std::int32_t to);
+
+  /// Where the pages of the decoder's KV lie.
+  [[nodiscard]] std::vector<PageBlock> page_blocks() const;
 
   /// The threads that run the steps, for what is done between two of them.
   [[nodiscard]] ThreadTeam& team();

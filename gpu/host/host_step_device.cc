@@ -55,7 +55,9 @@ HostStepDevice::HostStepDevice(std::unique_ptr<HostDevice> device, const DeviceL
   }
 }
 
-HostStepDevice::~HostStepDevice() = default;
+HostStepDevice::~HostStepDevice() {
+  if (files_) files_->close();  // before the memory goes that its thread copies
+}
 
 Result<std::unique_ptr<HostStepDevice>> HostStepDevice::share_weights(const DeviceLimits& limits,
                                                                       DType kv_dtype,

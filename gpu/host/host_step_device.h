@@ -4,9 +4,11 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "weft/core/error/error.h"
+#include "weft/gpu/files/page_files.h"
 #include "weft/gpu/host/host_device.h"
 #include "weft/gpu/plan_reader.h"
 #include "weft/gpu/ranks/rank_tokens.h"
@@ -30,6 +32,11 @@ class HostStepDevice final : public StepDevice {
   void run(const Plan& plan, StepResult& result) override;
   [[nodiscard]] bool samples() const noexcept override { return samples_; }
   void abandon() noexcept override { device_->abandon(); }
+  [[nodiscard]] std::shared_ptr<PageFiles> page_files() const override { return files_; }
+
+  /// Keeps pages in these files, which are of its memory (HostDevice::page_blocks), from now on.
+  void use(std::shared_ptr<PageFiles> files) { files_ = std::move(files); }
+  [[nodiscard]] std::vector<PageBlock> page_blocks() const { return device_->page_blocks(); }
 
   /// Another one with the same weights.
   [[nodiscard]] Result<std::unique_ptr<HostStepDevice>> share_weights(const DeviceLimits& limits,
@@ -61,6 +68,8 @@ class HostStepDevice final : public StepDevice {
   std::vector<SamplerScratch> scratches_;   // one a thread
   std::vector<std::vector<float>> copies_;  // one a thread: logits that several rows draw from
   MaskWorkers mask_workers_;                // to which samplers are lent while a step computes
+
+  std::shared_ptr<PageFiles> files_;
 
   // The step under way.
   std::vector<TokenId> ids_;

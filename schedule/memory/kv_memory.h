@@ -43,6 +43,8 @@ class KvMemory {
   /// Finds and keeps pages by their tokens.
   [[nodiscard]] PrefixKeeper& prefixes() noexcept { return prefixes_; }
   [[nodiscard]] const PrefixKeeper& prefixes() const noexcept { return prefixes_; }
+  /// The pages themselves, for who brings some from elsewhere.
+  [[nodiscard]] PrefixCache& pages() noexcept { return pages_; }
 
   /// Pages that sequences share out among them; none in kSlab.
   [[nodiscard]] std::int32_t size() const noexcept { return pages_.size(); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weft/core/error/internal_error.h"
+#include "weft/schedule/memory/page_saver.h"
 
 namespace weft {
 
@@ -20,6 +21,10 @@ PrefixCache::PrefixCache(std::int32_t pages, std::int32_t page_tokens, bool keep
 bool PrefixCache::take(std::int32_t count, std::vector<PageId>& out) {
   if (count > free()) return false;
   while (pool_.free() < count) {
+    if (idle_.size() == 0) {
+      call_back_();
+      continue;
+    }
     give_up(idle_.oldest());
     if (idle_.size() > 0) tree_.prefetch_to_erase(idle_.oldest());
   }
@@ -99,7 +104,9 @@ void PrefixCache::release(std::span<const PageId> pages) {
   // The last of a table first: it is to be given up before those that lead to it.
   for (auto page = pages.rbegin(); page != pages.rend(); ++page) {
     pool_.release({&*page, 1});
-    if (is_kept(*page) && pool_.references(*page) == 1) idle_.add(*page);
+    if (!is_kept(*page) || pool_.references(*page) != 1) continue;
+    idle_.add(*page);
+    if (saver_ != nullptr) saver_->left(*page);
   }
 }
 
@@ -114,11 +121,34 @@ PageId PrefixCache::keep(const PrefixScope& scope, PageId parent, PageId page,
     return kept;
   }
   pool_.share({&page, 1});
+  if (saver_ != nullptr) saver_->kept(scope, parent, page, tokens);
   return page;
+}
+
+bool PrefixCache::lend(std::int32_t count, std::vector<PageId>& out) {
+  if (count > pool_.free() + idle_.size() || !take(count, out)) return false;
+  if (is_lent_.empty()) is_lent_.resize(static_cast<std::size_t>(size()));
+  for (const PageId page : std::span(out).last(static_cast<std::size_t>(count))) {
+    is_lent_[static_cast<std::size_t>(page)] = true;
+  }
+  lent_count_ += count;
+  return true;
+}
+
+void PrefixCache::give_back(std::span<const PageId> pages) {
+  for (const PageId page : pages) end_loan(page);
+  pool_.release(pages);
+}
+
+void PrefixCache::end_loan(PageId page) {
+  if (!is_lent(page)) internal_error("a page comes back that is not lent");
+  is_lent_[static_cast<std::size_t>(page)] = false;
+  --lent_count_;
 }
 
 void PrefixCache::forget(PageId page) {
   if (host_.size() > 0) drop_all_behind(page);
+  if (saver_ != nullptr) saver_->forgotten(page);
   if (idle_.contains(page)) idle_.remove(page);
   tree_.erase(page);
   pool_.release({&page, 1});

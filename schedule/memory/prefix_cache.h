@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "weft/gpu/plan.h"
@@ -11,6 +13,8 @@
 #include "weft/schedule/memory/prefix_tree.h"
 
 namespace weft {
+
+class PageSaver;
 
 /// What became of the look-ups and of the pages that are kept, since the beginning.
 struct PrefixStats {
@@ -57,11 +61,13 @@ class PrefixCache {
   [[nodiscard]] std::uint64_t went_out() const noexcept { return went_out_; }
   [[nodiscard]] std::uint64_t came_in() const noexcept { return came_in_; }
   [[nodiscard]] bool is_on_host(PageId page) const noexcept { return page >= size(); }
-  /// Pages that can be taken: free ones, and those given up for it.
-  [[nodiscard]] std::int32_t free() const noexcept { return pool_.free() + idle_.size(); }
+  /// Pages that can be taken: free ones, those given up for it, and those called back.
+  [[nodiscard]] std::int32_t free() const noexcept {
+    return pool_.free() + idle_.size() + lent_count_;
+  }
   /// How many page tables have the page.
   [[nodiscard]] std::int32_t references(PageId page) const {
-    return pool_.references(page) - (is_kept(page) ? 1 : 0);
+    return pool_.references(page) - (is_kept(page) || is_lent(page) ? 1 : 0);
   }
   /// Whether one table alone has a page that a table has.
   [[nodiscard]] bool is_unshared(PageId page) const {
@@ -101,6 +107,20 @@ class PrefixCache {
   /// Keeps nothing any more; only while no table has a kept page.
   void forget_all();
 
+  /// Tells `saver`, which outlives it, what becomes of pages; `call_back` is to give back all pages
+  /// that are lent.
+  void use(PageSaver& saver, std::function<void()> call_back) {
+    saver_ = &saver;
+    call_back_ = std::move(call_back);
+  }
+  /// Lends pages to who fills them before they are kept. They count as free: where there are no
+  /// others they are called back. False where too few can be had.
+  [[nodiscard]] bool lend(std::int32_t count, std::vector<PageId>& out);
+  /// Lent pages are free again.
+  void give_back(std::span<const PageId> pages);
+  /// A lent page is like one that a table has.
+  void end_loan(PageId page);
+
   [[nodiscard]] std::uint64_t given_up() const noexcept { return given_up_; }
   /// Pages of the device alone.
   [[nodiscard]] std::int32_t kept() const noexcept { return tree_.size() - host_.taken(); }
@@ -111,6 +131,9 @@ class PrefixCache {
   void check() const;
 
  private:
+  [[nodiscard]] bool is_lent(PageId page) const noexcept {
+    return lent_count_ > 0 && is_lent_[static_cast<std::size_t>(page)];
+  }
   void give_up(PageId page);
   [[nodiscard]] PageId find_place();
   void drop(PageId place);
@@ -129,6 +152,10 @@ class PrefixCache {
   std::vector<PlanCopy>* const copies_;
   PrefixTree tree_;
   PageList<NodeLinks> idle_;
+  PageSaver* saver_ = nullptr;
+  std::function<void()> call_back_;
+  std::vector<bool> is_lent_;  // by page; empty until one is lent
+  std::int32_t lent_count_ = 0;
   std::uint64_t plans_ = 1;
   std::vector<std::uint64_t> unsure_in_;  // by page: where there are places
   std::uint64_t given_up_ = 0;

@@ -107,6 +107,13 @@ std::int32_t PrefixKeeper::copy_beginning(const Group& group, Sequence& sequence
   return copied ? best.tokens : 0;
 }
 
+std::vector<PageId> PrefixKeeper::path(const Group& group, const Sequence& sequence,
+                                       std::int32_t most) const {
+  std::vector<PageId> pages;
+  walk(group, sequence, most, [&](PageId page) { pages.push_back(page); });
+  return pages;
+}
+
 std::int32_t PrefixKeeper::count(const Group& group, const Sequence& sequence,
                                  std::int32_t most) const {
   std::int32_t pages = 0;

@@ -54,6 +54,9 @@ class PrefixKeeper {
   [[nodiscard]] bool is_arriving(const Sequence& sequence) const noexcept {
     return sequence.arrives_in == plans_;
   }
+  /// The longest path of full pages with a sequence's first `most` tokens.
+  [[nodiscard]] std::vector<PageId> path(const Group& group, const Sequence& sequence,
+                                         std::int32_t most) const;
   /// How many full pages with a sequence's first `most` tokens there are, in whichever memory.
   [[nodiscard]] std::int32_t count(const Group& group, const Sequence& sequence,
                                    std::int32_t most) const;

@@ -19,8 +19,10 @@ class SwapCosts {
   void learn(std::int32_t pages, Duration took);
 
   /// Whether pages of a sequence that has `before` tokens had better be copied. While one of both
-  /// is not known it is so: most devices copy faster than they compute.
-  [[nodiscard]] bool copying_is_sooner(std::int32_t pages, std::int64_t before) const;
+  /// is not known it is so: most devices copy faster than they compute. `queued` pages of others
+  /// are copied first.
+  [[nodiscard]] bool copying_is_sooner(std::int32_t pages, std::int64_t before,
+                                       std::int32_t queued = 0) const;
 
  private:
   const StepTimeModel& times_;

@@ -38,6 +38,25 @@ void SchedulerFixture::start(const SchedulerOptions& options,
   scheduler_ = std::make_unique<Scheduler>(options, static_cast<SchedulerListener&>(*this));
 }
 
+void SchedulerFixture::start_with_files(SchedulerOptions options,
+                                        const std::filesystem::path& folder,
+                                        std::function<Duration(const Plan&)> took) {
+  if (files_) files_->close();
+  options.files = nullptr;
+  options_.files = nullptr;
+  scheduler_ = nullptr;
+  files_ = nullptr;
+  start(options, std::move(took));
+  scheduler_ = nullptr;
+  const PageBlock block = device_->page_block();
+  files_ = std::make_shared<PageFiles>(
+      PageFolder::open(folder, PageKey{}, block.bytes, std::int64_t{1} << 24U).value(), PageKey{},
+      std::vector{block}, options.limits.pages);
+  options.files = files_;
+  options_ = options;
+  scheduler_ = std::make_unique<Scheduler>(options, static_cast<SchedulerListener&>(*this));
+}
+
 void SchedulerFixture::TearDown() {
   if (!scheduler_ || HasFatalFailure()) return;
   for (GroupOutcome& outcome : outcomes_) end(outcome, GroupEnd::kCancelled);

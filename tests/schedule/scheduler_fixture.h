@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -75,6 +76,9 @@ class SchedulerFixture : public testing::Test, protected SchedulerListener {
   /// `took` is how long a step takes, `swap` a page's copy to or from host memory.
   void start(const SchedulerOptions& options, std::function<Duration(const Plan&)> took = {},
              Duration swap = {});
+  /// A new device and scheduler, as after a restart, with the pages' files in this folder.
+  void start_with_files(SchedulerOptions options, const std::filesystem::path& folder,
+                        std::function<Duration(const Plan&)> took = {});
   void TearDown() override;
 
   GroupOutcome& submit(const Ask& ask);
@@ -113,6 +117,7 @@ class SchedulerFixture : public testing::Test, protected SchedulerListener {
 
   SchedulerOptions options_;
   std::unique_ptr<FakeDevice> device_;
+  std::shared_ptr<PageFiles> files_;  // closed before the device goes
   std::unique_ptr<Scheduler> scheduler_;
   TimePoint now_{Duration(1)};
   std::deque<GroupOutcome> outcomes_;  ///< references to them stay

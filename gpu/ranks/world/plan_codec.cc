@@ -22,7 +22,8 @@ struct WireStart {
   std::int32_t cross_context = 0;
   std::int32_t first_cross_page = 0;
   std::int32_t cross_pages = 0;
-  std::int32_t read_end = 0;  ///< of its reader
+  std::int32_t read_first = 0;  ///< of its reader
+  std::int32_t read_end = 0;
   std::int32_t second_text = 0;
   std::uint8_t long_context = 0;
   std::uint8_t is_read = 0;
@@ -33,13 +34,16 @@ struct WireStart {
 /// Stands for a reader of another process: its rank computes what that wants, and nobody reads it.
 class DistantReader final : public ActivationReader {
  public:
-  DistantReader(bool wants_logits, std::int32_t end) : wants_logits_(wants_logits), end_(end) {}
+  DistantReader(bool wants_logits, std::int32_t first, std::int32_t end)
+      : wants_logits_(wants_logits), first_(first), end_(end) {}
   [[nodiscard]] bool wants_logits() const noexcept override { return wants_logits_; }
   [[nodiscard]] std::int32_t end_position() const noexcept override { return end_; }
+  [[nodiscard]] std::int32_t first_position() const noexcept override { return first_; }
   void read(const TokenActivations& /*token*/) override {}
 
  private:
   const bool wants_logits_;
+  const std::int32_t first_;
   const std::int32_t end_;
 };
 
@@ -138,7 +142,8 @@ class PlanDecoder {
       if (one.needs > static_cast<std::uint8_t>(LogitNeeds::kAll)) return wrong("starts");
       start.needs = static_cast<LogitNeeds>(one.needs);
       if (one.is_read != 0) {
-        start.reader = std::make_shared<DistantReader>(one.reads_logits != 0, one.read_end);
+        start.reader =
+            std::make_shared<DistantReader>(one.reads_logits != 0, one.read_first, one.read_end);
       }
     }
     return {};
@@ -270,6 +275,7 @@ void encode_plan(const Plan& plan, std::vector<std::byte>& bytes) {
     one.long_context = start.long_context ? 1 : 0;
     one.needs =
         static_cast<std::uint8_t>(start.sampling ? logit_needs(*start.sampling) : start.needs);
+    one.read_first = start.reader ? start.reader->first_position() : 0;
     one.read_end = start.reader ? start.reader->end_position() : 0;
     one.is_read = start.reader ? 1 : 0;
     one.reads_logits = start.reader && start.reader->wants_logits() ? 1 : 0;

@@ -69,6 +69,32 @@ TEST_F(ModelHostWaitTest, CountsAModelAsThereUntilItsMemoryIsFree) {
   EXPECT_EQ(state("b"), ModelState::kUnloaded);
 }
 
+TEST_F(ModelHostWaitTest, CountsAModelThatLeavesForAnotherAsThereUntilItsMemoryIsFree) {
+  config.max_loaded = 1;
+  start();
+  std::latch begun(1);
+  std::latch may_go(1);
+  traces->while_destroyed = [&] {
+    begun.count_down();
+    may_go.wait();
+  };
+  const auto in_b = submit("b");  // a is idle, and leaves
+  begun.wait();
+  EXPECT_EQ(state("a"), ModelState::kUnloading);
+  auto gone = unload("a");
+  EXPECT_EQ(wait(load("a")).error, EngineErrc::kModelUnloading);
+  io.poll();
+  EXPECT_EQ(gone.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  may_go.count_down();
+  EXPECT_FALSE(wait(std::move(gone)).error);
+  traces->while_destroyed = nullptr;
+  EXPECT_EQ(state("a"), ModelState::kUnloaded);
+  while (state("b") != ModelState::kLoaded) std::this_thread::yield();
+  while (port("b").size() == 0) std::this_thread::yield();
+  port("b").finish(0);
+  EXPECT_EQ(in_b->wait().reason, FinishReason::kStop);
+}
+
 TEST_F(ModelHostWaitTest, LoadsNoModelAgainWhileTheLostOneIsBeingDestroyed) {
   start();
   std::latch begun(1);

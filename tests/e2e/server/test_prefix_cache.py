@@ -117,3 +117,21 @@ def test_prompts_that_come_together_are_computed_once(fresh: WeftServer):
     each = answer.usage.prompt_tokens // 8
     assert answer.usage.prompt_tokens_details.cached_tokens >= 7 * (each - PAGE)
     assert computed(fresh) < 2 * each
+
+
+def test_a_restarted_server_finds_in_files_what_the_one_before_has_computed(start_server: StartServer, tmp_path: Path):
+    answers = []
+    for _ in range(2):
+        server = start_server(cache={"folder": str(tmp_path / "pages")})
+        with client_of(server) as client:
+            answers.append(chat(client, messages=FIRST, max_tokens=20, temperature=0, extra_body={"ignore_eos": True}))
+        server.wait_until_idle()
+        read = server.metric("weft_file_cache_pages_read_total")
+        assert read * PAGE == cached(answers[-1])
+        assert server.metric("weft_file_cache_failures_total") == 0
+        server.stop()
+    first, second = answers
+    assert cached(first) == 0
+    assert cached(second) >= first.usage.prompt_tokens - PAGE
+    assert second.choices[0].message.content == first.choices[0].message.content
+    assert (tmp_path / "pages").stat().st_mode & 0o777 == 0o700

@@ -29,6 +29,7 @@ class Reader final : public ActivationReader {
  public:
   [[nodiscard]] bool wants_logits() const noexcept override { return true; }
   [[nodiscard]] std::int32_t end_position() const noexcept override { return 5; }
+  [[nodiscard]] std::int32_t first_position() const noexcept override { return 4; }
   void read(const TokenActivations& /*token*/) override {}
 };
 
@@ -70,6 +71,8 @@ TEST(PlanCodec, BringsAcrossAllThatARankNeeds) {
   EXPECT_TRUE(got.starts[0].long_context);
   ASSERT_TRUE(got.starts[0].reader);
   EXPECT_TRUE(got.starts[0].reader->wants_logits());
+  EXPECT_EQ(got.starts[0].reader->first_position(), 4);
+  EXPECT_EQ(got.starts[0].reader->end_position(), 5);
   EXPECT_EQ(got.starts[0].needs, LogitNeeds::kCandidatesAndSum) << "of greedy() with logprobs";
   EXPECT_EQ(got.starts[0].sampling, nullptr) << "which only the rank that chooses needs";
   EXPECT_EQ(encoded(got), encoded(sent)) << "and everything else";

@@ -1,0 +1,148 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "weft/core/time/clock.h"
+#include "weft/gpu/files/page_folder.h"
+#include "weft/gpu/files/page_key.h"
+
+namespace weft {
+
+/// Where a part of each page lies in memory: that of page p begins at first + p * bytes.
+struct PageBlock {
+  std::byte* first = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// What became of pages in files.
+struct PageFilesStats {
+  std::size_t pages = 0;       ///< that can be read now
+  std::int64_t bytes = 0;      ///< of all files
+  std::uint64_t written = 0;   ///< pages
+  std::uint64_t read = 0;      ///< pages
+  std::uint64_t dropped = 0;   ///< pages that were not written, as too many waited for it
+  std::uint64_t failures = 0;  ///< of reading and of writing
+};
+
+/// Pages that are to be read, one after the other, each into a page of the device.
+class PageRead {
+ public:
+  PageRead(std::vector<PageKey> keys, std::vector<std::int32_t> pages)
+      : keys_(std::move(keys)), pages_(std::move(pages)) {}
+
+ private:
+  friend class PageFiles;
+  const std::vector<PageKey> keys_;
+  const std::vector<std::int32_t> pages_;
+  std::int32_t done_ = 0;  // the first so many are read
+  bool over_ = false;      // all are, or the next cannot be had
+  Duration took_{};
+};
+
+/// Pages of the KV cache in files: copies of what lies in the device's memory, which the host can
+/// address, and where they come back from. One thread of its own does all of the reading and
+/// writing; nobody else waits for a disk.
+///
+/// A page that is to be written stays as it is until it is written or withdrawn, and one that is
+/// read into has nobody else until the read is over or cancelled. withdraw() and cancel() wait, if
+/// for anything, for one page to be copied in memory. How many wait to be written is bounded, and
+/// what comes then is dropped; who asks for reads bounds them.
+///
+/// A failure is counted, told once until the same succeeds again, and nothing else comes of it: the
+/// page is computed again.
+///
+/// Thread-safe.
+class PageFiles {
+ public:
+  static constexpr std::size_t kMostWaiting = 256;  // pages to be written
+  /// How long close() goes on writing what waits.
+  static constexpr Duration kLastWrites = std::chrono::seconds(5);
+
+  PageFiles(std::unique_ptr<PageFolder> folder, const PageKey& identity,
+            std::vector<PageBlock> blocks, std::int32_t pages);
+  PageFiles(const PageFiles&) = delete;
+  PageFiles& operator=(const PageFiles&) = delete;
+  ~PageFiles();
+
+  /// The bytes of a page in all blocks.
+  [[nodiscard]] static std::size_t page_bytes(std::span<const PageBlock> blocks) noexcept;
+
+  /// Whom to tell of what went wrong, on the own thread or, of what did before, at once. It must
+  /// neither throw nor call back.
+  void tell_by(std::function<void(const std::string& what)> tell);
+
+  /// A scheduler begins to use it: what another one wanted is withdrawn and cancelled. Returns
+  /// whether there was none before.
+  bool attach();
+  /// Writes what waits, for a while, and ends the thread; after that nothing touches the device's
+  /// memory, and nothing is found any more.
+  void close();
+
+  [[nodiscard]] const PageKey& identity() const noexcept { return identity_; }
+  [[nodiscard]] bool contains(const PageKey& key) const;
+  /// Has the page written; false where too many wait.
+  bool save(std::int32_t page, const PageKey& key);
+  /// Whether a page is not written any more: it may change after this.
+  void withdraw(std::int32_t page);
+
+  /// Has pages read. There are as many pages as keys.
+  void read(const std::shared_ptr<PageRead>& what);
+  /// Whether the read is over; then `done` is how many pages were read, and `took` how long.
+  [[nodiscard]] bool is_over(const PageRead& what, std::int32_t& done, Duration& took) const;
+  /// Ends a read where it is; its pages are not touched after this.
+  void cancel(PageRead& what);
+
+  [[nodiscard]] PageFilesStats stats() const;
+
+ private:
+  struct Save {
+    std::int32_t page = 0;
+    PageKey key{};
+    std::uint64_t order = 0;
+  };
+  using Lock = std::unique_lock<std::mutex>;
+
+  void work();
+  void read_one(Lock& lock);
+  void save_one(Lock& lock);
+  void copy(Lock& lock, std::int32_t page, bool into_memory);
+  void note(Lock& lock, const Result<void>& done, bool& told, const char* what);
+  void wait_for_copy(Lock& lock, std::int32_t page);
+
+  const std::unique_ptr<PageFolder> folder_;
+  const PageKey identity_;
+  const std::vector<PageBlock> blocks_;
+  std::vector<std::byte> buffer_;  // a page on its way; the thread's own
+
+  mutable std::mutex mutex_;  // guards what follows; not held while files or pages are copied
+  std::condition_variable has_work_;
+  std::condition_variable copied_;
+  std::deque<Save> saves_;
+  std::deque<std::shared_ptr<PageRead>> reads_;
+  std::vector<std::uint64_t> wanted_;  // by page: the order of its save; 0: none
+  std::uint64_t orders_ = 0;
+  std::int32_t copying_ = -1;  // the page that is being copied
+  std::function<void(const std::string&)> tell_;
+  std::vector<std::string> untold_;
+  bool told_of_reading_ = false;
+  bool told_of_writing_ = false;
+  bool attached_ = false;
+  bool closing_ = false;
+  TimePoint close_by_{};
+  PageFilesStats stats_;
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace weft

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "weft/core/error/error.h"
+#include "weft/gpu/files/page_key.h"
+
+namespace weft {
+
+/// A folder with a file for each page: what it is told to keep, as long as there is room, and what
+/// processes before it have left. A file is
+///
+///     "WEFTKV" 0 1 | identity 32 | key 32 | bytes of the page 8 | the page | SHA-256 of all of it
+///
+/// named by the key (`<64 digits>.kv`), so no name comes from outside. It is written under another
+/// name, which begins with a dot, and renamed: who is ended meanwhile leaves no half of one. The
+/// folder has the mode 0700 and the files 0600. A file that is not what its name says, of another
+/// model or of another version is left where it is and not read; as it takes room it is removed
+/// like the others, the one used longest ago first, which after a start is by the files' times.
+///
+/// One process has the folder at a time, and one object of it (a lock on its file `lock`). Nothing
+/// waits for the disk to have the bytes: a file that a crash has torn does not match its SHA-256.
+///
+/// contains() is thread-safe beside the one thread that reads and writes.
+class PageFolder {
+ public:
+  /// Files are no more, however small: their names are in memory.
+  static constexpr std::size_t kMostFiles = std::size_t{1} << 20U;
+
+  /// Makes the folder where it is missing (not those above it), and looks at the files in it.
+  /// `page_bytes` are a page's, `most_bytes` those of all files. FileErrc::kCannotWrite naming the
+  /// folder, kExists where another process has it, kTooLarge where not one page has room.
+  static Result<std::unique_ptr<PageFolder>> open(const std::filesystem::path& folder,
+                                                  const PageKey& identity, std::size_t page_bytes,
+                                                  std::int64_t most_bytes);
+  PageFolder(const PageFolder&) = delete;
+  PageFolder& operator=(const PageFolder&) = delete;
+  ~PageFolder();
+
+  [[nodiscard]] bool contains(const PageKey& key) const;
+  [[nodiscard]] std::size_t size() const;    ///< pages that can be read
+  [[nodiscard]] std::int64_t bytes() const;  ///< of all files
+  /// Files that were there when it was opened and are not read.
+  [[nodiscard]] std::size_t foreign() const noexcept { return foreign_; }
+
+  /// Writes a page, unless it is there. kCannotWrite with the system's reason.
+  [[nodiscard]] Result<void> write(const PageKey& key, std::span<const std::byte> page);
+  /// Fills `page` with what was written. kCannotRead; a page that cannot be read is forgotten.
+  [[nodiscard]] Result<void> read(const PageKey& key, std::span<std::byte> page);
+
+ private:
+  struct Entry {
+    PageKey key{};
+    std::int64_t bytes = 0;
+    bool usable = false;  // else it takes room only
+  };
+  using Entries = std::list<Entry>;  // the one used longest ago first
+
+  PageFolder(std::filesystem::path folder, const PageKey& identity, std::size_t page_bytes,
+             std::int64_t most_bytes, int lock);
+
+  void look_through();
+  [[nodiscard]] bool is_page_file(const std::filesystem::path& path, const PageKey& key) const;
+  void add(const Entry& entry);
+  void make_room(std::int64_t bytes);
+  void forget(const PageKey& key);
+  [[nodiscard]] std::filesystem::path path_of(const PageKey& key) const;
+  void write_header(const PageKey& key);
+
+  const std::filesystem::path folder_;
+  const PageKey identity_;
+  const std::size_t page_bytes_;
+  const std::int64_t most_bytes_;
+  const int lock_;
+  std::size_t foreign_ = 0;
+  std::vector<std::byte> file_;  // one as it is read or written
+
+  mutable std::mutex mutex_;  // guards what follows; never held while a file is read or written
+  Entries entries_;
+  std::unordered_map<PageKey, Entries::iterator, PageKeyHash> by_key_;
+  std::int64_t bytes_ = 0;
+  std::size_t usable_ = 0;
+};
+
+}  // namespace weft

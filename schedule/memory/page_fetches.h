@@ -1,0 +1,101 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "weft/core/time/clock.h"
+#include "weft/gpu/files/page_files.h"
+#include "weft/schedule/group.h"
+#include "weft/schedule/memory/page_saver.h"
+#include "weft/schedule/memory/prefix_cache.h"
+#include "weft/schedule/memory/prefix_keeper.h"
+#include "weft/schedule/memory/swap_costs.h"
+
+namespace weft {
+
+/// Brings back pages from files for groups that wait, where that is predicted to be sooner than
+/// computing them (SwapCosts, of what reading took so far). The group waits meanwhile, others begin
+/// before it. Its pages are lent by PrefixCache, and kept like any others once they are read: the
+/// group finds them when it begins. Where something goes wrong, it computes what it does not find.
+///
+/// A file is read into a page only once all ticks have run that were planned when the page was
+/// taken, as some may still write to it.
+///
+/// At most kMostFetches groups wait for files at once, each for pages that the device has room for.
+/// Owner only. A fetch allocates, for as many pages as it is of.
+class PageFetches {
+ public:
+  static constexpr std::size_t kMostFetches = 8;
+  /// Where so long nothing comes, as of a disk that hangs, a group computes instead.
+  static constexpr Duration kPatience = std::chrono::seconds(5);
+  /// How often it is looked whether something has been read, where nothing else happens.
+  static constexpr Duration kLookAgain = std::chrono::milliseconds(1);
+
+  /// All of them outlive it.
+  PageFetches(PageSaver& saver, PrefixCache& pages, const PrefixKeeper& keeper,
+              const StepTimeModel& times, const DeviceLimits& limits);
+  ~PageFetches();
+  PageFetches(const PageFetches&) = delete;
+  PageFetches& operator=(const PageFetches&) = delete;
+
+  /// Whether a group that could begin had better wait for what is being read. It begins to read
+  /// where that is so, once each time that the group waits.
+  [[nodiscard]] bool delay(Group& waiting);
+  /// The group does not wait any more.
+  static void begun(Group& group) noexcept { group.looked_in_files = false; }
+
+  /// Keeps what has been read, and begins to read what may be. To be called in each plan.
+  void advance(TimePoint now);
+  /// When to plan though nothing else happens.
+  [[nodiscard]] std::optional<TimePoint> looks_again_at() const noexcept;
+
+  /// So many ticks have been planned; so many have run, or are lost.
+  void planned(std::uint64_t ticks) noexcept { ticks_ = ticks; }
+  void have_run(std::uint64_t ticks) noexcept { run_ = ticks; }
+
+  /// Ends all of them: what they have been lent is needed, or not sure any more.
+  void cancel_all();
+
+ private:
+  struct Fetch {
+    const Group* group = nullptr;  // may have ended
+    std::uint64_t order = 0;       // its WaitItem::order, by which it is known
+    PrefixScope scope;
+    std::vector<TokenId> tokens;  // all that lead to the last page
+    std::int32_t before = 0;      // pages that were there already
+    std::vector<PageId> pages;    // lent
+    std::uint64_t after = 0;      // the tick that must have run
+    std::shared_ptr<PageRead> read;
+    bool has_begun = false;
+    std::int32_t done = 0;  // pages, when it was last looked at
+    TimePoint since{};      // when the last of them came
+  };
+
+  [[nodiscard]] bool start(const Group& group);
+  [[nodiscard]] std::vector<PageKey> keys_in_files(const Fetch& fetch, std::span<const PageId> path,
+                                                   std::int32_t whole) const;
+  [[nodiscard]] std::span<const TokenId> tokens_of(const Fetch& fetch,
+                                                   std::int32_t page) const noexcept;
+  void read_if_ready(Fetch& fetch);
+  [[nodiscard]] bool look_at(Fetch& fetch);
+  void finish(Fetch& fetch);
+  [[nodiscard]] std::int32_t queued() const noexcept;
+
+  PageSaver& saver_;
+  PageFiles& files_;
+  PrefixCache& pages_;
+  const PrefixKeeper& keeper_;
+  SwapCosts costs_;
+  const std::int32_t page_tokens_;
+  std::vector<Fetch> fetches_;
+  std::uint64_t ticks_ = 0;
+  std::uint64_t run_ = 0;
+  TimePoint looked_at_{};
+};
+
+}  // namespace weft

@@ -1,0 +1,51 @@
+#include "weft/schedule/memory/page_saver.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace weft {
+
+PageSaver::PageSaver(std::shared_ptr<PageFiles> files, std::int32_t pages)
+    : files_(std::move(files)),
+      is_first_(files_->attach()),
+      keys_(static_cast<std::size_t>(pages)),
+      known_(static_cast<std::size_t>(pages)) {
+  left_.reserve(2 * static_cast<std::size_t>(pages));
+}
+
+void PageSaver::kept(const PrefixScope& scope, PageId parent, PageId page,
+                     std::span<const TokenId> tokens) {
+  const PageKey before =
+      parent == kNoPage ? maker_.first(files_->identity(), scope.domain.get(), scope.long_context)
+                        : key(parent);
+  keys_[static_cast<std::size_t>(page)] = maker_.next(before, tokens);
+}
+
+void PageSaver::left(PageId page) {
+  Known& known = known_[static_cast<std::size_t>(page)];
+  // Entries of pages that were forgotten meanwhile may fill the list: then it is not saved now.
+  if (known.is_listed || left_.size() == left_.capacity()) return;
+  known.is_listed = true;
+  left_.push_back({page, ticks_, known.serial});
+}
+
+void PageSaver::forgotten(PageId page) {
+  Known& known = known_[static_cast<std::size_t>(page)];
+  ++known.serial;
+  known.is_listed = false;
+  files_->withdraw(page);
+}
+
+void PageSaver::have_run(std::uint64_t ticks) {
+  const auto ready =
+      std::ranges::find_if(left_, [ticks](const Left& one) { return one.after > ticks; });
+  for (auto one = left_.begin(); one != ready; ++one) {
+    Known& known = known_[static_cast<std::size_t>(one->page)];
+    if (known.serial != one->serial) continue;
+    known.is_listed = false;
+    if (!files_->contains(key(one->page))) files_->save(one->page, key(one->page));
+  }
+  left_.erase(left_.begin(), ready);
+}
+
+}  // namespace weft

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "weft/gpu/files/page_files.h"
+#include "weft/gpu/files/page_key.h"
+#include "weft/schedule/memory/page_pool.h"
+#include "weft/schedule/memory/prefix_tree.h"
+
+namespace weft {
+
+/// Has pages written to files (PageFiles) that no sequence has any more, before their room is
+/// needed: so giving one up costs nothing, and what was computed outlives the process. A page is
+/// handed over once every tick that was planned when it was left has run, as it holds by then what
+/// it is kept for.
+///
+/// Told by PrefixCache of what becomes of pages. Owner only. It allocates in the constructor.
+class PageSaver {
+ public:
+  PageSaver(std::shared_ptr<PageFiles> files, std::int32_t pages);
+
+  [[nodiscard]] PageFiles& files() const noexcept { return *files_; }
+  /// Whether it is the first that the device's pages are saved for.
+  [[nodiscard]] bool is_first() const noexcept { return is_first_; }
+  [[nodiscard]] PageKeyMaker& keys() noexcept { return maker_; }
+  [[nodiscard]] const PageKey& key(PageId page) const noexcept {
+    return keys_[static_cast<std::size_t>(page)];
+  }
+
+  /// The page is kept from now on.
+  void kept(const PrefixScope& scope, PageId parent, PageId page, std::span<const TokenId> tokens);
+  /// No sequence has the kept page any more.
+  void left(PageId page);
+  /// The page is not kept any more.
+  void forgotten(PageId page);
+
+  /// So many ticks have been planned.
+  void planned(std::uint64_t ticks) noexcept { ticks_ = ticks; }
+  /// So many of them have run, or are lost.
+  void have_run(std::uint64_t ticks);
+
+ private:
+  struct Left {
+    PageId page = kNoPage;
+    std::uint64_t after = 0;  // the tick
+    std::uint32_t serial = 0;
+  };
+  struct Known {
+    std::uint32_t serial = 0;  // changes when the page is forgotten
+    bool is_listed = false;    // in left_ with this serial
+  };
+
+  const std::shared_ptr<PageFiles> files_;
+  const bool is_first_;
+  PageKeyMaker maker_;
+  std::vector<PageKey> keys_;  // by page; of those that are kept
+  std::vector<Known> known_;   // by page
+  std::vector<Left> left_;     // in the order in which they were left
+  std::uint64_t ticks_ = 0;
+};
+
+}  // namespace weft

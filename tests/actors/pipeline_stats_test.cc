@@ -1,0 +1,46 @@
+#include "weft/actors/pipeline_stats.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "weft/core/prometheus.h"
+
+namespace weft {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(PipelineStatsTest, PublishesWhatBecameOfPagesInHostMemoryAndInFiles) {
+  MetricsRegistry registry;
+  {
+    PipelineStats stats(registry, {.rows = 1, .pages = 8}, 1, 4, 800);
+    SchedulerStats now;
+    now.prefixes.on_host = 3;
+    now.prefixes.went_out = 5;
+    now.prefixes.came_in = 2;
+    now.files = {.pages = 7, .bytes = 700, .written = 9, .read = 4, .dropped = 1, .failures = 6};
+    stats.set(0, now);
+    now.prefixes.on_host = 1;
+    now.prefixes.came_in = 4;
+    stats.set(0, now);
+    const std::string text = prometheus_text(registry);
+    EXPECT_THAT(text, HasSubstr("weft_host_cache_pages 1\n"));
+    EXPECT_THAT(text, HasSubstr("weft_host_cache_pages_out_total 5\n"));
+    EXPECT_THAT(text, HasSubstr("weft_host_cache_pages_in_total 4\n"));
+    EXPECT_THAT(text, HasSubstr("weft_file_cache_pages 7\n"));
+    EXPECT_THAT(text, HasSubstr("weft_file_cache_bytes 700\n"));
+    EXPECT_THAT(text, HasSubstr("weft_file_cache_pages_written_total 9\n"));
+    EXPECT_THAT(text, HasSubstr("weft_file_cache_pages_read_total 4\n"));
+    EXPECT_THAT(text, HasSubstr("weft_file_cache_pages_dropped_total 1\n"));
+    EXPECT_THAT(text, HasSubstr("weft_file_cache_failures_total 6\n"));
+  }
+  const std::string after = prometheus_text(registry);
+  EXPECT_THAT(after, HasSubstr("weft_host_cache_pages 0\n")) << "a pipeline that has gone has none";
+  EXPECT_THAT(after, HasSubstr("weft_file_cache_bytes 0\n"));
+  EXPECT_THAT(after, HasSubstr("weft_file_cache_pages_read_total 4\n"));
+}
+
+}  // namespace
+}  // namespace weft

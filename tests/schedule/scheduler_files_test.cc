@@ -1,0 +1,223 @@
+// Tests of pages that go to files when no sequence has them, and come back.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "weft/tests/fixture/temp_folder.h"
+#include "weft/tests/schedule/scheduler_fixture.h"
+
+namespace weft::test {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+class SchedulerFilesTest : public SchedulerFixture {
+ protected:
+  static SchedulerOptions small() {
+    SchedulerOptions options = roomy();
+    options.limits.pages = 16;
+    return options;
+  }
+  void restart() { start_with_files(small(), folder_.path()); }
+  void SetUp() override { restart(); }
+  void TearDown() override {
+    SchedulerFixture::TearDown();
+    files_->close();
+  }
+  /// Runs until nobody waits, for pages neither.
+  void finish() {
+    finish_all();
+    while (scheduler_->stats().waiting > 0) {
+      std::this_thread::yield();
+      now_ += microseconds(1);
+      finish_all();
+    }
+  }
+  /// Returns how many tokens the device computes for it alone.
+  std::uint64_t tokens_fed_by(const Ask& ask) {
+    const std::uint64_t before = device_->tokens();
+    submit(ask);
+    finish();
+    return device_->tokens() - before;
+  }
+  void wait_until_written(std::uint64_t pages) const {
+    while (files_->stats().written < pages) std::this_thread::yield();
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(SchedulerFilesTest, WhatTheDeviceHasNoRoomForIsNotComputedAgain) {
+  const Ask first{.prompt = 41, .max_tokens = 1, .text = 1};
+  EXPECT_EQ(tokens_fed_by(first), 41U);
+  wait_until_written(10);
+  EXPECT_EQ(tokens_fed_by({.prompt = 61, .max_tokens = 1, .text = 2}), 61U);
+  EXPECT_EQ(scheduler_->stats().prefixes.given_up, 10U);
+  EXPECT_EQ(tokens_fed_by(first), 1U);
+  EXPECT_EQ(outcomes_.back().cached, 40);
+  EXPECT_EQ(scheduler_->stats().files.read, 10U);
+}
+
+TEST_F(SchedulerFilesTest, WhatWasComputedBeforeARestartIsFoundAfterIt) {
+  const Ask first{.prompt = 41, .max_tokens = 6, .text = 1};
+  tokens_fed_by(first);
+  restart();
+  EXPECT_EQ(tokens_fed_by(first), 46U - 40U) << "and its tokens are the same, the fixture checks";
+  EXPECT_EQ(outcomes_.back().cached, 40);
+  // What was decoded is there as well.
+  EXPECT_EQ(tokens_fed_by({.prompt = 3, .max_tokens = 1, .continues = 1}), 50U - 44U);
+}
+
+TEST_F(SchedulerFilesTest, APathGoesOnInFilesBehindThePagesOfTheDevice) {
+  tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1});
+  wait_until_written(10);
+  restart();
+  EXPECT_EQ(tokens_fed_by({.prompt = 21, .max_tokens = 1, .text = 1}), 1U);
+  EXPECT_EQ(files_->stats().read, 5U);
+  EXPECT_EQ(tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1}), 1U);
+  EXPECT_EQ(files_->stats().read, 10U);
+}
+
+TEST_F(SchedulerFilesTest, WhoseKeyAndWhichAnglesItIsCountsInFilesToo) {
+  tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1, .domain = "a"});
+  restart();
+  EXPECT_EQ(tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1, .domain = "b"}), 41U);
+  EXPECT_EQ(tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1}), 41U);
+  EXPECT_EQ(tokens_fed_by(
+                {.prompt = 41, .max_tokens = 1, .text = 1, .domain = "a", .long_context = true}),
+            41U);
+  EXPECT_EQ(tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1, .domain = "a"}), 1U);
+}
+
+TEST_F(SchedulerFilesTest, OthersBeginWhileOneWaitsForFiles) {
+  tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1});
+  restart();
+  GroupOutcome& waits = submit({.prompt = 41, .max_tokens = 1, .text = 1});
+  GroupOutcome& other = submit({.prompt = 8, .max_tokens = 2});
+  ASSERT_TRUE(plan());
+  EXPECT_FALSE(runs(waits));
+  EXPECT_TRUE(runs(other));
+  EXPECT_EQ(scheduler_->wake_at(), now_ + milliseconds(1));
+  EXPECT_EQ(scheduler_->stats().pages_free, 16 - 2) << "what is lent can be had";
+  finish();
+  EXPECT_EQ(waits.cached, 40);
+  EXPECT_FALSE(scheduler_->wake_at());
+}
+
+TEST_F(SchedulerFilesTest, WhoNeedsTheRoomGetsItFromWhatIsBeingRead) {
+  tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1});
+  restart();
+  GroupOutcome& waits = submit({.prompt = 41, .max_tokens = 1, .text = 1});
+  GroupOutcome& other = submit({.prompt = 61, .max_tokens = 2});
+  ASSERT_TRUE(plan());
+  EXPECT_FALSE(runs(waits));
+  EXPECT_TRUE(runs(other)) << "all pages but the ten that are lent are six";
+  scheduler_->check_invariants();
+  finish();
+  EXPECT_TRUE(waits.end);
+}
+
+TEST_F(SchedulerFilesTest, NothingIsReadIntoAPageThatATickMayStillWrite) {
+  tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1});
+  restart();
+  submit({.prompt = 4, .max_tokens = 20});
+  ASSERT_TRUE(plan());
+  GroupOutcome& waits = submit({.prompt = 41, .max_tokens = 1, .text = 1});
+  ASSERT_TRUE(plan());
+  EXPECT_FALSE(plan());
+  EXPECT_FALSE(runs(waits)) << "what is planned has not run";
+  // What the scheduler had asked for would be read before this.
+  const auto last = std::make_shared<PageRead>(std::vector{PageKey{}}, std::vector{0});
+  files_->read(last);
+  std::int32_t done = 0;
+  Duration took{};
+  while (!files_->is_over(*last, done, took)) std::this_thread::yield();
+  EXPECT_EQ(files_->stats().read, 0U);
+  finish();
+  EXPECT_EQ(waits.cached, 40);
+}
+
+TEST_F(SchedulerFilesTest, WhoEndsWhileItWaitsLeavesWhatWasReadToOthers) {
+  tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1});
+  restart();
+  GroupOutcome& waits = submit({.prompt = 41, .max_tokens = 1, .text = 1});
+  EXPECT_FALSE(plan());
+  end(waits);
+  while (scheduler_->wake_at()) {
+    EXPECT_FALSE(plan());
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(scheduler_->stats().prefixes.idle, 10);
+  EXPECT_EQ(tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1}), 1U);
+}
+
+TEST_F(SchedulerFilesTest, ALostTickEndsReadingAndSavingAndBothGoOn) {
+  tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1});
+  restart();
+  submit({.prompt = 4, .max_tokens = 20});
+  submit({.prompt = 41, .max_tokens = 1, .text = 1});
+  ASSERT_TRUE(plan());
+  lose();
+  scheduler_->check_invariants();
+  finish();
+  EXPECT_EQ(tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1}), 1U);
+}
+
+TEST_F(SchedulerFilesTest, AFileThatIsGoneIsComputed) {
+  tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1});
+  restart();
+  for (const auto& file : std::filesystem::directory_iterator(folder_.path())) {
+    std::filesystem::remove(file.path());
+  }
+  EXPECT_EQ(tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1}), 41U);
+  EXPECT_EQ(scheduler_->stats().files.failures, 1U);
+  EXPECT_EQ(tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1}), 1U);
+}
+
+TEST_F(SchedulerFilesTest, WhatIsComputedSoonerThanReadIsComputed) {
+  tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1});
+  wait_until_written(10);
+  tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 2});
+  start_with_files(small(), folder_.path(), [](const Plan& plan) {
+    return Duration(100 + tokens_of(plan));  // a token takes a nanosecond, and no file does
+  });
+  for (int i = 0; i < 8; ++i) tokens_fed_by({.prompt = 9, .max_tokens = 2});
+  EXPECT_EQ(tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1}), 1U)
+      << "to learn what it takes";
+  EXPECT_EQ(tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 2}), 41U);
+}
+
+TEST_F(SchedulerFilesTest, AnyCourseGivesWhatEachGetsAlone) {
+  std::minstd_rand random(7);
+  const auto one_of = [&random](unsigned count) {
+    return static_cast<std::int32_t>(random() % count);
+  };
+  for (int round = 0; round < 4; ++round) {
+    if (round > 0) restart();
+    for (int i = 0; i < 60; ++i) {
+      Ask ask{.prompt = 5 + 4 * one_of(10), .max_tokens = 1 + one_of(8)};
+      ask.text = static_cast<std::size_t>(1 + one_of(6));
+      ask.cls = one_of(2) == 0 ? RequestClass::kChat : RequestClass::kBatch;
+      ask.domain = one_of(3) == 0 ? "a" : "";
+      GroupOutcome& outcome = submit(ask);
+      while (one_of(3) > 0 && plan()) run();
+      if (one_of(8) == 0 && outcome.group != nullptr) end(outcome);
+      if (one_of(20) == 0 && plan()) lose();
+      scheduler_->check_invariants();
+      now_ += microseconds(100);
+    }
+    finish();
+  }
+  EXPECT_GT(files_->stats().read, 0U);
+}
+
+}  // namespace
+}  // namespace weft::test
