@@ -190,8 +190,7 @@ void HttpConnection::reply(HttpReply made) {
 }
 
 void HttpConnection::refuse(const ApiError& why) {
-  if (!exchange_)
-    exchange_.emplace(service_, client_, reader_.lost_target(), reader_.began());
+  if (!exchange_) exchange_.emplace(service_, client_, reader_.lost_target(), reader_.began());
   HttpReply refusal = error_reply(why);
   refusal.close = true;
   reply(std::move(refusal));

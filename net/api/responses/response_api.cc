@@ -10,6 +10,7 @@
 #include "weft/net/api/responses/response_conversation.h"
 #include "weft/net/api/responses/response_object.h"
 #include "weft/net/api/responses/response_request.h"
+#include "weft/net/api/responses/response_store.h"
 
 namespace weft {
 namespace {

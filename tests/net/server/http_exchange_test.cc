@@ -18,7 +18,8 @@ using testing::StartsWith;
 
 TEST(HttpExchangeTest, WhatIsSaidOnceTheServiceDrainsIsTheLastOnItsConnection) {
   MetricsRegistry metrics;
-  auto logger = std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::null_sink_mt>());
+  auto logger =
+      std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::null_sink_mt>());
   Service service({}, ApiKeys(),
                   std::make_shared<RequestLog>(std::move(logger), RequestLog::Format::kText, false),
                   metrics);
