@@ -103,7 +103,7 @@ struct Request {
   /// Reads hidden states and logits of the request's one sequence; null: nobody.
   std::shared_ptr<ActivationReader> activation_reader{};
   /// Gets the logprobs of the prompt's tokens (prompt_logprobs.h); null: nobody wants them. Not of
-  /// models with an encoder, and not beside an activation_reader.
+  /// models with an encoder, and not beside an activation_reader or a vector.
   std::shared_ptr<PromptLogprobs> prompt_logprobs{};
   std::vector<std::string> stop{};  ///< texts that end the output and are left out of it
   bool skip_special_tokens = true;  ///< leaves special tokens out of the text

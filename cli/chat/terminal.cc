@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <clocale>
+#include <csignal>
 #include <cstdio>
 #include <cwchar>
 #include <iostream>
@@ -256,7 +257,12 @@ Terminal::Input Terminal::read_pipe(const Idle& idle) {
 
 Terminal::Event Terminal::wait(std::optional<Time> until) {
   static_cast<void>(poll(-1, until));
-  if (Interrupts::take_interrupt()) return Event::kInterrupt;
+  const int signal = Interrupts::take_signal();
+  if (signal == SIGINT) return Event::kInterrupt;
+  if (signal != 0) {
+    ended_by_ = signal;
+    return Event::kEnded;
+  }
   return until && std::chrono::steady_clock::now() >= *until ? Event::kTime : Event::kWoken;
 }
 

@@ -32,7 +32,12 @@ class Terminal {
     What what = What::kEnd;
     std::string line{};
   };
-  enum class Event : std::uint8_t { kWoken, kInterrupt, kTime };
+  enum class Event : std::uint8_t {
+    kWoken,
+    kInterrupt,
+    kTime,
+    kEnded,  ///< by one of TakenSignals: see ended_by()
+  };
 
   /// `completions` returns the words that may replace the line's last word.
   explicit Terminal(std::function<std::vector<std::string>(std::string_view)> completions);
@@ -50,6 +55,8 @@ class Terminal {
   [[nodiscard]] Input ask(const std::string& question, const Idle& idle);
   /// Waits without reading, for the time in which an answer comes.
   [[nodiscard]] Event wait(std::optional<Time> until);
+  /// The signal that has told the program to end, once wait() has said so.
+  [[nodiscard]] int ended_by() const noexcept { return ended_by_; }
   void wake() const noexcept { interrupts_.wake(); }
 
   /// Prints on standard output, at once. A terminal gets no control characters but line ends and
@@ -75,6 +82,7 @@ class Terminal {
   std::unique_ptr<Editor> editor_;
   std::optional<Time> due_;
   std::string buffer_;  // what was read from a pipe
+  int ended_by_ = 0;
   bool pipe_ended_ = false;
   bool editing_ = false;      // a prompt is on the screen
   bool prompt_gone_ = false;  // something was printed over it

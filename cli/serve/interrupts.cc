@@ -25,24 +25,43 @@ void write_one(int descriptor) noexcept {
 
 void on_interrupt(int signal) {
   const int before = errno;
-  last_signal.store(signal);
+  int none = 0;
+  if (signal == SIGINT) {
+    last_signal.compare_exchange_strong(none, signal);
+  } else {
+    last_signal.store(signal);
+  }
   write_one(wake_descriptor.load());
   errno = before;
 }
 
-}  // namespace
-
-Interrupts::Interrupts(std::initializer_list<int> others)
-    : wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-  if (wake_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
-  wake_descriptor.store(wake_);
+int make_wake_descriptor() {
+  const int wake = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (wake < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+  wake_descriptor.store(wake);
   last_signal.store(0);
-  taken_.push_back({SIGINT, std::signal(SIGINT, on_interrupt)});
-  for (const int signal : others) taken_.push_back({signal, std::signal(signal, on_interrupt)});
+  return wake;
 }
 
-Interrupts::~Interrupts() {
+}  // namespace
+
+TakenSignals::TakenSignals(std::initializer_list<int> signals) {
+  for (const int signal : signals) {
+    struct sigaction now{};
+    const bool known = ::sigaction(signal, nullptr, &now) == 0;
+    if (known && now.sa_handler == SIG_IGN && signal != SIGINT) continue;
+    taken_.push_back({signal, std::signal(signal, on_interrupt)});
+  }
+}
+
+TakenSignals::~TakenSignals() {
   for (const Taken& taken : taken_) std::signal(taken.signal, taken.before);
+}
+
+Interrupts::Interrupts(std::initializer_list<int> others)
+    : wake_(make_wake_descriptor()), interrupt_({SIGINT}), others_(others) {}
+
+Interrupts::~Interrupts() {
   wake_descriptor.store(-1);
   ::close(wake_);
 }

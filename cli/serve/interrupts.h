@@ -5,6 +5,25 @@
 
 namespace weft::cli {
 
+/// Makes signals events of the process's Interrupts, if it has one; those that are ignored, as by
+/// nohup, stay so, but for Ctrl-C. Its destructor restores their handling.
+class TakenSignals {
+ public:
+  TakenSignals(std::initializer_list<int> signals);
+  TakenSignals(const TakenSignals&) = delete;
+  TakenSignals& operator=(const TakenSignals&) = delete;
+  ~TakenSignals();
+
+ private:
+  /// A signal and who handled it before.
+  struct Taken {
+    int signal;
+    void (*before)(int);
+  };
+
+  std::vector<Taken> taken_;
+};
+
 /// Makes Ctrl-C an event instead of the process's end, and other signals if asked to, and can be
 /// woken from any thread. One at a time in a process; its destructor restores their handling.
 class Interrupts {
@@ -22,18 +41,13 @@ class Interrupts {
   void clear() const noexcept;
   /// Whether Ctrl-C was pressed since the last call, or another of the signals came.
   [[nodiscard]] static bool take_interrupt() noexcept { return take_signal() != 0; }
-  /// The last signal that came since the last call; 0 where none did.
+  /// The last signal that came since the last call, Ctrl-C's only where no other did; 0: none came.
   [[nodiscard]] static int take_signal() noexcept;
 
  private:
-  /// A signal and who handled it before.
-  struct Taken {
-    int signal;
-    void (*before)(int);
-  };
-
   int wake_;
-  std::vector<Taken> taken_;
+  TakenSignals interrupt_;  // behind the descriptor, which the handler writes to
+  TakenSignals others_;
 };
 
 }  // namespace weft::cli

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "weft/core/text/hex_value.h"
@@ -16,6 +17,7 @@ namespace {
 
 using Value = boost::json::value;
 using Object = boost::json::object;
+using Array = boost::json::array;
 
 /// They say nothing about the text.
 constexpr std::array<std::string_view, 20> kAnnotations = {"$schema",
@@ -141,6 +143,37 @@ std::vector<std::string> types_of(const Object& object) {
   return types;
 }
 
+/// Whether a schema says that it is of a draft before 2020-12.
+bool is_of_older_draft(const Value& root) {
+  const Object* const object = root.if_object();
+  const Value* const draft = object == nullptr ? nullptr : object->if_contains("$schema");
+  if (draft == nullptr || !draft->is_string()) return false;
+  const std::string text = text_of(*draft);
+  return text.find("/draft-0") != std::string::npos || text.find("/2019-09/") != std::string::npos;
+}
+
+/// Whether the numbers in a value are those that were written: digits beyond 64 bits have been
+/// lost.
+bool is_exact(const Value& value) {
+  if (const Array* array = value.if_array()) return std::ranges::all_of(*array, is_exact);
+  if (const Object* object = value.if_object()) {
+    return std::ranges::all_of(*object,
+                               [](const auto& member) { return is_exact(member.value()); });
+  }
+  return !value.is_double() || std::abs(value.get_double()) < 0x1p63;
+}
+
+/// Whether something in a value refers to a place in its document.
+bool has_reference(const Value& value) {
+  if (const Array* array = value.if_array()) return std::ranges::any_of(*array, has_reference);
+  const Object* const object = value.if_object();
+  return object != nullptr && std::ranges::any_of(*object, [](const auto& member) {
+           const auto* text = member.value().if_string();
+           const bool refers = member.key() == "$ref" && text != nullptr && text->starts_with('#');
+           return refers || has_reference(member.value());
+         });
+}
+
 }  // namespace
 
 bool is_annotation(std::string_view keyword) {
@@ -166,6 +199,9 @@ bool SchemaReader::work(std::size_t amount) {
   }
   return !error_;
 }
+
+SchemaReader::SchemaReader(GrammarBuilder& builder, const Value& root, std::string_view name)
+    : builder_(builder), root_(root), name_(name), has_prefix_items_(!is_of_older_draft(root)) {}
 
 Result<SchemaReader::Part> SchemaReader::read() {
   const Part part = schema(root_, name_);
@@ -202,9 +238,12 @@ bool SchemaReader::check_keywords(const Object& object, const std::string& path)
   const Value* unique = object.if_contains("uniqueItems");
   if (unique != nullptr && *unique != Value(false)) {
     fail(below(path, "uniqueItems"), "this keyword is not supported");
-    return false;
+  } else if (object.contains("prefixItems") && !has_prefix_items_) {
+    fail(below(path, "prefixItems"), "is not a keyword of the draft that $schema names");
+  } else if (is_resource(object) && work(size_of(object)) && has_reference(object)) {
+    fail(below(path, "$id"), "is not supported around references");
   }
-  return true;
+  return !error_;
 }
 
 SchemaReader::Part SchemaReader::open_schema(const Object& object, const std::string& path) {
@@ -212,79 +251,21 @@ SchemaReader::Part SchemaReader::open_schema(const Object& object, const std::st
   if (object.contains("$ref")) return reference(object, path);
   if (const Value* all = object.if_contains("allOf")) {
     if (!all->is_array()) return fail(below(path, "allOf"), "must be a list", false);
-    Object rest = object;
-    rest.erase("allOf");
-    Value whole = rest;
+    Object rest = without(object, "allOf");
+    const Array& parts = all->get_array();
+    if (rest.empty() && parts.size() == 1) return schema(parts[0], below(path, "allOf[0]"));
+    Value whole = std::move(rest);
     std::size_t index = 0;
-    for (const Value& one : all->get_array()) {
+    for (const Value& one : parts) {
       whole = merged(whole, one, below(path, "allOf[" + std::to_string(index++) + "]"));
       if (error_) return {};
     }
-    return schema(whole, path);
+    return whole_schema(whole, path);
   }
   if (object.contains("anyOf")) return alternatives(object, "anyOf", path);
   if (object.contains("oneOf")) return alternatives(object, "oneOf", path);
   if (object.contains("const") || object.contains("enum")) return given(object, path);
   return typed(object, path);
-}
-
-const Value* SchemaReader::resolve(std::string_view reference, const std::string& path) {
-  const std::string where = below(path, "$ref");
-  if (reference == "#") return &root_;
-  if (!reference.starts_with("#/")) {
-    fail(where, "'" + std::string(cut_utf8(reference, 80)) + "' is not a place in this schema");
-    return nullptr;
-  }
-  // Percent escapes are those of the URI that a reference is.
-  std::string pointer;
-  for (std::size_t i = 1; i < reference.size(); ++i) {
-    if (reference[i] == '%' && i + 2 < reference.size() && hex_value(reference[i + 1]) >= 0 &&
-        hex_value(reference[i + 2]) >= 0) {
-      pointer += static_cast<char>(hex_value(reference[i + 1]) * 16 + hex_value(reference[i + 2]));
-      i += 2;
-    } else {
-      pointer += reference[i];
-    }
-  }
-  boost::system::error_code missing;
-  const Value* found = root_.find_pointer(pointer, missing);
-  if (found == nullptr) {
-    fail(where, "'" + std::string(cut_utf8(reference, 80)) + "' is not there", false);
-  }
-  return found;
-}
-
-SchemaReader::Part SchemaReader::reference(const Object& object, const std::string& path) {
-  const Value& ref = object.at("$ref");
-  if (!ref.is_string()) return fail(below(path, "$ref"), "must be a string", false);
-  const std::string text = text_of(ref);
-  Object rest;
-  for (const auto& member : object) {
-    if (member.key() != "$ref" && !is_annotation(member.key()))
-      rest.emplace(member.key(), member.value());
-  }
-  if (!rest.empty()) {
-    const Value* const where = resolve(text, path);
-    if (where == nullptr) return {};
-    const Value whole = merged(*where, rest, path);
-    return error_ ? Part{} : schema(whole, path);
-  }
-  const auto [found, is_new] = references_.try_emplace(text);
-  if (!is_new) return found->second;
-  const Value* const where = resolve(text, path);
-  if (where == nullptr) return {};
-  const Part rule = found->second = builder_.reserve_rule();
-  // The path says how the schema is reached, and stays short where references nest.
-  const std::string at = name_ + "." + text;
-  const std::size_t depth = std::exchange(depth_, 0);
-  if (++reference_depth_ > defaults::kMaxGrammarDepth) {
-    error_ = Error{GrammarErrc::kTooComplex, path + ": references nest too deeply"};
-  } else {
-    builder_.define(rule, schema(*where, at));
-  }
-  --reference_depth_;
-  depth_ = depth;
-  return rule;
 }
 
 SchemaReader::Part SchemaReader::alternatives(const Object& object, std::string_view keyword,
@@ -305,12 +286,7 @@ SchemaReader::Part SchemaReader::alternatives(const Object& object, std::string_
       }
     }
   }
-  Object rest;
-  for (const auto& member : object) {
-    if (member.key() != keyword && !is_annotation(member.key())) {
-      rest.emplace(member.key(), member.value());
-    }
-  }
+  const Object rest = without(object, keyword);
   std::vector<Part> parts;
   for (std::size_t i = 0; i < schemas.size() && !error_; ++i) {
     const std::string one = where + "[" + std::to_string(i) + "]";
@@ -318,7 +294,7 @@ SchemaReader::Part SchemaReader::alternatives(const Object& object, std::string_
       parts.push_back(schema(schemas[i], one));
     } else {
       const Value whole = merged(rest, schemas[i], one);
-      parts.push_back(error_ ? Part{} : schema(whole, one));
+      parts.push_back(whole_schema(whole, one));
     }
   }
   return builder_.any_of(parts);
@@ -342,7 +318,12 @@ SchemaReader::Part SchemaReader::given(const Object& object, const std::string& 
   } else {
     values.assign(list->get_array().begin(), list->get_array().end());
   }
-  if (!work(values.size())) return {};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!work(size_of(values[i]))) return {};
+    if (is_exact(values[i])) continue;
+    const std::string place = list != nullptr ? "enum[" + std::to_string(i) + "]" : "const";
+    return fail(below(path, place), "has a number beyond 64 bits, which is not supported");
+  }
   if (object.contains("type")) {
     const std::vector<std::string> types = types_of(object);
     if (!work(values.size() * types.size())) return {};
@@ -415,16 +396,19 @@ Result<GrammarBuilder::Part> GrammarBuilder::json_schema(std::string_view schema
                                                " bytes"};
   }
   std::string problem;
-  const auto root = parse_json(schema, defaults::kMaxGrammarDepth, problem);
+  auto root = parse_json(schema, defaults::kMaxGrammarDepth, problem);
   if (!problem.empty()) {
     return Error{GrammarErrc::kBadSchema, std::string(name) + ": " + problem};
   }
+  grammar::write_numbers_alike(root);
   return grammar::SchemaReader(*this, root, name).read();
 }
 
 Result<GrammarBuilder::Part> GrammarBuilder::parsed_json_schema(const boost::json::value& schema,
                                                                 std::string_view name) {
-  return grammar::SchemaReader(*this, schema, name).read();
+  boost::json::value root = schema;
+  grammar::write_numbers_alike(root);
+  return grammar::SchemaReader(*this, root, name).read();
 }
 
 }  // namespace weft

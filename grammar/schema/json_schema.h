@@ -27,13 +27,11 @@ namespace weft::grammar {
 /// - minimum, maximum, exclusiveMinimum, exclusiveMaximum; multipleOf of whole numbers without
 ///   bounds, and powers of ten below 1.
 /// Where a schema leaves more open than helps a model, a narrower language is taken, every text of
-/// which the schema allows: an object that lists properties has no others unless
-/// additionalProperties says so, and an array with prefixItems no more unless items does; without
-/// `type` the type is that which the keywords are about; numbers under bounds have no exponent;
-/// white space is that of JsonParts;
-/// strings with a pattern, and names that must not be those of properties, have their shortest
-/// escapes.
-/// Any other keyword that is no annotation is refused with kUnsupportedSchema, by its place.
+/// which the schema allows, by the rules of docs/http-api.md ("Structured output"), of which the
+/// tests have each; the readers below say where they follow one.
+/// Any other keyword that is no annotation is refused with kUnsupportedSchema, by its place. So is
+/// what would change a meaning unseen: a schema with an `$id` of its own around references, which
+/// would start at it, and prefixItems where `$schema` names a draft that does not know it.
 class SchemaReader {
  public:
   using Part = GrammarBuilder::Part;
@@ -41,8 +39,7 @@ class SchemaReader {
   using Object = boost::json::object;
 
   /// `name` goes before places in errors. Borrows all.
-  SchemaReader(GrammarBuilder& builder, const Value& root, std::string_view name)
-      : builder_(builder), root_(root), name_(name) {}
+  SchemaReader(GrammarBuilder& builder, const Value& root, std::string_view name);
 
   [[nodiscard]] Result<Part> read();
 
@@ -52,6 +49,13 @@ class SchemaReader {
     std::string name;
     const Value* schema = nullptr;  ///< null: what additionalProperties says
     bool is_required = false;
+  };
+
+  /// A schema that was put together; `body` is set once it has been read.
+  struct Whole {
+    Part rule;
+    std::optional<Part> body = {};
+    bool leads_back = false;
   };
 
   // Each reads what stands at `path`; after the first mistake they make parts that mean nothing.
@@ -79,6 +83,9 @@ class SchemaReader {
                                 std::uint32_t& fraction_digits);
 
   const Value* resolve(std::string_view reference, const std::string& path);
+  bool is_resource(const Value& value) const;
+  /// What a schema that was put together allows; one that leads back to itself is a rule.
+  Part whole_schema(const Value& whole, const std::string& path);
   /// A schema for what both allow.
   Value merged(const Value& a, const Value& b, const std::string& path);
   void merge_keyword(Object& into, std::string_view keyword, const Value& value,
@@ -86,6 +93,7 @@ class SchemaReader {
   Value both(const Value& a, const Value& b);
   Object followed(const Object& object, const std::string& path);
   void close_properties(Object& object, const Object& other);
+  void merge_items(Object& into, Object& other, const std::string& path);
 
   std::optional<std::uint64_t> count(const Object& object, std::string_view keyword,
                                      const std::string& path);
@@ -102,6 +110,8 @@ class SchemaReader {
   const std::string name_;
   std::optional<Error> error_{};
   std::map<std::string, Part, std::less<>> references_;  ///< by what is written behind $ref
+  std::map<std::string, Whole, std::less<>> wholes_;     ///< by their texts
+  const bool has_prefix_items_;                          ///< in the draft of the schema
   std::size_t depth_ = 0;                                ///< of the schema that is read
   std::size_t reference_depth_ = 0;                      ///< of references into each other
 };
@@ -113,8 +123,18 @@ class SchemaReader {
 inline constexpr const char* kNotBetweenTags =
     "is not supported for a model that writes arguments between tags";
 
+/// What else a schema says: all but a keyword and annotations.
+[[nodiscard]] boost::json::object without(const boost::json::object& object,
+                                          std::string_view keyword);
+
 /// "properties" below "schema": "schema.properties".
 [[nodiscard]] std::string below(const std::string& path, std::string_view name);
+
+/// How many values a value is, with those inside of it.
+[[nodiscard]] std::size_t size_of(const boost::json::value& value);
+
+/// Writes whole numbers alike, 2.0 as 2, so that values that JSON schema takes for the same are.
+void write_numbers_alike(boost::json::value& value);
 
 /// The regular expression of a format; nothing for one that is not supported.
 [[nodiscard]] std::optional<std::string_view> format_regex(std::string_view format);

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/grammar/schema/json_parts.h"
@@ -9,8 +11,68 @@ namespace weft::grammar {
 namespace {
 
 using Value = boost::json::value;
+using Object = boost::json::object;
+using Array = boost::json::array;
+
+/// What a schema says of an array's items: of the first, one by one, and of the rest.
+struct Items {
+  Array first;
+  std::optional<Value> rest;
+
+  [[nodiscard]] Value at(std::size_t index) const {
+    return index < first.size() ? first[index] : rest.value_or(true);
+  }
+};
+
+/// Takes that out of a schema. `additionalItems` says nothing but behind a list.
+Items take_items(Object& object) {
+  Items items;
+  const auto take = [&](std::string_view keyword) -> std::optional<Value> {
+    const Value* const value = object.if_contains(keyword);
+    std::optional<Value> taken;
+    if (value != nullptr) taken = *value;
+    object.erase(keyword);
+    return taken;
+  };
+  const auto prefix = take("prefixItems");
+  const auto list = take("items");
+  const auto additional = take("additionalItems");
+  if (prefix && prefix->is_array()) {
+    items.first = prefix->get_array();
+    items.rest = list;
+  } else if (list && list->is_array()) {
+    items.first = list->get_array();
+    items.rest = additional;
+  } else {
+    items.rest = list;
+  }
+  return items;
+}
 
 }  // namespace
+
+/// Puts what both say of an array's items into one: each speaks of all of them, the first of the
+/// one may be the rest of the other.
+void SchemaReader::merge_items(Object& into, Object& other, const std::string& path) {
+  for (const Object* one : {&into, &other}) {
+    const Value* const prefix = one->if_contains("prefixItems");
+    if (prefix == nullptr || prefix->is_array()) continue;
+    fail(below(path, "prefixItems"), "must be a list of schemas", false);
+    return;
+  }
+  const Items ours = take_items(into);
+  const Items theirs = take_items(other);
+  const std::size_t firsts = std::max(ours.first.size(), theirs.first.size());
+  const std::size_t copied =
+      size_of(ours.rest.value_or(true)) + size_of(theirs.rest.value_or(true));
+  if (!work(firsts * copied)) return;
+  Array first;
+  for (std::size_t i = 0; i < firsts; ++i) first.push_back(both(ours.at(i), theirs.at(i)));
+  if (!first.empty()) into[has_prefix_items_ ? "prefixItems" : "items"] = std::move(first);
+  if (!ours.rest && !theirs.rest) return;
+  into[firsts > 0 && !has_prefix_items_ ? "additionalItems" : "items"] =
+      both(ours.rest.value_or(true), theirs.rest.value_or(true));
+}
 
 SchemaReader::Part SchemaReader::array_part(const Object& object, const std::string& path) {
   const JsonParts& json = builder_.json();
@@ -30,8 +92,10 @@ SchemaReader::Part SchemaReader::array_part(const Object& object, const std::str
   const auto most = count(object, "maxItems", path).value_or(kNoBound);
   if (error_) return {};
   const std::size_t firsts = prefix == nullptr ? 0 : prefix->get_array().size();
-  const bool has_rest =
-      most > firsts && (items == nullptr ? prefix == nullptr : *items != Value(false));
+  const bool may_go_on = items != nullptr    ? *items != Value(false)
+                         : prefix != nullptr ? least > firsts
+                                             : true;
+  const bool has_rest = most > firsts && may_go_on;
   if (least > most || (least > firsts && !has_rest)) {
     return builder_.any_of(std::span<const Part>());
   }

@@ -52,9 +52,11 @@ bool requires_property(const Object& schema, std::string_view name) {
          std::ranges::find(list->get_array(), Value(name)) != list->get_array().end();
 }
 
+/// Whether there are no properties but those that `properties` names.
 bool is_closed(const Object& schema) {
   const Value* const additional = schema.if_contains("additionalProperties");
-  return additional != nullptr && *additional == Value(false);
+  return additional != nullptr && *additional == Value(false) &&
+         !schema.contains("patternProperties");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <algorithm>
-#include <array>
+#include <cmath>
+#include <cstdint>
 #include <string>
 
 #include "weft/grammar/schema/json_schema.h"
@@ -10,17 +11,6 @@ namespace {
 using Value = boost::json::value;
 using Object = boost::json::object;
 using Array = boost::json::array;
-
-/// How many values a value is, with those inside of it.
-std::size_t size_of(const Value& value) {
-  std::size_t size = 1;
-  if (const Object* object = value.if_object()) {
-    for (const auto& member : *object) size += size_of(member.value());
-  } else if (const Array* array = value.if_array()) {
-    for (const Value& item : *array) size += size_of(item);
-  }
-  return size;
-}
 
 bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
   return std::ranges::find(words, word) != words.end();
@@ -52,11 +42,47 @@ bool is_number(const Value& value) { return value.is_number(); }
 
 double number_of(const Value& value) { return value.is_number() ? value.to_number<double>() : 0; }
 
+/// Whether additionalProperties of one speaks of names that patternProperties of the other have.
+bool speaks_of_patterns(const Object& one, const Object& other) {
+  const Value* const additional = one.if_contains("additionalProperties");
+  const Value* const patterns = other.if_contains("patternProperties");
+  if (additional == nullptr || *additional == Value(true)) return false;
+  if (patterns == nullptr || *patterns == Value(Object())) return false;
+  const Value* const own = one.if_contains("patternProperties");
+  return own == nullptr || *own != *patterns;
+}
+
 }  // namespace
+
+std::size_t size_of(const Value& value) {
+  std::size_t size = 1;
+  if (const Object* object = value.if_object()) {
+    for (const auto& member : *object) size += size_of(member.value());
+  } else if (const Array* array = value.if_array()) {
+    for (const Value& item : *array) size += size_of(item);
+  }
+  return size;
+}
+
+void write_numbers_alike(Value& value) {
+  if (Array* array = value.if_array()) {
+    std::ranges::for_each(*array, write_numbers_alike);
+  } else if (Object* object = value.if_object()) {
+    for (auto& member : *object) write_numbers_alike(member.value());
+  } else if (const double* number = value.if_double()) {
+    if (*number != std::floor(*number)) return;
+    if (std::abs(*number) < 0x1p63) {
+      value = static_cast<std::int64_t>(*number);
+    } else if (*number > 0 && *number < 0x1p64) {
+      value = static_cast<std::uint64_t>(*number);
+    }
+  }
+}
 
 Value SchemaReader::both(const Value& a, const Value& b) {
   if (a == b || b == Value(true)) return a;
   if (a == Value(true)) return b;
+  if (a == Value(false) || b == Value(false)) return false;
   return Object{{"allOf", Array{a, b}}};
 }
 
@@ -99,7 +125,7 @@ void SchemaReader::close_properties(Object& object, const Object& other) {
         listed != nullptr && listed->is_object() && listed->get_object().contains(member.key());
     if (is_listed) continue;
     if (!work(copied)) return;
-    member.value() = *additional == Value(false) ? Value(false) : both(member.value(), *additional);
+    member.value() = both(member.value(), *additional);
   }
 }
 
@@ -116,6 +142,13 @@ Value SchemaReader::merged(const Value& a, const Value& b, const std::string& pa
   Object theirs = followed(b.get_object(), path);
   if (error_) return nullptr;
   if (!check_keywords(ours, path) || !check_keywords(theirs, path)) return nullptr;
+  if (speaks_of_patterns(ours, theirs) || speaks_of_patterns(theirs, ours)) {
+    fail(below(path, "patternProperties"),
+         "is not supported beside additionalProperties of another schema");
+    return nullptr;
+  }
+  merge_items(ours, theirs, path);
+  ours.erase("$id");  // it was that of a part
   const Object before = ours;
   close_properties(ours, theirs);
   close_properties(theirs, before);
@@ -153,9 +186,8 @@ void SchemaReader::merge_keyword(Object& into, std::string_view keyword, const V
     for (const Value& name : value.get_array()) {
       if (!has(old->get_array(), name)) old->get_array().push_back(name);
     }
-  } else if (is_one_of(keyword, {"additionalProperties", "items", "additionalItems"}) &&
-             !old->is_array() && !value.is_array()) {
-    *old = *old == Value(false) || value == Value(false) ? Value(false) : both(*old, value);
+  } else if (is_one_of(keyword, {"additionalProperties", "propertyNames"})) {
+    *old = both(*old, value);
   } else if (keyword == "allOf" && old->is_array() && value.is_array()) {
     for (const Value& one : value.get_array()) old->get_array().push_back(one);
   } else if (is_one_of(keyword,

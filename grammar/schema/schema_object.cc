@@ -49,6 +49,9 @@ SchemaReader::Part SchemaReader::other_member(const Object& object, const std::s
     return member(builder_.sequence({quote, *name, quote}),
                   schema(one.value(), below(where, one.key())));
   }
+  if (names != nullptr && lists) {
+    return fail(below(path, "propertyNames"), "is not supported beside properties");
+  }
   const bool is_closed = additional == nullptr ? lists : *additional == Value(false);
   if (is_closed) {
     exists = false;
@@ -57,7 +60,6 @@ SchemaReader::Part SchemaReader::other_member(const Object& object, const std::s
   const std::string where = below(path, "additionalProperties");
   const Part value = additional == nullptr ? json.value : schema(*additional, where);
   if (names != nullptr) {
-    if (lists) return fail(below(path, "propertyNames"), "is not supported beside properties");
     const Value typed = names->is_object() ? merged(*names, Object{{"type", "string"}},
                                                     below(path, "propertyNames"))
                                            : *names;

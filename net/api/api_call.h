@@ -16,6 +16,7 @@
 namespace weft {
 
 class ResponseStore;
+struct StoredResponse;
 
 /// A model that is served, and what clients call it. Those that are decoded for are loaded: `model`
 /// is not null.
@@ -44,6 +45,8 @@ struct ApiCall {
   /// What the client gets at once, where the answer is made in the background: it is kept, and its
   /// bytes go nowhere. Empty: the client waits.
   std::string reply_now{};
+  /// With reply_now: what is kept of the response from when it has begun until it has ended.
+  std::shared_ptr<StoredResponse> draft{};
 };
 
 }  // namespace weft

@@ -34,7 +34,7 @@ Tokens conversation_tokens(BodyFields& fields, const ServedModel& model) {
   Request request;
   request.chat_template_kwargs = take_template_kwargs(fields);
   take_tools(fields, ToolDialect::kChat, model, request);
-  take_reasoning_effort(fields, "reasoning_effort", request);
+  take_reasoning_effort(fields, "reasoning_effort", model.tokenizer.chat_template(), request);
   conversation.tools = std::move(request.tools);
   conversation.chat_template_kwargs = std::move(request.chat_template_kwargs);
   allow_only(fields, {{"add_special_tokens", false}});

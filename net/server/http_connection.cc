@@ -106,7 +106,7 @@ void HttpConnection::advance() {
 
 bool HttpConnection::begin_exchange() {
   const RequestReader::Header& header = reader_.header();
-  exchange_.emplace(service_, thread_, client_, header, reader_.keep_alive());
+  exchange_.emplace(service_, client_, header, reader_.keep_alive());
   if (const auto error = reader_.header_error()) {
     refuse(*error);
     return false;
@@ -190,8 +190,7 @@ void HttpConnection::reply(HttpReply made) {
 }
 
 void HttpConnection::refuse(const ApiError& why) {
-  if (!exchange_)
-    exchange_.emplace(service_, thread_, client_, reader_.lost_target(), reader_.began());
+  if (!exchange_) exchange_.emplace(service_, client_, reader_.lost_target(), reader_.began());
   HttpReply refusal = error_reply(why);
   refusal.close = true;
   reply(std::move(refusal));

@@ -25,10 +25,9 @@ std::string_view date_now() {
 
 }  // namespace
 
-HttpExchange::HttpExchange(Service& service, const IoThread& thread, const std::string& client,
-                           const Header& header, bool keep_alive)
+HttpExchange::HttpExchange(Service& service, const std::string& client, const Header& header,
+                           bool keep_alive)
     : service_(service),
-      thread_(thread),
       client_(client),
       began_(steady_clock::now()),
       method_(header.method_string()),
@@ -42,10 +41,9 @@ HttpExchange::HttpExchange(Service& service, const IoThread& thread, const std::
   if (error_shape_ == ErrorShape::kAnthropic) headers_.emplace_back("request-id", request_id_);
 }
 
-HttpExchange::HttpExchange(Service& service, const IoThread& thread, const std::string& client,
-                           std::string_view target, Time began)
+HttpExchange::HttpExchange(Service& service, const std::string& client, std::string_view target,
+                           Time began)
     : service_(service),
-      thread_(thread),
       client_(client),
       began_(began),
       request_id_("-"),
@@ -88,14 +86,11 @@ std::optional<ApiError> HttpExchange::start(ApiCall call, IoThread& thread,
 
 HttpReply HttpExchange::start_in_background(ApiCall call, IoThread& thread) {
   HttpReply reply{.body = std::move(call.reply_now)};
-  const std::string id = call.object_id;
   const auto refused = service_.background().start(
       std::move(call),
       {.key = admission_.key, .request_id = request_id_, .path = path_, .began = began_}, client_,
       thread);
-  if (!refused) return reply;
-  service_.stored_responses().erase(id, owner_of(admission_.key));
-  return error_reply(*refused);
+  return refused ? error_reply(*refused) : reply;
 }
 
 void HttpExchange::append_reply(HttpReply reply, std::string& out) {
@@ -108,7 +103,7 @@ void HttpExchange::append_reply(HttpReply reply, std::string& out) {
       reply.body = error_body(*reply.error, error_shape_, named ? request_id_ : std::string());
     }
   }
-  if (reply.close || thread_.draining()) keep_alive_ = false;
+  if (reply.close || service_.draining()) keep_alive_ = false;
   auto headers = headers_;
   std::ranges::move(reply.headers, std::back_inserter(headers));
   const std::size_t length = reply.body.size();
@@ -146,7 +141,7 @@ void HttpExchange::append_events(std::string_view news, std::string& out) {
 void HttpExchange::begin_stream(std::string& out) {
   state_ = State::kStreaming;
   status_ = 200;
-  if (http10_ || thread_.draining()) keep_alive_ = false;
+  if (http10_ || service_.draining()) keep_alive_ = false;
   auto headers = headers_;
   headers.emplace_back("Cache-Control", "no-cache");
   headers.emplace_back("X-Accel-Buffering", "no");  // nginx, which else keeps events back

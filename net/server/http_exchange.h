@@ -41,12 +41,10 @@ class HttpExchange {
 
   /// Begins the exchange of a request whose header can be read. `client` is its address. All
   /// arguments but the header must outlive the exchange.
-  HttpExchange(Service& service, const IoThread& thread, const std::string& client,
-               const Header& header, bool keep_alive);
+  HttpExchange(Service& service, const std::string& client, const Header& header, bool keep_alive);
   /// Begins the exchange of a request whose header cannot be read, but perhaps its `target`, and
   /// whose first byte came at `began`: it can only be refused.
-  HttpExchange(Service& service, const IoThread& thread, const std::string& client,
-               std::string_view target, Time began);
+  HttpExchange(Service& service, const std::string& client, std::string_view target, Time began);
   HttpExchange(const HttpExchange&) = delete;
   HttpExchange& operator=(const HttpExchange&) = delete;
   ~HttpExchange();
@@ -75,7 +73,8 @@ class HttpExchange {
   [[nodiscard]] State state() const noexcept { return state_; }
   /// Whether an answer was started, so that there may be news.
   [[nodiscard]] bool started() const noexcept { return answer_ != nullptr; }
-  /// Whether the connection goes on after it, as its head says.
+  /// Whether the connection goes on after it, as its head says: not once the service drains, of
+  /// which the connections' threads hear a little later.
   [[nodiscard]] bool keep_alive() const noexcept { return keep_alive_; }
   [[nodiscard]] bool is_http10() const noexcept { return http10_; }
   [[nodiscard]] const std::shared_ptr<KeyHolder>& key() const noexcept { return admission_.key; }
@@ -99,7 +98,6 @@ class HttpExchange {
                       const std::size_t* length, std::string& out) const;
 
   Service& service_;
-  const IoThread& thread_;
   const std::string& client_;
 
   // The request.

@@ -11,11 +11,13 @@ std::optional<ApiError> BackgroundAnswers::start(ApiCall call, Service::Asked as
           .client = std::move(client),
           .owner = std::string(owner_of(asked.key)),
           .began = asked.began};
+  const std::shared_ptr<StoredResponse> draft = std::move(call.draft);
   auto begun = service_.begin(std::move(call), std::move(asked), thread, *this);
   if (!begun) return std::move(begun).error();
   run.begun = *std::move(begun);
   const Answer* const answer = run.begun.answer.get();
   // Its news come on this thread, and so after this call.
+  if (draft) service_.stored_responses().put(std::move(*draft));
   const std::scoped_lock lock(mutex_);
   runs_.emplace(answer, std::move(run));
   return std::nullopt;

@@ -25,7 +25,7 @@ class BackgroundAnswers final : private Answer::Reader {
   virtual ~BackgroundAnswers() { stop(); }
 
   /// Begins an answer whose client has the address `client`; 429 when its key may not have another
-  /// one. Called on `thread`.
+  /// one, and then nothing is kept of it; its draft is once it has begun. Called on `thread`.
   [[nodiscard]] std::optional<ApiError> start(ApiCall call, Service::Asked asked,
                                               std::string client, IoThread& thread);
 

@@ -47,13 +47,6 @@ std::size_t max_prompt_tokens(const ServedModel& model) {
   return static_cast<std::size_t>(std::max<std::int64_t>(model.context, 0));
 }
 
-// Returns how long the prompt of a conversation that may be shortened is to be at most.
-std::size_t shortened_prompt(const Request& request, const ServedModel& model) {
-  const std::int64_t output =
-      request.max_tokens > 0 ? request.max_tokens : std::max<std::int64_t>(model.context / 8, 1);
-  return static_cast<std::size_t>(std::max<std::int64_t>(model.context - output, 0));
-}
-
 Result<std::vector<TokenId>> conversation_tokens(const Request& request, const ServedModel& model,
                                                  std::chrono::local_seconds now) {
   Conversation conversation{.messages = request.messages,

@@ -73,4 +73,10 @@ Result<std::vector<TokenId>> shortened_tokens(const ChatEncoder& chat,
   return best;
 }
 
+std::size_t shortened_prompt(const Request& request, const ServedModel& model) {
+  const std::int64_t output =
+      request.max_tokens > 0 ? request.max_tokens : std::max<std::int64_t>(model.context / 8, 1);
+  return static_cast<std::size_t>(std::max<std::int64_t>(model.context - output, 0));
+}
+
 }  // namespace weft

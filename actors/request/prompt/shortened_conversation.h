@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "weft/actors/loading/served_model.h"
+#include "weft/actors/request/request.h"
 #include "weft/core/error/error.h"
 #include "weft/core/token.h"
 #include "weft/text/chat/chat_encoder.h"
@@ -21,5 +23,9 @@ namespace weft {
                                                             const Conversation& conversation,
                                                             std::chrono::local_seconds now,
                                                             std::size_t most);
+
+/// How many tokens the prompt of a request may have whose conversation may be shortened
+/// (Request::drop_oldest_messages): as many as leave room for its output. 0: there is no room.
+[[nodiscard]] std::size_t shortened_prompt(const Request& request, const ServedModel& model);
 
 }  // namespace weft

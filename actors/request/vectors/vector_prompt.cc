@@ -20,6 +20,9 @@ namespace {
 /// Whether this model gives what is wished.
 Result<void> check_wish(const Request& request, const ServedModel& model) {
   const VectorWish& wish = *request.vector;
+  if (request.prompt_logprobs) {
+    return bad_request("prompt_logprobs: not with a vector, for which no token is predicted");
+  }
   if (model.vectors == nullptr) {
     return bad_request("model: gives no vectors, as it has an encoder and a decoder");
   }

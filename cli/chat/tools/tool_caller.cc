@@ -4,9 +4,11 @@
 #include <array>
 #include <boost/json/parse.hpp>
 #include <charconv>
+#include <csignal>
 #include <optional>
 
 #include "weft/cli/chat/tools/tool_process.h"
+#include "weft/cli/serve/interrupts.h"
 #include "weft/core/text/utf8.h"
 #include "weft/net/api/fields/json_text.h"
 
@@ -109,19 +111,22 @@ ToolCaller::Consent ToolCaller::consent(const ChatTool& tool, const Terminal::Id
 ToolCaller::Outcome ToolCaller::run(const ChatTool& tool, const std::string& arguments,
                                     const Terminal::Idle& idle) {
   Outcome outcome;
-  ToolProcess process(tool.command, arguments + "\n", tool.time, [this] { terminal_.wake(); });
-  auto due = idle();
-  for (;;) {
-    if (auto result = process.result()) {
-      outcome.output = *std::move(result);
-      return outcome;
+  {
+    // The command has a session of its own, where what ends the program does not reach it.
+    const TakenSignals ends({SIGTERM, SIGHUP});
+    ToolProcess process(tool.command, arguments + "\n", tool.time, [this] { terminal_.wake(); });
+    auto due = idle();
+    for (auto result = process.result(); !result; result = process.result()) {
+      const Terminal::Event event = terminal_.wait(due);
+      if (event == Terminal::Event::kInterrupt || event == Terminal::Event::kEnded) process.stop();
+      if (event == Terminal::Event::kInterrupt) outcome.interrupted = !terminal_.interactive();
+      if (event != Terminal::Event::kEnded) due = idle();
     }
-    if (terminal_.wait(due) == Terminal::Event::kInterrupt) {
-      process.stop();
-      outcome.interrupted = !terminal_.interactive();
-    }
-    due = idle();
+    outcome.output = *process.result();
   }
+  if (const int signal = Interrupts::take_signal(); signal != 0) std::raise(signal);
+  if (terminal_.ended_by() != 0) std::raise(terminal_.ended_by());
+  return outcome;
 }
 
 }  // namespace weft::cli

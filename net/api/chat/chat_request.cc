@@ -56,9 +56,10 @@ ApiResult<CompletionRequest> read_chat(simdjson::dom::object body, const ApiCont
   request.messages = take_messages(fields, *context.card.model);
   request.chat_template_kwargs = take_template_kwargs(fields);
   take_tools(fields, ToolDialect::kChat, *context.card.model, request);
-  take_reasoning_effort(fields, "reasoning_effort", request);
   static_cast<void>(take_thinking(fields, /*needs_budget=*/false, request));
   take_thinking_budget(fields, request);
+  take_reasoning_effort(fields, "reasoning_effort", context.card.model->tokenizer.chat_template(),
+                        request);
   request.max_tokens = take_max_tokens(fields);
   take_response_format(fields, request);
   take_structured_outputs(fields, request);

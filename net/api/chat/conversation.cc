@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "weft/actors/request/prompt/shortened_conversation.h"
 #include "weft/net/api/fields/body_defaults.h"
 #include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/json_value.h"
@@ -191,10 +193,12 @@ json::object message_of(std::string_view role, std::string_view content) {
 }
 
 ApiResult<std::vector<TokenId>> prompt_tokens(Request request, const ServedModel& model) {
-  auto ids = model.chat.encode({.messages = std::move(request.messages),
-                                .tools = std::move(request.tools),
-                                .chat_template_kwargs = std::move(request.chat_template_kwargs)},
-                               wall_clock());
+  const std::size_t shortened = request.drop_oldest_messages ? shortened_prompt(request, model) : 0;
+  Conversation conversation{.messages = std::move(request.messages),
+                            .tools = std::move(request.tools),
+                            .chat_template_kwargs = std::move(request.chat_template_kwargs)};
+  auto ids = shortened > 0 ? shortened_tokens(model.chat, conversation, wall_clock(), shortened)
+                           : model.chat.encode(std::move(conversation), wall_clock());
   if (!ids) return api_error_of(ids.error());
   return *std::move(ids);
 }

@@ -46,8 +46,6 @@ consteval auto make_harmless_fields() {
        "Anthropic's clients: a wish that only their models know"},
       {kOllama, "keep_alive", Harmless::kAnything,
        "Ollama's clients: how long the model stays loaded, which is the server's to say"},
-      {kOllama, "truncate", Harmless::kFlag,
-       "Ollama's clients: drops messages that are too many, which are refused here"},
       {kOllama, "shift", Harmless::kFlag,
        "Ollama's clients: drops what is old when the context is full, where outputs end here"},
       {kOllama, "images", Harmless::kEmptyList, "Ollama's clients: no pictures"},

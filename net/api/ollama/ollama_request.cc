@@ -22,7 +22,7 @@ namespace {
 namespace dom = simdjson::dom;
 
 /// Takes `think`: a flag, or a level, which is a reasoning_effort.
-void take_think(BodyFields& fields, Request& request) {
+void take_think(BodyFields& fields, const ServedModel& model, Request& request) {
   const auto think = fields.any("think");
   bool wanted = false;
   if (!think) return;
@@ -30,7 +30,7 @@ void take_think(BodyFields& fields, Request& request) {
   if (!think->is_string()) {
     return fields.fail("think", "must be true, false or a level", api_code::kInvalidType);
   }
-  take_reasoning_effort(fields, "think", request);
+  take_reasoning_effort(fields, "think", model.tokenizer.chat_template(), request);
   set_thinking(request, true);
 }
 
@@ -53,7 +53,8 @@ Request take_shared(BodyFields& fields, const ApiContext& context, OllamaOptions
   Request request = take_ollama_options(fields, context);
   take_logprobs(fields, request.sampling);
   options.logprobs = request.sampling.logprobs;
-  take_think(fields, request);
+  take_think(fields, *context.card.model, request);
+  request.drop_oldest_messages = fields.flag("truncate").value_or(true);
   take_ollama_format(fields, request);
   take_harmless_fields(fields, FieldPlace::kOllama);
   return request;

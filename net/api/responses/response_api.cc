@@ -1,5 +1,7 @@
 #include "weft/net/api/responses/response_api.h"
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -8,26 +10,28 @@
 #include "weft/net/api/responses/response_conversation.h"
 #include "weft/net/api/responses/response_object.h"
 #include "weft/net/api/responses/response_request.h"
+#include "weft/net/api/responses/response_store.h"
 
 namespace weft {
 namespace {
 
-/// Keeps what there is to see of a response that is made in the background, and returns what its
-/// client is told at once.
-ApiResult<std::string> begin_in_background(const ResponseOptions& options) {
+/// Makes what there is to see of a response that is made in the background: the draft that is kept
+/// once it has begun, and what its client is told at once.
+std::optional<ApiError> make_background(const ResponseOptions& options, ApiCall& call) {
   const ResponseObject object(options);
-  StoredResponse draft;
-  draft.id = options.id;
-  draft.owner = options.owner;
-  draft.object = object.make({.status = "in_progress"}, {});
-  draft.conversation = options.conversation;
-  draft.whole = false;
-  options.store->put(std::move(draft));
-  if (options.store->find(options.id, options.owner) == nullptr) {
+  auto draft = std::make_shared<StoredResponse>();
+  draft->id = options.id;
+  draft->owner = options.owner;
+  draft->object = object.make({.status = "in_progress"}, {});
+  draft->conversation = options.conversation;
+  draft->whole = false;
+  if (!options.store->fits(*draft)) {
     return bad_field("background", "is not possible: there is no room to keep the response",
                      api_code::kUnsupported);
   }
-  return object.make({.status = "queued"}, {});
+  call.draft = std::move(draft);
+  call.reply_now = object.make({.status = "queued"}, {});
+  return std::nullopt;
 }
 
 }  // namespace
@@ -38,9 +42,7 @@ ApiResult<ApiCall> decode_response(simdjson::dom::object body, const ApiContext&
   if (!read) return read.error();
   ApiCall call;
   if (read->options.background) {
-    auto reply = begin_in_background(read->options);
-    if (!reply) return reply.error();
-    call.reply_now = *std::move(reply);
+    if (auto error = make_background(read->options, call)) return *std::move(error);
   }
   call.parts = std::move(read->parts);
   call.framing = read->framing;

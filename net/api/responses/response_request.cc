@@ -91,11 +91,11 @@ void take_response_logprobs(BodyFields& fields, SamplingParams& sampling) {
 
 /// Takes `reasoning`: how hard the model shall think, where its template knows that. Returns what
 /// the response says of it.
-json::value take_reasoning(BodyFields& fields, Request& request) {
+json::value take_reasoning(BodyFields& fields, const ServedModel& model, Request& request) {
   const auto object = fields.object("reasoning");
   if (!object) return nullptr;
   BodyFields reasoning(*object, "reasoning", fields);
-  take_reasoning_effort(reasoning, "effort", request);
+  take_reasoning_effort(reasoning, "effort", model.tokenizer.chat_template(), request);
   // Thoughts are shown as they are, so there is no summary, and no other encryption.
   reasoning.ignore({"summary", "generate_summary"});
   const auto effort = reasoning.text("effort");
@@ -229,8 +229,8 @@ ApiResult<ResponseRequest> read_response(dom::object body, const ApiContext& con
   request.drop_oldest_messages = take_truncation(fields, echo);
   request.max_tokens = take_token_bound(fields, "max_output_tokens");
   request.chat_template_kwargs = take_template_kwargs(fields);
-  echo["reasoning"] = take_reasoning(fields, request);
   take_thinking_budget(fields, request);
+  echo["reasoning"] = take_reasoning(fields, *context.card.model, request);
   const std::string tier = take_service_tier(fields, context, request.request_class);
   take_response_logprobs(fields, request.sampling);
   take_text(fields, request, echo);

@@ -30,14 +30,18 @@ std::size_t bytes_of(const StoredResponse& response) {
 
 }  // namespace
 
+bool ResponseStore::fits(const StoredResponse& response) const {
+  return bytes_of(response) <= bounds_.bytes && bounds_.count > 0;
+}
+
 void ResponseStore::put(StoredResponse response) {
   response.bytes = bytes_of(response);
-  const bool fits = response.bytes <= bounds_.bytes && bounds_.count > 0;
+  const bool is_kept = fits(response);
   auto entry = std::make_shared<const StoredResponse>(std::move(response));
   Uses dropped;  // freed after the lock is released
   const std::scoped_lock lock(mutex_);
   if (const auto old = by_id_.find(entry->id); old != by_id_.end()) drop(old->second, dropped);
-  if (!fits) return;
+  if (!is_kept) return;
   while (uses_.size() >= bounds_.count || bytes_ + entry->bytes > bounds_.bytes) {
     drop(std::prev(uses_.end()), dropped);
   }

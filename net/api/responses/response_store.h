@@ -38,6 +38,8 @@ class ResponseStore {
   /// Keeps a response; it replaces one with the same id. One that is larger than the bound is not
   /// kept.
   void put(StoredResponse response);
+  /// Whether put() would keep it.
+  [[nodiscard]] bool fits(const StoredResponse& response) const;
   /// Returns null when it is not kept (any more), or belongs to another owner.
   [[nodiscard]] std::shared_ptr<const StoredResponse> find(std::string_view id,
                                                            std::string_view owner);

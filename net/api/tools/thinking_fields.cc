@@ -28,7 +28,8 @@ void set_thinking(Request& request, bool wanted) {
   }
 }
 
-void take_reasoning_effort(BodyFields& fields, std::string_view name, Request& request) {
+void take_reasoning_effort(BodyFields& fields, std::string_view name,
+                           std::string_view chat_template, Request& request) {
   const auto effort = fields.text(name);
   if (!effort) return;
   if (std::ranges::find(kEfforts, *effort) == kEfforts.end()) {
@@ -37,7 +38,17 @@ void take_reasoning_effort(BodyFields& fields, std::string_view name, Request& r
   }
   json::object& variables = request.chat_template_kwargs;
   set_once(variables, "reasoning_effort", json::string(*effort));
-  if (*effort == "none") set_thinking(request, false);
+  const auto knows = [&](std::string_view variable) {
+    return chat_template.find(variable) != std::string_view::npos;
+  };
+  const bool has_efforts = knows("reasoning_effort");
+  if (*effort == "none" || (*effort == "minimal" && !has_efforts)) {
+    set_thinking(request, false);
+    const bool hears = has_efforts || knows("thinking");
+    if (!hears && request.thinking_budget < 0) request.thinking_budget = 0;
+  } else if (!has_efforts) {
+    set_thinking(request, true);
+  }
 }
 
 bool take_thinking(const BodyFields& fields, bool needs_budget, Request& request) {

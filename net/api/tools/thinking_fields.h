@@ -12,8 +12,11 @@ namespace weft {
 void set_thinking(Request& request, bool wanted);
 
 /// Takes `reasoning_effort`, or `effort` of a `reasoning` object, to the template's variables: as
-/// reasoning_effort, and for "none" as enable_thinking and thinking, which are false then.
-void take_reasoning_effort(BodyFields& fields, std::string_view name, Request& request);
+/// reasoning_effort, and as enable_thinking and thinking, which "none" makes false. Where the
+/// template knows no reasoning_effort, so does "minimal", and any more asks it to think. A template
+/// that knows none of the three gets thoughts of no tokens instead, unless a budget has been taken.
+void take_reasoning_effort(BodyFields& fields, std::string_view name,
+                           std::string_view chat_template, Request& request);
 
 /// Takes `thinking` as Anthropic's clients, and those of GLM and DeepSeek, write it: enabled with
 /// `budget_tokens` (which may be left out unless `needs_budget`), disabled or adaptive. Returns

@@ -4,9 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "weft/net/api/fields/body_defaults.h"
 #include "weft/net/api/fields/json_text.h"
-#include "weft/net/api/fields/prompt_list.h"
 #include "weft/net/api/vectors/vector_fields.h"
 #include "weft/net/api/vectors/vector_writer.h"
 #include "weft/net/api/vectors/vectors_api.h"
@@ -48,21 +46,14 @@ class ClassifyWriter final : public VectorWriter {
 }  // namespace
 
 ApiResult<ApiCall> decode_classify(simdjson::dom::object body, const ApiContext& context) {
-  const ServedModel& model = *context.card.model;
   BodyFields fields(body);
   VectorHead head;
   Request request = take_vector_request(fields, context, "classify-", head);
-  need_labels(fields, model);
+  need_labels(fields, *context.card.model);
   request.vector->kind = VectorWish::Kind::kScores;
   request.vector->raw_scores = !fields.flag("use_activation").value_or(true);
-  ApiCall call;
-  const bool cut = request.vector->cut_at != 0;
-  call.parts = take_prompts(fields, model, {"input", defaults::kMaxVectorInputs, cut});
-  check_vector_numbers(fields, "input", call.parts.size(), *request.vector, model);
-  if (auto error = fields.finish()) return *std::move(error);
-  share_request(request, call.parts);
-  call.object_id = head.id;
-  call.writer = std::make_unique<ClassifyWriter>(std::move(head), context.card.model);
+  auto call = take_vector_inputs(fields, context, request, head);
+  if (call) call->writer = std::make_unique<ClassifyWriter>(std::move(head), context.card.model);
   return call;
 }
 

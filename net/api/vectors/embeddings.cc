@@ -1,12 +1,9 @@
-#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "weft/net/api/fields/body_defaults.h"
 #include "weft/net/api/fields/json_text.h"
-#include "weft/net/api/fields/prompt_list.h"
 #include "weft/net/api/vectors/vector_fields.h"
 #include "weft/net/api/vectors/vector_writer.h"
 #include "weft/net/api/vectors/vectors_api.h"
@@ -71,14 +68,8 @@ ApiResult<ApiCall> decode_embeddings(simdjson::dom::object body, const ApiContex
   need_embeddings(fields, model);
   take_embedding_wish(fields, model, *request.vector);
   const bool base64 = take_base64(fields);
-  ApiCall call;
-  const bool cut = request.vector->cut_at != 0;
-  call.parts = take_prompts(fields, model, {"input", defaults::kMaxVectorInputs, cut});
-  check_vector_numbers(fields, "input", call.parts.size(), *request.vector, model);
-  if (auto error = fields.finish()) return *std::move(error);
-  share_request(request, call.parts);
-  call.object_id = head.id;
-  call.writer = std::make_unique<EmbeddingWriter>(std::move(head), base64);
+  auto call = take_vector_inputs(fields, context, request, head);
+  if (call) call->writer = std::make_unique<EmbeddingWriter>(std::move(head), base64);
   return call;
 }
 

@@ -14,6 +14,7 @@
 #include "weft/net/api/fields/body_defaults.h"
 #include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/json_text.h"
+#include "weft/net/api/fields/prompt_list.h"
 #include "weft/net/api/fields/request_fields.h"
 
 namespace weft {
@@ -39,6 +40,17 @@ void take_salt(const BodyFields& fields, Request& request) {
                 "must be a text of 1 .. " + std::to_string(Request::kMaxCacheSaltBytes) + " bytes");
   }
   request.cache_salt = salt.value_or(std::string_view());
+}
+
+/// Gives each part what all parts share; each keeps its prompt.
+void share_request(const Request& shared, std::vector<Request>& parts) {
+  for (Request& part : parts) {
+    std::string prompt = std::move(part.prompt);
+    std::vector<TokenId> tokens = std::move(part.prompt_tokens);
+    part = shared;
+    part.prompt = std::move(prompt);
+    part.prompt_tokens = std::move(tokens);
+  }
 }
 
 }  // namespace
@@ -101,16 +113,6 @@ void need_labels(const BodyFields& fields, const ServedModel& model) {
   fields.fail("model", "is no classifier: it has no labels", api_code::kUnsupported);
 }
 
-void share_request(const Request& shared, std::vector<Request>& parts) {
-  for (Request& part : parts) {
-    std::string prompt = std::move(part.prompt);
-    std::vector<TokenId> tokens = std::move(part.prompt_tokens);
-    part = shared;
-    part.prompt = std::move(prompt);
-    part.prompt_tokens = std::move(tokens);
-  }
-}
-
 void check_vector_numbers(const BodyFields& fields, std::string_view name, std::size_t inputs,
                           const VectorWish& wish, const ServedModel& model) {
   const auto each =
@@ -118,6 +120,19 @@ void check_vector_numbers(const BodyFields& fields, std::string_view name, std::
   if (inputs * each <= defaults::kMaxVectorNumbers) return;
   fields.fail(name, std::to_string(inputs) + " vectors of " + std::to_string(each) +
                         " numbers are more than " + std::to_string(defaults::kMaxVectorNumbers));
+}
+
+ApiResult<ApiCall> take_vector_inputs(BodyFields& fields, const ApiContext& context,
+                                      const Request& shared, const VectorHead& head) {
+  const ServedModel& model = *context.card.model;
+  const bool cut = shared.vector->cut_at != 0;
+  ApiCall call;
+  call.parts = take_prompts(fields, model, {"input", defaults::kMaxVectorInputs, cut});
+  check_vector_numbers(fields, "input", call.parts.size(), *shared.vector, model);
+  if (auto error = fields.finish()) return *std::move(error);
+  share_request(shared, call.parts);
+  call.object_id = head.id;
+  return call;
 }
 
 void begin_vector_list(const VectorHead& head, std::string& out) {

@@ -31,8 +31,10 @@ struct VectorHead {
 [[nodiscard]] std::vector<std::string> take_texts(const BodyFields& fields, std::string_view name,
                                                   std::size_t most);
 
-/// Gives each part what all parts share; each keeps its prompt.
-void share_request(const Request& shared, std::vector<Request>& parts);
+/// Takes `input`, which is texts or tokens, and ends `fields`: what is asked of a model that gives
+/// a vector for each. Every part has what `shared` has; the writer is left to the caller.
+[[nodiscard]] ApiResult<ApiCall> take_vector_inputs(BodyFields& fields, const ApiContext& context,
+                                                    const Request& shared, const VectorHead& head);
 
 /// A mistake where the vectors of so many inputs have more than kMaxVectorNumbers.
 void check_vector_numbers(const BodyFields& fields, std::string_view name, std::size_t inputs,

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import select
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -113,6 +114,30 @@ def test_a_model_that_calls_for_ever_is_stopped(tmp_path: Path) -> None:
     done = piped(model, write_tools(tmp_path, quick, quick), QUESTION + "\n")
     assert done.returncode == 1
     assert "(stopped: the model goes on calling after 16 rounds)" in done.stderr
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP])
+def test_what_ends_the_program_ends_its_command_too(model: Path, tmp_path: Path, how: signal.Signals) -> None:
+    started = tmp_path / "started"
+    shell = f"sleep 1000 & echo $! > {started}.draft; mv {started}.draft {started}; wait"
+    tools = write_tools(tmp_path, {"shell": shell, "ask": False}, {"command": ["true"], "ask": False})
+    with subprocess.Popen([program(), "chat", str(model), "--tools", str(tools)], stdin=subprocess.PIPE,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, encoding="utf-8") as chat:
+        assert chat.stdin is not None
+        chat.stdin.write(QUESTION + "\n")
+        chat.stdin.flush()
+        eventually(started.exists, "the command begins")
+        chat.send_signal(how)
+        assert chat.wait(PATIENCE_S) == -how
+    eventually(lambda: not runs(int(started.read_text())), "nothing of the command is left")
+
+
+def runs(process: int) -> bool:
+    """Whether it has not ended; what has, and waits for its parent to hear of it, does not run."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
 
 
 def test_a_file_of_tools_that_is_wrong_ends_it(model: Path, tmp_path: Path) -> None:

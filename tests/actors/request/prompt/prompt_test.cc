@@ -117,6 +117,14 @@ TEST_F(PromptTest, MoreLogprobsOfThePromptThanAreTakenAreRefused) {
   EXPECT_EQ(refusal(taking(6)), "no refusal");
 }
 
+TEST_F(PromptTest, LogprobsOfThePromptAreNotForAVector) {
+  EXPECT_EQ(refusal([](Request& r) {
+              r.vector.emplace();
+              r.prompt_logprobs = std::make_shared<PromptLogprobs>(1);
+            }),
+            "bad_request: prompt_logprobs: not with a vector, for which no token is predicted");
+}
+
 TEST_F(PromptTest, MoreThanTheContextIsRefusedWithTheNumbers) {
   EXPECT_EQ(
       refusal([](Request& r) { r.max_tokens = 30; }),

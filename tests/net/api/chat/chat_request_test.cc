@@ -19,6 +19,13 @@ namespace json = boost::json;
 
 class ChatRequestTest : public ApiFixture {
  public:
+  void use_template(std::string text) {
+    Vocabulary vocabulary = tiny_vocabulary();
+    vocabulary.chat_template = std::move(text);
+    model->tokenizer = Tokenizer::from_vocabulary(vocabulary, "tiny").value();
+    model->chat = ChatEncoder(model->tokenizer);
+    model->format = ModelFormat::find(model->tokenizer);
+  }
   /// Makes a body of one message and these fields.
   static std::string with(const std::string& fields) {
     const std::string more = fields.empty() ? "" : "," + fields;
@@ -161,13 +168,6 @@ TEST_F(ChatRequestTest, CallsInHistoriesHaveObjectsAsArguments) {
 TEST_F(ChatRequestTest, ToolsAreFunctionsForATemplateThatKnowsThem) {
   const std::string tools = R"("tools":[{"type":"function","function":{"name":"now"}}])";
   EXPECT_EQ(refusal(with(tools)), "tools unsupported") << "the template has none";
-  const auto use_template = [this](const char* source) {
-    Vocabulary vocabulary = tiny_vocabulary();
-    vocabulary.chat_template = source;
-    model->tokenizer = Tokenizer::from_vocabulary(vocabulary, "tiny").value();
-    model->chat = ChatEncoder(model->tokenizer);
-    model->format = ModelFormat::find(model->tokenizer);
-  };
   use_template("{{ tools }}");
   EXPECT_EQ(refusal(with(tools)), "tools unsupported") << "how it writes calls is not known";
   use_template("{{ tools }}<tool_call>");
@@ -248,12 +248,30 @@ TEST_F(ChatRequestTest, HowHardToThinkIsToldToTheTemplate) {
   const auto variables = [&](const std::string& fields) {
     return json::serialize(part(with(fields)).chat_template_kwargs);
   };
-  EXPECT_EQ(variables(R"("reasoning_effort":"high")"), R"({"reasoning_effort":"high"})");
+  constexpr const char* kThinks =
+      R"({"reasoning_effort":"low","enable_thinking":true,"thinking":true})";
+  EXPECT_EQ(variables(R"("reasoning_effort":"low")"), kThinks);
+  EXPECT_EQ(variables(R"("reasoning_effort":"minimal")"),
+            R"({"reasoning_effort":"minimal","enable_thinking":false,"thinking":false})");
   EXPECT_EQ(variables(R"("reasoning_effort":"none")"),
             R"({"reasoning_effort":"none","enable_thinking":false,"thinking":false})");
   EXPECT_EQ(variables(R"("reasoning_effort":"none","chat_template_kwargs":{"thinking":true})"),
             R"({"thinking":true,"reasoning_effort":"none","enable_thinking":false})");
   EXPECT_EQ(refusal(with(R"("reasoning_effort":"most")")), "reasoning_effort invalid_value");
+  use_template("{% if reasoning_effort %}{{ reasoning_effort }}{% endif %}");
+  EXPECT_EQ(variables(R"("reasoning_effort":"minimal")"), R"({"reasoning_effort":"minimal"})");
+  EXPECT_EQ(variables(R"("reasoning_effort":"low")"), R"({"reasoning_effort":"low"})");
+}
+
+TEST_F(ChatRequestTest, ATemplateThatCannotBeToldNotToThinkGetsNoTokensForIt) {
+  const auto budget = [&](const std::string& fields) { return part(with(fields)).thinking_budget; };
+  use_template("{{ messages[0].content }}<think>");
+  EXPECT_EQ(budget(R"("reasoning_effort":"none")"), 0);
+  EXPECT_EQ(budget(R"("reasoning_effort":"minimal")"), 0);
+  EXPECT_EQ(budget(R"("reasoning_effort":"low")"), -1);
+  EXPECT_EQ(budget(R"("reasoning_effort":"none","thinking_budget":7)"), 7);
+  use_template("{% if enable_thinking %}<think>{% endif %}");
+  EXPECT_EQ(budget(R"("reasoning_effort":"none")"), -1);
 }
 
 TEST_F(ChatRequestTest, ADeveloperIsTheSystemWhereTheTemplateDoesNotKnowIt) {

@@ -162,6 +162,16 @@ TEST_F(OllamaRequestTest, WhatWeftCannotDoIsRefusedByName) {
   EXPECT_EQ(verdict(generate(R"({"prompt":"a","width":5})")), "width unknown_parameter");
 }
 
+TEST_F(OllamaRequestTest, OldMessagesAreLeftOutUnlessThatIsForbidden) {
+  const auto drops = [this](const std::string& fields) {
+    return asked(fields).value().parts.front().drop_oldest_messages;
+  };
+  EXPECT_TRUE(drops(""));
+  EXPECT_TRUE(drops(R"(,"truncate":true)"));
+  EXPECT_FALSE(drops(R"(,"truncate":false)"));
+  EXPECT_EQ(verdict(asked(R"(,"truncate":1)")), "truncate invalid_type");
+}
+
 TEST_F(OllamaRequestTest, WhatAsksForNothingSpecialIsTaken) {
   EXPECT_EQ(verdict(asked(R"(,"format":"","tools":[],"keep_alive":"5m","truncate":true)")), "200");
   EXPECT_EQ(refused(R"("num_ctx":4096,"num_gpu":99,"use_mmap":null,"penalize_newline":true)"),

@@ -354,6 +354,10 @@ TEST_F(ResponseRequestTest, InTheBackgroundThereIsADraftAndAReplyAtOnce) {
   const auto call = decode_response(body(R"({"input":"hi","background":true})"), context);
   ASSERT_TRUE(call) << verdict(call);
   EXPECT_EQ(json::parse(call->reply_now).at("status"), "queued");
+  EXPECT_EQ(context.stored->count(), 0U) << "it may be refused yet, and then nothing is left of it";
+  ASSERT_TRUE(call->draft);
+  EXPECT_EQ(call->draft->id, "resp_42");
+  context.stored->put(*call->draft);
   const auto draft = context.stored->find("resp_42", "somebody");
   ASSERT_TRUE(draft);
   EXPECT_FALSE(draft->whole);
@@ -407,6 +411,13 @@ TEST_F(ResponseRequestTest, ThePromptOfAnInputIsCountedWithoutAnAnswer) {
   EXPECT_EQ(count(R"("input":"hi","previous_response_id":"resp_9")"),
             "previous_response_id previous_response_not_found");
   EXPECT_EQ(count(R"("instructions":"a")"), "input missing_required_parameter");
+  // Of 64 tokens 8 are for the answer, and so only the last message is left.
+  const std::string longer =
+      R"("input":[{"role":"user","content":")" + std::string(60, 'h') +
+      R"("},{"role":"assistant","content":"a"},{"role":"user","content":"hi"}])";
+  EXPECT_EQ(count(longer), R"({"object":"response.input_tokens","input_tokens":90})");
+  EXPECT_EQ(count(longer + R"(,"truncation":"auto")"),
+            R"({"object":"response.input_tokens","input_tokens":12})");
 }
 
 }  // namespace

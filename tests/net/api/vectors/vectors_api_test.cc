@@ -113,6 +113,7 @@ TEST_F(VectorsApi, NamesTheFieldThatIsWrong) {
   EXPECT_EQ(said(R"({"input": "a", "dimensions": 5})"), "dimensions invalid_value");
   EXPECT_EQ(said(R"({"input": "a", "dimensions": 0})"), "dimensions invalid_value");
   EXPECT_EQ(said(R"({"input": "a", "encoding_format": "hex"})"), "encoding_format invalid_value");
+  EXPECT_EQ(said(R"({"input": "a", "prompt_logprobs": 1})"), "prompt_logprobs unknown_parameter");
   EXPECT_EQ(said(R"({"input": "a", "truncate_prompt_tokens": 0})"),
             "truncate_prompt_tokens invalid_value");
   EXPECT_EQ(said(R"({"input": "a", "cache_salt": ""})"), "cache_salt invalid_value");
