@@ -1,7 +1,7 @@
 #include "weft/sampling/mask_workers.h"
 
 #include <algorithm>
-#include <system_error>
+#include <exception>
 
 namespace weft {
 
@@ -38,7 +38,7 @@ void MaskWorkers::prepare(Sampler& sampler) {
 void MaskWorkers::start_thread() noexcept {
   try {
     threads_.emplace_back([this] { work(); });
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {  // no memory, or no thread
     return;
   }
 }
