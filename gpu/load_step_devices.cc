@@ -93,7 +93,8 @@ DeviceNeeds without_weights(DeviceNeeds needs) {
 }
 
 Result<StepDevices> load_on_host(const OpenedModel& model, const DeviceWishes& wishes,
-                                 CapacityWishes capacity, const std::vector<TokenId>& end_tokens,
+                                 const CapacityWishes& capacity,
+                                 const std::vector<TokenId>& end_tokens,
                                  const LoadProgress& progress) {
   if (!wishes.tuning.empty()) {
     return Error{DeviceErrc::kUnfit,
@@ -163,7 +164,8 @@ Result<OpenGpu> open_gpu(const OpenedModel& model, const std::string& device,
 }
 
 Result<StepDevices> load_on_gpus(const OpenedModel& model, const DeviceWishes& wishes,
-                                 CapacityWishes capacity, const std::vector<TokenId>& end_tokens,
+                                 const CapacityWishes& capacity,
+                                 const std::vector<TokenId>& end_tokens,
                                  const LoadProgress& progress) {
   const std::size_t replicas = wishes.replicas.size();
   if (!capacity.files.empty()) {

@@ -59,7 +59,7 @@ struct PageFilesTest : testing::Test {
     return true;
   }
   /// Reads and returns how many pages it was.
-  std::int32_t read(std::vector<PageKey> wanted, std::vector<std::int32_t> pages) {
+  std::int32_t read(std::vector<PageKey> wanted, std::vector<std::int32_t> pages) const {
     const auto read = std::make_shared<PageRead>(std::move(wanted), std::move(pages));
     files->read(read);
     std::int32_t done = 0;
