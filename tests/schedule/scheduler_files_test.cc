@@ -204,7 +204,7 @@ TEST_F(SchedulerFilesTest, AnyCourseGivesWhatEachGetsAlone) {
     if (round > 0) restart();
     for (int i = 0; i < 60; ++i) {
       Ask ask{.prompt = 5 + 4 * one_of(10), .max_tokens = 1 + one_of(8)};
-      ask.text = static_cast<std::size_t>(1 + one_of(6));
+      ask.text = 1 + static_cast<std::size_t>(one_of(6));
       ask.cls = one_of(2) == 0 ? RequestClass::kChat : RequestClass::kBatch;
       ask.domain = one_of(3) == 0 ? "a" : "";
       GroupOutcome& outcome = submit(ask);
