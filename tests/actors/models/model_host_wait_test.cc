@@ -22,7 +22,19 @@ using test::EndSink;
 using test::models_of;
 
 /// What the host does for who comes while a model is loaded or destroyed.
-class ModelHostWaitTest : public test::ModelHostTest {};
+class ModelHostWaitTest : public test::ModelHostTest {
+ protected:
+  /// A model that is destroyed says that it has `begun`, and stays until it `may_go`.
+  void hold_what_is_destroyed() {
+    traces->while_destroyed = [this] {
+      begun_.count_down();
+      may_go_.wait();
+    };
+  }
+
+  std::latch begun_{1};
+  std::latch may_go_{1};
+};
 
 TEST_F(ModelHostWaitTest, DropsAModelThatIsLoadedAfterTheStop) {
   config.models[1].load = false;
@@ -49,20 +61,15 @@ TEST_F(ModelHostWaitTest, DropsAModelThatIsLoadedAfterTheStop) {
 
 TEST_F(ModelHostWaitTest, CountsAModelAsThereUntilItsMemoryIsFree) {
   start();
-  std::latch begun(1);
-  std::latch may_go(1);
-  traces->while_destroyed = [&] {
-    begun.count_down();
-    may_go.wait();
-  };
+  hold_what_is_destroyed();
   auto first = unload("b");
-  begun.wait();
+  begun_.wait();
   auto second = unload("b");
   auto too_early = load("b");
   EXPECT_EQ(wait(std::move(too_early)).error, EngineErrc::kModelUnloading);
   EXPECT_EQ(state("b"), ModelState::kUnloading);
   EXPECT_EQ(second.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
-  may_go.count_down();
+  may_go_.count_down();
   EXPECT_FALSE(wait(std::move(first)).error);
   EXPECT_FALSE(wait(std::move(second)).error);
   traces->while_destroyed = nullptr;
@@ -72,20 +79,15 @@ TEST_F(ModelHostWaitTest, CountsAModelAsThereUntilItsMemoryIsFree) {
 TEST_F(ModelHostWaitTest, CountsAModelThatLeavesForAnotherAsThereUntilItsMemoryIsFree) {
   config.max_loaded = 1;
   start();
-  std::latch begun(1);
-  std::latch may_go(1);
-  traces->while_destroyed = [&] {
-    begun.count_down();
-    may_go.wait();
-  };
+  hold_what_is_destroyed();
   const auto in_b = submit("b");  // a is idle, and leaves
-  begun.wait();
+  begun_.wait();
   EXPECT_EQ(state("a"), ModelState::kUnloading);
   auto gone = unload("a");
   EXPECT_EQ(wait(load("a")).error, EngineErrc::kModelUnloading);
   io.poll();
   EXPECT_EQ(gone.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
-  may_go.count_down();
+  may_go_.count_down();
   EXPECT_FALSE(wait(std::move(gone)).error);
   traces->while_destroyed = nullptr;
   EXPECT_EQ(state("a"), ModelState::kUnloaded);
@@ -97,20 +99,15 @@ TEST_F(ModelHostWaitTest, CountsAModelThatLeavesForAnotherAsThereUntilItsMemoryI
 
 TEST_F(ModelHostWaitTest, LoadsNoModelAgainWhileTheLostOneIsBeingDestroyed) {
   start();
-  std::latch begun(1);
-  std::latch may_go(1);
-  traces->while_destroyed = [&] {
-    begun.count_down();
-    may_go.wait();
-  };
+  hold_what_is_destroyed();
   ExitReport report;
   report.reason = {.kind = ExitKind::kDeviceLost, .what = "gone"};
   report.action = SupervisionAction::kNotReady;
   hooks["b"](report);
-  begun.wait();
+  begun_.wait();
   auto too_early = load("b");
   auto gone = unload("b");
-  may_go.count_down();
+  may_go_.count_down();
   EXPECT_EQ(wait(std::move(too_early)).error, EngineErrc::kModelUnloading);
   EXPECT_FALSE(wait(std::move(gone)).error);
   traces->while_destroyed = nullptr;
