@@ -27,14 +27,17 @@ struct NamedShape {
 
 using Family = LlamaShape::Family;
 
-// The shapes of llama2.c's stories110M and of the models of these names; Llama-3.1-8B's and
-// Qwen3-30B-A3B's without their long contexts.
-constexpr std::array<NamedShape, 7> kShapes = {{
+// The shapes of llama2.c's stories110M and of the models of these names; those of Llama 3 and
+// Qwen3-30B-A3B without their long contexts.
+constexpr std::array<NamedShape, 10> kShapes = {{
     {"llama-110m", {12, 768, 2048, 12, 12, 32000, 1024}},
     {"tinyllama-1.1b", kTinyLlama},
     {"llama-2-7b", kLlama7B},
     {"llama-3-8b", {32, 4096, 14336, 32, 8, 128256, 8192}},
     {"llama-2-13b", {40, 5120, 13824, 40, 40, 32000, 4096}},
+    {"llama-33b", {60, 6656, 17920, 52, 52, 32000, 2048}},
+    {"llama-65b", {80, 8192, 22016, 64, 64, 32000, 2048}},
+    {"llama-3-70b", {80, 8192, 28672, 64, 8, 128256, 8192}},
     {"qwen3-30b-a3b",
      {48, 2048, 768, 32, 4, 151936, 8192, DType::kBF16, Family::kQwen3Moe, 128, 128, 8}},
     {"mixtral-8x7b",

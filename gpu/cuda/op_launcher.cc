@@ -52,18 +52,19 @@ class Launcher {
     run(params, "embedding");
   }
 
-  void operator()(const NormOp& op) const {
-    CudaNormParams params;
-    params.rows = rows_of(op.out);
-    params.spec = op.spec;
-    params.in = buffer(op.in);
-    params.weight = vector(op.weight);
-    params.bias = vector(op.bias);
-    params.scale = op.scale;
-    params.sum_scale = op.sum_scale;
-    params.residual = buffer(op.residual);
-    params.out = buffer(op.out);
-    run(params, "norm");
+  void operator()(const NormOp& op) const { run(norm(op), "norm"); }
+
+  /// Whether the second op is the norm of what the first one sums up, for the same rows.
+  [[nodiscard]] bool is_sum_and_norm(const Op& first, const Op& second) const {
+    const auto* sum = std::get_if<AllReduceOp>(&first);
+    const auto* norm = std::get_if<NormOp>(&second);
+    return sum != nullptr && norm != nullptr && norm->in == sum->values &&
+           rows_of(norm->out) == rows_of(sum->values) && rows_of(norm->out) > 0;
+  }
+  void sum_and_norm(const Op& first, const Op& second) const {
+    const CudaNormParams params = norm(std::get<NormOp>(second));
+    run(CudaSumNormParams{{params.rows, buffer(std::get<AllReduceOp>(first).values)}, params},
+        "all-reduce and norm");
   }
 
   void operator()(const LinearOp& op) const {
@@ -211,6 +212,20 @@ class Launcher {
   }
 
  private:
+  [[nodiscard]] CudaNormParams norm(const NormOp& op) const {
+    CudaNormParams params;
+    params.rows = rows_of(op.out);
+    params.spec = op.spec;
+    params.in = buffer(op.in);
+    params.weight = vector(op.weight);
+    params.bias = vector(op.bias);
+    params.scale = op.scale;
+    params.sum_scale = op.sum_scale;
+    params.residual = buffer(op.residual);
+    params.out = buffer(op.out);
+    return params;
+  }
+
   [[nodiscard]] DeviceRows linear_input(const LinearOp& op, DType weight, std::int64_t rows) const {
     const bool gathers = is_output(op.out) && !is_output(op.in);
     return input(op.in, weight, rows, gathers ? layout_.step.output_rows : nullptr);
@@ -320,7 +335,14 @@ void launch_ops(Runtime& runtime, const Program& program, const OpList& list, co
                 const CudaStepShape& shape, const Tuning& tuning, const StepView& step,
                 Stream stream) {
   const Launcher launcher(runtime, program, layout, shape, tuning, step, stream);
-  for (const Op& op : list.ops) std::visit(launcher, op);
+  for (auto op = list.ops.begin(); op != list.ops.end(); ++op) {
+    if (const auto next = op + 1; next != list.ops.end() && launcher.is_sum_and_norm(*op, *next)) {
+      launcher.sum_and_norm(*op, *next);
+      op = next;
+    } else {
+      std::visit(launcher, *op);
+    }
+  }
 }
 
 }  // namespace weft::cuda

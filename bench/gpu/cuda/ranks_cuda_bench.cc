@@ -1,14 +1,16 @@
 // What ranks on GPUs cost and gain.
 //   all-reduce  of so many bytes, as steps have them: recorded, many in a row. Microseconds of
-//   each,
-//               and the bytes that a link carries in that time (bus bandwidth: 2 (n-1) / n of them)
+//               each, by NCCL and in the ways of our own, which NCCL does beyond what they take
 //   step        decode steps of a model's shape with random bf16 weights on one GPU, on two that
 //               share its layers, on two that are stages; each beside the time in which its slowest
-//               rank reads the weights that it has (stages: one after the other)
+//               rank reads the weights that it has (stages: one after the other). `half` is what
+//               one of the two that share layers has to do, alone on one GPU: what they would take
+//               if it took nothing to exchange numbers
 //
 // weft_ranks_cuda_bench [gpus=2] [rows=1,32] [context=128] [layers=32] [steps=20] [rounds=9]
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -59,6 +61,7 @@ class Reducer {
  public:
   static constexpr std::int64_t kMostBytes = std::int64_t{16} << 20U;
   static constexpr int kInARow = 20;
+  static constexpr std::int64_t kWidth = 4096;  ///< of a row, as Llama-2-7B has them
 
   Reducer(std::int32_t index, std::shared_ptr<cuda::CudaRanks> all)
       : runtime_(value_or_end(cuda::open_runtime(index))), place_{std::move(all), 0, index} {}
@@ -81,10 +84,11 @@ class Reducer {
   void join() { check(*runtime_, runtime_->join(place_), "meeting"); }
 
   /// Seconds of each, as the mean of those in a row.
-  double measure(std::int64_t bytes) {
-    if (!graphs_[bytes]) record(bytes);
+  double measure(std::int64_t bytes, cuda::SumWay way) {
+    cuda::OwnedGraph& graph = graphs_[{bytes, way}];
+    if (!graph) graph = record(bytes, way);
     check(*runtime_, runtime_->record(begun_.get(), stream_.get()), "timing");
-    check(*runtime_, runtime_->launch(graphs_[bytes].get(), stream_.get()), "replaying");
+    check(*runtime_, runtime_->launch(graph.get(), stream_.get()), "replaying");
     check(*runtime_, runtime_->record(ended_.get(), stream_.get()), "timing");
     synchronize();
     float milliseconds = 0;
@@ -93,19 +97,21 @@ class Reducer {
   }
 
  private:
-  void record(std::int64_t bytes) {
-    reduce(bytes);
+  [[nodiscard]] cuda::OwnedGraph record(std::int64_t bytes, cuda::SumWay way) {
+    reduce(bytes, way);
     synchronize();
     check(*runtime_, runtime_->begin_capture(stream_.get()), "recording");
-    for (int i = 0; i < kInARow; ++i) reduce(bytes);
+    for (int i = 0; i < kInARow; ++i) reduce(bytes, way);
     cuda::Graph graph = nullptr;
     check(*runtime_, runtime_->end_capture(stream_.get(), graph), "recording");
-    graphs_[bytes] = cuda::OwnedGraph(graph, {runtime_.get()});
+    return {graph, {runtime_.get()}};
   }
-  void reduce(std::int64_t bytes) {
-    const std::int64_t width = bytes / static_cast<std::int64_t>(sizeof(float));
-    const cuda::DeviceRows rows{memory_.get(), DType::kF32, width, width, 1};
-    check(*runtime_, runtime_->run(cuda::CudaAllReduceParams{1, rows}, stream_.get()),
+  void reduce(std::int64_t bytes, cuda::SumWay way) {
+    const std::int64_t numbers = bytes / static_cast<std::int64_t>(sizeof(float));
+    const std::int64_t width = std::min<std::int64_t>(numbers, kWidth);
+    const cuda::DeviceRows rows{memory_.get(), DType::kF32, width, width, numbers / width};
+    check(*runtime_,
+          runtime_->run(cuda::CudaAllReduceParams{numbers / width, rows, way}, stream_.get()),
           "all-reduce");
   }
   void synchronize() { check(*runtime_, runtime_->synchronize(stream_.get()), "waiting"); }
@@ -115,7 +121,7 @@ class Reducer {
   cuda::OwnedMemory memory_;
   cuda::OwnedStream stream_;
   cuda::OwnedEvent begun_, ended_;
-  std::map<std::int64_t, cuda::OwnedGraph> graphs_;
+  std::map<std::pair<std::int64_t, cuda::SumWay>, cuda::OwnedGraph> graphs_;
 };
 
 void all_reduces(std::int32_t gpus, int rounds) {
@@ -127,19 +133,27 @@ void all_reduces(std::int32_t gpus, int rounds) {
   RankThreads threads(ranks.size());
   threads.run([&](std::size_t rank) { ranks[rank]->prepare(); });
   threads.run([&](std::size_t rank) { ranks[rank]->join(); });
-  std::printf("%10s %28s %10s\n", "bytes", "all-reduce us", "bus GB/s");
+  constexpr std::array kWays = {cuda::SumWay::kNccl, cuda::SumWay::kOneShot,
+                                cuda::SumWay::kTwoShots};
+  std::printf("%10s %28s %28s %28s %10s\n", "bytes", "NCCL us", "one shot us", "two shots us",
+              "one / NCCL");
   for (std::int64_t bytes = 4096; bytes <= Reducer::kMostBytes; bytes *= 2) {
-    std::vector<double> took(ranks.size());
-    std::vector<double> slowest;
-    for (int round = 0; round <= rounds; ++round) {
-      threads.run([&](std::size_t rank) { took[rank] = ranks[rank]->measure(bytes); });
-      // The first round finds nothing connected.
-      if (round > 0) slowest.push_back(*std::ranges::max_element(took));
+    std::printf("%10lld", static_cast<long long>(bytes));
+    std::vector<double> medians;
+    for (const cuda::SumWay way : kWays) {
+      std::vector<double> took(ranks.size());
+      std::vector<double> slowest;
+      for (int round = 0; round <= rounds; ++round) {
+        threads.run([&](std::size_t rank) { took[rank] = ranks[rank]->measure(bytes, way); });
+        // The first round finds nothing connected.
+        if (round > 0) slowest.push_back(*std::ranges::max_element(took));
+      }
+      medians.push_back(median(slowest));
+      std::printf(" %10.1f [%6.1f, %6.1f]", medians.back() * 1e6,
+                  *std::ranges::min_element(slowest) * 1e6,
+                  *std::ranges::max_element(slowest) * 1e6);
     }
-    const double carried = 2.0 * (gpus - 1) / gpus * static_cast<double>(bytes);
-    std::printf("%10lld %10.1f [%6.1f, %6.1f] %10.1f\n", static_cast<long long>(bytes),
-                median(slowest) * 1e6, *std::ranges::min_element(slowest) * 1e6,
-                *std::ranges::max_element(slowest) * 1e6, carried / median(slowest) * 1e-9);
+    std::printf(" %10.2f\n", medians[1] / medians[0]);
   }
   std::fflush(stdout);
 }
@@ -222,27 +236,45 @@ double slowest_bytes(const OpenedModel& model, const std::string& text) {
   return bytes;
 }
 
+/// What is measured: a model, and how it is cut.
+struct Cut {
+  std::string name;
+  LlamaShape shape;
+  std::string partition;
+};
+
+std::vector<Cut> cuts(const Options& options, std::int32_t gpus) {
+  LlamaShape whole = kLlama7B;
+  whole.layers = options.at("layers").front();
+  std::vector<Cut> all = {{"cuda:0", whole, "cuda:0"}};
+  if (gpus == 1) return all;
+  LlamaShape half = whole;
+  half.head_size = whole.hidden / whole.heads;
+  for (std::int64_t* one : {&half.heads, &half.kv_heads, &half.ffn, &half.vocabulary}) *one /= 2;
+  all.push_back({"half", half, "cuda:0"});
+  for (const char* partition : {"cuda:0,cuda:1", "cuda:0 | cuda:1"}) {
+    all.push_back({partition, whole, partition});
+  }
+  return all;
+}
+
 void steps(const Options& options, std::int32_t gpus) {
-  LlamaShape shape = kLlama7B;
-  shape.layers = options.at("layers").front();
-  const OpenedModel model = RandomLlama(shape, 7).opened();
   const double rate = value_or_end(measure_read_bandwidth("cuda:0"));
   std::printf("\n%-20s %5s %9s %28s %9s %9s\n", "partition", "rows", "limit ms", "step ms",
               "limit/step", "times one");
   std::map<std::int32_t, double> one;
-  std::vector<std::string> partitions = {"cuda:0"};
-  if (gpus > 1) partitions.insert(partitions.end(), {"cuda:0,cuda:1", "cuda:0 | cuda:1"});
-  for (const std::string& partition : partitions) {
-    Steps bench(model, partition, options);
-    const double limit = slowest_bytes(model, partition) / rate;
+  for (const Cut& cut : cuts(options, gpus)) {
+    const OpenedModel model = RandomLlama(cut.shape, 7).opened();
+    Steps bench(model, cut.partition, options);
+    const double limit = slowest_bytes(model, cut.partition) / rate;
     for (const std::int32_t rows : bench.rows()) {
       std::vector<double> all;
       for (std::int32_t round = 0; round <= options.at("rounds").front(); ++round) {
         const double took = bench.decode(rows);
         if (round > 0) all.push_back(took);
       }
-      if (partition == partitions.front()) one[rows] = median(all);
-      std::printf("%-20s %5d %9.3f %10.3f [%6.3f, %6.3f] %9.3f %9.3f\n", partition.c_str(), rows,
+      if (!one.contains(rows)) one[rows] = median(all);
+      std::printf("%-20s %5d %9.3f %10.3f [%6.3f, %6.3f] %9.3f %9.3f\n", cut.name.c_str(), rows,
                   limit * 1e3, median(all) * 1e3, *std::ranges::min_element(all) * 1e3,
                   *std::ranges::max_element(all) * 1e3, limit / median(all),
                   one[rows] / median(all));

@@ -5,16 +5,28 @@
 
 #include "weft/core/token.h"
 #include "weft/kernels/cuda/cuda_types.h"
+#include "weft/kernels/norm/norm_cuda.h"
 #include "weft/model/program/program_part.h"
 
 /// What ranks exchange in a step. All of a group launch the same in the same order and with the
 /// same rows. May be recorded.
 namespace weft::cuda {
 
+/// How ranks sum up: as is fastest for so many numbers, or in one way, for who compares them.
+enum class SumWay : std::uint8_t { kFastest, kNccl, kOneShot, kTwoShots };
+
 /// values = the sum over the ranks of the stage, the same bits on each.
 struct CudaAllReduceParams {
   std::int64_t rows = 0;
   DeviceRows values{};  ///< f32
+  SumWay way = SumWay::kFastest;
+};
+
+/// The same and the norm of what comes of it, whose `in` and rows they are; in one launch where the
+/// ranks sum up through each other's memory.
+struct CudaSumNormParams {
+  CudaAllReduceParams sum{};
+  CudaNormParams norm{};
 };
 
 /// The stage's first rank gets the others' columns.

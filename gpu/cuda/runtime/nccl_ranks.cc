@@ -11,6 +11,7 @@
 
 #include "weft/core/io/shared_library.h"
 #include "weft/gpu/cuda/runtime/cuda_info.h"
+#include "weft/gpu/cuda/runtime/peer_sums.h"
 #include "weft/gpu/device_error.h"
 
 namespace weft::cuda {
@@ -30,7 +31,7 @@ constexpr int kTokenBlocks = 1;
 // A step's stream is some megabytes at most, which as many blocks bring at the links' rate.
 constexpr int kStreamBlocks = 8;
 
-Status status_of(ncclResult_t result) {
+Status nccl_status(ncclResult_t result) {
   if (result == ncclSuccess || result == ncclInProgress) return Status::kSuccess;
   return Status{kFirstStatus + static_cast<int>(result)};
 }
@@ -101,44 +102,22 @@ class Communicators final : public NcclRanks {
 
   ~Communicators() override { Communicators::leave(); }  // the threads are waited for
 
-  Status join_groups() {
-    for (std::size_t i = 0; i < all_->groups.size(); ++i) {
-      const NcclGroup& group = all_->groups[i];
-      const auto own = std::ranges::find(group.ranks, number_);
-      if (own == group.ranks.end()) continue;
-      ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-      config.blocking = 1;
-      if (group.kind == GroupKind::kTokens) config.minCTAs = config.maxCTAs = kTokenBlocks;
-      if (group.kind == GroupKind::kStream) config.maxCTAs = kStreamBlocks;
-      ncclUniqueId id;
-      std::memcpy(&id, all_->ids[i].data(), sizeof(id));
-      ncclComm_t made = nullptr;
-      const auto joined = nccl().init_rank(&made, static_cast<int>(group.ranks.size()), id,
-                                           static_cast<int>(own - group.ranks.begin()), &config);
-      if (joined != ncclSuccess) return status_of(joined);
-      groups_.push_back({&group, made});
+  Status join_all() {
+    // Who has met the others of its stage finds what they had shown before.
+    if (const auto shown = PeerSums::show({all_, stage_, rank_}, peers_);
+        shown != Status::kSuccess) {
+      return shown;
     }
-    return Status::kSuccess;
+    const Status joined = join_groups();
+    return joined == Status::kSuccess && peers_ ? peers_->meet() : joined;
   }
 
   Status run(const CudaAllReduceParams& params, Stream stream) override {
-    const DeviceRows& values = params.values;
-    const auto add_up = [&](float* numbers, std::size_t count) {
-      return nccl().all_reduce(numbers, numbers, count, ncclFloat32, ncclSum,
-                               group(GroupKind::kStage, stage_), stream);
-    };
-    auto* numbers = static_cast<float*>(values.data);
-    if (values.stride == values.width) {
-      return checked([&] { return add_up(numbers, numbers_of(params.rows, values)); });
-    }
-    // What stands between rows is not added up: after some steps it would be no number.
-    return together([&] {
-      ncclResult_t result = ncclSuccess;
-      for (std::int64_t row = 0; row < params.rows && result == ncclSuccess; ++row) {
-        result = add_up(numbers + row * values.stride, static_cast<std::size_t>(values.width));
-      }
-      return result;
-    });
+    return sum_up(params, nullptr, stream);
+  }
+
+  Status run(const CudaSumNormParams& params, Stream stream) override {
+    return sum_up(params.sum, &params.norm, stream);
   }
 
   Status run(const CudaGatherParams& params, Stream stream) override {
@@ -196,14 +175,15 @@ class Communicators final : public NcclRanks {
     for (const Joined& one : groups_) {
       ncclResult_t error = ncclSuccess;
       const auto asked = nccl().get_async_error(one.communicator, &error);
-      if (asked != ncclSuccess) return status_of(asked);
-      if (status_of(error) != Status::kSuccess) return status_of(error);
+      if (asked != ncclSuccess) return nccl_status(asked);
+      if (nccl_status(error) != Status::kSuccess) return nccl_status(error);
     }
     return Status::kSuccess;
   }
 
   void leave() noexcept override {
     has_left_ = true;
+    if (peers_) peers_->leave();
     for (const Joined& one : std::exchange(groups_, {})) {
       leaving_.emplace_back(
           [communicator = one.communicator] { static_cast<void>(nccl().abort(communicator)); });
@@ -217,6 +197,55 @@ class Communicators final : public NcclRanks {
     const NcclGroup* group = nullptr;
     ncclComm_t communicator = nullptr;
   };
+
+  Status join_groups() {
+    for (std::size_t i = 0; i < all_->groups.size(); ++i) {
+      const NcclGroup& group = all_->groups[i];
+      const auto own = std::ranges::find(group.ranks, number_);
+      if (own == group.ranks.end()) continue;
+      ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+      config.blocking = 1;
+      if (group.kind == GroupKind::kTokens) config.minCTAs = config.maxCTAs = kTokenBlocks;
+      if (group.kind == GroupKind::kStream) config.maxCTAs = kStreamBlocks;
+      ncclUniqueId id;
+      std::memcpy(&id, all_->ids[i].data(), sizeof(id));
+      ncclComm_t made = nullptr;
+      const auto joined = nccl().init_rank(&made, static_cast<int>(group.ranks.size()), id,
+                                           static_cast<int>(own - group.ranks.begin()), &config);
+      if (joined != ncclSuccess) return nccl_status(joined);
+      groups_.push_back({&group, made});
+    }
+    return Status::kSuccess;
+  }
+
+  Status sum_up(const CudaAllReduceParams& params, const CudaNormParams* after, Stream stream) {
+    if (peers_ && peers_->takes(params)) {
+      const Status state = state_of_all();
+      return state == Status::kSuccess ? peers_->run(params, after, stream) : state;
+    }
+    const Status summed = sum_up_by_nccl(params, stream);
+    return summed == Status::kSuccess && after != nullptr ? norm(*after, stream) : summed;
+  }
+
+  Status sum_up_by_nccl(const CudaAllReduceParams& params, Stream stream) {
+    const DeviceRows& values = params.values;
+    const auto add_up = [&](float* numbers, std::size_t count) {
+      return nccl().all_reduce(numbers, numbers, count, ncclFloat32, ncclSum,
+                               group(GroupKind::kStage, stage_), stream);
+    };
+    auto* numbers = static_cast<float*>(values.data);
+    if (values.stride == values.width) {
+      return checked([&] { return add_up(numbers, numbers_of(params.rows, values)); });
+    }
+    // What stands between rows is not added up: after some steps it would be no number.
+    return together([&] {
+      ncclResult_t result = ncclSuccess;
+      for (std::int64_t row = 0; row < params.rows && result == ncclSuccess; ++row) {
+        result = add_up(numbers + row * values.stride, static_cast<std::size_t>(values.width));
+      }
+      return result;
+    });
+  }
 
   [[nodiscard]] ncclComm_t group(GroupKind kind, std::int32_t stage) const {
     const auto found = std::ranges::find_if(groups_, [&](const Joined& one) {
@@ -232,7 +261,7 @@ class Communicators final : public NcclRanks {
   template <class Work>
   Status checked(const Work& work) {
     const Status state = state_of_all();
-    return state == Status::kSuccess ? status_of(work()) : state;
+    return state == Status::kSuccess ? nccl_status(work()) : state;
   }
 
   /// All that `work` calls is one operation.
@@ -249,6 +278,7 @@ class Communicators final : public NcclRanks {
 
   const std::shared_ptr<CudaRanks> all_;
   const std::int32_t stage_, rank_, number_;
+  std::unique_ptr<PeerSums> peers_;  // null: none of the stage sums up so
   std::vector<Joined> groups_;
   bool has_left_ = false;
   std::vector<std::jthread> leaving_;
@@ -258,7 +288,7 @@ class Communicators final : public NcclRanks {
 
 Status NcclRanks::join(const CudaRank& place, std::unique_ptr<NcclRanks>& ranks) {
   auto made = std::make_unique<Communicators>(place);
-  const Status status = made->join_groups();
+  const Status status = made->join_all();
   if (status == Status::kSuccess) ranks = std::move(made);
   return status;
 }

@@ -9,8 +9,9 @@
 
 namespace weft::cuda {
 
-/// One rank's communicators. What NCCL refuses is a Status beyond those of CUDA. The rank's own
-/// thread alone, but for what says otherwise.
+/// One rank's communicators; small sums go through the ranks' memory instead (PeerSums). What NCCL
+/// refuses is a Status beyond those of CUDA. The rank's own thread alone, but for what says
+/// otherwise.
 ///
 /// A rank that is lost would leave the others' kernels waiting for ever. So whoever waits looks at
 /// state(), and leave() ends all that waits on this GPU: its communicators are aborted, each on a
@@ -26,6 +27,7 @@ class NcclRanks {
   NcclRanks& operator=(const NcclRanks&) = delete;
 
   virtual Status run(const CudaAllReduceParams& params, Stream stream) = 0;
+  virtual Status run(const CudaSumNormParams& params, Stream stream) = 0;
   virtual Status run(const CudaGatherParams& params, Stream stream) = 0;
   virtual Status run(const CudaSendParams& params, Stream stream) = 0;
   virtual Status run(const CudaReceiveParams& params, Stream stream) = 0;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "weft/core/error/error.h"
+#include "weft/gpu/cuda/runtime/peer_board.h"
 
 namespace weft::cuda {
 
@@ -54,7 +55,8 @@ struct CudaRanks {
   const std::vector<std::int32_t> widths;
   const std::vector<bool> on_host;  ///< by stage; empty: none
   const std::vector<NcclGroup> groups;
-  std::vector<GroupId> ids;       ///< of the groups
+  std::vector<GroupId> ids;  ///< of the groups
+  PeerBoard peers;
   std::atomic<bool> lost{false};  ///< a rank is; nobody waits for another any more
 };
 

@@ -1,9 +1,8 @@
-#include <cuda_runtime_api.h>
-
 #include <chrono>
 #include <string>
 #include <thread>
 
+#include "weft/gpu/cuda/runtime/cuda_status.h"
 #include "weft/gpu/cuda/runtime/nccl_ranks.h"
 #include "weft/gpu/cuda/runtime/runtime.h"
 #include "weft/gpu/cuda/runtime/step_kernels.h"
@@ -22,8 +21,6 @@ constexpr int kOldestMajor = 8;
 
 // While a rank waits it looks so often whether another is lost.
 constexpr std::chrono::milliseconds kLookForRanks{1};
-
-Status status_of(cudaError_t error) { return static_cast<Status>(error); }
 
 /// CUDA itself. Whatever was launched says at once whether that could be done; what fails later is
 /// the answer to a later call.
@@ -195,6 +192,9 @@ class RealRuntime final : public Runtime {
     return signal(params, stream);
   }
   Status run(const CudaAllReduceParams& params, Stream stream) override {
+    return exchange(params, stream);
+  }
+  Status run(const CudaSumNormParams& params, Stream stream) override {
     return exchange(params, stream);
   }
   Status run(const CudaGatherParams& params, Stream stream) override {

@@ -130,6 +130,7 @@ class Runtime {
   virtual Status run(const CudaSignalParams& params, Stream stream) = 0;
   // Of a rank.
   virtual Status run(const CudaAllReduceParams& params, Stream stream) = 0;
+  virtual Status run(const CudaSumNormParams& params, Stream stream) = 0;
   virtual Status run(const CudaGatherParams& params, Stream stream) = 0;
   virtual Status run(const CudaSendParams& params, Stream stream) = 0;
   virtual Status run(const CudaReceiveParams& params, Stream stream) = 0;

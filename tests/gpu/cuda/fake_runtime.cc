@@ -348,6 +348,12 @@ Status FakeRuntime::run(const cuda::CudaSignalParams& params, cuda::Stream) {
 Status FakeRuntime::run(const cuda::CudaAllReduceParams& params, cuda::Stream) {
   return exchanged([=, this] { all_reduce(*link_, params); });
 }
+Status FakeRuntime::run(const cuda::CudaSumNormParams& params, cuda::Stream) {
+  return exchanged([=, this] {
+    all_reduce(*link_, params.sum);
+    cuda::reference::norm(params.norm);
+  });
+}
 Status FakeRuntime::run(const cuda::CudaGatherParams& params, cuda::Stream) {
   return exchanged([=, this] { gather(*link_, params); });
 }

@@ -114,6 +114,7 @@ class FakeRuntime final : public cuda::Runtime {
   cuda::Status run(const cuda::CudaSampleParams& params, cuda::Stream stream) override;
   cuda::Status run(const cuda::CudaSignalParams& params, cuda::Stream stream) override;
   cuda::Status run(const cuda::CudaAllReduceParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::CudaSumNormParams& params, cuda::Stream stream) override;
   cuda::Status run(const cuda::CudaGatherParams& params, cuda::Stream stream) override;
   cuda::Status run(const cuda::CudaSendParams& params, cuda::Stream stream) override;
   cuda::Status run(const cuda::CudaReceiveParams& params, cuda::Stream stream) override;

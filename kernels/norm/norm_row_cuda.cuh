@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+
+#include "weft/kernels/cuda/row_cuda.cuh"
+#include "weft/kernels/norm/norm_cuda.h"
+
+/// The norm of a row that the threads of a block hold, for the kernels that have it in registers.
+namespace weft::cuda {
+
+// A thread holds at most this many fours of its row, so that it is read once: the fewer, the more
+// loads of a row are in flight at a time.
+inline constexpr int kMostHeldFours = 8;
+inline constexpr int kMostNormThreads = 1024;
+
+/// Where the thread's four number `held` begins in its row.
+__device__ inline std::int64_t held_column(int held) {
+  return (static_cast<std::int64_t>(held) * blockDim.x + threadIdx.x) * 4;
+}
+
+/// The weights of what a thread holds.
+template <int kHeld>
+__device__ inline void load_norm_weight(const CudaNormParams& params, Four (&weight)[kHeld]) {
+  if (params.weight == nullptr) return;
+#pragma unroll
+  for (int held = 0; held < kHeld; ++held) {
+    const std::int64_t first = held_column(held);
+    weight[held] = load_floats(params.weight, first, params.in.width - first);
+  }
+}
+
+/// Normalizes `value` as row `row` of the params' `in`, whose memory is not looked at. Numbers
+/// beyond the row's end are zero. The deviation is taken in a second pass, from the differences to
+/// the mean: sums of squares would cancel.
+template <int kHeld>
+__device__ inline void norm_row(const CudaNormParams& params, std::int64_t row,
+                                const Four (&value)[kHeld], const Four (&weight)[kHeld]) {
+  __shared__ float sums[kWarp];
+  __shared__ float squares[kWarp];
+  const std::int64_t width = params.in.width;
+  float sum = 0;
+#pragma unroll
+  for (int held = 0; held < kHeld; ++held) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) sum += value[held].at[i];
+  }
+  const auto count = static_cast<float>(width);
+  const float mean = params.spec.kind == NormKind::kLayer ? block_sum(sum, sums) / count : 0.0F;
+  float square = 0;
+#pragma unroll
+  for (int held = 0; held < kHeld; ++held) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const float difference = value[held].at[i] - mean;
+      if (held_column(held) + i < width) square += difference * difference;
+    }
+  }
+  const float inverse = 1.0F / sqrtf(block_sum(square, squares) / count + params.spec.eps);
+#pragma unroll
+  for (int held = 0; held < kHeld; ++held) {
+    const std::int64_t first = held_column(held);
+    if (first >= width) continue;
+    Four bias{};
+    Four residual{};
+    if (params.bias != nullptr) bias = load_floats(params.bias, first, width - first);
+    if (params.residual.data != nullptr) {
+      residual = load_four(DType::kF32, row_of(params.residual, row), first);
+    }
+    Four out;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      out.at[i] = (value[held].at[i] - mean) * inverse;
+      if (params.weight != nullptr) out.at[i] *= weight[held].at[i] + params.spec.weight_offset;
+      out.at[i] = ((out.at[i] + bias.at[i]) * params.scale + residual.at[i]) * params.sum_scale;
+    }
+    store_four(params.out.dtype, writable_row(params.out, row), first, out, width - first);
+  }
+}
+
+/// Launches the one of `kernels`, whose threads hold 1, 2, 4 and 8 fours, that takes `rows` of so
+/// many numbers, a block for each. Wider rows than 32,768 are cudaErrorInvalidValue.
+template <class Params>
+Status launch_norm(void (*const (&kernels)[4])(Params), std::int64_t rows, std::int64_t width,
+                   Stream stream, const Params& params) {
+  if (rows == 0) return Status::kSuccess;
+  const std::int64_t fours = (width + 3) / 4;
+  if (fours > std::int64_t{kMostHeldFours} * kMostNormThreads) {
+    return status_of(cudaErrorInvalidValue);
+  }
+  int kernel = 0;
+  std::int64_t held = 1;
+  for (std::int64_t most = kMostNormThreads / 2; fours > most && kernel < 3; ++kernel) {
+    most = 2 * held * kMostNormThreads;
+    held *= 2;
+  }
+  const std::int64_t threads = (fours + held - 1) / held;
+  const auto block = static_cast<unsigned>((threads + kWarp - 1) / kWarp * kWarp);
+  return launch(kernels[kernel], dim3(static_cast<unsigned>(rows)), dim3(block), 0, stream, params);
+}
+
+}  // namespace weft::cuda
