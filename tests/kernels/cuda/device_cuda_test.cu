@@ -67,6 +67,9 @@ DeviceBytes::DeviceBytes(std::size_t bytes) : size_(bytes) {
 
 DeviceBytes::DeviceBytes(std::span<const std::byte> bytes) : DeviceBytes(bytes.size()) {
   if (cudaMemcpy(data_, bytes.data(), size_, cudaMemcpyHostToDevice) != cudaSuccess) std::abort();
+  // From memory that is not page-locked it may return before the last bytes are there, and streams
+  // that ops run in do not wait for it.
+  if (cudaDeviceSynchronize() != cudaSuccess) std::abort();
 }
 
 DeviceBytes::~DeviceBytes() { cudaFree(data_); }
