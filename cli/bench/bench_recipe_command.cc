@@ -14,6 +14,7 @@
 #include "weft/cli/bench/measured_options.h"
 #include "weft/cli/bench/report_files.h"
 #include "weft/cli/fail.h"
+#include "weft/measure/engine/recipe_runs.h"
 #include "weft/measure/recipe.h"
 
 namespace weft::cli {
@@ -83,7 +84,7 @@ void run_bench_recipe(const BenchRecipeOptions& options) {
   const measure::Recipe& recipe = recipe_of(options);
   check_report_files(kBenchRecipeVerb, options.files);
   Config config = config_of(options);
-  const char* const shape = config.device == "cpu" ? "llama-110m" : "llama-2-7b";
+  const char* const shape = measure::runs_on_host(config) ? "llama-110m" : "llama-2-7b";
   const measure::MeasuredModel model =
       open_measured(kBenchRecipeVerb, config, options.measured, shape);
   settle_devices(kBenchRecipeVerb, model.opened, config);

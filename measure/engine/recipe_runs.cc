@@ -10,6 +10,9 @@
 #include <sstream>
 #include <utility>
 
+#include "weft/config/replicas_text.h"
+#include "weft/gpu/ranks/partition.h"
+
 namespace weft::measure {
 namespace {
 
@@ -38,6 +41,17 @@ EngineRun play(const RecipeSetup& setup, std::string_view part, const Config& co
   }
   run.outcomes = require_served(std::move(run.outcomes), part);
   return run;
+}
+
+bool runs_on_host(const Config& config) {
+  const auto texts = replica_devices(config);
+  if (!texts) return false;
+  return std::ranges::all_of(*texts, [](const std::string& text) {
+    const auto partition = parse_partition(text);
+    if (!partition) return false;
+    const auto devices = devices_of(*partition);
+    return devices && *devices == RankDevices::kHost;
+  });
 }
 
 Config with_policy(const RecipeSetup& setup, BatchPolicy policy) {

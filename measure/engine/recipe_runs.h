@@ -19,6 +19,10 @@ namespace weft::measure {
 [[nodiscard]] EngineRun play(const RecipeSetup& setup, std::string_view part, const Config& config,
                              const Load& load, const DeviceWrap& wrap = {});
 
+/// Whether all of the configuration's devices are the host: recipes that wait for nothing but it
+/// have shorter lengths, and only there are instances. `auto` is settled before.
+[[nodiscard]] bool runs_on_host(const Config& config);
+
 /// The setup's configuration under another policy.
 [[nodiscard]] Config with_policy(const RecipeSetup& setup, BatchPolicy policy);
 

@@ -10,7 +10,7 @@ namespace weft::measure {
 FloverLengths flover_lengths(const RecipeSetup& setup) {
   constexpr FloverLengths kOnHost{8, 64};
   constexpr FloverLengths kOnGpu{16, 512};
-  FloverLengths lengths = setup.config.device == "cpu" ? kOnHost : kOnGpu;
+  FloverLengths lengths = runs_on_host(setup.config) ? kOnHost : kOnGpu;
   lengths.output = scaled(setup, lengths.output, 4);
   return lengths;
 }
@@ -56,6 +56,6 @@ Config instances_for(const RecipeSetup& setup, std::int32_t requests) {
   return config;
 }
 
-bool has_instances(const RecipeSetup& setup) { return setup.config.device == "cpu"; }
+bool has_instances(const RecipeSetup& setup) { return runs_on_host(setup.config); }
 
 }  // namespace weft::measure

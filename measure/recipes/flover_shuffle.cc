@@ -104,7 +104,7 @@ void run_without(const RecipeSetup& setup, const Load& load, ShuffleRound& round
 }
 
 std::int32_t shortest(const RecipeSetup& setup) {
-  return scaled(setup, setup.config.device == "cpu" ? kShortestOnHost : kShortestOnGpu, 4);
+  return scaled(setup, runs_on_host(setup.config) ? kShortestOnHost : kShortestOnGpu, 4);
 }
 
 ShuffleRow measure_shuffle_row(const RecipeSetup& setup, std::int32_t times, double interval) {

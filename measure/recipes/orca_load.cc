@@ -136,7 +136,7 @@ struct Measured {
 
 Measured measure_loads(const RecipeSetup& setup) {
   Measured all;
-  const RequestLengths& theirs = setup.config.device == "cpu" ? kOnHost : kTheirs;
+  const RequestLengths& theirs = runs_on_host(setup.config) ? kOnHost : kTheirs;
   all.divisor = length_divisor(setup, theirs, kOrcaMostAlone);
   all.lengths = divided(theirs, all.divisor);
   all.alone = measure_alone(setup, all.lengths);

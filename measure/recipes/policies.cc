@@ -90,7 +90,7 @@ struct CaseRun {
 };
 
 std::vector<PolicyCase> cases_of(const RecipeSetup& setup) {
-  const bool host = setup.config.device == "cpu";
+  const bool host = runs_on_host(setup.config);
   const std::int32_t long_one = scaled(setup, host ? 128 : 512, 8);
   return {{"even lengths", {Lengths::Kind::kUniform, std::max(1, long_one / 32), long_one, 0}},
           {"skewed lengths", {Lengths::Kind::kSkewed, 1, 2 * long_one, long_one / 4.0}}};

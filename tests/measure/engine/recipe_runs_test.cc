@@ -12,6 +12,20 @@ namespace {
 using testing::ElementsAre;
 using testing::Pair;
 
+TEST(RunsOnHostTest, KnowsWhatAPartitionIsOn) {
+  const auto runs = [](const char* partition, const char* replicas) {
+    Config config;
+    config.partition = partition;
+    config.replicas = replicas;
+    return runs_on_host(config);
+  };
+  EXPECT_TRUE(runs("", "1"));
+  EXPECT_TRUE(runs("cpu,cpu | cpu", "2"));
+  EXPECT_FALSE(runs("cuda:0,cuda:1", "1"));
+  EXPECT_FALSE(runs("cuda:0 | cpu", "1"));
+  EXPECT_FALSE(runs("", "cuda:0; cuda:1"));
+}
+
 TEST(RecipeRunsTest, TokensAreCountedWhenTheyComeWhicheverRequestTheyBelongTo) {
   std::vector<Outcome> outcomes(2);
   outcomes[0].came = {1, 4};
