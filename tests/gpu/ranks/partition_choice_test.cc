@@ -98,7 +98,7 @@ TEST_F(PartitionChoiceTest, TakesTheFewestDevicesOfThoseThatAreAboutAsFast) {
   std::vector<ChoosableDevice> devices = {made("cuda:0", kPlenty), made("cuda:1", kPlenty)};
   // So fast that two of them save 8 % of a step, most of which is waiting for sums.
   const double reading = bytes_of_row(*model().program());
-  const double sums = 2 * 8 * 10e-6;
+  const double sums = 2 * 8 * 5e-6;
   for (ChoosableDevice& device : devices) device.bytes_per_second = reading / (2.38 * sums);
   const auto choice = choose(devices).value();
   EXPECT_EQ(choice.partition, "cuda:0");
