@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "weft/core/background.h"
 #include "weft/core/error/internal_error.h"
 #include "weft/gpu/cuda/weight_loader.h"
 #include "weft/gpu/host/thread_team.h"
@@ -82,9 +83,12 @@ Result<void> CudaDevice::take_memory(const LoadProgress& progress) {
   check(*runtime_, runtime_->clear(memory_.get(), bytes, stream_.get()),
         "clearing the device's memory");
   synchronize();
-  ThreadTeam team({options_.threads, false});
-  auto loaded = WeightLoader(*runtime_, team, layout_.weight_bytes)
-                    .load(*program_, layout_, options_, progress);
+  auto loaded = run_in_background([&] {
+    use();
+    ThreadTeam team({options_.threads, false});
+    return WeightLoader(*runtime_, team, layout_.weight_bytes)
+        .load(*program_, layout_, options_, progress);
+  });
   if (!loaded) return loaded;
   writer_ = std::make_unique<StepWriter>(*runtime_, shape_, layout_.step, options_.max_context);
   return {};

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "weft/core/background.h"
 #include "weft/core/error/internal_error.h"
 #include "weft/core/kv_dtype.h"
 #include "weft/core/mailbox/cache_line.h"
@@ -271,7 +272,10 @@ Result<std::unique_ptr<HostDevice>> HostDevice::load(std::shared_ptr<const Check
                                                      std::shared_ptr<RankLink> link) {
   auto state = begin_state(std::move(checkpoint), std::move(program), options);
   state->link = std::move(link);
-  auto weights = HostWeights::load(*state->program, *state->team, progress);
+  auto weights = run_in_background([&] {
+    ThreadTeam readers({options.threads, false});
+    return HostWeights::load(*state->program, readers, progress);
+  });
   if (!weights) return weights.error();
   state->weights = std::make_shared<const HostWeights>(std::move(*weights));
   auto taken = take_memory(*state);
