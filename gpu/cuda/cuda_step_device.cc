@@ -110,12 +110,16 @@ void CudaStepDevice::take_memory() {
     choices_ = arena.take<SampleChoice>(rows);
     settings_ = arena.take<SampleSettings>(rows);
     lists_ = arena.take<SampleLists>(rows);
-    logits_ = arena.take<float>(at(limits_.vocabulary));
     return arena.used();
   };
   pinned_ = take_pinned(device_->runtime(), cut(Arena()));
   cut(Arena(pinned_.get()));
   *flag_ = 0;
+  const Program& program = device_->program();
+  if (samples_ && program.has_logits) {
+    const Layout& layout = device_->layout();
+    host_logits_.emplace(device_->runtime(), layout, layout.buffers[at(program.decode.result)]);
+  }
   if (limits_.host_pages > 0) swapper_.emplace(device_->runtime(), device_->layout(), limits_);
 }
 
@@ -143,27 +147,34 @@ void CudaStepDevice::connect_tokens() {
   }
 }
 
-// One graph for each bucket of rows. Steps of no sequence run first, so that nothing is set up
-// while a graph is recorded.
+// One graph for each bucket of rows, and each form.
 void CudaStepDevice::record_graphs() {
-  Runtime& runtime = device_->runtime();
   if (whole_) return;  // sequences differ in length, so each step is launched op by op
-  const OpList& decode = device_->program().decode;
   std::vector<std::int64_t> buckets;
   for (std::int64_t rows = 1; rows < limits_.rows; rows *= 2) buckets.push_back(rows);
   buckets.push_back(limits_.rows);
   for (const std::int64_t rows : buckets) {
-    const StepView view{rows, rows, true, false};
-    device_->writer().begin();
-    device_->writer().upload(device_->stream(), rows, rows, false);
-    device_->launch(decode, view);
-    device_->synchronize();
-    check(runtime, runtime.begin_capture(device_->stream()), "recording a step");
-    device_->launch(decode, view);
-    Graph graph = nullptr;
-    check(runtime, runtime.end_capture(device_->stream(), graph), "recording a step");
-    recorded_.push_back({rows, OwnedGraph(graph, {&runtime}), {}});
+    StepView view{rows, rows, true, false};
+    Recorded recorded{rows, record_graph(view), {}, {}};
+    view.tells = true;
+    if (device_->layout().told.can_tell()) recorded.telling = record_graph(view);
+    recorded_.push_back(std::move(recorded));
   }
+}
+
+// A step of no sequence runs first, so that nothing is set up while a graph is recorded.
+OwnedGraph CudaStepDevice::record_graph(const StepView& view) {
+  Runtime& runtime = device_->runtime();
+  const OpList& decode = device_->program().decode;
+  device_->writer().begin();
+  device_->writer().upload(device_->stream(), view.rows, view.outputs, false);
+  device_->launch(decode, view);
+  device_->synchronize();
+  check(runtime, runtime.begin_capture(device_->stream()), "recording a step");
+  device_->launch(decode, view);
+  Graph graph = nullptr;
+  check(runtime, runtime.end_capture(device_->stream(), graph), "recording a step");
+  return OwnedGraph(graph, {&runtime});
 }
 
 void CudaStepDevice::run(const Plan& plan, StepResult& result) {
@@ -393,6 +404,9 @@ CudaStepDevice::Recorded* CudaStepDevice::forward(const Plan& plan) {
   StepWriter& writer = device_->writer();
   const OpList& decode = device_->program().decode;
   Runtime& runtime = device_->runtime();
+  // The same on every rank that shares the head.
+  tells_ = device_->layout().told.can_tell() &&
+           std::ranges::find(reader_.needs(), LogitNeeds::kAll) == reader_.needs().end();
   if (plan.entries.empty()) {
     writer.upload(device_->stream(), 0, 0, whole_);
     return nullptr;
@@ -402,7 +416,8 @@ CudaStepDevice::Recorded* CudaStepDevice::forward(const Plan& plan) {
     if (recorded == nullptr) internal_error("more rows decode than there are");
     writer.upload(device_->stream(), recorded->rows, recorded->rows, false);
     device_->receive_stream(decode, writer.tokens());
-    check(runtime, runtime.launch(recorded->graph.get(), device_->stream()), "starting a step");
+    const OwnedGraph& graph = tells_ ? recorded->telling : recorded->graph;
+    check(runtime, runtime.launch(graph.get(), device_->stream()), "starting a step");
     device_->take_stream(decode, writer.tokens());
     return recorded;
   }
@@ -411,7 +426,7 @@ CudaStepDevice::Recorded* CudaStepDevice::forward(const Plan& plan) {
   const std::int64_t outputs = writer.outputs() == 0 ? 0 : recorded_for(writer.outputs())->rows;
   writer.upload(device_->stream(), rows, outputs, whole_);
   device_->receive_stream(decode, writer.tokens());
-  device_->launch(decode, {rows, outputs, false, whole_});
+  device_->launch(decode, {rows, outputs, false, whole_, tells_});
   device_->take_stream(decode, writer.tokens());
   return nullptr;
 }
@@ -464,6 +479,10 @@ void CudaStepDevice::choose() {
     params.item_count = &layout.step.head->samples;
     params.max_items = device_->writer().samples();
     params.logits = layout.buffers[at(device_->program().decode.result)];
+    if (tells_) {
+      const auto ranks = static_cast<std::int32_t>(layout.told.rows.size());
+      params.told = {layout.told.parts, ranks, device_->shape().outputs};
+    }
     params.settings = layout.settings;
     params.lists = layout.lists;
     params.counts = {layout.token_counts, limits_.vocabulary};
@@ -522,18 +541,12 @@ void CudaStepDevice::tell(StepResult& result) {
 void CudaStepDevice::choose_on_host(std::size_t index, StepResult& result) {
   const SlotChoice& choice = reader_.choices()[index];
   Runtime& runtime = device_->runtime();
-  const DeviceRows logits = device_->layout().buffers[at(device_->program().decode.result)];
-  const auto vocabulary = at(limits_.vocabulary);
-  const auto* row = static_cast<const float*>(logits.data) + choice.output * logits.stride;
-  check(runtime,
-        runtime.copy_to_host(raw(logits_), reinterpret_cast<const std::byte*>(row),
-                             vocabulary * sizeof(float), device_->stream()),
-        "copying logits");
-  device_->synchronize();
+  const HostLogits::Row row = host_logits_->bring(choice.output, reader_.needs()[at(choice.output)],
+                                                  tells_, device_->stream());
   Sampler& sampler = *samplers_[at(choice.slot)].sampler;
   mask_workers_.take_back(sampler);
-  const SampleOutcome outcome = sampler.sample({logits_, vocabulary}, scratch_);
-  reader_.tell(result, index, outcome);
+  const SampleOutcome outcome = sampler.sample(row.logits, scratch_);
+  reader_.tell(result, index, outcome, row.shift);
   if (!told_) return;
   choices_[index].token = outcome.token;
   check(runtime,
