@@ -43,6 +43,9 @@ struct CudaStepDevice::SlotSampler {
   // long contexts one for each would take gigabytes.
   std::optional<Sampler> sampler;
   bool on_host = false;
+  bool is_masked = false;  // the device chooses among what its constraint allows
+
+  [[nodiscard]] bool observes() const noexcept { return on_host || is_masked; }
 };
 
 CudaStepDevice::CudaStepDevice(std::unique_ptr<CudaDevice> device, const DeviceLimits& limits,
@@ -119,6 +122,7 @@ void CudaStepDevice::take_memory() {
   if (samples_ && program.has_logits) {
     const Layout& layout = device_->layout();
     host_logits_.emplace(device_->runtime(), layout, layout.buffers[at(program.decode.result)]);
+    masks_.emplace(device_->runtime(), limits_.vocabulary, limits_.rows, layout.masks);
   }
   if (limits_.host_pages > 0) swapper_.emplace(device_->runtime(), device_->layout(), limits_);
 }
@@ -209,13 +213,9 @@ void CudaStepDevice::run_step(const Plan& plan, StepResult& result) {
   write_entries(plan);
   Recorded* recorded = forward(plan);
   for (const PlanFork& one : plan.forks) fork(one);
+  prepare_masks();
   choose();
   if (swapper_) swapper_->end(device_->stream());
-  // While the device computes.
-  for (const SlotChoice& choice : reader_.choices()) {
-    SlotSampler& own = samplers_[at(choice.slot)];
-    if (own.on_host) mask_workers_.prepare(*own.sampler);
-  }
   wait(recorded);
   device_->send_stream();
   if (swapper_) swapper_->tell(result);
@@ -293,15 +293,17 @@ void CudaStepDevice::start(const Plan& plan, const PlanStart& start) {
   const std::span<const TokenId> history = PlanReader::history(plan, start);
   SlotSampler& own = samplers_[at(slot)];
   own.on_host = !samples_on_device(*start.sampling, end_tokens_);
+  own.is_masked = !own.on_host && start.sampling->constraint != nullptr;
   device_->writer().write_table(device_->shape().cross_table(slot), 0,
                                 reader_.slot(slot).cross_pages);
-  if (own.on_host) {
+  if (own.observes()) {
     Sampler& sampler = sampler_of(slot);
     sampler.start(start.sampling, end_tokens_, start.seed, at(start.prompt_tokens),
                   start.mirostat_mu);
     if (!history.empty()) sampler.observe(history);
-    settings_[slot] = {};
-  } else {
+  }
+  settings_[slot] = {};
+  if (!own.on_host) {
     settings_[slot] = sample_settings(*start.sampling, end_tokens_, start.seed, lists_[slot]);
   }
   upload_settings(slot);
@@ -371,20 +373,24 @@ void CudaStepDevice::write_entries(const Plan& plan) {
                 .cross_context = slot.cross_context,
                 .observed = tokens.observed,
                 .prompt_tokens = slot.prompt_tokens});
-    if (own.on_host) own.sampler->observe(ids);
+    if (own.observes()) own.sampler->observe(reader_.known_ids(tokens));
   }
   if (whole_) writer.upload_tables(device_->stream(), device_->layout().page_tables);
   for (const std::int32_t row : reader_.outputs()) writer.add_output(row);
   // What forks is known before the choices, which may be of rows that begin by it.
   for (const PlanFork& one : plan.forks) {
-    samplers_[at(reader_.slot_of(one.to))].on_host =
-        samplers_[at(reader_.slot_of(one.from))].on_host;
+    const SlotSampler& from = samplers_[at(reader_.slot_of(one.from))];
+    SlotSampler& to = samplers_[at(reader_.slot_of(one.to))];
+    to.on_host = from.on_host;
+    to.is_masked = from.is_masked;
   }
+  std::int32_t masks = 0;
   for (const SlotChoice& choice : reader_.choices()) {
     const SlotState& slot = reader_.slot(choice.slot);
+    const SlotSampler& own = samplers_[at(choice.slot)];
     writer.add_sample({choice.output, choice.slot, slot.observed,
-                       std::max(slot.observed - slot.prompt_tokens, 0),
-                       samplers_[at(choice.slot)].on_host});
+                       std::max(slot.observed - slot.prompt_tokens, 0), own.on_host,
+                       own.is_masked ? masks++ : -1});
   }
 }
 
@@ -437,7 +443,7 @@ void CudaStepDevice::fork(const PlanFork& fork) {
   const std::int32_t to = reader_.slot_of(fork.to);
   const std::int32_t from = reader_.slot_of(fork.from);
   copy_pages(reader_.forked_pages(fork));
-  if (samplers_[at(to)].on_host) {
+  if (samplers_[at(to)].observes()) {
     sampler_of(to).start_as(sampler_of(from), fork.seed, fork.mirostat_mu);
   }
   const CudaStepShape& shape = device_->shape();
@@ -470,10 +476,30 @@ bool CudaStepDevice::chooses_on_host() const {
   });
 }
 
+void CudaStepDevice::prepare_masks() {
+  for (const SlotChoice& choice : reader_.choices()) {
+    SlotSampler& own = samplers_[at(choice.slot)];
+    if (own.observes()) mask_workers_.prepare(*own.sampler);
+  }
+}
+
+// While the device computes, which waits for them where they take longer.
+void CudaStepDevice::bring_masks() {
+  std::int32_t masks = 0;
+  for (const SlotChoice& choice : reader_.choices()) {
+    SlotSampler& own = samplers_[at(choice.slot)];
+    if (!own.is_masked) continue;
+    mask_workers_.take_back(*own.sampler);
+    own.sampler->write_mask(masks_->mask(masks++));
+  }
+  if (masks > 0) masks_->bring(masks, device_->stream());
+}
+
 void CudaStepDevice::choose() {
   Runtime& runtime = device_->runtime();
   const Layout& layout = device_->layout();
   if (samples_ && !reader_.choices().empty()) {
+    bring_masks();
     CudaSampleParams params;
     params.items = layout.step.samples;
     params.item_count = &layout.step.head->samples;
@@ -486,6 +512,7 @@ void CudaStepDevice::choose() {
     params.settings = layout.settings;
     params.lists = layout.lists;
     params.counts = {layout.token_counts, limits_.vocabulary};
+    params.masks = {layout.masks};
     params.edited = layout.edited_logits;
     params.last_tokens = layout.last_tokens;
     params.choices = choices_;

@@ -203,6 +203,8 @@ class Layouter {
     layout_.lists = arena_.take<SampleLists>(slots);
     layout_.token_counts = arena_.take<std::uint32_t>(logits);
     layout_.edited_logits = arena_.take<float>(logits);
+    const std::int64_t words = chooses ? TokenMasks::words(program_.vocabulary) : 0;
+    layout_.masks = arena_.take<std::uint32_t>(slots * size(words));
   }
 
   const Program& program_;

@@ -65,6 +65,7 @@ struct Layout {
   SampleLists* lists = nullptr;           ///< [slots]
   std::uint32_t* token_counts = nullptr;  ///< [slots, V]
   float* edited_logits = nullptr;         ///< [slots, V]
+  std::uint32_t* masks = nullptr;         ///< [slots, TokenMasks::words(V)]
   std::byte* weights_begin = nullptr;     ///< all that the checkpoint fills lies together
   std::size_t weight_bytes = 0;
 
