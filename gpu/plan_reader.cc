@@ -238,10 +238,14 @@ std::span<TokenLogprob> PlanReader::tell(StepResult& result, std::size_t index,
   return std::span(result.top).subspan(first, place_of(chosen.top_count));
 }
 
-void PlanReader::tell(StepResult& result, std::size_t index, const SampleOutcome& outcome) {
+void PlanReader::tell(StepResult& result, std::size_t index, const SampleOutcome& outcome,
+                      float shift) {
   SampleResult chosen{outcome.token, outcome.logprob, outcome.mirostat_mu};
+  if (chosen.token != kNoToken) chosen.logprob += shift;
   chosen.top_count = static_cast<std::int32_t>(outcome.top.size());
-  std::ranges::copy(outcome.top, tell(result, index, chosen).begin());
+  std::ranges::transform(outcome.top, tell(result, index, chosen).begin(), [&](TokenLogprob one) {
+    return TokenLogprob{one.token, one.logprob + shift};
+  });
 }
 
 }  // namespace weft

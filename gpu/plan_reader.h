@@ -137,8 +137,9 @@ class PlanReader {
   /// Different choices may be told by different threads.
   std::span<TokenLogprob> tell(StepResult& result, std::size_t index, const SampleResult& chosen);
 
-  /// The same for a sampler's outcome, whose most probable tokens are copied.
-  void tell(StepResult& result, std::size_t index, const SampleOutcome& outcome);
+  /// The same for a sampler's outcome, whose most probable tokens are copied. `shift` is added to
+  /// its logprobs: what logits that other ranks did not tell of make them less (join_parts()).
+  void tell(StepResult& result, std::size_t index, const SampleOutcome& outcome, float shift);
 
  private:
   [[nodiscard]] SlotState& state_of_row(std::int32_t row) {

@@ -44,18 +44,23 @@ LogitNeeds logit_needs(const SamplingParams& params) noexcept {
 
 void tell_part(std::span<const float> part, std::int64_t first, LogitNeeds needs,
                std::span<float> numbers) {
+  std::array<TokenLogprob, kPartCandidates> room;
+  const std::span<TokenLogprob> greatest = sampling::top_tokens(part, room);
+  for (TokenLogprob& one : greatest) one.token += static_cast<TokenId>(first);
+  const bool wants_sum = needs == LogitNeeds::kCandidatesAndSum;
+  tell_part(greatest, wants_sum ? static_cast<float>(sampling::softmax_of(part).sum) : 0.0F,
+            numbers);
+}
+
+void tell_part(std::span<const TokenLogprob> greatest, float sum, std::span<float> numbers) {
   require(numbers.size() == static_cast<std::size_t>(kPartNumbers), "part: room for its numbers");
   std::ranges::fill(numbers, kNobody);
-  std::array<TokenLogprob, kPartCandidates> room;
+  numbers[kBest] = greatest.empty() ? sampling::kMinusInfinity : greatest.front().logprob;
+  numbers[kSum] = sum;
   std::size_t at = kFirstPair;
-  for (const TokenLogprob& one : sampling::top_tokens(part, room)) {
-    numbers[at++] = static_cast<float>(first + one.token);
+  for (const TokenLogprob& one : greatest) {
+    numbers[at++] = static_cast<float>(one.token);
     numbers[at++] = one.logprob;
-  }
-  numbers[kBest] = at > kFirstPair ? numbers[kFirstPair + 1] : sampling::kMinusInfinity;
-  numbers[kSum] = 0;
-  if (needs == LogitNeeds::kCandidatesAndSum) {
-    numbers[kSum] = static_cast<float>(sampling::softmax_of(part).sum);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 
+#include "weft/sampling/sampler.h"
 #include "weft/sampling/sampling_params.h"
 
 /// Choices where the logits are cut by vocabulary: of each part its greatest logits are told, and
@@ -33,6 +34,10 @@ enum class LogitNeeds : std::uint8_t {
 /// The sum only where `needs` say so. Linear in the part, like top_tokens().
 void tell_part(std::span<const float> part, std::int64_t first, LogitNeeds needs,
                std::span<float> numbers);
+
+/// The same of a part whose greatest tokens are known, by their numbers in the vocabulary and with
+/// logits for logprobs: at most kPartCandidates, the greatest first; and the sum.
+void tell_part(std::span<const TokenLogprob> greatest, float sum, std::span<float> numbers);
 
 /// Makes the logits [V] of what all parts told, one behind the other; tokens that were not told of
 /// get -inf. A choice by them is, bit for bit, the one by all logits. Returns what is to be added

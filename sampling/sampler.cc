@@ -111,6 +111,13 @@ bool Sampler::try_prepare() {
   return true;
 }
 
+void Sampler::write_mask(std::span<std::uint32_t> mask) {
+  require(impl_->constraint && mask.size() == (impl_->vocabulary + 31) / 32,
+          "sampler: a mask of no constraint, or of another vocabulary");
+  impl_->tell_constraint();
+  sampling::write_mask(mask, *impl_);
+}
+
 SampleOutcome Sampler::sample(std::span<float> logits, SamplerScratch& scratch) {
   require(impl_->params != nullptr, "sampler: a choice before start()");
   require(

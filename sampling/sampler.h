@@ -102,6 +102,11 @@ class Sampler {
   /// it may take longer, and was not done.
   [[nodiscard]] bool try_prepare();
 
+  /// Writes which tokens the constraint, which the sequence has, and min_tokens leave for the next
+  /// choice, for who makes it elsewhere: [V / 32, rounded up], bit i % 32 of word i / 32 for token
+  /// i.
+  void write_mask(std::span<std::uint32_t> mask);
+
   /// Chooses the token after those observed; it still has to be observed. `logits` [V] are
   /// overwritten. The same seed and tokens give the same choice, on every processor and whatever
   /// was interrupted: numbers are drawn by position (Philox), and mirostat_mu is the only other

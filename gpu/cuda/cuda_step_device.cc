@@ -43,6 +43,9 @@ struct CudaStepDevice::SlotSampler {
   // long contexts one for each would take gigabytes.
   std::optional<Sampler> sampler;
   bool on_host = false;
+  bool is_masked = false;  // the device chooses among what its constraint allows
+
+  [[nodiscard]] bool observes() const noexcept { return on_host || is_masked; }
 };
 
 CudaStepDevice::CudaStepDevice(std::unique_ptr<CudaDevice> device, const DeviceLimits& limits,
@@ -110,12 +113,17 @@ void CudaStepDevice::take_memory() {
     choices_ = arena.take<SampleChoice>(rows);
     settings_ = arena.take<SampleSettings>(rows);
     lists_ = arena.take<SampleLists>(rows);
-    logits_ = arena.take<float>(at(limits_.vocabulary));
     return arena.used();
   };
   pinned_ = take_pinned(device_->runtime(), cut(Arena()));
   cut(Arena(pinned_.get()));
   *flag_ = 0;
+  const Program& program = device_->program();
+  if (samples_ && program.has_logits) {
+    const Layout& layout = device_->layout();
+    host_logits_.emplace(device_->runtime(), layout, layout.buffers[at(program.decode.result)]);
+    masks_.emplace(device_->runtime(), limits_.vocabulary, limits_.rows, layout.masks);
+  }
   if (limits_.host_pages > 0) swapper_.emplace(device_->runtime(), device_->layout(), limits_);
 }
 
@@ -143,27 +151,34 @@ void CudaStepDevice::connect_tokens() {
   }
 }
 
-// One graph for each bucket of rows. Steps of no sequence run first, so that nothing is set up
-// while a graph is recorded.
+// One graph for each bucket of rows, and each form.
 void CudaStepDevice::record_graphs() {
-  Runtime& runtime = device_->runtime();
   if (whole_) return;  // sequences differ in length, so each step is launched op by op
-  const OpList& decode = device_->program().decode;
   std::vector<std::int64_t> buckets;
   for (std::int64_t rows = 1; rows < limits_.rows; rows *= 2) buckets.push_back(rows);
   buckets.push_back(limits_.rows);
   for (const std::int64_t rows : buckets) {
-    const StepView view{rows, rows, true, false};
-    device_->writer().begin();
-    device_->writer().upload(device_->stream(), rows, rows, false);
-    device_->launch(decode, view);
-    device_->synchronize();
-    check(runtime, runtime.begin_capture(device_->stream()), "recording a step");
-    device_->launch(decode, view);
-    Graph graph = nullptr;
-    check(runtime, runtime.end_capture(device_->stream(), graph), "recording a step");
-    recorded_.push_back({rows, OwnedGraph(graph, {&runtime}), {}});
+    StepView view{rows, rows, true, false};
+    Recorded recorded{rows, record_graph(view), {}, {}};
+    view.tells = true;
+    if (device_->layout().told.can_tell()) recorded.telling = record_graph(view);
+    recorded_.push_back(std::move(recorded));
   }
+}
+
+// A step of no sequence runs first, so that nothing is set up while a graph is recorded.
+OwnedGraph CudaStepDevice::record_graph(const StepView& view) {
+  Runtime& runtime = device_->runtime();
+  const OpList& decode = device_->program().decode;
+  device_->writer().begin();
+  device_->writer().upload(device_->stream(), view.rows, view.outputs, false);
+  device_->launch(decode, view);
+  device_->synchronize();
+  check(runtime, runtime.begin_capture(device_->stream()), "recording a step");
+  device_->launch(decode, view);
+  Graph graph = nullptr;
+  check(runtime, runtime.end_capture(device_->stream(), graph), "recording a step");
+  return OwnedGraph(graph, {&runtime});
 }
 
 void CudaStepDevice::run(const Plan& plan, StepResult& result) {
@@ -198,13 +213,9 @@ void CudaStepDevice::run_step(const Plan& plan, StepResult& result) {
   write_entries(plan);
   Recorded* recorded = forward(plan);
   for (const PlanFork& one : plan.forks) fork(one);
+  prepare_masks();
   choose();
   if (swapper_) swapper_->end(device_->stream());
-  // While the device computes.
-  for (const SlotChoice& choice : reader_.choices()) {
-    SlotSampler& own = samplers_[at(choice.slot)];
-    if (own.on_host) mask_workers_.prepare(*own.sampler);
-  }
   wait(recorded);
   device_->send_stream();
   if (swapper_) swapper_->tell(result);
@@ -282,15 +293,17 @@ void CudaStepDevice::start(const Plan& plan, const PlanStart& start) {
   const std::span<const TokenId> history = PlanReader::history(plan, start);
   SlotSampler& own = samplers_[at(slot)];
   own.on_host = !samples_on_device(*start.sampling, end_tokens_);
+  own.is_masked = !own.on_host && start.sampling->constraint != nullptr;
   device_->writer().write_table(device_->shape().cross_table(slot), 0,
                                 reader_.slot(slot).cross_pages);
-  if (own.on_host) {
+  if (own.observes()) {
     Sampler& sampler = sampler_of(slot);
     sampler.start(start.sampling, end_tokens_, start.seed, at(start.prompt_tokens),
                   start.mirostat_mu);
     if (!history.empty()) sampler.observe(history);
-    settings_[slot] = {};
-  } else {
+  }
+  settings_[slot] = {};
+  if (!own.on_host) {
     settings_[slot] = sample_settings(*start.sampling, end_tokens_, start.seed, lists_[slot]);
   }
   upload_settings(slot);
@@ -360,20 +373,24 @@ void CudaStepDevice::write_entries(const Plan& plan) {
                 .cross_context = slot.cross_context,
                 .observed = tokens.observed,
                 .prompt_tokens = slot.prompt_tokens});
-    if (own.on_host) own.sampler->observe(ids);
+    if (own.observes()) own.sampler->observe(reader_.known_ids(tokens));
   }
   if (whole_) writer.upload_tables(device_->stream(), device_->layout().page_tables);
   for (const std::int32_t row : reader_.outputs()) writer.add_output(row);
   // What forks is known before the choices, which may be of rows that begin by it.
   for (const PlanFork& one : plan.forks) {
-    samplers_[at(reader_.slot_of(one.to))].on_host =
-        samplers_[at(reader_.slot_of(one.from))].on_host;
+    const SlotSampler& from = samplers_[at(reader_.slot_of(one.from))];
+    SlotSampler& to = samplers_[at(reader_.slot_of(one.to))];
+    to.on_host = from.on_host;
+    to.is_masked = from.is_masked;
   }
+  std::int32_t masks = 0;
   for (const SlotChoice& choice : reader_.choices()) {
     const SlotState& slot = reader_.slot(choice.slot);
+    const SlotSampler& own = samplers_[at(choice.slot)];
     writer.add_sample({choice.output, choice.slot, slot.observed,
-                       std::max(slot.observed - slot.prompt_tokens, 0),
-                       samplers_[at(choice.slot)].on_host});
+                       std::max(slot.observed - slot.prompt_tokens, 0), own.on_host,
+                       own.is_masked ? masks++ : -1});
   }
 }
 
@@ -393,6 +410,9 @@ CudaStepDevice::Recorded* CudaStepDevice::forward(const Plan& plan) {
   StepWriter& writer = device_->writer();
   const OpList& decode = device_->program().decode;
   Runtime& runtime = device_->runtime();
+  // The same on every rank that shares the head.
+  tells_ = device_->layout().told.can_tell() &&
+           std::ranges::find(reader_.needs(), LogitNeeds::kAll) == reader_.needs().end();
   if (plan.entries.empty()) {
     writer.upload(device_->stream(), 0, 0, whole_);
     return nullptr;
@@ -402,7 +422,8 @@ CudaStepDevice::Recorded* CudaStepDevice::forward(const Plan& plan) {
     if (recorded == nullptr) internal_error("more rows decode than there are");
     writer.upload(device_->stream(), recorded->rows, recorded->rows, false);
     device_->receive_stream(decode, writer.tokens());
-    check(runtime, runtime.launch(recorded->graph.get(), device_->stream()), "starting a step");
+    const OwnedGraph& graph = tells_ ? recorded->telling : recorded->graph;
+    check(runtime, runtime.launch(graph.get(), device_->stream()), "starting a step");
     device_->take_stream(decode, writer.tokens());
     return recorded;
   }
@@ -411,7 +432,7 @@ CudaStepDevice::Recorded* CudaStepDevice::forward(const Plan& plan) {
   const std::int64_t outputs = writer.outputs() == 0 ? 0 : recorded_for(writer.outputs())->rows;
   writer.upload(device_->stream(), rows, outputs, whole_);
   device_->receive_stream(decode, writer.tokens());
-  device_->launch(decode, {rows, outputs, false, whole_});
+  device_->launch(decode, {rows, outputs, false, whole_, tells_});
   device_->take_stream(decode, writer.tokens());
   return nullptr;
 }
@@ -422,7 +443,7 @@ void CudaStepDevice::fork(const PlanFork& fork) {
   const std::int32_t to = reader_.slot_of(fork.to);
   const std::int32_t from = reader_.slot_of(fork.from);
   copy_pages(reader_.forked_pages(fork));
-  if (samplers_[at(to)].on_host) {
+  if (samplers_[at(to)].observes()) {
     sampler_of(to).start_as(sampler_of(from), fork.seed, fork.mirostat_mu);
   }
   const CudaStepShape& shape = device_->shape();
@@ -455,18 +476,43 @@ bool CudaStepDevice::chooses_on_host() const {
   });
 }
 
+void CudaStepDevice::prepare_masks() {
+  for (const SlotChoice& choice : reader_.choices()) {
+    SlotSampler& own = samplers_[at(choice.slot)];
+    if (own.observes()) mask_workers_.prepare(*own.sampler);
+  }
+}
+
+// While the device computes, which waits for them where they take longer.
+void CudaStepDevice::bring_masks() {
+  std::int32_t masks = 0;
+  for (const SlotChoice& choice : reader_.choices()) {
+    SlotSampler& own = samplers_[at(choice.slot)];
+    if (!own.is_masked) continue;
+    mask_workers_.take_back(*own.sampler);
+    own.sampler->write_mask(masks_->mask(masks++));
+  }
+  if (masks > 0) masks_->bring(masks, device_->stream());
+}
+
 void CudaStepDevice::choose() {
   Runtime& runtime = device_->runtime();
   const Layout& layout = device_->layout();
   if (samples_ && !reader_.choices().empty()) {
+    bring_masks();
     CudaSampleParams params;
     params.items = layout.step.samples;
     params.item_count = &layout.step.head->samples;
     params.max_items = device_->writer().samples();
     params.logits = layout.buffers[at(device_->program().decode.result)];
+    if (tells_) {
+      const auto ranks = static_cast<std::int32_t>(layout.told.rows.size());
+      params.told = {layout.told.parts, ranks, device_->shape().outputs};
+    }
     params.settings = layout.settings;
     params.lists = layout.lists;
     params.counts = {layout.token_counts, limits_.vocabulary};
+    params.masks = {layout.masks};
     params.edited = layout.edited_logits;
     params.last_tokens = layout.last_tokens;
     params.choices = choices_;
@@ -522,18 +568,12 @@ void CudaStepDevice::tell(StepResult& result) {
 void CudaStepDevice::choose_on_host(std::size_t index, StepResult& result) {
   const SlotChoice& choice = reader_.choices()[index];
   Runtime& runtime = device_->runtime();
-  const DeviceRows logits = device_->layout().buffers[at(device_->program().decode.result)];
-  const auto vocabulary = at(limits_.vocabulary);
-  const auto* row = static_cast<const float*>(logits.data) + choice.output * logits.stride;
-  check(runtime,
-        runtime.copy_to_host(raw(logits_), reinterpret_cast<const std::byte*>(row),
-                             vocabulary * sizeof(float), device_->stream()),
-        "copying logits");
-  device_->synchronize();
+  const HostLogits::Row row = host_logits_->bring(choice.output, reader_.needs()[at(choice.output)],
+                                                  tells_, device_->stream());
   Sampler& sampler = *samplers_[at(choice.slot)].sampler;
   mask_workers_.take_back(sampler);
-  const SampleOutcome outcome = sampler.sample({logits_, vocabulary}, scratch_);
-  reader_.tell(result, index, outcome);
+  const SampleOutcome outcome = sampler.sample(row.logits, scratch_);
+  reader_.tell(result, index, outcome, row.shift);
   if (!told_) return;
   choices_[index].token = outcome.token;
   check(runtime,

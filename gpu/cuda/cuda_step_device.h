@@ -8,6 +8,8 @@
 
 #include "weft/gpu/cuda/cuda_device.h"
 #include "weft/gpu/cuda/runtime/resources.h"
+#include "weft/gpu/cuda/step/host_logits.h"
+#include "weft/gpu/cuda/step/mask_upload.h"
 #include "weft/gpu/cuda/step/page_swapper.h"
 #include "weft/gpu/plan_reader.h"
 #include "weft/gpu/ranks/rank_tokens.h"
@@ -24,7 +26,12 @@ namespace weft::cuda {
 /// pass, recorded as one graph for each bucket of rows where all rows decode, then the choices,
 /// which the device writes into the host's memory before it raises the step's flag. Chosen tokens
 /// stay on the device for the next step. Strategies that the device has not are done on the host,
-/// for those rows alone.
+/// for those rows alone. Rows with a constraint are chosen on the device among what their masks
+/// allow, which are made on the host while it computes (MaskWorkers) and brought before it chooses.
+///
+/// Where ranks share the head a step has two forms, both recorded for each bucket: all logits are
+/// brought to the rank that chooses, or what ToldPart says of them. Each rank sees in the plan
+/// which one it is: the second where it is enough for all rows (LogitNeeds).
 ///
 /// run() waits for its step: asleep for most of what the last such step took, then awake.
 ///
@@ -59,6 +66,7 @@ class CudaStepDevice final : public StepDevice {
   struct Recorded {
     std::int64_t rows = 0;
     OwnedGraph graph;
+    OwnedGraph telling;  ///< the form that tells of logits, where ranks share the head
     Duration took{};
   };
 
@@ -69,6 +77,7 @@ class CudaStepDevice final : public StepDevice {
   void take_told();
   void connect_tokens();
   void record_graphs();
+  [[nodiscard]] OwnedGraph record_graph(const StepView& view);
   void run_step(const Plan& plan, StepResult& result);
   [[noreturn]] void give_up(const Failure& failure);
   void change_rows(const Plan& plan);
@@ -80,6 +89,8 @@ class CudaStepDevice final : public StepDevice {
   Recorded* forward(const Plan& plan);
   void hear_tokens();
   void tell_tokens();
+  void prepare_masks();
+  void bring_masks();
   [[nodiscard]] bool chooses_on_host() const;
   void choose();
   void wait(Recorded* recorded);
@@ -107,7 +118,10 @@ class CudaStepDevice final : public StepDevice {
   SampleChoice* choices_ = nullptr;     // [rows]
   SampleSettings* settings_ = nullptr;  // [rows], by slot
   SampleLists* lists_ = nullptr;        // [rows], by slot
-  float* logits_ = nullptr;             // [V], of a row that is chosen on the host
+  // Of a rank that chooses.
+  std::optional<HostLogits> host_logits_;
+  std::optional<MaskUpload> masks_;
+  bool tells_ = false;  // of this step's logits, which are not brought then
   // What ranks on the host tell of tokens, or are told; none where GPUs see to it.
   std::optional<RankTokens> host_tokens_;
   // Of a rank that tells what it chose: copies of the last tokens, [stages + 1][rows].

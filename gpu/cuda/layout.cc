@@ -152,12 +152,29 @@ class Layouter {
   void gathered() {
     for (const Op& op : program_.decode.ops) {
       const auto* gather = std::get_if<GatherOp>(&op);
-      if (gather == nullptr || gather->out == kAbsent) continue;
+      if (gather == nullptr) continue;
+      told(*gather);
+      if (gather->out == kAbsent) continue;
       for (const Extent& columns : gather->columns) {
         const bool own = layout_.gathered.empty();  // the first rank's
         layout_.gathered.push_back(
             own ? DeviceRows{} : take_rows(DType::kF32, columns.count, shape_.outputs, arena_));
       }
+    }
+  }
+
+  void told(const GatherOp& op) {
+    const auto ranks = static_cast<std::int64_t>(op.columns.size());
+    if (std::ranges::max(op.columns, {}, &Extent::count).count <= kToldFloats) return;
+    if (ranks > kMaxToldRanks) return;
+    ToldLayout& told = layout_.told;
+    const std::int64_t here = op.out == kAbsent ? 1 : ranks;
+    told.parts = arena_.take<ToldPart>(size(here * shape_.outputs));
+    for (std::int64_t rank = 0; rank < ranks; ++rank) {
+      told.columns.push_back({rank * kToldFloats, kToldFloats});
+      if (rank >= here) continue;
+      auto* rows = told.parts == nullptr ? nullptr : told.parts + rank * shape_.outputs;
+      told.rows.push_back({rows, DType::kF32, kToldFloats, kToldFloats, shape_.outputs});
     }
   }
 
@@ -186,6 +203,8 @@ class Layouter {
     layout_.lists = arena_.take<SampleLists>(slots);
     layout_.token_counts = arena_.take<std::uint32_t>(logits);
     layout_.edited_logits = arena_.take<float>(logits);
+    const std::int64_t words = chooses ? TokenMasks::words(program_.vocabulary) : 0;
+    layout_.masks = arena_.take<std::uint32_t>(slots * size(words));
   }
 
   const Program& program_;

@@ -25,6 +25,17 @@ struct DeviceTable {
   Extent rows;                ///< of the checkpoint's that are here
 };
 
+/// What ranks that share the head tell each other in place of their columns of logits. Empty where
+/// columns are hardly longer than that, or the ranks more than a choice can be made by.
+struct ToldLayout {
+  /// By output: on the first rank [ranks][outputs], the first of them its own; else [outputs].
+  ToldPart* parts = nullptr;
+  std::vector<DeviceRows> rows;  ///< the same by rank, as floats
+  std::vector<Extent> columns;   ///< of all, by rank, as they cross the link
+
+  [[nodiscard]] bool can_tell() const noexcept { return !columns.empty(); }
+};
+
 /// Where all of a model lies in a device's memory. Pointers are the device's; null where the layout
 /// was made only to be counted.
 struct Layout {
@@ -40,6 +51,7 @@ struct Layout {
   /// The columns of logits that come from other ranks, by rank; its own has no memory. Empty where
   /// none come.
   std::vector<DeviceRows> gathered;
+  ToldLayout told;
   std::byte* linear_workspace = nullptr;
   std::byte* attention_workspace = nullptr;
   std::uint32_t* recomputed = nullptr;  ///< see CudaAttentionParams
@@ -53,6 +65,7 @@ struct Layout {
   SampleLists* lists = nullptr;           ///< [slots]
   std::uint32_t* token_counts = nullptr;  ///< [slots, V]
   float* edited_logits = nullptr;         ///< [slots, V]
+  std::uint32_t* masks = nullptr;         ///< [slots, TokenMasks::words(V)]
   std::byte* weights_begin = nullptr;     ///< all that the checkpoint fills lies together
   std::size_t weight_bytes = 0;
 

@@ -190,6 +190,7 @@ class Launcher {
   void operator()(const GatherOp& op) const {
     const std::int64_t rows = rows_of(op.in);
     if (rows == 0) return;
+    if (step_.tells) return tell(op, rows);
     const DeviceRows own = buffer(op.in);
     const bool is_first = op.out != kAbsent;
     run(CudaGatherParams{rows, own, op.columns, is_first ? layout_.gathered.data() : nullptr},
@@ -224,6 +225,19 @@ class Launcher {
     params.residual = buffer(op.residual);
     params.out = buffer(op.out);
     return params;
+  }
+
+  void tell(const GatherOp& op, std::int64_t rows) const {
+    const ToldLayout& told = layout_.told;
+    const auto rank = static_cast<std::size_t>(program_.part.rank);
+    CudaTellParams params;
+    params.rows = rows;
+    params.logits = buffer(op.in);
+    params.first_token = static_cast<TokenId>(op.columns[rank].first);
+    params.told = told.parts;
+    run(params, "telling logits");
+    const DeviceRows* all = op.out == kAbsent ? nullptr : told.rows.data();
+    run(CudaGatherParams{rows, told.rows.front(), told.columns, all}, "gather");
   }
 
   [[nodiscard]] DeviceRows linear_input(const LinearOp& op, DType weight, std::int64_t rows) const {

@@ -15,6 +15,8 @@ struct StepView {
   std::int64_t outputs = 0;
   bool decodes = false;
   bool encodes = false;
+  /// Of logits that ranks share their greatest are told, and not all brought (Layout::told).
+  bool tells = false;
 };
 
 /// How a product is computed: as the table says, where that can be done here.

@@ -17,16 +17,6 @@ constexpr std::size_t kLogitsWorthATeam = 65'536;
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
-/// Adds to a sample's logprobs what logits that other ranks did not tell of make them less.
-void shift_logprobs(float shift, StepResult& result, SampleResult& sample) {
-  if (shift == 0 || sample.token == kNoToken) return;
-  sample.logprob += shift;
-  for (TokenLogprob& one :
-       std::span(result.top).subspan(at(sample.first_top), at(sample.top_count))) {
-    one.logprob += shift;
-  }
-}
-
 }  // namespace
 
 HostStepDevice::HostStepDevice(std::unique_ptr<HostDevice> device, const DeviceLimits& limits,
@@ -164,8 +154,7 @@ void HostStepDevice::choose_one(StepResult& result, std::size_t index, SamplerSc
   Sampler& sampler = samplers_[at(choice.slot)];
   mask_workers_.take_back(sampler);
   const SampleOutcome outcome = sampler.sample({logits, copy.size()}, scratch);
-  reader_.tell(result, index, outcome);
-  shift_logprobs(device_->logprob_shift(choice.output), result, result.samples[index]);
+  reader_.tell(result, index, outcome, device_->logprob_shift(choice.output));
 }
 
 void HostStepDevice::choose(StepResult& result) {

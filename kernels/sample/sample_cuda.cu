@@ -1,40 +1,11 @@
 #include "weft/kernels/sample/philox.h"
-#include "weft/kernels/sample/portable_exp.h"
 #include "weft/kernels/sample/sample_cuda.h"
 #include "weft/kernels/sample/sample_edits_cuda.cuh"
 #include "weft/kernels/sample/sample_select_cuda.cuh"
-
-// Compiled without fused multiplications: distances and weights have the same bits as the host's.
+#include "weft/kernels/sample/sample_weights_cuda.cuh"
 
 namespace weft::cuda {
 namespace {
-
-// Where so many blocks to a row are ahead of one, as measured on an H200: rows long enough to be
-// worth the barriers of a cluster, and few enough that the clusters run side by side.
-constexpr std::int64_t kLongRow = 16'384;
-constexpr std::int32_t kFewItems = 16;
-constexpr int kClusterBlocks = 8;
-
-constexpr double kUnit = 0x1p-40;
-
-/// How far a logit is below the best, <= 0; -inf for what is none. As the host has it.
-__device__ float distance_of(float logit, float best, float inverse) {
-  const float distance = (0.5F * logit - 0.5F * best) * inverse * 2.0F;
-  const float below = distance <= 0 ? distance : -INFINITY;  // not NaN
-  return logit == best ? 0.0F : (logit > -INFINITY ? below : -INFINITY);
-}
-
-/// What weighs anything weighs a unit.
-__device__ Units units_of(float weight) {
-  return weight > 0 ? max(__float2ull_rn(weight * 0x1p40F), Units{1}) : 0;
-}
-
-/// Logits that are numbers above -inf.
-struct Counted {
-  static constexpr bool kCounts = true;
-
-  __device__ Units operator()(int /*id*/, float logit) const { return logit > -INFINITY ? 1 : 0; }
-};
 
 /// Tokens whose surprise is near the mean, the nearest first. Of two that are as near the more
 /// probable comes first, and of equally probable ones the one nearer the mean in the order of
@@ -156,7 +127,11 @@ class Chooser {
     // Nobody reaches into a block that has not begun.
     if constexpr (kBlocks > 1) team_.sync();
     if (edited_ != nullptr) edit();
-    selector_.look_at(edited_ != nullptr ? edited_ : logits_);
+    if (is_told()) {
+      selector_.look_at(&told_by(0), params_.told.ranks, params_.told.rank_stride);
+    } else {
+      selector_.look_at(edited_ != nullptr ? edited_ : logits_);
+    }
     const Key best = selector_.best();
     TokenId token = best == 0 ? kNoToken : index_of(best);
     if (best != 0 && draws) token = draw(number_of(best));
@@ -176,10 +151,17 @@ class Chooser {
  private:
   [[nodiscard]] __device__ bool is_scribe() const { return team_.leads() && threadIdx.x == 0; }
 
+  /// Whether nothing but what parts told of the logits is here.
+  [[nodiscard]] __device__ bool is_told() const { return params_.told.parts != nullptr; }
+  [[nodiscard]] __device__ const ToldPart& told_by(int rank) const {
+    return params_.told.parts[rank * params_.told.rank_stride + item_.output];
+  }
+
   __device__ void edit() {
     const SampleLists& lists = params_.lists[item_.slot];
     LogitEditor editor(edited_, selector_.begin(), selector_.end());
-    editor.copy(logits_);
+    const std::int64_t words = TokenMasks::words(vocabulary_);
+    editor.copy(logits_, item_.mask < 0 ? nullptr : params_.masks.bits + item_.mask * words);
     if (settings_.biases > 0) {
       editor.add_biases(&lists.bias_token[0], &lists.bias[0], settings_.biases);
     }
@@ -254,35 +236,46 @@ class Chooser {
   __device__ void tell_logprobs(TokenId token, Key best) {
     const bool by_edited = settings_.beams && edited_ != nullptr;
     const float* row = by_edited ? edited_ : logits_;
-    selector_.look_at(row);
+    if (!is_told()) selector_.look_at(row);
     if (!by_edited && edited_ != nullptr) best = selector_.best();
-    const Kept all{number_of(best), 1};
-    const double log_mass = log(static_cast<double>(selector_.sum(all)) * kUnit);
+    const float greatest = number_of(best);
+    const double log_mass = log(mass(greatest));
     const auto logprob = [&](float logit) {
-      return static_cast<float>(static_cast<double>(distance_of(logit, all.best, 1)) - log_mass);
+      return static_cast<float>(static_cast<double>(distance_of(logit, greatest, 1)) - log_mass);
     };
     // A beam search tells the best one; other blocks' edits cannot be seen here.
-    if (is_scribe()) choice_.logprob = logprob(by_edited ? number_of(best) : row[token]);
-    if (settings_.top_count > 0) tell_top(all.best, logprob);
+    const float chosen = by_edited ? greatest : logit_of(token, row);
+    if (is_scribe()) choice_.logprob = logprob(chosen);
+    if (settings_.top_count > 0) tell_top(greatest, logprob);
+  }
+
+  [[nodiscard]] __device__ float logit_of(TokenId token, const float* row) {
+    if (!is_told()) return row[token];
+    return number_of(
+        selector_.max([&](int id, float logit) { return id == token ? key_of(logit, id) : 0; }));
+  }
+
+  /// What all tokens weigh together beside the best logit.
+  [[nodiscard]] __device__ double mass(float best) {
+    if (!is_told()) return static_cast<double>(selector_.sum(Weighed{best})) * kUnit;
+    double sum = 0;
+    for (int rank = 0; rank < params_.told.ranks; ++rank) {
+      const ToldPart& part = told_by(rank);
+      if (part.count == 0) continue;
+      const float distance = distance_of(part.tokens[0].logit, best, 1);
+      sum += static_cast<double>(part.sum) * kUnit * exp(static_cast<double>(distance));
+    }
+    return sum;
   }
 
   template <class Logprob>
   __device__ void tell_top(float best, const Logprob& logprob) {
     const auto count = static_cast<Units>(min(settings_.top_count, kMaxTop));
     const Selected selected = selector_.template select_best<Counted>(LogitOrder{best}, count);
-    const unsigned gathered = selector_.gather([&](int id, float logit) {
-      return logit > -INFINITY && key_of(logit, id) >= selected.least;
+    if (is_scribe()) choice_.top_count = static_cast<std::int32_t>(min(count, selected.total));
+    selector_.each_selected(selected, [&](unsigned place, int id, float logit) {
+      (&choice_.top[0])[place] = {id, logprob(logit)};
     });
-    if (!team_.leads()) return;
-    if (threadIdx.x == 0) choice_.top_count = static_cast<std::int32_t>(min(count, selected.total));
-    if (threadIdx.x >= gathered) return;
-    const PoolEntry* pool = room_.select.pool;
-    const PoolEntry own = pool[threadIdx.x];
-    const Key key = key_of(own.logit, own.id);
-    if (key < selected.least) return;
-    unsigned before = 0;
-    for (unsigned i = 0; i < gathered; ++i) before += key_of(pool[i].logit, pool[i].id) > key;
-    (&choice_.top[0])[before] = {own.id, logprob(own.logit)};
   }
 
   const CudaSampleParams& params_;
@@ -329,8 +322,9 @@ Status launch_sample(const CudaSampleParams& params, Stream stream) {
 Status sample(const CudaSampleParams& params, Stream stream) {
   if (params.max_items == 0) return Status::kSuccess;
   const bool can_share = has_hopper_code(reinterpret_cast<const void*>(sample_kernel<1>));
-  const bool is_worth_it = params.logits.width >= kLongRow && params.max_items <= kFewItems;
-  const bool wants_to = params.blocks == 0 ? is_worth_it : params.blocks == kClusterBlocks;
+  // What parts told is little.
+  const bool wants_to = params.told.parts == nullptr &&
+                        shares_rows(params.blocks, params.logits.width, params.max_items);
   return can_share && wants_to ? launch_sample<kClusterBlocks>(params, stream)
                                : launch_sample<1>(params, stream);
 }

@@ -6,6 +6,7 @@
 
 #include "weft/core/token.h"
 #include "weft/kernels/cuda/cuda_types.h"
+#include "weft/kernels/sample/tell_part_cuda.h"
 
 namespace weft::cuda {
 
@@ -55,6 +56,7 @@ struct SampleItem {
   std::int64_t position = 0;       ///< tokens observed so far: which number of the seed's stream
   std::int32_t output_tokens = 0;  ///< of those, how many are output
   bool skipped = false;            ///< chosen on the host: nothing is done
+  std::int32_t mask = -1;          ///< which of the masks it is chosen among; -1: all tokens
 };
 
 struct DeviceTop {
@@ -77,6 +79,25 @@ struct TokenCounts {
   std::int64_t vocabulary = 0;
 };
 
+/// Which tokens may be chosen, for some of the items: [masks, ceil(V / 32)], bit i % 32 of word
+/// i / 32 for token i. They come before all other edits.
+struct TokenMasks {
+  const std::uint32_t* bits = nullptr;
+
+  [[nodiscard]] static constexpr std::int64_t words(std::int64_t vocabulary) noexcept {
+    return (vocabulary + 31) / 32;
+  }
+};
+
+/// Logits that are not here, but what the ranks that have them told: [ranks][rank_stride], by
+/// output. Of them are chosen the same tokens as of all logits, where nothing edits these and it is
+/// the best or one of the top_k, at most kToldTokens. Logprobs differ in the last place.
+struct ToldLogits {
+  const ToldPart* parts = nullptr;  ///< null: the logits are here
+  std::int32_t ranks = 0;           ///< at most kMaxToldRanks
+  std::int64_t rank_stride = 0;
+};
+
 /// A choice for each item. Not sorted anywhere: thresholds are found by radix selection over bits
 /// that order as the numbers do, masses are sums of integers (weights in units of 2^-40), so that a
 /// choice does not depend on who adds first. Numbers come from the same streams as the host's
@@ -85,10 +106,12 @@ struct CudaSampleParams {
   const SampleItem* items = nullptr;
   const std::int32_t* item_count = nullptr;  ///< in the device's memory
   std::int32_t max_items = 0;                ///< bound of *item_count, for the launch
-  DeviceRows logits{};                       ///< f32 [outputs, V]; not changed
+  DeviceRows logits{};  ///< f32 [outputs, V]; not changed, and not read where parts told of them
+  ToldLogits told{};
   const SampleSettings* settings = nullptr;  ///< [slots]
   const SampleLists* lists = nullptr;        ///< [slots]
   TokenCounts counts{};
+  TokenMasks masks{};
   float* edited = nullptr;          ///< [max_items, V] scratch
   TokenId* last_tokens = nullptr;   ///< [slots], gets the chosen tokens
   SampleChoice* choices = nullptr;  ///< [max_items], in memory of the host that the device writes

@@ -11,8 +11,8 @@ __device__ inline bool masks_stops(const SampleSettings& settings, const SampleI
 }
 
 __device__ inline bool edits_logits(const SampleSettings& settings, const SampleItem& item) {
-  return settings.biases > 0 || settings.bad > 0 || settings.allowed > 0 || settings.counts ||
-         masks_stops(settings, item);
+  return item.mask >= 0 || settings.biases > 0 || settings.bad > 0 || settings.allowed > 0 ||
+         settings.counts || masks_stops(settings, item);
 }
 
 /// A block's part of a row, tokens [begin, end), which only its threads read and write.
@@ -21,15 +21,22 @@ class LogitEditor {
   __device__ LogitEditor(float* logits, int begin, int end)
       : logits_(logits), begin_(begin), end_(end) {}
 
-  __device__ void copy(const float* from) {
+  /// Those whose bit in `mask` is not set become -inf; null: none.
+  __device__ void copy(const float* from, const std::uint32_t* mask) {
     for (int i = first(); i < end_; i += kAtOnce * step()) {
       float logits[kAtOnce];
-#pragma unroll
-      for (int j = 0; j < kAtOnce; ++j)
-        logits[j] = is_in(i + j * step()) ? from[i + j * step()] : 0;
+      std::uint32_t words[kAtOnce];
 #pragma unroll
       for (int j = 0; j < kAtOnce; ++j) {
-        if (is_in(i + j * step())) logits_[i + j * step()] = logits[j];
+        const int at = i + j * step();
+        logits[j] = is_in(at) ? from[at] : 0;
+        words[j] = mask != nullptr && is_in(at) ? mask[at / kBits] : ~0U;
+      }
+#pragma unroll
+      for (int j = 0; j < kAtOnce; ++j) {
+        const int at = i + j * step();
+        const bool is_allowed = (words[j] >> (at % kBits) & 1U) != 0;
+        if (is_in(at)) logits_[at] = is_allowed ? logits[j] : -INFINITY;
       }
     }
     __syncthreads();
@@ -92,6 +99,7 @@ class LogitEditor {
 
  private:
   static constexpr int kAtOnce = 8;  // reads of a thread
+  static constexpr int kBits = 32;   // of a mask's word
 
   static __device__ void penalize(const SampleSettings& settings, std::uint32_t count,
                                   float& place) {

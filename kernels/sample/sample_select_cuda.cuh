@@ -1,6 +1,7 @@
 #pragma once
 
 #include "weft/kernels/sample/sample_team_cuda.cuh"
+#include "weft/kernels/sample/tell_part_cuda.h"
 
 /// Selection without sorting: which tokens are the best of an order until their units, added up in
 /// that order, reach what is wanted. A histogram finds the bin in which that happens, finer ones
@@ -97,6 +98,21 @@ class Selector {
   __device__ void look_at(const float* row) {
     row_ = row;
     pooled_ = false;
+  }
+
+  /// From now on it is asked about the tokens that `ranks` parts told of a row.
+  __device__ void look_at(const ToldPart* parts, int ranks, std::int64_t stride) {
+    static_assert(kMaxToldRanks * kToldTokens <= kPool && kPool <= kThreads);
+    if (team_.leads() && threadIdx.x == 0) room_.pool_count = 0;
+    team_.sync();
+    const int rank = static_cast<int>(threadIdx.x) / kToldTokens;
+    const int at = static_cast<int>(threadIdx.x) % kToldTokens;
+    if (team_.leads() && rank < ranks && at < parts[rank * stride].count) {
+      const ToldToken& token = (&parts[rank * stride].tokens[0])[at];
+      room_.pool[atomicAdd(&room_.pool_count, 1U)] = {token.logit, token.token};
+    }
+    team_.sync();
+    pooled_ = true;
   }
 
   /// The key of the best token; 0 when no logit is a number above -inf.
@@ -196,11 +212,25 @@ class Selector {
     return select_from_pool(order, units, [&](Units) { return mark; }, above, true, total);
   }
 
-  /// The tokens for which is_wanted(id, logit), at most kPool, in the lead's pool; how many.
-  template <class IsWanted>
-  __device__ unsigned gather(const IsWanted& is_wanted) {
-    if (!pooled_) collect(is_wanted);
-    return team_.lead(room_.pool_count);
+  /// Calls body(place, id, logit) for the tokens that select_best() has selected, at most kPool,
+  /// the best first; each on a thread of the lead.
+  template <class Body>
+  __device__ void each_selected(const Selected& selected, const Body& body) {
+    if (!pooled_) {
+      collect([&](int id, float logit) {
+        return logit > -INFINITY && key_of(logit, id) >= selected.least;
+      });
+    }
+    const unsigned gathered = team_.leads() ? room_.pool_count : 0;
+    if (threadIdx.x >= gathered) return;
+    const PoolEntry own = room_.pool[threadIdx.x];
+    const Key key = key_of(own.logit, own.id);
+    if (key < selected.least) return;
+    unsigned before = 0;
+    for (unsigned i = 0; i < gathered; ++i) {
+      before += key_of(room_.pool[i].logit, room_.pool[i].id) > key ? 1U : 0U;
+    }
+    body(before, own.id, own.logit);
   }
 
  private:

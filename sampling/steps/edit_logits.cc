@@ -54,4 +54,14 @@ void edit_logits(std::span<float> logits, const SequenceState& state, ChoiceScra
   }
 }
 
+void write_mask(std::span<std::uint32_t> mask, const SequenceState& state) {
+  const SamplingParams& params = *state.params;
+  const AllowedTokens allowed = state.constraint->allowed();
+  write_constraint(mask, state.vocabulary, allowed, {state.end_tokens, params.stop_tokens});
+  const bool must_end = allowed.may_end && allowed.count == 0;
+  if (!below_min_tokens(state) || must_end) return;
+  if (!params.ignore_eos) unset_tokens(mask, state.end_tokens);
+  unset_tokens(mask, params.stop_tokens);
+}
+
 }  // namespace weft::sampling

@@ -88,6 +88,47 @@ void apply_constraint(std::span<float> logits, const AllowedTokens& allowed,
   }
 }
 
+namespace {
+
+constexpr std::size_t kMaskBits = 32;
+
+std::uint32_t& word_of(std::span<std::uint32_t> mask, TokenId token) {
+  return mask[static_cast<std::size_t>(token) / kMaskBits];
+}
+
+constexpr std::uint32_t bit_of(TokenId token) {
+  return 1U << static_cast<std::size_t>(token) % kMaskBits;
+}
+
+}  // namespace
+
+void write_constraint(std::span<std::uint32_t> mask, std::size_t vocabulary,
+                      const AllowedTokens& allowed, const EndingTokens& ends) {
+  const std::size_t covered = std::min(mask.size(), allowed.bits.size());
+  std::ranges::copy(allowed.bits.first(covered), mask.begin());
+  std::ranges::fill(mask.subspan(covered), 0U);
+  const auto set = [&](TokenId token) { word_of(mask, token) |= bit_of(token); };
+  if (allowed.bits.empty()) {
+    // A tokenizer may have more tokens than the model has logits.
+    for (const TokenId token : allowed.tokens) {
+      if (static_cast<std::size_t>(token) < vocabulary) set(token);
+    }
+  }
+  if (const std::size_t beyond = vocabulary % kMaskBits; beyond != 0) {
+    mask.back() &= (1U << beyond) - 1;
+  }
+  if (allowed.may_end) {
+    for_each_token({ends.of_model, ends.of_request}, set);
+  } else {
+    unset_tokens(mask, ends.of_model);
+    unset_tokens(mask, ends.of_request);
+  }
+}
+
+void unset_tokens(std::span<std::uint32_t> mask, std::span<const TokenId> tokens) {
+  for (const TokenId token : tokens) word_of(mask, token) &= ~bit_of(token);
+}
+
 void apply_penalties(std::span<float> logits, const PenaltyParams& params,
                      std::span<const TokenCount> counts) {
   for (const TokenCount& count : counts) {

@@ -31,6 +31,14 @@ struct EndingTokens {
 void apply_constraint(std::span<float> logits, const AllowedTokens& allowed,
                       const EndingTokens& ends, std::span<std::uint64_t> kept);
 
+/// The same as a mask: bit i % 32 of word i / 32 for token i, of V tokens; the rest of the last
+/// word is 0.
+void write_constraint(std::span<std::uint32_t> mask, std::size_t vocabulary,
+                      const AllowedTokens& allowed, const EndingTokens& ends);
+
+/// These are never chosen.
+void unset_tokens(std::span<std::uint32_t> mask, std::span<const TokenId> tokens);
+
 /// Repetition (divides what is positive, multiplies what is not), then frequency and presence. Time
 /// is linear in the number of different tokens of the sequence.
 void apply_penalties(std::span<float> logits, const PenaltyParams& params,

@@ -202,12 +202,14 @@ TEST_F(PlanReaderTest, TellsEachChoiceItsPlaceAmongTheMostProbable) {
   StepResult result;
   reader_.begin_results(result);
   const std::vector<TokenLogprob> top{{5, -0.5F}, {6, -1.0F}};
-  reader_.tell(result, 1, SampleOutcome{.token = 5, .logprob = -0.5F, .top = top});
+  reader_.tell(result, 1, SampleOutcome{.token = 5, .logprob = -0.5F, .top = top}, -0.25F);
   ASSERT_THAT(result.samples, SizeIs(2));
   EXPECT_EQ(result.samples[1].token, 5);
   EXPECT_EQ(result.samples[1].first_top, kMaxTopLogprobs);
   EXPECT_EQ(result.samples[1].top_count, 2);
+  EXPECT_EQ(result.samples[1].logprob, -0.75F);
   EXPECT_EQ(result.top[kMaxTopLogprobs + 1].token, 6);
+  EXPECT_EQ(result.top[kMaxTopLogprobs + 1].logprob, -1.25F);
   EXPECT_EQ(state_of_row(1).last_token, 5);
   EXPECT_EQ(state_of_row(0).last_token, kNoToken);
 }

@@ -193,6 +193,19 @@ void bench_route() {
   });
 }
 
+/// A choice for each row.
+std::vector<SampleItem> items_of(std::int64_t rows) {
+  std::vector<SampleItem> items;
+  for (std::int32_t i = 0; i < rows; ++i) items.push_back({.output = i, .slot = i, .position = i});
+  return items;
+}
+
+std::vector<std::int32_t> counts_to(std::int64_t most) {
+  std::vector<std::int32_t> counts;
+  for (std::int32_t i = 0; i <= most; ++i) counts.push_back(i);
+  return counts;
+}
+
 /// Times choices of rows of a vocabulary, one way after the other.
 void bench_sample(std::int64_t vocabulary) {
   const DeviceRows logits{
@@ -200,13 +213,8 @@ void bench_sample(std::int64_t vocabulary) {
       .width = vocabulary,
       .stride = vocabulary,
       .capacity = kMostRows};
-  std::vector<SampleItem> items(kMostRows);
-  std::vector<std::int32_t> counts;
-  for (std::int32_t i = 0; i < kMostRows; ++i) {
-    items[static_cast<std::size_t>(i)] = {.output = i, .slot = i, .position = i};
-  }
-  for (std::int32_t i = 0; i <= kMostRows; ++i) counts.push_back(i);
-  const std::int32_t* item_counts = upload(counts);
+  std::vector<SampleItem> items = items_of(kMostRows);
+  const std::int32_t* item_counts = upload(counts_to(kMostRows));
   CudaSampleParams params{
       .items = upload(items),
       .logits = logits,
@@ -218,9 +226,15 @@ void bench_sample(std::int64_t vocabulary) {
           filled(static_cast<std::size_t>(kMostRows * vocabulary) * sizeof(float))),
       .last_tokens = upload(std::vector<TokenId>(kMostRows))};
   check(cudaMallocHost(&params.choices, sizeof(SampleChoice) * kMostRows));
+  const auto words = static_cast<std::size_t>(TokenMasks::words(vocabulary));
+  params.masks = {upload(std::vector<std::uint32_t>(kMostRows * words, 0x10008421U))};
+  const SampleItem* const free_items = params.items;
+  for (std::int32_t i = 0; i < kMostRows; ++i) items[static_cast<std::size_t>(i)].mask = i;
+  const SampleItem* const masked_items = upload(items);
   const struct {
     const char* name;
     SampleSettings settings;
+    bool is_masked = false;
   } ways[] = {
       {"greedy", {.temperature = 0}},
       {"top_p 0.9 of few", {.temperature = 0.3F, .top_p = 0.9F}},
@@ -230,11 +244,13 @@ void bench_sample(std::int64_t vocabulary) {
       {"top_k 50, typical 0.9", {.top_k = 50, .typical_p = 0.9F}},
       {"greedy, 20 logprobs", {.temperature = 0, .top_count = 20, .logprobs = true}},
       {"greedy, penalties", {.temperature = 0, .repetition = 1.1F, .counts = true}},
+      {"temperature, masked", {}, true},
   };
   for (const std::int32_t blocks : {1, 8}) {
     params.blocks = blocks;
     for (const auto& way : ways) {
       params.settings = upload(std::vector<SampleSettings>(kMostRows, way.settings));
+      params.items = way.is_masked ? masked_items : free_items;
       char name[80];
       std::snprintf(name, sizeof(name), "%lld x %d %s", static_cast<long long>(vocabulary), blocks,
                     way.name);
@@ -245,6 +261,50 @@ void bench_sample(std::int64_t vocabulary) {
       });
     }
   }
+}
+
+/// Times what two ranks that share a vocabulary do where the greatest logits of each are enough:
+/// one tells of its half, and one chooses by what both told.
+void bench_told(std::int64_t vocabulary) {
+  constexpr std::int32_t kRanks = 2;
+  const std::int64_t width = vocabulary / kRanks;
+  const DeviceRows part{.data = upload(normal(static_cast<std::size_t>(kMostRows * width), 3)),
+                        .width = width,
+                        .stride = width,
+                        .capacity = kMostRows};
+  ToldPart* told = upload(std::vector<ToldPart>(static_cast<std::size_t>(kRanks * kMostRows)));
+  const auto tell = [&](std::int64_t rows, std::int32_t rank, std::int32_t blocks, Stream stream) {
+    return tell_parts({.rows = rows,
+                       .logits = part,
+                       .first_token = static_cast<TokenId>(rank * width),
+                       .told = told + rank * kMostRows,
+                       .blocks = blocks},
+                      stream);
+  };
+  char name[80];
+  for (const std::int32_t blocks : {1, 8}) {
+    std::snprintf(name, sizeof(name), "%lld x %d tell of half", static_cast<long long>(vocabulary),
+                  blocks);
+    print_rows(
+        name, [&](std::int64_t rows, int, Stream stream) { return tell(rows, 0, blocks, stream); });
+  }
+  check(tell(kMostRows, 1, 1, nullptr));
+  const std::int32_t* item_counts = upload(counts_to(kMostRows));
+  CudaSampleParams params{.items = upload(items_of(kMostRows)),
+                          .logits = {.width = vocabulary},
+                          .told = {told, kRanks, kMostRows},
+                          .lists = upload(std::vector<SampleLists>(kMostRows)),
+                          .last_tokens = upload(std::vector<TokenId>(kMostRows))};
+  check(cudaMallocHost(&params.choices, sizeof(SampleChoice) * kMostRows));
+  params.settings = upload(std::vector<SampleSettings>(
+      kMostRows, {.temperature = 0.8F, .top_k = 50, .top_p = 0.9F, .logprobs = true}));
+  std::snprintf(name, sizeof(name), "%lld told, top_k 50, top_p 0.9, logprobs",
+                static_cast<long long>(vocabulary));
+  print_rows(name, [&](std::int64_t rows, int, Stream stream) {
+    params.max_items = static_cast<std::int32_t>(rows);
+    params.item_count = item_counts + rows;
+    return sample(params, stream);
+  });
 }
 
 void bench_copies() {
@@ -285,5 +345,6 @@ int main() {
   bench_route();
   bench_sample(32'000);
   bench_sample(151'936);
+  bench_told(151'936);
   bench_copies();
 }

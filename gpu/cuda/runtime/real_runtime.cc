@@ -188,6 +188,9 @@ class RealRuntime final : public Runtime {
   Status run(const CudaSampleParams& params, Stream stream) override {
     return sample(params, stream);
   }
+  Status run(const CudaTellParams& params, Stream stream) override {
+    return tell_parts(params, stream);
+  }
   Status run(const CudaSignalParams& params, Stream stream) override {
     return signal(params, stream);
   }

@@ -127,6 +127,7 @@ class Runtime {
   virtual Status run(const CudaResolveParams& params, Stream stream) = 0;
   virtual Status run(const CudaCountParams& params, Stream stream) = 0;
   virtual Status run(const CudaSampleParams& params, Stream stream) = 0;
+  virtual Status run(const CudaTellParams& params, Stream stream) = 0;
   virtual Status run(const CudaSignalParams& params, Stream stream) = 0;
   // Of a rank.
   virtual Status run(const CudaAllReduceParams& params, Stream stream) = 0;

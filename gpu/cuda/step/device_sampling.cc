@@ -28,11 +28,10 @@ std::int32_t copy(std::span<const TokenId> from, TokenId* to) {
 }  // namespace
 
 bool samples_on_device(const SamplingParams& params, std::span<const TokenId> end_tokens) {
-  const bool strategies = params.logit_processor != nullptr || params.constraint != nullptr ||
-                          params.dry.multiplier > 0 || params.fsd.alpha > 0 ||
-                          params.dynamic_temperature.range > 0 || params.tfs_z < 1 ||
-                          params.xtc.probability > 0 || params.mirostat.version != 0 ||
-                          params.penalties.window != 0;
+  const bool strategies = params.logit_processor != nullptr || params.dry.multiplier > 0 ||
+                          params.fsd.alpha > 0 || params.dynamic_temperature.range > 0 ||
+                          params.tfs_z < 1 || params.xtc.probability > 0 ||
+                          params.mirostat.version != 0 || params.penalties.window != 0;
   // The logprobs of a beam search are those that beams are scored by, whatever was asked for.
   const bool after =
       wants_logprobs(params) && params.logprobs_after_samplers && params.beams.num_beams <= 1;
@@ -57,7 +56,7 @@ SampleSettings sample_settings(const SamplingParams& params, std::span<const Tok
   settings.presence = penalties.presence;
   settings.counts =
       penalties.repetition != 1 || penalties.frequency != 0 || penalties.presence != 0;
-  settings.min_tokens = params.min_tokens;
+  settings.min_tokens = params.constraint ? 0 : params.min_tokens;  // its masks have both
   settings.logprobs = wants_logprobs(params);
   settings.beams = params.beams.num_beams > 1;
   settings.top_count = settings.beams
@@ -70,7 +69,7 @@ SampleSettings sample_settings(const SamplingParams& params, std::span<const Tok
   }
   settings.bad = copy(params.bad_tokens, lists.bad.data());
   settings.allowed = copy(params.allowed_tokens, lists.allowed.data());
-  if (params.min_tokens > 0) {
+  if (settings.min_tokens > 0) {
     settings.stops = copy(params.stop_tokens, lists.stops.data());
     if (!params.ignore_eos) {
       settings.stops += copy(end_tokens, lists.stops.data() + settings.stops);

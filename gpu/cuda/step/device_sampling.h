@@ -8,9 +8,10 @@
 
 namespace weft::cuda {
 
-/// Whether the device has every strategy that is on. It has no LogitProcessor, constraint, DRY,
-/// FSD, dynamic temperature, tail-free sampling, XTC, Mirostat, windows of penalties or logprobs
-/// after the samplers: such rows are chosen on the host.
+/// Whether the device has every strategy that is on. It has no LogitProcessor, DRY, FSD, dynamic
+/// temperature, tail-free sampling, XTC, Mirostat, windows of penalties or logprobs after the
+/// samplers: such rows are chosen on the host. Of a constraint it is told a mask for each choice,
+/// which has min_tokens in it (Sampler::write_mask).
 [[nodiscard]] bool samples_on_device(const SamplingParams& params,
                                      std::span<const TokenId> end_tokens);
 

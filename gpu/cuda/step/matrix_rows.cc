@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kScaleBytes = 2;  // of a q8_0 block, before its 32 numbers
 // Of a tensor that is held whole, what one thread reads at a time.
-constexpr std::int64_t kGrainBytes = std::int64_t{1} << 20U;
+constexpr std::int64_t kHeldGrainBytes = std::int64_t{1} << 20U;
 
 // Which output of the program's matrix a stored row holds; -1 = none.
 std::int64_t output_of(const DeviceMatrix& matrix, std::int64_t row) {
@@ -132,7 +132,8 @@ MatrixRows::MatrixRows(const MatrixPlan& plan, const DeviceMatrix& matrix)
 
 Result<void> MatrixRows::hold_transposed(Share share) {
   for (auto& [tensor, held] : held_) {
-    const auto [begin, end] = share.of(static_cast<std::int64_t>(held.bytes.size()), kGrainBytes);
+    const auto [begin, end] =
+        share.of(static_cast<std::int64_t>(held.bytes.size()), kHeldGrainBytes);
     const auto read = tensor->read(
         held.begin + static_cast<std::uint64_t>(begin),
         std::span(held.bytes)

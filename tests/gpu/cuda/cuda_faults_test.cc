@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "weft/gpu/device_info.h"
 #include "weft/gpu/step_options.h"
 #include "weft/model/random_llama.h"
+#include "weft/sampling/token_constraint.h"
 #include "weft/tests/gpu/cuda/fake_runtime.h"
 #include "weft/tests/gpu/plan_builder.h"
 
@@ -26,6 +28,36 @@ const DeviceLimits limits{.rows = 3,
                           .step_tokens = 16,
                           .context = 32,
                           .vocabulary = LlamaShape{}.vocabulary};
+
+/// Allows the first 32 tokens.
+class FirstTokensState final : public ConstraintState {
+ public:
+  void advance(std::span<const TokenId> /*tokens*/) noexcept override {}
+  bool roll_back(std::size_t /*tokens*/) noexcept override { return true; }
+  AllowedTokens allowed() noexcept override { return {.bits = {&kBits, 1}, .count = 32}; }
+  std::unique_ptr<ConstraintState> clone() const override {
+    return std::make_unique<FirstTokensState>();
+  }
+
+ private:
+  static constexpr std::uint32_t kBits = ~0U;
+};
+
+class FirstTokens final : public TokenConstraint {
+ public:
+  std::unique_ptr<ConstraintState> begin() const override {
+    return std::make_unique<FirstTokensState>();
+  }
+};
+
+/// With a row that masks are uploaded for, and its fork.
+Plan constrained_plan_of_everything() {
+  Plan plan = plan_of_everything();
+  SamplingParams params = *plan.starts.front().sampling;
+  params.constraint = std::make_shared<FirstTokens>();
+  plan.starts.front().sampling = std::make_shared<const SamplingParams>(std::move(params));
+  return plan;
+}
 
 class CudaFaultsTest : public testing::Test {
  public:
@@ -43,7 +75,9 @@ class CudaFaultsTest : public testing::Test {
     device.run(plan, result);
     return result;
   }
-  StepResult first_step(StepDevice& device) const { return run(device, plan_of_everything()); }
+  StepResult first_step(StepDevice& device) const {
+    return run(device, constrained_plan_of_everything());
+  }
   StepResult second_step(StepDevice& device) const { return run(device, plan_after_everything()); }
 
  private:

@@ -240,6 +240,7 @@ Status FakeRuntime::copy_to_device(std::byte* to, const std::byte* from, std::si
 }
 Status FakeRuntime::copy_to_host(std::byte* to, const std::byte* from, std::size_t bytes,
                                  cuda::Stream) {
+  ++gpu_->to_host;
   return launched([=] { std::memcpy(to, from, bytes); });
 }
 Status FakeRuntime::copy_on_device(std::byte* to, const std::byte* from, std::size_t bytes,
@@ -340,7 +341,17 @@ Status FakeRuntime::run(const cuda::CudaCountParams& params, cuda::Stream) {
   return launched([=] { cuda::reference::start_counts(params); });
 }
 Status FakeRuntime::run(const cuda::CudaSampleParams& params, cuda::Stream) {
-  return launched([=] { cuda::reference::sample(params); });
+  return launched([=, this] {
+    cuda::reference::sample(params);
+    const auto is_masked = [](const cuda::SampleItem& item) { return item.mask >= 0; };
+    gpu_->masked += std::count_if(params.items, params.items + *params.item_count, is_masked);
+  });
+}
+Status FakeRuntime::run(const cuda::CudaTellParams& params, cuda::Stream) {
+  return launched([=, this] {
+    cuda::reference::tell_parts(params);
+    gpu_->told += params.rows;
+  });
 }
 Status FakeRuntime::run(const cuda::CudaSignalParams& params, cuda::Stream) {
   return launched([=] { *params.flag = *params.value; });
@@ -355,7 +366,10 @@ Status FakeRuntime::run(const cuda::CudaSumNormParams& params, cuda::Stream) {
   });
 }
 Status FakeRuntime::run(const cuda::CudaGatherParams& params, cuda::Stream) {
-  return exchanged([=, this] { gather(*link_, params); });
+  return exchanged([=, this] {
+    gather(*link_, params);
+    if (params.parts == nullptr) gpu_->given += params.rows * params.in.width;
+  });
 }
 Status FakeRuntime::run(const cuda::CudaSendParams& params, cuda::Stream) {
   return exchanged([=, this] {

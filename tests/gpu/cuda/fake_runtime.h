@@ -32,6 +32,10 @@ struct FakeGpu {
   std::size_t taken = 0;  ///< allocations that were not given back
   std::int64_t launches = 0;
   std::int64_t decoded = 0;  ///< pieces of matrices
+  std::int64_t given = 0;    ///< numbers of logits, or told of them, to the first rank
+  std::int64_t told = 0;     ///< rows of logits of which the greatest were told
+  std::int64_t to_host = 0;  ///< copies
+  std::int64_t masked = 0;   ///< choices among what a mask allows
   std::int64_t l2_bytes = 4096;
   /// What ranks exchange numbers through; a GPU without it can be none.
   std::shared_ptr<SharedRanks> ranks{};
@@ -112,6 +116,7 @@ class FakeRuntime final : public cuda::Runtime {
   cuda::Status run(const cuda::CudaResolveParams& params, cuda::Stream stream) override;
   cuda::Status run(const cuda::CudaCountParams& params, cuda::Stream stream) override;
   cuda::Status run(const cuda::CudaSampleParams& params, cuda::Stream stream) override;
+  cuda::Status run(const cuda::CudaTellParams& params, cuda::Stream stream) override;
   cuda::Status run(const cuda::CudaSignalParams& params, cuda::Stream stream) override;
   cuda::Status run(const cuda::CudaAllReduceParams& params, cuda::Stream stream) override;
   cuda::Status run(const cuda::CudaSumNormParams& params, cuda::Stream stream) override;

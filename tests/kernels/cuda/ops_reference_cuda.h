@@ -28,5 +28,6 @@ void start_counts(const CudaCountParams& params);
 
 /// By the code of the host's sampler, so that it chooses what that would have chosen.
 void sample(const CudaSampleParams& params);
+void tell_parts(const CudaTellParams& params);
 
 }  // namespace weft::cuda::reference

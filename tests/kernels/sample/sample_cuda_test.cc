@@ -7,149 +7,16 @@
 #include <random>
 #include <vector>
 
-#include "weft/tests/kernels/cuda/device_cuda_test.h"
-#include "weft/tests/kernels/cuda/ops_reference_cuda.h"
+#include "weft/tests/kernels/sample/sample_step_cuda.h"
 #include "weft/tests/sampling/chi_square.h"
 
 namespace weft::cuda {
 namespace {
 
-using test::Mirror;
-
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-
-/// A step's choices: item i is slot i's, and reads row i of the logits (of so many as there are).
-struct Step {
-  std::int64_t vocabulary;
-  std::vector<std::vector<float>> rows;
-  std::vector<SampleSettings> settings;
-  std::vector<SampleLists> lists;
-  std::vector<SampleItem> items;
-  std::vector<std::uint32_t> counts;
-  std::int32_t blocks = 0;
-
-  Step(std::int64_t size, std::size_t count)
-      : vocabulary(size), settings(count), lists(count), items(count) {
-    for (std::size_t i = 0; i < count; ++i) {
-      items[i].slot = static_cast<std::int32_t>(i);
-      items[i].position = static_cast<std::int64_t>(100 + i);
-      settings[i].seed = 77 + i / 2;
-    }
-    counts.resize(count * static_cast<std::size_t>(size));
-  }
-
-  void add_rows(std::size_t count, float deviation, std::mt19937& engine) {
-    std::normal_distribution<float> normal(0, deviation);
-    for (std::size_t r = 0; r < count; ++r) {
-      rows.emplace_back(static_cast<std::size_t>(vocabulary));
-      for (float& logit : rows.back()) logit = normal(engine);
-    }
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      items[i].output = static_cast<std::int32_t>(i % rows.size());
-    }
-  }
-
-  struct Result {
-    std::vector<SampleChoice> choices;
-    std::vector<TokenId> last;
-  };
-
-  [[nodiscard]] Result on_device() const { return run(true); }
-  [[nodiscard]] Result on_host() const { return run(false); }
-
- private:
-  [[nodiscard]] Result run(bool device) const {
-    const std::int64_t stride = (vocabulary + 63) / 64 * 64;
-    std::vector<float> table(rows.size() * static_cast<std::size_t>(stride), kInf);
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      std::ranges::copy(rows[r], table.begin() + static_cast<std::ptrdiff_t>(r) * stride);
-    }
-    const auto count = static_cast<std::int32_t>(items.size());
-    // More items could come than have come.
-    const auto bound = items.size() + 3;
-    std::vector<SampleItem> all = items;
-    all.resize(bound);
-    Mirror<float> logits(table);
-    Mirror<SampleItem> item_list(all);
-    Mirror<std::int32_t> item_count(std::vector<std::int32_t>{count});
-    Mirror<SampleSettings> setting_list(settings);
-    Mirror<SampleLists> list_list(lists);
-    Mirror<std::uint32_t> count_list(counts);
-    Mirror<float> edited(std::vector<float>(bound * static_cast<std::size_t>(vocabulary), kNaN));
-    Mirror<TokenId> last(std::vector<TokenId>(settings.size(), -77));
-    SampleChoice poison{};
-    poison.token = -77;
-    Mirror<SampleChoice> choices(std::vector<SampleChoice>(bound, poison));
-    const auto of = [device](auto& mirror) {
-      return device ? mirror.device() : mirror.host.data();
-    };
-    const CudaSampleParams params{.items = of(item_list),
-                                  .item_count = of(item_count),
-                                  .max_items = static_cast<std::int32_t>(bound),
-                                  .logits = {.data = of(logits),
-                                             .width = vocabulary,
-                                             .stride = stride,
-                                             .capacity = static_cast<std::int64_t>(rows.size())},
-                                  .settings = of(setting_list),
-                                  .lists = of(list_list),
-                                  .counts = {of(count_list), vocabulary},
-                                  .edited = of(edited),
-                                  .last_tokens = of(last),
-                                  .choices = of(choices),
-                                  .blocks = blocks};
-    if (!device) {
-      reference::sample(params);
-      return {choices.host, last.host};
-    }
-    const char* error = test::run_as_graph([&](Stream stream) { return sample(params, stream); });
-    EXPECT_EQ(error, nullptr) << error;
-    return {choices.fetch(), last.fetch()};
-  }
-};
-
-/// What has been compared.
-struct Tally {
-  int choices = 0;
-  int others = 0;  ///< tokens that are not the host's
-};
-
-/// -inf is a logprob too.
-void expect_near(float got, float want) {
-  if (got != want) {
-    ASSERT_NEAR(got, want, 1e-5F * (1 - want));
-  }
-}
-
-void expect_same_top(const SampleChoice& got, const SampleChoice& want) {
-  ASSERT_EQ(got.top_count, want.top_count);
-  for (std::size_t r = 0; r < static_cast<std::size_t>(want.top_count); ++r) {
-    ASSERT_EQ(got.top[r].token, want.top[r].token) << "at " << r;
-    expect_near(got.top[r].logprob, want.top[r].logprob);
-  }
-}
-
-/// Tokens may differ where the host's sums of doubles and the integers of the device fall to
-/// different sides of a mark.
-void compare(Step& step, Tally& tally) {
-  const auto want = step.on_host();
-  const auto got = step.on_device();
-  for (std::size_t i = 0; i < step.items.size(); ++i) {
-    const SampleChoice& choice = got.choices[i];
-    const SampleChoice& wanted = want.choices[i];
-    ASSERT_EQ(got.last[i], step.items[i].skipped ? -77 : choice.token);
-    ++tally.choices;
-    if (choice.token != wanted.token) {
-      ++tally.others;
-      continue;
-    }
-    expect_near(choice.logprob, wanted.logprob);
-    expect_same_top(choice, wanted);
-  }
-  for (std::size_t i = step.items.size(); i < got.choices.size(); ++i) {
-    ASSERT_EQ(got.choices[i].token, -77) << "an item that is none";
-  }
-}
+using test::kInf;
+using test::kNaN;
+using test::Tally;
+using Step = test::SampleStep;
 
 class SampleCudaTest : public testing::Test {
  protected:
@@ -306,6 +173,52 @@ TEST_F(SampleCudaTest, EditsLogitsAsTheHost) {
       add_edits(step, i, static_cast<unsigned>(i % 32), engine_);
     }
     expect_host(step);
+  }
+}
+
+/// So many masks, of which each allows a token with this probability.
+void add_masks(Step& step, std::size_t count, double probability, std::mt19937& engine) {
+  std::bernoulli_distribution allows(probability);
+  const auto words = static_cast<std::size_t>(TokenMasks::words(step.vocabulary));
+  for (std::size_t i = 0; i < count * words; ++i) {
+    std::uint32_t word = 0;
+    for (std::uint32_t bit = 0; bit < 32; ++bit) word |= allows(engine) ? 1U << bit : 0U;
+    step.masks.push_back(word);
+  }
+}
+
+TEST_F(SampleCudaTest, ChoosesAmongWhatMasksAllow) {
+  for (const std::int64_t vocabulary : {1001, 32'003, 151'936}) {
+    Step step(vocabulary, 48);
+    step.add_rows(5, 3, engine_);
+    add_masks(step, 4, 0.5, engine_);
+    add_masks(step, 4, 0.01, engine_);
+    add_masks(step, 1, 0, engine_);
+    for (std::size_t i = 0; i < 48; ++i) {
+      step.items[i].mask = static_cast<std::int32_t>(i % 10) - 1;
+      step.settings[i] = way_of(i, i);
+      step.settings[i].logprobs = true;
+      step.settings[i].top_count = 5;
+      step.settings[i].beams = i % 7 == 6;
+      add_edits(step, i, static_cast<unsigned>(i % 3 == 0 ? i % 32 : 0), engine_);
+    }
+    SCOPED_TRACE(vocabulary);
+    Tally tally;
+    for (const std::int32_t blocks : {1, 8}) {
+      step.blocks = blocks;
+      compare(step, tally);
+    }
+    EXPECT_LE(tally.others, 1) << "of " << tally.choices;
+    const auto got = step.on_device();
+    for (std::size_t i = 0; i < 48; ++i) {
+      const std::int32_t mask = step.items[i].mask;
+      const TokenId token = got.choices[i].token;
+      if (mask < 0 || token == kNoToken) continue;
+      ASSERT_NE(mask, 8) << "it allows nothing";
+      const auto words = static_cast<std::size_t>(TokenMasks::words(vocabulary));
+      const auto at = static_cast<std::size_t>(mask) * words + static_cast<std::size_t>(token) / 32;
+      EXPECT_NE(step.masks[at] >> (token % 32) & 1U, 0U) << "choice " << i;
+    }
   }
 }
 

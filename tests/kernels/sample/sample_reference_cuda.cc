@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include "weft/kernels/sample/sample.h"
+#include "weft/sampling/portable_math.h"
 #include "weft/sampling/random_stream.h"
 #include "weft/sampling/steps/candidates.h"
 #include "weft/sampling/steps/logit_edits.h"
@@ -14,6 +17,49 @@ namespace weft::cuda::reference {
 namespace {
 
 using Logits = std::vector<float>;
+
+constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
+
+/// A row of logits and the softmax of all that the model gave, which more may have part in.
+struct Row {
+  Logits logits;
+  sampling::Softmax softmax;
+};
+
+Row row_here(const CudaSampleParams& params, std::int32_t output) {
+  const float* row = static_cast<const float*>(params.logits.data) + output * params.logits.stride;
+  Row here{{row, row + params.logits.width}, {}};
+  here.softmax = sampling::softmax_of(here.logits);
+  return here;
+}
+
+/// What was not told of is -inf.
+Row row_told(const CudaSampleParams& params, std::int32_t output) {
+  Row row{Logits(static_cast<std::size_t>(params.logits.width), kMinusInfinity), {}};
+  const auto each = [&](const auto& body) {
+    for (std::int32_t rank = 0; rank < params.told.ranks; ++rank) {
+      const ToldPart& part = params.told.parts[rank * params.told.rank_stride + output];
+      if (part.count > 0) body(part, std::span(part.tokens).first(std::size_t(part.count)));
+    }
+  };
+  each([&](const ToldPart&, std::span<const ToldToken> tokens) {
+    for (const ToldToken& one : tokens) row.logits[static_cast<std::size_t>(one.token)] = one.logit;
+  });
+  row.softmax = sampling::softmax_of(row.logits);
+  row.softmax.sum = 0;
+  each([&](const ToldPart& part, std::span<const ToldToken> tokens) {
+    const float distance = sampling::distance_of(tokens.front().logit, row.softmax.best);
+    row.softmax.sum += static_cast<double>(part.sum) * 0x1p-40 *
+                       sampling::portable_exp(static_cast<double>(distance));
+  });
+  return row;
+}
+
+void mask(Logits& logits, const std::uint32_t* bits) {
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    if ((bits[i / 32] >> (i % 32) & 1U) == 0) logits[i] = kMinusInfinity;
+  }
+}
 
 /// Steps 1 to 4 of sampling/sampler.h.
 void edit(Logits& logits, const SampleSettings& settings, const SampleLists& lists,
@@ -80,8 +126,9 @@ void tell_top(const Logits& logits, const sampling::Softmax& softmax, std::int32
   }
 }
 
-SampleChoice choose_token(const Logits& logits, const Logits& edited,
-                          const SampleSettings& settings, const SampleItem& item) {
+SampleChoice choose_token(const Row& row, const Logits& edited, const SampleSettings& settings,
+                          const SampleItem& item) {
+  const Logits& logits = row.logits;
   SampleChoice choice;
   if (settings.beams) {
     tell_top(edited, sampling::softmax_of(edited), settings.top_count, choice);
@@ -92,9 +139,9 @@ SampleChoice choose_token(const Logits& logits, const Logits& edited,
   }
   choice.token = draw(edited, settings, item);
   if (choice.token == kNoToken || (!settings.logprobs && settings.top_count == 0)) return choice;
-  const sampling::Softmax softmax = sampling::softmax_of(logits);
-  choice.logprob = sampling::logprob_of(softmax, logits[static_cast<std::size_t>(choice.token)]);
-  tell_top(logits, softmax, settings.top_count, choice);
+  const float chosen = logits[static_cast<std::size_t>(choice.token)];
+  choice.logprob = sampling::logprob_of(row.softmax, chosen);
+  tell_top(logits, row.softmax, settings.top_count, choice);
   return choice;
 }
 
@@ -106,14 +153,31 @@ void sample(const CudaSampleParams& params) {
     const SampleItem& item = params.items[i];
     if (item.skipped) continue;
     const SampleSettings& settings = params.settings[item.slot];
-    const float* row =
-        static_cast<const float*>(params.logits.data) + item.output * params.logits.stride;
-    const Logits logits(row, row + vocabulary);
-    Logits edited = logits;
+    const bool is_told = params.told.parts != nullptr;
+    const Row row = is_told ? row_told(params, item.output) : row_here(params, item.output);
+    Logits edited = row.logits;
+    if (item.mask >= 0) {
+      mask(edited, params.masks.bits + item.mask * TokenMasks::words(vocabulary));
+    }
     edit(edited, settings, params.lists[item.slot], item,
          params.counts.counts + item.slot * params.counts.vocabulary);
-    params.choices[i] = choose_token(logits, edited, settings, item);
+    params.choices[i] = choose_token(row, edited, settings, item);
     params.last_tokens[item.slot] = params.choices[i].token;
+  }
+}
+
+void tell_parts(const CudaTellParams& params) {
+  for (std::int64_t i = 0; i < params.rows; ++i) {
+    const auto* row = static_cast<const float*>(params.logits.data) + i * params.logits.stride;
+    const std::span<const float> part(row, static_cast<std::size_t>(params.logits.width));
+    std::vector<TokenLogprob> room(kToldTokens);
+    ToldPart& told = params.told[i];
+    told.count = 0;
+    for (const TokenLogprob& one : sampling::top_tokens(part, room)) {
+      told.tokens[static_cast<std::size_t>(told.count++)] = {one.logprob,
+                                                             params.first_token + one.token};
+    }
+    told.sum = static_cast<std::uint64_t>(std::llround(sampling::softmax_of(part).sum * 0x1p40));
   }
 }
 

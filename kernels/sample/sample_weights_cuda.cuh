@@ -1,0 +1,54 @@
+#pragma once
+
+#include "weft/kernels/sample/portable_exp.h"
+#include "weft/kernels/sample/sample_team_cuda.cuh"
+
+/// What tokens weigh, and how many blocks look at a row. For sources that are compiled without
+/// fused multiplications: distances and weights have the same bits as the host's.
+namespace weft::cuda {
+
+// Where so many blocks to a row are ahead of one, as measured on an H200: rows long enough to be
+// worth the barriers of a cluster, and few enough that the clusters run side by side.
+inline constexpr std::int64_t kLongRow = 16'384;
+inline constexpr std::int64_t kFewRows = 16;
+inline constexpr int kClusterBlocks = 8;
+
+/// Whether so many blocks are to share a row: as `blocks` says (CudaSampleParams), or by the sizes.
+[[nodiscard]] inline bool shares_rows(std::int32_t blocks, std::int64_t width, std::int64_t rows) {
+  return blocks == 0 ? width >= kLongRow && rows <= kFewRows : blocks == kClusterBlocks;
+}
+
+inline constexpr double kUnit = 0x1p-40;
+
+/// How far a logit is below the best, <= 0; -inf for what is none. As the host has it.
+__device__ inline float distance_of(float logit, float best, float inverse) {
+  const float distance = (0.5F * logit - 0.5F * best) * inverse * 2.0F;
+  const float below = distance <= 0 ? distance : -INFINITY;  // not NaN
+  return logit == best ? 0.0F : (logit > -INFINITY ? below : -INFINITY);
+}
+
+/// What weighs anything weighs a unit.
+__device__ inline Units units_of(float weight) {
+  return weight > 0 ? max(__float2ull_rn(weight * 0x1p40F), Units{1}) : 0;
+}
+
+/// What all tokens weigh at temperature 1.
+struct Weighed {
+  static constexpr bool kCounts = false;
+
+  float best;
+
+  __device__ Units operator()(int /*id*/, float logit) const {
+    const float distance = distance_of(logit, best, 1);
+    return distance > -INFINITY ? units_of(exp_of_negative(distance)) : 0;
+  }
+};
+
+/// Logits that are numbers above -inf.
+struct Counted {
+  static constexpr bool kCounts = true;
+
+  __device__ Units operator()(int /*id*/, float logit) const { return logit > -INFINITY ? 1 : 0; }
+};
+
+}  // namespace weft::cuda

@@ -1,0 +1,68 @@
+#include "weft/kernels/sample/sample_select_cuda.cuh"
+#include "weft/kernels/sample/sample_weights_cuda.cuh"
+#include "weft/kernels/sample/tell_part_cuda.h"
+
+namespace weft::cuda {
+namespace {
+
+template <int kBlocks>
+__device__ void tell_row(const CudaTellParams& params, int row, SelectRoom<kBlocks>& room) {
+  Team<kBlocks> team(room.team);
+  Selector<kBlocks> selector(team, room, params.logits.width);
+  if constexpr (kBlocks > 1) team.sync();  // nobody reaches into a block that has not begun
+  selector.look_at(static_cast<const float*>(row_of(params.logits, row)));
+  ToldPart& told = params.told[row];
+  const Key best = selector.best();
+  Units sum = 0;
+  Units count = 0;
+  if (best != 0) {
+    sum = selector.sum(Weighed{number_of(best)});
+    const Selected selected =
+        selector.template select_best<Counted>(LogitOrder{number_of(best)}, Units{kToldTokens});
+    count = min(selected.total, Units{kToldTokens});
+    selector.each_selected(selected, [&](unsigned place, int id, float logit) {
+      (&told.tokens[0])[place] = {logit, params.first_token + id};
+    });
+  }
+  if (team.leads() && threadIdx.x == 0) {
+    told.sum = sum;
+    told.count = static_cast<std::int32_t>(count);
+  }
+  if constexpr (kBlocks > 1) team.sync();  // nor into one that has ended
+}
+
+template <int kBlocks>
+__global__ void __launch_bounds__(Team<kBlocks>::kThreads)
+    tell_kernel(const __grid_constant__ CudaTellParams params) {
+// Without clusters only one block is ever launched for a row.
+#if __CUDA_ARCH__ >= 900
+  constexpr bool kIsThere = true;
+#else
+  constexpr bool kIsThere = kBlocks == 1;
+#endif
+  if constexpr (kIsThere) {
+    __shared__ SelectRoom<kBlocks> room;
+    let_successor_start();
+    wait_for_predecessor();
+    tell_row<kBlocks>(params, static_cast<int>(blockIdx.x) / kBlocks, room);
+  }
+}
+
+template <int kBlocks>
+Status launch_tell(const CudaTellParams& params, Stream stream) {
+  const dim3 grid(static_cast<unsigned>(params.rows * kBlocks));
+  return launch_clusters(kBlocks, tell_kernel<kBlocks>, grid, dim3(Team<kBlocks>::kThreads), 0,
+                         stream, params);
+}
+
+}  // namespace
+
+Status tell_parts(const CudaTellParams& params, Stream stream) {
+  if (params.rows == 0) return Status::kSuccess;
+  const bool can_share = has_hopper_code(reinterpret_cast<const void*>(tell_kernel<1>));
+  return can_share && shares_rows(params.blocks, params.logits.width, params.rows)
+             ? launch_tell<kClusterBlocks>(params, stream)
+             : launch_tell<1>(params, stream);
+}
+
+}  // namespace weft::cuda
