@@ -251,8 +251,10 @@ class Chooser {
 
   [[nodiscard]] __device__ float logit_of(TokenId token, const float* row) {
     if (!is_told()) return row[token];
-    return number_of(
-        selector_.max([&](int id, float logit) { return id == token ? key_of(logit, id) : 0; }));
+    // The selector fills up with what is no number, under an id that is a token's.
+    return number_of(selector_.max([&](int id, float logit) {
+      return id == token && logit > -INFINITY ? key_of(logit, id) : 0;
+    }));
   }
 
   /// What all tokens weigh together beside the best logit.
