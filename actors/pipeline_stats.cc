@@ -250,6 +250,8 @@ EngineStats PipelineStats::read() const noexcept {
   stats.prefix_tokens = count(PipelineCount::kPrefixTokens);
   stats.prefix_evictions = count(PipelineCount::kPrefixEvictions);
   stats.prefix_pages = static_cast<std::int32_t>(level(PipelineLevel::kPrefixPages));
+  stats.host_pages = static_cast<std::int32_t>(level(PipelineLevel::kHostPages));
+  stats.file_pages = static_cast<std::int64_t>(level(PipelineLevel::kFilePages));
   stats.first_token_median = first_token_median();
   for (const Times& times : times_) stats.finished += times.ended->value();
   return stats;
