@@ -14,8 +14,8 @@
 
 namespace weft {
 
-/// What a pipeline's schedulers publish: levels, which go up and down, and counts. Names and meanings
-/// are in one table each (pipeline_stats.cc).
+/// What a pipeline's schedulers publish: levels, which go up and down, and counts. Names and
+/// meanings are in one table each (pipeline_stats.cc).
 enum class PipelineLevel : std::uint8_t {
   kRunning,
   kWaiting,

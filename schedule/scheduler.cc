@@ -75,7 +75,8 @@ void Scheduler::submit(std::unique_ptr<Group> group, TimePoint now) {
   one.sequences.resize(static_cast<std::size_t>(one.spec.sequences));
   one.alive = one.spec.sequences;
   if (jumps_ahead_ && may_jump_ahead(one.spec)) {
-    for (Sequence& sequence : one.sequences) sequence.forced = one.spec.sampling->constraint->follow();
+    for (Sequence& sequence : one.sequences)
+      sequence.forced = one.spec.sampling->constraint->follow();
   }
   arrived_ = true;
   waiting_.arrive(one, now);
@@ -251,8 +252,8 @@ void Scheduler::add_output(Group& group, std::int32_t index, const SampleResult&
   if (end != SequenceEnd::kNone) finish_sequence(group, sequence, end);
 }
 
-/// Puts in what has to come behind the newest token. That is being computed, by a plan that waits or
-/// runs, and what is chosen there would be the beginning of the same text.
+/// Puts in what has to come behind the newest token. That is being computed, by a plan that waits
+/// or runs, and what is chosen there would be the beginning of the same text.
 void Scheduler::jump_ahead(Group& group, std::int32_t index) {
   Sequence& sequence = group.sequences[static_cast<std::size_t>(index)];
   sequence.forced->advance(std::span(sequence.outputs).last(1));

@@ -5,8 +5,8 @@
 //           is known after the first outputs
 //   own     every request has one of its own, never seen before, so each compiles it and makes its
 //           masks
-// And of rows that are jumped ahead (scheduling.jump_ahead) over rows that are not, in turn as well:
-// time a token, and how many steps there are for each of the others.
+// And of rows that are jumped ahead (scheduling.jump_ahead) over rows that are not, in turn as
+// well: time a token, and how many steps there are for each of the others.
 //   demo    the demo model
 //   large   a llama of TinyLlama's shape with random weights, whose steps are bound by memory
 
@@ -184,8 +184,7 @@ void jumped(benchmark::State& state, const Load& load, std::int32_t rows, std::i
     if (made != std::int64_t{rows} * tokens) state.SkipWithError("an output is too short");
     return took;
   };
-  compare(
-      state, rows * tokens, [&] { return timed(ahead); }, [&] { return timed(not_ahead); });
+  compare(state, rows * tokens, [&] { return timed(ahead); }, [&] { return timed(not_ahead); });
   add_inverse(state, "tokens_over_not_ahead");
   state.counters["steps_over_not_ahead"] =
       static_cast<double>(ahead.steps()) / static_cast<double>(not_ahead.steps());

@@ -27,8 +27,7 @@ constexpr std::size_t kKeyBytes = sizeof(PageKey);
 constexpr std::size_t kHeaderBytes = kMagic.size() + 2 * kKeyBytes + sizeof(std::uint64_t);
 
 FileDescriptor open_file(const std::filesystem::path& path, int flags) {
-  return FileDescriptor(
-      ::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
+  return FileDescriptor(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
 }
 
 Error failed(FileErrc code, const std::filesystem::path& path) {

@@ -80,8 +80,8 @@ class LazyAutomaton {
   /// The state of another automaton of the same grammar.
   [[nodiscard]] State adopt(LazyAutomaton& other, State state, Allowance& allowance);
 
-  /// The tokens of the text that has to follow a state, as ForcedTokens::next() says. Stays where it
-  /// is for the automaton's life. What is too much work is not looked for again.
+  /// The tokens of the text that has to follow a state, as ForcedTokens::next() says. Stays where
+  /// it is for the automaton's life. What is too much work is not looked for again.
   [[nodiscard]] const std::vector<TokenId>& forced(State state, Allowance& allowance);
 
   static constexpr std::uint32_t kUnknown = 0xFFFFFFFF;

@@ -11,11 +11,10 @@
 
 namespace weft {
 
-/// Chooses what each running sequence feeds in a tick: one token of each that decodes, with what was
-/// put in behind it (Group::is_jump) as far as the step's tokens allow, then chunks of prompts as far
-/// as its time allows, `chat` before `batch`. A choice is
-/// `Sequence::chunk` with the pages for it, and is counted in the tick's shape; a PlanWriter makes
-/// a plan of it.
+/// Chooses what each running sequence feeds in a tick: one token of each that decodes, with what
+/// was put in behind it (Group::is_jump) as far as the step's tokens allow, then chunks of prompts
+/// as far as its time allows, `chat` before `batch`. A choice is `Sequence::chunk` with the pages
+/// for it, and is counted in the tick's shape; a PlanWriter makes a plan of it.
 ///
 /// What holds: the tokens chosen for a tick are at most the device's step_tokens, encoders' input
 /// apart, which has as many of its own. A running sequence decodes at least every `decode_every`

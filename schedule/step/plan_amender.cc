@@ -92,8 +92,7 @@ bool PlanAmender::withdraw(const PlanEntry& entry) {
   Group& group = *rows_.at(entry.row).group;
   const bool plain = group.spec.sequences == 1 && group.spec.encoder_input.empty();
   Sequence& sequence = rows_.sequence_in(entry.row);
-  const bool decodes =
-      entry.count == 1 || group.is_jump(sequence, entry.start, entry.count);
+  const bool decodes = entry.count == 1 || group.is_jump(sequence, entry.start, entry.count);
   if (group.cls != RequestClass::kBatch || !plain || decodes) return false;
   sequence.computed = entry.start;
   sequence.planned_in = 0;

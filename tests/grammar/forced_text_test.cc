@@ -15,8 +15,8 @@ namespace {
 
 namespace json = boost::json;
 
-/// A byte-level BPE of the printable characters of ASCII, of what `merges` put together of them, and
-/// of a special token "<end>".
+/// A byte-level BPE of the printable characters of ASCII, of what `merges` put together of them,
+/// and of a special token "<end>".
 Tokenizer tokenizer_of(const std::vector<std::pair<std::string, std::string>>& merges,
                        bool blank_first = false) {
   json::object vocabulary;

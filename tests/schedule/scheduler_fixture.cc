@@ -242,9 +242,9 @@ void SchedulerFixture::on_token(Group& group, std::int32_t sequence, const Sampl
   auto& forced = outcome.forced[static_cast<std::size_t>(sequence)];
   std::vector<TokenId> context = context_of(outcome);
   context.insert(context.end(), output.begin(), output.end());
-  const TokenId expected =
-      forced.empty() ? fake_token(seed_of(outcome.ask, sequence), context, kVocabulary)
-                     : forced.back();
+  const TokenId expected = forced.empty()
+                               ? fake_token(seed_of(outcome.ask, sequence), context, kVocabulary)
+                               : forced.back();
   EXPECT_EQ(result.token, expected)
       << "group " << outcome.number << ", sequence " << sequence << ", token " << output.size();
   output.push_back(result.token);

@@ -28,9 +28,9 @@
 #include "weft/gpu/memory_budget.h"
 #include "weft/grammar/grammar_builder.h"
 #include "weft/sampling/logit_processor.h"
-#include "weft/text/tokenizer/tokenizer.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/source_path.h"
+#include "weft/text/tokenizer/tokenizer.h"
 
 namespace weft {
 namespace {
@@ -207,16 +207,16 @@ TEST_F(LoadEngineTest, WhatAGrammarForcesIsPutInAsTheTokenizerWritesIt) {
     Request request;
     request.prompt = "Tell me";
     request.structured_output = {.kind = StructuredOutput::Kind::kRegex,
-                                 .text = "(left|right), and that is all there is to say of "
-                                         "\"it\" today[.]"};
+                                 .text =
+                                     "(left|right), and that is all there is to say of "
+                                     "\"it\" today[.]"};
     request.max_tokens = 80;
     request.sampling.temperature = 0;
     request.sampling.logprobs = logprobs;
     const std::uint64_t before = engine->stats().ticks;
     auto done = engine->async_generate(
-        std::move(request), asio::use_future([](error_code /*error*/, GenerationResult result) {
-          return result;
-        }));
+        std::move(request),
+        asio::use_future([](error_code /*error*/, GenerationResult result) { return result; }));
     io.restart();
     while (done.wait_for(std::chrono::seconds(0)) != std::future_status::ready) io.run_one();
     const GenerationResult result = done.get();

@@ -56,7 +56,8 @@ TEST(ConfigSchemaTest, HasAKeyForEachFieldOfEngineAndServer) {
   const auto& [model, spec, generation_config, device, partition, replicas, rank_timeout, threads,
                tuning, fraction, budget, rows, pages, page_tokens, context, step_tokens, dtype,
                layout, cache, share, host_bytes, folder, folder_bytes, policy, window, instances,
-               admission, watermark, target, every, jump, requests, tokens, workers, bytes] = Config();
+               admission, watermark, target, every, jump, requests, tokens, workers, bytes] =
+      Config();
   const std::initializer_list<const void*> fields = {&model,     &spec,
                                                      &device,    &threads,
                                                      &tuning,    &fraction,
