@@ -69,7 +69,7 @@ const std::vector<TokenId>& LazyAutomaton::forced(State state, Allowance& allowa
   const std::scoped_lock lock(mutex_);
   std::atomic<const std::vector<TokenId>*>& place = states_[state].forced;
   if (const auto* known = place.load(std::memory_order_relaxed)) return *known;
-  add_bytes(sizeof(found) + found.size() * sizeof(TokenId));
+  add_bytes(sizeof(std::vector<TokenId>) + found.size() * sizeof(TokenId));
   const std::vector<TokenId>& made = forced_.emplace_back(std::move(found));
   place.store(&made, std::memory_order_release);
   return made;
