@@ -3,23 +3,123 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <string_view>
 
 #include "weft/actors/model_label.h"
 
 namespace weft {
+namespace {
 
-PipelineStats::Times::Times(MetricsRegistry& registry, RequestClass cls, const std::string& model)
-    : queue(registry.histogram("weft_request_queue_time_seconds",
-                               "From a request's arrival to its first row", kLatencyBounds,
-                               with_model(model, {{"class", std::string(to_string(cls))}}))),
-      first_token(registry.histogram("weft_time_to_first_token_seconds",
-                                     "From a request's arrival to its first token", kLatencyBounds,
-                                     with_model(model, {{"class", std::string(to_string(cls))}}))),
-      whole(registry.histogram("weft_e2e_request_latency_seconds",
-                               "From a request's arrival to its end", kLatencyBounds,
-                               with_model(model, {{"class", std::string(to_string(cls))}}))),
-      ended(registry.counter("weft_requests_finished_total", "Requests that have ended",
-                             with_model(model, {{"class", std::string(to_string(cls))}}))) {}
+/// A metric that goes up and down: what a scheduler's part of it is, with the bytes of a page.
+struct LevelRow {
+  PipelineLevel level;
+  std::string_view name;
+  std::string_view help;
+  double (*of)(const SchedulerStats&, double);
+};
+
+/// A metric that counts.
+struct CountRow {
+  PipelineCount count;
+  std::string_view name;
+  std::string_view help;
+  std::uint64_t (*of)(const SchedulerStats&);
+};
+
+constexpr std::array kLevels = std::to_array<LevelRow>({
+    {PipelineLevel::kRunning, "weft_num_requests_running", "Sequences that hold a row",
+     [](const SchedulerStats& now, double) { return static_cast<double>(now.running); }},
+    {PipelineLevel::kWaiting, "weft_num_requests_waiting", "Requests that wait for rows or pages",
+     [](const SchedulerStats& now, double) { return static_cast<double>(now.waiting); }},
+    // Of a replica that has not published yet none is in use: `before_` begins with all pages free.
+    {PipelineLevel::kPagesUsed, "weft_kv_pages_used", "Pages of the KV cache in use",
+     [](const SchedulerStats& now, double) { return -static_cast<double>(now.pages_free); }},
+    {PipelineLevel::kPrefixPages, "weft_prefix_cache_pages",
+     "Pages of the KV cache that can be found by their tokens",
+     [](const SchedulerStats& now, double) { return static_cast<double>(now.prefixes.pages); }},
+    {PipelineLevel::kPrefixBytes, "weft_prefix_cache_bytes",
+     "Bytes of the pages that can be found by their tokens",
+     [](const SchedulerStats& now, double page) { return now.prefixes.pages * page; }},
+    {PipelineLevel::kHostPages, "weft_host_cache_pages",
+     "Pages of the KV cache that can be found in host memory",
+     [](const SchedulerStats& now, double) { return static_cast<double>(now.prefixes.on_host); }},
+    {PipelineLevel::kFilePages, "weft_file_cache_pages",
+     "Pages of the KV cache that can be found in files",
+     [](const SchedulerStats& now, double) { return static_cast<double>(now.files.pages); }},
+    {PipelineLevel::kFileBytes, "weft_file_cache_bytes", "Bytes of the files in cache.folder",
+     [](const SchedulerStats& now, double) { return static_cast<double>(now.files.bytes); }},
+});
+
+constexpr std::array kCounts = std::to_array<CountRow>({
+    {PipelineCount::kTicks, "weft_ticks_total", "Ticks planned",
+     [](const SchedulerStats& now) { return now.ticks; }},
+    {PipelineCount::kPromptTokens, "weft_prompt_tokens_total", "Prompt tokens computed",
+     [](const SchedulerStats& now) { return now.prompt_tokens; }},
+    {PipelineCount::kOutputTokens, "weft_generation_tokens_total", "Tokens generated",
+     [](const SchedulerStats& now) { return now.output_tokens; }},
+    {PipelineCount::kForcedTokens, "weft_forced_tokens_total",
+     "Tokens generated that a grammar left no choice about, and that were put in",
+     [](const SchedulerStats& now) { return now.forced_tokens; }},
+    {PipelineCount::kPreemptions, "weft_num_preemptions_total", "Requests that gave way",
+     [](const SchedulerStats& now) { return now.preemptions; }},
+    {PipelineCount::kMovedRows, "weft_moved_rows_total", "Rows moved by the shuffle",
+     [](const SchedulerStats& now) { return now.moved_rows; }},
+    {PipelineCount::kPrefixLookups, "weft_prefix_cache_lookups_total",
+     "Requests that looked for their beginning in the KV cache",
+     [](const SchedulerStats& now) { return now.prefixes.lookups; }},
+    {PipelineCount::kPrefixHits, "weft_prefix_cache_hits_total",
+     "Requests that found some of it there",
+     [](const SchedulerStats& now) { return now.prefixes.hits; }},
+    {PipelineCount::kPrefixTokens, "weft_prefix_cache_hit_tokens_total",
+     "Tokens that were found and not computed",
+     [](const SchedulerStats& now) { return now.prefixes.found; }},
+    {PipelineCount::kPrefixEvictions, "weft_prefix_cache_evictions_total",
+     "Pages of the KV cache given up for others",
+     [](const SchedulerStats& now) { return now.prefixes.given_up; }},
+    {PipelineCount::kHostPagesOut, "weft_host_cache_pages_out_total",
+     "Pages of the KV cache copied to host memory",
+     [](const SchedulerStats& now) { return now.prefixes.went_out; }},
+    {PipelineCount::kHostPagesIn, "weft_host_cache_pages_in_total",
+     "Pages of the KV cache copied back from host memory",
+     [](const SchedulerStats& now) { return now.prefixes.came_in; }},
+    {PipelineCount::kFilePagesWritten, "weft_file_cache_pages_written_total",
+     "Pages of the KV cache written to files",
+     [](const SchedulerStats& now) { return now.files.written; }},
+    {PipelineCount::kFilePagesRead, "weft_file_cache_pages_read_total",
+     "Pages of the KV cache read from files",
+     [](const SchedulerStats& now) { return now.files.read; }},
+    {PipelineCount::kFilePagesDropped, "weft_file_cache_pages_dropped_total",
+     "Pages of the KV cache not written, as too many waited for the disk",
+     [](const SchedulerStats& now) { return now.files.dropped; }},
+    {PipelineCount::kFileFailures, "weft_file_cache_failures_total",
+     "Files of pages that could not be written or read",
+     [](const SchedulerStats& now) { return now.files.failures; }},
+});
+
+/// Whether the row of each enumerator stands at its number.
+template <class Rows, class Key>
+constexpr bool in_order(const Rows& rows, Key key) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (static_cast<std::size_t>(rows[i].*key) != i) return false;
+  }
+  return true;
+}
+static_assert(kLevels.size() == kPipelineLevels && in_order(kLevels, &LevelRow::level));
+static_assert(kCounts.size() == kPipelineCounts && in_order(kCounts, &CountRow::count));
+
+}  // namespace
+
+PipelineStats::Times::Times(MetricsRegistry& registry, RequestClass cls, const std::string& model) {
+  const Labels labels = with_model(model, {{"class", std::string(to_string(cls))}});
+  const auto histogram = [&](std::string_view name, std::string_view help) {
+    return &registry.histogram(name, help, kLatencyBounds, labels);
+  };
+  queue = histogram("weft_request_queue_time_seconds", "From a request's arrival to its first row");
+  first_token =
+      histogram("weft_time_to_first_token_seconds", "From a request's arrival to its first token");
+  whole = histogram("weft_e2e_request_latency_seconds", "From a request's arrival to its end");
+  ended = &registry.counter("weft_requests_finished_total", "Requests that have ended", labels);
+}
 
 PipelineStats::PipelineStats(MetricsRegistry& registry, const DeviceLimits& limits,
                              std::size_t replicas, std::int64_t most_requests,
@@ -33,65 +133,14 @@ PipelineStats::PipelineStats(MetricsRegistry& registry, const DeviceLimits& limi
       before_(replicas),
       rows_(std::make_unique<Row[]>(replicas * static_cast<std::size_t>(limits.rows))),
       times_{Times(registry, RequestClass::kChat, model),
-             Times(registry, RequestClass::kBatch, model)},
-      running_(registry.gauge("weft_num_requests_running", "Sequences that hold a row",
-                              with_model(model))),
-      waiting_(registry.gauge("weft_num_requests_waiting", "Requests that wait for rows or pages",
-                              with_model(model))),
-      pages_used_(
-          registry.gauge("weft_kv_pages_used", "Pages of the KV cache in use", with_model(model))),
-      ticks_(registry.counter("weft_ticks_total", "Ticks planned", with_model(model))),
-      prompt_(registry.counter("weft_prompt_tokens_total", "Prompt tokens computed",
-                               with_model(model))),
-      output_(
-          registry.counter("weft_generation_tokens_total", "Tokens generated", with_model(model))),
-      preemptions_(registry.counter("weft_num_preemptions_total", "Requests that gave way",
-                                    with_model(model))),
-      moved_rows_(registry.counter("weft_moved_rows_total", "Rows moved by the shuffle",
-                                   with_model(model))),
-      prefix_lookups_(registry.counter("weft_prefix_cache_lookups_total",
-                                       "Requests that looked for their beginning in the KV cache",
-                                       with_model(model))),
-      prefix_hits_(registry.counter("weft_prefix_cache_hits_total",
-                                    "Requests that found some of it there", with_model(model))),
-      prefix_tokens_(registry.counter("weft_prefix_cache_hit_tokens_total",
-                                      "Tokens that were found and not computed",
-                                      with_model(model))),
-      prefix_evictions_(registry.counter("weft_prefix_cache_evictions_total",
-                                         "Pages of the KV cache given up for others",
-                                         with_model(model))),
-      prefix_pages_(registry.gauge("weft_prefix_cache_pages",
-                                   "Pages of the KV cache that can be found by their tokens",
-                                   with_model(model))),
-      prefix_bytes_(registry.gauge("weft_prefix_cache_bytes",
-                                   "Bytes of the pages that can be found by their tokens",
-                                   with_model(model))),
-      host_pages_(registry.gauge("weft_host_cache_pages",
-                                 "Pages of the KV cache that can be found in host memory",
-                                 with_model(model))),
-      host_pages_out_(registry.counter("weft_host_cache_pages_out_total",
-                                       "Pages of the KV cache copied to host memory",
-                                       with_model(model))),
-      host_pages_in_(registry.counter("weft_host_cache_pages_in_total",
-                                      "Pages of the KV cache copied back from host memory",
-                                      with_model(model))),
-      file_pages_(registry.gauge("weft_file_cache_pages",
-                                 "Pages of the KV cache that can be found in files",
-                                 with_model(model))),
-      file_bytes_(registry.gauge("weft_file_cache_bytes", "Bytes of the files in cache.folder",
-                                 with_model(model))),
-      file_pages_written_(registry.counter("weft_file_cache_pages_written_total",
-                                           "Pages of the KV cache written to files",
-                                           with_model(model))),
-      file_pages_read_(registry.counter("weft_file_cache_pages_read_total",
-                                        "Pages of the KV cache read from files",
-                                        with_model(model))),
-      file_pages_dropped_(registry.counter(
-          "weft_file_cache_pages_dropped_total",
-          "Pages of the KV cache not written, as too many waited for the disk", with_model(model))),
-      file_failures_(registry.counter("weft_file_cache_failures_total",
-                                      "Files of pages that could not be written or read",
-                                      with_model(model))) {
+             Times(registry, RequestClass::kBatch, model)} {
+  const Labels labels = with_model(model);
+  for (std::size_t i = 0; i < kPipelineLevels; ++i) {
+    levels_[i] = &registry.gauge(kLevels[i].name, kLevels[i].help, labels);
+  }
+  for (std::size_t i = 0; i < kPipelineCounts; ++i) {
+    counts_[i] = &registry.counter(kCounts[i].name, kCounts[i].help, labels);
+  }
   for (SchedulerStats& before : before_) before.pages_free = limits.pages;
 }
 
@@ -126,47 +175,27 @@ void PipelineStats::observe(RequestClass cls, const Finish& finish) noexcept {
     if (moment == TimePoint{}) return;
     histogram.observe(std::chrono::duration<double>(moment - when.arrived).count());
   };
-  since_arrival(times.queue, when.started);
-  since_arrival(times.first_token, when.first_token);
-  since_arrival(times.whole, when.ended);
+  since_arrival(*times.queue, when.started);
+  since_arrival(*times.first_token, when.first_token);
+  since_arrival(*times.whole, when.ended);
   if (when.first_token != TimePoint{}) {
     note_first_token(std::chrono::duration<double>(when.first_token - when.arrived).count());
   }
-  times.ended.add();
+  times.ended->add();
 }
 
 void PipelineStats::set(std::size_t replica, const SchedulerStats& stats) noexcept {
   SchedulerStats& before = before_[replica];
-  const auto change = [](Gauge& gauge, auto was, auto now) {
-    if (now != was) gauge.add(static_cast<double>(now) - static_cast<double>(was));
-  };
-  // A scheduler that was restarted counts from zero.
-  const auto count = [](Counter& counter, std::uint64_t was, std::uint64_t now) {
-    if (now > was) counter.add(now - was);
-  };
-  change(running_, before.running, stats.running);
-  change(waiting_, before.waiting, stats.waiting);
-  change(pages_used_, -before.pages_free, -stats.pages_free);
-  count(ticks_, before.ticks, stats.ticks);
-  count(prompt_, before.prompt_tokens, stats.prompt_tokens);
-  count(output_, before.output_tokens, stats.output_tokens);
-  count(preemptions_, before.preemptions, stats.preemptions);
-  count(moved_rows_, before.moved_rows, stats.moved_rows);
-  count(prefix_lookups_, before.prefixes.lookups, stats.prefixes.lookups);
-  count(prefix_hits_, before.prefixes.hits, stats.prefixes.hits);
-  count(prefix_tokens_, before.prefixes.found, stats.prefixes.found);
-  count(prefix_evictions_, before.prefixes.given_up, stats.prefixes.given_up);
-  change(prefix_pages_, before.prefixes.pages, stats.prefixes.pages);
-  change(prefix_bytes_, before.prefixes.pages * page_bytes_, stats.prefixes.pages * page_bytes_);
-  change(host_pages_, before.prefixes.on_host, stats.prefixes.on_host);
-  count(host_pages_out_, before.prefixes.went_out, stats.prefixes.went_out);
-  count(host_pages_in_, before.prefixes.came_in, stats.prefixes.came_in);
-  change(file_pages_, before.files.pages, stats.files.pages);
-  change(file_bytes_, before.files.bytes, stats.files.bytes);
-  count(file_pages_written_, before.files.written, stats.files.written);
-  count(file_pages_read_, before.files.read, stats.files.read);
-  count(file_pages_dropped_, before.files.dropped, stats.files.dropped);
-  count(file_failures_, before.files.failures, stats.files.failures);
+  for (std::size_t i = 0; i < kPipelineLevels; ++i) {
+    const double change = kLevels[i].of(stats, page_bytes_) - kLevels[i].of(before, page_bytes_);
+    if (change != 0) levels_[i]->add(change);
+  }
+  for (std::size_t i = 0; i < kPipelineCounts; ++i) {
+    const std::uint64_t was = kCounts[i].of(before);
+    const std::uint64_t now = kCounts[i].of(stats);
+    // A scheduler that was restarted counts from zero.
+    if (now > was) counts_[i]->add(now - was);
+  }
   before = stats;
 }
 
@@ -206,23 +235,25 @@ EngineStats PipelineStats::read() const noexcept {
   EngineStats stats;
   stats.requests = static_cast<std::size_t>(std::max<std::int64_t>(requests_.load(), 0));
   stats.queued_prompt_tokens = prompt_tokens_.load();
-  stats.waiting = static_cast<std::size_t>(std::max(waiting_.value(), 0.0));
-  stats.running = static_cast<std::size_t>(std::max(running_.value(), 0.0));
+  stats.waiting = static_cast<std::size_t>(std::max(level(PipelineLevel::kWaiting), 0.0));
+  stats.running = static_cast<std::size_t>(std::max(level(PipelineLevel::kRunning), 0.0));
   stats.rows = replicas * limits_.rows;
   stats.pages = replicas * limits_.pages;
-  stats.pages_free = stats.pages - static_cast<std::int32_t>(pages_used_.value());
+  stats.pages_free = stats.pages - static_cast<std::int32_t>(level(PipelineLevel::kPagesUsed));
   stats.max_context = limits_.context;
-  stats.ticks = ticks_.value();
-  stats.prompt_tokens = prompt_.value();
-  stats.output_tokens = output_.value();
-  stats.preemptions = preemptions_.value();
-  stats.prefix_lookups = prefix_lookups_.value();
-  stats.prefix_hits = prefix_hits_.value();
-  stats.prefix_tokens = prefix_tokens_.value();
-  stats.prefix_evictions = prefix_evictions_.value();
-  stats.prefix_pages = static_cast<std::int32_t>(prefix_pages_.value());
+  stats.ticks = count(PipelineCount::kTicks);
+  stats.prompt_tokens = count(PipelineCount::kPromptTokens);
+  stats.output_tokens = count(PipelineCount::kOutputTokens);
+  stats.preemptions = count(PipelineCount::kPreemptions);
+  stats.prefix_lookups = count(PipelineCount::kPrefixLookups);
+  stats.prefix_hits = count(PipelineCount::kPrefixHits);
+  stats.prefix_tokens = count(PipelineCount::kPrefixTokens);
+  stats.prefix_evictions = count(PipelineCount::kPrefixEvictions);
+  stats.prefix_pages = static_cast<std::int32_t>(level(PipelineLevel::kPrefixPages));
+  stats.host_pages = static_cast<std::int32_t>(level(PipelineLevel::kHostPages));
+  stats.file_pages = static_cast<std::int64_t>(level(PipelineLevel::kFilePages));
   stats.first_token_median = first_token_median();
-  for (const Times& times : times_) stats.finished += times.ended.value();
+  for (const Times& times : times_) stats.finished += times.ended->value();
   return stats;
 }
 

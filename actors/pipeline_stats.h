@@ -14,6 +14,40 @@
 
 namespace weft {
 
+/// What a pipeline's schedulers publish: levels, which go up and down, and counts. Names and
+/// meanings are in one table each (pipeline_stats.cc).
+enum class PipelineLevel : std::uint8_t {
+  kRunning,
+  kWaiting,
+  kPagesUsed,
+  kPrefixPages,
+  kPrefixBytes,
+  kHostPages,
+  kFilePages,
+  kFileBytes,
+};
+inline constexpr std::size_t kPipelineLevels = 8;
+
+enum class PipelineCount : std::uint8_t {
+  kTicks,
+  kPromptTokens,
+  kOutputTokens,
+  kForcedTokens,
+  kPreemptions,
+  kMovedRows,
+  kPrefixLookups,
+  kPrefixHits,
+  kPrefixTokens,
+  kPrefixEvictions,
+  kHostPagesOut,
+  kHostPagesIn,
+  kFilePagesWritten,
+  kFilePagesRead,
+  kFilePagesDropped,
+  kFileFailures,
+};
+inline constexpr std::size_t kPipelineCounts = 16;
+
 /// The numbers of one pipeline, for everyone to read; they belong together only roughly.
 /// Thread-safe except where stated.
 class PipelineStats {
@@ -70,10 +104,10 @@ class PipelineStats {
   /// The times of one class's requests, in seconds.
   struct Times {
     Times(MetricsRegistry& registry, RequestClass cls, const std::string& model);
-    Histogram& queue;
-    Histogram& first_token;
-    Histogram& whole;
-    Counter& ended;
+    Histogram* queue = nullptr;
+    Histogram* first_token = nullptr;
+    Histogram* whole = nullptr;
+    Counter* ended = nullptr;
   };
   std::array<Times, kRequestClasses.size()> times_;
 
@@ -81,29 +115,14 @@ class PipelineStats {
   std::array<std::atomic<double>, kRecent> recent_{};
   std::atomic<std::size_t> recent_count_{0};
 
-  Gauge& running_;
-  Gauge& waiting_;
-  Gauge& pages_used_;
-  Counter& ticks_;
-  Counter& prompt_;
-  Counter& output_;
-  Counter& preemptions_;
-  Counter& moved_rows_;
-  Counter& prefix_lookups_;
-  Counter& prefix_hits_;
-  Counter& prefix_tokens_;
-  Counter& prefix_evictions_;
-  Gauge& prefix_pages_;
-  Gauge& prefix_bytes_;
-  Gauge& host_pages_;
-  Counter& host_pages_out_;
-  Counter& host_pages_in_;
-  Gauge& file_pages_;
-  Gauge& file_bytes_;
-  Counter& file_pages_written_;
-  Counter& file_pages_read_;
-  Counter& file_pages_dropped_;
-  Counter& file_failures_;
+  [[nodiscard]] double level(PipelineLevel which) const noexcept {
+    return levels_[static_cast<std::size_t>(which)]->value();
+  }
+  [[nodiscard]] std::uint64_t count(PipelineCount which) const noexcept {
+    return counts_[static_cast<std::size_t>(which)]->value();
+  }
+  std::array<Gauge*, kPipelineLevels> levels_{};
+  std::array<Counter*, kPipelineCounts> counts_{};
 };
 
 }  // namespace weft

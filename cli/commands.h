@@ -28,6 +28,9 @@ void add_chat_command(CLI::App& app);
 /// `weft batch URL|MODEL IN OUT`: a file of requests, its results as they come.
 void add_batch_command(CLI::App& app);
 
+/// `weft embed URL|MODEL [TEXT...]`: texts' embeddings, as JSON lines.
+void add_embed_command(CLI::App& app);
+
 /// `weft tokenize MODEL TEXT`: a text's tokens.
 void add_tokenize_command(CLI::App& app);
 

@@ -21,6 +21,7 @@ void add_verbs(CLI::App& app) {
   weft::cli::add_batch_command(app);
   weft::cli::add_config_command(app);
   weft::cli::add_generate_command(app);
+  weft::cli::add_embed_command(app);
   weft::cli::add_tokenize_command(app);
   weft::cli::add_inspect_command(app);
   weft::cli::add_logits_command(app);

@@ -96,6 +96,7 @@ struct Config {
   /// step takes no longer.
   std::chrono::microseconds target_inter_token{50'000};
   std::int32_t decode_every = 1;  ///< running streams advance at least every so many ticks
+  bool jump_ahead = true;         ///< text that a grammar forces is put in, in one step
 
   // Bounds on what may be under way.
   std::int32_t max_queued_requests = 1024;          ///< that have not ended

@@ -41,6 +41,15 @@ inline constexpr std::size_t kMaxStateBytes = std::size_t{32} << 20;
 inline constexpr std::size_t kMaxKeptGrammars = 32;
 inline constexpr std::size_t kMaxKeptGrammarText = std::size_t{4} << 20;
 
+/// What it may cost to find the text that has to come next, and to go on by a token meanwhile: some
+/// 0.2 ms and 1 ms. The scheduler's thread does it, which plans no tick in that time, so what costs
+/// more is left to the model.
+inline constexpr std::size_t kMaxForcedWork = 20'000;
+inline constexpr std::size_t kMaxForcedStates = 1'024;
+
+/// Bytes of text that is forced at once: kMaxForcedTokens of eight.
+inline constexpr std::size_t kMaxForcedBytes = 256;
+
 /// Tokens that a matcher can take back.
 inline constexpr std::size_t kMaxRollback = 64;
 

@@ -46,6 +46,28 @@ class ConstraintState {
   [[nodiscard]] virtual std::unique_ptr<ConstraintState> clone() const = 0;
 };
 
+/// Follows one sequence and says what its constraint leaves no choice about: tokens of a text that
+/// has to come next whatever the model would choose. Owner only.
+class ForcedTokens {
+ public:
+  ForcedTokens() = default;
+  ForcedTokens(const ForcedTokens&) = delete;
+  ForcedTokens& operator=(const ForcedTokens&) = delete;
+  virtual ~ForcedTokens() = default;
+
+  /// The next tokens of the output, chosen or put in.
+  virtual void advance(std::span<const TokenId> tokens) noexcept = 0;
+  /// The tokens that the model's tokenizer makes of the text that has to come next, at most
+  /// kMaxForcedTokens and all allowed one after the other; empty where the model has a choice. Of
+  /// the text's end those are left out that the text behind it could change. Valid until the next
+  /// call. Neither call takes longer than a millisecond: what would is not looked for.
+  [[nodiscard]] virtual std::span<const TokenId> next() noexcept = 0;
+};
+
+/// Text that is forced for longer goes on behind the next choice. So many tokens are a long name
+/// with all that stands around it, and cost a step about as much as another row on a GPU.
+inline constexpr std::size_t kMaxForcedTokens = 32;
+
 /// What a request's outputs must look like. Thread-safe.
 class TokenConstraint {
  public:
@@ -55,6 +77,8 @@ class TokenConstraint {
   virtual ~TokenConstraint() = default;
 
   [[nodiscard]] virtual std::unique_ptr<ConstraintState> begin() const = 0;
+  /// Follows an output from its beginning on; null: nothing is said of what is forced.
+  [[nodiscard]] virtual std::unique_ptr<ForcedTokens> follow() const { return nullptr; }
 };
 
 }  // namespace weft

@@ -12,6 +12,7 @@
 #include "weft/gpu/plan.h"
 #include "weft/sampling/beam_search.h"
 #include "weft/sampling/sampling_params.h"
+#include "weft/sampling/token_constraint.h"
 #include "weft/schedule/memory/page_pool.h"
 #include "weft/schedule/memory/prefix_tree.h"
 #include "weft/schedule/waiting/wait_queue.h"
@@ -69,6 +70,7 @@ struct Sequence {
   double cumulative_logprob = 0;
   std::vector<TokenId> outputs;  ///< known ones
   std::vector<PageId> pages;
+  std::unique_ptr<ForcedTokens> forced{};  ///< of its output; null: it is not jumped ahead
 
   [[nodiscard]] bool ended() const noexcept { return end != SequenceEnd::kNone; }
   /// Forgets what is computed and under way. What is known stays, and its keys and values have to
@@ -139,6 +141,13 @@ class Group : public WaitItem {
   }
   [[nodiscard]] std::int32_t prompt_tokens() const noexcept {
     return static_cast<std::int32_t>(spec.prompt.size());
+  }
+  /// Whether known tokens of a sequence, the first of them at position `start`, are its newest
+  /// output with what was put in behind it, which it computes as others do one token.
+  [[nodiscard]] bool is_jump(const Sequence& sequence, std::int32_t start,
+                             std::int32_t count) const noexcept {
+    return sequence.forced != nullptr && count > 1 && start >= prompt_tokens() &&
+           std::cmp_less_equal(count, kMaxForcedTokens + 1);
   }
   /// Tokens of a sequence that are known.
   [[nodiscard]] std::int32_t known(const Sequence& sequence) const noexcept {

@@ -17,6 +17,21 @@ std::span<const TokenLogprob> top_of(const SampleResult& result, const StepResul
                                      static_cast<std::size_t>(result.top_count));
 }
 
+/// Tokens that are worth a jump: the step under way would have chosen the first of them.
+constexpr std::size_t kLeastJump = 2;
+
+/// Whether forced text may be put in: not where somebody looks at each choice, or says of tokens by
+/// themselves which may be chosen, and not where choices depend on those before by more than their
+/// tokens.
+bool may_jump_ahead(const GroupSpec& spec) {
+  const SamplingParams& sampling = *spec.sampling;
+  return sampling.constraint != nullptr && sampling.logit_processor == nullptr &&
+         spec.reader == nullptr && !spec.beams() && !sampling.logprobs &&
+         sampling.top_logprobs == 0 && sampling.mirostat.version == 0 &&
+         sampling.logit_bias.empty() && sampling.bad_tokens.empty() &&
+         sampling.allowed_tokens.empty() && sampling.stop_tokens.empty();
+}
+
 /// Whether the sequence's newest token is its last.
 SequenceEnd end_at_newest(const Group& group, const Sequence& sequence) {
   if (std::ranges::binary_search(group.spec.end_tokens, sequence.outputs.back())) {
@@ -31,6 +46,7 @@ SequenceEnd end_at_newest(const Group& group, const Sequence& sequence) {
 Scheduler::Scheduler(const SchedulerOptions& options, SchedulerListener& listener)
     : listener_(listener),
       page_bytes_(options.page_bytes),
+      jumps_ahead_(options.jump_ahead),
       rows_(options.limits.rows),
       memory_(options.limits, options.layout, options.cache),
       running_(options.limits, options.admission, rows_, memory_, waiting_),
@@ -58,6 +74,10 @@ void Scheduler::submit(std::unique_ptr<Group> group, TimePoint now) {
   Group& one = groups_.add(std::move(group));
   one.sequences.resize(static_cast<std::size_t>(one.spec.sequences));
   one.alive = one.spec.sequences;
+  if (jumps_ahead_ && may_jump_ahead(one.spec)) {
+    for (Sequence& sequence : one.sequences)
+      sequence.forced = one.spec.sampling->constraint->follow();
+  }
   arrived_ = true;
   waiting_.arrive(one, now);
 }
@@ -214,6 +234,13 @@ void Scheduler::take_token(Group& group, std::int32_t index, const SampleResult&
     finish(group, GroupEnd::kFailed, {});
     return;
   }
+  add_output(group, index, result, top);
+  const Sequence& sequence = group.sequences[static_cast<std::size_t>(index)];
+  if (sequence.forced != nullptr && !sequence.ended()) jump_ahead(group, index);
+}
+
+void Scheduler::add_output(Group& group, std::int32_t index, const SampleResult& result,
+                           std::span<const TokenLogprob> top) {
   Sequence& sequence = group.sequences[static_cast<std::size_t>(index)];
   sequence.outputs.push_back(result.token);
   sequence.mirostat_mu = result.mirostat_mu;
@@ -223,6 +250,27 @@ void Scheduler::take_token(Group& group, std::int32_t index, const SampleResult&
   const SequenceEnd end = end_at_newest(group, sequence);
   listener_.on_token(group, index, result, top, end);
   if (end != SequenceEnd::kNone) finish_sequence(group, sequence, end);
+}
+
+/// Puts in what has to come behind the newest token. That is being computed, by a plan that waits
+/// or runs, and what is chosen there would be the beginning of the same text.
+void Scheduler::jump_ahead(Group& group, std::int32_t index) {
+  Sequence& sequence = group.sequences[static_cast<std::size_t>(index)];
+  sequence.forced->advance(std::span(sequence.outputs).last(1));
+  const std::span<const TokenId> forced = sequence.forced->next();
+  if (forced.size() < kLeastJump) return;
+  if (sequence.in_flight > 0) {
+    ++sequence.serial;
+    sequence.in_flight = 0;
+  }
+  std::size_t taken = 0;
+  while (taken < forced.size() && !sequence.ended()) {
+    SampleResult result;
+    result.token = forced[taken++];
+    add_output(group, index, result, {});
+  }
+  forced_tokens_ += taken;
+  sequence.forced->advance(std::span(sequence.outputs).last(taken));
 }
 
 /// Which beams go on is known when each of them has its candidates.
@@ -281,6 +329,7 @@ SchedulerStats Scheduler::stats() const {
   stats.ticks = ticks_;
   stats.prompt_tokens = writer_.prompt_tokens() - amender_.withdrawn_tokens();
   stats.output_tokens = output_tokens_;
+  stats.forced_tokens = forced_tokens_;
   stats.preemptions = running_.preemptions();
   stats.moved_rows = rows_.moved();
   stats.prefixes = memory_.prefixes().stats();

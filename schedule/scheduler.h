@@ -52,6 +52,7 @@ struct SchedulerStats {
   std::uint64_t ticks = 0;
   std::uint64_t prompt_tokens = 0;  ///< computed, those computed again included
   std::uint64_t output_tokens = 0;  ///< given to listeners
+  std::uint64_t forced_tokens = 0;  ///< of those, put in and not chosen
   std::uint64_t preemptions = 0;
   std::uint64_t moved_rows = 0;
   PrefixStats prefixes{};
@@ -79,9 +80,14 @@ struct RowUse {
 /// plans (ChunkPlanner, PlanWriter, PlanAmender), and out again when it ends. What it leaves in the
 /// KV cache others find (PrefixKeeper).
 ///
+/// Where a grammar leaves no choice, what has to come is put in behind a token that was chosen, and
+/// computed in one step with it or after it (jump-ahead decoding, as in SGLang, arXiv 2312.07104,
+/// section 4, but that no token is taken back that was given to a listener). What the step under
+/// way chooses for the sequence then counts for nothing.
+///
 /// Pure: it knows no actors, devices or clocks. Owner only. Submitting allocates, and so does a
 /// group that gets rows for the first time; nothing else does once every structure has its size,
-/// but for beam searches.
+/// but for beam searches and for text that a grammar forces.
 ///
 /// No starvation: Admission bounds how often a group that waits is overtaken, and ChunkPlanner says
 /// how a running one advances. `batch` waits for as long as `chat` alone fills the device.
@@ -150,12 +156,16 @@ class Scheduler {
   void take_computed(const SampleOwner& owner);
   void take_token(Group& group, std::int32_t index, const SampleResult& result,
                   std::span<const TokenLogprob> top);
+  void add_output(Group& group, std::int32_t index, const SampleResult& result,
+                  std::span<const TokenLogprob> top);
+  void jump_ahead(Group& group, std::int32_t index);
   void take_beam(Group& group, std::int32_t index, std::span<const TokenLogprob> top);
   void finish_sequence(Group& group, Sequence& sequence, SequenceEnd end);
   void finish(Group& group, GroupEnd how, const Error& error);
 
   SchedulerListener& listener_;
   const std::int64_t page_bytes_;
+  const bool jumps_ahead_;
   GroupTable groups_;  // outlives the parts below, which refer to groups
   RowTable rows_;
   KvMemory memory_;
@@ -175,6 +185,7 @@ class Scheduler {
   std::uint64_t ticks_ = 0;
   std::uint64_t ticks_back_ = 0;  // that have run or are lost
   std::uint64_t output_tokens_ = 0;
+  std::uint64_t forced_tokens_ = 0;
 };
 
 }  // namespace weft

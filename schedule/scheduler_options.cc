@@ -13,6 +13,7 @@ SchedulerOptions scheduler_options(const Config& config, const DeviceLimits& lim
   options.layout = limits.keeps_kv ? config.kv_layout : KvLayout::kPages;
   options.target_inter_token = config.target_inter_token;
   options.decode_every = config.decode_every;
+  options.jump_ahead = config.jump_ahead;
   options.cache = config.cache_enabled && limits.keeps_kv;
   return options;
 }

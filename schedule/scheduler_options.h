@@ -22,6 +22,7 @@ struct SchedulerOptions {
   KvLayout layout = KvLayout::kPages;
   Duration target_inter_token{};
   std::int32_t decode_every = 1;
+  bool jump_ahead = true;
   bool cache = true;            ///< Config::cache_enabled
   std::int64_t page_bytes = 0;  ///< of a page, in all layers, for the statistics; 0: not known
   /// Where pages of the device's KV cache go that nobody has, and come back from; null: nowhere.

@@ -292,6 +292,8 @@ EngineStats ModelHost::stats() const {
     sum.prefix_tokens += one.prefix_tokens;
     sum.prefix_evictions += one.prefix_evictions;
     sum.prefix_pages += one.prefix_pages;
+    sum.host_pages += one.host_pages;
+    sum.file_pages += one.file_pages;
     sum.finished += one.finished;
     sum.first_token_median = std::max(sum.first_token_median, one.first_token_median);
   }

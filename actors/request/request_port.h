@@ -40,6 +40,8 @@ struct EngineStats {
   std::uint64_t prefix_tokens = 0;     ///< that need not be computed therefore
   std::uint64_t prefix_evictions = 0;  ///< pages that were given up for others
   std::int32_t prefix_pages = 0;       ///< that can be found now, in use or free
+  std::int32_t host_pages = 0;         ///< that can be found in host memory
+  std::int64_t file_pages = 0;         ///< that can be found in files
   std::uint64_t finished = 0;          ///< requests, those that were refused at the edge left out
   /// Median of the time to the first token, in seconds, of the last requests that ended; 0 before
   /// the first one has.

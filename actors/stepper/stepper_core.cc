@@ -173,6 +173,8 @@ EngineStats StepperCore::stats() const {
           .prefix_tokens = now.prefixes.found,
           .prefix_evictions = now.prefixes.given_up,
           .prefix_pages = static_cast<std::int32_t>(now.prefixes.pages),
+          .host_pages = static_cast<std::int32_t>(now.prefixes.on_host),
+          .file_pages = static_cast<std::int64_t>(now.files.pages),
           .finished = finished_};
 }
 

@@ -5,6 +5,10 @@
 //           is known after the first outputs
 //   own     every request has one of its own, never seen before, so each compiles it and makes its
 //           masks
+// And of rows that are jumped ahead (scheduling.jump_ahead) over rows that are not, in turn as
+// well: time a token, and how many steps there are for each of the others.
+//   demo    the demo model
+//   large   a llama of TinyLlama's shape with random weights, whose steps are bound by memory
 
 #include <benchmark/benchmark.h>
 
@@ -27,6 +31,7 @@ namespace {
 
 constexpr std::int32_t kRows = 32;
 constexpr std::int32_t kTokens = 256;
+constexpr std::int32_t kTokensOfLarge = 64;
 
 enum class Schemas : std::uint8_t { kNone, kSame, kOwn };
 
@@ -41,6 +46,19 @@ std::string schema(const std::string& name) {
          R"(":{"type":"string","format":"date"}},)"
          R"("required":["city","note","kind","people","area","old","tags",")" +
          name + R"("],"additionalProperties":false}})";
+}
+
+/// The same kind of records with short strings, which a model that says nothing can fill in too.
+const std::string& short_schema() {
+  static const std::string schema =
+      R"({"type":"array","minItems":1000,"items":{"type":"object","properties":{)"
+      R"("first_name":{"type":"string","maxLength":8},"last_name":{"type":"string","maxLength":8},)"
+      R"("kind_of_place":{"enum":["capital","port","village"]},)"
+      R"("inhabitants":{"type":"integer","minimum":0,"maximum":99999},"is_old":{"type":"boolean"},)"
+      R"("founded_on":{"type":"string","format":"date"}},)"
+      R"("required":["first_name","last_name","kind_of_place","inhabitants","is_old",)"
+      R"("founded_on"],"additionalProperties":false}})";
+  return schema;
 }
 
 /// Counts down the requests that have not ended, and up the tokens.
@@ -62,9 +80,9 @@ class EndSink final : public RequestSink {
 
 class RunningModel {
  public:
-  RunningModel() {
-    HostModel host = load_demo_model(kRows);
-    pipeline_ = std::make_unique<Pipeline>(io_.get_executor(), Config(), std::move(host.model),
+  RunningModel() : RunningModel(load_demo_model(kRows), kRows, Config()) {}
+  RunningModel(HostModel host, std::int32_t rows, const Config& config) : rows_(rows) {
+    pipeline_ = std::make_unique<Pipeline>(io_.get_executor(), config, std::move(host.model),
                                            std::vector<DeviceRanks>{{std::move(host.device)}});
     thread_ = std::thread([this] { io_.run(); });
   }
@@ -78,16 +96,23 @@ class RunningModel {
 
   /// Runs a request in each row; returns how many tokens came.
   std::int64_t run(Schemas schemas, float temperature) {
-    std::atomic<std::int32_t> left{kRows};
+    return run([&] { return request(schemas, temperature); });
+  }
+
+  /// The same with requests that `make` makes.
+  template <class Make>
+  std::int64_t run(const Make& make) {
+    std::atomic<std::int32_t> left{rows_};
     std::atomic<std::int64_t> tokens{0};
-    for (std::int32_t i = 0; i < kRows; ++i) {
+    for (std::int32_t i = 0; i < rows_; ++i) {
       auto sink = std::make_shared<EndSink>(left, tokens);
-      pipeline_->submit(
-          RequestTicket(pipeline_->make_request(request(schemas, temperature), std::move(sink))));
+      pipeline_->submit(RequestTicket(pipeline_->make_request(make(), std::move(sink))));
     }
     for (std::int32_t now = left.load(); now > 0; now = left.load()) left.wait(now);
     return tokens.load();
   }
+
+  [[nodiscard]] std::uint64_t steps() const { return pipeline_->stats().ticks; }
 
  private:
   Request request(Schemas schemas, float temperature) {
@@ -109,6 +134,7 @@ class RunningModel {
   boost::asio::io_context io_;
   const boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{
       io_.get_executor()};
+  const std::int32_t rows_;
   std::unique_ptr<Pipeline> pipeline_;
   std::thread thread_;
   std::uint64_t made_ = 0;
@@ -128,6 +154,51 @@ void structured(benchmark::State& state, Schemas schemas, float temperature) {
   add_inverse(state, "tokens_over_free");
 }
 
+Config with_jumps(bool ahead) {
+  Config config;
+  config.jump_ahead = ahead;
+  return config;
+}
+
+/// Rows whose outputs are jumped ahead, and the same of the same seeds that are not.
+template <class Load>
+void jumped(benchmark::State& state, const Load& load, std::int32_t rows, std::int32_t tokens,
+            float temperature) {
+  RunningModel ahead(load(rows), rows, with_jumps(true));
+  RunningModel not_ahead(load(rows), rows, with_jumps(false));
+  const auto timed = [&](RunningModel& model) {
+    std::uint64_t seed = 0;
+    std::int64_t made = 0;
+    const double took = seconds([&] {
+      made = model.run([&] {
+        Request request;
+        request.prompt_tokens.assign(16, 100);
+        request.max_tokens = tokens;
+        request.sampling.temperature = temperature;
+        request.sampling.seed = ++seed;
+        request.structured_output.kind = StructuredOutput::Kind::kJsonSchema;
+        request.structured_output.text = short_schema();
+        return request;
+      });
+    });
+    if (made != std::int64_t{rows} * tokens) state.SkipWithError("an output is too short");
+    return took;
+  };
+  compare(state, rows * tokens, [&] { return timed(ahead); }, [&] { return timed(not_ahead); });
+  add_inverse(state, "tokens_over_not_ahead");
+  state.counters["steps_over_not_ahead"] =
+      static_cast<double>(ahead.steps()) / static_cast<double>(not_ahead.steps());
+}
+
+void jumped_demo(benchmark::State& state, std::int32_t rows, float temperature) {
+  jumped(state, load_demo_model, rows, kTokens, temperature);
+}
+
+void jumped_large(benchmark::State& state, float temperature) {
+  const auto load = [](std::int32_t rows) { return make_random_llama(rows, 512); };
+  jumped(state, load, 1, kTokensOfLarge, temperature);
+}
+
 void arguments(benchmark::internal::Benchmark* one) {
   one->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
 }
@@ -135,6 +206,10 @@ void arguments(benchmark::internal::Benchmark* one) {
 BENCHMARK_CAPTURE(structured, same_greedy, Schemas::kSame, 0.0F)->Apply(arguments);
 BENCHMARK_CAPTURE(structured, same_drawn, Schemas::kSame, 1.0F)->Apply(arguments);
 BENCHMARK_CAPTURE(structured, own_drawn, Schemas::kOwn, 1.0F)->Apply(arguments);
+BENCHMARK_CAPTURE(jumped_demo, one_greedy, 1, 0.0F)->Apply(arguments);
+BENCHMARK_CAPTURE(jumped_demo, one_drawn, 1, 1.0F)->Apply(arguments);
+BENCHMARK_CAPTURE(jumped_demo, rows_drawn, kRows, 1.0F)->Apply(arguments);
+BENCHMARK_CAPTURE(jumped_large, one_drawn, 1.0F)->Apply(arguments);
 
 }  // namespace
 }  // namespace weft::bench

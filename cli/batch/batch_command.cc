@@ -16,8 +16,7 @@
 #include "weft/cli/batch/batch_journal.h"
 #include "weft/cli/batch/batch_output.h"
 #include "weft/cli/batch/batch_runner.h"
-#include "weft/cli/batch/local_batch.h"
-#include "weft/cli/batch/remote_batch.h"
+#include "weft/cli/batch/open_backend.h"
 #include "weft/cli/commands.h"
 #include "weft/cli/fail.h"
 #include "weft/cli/progress_bar.h"
@@ -37,21 +36,6 @@ struct BatchOptions {
   std::string out;
   std::size_t concurrency = 32;
 };
-
-std::unique_ptr<BatchBackend> make_batch_backend(const BackendOptions& options,
-                                                 boost::asio::io_context& context,
-                                                 std::string& model) {
-  model = options.model;
-  if (options.remote()) {
-    const ClientOptions client = value_or_fail(kBatchVerb, client_options(options));
-    return std::make_unique<RemoteBatch>(
-        value_or_fail(kBatchVerb, Connector::create(context, client)));
-  }
-  auto local = value_or_fail(kBatchVerb,
-                             LocalService::load(value_or_fail(kBatchVerb, engine_config(options))));
-  model = local->model();  // there is no other
-  return std::make_unique<LocalBatch>(std::move(local));
-}
 
 /// Reads both files; requests whose results are in OUT are not asked again.
 void prepare(const BatchOptions& options, std::string_view requests, BatchOutput& output,
@@ -91,7 +75,7 @@ void ask_all(const BatchOptions& options, BatchJournal& journal, BatchOutput& ou
   if (limits.concurrency < options.concurrency) {
     std::cerr << limits.concurrency << " requests at once: the system allows no more open files\n";
   }
-  const auto backend = make_batch_backend(options.backend, context, limits.model);
+  const auto backend = open_backend(kBatchVerb, options.backend, context, limits.model);
   std::optional<ProgressBar> bar;
   limits.on_wait = [&bar](const std::string& why) { bar->note("asked again: " + why); };
   BatchRunner runner(context, *backend, journal, output, limits);

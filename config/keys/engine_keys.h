@@ -179,6 +179,10 @@ inline constexpr std::array kKeys = {
     ConfigKey{"scheduling", "decode_every", integer<&Config::decode_every>(1, 1'000),
               "Running streams advance at least every so many ticks",
               "With 1 no stream ever pauses for the prompt of another"},
+    ConfigKey{"scheduling", "jump_ahead", flag<&Config::jump_ahead>(),
+              "Put in what a schema or a grammar leaves no choice about, in one step, as the "
+              "model's tokenizer writes it; else the model spells it, a token a step",
+              "What cannot come otherwise need not be asked for"},
 
     ConfigKey{
         "edge", "max_queued_requests", integer<&Config::max_queued_requests>(1, 1'048'576),

@@ -12,6 +12,8 @@
 #include <system_error>
 #include <utility>
 
+#include "weft/core/io/file_descriptor.h"
+
 namespace weft {
 namespace {
 
@@ -28,22 +30,6 @@ constexpr std::array kFileErrors = {
 };
 
 constexpr TableCategory kFileCategory(0x1b93a7c45d20f6e8, "weft.file", kFileErrors);
-
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int number) noexcept : number_(number) {}
-  FileDescriptor(FileDescriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(FileDescriptor&&) = delete;
-  ~FileDescriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  [[nodiscard]] int get() const noexcept { return number_; }
-
- private:
-  int number_;
-};
 
 Error failure(const std::string& path, int error) {
   return Error{FileErrc::kCannotRead, path + " (" + std::generic_category().message(error) + ")"};

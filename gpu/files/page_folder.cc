@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "weft/core/io/file.h"
+#include "weft/core/io/file_descriptor.h"
 
 namespace weft {
 namespace {
@@ -25,43 +26,9 @@ constexpr std::array<char, 8> kMagic{'W', 'E', 'F', 'T', 'K', 'V', 0, 1};
 constexpr std::size_t kKeyBytes = sizeof(PageKey);
 constexpr std::size_t kHeaderBytes = kMagic.size() + 2 * kKeyBytes + sizeof(std::uint64_t);
 
-/// A file that is closed when it goes.
-class OpenFile {
- public:
-  OpenFile(const std::filesystem::path& path, int flags)
-      : descriptor_(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR)) {}
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  ~OpenFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-
-  [[nodiscard]] int get() const noexcept { return descriptor_; }
-  [[nodiscard]] bool is_open() const noexcept { return descriptor_ >= 0; }
-  /// False with errno where not all can be had.
-  [[nodiscard]] bool read(std::span<std::byte> out) const {
-    while (!out.empty()) {
-      const ssize_t got = ::read(descriptor_, out.data(), out.size());
-      if (got < 0 && errno == EINTR) continue;
-      if (got == 0) errno = ENODATA;
-      if (got <= 0) return false;
-      out = out.subspan(static_cast<std::size_t>(got));
-    }
-    return true;
-  }
-  [[nodiscard]] bool write(std::span<const std::byte> bytes) const {
-    while (!bytes.empty()) {
-      const ssize_t put = ::write(descriptor_, bytes.data(), bytes.size());
-      if (put < 0 && errno == EINTR) continue;
-      if (put <= 0) return false;
-      bytes = bytes.subspan(static_cast<std::size_t>(put));
-    }
-    return true;
-  }
-
- private:
-  const int descriptor_;
-};
+FileDescriptor open_file(const std::filesystem::path& path, int flags) {
+  return FileDescriptor(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
+}
 
 Error failed(FileErrc code, const std::filesystem::path& path) {
   return {code, path.string() + ": " + std::generic_category().message(errno)};
@@ -156,7 +123,7 @@ void PageFolder::look_through() {
 
 /// Whether its length and header are right; the SHA-256 is looked at when it is read.
 bool PageFolder::is_page_file(const std::filesystem::path& path, const PageKey& key) const {
-  const OpenFile file(path, O_RDONLY);
+  const FileDescriptor file = open_file(path, O_RDONLY);
   struct stat status{};
   if (!file.is_open() || ::fstat(file.get(), &status) != 0) return false;
   if (std::cmp_not_equal(status.st_size, file_.size())) return false;
@@ -244,7 +211,7 @@ Result<void> PageFolder::write(const PageKey& key, std::span<const std::byte> pa
   std::ranges::copy(sum, file_.end() - static_cast<std::ptrdiff_t>(kKeyBytes));
   const std::filesystem::path draft = folder_ / ("." + to_hex(key) + std::string(kDraftEnding));
   {
-    const OpenFile file(draft, O_WRONLY | O_CREAT | O_TRUNC);
+    const FileDescriptor file = open_file(draft, O_WRONLY | O_CREAT | O_TRUNC);
     if (!file.is_open()) return failed(FileErrc::kCannotWrite, draft);
     if (!file.write(file_)) {
       Error why = failed(FileErrc::kCannotWrite, draft);
@@ -263,7 +230,7 @@ Result<void> PageFolder::write(const PageKey& key, std::span<const std::byte> pa
 
 Result<void> PageFolder::read(const PageKey& key, std::span<std::byte> page) {
   const std::filesystem::path path = path_of(key);
-  const OpenFile file(path, O_RDONLY);
+  const FileDescriptor file = open_file(path, O_RDONLY);
   const bool whole = file.is_open() && is_page_file(path, key) && file.read(file_);
   const auto content = std::span(file_).first(kHeaderBytes + page_bytes_);
   const auto sum = std::span(file_).last(kKeyBytes);

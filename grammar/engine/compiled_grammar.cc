@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "weft/grammar/defaults.h"
+#include "weft/grammar/engine/forced_follower.h"
 #include "weft/grammar/engine/matcher.h"
 #include "weft/grammar/grammar_error.h"
 
@@ -44,6 +45,14 @@ std::unique_ptr<ConstraintState> CompiledGrammar::begin() const {
   return std::make_unique<Matcher>(shared_from_this());
 }
 
+std::unique_ptr<ForcedTokens> CompiledGrammar::follow() const {
+  try {
+    return std::make_unique<ForcedFollower>(shared_from_this());
+  } catch (const TooMuchWork&) {
+    return nullptr;
+  }
+}
+
 std::size_t CompiledGrammar::state_bytes() const {
   const std::scoped_lock lock(mutex_);
   return automaton_->bytes();
@@ -78,8 +87,7 @@ void CompiledGrammar::refresh(Place& place, Allowance& allowance) const {
   place.automaton = std::move(automaton);
 }
 
-void CompiledGrammar::advance(Place& place, TokenId token) const {
-  Allowance allowance;
+void CompiledGrammar::advance(Place& place, TokenId token, Allowance allowance) const {
   refresh(place, allowance);
   place.state = place.automaton->step_token(place.state, token, allowance);
 }
@@ -89,6 +97,11 @@ const TokenMask& CompiledGrammar::mask(Place& place, bool& may_end) const {
   refresh(place, allowance);
   may_end = place.automaton->accepts(place.state);
   return place.automaton->mask(place.state, allowance);
+}
+
+const std::vector<TokenId>& CompiledGrammar::forced(Place& place, Allowance allowance) const {
+  refresh(place, allowance);
+  return place.automaton->forced(place.state, allowance);
 }
 
 bool CompiledGrammar::is_known(const Place& place, std::span<const TokenId> next) const noexcept {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <vector>
 
 #include "weft/core/error/error.h"
 #include "weft/grammar/engine/lazy_automaton.h"
@@ -25,6 +26,8 @@ class CompiledGrammar final : public TokenConstraint,
       const Grammar& grammar, std::shared_ptr<const TokenTrie> trie);
 
   [[nodiscard]] std::unique_ptr<ConstraintState> begin() const override;
+  /// Null when the beginning is too much work.
+  [[nodiscard]] std::unique_ptr<ForcedTokens> follow() const override;
 
   /// How much memory its states take now.
   [[nodiscard]] std::size_t state_bytes() const;
@@ -37,9 +40,11 @@ class CompiledGrammar final : public TokenConstraint,
   /// The place where an output begins. Each of these may throw TooMuchWork or bad_alloc.
   [[nodiscard]] Place start() const;
   /// Goes on by a token; kDead where it is not allowed.
-  void advance(Place& place, TokenId token) const;
+  void advance(Place& place, TokenId token, Allowance allowance = {}) const;
   /// The mask of a place, valid while `place` stays as it then is.
   [[nodiscard]] const TokenMask& mask(Place& place, bool& may_end) const;
+  /// What has to follow a place (LazyAutomaton::forced), valid while `place` stays as it then is.
+  [[nodiscard]] const std::vector<TokenId>& forced(Place& place, Allowance allowance) const;
   /// Whether advance() by these tokens and then mask() would only look things up. Never waits.
   [[nodiscard]] bool is_known(const Place& place, std::span<const TokenId> next) const noexcept;
 

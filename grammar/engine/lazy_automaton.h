@@ -8,6 +8,7 @@
 #include <exception>
 #include <mutex>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "weft/core/token.h"
@@ -79,6 +80,10 @@ class LazyAutomaton {
   /// The state of another automaton of the same grammar.
   [[nodiscard]] State adopt(LazyAutomaton& other, State state, Allowance& allowance);
 
+  /// The tokens of the text that has to follow a state, as ForcedTokens::next() says. Stays where
+  /// it is for the automaton's life. What is too much work is not looked for again.
+  [[nodiscard]] const std::vector<TokenId>& forced(State state, Allowance& allowance);
+
   static constexpr std::uint32_t kUnknown = 0xFFFFFFFF;
   /// The same as step_token() where that is remembered, else kUnknown. Never waits.
   [[nodiscard]] State known_step(State state, TokenId token) const;
@@ -109,6 +114,7 @@ class LazyAutomaton {
     bool accepts = false;
     std::atomic<Table*> table{nullptr};           ///< once a successor was asked for
     std::atomic<const TokenMask*> mask{nullptr};  ///< being_made() while a thread makes it
+    std::atomic<const std::vector<TokenId>*> forced{nullptr};  ///< once it was asked for
   };
   class Making;  // holds the lock, and spends an allowance
   class MaskDraft;
@@ -139,6 +145,21 @@ class LazyAutomaton {
   [[nodiscard]] std::uint32_t plain_run(const Cell& top) const;
   [[nodiscard]] bool loops_over(std::uint32_t repeat, std::uint32_t node) const;
   void walk(const ByteTrie& trie, State state, MaskDraft& mask, Allowance& allowance);
+
+  // Forced text (forced_text.cc).
+  /// The one thing that can follow a state, if there is one.
+  struct Only {
+    std::int32_t byte = -1;
+    TokenId special = kNoToken;
+  };
+  struct ForcedText;
+  [[nodiscard]] Only only_next(State state);
+  [[nodiscard]] ForcedText forced_text(State state, Allowance& allowance);
+  [[nodiscard]] std::vector<TokenId> find_forced(State state, Allowance& allowance);
+  [[nodiscard]] std::size_t settled(std::span<const TokenId> tokens, const ForcedText& text,
+                                    Allowance& allowance);
+  [[nodiscard]] bool goes_beyond(std::string_view rest, State end, Allowance& allowance);
+
   void add_bytes(std::size_t count) noexcept { bytes_.fetch_add(count, std::memory_order_relaxed); }
 
   // Under the lock, of who is Making.
@@ -169,6 +190,7 @@ class LazyAutomaton {
   InternTable known_states_;
   std::deque<Table> tables_;
   std::deque<TokenMask> masks_;
+  std::deque<std::vector<TokenId>> forced_;
   State start_ = kUnknown;
 
   // A state while it is made.

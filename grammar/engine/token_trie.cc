@@ -77,7 +77,9 @@ std::unordered_map<std::string, TokenId> special_tokens(const Tokenizer& tokeniz
 }  // namespace
 
 TokenTrie::TokenTrie(const Tokenizer& tokenizer)
-    : TokenTrie(token_bytes(tokenizer), special_tokens(tokenizer)) {}
+    : TokenTrie(token_bytes(tokenizer), special_tokens(tokenizer)) {
+  tokenizer_ = tokenizer;
+}
 
 TokenTrie::TokenTrie(std::vector<std::string> bytes,
                      std::unordered_map<std::string, TokenId> special)
@@ -115,6 +117,31 @@ void TokenTrie::make_slices() {
 const TokenTrie::Slice& TokenTrie::slice(std::uint32_t characters) const {
   const auto above = std::ranges::upper_bound(slices_, characters, {}, &Slice::characters);
   return *std::prev(above);
+}
+
+bool TokenTrie::spells(std::span<const TokenId> tokens, std::string_view text) const {
+  for (const TokenId token : tokens) {
+    if (!has(token) || bytes(token).empty() || !text.starts_with(bytes(token))) return false;
+    text.remove_prefix(bytes(token).size());
+  }
+  return text.empty();
+}
+
+/// Some tokenizers put a blank before every text, so the text may have to stand behind another: a
+/// line break is a token of its own there.
+bool TokenTrie::spell(std::string_view text, std::vector<TokenId>& out) const {
+  out.clear();
+  if (!tokenizer_) return false;
+  constexpr EncodeOptions kPlain{.add_special = false};
+  if (tokenizer_->encode(text, kPlain, out) && spells(out, text)) return true;
+  out.clear();
+  if (!tokenizer_->encode("\n" + std::string(text), kPlain, out)) return false;
+  std::size_t first = out.size();
+  for (std::size_t size = 0; first > 0 && size < text.size() && has(out[first - 1]);) {
+    size += bytes(out[--first]).size();
+  }
+  out.erase(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(first));
+  return spells(out, text);
 }
 
 TokenId TokenTrie::special(std::string_view text) const {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,12 +55,18 @@ class TokenTrie {
   [[nodiscard]] bool has(TokenId token) const noexcept {
     return token >= 0 && static_cast<std::size_t>(token) < bytes_.size();
   }
+  /// The tokens that the tokenizer makes of a text in the middle of another, whose bytes are the
+  /// text's. False where it has none: without a tokenizer, for half a character, or where it does
+  /// not keep texts as they are.
+  [[nodiscard]] bool spell(std::string_view text, std::vector<TokenId>& out) const;
   /// kNoToken where no special token is called so.
   [[nodiscard]] TokenId special(std::string_view text) const;
 
  private:
   void make_slices();
+  [[nodiscard]] bool spells(std::span<const TokenId> tokens, std::string_view text) const;
 
+  std::optional<Tokenizer> tokenizer_;
   std::vector<std::string> bytes_;
   std::unordered_map<std::string, TokenId> special_;
   std::vector<Slice> slices_;  ///< ascending; the first has no bits

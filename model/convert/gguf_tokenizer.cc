@@ -19,6 +19,8 @@ std::string_view model_name(Model model) {
       return "gpt2";
     case Model::kSentencePieceBpe:
       return "llama";
+    case Model::kLineBpe:
+      return "gemma4";
     case Model::kUnigram:
       return "t5";
     case Model::kWordPiece:

@@ -48,6 +48,8 @@ boost::json::object engine_object(const Engine& engine) {
           {"pages", stats.pages},
           {"pages_free", stats.pages_free},
           {"pages_cached", stats.prefix_pages},
+          {"pages_on_host", stats.host_pages},
+          {"pages_in_files", stats.file_pages},
           {"ticks", stats.ticks},
           {"prompt_tokens", stats.prompt_tokens},
           {"output_tokens", stats.output_tokens},

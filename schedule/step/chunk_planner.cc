@@ -9,10 +9,18 @@ namespace {
 // chunks use the device better, and what arrives meanwhile still waits for no longer than this.
 constexpr std::int32_t kNobodyWaits = 4;
 
+/// Whether so many tokens of the sequence are what it decodes by: its newest one, or a jump.
+bool decodes(const Group& group, const Sequence& sequence, std::int32_t feeds) {
+  return group.phase == GroupPhase::kForked &&
+         (feeds == 1 || group.is_jump(sequence, sequence.computed, feeds));
+}
+
 /// Whether the sequence decodes now or, as far as is known, after the steps under way.
 bool goes_on(const Group& group, const Sequence& sequence) {
   if (sequence.row < 0) return false;
-  if (sequence.in_flight == 0) return sequence.computed + 1 == group.known(sequence);
+  if (sequence.in_flight == 0) {
+    return decodes(group, sequence, group.known(sequence) - sequence.computed);
+  }
   const auto planned = static_cast<std::int32_t>(sequence.outputs.size()) + sequence.in_flight;
   return planned < group.spec.max_tokens;
 }
@@ -71,7 +79,8 @@ void ChunkPlanner::give_turns(const Tick& tick) {
     if (group->phase != GroupPhase::kForked) continue;
     for (const Sequence& sequence : group->sequences) {
       if (!goes_on(*group, sequence)) continue;
-      turns_.add(sequence.planned_in, tokens_to_feed(*group, sequence, tick) == 1);
+      turns_.add(sequence.planned_in,
+                 decodes(*group, sequence, tokens_to_feed(*group, sequence, tick)));
     }
   }
   turns_.share_out();
@@ -82,18 +91,26 @@ ChunkPlanner::Pass ChunkPlanner::choose_decodes_in_order(Tick& tick) {
   for (Group* const group : running_.all()) {
     if (group->phase != GroupPhase::kForked) continue;
     for (Sequence& sequence : group->sequences) {
-      if (sequence.chunk > 0 || tokens_to_feed(*group, sequence, tick) != 1) continue;
+      const std::int32_t feeds = tokens_to_feed(*group, sequence, tick);
+      if (sequence.chunk > 0 || !decodes(*group, sequence, feeds)) continue;
       if (options_.limits.stages > 1 && !turns_.take(sequence.planned_in)) continue;
-      sequence.chunk = 1;
+      const std::int32_t chunk = std::min(feeds, 1 + room_for_jumps(tick));
+      sequence.chunk = chunk;
       const ChunkRoom room = running_.make_room_for_chunk(*group, sequence);
       if (room != ChunkRoom::kNone) {
-        ++tick.shape.decode_tokens;
-        tick.shape.context_tokens += sequence.computed + 1;
+        (chunk == 1 ? tick.shape.decode_tokens : tick.shape.prefill_tokens) += chunk;
+        tick.shape.context_tokens += sequence.computed + chunk;
       }
       if (room != ChunkRoom::kFree) return Pass::kListChanged;
     }
   }
   return Pass::kComplete;
+}
+
+/// What is left of a step when each row has a token: jumps wait rather than that a row does.
+std::int32_t ChunkPlanner::room_for_jumps(const Tick& tick) const {
+  return std::max(options_.limits.step_tokens - options_.limits.rows - tick.shape.prefill_tokens,
+                  0);
 }
 
 void ChunkPlanner::choose_prefills(Tick& tick) {
@@ -140,8 +157,7 @@ std::int32_t ChunkPlanner::chunk_of(std::int32_t most, const Tick& tick,
 ChunkRoom ChunkPlanner::choose_prefill(Group& group, Sequence& sequence, Tick& tick,
                                        Budget& budget) {
   const std::int32_t most = tokens_to_feed(group, sequence, tick);
-  const bool decodes = most == 1 && group.phase == GroupPhase::kForked;
-  if (most == 0 || decodes) return ChunkRoom::kFree;
+  if (most == 0 || decodes(group, sequence, most)) return ChunkRoom::kFree;
   const std::int32_t chunk = chunk_of(most, tick, budget);
   if (chunk == 0) return ChunkRoom::kFree;
   sequence.chunk = chunk;
@@ -186,8 +202,9 @@ std::int32_t ChunkPlanner::context_of_next_prefill(const Tick& tick) const {
     for (const Group* group : running_.all()) {
       if (group->cls != cls) continue;
       for (const Sequence& sequence : group->sequences) {
-        const bool computes = tokens_to_feed(*group, sequence, tick) > 1;
-        if (sequence.chunk == 0 && computes) return sequence.computed;
+        if (sequence.chunk == 0 && computes_prompt(*group, sequence, tick)) {
+          return sequence.computed;
+        }
       }
     }
   }
@@ -198,9 +215,15 @@ bool ChunkPlanner::chat_has_prompts(const Tick& tick) const {
   return std::ranges::any_of(running_.all(), [&](const Group* group) {
     return group->cls == RequestClass::kChat &&
            std::ranges::any_of(group->sequences, [&](const Sequence& sequence) {
-             return tokens_to_feed(*group, sequence, tick) > 1;
+             return computes_prompt(*group, sequence, tick);
            });
   });
+}
+
+bool ChunkPlanner::computes_prompt(const Group& group, const Sequence& sequence,
+                                   const Tick& tick) const {
+  const std::int32_t feeds = tokens_to_feed(group, sequence, tick);
+  return feeds > 1 && !decodes(group, sequence, feeds);
 }
 
 }  // namespace weft

@@ -11,10 +11,10 @@
 
 namespace weft {
 
-/// Chooses what each running sequence feeds in a tick: one token of each that decodes, then chunks
-/// of prompts as far as the step's time allows, `chat` before `batch`. A choice is
-/// `Sequence::chunk` with the pages for it, and is counted in the tick's shape; a PlanWriter makes
-/// a plan of it.
+/// Chooses what each running sequence feeds in a tick: one token of each that decodes, with what
+/// was put in behind it (Group::is_jump) as far as the step's tokens allow, then chunks of prompts
+/// as far as its time allows, `chat` before `batch`. A choice is `Sequence::chunk` with the pages
+/// for it, and is counted in the tick's shape; a PlanWriter makes a plan of it.
 ///
 /// What holds: the tokens chosen for a tick are at most the device's step_tokens, encoders' input
 /// apart, which has as many of its own. A running sequence decodes at least every `decode_every`
@@ -70,6 +70,9 @@ class ChunkPlanner {
 
   [[nodiscard]] std::int32_t tokens_to_feed(const Group& group, const Sequence& sequence,
                                             const Tick& tick) const;
+  [[nodiscard]] bool computes_prompt(const Group& group, const Sequence& sequence,
+                                     const Tick& tick) const;
+  [[nodiscard]] std::int32_t room_for_jumps(const Tick& tick) const;
   [[nodiscard]] bool decodes_wait(const Tick& tick);
   void give_turns(const Tick& tick);
   [[nodiscard]] Pass choose_decodes_in_order(Tick& tick);

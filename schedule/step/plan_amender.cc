@@ -91,8 +91,9 @@ void PlanAmender::withdraw_batch_prompts(Tick& tick) {
 bool PlanAmender::withdraw(const PlanEntry& entry) {
   Group& group = *rows_.at(entry.row).group;
   const bool plain = group.spec.sequences == 1 && group.spec.encoder_input.empty();
-  if (group.cls != RequestClass::kBatch || !plain || entry.count == 1) return false;
   Sequence& sequence = rows_.sequence_in(entry.row);
+  const bool decodes = entry.count == 1 || group.is_jump(sequence, entry.start, entry.count);
+  if (group.cls != RequestClass::kBatch || !plain || decodes) return false;
   sequence.computed = entry.start;
   sequence.planned_in = 0;
   sequence.in_flight = 0;  // it computes what is known, so nothing else is under way

@@ -170,7 +170,9 @@ std::int32_t PlanWriter::write_tokens(Plan& plan, const Group& group, const Sequ
   for (std::int32_t i = 0; i < sequence.chunk; ++i) {
     plan.ids.push_back(group.token(sequence, sequence.computed + i));
   }
-  prompt_tokens_ += static_cast<std::uint64_t>(sequence.chunk);
+  if (!group.is_jump(sequence, sequence.computed, sequence.chunk)) {
+    prompt_tokens_ += static_cast<std::uint64_t>(sequence.chunk);
+  }
   return first;
 }
 

@@ -15,8 +15,9 @@ using testing::StartsWith;
 TEST(Program, ShowsItsVerbsOnHelp) {
   const ProgramRun help = run_weft("--help");
   EXPECT_EQ(help.status, 0);
-  for (const char* verb : {"serve", "chat", "batch", "config", "generate", "tokenize", "inspect",
-                           "logits", "perplexity", "quantize", "devices", "tune", "version"}) {
+  for (const char* verb :
+       {"serve", "chat", "batch", "config", "generate", "embed", "tokenize", "inspect", "logits",
+        "perplexity", "quantize", "devices", "tune", "version"}) {
     EXPECT_THAT(help.output, HasSubstr(verb));
   }
 }

@@ -22,11 +22,35 @@ class NoReader final : public ActivationReader {
   void read(const TokenActivations& /*token*/) override {}
 };
 
+class FakeForced final : public ForcedTokens {
+ public:
+  void advance(std::span<const TokenId> tokens) noexcept override { last_ = tokens.back(); }
+  std::span<const TokenId> next() noexcept override { return next_ = forced_behind(last_); }
+
+ private:
+  TokenId last_ = kNoToken;
+  std::vector<TokenId> next_;
+};
+
+class FakeConstraint final : public TokenConstraint {
+ public:
+  [[nodiscard]] std::unique_ptr<ConstraintState> begin() const override { return nullptr; }
+  [[nodiscard]] std::unique_ptr<ForcedTokens> follow() const override {
+    return std::make_unique<FakeForced>();
+  }
+};
+
 std::uint64_t seed_of(const Ask& ask, std::int32_t sequence) {
   return ask.seed + static_cast<std::uint64_t>(sequence) * 0x9E3779B97F4A7C15U;
 }
 
 }  // namespace
+
+std::vector<TokenId> forced_behind(TokenId token) {
+  std::vector<TokenId> forced(token % 3 == 0 ? static_cast<std::size_t>(token / 3 % 8) : 0);
+  for (TokenId& one : forced) one = token = (token + 7) % kVocabulary;
+  return forced;
+}
 
 void SchedulerFixture::start(const SchedulerOptions& options,
                              std::function<Duration(const Plan&)> took, Duration swap) {
@@ -94,6 +118,8 @@ GroupOutcome& SchedulerFixture::submit(const Ask& ask) {
   sampling.n = ask.beams > 1 ? 1 : ask.sequences;
   sampling.beams.num_beams = ask.beams;
   sampling.top_logprobs = ask.beams > 1 ? 2 * ask.beams : 0;
+  sampling.logprobs = ask.logprobs;
+  if (ask.has_forced) sampling.constraint = std::make_shared<const FakeConstraint>();
   GroupSpec spec;
   spec.prompt = outcome.prompt;
   spec.encoder_input = outcome.encoder_input;
@@ -107,6 +133,7 @@ GroupOutcome& SchedulerFixture::submit(const Ask& ask) {
   if (ask.has_reader) spec.reader = std::make_shared<NoReader>();
   EXPECT_EQ(scheduler_->never_fits(spec), "");
   outcome.outputs.resize(static_cast<std::size_t>(spec.sequences));
+  outcome.forced.resize(outcome.outputs.size());
   auto group = std::make_unique<TestGroup>(std::move(spec), outcome, groups_);
   group->cls = ask.cls;
   group->priority = ask.priority;
@@ -212,11 +239,22 @@ void SchedulerFixture::on_token(Group& group, std::int32_t sequence, const Sampl
   GroupOutcome& outcome = of(group);
   EXPECT_FALSE(outcome.end) << "a token after the end";
   auto& output = outcome.outputs[static_cast<std::size_t>(sequence)];
+  auto& forced = outcome.forced[static_cast<std::size_t>(sequence)];
   std::vector<TokenId> context = context_of(outcome);
   context.insert(context.end(), output.begin(), output.end());
-  EXPECT_EQ(result.token, fake_token(seed_of(outcome.ask, sequence), context, kVocabulary))
+  const TokenId expected = forced.empty()
+                               ? fake_token(seed_of(outcome.ask, sequence), context, kVocabulary)
+                               : forced.back();
+  EXPECT_EQ(result.token, expected)
       << "group " << outcome.number << ", sequence " << sequence << ", token " << output.size();
   output.push_back(result.token);
+  if (!forced.empty()) {
+    forced.pop_back();
+  } else if (outcome.ask.has_forced && !outcome.ask.logprobs && options_.jump_ahead) {
+    forced = forced_behind(result.token);
+    if (forced.size() < 2) forced.clear();
+    std::ranges::reverse(forced);
+  }
   const bool stops =
       std::ranges::find(outcome.ask.end_tokens, result.token) != outcome.ask.end_tokens.end();
   const bool full = std::cmp_equal(output.size(), outcome.ask.max_tokens);

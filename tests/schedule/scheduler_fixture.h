@@ -35,7 +35,14 @@ struct Ask {
   std::string domain{};  ///< whose pages it may share; "": everybody's
   bool long_context = false;
   bool has_reader = false;  ///< of what is computed of its tokens
+  /// Behind some of its tokens others have to come (forced_behind).
+  bool has_forced = false;
+  bool logprobs = false;
 };
+
+/// What has to come behind a token that was chosen, of a group with Ask::has_forced: behind every
+/// third one up to seven others.
+[[nodiscard]] std::vector<TokenId> forced_behind(TokenId token);
 
 /// What became of a group.
 struct GroupOutcome {
@@ -45,6 +52,7 @@ struct GroupOutcome {
   std::vector<TokenId> encoder_input;
   std::vector<TokenId> prompt;
   std::vector<std::vector<TokenId>> outputs;  ///< of each sequence
+  std::vector<std::vector<TokenId>> forced;   ///< of each, what has to come next, backwards
   std::optional<GroupEnd> end;
   Error error;
   int begun = 0;             ///< how often it got its rows

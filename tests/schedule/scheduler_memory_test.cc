@@ -314,6 +314,7 @@ Ask SchedulerHistoryTest::random_ask() {
     ask.sequences = 1;
     ask.beams = 2;
   }
+  ask.has_forced = ask.beams == 1 && chance(30);
   // One of ten tokens ends an output.
   if (chance(50)) {
     const auto first = static_cast<TokenId>(random(10));

@@ -224,6 +224,7 @@ TEST_P(SchedulerStagesTest, AnyMixOfGroupsGetsWhatEachGetsAlone) {
           ask.beams = 2;
           ask.sequences = 1;
         }
+        ask.has_forced = ask.beams == 1 && below(3) == 0;
         if (below(5) == 0) ask.encoder_input = 1 + below(8);
         ask.encoder_input = std::min(ask.encoder_input, options.limits.step_tokens);
         submit(ask);

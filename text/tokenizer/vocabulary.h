@@ -30,6 +30,9 @@ struct Vocabulary {
   enum class Model : std::uint8_t {
     kByteLevelBpe,      ///< Merges over GPT-2's byte alphabet; `pre` names the splitting pattern.
     kSentencePieceBpe,  ///< Merges by score, with byte fallback.
+    /// `merges` over the characters of a line, spaces being "▁", with byte fallback: Gemma 4's. A
+    /// run of line breaks that is a token is not merged.
+    kLineBpe,
     kUnigram,
     kWordPiece,
   };

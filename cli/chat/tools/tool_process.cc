@@ -17,6 +17,7 @@
 #include <system_error>
 #include <utility>
 
+#include "weft/core/io/file_descriptor.h"
 #include "weft/core/text/utf8.h"
 
 namespace weft::cli {
@@ -26,24 +27,6 @@ using std::chrono::steady_clock;
 
 /// A pipe has room for 16 reads; a command that prints without end is still ended in time.
 constexpr int kReadsAtOnce = 32;
-
-/// A descriptor that is closed at its end; -1: none.
-class OwnedDescriptor {
- public:
-  explicit OwnedDescriptor(int number = -1) : number_(number) {}
-  OwnedDescriptor(const OwnedDescriptor&) = delete;
-  OwnedDescriptor& operator=(const OwnedDescriptor&) = delete;
-  ~OwnedDescriptor() { reset(); }
-
-  [[nodiscard]] int get() const noexcept { return number_; }
-  void reset(int number = -1) {
-    if (number_ >= 0) ::close(number_);
-    number_ = number;
-  }
-
- private:
-  int number_;
-};
 
 std::string reason_of(int error) { return std::generic_category().message(error); }
 
@@ -62,11 +45,11 @@ class Running {
     std::array<int, 2> pipe{};
     if (::pipe2(pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) return errno;
     output_.reset(pipe[0]);
-    const OwnedDescriptor write_end(pipe[1]);
+    const FileDescriptor write_end(pipe[1]);
     // The command writes as to any pipe.
     ::fcntl(write_end.get(), F_SETFL, 0);
     // A file, so that a command that does not read its input blocks nobody.
-    const OwnedDescriptor given(::memfd_create("arguments", MFD_CLOEXEC));
+    const FileDescriptor given(::memfd_create("arguments", MFD_CLOEXEC));
     if (given.get() < 0) return errno;
     if (::write(given.get(), input.data(), input.size()) != static_cast<ssize_t>(input.size()) ||
         ::lseek(given.get(), 0, SEEK_SET) != 0) {
@@ -157,8 +140,8 @@ class Running {
   }
 
   pid_t child_ = -1;
-  OwnedDescriptor output_;
-  OwnedDescriptor ended_;
+  FileDescriptor output_;
+  FileDescriptor ended_;
   std::string text_;
   bool cut_ = false;
 };

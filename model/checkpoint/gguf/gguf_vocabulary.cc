@@ -25,6 +25,7 @@ struct Kind {
   Vocabulary::Model model;
   SpecialTokens special = {};
   bool add_bos = false;
+  bool always_adds_bos = false;  ///< whatever the file says
   bool add_eos = false;
   bool add_space_prefix = false;
 };
@@ -36,6 +37,11 @@ constexpr std::array kKinds = {
          .special = {.bos = 1, .eos = 2, .unknown = 0},
          .add_bos = true,
          .add_space_prefix = true},
+    // Its scores mean nothing.
+    Kind{.name = "gemma4",
+         .model = Vocabulary::Model::kLineBpe,
+         .add_bos = true,
+         .always_adds_bos = true},
     Kind{.name = "t5",
          .model = Vocabulary::Model::kUnigram,
          .special = {.eos = 1, .unknown = 2, .padding = 0},
@@ -263,6 +269,7 @@ Result<void> VocabularyReader::read_flags(const Kind& kind, Vocabulary& vocabula
     if (!found) return found.error();
     row.target = *found;
   }
+  vocabulary.add_bos = vocabulary.add_bos || kind.always_adds_bos;
   return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/error.hpp>
@@ -9,6 +10,7 @@
 #include <boost/asio/use_future.hpp>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <future>
 #include <limits>
 #include <memory>
@@ -28,6 +30,7 @@
 #include "weft/sampling/logit_processor.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/source_path.h"
+#include "weft/text/tokenizer/tokenizer.h"
 
 namespace weft {
 namespace {
@@ -188,6 +191,49 @@ TEST_F(LoadEngineTest, OutputsLookAsTheRequestSays) {
   }
   const auto refused = ask({.kind = Kind::kRegex, .text = "(", .name = "pattern"});
   EXPECT_EQ(refused.first, EngineErrc::kBadRequest);
+}
+
+TEST_F(LoadEngineTest, WhatAGrammarForcesIsPutInAsTheTokenizerWritesIt) {
+  const std::string forced = ", and that is all there is to say of \"it\" today.";
+  struct Answer {
+    std::vector<TokenId> tokens;
+    std::uint64_t steps = 0;
+  };
+  const auto ask = [&](bool jump_ahead, bool logprobs) {
+    Config config = demo_config();
+    config.jump_ahead = jump_ahead;
+    Result<Engine> engine = load(std::move(config));
+    EXPECT_TRUE(engine) << to_string(engine.error());
+    Request request;
+    request.prompt = "Tell me";
+    request.structured_output = {.kind = StructuredOutput::Kind::kRegex,
+                                 .text =
+                                     "(left|right), and that is all there is to say of "
+                                     "\"it\" today[.]"};
+    request.max_tokens = 80;
+    request.sampling.temperature = 0;
+    request.sampling.logprobs = logprobs;
+    const std::uint64_t before = engine->stats().ticks;
+    auto done = engine->async_generate(
+        std::move(request),
+        asio::use_future([](error_code /*error*/, GenerationResult result) { return result; }));
+    io.restart();
+    while (done.wait_for(std::chrono::seconds(0)) != std::future_status::ready) io.run_one();
+    const GenerationResult result = done.get();
+    const std::string& text = result.choices.at(0).text;
+    EXPECT_TRUE(text == "left" + forced || text == "right" + forced) << text;
+    return Answer{result.choices[0].tokens, engine->stats().ticks - before};
+  };
+  const Answer ahead = ask(true, false);
+  const Answer spelled = ask(false, false);
+  EXPECT_LT(2 * ahead.steps, spelled.steps);
+  EXPECT_EQ(ask(true, true).tokens, spelled.tokens) << "each token's logprob needs its own step";
+  std::vector<TokenId> expected;
+  const Tokenizer tokenizer = Tokenizer::load(demo_config().model).value();
+  ASSERT_TRUE(tokenizer.encode(forced, {.add_special = false}, expected));
+  ASSERT_GE(ahead.tokens.size(), expected.size());
+  const auto tail = std::span(ahead.tokens).last(expected.size());
+  EXPECT_TRUE(std::ranges::equal(tail, expected));
 }
 
 /// Counts what it is shown; too many tokens are too much.

@@ -56,7 +56,8 @@ TEST(ConfigSchemaTest, HasAKeyForEachFieldOfEngineAndServer) {
   const auto& [model, spec, generation_config, device, partition, replicas, rank_timeout, threads,
                tuning, fraction, budget, rows, pages, page_tokens, context, step_tokens, dtype,
                layout, cache, share, host_bytes, folder, folder_bytes, policy, window, instances,
-               admission, watermark, target, every, requests, tokens, workers, bytes] = Config();
+               admission, watermark, target, every, jump, requests, tokens, workers, bytes] =
+      Config();
   const std::initializer_list<const void*> fields = {&model,     &spec,
                                                      &device,    &threads,
                                                      &tuning,    &fraction,
@@ -73,7 +74,8 @@ TEST(ConfigSchemaTest, HasAKeyForEachFieldOfEngineAndServer) {
                                                      &partition, &rank_timeout,
                                                      &replicas,  &cache,
                                                      &share,     &host_bytes,
-                                                     &folder,    &folder_bytes};
+                                                     &folder,    &folder_bytes,
+                                                     &jump};
   const auto& [host, port, path, certificate, key, io, name, loaded, page, origins, deflate, drain,
                api_key, key_file, connections, header_bytes, header_fields, body_bytes,
                message_bytes, body_memory, streams, unread, header_time, body_rate, idle_time,

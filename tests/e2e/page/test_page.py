@@ -330,6 +330,19 @@ def test_pages_in_use_and_cached_are_shown(open_page: OpenPage) -> None:
     assert widths["#bar-used"] == pytest.approx(0.1, abs=0.02)
     assert widths["#bar-cached"] == pytest.approx(0.25, abs=0.02)
     expect(page.get_by_role("img", name="Of 1000 pages of the KV cache 100 are in use, 250 can be found again.")).to_be_visible()
+    for part in ("#m-host-part", "#m-files-part"):
+        expect(page.locator(part)).to_be_hidden()
+
+
+def test_pages_beside_the_devices_are_shown_where_there_are_any(open_page: OpenPage) -> None:
+    engine = {"running": 1, "rows": 4, "waiting": 0, "pages": 1000, "pages_free": 900, "pages_cached": 250, "ticks": 1,
+              "pages_on_host": 30, "pages_in_files": 4000, "output_tokens": 1, "first_token_median_seconds": 0}
+    page = open_page(prepare=lambda page: page.route(
+        "**/requests", lambda route: route.fulfill(json={"requests": [], "rows": [], "engine": engine})))
+    expect(page.locator("#m-host-part")).to_have_text("in host memory 30", timeout=PATIENCE_MS)
+    expect(page.locator("#m-files-part")).to_have_text("in files 4,000")
+    expect(page.get_by_role("img", name="Of 1000 pages of the KV cache 100 are in use, 250 can be found again, "
+                                        "30 in host memory, 4000 in files.")).to_be_visible()
 
 
 def test_what_was_asked_leaves_cached_pages(open_page: OpenPage) -> None:

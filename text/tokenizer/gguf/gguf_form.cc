@@ -72,6 +72,10 @@ constexpr std::array<std::string_view, 10> kEndNames = {
     "<|eot_id|>", "<|im_end|>",      "<|end|>", "<end_of_turn>", "<|endoftext|>",
     "<|eom_id|>", "<|end_of_text|>", "<EOT>",   "<|eot|>",       "<|return|>"};
 
+// What Gemma 4 ends by, whatever kind of token the file calls it: the last one is followed by what
+// a tool has returned.
+constexpr std::array<std::string_view, 3> kGemma4Ends = {"<eos>", "<turn|>", "<|tool_response>"};
+
 class FormMaker {
  public:
   FormMaker(const TokenizerParts& parts, const TokenizerFields& root)
@@ -293,6 +297,9 @@ Result<Vocabulary> gguf_form(const std::filesystem::path& path) {
 
 bool ends_by_name(const Vocabulary& vocabulary, TokenId token) {
   const auto id = static_cast<std::size_t>(token);
+  if (vocabulary.model == Model::kLineBpe && token >= 0 && id < vocabulary.tokens.size() &&
+      std::ranges::find(kGemma4Ends, std::string_view(vocabulary.tokens[id])) != kGemma4Ends.end())
+    return true;
   if (token < 0 || id >= vocabulary.types.size() || vocabulary.types[id] != TokenType::kControl)
     return false;
   return std::ranges::find(kEndNames, std::string_view(vocabulary.tokens[id])) != kEndNames.end();

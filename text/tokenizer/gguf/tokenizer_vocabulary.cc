@@ -43,6 +43,9 @@ class VocabularyReader {
       case Model::kSentencePieceBpe:
         done = read_sentencepiece();
         break;
+      case Model::kLineBpe:
+        done = read_lines();
+        break;
       case Model::kUnigram:
         done = read_unigram();
         break;
@@ -231,14 +234,44 @@ class VocabularyReader {
     parts_.decoder = Decoder(std::move(decoders));
   }
 
-  Result<void> read_sentencepiece() {
-    bool has_all_bytes = true;
-    for (unsigned byte = 0; byte < 256 && has_all_bytes; ++byte) {
-      has_all_bytes = parts_.tokens->find(byte_token(static_cast<unsigned char>(byte))) != kNoToken;
-    }
-    if (!has_all_bytes && from_.special.unknown == kNoToken) {
+  /// What is no token must become something.
+  Result<void> check_fallback() const {
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      const bool has_it =
+          parts_.tokens->find(byte_token(static_cast<unsigned char>(byte))) != kNoToken;
+      if (has_it || from_.special.unknown != kNoToken) continue;
       return bad("has neither all byte tokens nor an unknown token");
     }
+    return {};
+  }
+
+  /// As llama.cpp reads a file of Gemma 4's (src/llama-vocab.cpp, LLAMA_VOCAB_PRE_TYPE_GEMMA4).
+  Result<void> read_lines() {
+    if (Result<void> done = check_fallback(); !done) return done;
+    Result<Regex> lines = Regex::compile(R"([^\n]+|\n+)");
+    if (!lines) return lines.error();
+    SplitStep split;
+    split.pattern = *lines;
+    BpeMerges merges;
+    if (Result<void> done = read_merges(merges); !done) return done;
+    std::vector<bool> breaks(from_.tokens.size());
+    for (std::size_t id = 0; id < breaks.size(); ++id) {
+      breaks[id] = from_.tokens[id].find_first_not_of('\n') == std::string::npos;
+    }
+    BpeOptions options;
+    options.byte_fallback = true;
+    options.whole_words = true;
+    options.unknown = from_.special.unknown;
+    options.fuse_unknown = true;
+    parts_.pre_tokenizer = PreTokenizer({std::move(split)});
+    parts_.model.emplace(std::in_place_type<Bpe>, parts_.tokens, breaks, std::move(options),
+                         std::move(merges));
+    surround_with_metaspace();
+    return {};
+  }
+
+  Result<void> read_sentencepiece() {
+    if (Result<void> done = check_fallback(); !done) return done;
     if (Result<void> done = normalize_first(); !done) return done;
     SymbolTable symbols(*this);
     BpeMerges merges = symbols.merges();

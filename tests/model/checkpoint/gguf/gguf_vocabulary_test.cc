@@ -48,6 +48,20 @@ Vocabulary vocabulary_of(const GgufWriter& writer) {
   return *file->vocabulary;
 }
 
+TEST(GgufVocabularyTest, ReadsGemma4sWithTheBeginningThatItAlwaysHas) {
+  const Vocabulary read =
+      vocabulary_of(gguf_tokenizer("gemma4")
+                        .numbers<float>("tokenizer.ggml.scores", GgufWriter::kF32, {0, -1, -2, -3})
+                        .texts("tokenizer.ggml.merges", {"\u2581 a", "\n \n"})
+                        .number<std::uint32_t>("tokenizer.ggml.bos_token_id", 4, 1)
+                        .number<std::uint8_t>("tokenizer.ggml.add_bos_token", 7, 0)
+                        .number<std::uint8_t>("tokenizer.ggml.add_space_prefix", 7, 0));
+  EXPECT_EQ(read.model, Vocabulary::Model::kLineBpe);
+  EXPECT_THAT(read.merges, ElementsAre("\u2581 a", "\n \n"));
+  EXPECT_TRUE(read.add_bos);
+  EXPECT_FALSE(read.add_space_prefix);
+}
+
 TEST(GgufVocabularyTest, ReadsWhatTheFileStates) {
   const Vocabulary read = vocabulary_of(
       gguf_tokenizer("llama")

@@ -1,9 +1,12 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/json.hpp>
 #include <cmath>
 #include <limits>
 
 #include "weft/core/text/utf8.h"
+#include "weft/tests/text/json_data.h"
 #include "weft/text/text_error.h"
 #include "weft/text/tokenizer/byte_alphabet.h"
 #include "weft/text/tokenizer/gguf/gguf_patterns.h"
@@ -115,6 +118,60 @@ TEST(TokenizerVocabularyTest, MergesSentencePiecesByTheirScores) {
   EXPECT_EQ(tokens_of(tokenizer, "the"), (TokenTexts{"\u2581", "th", "e"}));
   EXPECT_EQ(tokens_of(tokenizer, "  t"), (TokenTexts{"\u2581\u2581", "\u2581t"}));
   EXPECT_EQ(*tokenizer.decode(encode_with(tokenizer, "the the"), true), "the the");
+}
+
+/// The tables of tests/text/data/gemma4.json, as a GGUF file has them.
+Vocabulary lines(const boost::json::value& data) {
+  Vocabulary v;
+  v.model = Model::kLineBpe;
+  v.tokens = test::texts_of(data.at("tokens"));
+  v.merges = test::texts_of(data.at("merges"));
+  v.scores.assign(v.tokens.size(), -1000);
+  for (const std::string& token : v.tokens) {
+    v.types.push_back(token == "<unk>" ? TokenType::kUnknown
+                      : token == "<|channel>" || token == "<|tool_response>"
+                          ? TokenType::kUserDefined
+                      : token == "<bos>" || token == "<turn|>" ? TokenType::kControl
+                      : parse_byte_token(token)                ? TokenType::kByte
+                                                               : TokenType::kNormal);
+  }
+  v.special.unknown = 0;
+  v.special.bos = 1;
+  v.add_bos = true;
+  v.add_space_prefix = false;
+  return v;
+}
+
+TEST(TokenizerVocabularyTest, MergesTheCharactersOfALineInTheirOrder) {
+  const boost::json::value data = test::read_test_data("gemma4.json");
+  const Tokenizer tokenizer = make(lines(data));
+  ASSERT_GE(data.at("cases").as_array().size(), 12U);
+  for (const boost::json::value& one : data.at("cases").as_array()) {
+    const std::string text = test::text_of(one.at("text"));
+    const std::vector<TokenId> ids = encode_with(tokenizer, text);
+    EXPECT_EQ(ids, test::ids_of(one.at("ids"))) << text;
+    EXPECT_EQ(*tokenizer.decode(ids, false), text);
+  }
+}
+
+TEST(TokenizerVocabularyTest, ARunOfLineBreaksThatIsATokenIsNotMerged) {
+  Vocabulary vocabulary = lines(test::read_test_data("gemma4.json"));
+  vocabulary.tokens.emplace_back("\n\n\n\n\n");  // which no merge makes
+  vocabulary.types.push_back(TokenType::kNormal);
+  vocabulary.scores.push_back(0);
+  const Tokenizer tokenizer = make(vocabulary);
+  EXPECT_EQ(tokens_of(tokenizer, "a\n\n\n\n\na"), (TokenTexts{"a", "\n\n\n\n\n", "a"}));
+  EXPECT_EQ(tokens_of(tokenizer, "\n\n\n\n"), (TokenTexts{"\n\n", "\n\n"}));
+}
+
+TEST(TokenizerVocabularyTest, Gemma4EndsByItsTurnsAndBeforeWhatAToolReturns) {
+  const Tokenizer tokenizer = make(lines(test::read_test_data("gemma4.json")));
+  const auto ends = tokenizer.end_tokens();
+  EXPECT_THAT(std::vector(ends.begin(), ends.end()),
+              testing::UnorderedElementsAre(tokenizer.id_of("<turn|>"),
+                                            tokenizer.id_of("<|tool_response>")));
+  EXPECT_EQ(tokens_of(tokenizer, "a<|channel>", {.add_special = true, .parse_special = true}),
+            (TokenTexts{"<bos>", "a", "<|channel>"}));
 }
 
 TEST(TokenizerVocabularyTest, FallsBackToBytesForCharactersThatAreNoTokens) {

@@ -1,0 +1,117 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "weft/tests/schedule/scheduler_fixture.h"
+
+namespace weft::test {
+namespace {
+
+class SchedulerJumpTest : public SchedulerFixture {
+ protected:
+  /// How many steps it takes until the groups have ended.
+  std::uint64_t steps_to_end() {
+    const std::uint64_t before = device_->steps();
+    finish_all();
+    return device_->steps() - before;
+  }
+};
+
+TEST_F(SchedulerJumpTest, ComputesWhatHasToComeInOneStep) {
+  SchedulerOptions options = roomy();
+  options.jump_ahead = false;
+  start(options);
+  submit({.max_tokens = 100, .has_forced = true});
+  EXPECT_GE(steps_to_end(), 100U);
+  start(roomy());
+  const GroupOutcome& one = submit({.max_tokens = 100, .has_forced = true});
+  std::uint64_t worth = 0;  // a jump saves as many steps as it has tokens but for one
+  const std::uint64_t steps = steps_to_end();
+  for (std::size_t i = 0; i < one.outputs[0].size();) {
+    const std::size_t forced = forced_behind(one.outputs[0][i]).size();
+    worth += forced < 2 ? 0 : std::min(forced, one.outputs[0].size() - i - 1) - 1;
+    i += 1 + (forced < 2 ? 0 : forced);
+  }
+  EXPECT_EQ(one.outputs[0].size(), 100U);
+  EXPECT_GT(worth, 20U);
+  EXPECT_NEAR(static_cast<double>(steps), 100.0 - static_cast<double>(worth), 2.0);
+  EXPECT_GT(scheduler_->stats().forced_tokens, worth);
+  EXPECT_EQ(scheduler_->stats().output_tokens, 100U);
+  EXPECT_EQ(scheduler_->stats().prompt_tokens, 4U);
+}
+
+TEST_F(SchedulerJumpTest, EndsWhereWhatHasToComeDoesNotFit) {
+  start(roomy());
+  std::set<std::size_t> lengths;
+  for (std::int32_t most = 1; most <= 30; ++most) {
+    const GroupOutcome& one = submit({.max_tokens = most, .text = 1, .has_forced = true});
+    finish_all();
+    ASSERT_TRUE(one.end);
+    EXPECT_EQ(one.outputs[0].size(), static_cast<std::size_t>(most));
+  }
+}
+
+TEST_F(SchedulerJumpTest, EndsWithAnEndTokenThatHasToCome) {
+  start(roomy());
+  const GroupOutcome& whole = submit({.max_tokens = 60, .text = 1, .has_forced = true});
+  finish_all();
+  for (const TokenId last : whole.outputs[0]) {
+    const GroupOutcome& one =
+        submit({.max_tokens = 60, .end_tokens = {last}, .text = 1, .has_forced = true});
+    finish_all();
+    ASSERT_TRUE(one.end);
+    EXPECT_EQ(one.outputs[0].back(), last);
+  }
+}
+
+TEST_F(SchedulerJumpTest, ItsOutputsJumpEachForItself) {
+  start(roomy());
+  const GroupOutcome& three = submit({.max_tokens = 50, .sequences = 3, .has_forced = true});
+  submit({.max_tokens = 50});
+  EXPECT_LT(steps_to_end(), 60U);
+  for (const auto& output : three.outputs) EXPECT_EQ(output.size(), 50U);
+  EXPECT_NE(three.outputs[0], three.outputs[1]);
+}
+
+TEST_F(SchedulerJumpTest, WhoAsksForLogprobsGetsEachTokenChosen) {
+  start(roomy());
+  submit({.max_tokens = 40, .has_forced = true, .logprobs = true});
+  EXPECT_GE(steps_to_end(), 40U);
+  EXPECT_EQ(scheduler_->stats().forced_tokens, 0U);
+}
+
+TEST_F(SchedulerJumpTest, AFullStepLetsJumpsWaitAndNoRow) {
+  SchedulerOptions options = roomy();
+  options.limits.step_tokens = options.limits.rows;
+  start(options);
+  for (int i = 0; i < options.limits.rows; ++i) submit({.max_tokens = 30, .has_forced = true});
+  finish_all();  // the fixture compares each token, and each step with its limits
+  for (const GroupOutcome& one : outcomes_) EXPECT_EQ(one.outputs[0].size(), 30U);
+}
+
+TEST_F(SchedulerJumpTest, APromptOfChatDoesNotTakeAJumpOfBatchOutOfAPlan) {
+  start(roomy());
+  const GroupOutcome& batch =
+      submit({.max_tokens = 200, .cls = RequestClass::kBatch, .has_forced = true});
+  const auto jumps = [&] {
+    const PlanEntry* entry = entry_of(batch);
+    return entry != nullptr && entry->count > 1 && entry->start >= 4;
+  };
+  bool found = false;
+  for (int i = 0; i < 100 && !found; ++i) {
+    ASSERT_TRUE(plan());
+    found = jumps();
+    if (!found) run();
+  }
+  ASSERT_TRUE(found);
+  submit({.prompt = 30});
+  amend();
+  EXPECT_TRUE(jumps());
+  finish_all();
+}
+
+}  // namespace
+}  // namespace weft::test
