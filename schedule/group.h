@@ -62,6 +62,8 @@ struct Sequence {
   std::uint64_t planned_in = 0;  ///< the last tick that feeds it
   std::size_t table_from = 0;    ///< page table entries that the device has
   std::int32_t findable = 0;     ///< its first pages, which others can find by their tokens
+  std::int32_t tail_from = 0;    ///< the first of these that is not in the tree; 0: all are
+  std::size_t outputs_before = 0;  ///< of its outputs, those that were known when it began
   std::uint64_t arrives_in = 0;  ///< which plan brings pages of it from host memory, by its keeper
   bool fresh = true;             ///< its row has not begun
   SequenceEnd end = SequenceEnd::kNone;
@@ -79,6 +81,7 @@ struct Sequence {
     computed = 0;
     chunk = 0;
     arrives_in = 0;
+    outputs_before = outputs.size();
     fresh = true;
   }
 };

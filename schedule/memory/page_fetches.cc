@@ -6,7 +6,7 @@
 
 namespace weft {
 
-PageFetches::PageFetches(PageSaver& saver, PrefixCache& pages, const PrefixKeeper& keeper,
+PageFetches::PageFetches(PageSaver& saver, PrefixCache& pages, PrefixKeeper& keeper,
                          const StepTimeModel& times, const DeviceLimits& limits)
     : saver_(saver),
       files_(saver.files()),

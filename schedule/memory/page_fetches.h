@@ -37,7 +37,7 @@ class PageFetches {
   static constexpr Duration kLookAgain = std::chrono::milliseconds(1);
 
   /// All of them outlive it.
-  PageFetches(PageSaver& saver, PrefixCache& pages, const PrefixKeeper& keeper,
+  PageFetches(PageSaver& saver, PrefixCache& pages, PrefixKeeper& keeper,
               const StepTimeModel& times, const DeviceLimits& limits);
   ~PageFetches();
   PageFetches(const PageFetches&) = delete;
@@ -89,7 +89,7 @@ class PageFetches {
   PageSaver& saver_;
   PageFiles& files_;
   PrefixCache& pages_;
-  const PrefixKeeper& keeper_;
+  PrefixKeeper& keeper_;
   SwapCosts costs_;
   const std::int32_t page_tokens_;
   std::vector<Fetch> fetches_;

@@ -1,6 +1,7 @@
 #include "weft/schedule/memory/prefix_keeper.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "weft/core/error/internal_error.h"
 
@@ -15,7 +16,7 @@ constexpr std::int32_t kLeastPartCopied = 4;
 
 PrefixKeeper::PrefixKeeper(const DeviceLimits& limits, PrefixCache& pages,
                            std::vector<PlanCopy>& copies)
-    : limits_(limits), pages_(pages), copies_(copies) {
+    : limits_(limits), pages_(pages), has_tails_(pages.has_tails()), copies_(copies) {
   if (!pages.keeps()) return;
   const auto rows = static_cast<std::size_t>(limits.rows);
   noted_.reserve(rows);
@@ -41,7 +42,8 @@ std::span<const TokenId> PrefixKeeper::tokens_of(const Group& group, const Seque
 }
 
 PageId PrefixKeeper::find_next(const Group& group, const Sequence& sequence, PageId parent,
-                               std::int32_t index) const {
+                               std::int32_t index) {
+  read_tail(parent);
   const std::int32_t size = limits_.page_tokens;
   return pages_.tree().find(group.prefix_scope, parent,
                             tokens_of(group, sequence, index * size, size));
@@ -50,7 +52,7 @@ PageId PrefixKeeper::find_next(const Group& group, const Sequence& sequence, Pag
 /// Calls `each` with the pages of the longest path of whole pages within the first `most` tokens.
 template <class Each>
 void PrefixKeeper::walk(const Group& group, const Sequence& sequence, std::int32_t most,
-                        Each&& each) const {
+                        Each&& each) {
   PageId parent = kNoPage;
   for (std::int32_t i = 0; (i + 1) * limits_.page_tokens <= most; ++i) {
     parent = find_next(group, sequence, parent, i);
@@ -94,6 +96,7 @@ std::int32_t PrefixKeeper::copy_beginning(const Group& group, Sequence& sequence
   const std::int32_t count = std::min(most - first, limits_.page_tokens);
   if (count * kLeastPartCopied < limits_.page_tokens) return 0;
   const PageId parent = sequence.pages.empty() ? kNoPage : sequence.pages.back();
+  read_tail(parent);
   const PrefixTree::Beginning best = pages_.tree().find_beginning(
       group.prefix_scope, parent, tokens_of(group, sequence, first, count));
   if (best.tokens * kLeastPartCopied < limits_.page_tokens) return 0;
@@ -108,21 +111,21 @@ std::int32_t PrefixKeeper::copy_beginning(const Group& group, Sequence& sequence
 }
 
 std::vector<PageId> PrefixKeeper::path(const Group& group, const Sequence& sequence,
-                                       std::int32_t most) const {
+                                       std::int32_t most) {
   std::vector<PageId> pages;
   walk(group, sequence, most, [&](PageId page) { pages.push_back(page); });
   return pages;
 }
 
 std::int32_t PrefixKeeper::count(const Group& group, const Sequence& sequence,
-                                 std::int32_t most) const {
+                                 std::int32_t most) {
   std::int32_t pages = 0;
   walk(group, sequence, most, [&](PageId /*page*/) { ++pages; });
   return pages;
 }
 
 std::int32_t PrefixKeeper::count_in_use(const Group& group, const Sequence& sequence,
-                                        std::int32_t most) const {
+                                        std::int32_t most) {
   if (!covers(group) || !group.spec.may_skip_tokens()) return 0;
   if (pages_.kept() == pages_.idle()) return 0;
   std::int32_t pages = 0;
@@ -132,16 +135,16 @@ std::int32_t PrefixKeeper::count_in_use(const Group& group, const Sequence& sequ
   return pages;
 }
 
-/// Keeps the next page of a sequence, if it is full and nobody else has filled one alike.
+/// Keeps the next page of a sequence without a tail, if its first `tokens` tokens fill it and nobody
+/// else has filled one alike.
 PrefixKeeper::Next PrefixKeeper::keep_next(const Group& group, Sequence& sequence,
-                                           std::vector<PageId>* offered) {
-  if (std::min(sequence.computed, group.known(sequence)) < end_of_next(sequence)) {
-    return Next::kNone;
-  }
+                                           std::int32_t tokens, std::vector<PageId>* offered) {
+  if (tokens < end_of_next(sequence)) return Next::kNone;
   const auto index = static_cast<std::size_t>(sequence.findable);
   if (index >= sequence.pages.size()) return Next::kNone;  // a beam that has ended before others
   const PageId page = sequence.pages[index];
   const PageId parent = index == 0 ? kNoPage : sequence.pages[index - 1];
+  make_room_behind(parent);
   // Those that forked have pages in common, which the first of them has kept.
   if (!pages_.is_kept(page)) {
     const std::int32_t size = limits_.page_tokens;
@@ -183,9 +186,9 @@ void PrefixKeeper::offer() {
 
 void PrefixKeeper::offer_pages(Group& group, Sequence& sequence) {
   const std::int32_t before = sequence.findable;
-  prefetch(sequence, before, sequence.computed / limits_.page_tokens);
-  Next next = keep_next(group, sequence, &offered_);
-  while (next == Next::kKept) next = keep_next(group, sequence, &offered_);
+  if (!may_have_tail(group)) prefetch(sequence, before, sequence.computed / limits_.page_tokens);
+  const std::int32_t tokens = std::min(sequence.computed, group.known(sequence));
+  const Next next = keep_more(group, sequence, tokens, &offered_);
   if (next == Next::kDuplicate) duplicates_.push_back({&group, &sequence});
   if (sequence.findable > before) offers_.push_back({&sequence, before});
 }
@@ -203,7 +206,10 @@ void PrefixKeeper::prefetch(const Sequence& sequence, std::int32_t first,
 void PrefixKeeper::keep_offers() {
   // Only now is it sure that nobody can be given the pages that become free in a plan that writes
   // to them.
-  for (const Duplicate& one : duplicates_) adopt_pages(*one.group, *one.sequence);
+  for (const Duplicate& one : duplicates_) {
+    const std::int32_t known = one.group->known(*one.sequence);
+    adopt_pages(*one.group, *one.sequence, std::min(one.sequence->computed, known));
+  }
   duplicates_.clear();
   std::erase_if(noted_, [](const Group* group) { return group->phase != GroupPhase::kPrompt; });
   pages_.begin_plan();
@@ -213,10 +219,15 @@ void PrefixKeeper::keep_offers() {
 
 void PrefixKeeper::take_back_offers() {
   for (auto page = offered_.rbegin(); page != offered_.rend(); ++page) {
-    if (pages_.is_kept(*page)) pages_.forget(*page);
+    if (!pages_.is_kept(*page)) continue;
+    Sequence* const owner = pages_.tail_owner(*page).sequence;
+    if (owner != nullptr) end_tail(*owner);
+    pages_.forget(*page);
   }
   for (const Offer& one : offers_) {
-    one.sequence->findable = std::min(one.sequence->findable, one.findable_before);
+    const std::int32_t findable = std::min(one.sequence->findable, one.findable_before);
+    if (one.sequence->tail_from > 0) pages_in_tails_ -= one.sequence->findable - findable;
+    one.sequence->findable = findable;
   }
   duplicates_.clear();
   offers_.clear();
@@ -225,23 +236,139 @@ void PrefixKeeper::take_back_offers() {
 
 void PrefixKeeper::keep_pages(Group& group, Sequence& sequence) {
   if (!covers(group)) return;
-  Next next = keep_next(group, sequence, nullptr);
-  while (next == Next::kKept) next = keep_next(group, sequence, nullptr);
-  if (next == Next::kDuplicate) note(group);
+  const std::int32_t tokens = std::min(sequence.computed, group.known(sequence));
+  if (keep_more(group, sequence, tokens, nullptr) == Next::kDuplicate) note(group);
 }
 
-void PrefixKeeper::adopt_pages(const Group& group, Sequence& sequence) {
-  for (;;) {
-    const Next next = keep_next(group, sequence, nullptr);
-    if (next == Next::kNone) return;
-    if (next == Next::kDuplicate) adopt_next(group, sequence);
+/// Makes findable what the sequence's first `tokens` tokens fill, until there is no more or a page
+/// is another's already.
+PrefixKeeper::Next PrefixKeeper::keep_more(Group& group, Sequence& sequence, std::int32_t tokens,
+                                           std::vector<PageId>* offered) {
+  while (sequence.tail_from == 0) {
+    const Next next = keep_next(group, sequence, tokens, offered);
+    if (next != Next::kKept) return next;
+    if (may_have_tail(group)) begin_tail(group, sequence);
   }
+  extend_tail(sequence, tokens / limits_.page_tokens);
+  return Next::kNone;
+}
+
+void PrefixKeeper::adopt_pages(Group& group, Sequence& sequence, std::int32_t tokens) {
+  while (keep_more(group, sequence, tokens, nullptr) == Next::kDuplicate) {
+    adopt_next(group, sequence);
+  }
+}
+
+/// The last findable page of the sequence is the head of its tail, if nothing is behind it yet.
+void PrefixKeeper::begin_tail(Group& group, Sequence& sequence) {
+  const auto index = static_cast<std::size_t>(sequence.findable);
+  const PageId head = sequence.pages[index - 1];
+  if (pages_.tree().has_children(head)) return;
+  pages_.begin_tail(head, {&group, &sequence});
+  sequence.tail_from = sequence.findable;
+}
+
+/// The sequence's findable pages are those that are in the tree, or whoever calls sees to it.
+void PrefixKeeper::end_tail(Sequence& sequence) {
+  const auto index = static_cast<std::size_t>(sequence.tail_from);
+  const PageId head = sequence.pages[index - 1];
+  pages_.end_tail(head);
+  pages_in_tails_ -= sequence.findable - sequence.tail_from;
+  sequence.findable = std::exchange(sequence.tail_from, 0);
+}
+
+void PrefixKeeper::extend_tail(Sequence& sequence, std::int32_t findable) {
+  const std::int32_t more = findable - sequence.findable;
+  if (more <= 0) return;
+  pages_in_tails_ += more;
+  sequence.findable = findable;
+}
+
+/// How many tokens of the sequence are written for sure: a result tells so of all that were known
+/// before it. Before the first one it is what is findable.
+std::int32_t PrefixKeeper::written(const Group& group, const Sequence& sequence) const noexcept {
+  const std::int32_t findable = sequence.findable * limits_.page_tokens;
+  if (sequence.outputs.size() <= sequence.outputs_before) return findable;
+  return std::max(findable, std::min(sequence.computed, group.known(sequence) - 1));
+}
+
+/// What the plan in the making offers of the sequence; null: nothing.
+const PrefixKeeper::Offer* PrefixKeeper::offer_of(const Sequence& sequence) const noexcept {
+  const auto offer = std::ranges::find(offers_, &sequence, &Offer::sequence);
+  return offer == offers_.end() ? nullptr : &*offer;
+}
+
+/// Puts the tail behind a page into the tree, if it has one: somebody is about to look there.
+void PrefixKeeper::read_tail(PageId head) {
+  if (head == kNoPage || !pages_.tree().has_tail(head)) return;
+  const TailOwner owner = pages_.tail_owner(head);
+  if (owner.sequence == nullptr) return pages_.read_tail(head);
+  read_own_tail(*owner.group, *owner.sequence);
+}
+
+/// The page is about to be continued by another than the one whose tail hangs there.
+void PrefixKeeper::make_room_behind(PageId page) {
+  read_tail(page);
+  if (page != kNoPage && pages_.tree().has_tail(page)) {
+    end_tail(*pages_.tail_owner(page).sequence);
+  }
+}
+
+/// Puts a running sequence's tail into the tree, as far as it is written; what is written later is a
+/// tail behind that.
+void PrefixKeeper::read_own_tail(Group& group, Sequence& sequence) {
+  const std::int32_t end = written(group, sequence);
+  if (end < (sequence.tail_from + 1) * limits_.page_tokens) return;
+  const Offer* const offer = offer_of(sequence);
+  const std::int32_t sure = offer == nullptr ? end : offer->findable_before * limits_.page_tokens;
+  end_tail(sequence);
+  // Nobody else can have put a page there.
+  Next next = keep_next(group, sequence, sure, nullptr);
+  while (next == Next::kKept) next = keep_next(group, sequence, sure, nullptr);
+  next = keep_next(group, sequence, end, &offered_);
+  while (next == Next::kKept) next = keep_next(group, sequence, end, &offered_);
+  begin_tail(group, sequence);
+}
+
+void PrefixKeeper::leave(Group& group, Sequence& sequence) {
+  if (!may_have_tail(group) || !covers(group) || sequence.pages.empty()) return;
+  if (sequence.tail_from > 0) {
+    pages_.prefetch_to_leave(sequence.pages[static_cast<std::size_t>(sequence.tail_from) - 1]);
+  }
+  // The plan before the one in the making may change yet what it writes.
+  const bool is_in_doubt = offer_of(sequence) != nullptr;
+  if (!is_in_doubt) adopt_pages(group, sequence, written(group, sequence));
+  if (sequence.tail_from == 0) return;
+  const auto first = static_cast<std::size_t>(sequence.tail_from);
+  const PageId head = sequence.pages[first - 1];
+  const auto count = static_cast<std::size_t>(sequence.findable) - first;
+  if (count > 0 && !is_in_doubt && pages_.references(head) == 1) {
+    leave_tail(group, sequence, count);
+    return;
+  }
+  read_own_tail(group, sequence);
+  end_tail(sequence);
+}
+
+/// The sequence has the head of its tail alone, and is about to leave that as well.
+void PrefixKeeper::leave_tail(const Group& group, Sequence& sequence, std::size_t count) {
+  const auto first = static_cast<std::size_t>(sequence.tail_from);
+  const PageId head = sequence.pages[first - 1];
+  const std::int32_t size = limits_.page_tokens;
+  const auto tokens = [&](std::size_t i) {
+    return tokens_of(group, sequence, static_cast<std::int32_t>(first + i) * size, size);
+  };
+  pages_.leave_tail(head, std::span(sequence.pages).subspan(first, count), tokens);
+  pages_in_tails_ -= static_cast<std::int32_t>(count);
+  sequence.findable = std::exchange(sequence.tail_from, 0);
+  const auto begin = sequence.pages.begin() + static_cast<std::ptrdiff_t>(first);
+  sequence.pages.erase(begin, begin + static_cast<std::ptrdiff_t>(count));
 }
 
 PrefixStats PrefixKeeper::stats() const noexcept {
   PrefixStats stats = stats_;
   stats.given_up = pages_.given_up();
-  stats.pages = pages_.kept();
+  stats.pages = pages_.kept() + pages_in_tails_;
   stats.idle = pages_.idle();
   stats.on_host = pages_.on_host();
   stats.went_out = pages_.went_out();
@@ -251,7 +378,8 @@ PrefixStats PrefixKeeper::stats() const noexcept {
 
 void PrefixKeeper::check(const Group& group, const Sequence& sequence) const {
   PageId parent = kNoPage;
-  for (std::int32_t i = 0; i < sequence.findable; ++i) {
+  const std::int32_t in_tree = sequence.tail_from > 0 ? sequence.tail_from : sequence.findable;
+  for (std::int32_t i = 0; i < in_tree; ++i) {
     const PageId page = sequence.pages.at(static_cast<std::size_t>(i));
     if (!pages_.is_kept(page) || pages_.tree().parent(page) != parent) {
       internal_error("a sequence's pages are no path in the tree of prefixes");
@@ -265,6 +393,15 @@ void PrefixKeeper::check(const Group& group, const Sequence& sequence) const {
       internal_error("a sequence has a page that another may not share with it");
     }
     parent = page;
+  }
+  if (sequence.tail_from == 0) return;
+  if (pages_.tail_owner(parent).sequence != &sequence || !pages_.tree().has_tail(parent)) {
+    internal_error("a sequence's tail hangs at no page");
+  }
+  for (std::int32_t i = in_tree; i < sequence.findable; ++i) {
+    if (pages_.references(sequence.pages.at(static_cast<std::size_t>(i))) != 1) {
+      internal_error("a page of a sequence's tail is another's as well");
+    }
   }
 }
 
