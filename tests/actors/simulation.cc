@@ -131,7 +131,7 @@ void Simulation::make_config() {
   limits_.page_tokens = std::array{1, 2, 4, 16}[random(4)];
   limits_.context = 48;
   limits_.rows = static_cast<std::int32_t>(1 + random(8));
-  const bool slab = chance(0.2);
+  const bool slab = chance(0.2) && !folder_;
   const auto whole = limits_.pages_per_row();
   const std::int32_t all = limits_.rows * whole;
   const auto most = static_cast<std::uint64_t>(all);
@@ -148,7 +148,7 @@ void Simulation::make_config() {
   config_.admission = chance(0.3) ? AdmissionMode::kReserve : AdmissionMode::kOptimistic;
   config_.watermark = chance(0.5) ? 0.05 : 0;
   config_.decode_every = static_cast<std::int32_t>(1 + random(3));
-  config_.cache_enabled = !chance(0.1);
+  config_.cache_enabled = !chance(0.1) || folder_;
   config_.cache_share = chance(0.5) ? CacheShare::kAll : CacheShare::kKey;
   config_.max_queued_requests = 24;
   config_.max_queued_prompt_tokens = 2000;
