@@ -19,8 +19,8 @@ namespace weft {
 /// Owner only. Allocates nothing. Reads what it was given, and changes `Group::leads` alone.
 class PrefixLeaders {
  public:
-  PrefixLeaders(const SchedulerOptions& options, KvMemory& memory,
-                const RunningGroups& running, const StepTimeModel& times);
+  PrefixLeaders(const SchedulerOptions& options, KvMemory& memory, const RunningGroups& running,
+                const StepTimeModel& times);
 
   [[nodiscard]] bool has_leader(Group& waiting) const;
 

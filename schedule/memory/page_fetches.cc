@@ -48,8 +48,8 @@ bool PageFetches::waits(const Group& group) const noexcept {
   });
 }
 
-/// Lets the group wait for what is read for another, if it finds more of its prompt then and that is
-/// sooner than computing it.
+/// Lets the group wait for what is read for another, if it finds more of its prompt then and that
+/// is sooner than computing it.
 bool PageFetches::follow(const Group& group) {
   std::size_t followers = 0;
   for (const Fetch& one : fetches_) followers += one.followers.size();
@@ -73,7 +73,8 @@ std::int32_t PageFetches::gains_by(const Fetch& fetch, const Group& group) {
   const std::int32_t read = fetch.before + static_cast<std::int32_t>(fetch.pages.size());
   const std::int32_t most = std::min(most_found(group), read * page_tokens_);
   std::int32_t alike = 0;
-  while (alike < most && fetch.tokens[static_cast<std::size_t>(alike)] == group.token(leader, alike))
+  while (alike < most &&
+         fetch.tokens[static_cast<std::size_t>(alike)] == group.token(leader, alike))
     ++alike;
   const std::int32_t pages = alike / page_tokens_;
   return pages - keeper_.count(group, leader, pages * page_tokens_);

@@ -68,9 +68,7 @@ class PrefixCache {
   [[nodiscard]] std::uint64_t came_in() const noexcept { return came_in_; }
   [[nodiscard]] bool is_on_host(PageId page) const noexcept { return page >= size(); }
   /// Pages that can be taken: free ones, those given up for it, and those called back.
-  [[nodiscard]] std::int32_t free() const noexcept {
-    return pool_.free() + idle() + lent_count_;
-  }
+  [[nodiscard]] std::int32_t free() const noexcept { return pool_.free() + idle() + lent_count_; }
   /// How many page tables have the page.
   [[nodiscard]] std::int32_t references(PageId page) const {
     return pool_.references(page) - (is_kept(page) || is_lent(page) ? 1 : 0);
@@ -205,9 +203,9 @@ class PrefixCache {
   HostPlaces host_;
   std::vector<PlanCopy>* const copies_;
   PrefixTree tree_;
-  PageList<NodeLinks> idle_;     // those of tails are idle with their heads
+  PageList<NodeLinks> idle_;  // those of tails are idle with their heads
   PageTails tails_;
-  std::vector<PageId> tail_;     // that is being read
+  std::vector<PageId> tail_;  // that is being read
   PageSaver* saver_ = nullptr;
   std::function<void()> call_back_;
   std::vector<bool> is_lent_;  // by page; empty until one is lent

@@ -21,12 +21,12 @@ namespace weft {
 /// newest. So offer() is for the time in which the next one is in the making: what it makes
 /// findable holds if that plan comes to be (keep_offers), and does not if there is nothing to plan
 /// (take_back_offers), as then the plan before may still change. That is for prompts, whose pages
-/// others may wait for. What is decoded is kept with its results, a tick later: so a tick looks at
-/// the groups alone that filled a page with known tokens, not at all that run.
+/// others may wait for. What is decoded is kept when results say that it is written: so a plan
+/// looks at the groups alone that filled a page with known tokens, not at all that run.
 ///
-/// The first `Sequence::findable` pages of a sequence's table are a path in the tree. Where another
-/// has filled a page with the same tokens already, the sequence takes that one and frees its own,
-/// so that its path goes on there.
+/// The first `Sequence::findable` pages of a sequence's table, up to its tail, are a path in the
+/// tree. Where another has filled a page with the same tokens already, the sequence takes that one
+/// and frees its own, so that its path goes on there.
 ///
 /// Most texts are never looked for. So of a group of one sequence only the first page that nobody
 /// else had is put into the tree, and the rest is its tail: findable as well, but put into the tree
@@ -99,8 +99,8 @@ class PrefixKeeper {
     }
   }
 
-  /// The same with the result of a step, which most sequences need nothing to be done for: what they
-  /// write is in their tail.
+  /// The same with the result of a step, which most sequences need nothing to be done for: what
+  /// they write is in their tail.
   void keep_after_step(Group& group, Sequence& sequence) {
     if (!has_tails_ || group.spec.sequences > 1) keep(group, sequence);
   }

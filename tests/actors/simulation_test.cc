@@ -65,8 +65,8 @@ Tally simulate_all(SimulationOptions options, std::uint64_t seeds_of_suite = kSe
   std::cout << seeds << " seeds, " << tally.events << " events, " << tally.requests << " requests, "
             << tally.completed << " completed, " << tally.failed_allocations
             << " failed allocations, " << tally.lost_engines << " lost engines, "
-            << tally.pages_read << " pages from files, digest " << std::hex
-            << tally.digest << std::dec << '\n';
+            << tally.pages_read << " pages from files, digest " << std::hex << tally.digest
+            << std::dec << '\n';
   return tally;
 }
 
