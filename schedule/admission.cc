@@ -14,7 +14,7 @@ constexpr std::size_t kCandidatesOfOneClient = 4;
 
 }  // namespace
 
-Admission::Admission(const SchedulerOptions& options, const RowTable& rows, const KvMemory& memory,
+Admission::Admission(const SchedulerOptions& options, const RowTable& rows, KvMemory& memory,
                      const WaitingGroups& waiting, const RunningGroups& running,
                      const PrefixLeaders& leaders, PageFetches* fetches)
     : options_(options),

@@ -36,7 +36,7 @@ class Admission {
  public:
   static constexpr std::int32_t kMaxOvertakes = 32;
 
-  Admission(const SchedulerOptions& options, const RowTable& rows, const KvMemory& memory,
+  Admission(const SchedulerOptions& options, const RowTable& rows, KvMemory& memory,
             const WaitingGroups& waiting, const RunningGroups& running,
             const PrefixLeaders& leaders, PageFetches* fetches = nullptr);
 
@@ -74,7 +74,7 @@ class Admission {
 
   const SchedulerOptions options_;
   const RowTable& rows_;
-  const KvMemory& memory_;
+  KvMemory& memory_;
   const WaitingGroups& waiting_;
   const RunningGroups& running_;
   const PrefixLeaders& leaders_;

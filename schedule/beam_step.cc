@@ -48,7 +48,7 @@ void follow_beams(Group& group, std::span<const Beam> beams, KvMemory& memory) {
     next.computed = group.prompt_tokens();  // a row without a beam feeds nothing
     if (i < beams.size()) follow_beam(group, beams[i], i, next, memory);
   }
-  for (Sequence& before : group.sequences) memory.release(before);
+  for (Sequence& before : group.sequences) memory.release(group, before);
   group.sequences = std::move(after);
   group.phase = GroupPhase::kForked;
 }

@@ -56,13 +56,15 @@ enum class SequenceEnd : std::uint8_t { kNone, kStop, kLength };
 /// One running generation of a group. The scheduler's own.
 struct Sequence {
   std::int32_t row = -1;
-  std::uint32_t serial = 0;      ///< changes when results under way no longer count
-  std::int32_t in_flight = 0;    ///< tokens that steps under way will give it
-  std::int32_t computed = 0;     ///< tokens whose keys and values are planned
-  std::int32_t chunk = 0;        ///< tokens that the plan in the making feeds
-  std::uint64_t planned_in = 0;  ///< the last tick that feeds it
-  std::size_t table_from = 0;    ///< page table entries that the device has
-  std::int32_t findable = 0;     ///< its first pages, which others can find by their tokens
+  std::uint32_t serial = 0;        ///< changes when results under way no longer count
+  std::int32_t in_flight = 0;      ///< tokens that steps under way will give it
+  std::int32_t computed = 0;       ///< tokens whose keys and values are planned
+  std::int32_t chunk = 0;          ///< tokens that the plan in the making feeds
+  std::uint64_t planned_in = 0;    ///< the last tick that feeds it
+  std::size_t table_from = 0;      ///< page table entries that the device has
+  std::int32_t findable = 0;       ///< its first pages, which others can find by their tokens
+  std::int32_t tail_from = 0;      ///< the first of these that is not in the tree; 0: all are
+  std::size_t outputs_before = 0;  ///< of its outputs, those that were known when it began
   std::uint64_t arrives_in = 0;  ///< which plan brings pages of it from host memory, by its keeper
   bool fresh = true;             ///< its row has not begun
   SequenceEnd end = SequenceEnd::kNone;
@@ -81,6 +83,7 @@ struct Sequence {
     computed = 0;
     chunk = 0;
     arrives_in = 0;
+    outputs_before = outputs.size();
     fresh = true;
   }
 };

@@ -15,7 +15,7 @@ std::int32_t pages_alike(const Group& a, const Group& b, std::int32_t most,
 
 }  // namespace
 
-PrefixLeaders::PrefixLeaders(const SchedulerOptions& options, const KvMemory& memory,
+PrefixLeaders::PrefixLeaders(const SchedulerOptions& options, KvMemory& memory,
                              const RunningGroups& running, const StepTimeModel& times)
     : options_(options), memory_(memory), running_(running), times_(times) {}
 

@@ -19,8 +19,8 @@ namespace weft {
 /// Owner only. Allocates nothing. Reads what it was given, and changes `Group::leads` alone.
 class PrefixLeaders {
  public:
-  PrefixLeaders(const SchedulerOptions& options, const KvMemory& memory,
-                const RunningGroups& running, const StepTimeModel& times);
+  PrefixLeaders(const SchedulerOptions& options, KvMemory& memory, const RunningGroups& running,
+                const StepTimeModel& times);
 
   [[nodiscard]] bool has_leader(Group& waiting) const;
 
@@ -30,7 +30,7 @@ class PrefixLeaders {
   [[nodiscard]] bool is_worth_a_step(std::int32_t tokens) const;
 
   const SchedulerOptions options_;
-  const KvMemory& memory_;
+  KvMemory& memory_;
   const RunningGroups& running_;
   const StepTimeModel& times_;
 };

@@ -62,14 +62,14 @@ void RunningGroups::preempt(Group& group) {
   waiting_.come_back(group);
 }
 
-void RunningGroups::release(Sequence& sequence) {
+void RunningGroups::release(Group& group, Sequence& sequence) {
   rows_.release(sequence);
-  memory_.release(sequence);
+  memory_.release(group, sequence);
   sequence.restart();
 }
 
 void RunningGroups::release_all(Group& group) {
-  for (Sequence& sequence : group.sequences) release(sequence);
+  for (Sequence& sequence : group.sequences) release(group, sequence);
   memory_.release(group);
   group.beams_ready = 0;
 }

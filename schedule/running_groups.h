@@ -50,7 +50,7 @@ class RunningGroups {
   /// values are computed again when it goes on.
   void preempt(Group& group);
   /// Takes back the row and pages of one sequence. Its results under way do not count any more.
-  void release(Sequence& sequence);
+  void release(Group& group, Sequence& sequence);
 
   /// Gets the pages for the sequence's chunk, from victims if need be. The list has changed unless
   /// the answer is kFree.

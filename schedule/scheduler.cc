@@ -66,6 +66,7 @@ bool Scheduler::use_files(const SchedulerOptions& options) {
   if (options.limits.host_pages > 0) internal_error("pages go to files from one memory alone");
   saver_.emplace(options.files, options.limits.pages);
   fetches_.emplace(*saver_, memory_.pages(), memory_.prefixes(), chunks_.times(), options.limits);
+  memory_.prefixes().use_no_tails();
   memory_.pages().use(*saver_, [this] { fetches_->cancel_all(); });
   return true;
 }
@@ -216,7 +217,7 @@ void Scheduler::take_result(const Tick& tick, std::size_t index) {
     --sequence.in_flight;
     // What is known of it is written by this tick and those before, as later ones feed its result.
     // It may be about to end.
-    memory_.prefixes().keep(group, sequence);
+    memory_.prefixes().keep_after_step(group, sequence);
     const SampleResult& result = tick.result.samples[index];
     const auto top = top_of(result, tick.result);
     if (group.beams) {
@@ -295,7 +296,7 @@ void Scheduler::finish_sequence(Group& group, Sequence& sequence, SequenceEnd en
     group.encoded = group.spec.encoder_input.empty();
   }
   sequence.end = end;
-  running_.release(sequence);
+  running_.release(group, sequence);
   if (--group.alive == 0) finish(group, GroupEnd::kDone, {});
 }
 

@@ -51,7 +51,7 @@ class FullMemory {
   }
 
   [[nodiscard]] const Group& asked() const { return *asked_; }
-  [[nodiscard]] std::int32_t look_up() const {
+  [[nodiscard]] std::int32_t look_up() {
     return memory_.prefixes().count(*asked_, asked_->sequences[0], asked_->prompt_tokens() - 1);
   }
 
@@ -74,7 +74,7 @@ class FullMemory {
     if (!memory_.extend(*group, sequence, group->prompt_tokens())) return;
     sequence.computed = group->prompt_tokens();
     memory_.prefixes().keep(*group, sequence);
-    memory_.release(sequence);
+    memory_.release(*group, sequence);
   }
 
   std::mt19937_64 random_{1};
@@ -84,7 +84,7 @@ class FullMemory {
 
 void look_up_prompt(benchmark::State& state) {
   const auto prompt = static_cast<std::int32_t>(state.range(0));
-  const FullMemory memory(prompt);
+  FullMemory memory(prompt);
   const std::vector<TokenId>& tokens = memory.asked().spec.prompt;
   const std::vector<TokenId> same(tokens);
   if (memory.look_up() != (prompt - 1) / kPageTokens) state.SkipWithError("not all is found");

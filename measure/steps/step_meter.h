@@ -39,6 +39,9 @@ class StepMeter final : public StepDevice {
   void run(const Plan& plan, StepResult& result) override;
   [[nodiscard]] bool samples() const noexcept override { return device_->samples(); }
   void abandon() noexcept override { device_->abandon(); }
+  [[nodiscard]] std::shared_ptr<PageFiles> page_files() const override {
+    return device_->page_files();
+  }
 
   /// The steps in the order of their times. To be called only when nothing runs any more.
   [[nodiscard]] const std::deque<StepRecord>& records() const noexcept { return records_; }

@@ -44,6 +44,14 @@ class PageList {
     newest_ = page;
     ++size_;
   }
+  /// The page counts as left right before one that is in the list.
+  void add_before(PageId page, PageId newer) {
+    if (contains(page) || !contains(newer)) internal_error("a page is left before none, or again");
+    const PageId older = std::exchange(links_(newer).older, page);
+    links_(page) = {older, newer};
+    newer_of(older) = page;
+    ++size_;
+  }
   /// The page is used again, or given up.
   void remove(PageId page) {
     if (!contains(page)) internal_error("a page is taken that was not idle");

@@ -115,8 +115,11 @@ void KvMemory::reserve(Group& group) {
   reserved_ += group.reserved;
 }
 
-void KvMemory::release(Sequence& sequence) {
-  if (!slabs()) pages_.release(sequence.pages);
+void KvMemory::release(Group& group, Sequence& sequence) {
+  if (!slabs()) {
+    prefixes_.leave(group, sequence);
+    pages_.release(sequence.pages);
+  }
   sequence.pages.clear();
   sequence.table_from = 0;
   sequence.findable = 0;

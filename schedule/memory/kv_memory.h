@@ -76,8 +76,8 @@ class KvMemory {
   /// Promises the group its most_pages().
   void reserve(Group& group);
 
-  /// Gives back the pages of a sequence.
-  void release(Sequence& sequence);
+  /// Gives back the pages of a sequence of the group.
+  void release(Group& group, Sequence& sequence);
   /// Gives back what the group has beside its sequences: the encoder's pages and the promise.
   void release(Group& group);
 

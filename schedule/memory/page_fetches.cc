@@ -5,8 +5,17 @@
 #include <utility>
 
 namespace weft {
+namespace {
 
-PageFetches::PageFetches(PageSaver& saver, PrefixCache& pages, const PrefixKeeper& keeper,
+/// As many tokens as it would take from the cache when it begins.
+std::int32_t most_found(const Group& group) {
+  const Sequence& leader = group.leader();
+  return (group.alive == 1 ? group.known(leader) : group.prompt_tokens()) - 1;
+}
+
+}  // namespace
+
+PageFetches::PageFetches(PageSaver& saver, PrefixCache& pages, PrefixKeeper& keeper,
                          const StepTimeModel& times, const DeviceLimits& limits)
     : saver_(saver),
       files_(saver.files()),
@@ -20,20 +29,60 @@ PageFetches::PageFetches(PageSaver& saver, PrefixCache& pages, const PrefixKeepe
 PageFetches::~PageFetches() { cancel_all(); }
 
 bool PageFetches::delay(Group& waiting) {
-  const bool waits = std::ranges::any_of(fetches_, [&waiting](const Fetch& one) {
-    return one.group == &waiting && one.order == waiting.order;
-  });
-  if (waits) return true;
+  if (waits(waiting)) return true;
   if (waiting.looked_in_files || !keeper_.covers(waiting)) return false;
-  if (!waiting.spec.may_skip_tokens() || fetches_.size() >= kMostFetches) return false;
+  if (!waiting.spec.may_skip_tokens()) return false;
+  if (follow(waiting)) return true;
+  if (fetches_.size() >= kMostFetches) return false;
   waiting.looked_in_files = true;
   return start(waiting);
 }
 
+/// Whether the group waits for a read, its own or another's.
+bool PageFetches::waits(const Group& group) const noexcept {
+  const auto is_it = [&group](const Waiting& one) {
+    return one.group == &group && one.order == group.order;
+  };
+  return std::ranges::any_of(fetches_, [&is_it](const Fetch& one) {
+    return is_it(one.group) || std::ranges::any_of(one.followers, is_it);
+  });
+}
+
+/// Lets the group wait for what is read for another, if it finds more of its prompt then and that
+/// is sooner than computing it.
+bool PageFetches::follow(const Group& group) {
+  std::size_t followers = 0;
+  for (const Fetch& one : fetches_) followers += one.followers.size();
+  if (followers >= kMostFollowers) return false;
+  for (Fetch& one : fetches_) {
+    const std::int32_t pages = gains_by(one, group);
+    if (pages == 0) continue;
+    const std::int64_t before = std::int64_t{one.before} * page_tokens_;
+    // It is read already, as all that is queued.
+    if (!costs_.copying_is_sooner(pages, before, queued() - pages)) continue;
+    one.followers.push_back({&group, group.order});
+    return true;
+  }
+  return false;
+}
+
+/// How many pages of the group's own prompt the fetch reads.
+std::int32_t PageFetches::gains_by(const Fetch& fetch, const Group& group) {
+  if (fetch.scope != group.prefix_scope) return 0;
+  const Sequence& leader = group.leader();
+  const std::int32_t read = fetch.before + static_cast<std::int32_t>(fetch.pages.size());
+  const std::int32_t most = std::min(most_found(group), read * page_tokens_);
+  std::int32_t alike = 0;
+  while (alike < most &&
+         fetch.tokens[static_cast<std::size_t>(alike)] == group.token(leader, alike))
+    ++alike;
+  const std::int32_t pages = alike / page_tokens_;
+  return pages - keeper_.count(group, leader, pages * page_tokens_);
+}
+
 bool PageFetches::start(const Group& group) {
   const Sequence& leader = group.leader();
-  // As many as it would take when it begins.
-  const std::int32_t most = (group.alive == 1 ? group.known(leader) : group.prompt_tokens()) - 1;
+  const std::int32_t most = most_found(group);
   std::vector<PageId> path = keeper_.path(group, leader, most);
   if (std::ranges::any_of(path, [this](PageId page) { return pages_.is_on_host(page); })) {
     return false;
@@ -42,8 +91,7 @@ bool PageFetches::start(const Group& group) {
   const std::int32_t whole = most / page_tokens_;
   if (before >= whole) return false;
   Fetch fetch;
-  fetch.group = &group;
-  fetch.order = group.order;
+  fetch.group = {&group, group.order};
   fetch.scope = group.prefix_scope;
   fetch.before = before;
   const std::int32_t tokens = whole * page_tokens_;

@@ -23,21 +23,26 @@ namespace weft {
 /// before it. Its pages are lent by PrefixCache, and kept like any others once they are read: the
 /// group finds them when it begins. Where something goes wrong, it computes what it does not find.
 ///
+/// A group whose prompt begins like that of one for which pages are being read waits for these, and
+/// looks by itself for what is left then.
+///
 /// A file is read into a page only once all ticks have run that were planned when the page was
 /// taken, as some may still write to it.
 ///
-/// At most kMostFetches groups wait for files at once, each for pages that the device has room for.
+/// There are at most kMostFetches reads at once, each of pages that the device has room for, and at
+/// most kMostFollowers groups wait for another's read.
 /// Owner only. A fetch allocates, for as many pages as it is of.
 class PageFetches {
  public:
   static constexpr std::size_t kMostFetches = 8;
+  static constexpr std::size_t kMostFollowers = 16;
   /// Where so long nothing comes, as of a disk that hangs, a group computes instead.
   static constexpr Duration kPatience = std::chrono::seconds(5);
   /// How often it is looked whether something has been read, where nothing else happens.
   static constexpr Duration kLookAgain = std::chrono::milliseconds(1);
 
   /// All of them outlive it.
-  PageFetches(PageSaver& saver, PrefixCache& pages, const PrefixKeeper& keeper,
+  PageFetches(PageSaver& saver, PrefixCache& pages, PrefixKeeper& keeper,
               const StepTimeModel& times, const DeviceLimits& limits);
   ~PageFetches();
   PageFetches(const PageFetches&) = delete;
@@ -62,9 +67,13 @@ class PageFetches {
   void cancel_all();
 
  private:
-  struct Fetch {
+  struct Waiting {
     const Group* group = nullptr;  // may have ended
     std::uint64_t order = 0;       // its WaitItem::order, by which it is known
+  };
+  struct Fetch {
+    Waiting group;
+    std::vector<Waiting> followers;
     PrefixScope scope;
     std::vector<TokenId> tokens;  // all that lead to the last page
     std::int32_t before = 0;      // pages that were there already
@@ -76,7 +85,10 @@ class PageFetches {
     TimePoint since{};      // when the last of them came
   };
 
+  [[nodiscard]] bool waits(const Group& group) const noexcept;
   [[nodiscard]] bool start(const Group& group);
+  [[nodiscard]] bool follow(const Group& group);
+  [[nodiscard]] std::int32_t gains_by(const Fetch& fetch, const Group& group);
   [[nodiscard]] std::vector<PageKey> keys_in_files(const Fetch& fetch, std::span<const PageId> path,
                                                    std::int32_t whole) const;
   [[nodiscard]] std::span<const TokenId> tokens_of(const Fetch& fetch,
@@ -89,7 +101,7 @@ class PageFetches {
   PageSaver& saver_;
   PageFiles& files_;
   PrefixCache& pages_;
-  const PrefixKeeper& keeper_;
+  PrefixKeeper& keeper_;
   SwapCosts costs_;
   const std::int32_t page_tokens_;
   std::vector<Fetch> fetches_;

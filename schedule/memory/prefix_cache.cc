@@ -14,7 +14,9 @@ PrefixCache::PrefixCache(std::int32_t pages, std::int32_t page_tokens, bool keep
       host_(pages, keeps ? places : 0),
       copies_(copies),
       tree_(keeps ? pages + places : 0, page_tokens),
-      idle_(NodeLinks{tree_}) {
+      idle_(NodeLinks{tree_}),
+      tails_(keeps ? pages : 0) {
+  if (keeps) tail_.reserve(static_cast<std::size_t>(pages));
   if (host_.size() > 0) unsure_in_.resize(static_cast<std::size_t>(pages));
 }
 
@@ -23,12 +25,30 @@ bool PrefixCache::take(std::int32_t count, std::vector<PageId>& out) {
   while (pool_.free() < count) {
     if (idle_.size() == 0) {
       call_back_();
-      continue;
+    } else if (tree_.has_tail(idle_.oldest())) {
+      // It had one reference, the cache's own, and has one now.
+      out.push_back(tails_.last(idle_.oldest()));  // may throw, and the page is still kept then
+      pop_tail(idle_.oldest());
+      ++given_up_;
+      --count;
+    } else {
+      give_up(idle_.oldest());
+      if (idle_.size() > 0) tree_.prefetch_to_erase(idle_.oldest());
     }
-    give_up(idle_.oldest());
-    if (idle_.size() > 0) tree_.prefetch_to_erase(idle_.oldest());
   }
   return pool_.take(count, out);
+}
+
+void PrefixCache::read_tail(PageId head) {
+  tail_.clear();
+  while (tree_.has_tail(head)) tail_.push_back(pop_tail(head));
+  // The later one leads to the earlier, and was left after it.
+  PageId parent = head;
+  for (auto page = tail_.rbegin(); page != tail_.rend(); ++page) {
+    tree_.insert({}, parent, *page, tree_.tokens(*page));
+    idle_.add_before(*page, parent);
+    parent = *page;
+  }
 }
 
 /// The page goes to host memory, or to nothing.
@@ -94,7 +114,9 @@ void PrefixCache::share(std::span<const PageId> pages) {
   pool_.share(pages);
   if (idle_.size() == 0) return;
   for (const PageId page : pages) {
-    if (idle_.contains(page)) idle_.remove(page);
+    if (!idle_.contains(page)) continue;
+    if (tree_.has_tail(page)) read_tail(page);
+    idle_.remove(page);
   }
 }
 
@@ -126,7 +148,7 @@ PageId PrefixCache::keep(const PrefixScope& scope, PageId parent, PageId page,
 }
 
 bool PrefixCache::lend(std::int32_t count, std::vector<PageId>& out) {
-  if (count > pool_.free() + idle_.size() || !take(count, out)) return false;
+  if (count > pool_.free() + idle() || !take(count, out)) return false;
   if (is_lent_.empty()) is_lent_.resize(static_cast<std::size_t>(size()));
   for (const PageId page : std::span(out).last(static_cast<std::size_t>(count))) {
     is_lent_[static_cast<std::size_t>(page)] = true;
@@ -149,6 +171,10 @@ void PrefixCache::end_loan(PageId page) {
 void PrefixCache::forget(PageId page) {
   if (host_.size() > 0) drop_all_behind(page);
   if (saver_ != nullptr) saver_->forgotten(page);
+  while (tree_.has_tail(page)) {
+    const PageId last = pop_tail(page);
+    pool_.release({&last, 1});
+  }
   if (idle_.contains(page)) idle_.remove(page);
   tree_.erase(page);
   pool_.release({&page, 1});
@@ -170,18 +196,27 @@ void PrefixCache::check() const {
   std::int32_t idle = 0;
   for (PageId page = 0; page < size(); ++page) {
     const bool is_idle = is_kept(page) && references(page) == 0;
-    if (is_idle != idle_.contains(page)) internal_error("an idle page is not listed as such");
-    idle += is_idle ? 1 : 0;
-    if (!is_kept(page)) continue;
-    const PageId parent = tree_.parent(page);
-    if (parent == kNoPage) continue;
-    if (is_on_host(parent) || !is_kept(parent)) {
-      internal_error("a page is kept without those that lead to it");
+    if (is_idle != (idle_.contains(page) || is_in_idle_tail(page))) {
+      internal_error("an idle page is not listed as such");
     }
-    if (references(parent) < references(page)) internal_error("a page outlives one before it");
+    idle += is_idle ? 1 : 0;
+    if (is_kept(page)) check_page(page);
   }
-  if (idle != idle_.size()) internal_error("idle pages are miscounted");
+  if (idle != this->idle()) internal_error("idle pages are miscounted");
   check_host();
+}
+
+void PrefixCache::check_page(PageId page) const {
+  if (is_in_idle_tail(page) && tree_.contains(page)) internal_error("a page is kept twice");
+  if (tails_.count(page) > 0 && !(idle_.contains(page) && tree_.has_tail(page))) {
+    internal_error("an idle tail hangs at a page that is not idle");
+  }
+  const PageId parent = is_in_idle_tail(page) ? tails_.before(page) : tree_.parent(page);
+  if (parent == kNoPage) return;
+  if (is_on_host(parent) || !is_kept(parent)) {
+    internal_error("a page is kept without those that lead to it");
+  }
+  if (references(parent) < references(page)) internal_error("a page outlives one before it");
 }
 
 void PrefixCache::check_host() const {

@@ -10,6 +10,7 @@
 #include "weft/schedule/memory/host_places.h"
 #include "weft/schedule/memory/idle_pages.h"
 #include "weft/schedule/memory/page_pool.h"
+#include "weft/schedule/memory/page_tails.h"
 #include "weft/schedule/memory/prefix_tree.h"
 
 namespace weft {
@@ -47,6 +48,11 @@ struct PrefixStats {
 /// number. A page on the device has all that lead to it on the device; what continues it may be in
 /// host memory, and all behind that is.
 ///
+/// Without places and files a sequence's pages may be kept as a tail (PageTails): its first page of
+/// its own is in the tree, as the head, and those behind it come into the tree when somebody looks
+/// for what continues the head (read_tail). An idle tail hangs at an idle head alone, and is given
+/// up before it.
+///
 /// Without `keeps` nothing is kept, and it is a PagePool. Owner only. The constructor allocates
 /// everything, and each call costs the pages that it is about. Misuse is an internal_error.
 class PrefixCache {
@@ -62,9 +68,7 @@ class PrefixCache {
   [[nodiscard]] std::uint64_t came_in() const noexcept { return came_in_; }
   [[nodiscard]] bool is_on_host(PageId page) const noexcept { return page >= size(); }
   /// Pages that can be taken: free ones, those given up for it, and those called back.
-  [[nodiscard]] std::int32_t free() const noexcept {
-    return pool_.free() + idle_.size() + lent_count_;
-  }
+  [[nodiscard]] std::int32_t free() const noexcept { return pool_.free() + idle() + lent_count_; }
   /// How many page tables have the page.
   [[nodiscard]] std::int32_t references(PageId page) const {
     return pool_.references(page) - (is_kept(page) || is_lent(page) ? 1 : 0);
@@ -74,7 +78,9 @@ class PrefixCache {
     // Asked of each row in each tick, so without a look at the tree where that is enough.
     return pool_.references(page) == 1 || references(page) == 1;
   }
-  [[nodiscard]] bool is_kept(PageId page) const noexcept { return keeps_ && tree_.contains(page); }
+  [[nodiscard]] bool is_kept(PageId page) const noexcept {
+    return keeps_ && (tree_.contains(page) || is_in_idle_tail(page));
+  }
   [[nodiscard]] const PrefixTree& tree() const noexcept { return tree_; }
 
   /// Appends `count` pages to `out`, for one table. Where too few can be had it changes nothing and
@@ -123,8 +129,44 @@ class PrefixCache {
 
   [[nodiscard]] std::uint64_t given_up() const noexcept { return given_up_; }
   /// Pages of the device alone.
-  [[nodiscard]] std::int32_t kept() const noexcept { return tree_.size() - host_.taken(); }
-  [[nodiscard]] std::int32_t idle() const noexcept { return idle_.size(); }
+  [[nodiscard]] std::int32_t kept() const noexcept {
+    return tree_.size() - host_.taken() + tails_.idle();
+  }
+  [[nodiscard]] std::int32_t idle() const noexcept { return idle_.size() + tails_.idle(); }
+
+  /// Whether pages may be kept as tails: what goes to host memory or to files goes page by page.
+  [[nodiscard]] bool has_tails() const noexcept {
+    return keeps_ && host_.size() == 0 && saver_ == nullptr;
+  }
+  /// A page of the tree, which is a leaf, has a running sequence's tail from now on.
+  void begin_tail(PageId head, const TailOwner& owner) {
+    tree_.set_tail(head, true);
+    tails_.set_owner(head, owner);
+  }
+  /// It has it no more.
+  void end_tail(PageId head) {
+    tree_.set_tail(head, false);
+    tails_.set_owner(head, {});
+  }
+  [[nodiscard]] const TailOwner& tail_owner(PageId head) const noexcept {
+    return tails_.owner(head);
+  }
+  /// Has the processor fetch what it takes to leave a tail and its head soon.
+  void prefetch_to_leave(PageId head) const noexcept {
+    tails_.prefetch(head);
+    tree_.prefetch_to_erase(head);
+  }
+  /// Keeps pages that one table alone has, and from now on none, as the tail of `head`, which has
+  /// one and is about to be left as well: then they are idle with it. `tokens_of(i)` are those of
+  /// the i-th.
+  template <class TokensOf>
+  void leave_tail(PageId head, std::span<const PageId> pages, TokensOf&& tokens_of) {
+    for (const PageId page : pages) tree_.prefetch_to_write_tokens(page);
+    tails_.leave(head, pages);
+    for (std::size_t i = 0; i < pages.size(); ++i) tree_.write_tokens(pages[i], tokens_of(i));
+  }
+  /// Puts the pages of an idle tail into the tree.
+  void read_tail(PageId head);
 
   /// Checks that exactly the kept pages that no table has are idle, and that parents of pages that
   /// tables have are in tables, too; internal_error where not. For tests: it looks at every page.
@@ -134,7 +176,17 @@ class PrefixCache {
   [[nodiscard]] bool is_lent(PageId page) const noexcept {
     return lent_count_ > 0 && is_lent_[static_cast<std::size_t>(page)];
   }
+  [[nodiscard]] bool is_in_idle_tail(PageId page) const noexcept {
+    return tails_.idle() > 0 && !is_on_host(page) && tails_.is_idle(page);
+  }
   void give_up(PageId page);
+  PageId pop_tail(PageId head) {
+    const PageId last = tails_.last(head);
+    tails_.pop(head);
+    if (tails_.count(head) == 0) tree_.set_tail(head, false);
+    return last;
+  }
+  void check_page(PageId page) const;
   [[nodiscard]] PageId find_place();
   void drop(PageId place);
   void drop_all_behind(PageId page);
@@ -151,7 +203,9 @@ class PrefixCache {
   HostPlaces host_;
   std::vector<PlanCopy>* const copies_;
   PrefixTree tree_;
-  PageList<NodeLinks> idle_;
+  PageList<NodeLinks> idle_;  // those of tails are idle with their heads
+  PageTails tails_;
+  std::vector<PageId> tail_;  // that is being read
   PageSaver* saver_ = nullptr;
   std::function<void()> call_back_;
   std::vector<bool> is_lent_;  // by page; empty until one is lent

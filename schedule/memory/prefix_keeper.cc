@@ -15,7 +15,7 @@ constexpr std::int32_t kLeastPartCopied = 4;
 
 PrefixKeeper::PrefixKeeper(const DeviceLimits& limits, PrefixCache& pages,
                            std::vector<PlanCopy>& copies)
-    : limits_(limits), pages_(pages), copies_(copies) {
+    : limits_(limits), pages_(pages), has_tails_(pages.has_tails()), copies_(copies) {
   if (!pages.keeps()) return;
   const auto rows = static_cast<std::size_t>(limits.rows);
   noted_.reserve(rows);
@@ -41,7 +41,8 @@ std::span<const TokenId> PrefixKeeper::tokens_of(const Group& group, const Seque
 }
 
 PageId PrefixKeeper::find_next(const Group& group, const Sequence& sequence, PageId parent,
-                               std::int32_t index) const {
+                               std::int32_t index) {
+  read_tail(parent);
   const std::int32_t size = limits_.page_tokens;
   return pages_.tree().find(group.prefix_scope, parent,
                             tokens_of(group, sequence, index * size, size));
@@ -50,7 +51,7 @@ PageId PrefixKeeper::find_next(const Group& group, const Sequence& sequence, Pag
 /// Calls `each` with the pages of the longest path of whole pages within the first `most` tokens.
 template <class Each>
 void PrefixKeeper::walk(const Group& group, const Sequence& sequence, std::int32_t most,
-                        Each&& each) const {
+                        Each&& each) {
   PageId parent = kNoPage;
   for (std::int32_t i = 0; (i + 1) * limits_.page_tokens <= most; ++i) {
     parent = find_next(group, sequence, parent, i);
@@ -94,6 +95,7 @@ std::int32_t PrefixKeeper::copy_beginning(const Group& group, Sequence& sequence
   const std::int32_t count = std::min(most - first, limits_.page_tokens);
   if (count * kLeastPartCopied < limits_.page_tokens) return 0;
   const PageId parent = sequence.pages.empty() ? kNoPage : sequence.pages.back();
+  read_tail(parent);
   const PrefixTree::Beginning best = pages_.tree().find_beginning(
       group.prefix_scope, parent, tokens_of(group, sequence, first, count));
   if (best.tokens * kLeastPartCopied < limits_.page_tokens) return 0;
@@ -108,21 +110,20 @@ std::int32_t PrefixKeeper::copy_beginning(const Group& group, Sequence& sequence
 }
 
 std::vector<PageId> PrefixKeeper::path(const Group& group, const Sequence& sequence,
-                                       std::int32_t most) const {
+                                       std::int32_t most) {
   std::vector<PageId> pages;
   walk(group, sequence, most, [&](PageId page) { pages.push_back(page); });
   return pages;
 }
 
-std::int32_t PrefixKeeper::count(const Group& group, const Sequence& sequence,
-                                 std::int32_t most) const {
+std::int32_t PrefixKeeper::count(const Group& group, const Sequence& sequence, std::int32_t most) {
   std::int32_t pages = 0;
   walk(group, sequence, most, [&](PageId /*page*/) { ++pages; });
   return pages;
 }
 
 std::int32_t PrefixKeeper::count_in_use(const Group& group, const Sequence& sequence,
-                                        std::int32_t most) const {
+                                        std::int32_t most) {
   if (!covers(group) || !group.spec.may_skip_tokens()) return 0;
   if (pages_.kept() == pages_.idle()) return 0;
   std::int32_t pages = 0;
@@ -132,16 +133,16 @@ std::int32_t PrefixKeeper::count_in_use(const Group& group, const Sequence& sequ
   return pages;
 }
 
-/// Keeps the next page of a sequence, if it is full and nobody else has filled one alike.
+/// Keeps the next page of a sequence without a tail, if its first `tokens` tokens fill it and
+/// nobody else has filled one alike.
 PrefixKeeper::Next PrefixKeeper::keep_next(const Group& group, Sequence& sequence,
-                                           std::vector<PageId>* offered) {
-  if (std::min(sequence.computed, group.known(sequence)) < end_of_next(sequence)) {
-    return Next::kNone;
-  }
+                                           std::int32_t tokens, std::vector<PageId>* offered) {
+  if (tokens < end_of_next(sequence)) return Next::kNone;
   const auto index = static_cast<std::size_t>(sequence.findable);
   if (index >= sequence.pages.size()) return Next::kNone;  // a beam that has ended before others
   const PageId page = sequence.pages[index];
   const PageId parent = index == 0 ? kNoPage : sequence.pages[index - 1];
+  make_room_behind(parent);
   // Those that forked have pages in common, which the first of them has kept.
   if (!pages_.is_kept(page)) {
     const std::int32_t size = limits_.page_tokens;
@@ -183,9 +184,9 @@ void PrefixKeeper::offer() {
 
 void PrefixKeeper::offer_pages(Group& group, Sequence& sequence) {
   const std::int32_t before = sequence.findable;
-  prefetch(sequence, before, sequence.computed / limits_.page_tokens);
-  Next next = keep_next(group, sequence, &offered_);
-  while (next == Next::kKept) next = keep_next(group, sequence, &offered_);
+  if (!may_have_tail(group)) prefetch(sequence, before, sequence.computed / limits_.page_tokens);
+  const std::int32_t tokens = std::min(sequence.computed, group.known(sequence));
+  const Next next = keep_more(group, sequence, tokens, &offered_);
   if (next == Next::kDuplicate) duplicates_.push_back({&group, &sequence});
   if (sequence.findable > before) offers_.push_back({&sequence, before});
 }
@@ -203,7 +204,10 @@ void PrefixKeeper::prefetch(const Sequence& sequence, std::int32_t first,
 void PrefixKeeper::keep_offers() {
   // Only now is it sure that nobody can be given the pages that become free in a plan that writes
   // to them.
-  for (const Duplicate& one : duplicates_) adopt_pages(*one.group, *one.sequence);
+  for (const Duplicate& one : duplicates_) {
+    const std::int32_t known = one.group->known(*one.sequence);
+    adopt_pages(*one.group, *one.sequence, std::min(one.sequence->computed, known));
+  }
   duplicates_.clear();
   std::erase_if(noted_, [](const Group* group) { return group->phase != GroupPhase::kPrompt; });
   pages_.begin_plan();
@@ -213,10 +217,15 @@ void PrefixKeeper::keep_offers() {
 
 void PrefixKeeper::take_back_offers() {
   for (auto page = offered_.rbegin(); page != offered_.rend(); ++page) {
-    if (pages_.is_kept(*page)) pages_.forget(*page);
+    if (!pages_.is_kept(*page)) continue;
+    Sequence* const owner = pages_.tail_owner(*page).sequence;
+    if (owner != nullptr) end_tail(*owner);
+    pages_.forget(*page);
   }
   for (const Offer& one : offers_) {
-    one.sequence->findable = std::min(one.sequence->findable, one.findable_before);
+    const std::int32_t findable = std::min(one.sequence->findable, one.findable_before);
+    if (one.sequence->tail_from > 0) pages_in_tails_ -= one.sequence->findable - findable;
+    one.sequence->findable = findable;
   }
   duplicates_.clear();
   offers_.clear();
@@ -225,23 +234,33 @@ void PrefixKeeper::take_back_offers() {
 
 void PrefixKeeper::keep_pages(Group& group, Sequence& sequence) {
   if (!covers(group)) return;
-  Next next = keep_next(group, sequence, nullptr);
-  while (next == Next::kKept) next = keep_next(group, sequence, nullptr);
-  if (next == Next::kDuplicate) note(group);
+  const std::int32_t tokens = std::min(sequence.computed, group.known(sequence));
+  if (keep_more(group, sequence, tokens, nullptr) == Next::kDuplicate) note(group);
 }
 
-void PrefixKeeper::adopt_pages(const Group& group, Sequence& sequence) {
-  for (;;) {
-    const Next next = keep_next(group, sequence, nullptr);
-    if (next == Next::kNone) return;
-    if (next == Next::kDuplicate) adopt_next(group, sequence);
+/// Makes findable what the sequence's first `tokens` tokens fill, until there is no more or a page
+/// is another's already.
+PrefixKeeper::Next PrefixKeeper::keep_more(Group& group, Sequence& sequence, std::int32_t tokens,
+                                           std::vector<PageId>* offered) {
+  while (sequence.tail_from == 0) {
+    const Next next = keep_next(group, sequence, tokens, offered);
+    if (next != Next::kKept) return next;
+    if (may_have_tail(group)) begin_tail(group, sequence);
+  }
+  extend_tail(sequence, tokens / limits_.page_tokens);
+  return Next::kNone;
+}
+
+void PrefixKeeper::adopt_pages(Group& group, Sequence& sequence, std::int32_t tokens) {
+  while (keep_more(group, sequence, tokens, nullptr) == Next::kDuplicate) {
+    adopt_next(group, sequence);
   }
 }
 
 PrefixStats PrefixKeeper::stats() const noexcept {
   PrefixStats stats = stats_;
   stats.given_up = pages_.given_up();
-  stats.pages = pages_.kept();
+  stats.pages = pages_.kept() + pages_in_tails_;
   stats.idle = pages_.idle();
   stats.on_host = pages_.on_host();
   stats.went_out = pages_.went_out();
@@ -251,7 +270,8 @@ PrefixStats PrefixKeeper::stats() const noexcept {
 
 void PrefixKeeper::check(const Group& group, const Sequence& sequence) const {
   PageId parent = kNoPage;
-  for (std::int32_t i = 0; i < sequence.findable; ++i) {
+  const std::int32_t in_tree = sequence.tail_from > 0 ? sequence.tail_from : sequence.findable;
+  for (std::int32_t i = 0; i < in_tree; ++i) {
     const PageId page = sequence.pages.at(static_cast<std::size_t>(i));
     if (!pages_.is_kept(page) || pages_.tree().parent(page) != parent) {
       internal_error("a sequence's pages are no path in the tree of prefixes");
@@ -265,6 +285,15 @@ void PrefixKeeper::check(const Group& group, const Sequence& sequence) const {
       internal_error("a sequence has a page that another may not share with it");
     }
     parent = page;
+  }
+  if (sequence.tail_from == 0) return;
+  if (pages_.tail_owner(parent).sequence != &sequence || !pages_.tree().has_tail(parent)) {
+    internal_error("a sequence's tail hangs at no page");
+  }
+  for (std::int32_t i = in_tree; i < sequence.findable; ++i) {
+    if (pages_.references(sequence.pages.at(static_cast<std::size_t>(i))) != 1) {
+      internal_error("a page of a sequence's tail is another's as well");
+    }
   }
 }
 

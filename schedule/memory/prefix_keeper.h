@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -20,12 +21,18 @@ namespace weft {
 /// newest. So offer() is for the time in which the next one is in the making: what it makes
 /// findable holds if that plan comes to be (keep_offers), and does not if there is nothing to plan
 /// (take_back_offers), as then the plan before may still change. That is for prompts, whose pages
-/// others may wait for. What is decoded is kept with its results, a tick later: so a tick looks at
-/// the groups alone that filled a page with known tokens, not at all that run.
+/// others may wait for. What is decoded is kept when results say that it is written: so a plan
+/// looks at the groups alone that filled a page with known tokens, not at all that run.
 ///
-/// The first `Sequence::findable` pages of a sequence's table are a path in the tree. Where another
-/// has filled a page with the same tokens already, the sequence takes that one and frees its own,
-/// so that its path goes on there.
+/// The first `Sequence::findable` pages of a sequence's table, up to its tail, are a path in the
+/// tree. Where another has filled a page with the same tokens already, the sequence takes that one
+/// and frees its own, so that its path goes on there.
+///
+/// Most texts are never looked for. So of a group of one sequence only the first page that nobody
+/// else had is put into the tree, and the rest is its tail: findable as well, but put into the tree
+/// when somebody looks behind that page (read_tail), then as far as it is written. Outputs join the
+/// tail by themselves. At its end it is left as it is (PrefixCache::leave_tail). Groups of several
+/// sequences, and all where pages go to host memory or files, keep page by page.
 ///
 /// Without reuse: groups with an encoder's input, whose keys and values depend on it as well, and
 /// of which the decoder's prompt is a token or two.
@@ -42,6 +49,8 @@ class PrefixKeeper {
     return pages_.keeps() && group.spec.encoder_input.empty();
   }
 
+  /// No page is in a tail from now on; before any group begins.
+  void use_no_tails() noexcept { has_tails_ = false; }
   /// What is in host memory is taken as `costs`, which outlive it, say; without any, always.
   void use(const SwapCosts& costs) noexcept { costs_ = &costs; }
 
@@ -56,17 +65,18 @@ class PrefixKeeper {
   }
   /// The longest path of full pages with a sequence's first `most` tokens.
   [[nodiscard]] std::vector<PageId> path(const Group& group, const Sequence& sequence,
-                                         std::int32_t most) const;
+                                         std::int32_t most);
   /// How many full pages with a sequence's first `most` tokens there are, in whichever memory.
-  [[nodiscard]] std::int32_t count(const Group& group, const Sequence& sequence,
-                                   std::int32_t most) const;
+  [[nodiscard]] std::int32_t count(const Group& group, const Sequence& sequence, std::int32_t most);
   /// Of these, how many some table has, so that having them costs no room.
   [[nodiscard]] std::int32_t count_in_use(const Group& group, const Sequence& sequence,
-                                          std::int32_t most) const;
+                                          std::int32_t most);
 
   /// A plan has been written that computes known tokens of the sequence.
   void note_computed(Group& group, const Sequence& sequence) {
-    if (sequence.computed >= end_of_next(sequence) && covers(group)) note(group);
+    if (sequence.computed < end_of_next(sequence) || !covers(group)) return;
+    note(group);
+    if (sequence.tail_from == 0) prefetch(sequence, sequence.findable, sequence.findable + 1);
   }
   /// The groups, in no order, whose full pages of known tokens are not all findable yet: those that
   /// are in their prompt, and those of which a plan, after which none has been made, computes some.
@@ -88,6 +98,15 @@ class PrefixKeeper {
       prefetch(sequence, sequence.findable, sequence.findable + 1);
     }
   }
+
+  /// The same with the result of a step, which most sequences need nothing to be done for: what
+  /// they write is in their tail.
+  void keep_after_step(Group& group, Sequence& sequence) {
+    if (!has_tails_ || group.spec.sequences > 1) keep(group, sequence);
+  }
+  /// The sequence is about to release its pages. Those of its tail are left, and not in its table
+  /// any more.
+  void leave(Group& group, Sequence& sequence);
 
   /// Forgets all pages: what they hold is not sure any more. Only while no group has rows.
   void forget_all() { pages_.forget_all(); }
@@ -115,25 +134,42 @@ class PrefixKeeper {
   void note(Group& group) {
     if (std::ranges::find(noted_, &group) == noted_.end()) noted_.push_back(&group);
   }
+  /// Whether the group's pages may be a tail.
+  [[nodiscard]] bool may_have_tail(const Group& group) const noexcept {
+    return has_tails_ && group.spec.sequences == 1;
+  }
+  [[nodiscard]] std::int32_t written(const Group& group, const Sequence& sequence) const noexcept;
+  [[nodiscard]] const Offer* offer_of(const Sequence& sequence) const noexcept;
+  void begin_tail(Group& group, Sequence& sequence);
+  void end_tail(Sequence& sequence);
+  void extend_tail(Sequence& sequence, std::int32_t findable);
+  void read_tail(PageId head);
+  void make_room_behind(PageId page);
+  void read_own_tail(Group& group, Sequence& sequence);
+  void leave_tail(const Group& group, Sequence& sequence, std::size_t count);
+  [[nodiscard]] Next keep_more(Group& group, Sequence& sequence, std::int32_t tokens,
+                               std::vector<PageId>* offered);
   void prefetch(const Sequence& sequence, std::int32_t first, std::int32_t end) const noexcept;
   void offer_pages(Group& group, Sequence& sequence);
   void keep_pages(Group& group, Sequence& sequence);
-  void adopt_pages(const Group& group, Sequence& sequence);
-  [[nodiscard]] Next keep_next(const Group& group, Sequence& sequence,
+  void adopt_pages(Group& group, Sequence& sequence, std::int32_t tokens);
+  [[nodiscard]] Next keep_next(const Group& group, Sequence& sequence, std::int32_t tokens,
                                std::vector<PageId>* offered);
   void adopt_next(const Group& group, Sequence& sequence);
   void bring(Sequence& sequence);
   [[nodiscard]] std::int32_t copy_beginning(const Group& group, Sequence& sequence,
                                             std::int32_t most);
   [[nodiscard]] PageId find_next(const Group& group, const Sequence& sequence, PageId parent,
-                                 std::int32_t index) const;
+                                 std::int32_t index);
   [[nodiscard]] std::span<const TokenId> tokens_of(const Group& group, const Sequence& sequence,
                                                    std::int32_t first, std::int32_t count) const;
   template <class Each>
-  void walk(const Group& group, const Sequence& sequence, std::int32_t most, Each&& each) const;
+  void walk(const Group& group, const Sequence& sequence, std::int32_t most, Each&& each);
 
   const DeviceLimits limits_;
   PrefixCache& pages_;
+  bool has_tails_;
+  std::int32_t pages_in_tails_ = 0;  // that running sequences have, and that are findable
   const SwapCosts* costs_ = nullptr;
   std::uint64_t plans_ = 1;  // how often one was in the making
   std::vector<PlanCopy>& copies_;

@@ -78,7 +78,7 @@ std::uint32_t PrefixTree::hash_of(const PrefixScope& scope, PageId parent,
 PageId PrefixTree::find(const PrefixScope& scope, PageId parent,
                         std::span<const TokenId> tokens) const {
   if (parent != kNoPage) {
-    const PageId child = at(parent).first_child;
+    const PageId child = first_child(parent);
     if (child == kNoPage) return kNoPage;
     if (at(child).next_sibling == kNoPage) {
       return std::ranges::equal(this->tokens(child), tokens) ? child : kNoPage;
@@ -102,7 +102,7 @@ PageId PrefixTree::find_hashed(const PrefixScope& scope, PageId parent,
 PrefixTree::Beginning PrefixTree::find_beginning(const PrefixScope& scope, PageId parent,
                                                  std::span<const TokenId> tokens) const {
   Beginning best;
-  PageId page = parent == kNoPage ? first_root_ : at(parent).first_child;
+  PageId page = parent == kNoPage ? first_root_ : first_child(parent);
   for (int i = 0; page != kNoPage && i < kMostSiblings; page = at(page).next_sibling, ++i) {
     if (parent == kNoPage && this->scope(page) != scope) continue;
     const auto [end, _] = std::ranges::mismatch(this->tokens(page), tokens);
@@ -115,6 +115,7 @@ PrefixTree::Beginning PrefixTree::find_beginning(const PrefixScope& scope, PageI
 PageId PrefixTree::insert(const PrefixScope& scope, PageId parent, PageId page,
                           std::span<const TokenId> tokens) {
   PageId& first = first_child_of(parent);
+  if (first == kTail) internal_error("a page is inserted behind a tail that was not read");
   const bool hashes = parent == kNoPage || first != kNoPage;
   const std::uint32_t hash = hashes ? hash_of(scope, parent, tokens) : 0;
   if (hashes) {
@@ -135,10 +136,23 @@ PageId PrefixTree::insert(const PrefixScope& scope, PageId parent, PageId page,
   if (first != kNoPage) at(first).previous_sibling = page;
   first = page;
   if (hashes) put_into_bucket(page, hash);
-  std::ranges::copy(tokens, tokens_.begin() + static_cast<std::ptrdiff_t>(first_token_of(page)));
+  write_tokens(page, tokens);
   if (parent == kNoPage) scopes_[static_cast<std::size_t>(page)] = scope;
   ++size_;
   return page;
+}
+
+void PrefixTree::write_tokens(PageId page, std::span<const TokenId> tokens) {
+  TokenId* const place = &tokens_[first_token_of(page)];
+  if (place != tokens.data()) std::ranges::copy(tokens, place);
+}
+
+void PrefixTree::set_tail(PageId page, bool has_one) {
+  PageId& first = at(page).first_child;
+  if (!contains(page) || first != (has_one ? kNoPage : kTail)) {
+    internal_error("a page that cannot have a tail, or has none");
+  }
+  first = has_one ? kTail : kNoPage;
 }
 
 void PrefixTree::put_into_bucket(PageId page, std::uint32_t hash) {
@@ -156,7 +170,7 @@ void PrefixTree::take_from_bucket(PageId page) {
 }
 
 void PrefixTree::renumber(PageId from, PageId to) {
-  if (!contains(from) || contains(to) || links(from).older != PageLinks::kOut) {
+  if (!contains(from) || contains(to) || has_tail(from) || links(from).older != PageLinks::kOut) {
     internal_error("a page is renumbered that cannot be");
   }
   const Node old = at(from);

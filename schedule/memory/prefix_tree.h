@@ -51,18 +51,33 @@ class PrefixTree {
   [[nodiscard]] std::int32_t size() const noexcept { return size_; }
   [[nodiscard]] bool contains(PageId page) const noexcept { return at(page).parent != kOutside; }
   /// Have the processor fetch what it takes to erase, or to insert, a page soon.
-  void prefetch_to_erase(PageId page) const noexcept { __builtin_prefetch(&at(page)); }
+  void prefetch_to_erase(PageId page) const noexcept { __builtin_prefetch(&at(page), 1); }
   void prefetch_to_insert(PageId page) const noexcept {
     constexpr int kToWrite = 1;
     __builtin_prefetch(&at(page), kToWrite);
     __builtin_prefetch(&tokens_[first_token_of(page)], kToWrite);
   }
+  /// A page with a tail counts as one with children.
   [[nodiscard]] bool has_children(PageId page) const noexcept {
     return at(page).first_child != kNoPage;
   }
-  [[nodiscard]] PageId first_child(PageId page) const noexcept { return at(page).first_child; }
+  /// kNoPage where there is none, or a tail.
+  [[nodiscard]] PageId first_child(PageId page) const noexcept {
+    const PageId child = at(page).first_child;
+    return child == kTail ? kNoPage : child;
+  }
+  /// Whether the page, which has no children, is continued by pages that are not in the tree yet.
+  /// None can be inserted behind it as long as that is so.
+  [[nodiscard]] bool has_tail(PageId page) const noexcept { return at(page).first_child == kTail; }
+  void set_tail(PageId page, bool has_one);
   [[nodiscard]] PageId parent(PageId page) const noexcept { return at(page).parent; }
   [[nodiscard]] std::span<const TokenId> tokens(PageId page) const noexcept;
+  /// Notes the tokens of a page that is not in the tree yet.
+  void write_tokens(PageId page, std::span<const TokenId> tokens);
+  void prefetch_to_write_tokens(PageId page) const noexcept {
+    constexpr int kToWrite = 1;
+    __builtin_prefetch(&tokens_[first_token_of(page)], kToWrite);
+  }
   /// The page's place in the list of whoever keeps one. It is in none when it is inserted, erased
   /// or renumbered.
   [[nodiscard]] const PageLinks& links(PageId page) const noexcept { return at(page).links; }
@@ -100,6 +115,7 @@ class PrefixTree {
 
  private:
   static constexpr PageId kOutside = -2;
+  static constexpr PageId kTail = -3;  // instead of a first child
 
   struct alignas(32) Node {    // so that none lies in two lines of the processor's cache
     std::uint32_t hash = 0;    // where it is hashed

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include "weft/actors/engine_error.h"
@@ -50,6 +52,37 @@ Expected expected_output(const Request& request, std::uint64_t seed, std::int32_
   return expected;
 }
 
+/// A device whose pages go to files in a folder, where another like it finds them.
+class DeviceWithFiles final : public StepDevice {
+ public:
+  DeviceWithFiles(FakeDevice::Options options, const std::filesystem::path& folder)
+      : device_(std::move(options)) {
+    const PageBlock block = device_.page_block();
+    constexpr std::int64_t kMostBytes = std::int64_t{1} << 20U;
+    files_ = std::make_shared<PageFiles>(
+        PageFolder::open(folder, PageKey{}, block.bytes, kMostBytes).value(), PageKey{},
+        std::vector{block}, device_.limits().pages);
+  }
+  ~DeviceWithFiles() override { files_->close(); }
+
+  [[nodiscard]] const DeviceLimits& limits() const noexcept override { return device_.limits(); }
+  void run(const Plan& plan, StepResult& result) override { device_.run(plan, result); }
+  [[nodiscard]] std::shared_ptr<PageFiles> page_files() const override { return files_; }
+
+ private:
+  FakeDevice device_;
+  std::shared_ptr<PageFiles> files_;
+};
+
+/// Returns when all is read that was asked for before.
+void wait_for_reads(PageFiles& files) {
+  const auto last = std::make_shared<PageRead>(std::vector{PageKey{}}, std::vector{0});
+  files.read(last);
+  std::int32_t done = 0;
+  Duration took{};
+  while (!files.is_over(*last, done, took)) std::this_thread::yield();
+}
+
 }  // namespace
 
 class Simulation::Sink final : public RequestSink {
@@ -89,6 +122,7 @@ class Simulation::Sink final : public RequestSink {
 
 Simulation::Simulation(const SimulationOptions& options)
     : options_(options), random_(options.seed) {
+  if (options.files) folder_.emplace();
   make_config();
   make_pipeline();
 }
@@ -97,14 +131,14 @@ void Simulation::make_config() {
   limits_.page_tokens = std::array{1, 2, 4, 16}[random(4)];
   limits_.context = 48;
   limits_.rows = static_cast<std::int32_t>(1 + random(8));
-  const bool slab = chance(0.2);
+  const bool slab = chance(0.2) && !folder_;
   const auto whole = limits_.pages_per_row();
   const std::int32_t all = limits_.rows * whole;
   const auto most = static_cast<std::uint64_t>(all);
   limits_.pages = slab ? limits_.rows * whole
                        : static_cast<std::int32_t>(std::max<std::uint64_t>(
                              static_cast<std::uint64_t>(whole), random(most) + 1));
-  if (chance(0.5)) limits_.host_pages = static_cast<std::int32_t>(random(most) + 1);
+  if (!folder_ && chance(0.5)) limits_.host_pages = static_cast<std::int32_t>(random(most) + 1);
   limits_.step_tokens = static_cast<std::int32_t>(limits_.rows + 1 + static_cast<int>(random(40)));
   limits_.vocabulary = kVocabulary;
   limits_.stages = options_.stages;
@@ -114,7 +148,7 @@ void Simulation::make_config() {
   config_.admission = chance(0.3) ? AdmissionMode::kReserve : AdmissionMode::kOptimistic;
   config_.watermark = chance(0.5) ? 0.05 : 0;
   config_.decode_every = static_cast<std::int32_t>(1 + random(3));
-  config_.cache_enabled = !chance(0.1);
+  config_.cache_enabled = !chance(0.1) || folder_;
   config_.cache_share = chance(0.5) ? CacheShare::kAll : CacheShare::kKey;
   config_.max_queued_requests = 24;
   config_.max_queued_prompt_tokens = 2000;
@@ -127,14 +161,21 @@ void Simulation::make_config() {
 
 DeviceRanks Simulation::make_devices() {
   FakeDevice::Options device{.limits = limits_};
-  device.took = [](const Plan& plan) {
-    return std::chrono::microseconds(500 + 20 * tokens_of(plan));
+  // So slow that reading files is sooner.
+  const int token = folder_ ? 2000 : 20;
+  device.took = [token](const Plan& plan) {
+    return std::chrono::microseconds(500 + token * tokens_of(plan));
   };
   device.run = [this](const Plan&) {
     if (!std::exchange(device_fails_, false)) return;
     ++failures_;
     throw std::runtime_error("the device fails");
   };
+  if (folder_) {
+    const auto with_files = std::make_shared<DeviceWithFiles>(std::move(device), folder_->path());
+    files_ = with_files->page_files();
+    return {with_files};
+  }
   if (options_.ranks == 0) return {std::make_shared<FakeDevice>(std::move(device))};
   ranks_ = std::make_shared<FakeRanks>(
       FakeRanks::Options{std::move(device), options_.ranks, /*waits=*/false});
@@ -248,13 +289,15 @@ void Simulation::step() {
   if (event < 50) {
     end_one();
   } else if (event < 60) {
-    system_.advance(std::chrono::microseconds(random(3000)));
+    advance(std::chrono::microseconds(random(3000)));
   } else if (event < 62 && options_.failures && chance(ranks_ ? 0.5 : 0.1)) {
     fail_something();
   } else if (event < 65 && ranks_) {
     ranks_->hang() ? ranks_->time_out() : replace_lost_engine();
   } else if (event < 64 && options_.allocations) {
     fail_one_allocation();
+  } else if (event == 65 && folder_) {
+    reload();
   } else if (!deliver()) {
     arrive();
   }
@@ -280,6 +323,25 @@ void Simulation::replace_lost_engine() {
   EXPECT_FALSE(pipeline_->ready());
   pipeline_.reset();
   make_pipeline();
+}
+
+/// The model goes, once all its requests have ended, and another of it finds its files.
+void Simulation::reload() {
+  settle();
+  pages_read_before_ = pages_read();
+  files_.reset();
+  pipeline_.reset();
+  make_pipeline();
+}
+
+std::uint64_t Simulation::pages_read() const {
+  return pages_read_before_ + (files_ ? files_->stats().read : 0);
+}
+
+/// Lets time pass: for reads of files, too.
+void Simulation::advance(Duration time) {
+  if (files_) wait_for_reads(*files_);
+  system_.advance(time);
 }
 
 /// Lets one of the next allocations of the actors fail.
@@ -311,7 +373,7 @@ void Simulation::settle() {
     }
     ++idle;
     if (ranks_) ranks_->time_out();
-    system_.advance(std::chrono::milliseconds(10));
+    advance(std::chrono::milliseconds(10));
   }
   EXPECT_TRUE(open_.empty()) << open_.size() << " requests wait for ever";
   while (deliver()) {

@@ -12,6 +12,7 @@
 #include "weft/tests/fixture/deterministic_system.h"
 #include "weft/tests/fixture/fake_device.h"
 #include "weft/tests/fixture/fake_ranks.h"
+#include "weft/tests/fixture/temp_folder.h"
 
 namespace weft::test {
 
@@ -22,6 +23,9 @@ struct SimulationOptions {
   bool allocations = false;  ///< fail while actors handle messages, and the clock jumps
   std::int32_t stages = 1;   ///< ticks that run at once
   std::size_t ranks = 0;     ///< of each stage, each with an executor; 0: one device is all stages
+  /// Pages go to files, and the model goes now and then and comes back; not with ranks. Files are
+  /// read beside the play, so it is not the same a second time.
+  bool files = false;
 };
 
 /// The real actors over a fake device, a virtual clock and a wire that delivers in random order:
@@ -47,6 +51,8 @@ class Simulation {
   [[nodiscard]] std::size_t failed_allocations() const noexcept { return failed_allocations_; }
   /// How many engines were lost with a rank.
   [[nodiscard]] std::size_t lost_engines() const noexcept { return lost_engines_; }
+  /// How many pages came back from files.
+  [[nodiscard]] std::uint64_t pages_read() const;
   /// A hash of all that has come out: two plays of a seed have the same.
   [[nodiscard]] std::uint64_t digest() const noexcept { return digest_; }
   [[nodiscard]] std::uint64_t preemptions() const { return pipeline_->stats().preemptions; }
@@ -64,6 +70,8 @@ class Simulation {
   [[nodiscard]] bool can_take(ActorId to) const;
   void fail_something();
   void replace_lost_engine();
+  void reload();
+  void advance(Duration time);
   Request random_request();
   void arrive();
   void end_one();
@@ -78,6 +86,9 @@ class Simulation {
   Config config_;
   DeviceLimits limits_;
   std::shared_ptr<FakeRanks> ranks_;  // null where one device is all stages
+  std::optional<TempFolder> folder_;  // of files
+  std::shared_ptr<PageFiles> files_;
+  std::uint64_t pages_read_before_ = 0;  // since the model came back
   bool device_fails_ = false;
   bool actor_fails_ = false;
   std::unique_ptr<Pipeline> pipeline_;

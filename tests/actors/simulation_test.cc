@@ -30,6 +30,7 @@ struct Tally {
   std::size_t completed = 0;
   std::size_t failed_allocations = 0;
   std::size_t lost_engines = 0;
+  std::uint64_t pages_read = 0;
   std::uint64_t digest = 0;
 };
 
@@ -45,25 +46,27 @@ void simulate(const SimulationOptions& options, Tally& tally) {
   tally.completed += simulation.completed();
   tally.failed_allocations += simulation.failed_allocations();
   tally.lost_engines += simulation.lost_engines();
+  tally.pages_read += simulation.pages_read();
   tally.digest ^= simulation.digest() + options.seed;
 }
 
-Tally simulate_all(SimulationOptions options) {
+Tally simulate_all(SimulationOptions options, std::uint64_t seeds_of_suite = kSeeds) {
   Tally tally;
   if (const std::uint64_t seed = number_from("WEFT_SEED", 0)) {
     options.seed = seed;
     simulate(options, tally);
     return tally;
   }
-  const std::uint64_t seeds = number_from("WEFT_SEEDS", kSeeds);
+  const std::uint64_t seeds = number_from("WEFT_SEEDS", seeds_of_suite);
   for (options.seed = 1; options.seed <= seeds && !testing::Test::HasFailure(); ++options.seed) {
     simulate(options, tally);
   }
   EXPECT_GT(tally.completed, 2 * seeds) << "the simulation hardly completes anything";
   std::cout << seeds << " seeds, " << tally.events << " events, " << tally.requests << " requests, "
             << tally.completed << " completed, " << tally.failed_allocations
-            << " failed allocations, " << tally.lost_engines << " lost engines, digest " << std::hex
-            << tally.digest << std::dec << '\n';
+            << " failed allocations, " << tally.lost_engines << " lost engines, "
+            << tally.pages_read << " pages from files, digest " << std::hex << tally.digest
+            << std::dec << '\n';
   return tally;
 }
 
@@ -94,6 +97,13 @@ TEST(SimulationTest, NothingIsLostAmongRanksThatFailOrHang) {
       EXPECT_GT(tally.lost_engines, 0U);
     }
   }
+}
+
+TEST(SimulationTest, NothingIsLostWhereAModelGoesAndComesBackToItsFiles) {
+  constexpr std::uint64_t kFewer = kSeeds / 5;  // they wait for a disk
+  const Tally tally = simulate_all({.files = true}, kFewer);
+  if (std::getenv("WEFT_SEED") != nullptr) return;
+  EXPECT_GT(tally.pages_read, 0U);
 }
 
 TEST(SimulationTest, ASeedReplaysBitByBit) {

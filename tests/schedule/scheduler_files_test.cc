@@ -112,6 +112,72 @@ TEST_F(SchedulerFilesTest, OthersBeginWhileOneWaitsForFiles) {
   EXPECT_FALSE(scheduler_->wake_at());
 }
 
+TEST_F(SchedulerFilesTest, OfTwoThatWaitForTheSameFilesTheSecondWaitsForTheRead) {
+  tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1});
+  restart();
+  const std::uint64_t before = device_->tokens();
+  GroupOutcome& first = submit({.prompt = 41, .max_tokens = 1, .seed = 1, .text = 1});
+  GroupOutcome& second = submit({.prompt = 41, .max_tokens = 1, .seed = 2, .text = 1});
+  GroupOutcome& shorter = submit({.prompt = 22, .max_tokens = 1, .text = 1});
+  EXPECT_FALSE(plan());
+  EXPECT_FALSE(runs(second));
+  EXPECT_FALSE(runs(shorter));
+  EXPECT_EQ(scheduler_->stats().pages_free, 16);
+  finish();
+  EXPECT_EQ(files_->stats().read, 10U);
+  EXPECT_EQ(first.cached, 40);
+  EXPECT_EQ(second.cached, 40);
+  EXPECT_EQ(shorter.cached, 21) << "five pages, and one token of the sixth";
+  EXPECT_EQ(device_->tokens() - before, 3U);
+}
+
+TEST_F(SchedulerFilesTest, WhoWaitsForAnothersReadLooksForTheRestItself) {
+  tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1});
+  restart();
+  GroupOutcome& first = submit({.prompt = 22, .max_tokens = 1, .seed = 1, .text = 1});
+  GroupOutcome& second = submit({.prompt = 41, .max_tokens = 1, .seed = 2, .text = 1});
+  EXPECT_FALSE(plan());
+  end(first);  // the read goes on
+  finish();
+  EXPECT_EQ(files_->stats().read, 10U);
+  EXPECT_EQ(second.cached, 40);
+}
+
+TEST_F(SchedulerFilesTest, NobodyWaitsForAReadOfAnotherDomain) {
+  tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1});
+  restart();
+  submit({.prompt = 41, .max_tokens = 1, .text = 1});
+  GroupOutcome& other = submit({.prompt = 21, .max_tokens = 1, .text = 1, .domain = "a"});
+  ASSERT_TRUE(plan());
+  EXPECT_TRUE(runs(other));
+  finish();
+  EXPECT_EQ(other.cached, 0);
+}
+
+TEST_F(SchedulerFilesTest, SoManyWaitForOthersReadsAndNoMore) {
+  SchedulerOptions options = small();
+  options.limits.pages = 64;
+  start_with_files(options, folder_.path());
+  tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1});
+  start_with_files(options, folder_.path());
+  submit({.prompt = 4, .max_tokens = 20});
+  ASSERT_TRUE(plan());  // and as long as it has not run nothing is read
+  submit({.prompt = 41, .max_tokens = 1, .text = 1});
+  amend();
+  const Ask ask{.prompt = 41, .max_tokens = 1, .text = 1};
+  for (std::size_t i = 0; i < PageFetches::kMostFollowers; ++i) {
+    GroupOutcome& follower = submit(ask);
+    amend();
+    EXPECT_FALSE(runs(follower)) << i;
+    end(follower);  // it is counted until the read is over
+  }
+  GroupOutcome& last = submit(ask);
+  amend();
+  finish();
+  EXPECT_EQ(last.outputs[0], alone(last));
+  EXPECT_EQ(files_->stats().read, 20U) << "the last has read them for itself";
+}
+
 TEST_F(SchedulerFilesTest, WhoNeedsTheRoomGetsItFromWhatIsBeingRead) {
   tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1});
   restart();

@@ -85,6 +85,57 @@ TEST_F(SchedulerPrefixTest, ASecondTurnFindsTheFirstWithItsOutput) {
   EXPECT_EQ(tokens_fed_by({{.prompt = 7, .max_tokens = 1, .continues = 1}}), 28U - 20);
 }
 
+TEST_F(SchedulerPrefixTest, TheOutputOfWhoStillRunsIsFoundAgainAndAgain) {
+  start(roomy());
+  GroupOutcome& first = submit({.prompt = 10, .max_tokens = 60});
+  for (const std::size_t outputs : {11U, 31U}) {
+    while (first.outputs[0].size() < outputs) ASSERT_TRUE(tick());
+    GroupOutcome& next = submit({.prompt = 7, .max_tokens = 1, .continues = 1});
+    while (!next.end) ASSERT_TRUE(tick());
+    // All but the newest token are written, and of what is not a full page nothing is found.
+    const auto written = static_cast<std::int32_t>(10 + outputs - 1);
+    EXPECT_EQ(next.cached, written - written % 4);
+  }
+  EXPECT_TRUE(runs(first));
+  finish_all();
+  EXPECT_EQ(first.outputs[0], alone(first));
+}
+
+TEST_F(SchedulerPrefixTest, WhoLeavesARunningGroupsTextAnywhereFindsWhatIsBefore) {
+  start(roomy());
+  GroupOutcome& first = submit({.prompt = 41, .max_tokens = 80, .text = 5});
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(tick());
+  for (const std::int32_t alike : {21, 5, 33, 41}) {
+    GroupOutcome& other = submit({.prompt = alike, .max_tokens = 9, .seed = 9, .text = 5});
+    while (!other.end) ASSERT_TRUE(tick());
+    EXPECT_EQ(other.cached, alike - 1);
+    EXPECT_EQ(other.outputs[0], alone(other));
+  }
+  EXPECT_TRUE(runs(first));
+  finish_all();
+  EXPECT_EQ(first.outputs[0], alone(first));
+  EXPECT_EQ(tokens_fed_by({{.prompt = 3, .max_tokens = 1, .continues = 1}}), 124U - 120);
+}
+
+TEST_F(SchedulerPrefixTest, AFirstPageThatAnotherStillHasLeavesTheRestIdle) {
+  SchedulerOptions options = roomy();
+  options.limits.pages = 24;
+  start(options);
+  GroupOutcome& first = submit({.prompt = 21, .max_tokens = 20, .seed = 1, .text = 5});
+  ASSERT_TRUE(tick());
+  ASSERT_TRUE(tick());
+  // It has one page of the first's, and does not look behind it.
+  GroupOutcome& short_one = submit({.prompt = 5, .max_tokens = 80, .seed = 2, .text = 5});
+  ASSERT_TRUE(tick());
+  EXPECT_EQ(short_one.cached, 4);
+  end(first);
+  EXPECT_EQ(prefixes().pages, 5);
+  EXPECT_EQ(prefixes().idle, 4);
+  // What is idle makes room for its outputs.
+  finish_all();
+  EXPECT_EQ(short_one.outputs[0], alone(short_one));
+}
+
 TEST_F(SchedulerPrefixTest, NobodyFindsPagesOfAnotherDomainOrOfOtherAngles) {
   start(roomy());
   tokens_fed_by({{.prompt = 20, .max_tokens = 1, .text = 5, .domain = "a"}});

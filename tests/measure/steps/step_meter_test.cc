@@ -2,7 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <vector>
+
+#include "weft/gpu/files/page_files.h"
+#include "weft/tests/fixture/temp_folder.h"
 
 namespace weft::measure {
 namespace {
@@ -12,12 +18,26 @@ class IdleDevice final : public StepDevice {
  public:
   [[nodiscard]] const DeviceLimits& limits() const noexcept override { return limits_; }
   void run(const Plan& /*plan*/, StepResult& /*result*/) override { ++steps; }
+  [[nodiscard]] std::shared_ptr<PageFiles> page_files() const override { return files; }
 
   int steps = 0;
+  std::shared_ptr<PageFiles> files;
 
  private:
   DeviceLimits limits_{.rows = 7};
 };
+
+TEST(StepMeterTest, HasTheDevicesFiles) {
+  const test::TempFolder folder;
+  std::vector<std::byte> page(64);
+  const auto device = std::make_shared<IdleDevice>();
+  const StepMeter meter(device);
+  EXPECT_EQ(meter.page_files(), nullptr);
+  device->files = std::make_shared<PageFiles>(
+      PageFolder::open(folder.path(), PageKey{}, page.size(), std::int64_t{1} << 20U).value(),
+      PageKey{}, std::vector{PageBlock{page.data(), page.size()}}, 1);
+  EXPECT_EQ(meter.page_files(), device->files);
+}
 
 TEST(StepMeterTest, AStepIsPassedOnAndNotedWithWhatItHadToDo) {
   const auto device = std::make_shared<IdleDevice>();

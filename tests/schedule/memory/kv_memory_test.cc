@@ -55,7 +55,7 @@ TEST(KvMemory, ExtendsATableByWhatItLacks) {
   ASSERT_TRUE(memory.extend(*group, one, 8));
   EXPECT_EQ(one.pages.size(), 2U);
   EXPECT_EQ(memory.free(), 6);
-  memory.release(one);
+  memory.release(*group, one);
   EXPECT_THAT(one.pages, IsEmpty());
   EXPECT_EQ(memory.free(), 8);
 }
@@ -136,9 +136,9 @@ TEST(KvMemory, KeepsASharedPageUntilTheLastHasReleasedIt) {
   group->encoded = true;
   ASSERT_TRUE(memory.extend(*group, group->sequences[0], 8));
   EXPECT_EQ(memory.fork(group->sequences[0], group->sequences[1]), 0);
-  memory.release(group->sequences[0]);
+  memory.release(*group, group->sequences[0]);
   EXPECT_EQ(memory.free(), 6);
-  memory.release(group->sequences[1]);
+  memory.release(*group, group->sequences[1]);
   EXPECT_EQ(memory.free(), 8);
 }
 

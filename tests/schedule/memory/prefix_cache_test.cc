@@ -209,6 +209,85 @@ TEST(PrefixCache, ForgetsWhatIsInHostMemoryToo) {
   four.cache.check();
 }
 
+/// A page, and a tail of two behind it, that a sequence has and leaves.
+struct LeftTail : FourPages {
+  LeftTail() {
+    EXPECT_TRUE(cache.take(3, pages));
+    cache.keep({}, kNoPage, pages[0], Tokens{1, 0});
+    cache.begin_tail(pages[0], {});
+    cache.leave_tail(pages[0], std::span(pages).last(2), [this](std::size_t i) { return text[i]; });
+    cache.release(std::span(pages).first(1));
+    cache.check();
+  }
+
+  const std::vector<Tokens> text{{2, 0}, {3, 0}};
+  std::vector<PageId> pages;
+};
+
+TEST(PrefixCache, ATailIsIdleWithItsHeadAndGivenUpBeforeIt) {
+  LeftTail left;
+  EXPECT_EQ(left.cache.free(), 4);
+  EXPECT_EQ(left.cache.idle(), 3);
+  EXPECT_EQ(left.cache.kept(), 3);
+  EXPECT_EQ(left.find(left.pages[0], 2), kNoPage) << "it has not been read";
+  std::vector<PageId> taken;
+  ASSERT_TRUE(left.cache.take(2, taken));
+  EXPECT_THAT(taken, UnorderedElementsAre(left.pages[2], testing::Not(left.pages[1])));
+  EXPECT_EQ(left.cache.references(left.pages[2]), 1);
+  left.cache.check();
+  ASSERT_TRUE(left.cache.take(2, taken));
+  EXPECT_EQ(left.find(kNoPage, 1), kNoPage);
+  EXPECT_EQ(left.cache.given_up(), 3U);
+  EXPECT_EQ(left.cache.free(), 0);
+}
+
+TEST(PrefixCache, ATailThatIsReadIsLikeAnyPages) {
+  LeftTail left;
+  left.cache.read_tail(left.pages[0]);
+  EXPECT_EQ(left.find(left.pages[0], 2), left.pages[1]);
+  EXPECT_EQ(left.find(left.pages[1], 3), left.pages[2]);
+  left.cache.check();
+  std::vector<PageId> taken;
+  ASSERT_TRUE(left.cache.take(2, taken));
+  EXPECT_THAT(taken, UnorderedElementsAre(left.pages[2], testing::Not(left.pages[1])));
+  left.cache.check();
+}
+
+TEST(PrefixCache, AHeadThatIsUsedAloneLeavesItsTailIdle) {
+  LeftTail left;
+  left.cache.share(std::span(left.pages).first(1));
+  EXPECT_EQ(left.cache.idle(), 2);
+  left.cache.check();
+  std::vector<PageId> taken;
+  ASSERT_TRUE(left.cache.take(3, taken));
+  EXPECT_FALSE(left.cache.take(1, taken));
+}
+
+TEST(PrefixCache, ForgetsTailsToo) {
+  LeftTail left;
+  left.cache.forget_all();
+  EXPECT_EQ(left.cache.kept(), 0);
+  EXPECT_EQ(left.cache.free(), 4);
+  left.cache.check();
+}
+
+TEST(PrefixCache, HasNoTailsWherePagesGoToHostMemory) {
+  EXPECT_TRUE(FourPages().cache.has_tails());
+  EXPECT_FALSE(FourPages(1).cache.has_tails());
+  EXPECT_FALSE(PrefixCache(4, 2, false).has_tails());
+}
+
+TEST(PageTails, TellMisuse) {
+  PageTails tails(4);
+  const std::vector<PageId> pages{1, 2};
+  tails.leave(0, pages);
+  EXPECT_EQ(tails.last(0), 2);
+  EXPECT_EQ(tails.before(1), 0);
+  WEFT_EXPECT_BUG(tails.leave(0, pages), "a second tail");
+  WEFT_EXPECT_BUG(tails.leave(3, pages), "in two tails");
+  WEFT_EXPECT_BUG(tails.pop(1), "has none");
+}
+
 TEST(IdlePages, AreAListByTheTimeOfLeaving) {
   IdlePages idle(4);
   for (const PageId page : {2, 0, 3}) idle.add(page);
@@ -220,7 +299,15 @@ TEST(IdlePages, AreAListByTheTimeOfLeaving) {
   idle.add(2);
   EXPECT_EQ(idle.oldest(), 3);
   EXPECT_EQ(idle.size(), 2);
+  idle.add_before(0, 3);
+  EXPECT_EQ(idle.oldest(), 0);
+  idle.add_before(1, 2);
+  idle.remove(0);
+  idle.remove(3);
+  EXPECT_EQ(idle.oldest(), 1);
+  idle.remove(1);
   WEFT_EXPECT_BUG(idle.add(2), "was idle");
+  WEFT_EXPECT_BUG(idle.add_before(1, 3), "before none");
   WEFT_EXPECT_BUG(idle.remove(1), "not idle");
 }
 

@@ -89,6 +89,25 @@ TEST(PrefixTree, TellsMisuse) {
   WEFT_EXPECT_BUG(tree.insert({}, 1, 3, std::span(tokens).first(1)), "no place");
 }
 
+TEST(PrefixTree, LetsNothingInBehindATail) {
+  PrefixTree tree(4, 2);
+  const Tokens tokens = {1, 2};
+  tree.insert({}, kNoPage, 0, tokens);
+  tree.set_tail(0, true);
+  EXPECT_TRUE(tree.has_tail(0));
+  EXPECT_EQ(tree.find({}, 0, tokens), kNoPage);
+  EXPECT_EQ(tree.find_beginning({}, 0, tokens).page, kNoPage);
+  WEFT_EXPECT_BUG(tree.insert({}, 0, 1, tokens), "not read");
+  WEFT_EXPECT_BUG(tree.erase(0), "not a leaf");
+  WEFT_EXPECT_BUG(tree.renumber(0, 1), "cannot be");
+  WEFT_EXPECT_BUG(tree.set_tail(0, true), "cannot have a tail");
+  tree.set_tail(0, false);
+  tree.write_tokens(1, tokens);
+  tree.insert({}, 0, 1, tree.tokens(1));
+  EXPECT_EQ(tree.find({}, 0, tokens), 1);
+  WEFT_EXPECT_BUG(tree.set_tail(0, true), "cannot have a tail");
+}
+
 /// Against a map from whole paths.
 TEST(PrefixTree, FindsWhatAMapOfPathsFinds) {
   constexpr std::int32_t kPages = 40;

@@ -85,7 +85,7 @@ TEST(PlanAmender, LetsThoseGiveWayWhosePromptIsNotComputed) {
   parts.feed(group, 6);
   parts.write();
   ASSERT_EQ(parts.tick.plan.forks.size(), 1U);
-  parts.running.release(group.sequences[0]);
+  parts.running.release(group, group.sequences[0]);
   group.sequences[0].end = SequenceEnd::kStop;
   --group.alive;
   parts.amender.drop_stale(parts.tick);
