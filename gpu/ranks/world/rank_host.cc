@@ -17,9 +17,6 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-/// Processes are started within so long of each other.
-constexpr int kGathering = 60'000;
-
 bool is_loopback(const std::string& address) {
   return address.starts_with("127.") || address.starts_with("localhost:") ||
          address.starts_with("[::1]:");
@@ -69,21 +66,25 @@ Result<std::shared_ptr<RankHost>> RankHost::gather(const RankWorld& world) {
   if (world.key.empty() && !is_loopback(world.address)) {
     return Error{DeviceErrc::kUnfit, "ranks on " + world.address + ": WEFT_RANK_KEY is not set"};
   }
+  const auto tls = RankTls::load(world.tls);
+  if (!tls) return tls.error();
   auto listener = RankListener::open(world.address);
   if (!listener) return listener.error();
   std::shared_ptr<RankHost> host(new RankHost(world));
   host->processes_.resize(static_cast<std::size_t>(world.size));
+  std::string refused;
   for (std::int32_t missing = world.size - 1; missing > 0;) {
-    const auto descriptor = listener->accept(kGathering);
+    const auto descriptor = listener->accept(static_cast<int>(world.gathering.count()));
     if (!descriptor) {
-      return in(std::to_string(missing) + " of the other ranks", descriptor.error());
+      const std::string who = std::to_string(missing) + " of the other ranks";
+      return in(who, {descriptor.error().code, descriptor.error().detail + refused});
     }
     auto socket = std::make_unique<RankSocket>(*descriptor);
     // Whoever is none of ours is sent away; the others are still waited for.
-    const auto rank = greet_rank(*socket, world);
+    const auto rank = greet_rank(*socket, world, tls->get());
+    if (!rank) refused = "; one was sent away: " + rank.error().detail;
     if (!rank || host->process(*rank).socket) continue;
     host->process(*rank).socket = std::move(socket);
-    host->process(*rank).descriptor = *descriptor;
     host->process(*rank).drum =
         std::make_unique<RankDrum>(*host->process(*rank).socket, world.timeout / 4);
     --missing;
@@ -167,7 +168,7 @@ void RankHost::watch(const std::stop_token& stop) {
   std::vector<Process*> owners;
   for (Process& process : processes_) {
     if (!process.socket) continue;
-    sockets.push_back({process.descriptor, POLLIN, 0});
+    sockets.push_back({process.socket->descriptor(), POLLIN, 0});
     owners.push_back(&process);
   }
   while (!stop.stop_requested()) {
@@ -180,7 +181,8 @@ void RankHost::watch(const std::stop_token& stop) {
         if (auto heard = hear(process); !heard) {
           return abandon(name_of(process) + ": " + heard.error().detail);
         }
-      } else if (Steady::now() - process.heard > world_.timeout) {
+      }
+      if (Steady::now() - process.heard > world_.timeout) {
         return abandon(name_of(process) + ": it has been silent for too long");
       }
     }
@@ -188,21 +190,27 @@ void RankHost::watch(const std::stop_token& stop) {
 }
 
 Result<void> RankHost::hear(Process& process) {
-  // What has begun to come must come whole before the silence is too long.
-  const auto frame = process.socket->receive(static_cast<int>(world_.timeout.count()));
-  if (!frame) return frame.error();
-  process.heard = Steady::now();
-  if (frame->kind == RankMessage::kFailed) {
+  for (;;) {
+    const auto frame = process.socket->poll();
+    if (!frame) return frame.error();
+    if (!*frame) return {};
+    process.heard = Steady::now();
+    if (auto heard = hear(process, **frame); !heard) return heard;
+  }
+}
+
+Result<void> RankHost::hear(Process& process, const RankFrame& frame) {
+  if (frame.kind == RankMessage::kFailed) {
     return Error{
         DeviceErrc::kRankLost,
-        std::string(reinterpret_cast<const char*>(frame->payload.data()), frame->payload.size())};
+        std::string(reinterpret_cast<const char*>(frame.payload.data()), frame.payload.size())};
   }
-  if (frame->kind != RankMessage::kDone) return {};
+  if (frame.kind != RankMessage::kDone) return {};
   std::int64_t nanoseconds = 0;
-  if (frame->payload.size() != sizeof(nanoseconds)) {
+  if (frame.payload.size() != sizeof(nanoseconds)) {
     return Error{DeviceErrc::kRankLost, "it sent what is no message"};
   }
-  std::memcpy(&nanoseconds, frame->payload.data(), sizeof(nanoseconds));
+  std::memcpy(&nanoseconds, frame.payload.data(), sizeof(nanoseconds));
   {
     const std::lock_guard lock(mutex_);
     process.took = std::chrono::nanoseconds(nanoseconds);

@@ -54,7 +54,6 @@ class RankHost : public std::enable_shared_from_this<RankHost> {
   struct Process {
     std::unique_ptr<RankSocket> socket;
     std::unique_ptr<RankDrum> drum;
-    int descriptor = -1;
     std::chrono::steady_clock::time_point heard;
     std::uint64_t done = 0;  // plans
     Duration took{};         // of the last
@@ -63,6 +62,7 @@ class RankHost : public std::enable_shared_from_this<RankHost> {
   explicit RankHost(const RankWorld& world) : world_(world) {}
   void watch(const std::stop_token& stop);
   [[nodiscard]] Result<void> hear(Process& process);
+  [[nodiscard]] Result<void> hear(Process& process, const RankFrame& frame);
   [[nodiscard]] Process& process(std::int32_t number) {
     return processes_[static_cast<std::size_t>(number)];
   }

@@ -124,10 +124,14 @@ class PlanRunner {
 }  // namespace
 
 Result<void> run_rank(const RankWorld& world, const LoadRank& load) {
+  const auto tls = RankTls::load(world.tls);
+  if (!tls) return tls.error();
   const auto descriptor = RankSocket::connect(world.address, kReaching);
   if (!descriptor) return descriptor.error();
   RankSocket socket(*descriptor);
-  if (auto greeted = greet_head(socket, world); !greeted) return greeted;
+  if (auto greeted = greet_head(socket, world, tls->get()); !greeted) {
+    return Error{greeted.error().code, "the head: " + greeted.error().detail};
+  }
   auto first = socket.receive(kReaching);
   while (first && first->kind == RankMessage::kBeat) first = socket.receive(kReaching);
   if (!first) return first.error();

@@ -3,7 +3,6 @@
 #include "weft/gpu/ranks/world/rank_world.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -28,39 +27,18 @@
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/gpu/device_kinds.h"
 #include "weft/tests/gpu/plan_builder.h"
+#include "weft/tests/gpu/ranks/rank_processes.h"
 
 namespace weft {
 namespace {
 
 using test::FailsWith;
+using test::free_address;
+using test::kWorldLimits;
 using test::PlanBuilder;
-using test::Tokens;
+using test::RankWorldTest;
+using test::world_of;
 using namespace std::chrono_literals;
-
-constexpr DeviceLimits kWorldLimits{.rows = 2,
-                                    .pages = 16,
-                                    .page_tokens = 4,
-                                    .step_tokens = 16,
-                                    .context = 32,
-                                    .vocabulary = LlamaShape{}.vocabulary};
-
-RankWorld world_of(std::int32_t rank, std::int32_t size, const std::string& key = "secret") {
-  RankWorld world;
-  world.rank = rank;
-  world.size = size;
-  world.key = key;
-  world.timeout = 60s;
-  return world;
-}
-
-/// An address on which nobody listens: of the loopback's, one that other processes do not take.
-std::string free_address() {
-  const int id = ::getpid();
-  const std::string host =
-      "127.77." + std::to_string(id / 256 % 256) + "." + std::to_string(id % 256) + ":";
-  const auto listener = RankListener::open(host + "0").value();
-  return host + std::to_string(listener.port());
-}
 
 TEST(RankWorld, IsWhatALauncherSays) {
   const auto read = [](std::map<std::string, std::string> variables) {
@@ -121,64 +99,12 @@ TEST(RankHost, SendsAwayWhoHasAnotherKeyOrIsNoRank) {
   {
     RankSocket other(RankSocket::connect(world.address, 10'000).value());
     EXPECT_THAT(greet_head(other, world_of(1, 2, "guess")),
-                FailsWith(DeviceErrc::kRankLost, "the head has another key"));
+                FailsWith(DeviceErrc::kRankLost, "it has another key"));
   }
   RankSocket ours(RankSocket::connect(world.address, 10'000).value());
   EXPECT_TRUE(greet_head(ours, world_of(1, 2)));
   EXPECT_TRUE(host.get());
 }
-
-/// A model in two processes, of which this one plays both.
-class RankWorldTest : public testing::Test {
- protected:
-  void start(const std::string& partition, RankWorld head = world_of(0, 2)) {
-    head.address = free_address();
-    partition_ = parse_partition(partition).value();
-    programs_ = compile_parts(model_, partition_).value();
-    RankWorld own = head;
-    own.rank = 1;
-    worker_ = std::async(std::launch::async, [this, own] {
-      return run_rank(own, [this](const RankSetup& setup) { return load_rank_of(model_, setup); });
-    });
-    devices_ =
-        load_world({model_, partition_, programs_, head, limits(), DType::kF32, 2}, {}, {}).value();
-  }
-
-  [[nodiscard]] DeviceLimits limits() const {
-    DeviceLimits limits = kWorldLimits;
-    limits.stages = static_cast<std::int32_t>(partition_.stages.size());
-    return limits;
-  }
-
-  /// Runs a plan on all ranks and returns what was chosen.
-  TokenId run(const Plan& plan) {
-    TokenId token = kNoToken;
-    std::vector<std::jthread> threads;
-    for (auto& device : devices_) {
-      threads.emplace_back([&] {
-        StepResult result;
-        device->run(plan, result);
-        if (device->samples()) token = result.samples.front().token;
-      });
-    }
-    threads.clear();
-    return token;
-  }
-
-  [[nodiscard]] StepDevice& remote() {
-    return devices_.front()->samples() ? *devices_.back() : *devices_.front();
-  }
-  [[nodiscard]] StepDevice& local() {
-    return devices_.front()->samples() ? *devices_.front() : *devices_.back();
-  }
-
-  const RandomLlama llama_{LlamaShape{}, 11};
-  const OpenedModel model_ = llama_.opened();
-  Partition partition_;
-  std::vector<std::shared_ptr<const Program>> programs_;
-  std::future<Result<void>> worker_;
-  std::vector<std::unique_ptr<StepDevice>> devices_;
-};
 
 TEST_F(RankWorldTest, ChoosesTheTokensThatOneProcessChooses) {
   for (const char* partition : {"cpu,cpu", "cpu | cpu"}) {
