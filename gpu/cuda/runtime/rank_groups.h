@@ -57,6 +57,7 @@ struct CudaRanks {
   const std::vector<NcclGroup> groups;
   std::vector<GroupId> ids;  ///< of the groups
   PeerBoard peers;
+  bool several_processes = false;  ///< one for each rank; `lost` is this one's alone
   std::atomic<bool> lost{false};  ///< a rank is; nobody waits for another any more
 };
 

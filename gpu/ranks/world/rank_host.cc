@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <utility>
@@ -20,6 +21,11 @@ using Steady = std::chrono::steady_clock;
 bool is_loopback(const std::string& address) {
   return address.starts_with("127.") || address.starts_with("localhost:") ||
          address.starts_with("[::1]:");
+}
+
+Error last_words(const RankFrame& frame) {
+  return {DeviceErrc::kRankLost,
+          std::string(reinterpret_cast<const char*>(frame.payload.data()), frame.payload.size())};
 }
 
 Error in(const std::string& who, const Error& error) {
@@ -44,7 +50,7 @@ class RankHost::RemoteRank final : public StepDevice {
     }
     ++plans_;
     std::unique_lock lock(host_->mutex_);
-    host_->done_.wait(lock, [&] { return host_->lost_ || process_.done == plans_; });
+    host_->changed_.wait(lock, [&] { return host_->lost_ || process_.done == plans_; });
     if (host_->lost_) throw ActorFailure(ExitKind::kDeviceLost, *host_->lost_);
     result.took = process_.took;
   }
@@ -113,25 +119,57 @@ Result<void> RankHost::set_up(std::int32_t number, const RankSetup& setup) {
   return {};
 }
 
-Result<void> RankHost::wait_until_ready(std::function<void()> on_lost) {
-  on_lost_ = std::move(on_lost);
-  const auto silence = static_cast<int>(world_.timeout.count());
-  for (Process& one : processes_) {
-    if (!one.socket) continue;
-    for (bool ready = false; !ready;) {
-      const auto frame = one.socket->receive(silence);
-      if (!frame) return in(name_of(one), frame.error());
-      ready = frame->kind == RankMessage::kReady;
-      if (frame->kind != RankMessage::kFailed) continue;
-      return Error{DeviceErrc::kRankLost,
-                   name_of(one) + ": " +
-                       std::string(reinterpret_cast<const char*>(frame->payload.data()),
-                                   frame->payload.size())};
-    }
+Result<std::vector<RankRoom>> RankHost::ask(const std::vector<RankQuestion>& questions) {
+  for (std::size_t number = 1; number < processes_.size(); ++number) {
+    Process& one = processes_[number];
+    const auto sent = one.socket->send(RankMessage::kAsk, encode_question(questions[number]));
+    if (!sent) return in(name_of(one), sent.error());
   }
+  std::vector<RankRoom> rooms(processes_.size());
+  for (std::size_t number = 1; number < processes_.size(); ++number) {
+    auto room = hear_room(processes_[number]);
+    if (!room) return in(name_of(processes_[number]), room.error());
+    rooms[number] = *std::move(room);
+  }
+  return rooms;
+}
+
+Result<RankRoom> RankHost::hear_room(Process& process) {
+  for (const auto end = Steady::now() + world_.gathering; Steady::now() < end;) {
+    const auto frame = process.socket->receive(static_cast<int>(world_.timeout.count()));
+    if (!frame) return frame.error();
+    if (frame->kind == RankMessage::kFailed) return last_words(*frame);
+    if (frame->kind != RankMessage::kRoom) continue;
+    auto room = decode_room(frame->payload);
+    // Where it listens is where its connection comes from.
+    if (room) room->address.insert(0, process.socket->other_host());
+    return room;
+  }
+  return Error{DeviceErrc::kRankLost, "it has not said for too long what it has"};
+}
+
+void RankHost::watch_over(std::function<void()> on_lost) {
+  on_lost_ = std::move(on_lost);
   for (Process& one : processes_) one.heard = Steady::now();
   watcher_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+}
+
+bool RankHost::are_ready() const {
+  return std::ranges::all_of(processes_,
+                             [](const Process& one) { return one.ready || one.socket == nullptr; });
+}
+
+Result<void> RankHost::wait_until_ready() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return lost_ || are_ready(); });
+  if (lost_) return Error{DeviceErrc::kRankLost, *lost_};
   return {};
+}
+
+std::optional<Error> RankHost::loss() {
+  const std::lock_guard lock(mutex_);
+  if (!lost_) return std::nullopt;
+  return Error{DeviceErrc::kRankLost, *lost_};
 }
 
 std::unique_ptr<StepDevice> RankHost::device(std::int32_t number, const DeviceLimits& limits) {
@@ -146,7 +184,7 @@ void RankHost::abandon(const std::string& why) noexcept {
     lost_ = why;
     tell = std::exchange(on_lost_, {});
   }
-  done_.notify_all();
+  changed_.notify_all();
   for (Process& process : processes_) {
     if (process.socket) process.socket->shut_down();
   }
@@ -170,6 +208,10 @@ void RankHost::watch(const std::stop_token& stop) {
     if (!process.socket) continue;
     sockets.push_back({process.socket->descriptor(), POLLIN, 0});
     owners.push_back(&process);
+    // What came together with an answer does not wake a poll.
+    if (auto heard = hear(process); !heard) {
+      return abandon(name_of(process) + ": " + heard.error().detail);
+    }
   }
   while (!stop.stop_requested()) {
     // Short, so that the end is not waited for.
@@ -200,10 +242,11 @@ Result<void> RankHost::hear(Process& process) {
 }
 
 Result<void> RankHost::hear(Process& process, const RankFrame& frame) {
-  if (frame.kind == RankMessage::kFailed) {
-    return Error{
-        DeviceErrc::kRankLost,
-        std::string(reinterpret_cast<const char*>(frame.payload.data()), frame.payload.size())};
+  if (frame.kind == RankMessage::kFailed) return last_words(frame);
+  if (frame.kind == RankMessage::kReady) {
+    const std::lock_guard lock(mutex_);
+    process.ready = true;
+    changed_.notify_all();
   }
   if (frame.kind != RankMessage::kDone) return {};
   std::int64_t nanoseconds = 0;
@@ -216,7 +259,7 @@ Result<void> RankHost::hear(Process& process, const RankFrame& frame) {
     process.took = std::chrono::nanoseconds(nanoseconds);
     ++process.done;
   }
-  done_.notify_all();
+  changed_.notify_all();
   return {};
 }
 

@@ -21,13 +21,19 @@ namespace weft {
 enum class RankMessage : std::uint32_t {
   kHello = 1,  ///< rank -> head: protocol, the rank's number, a challenge
   kProof,      ///< both ways: the answer to the other's challenge
-  kSetup,      ///< head -> rank: what it is to load
+  kAsk,        ///< head -> rank: encode_question()
+  kRoom,       ///< rank -> head: encode_room()
+  kSetup,      ///< head -> rank: encode_setup(): what it is to load
   kReady,      ///< rank -> head: it has loaded
   kPlan,       ///< head -> rank: encode_plan()
   kDone,       ///< rank -> head: the plan has run; how long it took
   kFailed,     ///< rank -> head: its last words
   kBeat,       ///< both ways: alive
   kBye,        ///< head -> rank: it ends in good order
+  // Between ranks on the host that exchange numbers over the network:
+  kNumbers,  ///< floats: a part of a sum, or columns
+  kStream,   ///< floats, to the next stage
+  kTokens,   ///< SlotTokens
 };
 
 /// A received message; the payload is borrowed until the next one.

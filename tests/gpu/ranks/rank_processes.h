@@ -45,20 +45,35 @@ inline std::string free_address() {
   return host + std::to_string(listener.port());
 }
 
-/// A model in two processes, of which this one plays both.
+/// A model in several processes, of which this one plays all.
 class RankWorldTest : public testing::Test {
  protected:
   void start(const std::string& partition, RankWorld head = world_of(0, 2)) {
     head.address = free_address();
     partition_ = parse_partition(partition).value();
     programs_ = compile_parts(model_, partition_).value();
-    RankWorld own = head;
-    own.rank = 1;
-    worker_ = std::async(std::launch::async, [this, own] {
-      return run_rank(own, [this](const RankSetup& setup) { return load_rank_of(model_, setup); });
-    });
-    devices_ =
-        load_world({model_, partition_, programs_, head, limits(), DType::kF32, 2}, {}, {}).value();
+    head.size = static_cast<std::int32_t>(partition_.ranks());
+    workers_.clear();
+    for (std::int32_t rank = 1; rank < head.size; ++rank) {
+      RankWorld own = head;
+      own.rank = rank;
+      workers_.push_back(std::async(std::launch::async, [this, own] {
+        WorldRank one(model_, own);
+        return run_rank(own, one);
+      }));
+    }
+    devices_ = load_world(plan(head, 2), {}).value();
+  }
+
+  [[nodiscard]] WorldPlan plan(const RankWorld& world, int threads = 1) const {
+    return {
+        model_,
+        partition_,
+        programs_,
+        world,
+        DType::kF32,
+        threads,
+        [this](const std::vector<RankRoom>& /*rooms*/) { return Result<DeviceLimits>(limits()); }};
   }
 
   [[nodiscard]] DeviceLimits limits() const {
@@ -93,7 +108,7 @@ class RankWorldTest : public testing::Test {
   const OpenedModel model_ = llama_.opened();
   Partition partition_;
   std::vector<std::shared_ptr<const Program>> programs_;
-  std::future<Result<void>> worker_;
+  std::vector<std::future<Result<void>>> workers_;
   std::vector<std::unique_ptr<StepDevice>> devices_;
 };
 

@@ -61,8 +61,10 @@ class RankTlsTest : public test::RankWorldTest {
     });
     RankWorld own = world_with(1, of_rank);
     own.address = listener.address();
-    auto rank = run_rank(
-        own, [](const RankSetup&) -> Result<std::unique_ptr<StepDevice>> { std::abort(); });
+    // It is sent away before it is asked anything.
+    const OpenedModel none;
+    WorldRank unasked(none, own);
+    auto rank = run_rank(own, unasked);
     return {std::move(rank), greeted.get().error()};
   }
 
@@ -83,7 +85,7 @@ TEST_F(RankTlsTest, RunsPlansOverAnEncryptedConnection) {
     builder.feed_last(0, at).sample();
   }
   devices_.clear();
-  EXPECT_TRUE(worker_.get()) << "the head has said goodbye";
+  EXPECT_TRUE(workers_.front().get()) << "the head has said goodbye";
 }
 
 TEST_F(RankTlsTest, IsLostWhenAnEncryptedConnectionEnds) {
@@ -96,7 +98,7 @@ TEST_F(RankTlsTest, IsLostWhenAnEncryptedConnectionEnds) {
   PlanBuilder builder;
   builder.start(0, test::greedy(), 1).table(0, 0, {0}).feed(0, 0, {1}).sample();
   EXPECT_THROW(local().run(builder.plan(), result), ActorFailure);
-  EXPECT_THAT(worker_.get(), FailsWith(DeviceErrc::kRankLost, "the head: "));
+  EXPECT_THAT(workers_.front().get(), FailsWith(DeviceErrc::kRankLost, "the head: "));
 }
 
 TEST_F(RankTlsTest, CountsAnEncryptedProcessThatIsSilentAsLost) {
@@ -114,7 +116,8 @@ TEST_F(RankTlsTest, CountsAnEncryptedProcessThatIsSilentAsLost) {
   });
   const auto host = RankHost::gather(world).value();
   std::promise<void> lost;
-  ASSERT_TRUE(host->wait_until_ready([&] { lost.set_value(); }));
+  host->watch_over([&] { lost.set_value(); });
+  ASSERT_TRUE(host->wait_until_ready());
   EXPECT_EQ(lost.get_future().wait_for(30s), std::future_status::ready);
 }
 
