@@ -53,9 +53,7 @@ NetworkLink::NetworkLink(const RanksLayout& layout, std::int32_t stage, std::int
 
 std::size_t NetworkLink::number(std::size_t stage, std::size_t rank) const noexcept {
   const auto first = layout_.widths.begin();
-  return static_cast<std::size_t>(
-      std::accumulate(first, first + static_cast<std::ptrdiff_t>(stage), std::int32_t{0}) +
-      static_cast<std::int32_t>(rank));
+  return std::accumulate(first, first + static_cast<std::ptrdiff_t>(stage), rank);
 }
 
 void NetworkLink::all_reduce(std::span<float> values) {

@@ -143,7 +143,7 @@ Result<void> RankSocket::encrypt(const RankTls& tls, bool accepted, int millisec
   for (bool greeted = false; !greeted;) {
     answer.clear();
     const auto went_on = cipher->greet(wire_, answer);
-    const auto sent = write_all(answer);
+    auto sent = write_all(answer);
     if (!went_on) return went_on.error();
     if (!sent) return sent;
     greeted = *went_on;
@@ -173,7 +173,7 @@ std::span<const std::byte> RankSocket::binding() const noexcept {
   return cipher_ ? std::span<const std::byte>(binding_) : std::span<const std::byte>();
 }
 
-Result<void> RankSocket::write_all(std::span<const std::byte> bytes) {
+Result<void> RankSocket::write_all(std::span<const std::byte> bytes) const {
   while (!bytes.empty()) {
     const ssize_t count = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (count < 0 && errno == EINTR) continue;
@@ -183,7 +183,7 @@ Result<void> RankSocket::write_all(std::span<const std::byte> bytes) {
   return {};
 }
 
-Result<std::size_t> RankSocket::write_some(std::span<const std::byte> wire) {
+Result<std::size_t> RankSocket::write_some(std::span<const std::byte> wire) const {
   const ssize_t count = ::send(descriptor_, wire.data(), wire.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   if (count >= 0) return static_cast<std::size_t>(count);
   if (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK) return std::size_t{0};
@@ -215,7 +215,7 @@ Result<std::size_t> RankSocket::read_some() {
   taken_ = 0;
   if (!cipher_) return read_into(descriptor_, unread_);
   wire_.clear();
-  const auto read = read_into(descriptor_, wire_);
+  auto read = read_into(descriptor_, wire_);
   if (!read || *read == 0) return read;
   if (auto opened = cipher_->open(wire_, unread_); !opened) return opened.error();
   return read;
@@ -237,7 +237,7 @@ Result<std::optional<RankFrame>> RankSocket::next_frame(std::uint64_t most) {
 
 Result<std::optional<RankFrame>> RankSocket::poll(std::uint64_t most) {
   for (;;) {
-    const auto frame = next_frame(most);
+    auto frame = next_frame(most);
     if (!frame || *frame) return frame;
     const auto read = read_some();
     if (!read) return read.error();

@@ -74,7 +74,7 @@ class RankSocket {
   [[nodiscard]] Result<void> seal(RankMessage kind, std::span<const std::byte> payload,
                                   std::vector<std::byte>& wire);
   /// Writes as many of sealed bytes as can be written at once; how many. kRankLost.
-  [[nodiscard]] Result<std::size_t> write_some(std::span<const std::byte> wire);
+  [[nodiscard]] Result<std::size_t> write_some(std::span<const std::byte> wire) const;
 
   /// Ends what waits here and at the other side. Any thread.
   void shut_down() const noexcept;
@@ -90,7 +90,7 @@ class RankSocket {
  private:
   [[nodiscard]] Result<std::optional<RankFrame>> next_frame(std::uint64_t most);
   [[nodiscard]] Result<std::size_t> read_some();
-  [[nodiscard]] Result<void> write_all(std::span<const std::byte> bytes);
+  [[nodiscard]] Result<void> write_all(std::span<const std::byte> bytes) const;
 
   const int descriptor_;
   std::unique_ptr<RankCipher> cipher_;

@@ -117,7 +117,7 @@ Result<std::shared_ptr<const RankTls>> RankTls::load(const RankTlsFiles& files) 
   ERR_clear_error();
   ssl_ctx_st* const context = SSL_CTX_new(TLS_method());
   if (context == nullptr) return tls_failure(tls_reason());
-  const std::shared_ptr<const RankTls> tls(new RankTls(context));
+  std::shared_ptr<const RankTls> tls(new RankTls(context));
   SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
   SSL_CTX_set_num_tickets(context, 0);  // nobody comes again
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
