@@ -58,7 +58,7 @@ struct CudaRanks {
   std::vector<GroupId> ids;  ///< of the groups
   PeerBoard peers;
   bool several_processes = false;  ///< one for each rank; `lost` is this one's alone
-  std::atomic<bool> lost{false};  ///< a rank is; nobody waits for another any more
+  std::atomic<bool> lost{false};   ///< a rank is; nobody waits for another any more
 };
 
 /// Which rank of a model a GPU is.

@@ -3,13 +3,16 @@
 #include "weft/gpu/ranks/shared_ranks.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <future>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -203,23 +206,28 @@ TEST_P(RankLinks, MakeASenderWaitThatIsTwoStepsAhead) {
 }
 
 TEST(NetworkLink, ReadsNothingAnyMoreOfOneThatIsFarAhead) {
-  const RanksLayout layout = layout_of({1, 1});
-  const Links links = links_over_network(layout);
-  // Together more than is kept and than the system's buffers hold: the sender waits, and all comes.
-  constexpr std::size_t kNumbers = 64 * 1024;
-  constexpr int kSteps = 100;
-  std::jthread sender([&] {
-    for (int step = 0; step < kSteps; ++step) {
-      links[0]->send(std::vector<float>(kNumbers, static_cast<float>(step)));
-    }
-    links[0]->hear_tokens();
-  });
-  std::vector<float> got(kNumbers);
-  for (int step = 0; step < kSteps; ++step) {
-    links[1]->receive(got);
-    ASSERT_EQ(got.back(), static_cast<float>(step));
+  auto peers = connected(3);
+  const auto ahead = std::move(peers[1][0]);
+  const auto late = std::move(peers[2][0]);
+  NetworkLink link(layout_of({3}), 0, 0, std::move(peers[0]));
+  std::vector<float> values(std::size_t{64} * 1024, 1.0F);
+  auto sum = std::async(std::launch::async, [&] { link.all_reduce(values); });
+  // One sends and sends while the other is waited for.
+  std::vector<std::byte> wire;
+  ASSERT_TRUE(ahead->seal(RankMessage::kNumbers, std::as_bytes(std::span(values)), wire));
+  constexpr std::size_t kMost = std::size_t{20} << 20U;  // what is kept, and the system's buffers
+  constexpr int kStalled = 300;                          // milliseconds
+  std::size_t sent = 0;
+  for (pollfd room{ahead->descriptor(), POLLOUT, 0}; ::poll(&room, 1, kStalled) > 0;) {
+    sent += ahead->write_some(std::span(wire).subspan(sent % wire.size())).value();
+    ASSERT_LT(sent, kMost);
   }
-  links[1]->tell_tokens({});
+  EXPECT_GT(sent, std::size_t{16} << 20U);
+  ASSERT_TRUE(late->send(RankMessage::kNumbers, std::as_bytes(std::span(values))));
+  EXPECT_TRUE(ahead->receive(10'000));
+  EXPECT_TRUE(late->receive(10'000));
+  sum.get();
+  EXPECT_EQ(values.back(), 3.0F);
 }
 
 TEST(NetworkLink, CountsAPeerThatSendsNoMessageAsLost) {
