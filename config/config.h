@@ -47,6 +47,13 @@ enum class CacheShare : std::uint8_t {
   kAll,  ///< everybody
 };
 
+/// How ranks on the host exchange numbers that are in processes of their own.
+enum class RankTransport : std::uint8_t {
+  kAuto,     ///< through memory where all see the same, else over the network
+  kMemory,   ///< through memory that all share
+  kNetwork,  ///< over TCP
+};
+
 /// The configuration of an engine. Plain data with the defaults; load() and validate() check it.
 struct Config {
   std::string model{};  ///< a folder, a GGUF file or a llama2.c file
@@ -61,6 +68,12 @@ struct Config {
   std::string replicas = "1";
   /// Silence after which a process of a partition counts as lost.
   std::chrono::microseconds rank_timeout{10'000'000};
+  /// PEM files with which processes of a partition encrypt what they say to each other; without:
+  /// they do not. Without an authority each trusts its own certificate alone.
+  std::string rank_tls_certificate{};
+  std::string rank_tls_key{};
+  std::string rank_tls_ca{};
+  RankTransport rank_transport = RankTransport::kAuto;
   std::int32_t threads = 0;  ///< of the host device; 0: one for each core
   std::string tuning{};      ///< a file of `weft tune`; without: what is built in for the GPU
 

@@ -58,6 +58,22 @@ Mistakes check_tls(const FileConfig& config) {
   return {};
 }
 
+Mistakes check_rank_tls(const FileConfig& config) {
+  const Config& engine = config.engine;
+  const bool certificate = !engine.rank_tls_certificate.empty();
+  const bool key = !engine.rank_tls_key.empty();
+  if (certificate && !key) {
+    return {mistake("device", "rank_tls_certificate", config, "needs device.rank_tls_key")};
+  }
+  if (key && !certificate) {
+    return {mistake("device", "rank_tls_key", config, "needs device.rank_tls_certificate")};
+  }
+  if (!engine.rank_tls_ca.empty() && !certificate) {
+    return {mistake("device", "rank_tls_ca", config, "needs device.rank_tls_certificate")};
+  }
+  return {};
+}
+
 Mistakes check_body_memory(const FileConfig& config) {
   const ServerConfig& server = config.server;
   const std::int64_t memory = server.max_body_memory;
@@ -87,6 +103,7 @@ std::vector<ConfigMistake> find_mistake(const FileConfig& config) {
   if (auto found = check_rows(config); !found.empty()) return found;
   if (auto found = check_replicas(config); !found.empty()) return found;
   if (auto found = check_body_memory(config); !found.empty()) return found;
+  if (auto found = check_rank_tls(config); !found.empty()) return found;
   return check_tls(config);
 }
 

@@ -170,6 +170,10 @@ Result<RankWorld> rank_world_of(const Config& config) {
                      std::to_string(world.size)};
   }
   world.timeout = std::chrono::ceil<std::chrono::milliseconds>(config.rank_timeout);
+  world.tls = {config.rank_tls_certificate, config.rank_tls_key, config.rank_tls_ca};
+  if (config.rank_transport != RankTransport::kAuto) {
+    world.by_network = config.rank_transport == RankTransport::kNetwork;
+  }
   return world;
 }
 

@@ -1,8 +1,8 @@
 #include "weft/actors/loading/run_rank_process.h"
 
 #include "weft/actors/loading/loaded_model.h"
-#include "weft/gpu/ranks/world/load_world.h"
 #include "weft/gpu/ranks/world/rank_worker.h"
+#include "weft/gpu/ranks/world/world_rank.h"
 #include "weft/model/open_model.h"
 
 namespace weft {
@@ -13,8 +13,8 @@ Result<bool> run_rank_process(const Config& config) {
   if (world->rank == 0) return false;
   const auto model = open_model(config.model, config.spec);
   if (!model) return model.error();
-  const auto ran =
-      run_rank(*world, [&model](const RankSetup& setup) { return load_rank_of(*model, setup); });
+  WorldRank rank(*model, *world, {.tuning = config.tuning});
+  const auto ran = run_rank(*world, rank);
   if (!ran) return ran.error();
   return true;
 }

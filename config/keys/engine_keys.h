@@ -59,6 +59,10 @@ inline constexpr std::array<std::string_view, 2> kKvLayoutNames = {"pages", "sla
 inline constexpr std::array kKvLayouts = {KvLayout::kPages, KvLayout::kSlab};
 inline constexpr std::array<std::string_view, 2> kCacheShareNames = {"key", "all"};
 inline constexpr std::array kCacheShares = {CacheShare::kKey, CacheShare::kAll};
+inline constexpr std::array<std::string_view, 3> kRankTransportNames = {"auto", "memory",
+                                                                        "network"};
+inline constexpr std::array kRankTransports = {RankTransport::kAuto, RankTransport::kMemory,
+                                               RankTransport::kNetwork};
 inline constexpr std::array<std::string_view, 2> kAdmissionNames = {"optimistic", "reserve"};
 inline constexpr std::array kAdmissionModes = {AdmissionMode::kOptimistic, AdmissionMode::kReserve};
 
@@ -89,6 +93,21 @@ inline constexpr std::array kKeys = {
     ConfigKey{"device", "rank_timeout_s", seconds<&Config::rank_timeout>(0.1, 3'600),
               "Seconds of silence after which a process of a partition counts as lost",
               "Longer than a machine stalls, shorter than people wait"},
+    ConfigKey{"device", "rank_tls_certificate", text<&Config::rank_tls_certificate>(),
+              "PEM file with the chain that a process of a partition shows the others, which then "
+              "encrypt all they say; empty: nothing is encrypted",
+              "On one machine nobody else hears it"},
+    ConfigKey{"device", "rank_tls_key", text<&Config::rank_tls_key>(),
+              "PEM file with its private key", "It goes with the certificate"},
+    ConfigKey{"device", "rank_tls_ca", text<&Config::rank_tls_ca>(),
+              "PEM file with the authorities that the others' certificates must be of; empty: all "
+              "have the same certificate",
+              "One certificate that all processes share needs no authority"},
+    ConfigKey{"device", "rank_transport",
+              choice<kRankTransportNames, kRankTransports, &Config::rank_transport>(),
+              "How processes of a partition that are on the host exchange numbers. auto: through "
+              "memory where all see the same, else over the network",
+              "Memory is the fastest, and only one machine has it"},
     ConfigKey{"device", "threads", integer<&Config::threads>(0, 1024),
               "Threads of the host device; 0: one for each core",
               "A step waits for memory on all of them"},

@@ -83,16 +83,22 @@ Result<std::vector<std::int64_t>> free_memory(const GpuRanks& ranks) {
   return all;
 }
 
+Result<DeviceLimits> gpu_rank_capacity(const Program& program, const CapacityWishes& wishes,
+                                       const cuda::Properties& properties,
+                                       std::int64_t free_bytes) {
+  DeviceNeeds needs = cuda::cuda_needs(program, wishes, properties);
+  needs.bytes = [bytes = std::move(needs.bytes)](const DeviceLimits& one) {
+    return bytes(one) + kRankBytes;
+  };
+  return device_capacity(program, wishes, free_bytes, needs);
+}
+
 Result<DeviceLimits> gpu_ranks_capacity(const GpuRanks& ranks, const CapacityWishes& wishes,
                                         const std::vector<std::int64_t>& free_bytes) {
   DeviceLimits limits;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    const Program& program = *ranks.programs[rank];
-    DeviceNeeds needs = cuda::cuda_needs(program, wishes, ranks.runtimes[rank]->properties());
-    needs.bytes = [bytes = std::move(needs.bytes)](const DeviceLimits& one) {
-      return bytes(one) + kRankBytes;
-    };
-    const auto own = device_capacity(program, wishes, free_bytes[rank], needs);
+    const auto own = gpu_rank_capacity(*ranks.programs[rank], wishes,
+                                       ranks.runtimes[rank]->properties(), free_bytes[rank]);
     if (!own) {
       const cuda::CudaRank& place = ranks.places[rank];
       const auto number = cuda::rank_number(place.all->widths, place.stage, place.rank);

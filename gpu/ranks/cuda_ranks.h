@@ -44,6 +44,12 @@ struct GpuRanks {
                                                       const CapacityWishes& wishes,
                                                       const std::vector<std::int64_t>& free_bytes);
 
+/// What fits on one of them. Errors of device_capacity().
+[[nodiscard]] Result<DeviceLimits> gpu_rank_capacity(const Program& program,
+                                                     const CapacityWishes& wishes,
+                                                     const cuda::Properties& properties,
+                                                     std::int64_t free_bytes);
+
 /// Bytes that each rank has free.
 [[nodiscard]] Result<std::vector<std::int64_t>> free_memory(const GpuRanks& ranks);
 

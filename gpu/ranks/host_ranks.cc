@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/gpu/host/host_capacity.h"
 #include "weft/gpu/host/host_processors.h"
 #include "weft/gpu/ranks/load_at_once.h"
 
@@ -22,6 +23,24 @@ RanksLayout layout_of(const OpenedModel& model, const Partition& partition,
       static_cast<int>(replicas) * ranks * threads_of_rank(partition, options.threads) >
       host_parallelism();
   return layout;
+}
+
+DeviceNeeds host_ranks_needs(const std::vector<std::shared_ptr<const Program>>& programs,
+                             const CapacityWishes& wishes,
+                             std::function<std::int64_t(const DeviceLimits& limits)> shared) {
+  std::vector<DeviceNeeds> each;
+  DeviceNeeds all;
+  for (const auto& program : programs) {
+    each.push_back(host_needs(*program, wishes));
+    all.weight_bytes += each.back().weight_bytes;
+    all.page_bytes += each.back().page_bytes;
+  }
+  all.bytes = [each = std::move(each), shared = std::move(shared)](const DeviceLimits& limits) {
+    std::int64_t bytes = shared(limits);
+    for (const DeviceNeeds& needs : each) bytes += needs.bytes(limits);
+    return bytes;
+  };
+  return all;
 }
 
 Result<HostRanks> plan_host_ranks(const OpenedModel& model, const Partition& partition,

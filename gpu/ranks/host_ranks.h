@@ -2,10 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "weft/core/error/error.h"
+#include "weft/gpu/device_capacity.h"
 #include "weft/gpu/host/host_device.h"
 #include "weft/gpu/load_progress.h"
 #include "weft/gpu/ranks/partition.h"
@@ -26,6 +28,12 @@ struct HostRanks {
 /// replicas share the processors.
 [[nodiscard]] RanksLayout layout_of(const OpenedModel& model, const Partition& partition,
                                     const DeviceOptions& options, std::size_t replicas = 1);
+
+/// What ranks on the host take together, of which `programs` are some: they have its memory in
+/// common, and `shared` bytes of it are for what they exchange.
+[[nodiscard]] DeviceNeeds host_ranks_needs(
+    const std::vector<std::shared_ptr<const Program>>& programs, const CapacityWishes& wishes,
+    std::function<std::int64_t(const DeviceLimits& limits)> shared);
 
 /// For the ranks that are on the host of this process; those of `programs`, of all ranks, that are
 /// not are passed over. Its threads, `options.threads` or all that it has, are shared out: each

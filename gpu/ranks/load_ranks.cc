@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <iterator>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "weft/gpu/device_info.h"
-#include "weft/gpu/host/host_capacity.h"
 #include "weft/gpu/host/host_step_device.h"
 #include "weft/gpu/memory_portion.h"
 #include "weft/gpu/ranks/cuda_ranks.h"
@@ -15,6 +15,7 @@
 #include "weft/gpu/ranks/load_at_once.h"
 #include "weft/gpu/ranks/mixed_ranks.h"
 #include "weft/gpu/ranks/world/load_world.h"
+#include "weft/gpu/ranks/world/world_capacity.h"
 #include "weft/gpu/step_options.h"
 
 namespace weft {
@@ -33,26 +34,19 @@ using Replicas = std::vector<ReplicaPrograms>;
 /// programs: they have its memory in common.
 DeviceNeeds needs_of(const OpenedModel& model, const Replicas& replicas,
                      const CapacityWishes& wishes) {
-  std::vector<DeviceNeeds> each;
-  DeviceNeeds all;
+  Programs all;
   for (const ReplicaPrograms& replica : replicas) {
-    for (const auto& program : replica.programs) {
-      each.push_back(host_needs(*program, wishes));
-      all.weight_bytes += each.back().weight_bytes;
-      all.page_bytes += each.back().page_bytes;
-    }
+    all.insert(all.end(), replica.programs.begin(), replica.programs.end());
   }
-  all.bytes = [each = std::move(each), &model, &replicas, wishes](const DeviceLimits& limits) {
+  return host_ranks_needs(all, wishes, [&model, &replicas, wishes](const DeviceLimits& limits) {
     const DeviceOptions options = step_options(*model.program, limits, wishes.kv_dtype, 1);
     std::int64_t bytes = 0;
     for (const ReplicaPrograms& replica : replicas) {
       bytes += static_cast<std::int64_t>(
           SharedRanks::bytes(layout_of(model, replica.partition, options)));
     }
-    for (const DeviceNeeds& needs : each) bytes += needs.bytes(limits);
     return bytes;
-  };
-  return all;
+  });
 }
 
 /// Loads all replicas at once; load(replica, progress) gives the devices of its ranks.
@@ -86,14 +80,6 @@ Result<StepDevices> load_on_host_ranks(const OpenedModel& model, const Replicas&
   const auto load = [&](std::size_t replica, const LoadProgress& own) -> Result<DeviceRanks> {
     const auto& [partition, programs] = replicas[replica];
     DeviceRanks kept;
-    if (!wishes.world.is_alone()) {
-      auto devices = load_world(
-          {model, partition, programs, wishes.world, limits, capacity.kv_dtype, wishes.threads},
-          end_tokens, own);
-      if (!devices) return devices.error();
-      for (auto& device : *devices) kept.push_back(with_claim(std::move(device), portion->claim));
-      return kept;
-    }
     const auto ranks = plan_host_ranks(model, partition, programs, options, replicas.size());
     if (!ranks) return ranks.error();
     auto devices = load_host_ranks(model, *ranks, own);
@@ -111,9 +97,6 @@ Result<StepDevices> load_on_host_ranks(const OpenedModel& model, const Replicas&
 Result<void> check_gpu_wishes(const DeviceWishes& wishes) {
   if (wishes.budget) {
     return Error{DeviceErrc::kUnfit, "partition: a memory budget is of one device's memory"};
-  }
-  if (!wishes.world.is_alone()) {
-    return Error{DeviceErrc::kUnfit, "partition: with GPUs, ranks are threads of one process"};
   }
   return {};
 }
@@ -196,12 +179,42 @@ Result<StepDevices> load_on_both(const OpenedModel& model, const Replicas& repli
   return loaded;
 }
 
+/// Ranks of which each is in a process of its own, this one's the head.
+Result<StepDevices> load_in_world(const OpenedModel& model, const ReplicaPrograms& whole,
+                                  const DeviceWishes& wishes, const CapacityWishes& capacity,
+                                  const std::vector<TokenId>& end_tokens,
+                                  const LoadProgress& progress) {
+  const auto& [partition, programs] = whole;
+  const bool on_gpus = !partition.stages.front().is_on_host();
+  if (on_gpus) {
+    if (const auto fit = check_gpu_wishes(wishes); !fit) return fit.error();
+  }
+  const std::size_t own = partition.ranks() - partition.stages.back().devices.size();
+  MemoryPortion portion;
+  const auto settle = [&](const std::vector<RankRoom>& rooms) -> Result<DeviceLimits> {
+    auto all = world_capacity(model, partition, programs, wishes, capacity, rooms, own);
+    if (!all) return all.error();
+    portion = *std::move(all);
+    return portion.limits;
+  };
+  auto devices = load_world(
+      {model, partition, programs, wishes.world, capacity.kv_dtype, wishes.threads, settle},
+      {.tuning = wishes.tuning, .end_tokens = end_tokens, .progress = progress});
+  if (!devices) return devices.error();
+  StepDevices loaded{portion.limits, std::vector<DeviceRanks>(1)};
+  for (auto& device : *devices) {
+    loaded.devices.front().push_back(with_claim(std::move(device), portion.claim));
+  }
+  return loaded;
+}
+
 }  // namespace
 
 Result<StepDevices> load_ranks(const OpenedModel& model, const std::vector<Partition>& replicas,
                                const DeviceWishes& wishes, const std::vector<TokenId>& end_tokens,
                                const LoadProgress& progress) {
-  const auto kind = devices_of(replicas.front());
+  const bool several_processes = !wishes.world.is_alone();
+  const auto kind = devices_of(replicas.front(), several_processes);
   if (!kind) return kind.error();
   Replicas compiled;
   for (const Partition& partition : replicas) {
@@ -212,6 +225,15 @@ Result<StepDevices> load_ranks(const OpenedModel& model, const std::vector<Parti
   CapacityWishes capacity = wishes.capacity;
   capacity.kv_dtype =
       wishes.kv_dtype.value_or(kv_dtype_for(wishes.replicas.front(), *model.program));
+  if (several_processes && *kind == RankDevices::kBoth) {
+    return Error{DeviceErrc::kUnfit,
+                 "partition: ranks on GPUs and on the host are threads of one process, and the "
+                 "launcher has started " +
+                     std::to_string(wishes.world.size)};
+  }
+  if (several_processes) {
+    return load_in_world(model, compiled.front(), wishes, capacity, end_tokens, progress);
+  }
   const auto load = *kind == RankDevices::kHost   ? load_on_host_ranks
                     : *kind == RankDevices::kGpus ? load_on_gpu_ranks
                                                   : load_on_both;

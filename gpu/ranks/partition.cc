@@ -128,7 +128,7 @@ std::string to_string(const Partition& partition) {
   return text;
 }
 
-Result<RankDevices> devices_of(const Partition& partition) {
+Result<RankDevices> devices_of(const Partition& partition, bool several_processes) {
   std::vector<std::string_view> gpus;
   std::size_t on_host = 0;
   for (const Partition::Stage& stage : partition.stages) {
@@ -139,7 +139,7 @@ Result<RankDevices> devices_of(const Partition& partition) {
       }
       if (device == kHost) {
         ++on_host;
-      } else if (std::ranges::find(gpus, device) != gpus.end()) {
+      } else if (!several_processes && std::ranges::find(gpus, device) != gpus.end()) {
         return misfit("'" + device + "' stands there twice, and a GPU is one rank");
       } else {
         gpus.emplace_back(device);

@@ -38,9 +38,11 @@ struct Partition {
 /// What the ranks of a partition are on.
 enum class RankDevices : std::uint8_t { kHost, kGpus, kBoth };
 
-/// kUnfit for a stage that is on both, and for a GPU that stands there twice; what else a device is
-/// called is found out where it is opened.
-[[nodiscard]] Result<RankDevices> devices_of(const Partition& partition);
+/// kUnfit for a stage that is on both, and for a GPU that stands there twice, unless the ranks are
+/// in several processes, each of which may call another GPU so; what else a device is called is
+/// found out where it is opened.
+[[nodiscard]] Result<RankDevices> devices_of(const Partition& partition,
+                                             bool several_processes = false);
 
 /// Reads the partition of each replica; one device is a partition of one rank. At least one. kUnfit
 /// naming what is wrong with a text, or that replicas are not alike: on other kinds of devices,

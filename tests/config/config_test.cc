@@ -93,6 +93,13 @@ TEST(ConfigTest, RefusesACertificateWithoutItsKeyAndAKeyWithoutItsCertificate) {
   EXPECT_THAT(parse_config("[server]\ntls_key = 'a'"),
               FailsWith(ConfigErrc::kBadConfig,
                         R"(weft.toml:2: server.tls_key = "a": needs server.tls_certificate)"));
+  EXPECT_TRUE(parse_config("[device]\nrank_tls_certificate = 'a'\nrank_tls_key = 'b'"));
+  EXPECT_THAT(parse_config("[device]\nrank_tls_certificate = 'a'"),
+              FailsWith(ConfigErrc::kBadConfig, "needs device.rank_tls_key"));
+  EXPECT_THAT(parse_config("[device]\nrank_tls_key = 'a'"),
+              FailsWith(ConfigErrc::kBadConfig, "needs device.rank_tls_certificate"));
+  EXPECT_THAT(parse_config("[device]\nrank_tls_ca = 'a'"),
+              FailsWith(ConfigErrc::kBadConfig, "needs device.rank_tls_certificate"));
 }
 
 TEST(ConfigTest, RefusesLargerBodiesThanAllTogetherMayBe) {

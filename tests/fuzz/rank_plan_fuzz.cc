@@ -23,6 +23,8 @@ constexpr weft::DeviceLimits kLimits{.rows = 4,
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto bytes = weft::test::fuzz_bytes(data, size);
   static_cast<void>(weft::test::accepted(weft::decode_setup(bytes)));
+  static_cast<void>(weft::test::accepted(weft::decode_question(bytes)));
+  static_cast<void>(weft::test::accepted(weft::decode_room(bytes)));
   weft::Plan plan;
   if (!weft::decode_plan(bytes, kLimits, plan)) return 0;
   std::vector<std::byte> once;

@@ -45,7 +45,8 @@ def ask(port: int, ends: collections.Counter[str]) -> None:
 def lose_one(folder: Path, dice: random.Random, ends: collections.Counter[str]) -> str:
     """Returns what was wrong, or nothing."""
     partition, processes = dice.choice(list(PARTITIONS.items()))
-    ranks = Ranks(folder, partition, processes, SILENCE_S)
+    transport = dice.choice(["memory", "network"])
+    ranks = Ranks(folder, partition, processes, SILENCE_S, {"rank_transport": transport})
     everyone = [ranks.server.process, *ranks.followers]
     victim = dice.choice(everyone)
     stopped = dice.random() < 0.2

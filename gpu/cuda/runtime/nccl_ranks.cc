@@ -36,6 +36,8 @@ Status nccl_status(ncclResult_t result) {
   return Status{kFirstStatus + static_cast<int>(result)};
 }
 
+bool goes_on(ncclResult_t result) { return nccl_status(result) == Status::kSuccess; }
+
 /// NCCL's functions, from the library that is loaded with the first of them.
 struct Nccl {
   decltype(&ncclGetVersion) get_version = nullptr;
@@ -103,6 +105,8 @@ class Communicators final : public NcclRanks {
   ~Communicators() override { Communicators::leave(); }  // the threads are waited for
 
   Status join_all() {
+    // Memory is shown within a process.
+    if (all_->several_processes) return join_groups();
     // Who has met the others of its stage finds what they had shown before.
     if (const auto shown = PeerSums::show({all_, stage_, rank_}, peers_);
         shown != Status::kSuccess) {
@@ -130,7 +134,7 @@ class Communicators final : public NcclRanks {
     }
     return together([&] {
       ncclResult_t result = ncclSuccess;
-      for (std::size_t from = 1; from < params.columns.size() && result == ncclSuccess; ++from) {
+      for (std::size_t from = 1; from < params.columns.size() && goes_on(result); ++from) {
         const DeviceRows& part = params.parts[from];
         result = nccl().receive(part.data, numbers_of(params.rows, part), ncclFloat32,
                                 static_cast<int>(from), stage, stream);
@@ -145,7 +149,7 @@ class Communicators final : public NcclRanks {
     const std::int32_t next = all_->widths[static_cast<std::size_t>(stage_) + 1];
     return together([&] {
       ncclResult_t result = ncclSuccess;
-      for (std::int32_t to = rank_; to < next && result == ncclSuccess; to += width) {
+      for (std::int32_t to = rank_; to < next && goes_on(result); to += width) {
         result = nccl().send(params.values.data, numbers_of(params.rows, params.values),
                              ncclFloat32, width + to, group(GroupKind::kStream, stage_), stream);
       }
@@ -204,7 +208,8 @@ class Communicators final : public NcclRanks {
       const auto own = std::ranges::find(group.ranks, number_);
       if (own == group.ranks.end()) continue;
       ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-      config.blocking = 1;
+      // A process that never comes is to be noticed meanwhile, and threads of one always come.
+      config.blocking = all_->several_processes ? 0 : 1;
       if (group.kind == GroupKind::kTokens) config.minCTAs = config.maxCTAs = kTokenBlocks;
       if (group.kind == GroupKind::kStream) config.maxCTAs = kStreamBlocks;
       ncclUniqueId id;
@@ -212,8 +217,8 @@ class Communicators final : public NcclRanks {
       ncclComm_t made = nullptr;
       const auto joined = nccl().init_rank(&made, static_cast<int>(group.ranks.size()), id,
                                            static_cast<int>(own - group.ranks.begin()), &config);
-      if (joined != ncclSuccess) return nccl_status(joined);
-      groups_.push_back({&group, made});
+      if (made != nullptr) groups_.push_back({&group, made});
+      if (const Status met = settled(joined); met != Status::kSuccess) return met;
     }
     return Status::kSuccess;
   }
@@ -240,7 +245,7 @@ class Communicators final : public NcclRanks {
     // What stands between rows is not added up: after some steps it would be no number.
     return together([&] {
       ncclResult_t result = ncclSuccess;
-      for (std::int64_t row = 0; row < params.rows && result == ncclSuccess; ++row) {
+      for (std::int64_t row = 0; row < params.rows && goes_on(result); ++row) {
         result = add_up(numbers + row * values.stride, static_cast<std::size_t>(values.width));
       }
       return result;
@@ -258,10 +263,25 @@ class Communicators final : public NcclRanks {
     return has_left_ || all_->lost.load(std::memory_order_acquire) ? kRankLost : Status::kSuccess;
   }
 
+  /// What a call came to that is done in the background where communicators do not block: it is
+  /// waited for, as long as all ranks are there.
+  Status settled(ncclResult_t result) {
+    if (result != ncclInProgress) return nccl_status(result);
+    for (const Joined& one : groups_) {
+      for (result = ncclInProgress; result == ncclInProgress; std::this_thread::yield()) {
+        if (const Status state = state_of_all(); state != Status::kSuccess) return state;
+        const auto asked = nccl().get_async_error(one.communicator, &result);
+        if (asked != ncclSuccess) return nccl_status(asked);
+      }
+      if (result != ncclSuccess) return nccl_status(result);
+    }
+    return Status::kSuccess;
+  }
+
   template <class Work>
   Status checked(const Work& work) {
     const Status state = state_of_all();
-    return state == Status::kSuccess ? nccl_status(work()) : state;
+    return state == Status::kSuccess ? settled(work()) : state;
   }
 
   /// All that `work` calls is one operation.
@@ -272,7 +292,7 @@ class Communicators final : public NcclRanks {
       if (started != ncclSuccess) return started;
       const auto worked = work();
       const auto ended = nccl().group_end();
-      return worked != ncclSuccess ? worked : ended;
+      return goes_on(worked) ? ended : worked;
     });
   }
 

@@ -57,7 +57,8 @@ struct CudaRanks {
   const std::vector<NcclGroup> groups;
   std::vector<GroupId> ids;  ///< of the groups
   PeerBoard peers;
-  std::atomic<bool> lost{false};  ///< a rank is; nobody waits for another any more
+  bool several_processes = false;  ///< one for each rank; `lost` is this one's alone
+  std::atomic<bool> lost{false};   ///< a rank is; nobody waits for another any more
 };
 
 /// Which rank of a model a GPU is.

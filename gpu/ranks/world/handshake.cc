@@ -15,7 +15,7 @@ namespace weft {
 namespace {
 
 /// Changes with every change of what processes say to each other.
-constexpr std::uint32_t kProtocol = 3;
+constexpr std::uint32_t kProtocol = 4;
 constexpr int kPatience = 10'000;  // milliseconds for each message of a greeting
 
 using Block = std::array<std::byte, 32>;
@@ -40,9 +40,10 @@ Block random_block() {
   return block;
 }
 
-/// What only one with the key can say to a challenge; `who` keeps the two sides' answers apart.
+/// What only one with the key can say to a challenge on this connection; `who` keeps the two sides'
+/// answers apart.
 Block answer_to(const Block& challenge, std::string_view who, const Hello& hello,
-                const std::string& key) {
+                const std::string& key, const RankSocket& socket) {
   std::vector<unsigned char> said(who.begin(), who.end());
   const auto add = [&said](const void* from, std::size_t size) {
     const auto* bytes = static_cast<const unsigned char*>(from);
@@ -51,6 +52,7 @@ Block answer_to(const Block& challenge, std::string_view who, const Hello& hello
   add(&hello.rank, sizeof(hello.rank));
   add(&hello.size, sizeof(hello.size));
   add(challenge.data(), challenge.size());
+  add(socket.binding().data(), socket.binding().size());
   Block answer{};
   unsigned int size = 0;
   HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), said.data(), said.size(),
@@ -82,7 +84,12 @@ Result<T> expect(RankSocket& socket, RankMessage kind) {
 
 }  // namespace
 
-Result<std::int32_t> greet_rank(RankSocket& socket, const RankWorld& world) {
+Result<std::int32_t> greet_rank(RankSocket& socket, const RankWorld& world, const RankTls* tls) {
+  if (tls != nullptr) {
+    if (auto encrypted = socket.encrypt(*tls, true, kPatience); !encrypted) {
+      return encrypted.error();
+    }
+  }
   const auto hello = expect<Hello>(socket, RankMessage::kHello);
   if (!hello) return hello.error();
   if (hello->protocol != kProtocol) return refused("it is another version of weft");
@@ -90,25 +97,28 @@ Result<std::int32_t> greet_rank(RankSocket& socket, const RankWorld& world) {
     return refused("it is rank " + std::to_string(hello->rank) + " of " +
                    std::to_string(hello->size) + ", and there are " + std::to_string(world.size));
   }
-  const Proof own{answer_to(hello->challenge, "head", *hello, world.key), random_block()};
+  const Proof own{answer_to(hello->challenge, "head", *hello, world.key, socket), random_block()};
   if (auto sent = socket.send(RankMessage::kProof, bytes_of(own)); !sent) return sent.error();
   const auto proof = expect<Proof>(socket, RankMessage::kProof);
   if (!proof) return proof.error();
-  if (!same(proof->answer, answer_to(own.challenge, "rank", *hello, world.key))) {
+  if (!same(proof->answer, answer_to(own.challenge, "rank", *hello, world.key, socket))) {
     return refused("it has another key");
   }
   return hello->rank;
 }
 
-Result<void> greet_head(RankSocket& socket, const RankWorld& world) {
+Result<void> greet_head(RankSocket& socket, const RankWorld& world, const RankTls* tls) {
+  if (tls != nullptr) {
+    if (auto encrypted = socket.encrypt(*tls, false, kPatience); !encrypted) return encrypted;
+  }
   const Hello hello{kProtocol, world.rank, world.size, random_block()};
   if (auto sent = socket.send(RankMessage::kHello, bytes_of(hello)); !sent) return sent;
   const auto proof = expect<Proof>(socket, RankMessage::kProof);
   if (!proof) return proof.error();
-  if (!same(proof->answer, answer_to(hello.challenge, "head", hello, world.key))) {
-    return refused("the head has another key");
+  if (!same(proof->answer, answer_to(hello.challenge, "head", hello, world.key, socket))) {
+    return refused("it has another key");
   }
-  const Proof own{answer_to(proof->challenge, "rank", hello, world.key), {}};
+  const Proof own{answer_to(proof->challenge, "rank", hello, world.key, socket), {}};
   return socket.send(RankMessage::kProof, bytes_of(own));
 }
 

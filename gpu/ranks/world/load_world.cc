@@ -3,150 +3,222 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstring>
+#include <random>
+#include <stop_token>
 #include <string>
 #include <utility>
 
 #include "weft/gpu/device_error.h"
-#include "weft/gpu/host/host_step_device.h"
+#include "weft/gpu/host/host_memory.h"
 #include "weft/gpu/ranks/host_ranks.h"
 #include "weft/gpu/ranks/world/rank_host.h"
+#include "weft/gpu/ranks/world/world_capacity.h"
 #include "weft/gpu/step_options.h"
-#include "weft/model/spec/architecture.h"
 
 namespace weft {
 namespace {
 
-/// Memory with a name that is gone when the processes have it, or when they could not be gathered.
-class NamedRanks {
+/// Memory with a name, which is gone with this object; who has opened it keeps it.
+class NamedMemory {
  public:
-  static Result<NamedRanks> make(const RanksLayout& layout) {
+  static Result<NamedMemory> make(std::size_t bytes) {
     const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
     std::string name = "/weft-" + std::to_string(::getpid()) + "-" + std::to_string(now);
-    auto memory = HostMemory::create_shared(name, SharedRanks::bytes(layout));
+    auto memory = HostMemory::create_shared(name, bytes);
     if (!memory) return memory.error();
-    return NamedRanks(std::move(name), SharedRanks::on(layout, *std::move(memory)));
+    return NamedMemory(std::move(name), *std::move(memory));
   }
 
-  NamedRanks(NamedRanks&& other) noexcept
-      : name_(std::exchange(other.name_, {})), ranks_(std::move(other.ranks_)) {}
-  NamedRanks& operator=(NamedRanks&&) = delete;
-  NamedRanks(const NamedRanks&) = delete;
-  ~NamedRanks() {
+  NamedMemory(NamedMemory&& other) noexcept
+      : name_(std::exchange(other.name_, {})), memory_(std::move(other.memory_)) {}
+  NamedMemory& operator=(NamedMemory&&) = delete;
+  NamedMemory(const NamedMemory&) = delete;
+  ~NamedMemory() {
     if (!name_.empty()) HostMemory::remove_shared(name_);
   }
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] const std::shared_ptr<SharedRanks>& ranks() const { return ranks_; }
+  [[nodiscard]] std::span<std::byte> bytes() const { return memory_.bytes(); }
 
  private:
-  NamedRanks(std::string name, std::shared_ptr<SharedRanks> ranks)
-      : name_(std::move(name)), ranks_(std::move(ranks)) {}
+  NamedMemory(std::string name, HostMemory memory)
+      : name_(std::move(name)), memory_(std::move(memory)) {}
 
   std::string name_;
-  std::shared_ptr<SharedRanks> ranks_;
+  HostMemory memory_;
 };
 
-std::int32_t stage_of(const Partition& partition, std::int32_t index) {
-  std::int32_t stage = 0;
-  for (const std::int32_t width : partition.widths()) {
-    if (index < width) break;
-    index -= width;
-    ++stage;
+/// The head's own rank, which waits for nobody when another one is lost.
+class HeadRank final : public StepDevice {
+ public:
+  HeadRank(std::unique_ptr<StepDevice> device, const std::stop_token& lost)
+      : device_(std::move(device)), on_loss_(lost, [this] { device_->abandon(); }) {}
+
+  [[nodiscard]] const DeviceLimits& limits() const noexcept override { return device_->limits(); }
+  void run(const Plan& plan, StepResult& result) override { device_->run(plan, result); }
+  [[nodiscard]] bool samples() const noexcept override { return device_->samples(); }
+  void abandon() noexcept override { device_->abandon(); }
+  [[nodiscard]] std::shared_ptr<PageFiles> page_files() const override {
+    return device_->page_files();
   }
-  return stage;
-}
+  void watch(std::function<void(const std::string& why)> tell) override {
+    device_->watch(std::move(tell));
+  }
 
-/// A rank of the host's, as a device.
-Result<std::unique_ptr<StepDevice>> load_one(const OpenedModel& model, const Partition& partition,
-                                             std::shared_ptr<const Program> program,
-                                             const RankSetup& setup, SharedRanks& shared,
-                                             const std::vector<TokenId>& end_tokens,
-                                             const LoadProgress& progress) {
-  DeviceOptions options = step_options(*model.program, setup.limits, setup.kv_dtype,
-                                       threads_of_rank(partition, setup.threads));
-  auto link = shared.link(stage_of(partition, setup.index), program->part.rank);
-  auto device =
-      HostDevice::load(model.checkpoint, std::move(program), options, progress, std::move(link));
-  if (!device) return device.error();
-  return std::make_unique<HostStepDevice>(*std::move(device), setup.limits, end_tokens);
-}
+ private:
+  const std::unique_ptr<StepDevice> device_;
+  const std::stop_callback<std::function<void()>> on_loss_;
+};
 
-RanksLayout layout_of_setup(const OpenedModel& model, const Partition& partition,
-                            const RankSetup& setup) {
-  return layout_of(model, partition,
-                   step_options(*model.program, setup.limits, setup.kv_dtype, setup.threads));
-}
+/// The head of a world, while it is made.
+class WorldHead {
+ public:
+  WorldHead(const WorldPlan& plan, WorldRankOptions own)
+      : plan_(plan),
+        ranks_(static_cast<std::int32_t>(plan.partition.ranks())),
+        chooses_(ranks_ - plan.partition.widths().back()),
+        gpus_(own.gpus),
+        own_(plan.model, plan.world, std::move(own)) {}
+
+  Result<std::vector<std::unique_ptr<StepDevice>>> load() {
+    auto host = RankHost::gather(plan_.world);
+    if (!host) return host.error();
+    host_ = *std::move(host);
+    if (auto asked = ask(); !asked) return asked.error();
+    auto setup = settle();
+    if (!setup) return setup.error();
+    for (std::int32_t process = 1; process < ranks_; ++process) {
+      if (auto told = host_->set_up(process, setup_of(process, *setup)); !told) return told.error();
+    }
+    const std::stop_source lost;
+    host_->watch_over([lost]() mutable { lost.request_stop(); });
+    auto device = own_.load(setup_of(0, *setup), lost.get_token());
+    if (!device) return host_->loss().value_or(device.error());
+    auto head = std::make_unique<HeadRank>(*std::move(device), lost.get_token());
+    if (auto ready = host_->wait_until_ready(); !ready) return ready.error();
+    std::vector<std::unique_ptr<StepDevice>> devices(static_cast<std::size_t>(ranks_));
+    for (std::int32_t process = 1; process < ranks_; ++process) {
+      devices[index_of(process)] = host_->device(process, setup->limits);
+    }
+    devices[index_of(0)] = std::move(head);
+    return devices;
+  }
+
+ private:
+  [[nodiscard]] std::size_t index_of(std::int32_t process) const {
+    return static_cast<std::size_t>(index_of_process(process, ranks_, chooses_));
+  }
+
+  /// Finds out what all have.
+  Result<void> ask() {
+    const bool on_host = plan_.partition.stages.front().is_on_host();
+    RankQuestion question;
+    question.partition = to_string(plan_.partition);
+    // Without it nobody sees it, and numbers go over the network.
+    std::optional<NamedMemory> marked;
+    if (auto memory = NamedMemory::make(sizeof(question.mark)); on_host && memory) {
+      std::random_device random;
+      question.mark = (std::uint64_t{random()} << 32U) | random();
+      marked.emplace(*std::move(memory));
+      std::memcpy(marked->bytes().data(), &question.mark, sizeof(question.mark));
+      question.memory = marked->name();
+    }
+    std::vector<RankQuestion> questions(static_cast<std::size_t>(ranks_), question);
+    for (std::int32_t process = 0; process < ranks_; ++process) {
+      questions[static_cast<std::size_t>(process)].index =
+          index_of_process(process, ranks_, chooses_);
+    }
+    // Where the others have reached this process.
+    const std::string& address = plan_.world.address;
+    auto own = own_.room(questions.front(), address.substr(0, address.rfind(':')));
+    if (!own) return own.error();
+    auto rooms = host_->ask(questions);
+    if (!rooms) return rooms.error();
+    rooms->front() = *std::move(own);
+    rooms_.resize(rooms->size());
+    for (std::int32_t process = 0; process < ranks_; ++process) {
+      RankRoom& room = (*rooms)[static_cast<std::size_t>(process)];
+      addresses_.push_back(room.address);
+      rooms_[index_of(process)] = std::move(room);
+    }
+    return {};
+  }
+
+  /// Whether ranks exchange numbers through memory.
+  Result<bool> shares_memory() const {
+    const std::optional<bool> by_network = plan_.world.by_network;
+    if (by_network == true) return false;
+    for (std::size_t rank = 0; rank < rooms_.size(); ++rank) {
+      if (rooms_[rank].sees_memory) continue;
+      if (!by_network) return false;
+      return Error{DeviceErrc::kUnfit,
+                   "rank " + std::to_string(rank) +
+                       " does not see the head's memory, which all shall exchange numbers through"};
+    }
+    return true;
+  }
+
+  /// What is the same in all setups.
+  Result<RankSetup> settle() {
+    auto limits = plan_.settle(rooms_);
+    if (!limits) return limits.error();
+    RankSetup setup;
+    setup.limits = *limits;
+    setup.kv_dtype = plan_.kv_dtype;
+    setup.threads = plan_.threads;
+    setup.partition = to_string(plan_.partition);
+    if (!plan_.partition.stages.front().is_on_host()) {
+      auto groups = gpus_.name_groups(plan_.partition.widths());
+      if (!groups) return groups.error();
+      setup.groups = *std::move(groups);
+      return setup;
+    }
+    const auto shares = shares_memory();
+    if (!shares) return shares.error();
+    if (!*shares) {
+      setup.addresses = addresses_;
+      return setup;
+    }
+    const auto options =
+        step_options(*plan_.model.program, setup.limits, setup.kv_dtype, setup.threads);
+    auto memory =
+        NamedMemory::make(SharedRanks::bytes(layout_of(plan_.model, plan_.partition, options)));
+    if (!memory) return memory.error();
+    memory_.emplace(*std::move(memory));
+    setup.memory = memory_->name();
+    return setup;
+  }
+
+  [[nodiscard]] RankSetup setup_of(std::int32_t process, const RankSetup& all) const {
+    RankSetup setup = all;
+    const std::size_t index = index_of(process);
+    setup.index = static_cast<std::int32_t>(index);
+    setup.neighbours = neighbours_of(rooms_, index);
+    setup.fingerprint = fingerprint_of(*plan_.programs[index]);
+    return setup;
+  }
+
+  const WorldPlan& plan_;
+  const std::int32_t ranks_, chooses_;
+  const WorldGpus gpus_;
+  WorldRank own_;
+  std::shared_ptr<RankHost> host_;
+  std::vector<RankRoom> rooms_;         // by rank
+  std::vector<std::string> addresses_;  // by process
+  std::optional<NamedMemory> memory_;
+};
 
 }  // namespace
 
 Result<std::vector<std::unique_ptr<StepDevice>>> load_world(const WorldPlan& plan,
-                                                            const std::vector<TokenId>& end_tokens,
-                                                            const LoadProgress& progress) {
-  const auto ranks = static_cast<std::int32_t>(plan.partition.ranks());
-  if (plan.world.size != ranks) {
-    return Error{DeviceErrc::kUnfit, "partition: " + std::to_string(ranks) + " ranks, and the " +
-                                         "launcher has started " + std::to_string(plan.world.size) +
-                                         " processes"};
+                                                            WorldRankOptions own) {
+  if (std::cmp_not_equal(plan.world.size, plan.partition.ranks())) {
+    return Error{DeviceErrc::kUnfit, "partition: " + std::to_string(plan.partition.ranks()) +
+                                         " ranks, and the launcher has started " +
+                                         std::to_string(plan.world.size) + " processes"};
   }
-  RankSetup setup;
-  setup.limits = plan.limits;
-  setup.kv_dtype = plan.kv_dtype;
-  setup.threads = plan.threads;
-  setup.partition = to_string(plan.partition);
-  const auto host = RankHost::gather(plan.world);
-  if (!host) return host.error();
-  const auto named = NamedRanks::make(layout_of_setup(plan.model, plan.partition, setup));
-  if (!named) return named.error();
-  setup.memory = named->name();
-  const std::int32_t chooses = ranks - plan.partition.widths().back();
-  const auto set_up = [&](std::int32_t process) -> const RankSetup& {
-    setup.index = index_of_process(process, ranks, chooses);
-    setup.fingerprint = fingerprint_of(*plan.programs[static_cast<std::size_t>(setup.index)]);
-    return setup;
-  };
-  for (std::int32_t process = 1; process < ranks; ++process) {
-    if (auto told = (*host)->set_up(process, set_up(process)); !told) return told.error();
-  }
-  const RankSetup& own = set_up(0);
-  auto device =
-      load_one(plan.model, plan.partition, plan.programs[static_cast<std::size_t>(own.index)], own,
-               *named->ranks(), end_tokens, progress);
-  if (!device) return device.error();
-  if (auto ready = (*host)->wait_until_ready([shared = named->ranks()] { shared->abandon(); });
-      !ready) {
-    return ready.error();
-  }
-  std::vector<std::unique_ptr<StepDevice>> devices(static_cast<std::size_t>(ranks));
-  for (std::int32_t process = 1; process < ranks; ++process) {
-    const auto index = static_cast<std::size_t>(index_of_process(process, ranks, chooses));
-    devices[index] = (*host)->device(process, plan.limits);
-  }
-  devices[static_cast<std::size_t>(chooses)] = *std::move(device);
-  return devices;
-}
-
-Result<std::unique_ptr<StepDevice>> load_rank_of(const OpenedModel& model, const RankSetup& setup) {
-  const auto partition = parse_partition(setup.partition);
-  if (!partition) return partition.error();
-  const auto layers = static_cast<std::int64_t>(model.architecture->decoder.layers.size());
-  const auto parts = parts_of(*partition, layers);
-  if (!parts) return parts.error();
-  if (std::cmp_greater_equal(setup.index, parts->size())) {
-    return Error{DeviceErrc::kRankLost, "a setup that fits no partition"};
-  }
-  auto program = compile(*model.architecture, *model.checkpoint,
-                         (*parts)[static_cast<std::size_t>(setup.index)]);
-  if (!program) return program.error();
-  program->context = model.program->context;
-  if (fingerprint_of(*program) != setup.fingerprint) {
-    return Error{DeviceErrc::kUnfit, "this process has another model than the head"};
-  }
-  const RanksLayout layout = layout_of_setup(model, *partition, setup);
-  auto memory = HostMemory::open_shared(setup.memory, SharedRanks::bytes(layout));
-  if (!memory) return memory.error();
-  const auto shared = SharedRanks::on(layout, *std::move(memory));
-  return load_one(model, *partition, std::make_shared<const Program>(*std::move(program)), setup,
-                  *shared, {}, {});
+  return WorldHead(plan, std::move(own)).load();
 }
 
 }  // namespace weft

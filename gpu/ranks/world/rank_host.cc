@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <utility>
@@ -17,12 +18,14 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-/// Processes are started within so long of each other.
-constexpr int kGathering = 60'000;
-
 bool is_loopback(const std::string& address) {
   return address.starts_with("127.") || address.starts_with("localhost:") ||
          address.starts_with("[::1]:");
+}
+
+Error last_words(const RankFrame& frame) {
+  return {DeviceErrc::kRankLost,
+          std::string(reinterpret_cast<const char*>(frame.payload.data()), frame.payload.size())};
 }
 
 Error in(const std::string& who, const Error& error) {
@@ -47,7 +50,7 @@ class RankHost::RemoteRank final : public StepDevice {
     }
     ++plans_;
     std::unique_lock lock(host_->mutex_);
-    host_->done_.wait(lock, [&] { return host_->lost_ || process_.done == plans_; });
+    host_->changed_.wait(lock, [&] { return host_->lost_ || process_.done == plans_; });
     if (host_->lost_) throw ActorFailure(ExitKind::kDeviceLost, *host_->lost_);
     result.took = process_.took;
   }
@@ -69,21 +72,25 @@ Result<std::shared_ptr<RankHost>> RankHost::gather(const RankWorld& world) {
   if (world.key.empty() && !is_loopback(world.address)) {
     return Error{DeviceErrc::kUnfit, "ranks on " + world.address + ": WEFT_RANK_KEY is not set"};
   }
+  const auto tls = RankTls::load(world.tls);
+  if (!tls) return tls.error();
   auto listener = RankListener::open(world.address);
   if (!listener) return listener.error();
   std::shared_ptr<RankHost> host(new RankHost(world));
   host->processes_.resize(static_cast<std::size_t>(world.size));
+  std::string refused;
   for (std::int32_t missing = world.size - 1; missing > 0;) {
-    const auto descriptor = listener->accept(kGathering);
+    const auto descriptor = listener->accept(static_cast<int>(world.gathering.count()));
     if (!descriptor) {
-      return in(std::to_string(missing) + " of the other ranks", descriptor.error());
+      const std::string who = std::to_string(missing) + " of the other ranks";
+      return in(who, {descriptor.error().code, descriptor.error().detail + refused});
     }
     auto socket = std::make_unique<RankSocket>(*descriptor);
     // Whoever is none of ours is sent away; the others are still waited for.
-    const auto rank = greet_rank(*socket, world);
+    const auto rank = greet_rank(*socket, world, tls->get());
+    if (!rank) refused = "; one was sent away: " + rank.error().detail;
     if (!rank || host->process(*rank).socket) continue;
     host->process(*rank).socket = std::move(socket);
-    host->process(*rank).descriptor = *descriptor;
     host->process(*rank).drum =
         std::make_unique<RankDrum>(*host->process(*rank).socket, world.timeout / 4);
     --missing;
@@ -112,25 +119,57 @@ Result<void> RankHost::set_up(std::int32_t number, const RankSetup& setup) {
   return {};
 }
 
-Result<void> RankHost::wait_until_ready(std::function<void()> on_lost) {
-  on_lost_ = std::move(on_lost);
-  const auto silence = static_cast<int>(world_.timeout.count());
-  for (Process& one : processes_) {
-    if (!one.socket) continue;
-    for (bool ready = false; !ready;) {
-      const auto frame = one.socket->receive(silence);
-      if (!frame) return in(name_of(one), frame.error());
-      ready = frame->kind == RankMessage::kReady;
-      if (frame->kind != RankMessage::kFailed) continue;
-      return Error{DeviceErrc::kRankLost,
-                   name_of(one) + ": " +
-                       std::string(reinterpret_cast<const char*>(frame->payload.data()),
-                                   frame->payload.size())};
-    }
+Result<std::vector<RankRoom>> RankHost::ask(const std::vector<RankQuestion>& questions) {
+  for (std::size_t number = 1; number < processes_.size(); ++number) {
+    Process& one = processes_[number];
+    const auto sent = one.socket->send(RankMessage::kAsk, encode_question(questions[number]));
+    if (!sent) return in(name_of(one), sent.error());
   }
+  std::vector<RankRoom> rooms(processes_.size());
+  for (std::size_t number = 1; number < processes_.size(); ++number) {
+    auto room = hear_room(processes_[number]);
+    if (!room) return in(name_of(processes_[number]), room.error());
+    rooms[number] = *std::move(room);
+  }
+  return rooms;
+}
+
+Result<RankRoom> RankHost::hear_room(Process& process) {
+  for (const auto end = Steady::now() + world_.gathering; Steady::now() < end;) {
+    const auto frame = process.socket->receive(static_cast<int>(world_.timeout.count()));
+    if (!frame) return frame.error();
+    if (frame->kind == RankMessage::kFailed) return last_words(*frame);
+    if (frame->kind != RankMessage::kRoom) continue;
+    auto room = decode_room(frame->payload);
+    // Where it listens is where its connection comes from.
+    if (room) room->address.insert(0, process.socket->other_host());
+    return room;
+  }
+  return Error{DeviceErrc::kRankLost, "it has not said for too long what it has"};
+}
+
+void RankHost::watch_over(std::function<void()> on_lost) {
+  on_lost_ = std::move(on_lost);
   for (Process& one : processes_) one.heard = Steady::now();
   watcher_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+}
+
+bool RankHost::are_ready() const {
+  return std::ranges::all_of(processes_,
+                             [](const Process& one) { return one.ready || one.socket == nullptr; });
+}
+
+Result<void> RankHost::wait_until_ready() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return lost_ || are_ready(); });
+  if (lost_) return Error{DeviceErrc::kRankLost, *lost_};
   return {};
+}
+
+std::optional<Error> RankHost::loss() {
+  const std::lock_guard lock(mutex_);
+  if (!lost_) return std::nullopt;
+  return Error{DeviceErrc::kRankLost, *lost_};
 }
 
 std::unique_ptr<StepDevice> RankHost::device(std::int32_t number, const DeviceLimits& limits) {
@@ -145,7 +184,7 @@ void RankHost::abandon(const std::string& why) noexcept {
     lost_ = why;
     tell = std::exchange(on_lost_, {});
   }
-  done_.notify_all();
+  changed_.notify_all();
   for (Process& process : processes_) {
     if (process.socket) process.socket->shut_down();
   }
@@ -167,8 +206,12 @@ void RankHost::watch(const std::stop_token& stop) {
   std::vector<Process*> owners;
   for (Process& process : processes_) {
     if (!process.socket) continue;
-    sockets.push_back({process.descriptor, POLLIN, 0});
+    sockets.push_back({process.socket->descriptor(), POLLIN, 0});
     owners.push_back(&process);
+    // What came together with an answer does not wake a poll.
+    if (auto heard = hear(process); !heard) {
+      return abandon(name_of(process) + ": " + heard.error().detail);
+    }
   }
   while (!stop.stop_requested()) {
     // Short, so that the end is not waited for.
@@ -180,7 +223,8 @@ void RankHost::watch(const std::stop_token& stop) {
         if (auto heard = hear(process); !heard) {
           return abandon(name_of(process) + ": " + heard.error().detail);
         }
-      } else if (Steady::now() - process.heard > world_.timeout) {
+      }
+      if (Steady::now() - process.heard > world_.timeout) {
         return abandon(name_of(process) + ": it has been silent for too long");
       }
     }
@@ -188,27 +232,34 @@ void RankHost::watch(const std::stop_token& stop) {
 }
 
 Result<void> RankHost::hear(Process& process) {
-  // What has begun to come must come whole before the silence is too long.
-  const auto frame = process.socket->receive(static_cast<int>(world_.timeout.count()));
-  if (!frame) return frame.error();
-  process.heard = Steady::now();
-  if (frame->kind == RankMessage::kFailed) {
-    return Error{
-        DeviceErrc::kRankLost,
-        std::string(reinterpret_cast<const char*>(frame->payload.data()), frame->payload.size())};
+  for (;;) {
+    const auto frame = process.socket->poll();
+    if (!frame) return frame.error();
+    if (!*frame) return {};
+    process.heard = Steady::now();
+    if (auto heard = hear(process, **frame); !heard) return heard;
   }
-  if (frame->kind != RankMessage::kDone) return {};
+}
+
+Result<void> RankHost::hear(Process& process, const RankFrame& frame) {
+  if (frame.kind == RankMessage::kFailed) return last_words(frame);
+  if (frame.kind == RankMessage::kReady) {
+    const std::lock_guard lock(mutex_);
+    process.ready = true;
+    changed_.notify_all();
+  }
+  if (frame.kind != RankMessage::kDone) return {};
   std::int64_t nanoseconds = 0;
-  if (frame->payload.size() != sizeof(nanoseconds)) {
+  if (frame.payload.size() != sizeof(nanoseconds)) {
     return Error{DeviceErrc::kRankLost, "it sent what is no message"};
   }
-  std::memcpy(&nanoseconds, frame->payload.data(), sizeof(nanoseconds));
+  std::memcpy(&nanoseconds, frame.payload.data(), sizeof(nanoseconds));
   {
     const std::lock_guard lock(mutex_);
     process.took = std::chrono::nanoseconds(nanoseconds);
     ++process.done;
   }
-  done_.notify_all();
+  changed_.notify_all();
   return {};
 }
 

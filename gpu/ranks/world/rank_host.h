@@ -25,8 +25,8 @@ namespace weft {
 /// or has been silent for the world's timeout is lost, and with it all of them.
 class RankHost : public std::enable_shared_from_this<RankHost> {
  public:
-  /// Waits for all processes, each for a minute at most. kRankLost; kUnfit for an address beyond
-  /// the loopback without a key.
+  /// Waits for all processes, for each as long as the world's `gathering`. kRankLost; kUnfit for an
+  /// address beyond the loopback without a key.
   [[nodiscard]] static Result<std::shared_ptr<RankHost>> gather(const RankWorld& world);
 
   RankHost(const RankHost&) = delete;
@@ -34,11 +34,18 @@ class RankHost : public std::enable_shared_from_this<RankHost> {
   /// Tells the others that this is the end.
   ~RankHost();
 
+  /// Asks each process what it has; questions and answers by process, those of the head aside.
+  /// kRankLost naming the rank and the reason.
+  [[nodiscard]] Result<std::vector<RankRoom>> ask(const std::vector<RankQuestion>& questions);
   /// Tells process `number` what it is.
   [[nodiscard]] Result<void> set_up(std::int32_t number, const RankSetup& setup);
-  /// Waits until every process has loaded; then the thread begins. `on_lost` is called once, by it
-  /// or by who abandons.
-  [[nodiscard]] Result<void> wait_until_ready(std::function<void()> on_lost);
+  /// From now on a process that is lost is noticed, also while it loads or this one does. `on_lost`
+  /// is called once, by a thread of this one's or by who abandons.
+  void watch_over(std::function<void()> on_lost);
+  /// Waits until every process has loaded. kRankLost.
+  [[nodiscard]] Result<void> wait_until_ready();
+  /// Why processes were lost; none: they are there.
+  [[nodiscard]] std::optional<Error> loss();
 
   /// The rank of a process as a device, which keeps this.
   [[nodiscard]] std::unique_ptr<StepDevice> device(std::int32_t number, const DeviceLimits& limits);
@@ -54,8 +61,8 @@ class RankHost : public std::enable_shared_from_this<RankHost> {
   struct Process {
     std::unique_ptr<RankSocket> socket;
     std::unique_ptr<RankDrum> drum;
-    int descriptor = -1;
     std::chrono::steady_clock::time_point heard;
+    bool ready = false;
     std::uint64_t done = 0;  // plans
     Duration took{};         // of the last
   };
@@ -63,15 +70,18 @@ class RankHost : public std::enable_shared_from_this<RankHost> {
   explicit RankHost(const RankWorld& world) : world_(world) {}
   void watch(const std::stop_token& stop);
   [[nodiscard]] Result<void> hear(Process& process);
+  [[nodiscard]] Result<void> hear(Process& process, const RankFrame& frame);
   [[nodiscard]] Process& process(std::int32_t number) {
     return processes_[static_cast<std::size_t>(number)];
   }
+  [[nodiscard]] Result<RankRoom> hear_room(Process& process);
+  [[nodiscard]] bool are_ready() const;
   [[nodiscard]] std::string name_of(const Process& process) const;
 
   const RankWorld world_;
   std::vector<Process> processes_;  // that of the head is empty
   std::mutex mutex_;
-  std::condition_variable done_;
+  std::condition_variable changed_;
   std::optional<std::string> lost_;
   std::function<void()> on_lost_;
   std::function<void(const std::string& why)> watcher_of_device_;  // called under `telling_`

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -13,20 +14,53 @@
 
 namespace weft {
 
-/// What the head tells a rank of another process: enough to load its part of the model, which it
-/// reads from its own files.
+/// What the head asks of a rank of another process: which rank it is, and what it has.
+struct RankQuestion {
+  std::int32_t index = 0;  ///< which rank of the partition it is
+  std::string partition;
+  /// Memory of the head's, by its name and by what stands in it: a rank that reads that there is on
+  /// the head's host.
+  std::string memory;
+  std::uint64_t mark = 0;
+};
+
+/// What a rank has.
+struct RankRoom {
+  std::string machine;            ///< the same for all who share this memory and these processors
+  std::int64_t free_bytes = 0;    ///< of its device's memory
+  bool sees_memory = false;       ///< of the head's
+  std::string address;            ///< where other ranks reach it, ":" and a port; see the head
+  std::string device;             ///< of a GPU what properties() says, here and below
+  std::int32_t processors = 0;    ///< multiprocessors
+  std::int32_t architecture = 0;  ///< 90 of sm_90
+  std::int64_t l2_bytes = 0;
+};
+
+/// What the head tells a rank of another process when it knows what all have: enough to load its
+/// part of the model, which it reads from its own files.
 struct RankSetup {
   std::int32_t index = 0;  ///< which rank of the partition it is
   DeviceLimits limits;
   DType kv_dtype = DType::kF32;
-  std::int32_t threads = 0;
+  std::int32_t threads = 0;       ///< of the machine, for all ranks there; 0: all
+  std::int32_t neighbours = 1;    ///< ranks on its machine, itself among them
   std::uint64_t fingerprint = 0;  ///< of its program, so that nobody runs with another model
   std::string partition;
-  std::string memory;  ///< the name of the memory that ranks of this host share
+  /// The name of the memory that ranks on the host share; empty: they meet at `addresses`.
+  std::string memory;
+  std::vector<std::string> addresses;  ///< by process, "" before the colon: where the head is
+  /// By which GPUs find each other, as cuda::CudaRanks::ids.
+  std::vector<std::array<char, 128>> groups;
 };
 
+[[nodiscard]] std::vector<std::byte> encode_question(const RankQuestion& question);
+[[nodiscard]] std::vector<std::byte> encode_room(const RankRoom& room);
 [[nodiscard]] std::vector<std::byte> encode_setup(const RankSetup& setup);
-/// ByteErrc naming the field that is cut off; DeviceErrc::kRankLost for what no head sends.
+
+/// Each is read with ByteErrc naming the field that is cut off, or DeviceErrc::kRankLost for what
+/// nobody sends.
+[[nodiscard]] Result<RankQuestion> decode_question(std::span<const std::byte> bytes);
+[[nodiscard]] Result<RankRoom> decode_room(std::span<const std::byte> bytes);
 [[nodiscard]] Result<RankSetup> decode_setup(std::span<const std::byte> bytes);
 
 /// The same for the same program, in whatever process (FNV-1a over what describe() says of it).

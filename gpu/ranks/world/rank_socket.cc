@@ -5,7 +5,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -84,16 +83,48 @@ bool wait_readable(int descriptor, Steady::time_point end) {
   }
 }
 
-Result<void> read_all(int descriptor, std::span<std::byte> bytes, Steady::time_point end) {
-  while (!bytes.empty()) {
-    if (!wait_readable(descriptor, end)) return lost("it has been silent for too long");
-    const ssize_t count = ::recv(descriptor, bytes.data(), bytes.size(), 0);
-    if (count == 0) return lost("the connection ended");
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return lost_by("reading", errno);
-    bytes = bytes.subspan(static_cast<std::size_t>(count));
+/// What is read at a time.
+constexpr std::size_t kReadBytes = std::size_t{64} * 1024;
+
+/// Whether bytes are the beginning of a record of TLS (RFC 8446, section 5.1).
+bool is_tls(std::span<const std::byte> bytes) {
+  if (bytes.size() < 2 || bytes[1] != std::byte{3}) return false;
+  return bytes[0] >= std::byte{20} && bytes[0] <= std::byte{23};
+}
+
+/// A fatal alert, protocol_version, by which one that speaks no TLS knows what is wanted.
+constexpr std::array kWantsTls = {std::byte{21}, std::byte{3}, std::byte{1}, std::byte{0},
+                                  std::byte{2},  std::byte{2}, std::byte{70}};
+
+/// Appends what can be read at once; 0: nothing is there yet.
+Result<std::size_t> read_into(int descriptor, std::vector<std::byte>& bytes) {
+  const std::size_t old = bytes.size();
+  bytes.resize(old + kReadBytes);
+  ssize_t count = -1;
+  do {
+    count = ::recv(descriptor, bytes.data() + old, kReadBytes, MSG_DONTWAIT);
+  } while (count < 0 && errno == EINTR);
+  const int error = errno;
+  bytes.resize(old + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  if (count > 0) return static_cast<std::size_t>(count);
+  if (count == 0) return lost("the connection ended");
+  if (error == EAGAIN || error == EWOULDBLOCK) return std::size_t{0};
+  return lost_by("reading", error);
+}
+
+using NameOf = int (*)(int, sockaddr*, socklen_t*);
+
+std::string host_of(int descriptor, NameOf name) {
+  sockaddr_storage place{};
+  socklen_t size = sizeof(place);
+  std::array<char, NI_MAXHOST> host{};
+  auto* const address = reinterpret_cast<sockaddr*>(&place);
+  if (name(descriptor, address, &size) != 0) return "";
+  if (::getnameinfo(address, size, host.data(), host.size(), nullptr, 0, NI_NUMERICHOST) != 0) {
+    return "";
   }
-  return {};
+  const std::string text = host.data();
+  return place.ss_family == AF_INET6 ? "[" + text + "]" : text;
 }
 
 }  // namespace
@@ -102,39 +133,126 @@ RankSocket::~RankSocket() { ::close(descriptor_); }
 
 void RankSocket::shut_down() const noexcept { ::shutdown(descriptor_, SHUT_RDWR); }
 
-Result<void> RankSocket::send(RankMessage kind, std::span<const std::byte> payload) {
-  const FrameHead head{kMark, kind, payload.size()};
-  std::array<iovec, 2> parts = {iovec{const_cast<FrameHead*>(&head), sizeof(head)},
-                                iovec{const_cast<std::byte*>(payload.data()), payload.size()}};
-  msghdr message{};
-  message.msg_iov = parts.data();
-  message.msg_iovlen = parts.size();
-  const std::lock_guard lock(sending_);
-  while (parts.back().iov_len > 0 || parts.front().iov_len > 0) {
-    const ssize_t count = ::sendmsg(descriptor_, &message, MSG_NOSIGNAL);
+std::string RankSocket::own_host() const { return host_of(descriptor_, ::getsockname); }
+std::string RankSocket::other_host() const { return host_of(descriptor_, ::getpeername); }
+
+Result<void> RankSocket::encrypt(const RankTls& tls, bool accepted, int milliseconds) {
+  const auto end = Steady::now() + std::chrono::milliseconds(milliseconds);
+  std::unique_ptr<RankCipher> cipher = tls.cipher(accepted);
+  std::vector<std::byte> answer;
+  for (bool greeted = false; !greeted;) {
+    answer.clear();
+    const auto went_on = cipher->greet(wire_, answer);
+    auto sent = write_all(answer);
+    if (!went_on) return went_on.error();
+    if (!sent) return sent;
+    greeted = *went_on;
+    if (greeted) break;
+    wire_.clear();
+    if (!wait_readable(descriptor_, end)) return lost("TLS: it has been silent for too long");
+    const auto read = read_into(descriptor_, wire_);
+    if (!read) {
+      return lost("TLS: " + read.error().detail + ": is device.rank_tls_certificate set there?");
+    }
+    if (wire_.size() > 1 && !is_tls(wire_)) {
+      static_cast<void>(write_all(kWantsTls));
+      return lost("it speaks no TLS: device.rank_tls_certificate is set here, and not there");
+    }
+  }
+  cipher_ = std::move(cipher);
+  binding_ = cipher_->binding();
+  wire_.clear();
+  // Only now does who began hear that its certificate is refused.
+  if (accepted) return send(RankMessage::kBeat);
+  const auto accepting = receive(left_until(end), 0);
+  if (!accepting) return accepting.error();
+  return {};
+}
+
+std::span<const std::byte> RankSocket::binding() const noexcept {
+  return cipher_ ? std::span<const std::byte>(binding_) : std::span<const std::byte>();
+}
+
+Result<void> RankSocket::write_all(std::span<const std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t count = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return lost_by("writing", errno);
-    auto left = static_cast<std::size_t>(count);
-    for (iovec& part : parts) {
-      const std::size_t taken = std::min(left, part.iov_len);
-      part.iov_base = static_cast<std::byte*>(part.iov_base) + taken;
-      part.iov_len -= taken;
-      left -= taken;
-    }
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
   }
   return {};
 }
 
+Result<std::size_t> RankSocket::write_some(std::span<const std::byte> wire) const {
+  const ssize_t count = ::send(descriptor_, wire.data(), wire.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (count >= 0) return static_cast<std::size_t>(count);
+  if (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK) return std::size_t{0};
+  return lost_by("writing", errno);
+}
+
+Result<void> RankSocket::seal(RankMessage kind, std::span<const std::byte> payload,
+                              std::vector<std::byte>& wire) {
+  const FrameHead head{kMark, kind, payload.size()};
+  const auto first = std::as_bytes(std::span(&head, 1));
+  if (cipher_) {
+    if (auto sealed = cipher_->seal(first, wire); !sealed) return sealed;
+    return cipher_->seal(payload, wire);
+  }
+  wire.insert(wire.end(), first.begin(), first.end());
+  wire.insert(wire.end(), payload.begin(), payload.end());
+  return {};
+}
+
+Result<void> RankSocket::send(RankMessage kind, std::span<const std::byte> payload) {
+  const std::lock_guard lock(sending_);
+  sealed_.clear();
+  if (auto sealed = seal(kind, payload, sealed_); !sealed) return sealed;
+  return write_all(sealed_);
+}
+
+Result<std::size_t> RankSocket::read_some() {
+  unread_.erase(unread_.begin(), unread_.begin() + static_cast<std::ptrdiff_t>(taken_));
+  taken_ = 0;
+  if (!cipher_) return read_into(descriptor_, unread_);
+  wire_.clear();
+  auto read = read_into(descriptor_, wire_);
+  if (!read || *read == 0) return read;
+  if (auto opened = cipher_->open(wire_, unread_); !opened) return opened.error();
+  return read;
+}
+
+Result<std::optional<RankFrame>> RankSocket::next_frame(std::uint64_t most) {
+  const auto there = std::span<const std::byte>(unread_).subspan(taken_);
+  if (!cipher_ && is_tls(there)) {
+    return lost("it speaks TLS: device.rank_tls_certificate is set there, and not here");
+  }
+  FrameHead head;
+  if (there.size() < sizeof(head)) return std::optional<RankFrame>();
+  std::memcpy(&head, there.data(), sizeof(head));
+  if (head.mark != kMark || head.size > most) return lost("it sent what is no message");
+  if (there.size() - sizeof(head) < head.size) return std::optional<RankFrame>();
+  taken_ += sizeof(head) + head.size;
+  return std::optional(RankFrame{head.kind, there.subspan(sizeof(head), head.size)});
+}
+
+Result<std::optional<RankFrame>> RankSocket::poll(std::uint64_t most) {
+  for (;;) {
+    auto frame = next_frame(most);
+    if (!frame || *frame) return frame;
+    const auto read = read_some();
+    if (!read) return read.error();
+    if (*read == 0) return std::optional<RankFrame>();
+  }
+}
+
 Result<RankFrame> RankSocket::receive(int milliseconds, std::uint64_t most) {
   const auto end = Steady::now() + std::chrono::milliseconds(milliseconds);
-  FrameHead head;
-  if (auto read = read_all(descriptor_, std::as_writable_bytes(std::span(&head, 1)), end); !read) {
-    return read.error();
+  for (;;) {
+    const auto frame = poll(most);
+    if (!frame) return frame.error();
+    if (*frame) return **frame;
+    if (!wait_readable(descriptor_, end)) return lost("it has been silent for too long");
   }
-  if (head.mark != kMark || head.size > most) return lost("it sent what is no message");
-  received_.resize(head.size);
-  if (auto read = read_all(descriptor_, received_, end); !read) return read.error();
-  return RankFrame{head.kind, received_};
 }
 
 Result<int> RankSocket::connect(const std::string& address, int milliseconds) {
@@ -211,6 +329,10 @@ std::uint16_t RankListener::port() const {
   ::getsockname(descriptor_, reinterpret_cast<sockaddr*>(&place), &size);
   // The port stands at the same place in both families.
   return ntohs(reinterpret_cast<const sockaddr_in*>(&place)->sin_port);
+}
+
+std::string RankListener::address() const {
+  return host_of(descriptor_, ::getsockname) + ":" + std::to_string(port());
 }
 
 }  // namespace weft

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -22,9 +23,6 @@
 namespace weft {
 namespace {
 
-/// How long a rank tries to reach a head that has not begun to listen.
-constexpr int kReaching = 60'000;
-
 std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
@@ -32,11 +30,12 @@ std::span<const std::byte> bytes_of(const std::string& text) {
 /// The plans that have come and are not run, and the thread that runs them.
 class PlanRunner {
  public:
-  PlanRunner(RankSocket& socket, const LoadRank& load, const RankSetup& setup)
-      : socket_(socket), setup_(setup), thread_([this, &load] { run(load); }) {}
+  PlanRunner(RankSocket& socket, RankLoader& loader, const RankSetup& setup)
+      : socket_(socket), setup_(setup), thread_([this, &loader] { run(loader); }) {}
 
   /// No plan is begun any more, and one that waits for other ranks ends.
   ~PlanRunner() {
+    lost_.request_stop();
     {
       const std::lock_guard lock(mutex_);
       stopping_ = true;
@@ -60,10 +59,10 @@ class PlanRunner {
   }
 
  private:
-  void run(const LoadRank& load) {
+  void run(RankLoader& loader) {
     name_this_thread("weft-rank");
     try {
-      auto device = load(setup_);
+      auto device = loader.load(setup_, lost_.get_token());
       if (!device) return fail(device.error());
       {
         const std::lock_guard lock(mutex_);
@@ -114,6 +113,7 @@ class PlanRunner {
   std::condition_variable changed_;
   std::deque<std::vector<std::byte>> waiting_;  // as many as the head has ticks under way
   bool stopping_ = false;
+  std::stop_source lost_;
   std::optional<Error> failure_;
   std::unique_ptr<StepDevice> device_;
   Plan plan_;
@@ -121,32 +121,72 @@ class PlanRunner {
   std::jthread thread_;
 };
 
-}  // namespace
+Result<void> tell_failure(RankSocket& socket, const Error& error) {
+  static_cast<void>(socket.send(RankMessage::kFailed, bytes_of(to_string(error))));
+  return error;
+}
 
-Result<void> run_rank(const RankWorld& world, const LoadRank& load) {
-  const auto descriptor = RankSocket::connect(world.address, kReaching);
-  if (!descriptor) return descriptor.error();
-  RankSocket socket(*descriptor);
-  if (auto greeted = greet_head(socket, world); !greeted) return greeted;
-  auto first = socket.receive(kReaching);
-  while (first && first->kind == RankMessage::kBeat) first = socket.receive(kReaching);
-  if (!first) return first.error();
-  if (first->kind != RankMessage::kSetup) {
+Error of_head(const Error& error) { return {error.code, "the head: " + error.detail}; }
+
+/// The next message that is no beat, which must be of this kind. Nothing: the head has ended.
+Result<std::optional<RankFrame>> expect(RankSocket& socket, RankMessage kind, int milliseconds) {
+  for (;;) {
+    const auto frame = socket.receive(milliseconds);
+    if (!frame) return of_head(frame.error());
+    if (frame->kind == RankMessage::kBeat) continue;
+    if (frame->kind == RankMessage::kBye) return std::optional<RankFrame>();
+    if (frame->kind == kind) return std::optional(*frame);
     return Error{DeviceErrc::kRankLost, "the head speaks another protocol"};
   }
-  const auto setup = decode_setup(first->payload);
-  if (!setup) return setup.error();
-  const RankDrum drum(socket, world.timeout / 4);
-  PlanRunner runner(socket, load, *setup);
+}
+
+/// Runs what the head sends until it ends.
+Result<void> serve(RankSocket& socket, RankLoader& loader, const RankSetup& setup,
+                   int milliseconds) {
+  PlanRunner runner(socket, loader, setup);
   for (;;) {
-    const auto frame = socket.receive(static_cast<int>(world.timeout.count()));
+    const auto frame = socket.receive(milliseconds);
     if (!frame || frame->kind == RankMessage::kBye) {
       if (const auto failure = runner.failure()) return *failure;
       if (frame) return {};
-      return Error{frame.error().code, "the head: " + frame.error().detail};
+      return of_head(frame.error());
     }
     if (frame->kind == RankMessage::kPlan) runner.push(frame->payload);
   }
+}
+
+}  // namespace
+
+Result<void> run_rank(const RankWorld& world, RankLoader& loader) {
+  const auto tls = RankTls::load(world.tls);
+  if (!tls) return tls.error();
+  const auto descriptor =
+      RankSocket::connect(world.address, static_cast<int>(world.gathering.count()));
+  if (!descriptor) return descriptor.error();
+  RankSocket socket(*descriptor);
+  if (auto greeted = greet_head(socket, world, tls->get()); !greeted) {
+    return of_head(greeted.error());
+  }
+  const RankDrum drum(socket, world.timeout / 4);
+  const auto silence = static_cast<int>(world.timeout.count());
+  // The head waits for others first, and they for their machines.
+  const auto asked = expect(socket, RankMessage::kAsk, silence);
+  if (!asked || !*asked) return asked ? Result<void>() : asked.error();
+  const auto question = decode_question((*asked)->payload);
+  if (!question) return question.error();
+  const auto room = loader.room(*question, socket.own_host());
+  if (!room) return tell_failure(socket, room.error());
+  if (auto sent = socket.send(RankMessage::kRoom, encode_room(*room)); !sent) {
+    return of_head(sent.error());
+  }
+  const auto told = expect(socket, RankMessage::kSetup, silence);
+  if (!told || !*told) return told ? Result<void>() : told.error();
+  auto setup = decode_setup((*told)->payload);
+  if (!setup) return setup.error();
+  for (std::string& address : setup->addresses) {
+    if (address.starts_with(':')) address.insert(0, socket.other_host());
+  }
+  return serve(socket, loader, *setup, silence);
 }
 
 }  // namespace weft

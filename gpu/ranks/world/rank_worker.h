@@ -1,7 +1,8 @@
 #pragma once
 
-#include <functional>
 #include <memory>
+#include <stop_token>
+#include <string>
 
 #include "weft/core/error/error.h"
 #include "weft/gpu/ranks/world/rank_setup.h"
@@ -10,12 +11,26 @@
 
 namespace weft {
 
-/// Loads what the head says. Called on a thread of its own.
-using LoadRank = std::function<Result<std::unique_ptr<StepDevice>>(const RankSetup& setup)>;
+/// What a process that is a rank does for the head: one call after the other.
+class RankLoader {
+ public:
+  RankLoader() = default;
+  RankLoader(const RankLoader&) = delete;
+  RankLoader& operator=(const RankLoader&) = delete;
+  virtual ~RankLoader() = default;
+
+  /// What it has. `own_host` is where other ranks reach this process, as RankSocket::own_host().
+  [[nodiscard]] virtual Result<RankRoom> room(const RankQuestion& question,
+                                              const std::string& own_host) = 0;
+  /// Loads what the head says, on a thread of its own. `lost` is asked to stop when another rank
+  /// is lost, and then this waits for none any more.
+  [[nodiscard]] virtual Result<std::unique_ptr<StepDevice>> load(const RankSetup& setup,
+                                                                 const std::stop_token& lost) = 0;
+};
 
 /// A process that is a rank and nothing else: connects to the head, loads its part and runs plans
 /// until the head ends. Blocks meanwhile. Returns when the head has said goodbye; kRankLost when it
 /// is gone or silent, or this rank has failed, and errors of loading, which the head is told.
-[[nodiscard]] Result<void> run_rank(const RankWorld& world, const LoadRank& load);
+[[nodiscard]] Result<void> run_rank(const RankWorld& world, RankLoader& loader);
 
 }  // namespace weft

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "weft/core/error/error.h"
+#include "weft/gpu/ranks/world/rank_tls.h"
 
 namespace weft {
 
@@ -18,7 +19,13 @@ struct RankWorld {
   std::int32_t size = 1;
   std::string address = "127.0.0.1:29500";    ///< where the head listens
   std::string key{};                          ///< that all must have; empty: on the loopback alone
+  RankTlsFiles tls{};                         ///< not set: nothing is encrypted
   std::chrono::milliseconds timeout{10'000};  ///< of silence after which a process counts as lost
+  /// Processes are started within so long of each other.
+  std::chrono::milliseconds gathering{60'000};
+  /// Whether ranks on the host exchange numbers over TCP; without: where not all see the same
+  /// memory.
+  std::optional<bool> by_network{};
 
   [[nodiscard]] bool is_alone() const noexcept { return size == 1; }
 };

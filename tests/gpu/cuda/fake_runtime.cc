@@ -220,6 +220,9 @@ Status FakeRuntime::exchanged(Work work) {
 }
 
 Status FakeRuntime::join(const cuda::CudaRank& place) {
+  if (gpu_->meet) {
+    if (const Status met = gpu_->meet(place); met != Status::kSuccess) return met;
+  }
   const std::vector<std::int32_t>& widths = place.all->widths;
   link_ = gpu_->ranks->link(place.stage, place.rank);
   hears_host_ = place.all->is_on_host(place.stage - 1);

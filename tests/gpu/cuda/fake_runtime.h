@@ -39,6 +39,8 @@ struct FakeGpu {
   std::int64_t l2_bytes = 4096;
   /// What ranks exchange numbers through; a GPU without it can be none.
   std::shared_ptr<SharedRanks> ranks{};
+  /// Waits for the other ranks, of other processes; without, nobody is waited for.
+  std::function<cuda::Status(const cuda::CudaRank& place)> meet{};
   /// Which ways of a product the fake has; without: kVector alone.
   std::function<bool(cuda::LinearWay way, std::int64_t tokens)> can{};
   /// How long a product takes by the fake's events, in seconds; all other launches take no time.

@@ -127,6 +127,9 @@ TEST(RankSetup, ComesAcrossWhole) {
   setup.fingerprint = 77;
   setup.partition = "cpu,cpu";
   setup.memory = "/weft-1";
+  setup.neighbours = 3;
+  setup.addresses = {":7", "10.0.0.1:8"};
+  setup.groups.emplace_back().fill('x');
   const auto bytes = encode_setup(setup);
   const auto got = decode_setup(bytes).value();
   EXPECT_EQ(got.index, 1);
@@ -134,12 +137,61 @@ TEST(RankSetup, ComesAcrossWhole) {
   EXPECT_EQ(got.kv_dtype, DType::kI8);
   EXPECT_EQ(got.partition, "cpu,cpu");
   EXPECT_EQ(got.memory, "/weft-1");
+  EXPECT_EQ(got.neighbours, 3);
+  EXPECT_EQ(got.addresses, setup.addresses);
+  EXPECT_EQ(got.groups, setup.groups);
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_FALSE(decode_setup(std::span(bytes).first(size))) << size << " bytes";
   }
   setup.limits.page_tokens = 0;
   EXPECT_THAT(decode_setup(encode_setup(setup)),
               FailsWith(DeviceErrc::kRankLost, "fits no device"));
+}
+
+TEST(RankSetup, TakesNoMoreEntriesThanRanksMeet) {
+  RankSetup setup;
+  setup.limits = kCodecLimits;
+  setup.addresses.resize(1000);
+  EXPECT_THAT(decode_setup(encode_setup(setup)),
+              FailsWith(DeviceErrc::kRankLost, "too many entries"));
+}
+
+TEST(RankRoom, ComesAcrossWhole) {
+  RankRoom room;
+  room.machine = "m";
+  room.free_bytes = 5;
+  room.sees_memory = true;
+  room.address = ":9";
+  room.device = "GPU";
+  room.architecture = 90;
+  const auto bytes = encode_room(room);
+  const auto got = decode_room(bytes).value();
+  EXPECT_EQ(got.machine, "m");
+  EXPECT_TRUE(got.sees_memory);
+  EXPECT_EQ(got.address, ":9");
+  EXPECT_EQ(got.device, "GPU");
+  EXPECT_EQ(got.architecture, 90);
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(decode_room(std::span(bytes).first(size))) << size << " bytes";
+  }
+  room.free_bytes = -1;
+  EXPECT_THAT(decode_room(encode_room(room)), FailsWith(DeviceErrc::kRankLost, "no device has"));
+}
+
+TEST(RankQuestion, ComesAcrossWhole) {
+  RankQuestion question;
+  question.index = 2;
+  question.partition = "cpu,cpu";
+  question.memory = "/weft-2";
+  question.mark = 88;
+  const auto bytes = encode_question(question);
+  const auto got = decode_question(bytes).value();
+  EXPECT_EQ(got.index, 2);
+  EXPECT_EQ(got.partition, "cpu,cpu");
+  EXPECT_EQ(got.memory, "/weft-2");
+  EXPECT_EQ(got.mark, 88U);
+  question.index = -1;
+  EXPECT_FALSE(decode_question(encode_question(question)));
 }
 
 TEST(ProcessesOfAPartition, PutTheRankThatChoosesIntoTheHead) {

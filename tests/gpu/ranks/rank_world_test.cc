@@ -3,10 +3,10 @@
 #include "weft/gpu/ranks/world/rank_world.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <future>
 #include <map>
 #include <memory>
@@ -26,41 +26,22 @@
 #include "weft/gpu/sequence_runner.h"
 #include "weft/model/random_llama.h"
 #include "weft/tests/fixture/result_matchers.h"
+#include "weft/tests/fixture/temp_folder.h"
 #include "weft/tests/gpu/device_kinds.h"
 #include "weft/tests/gpu/plan_builder.h"
+#include "weft/tests/gpu/ranks/rank_certificate.h"
+#include "weft/tests/gpu/ranks/rank_processes.h"
 
 namespace weft {
 namespace {
 
 using test::FailsWith;
+using test::free_address;
+using test::kWorldLimits;
 using test::PlanBuilder;
-using test::Tokens;
+using test::RankWorldTest;
+using test::world_of;
 using namespace std::chrono_literals;
-
-constexpr DeviceLimits kWorldLimits{.rows = 2,
-                                    .pages = 16,
-                                    .page_tokens = 4,
-                                    .step_tokens = 16,
-                                    .context = 32,
-                                    .vocabulary = LlamaShape{}.vocabulary};
-
-RankWorld world_of(std::int32_t rank, std::int32_t size, const std::string& key = "secret") {
-  RankWorld world;
-  world.rank = rank;
-  world.size = size;
-  world.key = key;
-  world.timeout = 60s;
-  return world;
-}
-
-/// An address on which nobody listens: of the loopback's, one that other processes do not take.
-std::string free_address() {
-  const int id = ::getpid();
-  const std::string host =
-      "127.77." + std::to_string(id / 256 % 256) + "." + std::to_string(id % 256) + ":";
-  const auto listener = RankListener::open(host + "0").value();
-  return host + std::to_string(listener.port());
-}
 
 TEST(RankWorld, IsWhatALauncherSays) {
   const auto read = [](std::map<std::string, std::string> variables) {
@@ -121,67 +102,23 @@ TEST(RankHost, SendsAwayWhoHasAnotherKeyOrIsNoRank) {
   {
     RankSocket other(RankSocket::connect(world.address, 10'000).value());
     EXPECT_THAT(greet_head(other, world_of(1, 2, "guess")),
-                FailsWith(DeviceErrc::kRankLost, "the head has another key"));
+                FailsWith(DeviceErrc::kRankLost, "it has another key"));
   }
   RankSocket ours(RankSocket::connect(world.address, 10'000).value());
   EXPECT_TRUE(greet_head(ours, world_of(1, 2)));
   EXPECT_TRUE(host.get());
 }
 
-/// A model in two processes, of which this one plays both.
-class RankWorldTest : public testing::Test {
- protected:
-  void start(const std::string& partition, RankWorld head = world_of(0, 2)) {
-    head.address = free_address();
-    partition_ = parse_partition(partition).value();
-    programs_ = compile_parts(model_, partition_).value();
-    RankWorld own = head;
-    own.rank = 1;
-    worker_ = std::async(std::launch::async, [this, own] {
-      return run_rank(own, [this](const RankSetup& setup) { return load_rank_of(model_, setup); });
-    });
-    devices_ =
-        load_world({model_, partition_, programs_, head, limits(), DType::kF32, 2}, {}, {}).value();
-  }
-
-  [[nodiscard]] DeviceLimits limits() const {
-    DeviceLimits limits = kWorldLimits;
-    limits.stages = static_cast<std::int32_t>(partition_.stages.size());
-    return limits;
-  }
-
-  /// Runs a plan on all ranks and returns what was chosen.
-  TokenId run(const Plan& plan) {
-    TokenId token = kNoToken;
-    std::vector<std::jthread> threads;
-    for (auto& device : devices_) {
-      threads.emplace_back([&] {
-        StepResult result;
-        device->run(plan, result);
-        if (device->samples()) token = result.samples.front().token;
-      });
-    }
-    threads.clear();
-    return token;
-  }
-
-  [[nodiscard]] StepDevice& remote() {
-    return devices_.front()->samples() ? *devices_.back() : *devices_.front();
-  }
-  [[nodiscard]] StepDevice& local() {
-    return devices_.front()->samples() ? *devices_.front() : *devices_.back();
-  }
-
-  const RandomLlama llama_{LlamaShape{}, 11};
-  const OpenedModel model_ = llama_.opened();
-  Partition partition_;
-  std::vector<std::shared_ptr<const Program>> programs_;
-  std::future<Result<void>> worker_;
-  std::vector<std::unique_ptr<StepDevice>> devices_;
-};
-
 TEST_F(RankWorldTest, ChoosesTheTokensThatOneProcessChooses) {
-  for (const char* partition : {"cpu,cpu", "cpu | cpu"}) {
+  for (const auto& [partition, by_network] :
+       std::vector<std::pair<const char*, bool>>{{"cpu,cpu", false},
+                                                 {"cpu | cpu", false},
+                                                 {"cpu,cpu", true},
+                                                 {"cpu | cpu", true},
+                                                 {"cpu,cpu | cpu,cpu", true}}) {
+    SCOPED_TRACE(std::string(partition) + (by_network ? " by network" : " through memory"));
+    RankWorld world = world_of(0, 2);
+    world.by_network = by_network;
     const auto alone =
         test::host_kind().load_steps(model_.checkpoint, model_.program, kWorldLimits);
     PlanBuilder builder;
@@ -190,7 +127,7 @@ TEST_F(RankWorldTest, ChoosesTheTokensThatOneProcessChooses) {
     Plan first = builder.plan();
     StepResult wanted;
     alone->run(first, wanted);
-    start(partition);
+    start(partition, world);
     EXPECT_EQ(run(first), wanted.samples.front().token) << partition;
     // A pipeline knows a token one plan later; here it is known when the plan is made.
     TokenId last = wanted.samples.front().token;
@@ -203,7 +140,7 @@ TEST_F(RankWorldTest, ChoosesTheTokensThatOneProcessChooses) {
       EXPECT_EQ(run(next.plan()), last) << partition << ", position " << at;
     }
     devices_.clear();
-    EXPECT_TRUE(worker_.get()) << "the head has said goodbye";
+    for (auto& worker : workers_) EXPECT_TRUE(worker.get()) << "the head has said goodbye";
   }
 }
 
@@ -233,7 +170,7 @@ TEST_F(RankWorldTest, IsLostWhenAProcessIsGone) {
   builder.start(0, test::greedy(), 1).table(0, 0, {0}).feed(0, 0, {1}).sample();
   EXPECT_THROW(remote().run(builder.plan(), result), ActorFailure);
   EXPECT_THROW(local().run(builder.plan(), result), ActorFailure) << "which would wait for it";
-  EXPECT_THAT(worker_.get(), FailsWith(DeviceErrc::kRankLost, "the head"));
+  EXPECT_THAT(workers_.front().get(), FailsWith(DeviceErrc::kRankLost, "the head"));
 }
 
 TEST_F(RankWorldTest, TellsAtOnceWhoAsksAfterTheLoss) {
@@ -257,6 +194,88 @@ TEST_F(RankWorldTest, EndsTheStepOfOthersWhenAProcessGoesInItsMidst) {
   EXPECT_THROW(step.get(), ActorFailure);
 }
 
+TEST_F(RankWorldTest, EndsStepsOverTheNetworkWhenAProcessGoes) {
+  RankWorld world = world_of(0, 2);
+  world.by_network = true;
+  start("cpu,cpu", world);
+  PlanBuilder builder;
+  builder.start(0, test::greedy(), 1).table(0, 0, {0}).feed(0, 0, {1}).sample();
+  auto step = std::async(std::launch::async, [&] {
+    StepResult result;
+    local().run(builder.plan(), result);
+  });
+  remote().abandon();
+  EXPECT_THROW(step.get(), ActorFailure);
+  EXPECT_THAT(workers_.front().get(), FailsWith(DeviceErrc::kRankLost, "the head"));
+}
+
+TEST_F(RankWorldTest, ExchangesEncryptedNumbersOverTheNetwork) {
+  const test::TempFolder folder;
+  RankWorld world = world_of(0, 2);
+  world.by_network = true;
+  world.tls = {(folder.path() / "a.pem").string(), (folder.path() / "a.key").string(), ""};
+  test::write_rank_certificate(world.tls.certificate, world.tls.key);
+  start("cpu,cpu", world);
+  const auto alone = test::host_kind().load_steps(model_.checkpoint, model_.program, kWorldLimits);
+  PlanBuilder builder;
+  builder.start(0, test::greedy(), 3).table(0, 0, {0, 1, 2, 3}).feed(0, 0, {1, 2, 3}).sample();
+  StepResult wanted;
+  alone->run(builder.plan(), wanted);
+  EXPECT_EQ(run(builder.plan()), wanted.samples.front().token);
+}
+
+/// A rank that says what it has, hears its setup and then does what `after` says.
+void play_rank(const RankWorld& world, const RankRoom& room,
+               const std::function<void(RankSocket&)>& after) {
+  RankSocket socket(RankSocket::connect(world.address, 10'000).value());
+  RankWorld own = world;
+  own.rank = 1;
+  greet_head(socket, own).value();
+  for (;;) {
+    const auto frame = socket.receive(10'000).value();
+    if (frame.kind == RankMessage::kAsk) socket.send(RankMessage::kRoom, encode_room(room)).value();
+    if (frame.kind == RankMessage::kSetup) return after(socket);
+  }
+}
+
+RankRoom room_elsewhere() {
+  RankRoom room;
+  room.machine = "elsewhere";
+  room.address = ":1";
+  return room;
+}
+
+TEST_F(RankWorldTest, ALossWhileRanksMeetEndsTheMeeting) {
+  RankWorld head = world_of(0, 2);
+  head.address = free_address();
+  partition_ = parse_partition("cpu,cpu").value();
+  programs_ = compile_parts(model_, partition_).value();
+  // It sees no memory, so the head waits for its connection, and then it is gone.
+  std::jthread killed([&] { play_rank(head, room_elsewhere(), [](RankSocket& /*socket*/) {}); });
+  EXPECT_THAT(load_world(plan(head), {}),
+              FailsWith(DeviceErrc::kRankLost, "rank 1: the connection ended"));
+}
+
+TEST_F(RankWorldTest, WantsTheMemoryThatItIsTold) {
+  RankWorld head = world_of(0, 2);
+  head.address = free_address();
+  head.by_network = false;
+  partition_ = parse_partition("cpu,cpu").value();
+  programs_ = compile_parts(model_, partition_).value();
+  std::jthread elsewhere([&] {
+    RankSocket socket(RankSocket::connect(head.address, 10'000).value());
+    greet_head(socket, world_of(1, 2)).value();
+    for (;;) {
+      const auto frame = socket.receive(10'000);
+      if (!frame || frame->kind == RankMessage::kBye) return;
+      if (frame->kind != RankMessage::kAsk) continue;
+      static_cast<void>(socket.send(RankMessage::kRoom, encode_room({})));
+    }
+  });
+  EXPECT_THAT(load_world(plan(head), {}),
+              FailsWith(DeviceErrc::kUnfit, "rank 1 does not see the head's memory"));
+}
+
 TEST_F(RankWorldTest, RefusesAProcessWithAnotherModel) {
   RankWorld head = world_of(0, 2);
   head.address = free_address();
@@ -266,24 +285,22 @@ TEST_F(RankWorldTest, RefusesAProcessWithAnotherModel) {
   RankWorld own = head;
   own.rank = 1;
   auto worker = std::async(std::launch::async, [&] {
-    return run_rank(own,
-                    [&](const RankSetup& setup) { return load_rank_of(other.opened(), setup); });
+    const OpenedModel model = other.opened();
+    WorldRank rank(model, own);
+    return run_rank(own, rank);
   });
   partition_ = parse_partition("cpu,cpu").value();
   programs_ = compile_parts(model_, partition_).value();
-  EXPECT_THAT(
-      load_world({model_, partition_, programs_, head, kWorldLimits, DType::kF32, 1}, {}, {}),
-      FailsWith(DeviceErrc::kRankLost, "another model than the head"));
+  EXPECT_THAT(load_world(plan(head), {}),
+              FailsWith(DeviceErrc::kRankLost, "another model than the head"));
   EXPECT_THAT(worker.get(), FailsWith(DeviceErrc::kUnfit, "another model than the head"));
 }
 
 TEST_F(RankWorldTest, WantsAsManyProcessesAsRanks) {
   partition_ = parse_partition("cpu,cpu,cpu").value();
   programs_ = compile_parts(model_, partition_).value();
-  EXPECT_THAT(
-      load_world({model_, partition_, programs_, world_of(0, 2), kWorldLimits, DType::kF32, 1}, {},
-                 {}),
-      FailsWith(DeviceErrc::kUnfit, "3 ranks, and the launcher has started 2 processes"));
+  EXPECT_THAT(load_world(plan(world_of(0, 2)), {}),
+              FailsWith(DeviceErrc::kUnfit, "3 ranks, and the launcher has started 2 processes"));
 }
 
 TEST(RankHost, CountsASilentProcessAsLost) {
@@ -301,7 +318,8 @@ TEST(RankHost, CountsASilentProcessAsLost) {
   });
   const auto host = RankHost::gather(world).value();
   std::promise<void> lost;
-  ASSERT_TRUE(host->wait_until_ready([&] { lost.set_value(); }));
+  host->watch_over([&] { lost.set_value(); });
+  ASSERT_TRUE(host->wait_until_ready());
   lost.get_future().wait();
   StepResult result;
   EXPECT_THROW(host->device(1, kWorldLimits)->run(Plan(), result), ActorFailure);

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "weft/core/error/error.h"
+#include "weft/gpu/ranks/world/rank_socket.h"
+#include "weft/gpu/ranks/world/rank_world.h"
+
+namespace weft {
+
+/// Where one process of a world waits for connections of the others, over which they exchange
+/// numbers: each pair has one. They show each other the key, and are encrypted, as those to the
+/// head.
+class RankMesh {
+ public:
+  /// Listens on `host` (numbers or a name) at a port that is free. kRankLost.
+  [[nodiscard]] static Result<RankMesh> open(const std::string& host);
+
+  /// ":" and the port.
+  [[nodiscard]] std::string port() const { return ":" + std::to_string(listener_.port()); }
+
+  /// Meets all others, which have listened before any calls this; `addresses` are by process, and
+  /// so are the connections, of which that of this process is null. Ends when `lost` is asked to
+  /// stop. kRankLost naming the process.
+  [[nodiscard]] Result<std::vector<std::unique_ptr<RankSocket>>> connect(
+      const RankWorld& world, const std::vector<std::string>& addresses,
+      const std::stop_token& lost) const;
+
+ private:
+  explicit RankMesh(RankListener listener) : listener_(std::move(listener)) {}
+
+  RankListener listener_;
+};
+
+}  // namespace weft

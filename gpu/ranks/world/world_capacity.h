@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "weft/core/error/error.h"
+#include "weft/gpu/memory_portion.h"
+#include "weft/gpu/ranks/partition.h"
+#include "weft/gpu/ranks/world/rank_setup.h"
+#include "weft/model/open_model.h"
+
+namespace weft {
+
+/// What fits on every rank of a partition that is in several processes: where there is the least
+/// room. Ranks on the host that are on one machine have its memory in common. `rooms` and
+/// `programs` are by rank; what the machine of rank `own` gives is taken of the wishes' budget.
+/// Errors of device_capacity(), which name a rank.
+[[nodiscard]] Result<MemoryPortion> world_capacity(
+    const OpenedModel& model, const Partition& partition,
+    const std::vector<std::shared_ptr<const Program>>& programs, const DeviceWishes& wishes,
+    const CapacityWishes& capacity, const std::vector<RankRoom>& rooms, std::size_t own);
+
+/// How many of the ranks are on the machine of rank `index`, itself among them.
+[[nodiscard]] std::int32_t neighbours_of(const std::vector<RankRoom>& rooms, std::size_t index);
+
+}  // namespace weft

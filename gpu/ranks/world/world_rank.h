@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/core/error/error.h"
+#include "weft/core/token.h"
+#include "weft/gpu/cuda/runtime/rank_groups.h"
+#include "weft/gpu/cuda/runtime/runtime.h"
+#include "weft/gpu/load_progress.h"
+#include "weft/gpu/ranks/partition.h"
+#include "weft/gpu/ranks/rank_link.h"
+#include "weft/gpu/ranks/world/rank_mesh.h"
+#include "weft/gpu/ranks/world/rank_worker.h"
+#include "weft/model/open_model.h"
+
+namespace weft {
+
+/// How a process of a world comes to its GPU, and how GPUs of several find each other: those of the
+/// machine, or those of a test.
+struct WorldGpus {
+  std::function<Result<std::unique_ptr<cuda::Runtime>>(const std::string& device)> open;
+  /// The ids of the groups of ranks of stages that have so many each.
+  std::function<Result<std::vector<cuda::CudaRanks::GroupId>>(
+      const std::vector<std::int32_t>& widths)>
+      name_groups;
+};
+
+/// Each opens with NCCL there, or not at all. kNoSuchDevice, kDriver, kUnfit.
+[[nodiscard]] WorldGpus machine_gpus();
+
+/// What a rank of a world is loaded with beside what the head says.
+struct WorldRankOptions {
+  std::string tuning{};               ///< a file of `weft tune`; empty: see cuda::find_tuning
+  std::vector<TokenId> end_tokens{};  ///< of the rank that chooses
+  LoadProgress progress{};
+  WorldGpus gpus = machine_gpus();
+};
+
+/// One rank of a world, in a process of its own: the head has one as well. On the host or a GPU.
+class WorldRank final : public RankLoader {
+ public:
+  /// `model` is borrowed.
+  WorldRank(const OpenedModel& model, const RankWorld& world, WorldRankOptions options = {});
+
+  /// kUnfit for a partition on both GPUs and the host; errors of opening the GPU.
+  [[nodiscard]] Result<RankRoom> room(const RankQuestion& question,
+                                      const std::string& own_host) override;
+  /// kUnfit where this model is not the head's; errors of loading.
+  [[nodiscard]] Result<std::unique_ptr<StepDevice>> load(const RankSetup& setup,
+                                                         const std::stop_token& lost) override;
+
+ private:
+  [[nodiscard]] Result<RankRoom> room_on_gpu(const std::string& device);
+  [[nodiscard]] Result<std::unique_ptr<StepDevice>> load_on_host(const RankSetup& setup,
+                                                                 const std::stop_token& lost);
+  [[nodiscard]] Result<std::unique_ptr<StepDevice>> load_on_gpu(const RankSetup& setup,
+                                                                const std::stop_token& lost);
+  [[nodiscard]] Result<std::unique_ptr<RankLink>> link(const RankSetup& setup,
+                                                       const std::stop_token& lost);
+
+  const OpenedModel& model_;
+  const RankWorld world_;
+  const WorldRankOptions options_;
+  Partition partition_;
+  std::int32_t stage_ = 0;
+  std::shared_ptr<const Program> program_;
+  std::unique_ptr<cuda::Runtime> runtime_;  // of a GPU, until it is loaded
+  std::optional<RankMesh> mesh_;            // on the host
+};
+
+}  // namespace weft
