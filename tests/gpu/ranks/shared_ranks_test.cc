@@ -83,7 +83,7 @@ class RankLinks : public testing::TestWithParam<Links (*)(const RanksLayout&)> {
 };
 
 INSTANTIATE_TEST_SUITE_P(, RankLinks, testing::Values(links_through_memory, links_over_network),
-                         [](const auto& info) { return info.index == 0 ? "memory" : "network"; });
+                         [](const auto& one) { return one.index == 0 ? "memory" : "network"; });
 
 TEST_P(RankLinks, AddUpInTheOrderOfTheRanksWhateverTheLength) {
   const Links links = links_of(layout_of({3}));
