@@ -94,7 +94,7 @@ Report begin_report(const RecipeSetup& setup, std::string title, std::string sum
   report.title = std::move(title);
   report.summary = std::move(summary);
   report.facts = {{"model", setup.model.name},
-                  {"device", setup.config.device},
+                  {"device", replica_devices_text(setup.config)},
                   {"threads", setup.config.threads == 0 ? "one for each core"
                                                         : std::to_string(setup.config.threads)},
                   {"seed", std::to_string(setup.seed)}};
