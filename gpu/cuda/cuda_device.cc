@@ -25,6 +25,9 @@ std::size_t arena_bytes(const Program& program, const DeviceOptions& options,
   return counter.used();
 }
 
+// Some 20 us: other models' steps on the same GPU come in between.
+constexpr std::size_t kClearedAtOnce = std::size_t{64} << 20U;
+
 std::byte* bytes_of(void* memory) { return static_cast<std::byte*>(memory); }
 
 }  // namespace
@@ -80,9 +83,12 @@ Result<void> CudaDevice::take_memory(const LoadProgress& progress) {
   Arena arena(memory_.get());
   layout_ = lay_out(*program_, options_, shape_, arena);
   // Counters and page tables begin with zeros, and no padding with what others have left.
-  check(*runtime_, runtime_->clear(memory_.get(), bytes, stream_.get()),
-        "clearing the device's memory");
-  synchronize();
+  for (std::size_t at = 0; at < bytes; at += kClearedAtOnce) {
+    check(*runtime_,
+          runtime_->clear(memory_.get() + at, std::min(kClearedAtOnce, bytes - at), stream_.get()),
+          "clearing the device's memory");
+    synchronize();
+  }
   auto loaded = run_in_background([&] {
     use();
     ThreadTeam team({options_.threads, false});
