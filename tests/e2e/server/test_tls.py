@@ -12,7 +12,6 @@ import httpx
 import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import connect as connect_in_threads
 
 from conftest import StartServer, client_of
 from prompts import ENDLESS_BODY, MODEL, QUESTION
@@ -190,11 +189,16 @@ def test_a_websocket_that_is_cut_takes_its_response_along(secure: WeftServer, di
 
 def test_a_server_that_ends_tells_goodbye(start_server: StartServer, certificate: Path, trusting: ssl.SSLContext):
     server = start_server(server={"tls_certificate": str(certificate), "tls_key": str(certificate.with_suffix(".key"))})
-    with connect_in_threads(f"wss://127.0.0.1:{server.port}/v1/responses", ssl=trusting) as ws:
-        server.kill()
-        with pytest.raises(ConnectionClosed) as closed:
-            ws.recv(timeout=PATIENCE_S)
-        assert closed.value.rcvd.code == 1001
+
+    async def talk() -> int | None:
+        uri = f"wss://127.0.0.1:{server.port}/v1/responses"
+        async with connect(uri, ssl=trusting, open_timeout=PATIENCE_S) as ws:
+            server.kill()
+            with pytest.raises(ConnectionClosed):
+                await ws.recv()
+        return ws.close_code
+
+    assert asyncio.run(asyncio.wait_for(talk(), PATIENCE_S)) == 1001
     assert server.wait() == 0
 
 
