@@ -31,27 +31,36 @@ class CountingSink final : public RequestSink {
   std::promise<void> ended;
 };
 
-/// Passes steps on, and counts what all threads allocate between two of them.
+/// Passes steps on, and counts what all threads allocate between two of them, numbered from the one
+/// that starts the last row. Runs none before all requests have been submitted.
 class MeasuredDevice final : public StepDevice {
  public:
   MeasuredDevice(std::shared_ptr<StepDevice> device, std::size_t first, std::size_t count)
-      : device_(std::move(device)), first_(first), last_(first + count) {}
+      : device_(std::move(device)),
+        rows_(static_cast<std::size_t>(device_->limits().rows)),
+        first_(first),
+        last_(first + count) {}
 
   [[nodiscard]] const DeviceLimits& limits() const noexcept override { return device_->limits(); }
   [[nodiscard]] bool samples() const noexcept override { return device_->samples(); }
   void abandon() noexcept override { device_->abandon(); }
   void run(const Plan& plan, StepResult& result) override {
+    if (started_ == 0) submitted.get_future().wait();
     device_->run(plan, result);
+    started_ += plan.starts.size();
+    if (started_ < rows_) return;
     ++steps_;
     if (steps_ == first_) before_ = allocations_of_all_threads();
     if (steps_ == last_) allocations = allocations_of_all_threads() - before_;
   }
 
+  std::promise<void> submitted;
   std::atomic<std::size_t> allocations{SIZE_MAX};
 
  private:
   const std::shared_ptr<StepDevice> device_;
-  const std::size_t first_, last_;
+  const std::size_t rows_, first_, last_;
+  std::size_t started_ = 0;
   std::size_t steps_ = 0;
   std::size_t before_ = 0;
 };
@@ -67,10 +76,17 @@ DeviceLimits limits(std::int64_t context) {
   return limits;
 }
 
+// Ticks of a device that takes no time, while requests are prepared.
+constexpr std::size_t kLongest = 30'000;
+
 /// Returns how often `count` ticks allocate after a warm-up, with all rows running.
 std::size_t allocations_of(DeviceRanks ranks, std::size_t count) {
   constexpr std::size_t kWarmUp = 200;
+  constexpr std::int32_t kPrompt = 20;
   const DeviceLimits limits = ranks.back()->limits();
+  // As many as there is context: the first rows decode while the last are prepared, and none may
+  // end in between.
+  const auto tokens = static_cast<std::size_t>(limits.context - kPrompt);
   auto device = std::make_shared<MeasuredDevice>(ranks.back(), kWarmUp, count);
   ranks.back() = device;
   boost::asio::thread_pool pool(1);
@@ -79,8 +95,8 @@ std::size_t allocations_of(DeviceRanks ranks, std::size_t count) {
   std::vector<std::shared_ptr<CountingSink>> sinks;
   for (std::int32_t i = 0; i < limits.rows; ++i) {
     Request request;
-    request.prompt_tokens.assign(20, i);
-    request.max_tokens = static_cast<std::int32_t>(kWarmUp + count + 50);
+    request.prompt_tokens.assign(kPrompt, i);
+    request.max_tokens = static_cast<std::int32_t>(tokens);
     request.sampling.seed = static_cast<std::uint64_t>(i);
     request.sampling.logprobs = i == 1;
     request.sampling.top_logprobs = i == 1 ? 3 : 0;
@@ -88,22 +104,23 @@ std::size_t allocations_of(DeviceRanks ranks, std::size_t count) {
     sinks.push_back(std::make_shared<CountingSink>());
     pipeline.submit(RequestTicket(pipeline.make_request(std::move(request), sinks.back())));
   }
+  device->submitted.set_value();
   for (const auto& sink : sinks) {
     sink->ended.get_future().wait();
-    EXPECT_EQ(sink->tokens, kWarmUp + count + 50);
+    EXPECT_EQ(sink->tokens, tokens);
   }
   return device->allocations;
 }
 
 TEST(PipelineAllocationTest, TenThousandTicksAllocateNothingInAnyThread) {
   constexpr std::size_t kTicks = 10'000;
-  FakeDevice::Options options{.limits = limits(kTicks + 1000), .remembers = false};
+  FakeDevice::Options options{.limits = limits(kTicks + kLongest), .remembers = false};
   EXPECT_EQ(allocations_of({std::make_shared<FakeDevice>(std::move(options))}, kTicks), 0U);
 }
 
 TEST(PipelineAllocationTest, TicksOfSeveralStagesAndRanksAllocateNothingInAnyThread) {
   constexpr std::size_t kTicks = 3000;
-  FakeDevice::Options options{.limits = limits(kTicks + 1000), .remembers = false};
+  FakeDevice::Options options{.limits = limits(kTicks + kLongest), .remembers = false};
   options.limits.stages = 2;
   const auto ranks = std::make_shared<FakeRanks>(FakeRanks::Options{std::move(options), 2});
   EXPECT_EQ(allocations_of(ranks->devices(), kTicks), 0U);
