@@ -134,9 +134,9 @@ TEST(PipelineAllocationTest, TicksOfTheHostDeviceAllocateNothingInAnyThread) {
                            .heads = 2,
                            .kv_heads = 1,
                            .vocabulary = kLetters,
-                           .context = 2048},
+                           .context = 8192},
                           1);
-  const DeviceLimits sizes = limits(2048);
+  const DeviceLimits sizes = limits(8192);
   const DeviceOptions options = step_options(*llama.program(), sizes, DType::kF32, 2);
   auto host = HostDevice::load(llama.checkpoint(), llama.program(), options).value();
   auto device = std::make_shared<HostStepDevice>(std::move(host), sizes, std::vector<TokenId>{});
