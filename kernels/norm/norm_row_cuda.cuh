@@ -77,6 +77,25 @@ __device__ inline void norm_row(const CudaNormParams& params, std::int64_t row,
   }
 }
 
+/// How a block takes a row of so many numbers: which of four kernels, whose threads hold 1, 2, 4
+/// and 8 fours, and how many threads. Rows have at most 32,768 numbers.
+struct NormBlock {
+  int kernel = 0;
+  unsigned threads = 0;
+};
+[[nodiscard]] inline NormBlock norm_block(std::int64_t width) {
+  const std::int64_t fours = (width + 3) / 4;
+  NormBlock block;
+  std::int64_t held = 1;
+  for (std::int64_t most = kMostNormThreads / 2; fours > most && block.kernel < 3; ++block.kernel) {
+    most = 2 * held * kMostNormThreads;
+    held *= 2;
+  }
+  const std::int64_t threads = (fours + held - 1) / held;
+  block.threads = static_cast<unsigned>((threads + kWarp - 1) / kWarp * kWarp);
+  return block;
+}
+
 /// Launches the one of `kernels`, whose threads hold 1, 2, 4 and 8 fours, that takes `rows` of so
 /// many numbers, a block for each. Wider rows than 32,768 are cudaErrorInvalidValue.
 template <class Params>
@@ -87,15 +106,9 @@ Status launch_norm(void (*const (&kernels)[4])(Params), std::int64_t rows, std::
   if (fours > std::int64_t{kMostHeldFours} * kMostNormThreads) {
     return status_of(cudaErrorInvalidValue);
   }
-  int kernel = 0;
-  std::int64_t held = 1;
-  for (std::int64_t most = kMostNormThreads / 2; fours > most && kernel < 3; ++kernel) {
-    most = 2 * held * kMostNormThreads;
-    held *= 2;
-  }
-  const std::int64_t threads = (fours + held - 1) / held;
-  const auto block = static_cast<unsigned>((threads + kWarp - 1) / kWarp * kWarp);
-  return launch(kernels[kernel], dim3(static_cast<unsigned>(rows)), dim3(block), 0, stream, params);
+  const NormBlock block = norm_block(width);
+  return launch(kernels[block.kernel], dim3(static_cast<unsigned>(rows)), dim3(block.threads), 0,
+                stream, params);
 }
 
 }  // namespace weft::cuda

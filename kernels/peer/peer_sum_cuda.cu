@@ -174,6 +174,11 @@ __global__ void __launch_bounds__(kMostNormThreads)
 
 }  // namespace
 
+std::int64_t peer_sum_threads(std::int64_t rows, std::int64_t width, bool has_norm) {
+  if (has_norm) return rows * norm_block(width).threads;
+  return rows * ((width + kRowColumns - 1) / kRowColumns) * kRowThreads;
+}
+
 Status peer_sum(const CudaPeerSumParams& params, Stream stream) {
   const DeviceRows& values = params.values;
   if (!fits(params.inboxes, params.rows, values.width)) return status_of(cudaErrorInvalidValue);

@@ -224,7 +224,7 @@ class Communicators final : public NcclRanks {
   }
 
   Status sum_up(const CudaAllReduceParams& params, const CudaNormParams* after, Stream stream) {
-    if (peers_ && peers_->takes(params)) {
+    if (peers_ && peers_->takes(params, after != nullptr)) {
       const Status state = state_of_all();
       return state == Status::kSuccess ? peers_->run(params, after, stream) : state;
     }

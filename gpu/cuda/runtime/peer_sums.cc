@@ -2,6 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <vector>
@@ -16,6 +17,9 @@ namespace {
 constexpr std::int64_t kMostNumbers = std::int64_t{1} << 21U;
 // With more ranks than two, up to so many bytes that each sends: beyond, sending twice is less.
 constexpr std::int64_t kMostSentAtOnce = std::int64_t{256} << 10U;
+
+// With as many registers as a sum has.
+constexpr std::int64_t kThreadsOfAProcessor = 1024;
 
 /// Gives back a GPU's memory, whichever is the calling thread's.
 void release(int device, void* memory) {
@@ -95,6 +99,14 @@ Status PeerSums::meet() {
   bool do_all = false;
   if (const Status status = reach(all, do_all); status != Status::kSuccess) return status;
   if (!do_all) return Status::kSuccess;
+  for (const PeerInbox& one : all) {
+    int processors = 0;
+    const auto asked =
+        cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, one.device);
+    if (asked != cudaSuccess) return status_of(asked);
+    const std::int64_t half = std::int64_t{processors} * kThreadsOfAProcessor / 2;
+    most_threads_ = most_threads_ == 0 ? half : std::min(most_threads_, half);
+  }
   const int own = all[static_cast<std::size_t>(place_.rank)].device;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     inboxes_.of_rank[rank] = all[rank].inbox.get();
@@ -110,9 +122,10 @@ Status PeerSums::meet() {
   return Status::kSuccess;
 }
 
-bool PeerSums::takes(const CudaAllReduceParams& params) const {
-  return have_met_ && params.way != SumWay::kNccl &&
-         fits(inboxes_, params.rows, params.values.width);
+bool PeerSums::takes(const CudaAllReduceParams& params, bool has_norm) const {
+  const std::int64_t width = params.values.width;
+  return have_met_ && params.way != SumWay::kNccl && fits(inboxes_, params.rows, width) &&
+         peer_sum_threads(params.rows, width, has_norm) <= most_threads_;
 }
 
 PeerSum PeerSums::fastest(std::int64_t bytes) const {

@@ -27,8 +27,10 @@ class PeerSums {
   /// Looks for the others' inboxes, when all have met.
   Status meet();
 
-  /// Whether these are summed up here; the same for all ranks.
-  [[nodiscard]] bool takes(const CudaAllReduceParams& params) const;
+  /// Whether these are summed up here; the same for all ranks. Not where it would fill more than
+  /// half of a GPU with threads that wait: two models that are cut for the same GPUs must not keep
+  /// each other's ranks out.
+  [[nodiscard]] bool takes(const CudaAllReduceParams& params, bool has_norm) const;
   /// Only what it takes. `norm` may be null.
   Status run(const CudaAllReduceParams& params, const CudaNormParams* norm, Stream stream);
 
@@ -45,6 +47,7 @@ class PeerSums {
   const std::int32_t ranks_;
   std::uint32_t* is_lost_ = nullptr;
   PeerInboxes inboxes_;
+  std::int64_t most_threads_ = 0;  ///< the same on all ranks: of the smallest GPU
   bool have_met_ = false;
 };
 
