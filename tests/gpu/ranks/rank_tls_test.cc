@@ -18,6 +18,7 @@
 #include "weft/gpu/ranks/world/rank_host.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/temp_folder.h"
+#include "weft/tests/gpu/device_kinds.h"
 #include "weft/tests/gpu/plan_builder.h"
 #include "weft/tests/gpu/ranks/rank_certificate.h"
 #include "weft/tests/gpu/ranks/rank_processes.h"
