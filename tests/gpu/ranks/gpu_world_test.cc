@@ -136,20 +136,7 @@ class GpuWorldTest : public testing::Test {
     devices_ = load_world(plan(), options()).value();
   }
 
-  /// Runs a plan on all ranks and returns what was chosen.
-  TokenId run(const Plan& plan) {
-    TokenId token = kNoToken;
-    std::vector<std::jthread> threads;
-    for (auto& device : devices_) {
-      threads.emplace_back([&] {
-        StepResult result;
-        device->run(plan, result);
-        if (device->samples()) token = result.samples.front().token;
-      });
-    }
-    threads.clear();
-    return token;
-  }
+  TokenId run(const Plan& plan) { return test::run_on_all(devices_, plan); }
 
   [[nodiscard]] StepDevice& of_kind(bool samples) {
     for (auto& device : devices_) {

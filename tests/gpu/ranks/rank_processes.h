@@ -45,6 +45,22 @@ inline std::string free_address() {
   return host + std::to_string(listener.port());
 }
 
+/// Runs a plan on all ranks at once and returns what was chosen.
+inline TokenId run_on_all(const std::vector<std::unique_ptr<StepDevice>>& devices,
+                          const Plan& plan) {
+  TokenId token = kNoToken;
+  std::vector<std::jthread> threads;
+  for (const auto& device : devices) {
+    threads.emplace_back([&] {
+      StepResult result;
+      device->run(plan, result);
+      if (device->samples()) token = result.samples.front().token;
+    });
+  }
+  threads.clear();
+  return token;
+}
+
 /// A model in several processes, of which this one plays all.
 class RankWorldTest : public testing::Test {
  protected:
@@ -82,20 +98,7 @@ class RankWorldTest : public testing::Test {
     return limits;
   }
 
-  /// Runs a plan on all ranks and returns what was chosen.
-  TokenId run(const Plan& plan) {
-    TokenId token = kNoToken;
-    std::vector<std::jthread> threads;
-    for (auto& device : devices_) {
-      threads.emplace_back([&] {
-        StepResult result;
-        device->run(plan, result);
-        if (device->samples()) token = result.samples.front().token;
-      });
-    }
-    threads.clear();
-    return token;
-  }
+  TokenId run(const Plan& plan) { return run_on_all(devices_, plan); }
 
   [[nodiscard]] StepDevice& remote() {
     return devices_.front()->samples() ? *devices_.back() : *devices_.front();

@@ -16,11 +16,11 @@
 #include "weft/gpu/device_error.h"
 #include "weft/gpu/ranks/world/handshake.h"
 #include "weft/gpu/ranks/world/rank_host.h"
+#include "weft/tests/fixture/certificate.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/temp_folder.h"
 #include "weft/tests/gpu/device_kinds.h"
 #include "weft/tests/gpu/plan_builder.h"
-#include "weft/tests/gpu/ranks/rank_certificate.h"
 #include "weft/tests/gpu/ranks/rank_processes.h"
 
 namespace weft {
@@ -38,7 +38,7 @@ class RankTlsTest : public test::RankWorldTest {
   /// Files of a new certificate.
   [[nodiscard]] RankTlsFiles files(const std::string& name = "ranks") const {
     const std::string base = (folder_.path() / name).string();
-    test::write_rank_certificate(base + ".pem", base + ".key");
+    test::write_certificate(base + ".pem", base + ".key", "ranks");
     return {base + ".pem", base + ".key", ""};
   }
 

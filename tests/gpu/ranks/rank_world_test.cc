@@ -25,11 +25,11 @@
 #include "weft/gpu/ranks/world/rank_worker.h"
 #include "weft/gpu/sequence_runner.h"
 #include "weft/model/random_llama.h"
+#include "weft/tests/fixture/certificate.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/temp_folder.h"
 #include "weft/tests/gpu/device_kinds.h"
 #include "weft/tests/gpu/plan_builder.h"
-#include "weft/tests/gpu/ranks/rank_certificate.h"
 #include "weft/tests/gpu/ranks/rank_processes.h"
 
 namespace weft {
@@ -214,7 +214,7 @@ TEST_F(RankWorldTest, ExchangesEncryptedNumbersOverTheNetwork) {
   RankWorld world = world_of(0, 2);
   world.by_network = true;
   world.tls = {(folder.path() / "a.pem").string(), (folder.path() / "a.key").string(), ""};
-  test::write_rank_certificate(world.tls.certificate, world.tls.key);
+  test::write_certificate(world.tls.certificate, world.tls.key, "ranks");
   start("cpu,cpu", world);
   const auto alone = test::host_kind().load_steps(model_.checkpoint, model_.program, kWorldLimits);
   PlanBuilder builder;

@@ -3,14 +3,10 @@
 #include "weft/net/client/connector.h"
 
 #include <gmock/gmock.h>
-#include <openssl/evp.h>
-#include <openssl/pem.h>
-#include <openssl/x509v3.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/use_future.hpp>
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -19,6 +15,7 @@
 #include "weft/net/client/http_client.h"
 #include "weft/net/net_error.h"
 #include "weft/net/server/server.h"
+#include "weft/tests/fixture/certificate.h"
 #include "weft/tests/fixture/temp_folder.h"
 #include "weft/tests/net/server/plain_client.h"
 #include "weft/tests/net/server/served_pipeline.h"
@@ -27,32 +24,6 @@ namespace weft {
 namespace {
 
 using testing::HasSubstr;
-
-/// Writes a certificate of "localhost" that has signed itself, and its key, as PEM files.
-void write_certificate(const std::string& certificate_file, const std::string& key_file) {
-  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(EVP_EC_gen("P-256"), EVP_PKEY_free);
-  const std::unique_ptr<X509, decltype(&X509_free)> certificate(X509_new(), X509_free);
-  X509_set_version(certificate.get(), X509_VERSION_3);
-  ASN1_INTEGER_set(X509_get_serialNumber(certificate.get()), 1);
-  X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -60);
-  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), 3600);
-  X509_set_pubkey(certificate.get(), key.get());
-  X509_NAME* const name = X509_get_subject_name(certificate.get());
-  const auto* const host = reinterpret_cast<const unsigned char*>("localhost");
-  X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, host, -1, -1, 0);
-  X509_set_issuer_name(certificate.get(), name);
-  const std::unique_ptr<X509_EXTENSION, decltype(&X509_EXTENSION_free)> names(
-      X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, "DNS:localhost"),
-      X509_EXTENSION_free);
-  X509_add_ext(certificate.get(), names.get(), -1);
-  X509_sign(certificate.get(), key.get(), EVP_sha256());
-  std::FILE* file = std::fopen(certificate_file.c_str(), "w");
-  PEM_write_X509(file, certificate.get());
-  std::fclose(file);
-  file = std::fopen(key_file.c_str(), "w");
-  PEM_write_PrivateKey(file, key.get(), nullptr, nullptr, 0, nullptr, nullptr);
-  std::fclose(file);
-}
 
 class ConnectorTest : public testing::Test {
  protected:
@@ -65,7 +36,7 @@ class ConnectorTest : public testing::Test {
   void start_tls(ServerConfig config = {}) {
     const std::string certificate = (folder_.path() / "certificate.pem").string();
     const std::string key = (folder_.path() / "key.pem").string();
-    write_certificate(certificate, key);
+    test::write_certificate(certificate, key, "localhost");
     config.tls_certificate = certificate;
     config.tls_key = key;
     start(std::move(config));
