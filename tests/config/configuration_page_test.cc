@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -9,38 +8,14 @@
 
 #include "weft/config/config.h"
 #include "weft/config/keys/config_schema.h"
-#include "weft/core/io/file.h"
-#include "weft/tests/fixture/source_path.h"
+#include "weft/tests/fixture/doc_page.h"
 
 namespace weft {
 namespace {
 
-std::string page() {
-  return read_text_file(test::source_path("docs/configuration.md"), std::size_t{1} << 20).value();
-}
+using test::plain_cell;
 
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == separator) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
-
-/// Returns a cell without the spaces around it, the backticks and the targets of links.
-std::string plain(std::string cell) {
-  for (std::size_t at = 0; (at = cell.find("](", at)) != std::string::npos;) {
-    cell.erase(at, cell.find(')', at) + 1 - at);
-    cell.erase(cell.rfind('[', at), 1);
-  }
-  std::erase(cell, '`');
-  const std::size_t begin = std::min(cell.find_first_not_of(' '), cell.size());
-  return cell.substr(begin, cell.find_last_not_of(' ') + 1 - begin);
-}
+std::string page() { return test::doc_page("configuration.md"); }
 
 struct Row {
   std::string standard;
@@ -52,15 +27,14 @@ struct Row {
 /// `key` |".
 std::map<std::string, Row> documented() {
   std::map<std::string, Row> keys;
-  std::string table;
-  for (const std::string& line : split(page(), '\n')) {
-    if (line.starts_with("#")) table = line.starts_with("### `") ? plain(line.substr(4)) : "";
-    if (table.empty() || !line.starts_with("| `")) continue;
-    const std::vector<std::string> cells = split(line, '|');
-    EXPECT_EQ(cells.size(), 6U) << line;
-    const std::string path = table + "." + plain(cells.at(1));
+  for (const test::DocRow& row : test::doc_rows(page())) {
+    if (!row.heading.starts_with("### `")) continue;
+    EXPECT_EQ(row.cells.size(), 4U) << row.cells.front();
+    const std::string path =
+        plain_cell(row.heading.substr(3)) + "." + plain_cell(row.cells.front());
     EXPECT_FALSE(keys.contains(path)) << path << " is listed twice";
-    keys[path] = {plain(cells.at(2)), plain(cells.at(3)), plain(cells.at(4))};
+    keys[path] = {plain_cell(row.cells.at(1)), plain_cell(row.cells.at(2)),
+                  plain_cell(row.cells.at(3))};
   }
   return keys;
 }
@@ -79,12 +53,8 @@ TEST(ConfigurationPageTest, ExplainsEveryKeyAndNoOther) {
 }
 
 TEST(ConfigurationPageTest, ShowsExamplesThatWork) {
-  constexpr std::string_view kOpen = "```toml\n";
-  const std::string text = page();
   int found = 0;
-  for (std::size_t at = text.find(kOpen); at != std::string::npos; at = text.find(kOpen, at)) {
-    at += kOpen.size();
-    const std::string example = text.substr(at, text.find("```", at) - at);
+  for (const std::string& example : test::toml_blocks(page())) {
     if (example.starts_with("[[key]]")) continue;  // net's, which has its own test of it
     const Result<Config> config = Config::parse(example, "page");
     EXPECT_FALSE(config.has_error()) << to_string(config.error());

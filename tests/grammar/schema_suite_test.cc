@@ -10,6 +10,7 @@
 
 #include "weft/core/io/file.h"
 #include "weft/grammar/grammar_error.h"
+#include "weft/tests/fixture/doc_page.h"
 #include "weft/tests/fixture/source_path.h"
 #include "weft/tests/grammar/grammar_fixture.h"
 #include "weft/text/json/json_text.h"
@@ -71,7 +72,7 @@ std::vector<std::filesystem::path> files() {
 
 /// The rules of docs/http-api.md: "- **order**: properties come ...".
 std::set<std::string> documented_rules() {
-  const auto page = read_text_file(test::source_path("docs/http-api.md"), 1U << 20U).value();
+  const auto page = test::doc_page("http-api.md");
   const std::size_t begin = page.find("less is written than it allows");
   const std::string list = page.substr(begin, page.find("\n\n", page.find("- **", begin)) - begin);
   std::set<std::string> rules;

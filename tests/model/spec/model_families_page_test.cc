@@ -9,13 +9,11 @@
 #include <cstddef>
 #include <map>
 #include <set>
-#include <sstream>
 #include <string>
 #include <string_view>
 
-#include "weft/core/io/file.h"
 #include "weft/model/spec/spec.h"
-#include "weft/tests/fixture/source_path.h"
+#include "weft/tests/fixture/doc_page.h"
 
 namespace weft {
 namespace {
@@ -36,16 +34,12 @@ struct Page {
 
 /// The rows "| `type` | [spec](...) | remark |" of the page.
 Page read_page() {
-  std::istringstream text(
-      read_text_file(test::source_path("docs/model-families.md"), std::size_t{1} << 20).value());
   Page page;
-  for (std::string line; std::getline(text, line);) {
-    if (!line.starts_with("| `")) continue;
-    const std::string type = between(line, "| `", "` |");
+  for (const test::DocRow& row : test::doc_rows(test::doc_page("model-families.md"))) {
+    const std::string type = test::plain_cell(row.cells.at(0));
     EXPECT_FALSE(page.spec_of.contains(type)) << type << " stands there twice";
-    page.spec_of[type] = between(line, "` | [", "](");
-    const std::size_t last = line.rfind("| ", line.size() - 3);
-    page.remark_of[type] = line.substr(last + 2, line.size() - last - 4);
+    page.spec_of[type] = between(row.cells.at(1), "[", "](");
+    page.remark_of[type] = test::plain_cell(row.cells.at(2));
   }
   return page;
 }
@@ -83,12 +77,10 @@ using SpecsOf = std::map<std::string, std::set<std::string>>;
 
 /// The rows "| `architecture` | [spec](...), [spec](...) | remark |" of docs/gguf.md.
 SpecsOf read_gguf_page() {
-  std::istringstream text(
-      read_text_file(test::source_path("docs/gguf.md"), std::size_t{1} << 20).value());
   SpecsOf specs_of;
-  for (std::string line; std::getline(text, line);) {
-    if (!line.starts_with("| `")) continue;
-    std::set<std::string>& specs = specs_of[between(line, "| `", "` |")];
+  for (const test::DocRow& row : test::doc_rows(test::doc_page("gguf.md"))) {
+    std::set<std::string>& specs = specs_of[test::plain_cell(row.cells.at(0))];
+    const std::string& line = row.cells.at(1);
     for (std::size_t at = line.find('['); at != std::string::npos; at = line.find('[', at + 1)) {
       specs.insert(between(line.substr(at), "[", "]("));
     }

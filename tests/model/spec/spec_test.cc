@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "weft/config/builtin_specs.h"
-#include "weft/core/io/file.h"
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/model/model_error.h"
 #include "weft/model/program/program.h"
 #include "weft/model/spec/architecture.h"
+#include "weft/tests/fixture/doc_page.h"
 #include "weft/tests/fixture/files/checkpoint_builder.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/source_path.h"
@@ -260,20 +260,13 @@ TEST(SpecLoadTest, NamesTheFileThatIsNotThere) {
 /// The keys of the tables that docs/model-specs.md lists: of each heading "### `table`" the rows
 /// that begin "| `key` |".
 std::map<std::string, std::set<std::string>> documented() {
+  constexpr std::string_view kTable = "### `";
   std::map<std::string, std::set<std::string>> tables;
-  const std::string page =
-      read_text_file(test::source_path("docs/model-specs.md"), std::size_t{1} << 20).value();
-  std::string table;
-  for (std::size_t at = 0; at < page.size();) {
-    const std::size_t end = std::min(page.find('\n', at), page.size());
-    const std::string_view line = std::string_view(page).substr(at, end - at);
-    at = end + 1;
-    const auto quoted = [&](std::string_view start) {
-      const std::size_t close = line.find('`', start.size());
-      return std::string(line.substr(start.size(), close - start.size()));
-    };
-    if (line.starts_with("#")) table = line.starts_with("### `") ? quoted("### `") : "";
-    if (!table.empty() && line.starts_with("| `")) tables[table].insert(quoted("| `"));
+  for (const test::DocRow& row : test::doc_rows(test::doc_page("model-specs.md"))) {
+    if (!row.heading.starts_with(kTable)) continue;
+    const std::size_t close = row.heading.find('`', kTable.size());
+    tables[row.heading.substr(kTable.size(), close - kTable.size())].insert(
+        test::split(row.cells.front(), '`').at(1));
   }
   return tables;
 }
@@ -296,15 +289,8 @@ TEST(SpecDocumentationTest, ExplainsEveryKeyAndNoOther) {
 
 /// The TOML blocks of docs/model-specs.md that begin with a spec's name.
 std::vector<std::string> examples() {
-  std::vector<std::string> found;
-  const std::string page =
-      read_text_file(test::source_path("docs/model-specs.md"), std::size_t{1} << 20).value();
-  constexpr std::string_view kOpen = "```toml\n";
-  for (std::size_t at = page.find(kOpen); at != std::string::npos; at = page.find(kOpen, at)) {
-    at += kOpen.size();
-    const std::string block = page.substr(at, page.find("```", at) - at);
-    if (block.starts_with("name = ")) found.push_back(block);
-  }
+  std::vector<std::string> found = test::toml_blocks(test::doc_page("model-specs.md"));
+  std::erase_if(found, [](const std::string& block) { return !block.starts_with("name = "); });
   return found;
 }
 

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/core/io/file.h"
 #include "weft/net/api/chat/chat_request.h"
 #include "weft/net/api/completions/completion_request.h"
 #include "weft/net/api/fields/harmless_fields.h"
@@ -17,7 +16,7 @@
 #include "weft/net/api/messages/message_request.h"
 #include "weft/net/api/ollama/ollama_request.h"
 #include "weft/net/api/responses/response_request.h"
-#include "weft/tests/fixture/source_path.h"
+#include "weft/tests/fixture/doc_page.h"
 #include "weft/tests/net/api/api_fixture.h"
 #include "weft/text/chat/template_variables.h"
 
@@ -26,40 +25,14 @@ namespace {
 
 namespace json = boost::json;
 
-std::string page() {
-  return read_text_file(source_path("docs/http-api.md"), std::size_t{1} << 20).value();
-}
-
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == separator) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
-
-/// Returns a cell without the spaces around it and the backticks in it.
-std::string plain(std::string cell) {
-  std::erase(cell, '`');
-  const std::size_t begin = std::min(cell.find_first_not_of(' '), cell.size());
-  return cell.substr(begin, cell.find_last_not_of(' ') + 1 - begin);
-}
-
 /// Returns the rows "| `name` | default | range | meaning |" under a heading, by their names.
 std::map<std::string, std::vector<std::string>> table(const std::string& heading) {
   std::map<std::string, std::vector<std::string>> rows;
-  bool inside = false;
-  for (const std::string& line : split(page(), '\n')) {
-    if (line.starts_with("#")) inside = line.ends_with("# " + heading);
-    if (!inside || !line.starts_with("| `")) continue;
-    std::vector<std::string> cells = split(line, '|');
-    std::ranges::transform(cells, cells.begin(), plain);
-    EXPECT_FALSE(rows.contains(cells.at(1))) << cells.at(1) << " is listed twice";
-    rows[cells.at(1)] = cells;
+  for (DocRow& row : doc_rows(doc_page("http-api.md"))) {
+    if (!row.heading.ends_with("# " + heading)) continue;
+    std::ranges::transform(row.cells, row.cells.begin(), plain_cell);
+    const std::string name = row.cells.front();
+    EXPECT_TRUE(rows.emplace(name, std::move(row.cells)).second) << name << " is listed twice";
   }
   return rows;
 }
@@ -71,12 +44,12 @@ TEST(HttpApiPageTest, ExplainsEverySamplingFieldAndNoOther) {
   for (const std::string_view name : sampling_field_names()) {
     const auto row = rows.find(std::string(name));
     ASSERT_NE(row, rows.end()) << "no line on " << name;
-    ASSERT_EQ(row->second.size(), 6U) << name;
-    EXPECT_GT(row->second.at(4).size(), 15U) << name;
+    ASSERT_EQ(row->second.size(), 4U) << name;
+    EXPECT_GT(row->second.at(3).size(), 15U) << name;
     if (!defaults.contains(name)) continue;
     boost::system::error_code no_json;
-    const json::value standard = json::parse(row->second.at(2), no_json);
-    EXPECT_EQ(standard, defaults.at(name)) << name << ": " << row->second.at(2);
+    const json::value standard = json::parse(row->second.at(1), no_json);
+    EXPECT_EQ(standard, defaults.at(name)) << name << ": " << row->second.at(1);
   }
   EXPECT_EQ(rows.size(), sampling_field_names().size());
 }
@@ -89,8 +62,8 @@ TEST(HttpApiPageTest, ListsTheFieldsThatChangeNothingAndNoOthers) {
     const std::string line = "| `" + path + "` | " + std::string(words_of(field.values)) + " | " +
                              std::string(field.sender) + " |";
     ASSERT_NE(row, rows.end()) << line;
-    EXPECT_EQ(row->second.at(2), words_of(field.values)) << line;
-    EXPECT_EQ(row->second.at(3), field.sender) << line;
+    EXPECT_EQ(row->second.at(1), words_of(field.values)) << line;
+    EXPECT_EQ(row->second.at(2), field.sender) << line;
   }
   EXPECT_EQ(rows.size(), harmless_fields().size());
 }
@@ -110,7 +83,7 @@ TEST(HttpApiPageTest, NamesTheVariablesOfChatTemplates) {
   for (const std::string_view name : kRequestTemplateVariables) {
     list.append(list.empty() ? "(" : ", ").append("`").append(name).append("`");
   }
-  EXPECT_THAT(page(), testing::HasSubstr("the server's list " + list + ")"));
+  EXPECT_THAT(doc_page("http-api.md"), testing::HasSubstr("the server's list " + list + ")"));
 }
 
 /// The names in the first column of a table are known to its decoder: with a value of a type that
@@ -129,7 +102,7 @@ class HttpApiPageFieldsTest : public ApiFixture {
     const std::string unknown = " unknown_parameter";
     for (const auto& [names, row] : rows) {
       for (const std::string& name : split(names, ',')) {
-        EXPECT_NE(said_of(plain(name)), plain(name) + unknown) << heading;
+        EXPECT_NE(said_of(plain_cell(name)), plain_cell(name) + unknown) << heading;
       }
     }
     EXPECT_EQ(said_of("no_such_field"), "no_such_field" + unknown);
@@ -174,7 +147,7 @@ TEST_F(HttpApiPageFieldsTest, ListsFieldsOfOllamasApiThatExist) {
   EXPECT_GE(rows.size(), 15U);
   for (const auto& [names, row] : rows) {
     for (const std::string& name : split(names, ',')) {
-      EXPECT_TRUE(field(plain(name)) || option(plain(name))) << name;
+      EXPECT_TRUE(field(plain_cell(name)) || option(plain_cell(name))) << name;
     }
   }
   for (const auto& [name, row] : table("Sampling")) {

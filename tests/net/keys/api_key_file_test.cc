@@ -3,12 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "weft/config/config_error.h"
 #include "weft/core/io/file.h"
+#include "weft/tests/fixture/doc_page.h"
 #include "weft/tests/fixture/result_matchers.h"
-#include "weft/tests/fixture/source_path.h"
 #include "weft/tests/fixture/temp_folder.h"
 
 namespace weft {
@@ -118,10 +119,11 @@ TEST(ApiKeyFileTest, ReadsAFileAndNamesItInErrors) {
 }
 
 TEST(ApiKeyFileTest, ReadsTheExampleOfTheConfigurationsPage) {
-  const std::string page =
-      read_text_file(test::source_path("docs/configuration.md"), std::size_t{1} << 20).value();
-  const std::size_t begin = page.find("[[key]]\nname");
-  const auto entries = parse(page.substr(begin, page.find("```", begin) - begin));
+  const auto blocks = test::toml_blocks(test::doc_page("configuration.md"));
+  const auto example = std::ranges::find_if(
+      blocks, [](const std::string& block) { return block.starts_with("[[key]]\nname"); });
+  ASSERT_NE(example, blocks.end());
+  const auto entries = parse(*example);
   EXPECT_EQ(entries.value().size(), 2U);
 }
 

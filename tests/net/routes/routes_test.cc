@@ -2,14 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "weft/net/routes/router.h"
-#include "weft/tests/fixture/source_path.h"
+#include "weft/tests/fixture/doc_page.h"
 
 namespace weft {
 namespace {
@@ -25,11 +24,9 @@ TEST(RoutesTest, HaveEachMethodOfAPathOnce) {
 
 TEST(RoutesTest, AreThoseOfThePage) {
   std::set<std::string> rows;
-  std::ifstream page(test::source_path("docs/http-api.md"));
-  for (std::string line; std::getline(page, line);) {
-    const auto end = line.find("` |");
-    const bool is_row = line.starts_with("| `") && line.find(" /") < end;
-    if (is_row && end != std::string::npos) rows.insert(line.substr(3, end - 3));
+  for (const test::DocRow& row : test::doc_rows(test::doc_page("http-api.md"))) {
+    const std::string name = test::plain_cell(row.cells.front());
+    if (name.find(" /") != std::string::npos) rows.insert(name);
   }
   std::set<std::string> routes;
   for (const Route& route : all_routes()) {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "weft/core/io/file.h"
+#include "weft/tests/fixture/doc_page.h"
 #include "weft/tests/fixture/source_path.h"
 #include "weft/tests/text/json_data.h"
 #include "weft/text/format/output_format.h"
@@ -77,8 +78,7 @@ TEST(KnownFormatsTest, EveryTagBeginsWithAsciiAndIsNoBeginningOfAnother) {
 }
 
 TEST(KnownFormatsTest, ThePageListsEachRow) {
-  const std::string page =
-      read_text_file(source_path("docs/tools.md"), std::size_t{1} << 20).value();
+  const std::string page = doc_page("tools.md");
   for (const auto table : {known_calls(), known_thoughts()}) {
     for (const KnownFormat& known : table) {
       const std::string begin = "\n| `" + known.format.name + "` | ";
