@@ -215,11 +215,10 @@ LazyAutomaton::State LazyAutomaton::make_step(State state, std::uint8_t byte,
   const State to = finish_state();
   if (table == nullptr) {
     table = &tables_.emplace_back();
-    for (std::atomic<State>& one : *table) one.store(kUnknown, std::memory_order_relaxed);
     add_bytes(sizeof(Table));
     from.table.store(table, std::memory_order_release);
   }
-  (*table)[byte].store(to, std::memory_order_release);
+  table->set(byte, to);
   return to;
 }
 

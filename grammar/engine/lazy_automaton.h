@@ -106,8 +106,21 @@ class LazyAutomaton {
 
     friend bool operator==(const Cell&, const Cell&) = default;
   };
-  /// Successors by byte; kUnknown where nobody has asked.
-  using Table = std::array<std::atomic<State>, 256>;
+  /// Successors by byte.
+  class Table {
+   public:
+    /// kUnknown where nobody has asked.
+    [[nodiscard]] State at(std::uint8_t byte) const {
+      return ~complements_[byte].load(std::memory_order_acquire);
+    }
+    void set(std::uint8_t byte, State to) {
+      complements_[byte].store(~to, std::memory_order_release);
+    }
+
+   private:
+    // A mask may make thousands of tables, and zeroed memory comes sooner than any other.
+    std::array<std::atomic<State>, 256> complements_{};
+  };
   struct StateData {
     std::uint32_t first = 0;  ///< cells [first, first + count) of pool_, ascending
     std::uint32_t count = 0;
@@ -128,7 +141,7 @@ class LazyAutomaton {
     return states_[state].table.load(std::memory_order_acquire);
   }
   [[nodiscard]] static State known_step(const Table* table, std::uint8_t byte) {
-    return table == nullptr ? kUnknown : (*table)[byte].load(std::memory_order_acquire);
+    return table == nullptr ? kUnknown : table->at(byte);
   }
   [[nodiscard]] State step_from(const Table* table, State state, std::uint8_t byte,
                                 Allowance& allowance) {
