@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "weft/core/time/steady_clock.h"
 #include "weft/tests/fixture/fake_device.h"
 
 namespace weft {
@@ -36,7 +37,7 @@ std::shared_ptr<StepDevice> device_that(std::function<void(const Plan&)> run) {
 }
 
 TEST(DeviceTurnsTest, LetsOneModelRunAtATime) {
-  const auto turns = std::make_shared<DeviceTurns>();
+  const auto turns = std::make_shared<DeviceTurns>(std::make_shared<SteadyClock>());
   std::atomic<int> inside{0};
   std::atomic<int> steps{0};
   constexpr int kSteps = 200;
@@ -65,7 +66,7 @@ TEST(DeviceTurnsTest, LetsOneModelRunAtATime) {
 }
 
 TEST(DeviceTurnsTest, GivesTheDeviceBackWhenAStepFails) {
-  const auto turns = std::make_shared<DeviceTurns>();
+  const auto turns = std::make_shared<DeviceTurns>(std::make_shared<SteadyClock>());
   const auto fails = turns->share(
       device_that([](const Plan& /*plan*/) { throw std::runtime_error("a step fails"); }), 1,
       busy());
@@ -79,7 +80,7 @@ TEST(DeviceTurnsTest, GivesTheDeviceBackWhenAStepFails) {
 }
 
 TEST(DeviceTurnsTest, GoesOnWhileTheUrgencyOfItsModelsChanges) {
-  const auto turns = std::make_shared<DeviceTurns>();
+  const auto turns = std::make_shared<DeviceTurns>(std::make_shared<SteadyClock>());
   constexpr int kSteps = 2'000;
   const std::array uses = {std::make_shared<ModelUse>(), std::make_shared<ModelUse>()};
   std::atomic<bool> done{false};
@@ -109,7 +110,7 @@ TEST(DeviceTurnsTest, GoesOnWhileTheUrgencyOfItsModelsChanges) {
 }
 
 TEST(DeviceTurnsTest, CountsNoWaitAsTheStepsTime) {
-  const auto turns = std::make_shared<DeviceTurns>();
+  const auto turns = std::make_shared<DeviceTurns>(std::make_shared<SteadyClock>());
   constexpr auto kLong = std::chrono::milliseconds(50);
   std::atomic<bool> begun{false};
   const auto slow = turns->share(device_that([&](const Plan& /*plan*/) {
