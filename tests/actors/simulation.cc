@@ -65,7 +65,7 @@ bool Simulation::can_take(const DeterministicSystem::Receiver& to) const {
 void Simulation::let_models_ask() {
   for (const SimulatedModel& model : models_) {
     const auto turns = model.turns.lock();
-    if (turns) turns->ask(system_.has_message_for({*model.system, ActorId(2)}));
+    if (turns) turns->ask(system_.has_message_for({.system = *model.system, .id = ActorId(2)}));
   }
 }
 

@@ -83,7 +83,7 @@ class Simulation {
   [[nodiscard]] ModelsConfig host_config();
   [[nodiscard]] std::unique_ptr<RequestPort> make_model(const Config& config,
                                                         const PipelineOptions& options);
-  void hear_of(const ModelInfo& model);
+  void hear_of(const ModelInfo& info);
   void fail_step();
 
   // Events.

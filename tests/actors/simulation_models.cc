@@ -135,10 +135,12 @@ std::unique_ptr<RequestPort> Simulation::make_model(const Config& config,
   return made;
 }
 
-void Simulation::hear_of(const ModelInfo& model) {
-  if (model.state == ModelState::kLoaded) ++loads_;
-  if (model.state == ModelState::kUnloaded) ++unloads_;
-  if (model.state == ModelState::kFailed) ++failed_models_;
+void Simulation::hear_of(const ModelInfo& info) {
+  SimulatedModel& model = *std::ranges::find(models_, info.name, &SimulatedModel::name);
+  if (info.state == ModelState::kLoaded) ++loads_;
+  if (info.state == ModelState::kUnloaded && model.loaded) ++unloads_;
+  if (info.state == ModelState::kFailed) ++failed_models_;
+  model.loaded = info.state == ModelState::kLoaded;
 }
 
 /// Somebody wants a model loaded, or unloaded.
@@ -158,7 +160,7 @@ void Simulation::change_a_model() {
                 error.code == EngineErrc::kModelUnloading || (failed && failed_models_ > 0))
         << to_string(error);
   };
-  chance(0.5) ? host_->load_model(name, done) : host_->unload_model(name, done);
+  chance(0.6) ? host_->load_model(name, done) : host_->unload_model(name, done);
 }
 
 /// The host loads or destroys a model. Returns false where it has nothing to do.
