@@ -10,6 +10,7 @@
 
 #include "weft/gpu/device_error.h"
 #include "weft/tests/actors/letter_model.h"
+#include "weft/tests/fixture/fake_device_with_files.h"
 
 namespace weft::test {
 namespace {
@@ -22,36 +23,6 @@ std::int32_t number_of(const std::string& letter) {
 }
 
 }  // namespace
-
-/// What holds the model's memory and files; without files or a budget it only passes steps on.
-class SimulatedModel::Device final : public StepDevice {
- public:
-  Device(FakeDevice::Options options, MemoryClaim claim, std::shared_ptr<std::uint64_t> pages_read)
-      : claim_(std::move(claim)), pages_read_(std::move(pages_read)), device_(std::move(options)) {}
-  ~Device() override {
-    if (files_ == nullptr) return;
-    files_->close();
-    *pages_read_ += files_->stats().read;
-  }
-
-  void open_files(const std::filesystem::path& folder, const PageKey& identity) {
-    const PageBlock block = device_.page_block();
-    constexpr std::int64_t kMostBytes = std::int64_t{1} << 20U;
-    files_ = std::make_shared<PageFiles>(
-        PageFolder::open(folder, identity, block.bytes, kMostBytes).value(), identity,
-        std::vector{block}, device_.limits().pages);
-  }
-
-  [[nodiscard]] const DeviceLimits& limits() const noexcept override { return device_.limits(); }
-  void run(const Plan& plan, StepResult& result) override { device_.run(plan, result); }
-  [[nodiscard]] std::shared_ptr<PageFiles> page_files() const override { return files_; }
-
- private:
-  const MemoryClaim claim_;
-  const std::shared_ptr<std::uint64_t> pages_read_;
-  FakeDevice device_;
-  std::shared_ptr<PageFiles> files_;
-};
 
 SimulatedModel::SimulatedModel(const Options& options, std::mt19937_64& random)
     : name("m" + std::to_string(options.number)),
@@ -152,9 +123,10 @@ DeviceRanks SimulatedModel::make_devices(const std::function<void()>& run, Memor
 }
 
 DeviceRanks SimulatedModel::finish_devices(FakeDevice::Options device, MemoryClaim claim) {
-  auto made = std::make_shared<Device>(std::move(device), std::move(claim), pages_read_before_);
+  auto made = std::make_shared<FakeDeviceWithFiles>(std::move(device), std::move(claim));
   if (options_.folder) {
-    made->open_files(*options_.folder, PageKey{static_cast<std::byte>(options_.number)});
+    made->open_files(*options_.folder, PageKey{static_cast<std::byte>(options_.number)},
+                     pages_read_before_);
     files = made->page_files();
   }
   return {made};

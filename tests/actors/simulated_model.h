@@ -61,8 +61,6 @@ class SimulatedModel {
   std::optional<std::size_t> system;  ///< of its newest actors (DeterministicSystem::Receiver)
 
  private:
-  class Device;
-
   [[nodiscard]] FakeDevice::Options device_options(const std::function<void()>& run);
   [[nodiscard]] DeviceRanks finish_devices(FakeDevice::Options device, MemoryClaim claim);
 
