@@ -119,8 +119,8 @@ TEST(SimulationTest, NothingIsLostOrSharedAmongModelsThatComeAndGo) {
     const Tally tally = simulate_all({.allocations = true, .models = models}, 3 * kSeeds);
     if (std::getenv("WEFT_SEED") != nullptr) continue;
     const std::uint64_t seeds = number_from("WEFT_SEEDS", 3 * kSeeds);
-    EXPECT_GT(tally.loads, 5 * seeds);
-    EXPECT_GT(tally.unloads, 5 * seeds);
+    EXPECT_GT(tally.loads, 2 * seeds);
+    EXPECT_GT(tally.unloads, seeds);
     EXPECT_GT(tally.failed_models, 0U);
   }
 }
