@@ -1,67 +1,57 @@
 #include "weft/actors/models/device_turns.h"
 
-#include <chrono>
-#include <functional>
-#include <string>
-#include <utility>
-
 namespace weft {
-namespace {
-
-TimePoint steady_now() noexcept { return std::chrono::steady_clock::now(); }
-
-}  // namespace
 
 /// A model's turn, from when it has the device to when it gives it back, whatever a step throws.
 class DeviceTurns::Turn {
  public:
-  Turn(DeviceTurns& turns, std::size_t member) : turns_(turns), member_(member) {
+  Turn(DeviceTurns& turns, std::size_t member, StepResult& result)
+      : turns_(turns), member_(member), result_(result) {
     turns_.take(member_);
-    began_ = steady_now();
+    began_ = turns_.clock_->now();
   }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
-  ~Turn() { turns_.give_back(member_, took()); }
-
-  [[nodiscard]] Duration took() const noexcept { return steady_now() - began_; }
+  ~Turn() {
+    // What it waited for its turn is no time of the step's.
+    if (result_.took == Duration{}) result_.took = turns_.clock_->now() - began_;
+    turns_.give_back(member_, result_.took);
+  }
 
  private:
   DeviceTurns& turns_;
   const std::size_t member_;
+  StepResult& result_;
   TimePoint began_;
 };
 
-class DeviceTurns::SharedDevice final : public StepDevice {
- public:
-  SharedDevice(std::shared_ptr<DeviceTurns> turns, std::size_t member,
-               std::shared_ptr<StepDevice> device)
-      : turns_(std::move(turns)), member_(member), device_(std::move(device)) {}
-  ~SharedDevice() override {
-    const std::scoped_lock lock(turns_->mutex_);
-    turns_->order_.remove(member_);
-  }
+DeviceTurns::SharedDevice::SharedDevice(std::shared_ptr<DeviceTurns> turns, std::size_t member,
+                                        std::shared_ptr<StepDevice> device)
+    : turns_(std::move(turns)), member_(member), device_(std::move(device)) {}
 
-  [[nodiscard]] const DeviceLimits& limits() const noexcept override { return device_->limits(); }
-  void run(const Plan& plan, StepResult& result) override {
-    const Turn turn(*turns_, member_);
-    device_->run(plan, result);
-    // What it waited for its turn is no time of the step's.
-    if (result.took == Duration{}) result.took = turn.took();
-  }
-  [[nodiscard]] bool samples() const noexcept override { return device_->samples(); }
-  void abandon() noexcept override { device_->abandon(); }
-  void watch(std::function<void(const std::string& why)> tell) override {
-    device_->watch(std::move(tell));
-  }
+DeviceTurns::SharedDevice::~SharedDevice() {
+  const std::scoped_lock lock(turns_->mutex_);
+  turns_->order_.remove(member_);
+}
 
- private:
-  const std::shared_ptr<DeviceTurns> turns_;
-  const std::size_t member_;
-  const std::shared_ptr<StepDevice> device_;
-};
+void DeviceTurns::SharedDevice::ask(bool asks) {
+  const std::scoped_lock lock(turns_->mutex_);
+  asks ? turns_->order_.want(member_) : turns_->order_.withdraw(member_);
+}
 
-std::shared_ptr<StepDevice> DeviceTurns::share(std::shared_ptr<StepDevice> device, double share,
-                                               std::shared_ptr<const ModelUse> use) {
+bool DeviceTurns::SharedDevice::has_turn() const {
+  const std::scoped_lock lock(turns_->mutex_);
+  return !turns_->busy_ && turns_->order_.choose(turns_->clock_->now()).member == member_;
+}
+
+void DeviceTurns::SharedDevice::run(const Plan& plan, StepResult& result) {
+  const Turn turn(*turns_, member_, result);
+  device_->run(plan, result);
+}
+
+std::shared_ptr<DeviceTurns::SharedDevice> DeviceTurns::share(std::shared_ptr<StepDevice> device,
+                                                              double share,
+                                                              std::shared_ptr<const ModelUse> use) {
   std::size_t member = 0;
   {
     const std::scoped_lock lock(mutex_);
@@ -79,12 +69,12 @@ void DeviceTurns::take(std::size_t member) {
       changed_.wait(lock);
       continue;
     }
-    const TimePoint now = steady_now();
+    const TimePoint now = clock_->now();
     const TurnOrder::Choice choice = order_.choose(now);
     if (choice.member == member) break;
     // Requests come and go without the lock, so the one that is chosen may have chosen this one
     // before, and waits.
-    changed_.wait_until(lock, choice.again.value_or(now + TurnOrder::kGrace));
+    changed_.wait_for(lock, choice.again.value_or(now + TurnOrder::kGrace) - now);
   }
   busy_ = true;
   order_.begin(member);
@@ -94,7 +84,7 @@ void DeviceTurns::give_back(std::size_t member, Duration took) noexcept {
   {
     const std::scoped_lock lock(mutex_);
     busy_ = false;
-    order_.end(member, steady_now(), took);
+    order_.end(member, clock_->now(), took);
   }
   changed_.notify_all();
 }

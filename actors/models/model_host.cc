@@ -71,7 +71,7 @@ ModelHost::ModelHost(boost::asio::any_io_executor executor, ModelsConfig config,
     const auto failed = std::ranges::find(slots_, ModelState::kFailed, &Slot::state);
     throw boost::system::system_error(failed->failure.code, failed->failure.detail);
   }
-  thread_ = std::thread([this] { work(); });
+  if (options_.own_thread) thread_ = std::thread([this] { work(); });
 }
 
 ModelHost::~ModelHost() {
@@ -80,7 +80,7 @@ ModelHost::~ModelHost() {
     stopping_.store(true);
   }
   has_work_.notify_all();
-  thread_.join();
+  thread_.joinable() ? thread_.join() : refuse_all();
   for (Slot& slot : slots_) slot.running = nullptr;
 }
 
@@ -267,6 +267,10 @@ void ModelHost::stop(std::function<void()> stopped) noexcept {
     slot.running->port->stop([count = stop_count_] { count->leave(); });
   }
   has_work_.notify_all();
+  lock.unlock();
+  if (options_.own_thread) return;
+  refuse_all();
+  stop_count_->leave();
 }
 
 EngineStats ModelHost::stats() const {

@@ -45,6 +45,9 @@ struct ModelHostOptions {
   /// then. Called on a thread of the host's, or within its constructor; it must not call the host,
   /// and what it throws is dropped.
   std::function<void(const ModelInfo& model, std::size_t loaded)> on_change{};
+  /// Whether the host has a thread that loads and destroys models. Without, whoever made it calls
+  /// run_one_job() for that: everything that happens can then be played on one thread.
+  bool own_thread = true;
 };
 
 /// Several models behind one port: a pipeline each, which come and go while others serve. As a
@@ -84,6 +87,11 @@ class ModelHost final : public RequestPort {
   /// Whether every loaded model is full, and no other one would be loaded for a request.
   [[nodiscard]] bool full() const noexcept override;
 
+  /// Without a thread of its own: loads or destroys the model that is the next, and blocks
+  /// meanwhile. Returns false where there is none, or where it has to wait for room. One caller at
+  /// a time.
+  bool run_one_job();
+
  private:
   struct Running;
   struct Slot;
@@ -105,7 +113,6 @@ class ModelHost final : public RequestPort {
   void publish();
   [[nodiscard]] std::size_t loaded_count() const noexcept;
   [[nodiscard]] Room make_room();
-  [[nodiscard]] Room wait_for_room();
   [[nodiscard]] static ModelInfo info_of(const Slot& slot);
 
   [[nodiscard]] std::optional<Error> wait_or_refuse(Slot& slot, RequestTicket& ticket);
@@ -113,9 +120,9 @@ class ModelHost final : public RequestPort {
 
   // On the host's own thread, or in the constructor.
   void work();
-  void run(Job& job);
+  bool run(Job& job);
   void give_up(Slot& slot) noexcept;
-  void load(Slot& slot);
+  bool load(Slot& slot);
   [[nodiscard]] Result<std::unique_ptr<Running>> make(Slot& slot);
   [[nodiscard]] PipelineOptions options_for(Slot& slot, Config& config,
                                             const std::shared_ptr<ModelUse>& use);

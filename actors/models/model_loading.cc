@@ -52,30 +52,45 @@ void ModelHost::work() {
   while (true) {
     has_work_.wait(lock, [this] { return stopping_.load() || !jobs_.empty(); });
     if (stopping_.load()) break;
-    Job job = std::move(jobs_.front());
-    jobs_.pop_front();
     lock.unlock();
-    try {
-      run(job);
-    } catch (const std::exception&) {  // there was no memory
-      give_up(*job.slot);
-    }
+    const bool done = run_one_job();
     lock.lock();
+    if (!done) has_work_.wait_for(lock, kLookAgain, [this] { return stopping_.load(); });
   }
   lock.unlock();
   refuse_all();
   stop_count_->leave();
 }
 
-void ModelHost::run(Job& job) {
+bool ModelHost::run_one_job() {
+  std::unique_lock lock(mutex_);
+  if (stopping_.load() || jobs_.empty()) return false;
+  Job& job = jobs_.front();  // others only add some behind it
+  lock.unlock();
+  bool done = true;
+  try {
+    done = run(job);
+  } catch (const std::exception&) {  // there was no memory
+    give_up(*job.slot);
+  }
+  lock.lock();
+  if (done) jobs_.pop_front();
+  return done;
+}
+
+/// Returns whether it is done; else it has to wait, and is tried again.
+bool ModelHost::run(Job& job) {
   switch (job.kind) {
     case Job::Kind::kLoad:
       return load(*job.slot);
     case Job::Kind::kUnload:
-      return unload(*job.slot);
+      unload(*job.slot);
+      return true;
     case Job::Kind::kLose:
-      return lose(*job.slot, std::move(job.why));
+      lose(*job.slot, std::move(job.why));
+      return true;
   }
+  return true;
 }
 
 /// Ends what a job that has thrown has left half-done.
@@ -102,11 +117,21 @@ void ModelHost::give_up(Slot& slot) noexcept {
   for (Slot::Waiting& one : waiting) std::move(one.ticket).fail(why);
 }
 
-void ModelHost::load(Slot& slot) {
-  Room room = wait_for_room();
+/// Returns false where there may soon be room, and now is none.
+bool ModelHost::load(Slot& slot) {
+  Room room;
+  {
+    const std::scoped_lock lock(mutex_);
+    room = make_room();
+  }
+  if (room.later) {
+    end_waiting();
+    return false;
+  }
   if (!room.found) {
-    return finish_load(
-        slot, Error{EngineErrc::kOverloaded, "no model that is loaded is idle and could leave"});
+    finish_load(slot,
+                Error{EngineErrc::kOverloaded, "no model that is loaded is idle and could leave"});
+    return true;
   }
   if (room.leaves) {
     room.leaves = nullptr;  // its memory is the new one's
@@ -118,18 +143,7 @@ void ModelHost::load(Slot& slot) {
     }
   }
   finish_load(slot, make(slot));
-}
-
-ModelHost::Room ModelHost::wait_for_room() {
-  while (true) {
-    {
-      std::unique_lock lock(mutex_);
-      Room room = make_room();
-      if (!room.later || stopping_.load()) return room;
-      has_work_.wait_for(lock, kLookAgain, [this] { return stopping_.load(); });
-    }
-    end_waiting();
-  }
+  return true;
 }
 
 /// Takes the model out of its slot that has to leave for another one.
@@ -182,7 +196,7 @@ PipelineOptions ModelHost::options_for(Slot& slot, Config& config,
   const std::string device = shared_device_of(config);
   if (!memory_->is_shared(device)) return options;
   std::shared_ptr<DeviceTurns>& turns = turns_[device];
-  if (turns == nullptr) turns = std::make_shared<DeviceTurns>();
+  if (turns == nullptr) turns = std::make_shared<DeviceTurns>(clock_);
   options.before_device = [turns, use, share = slot.config.share](auto inner) {
     return turns->share(std::move(inner), share, use);
   };

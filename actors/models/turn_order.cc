@@ -28,10 +28,13 @@ double TurnOrder::tag_of(const Member& member) const noexcept {
 
 void TurnOrder::want(std::size_t member) {
   Member& who = members_[member];
+  if (who.wants) return;
   who.wants = true;
   who.start = tag_of(who);
   who.ended.reset();
 }
+
+void TurnOrder::withdraw(std::size_t member) { members_[member].wants = false; }
 
 TurnOrder::Choice TurnOrder::choose(TimePoint now) const {
   const Member* best = nullptr;

@@ -49,8 +49,10 @@ class TurnOrder {
   /// The model is not waiting, and has no turn.
   void remove(std::size_t member);
 
-  /// The model asks for a step.
+  /// The model asks for a step; asking again changes nothing.
   void want(std::size_t member);
+  /// It asks no more, and has had no turn.
+  void withdraw(std::size_t member);
 
   struct Choice {
     std::optional<std::size_t> member{};  ///< whose turn it is, of those that ask

@@ -51,9 +51,13 @@ ChunkPlanner::ChunkPlanner(const SchedulerOptions& options, RunningGroups& runni
     : options_(options), running_(running), turns_(options.limits) {}
 
 void ChunkPlanner::choose_decodes(Tick& tick) {
+  has_jumps_ = false;
   if (decodes_wait(tick)) return;
   if (options_.limits.stages > 1) give_turns(tick);
   while (choose_decodes_in_order(tick) == Pass::kListChanged) {
+  }
+  std::int32_t room = room_for_jumps(tick);
+  while (lengthen_jumps_in_order(tick, room) == Pass::kListChanged) {
   }
 }
 
@@ -94,12 +98,11 @@ ChunkPlanner::Pass ChunkPlanner::choose_decodes_in_order(Tick& tick) {
       const std::int32_t feeds = tokens_to_feed(*group, sequence, tick);
       if (sequence.chunk > 0 || !decodes(*group, sequence, feeds)) continue;
       if (options_.limits.stages > 1 && !turns_.take(sequence.planned_in)) continue;
-      const std::int32_t chunk = std::min(feeds, 1 + room_for_jumps(tick));
-      sequence.chunk = chunk;
+      sequence.chunk = 1;
       const ChunkRoom room = running_.make_room_for_chunk(*group, sequence);
       if (room != ChunkRoom::kNone) {
-        (chunk == 1 ? tick.shape.decode_tokens : tick.shape.prefill_tokens) += chunk;
-        tick.shape.context_tokens += sequence.computed + chunk;
+        ++tick.shape.decode_tokens;
+        tick.shape.context_tokens += sequence.computed + 1;
       }
       if (room != ChunkRoom::kFree) return Pass::kListChanged;
     }
@@ -107,10 +110,54 @@ ChunkPlanner::Pass ChunkPlanner::choose_decodes_in_order(Tick& tick) {
   return Pass::kComplete;
 }
 
-/// What is left of a step when each row has a token: jumps wait rather than that a row does.
+/// Gives those that decode what was put in behind their token, as far as there is room. Passes over
+/// those that have some already.
+ChunkPlanner::Pass ChunkPlanner::lengthen_jumps_in_order(Tick& tick, std::int32_t& room) {
+  for (Group* const group : running_.all()) {
+    for (Sequence& sequence : group->sequences) {
+      if (room == 0) return Pass::kComplete;
+      if (sequence.chunk != 1) continue;
+      const std::int32_t feeds = tokens_to_feed(*group, sequence, tick);
+      if (feeds == 1 || !decodes(*group, sequence, feeds)) continue;
+      const std::int32_t more = std::min(feeds - 1, room);
+      sequence.chunk += more;
+      const ChunkRoom pages = running_.make_room_for_chunk(*group, sequence);
+      if (pages != ChunkRoom::kNone) {
+        has_jumps_ = true;
+        room -= more;
+        --tick.shape.decode_tokens;
+        tick.shape.prefill_tokens += 1 + more;
+        tick.shape.context_tokens += more;
+      }
+      if (pages != ChunkRoom::kFree) return Pass::kListChanged;
+    }
+  }
+  return Pass::kComplete;
+}
+
+/// What is left of a step, and of its time, when each row has a token: jumps wait rather than that
+/// a row does, and are cut as prompts are.
 std::int32_t ChunkPlanner::room_for_jumps(const Tick& tick) const {
-  return std::max(options_.limits.step_tokens - options_.limits.rows - tick.shape.prefill_tokens,
-                  0);
+  const std::int32_t room =
+      options_.limits.step_tokens - options_.limits.rows - tick.shape.prefill_tokens;
+  const bool others_wait = tick.shape.decode_tokens > 1 || turns_.decoding() > 1;
+  return within_target(tick, std::max(room, 0), others_wait, 0);
+}
+
+/// How many of `room` tokens can be computed beside what is in the tick, with which that many tokens
+/// of context come, so that it takes no longer than streams may wait.
+std::int32_t ChunkPlanner::within_target(const Tick& tick, std::int32_t room, bool streams_wait,
+                                         std::int32_t context) const {
+  if (options_.target_inter_token <= Duration{0}) return room;
+  const StepShape& shape = tick.shape;
+  const std::int32_t times = streams_wait ? 1 : kNobodyWaits;
+  // Each of the ticks that run at once delays the streams of the others.
+  const Duration target = times * options_.target_inter_token / options_.limits.stages;
+  const StepShape without{shape.decode_tokens, 0, shape.context_tokens + context};
+  const std::int32_t within =
+      times_.prefill_tokens_within(target, without, room + shape.prefill_tokens) -
+      shape.prefill_tokens;
+  return std::min(room, std::max(within, kLeastChunk));
 }
 
 void ChunkPlanner::choose_prefills(Tick& tick) {
@@ -181,17 +228,9 @@ ChunkPlanner::Budget ChunkPlanner::prefill_budget(const Tick& tick) const {
   const std::int32_t most = options_.limits.step_tokens;
   Budget budget{most - taken, most, most - taken};
   for (const PlanEncode& one : tick.plan.encodes) budget.encoder_tokens -= one.count;
-  if (options_.target_inter_token <= Duration{0}) return budget;
-  // Each of the ticks that run at once delays the streams of the others.
-  const bool streams_wait = shape.decode_tokens > 0 || turns_.decoding() > 0;
-  const std::int32_t times = streams_wait ? 1 : kNobodyWaits;
-  const Duration target = times * options_.target_inter_token / options_.limits.stages;
-  const StepShape without{shape.decode_tokens, 0,
-                          shape.context_tokens + context_of_next_prefill(tick)};
-  const std::int32_t within =
-      times_.prefill_tokens_within(target, without, budget.tokens + shape.prefill_tokens) -
-      shape.prefill_tokens;
-  budget.tokens = std::min(budget.tokens, std::max(within, kLeastChunk));
+  const bool streams_wait = shape.decode_tokens > 0 || has_jumps_ || turns_.decoding() > 0;
+  budget.tokens =
+      within_target(tick, budget.tokens, streams_wait, context_of_next_prefill(tick));
   return budget;
 }
 

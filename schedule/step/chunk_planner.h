@@ -12,14 +12,14 @@
 namespace weft {
 
 /// Chooses what each running sequence feeds in a tick: one token of each that decodes, with what
-/// was put in behind it (Group::is_jump) as far as the step's tokens allow, then chunks of prompts
-/// as far as its time allows, `chat` before `batch`. A choice is `Sequence::chunk` with the pages
+/// was put in behind it (Group::is_jump), then chunks of prompts, `chat` before `batch`, each as far
+/// as the step's tokens and its time allow. A choice is `Sequence::chunk` with the pages
 /// for it, and is counted in the tick's shape; a PlanWriter makes a plan of it.
 ///
 /// What holds: the tokens chosen for a tick are at most the device's step_tokens, encoders' input
 /// apart, which has as many of its own. A running sequence decodes at least every `decode_every`
 /// ticks, and of those that compute prompts the oldest of the better class gets at least
-/// kLeastChunk tokens a tick. Groups may give way while chunks are chosen; `Tick::shape` still
+/// kLeastChunk tokens a tick; so do, together, the jumps. Groups may give way while chunks are chosen; `Tick::shape` still
 /// counts those that were chosen for them.
 ///
 /// An encoder alone reads each sequence whole (DeviceLimits::keeps_kv): those go into a tick that
@@ -33,8 +33,8 @@ namespace weft {
 /// Owns the model of a step's time, which learn() feeds. Owner only. Allocates nothing.
 class ChunkPlanner {
  public:
-  /// Prompt tokens that a tick takes whatever the time budget says: a step of the weights' reading
-  /// costs the same for one token as for these.
+  /// Prompt tokens that a tick takes whatever the time budget says, and as many of jumps: a step of
+  /// the weights' reading costs the same for one token as for these.
   static constexpr std::int32_t kLeastChunk = 16;
 
   ChunkPlanner(const SchedulerOptions& options, RunningGroups& running);
@@ -72,7 +72,10 @@ class ChunkPlanner {
                                             const Tick& tick) const;
   [[nodiscard]] bool computes_prompt(const Group& group, const Sequence& sequence,
                                      const Tick& tick) const;
+  [[nodiscard]] Pass lengthen_jumps_in_order(Tick& tick, std::int32_t& room);
   [[nodiscard]] std::int32_t room_for_jumps(const Tick& tick) const;
+  [[nodiscard]] std::int32_t within_target(const Tick& tick, std::int32_t room, bool streams_wait,
+                                           std::int32_t context) const;
   [[nodiscard]] bool decodes_wait(const Tick& tick);
   void give_turns(const Tick& tick);
   [[nodiscard]] Pass choose_decodes_in_order(Tick& tick);
@@ -89,6 +92,7 @@ class ChunkPlanner {
   DecodeTurns turns_;
   StepTimeModel times_;
   std::int32_t ticks_without_decode_ = 0;
+  bool has_jumps_ = false;  // in the newest tick
   bool feeds_arriving_ = false;
 };
 

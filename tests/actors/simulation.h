@@ -2,16 +2,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "weft/actors/models/model_host.h"
 #include "weft/actors/pipeline.h"
+#include "weft/tests/actors/simulated_model.h"
+#include "weft/tests/actors/simulated_request.h"
 #include "weft/tests/fixture/deterministic_system.h"
-#include "weft/tests/fixture/fake_device.h"
-#include "weft/tests/fixture/fake_ranks.h"
 #include "weft/tests/fixture/temp_folder.h"
 
 namespace weft::test {
@@ -26,6 +28,9 @@ struct SimulationOptions {
   /// Pages go to files, and the model goes now and then and comes back; not with ranks. Files are
   /// read beside the play, so it is not the same a second time.
   bool files = false;
+  /// Models beside each other on one device, whose memory and time they share, behind a ModelHost
+  /// that loads and unloads them and lets them fail; 0: one without a host. Not with ranks.
+  std::int32_t models = 0;
 };
 
 /// The real actors over a fake device, a virtual clock and a wire that delivers in random order:
@@ -41,63 +46,92 @@ class Simulation {
   explicit Simulation(const SimulationOptions& options);
   ~Simulation();
 
-  /// Plays one event: an arrival, a cancel, time that passes, a failure, or most often a message.
+  /// Plays one event: an arrival, a cancel, time that passes, a failure, a model that is to come or
+  /// go, or most often a message.
   void step();
   /// Runs until every request has ended; then checks that nothing is left behind.
   void settle();
 
-  [[nodiscard]] std::size_t requests() const noexcept { return sinks_.size(); }
+  /// How many events were played: more than step() was called, where some were while a model was
+  /// loaded.
+  [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
+  [[nodiscard]] std::size_t requests() const noexcept { return requests_.size(); }
   [[nodiscard]] std::size_t completed() const noexcept { return completed_; }
   [[nodiscard]] std::size_t failed_allocations() const noexcept { return failed_allocations_; }
   /// How many engines were lost with a rank.
   [[nodiscard]] std::size_t lost_engines() const noexcept { return lost_engines_; }
   /// How many pages came back from files.
   [[nodiscard]] std::uint64_t pages_read() const;
+  /// Models that a host has loaded and unloaded, and that have failed.
+  [[nodiscard]] std::size_t loads() const noexcept { return loads_; }
+  [[nodiscard]] std::size_t unloads() const noexcept { return unloads_; }
+  [[nodiscard]] std::size_t failed_models() const noexcept { return failed_models_; }
   /// A hash of all that has come out: two plays of a seed have the same.
   [[nodiscard]] std::uint64_t digest() const noexcept { return digest_; }
-  [[nodiscard]] std::uint64_t preemptions() const { return pipeline_->stats().preemptions; }
 
  private:
-  class Sink;
-
   std::uint64_t random(std::uint64_t below) { return random_() % below; }
   bool chance(double probability) {
     return std::uniform_real_distribution<double>()(random_) < probability;
   }
-  void make_config();
+
+  // How it is put together.
+  void make_models();
+  [[nodiscard]] PipelineOptions pipeline_options();
   void make_pipeline();
-  DeviceRanks make_devices();
-  [[nodiscard]] bool can_take(ActorId to) const;
+  void make_host();
+  [[nodiscard]] ModelsConfig host_config();
+  [[nodiscard]] std::unique_ptr<RequestPort> make_model(const Config& config,
+                                                        const PipelineOptions& options);
+  void hear_of(const ModelInfo& info);
+  void fail_step();
+
+  // Events.
+  void arrive();
+  [[nodiscard]] Request random_request();
+  void end_one();
+  void advance(Duration time);
   void fail_something();
+  void fail_one_allocation();
   void replace_lost_engine();
   void reload();
-  void advance(Duration time);
-  Request random_request();
-  void arrive();
-  void end_one();
+  void change_a_model();
+  bool work();
   bool deliver();
-  void fail_one_allocation();
+  [[nodiscard]] bool can_take(const DeterministicSystem::Receiver& to) const;
+  void let_models_ask();
+
+  [[nodiscard]] SimulatedModel* model_of(const Request& request);
+  void check(SimulatedRequest& request);
+  void check_error(const SimulatedRequest& request, const SimulatedModel& model) const;
+  [[nodiscard]] bool is_of_models(const Error& error) const;
   void note(std::uint64_t value) noexcept;
-  void check(Sink& sink);
 
   const SimulationOptions options_;
   std::mt19937_64 random_;
   DeterministicSystem system_;
-  Config config_;
-  DeviceLimits limits_;
-  std::shared_ptr<FakeRanks> ranks_;  // null where one device is all stages
   std::optional<TempFolder> folder_;  // of files
-  std::shared_ptr<PageFiles> files_;
-  std::uint64_t pages_read_before_ = 0;  // since the model came back
+  std::int32_t max_loaded_ = 0;
+  std::deque<SimulatedModel> models_;     // the only one, or those of the host
+  std::shared_ptr<MemoryBudget> budget_;  // of the host's models
+  std::unique_ptr<RequestPort> port_;
+  ModelHost* host_ = nullptr;  // it is the port, where there are several models
+  bool loading_ = false;
   bool device_fails_ = false;
   bool actor_fails_ = false;
-  std::unique_ptr<Pipeline> pipeline_;
-  std::vector<std::shared_ptr<Sink>> sinks_;
-  std::vector<std::shared_ptr<Sink>> open_;
+  bool model_is_lost_ = false;
+  bool load_fails_ = false;
+  std::vector<std::shared_ptr<SimulatedRequest>> requests_;
+  std::vector<std::shared_ptr<SimulatedRequest>> open_;
+  std::size_t changes_ = 0;  // of models, that nobody has answered yet
+  std::uint64_t events_ = 0;
   std::size_t completed_ = 0;
   std::size_t failures_ = 0;
   std::size_t lost_engines_ = 0;
   std::size_t failed_allocations_ = 0;
+  std::size_t loads_ = 0;
+  std::size_t unloads_ = 0;
+  std::size_t failed_models_ = 0;
   std::uint64_t digest_ = 0;
 };
 

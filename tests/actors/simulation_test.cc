@@ -31,6 +31,9 @@ struct Tally {
   std::size_t failed_allocations = 0;
   std::size_t lost_engines = 0;
   std::uint64_t pages_read = 0;
+  std::size_t loads = 0;
+  std::size_t unloads = 0;
+  std::size_t failed_models = 0;
   std::uint64_t digest = 0;
 };
 
@@ -41,12 +44,15 @@ void simulate(const SimulationOptions& options, Tally& tally) {
   for (std::uint64_t i = 0; i < events && !testing::Test::HasFailure(); ++i) simulation.step();
   if (testing::Test::HasFailure()) return;
   simulation.settle();
-  tally.events += events;
+  tally.events += simulation.events();
   tally.requests += simulation.requests();
   tally.completed += simulation.completed();
   tally.failed_allocations += simulation.failed_allocations();
   tally.lost_engines += simulation.lost_engines();
   tally.pages_read += simulation.pages_read();
+  tally.loads += simulation.loads();
+  tally.unloads += simulation.unloads();
+  tally.failed_models += simulation.failed_models();
   tally.digest ^= simulation.digest() + options.seed;
 }
 
@@ -65,8 +71,9 @@ Tally simulate_all(SimulationOptions options, std::uint64_t seeds_of_suite = kSe
   std::cout << seeds << " seeds, " << tally.events << " events, " << tally.requests << " requests, "
             << tally.completed << " completed, " << tally.failed_allocations
             << " failed allocations, " << tally.lost_engines << " lost engines, "
-            << tally.pages_read << " pages from files, digest " << std::hex << tally.digest
-            << std::dec << '\n';
+            << tally.pages_read << " pages from files, " << tally.loads << " models loaded, "
+            << tally.unloads << " unloaded, " << tally.failed_models << " failed, digest "
+            << std::hex << tally.digest << std::dec << '\n';
   return tally;
 }
 
@@ -106,6 +113,26 @@ TEST(SimulationTest, NothingIsLostWhereAModelGoesAndComesBackToItsFiles) {
   EXPECT_GT(tally.pages_read, 0U);
 }
 
+TEST(SimulationTest, NothingIsLostOrSharedAmongModelsThatComeAndGo) {
+  for (const std::int32_t models : {2, 3}) {
+    SCOPED_TRACE(std::to_string(models) + " models");
+    const Tally tally = simulate_all({.allocations = true, .models = models}, 3 * kSeeds);
+    if (std::getenv("WEFT_SEED") != nullptr) continue;
+    const std::uint64_t seeds = number_from("WEFT_SEEDS", 3 * kSeeds);
+    EXPECT_GT(tally.loads, 2 * seeds);
+    EXPECT_GT(tally.unloads, seeds);
+    EXPECT_GT(tally.failed_models, 0U);
+  }
+}
+
+TEST(SimulationTest, NothingIsLostOrSharedAmongModelsWithFilesThatComeAndGo) {
+  constexpr std::uint64_t kFewer = kSeeds / 5;  // they wait for a disk
+  const Tally tally = simulate_all({.files = true, .models = 3}, kFewer);
+  if (std::getenv("WEFT_SEED") != nullptr) return;
+  EXPECT_GT(tally.pages_read, 0U);
+  EXPECT_GT(tally.unloads, 0U);
+}
+
 TEST(SimulationTest, ASeedReplaysBitByBit) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     Tally first;
@@ -118,6 +145,11 @@ TEST(SimulationTest, ASeedReplaysBitByBit) {
     simulate({.seed = seed, .stages = 2, .ranks = 2}, third);
     simulate({.seed = seed, .stages = 2, .ranks = 2}, fourth);
     EXPECT_EQ(third.digest, fourth.digest) << "seed " << seed << " with ranks";
+    Tally fifth;
+    Tally sixth;
+    simulate({.seed = seed, .models = 3}, fifth);
+    simulate({.seed = seed, .models = 3}, sixth);
+    EXPECT_EQ(fifth.digest, sixth.digest) << "seed " << seed << " with models";
   }
 }
 

@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "weft/tests/schedule/scheduler_fixture.h"
@@ -90,6 +92,28 @@ TEST_F(SchedulerJumpTest, AFullStepLetsJumpsWaitAndNoRow) {
   for (int i = 0; i < options.limits.rows; ++i) submit({.max_tokens = 30, .has_forced = true});
   finish_all();  // the fixture compares each token, and each step with its limits
   for (const GroupOutcome& one : outcomes_) EXPECT_EQ(one.outputs[0].size(), 30U);
+}
+
+TEST_F(SchedulerJumpTest, ManyThatJumpAtOnceDoNotLetAStepTakeLongerThanStreamsMayWait) {
+  const auto play = [&](std::chrono::milliseconds target) {
+    SchedulerOptions options = roomy();
+    options.target_inter_token = target;
+    std::int32_t most = 0;
+    start(options, [&, steps = 0](const Plan& plan) mutable {
+      if (++steps > 50) most = std::max(most, tokens_of(plan));  // the first ones teach it
+      return std::chrono::milliseconds(1) * tokens_of(plan);
+    });
+    for (int i = 0; i < options.limits.rows; ++i) submit({.max_tokens = 200, .has_forced = true});
+    const std::uint64_t steps = steps_to_end();
+    return std::pair(most, steps);
+  };
+  constexpr std::int32_t kTarget = 30;
+  const auto [free, steps_of_free] = play(std::chrono::milliseconds(0));
+  const auto [bound, steps_of_bound] = play(std::chrono::milliseconds(kTarget));
+  EXPECT_GT(free, kTarget + 3) << "they never jump together, and there is nothing to bound";
+  EXPECT_LE(bound, kTarget + 3);
+  EXPECT_LT(steps_of_bound, 150U) << "they hardly jump any more";
+  EXPECT_GE(steps_of_bound, steps_of_free);
 }
 
 TEST_F(SchedulerJumpTest, APromptOfChatDoesNotTakeAJumpOfBatchOutOfAPlan) {

@@ -89,6 +89,7 @@ class ModelHostTest : public testing::Test {
       if (news_throw) throw std::bad_alloc();
     };
     options.pipeline.system.clock = clock;
+    options.own_thread = own_thread;
     auto models = std::make_unique<ModelHost>(io.get_executor(), config, std::move(options));
     host = models.get();
     engine.emplace(io.get_executor(), std::move(models));
@@ -151,6 +152,7 @@ class ModelHostTest : public testing::Test {
   std::map<std::string, std::function<void(const ExitReport&)>> hooks;
   std::vector<std::string> news;
   bool news_throw = false;
+  bool own_thread = true;
   int made = 0;
   std::shared_ptr<VirtualClock> clock = std::make_shared<VirtualClock>();
   std::vector<RequestHandle> handles;

@@ -197,6 +197,55 @@ TEST_F(ModelHostWaitTest, GoesOnWhenWhoHearsOfItsModelsThrows) {
   EXPECT_FALSE(wait(load("b")).error);
 }
 
+TEST_F(ModelHostWaitTest, LoadsAndUnloadsWithinACallWhereItHasNoThread) {
+  own_thread = false;
+  config.models[1].load = false;
+  start();
+  auto loaded = load("b");
+  EXPECT_EQ(state("b"), ModelState::kLoading);
+  EXPECT_TRUE(host->run_one_job());
+  EXPECT_FALSE(host->run_one_job()) << "there was one";
+  EXPECT_FALSE(wait(std::move(loaded)).error);
+  const auto request = submit("b");
+  auto unloaded = unload("b");
+  EXPECT_FALSE(host->run_one_job()) << "its request has not ended";
+  port("b").finish(0);
+  EXPECT_TRUE(host->run_one_job());
+  EXPECT_FALSE(wait(std::move(unloaded)).error);
+  EXPECT_EQ(request->wait().reason, FinishReason::kStop);
+}
+
+TEST_F(ModelHostWaitTest, TriesAgainWithoutAThreadWhileSomebodyIsExpected) {
+  own_thread = false;
+  config.models[1].load = false;
+  config.max_loaded = 1;
+  start();
+  auto first = load("b");
+  EXPECT_TRUE(host->run_one_job()) << "a has no requests, and leaves";
+  EXPECT_FALSE(wait(std::move(first)).error);
+  auto second = load("a");
+  EXPECT_FALSE(host->run_one_job()) << "who has loaded b comes for it";
+  EXPECT_EQ(state("a"), ModelState::kLoading);
+  clock->advance(std::chrono::seconds(3));
+  EXPECT_TRUE(host->run_one_job());
+  EXPECT_FALSE(wait(std::move(second)).error);
+  EXPECT_EQ(state("b"), ModelState::kUnloaded);
+}
+
+TEST_F(ModelHostWaitTest, StopsWithoutAThreadAndAnswersWhoWaits) {
+  own_thread = false;
+  config.models[1].load = false;
+  start();
+  auto late = load("b");
+  std::atomic<bool> stopped{false};
+  engine->async_shutdown([&](boost::system::error_code) { stopped = true; });
+  EXPECT_EQ(wait(std::move(late)).error, EngineErrc::kStopping);
+  EXPECT_FALSE(host->run_one_job());
+  while (!stopped) {
+    if (io.run_one() == 0) io.restart();
+  }
+}
+
 TEST_F(ModelHostWaitTest, RefusesALimitOfLoadedModelsBelowZero) {
   config.max_loaded = -1;
   EXPECT_THROW(start(), boost::system::system_error);

@@ -3,7 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
 
+#include "weft/sampling/token_constraint.h"
 #include "weft/tests/schedule/scheduler_parts.h"
 
 namespace weft::test {
@@ -78,19 +84,25 @@ TEST(ChunkPlanner, CutsPromptsToWhatIsLeftOfTheStepChatFirst) {
   EXPECT_EQ(chunk_of(batch), 16 - 1 - 12);
 }
 
-TEST(ChunkPlanner, KeepsAPromptsStepWithinTheTargetButForTheLeastChunk) {
-  using std::chrono::milliseconds;
+SchedulerOptions options_with_target(std::chrono::milliseconds target) {
   SchedulerOptions options = small_options();
-  options.limits.step_tokens = 64;
+  options.limits.step_tokens = 128;
   options.limits.pages = 64;
   options.limits.context = 200;
-  options.target_inter_token = milliseconds(30);
+  options.target_inter_token = target;
+  return options;
+}
+
+/// Lets it know what a token costs.
+void teach(ChunkPlanner& chunks, std::chrono::milliseconds each) {
+  for (int i = 0; i < 500; ++i) chunks.learn({1, 10 + i % 50, 0}, each * (10 + i % 50));
+}
+
+TEST(ChunkPlanner, KeepsAPromptsStepWithinTheTargetButForTheLeastChunk) {
+  using std::chrono::milliseconds;
   const auto chunk_after = [&](milliseconds each) {
-    ChunkParts parts(options);
-    for (int i = 0; i < 500; ++i) {
-      const std::int32_t tokens = 10 + i % 50;
-      parts.chunks.learn({1, tokens, 0}, each * tokens);
-    }
+    ChunkParts parts(options_with_target(milliseconds(30)));
+    teach(parts.chunks, each);
     parts.begin_decoding({.prompt = 2});
     Group& group = parts.begin({.prompt = 100});
     parts.choose();
@@ -98,6 +110,70 @@ TEST(ChunkPlanner, KeepsAPromptsStepWithinTheTargetButForTheLeastChunk) {
   };
   EXPECT_NEAR(chunk_after(milliseconds(1)), 30, 3);
   EXPECT_EQ(chunk_after(milliseconds(10)), ChunkPlanner::kLeastChunk);
+}
+
+/// Of a sequence whose tokens a test puts in by itself.
+class NothingForced final : public ForcedTokens {
+ public:
+  void advance(std::span<const TokenId> /*tokens*/) noexcept override {}
+  std::span<const TokenId> next() noexcept override { return {}; }
+};
+
+/// A group that decodes, behind whose newest token so many others were put in.
+Group& begin_jump(ChunkParts& parts, std::size_t tokens) {
+  Group& group = parts.begin({.prompt = 2, .max_tokens = 100});
+  ChunkParts::decode(group);
+  Sequence& sequence = group.sequences[0];
+  sequence.in_flight = 0;
+  sequence.outputs.assign(1 + tokens, TokenId{5});
+  sequence.forced = std::make_unique<NothingForced>();
+  return group;
+}
+
+TEST(ChunkPlanner, KeepsAJumpsStepWithinTheTargetButForTheLeastChunk) {
+  using std::chrono::milliseconds;
+  for (const auto& [target, expected] :
+       {std::pair(40, 31), std::pair(20, 20), std::pair(2, 1 + ChunkPlanner::kLeastChunk)}) {
+    ChunkParts parts(options_with_target(milliseconds(target)));
+    teach(parts.chunks, milliseconds(1));
+    Group& other = parts.begin_decoding({.prompt = 2});
+    Group& jump = begin_jump(parts, 30);
+    parts.choose();
+    EXPECT_NEAR(chunk_of(jump), expected, 2) << target;
+    EXPECT_EQ(chunk_of(other), 1);
+    EXPECT_EQ(parts.tick.shape.decode_tokens, 1);
+    EXPECT_EQ(parts.tick.shape.prefill_tokens, chunk_of(jump));
+    EXPECT_EQ(parts.tick.shape.context_tokens, 3 + 2 + chunk_of(jump));
+  }
+}
+
+TEST(ChunkPlanner, LetsAJumpTakeLongerThatNobodyElseWaitsFor) {
+  ChunkParts parts(options_with_target(std::chrono::milliseconds(8)));
+  teach(parts.chunks, std::chrono::milliseconds(1));
+  Group& jump = begin_jump(parts, 30);
+  parts.choose();
+  EXPECT_EQ(chunk_of(jump), 31);
+}
+
+TEST(ChunkPlanner, SharesTheLeastChunkAmongJumps) {
+  ChunkParts parts(options_with_target(std::chrono::milliseconds(1)));
+  teach(parts.chunks, std::chrono::milliseconds(1));
+  Group& first = begin_jump(parts, 10);
+  Group& second = begin_jump(parts, 10);
+  Group& third = begin_jump(parts, 10);
+  parts.choose();
+  EXPECT_EQ(chunk_of(first), 1 + 10);
+  EXPECT_EQ(chunk_of(second), 1 + ChunkPlanner::kLeastChunk - 10);
+  EXPECT_EQ(chunk_of(third), 1);
+}
+
+TEST(ChunkPlanner, APromptBesideAJumpKeepsToTheTarget) {
+  ChunkParts parts(options_with_target(std::chrono::milliseconds(30)));
+  teach(parts.chunks, std::chrono::milliseconds(1));
+  begin_jump(parts, 4);
+  Group& prompt = parts.begin({.prompt = 100});
+  parts.choose();
+  EXPECT_NEAR(chunk_of(prompt), 30 - 5, 3);
 }
 
 TEST(ChunkPlanner, LetsPromptsGoBeforeDecodesForSoManyTicks) {

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <unordered_map>
+
+#include "weft/actors/loading/served_model.h"
+#include "weft/actors/models/device_turns.h"
+#include "weft/config/config.h"
+#include "weft/gpu/memory_budget.h"
+#include "weft/tests/actors/simulated_request.h"
+#include "weft/tests/fixture/fake_device.h"
+#include "weft/tests/fixture/fake_ranks.h"
+
+namespace weft::test {
+
+/// A model of a simulation: how it is configured, by chance, and its fake devices, which come and
+/// go. Its pages are marked by whose they are, so that a row which reads a page of another model,
+/// key or salt chooses other tokens.
+class SimulatedModel {
+ public:
+  struct Options {
+    std::int32_t number = 0;  ///< among the models
+    std::int32_t stages = 1;
+    std::size_t ranks = 0;                          ///< of each stage; 0: one device is all of them
+    bool pages_only = false;                        ///< no slabs
+    std::optional<std::filesystem::path> folder{};  ///< of files with its pages
+  };
+
+  SimulatedModel(const Options& options, std::mt19937_64& random);
+
+  /// What the actors serve.
+  [[nodiscard]] ServedModel served() const;
+  /// Makes its devices anew. `run` is called in each step.
+  [[nodiscard]] DeviceRanks make_devices(const std::function<void()>& run);
+  /// The same, with as many pages as the memory that it may take has room for. Throws
+  /// boost::system::system_error where that is less than one request needs.
+  [[nodiscard]] DeviceRanks make_devices(const std::function<void()>& run, MemoryBudget& budget,
+                                         std::int64_t most_bytes);
+  /// Tells it whose pages the request's are, before it is submitted.
+  void know(const Request& request);
+
+  [[nodiscard]] const DeviceLimits& limits() const noexcept { return limits_; }
+  [[nodiscard]] std::uint64_t weights() const noexcept { return weights_; }
+  [[nodiscard]] std::size_t least_bytes() const noexcept;
+  /// How many pages came back from files.
+  [[nodiscard]] std::uint64_t pages_read() const;
+
+  const std::string name;
+  Config config;
+  std::shared_ptr<FakeRanks> ranks;                ///< null where one device is all stages
+  std::weak_ptr<PageFiles> files;                  ///< while the model is there, if it has some
+  std::weak_ptr<DeviceTurns::SharedDevice> turns;  ///< where other models have its device too
+  bool loaded = false;                ///< by a host
+  std::optional<std::size_t> system;  ///< of its newest actors (DeterministicSystem::Receiver)
+
+ private:
+  [[nodiscard]] FakeDevice::Options device_options(const std::function<void()>& run);
+  [[nodiscard]] DeviceRanks finish_devices(FakeDevice::Options device, MemoryClaim claim);
+
+  const Options options_;
+  DeviceLimits limits_;
+  const std::uint64_t weights_;
+  std::unordered_map<std::uint64_t, std::int32_t> domains_;  // by seed
+  // Pages read by devices that have gone.
+  std::shared_ptr<std::uint64_t> pages_read_before_ = std::make_shared<std::uint64_t>(0);
+};
+
+}  // namespace weft::test
