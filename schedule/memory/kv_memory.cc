@@ -12,9 +12,10 @@ KvMemory::KvMemory(const DeviceLimits& limits, KvLayout layout, bool keeps)
       layout_(layout),
       pages_(layout == KvLayout::kPages ? limits.pages : 0, limits.page_tokens,
              keeps && limits.keeps_kv && layout == KvLayout::kPages, limits.host_pages, &copies_),
-      cross_pages_(limits.cross_pages),
+      encoder_outputs_(limits.cross_pages, limits.page_tokens, keeps),
       prefixes_(limits, pages_, copies_),
-      held_(static_cast<std::size_t>(pages_.size())) {
+      held_(static_cast<std::size_t>(pages_.size())),
+      cross_held_(static_cast<std::size_t>(limits.cross_pages)) {
   const auto rows = static_cast<std::size_t>(limits.rows);
   const auto row_pages = static_cast<std::size_t>(limits.pages_per_row());
   copies_.reserve(limits.host_pages > 0 ? rows + 2 * row_pages : rows);
@@ -40,8 +41,10 @@ std::int64_t KvMemory::pages_to_begin(const Group& group) const {
   return std::min(pages, most_pages(group.spec));
 }
 
-std::int64_t KvMemory::cross_pages_of(const GroupSpec& spec) const {
-  return limits_.pages_for(static_cast<std::int64_t>(spec.encoder_input.size()));
+std::int64_t KvMemory::cross_pages_to_begin(const Group& group) const {
+  const std::vector<TokenId>& input = group.spec.encoder_input;
+  if (encoder_outputs_.is_in_use(group.prefix_scope, input)) return 0;
+  return limits_.pages_for(static_cast<std::int64_t>(input.size()));
 }
 
 std::int64_t KvMemory::pages_held_by(std::span<Group* const> groups, RequestClass cls) const {
@@ -63,11 +66,45 @@ std::int64_t KvMemory::pages_held_by(std::span<Group* const> groups, RequestClas
   return pages;
 }
 
-bool KvMemory::extend(Group& group, Sequence& sequence, std::int32_t tokens) {
-  if (!group.encoded && group.cross_pages.empty()) {
-    const auto cross = static_cast<std::int32_t>(cross_pages_of(group.spec));
-    if (!cross_pages_.take(cross, group.cross_pages)) return false;
+std::int64_t KvMemory::cross_pages_held_by(std::span<Group* const> groups, RequestClass cls) {
+  std::int64_t pages = 0;
+  const auto each_output = [&](auto&& call) {
+    for (const Group* group : groups) {
+      if (group->cls != cls || group->cross_pages.empty()) continue;
+      call(*group, cross_held_[static_cast<std::size_t>(group->cross_pages.front())]);
+    }
+  };
+  each_output([&](const Group& group, std::int32_t& held) {
+    const bool all = ++held == encoder_outputs_.users(group.cross_pages.front());
+    pages += all ? std::ssize(group.cross_pages) : 0;
+  });
+  each_output([](const Group& /*group*/, std::int32_t& held) { held = 0; });
+  return pages;
+}
+
+std::int32_t KvMemory::begin_encoder(Group& group) {
+  const std::vector<TokenId>& input = group.spec.encoder_input;
+  group.encoded = input.empty();
+  if (input.empty()) return 0;
+  const auto taken = encoder_outputs_.take(group.prefix_scope, input, group.cross_pages);
+  if (taken == EncoderOutputs::Taken::kNoRoom) {
+    internal_error("an encoder's pages that were counted are not there");
   }
+  group.encoded = taken == EncoderOutputs::Taken::kFound;
+  return group.encoded ? static_cast<std::int32_t>(input.size()) : 0;
+}
+
+void KvMemory::note_encoded(Group& group, std::uint64_t tick) {
+  group.encoded = true;
+  encoder_outputs_.note_computed(group.cross_pages, group.prefix_scope, group.spec.encoder_input,
+                                 tick);
+}
+
+bool KvMemory::is_encoded(const Group& group) const {
+  return group.spec.encoder_input.empty() || encoder_outputs_.is_sure(group.cross_pages);
+}
+
+bool KvMemory::extend(Sequence& sequence, std::int32_t tokens) {
   const auto wanted = static_cast<std::size_t>(limits_.kv_pages_for(tokens));
   if (sequence.pages.size() >= wanted) return true;
   if (slabs()) {
@@ -127,7 +164,7 @@ void KvMemory::release(Group& group, Sequence& sequence) {
 
 void KvMemory::release(Group& group) {
   prefixes_.forget_computed(group);
-  cross_pages_.release(group.cross_pages);
+  encoder_outputs_.release(group.cross_pages);
   group.cross_pages.clear();
   reserved_ -= std::exchange(group.reserved, 0);
 }
@@ -153,15 +190,13 @@ void KvMemory::write_copies(Plan& plan) {
 
 void KvMemory::check(std::span<Group* const> groups) const {
   std::int64_t reserved = 0;
-  std::size_t cross = 0;
+  std::int32_t with_output = 0;
   for (const Group* group : groups) {
     reserved += group->reserved;
-    cross += group->cross_pages.size();
+    with_output += group->cross_pages.empty() ? 0 : 1;
   }
   if (reserved != reserved_) internal_error("reserved pages are miscounted");
-  if (std::cmp_not_equal(cross, cross_pages_.size() - cross_pages_.free())) {
-    internal_error("a cross page is lost");
-  }
+  encoder_outputs_.check(with_output);
   if (slabs()) {
     check_slabs(groups);
   } else {

@@ -10,6 +10,7 @@
 #include "weft/gpu/step_device.h"
 #include "weft/schedule/group.h"
 #include "weft/schedule/memory/prefix_cache.h"
+#include "weft/schedule/memory/prefix_stats.h"
 #include "weft/schedule/memory/swap_costs.h"
 
 namespace weft {
@@ -35,7 +36,8 @@ namespace weft {
 /// sequences, and all where pages go to host memory or files, keep page by page.
 ///
 /// Without reuse: groups with an encoder's input, whose keys and values depend on it as well, and
-/// of which the decoder's prompt is a token or two.
+/// of which the decoder's prompt is a token or two. What the encoder made of that input is found by
+/// EncoderOutputs.
 ///
 /// Owner only; a part of KvMemory. It allocates in the constructor, and where a sequence's `pages`
 /// has no room.

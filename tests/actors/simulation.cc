@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::int64_t kVocabulary = kLetters;
 constexpr TokenId kEnd = 7;
+constexpr TokenId kStart = 3;  // which a decoder behind an encoder begins with
 constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;
 
 /// What one output must be.
@@ -30,9 +31,11 @@ struct Expected {
   FinishReason reason = FinishReason::kLength;
 };
 
-Expected expected_output(const Request& request, std::uint64_t seed, std::int32_t max_tokens) {
+Expected expected_output(const Request& request, std::uint64_t seed, std::int32_t max_tokens,
+                         bool encoder) {
   Expected expected;
   std::vector<TokenId> context = request.prompt_tokens;
+  if (encoder) context.push_back(kStart);
   while (std::cmp_less(expected.tokens.size(), max_tokens)) {
     const TokenId token = fake_token(seed, context, kVocabulary);
     if (token == kEnd && !request.sampling.ignore_eos) {
@@ -141,6 +144,7 @@ void Simulation::make_config() {
   if (!folder_ && chance(0.5)) limits_.host_pages = static_cast<std::int32_t>(random(most) + 1);
   limits_.step_tokens = static_cast<std::int32_t>(limits_.rows + 1 + static_cast<int>(random(40)));
   limits_.vocabulary = kVocabulary;
+  if (options_.encoder) limits_.cross_pages = static_cast<std::int32_t>(whole + random(most));
   limits_.stages = options_.stages;
 
   config_.kv_layout = slab ? KvLayout::kSlab : KvLayout::kPages;
@@ -194,6 +198,8 @@ void Simulation::make_pipeline() {
   });
   ServedModel model = letter_model(limits_.context);
   model.end_tokens = {kEnd};
+  model.has_encoder = options_.encoder;
+  model.start_token = kStart;
   pipeline_ =
       std::make_unique<Pipeline>(system_.context().get_executor(), config_, std::move(model),
                                  std::vector<DeviceRanks>{make_devices()}, how);
@@ -221,8 +227,8 @@ Simulation::~Simulation() {
 
 Request Simulation::random_request() {
   Request request;
-  const auto prompt = 1 + random(chance(0.1) ? 60 : 20);
-  // Most begin like others: like one of a few texts, or like what has come out before.
+  std::size_t prompt = 1 + random(chance(0.1) ? 60 : 20);
+  // Most begin like others: like one of a few texts, or like what has come out before, or are one.
   const std::uint64_t text = chance(0.6) ? 1 + random(3) : random_();
   if (chance(0.3) && !sinks_.empty()) {
     const std::size_t recent = std::min<std::size_t>(20, sinks_.size());
@@ -231,6 +237,11 @@ Request Simulation::random_request() {
     const std::vector<TokenId>& output = before.choices.front().tokens;
     request.prompt_tokens.insert(request.prompt_tokens.end(), output.begin(), output.end());
     if (request.prompt_tokens.size() > 30) request.prompt_tokens.resize(30);
+  }
+  if (options_.encoder && !sinks_.empty() && chance(0.4)) {
+    const std::size_t recent = std::min<std::size_t>(6, sinks_.size());
+    request.prompt_tokens = sinks_[sinks_.size() - 1 - random(recent)]->request.prompt_tokens;
+    prompt = request.prompt_tokens.size();
   }
   for (std::uint64_t i = request.prompt_tokens.size(); i < prompt; ++i) {
     const std::uint64_t hash = fake_hash(text, std::vector{static_cast<TokenId>(i)});
@@ -417,11 +428,12 @@ void Simulation::check(Sink& sink) {
     EXPECT_EQ(sink.asked, EndCause::kCancel);
   }
   if (request.sampling.beams.num_beams > 1 || request.sampling.best_of > 0) return;
-  const std::int32_t room = static_cast<std::int32_t>(limits_.context) -
-                            static_cast<std::int32_t>(request.prompt_tokens.size());
+  const std::size_t prompt = options_.encoder ? 1 : request.prompt_tokens.size();
+  const auto room = static_cast<std::int32_t>(limits_.context - static_cast<std::int64_t>(prompt));
   const std::int32_t most = request.max_tokens > 0 ? request.max_tokens : room;
   for (std::size_t i = 0; i < sink.choices.size(); ++i) {
-    const Expected expected = expected_output(request, *request.sampling.seed + i * kGolden, most);
+    const Expected expected = 
+        expected_output(request, *request.sampling.seed + i * kGolden, most, options_.encoder);
     const Sink::Choice& choice = sink.choices[i];
     const bool whole = end.reason != FinishReason::kError &&
                        end.reason != FinishReason::kCancelled && sink.asked == EndCause::kNone;

@@ -23,6 +23,7 @@ struct SimulationOptions {
   bool allocations = false;  ///< fail while actors handle messages, and the clock jumps
   std::int32_t stages = 1;   ///< ticks that run at once
   std::size_t ranks = 0;     ///< of each stage, each with an executor; 0: one device is all stages
+  bool encoder = false;      ///< the model has one, which reads the prompt
   /// Pages go to files, and the model goes now and then and comes back; not with ranks. Files are
   /// read beside the play, so it is not the same a second time.
   bool files = false;
@@ -55,6 +56,8 @@ class Simulation {
   [[nodiscard]] std::uint64_t pages_read() const;
   /// A hash of all that has come out: two plays of a seed have the same.
   [[nodiscard]] std::uint64_t digest() const noexcept { return digest_; }
+  /// How many tokens need not be computed; of the newest scheduler.
+  [[nodiscard]] std::uint64_t tokens_found() const { return pipeline_->stats().prefix_tokens; }
   [[nodiscard]] std::uint64_t preemptions() const { return pipeline_->stats().preemptions; }
 
  private:

@@ -31,6 +31,7 @@ struct Tally {
   std::size_t failed_allocations = 0;
   std::size_t lost_engines = 0;
   std::uint64_t pages_read = 0;
+  std::uint64_t found = 0;  // tokens
   std::uint64_t digest = 0;
 };
 
@@ -47,6 +48,7 @@ void simulate(const SimulationOptions& options, Tally& tally) {
   tally.failed_allocations += simulation.failed_allocations();
   tally.lost_engines += simulation.lost_engines();
   tally.pages_read += simulation.pages_read();
+  tally.found += simulation.tokens_found();
   tally.digest ^= simulation.digest() + options.seed;
 }
 
@@ -65,7 +67,7 @@ Tally simulate_all(SimulationOptions options, std::uint64_t seeds_of_suite = kSe
   std::cout << seeds << " seeds, " << tally.events << " events, " << tally.requests << " requests, "
             << tally.completed << " completed, " << tally.failed_allocations
             << " failed allocations, " << tally.lost_engines << " lost engines, "
-            << tally.pages_read << " pages from files, digest " << std::hex << tally.digest
+            << tally.pages_read << " pages from files, " << tally.found << " tokens found, digest " << std::hex << tally.digest
             << std::dec << '\n';
   return tally;
 }
@@ -104,6 +106,15 @@ TEST(SimulationTest, NothingIsLostWhereAModelGoesAndComesBackToItsFiles) {
   const Tally tally = simulate_all({.files = true}, kFewer);
   if (std::getenv("WEFT_SEED") != nullptr) return;
   EXPECT_GT(tally.pages_read, 0U);
+}
+
+TEST(SimulationTest, NothingIsLostOfModelsWithAnEncoder) {
+  for (const std::int32_t stages : {1, 2}) {
+    SCOPED_TRACE(std::to_string(stages) + " stages");
+    const Tally tally = simulate_all({.allocations = true, .stages = stages, .encoder = true});
+    if (std::getenv("WEFT_SEED") != nullptr) continue;
+    EXPECT_GT(tally.found, tally.requests) << "tokens";
+  }
 }
 
 TEST(SimulationTest, ASeedReplaysBitByBit) {
