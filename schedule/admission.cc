@@ -126,6 +126,8 @@ bool Admission::fits_by_sharing(const Group& group, Room room) const {
   if (memory_.slabs() || options_.admission == AdmissionMode::kReserve) return false;
   const Sequence& leader = group.leader();
   const std::int32_t tokens = group.alive == 1 ? group.known(leader) : group.prompt_tokens();
+  // Of what others have it would take the end alone.
+  if (options_.limits.first_page_needed(tokens) > 0) return false;
   room.pages += tokens / options_.limits.page_tokens;
   if (!fits(group, room)) return false;  // not even if all of them were others'
   room.pages -= tokens / options_.limits.page_tokens;

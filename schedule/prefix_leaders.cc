@@ -37,8 +37,9 @@ bool PrefixLeaders::can_wait(const Group& waiting) const {
 bool PrefixLeaders::still_leads(const PrefixLeader& leader) const {
   return std::ranges::any_of(running_.all(), [&](const Group* group) {
     if (group != leader.group || group->order != leader.order) return false;
-    if (group->spec.encoder_input.empty()) return group->leader().findable < leader.pages;
-    return computes_output(*group);
+    if (!group->spec.encoder_input.empty()) return computes_output(*group);
+    return group->leader().findable < leader.pages &&
+           !memory_.prefixes().has_lost_its_path(group->leader());
   });
 }
 
@@ -70,6 +71,7 @@ PrefixLeader PrefixLeaders::find(const Group& waiting) const {
     const std::int32_t comes = std::min(group->prompt_tokens(), most) / size;
     if (comes <= std::max(findable, best.pages) || group->cls > waiting.cls) continue;
     if (group->prefix_scope != waiting.prefix_scope) continue;
+    if (memory_.prefixes().has_lost_its_path(group->leader())) continue;
     const std::int32_t alike = pages_alike(*group, waiting, most, size);
     if (alike > std::max(findable, best.pages)) best = {group, group->order, alike};
   }

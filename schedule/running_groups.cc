@@ -30,7 +30,8 @@ void RunningGroups::begin(Group& group) {
   leader.computed = memory_.prefixes().take(group, leader, tokens - 1);
   const std::int32_t read = memory_.begin_encoder(group);
   if (group.cached < 0) group.cached = read + std::min(leader.computed, group.prompt_tokens());
-  if (!memory_.extend(leader, tokens)) {
+  memory_.slide(leader);
+  if (!memory_.extend(leader, memory_.tokens_to_hold(leader, tokens))) {
     internal_error("pages that were counted are not there");
   }
   groups_.push_back(&group);
@@ -75,7 +76,10 @@ void RunningGroups::release_all(Group& group) {
 }
 
 ChunkRoom RunningGroups::make_room_for_chunk(Group& group, Sequence& sequence) {
-  const std::int32_t tokens = sequence.computed + sequence.chunk;
+  memory_.slide(sequence);
+  const std::int32_t known = group.alive == 1 ? group.known(sequence) : group.prompt_tokens();
+  const std::int32_t tokens =
+      std::max(sequence.computed + sequence.chunk, memory_.tokens_to_hold(sequence, known));
   const auto first = static_cast<std::size_t>(sequence.computed / limits_.page_tokens);
   ChunkRoom room = ChunkRoom::kFree;
   while (!memory_.extend(sequence, tokens) || !memory_.make_writable(sequence, first)) {

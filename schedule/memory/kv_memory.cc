@@ -29,16 +29,24 @@ std::int64_t KvMemory::most_pages(const GroupSpec& spec) const {
   const auto prompt = static_cast<std::int64_t>(spec.prompt.size());
   const std::int64_t each = limits_.kv_pages_for(spec.most_kept_tokens());
   const std::int64_t shared = prompt / limits_.page_tokens;
-  return spec.sequences * each - (spec.sequences - 1) * shared;
+  return std::min(spec.sequences * each - (spec.sequences - 1) * shared,
+                  spec.sequences * held_pages_for(spec.most_kept_tokens()));
+}
+
+std::int64_t KvMemory::held_pages_for(std::int64_t tokens) const noexcept {
+  return slabs() ? limits_.kv_pages_for(tokens) : limits_.held_pages_for(tokens);
 }
 
 std::int64_t KvMemory::pages_to_begin(const Group& group) const {
   const std::int64_t shared = group.prompt_tokens() / limits_.page_tokens;
   std::int64_t pages = shared;
+  std::int64_t held = 0;
   for (const Sequence& sequence : group.sequences) {
-    if (!sequence.ended()) pages += limits_.kv_pages_for(group.known(sequence) + 1) - shared;
+    if (sequence.ended()) continue;
+    pages += limits_.kv_pages_for(group.known(sequence) + 1) - shared;
+    held += held_pages_for(group.known(sequence) + 1);
   }
-  return std::min(pages, most_pages(group.spec));
+  return std::min({pages, held, most_pages(group.spec)});
 }
 
 std::int64_t KvMemory::cross_pages_to_begin(const Group& group) const {
@@ -54,7 +62,7 @@ std::int64_t KvMemory::pages_held_by(std::span<Group* const> groups, RequestClas
     for (const Group* group : groups) {
       if (group->cls != cls) continue;
       for (const Sequence& sequence : group->sequences) {
-        for (const PageId page : sequence.pages) call(page, held_[static_cast<std::size_t>(page)]);
+        for (const PageId page : sequence.held()) call(page, held_[static_cast<std::size_t>(page)]);
       }
     }
   };
@@ -104,6 +112,23 @@ bool KvMemory::is_encoded(const Group& group) const {
   return group.spec.encoder_input.empty() || encoder_outputs_.is_sure(group.cross_pages);
 }
 
+std::int32_t KvMemory::tokens_to_hold(const Sequence& sequence, std::int32_t tokens) const {
+  const std::int64_t pages = sequence.gone + held_pages_for(tokens);
+  return static_cast<std::int32_t>(std::min<std::int64_t>(tokens, pages * limits_.page_tokens));
+}
+
+void KvMemory::slide(Sequence& sequence) {
+  if (slabs() || limits_.window == 0) return;
+  const std::int64_t most = std::ssize(sequence.pages);
+  const auto first =
+      static_cast<std::int32_t>(std::min(limits_.first_page_needed(sequence.computed), most));
+  if (first <= sequence.gone) return;
+  const auto count = static_cast<std::size_t>(first - sequence.gone);
+  pages_.release(sequence.held().first(count));
+  std::fill_n(sequence.pages.begin() + sequence.gone, count, kNoPage);
+  sequence.gone = first;
+}
+
 bool KvMemory::extend(Sequence& sequence, std::int32_t tokens) {
   const auto wanted = static_cast<std::size_t>(limits_.kv_pages_for(tokens));
   if (sequence.pages.size() >= wanted) return true;
@@ -143,7 +168,8 @@ std::int32_t KvMemory::fork(const Sequence& from, Sequence& to) {
   }
   to.pages.assign(from.pages.begin(), from.pages.end());
   to.findable = from.findable;
-  pages_.share(to.pages);
+  to.gone = from.gone;
+  pages_.share(to.held());
   return 0;
 }
 
@@ -155,9 +181,12 @@ void KvMemory::reserve(Group& group) {
 void KvMemory::release(Group& group, Sequence& sequence) {
   if (!slabs()) {
     prefixes_.leave(group, sequence);
-    pages_.release(sequence.pages);
+    const PageId before = prefixes_.page_before_window(sequence);
+    pages_.release(sequence.held());
+    pages_.leave_path(before);
   }
   sequence.pages.clear();
+  sequence.gone = 0;
   sequence.table_from = 0;
   sequence.findable = 0;
 }
@@ -219,7 +248,12 @@ void KvMemory::check_references(std::span<Group* const> groups) const {
   std::vector<std::int32_t> references(static_cast<std::size_t>(pages_.size()));
   for (const Group* group : groups) {
     for (const Sequence& sequence : group->sequences) {
-      for (const PageId page : sequence.pages) ++references[static_cast<std::size_t>(page)];
+      for (const PageId page : sequence.held()) ++references[static_cast<std::size_t>(page)];
+      const auto gone =
+          std::span(sequence.pages).first(sequence.pages.size() - sequence.held().size());
+      if (std::ranges::count(gone, kNoPage) != std::ssize(gone)) {
+        internal_error("a sequence has a page before its window");
+      }
       prefixes_.check(*group, sequence);
     }
   }

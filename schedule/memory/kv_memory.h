@@ -20,6 +20,10 @@ namespace weft {
 /// `Sequence::pages` and `table_from`, `Group::cross_pages` and `Group::reserved` of every group,
 /// and knows nothing of rows, queues or plans beyond the copies that a plan must make.
 ///
+/// Where all layers have a window, a sequence that goes on gives back the pages before it
+/// (slide()): the entries of its table are kNoPage then, and its device is not told of them any
+/// more.
+///
 /// In the layout kPages a page has as many references as page tables that name it. Sequences of a
 /// group share the pages of their prompt, beams those of what they have in common; who writes to a
 /// shared page copies it first (make_writable). Full pages are kept for others that begin with the
@@ -78,6 +82,14 @@ class KvMemory {
   /// Whether the group's output is there whatever becomes of plans, or it has no encoder.
   [[nodiscard]] bool is_encoded(const Group& group) const;
 
+  /// How many of a sequence's first `tokens` tokens, which are known, are to have pages before they
+  /// are computed, so that others do not take these: where layers have a window, as many as it may
+  /// hold at once.
+  [[nodiscard]] std::int32_t tokens_to_hold(const Sequence& sequence, std::int32_t tokens) const;
+  /// Gives back the pages that tokens of the sequence from its next one on do not need. Plans that
+  /// precede the one in the making may still read them, so that has to come to be.
+  void slide(Sequence& sequence);
+
   /// Makes the sequence's table long enough for its first `tokens` tokens. False when too few pages
   /// are free; then nothing changes.
   [[nodiscard]] bool extend(Sequence& sequence, std::int32_t tokens);
@@ -108,6 +120,7 @@ class KvMemory {
   void check(std::span<Group* const> groups) const;
 
  private:
+  [[nodiscard]] std::int64_t held_pages_for(std::int64_t tokens) const noexcept;
   void extend_in_slab(Sequence& sequence, std::size_t pages) const;
   void check_references(std::span<Group* const> groups) const;
   void check_slabs(std::span<Group* const> groups) const;

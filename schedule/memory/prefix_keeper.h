@@ -110,6 +110,12 @@ class PrefixKeeper {
   /// any more.
   void leave(Group& group, Sequence& sequence);
 
+  /// Whether no more pages of the sequence can become findable, as one that leads to them is not
+  /// kept any more: where layers have a window, a sequence gives back pages that others then take.
+  [[nodiscard]] bool has_lost_its_path(const Sequence& sequence) const;
+  /// The page that was before the first one that the sequence has, if it is kept; else kNoPage.
+  [[nodiscard]] PageId page_before_window(const Sequence& sequence) const;
+
   /// Forgets all pages: what they hold is not sure any more. Only while no group has rows.
   void forget_all() { pages_.forget_all(); }
 
@@ -170,7 +176,7 @@ class PrefixKeeper {
 
   const DeviceLimits limits_;
   PrefixCache& pages_;
-  bool has_tails_;
+  bool has_tails_ = false;
   std::int32_t pages_in_tails_ = 0;  // that running sequences have, and that are findable
   const SwapCosts* costs_ = nullptr;
   std::uint64_t plans_ = 1;  // how often one was in the making

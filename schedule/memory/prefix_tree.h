@@ -50,6 +50,7 @@ class PrefixTree {
     const PageId child = at(page).first_child;
     return child == kTail ? kNoPage : child;
   }
+  [[nodiscard]] PageId next_sibling(PageId page) const noexcept { return at(page).next_sibling; }
   /// Whether the page, which has no children, is continued by pages that are not in the tree yet.
   /// None can be inserted behind it as long as that is so.
   [[nodiscard]] bool has_tail(PageId page) const noexcept { return at(page).first_child == kTail; }

@@ -1,5 +1,6 @@
 #include "weft/schedule/step/plan_writer.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -42,9 +43,11 @@ void write_start(Plan& plan, const Group& group, Sequence& sequence, std::int32_
   sequence.fresh = false;
 }
 
-/// The device gets the entries of the sequence's page table that it has not.
+/// The device gets the entries of the sequence's page table that it has not, but for those before
+/// its window.
 void write_table(Plan& plan, Sequence& sequence) {
-  const std::size_t from = std::exchange(sequence.table_from, sequence.pages.size());
+  const std::size_t from = std::max(std::exchange(sequence.table_from, sequence.pages.size()),
+                                    static_cast<std::size_t>(sequence.gone));
   if (from >= sequence.pages.size()) return;
   plan.tables.push_back({sequence.row, static_cast<std::int32_t>(from),
                          static_cast<std::int32_t>(plan.pages.size()),

@@ -32,12 +32,12 @@ struct Expected {
 };
 
 Expected expected_output(const Request& request, std::uint64_t seed, std::int32_t max_tokens,
-                         bool encoder) {
+                         bool encoder, std::int64_t window) {
   Expected expected;
   std::vector<TokenId> context = request.prompt_tokens;
   if (encoder) context.push_back(kStart);
   while (std::cmp_less(expected.tokens.size(), max_tokens)) {
-    const TokenId token = fake_token(seed, context, kVocabulary);
+    const TokenId token = fake_token(seed, seen_by(context, window), kVocabulary);
     if (token == kEnd && !request.sampling.ignore_eos) {
       expected.reason = FinishReason::kStop;
       break;
@@ -135,14 +135,16 @@ void Simulation::make_config() {
   limits_.context = 48;
   limits_.rows = static_cast<std::int32_t>(1 + random(8));
   const bool slab = chance(0.2) && !folder_;
+  limits_.step_tokens = static_cast<std::int32_t>(limits_.rows + 1 + static_cast<int>(random(40)));
+  // It may be less than a page, and more than a context.
+  if (options_.windows) limits_.window = static_cast<std::int64_t>(1 + random(random(60) + 1));
   const auto whole = limits_.pages_per_row();
   const std::int32_t all = limits_.rows * whole;
   const auto most = static_cast<std::uint64_t>(all);
-  limits_.pages = slab ? limits_.rows * whole
-                       : static_cast<std::int32_t>(std::max<std::uint64_t>(
-                             static_cast<std::uint64_t>(whole), random(most) + 1));
+  const auto least = static_cast<std::uint64_t>(limits_.held_pages_for(limits_.context));
+  limits_.pages =
+      slab ? limits_.rows * whole : static_cast<std::int32_t>(std::max(least, random(most) + 1));
   if (!folder_ && chance(0.5)) limits_.host_pages = static_cast<std::int32_t>(random(most) + 1);
-  limits_.step_tokens = static_cast<std::int32_t>(limits_.rows + 1 + static_cast<int>(random(40)));
   limits_.vocabulary = kVocabulary;
   if (options_.encoder) limits_.cross_pages = static_cast<std::int32_t>(whole + random(most));
   limits_.stages = options_.stages;
@@ -432,8 +434,8 @@ void Simulation::check(Sink& sink) {
   const auto room = static_cast<std::int32_t>(limits_.context - static_cast<std::int64_t>(prompt));
   const std::int32_t most = request.max_tokens > 0 ? request.max_tokens : room;
   for (std::size_t i = 0; i < sink.choices.size(); ++i) {
-    const Expected expected = 
-        expected_output(request, *request.sampling.seed + i * kGolden, most, options_.encoder);
+    const Expected expected = expected_output(request, *request.sampling.seed + i * kGolden, most,
+                                              options_.encoder, limits_.window);
     const Sink::Choice& choice = sink.choices[i];
     const bool whole = end.reason != FinishReason::kError &&
                        end.reason != FinishReason::kCancelled && sink.asked == EndCause::kNone;

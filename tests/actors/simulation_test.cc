@@ -67,8 +67,8 @@ Tally simulate_all(SimulationOptions options, std::uint64_t seeds_of_suite = kSe
   std::cout << seeds << " seeds, " << tally.events << " events, " << tally.requests << " requests, "
             << tally.completed << " completed, " << tally.failed_allocations
             << " failed allocations, " << tally.lost_engines << " lost engines, "
-            << tally.pages_read << " pages from files, " << tally.found << " tokens found, digest " << std::hex << tally.digest
-            << std::dec << '\n';
+            << tally.pages_read << " pages from files, " << tally.found << " tokens found, digest "
+            << std::hex << tally.digest << std::dec << '\n';
   return tally;
 }
 
@@ -115,6 +115,17 @@ TEST(SimulationTest, NothingIsLostOfModelsWithAnEncoder) {
     if (std::getenv("WEFT_SEED") != nullptr) continue;
     EXPECT_GT(tally.found, tally.requests) << "tokens";
   }
+}
+
+TEST(SimulationTest, NothingIsLostOfModelsWithAWindow) {
+  for (const std::int32_t stages : {1, 2}) {
+    SCOPED_TRACE(std::to_string(stages) + " stages");
+    const Tally tally = simulate_all({.allocations = true, .stages = stages, .windows = true});
+    if (std::getenv("WEFT_SEED") != nullptr) continue;
+    EXPECT_GT(tally.found, tally.requests) << "tokens";
+  }
+  constexpr std::uint64_t kFewer = kSeeds / 5;
+  simulate_all({.files = true, .windows = true}, kFewer);
 }
 
 TEST(SimulationTest, ASeedReplaysBitByBit) {

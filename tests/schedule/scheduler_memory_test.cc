@@ -269,10 +269,13 @@ SchedulerOptions SchedulerHistoryTest::random_options() {
   limits.step_tokens = limits.rows + static_cast<std::int32_t>(1 + random(40));
   const std::int32_t whole = limits.pages_per_row();
   if (chance(40)) options.layout = KvLayout::kSlab;
+  // It may be less than a page, or more than a context.
+  if (chance(40)) limits.window = static_cast<std::int64_t>(1 + random(chance(80) ? 20 : 60));
   limits.pages = limits.rows * whole;
   if (options.layout == KvLayout::kPages) {
+    const auto least = static_cast<std::int32_t>(limits.held_pages_for(limits.context));
     limits.pages =
-        whole + static_cast<std::int32_t>(random(static_cast<std::uint64_t>(limits.pages)));
+        least + static_cast<std::int32_t>(random(static_cast<std::uint64_t>(limits.pages)));
   }
   // Inputs of an encoder are at most as long as a step.
   if (chance(30)) limits.cross_pages = limits.rows * whole;
