@@ -40,6 +40,11 @@ constexpr std::array kLevels = std::to_array<LevelRow>({
     {PipelineLevel::kPrefixBytes, "weft_prefix_cache_bytes",
      "Bytes of the pages that can be found by their tokens",
      [](const SchedulerStats& now, double page) { return now.prefixes.pages * page; }},
+    {PipelineLevel::kEncoderPages, "weft_encoder_cache_pages",
+     "Pages of an encoder's outputs that can be found by its input",
+     [](const SchedulerStats& now, double) {
+       return static_cast<double>(now.prefixes.encoder_pages);
+     }},
     {PipelineLevel::kHostPages, "weft_host_cache_pages",
      "Pages of the KV cache that can be found in host memory",
      [](const SchedulerStats& now, double) { return static_cast<double>(now.prefixes.on_host); }},

@@ -22,11 +22,12 @@ enum class PipelineLevel : std::uint8_t {
   kPagesUsed,
   kPrefixPages,
   kPrefixBytes,
+  kEncoderPages,
   kHostPages,
   kFilePages,
   kFileBytes,
 };
-inline constexpr std::size_t kPipelineLevels = 8;
+inline constexpr std::size_t kPipelineLevels = 9;
 
 enum class PipelineCount : std::uint8_t {
   kTicks,

@@ -20,7 +20,7 @@ std::string mebibytes(std::int64_t bytes) {
 
 // As many as all rows can use; more than can be numbered do not fit into any memory.
 std::int64_t pages_of_all_rows(const DeviceLimits& limits) {
-  const std::int64_t pages = std::int64_t{limits.rows} * limits.pages_per_row();
+  const std::int64_t pages = std::int64_t{limits.rows} * limits.held_pages_for(limits.context);
   return std::min<std::int64_t>(pages, std::numeric_limits<std::int32_t>::max());
 }
 
@@ -73,6 +73,7 @@ Result<DeviceLimits> device_capacity(const Program& program, const CapacityWishe
   limits.rows = wishes.rows > 0 ? wishes.rows : kUsefulRows;
   limits.step_tokens = std::max(wishes.step_tokens, limits.rows);
   limits.keeps_kv = program.causal;
+  limits.window = wishes.slabs ? 0 : program.window;  // a slab is a row's for its whole context
   if (program.has_encoder || !limits.keeps_kv) {
     // An encoder reads its input at once.
     limits.step_tokens = std::max(limits.step_tokens, static_cast<std::int32_t>(limits.context));
@@ -112,7 +113,7 @@ Result<DeviceLimits> device_capacity(const Program& program, const CapacityWishe
   const std::int64_t places = wishes.slabs ? 0 : wishes.host_bytes / page_bytes;
   limits.host_pages = static_cast<std::int32_t>(std::min(places, most_places));
   const std::int64_t held = std::int64_t{limits.pages} * limits.page_tokens;
-  if (held < limits.context) {
+  if (limits.held_pages_for(limits.context) > limits.pages) {
     if (wishes.context > 0 || (wishes.pages > 0 && !wishes.slabs)) {
       return Error{DeviceErrc::kOutOfMemory,
                    std::to_string(limits.pages) + " pages of " +
@@ -120,7 +121,7 @@ Result<DeviceLimits> device_capacity(const Program& program, const CapacityWishe
                        std::to_string(limits.context) +
                        (wishes.context > 0 ? "" : "; max_context says how much shorter it may be")};
     }
-    limits.context = held;
+    limits.context = std::min(limits.context, held);
   }
   if (wishes.slabs) return with_slabs(limits, wishes);
   return limits;
@@ -138,7 +139,7 @@ DeviceLimits least_of(DeviceLimits one, const DeviceLimits& other, bool slabs) {
     one.rows = std::min(one.rows, one.pages / one.pages_per_row());
     one.pages = one.rows * one.pages_per_row();
   } else {
-    const std::int64_t useful = std::int64_t{one.rows} * one.pages_per_row();
+    const std::int64_t useful = std::int64_t{one.rows} * one.held_pages_for(one.context);
     one.pages = static_cast<std::int32_t>(std::min<std::int64_t>(one.pages, useful));
   }
   return one;

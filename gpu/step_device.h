@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -25,6 +26,9 @@ struct DeviceLimits {
   std::int64_t context = 0;      ///< positions of a sequence
   std::int32_t cross_pages = 0;  ///< of the encoder's output; 0 without encoder
   std::int64_t vocabulary = 0;
+  /// In each layer a token sees at most so many positions, its own included; 0: in some layer it
+  /// sees all before it.
+  std::int64_t window = 0;
   /// False: an encoder alone, which reads each sequence whole, in one entry, and keeps nothing of
   /// it between steps, so that a sequence has no pages.
   bool keeps_kv = true;
@@ -38,6 +42,20 @@ struct DeviceLimits {
   /// The pages of a sequence with so many tokens.
   [[nodiscard]] std::int64_t kv_pages_for(std::int64_t tokens) const noexcept {
     return keeps_kv ? pages_for(tokens) : 0;
+  }
+  /// The first page that a token at `position`, or one after it, may still need. The page before
+  /// `position` always counts as needed.
+  [[nodiscard]] std::int64_t first_page_needed(std::int64_t position) const noexcept {
+    if (window == 0) return 0;
+    return std::max<std::int64_t>(position - std::max<std::int64_t>(window, 2) + 1, 0) /
+           page_tokens;
+  }
+  /// The pages that a sequence with so many tokens holds at most at once: where all layers have a
+  /// window, those of the window and of what a step adds, wherever they begin in a page.
+  [[nodiscard]] std::int64_t held_pages_for(std::int64_t tokens) const noexcept {
+    const std::int64_t all = kv_pages_for(tokens);
+    if (window == 0) return all;
+    return std::min(all, pages_for(std::max<std::int64_t>(window, 2) + step_tokens - 2) + 1);
   }
   [[nodiscard]] std::int32_t pages_per_row() const noexcept {
     return static_cast<std::int32_t>(kv_pages_for(context));

@@ -104,12 +104,12 @@ Admission::Room Admission::room_without_batch() const {
   Room all = room();
   all.idle = true;
   all.pages += memory_.pages_held_by(running_.all(), RequestClass::kBatch);
+  all.cross_pages += memory_.cross_pages_held_by(running_.all(), RequestClass::kBatch);
   for (const Group* group : running_.all()) {
     if (group->cls != RequestClass::kBatch) {
       all.idle = false;
       continue;
     }
-    all.cross_pages += static_cast<std::int64_t>(group->cross_pages.size());
     all.reserved -= group->reserved;
     for (const Sequence& sequence : group->sequences) all.rows += sequence.row < 0 ? 0 : 1;
   }
@@ -126,6 +126,8 @@ bool Admission::fits_by_sharing(const Group& group, Room room) const {
   if (memory_.slabs() || options_.admission == AdmissionMode::kReserve) return false;
   const Sequence& leader = group.leader();
   const std::int32_t tokens = group.alive == 1 ? group.known(leader) : group.prompt_tokens();
+  // Of what others have it would take the end alone.
+  if (options_.limits.first_page_needed(tokens) > 0) return false;
   room.pages += tokens / options_.limits.page_tokens;
   if (!fits(group, room)) return false;  // not even if all of them were others'
   room.pages -= tokens / options_.limits.page_tokens;
@@ -135,8 +137,7 @@ bool Admission::fits_by_sharing(const Group& group, Room room) const {
 
 bool Admission::fits(const Group& group, const Room& room) const {
   if (group.alive > room.rows) return false;
-  const std::int64_t cross = memory_.cross_pages_of(group.spec);
-  if (cross > room.cross_pages) return false;
+  if (memory_.cross_pages_to_begin(group) > room.cross_pages) return false;
   if (memory_.slabs()) return true;
   if (options_.admission == AdmissionMode::kReserve) {
     return room.reserved + memory_.most_pages(group.spec) <= memory_.size();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +15,7 @@
 #include "weft/sampling/sampling_params.h"
 #include "weft/sampling/token_constraint.h"
 #include "weft/schedule/memory/page_pool.h"
-#include "weft/schedule/memory/prefix_tree.h"
+#include "weft/schedule/memory/prefix_scope.h"
 #include "weft/schedule/waiting/wait_queue.h"
 
 namespace weft {
@@ -71,10 +72,16 @@ struct Sequence {
   float mirostat_mu = 0;
   double cumulative_logprob = 0;
   std::vector<TokenId> outputs;  ///< known ones
+  /// Its page table. The first `gone` are kNoPage: those before its window, which it gave back.
   std::vector<PageId> pages;
+  std::int32_t gone = 0;
   std::unique_ptr<ForcedTokens> forced{};  ///< of its output; null: it is not jumped ahead
 
   [[nodiscard]] bool ended() const noexcept { return end != SequenceEnd::kNone; }
+  /// The pages of its table that it has.
+  [[nodiscard]] std::span<const PageId> held() const {
+    return std::span(pages).subspan(static_cast<std::size_t>(gone));
+  }
   /// Forgets what is computed and under way. What is known stays, and its keys and values have to
   /// be computed again.
   void restart() noexcept {
@@ -119,13 +126,15 @@ class Group : public WaitItem {
   // The scheduler's own.
   GroupPhase phase = GroupPhase::kWaiting;
   std::vector<Sequence> sequences;
-  std::vector<PageId> cross_pages;
-  bool encoded = false;
-  std::int32_t alive = 0;        ///< sequences that have not ended
-  std::int32_t in_flight = 0;    ///< results under way that name this group
-  std::int32_t overtaken = 0;    ///< groups that were admitted before it though they came later
-  std::int64_t reserved = 0;     ///< pages set aside for its longest output (reserve mode)
-  std::int32_t cached = -1;      ///< prompt tokens that it found when it first began; -1 before
+  std::vector<PageId> cross_pages;  ///< of its encoder's output, which others may have as well
+  bool encoded = false;             ///< a plan before has its encoder's input read, or it has none
+  std::int32_t alive = 0;           ///< sequences that have not ended
+  std::int32_t in_flight = 0;       ///< results under way that name this group
+  std::int32_t overtaken = 0;       ///< groups that were admitted before it though they came later
+  std::int64_t reserved = 0;        ///< pages set aside for its longest output (reserve mode)
+  /// Tokens of its input that it found when it first began: of the encoder's, if it has one, else
+  /// of the prompt; -1 before.
+  std::int32_t cached = -1;
   bool looked_in_files = false;  ///< since it began to wait: whether some of its pages are there
   PrefixLeader leads;            ///< for whose pages it waits, though it could begin
   bool charged = false;          ///< its prompt is on its client's account

@@ -20,21 +20,45 @@ PrefixLeaders::PrefixLeaders(const SchedulerOptions& options, KvMemory& memory,
     : options_(options), memory_(memory), running_(running), times_(times) {}
 
 bool PrefixLeaders::has_leader(Group& waiting) const {
-  const bool can_wait = options_.policy == BatchPolicy::kFusion &&
-                        memory_.prefixes().covers(waiting) && waiting.spec.may_skip_tokens();
-  if (!can_wait || running_.empty()) {
+  if (!can_wait(waiting) || running_.empty()) {
     waiting.leads = {};
   } else if (waiting.leads.group == nullptr || !still_leads(waiting.leads)) {
-    waiting.leads = find(waiting);
+    waiting.leads = waiting.spec.encoder_input.empty() ? find(waiting) : find_encoder(waiting);
   }
   return waiting.leads.group != nullptr;
 }
 
+bool PrefixLeaders::can_wait(const Group& waiting) const {
+  if (options_.policy != BatchPolicy::kFusion) return false;
+  if (!waiting.spec.encoder_input.empty()) return memory_.encoder_outputs().keeps();
+  return memory_.prefixes().covers(waiting) && waiting.spec.may_skip_tokens();
+}
+
 bool PrefixLeaders::still_leads(const PrefixLeader& leader) const {
   return std::ranges::any_of(running_.all(), [&](const Group* group) {
-    return group == leader.group && group->order == leader.order &&
-           group->leader().findable < leader.pages;
+    if (group != leader.group || group->order != leader.order) return false;
+    if (!group->spec.encoder_input.empty()) return computes_output(*group);
+    return group->leader().findable < leader.pages &&
+           !memory_.prefixes().has_lost_its_path(group->leader());
   });
+}
+
+/// Whether the group's own output is yet to be found by others.
+bool PrefixLeaders::computes_output(const Group& group) const {
+  return !memory_.encoder_outputs().precedes(group.cross_pages);
+}
+
+PrefixLeader PrefixLeaders::find_encoder(const Group& waiting) const {
+  const std::vector<TokenId>& input = waiting.spec.encoder_input;
+  if (memory_.encoder_outputs().contains(waiting.prefix_scope, input)) return {};
+  const auto leads = [&](const Group* group) {
+    return group->cls <= waiting.cls && group->prefix_scope == waiting.prefix_scope &&
+           group->spec.encoder_input == input && computes_output(*group);
+  };
+  const auto leader = std::ranges::find_if(running_.all(), leads);
+  const auto tokens = static_cast<std::int32_t>(input.size());
+  if (leader == running_.all().end() || !is_worth_a_step(tokens)) return {};
+  return {*leader, (*leader)->order, 0};
 }
 
 PrefixLeader PrefixLeaders::find(const Group& waiting) const {
@@ -47,6 +71,7 @@ PrefixLeader PrefixLeaders::find(const Group& waiting) const {
     const std::int32_t comes = std::min(group->prompt_tokens(), most) / size;
     if (comes <= std::max(findable, best.pages) || group->cls > waiting.cls) continue;
     if (group->prefix_scope != waiting.prefix_scope) continue;
+    if (memory_.prefixes().has_lost_its_path(group->leader())) continue;
     const std::int32_t alike = pages_alike(*group, waiting, most, size);
     if (alike > std::max(findable, best.pages)) best = {group, group->order, alike};
   }

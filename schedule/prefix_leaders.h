@@ -10,8 +10,9 @@
 namespace weft {
 
 /// Decides whether a group that could begin had better wait for pages that a running one computes:
-/// a leader, whose prompt begins alike. The leader is before it in the steps' time, so what they
-/// have alike is there first from the leader; to wait costs the group a step, and saves the tokens.
+/// a leader, whose prompt begins alike, or whose encoder's input is the same. The leader is before
+/// it in the steps' time, so what they have alike is there first from the leader; to wait costs the
+/// group a step, and saves the tokens.
 ///
 /// A group waits only while its leader runs and computes. Nobody waits under a policy that fills
 /// batches from all that wait, as the next batch begins when the leader has ended.
@@ -25,8 +26,11 @@ class PrefixLeaders {
   [[nodiscard]] bool has_leader(Group& waiting) const;
 
  private:
+  [[nodiscard]] bool can_wait(const Group& waiting) const;
   [[nodiscard]] bool still_leads(const PrefixLeader& leader) const;
   [[nodiscard]] PrefixLeader find(const Group& waiting) const;
+  [[nodiscard]] bool computes_output(const Group& group) const;
+  [[nodiscard]] PrefixLeader find_encoder(const Group& waiting) const;
   [[nodiscard]] bool is_worth_a_step(std::int32_t tokens) const;
 
   const SchedulerOptions options_;

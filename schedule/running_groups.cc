@@ -17,7 +17,6 @@ void RunningGroups::begin(Group& group) {
   waiting_.admit(group);
   reserve_outputs(group);
   if (admission_ == AdmissionMode::kReserve) memory_.reserve(group);
-  group.encoded = group.spec.encoder_input.empty();
   group.phase = GroupPhase::kPrompt;
   for (std::size_t i = 0; i < group.sequences.size(); ++i) {
     if (!group.sequences[i].ended()) rows_.take(group, static_cast<std::int32_t>(i));
@@ -29,8 +28,10 @@ void RunningGroups::begin(Group& group) {
   const std::int32_t tokens = alone ? group.known(leader) : group.prompt_tokens();
   // What follows the last of them is chosen by what it computes.
   leader.computed = memory_.prefixes().take(group, leader, tokens - 1);
-  if (group.cached < 0) group.cached = std::min(leader.computed, group.prompt_tokens());
-  if (!memory_.extend(group, leader, tokens)) {
+  const std::int32_t read = memory_.begin_encoder(group);
+  if (group.cached < 0) group.cached = read + std::min(leader.computed, group.prompt_tokens());
+  memory_.slide(leader);
+  if (!memory_.extend(leader, memory_.tokens_to_hold(leader, tokens))) {
     internal_error("pages that were counted are not there");
   }
   groups_.push_back(&group);
@@ -75,10 +76,13 @@ void RunningGroups::release_all(Group& group) {
 }
 
 ChunkRoom RunningGroups::make_room_for_chunk(Group& group, Sequence& sequence) {
-  const std::int32_t tokens = sequence.computed + sequence.chunk;
+  memory_.slide(sequence);
+  const std::int32_t known = group.alive == 1 ? group.known(sequence) : group.prompt_tokens();
+  const std::int32_t tokens =
+      std::max(sequence.computed + sequence.chunk, memory_.tokens_to_hold(sequence, known));
   const auto first = static_cast<std::size_t>(sequence.computed / limits_.page_tokens);
   ChunkRoom room = ChunkRoom::kFree;
-  while (!memory_.extend(group, sequence, tokens) || !memory_.make_writable(sequence, first)) {
+  while (!memory_.extend(sequence, tokens) || !memory_.make_writable(sequence, first)) {
     Group* other = victim(group);
     if (other == nullptr) {
       preempt(group);

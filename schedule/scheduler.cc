@@ -97,6 +97,7 @@ void Scheduler::end_sequence(Group& group, std::int32_t sequence) {
 bool Scheduler::plan(TimePoint now, Tick& tick) {
   tick.clear();
   tick.plan.tick = ticks_ + 1;
+  memory_.encoder_outputs().begin_plan(tick.plan.tick);
   note_seen();
   memory_.prefixes().offer();
   chunks_.choose_decodes(tick);
@@ -114,6 +115,7 @@ bool Scheduler::plan(TimePoint now, Tick& tick) {
   writer_.write(tick);
   amender_.note_planned();
   ++ticks_;
+  memory_.encoder_outputs().planned(ticks_);
   if (saver_) {
     saver_->planned(ticks_);
     fetches_->planned(ticks_);
@@ -123,6 +125,7 @@ bool Scheduler::plan(TimePoint now, Tick& tick) {
 
 void Scheduler::amend(TimePoint now, Tick& tick) {
   needs_from_ = std::min(needs_from_, tick.plan.tick);
+  memory_.encoder_outputs().begin_plan(tick.plan.tick);
   amender_.drop_stale(tick);
   admit(now, &tick);
   if (chunks_.chat_has_prompts(tick)) amender_.withdraw_batch_prompts(tick);
@@ -177,6 +180,7 @@ void Scheduler::begin(Group& group, Tick* amended) {
 void Scheduler::complete(const Tick& tick) {
   chunks_.learn(tick.shape, tick.result.took);
   swaps_.learn(tick.result.swapped, tick.result.swapping);
+  memory_.encoder_outputs().have_run(tick.plan.tick);
   for (std::size_t i = 0; i < tick.owners.size(); ++i) take_result(tick, i);
   for (const SampleOwner& owner : tick.computed) take_computed(owner);
   note_run();
@@ -292,8 +296,8 @@ void Scheduler::take_beam(Group& group, std::int32_t index, std::span<const Toke
 /// plans.
 void Scheduler::finish_sequence(Group& group, Sequence& sequence, SequenceEnd end) {
   if (group.phase == GroupPhase::kPrompt && &group.leader() == &sequence) {
-    // The encoder's output is in its row, and perhaps by a plan that waits and loses that row.
-    group.encoded = group.spec.encoder_input.empty();
+    // The encoder's output is perhaps by a plan that waits and loses that row.
+    group.encoded = memory_.is_encoded(group);
   }
   sequence.end = end;
   running_.release(group, sequence);
@@ -319,6 +323,7 @@ void Scheduler::fail(const Tick& tick, const Error& error) {
   while (!running_.empty()) finish(*running_.all().back(), GroupEnd::kFailed, error);
   if (fetches_) fetches_->cancel_all();
   memory_.prefixes().forget_all();
+  memory_.encoder_outputs().forget_all();
   note_run();
 }
 
@@ -335,6 +340,7 @@ SchedulerStats Scheduler::stats() const {
   stats.moved_rows = rows_.moved();
   stats.prefixes = memory_.prefixes().stats();
   stats.prefixes.bytes = page_bytes_ * stats.prefixes.pages;
+  stats.prefixes.add_outputs(memory_.encoder_outputs().stats());
   if (saver_) stats.files = saver_->files().stats();
   return stats;
 }

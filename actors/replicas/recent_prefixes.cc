@@ -29,9 +29,19 @@ RecentPrefixes::RecentPrefixes(std::size_t replicas) : seed_(drawn_seed()) {
 
 std::vector<std::uint64_t> RecentPrefixes::beginnings_of(const GroupSpec& spec) const {
   std::vector<std::uint64_t> all;
-  if (places_.empty() || !spec.encoder_input.empty() || !spec.may_skip_tokens()) return all;
+  if (places_.empty()) return all;
   std::uint64_t hash = seed_ ^ (spec.long_context ? 1U : 0U);
   if (spec.cache_domain) hash ^= std::hash<std::string>{}(*spec.cache_domain);
+  if (!spec.encoder_input.empty()) {
+    for (const TokenId token : spec.encoder_input) {
+      hash = stirred(hash ^ static_cast<std::uint32_t>(token));
+    }
+    for (std::size_t i = 0; i < spec.encoder_input.size() / kBlock; ++i) {
+      all.push_back(hash = stirred(hash));
+    }
+    return all;
+  }
+  if (!spec.may_skip_tokens()) return all;
   for (std::size_t end = kBlock; end < spec.prompt.size(); end += kBlock) {
     for (std::size_t i = end - kBlock; i < end; ++i) {
       hash = stirred(hash ^ static_cast<std::uint32_t>(spec.prompt[i]));

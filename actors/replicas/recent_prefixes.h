@@ -27,7 +27,8 @@ class RecentPrefixes {
   explicit RecentPrefixes(std::size_t replicas);
 
   /// Returns a hash for each whole block of the prompt, but for its last token, which is always
-  /// computed. None of a request that finds nothing in a cache.
+  /// computed. None of a request that finds nothing in a cache. An encoder's input is found as a
+  /// whole alone: its blocks are known by all of it.
   [[nodiscard]] std::vector<std::uint64_t> beginnings_of(const GroupSpec& spec) const;
   /// Returns how many tokens of such a prompt the replica has been sent before.
   [[nodiscard]] std::int64_t tokens_sent(std::span<const std::uint64_t> beginnings,

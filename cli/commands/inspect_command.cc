@@ -117,7 +117,9 @@ void print_sizes(const OpenedModel& model) {
   line("parameters", std::to_string(program.parameters));
   line("vocabulary", std::to_string(program.vocabulary));
   line("hidden", std::to_string(program.hidden));
-  line("context", std::to_string(program.context) + " tokens");
+  const std::string window =
+      program.window > 0 ? ", a token sees the last " + std::to_string(program.window) : "";
+  line("context", std::to_string(program.context) + " tokens" + window);
   if (!program.self_kv.empty()) {
     line("layers", std::to_string(program.layers) + ", " + kv_heads_text(program));
   }

@@ -16,8 +16,11 @@ constexpr std::int64_t kItemCost = 1;
 KeyRange visible_keys(const AttentionParams& params, const SequenceSpan& span,
                       std::int32_t position) noexcept {
   KeyRange range{0, params.spec.causal ? position + 1 : span.context};
-  if (params.spec.window > 0)
+  if (params.spec.window > 0) {
     range.begin = std::max(range.begin, position - params.spec.window + 1);
+    const std::int64_t end = std::int64_t{position} + params.spec.window;
+    range.end = static_cast<std::int32_t>(std::min<std::int64_t>(range.end, end));
+  }
   if (params.spec.chunk > 0) {
     const std::int64_t chunk = std::int64_t{position} / params.spec.chunk * params.spec.chunk;
     range.begin = std::max(range.begin, static_cast<std::int32_t>(chunk));

@@ -9,9 +9,11 @@ namespace weft {
 struct AttentionSpec {
   bool causal = true;  ///< token at position p sees the context 0 .. p; otherwise 0 .. context-1
   float scale = 1;
-  float soft_cap = 0;       ///< c * tanh(score / c) after the scale when c > 0 (Gemma 2)
-  std::int32_t window = 0;  ///< sees only the last `window` positions, itself included, when > 0
-  std::int32_t chunk = 0;   ///< sees only its own chunk of so many positions when > 0 (Llama 4)
+  float soft_cap = 0;  ///< c * tanh(score / c) after the scale when c > 0 (Gemma 2)
+  /// Sees only the last `window` positions, itself included, when > 0; without `causal` as many
+  /// behind it as well.
+  std::int32_t window = 0;
+  std::int32_t chunk = 0;  ///< sees only its own chunk of so many positions when > 0 (Llama 4)
   /// How a learned relative bias finds its bucket (relative_bias.h); without that bias they are not
   /// looked at.
   std::int32_t relative_buckets = 0;

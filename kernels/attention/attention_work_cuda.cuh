@@ -35,7 +35,11 @@ __device__ inline PositionRange visible_positions(const CudaAttentionParams& par
                                                   const DeviceSequence& sequence,
                                                   std::int32_t position) {
   PositionRange range{0, params.spec.causal ? position + 1 : sequence.context};
-  if (params.spec.window > 0) range.begin = max(range.begin, position - params.spec.window + 1);
+  if (params.spec.window > 0) {
+    range.begin = max(range.begin, position - params.spec.window + 1);
+    // The difference, since the window's end may be beyond the largest number.
+    if (range.end - position > params.spec.window) range.end = position + params.spec.window;
+  }
   if (params.spec.chunk > 0) {
     const std::int32_t chunk = position / params.spec.chunk * params.spec.chunk;
     range.begin = max(range.begin, chunk);

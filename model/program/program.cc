@@ -1,5 +1,6 @@
 #include "weft/model/program/program.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -122,6 +123,17 @@ Result<void> compile_encoder(const Architecture& model, Program& program, Weight
   return {};
 }
 
+/// As of Program::window.
+std::int64_t window_of_all(const Architecture& model) {
+  if (model.encoder || !model.decoder.causal) return 0;
+  std::int64_t window = 0;
+  for (const LayerBlock& layer : model.decoder.layers) {
+    if (layer.attention.spec.window == 0) return 0;
+    window = std::max<std::int64_t>(window, layer.attention.spec.window);
+  }
+  return window;
+}
+
 }  // namespace
 
 Result<Program> compile(const Architecture& architecture, const Checkpoint& checkpoint,
@@ -136,6 +148,7 @@ Result<Program> compile(const Architecture& architecture, const Checkpoint& chec
   program.start_token = architecture.start_token;
   program.has_encoder = architecture.encoder.has_value();
   program.causal = architecture.decoder.causal;
+  program.window = window_of_all(architecture);
   program.has_logits = architecture.kind != ModelKind::kEncoder && architecture.head.present;
   const auto all = static_cast<std::int64_t>(architecture.decoder.layers.size());
   const bool is_last = part.is_last_stage(all);

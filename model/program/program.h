@@ -247,6 +247,9 @@ struct Program {
   std::int64_t vocabulary = 0;
   std::int64_t hidden = 0;
   std::int64_t context = 0;
+  /// In each layer of the whole model a token sees at most so many positions, its own included; 0:
+  /// in some layer it sees all.
+  std::int64_t window = 0;
   bool has_encoder = false;   ///< `encode` runs before `decode`
   bool has_logits = true;     ///< otherwise `decode` gives hidden states
   bool causal = true;         ///< otherwise `decode` is an encoder, which reads sequences whole

@@ -12,9 +12,10 @@ KvMemory::KvMemory(const DeviceLimits& limits, KvLayout layout, bool keeps)
       layout_(layout),
       pages_(layout == KvLayout::kPages ? limits.pages : 0, limits.page_tokens,
              keeps && limits.keeps_kv && layout == KvLayout::kPages, limits.host_pages, &copies_),
-      cross_pages_(limits.cross_pages),
+      encoder_outputs_(limits.cross_pages, limits.page_tokens, keeps),
       prefixes_(limits, pages_, copies_),
-      held_(static_cast<std::size_t>(pages_.size())) {
+      held_(static_cast<std::size_t>(pages_.size())),
+      cross_held_(static_cast<std::size_t>(limits.cross_pages)) {
   const auto rows = static_cast<std::size_t>(limits.rows);
   const auto row_pages = static_cast<std::size_t>(limits.pages_per_row());
   copies_.reserve(limits.host_pages > 0 ? rows + 2 * row_pages : rows);
@@ -28,20 +29,30 @@ std::int64_t KvMemory::most_pages(const GroupSpec& spec) const {
   const auto prompt = static_cast<std::int64_t>(spec.prompt.size());
   const std::int64_t each = limits_.kv_pages_for(spec.most_kept_tokens());
   const std::int64_t shared = prompt / limits_.page_tokens;
-  return spec.sequences * each - (spec.sequences - 1) * shared;
+  return std::min(spec.sequences * each - (spec.sequences - 1) * shared,
+                  spec.sequences * held_pages_for(spec.most_kept_tokens()));
+}
+
+std::int64_t KvMemory::held_pages_for(std::int64_t tokens) const noexcept {
+  return slabs() ? limits_.kv_pages_for(tokens) : limits_.held_pages_for(tokens);
 }
 
 std::int64_t KvMemory::pages_to_begin(const Group& group) const {
   const std::int64_t shared = group.prompt_tokens() / limits_.page_tokens;
   std::int64_t pages = shared;
+  std::int64_t held = 0;
   for (const Sequence& sequence : group.sequences) {
-    if (!sequence.ended()) pages += limits_.kv_pages_for(group.known(sequence) + 1) - shared;
+    if (sequence.ended()) continue;
+    pages += limits_.kv_pages_for(group.known(sequence) + 1) - shared;
+    held += held_pages_for(group.known(sequence) + 1);
   }
-  return std::min(pages, most_pages(group.spec));
+  return std::min({pages, held, most_pages(group.spec)});
 }
 
-std::int64_t KvMemory::cross_pages_of(const GroupSpec& spec) const {
-  return limits_.pages_for(static_cast<std::int64_t>(spec.encoder_input.size()));
+std::int64_t KvMemory::cross_pages_to_begin(const Group& group) const {
+  const std::vector<TokenId>& input = group.spec.encoder_input;
+  if (encoder_outputs_.is_in_use(group.prefix_scope, input)) return 0;
+  return limits_.pages_for(static_cast<std::int64_t>(input.size()));
 }
 
 std::int64_t KvMemory::pages_held_by(std::span<Group* const> groups, RequestClass cls) const {
@@ -51,7 +62,7 @@ std::int64_t KvMemory::pages_held_by(std::span<Group* const> groups, RequestClas
     for (const Group* group : groups) {
       if (group->cls != cls) continue;
       for (const Sequence& sequence : group->sequences) {
-        for (const PageId page : sequence.pages) call(page, held_[static_cast<std::size_t>(page)]);
+        for (const PageId page : sequence.held()) call(page, held_[static_cast<std::size_t>(page)]);
       }
     }
   };
@@ -63,11 +74,62 @@ std::int64_t KvMemory::pages_held_by(std::span<Group* const> groups, RequestClas
   return pages;
 }
 
-bool KvMemory::extend(Group& group, Sequence& sequence, std::int32_t tokens) {
-  if (!group.encoded && group.cross_pages.empty()) {
-    const auto cross = static_cast<std::int32_t>(cross_pages_of(group.spec));
-    if (!cross_pages_.take(cross, group.cross_pages)) return false;
+std::int64_t KvMemory::cross_pages_held_by(std::span<Group* const> groups, RequestClass cls) {
+  std::int64_t pages = 0;
+  const auto each_output = [&](auto&& call) {
+    for (const Group* group : groups) {
+      if (group->cls != cls || group->cross_pages.empty()) continue;
+      call(*group, cross_held_[static_cast<std::size_t>(group->cross_pages.front())]);
+    }
+  };
+  each_output([&](const Group& group, std::int32_t& held) {
+    const bool all = ++held == encoder_outputs_.users(group.cross_pages.front());
+    pages += all ? std::ssize(group.cross_pages) : 0;
+  });
+  each_output([](const Group& /*group*/, std::int32_t& held) { held = 0; });
+  return pages;
+}
+
+std::int32_t KvMemory::begin_encoder(Group& group) {
+  const std::vector<TokenId>& input = group.spec.encoder_input;
+  group.encoded = input.empty();
+  if (input.empty()) return 0;
+  const auto taken = encoder_outputs_.take(group.prefix_scope, input, group.cross_pages);
+  if (taken == EncoderOutputs::Taken::kNoRoom) {
+    internal_error("an encoder's pages that were counted are not there");
   }
+  group.encoded = taken == EncoderOutputs::Taken::kFound;
+  return group.encoded ? static_cast<std::int32_t>(input.size()) : 0;
+}
+
+void KvMemory::note_encoded(Group& group, std::uint64_t tick) {
+  group.encoded = true;
+  encoder_outputs_.note_computed(group.cross_pages, group.prefix_scope, group.spec.encoder_input,
+                                 tick);
+}
+
+bool KvMemory::is_encoded(const Group& group) const {
+  return group.spec.encoder_input.empty() || encoder_outputs_.is_sure(group.cross_pages);
+}
+
+std::int32_t KvMemory::tokens_to_hold(const Sequence& sequence, std::int32_t tokens) const {
+  const std::int64_t pages = sequence.gone + held_pages_for(tokens);
+  return static_cast<std::int32_t>(std::min<std::int64_t>(tokens, pages * limits_.page_tokens));
+}
+
+void KvMemory::slide(Sequence& sequence) {
+  if (slabs() || limits_.window == 0) return;
+  const std::int64_t most = std::ssize(sequence.pages);
+  const auto first =
+      static_cast<std::int32_t>(std::min(limits_.first_page_needed(sequence.computed), most));
+  if (first <= sequence.gone) return;
+  const auto count = static_cast<std::size_t>(first - sequence.gone);
+  pages_.release(sequence.held().first(count));
+  std::fill_n(sequence.pages.begin() + sequence.gone, count, kNoPage);
+  sequence.gone = first;
+}
+
+bool KvMemory::extend(Sequence& sequence, std::int32_t tokens) {
   const auto wanted = static_cast<std::size_t>(limits_.kv_pages_for(tokens));
   if (sequence.pages.size() >= wanted) return true;
   if (slabs()) {
@@ -106,7 +168,8 @@ std::int32_t KvMemory::fork(const Sequence& from, Sequence& to) {
   }
   to.pages.assign(from.pages.begin(), from.pages.end());
   to.findable = from.findable;
-  pages_.share(to.pages);
+  to.gone = from.gone;
+  pages_.share(to.held());
   return 0;
 }
 
@@ -118,16 +181,19 @@ void KvMemory::reserve(Group& group) {
 void KvMemory::release(Group& group, Sequence& sequence) {
   if (!slabs()) {
     prefixes_.leave(group, sequence);
-    pages_.release(sequence.pages);
+    const PageId before = prefixes_.page_before_window(sequence);
+    pages_.release(sequence.held());
+    pages_.leave_path(before);
   }
   sequence.pages.clear();
+  sequence.gone = 0;
   sequence.table_from = 0;
   sequence.findable = 0;
 }
 
 void KvMemory::release(Group& group) {
   prefixes_.forget_computed(group);
-  cross_pages_.release(group.cross_pages);
+  encoder_outputs_.release(group.cross_pages);
   group.cross_pages.clear();
   reserved_ -= std::exchange(group.reserved, 0);
 }
@@ -153,15 +219,13 @@ void KvMemory::write_copies(Plan& plan) {
 
 void KvMemory::check(std::span<Group* const> groups) const {
   std::int64_t reserved = 0;
-  std::size_t cross = 0;
+  std::int32_t with_output = 0;
   for (const Group* group : groups) {
     reserved += group->reserved;
-    cross += group->cross_pages.size();
+    with_output += group->cross_pages.empty() ? 0 : 1;
   }
   if (reserved != reserved_) internal_error("reserved pages are miscounted");
-  if (std::cmp_not_equal(cross, cross_pages_.size() - cross_pages_.free())) {
-    internal_error("a cross page is lost");
-  }
+  encoder_outputs_.check(with_output);
   if (slabs()) {
     check_slabs(groups);
   } else {
@@ -184,7 +248,12 @@ void KvMemory::check_references(std::span<Group* const> groups) const {
   std::vector<std::int32_t> references(static_cast<std::size_t>(pages_.size()));
   for (const Group* group : groups) {
     for (const Sequence& sequence : group->sequences) {
-      for (const PageId page : sequence.pages) ++references[static_cast<std::size_t>(page)];
+      for (const PageId page : sequence.held()) ++references[static_cast<std::size_t>(page)];
+      const auto gone =
+          std::span(sequence.pages).first(sequence.pages.size() - sequence.held().size());
+      if (std::ranges::count(gone, kNoPage) != std::ssize(gone)) {
+        internal_error("a sequence has a page before its window");
+      }
       prefixes_.check(*group, sequence);
     }
   }

@@ -9,6 +9,7 @@
 #include "weft/gpu/plan.h"
 #include "weft/gpu/step_device.h"
 #include "weft/schedule/group.h"
+#include "weft/schedule/memory/encoder_outputs.h"
 #include "weft/schedule/memory/page_pool.h"
 #include "weft/schedule/memory/prefix_cache.h"
 #include "weft/schedule/memory/prefix_keeper.h"
@@ -18,6 +19,10 @@ namespace weft {
 /// The KV cache's memory, as pages: only here are they taken and given back. It owns
 /// `Sequence::pages` and `table_from`, `Group::cross_pages` and `Group::reserved` of every group,
 /// and knows nothing of rows, queues or plans beyond the copies that a plan must make.
+///
+/// Where all layers have a window, a sequence that goes on gives back the pages before it
+/// (slide()): the entries of its table are kNoPage then, and its device is not told of them any
+/// more.
 ///
 /// In the layout kPages a page has as many references as page tables that name it. Sequences of a
 /// group share the pages of their prompt, beams those of what they have in common; who writes to a
@@ -43,13 +48,16 @@ class KvMemory {
   /// Finds and keeps pages by their tokens.
   [[nodiscard]] PrefixKeeper& prefixes() noexcept { return prefixes_; }
   [[nodiscard]] const PrefixKeeper& prefixes() const noexcept { return prefixes_; }
+  /// The outputs of the encoder.
+  [[nodiscard]] EncoderOutputs& encoder_outputs() noexcept { return encoder_outputs_; }
+  [[nodiscard]] const EncoderOutputs& encoder_outputs() const noexcept { return encoder_outputs_; }
   /// The pages themselves, for who brings some from elsewhere.
   [[nodiscard]] PrefixCache& pages() noexcept { return pages_; }
 
   /// Pages that sequences share out among them; none in kSlab.
   [[nodiscard]] std::int32_t size() const noexcept { return pages_.size(); }
   [[nodiscard]] std::int32_t free() const noexcept { return pages_.free(); }
-  [[nodiscard]] std::int32_t free_cross() const noexcept { return cross_pages_.free(); }
+  [[nodiscard]] std::int32_t free_cross() const noexcept { return encoder_outputs_.free(); }
   /// Pages that were promised to groups, whether taken yet or not.
   [[nodiscard]] std::int64_t reserved() const noexcept { return reserved_; }
 
@@ -58,14 +66,33 @@ class KvMemory {
   [[nodiscard]] std::int64_t most_pages(const GroupSpec& spec) const;
   /// The pages that a group needs to compute all that is known of it, and one token more.
   [[nodiscard]] std::int64_t pages_to_begin(const Group& group) const;
-  /// The pages of the encoder's output that a group needs.
-  [[nodiscard]] std::int64_t cross_pages_of(const GroupSpec& spec) const;
+  /// The pages that a group needs for the encoder's output: none if it finds one that others have.
+  [[nodiscard]] std::int64_t cross_pages_to_begin(const Group& group) const;
   /// The pages that would be free if all these groups of the class gave back theirs.
   [[nodiscard]] std::int64_t pages_held_by(std::span<Group* const> groups, RequestClass cls) const;
 
-  /// Makes the sequence's table long enough for its first `tokens` tokens, and takes what the
-  /// group's encoder needs. False when too few pages are free; what was taken then stays.
-  [[nodiscard]] bool extend(Group& group, Sequence& sequence, std::int32_t tokens);
+  /// The same of pages of the encoder's outputs.
+  [[nodiscard]] std::int64_t cross_pages_held_by(std::span<Group* const> groups, RequestClass cls);
+
+  /// Gives a group that begins the pages of its encoder's output, and returns how many tokens of
+  /// the input need not be read: then it is `encoded`. There must be room.
+  std::int32_t begin_encoder(Group& group);
+  /// The plan of this tick has the group's input read.
+  void note_encoded(Group& group, std::uint64_t tick);
+  /// Whether the group's output is there whatever becomes of plans, or it has no encoder.
+  [[nodiscard]] bool is_encoded(const Group& group) const;
+
+  /// How many of a sequence's first `tokens` tokens, which are known, are to have pages before they
+  /// are computed, so that others do not take these: where layers have a window, as many as it may
+  /// hold at once.
+  [[nodiscard]] std::int32_t tokens_to_hold(const Sequence& sequence, std::int32_t tokens) const;
+  /// Gives back the pages that tokens of the sequence from its next one on do not need. Plans that
+  /// precede the one in the making may still read them, so that has to come to be.
+  void slide(Sequence& sequence);
+
+  /// Makes the sequence's table long enough for its first `tokens` tokens. False when too few pages
+  /// are free; then nothing changes.
+  [[nodiscard]] bool extend(Sequence& sequence, std::int32_t tokens);
   /// Makes the table's page at `index`, if there is one, the sequence's alone: a shared one is
   /// replaced by a copy. False when no page is free.
   [[nodiscard]] bool make_writable(Sequence& sequence, std::size_t index);
@@ -93,6 +120,7 @@ class KvMemory {
   void check(std::span<Group* const> groups) const;
 
  private:
+  [[nodiscard]] std::int64_t held_pages_for(std::int64_t tokens) const noexcept;
   void extend_in_slab(Sequence& sequence, std::size_t pages) const;
   void check_references(std::span<Group* const> groups) const;
   void check_slabs(std::span<Group* const> groups) const;
@@ -100,12 +128,13 @@ class KvMemory {
   const DeviceLimits limits_;
   const KvLayout layout_;
   PrefixCache pages_;
-  PagePool cross_pages_;
+  EncoderOutputs encoder_outputs_;
   std::int64_t reserved_ = 0;
   std::vector<PlanCopy> copies_;       // of shared pages, not in a plan yet
   std::vector<PlanCopy> slab_copies_;  // of rows that have moved, not in a plan yet
   PrefixKeeper prefixes_;
   mutable std::vector<std::int32_t> held_;  // by page: how many tables name it; 0 between calls
+  std::vector<std::int32_t> cross_held_;    // by first page of an output: the same of groups
 };
 
 }  // namespace weft

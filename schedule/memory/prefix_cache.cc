@@ -53,7 +53,8 @@ void PrefixCache::read_tail(PageId head) {
 
 /// The page goes to host memory, or to nothing.
 void PrefixCache::give_up(PageId page) {
-  const bool can_move = host_.size() > 0 && unsure_in_[static_cast<std::size_t>(page)] != plans_;
+  const bool can_move = host_.size() > 0 && unsure_in_[static_cast<std::size_t>(page)] != plans_ &&
+                        !is_continued_here(page);
   const PageId place = can_move ? find_place() : HostPlaces::kNone;
   if (place == HostPlaces::kNone) {
     forget(page);
@@ -71,7 +72,7 @@ PageId PrefixCache::find_place() {
   const PageId free = host_.take();
   const PageId oldest = host_.oldest();
   if (free != HostPlaces::kNone || oldest == HostPlaces::kNone) return free;
-  drop_all_behind(oldest);
+  forget_behind(oldest);
   drop(oldest);
   return host_.take();
 }
@@ -82,12 +83,33 @@ void PrefixCache::drop(PageId place) {
   ++given_up_;
 }
 
-void PrefixCache::drop_all_behind(PageId page) {
-  while (tree_.has_children(page)) {
+/// Whether a page on the device continues it.
+bool PrefixCache::is_continued_here(PageId page) const {
+  PageId child = slides_ ? tree_.first_child(page) : kNoPage;
+  while (child != kNoPage && is_on_host(child)) child = tree_.next_sibling(child);
+  return child != kNoPage;
+}
+
+/// Keeps nothing any more that continues the page in the tree.
+void PrefixCache::forget_behind(PageId page) {
+  while (tree_.first_child(page) != kNoPage) {
     PageId leaf = tree_.first_child(page);
-    while (tree_.has_children(leaf)) leaf = tree_.first_child(leaf);
-    if (!is_on_host(leaf)) internal_error("a page is given up before one that continues it");
-    drop(leaf);
+    while (tree_.first_child(leaf) != kNoPage) leaf = tree_.first_child(leaf);
+    if (is_on_host(leaf)) {
+      drop(leaf);
+      continue;
+    }
+    if (!slides_) internal_error("a page is given up before one that continues it");
+    ++given_up_;
+    unkeep(leaf);
+  }
+}
+
+void PrefixCache::leave_path(PageId last) {
+  for (PageId page = last; page != kNoPage; page = tree_.parent(page)) {
+    if (!idle_.contains(page)) continue;
+    idle_.remove(page);
+    idle_.add(page);
   }
 }
 
@@ -169,12 +191,17 @@ void PrefixCache::end_loan(PageId page) {
 }
 
 void PrefixCache::forget(PageId page) {
-  if (host_.size() > 0) drop_all_behind(page);
-  if (saver_ != nullptr) saver_->forgotten(page);
+  forget_behind(page);
   while (tree_.has_tail(page)) {
     const PageId last = pop_tail(page);
     pool_.release({&last, 1});
   }
+  unkeep(page);
+}
+
+/// Keeps a page no longer that nothing continues.
+void PrefixCache::unkeep(PageId page) {
+  if (saver_ != nullptr) saver_->forgotten(page);
   if (idle_.contains(page)) idle_.remove(page);
   tree_.erase(page);
   pool_.release({&page, 1});
@@ -183,7 +210,7 @@ void PrefixCache::forget(PageId page) {
 void PrefixCache::forget_all() {
   const std::uint64_t given_up = given_up_;
   while (host_.taken() > 0) {
-    drop_all_behind(host_.oldest());
+    forget_behind(host_.oldest());
     drop(host_.oldest());
   }
   while (idle_.size() > 0) forget(idle_.oldest());
@@ -216,7 +243,8 @@ void PrefixCache::check_page(PageId page) const {
   if (is_on_host(parent) || !is_kept(parent)) {
     internal_error("a page is kept without those that lead to it");
   }
-  if (references(parent) < references(page)) internal_error("a page outlives one before it");
+  if (!slides_ && references(parent) < references(page))
+    internal_error("a page outlives one before it");
 }
 
 void PrefixCache::check_host() const {

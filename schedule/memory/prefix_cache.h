@@ -17,21 +17,6 @@ namespace weft {
 
 class PageSaver;
 
-/// What became of the look-ups and of the pages that are kept, since the beginning.
-struct PrefixStats {
-  std::uint64_t lookups = 0;    ///< groups that looked for their prompt's beginning
-  std::uint64_t hits = 0;       ///< of those, how many found some of it
-  std::uint64_t looked_up = 0;  ///< tokens that they looked for
-  std::uint64_t found = 0;      ///< of those, how many need not be computed
-  std::uint64_t given_up = 0;   ///< pages that were forgotten for want of room
-  std::int32_t pages = 0;       ///< that can be found now
-  std::int32_t idle = 0;        ///< of those, how many no sequence has
-  std::int64_t bytes = 0;       ///< of `pages`; 0 where SchedulerOptions::page_bytes is
-  std::int32_t on_host = 0;     ///< pages that can be found in host memory
-  std::uint64_t went_out = 0;   ///< pages that were copied there
-  std::uint64_t came_in = 0;    ///< and back
-};
-
 /// The pages of the KV cache, of which full ones stay findable by their tokens: while sequences
 /// have them, and after that until their room is needed. A page is
 /// - free: nobody refers to it;
@@ -48,10 +33,14 @@ struct PrefixStats {
 /// number. A page on the device has all that lead to it on the device; what continues it may be in
 /// host memory, and all behind that is.
 ///
-/// Without places and files a sequence's pages may be kept as a tail (PageTails): its first page of
-/// its own is in the tree, as the head, and those behind it come into the tree when somebody looks
-/// for what continues the head (read_tail). An idle tail hangs at an idle head alone, and is given
-/// up before it.
+/// Where sequences slide (let_slide()), one may have pages and not those that lead to them. So an
+/// idle page may lead to others that are in use, or were left later: when it is given up, what
+/// continues it is not kept any more either, as no path leads there.
+///
+/// Without places, files and sliding a sequence's pages may be kept as a tail (PageTails): its
+/// first page of its own is in the tree, as the head, and those behind it come into the tree when
+/// somebody looks for what continues the head (read_tail). An idle tail hangs at an idle head
+/// alone, and is given up before it.
 ///
 /// Without `keeps` nothing is kept, and it is a PagePool. Owner only. The constructor allocates
 /// everything, and each call costs the pages that it is about. Misuse is an internal_error.
@@ -108,7 +97,7 @@ class PrefixCache {
   /// is. `parent` is kept and in the same table, or kNoPage.
   PageId keep(const PrefixScope& scope, PageId parent, PageId page,
               std::span<const TokenId> tokens);
-  /// Keeps a page no longer, nor what continues it in host memory; nothing else does.
+  /// Keeps a page no longer, nor what continues it.
   void forget(PageId page);
   /// Keeps nothing any more; only while no table has a kept page.
   void forget_all();
@@ -136,8 +125,13 @@ class PrefixCache {
 
   /// Whether pages may be kept as tails: what goes to host memory or to files goes page by page.
   [[nodiscard]] bool has_tails() const noexcept {
-    return keeps_ && host_.size() == 0 && saver_ == nullptr;
+    return keeps_ && host_.size() == 0 && saver_ == nullptr && !slides_;
   }
+  /// From now on tables may lose pages from their beginning on.
+  void let_slide() noexcept { slides_ = true; }
+  /// Idle pages of the path that ends with this one, which is kept or kNoPage, count as left just
+  /// now: what they lead to is.
+  void leave_path(PageId last);
   /// A page of the tree, which is a leaf, has a running sequence's tail from now on.
   void begin_tail(PageId head, const TailOwner& owner) {
     tree_.set_tail(head, true);
@@ -180,6 +174,8 @@ class PrefixCache {
     return tails_.idle() > 0 && !is_on_host(page) && tails_.is_idle(page);
   }
   void give_up(PageId page);
+  void unkeep(PageId page);
+  [[nodiscard]] bool is_continued_here(PageId page) const;
   PageId pop_tail(PageId head) {
     const PageId last = tails_.last(head);
     tails_.pop(head);
@@ -189,7 +185,7 @@ class PrefixCache {
   void check_page(PageId page) const;
   [[nodiscard]] PageId find_place();
   void drop(PageId place);
-  void drop_all_behind(PageId page);
+  void forget_behind(PageId page);
   void check_host() const;
 
   /// The list of idle pages is linked through their nodes.
@@ -210,6 +206,7 @@ class PrefixCache {
   std::function<void()> call_back_;
   std::vector<bool> is_lent_;  // by page; empty until one is lent
   std::int32_t lent_count_ = 0;
+  bool slides_ = false;
   std::uint64_t plans_ = 1;
   std::vector<std::uint64_t> unsure_in_;  // by page: where there are places
   std::uint64_t given_up_ = 0;

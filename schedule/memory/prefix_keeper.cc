@@ -15,7 +15,9 @@ constexpr std::int32_t kLeastPartCopied = 4;
 
 PrefixKeeper::PrefixKeeper(const DeviceLimits& limits, PrefixCache& pages,
                            std::vector<PlanCopy>& copies)
-    : limits_(limits), pages_(pages), has_tails_(pages.has_tails()), copies_(copies) {
+    : limits_(limits), pages_(pages), copies_(copies) {
+  if (limits.window > 0) pages_.let_slide();
+  has_tails_ = pages.has_tails();
   if (!pages.keeps()) return;
   const auto rows = static_cast<std::size_t>(limits.rows);
   noted_.reserve(rows);
@@ -140,6 +142,7 @@ PrefixKeeper::Next PrefixKeeper::keep_next(const Group& group, Sequence& sequenc
   if (tokens < end_of_next(sequence)) return Next::kNone;
   const auto index = static_cast<std::size_t>(sequence.findable);
   if (index >= sequence.pages.size()) return Next::kNone;  // a beam that has ended before others
+  if (has_lost_its_path(sequence)) return Next::kNone;
   const PageId page = sequence.pages[index];
   const PageId parent = index == 0 ? kNoPage : sequence.pages[index - 1];
   make_room_behind(parent);
@@ -156,6 +159,20 @@ PrefixKeeper::Next PrefixKeeper::keep_next(const Group& group, Sequence& sequenc
   }
   ++sequence.findable;
   return Next::kKept;
+}
+
+bool PrefixKeeper::has_lost_its_path(const Sequence& sequence) const {
+  if (limits_.window == 0) return false;
+  const auto index = static_cast<std::size_t>(sequence.findable);
+  if (std::cmp_less(index, sequence.gone)) return true;
+  if (index == 0) return false;
+  return std::cmp_equal(index, sequence.gone) || !pages_.is_kept(sequence.pages[index - 1]);
+}
+
+PageId PrefixKeeper::page_before_window(const Sequence& sequence) const {
+  if (sequence.gone == 0 || sequence.held().empty()) return kNoPage;
+  const PageId first = sequence.held().front();
+  return pages_.is_kept(first) ? pages_.tree().parent(first) : kNoPage;
 }
 
 /// Takes the page that another has filled with the same tokens.
@@ -197,7 +214,7 @@ void PrefixKeeper::prefetch(const Sequence& sequence, std::int32_t first,
   if (!pages_.keeps()) return;
   const std::size_t last = std::min(static_cast<std::size_t>(end), sequence.pages.size());
   for (auto i = static_cast<std::size_t>(first); i < last; ++i) {
-    pages_.tree().prefetch_to_insert(sequence.pages[i]);
+    if (sequence.pages[i] != kNoPage) pages_.tree().prefetch_to_insert(sequence.pages[i]);
   }
 }
 
@@ -271,8 +288,10 @@ PrefixStats PrefixKeeper::stats() const noexcept {
 void PrefixKeeper::check(const Group& group, const Sequence& sequence) const {
   PageId parent = kNoPage;
   const std::int32_t in_tree = sequence.tail_from > 0 ? sequence.tail_from : sequence.findable;
-  for (std::int32_t i = 0; i < in_tree; ++i) {
+  for (std::int32_t i = sequence.gone; i < in_tree; ++i) {
     const PageId page = sequence.pages.at(static_cast<std::size_t>(i));
+    if (limits_.window > 0 && !pages_.is_kept(page)) return;  // its path is lost
+    if (i > 0 && i == sequence.gone) parent = pages_.tree().parent(page);
     if (!pages_.is_kept(page) || pages_.tree().parent(page) != parent) {
       internal_error("a sequence's pages are no path in the tree of prefixes");
     }

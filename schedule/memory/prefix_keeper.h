@@ -10,6 +10,7 @@
 #include "weft/gpu/step_device.h"
 #include "weft/schedule/group.h"
 #include "weft/schedule/memory/prefix_cache.h"
+#include "weft/schedule/memory/prefix_stats.h"
 #include "weft/schedule/memory/swap_costs.h"
 
 namespace weft {
@@ -35,7 +36,8 @@ namespace weft {
 /// sequences, and all where pages go to host memory or files, keep page by page.
 ///
 /// Without reuse: groups with an encoder's input, whose keys and values depend on it as well, and
-/// of which the decoder's prompt is a token or two.
+/// of which the decoder's prompt is a token or two. What the encoder made of that input is found by
+/// EncoderOutputs.
 ///
 /// Owner only; a part of KvMemory. It allocates in the constructor, and where a sequence's `pages`
 /// has no room.
@@ -108,6 +110,12 @@ class PrefixKeeper {
   /// any more.
   void leave(Group& group, Sequence& sequence);
 
+  /// Whether no more pages of the sequence can become findable, as one that leads to them is not
+  /// kept any more: where layers have a window, a sequence gives back pages that others then take.
+  [[nodiscard]] bool has_lost_its_path(const Sequence& sequence) const;
+  /// The page that was before the first one that the sequence has, if it is kept; else kNoPage.
+  [[nodiscard]] PageId page_before_window(const Sequence& sequence) const;
+
   /// Forgets all pages: what they hold is not sure any more. Only while no group has rows.
   void forget_all() { pages_.forget_all(); }
 
@@ -168,7 +176,7 @@ class PrefixKeeper {
 
   const DeviceLimits limits_;
   PrefixCache& pages_;
-  bool has_tails_;
+  bool has_tails_ = false;
   std::int32_t pages_in_tails_ = 0;  // that running sequences have, and that are findable
   const SwapCosts* costs_ = nullptr;
   std::uint64_t plans_ = 1;  // how often one was in the making

@@ -1,34 +1,16 @@
 #include "weft/schedule/memory/prefix_tree.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <functional>
-#include <random>
 #include <utility>
 
 #include "weft/core/error/internal_error.h"
 #include "weft/core/mailbox/cache_line.h"
 
 namespace weft {
-namespace {
-
-std::uint64_t random_seed() {
-  std::random_device entropy;
-  return std::uint64_t{entropy()} << 32U | entropy();
-}
-
-/// Multiplies to 128 bits and folds them: every bit of both reaches every bit of the result.
-std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
-  __extension__ using Wide = unsigned __int128;
-  const Wide product = Wide{a} * b;
-  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64U);
-}
-
-}  // namespace
 
 PrefixTree::PrefixTree(std::int32_t pages, std::int32_t page_tokens)
-    : page_tokens_(static_cast<std::size_t>(page_tokens)), seed_(random_seed()) {
+    : page_tokens_(static_cast<std::size_t>(page_tokens)) {
   const auto count = static_cast<std::size_t>(std::max(pages, 0));
   nodes_.resize(count);
   constexpr std::size_t kLine = kCacheLineBytes / sizeof(TokenId);
@@ -48,33 +30,6 @@ PageId& PrefixTree::first_child_of(PageId parent) noexcept {
   return parent == kNoPage ? first_root_ : at(parent).first_child;
 }
 
-std::uint32_t PrefixTree::hash_of(const PrefixScope& scope, PageId parent,
-                                  std::span<const TokenId> tokens) const {
-  constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio
-  std::uint64_t hash = seed_ ^ static_cast<std::uint32_t>(parent);
-  if (parent == kNoPage) {
-    if (scope.domain) hash ^= std::hash<std::string>{}(*scope.domain);
-    if (scope.long_context) hash = ~hash;
-  }
-  // Four chains beside each other, since each multiplication waits for the one before.
-  const std::uint64_t key = seed_ ^ kOdd;
-  std::array<std::uint64_t, 4> chains{hash, mix(hash, key ^ 1), mix(hash, key ^ 2),
-                                      mix(hash, key ^ 3)};
-  const auto two_at = [&](std::size_t i) {
-    return static_cast<std::uint32_t>(tokens[i]) |
-           std::uint64_t{static_cast<std::uint32_t>(tokens[i + 1])} << 32U;
-  };
-  std::size_t i = 0;
-  for (; i + 8 <= tokens.size(); i += 8) {
-    for (std::size_t j = 0; j < chains.size(); ++j) {
-      chains[j] = mix(chains[j] ^ two_at(i + 2 * j), key);
-    }
-  }
-  hash = mix(chains[0] ^ chains[1], key ^ mix(chains[2] ^ chains[3], key));
-  for (; i < tokens.size(); ++i) hash = mix(hash ^ static_cast<std::uint32_t>(tokens[i]), key);
-  return static_cast<std::uint32_t>(hash);
-}
-
 PageId PrefixTree::find(const PrefixScope& scope, PageId parent,
                         std::span<const TokenId> tokens) const {
   if (parent != kNoPage) {
@@ -84,7 +39,7 @@ PageId PrefixTree::find(const PrefixScope& scope, PageId parent,
       return std::ranges::equal(this->tokens(child), tokens) ? child : kNoPage;
     }
   }
-  return find_hashed(scope, parent, tokens, hash_of(scope, parent, tokens));
+  return find_hashed(scope, parent, tokens, hash_(scope, parent, tokens));
 }
 
 PageId PrefixTree::find_hashed(const PrefixScope& scope, PageId parent,
@@ -117,10 +72,10 @@ PageId PrefixTree::insert(const PrefixScope& scope, PageId parent, PageId page,
   PageId& first = first_child_of(parent);
   if (first == kTail) internal_error("a page is inserted behind a tail that was not read");
   const bool hashes = parent == kNoPage || first != kNoPage;
-  const std::uint32_t hash = hashes ? hash_of(scope, parent, tokens) : 0;
+  const std::uint32_t hash = hashes ? hash_(scope, parent, tokens) : 0;
   if (hashes) {
     if (first != kNoPage && !at(first).is_hashed()) {
-      put_into_bucket(first, hash_of(scope, parent, this->tokens(first)));
+      put_into_bucket(first, hash_(scope, parent, this->tokens(first)));
     }
     const PageId found = find_hashed(scope, parent, tokens, hash);
     if (found != kNoPage) return found;
@@ -193,7 +148,7 @@ void PrefixTree::renumber(PageId from, PageId to) {
     at(child).parent = to;
     if (!at(child).is_hashed()) continue;
     take_from_bucket(child);
-    put_into_bucket(child, hash_of({}, to, tokens(child)));
+    put_into_bucket(child, hash_({}, to, tokens(child)));
   }
 }
 

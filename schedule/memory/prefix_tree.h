@@ -2,31 +2,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "weft/core/token.h"
 #include "weft/schedule/memory/idle_pages.h"
 #include "weft/schedule/memory/page_pool.h"
+#include "weft/schedule/memory/prefix_scope.h"
 
 namespace weft {
-
-inline constexpr PageId kNoPage = -1;
-
-/// Whose prefixes are the same if their tokens are: keys and values of one scope are never found by
-/// those of another.
-struct PrefixScope {
-  std::shared_ptr<const std::string> domain{};  ///< compared by its text; null is one of its own
-  bool long_context = false;                    ///< the angles of keys differ (GroupSpec)
-
-  friend bool operator==(const PrefixScope& a, const PrefixScope& b) noexcept {
-    if (a.long_context != b.long_context) return false;
-    if (a.domain == b.domain) return true;
-    return a.domain != nullptr && b.domain != nullptr && *a.domain == *b.domain;
-  }
-};
 
 /// Finds pages of the KV cache by all the tokens that lead to them: a tree in which a page is a
 /// node, and its children are the pages that continue it (RadixAttention, Zheng et al., arXiv
@@ -66,6 +50,7 @@ class PrefixTree {
     const PageId child = at(page).first_child;
     return child == kTail ? kNoPage : child;
   }
+  [[nodiscard]] PageId next_sibling(PageId page) const noexcept { return at(page).next_sibling; }
   /// Whether the page, which has no children, is continued by pages that are not in the tree yet.
   /// None can be inserted behind it as long as that is so.
   [[nodiscard]] bool has_tail(PageId page) const noexcept { return at(page).first_child == kTail; }
@@ -145,11 +130,9 @@ class PrefixTree {
   [[nodiscard]] std::size_t first_token_of(PageId page) const noexcept {
     return tokens_begin_ + static_cast<std::size_t>(page) * page_tokens_;
   }
-  [[nodiscard]] std::uint32_t hash_of(const PrefixScope& scope, PageId parent,
-                                      std::span<const TokenId> tokens) const;
 
   const std::size_t page_tokens_;
-  const std::uint64_t seed_;
+  const PrefixHash hash_;
   std::int32_t size_ = 0;
   PageId first_root_ = kNoPage;
   std::vector<Node> nodes_;          // by page

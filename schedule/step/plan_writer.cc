@@ -1,5 +1,6 @@
 #include "weft/schedule/step/plan_writer.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -42,9 +43,11 @@ void write_start(Plan& plan, const Group& group, Sequence& sequence, std::int32_
   sequence.fresh = false;
 }
 
-/// The device gets the entries of the sequence's page table that it has not.
+/// The device gets the entries of the sequence's page table that it has not, but for those before
+/// its window.
 void write_table(Plan& plan, Sequence& sequence) {
-  const std::size_t from = std::exchange(sequence.table_from, sequence.pages.size());
+  const std::size_t from = std::max(std::exchange(sequence.table_from, sequence.pages.size()),
+                                    static_cast<std::size_t>(sequence.gone));
   if (from >= sequence.pages.size()) return;
   plan.tables.push_back({sequence.row, static_cast<std::int32_t>(from),
                          static_cast<std::int32_t>(plan.pages.size()),
@@ -53,7 +56,7 @@ void write_table(Plan& plan, Sequence& sequence) {
                     sequence.pages.end());
 }
 
-void write_encode(Plan& plan, Group& group, const Sequence& sequence) {
+void write_encode(Plan& plan, const Group& group, const Sequence& sequence) {
   const auto& input = group.spec.encoder_input;
   plan.encodes.push_back({sequence.row, static_cast<std::int32_t>(plan.ids.size()),
                           static_cast<std::int32_t>(input.size()),
@@ -61,7 +64,6 @@ void write_encode(Plan& plan, Group& group, const Sequence& sequence) {
                           static_cast<std::int32_t>(group.cross_pages.size())});
   plan.ids.insert(plan.ids.end(), input.begin(), input.end());
   append_cross_pages(plan, group);
-  group.encoded = true;
 }
 
 /// A token is chosen for the sequence by the logits of an entry, and its result is under way.
@@ -150,7 +152,10 @@ void PlanWriter::write_entry(Tick& tick, Group& group, std::int32_t index) {
   Plan& plan = tick.plan;
   Sequence& sequence = group.sequences[static_cast<std::size_t>(index)];
   if (sequence.fresh) write_start(plan, group, sequence, index);
-  if (!group.encoded) write_encode(plan, group, sequence);
+  if (!group.encoded) {
+    write_encode(plan, group, sequence);
+    memory_.note_encoded(group, plan.tick);
+  }
   write_table(plan, sequence);
   const auto entry = static_cast<std::int32_t>(plan.entries.size());
   plan.entries.push_back(

@@ -36,16 +36,18 @@ SimulatedModel::SimulatedModel(const Options& options, std::mt19937_64& random)
   limits_.context = 48;
   limits_.rows = static_cast<std::int32_t>(1 + below(8));
   const bool slab = chance(0.2) && !options.folder && !options.pages_only;
+  limits_.step_tokens = limits_.rows + 1 + static_cast<std::int32_t>(below(40));
+  // It may be less than a page, and more than a context.
+  if (options.windows) limits_.window = static_cast<std::int64_t>(1 + below(below(60) + 1));
   const auto whole = limits_.pages_per_row();
   const std::int32_t all = limits_.rows * whole;
   const auto most = static_cast<std::uint64_t>(all);
-  limits_.pages = slab ? all
-                       : static_cast<std::int32_t>(std::max<std::uint64_t>(
-                             static_cast<std::uint64_t>(whole), below(most) + 1));
+  const auto least = static_cast<std::uint64_t>(limits_.held_pages_for(limits_.context));
+  limits_.pages = slab ? all : static_cast<std::int32_t>(std::max(least, below(most) + 1));
   if (!options.folder && chance(0.5)) {
     limits_.host_pages = static_cast<std::int32_t>(below(most) + 1);
   }
-  limits_.step_tokens = limits_.rows + 1 + static_cast<std::int32_t>(below(40));
+  if (options.encoder) limits_.cross_pages = static_cast<std::int32_t>(whole + below(most));
   limits_.vocabulary = kLetters;
   limits_.stages = options.stages;
 
@@ -68,6 +70,8 @@ SimulatedModel::SimulatedModel(const Options& options, std::mt19937_64& random)
 ServedModel SimulatedModel::served() const {
   ServedModel model = letter_model(limits_.context);
   model.end_tokens = {SimulatedRequest::kEnd};
+  model.has_encoder = options_.encoder;
+  model.start_token = SimulatedRequest::kStart;
   model.cache_share = config.cache_share;
   return model;
 }

@@ -29,6 +29,8 @@ class SimulatedModel {
     std::int32_t number = 0;  ///< among the models
     std::int32_t stages = 1;
     std::size_t ranks = 0;                          ///< of each stage; 0: one device is all of them
+    bool encoder = false;                           ///< which reads the prompt
+    bool windows = false;                           ///< of all layers; not with an encoder
     bool pages_only = false;                        ///< no slabs
     std::optional<std::filesystem::path> folder{};  ///< of files with its pages
   };
@@ -47,7 +49,9 @@ class SimulatedModel {
   void know(const Request& request);
 
   [[nodiscard]] const DeviceLimits& limits() const noexcept { return limits_; }
-  [[nodiscard]] std::uint64_t weights() const noexcept { return weights_; }
+  [[nodiscard]] FakeModel fake() const noexcept {
+    return {weights_, limits_.context, limits_.window, options_.encoder};
+  }
   [[nodiscard]] std::size_t least_bytes() const noexcept;
   /// How many pages came back from files.
   [[nodiscard]] std::uint64_t pages_read() const;

@@ -19,11 +19,13 @@ struct Expected {
   FinishReason reason = FinishReason::kLength;
 };
 
-Expected expected_output(const Request& request, std::uint64_t seed, std::int32_t max_tokens) {
+Expected expected_output(const Request& request, std::uint64_t seed, std::int32_t max_tokens,
+                         const FakeModel& model) {
   Expected expected;
   std::vector<TokenId> context = request.prompt_tokens;
+  if (model.encoder) context.push_back(SimulatedRequest::kStart);
   while (std::cmp_less(expected.tokens.size(), max_tokens)) {
-    const TokenId token = fake_token(seed, context, kLetters);
+    const TokenId token = fake_token(seed ^ model.weights, seen_by(context, model.window), kLetters);
     if (token == SimulatedRequest::kEnd && !request.sampling.ignore_eos) {
       expected.reason = FinishReason::kStop;
       break;
@@ -71,13 +73,13 @@ bool SimulatedRequest::is_whole() const {
          asked == EndCause::kNone;
 }
 
-void SimulatedRequest::check_outputs(std::uint64_t weights, std::int64_t context) const {
+void SimulatedRequest::check_outputs(const FakeModel& model) const {
   if (request.sampling.beams.num_beams > 1 || request.sampling.best_of > 0) return;
-  const auto room =
-      static_cast<std::int32_t>(context) - static_cast<std::int32_t>(request.prompt_tokens.size());
+  const std::size_t prompt = model.encoder ? 1 : request.prompt_tokens.size();
+  const auto room = static_cast<std::int32_t>(model.context - static_cast<std::int64_t>(prompt));
   const std::int32_t most = request.max_tokens > 0 ? request.max_tokens : room;
   for (std::size_t i = 0; i < choices.size(); ++i) {
-    const Expected expected = expected_output(request, seed_of_choice(request, i) ^ weights, most);
+    const Expected expected = expected_output(request, seed_of_choice(request, i), most, model);
     const Choice& choice = choices[i];
     if (is_whole()) {
       EXPECT_EQ(choice.tokens, expected.tokens)

@@ -14,11 +14,21 @@ namespace weft::test {
 /// The seed of a request's choice of this number.
 [[nodiscard]] std::uint64_t seed_of_choice(const Request& request, std::size_t choice);
 
+/// What of a fake model its outputs follow from.
+struct FakeModel {
+  std::uint64_t weights = 0;
+  std::int64_t context = 0;
+  std::int64_t window = 0;  ///< of all layers; 0: none
+  bool encoder = false;     ///< which reads the prompt
+};
+
 /// A request of a simulation, and all that has come of it.
 class SimulatedRequest final : public RequestSink {
  public:
   /// The token that ends an output.
   static constexpr TokenId kEnd = 7;
+  /// The token that a decoder behind an encoder begins with.
+  static constexpr TokenId kStart = 3;
 
   struct Choice {
     std::string text;
@@ -33,9 +43,9 @@ class SimulatedRequest final : public RequestSink {
   [[nodiscard]] const std::optional<Finish>& end() const { return finish_; }
   /// Whether it has come to an end of its own, so that nothing of its outputs is missing.
   [[nodiscard]] bool is_whole() const;
-  /// Compares its outputs with what the fake model of these weights gives a request that is alone;
-  /// a beam search's are not looked at.
-  void check_outputs(std::uint64_t weights, std::int64_t context) const;
+  /// Compares its outputs with what the model gives a request that is alone; a beam search's are
+  /// not looked at.
+  void check_outputs(const FakeModel& model) const;
 
   const Request request;
   std::vector<Choice> choices;

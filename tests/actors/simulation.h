@@ -25,6 +25,8 @@ struct SimulationOptions {
   bool allocations = false;  ///< fail while actors handle messages, and the clock jumps
   std::int32_t stages = 1;   ///< ticks that run at once
   std::size_t ranks = 0;     ///< of each stage, each with an executor; 0: one device is all stages
+  bool encoder = false;      ///< the model has one, which reads the prompt
+  bool windows = false;      ///< all of the model's layers have a window; not with an encoder
   /// Pages go to files, and the model goes now and then and comes back; not with ranks. Files are
   /// read beside the play, so it is not the same a second time.
   bool files = false;
@@ -66,6 +68,8 @@ class Simulation {
   [[nodiscard]] std::size_t loads() const noexcept { return loads_; }
   [[nodiscard]] std::size_t unloads() const noexcept { return unloads_; }
   [[nodiscard]] std::size_t failed_models() const noexcept { return failed_models_; }
+  /// How many tokens need not be computed; of the newest schedulers.
+  [[nodiscard]] std::uint64_t tokens_found() const { return port_->stats().prefix_tokens; }
   /// A hash of all that has come out: two plays of a seed have the same.
   [[nodiscard]] std::uint64_t digest() const noexcept { return digest_; }
 

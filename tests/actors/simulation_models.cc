@@ -23,6 +23,8 @@ void Simulation::make_models() {
   if (models > 0) max_loaded_ = static_cast<std::int32_t>(random(models + 1));
   for (std::int32_t i = 0; i < std::max(options_.models, 1); ++i) {
     SimulatedModel::Options how{.number = i, .stages = options_.stages, .ranks = options_.ranks};
+    how.encoder = options_.encoder;
+    how.windows = options_.windows;
     how.pages_only = options_.models > 0;
     // Of one that is in memory alone the others may have the folder when it has gone.
     if (folder_) how.folder = folder_->path() / std::to_string(max_loaded_ == 1 ? 0 : i);

@@ -34,6 +34,7 @@ struct Tally {
   std::size_t loads = 0;
   std::size_t unloads = 0;
   std::size_t failed_models = 0;
+  std::uint64_t found = 0;  // tokens
   std::uint64_t digest = 0;
 };
 
@@ -53,6 +54,7 @@ void simulate(const SimulationOptions& options, Tally& tally) {
   tally.loads += simulation.loads();
   tally.unloads += simulation.unloads();
   tally.failed_models += simulation.failed_models();
+  tally.found += simulation.tokens_found();
   tally.digest ^= simulation.digest() + options.seed;
 }
 
@@ -72,7 +74,8 @@ Tally simulate_all(SimulationOptions options, std::uint64_t seeds_of_suite = kSe
             << tally.completed << " completed, " << tally.failed_allocations
             << " failed allocations, " << tally.lost_engines << " lost engines, "
             << tally.pages_read << " pages from files, " << tally.loads << " models loaded, "
-            << tally.unloads << " unloaded, " << tally.failed_models << " failed, digest "
+            << tally.unloads << " unloaded, " << tally.failed_models << " failed, "
+            << tally.found << " tokens found, digest "
             << std::hex << tally.digest << std::dec << '\n';
   return tally;
 }
@@ -131,6 +134,26 @@ TEST(SimulationTest, NothingIsLostOrSharedAmongModelsWithFilesThatComeAndGo) {
   if (std::getenv("WEFT_SEED") != nullptr) return;
   EXPECT_GT(tally.pages_read, 0U);
   EXPECT_GT(tally.unloads, 0U);
+}
+
+TEST(SimulationTest, NothingIsLostOfModelsWithAnEncoder) {
+  for (const std::int32_t stages : {1, 2}) {
+    SCOPED_TRACE(std::to_string(stages) + " stages");
+    const Tally tally = simulate_all({.allocations = true, .stages = stages, .encoder = true});
+    if (std::getenv("WEFT_SEED") != nullptr) continue;
+    EXPECT_GT(tally.found, tally.requests) << "tokens";
+  }
+}
+
+TEST(SimulationTest, NothingIsLostOfModelsWithAWindow) {
+  for (const std::int32_t stages : {1, 2}) {
+    SCOPED_TRACE(std::to_string(stages) + " stages");
+    const Tally tally = simulate_all({.allocations = true, .stages = stages, .windows = true});
+    if (std::getenv("WEFT_SEED") != nullptr) continue;
+    EXPECT_GT(tally.found, tally.requests) << "tokens";
+  }
+  constexpr std::uint64_t kFewer = kSeeds / 5;
+  simulate_all({.windows = true, .files = true}, kFewer);
 }
 
 TEST(SimulationTest, ASeedReplaysBitByBit) {

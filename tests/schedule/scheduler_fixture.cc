@@ -210,19 +210,22 @@ const PlanEntry* SchedulerFixture::entry_of(const GroupOutcome& outcome,
   return found == newest().entries.end() ? nullptr : &*found;
 }
 
-std::vector<TokenId> SchedulerFixture::alone(const GroupOutcome& outcome) {
-  std::vector<TokenId> context = context_of(outcome);
-  const auto before = std::ssize(context);
+std::vector<TokenId> SchedulerFixture::alone(const GroupOutcome& outcome) const {
+  std::vector<TokenId> outputs;
   for (std::int32_t i = 0; i < outcome.ask.max_tokens; ++i) {
-    context.push_back(fake_token(outcome.ask.seed, context, kVocabulary));
+    outputs.push_back(token_behind(outcome, outputs, outcome.ask.seed));
   }
-  return {context.begin() + before, context.end()};
+  return outputs;
 }
 
-std::vector<TokenId> SchedulerFixture::context_of(const GroupOutcome& outcome) {
+TokenId SchedulerFixture::token_behind(const GroupOutcome& outcome,
+                                       std::span<const TokenId> outputs, std::uint64_t seed) const {
+  std::vector<TokenId> decoder = outcome.prompt;
+  decoder.insert(decoder.end(), outputs.begin(), outputs.end());
+  const auto seen = seen_by(decoder, options_.limits.window);
   std::vector<TokenId> context = outcome.encoder_input;
-  context.insert(context.end(), outcome.prompt.begin(), outcome.prompt.end());
-  return context;
+  context.insert(context.end(), seen.begin(), seen.end());
+  return fake_token(seed, context, kVocabulary);
 }
 
 GroupOutcome& SchedulerFixture::of(const Group& group) {
@@ -240,10 +243,8 @@ void SchedulerFixture::on_token(Group& group, std::int32_t sequence, const Sampl
   EXPECT_FALSE(outcome.end) << "a token after the end";
   auto& output = outcome.outputs[static_cast<std::size_t>(sequence)];
   auto& forced = outcome.forced[static_cast<std::size_t>(sequence)];
-  std::vector<TokenId> context = context_of(outcome);
-  context.insert(context.end(), output.begin(), output.end());
   const TokenId expected = forced.empty()
-                               ? fake_token(seed_of(outcome.ask, sequence), context, kVocabulary)
+                               ? token_behind(outcome, output, seed_of(outcome.ask, sequence))
                                : forced.back();
   EXPECT_EQ(result.token, expected)
       << "group " << outcome.number << ", sequence " << sequence << ", token " << output.size();

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -118,10 +119,11 @@ class SchedulerFixture : public testing::Test, protected SchedulerListener {
   [[nodiscard]] bool runs(const GroupOutcome& outcome) const {
     return outcome.group != nullptr && outcome.group->phase != GroupPhase::kWaiting;
   }
-  /// Returns all that the model sees before the first output.
-  [[nodiscard]] static std::vector<TokenId> context_of(const GroupOutcome& outcome);
   /// Returns the tokens that a group of one sequence gets when it runs alone to its longest.
-  [[nodiscard]] static std::vector<TokenId> alone(const GroupOutcome& outcome);
+  [[nodiscard]] std::vector<TokenId> alone(const GroupOutcome& outcome) const;
+  /// Returns the token that the model gives behind a group's input and prompt and these outputs.
+  [[nodiscard]] TokenId token_behind(const GroupOutcome& outcome, std::span<const TokenId> outputs,
+                                     std::uint64_t seed) const;
 
   SchedulerOptions options_;
   std::unique_ptr<FakeDevice> device_;

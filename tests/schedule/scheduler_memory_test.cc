@@ -136,6 +136,7 @@ TEST_F(SchedulerMemoryTest, ASequenceThatEndsWithTheEncodersInputLeavesItForTheN
   options.limits.rows = 3;
   options.limits.cross_pages = 48;
   options.limits.step_tokens = 24;
+  options.cache = false;  // else it finds its output
   start(options);
   GroupOutcome& batch = submit({.prompt = 10,
                                 .encoder_input = 20,
@@ -242,6 +243,7 @@ class SchedulerHistoryTest : public SchedulerFixture {
   void play(std::uint64_t seed);
 
   std::uint64_t prefix_hits_ = 0;
+  std::uint64_t output_hits_ = 0;  // of encoders' outputs
   std::uint64_t given_up_ = 0;
   std::uint64_t came_in_ = 0;
 
@@ -267,10 +269,13 @@ SchedulerOptions SchedulerHistoryTest::random_options() {
   limits.step_tokens = limits.rows + static_cast<std::int32_t>(1 + random(40));
   const std::int32_t whole = limits.pages_per_row();
   if (chance(40)) options.layout = KvLayout::kSlab;
+  // It may be less than a page, or more than a context.
+  if (chance(40)) limits.window = static_cast<std::int64_t>(1 + random(chance(80) ? 20 : 60));
   limits.pages = limits.rows * whole;
   if (options.layout == KvLayout::kPages) {
+    const auto least = static_cast<std::int32_t>(limits.held_pages_for(limits.context));
     limits.pages =
-        whole + static_cast<std::int32_t>(random(static_cast<std::uint64_t>(limits.pages)));
+        least + static_cast<std::int32_t>(random(static_cast<std::uint64_t>(limits.pages)));
   }
   // Inputs of an encoder are at most as long as a step.
   if (chance(30)) limits.cross_pages = limits.rows * whole;
@@ -294,7 +299,8 @@ Ask SchedulerHistoryTest::random_ask() {
   const std::int32_t most_input = std::min(20, options_.limits.step_tokens);
   if (options_.limits.cross_pages > 0 && chance(60)) {
     ask.encoder_input =
-        static_cast<std::int32_t>(1 + random(static_cast<std::uint64_t>(most_input)));
+        chance(50) ? std::min(7, most_input)
+                   : static_cast<std::int32_t>(1 + random(static_cast<std::uint64_t>(most_input)));
   }
   // Many begin alike, with a few texts, or go on with what has come out before.
   if (chance(70)) ask.text = 1 + random(4);
@@ -363,7 +369,8 @@ void SchedulerHistoryTest::play(std::uint64_t seed) {
   if (HasFailure()) return;
   finish_all();
   for (const GroupOutcome& outcome : outcomes_) EXPECT_TRUE(outcome.end) << outcome.number;
-  prefix_hits_ += scheduler_->stats().prefixes.hits;
+  (options_.limits.cross_pages > 0 ? output_hits_ : prefix_hits_) +=
+      scheduler_->stats().prefixes.hits;
   given_up_ += scheduler_->stats().prefixes.given_up;
   came_in_ += scheduler_->stats().prefixes.came_in;
   SchedulerFixture::TearDown();
@@ -374,6 +381,7 @@ void SchedulerHistoryTest::play(std::uint64_t seed) {
 TEST_F(SchedulerHistoryTest, AllComesBackAndEveryTokenIsRightAfterAnyHistory) {
   for (std::uint64_t seed = 1; seed <= 200 && !HasFailure(); ++seed) play(seed);
   EXPECT_GT(prefix_hits_, 1'000U);
+  EXPECT_GT(output_hits_, 300U);
   EXPECT_GT(given_up_, 1'000U);
   EXPECT_GT(came_in_, 500U);
 }

@@ -125,6 +125,7 @@ void limit_fields(Fields& fields, Limits& limits) {
   fields.number(limits.context, "context");
   fields.number(limits.cross_pages, "cross_pages");
   fields.number(limits.vocabulary, "vocabulary");
+  fields.number(limits.window, "window");
   fields.number(limits.keeps_kv, "keeps_kv");
   fields.number(limits.stages, "stages");
 }
@@ -149,7 +150,7 @@ bool is_sound(const RankSetup& setup) {
   return setup.index >= 0 && setup.threads >= 0 && setup.neighbours >= 1 && limits.rows >= 1 &&
          limits.pages >= 0 && limits.page_tokens >= 1 && limits.step_tokens >= limits.rows &&
          limits.context >= 1 && limits.cross_pages >= 0 && limits.host_pages >= 0 &&
-         limits.vocabulary >= 1 && limits.stages >= 1;
+         limits.vocabulary >= 1 && limits.window >= 0 && limits.stages >= 1;
 }
 
 Error unsound(const char* what) { return {DeviceErrc::kRankLost, what}; }

@@ -189,12 +189,14 @@ INSTANTIATE_TEST_SUITE_P(
                     VectorCase{"distilbert-cls", VectorWish::Kind::kEmbedding},
                     VectorCase{"llama-weighted", VectorWish::Kind::kEmbedding},
                     VectorCase{"mpnet-mean", VectorWish::Kind::kEmbedding},
+                    VectorCase{"modernbert-mean", VectorWish::Kind::kEmbedding},
                     VectorCase{"nomic-mean", VectorWish::Kind::kEmbedding},
                     VectorCase{"qwen3-last", VectorWish::Kind::kEmbedding},
                     VectorCase{"roberta-dense", VectorWish::Kind::kEmbedding},
                     VectorCase{"xlm-roberta-plain", VectorWish::Kind::kEmbedding},
                     VectorCase{"bert-reranker", VectorWish::Kind::kScores},
                     VectorCase{"llama-classifier", VectorWish::Kind::kScores},
+                    VectorCase{"modernbert-classifier", VectorWish::Kind::kScores},
                     VectorCase{"roberta-classifier", VectorWish::Kind::kScores}));
 
 TEST_F(EmbedTest, AnEncoderHoldsNoPages) {

@@ -129,6 +129,19 @@ TEST(ReplicaLoadsTest, BeginningsCountForThoseWhoFindThem) {
   EXPECT_TRUE(RecentPrefixes(65).beginnings_of(asking(65, 1)).empty());
 }
 
+TEST(ReplicaLoadsTest, AnEncodersInputCountsAsAWholeAlone) {
+  RecentPrefixes prefixes(2);
+  GroupSpec spec = asking(1, 1);
+  spec.encoder_input.assign(130, TokenId{5});
+  const auto beginnings = prefixes.beginnings_of(spec);
+  EXPECT_EQ(beginnings.size(), 2U);
+  prefixes.note(beginnings, 1);
+  EXPECT_EQ(prefixes.tokens_sent(prefixes.beginnings_of(spec), 1), 128);
+  EXPECT_EQ(prefixes.tokens_sent(prefixes.beginnings_of(spec), 0), 0);
+  spec.encoder_input.back() = 6;
+  EXPECT_EQ(prefixes.tokens_sent(prefixes.beginnings_of(spec), 1), 0);
+}
+
 TEST(ReplicaLoadsTest, OlderBeginningsMakeRoomForLaterOnes) {
   RecentPrefixes prefixes(2);
   GroupSpec spec = asking(65, 1);

@@ -45,6 +45,29 @@ TEST_F(HostCapacityTest, TakesWhatAllRowsCanUseWhereThereIsPlenty) {
   EXPECT_EQ(limits.vocabulary, program().vocabulary);
 }
 
+TEST_F(HostCapacityTest, OfALongContextOnlyTheWindowNeedsPagesWhereAllLayersHaveOne) {
+  Program slides = program();
+  slides.window = 64;
+  const CapacityWishes wishes{.rows = 4, .step_tokens = 32};
+  const DeviceLimits limits = host_capacity(slides, wishes, kPlenty).value();
+  EXPECT_EQ(limits.window, 64);
+  EXPECT_EQ(limits.context, kContext);
+  constexpr std::int32_t kHeld = 7;  // 95 positions from within a page on
+  EXPECT_EQ(limits.held_pages_for(kContext), kHeld);
+  EXPECT_EQ(limits.pages, 4 * kHeld);
+  CapacityWishes few = wishes;
+  few.pages = kHeld;
+  few.context = kContext;
+  EXPECT_EQ(host_capacity(slides, few, kPlenty).value().pages, kHeld);
+  EXPECT_THAT(host_capacity(program(), few, kPlenty),
+              FailsWith(DeviceErrc::kOutOfMemory, "7 pages"));
+  few.pages = kHeld - 1;
+  EXPECT_THAT(host_capacity(slides, few, kPlenty), FailsWith(DeviceErrc::kOutOfMemory, "6 pages"));
+  CapacityWishes slabs = wishes;
+  slabs.slabs = true;
+  EXPECT_EQ(host_capacity(slides, slabs, kPlenty).value().pages, 4 * kContext / 16);
+}
+
 TEST_F(HostCapacityTest, FillsTheMemoryThatItMayTakeAndNoMore) {
   const CapacityWishes wishes{.memory_fraction = 0.5, .rows = 32};
   const DeviceLimits most = host_capacity(program(), wishes, kPlenty).value();

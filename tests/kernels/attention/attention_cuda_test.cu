@@ -471,6 +471,17 @@ TEST_F(AttentionCudaTest, SeesAWindow) {
   WEFT_EXPECT_FEATURE(model.params.spec.window = 1);
 }
 
+TEST_F(AttentionCudaTest, SeesAWindowToBothSidesWithoutCausality) {
+  for (const DType dtype : kTypes) {
+    for (const std::int32_t window : {1, 20, 70}) {
+      Model model{.head_size = 64, .dtype = dtype};
+      model.params.spec.causal = false;
+      model.params.spec.window = window;
+      expect_reference(model, {{.count = 300, .context = 300}, {.count = 33, .context = 33}});
+    }
+  }
+}
+
 TEST_F(AttentionCudaTest, SeesItsOwnChunk) {
   WEFT_EXPECT_FEATURE(model.params.spec.chunk = 100);
   WEFT_EXPECT_FEATURE(model.params.spec.chunk = 64);

@@ -88,6 +88,10 @@ TEST(AttentionPlanTest, SeesWhatMasksLeave) {
   params.spec.window = 8;
   EXPECT_EQ(seen(3), std::pair(0, 4));
   EXPECT_EQ(seen(70), std::pair(63, 71));
+  params.spec.causal = false;
+  EXPECT_EQ(seen(3), std::pair(0, 11)) << "a window to both sides";
+  EXPECT_EQ(seen(85), std::pair(78, 90));
+  params.spec.causal = true;
   params.spec.window = 0;
   params.spec.chunk = 32;
   EXPECT_EQ(seen(31), std::pair(0, 32));

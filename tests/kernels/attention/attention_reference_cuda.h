@@ -53,7 +53,7 @@ class AttentionReference {
                           std::int32_t key) const {
     if (key > query && params_.spec.causal) return false;
     if (key >= sequence.context && !params_.spec.causal) return false;
-    if (params_.spec.window > 0 && query - key >= params_.spec.window) return false;
+    if (params_.spec.window > 0 && std::abs(query - key) >= params_.spec.window) return false;
     return params_.spec.chunk == 0 || query / params_.spec.chunk == key / params_.spec.chunk;
   }
 

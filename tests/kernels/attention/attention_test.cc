@@ -149,7 +149,7 @@ std::int32_t t5_bucket(const AttentionParams& params, std::int32_t relative_posi
 
 bool sees(const AttentionParams& params, std::int32_t query, std::int32_t key) {
   if (params.spec.causal && key > query) return false;
-  if (params.spec.window > 0 && query - key >= params.spec.window) return false;
+  if (params.spec.window > 0 && std::abs(query - key) >= params.spec.window) return false;
   return params.spec.chunk == 0 || query / params.spec.chunk == key / params.spec.chunk;
 }
 
@@ -275,6 +275,12 @@ std::vector<Model> varieties(DType dtype = DType::kBF16) {
   add([](Model& s) { s.params.spec.causal = false; });
   for (const std::int32_t window : {1, 5, 64, 70}) {
     add([&](Model& s) { s.params.spec.window = window; });
+  }
+  for (const std::int32_t window : {1, 30, 65}) {
+    add([&](Model& s) {
+      s.params.spec.causal = false;
+      s.params.spec.window = window;
+    });
   }
   for (const std::int32_t chunk : {1, 7, 64}) add([&](Model& s) { s.params.spec.chunk = chunk; });
   add([](Model& s) {

@@ -244,6 +244,9 @@ CASES = {
     "mistral": ("lm", "mistral", dict(WIDE, sliding_window=6)),
     "mixtral": ("lm", "mixtral", dict(WIDE, num_local_experts=3, num_experts_per_tok=2)),
     "mixtral-in_memory": ("lm", "mixtral", dict(WIDE, num_local_experts=3, num_experts_per_tok=2)),
+    "modernbert": ("encoder", "modernbert", dict(
+        SIZES, local_attention=9, layer_types=SLIDES, norm_bias=True, mlp_bias=True,
+        attention_bias=True, cls_token_id=1, sep_token_id=2)),
     "modernbert_decoder": ("lm", "modernbert-decoder", dict(
         SIZES, sliding_window=6, layer_types=SLIDES, norm_bias=True, mlp_bias=True,
         attention_bias=True, cls_token_id=1, sep_token_id=2)),

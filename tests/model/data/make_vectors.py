@@ -26,6 +26,8 @@ SPECIAL = {"bert": ["[PAD]", "[CLS]", "[SEP]", "[UNK]"], "roberta": ["<s>", "<pa
 SIZES = dict(vocab_size=32, hidden_size=16, num_hidden_layers=2, num_attention_heads=4, intermediate_size=24,
              max_position_embeddings=64)
 ROBERTA = dict(SIZES, pad_token_id=1, bos_token_id=0, eos_token_id=2, type_vocab_size=1, max_position_embeddings=66)
+MODERNBERT = dict(SIZES, num_hidden_layers=3, local_attention=8, global_attn_every_n_layers=2, pad_token_id=0,
+                  cls_token_id=1, sep_token_id=2, bos_token_id=1, eos_token_id=2)
 DECODER = dict(SIZES, num_key_value_heads=2, pad_token_id=0, bos_token_id=1, eos_token_id=2)
 TEXTS = ["a", "b c d e", "the x y z a b c", "q w e r t y u i o p a s d f g h j k l z x c v b n m q w e r t y"]
 PAIRS = [("a b", "c"), ("a", "b c d e f g h i j"), ("x y z", "z y x w v u")]
@@ -41,19 +43,21 @@ CASES = {
                                                   max_position_embeddings=64), dict(pooling="cls", unit=True)),
     "mpnet-mean": ("roberta", "mpnet", dict(ROBERTA), dict(pooling="mean", unit=True)),
     "nomic-mean": ("bert", "nomic_bert", SIZES, dict(pooling="mean", unit=True)),
+    "modernbert-mean": ("modernbert", "modernbert", MODERNBERT, dict(pooling="mean", unit=True)),
     "bert-reranker": ("bert", "bert", dict(SIZES, num_labels=1), dict(labels=1)),
     "roberta-classifier": ("roberta", "roberta", dict(ROBERTA, num_labels=3), dict(labels=3)),
+    "modernbert-classifier": ("modernbert", "modernbert", dict(MODERNBERT, num_labels=3), dict(labels=3)),
     "llama-classifier": ("decoder", "llama", dict(DECODER, num_labels=2), dict(labels=2)),
 }
 
 
 def tokenizer(kind):
-    special = SPECIAL[kind]
+    special = SPECIAL["bert" if kind == "modernbert" else kind]
     vocabulary = {word: i for i, word in enumerate(special + WORDS)}
     one = Tokenizer(token_models.WordLevel(vocabulary, unk_token=special[3]))
     one.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     one.add_special_tokens(special)
-    if kind == "bert":
+    if kind in ("bert", "modernbert"):
         ids = [(name, vocabulary[name]) for name in ("[CLS]", "[SEP]")]
         one.post_processor = processors.TemplateProcessing(
             single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=ids)

@@ -50,9 +50,9 @@ TEST(KvMemory, ExtendsATableByWhatItLacks) {
   const auto group = make_group({});
   group->encoded = true;
   Sequence& one = group->sequences[0];
-  ASSERT_TRUE(memory.extend(*group, one, 5));
+  ASSERT_TRUE(memory.extend(one, 5));
   EXPECT_EQ(one.pages.size(), 2U);
-  ASSERT_TRUE(memory.extend(*group, one, 8));
+  ASSERT_TRUE(memory.extend(one, 8));
   EXPECT_EQ(one.pages.size(), 2U);
   EXPECT_EQ(memory.free(), 6);
   memory.release(*group, one);
@@ -64,26 +64,47 @@ TEST(KvMemory, LeavesATableAsItIsWhereTooFewPagesAreFree) {
   KvMemory memory(small_limits(), KvLayout::kPages);
   const auto group = make_group({.sequences = 2});
   group->encoded = true;
-  ASSERT_TRUE(memory.extend(*group, group->sequences[0], 7 * 4));
-  EXPECT_FALSE(memory.extend(*group, group->sequences[1], 5));
+  ASSERT_TRUE(memory.extend(group->sequences[0], 7 * 4));
+  EXPECT_FALSE(memory.extend(group->sequences[1], 5));
   EXPECT_THAT(group->sequences[1].pages, IsEmpty());
   EXPECT_EQ(memory.free(), 1);
 }
 
-TEST(KvMemory, TakesTheEncodersPagesOnceAndGivesThemBackWithTheGroup) {
+TEST(KvMemory, GivesTheEncodersPagesToAGroupAndTakesThemBackWithIt) {
   DeviceLimits limits = small_limits();
   limits.cross_pages = 3;
   KvMemory memory(limits, KvLayout::kPages);
   const auto group = make_group({.sequences = 2, .encoder_input = 9});
   const auto other = make_group({.encoder_input = 1});
-  ASSERT_TRUE(memory.extend(*group, group->sequences[0], 4));
-  ASSERT_TRUE(memory.extend(*group, group->sequences[1], 4));
+  EXPECT_EQ(memory.cross_pages_to_begin(*group), 3);
+  EXPECT_EQ(memory.begin_encoder(*group), 0);
+  EXPECT_FALSE(group->encoded);
   EXPECT_EQ(memory.free_cross(), 0);
   EXPECT_EQ(group->cross_pages.size(), 3U);
-  EXPECT_FALSE(memory.extend(*other, other->sequences[0], 4));
   memory.release(*group);
   EXPECT_EQ(memory.free_cross(), 3);
-  EXPECT_TRUE(memory.extend(*other, other->sequences[0], 4));
+  EXPECT_EQ(memory.begin_encoder(*other), 0);
+  EXPECT_EQ(memory.free_cross(), 2);
+}
+
+TEST(KvMemory, CountsAnEncodersPagesThatAllOfAClassHaveInCommonOnce) {
+  DeviceLimits limits = small_limits();
+  limits.cross_pages = 6;
+  KvMemory memory(limits, KvLayout::kPages, /*keeps=*/true);
+  const auto first = make_group({.encoder_input = 9, .cls = RequestClass::kBatch});
+  const auto second = make_group({.encoder_input = 9, .cls = RequestClass::kBatch});
+  const auto chat = make_group({.encoder_input = 9});
+  memory.begin_encoder(*first);
+  memory.note_encoded(*first, 1);
+  memory.encoder_outputs().have_run(1);
+  EXPECT_EQ(memory.cross_pages_to_begin(*second), 0);
+  EXPECT_EQ(memory.begin_encoder(*second), 9);
+  EXPECT_TRUE(second->encoded);
+  std::array<Group*, 3> all{first.get(), second.get(), chat.get()};
+  EXPECT_EQ(memory.cross_pages_held_by(all, RequestClass::kBatch), 3);
+  memory.begin_encoder(*chat);
+  EXPECT_EQ(memory.cross_pages_held_by(all, RequestClass::kBatch), 0) << "they stay chat's";
+  EXPECT_EQ(memory.free_cross(), 3);
 }
 
 TEST(KvMemory, CopiesASharedPageForWhoeverWritesToItFirst) {
@@ -92,7 +113,7 @@ TEST(KvMemory, CopiesASharedPageForWhoeverWritesToItFirst) {
   group->encoded = true;
   Sequence& first = group->sequences[0];
   Sequence& second = group->sequences[1];
-  ASSERT_TRUE(memory.extend(*group, first, 6));
+  ASSERT_TRUE(memory.extend(first, 6));
   EXPECT_EQ(memory.fork(first, second), 0);
   EXPECT_EQ(second.pages, first.pages);
   EXPECT_EQ(memory.free(), 6);
@@ -124,7 +145,7 @@ TEST(KvMemory, SaysSoWhenNoPageIsLeftToCopyTo) {
   KvMemory memory(small_limits(), KvLayout::kPages);
   const auto group = make_group({.sequences = 2});
   group->encoded = true;
-  ASSERT_TRUE(memory.extend(*group, group->sequences[0], 8 * 4));
+  ASSERT_TRUE(memory.extend(group->sequences[0], 8 * 4));
   EXPECT_EQ(memory.fork(group->sequences[0], group->sequences[1]), 0);
   EXPECT_FALSE(memory.make_writable(group->sequences[1], 7));
   EXPECT_EQ(group->sequences[1].pages, group->sequences[0].pages);
@@ -134,7 +155,7 @@ TEST(KvMemory, KeepsASharedPageUntilTheLastHasReleasedIt) {
   KvMemory memory(small_limits(), KvLayout::kPages);
   const auto group = make_group({.sequences = 2});
   group->encoded = true;
-  ASSERT_TRUE(memory.extend(*group, group->sequences[0], 8));
+  ASSERT_TRUE(memory.extend(group->sequences[0], 8));
   EXPECT_EQ(memory.fork(group->sequences[0], group->sequences[1]), 0);
   memory.release(*group, group->sequences[0]);
   EXPECT_EQ(memory.free(), 6);
@@ -158,7 +179,7 @@ TEST(KvMemory, GivesASlabsPagesByTheRowAndMovesThemWithIt) {
   group->encoded = true;
   Sequence& one = group->sequences[0];
   one.row = 2;
-  ASSERT_TRUE(memory.extend(*group, one, 12));
+  ASSERT_TRUE(memory.extend(one, 12));
   EXPECT_THAT(one.pages, ElementsAre(16, 17, 18));
   one.computed = 5;
   one.row = 1;
@@ -179,7 +200,7 @@ TEST(KvMemory, ForksASlabIntoPagesThatHaveToBeCopied) {
   group->sequences[0].row = 0;
   group->sequences[1].row = 3;
   group->sequences[1].computed = 6;
-  ASSERT_TRUE(memory.extend(*group, group->sequences[0], 6));
+  ASSERT_TRUE(memory.extend(group->sequences[0], 6));
   EXPECT_EQ(memory.fork(group->sequences[0], group->sequences[1]), 2);
   EXPECT_THAT(group->sequences[1].pages, ElementsAre(24, 25));
 }
@@ -194,7 +215,7 @@ TEST(KvMemory, FindsAPageThatIsInATableAndNotCounted) {
   KvMemory memory(small_limits(), KvLayout::kPages);
   const auto group = make_group({});
   group->encoded = true;
-  ASSERT_TRUE(memory.extend(*group, group->sequences[0], 4));
+  ASSERT_TRUE(memory.extend(group->sequences[0], 4));
   const std::array<Group*, 1> all{group.get()};
   memory.check(all);
   group->sequences[0].pages.push_back(group->sequences[0].pages[0]);
@@ -205,7 +226,7 @@ TEST(KvMemory, FindsAPageThatIsCountedAndInNoTable) {
   KvMemory memory(small_limits(), KvLayout::kPages);
   const auto group = make_group({});
   group->encoded = true;
-  ASSERT_TRUE(memory.extend(*group, group->sequences[0], 8));
+  ASSERT_TRUE(memory.extend(group->sequences[0], 8));
   group->sequences[0].pages.pop_back();
   const std::array<Group*, 1> all{group.get()};
   WEFT_EXPECT_BUG(memory.check(all), "miscounted");
