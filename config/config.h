@@ -41,6 +41,12 @@ enum class KvLayout : std::uint8_t {
   kSlab,   ///< one contiguous piece a row; the shuffle moves it (Flover, section V.D)
 };
 
+/// Which memory the KV cache of a GPU lies in.
+enum class KvPlacement : std::uint8_t {
+  kDevice,
+  kHost,  ///< the host's, page-locked, which the GPU reads over its bus
+};
+
 /// Who finds what others have left in the KV cache.
 enum class CacheShare : std::uint8_t {
   kKey,  ///< requests of one client, by Request::client; those without a name are one client
@@ -88,6 +94,7 @@ struct Config {
   std::int32_t max_step_tokens = 512;  ///< tokens of a step
   std::optional<DType> kv_dtype;       ///< without: what suits device and weights
   KvLayout kv_layout = KvLayout::kPages;
+  KvPlacement kv_placement = KvPlacement::kDevice;  ///< of a GPU's
 
   /// Whether full pages stay in the KV cache for prompts that begin alike, until their room is
   /// needed. Slabs (kSlab) keep none.

@@ -164,10 +164,15 @@ Result<OpenGpu> open_gpu(const OpenedModel& model, const std::string& device,
 }
 
 Result<StepDevices> load_on_gpus(const OpenedModel& model, const DeviceWishes& wishes,
-                                 const CapacityWishes& capacity,
-                                 const std::vector<TokenId>& end_tokens,
+                                 const CapacityWishes& all, const std::vector<TokenId>& end_tokens,
                                  const LoadProgress& progress) {
   const std::size_t replicas = wishes.replicas.size();
+  const CapacityWishes capacity = with_host_share(all, replicas);
+  if (capacity.kv_host_bytes > 0 && capacity.host_bytes > 0) {
+    return Error{DeviceErrc::kUnfit,
+                 "cache.host_bytes: with memory.kv_placement host the whole KV cache is in host "
+                 "memory, of which memory.fraction says how much"};
+  }
   if (!capacity.files.empty()) {
     return Error{
         DeviceErrc::kUnfit,
