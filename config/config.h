@@ -102,7 +102,7 @@ struct Config {
   CacheShare cache_share = CacheShare::kKey;
   /// Of page-locked host memory, for pages that a GPU has no room for; of each replica.
   std::int64_t cache_host_bytes = 0;
-  /// Where pages of the device cpu are kept that no sequence has; empty: nowhere.
+  /// Where pages are kept that no sequence has; empty: nowhere.
   std::string cache_folder{};
   std::int64_t cache_folder_bytes = std::int64_t{16} << 30;  ///< of all files there
 

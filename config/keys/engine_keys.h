@@ -175,9 +175,9 @@ inline constexpr std::array kKeys = {
               "Page-locked memory is lost to everybody else on the machine"},
     ConfigKey{
         "cache", "folder", text<&Config::cache_folder>(),
-        "A folder of this model's own, made where it is missing, for pages of the KV cache of "
-        "the device cpu that no request has any more: found there also after a restart; one "
-        "replica, with memory.kv_layout pages; empty: none",
+        "A folder of this model's own, made where it is missing, for pages of the KV cache that no "
+        "request has any more: found there also after a restart, on the same kind of device; one "
+        "device, one replica, with memory.kv_layout pages; empty: none",
         "Prompts can be guessed from what is in it: it is for who runs the server alone"},
     ConfigKey{"cache", "folder_bytes",
               integer<&Config::cache_folder_bytes>(std::int64_t{1} << 20, std::int64_t{1} << 50),

@@ -61,7 +61,7 @@ class DeviceWithFiles final : public StepDevice {
     constexpr std::int64_t kMostBytes = std::int64_t{1} << 20U;
     files_ = std::make_shared<PageFiles>(
         PageFolder::open(folder, PageKey{}, block.bytes, kMostBytes).value(), PageKey{},
-        std::vector{block}, device_.limits().pages);
+        std::make_unique<HostPageMemory>(std::vector{block}), device_.limits().pages);
   }
   ~DeviceWithFiles() override { files_->close(); }
 
@@ -138,7 +138,7 @@ void Simulation::make_config() {
   limits_.pages = slab ? limits_.rows * whole
                        : static_cast<std::int32_t>(std::max<std::uint64_t>(
                              static_cast<std::uint64_t>(whole), random(most) + 1));
-  if (!folder_ && chance(0.5)) limits_.host_pages = static_cast<std::int32_t>(random(most) + 1);
+  if (chance(0.5)) limits_.host_pages = static_cast<std::int32_t>(random(most) + 1);
   limits_.step_tokens = static_cast<std::int32_t>(limits_.rows + 1 + static_cast<int>(random(40)));
   limits_.vocabulary = kVocabulary;
   limits_.stages = options_.stages;
