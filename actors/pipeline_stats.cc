@@ -147,9 +147,22 @@ PipelineStats::PipelineStats(MetricsRegistry& registry, const DeviceLimits& limi
     counts_[i] = &registry.counter(kCounts[i].name, kCounts[i].help, labels);
   }
   for (SchedulerStats& before : before_) before.pages_free = limits.pages;
+  const auto of_pages = static_cast<double>(kv_bytes);
+  const double of_places = static_cast<double>(replicas) * limits.host_pages * page_bytes_;
+  kv_bytes_ = {
+      KvBytes{&registry.gauge("weft_kv_device_bytes",
+                              "Bytes of the KV cache's pages in the devices' memory", labels),
+              limits.kv_on_host ? 0 : of_pages},
+      KvBytes{&registry.gauge("weft_kv_host_bytes",
+                              "Bytes of host memory that the KV cache of GPUs takes, for "
+                              "its pages or for those that leave them",
+                              labels),
+              limits.kv_on_host ? of_pages : of_places}};
+  for (const KvBytes& one : kv_bytes_) one.gauge->add(one.bytes);
 }
 
 PipelineStats::~PipelineStats() {
+  for (const KvBytes& one : kv_bytes_) one.gauge->add(-one.bytes);
   for (std::size_t replica = 0; replica < count_; ++replica) {
     SchedulerStats idle = before_[replica];
     idle.running = 0;

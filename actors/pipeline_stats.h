@@ -122,6 +122,13 @@ class PipelineStats {
   [[nodiscard]] std::uint64_t count(PipelineCount which) const noexcept {
     return counts_[static_cast<std::size_t>(which)]->value();
   }
+  /// Bytes of a memory that the KV cache takes, for as long as the pipeline is there.
+  struct KvBytes {
+    Gauge* gauge = nullptr;
+    double bytes = 0;
+  };
+  std::array<KvBytes, 2> kv_bytes_{};  // of devices' own, and of host memory beside it
+
   std::array<Gauge*, kPipelineLevels> levels_{};
   std::array<Counter*, kPipelineCounts> counts_{};
 };

@@ -41,6 +41,12 @@ enum class KvLayout : std::uint8_t {
   kSlab,   ///< one contiguous piece a row; the shuffle moves it (Flover, section V.D)
 };
 
+/// Which memory the KV cache of a GPU lies in.
+enum class KvPlacement : std::uint8_t {
+  kDevice,
+  kHost,  ///< the host's, page-locked, which the GPU reads over its bus
+};
+
 /// Who finds what others have left in the KV cache.
 enum class CacheShare : std::uint8_t {
   kKey,  ///< requests of one client, by Request::client; those without a name are one client
@@ -88,6 +94,7 @@ struct Config {
   std::int32_t max_step_tokens = 512;  ///< tokens of a step
   std::optional<DType> kv_dtype;       ///< without: what suits device and weights
   KvLayout kv_layout = KvLayout::kPages;
+  KvPlacement kv_placement = KvPlacement::kDevice;  ///< of a GPU's
 
   /// Whether full pages stay in the KV cache for prompts that begin alike, until their room is
   /// needed. Slabs (kSlab) keep none.
@@ -95,7 +102,7 @@ struct Config {
   CacheShare cache_share = CacheShare::kKey;
   /// Of page-locked host memory, for pages that a GPU has no room for; of each replica.
   std::int64_t cache_host_bytes = 0;
-  /// Where pages of the device cpu are kept that no sequence has; empty: nowhere.
+  /// Where pages are kept that no sequence has; empty: nowhere.
   std::string cache_folder{};
   std::int64_t cache_folder_bytes = std::int64_t{16} << 30;  ///< of all files there
 

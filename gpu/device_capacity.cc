@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "weft/gpu/device_info.h"
 
@@ -24,9 +25,45 @@ std::int64_t pages_of_all_rows(const DeviceLimits& limits) {
   return std::min<std::int64_t>(pages, std::numeric_limits<std::int32_t>::max());
 }
 
-std::int64_t bytes_without_pages(const DeviceNeeds& needs, DeviceLimits limits) {
-  limits.pages = 0;
-  return needs.bytes(limits);
+/// A memory of which a device takes some.
+struct Memory {
+  std::int64_t budget = 0;
+  std::int64_t weights = 0;
+  std::int64_t page_bytes = 0;
+  const std::function<std::int64_t(const DeviceLimits& limits)>& bytes;
+  const char* what = "";   // it takes beside pages
+  const char* where = "";  // it is, where that is not plain
+
+  [[nodiscard]] std::int64_t without_pages(DeviceLimits limits) const {
+    limits.pages = 0;
+    return bytes(limits);
+  }
+  /// Whether buffers for so many rows leave too little room for pages.
+  [[nodiscard]] bool is_crowded(const DeviceLimits& limits) const {
+    return without_pages(limits) - weights > (budget - weights) / 2;
+  }
+  [[nodiscard]] std::int64_t fitting_pages(const DeviceLimits& limits) const {
+    return std::max<std::int64_t>(budget - without_pages(limits), 0) / page_bytes;
+  }
+};
+
+/// Its own, and the host's where the KV cache is there.
+std::vector<Memory> memories_of(const CapacityWishes& wishes, std::int64_t budget,
+                                const DeviceNeeds& needs) {
+  std::vector<Memory> all{{budget, needs.weight_bytes, std::max<std::int64_t>(needs.page_bytes, 1),
+                           needs.bytes, "weights and buffers take ", ""}};
+  if (needs.host_bytes) {
+    all.push_back({wishes.kv_host_bytes, 0, std::max<std::int64_t>(needs.host_page_bytes, 1),
+                   needs.host_bytes, "the encoder's output takes ", " of host memory"});
+  }
+  return all;
+}
+
+Error no_room(const Memory& memory, const DeviceLimits& limits, std::int64_t pages) {
+  return {DeviceErrc::kOutOfMemory,
+          memory.what + mebibytes(memory.without_pages(limits)) + " and " + std::to_string(pages) +
+              " pages of KV " + mebibytes(pages * memory.page_bytes) + ", of " +
+              mebibytes(memory.budget) + memory.where + " that may be taken"};
 }
 
 /// An encoder alone has buffers for its longest input and no pages.
@@ -74,6 +111,7 @@ Result<DeviceLimits> device_capacity(const Program& program, const CapacityWishe
   limits.step_tokens = std::max(wishes.step_tokens, limits.rows);
   limits.keeps_kv = program.causal;
   limits.window = wishes.slabs ? 0 : program.window;  // a slab is a row's for its whole context
+  limits.kv_on_host = needs.host_bytes != nullptr;
   if (program.has_encoder || !limits.keeps_kv) {
     // An encoder reads its input at once.
     limits.step_tokens = std::max(limits.step_tokens, static_cast<std::int32_t>(limits.context));
@@ -85,32 +123,31 @@ Result<DeviceLimits> device_capacity(const Program& program, const CapacityWishe
       wishes.memory_bytes > 0
           ? std::min(wishes.memory_bytes, free_bytes)
           : static_cast<std::int64_t>(static_cast<double>(free_bytes) * wishes.memory_fraction);
-  const std::int64_t page_bytes = std::max<std::int64_t>(needs.page_bytes, 1);
+  const std::vector<Memory> memories = memories_of(wishes, budget, needs);
   // Fewer rows when their buffers would leave no room for pages.
   while (wishes.rows == 0 && limits.rows > 1 &&
-         bytes_without_pages(needs, limits) - needs.weight_bytes >
-             (budget - needs.weight_bytes) / 2) {
+         std::ranges::any_of(memories, [&](const Memory& one) { return one.is_crowded(limits); })) {
     limits.rows /= 2;
     if (program.has_encoder) {
       limits.cross_pages = static_cast<std::int32_t>(pages_of_all_rows(limits));
     }
   }
-  const std::int64_t taken = bytes_without_pages(needs, limits);
-  if (!limits.keeps_kv) return without_pages(limits, taken, budget);
-  const std::int64_t fitting = std::max<std::int64_t>(budget - taken, 0) / page_bytes;
+  if (!limits.keeps_kv) {
+    return without_pages(limits, memories.front().without_pages(limits), budget);
+  }
+  const Memory& fullest = *std::ranges::min_element(
+      memories, {}, [&](const Memory& one) { return one.fitting_pages(limits); });
+  const std::int64_t fitting = fullest.fitting_pages(limits);
   const std::int64_t useful = pages_of_all_rows(limits);
   const std::int64_t wanted = wishes.pages > 0 ? wishes.pages : std::min(fitting, useful);
   if (wanted > fitting || wanted < 1) {
-    return Error{DeviceErrc::kOutOfMemory,
-                 "weights and buffers take " + mebibytes(taken) + " and " +
-                     std::to_string(std::max<std::int64_t>(wanted, 1)) + " pages of KV " +
-                     mebibytes(std::max<std::int64_t>(wanted, 1) * page_bytes) + ", of " +
-                     mebibytes(budget) + " that may be taken"};
+    return no_room(fullest, limits, std::max<std::int64_t>(wanted, 1));
   }
   limits.pages = static_cast<std::int32_t>(std::min<std::int64_t>(wanted, useful));
   // Pages and places are numbered together.
   const std::int64_t most_places = std::numeric_limits<std::int32_t>::max() - limits.pages;
-  const std::int64_t places = wishes.slabs ? 0 : wishes.host_bytes / page_bytes;
+  const std::int64_t places =
+      wishes.slabs ? 0 : wishes.host_bytes / std::max<std::int64_t>(needs.page_bytes, 1);
   limits.host_pages = static_cast<std::int32_t>(std::min(places, most_places));
   const std::int64_t held = std::int64_t{limits.pages} * limits.page_tokens;
   if (limits.held_pages_for(limits.context) > limits.pages) {
@@ -127,6 +164,14 @@ Result<DeviceLimits> device_capacity(const Program& program, const CapacityWishe
   return limits;
 }
 
+CapacityWishes with_host_share(CapacityWishes wishes, std::size_t gpus) {
+  if (wishes.kv_host_bytes == 0) return wishes;
+  const std::int64_t share =
+      wishes.kv_host_bytes / static_cast<std::int64_t>(std::max<std::size_t>(gpus, 1));
+  wishes.kv_host_bytes = std::max<std::int64_t>(share, 1);  // too little is not the GPU's memory
+  return wishes;
+}
+
 DeviceLimits least_of(DeviceLimits one, const DeviceLimits& other, bool slabs) {
   one.rows = std::min(one.rows, other.rows);
   one.pages = std::min(one.pages, other.pages);
@@ -134,6 +179,7 @@ DeviceLimits least_of(DeviceLimits one, const DeviceLimits& other, bool slabs) {
   one.step_tokens = std::min(one.step_tokens, other.step_tokens);
   one.cross_pages = std::min(one.cross_pages, other.cross_pages);
   one.host_pages = std::min(one.host_pages, other.host_pages);
+  one.kv_on_host = one.kv_on_host || other.kv_on_host;
   if (!one.keeps_kv) return one;
   if (slabs) {
     one.rows = std::min(one.rows, one.pages / one.pages_per_row());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -22,6 +23,9 @@ struct CapacityWishes {
   std::int32_t step_tokens = 512;
   DType kv_dtype = DType::kF32;
   std::int64_t host_bytes = 0;  ///< of host memory, for pages that leave the device
+  /// Of host memory, page-locked, for the KV cache of a GPU, which its own memory has none of then;
+  /// where several GPUs are wished for, of all together. 0: it is in the GPU's memory.
+  std::int64_t kv_host_bytes = 0;
   std::string files{};          ///< a folder for pages that nobody has; empty: none
   std::int64_t file_bytes = 0;  ///< of the files in it
   bool slabs = false;           ///< each row has pages of its own for all of its context
@@ -32,18 +36,25 @@ struct DeviceNeeds {
   std::function<std::int64_t(const DeviceLimits& limits)> bytes;  ///< all of it
   std::int64_t weight_bytes = 0;                                  ///< of that, the weights
   std::int64_t page_bytes = 0;                                    ///< of that, a page of KV
+  /// What it takes of host memory beside its own, where its KV cache lies there; else null and 0.
+  std::function<std::int64_t(const DeviceLimits& limits)> host_bytes{};
+  std::int64_t host_page_bytes = 0;
 };
 
 /// How many rows and pages fit into `free_bytes` of a device's memory beside the weights, the
-/// step's buffers and the logits. Pages are no more than all rows can use at once. A context that
-/// was not asked for is shortened to what the pages hold, unless those were asked for. With slabs
-/// there are as many rows as have whole ones; rows that were asked for have shorter ones where the
-/// context was not asked for too. kOutOfMemory with the numbers when not even one sequence fits;
-/// kUnfit for a context that is longer than the model's.
+/// step's buffers and the logits, and into what the wishes have of host memory where the KV cache
+/// lies there (DeviceNeeds::host_bytes). Pages are no more than all rows can use at once. A context
+/// that was not asked for is shortened to what the pages hold, unless those were asked for. With
+/// slabs there are as many rows as have whole ones; rows that were asked for have shorter ones
+/// where the context was not asked for too. kOutOfMemory with the numbers when not even one
+/// sequence fits; kUnfit for a context that is longer than the model's.
 [[nodiscard]] Result<DeviceLimits> device_capacity(const Program& program,
                                                    const CapacityWishes& wishes,
                                                    std::int64_t free_bytes,
                                                    const DeviceNeeds& needs);
+
+/// What one of so many GPUs may wish for that have the host's memory in common: an equal part.
+[[nodiscard]] CapacityWishes with_host_share(CapacityWishes wishes, std::size_t gpus);
 
 /// What fits on both of two devices that have these limits; `slabs` as in the wishes of both.
 [[nodiscard]] DeviceLimits least_of(DeviceLimits one, const DeviceLimits& other, bool slabs);

@@ -21,6 +21,7 @@
 #include "weft/gpu/ranks/partition.h"
 #include "weft/gpu/ranks/partitioned_device.h"
 #include "weft/gpu/step_options.h"
+#include "weft/kernels/simd/simd_target.h"
 
 namespace weft {
 namespace {
@@ -92,6 +93,8 @@ DeviceNeeds without_weights(DeviceNeeds needs) {
   return needs;
 }
 
+Error several_replicas() { return {DeviceErrc::kUnfit, "cache.folder: files are of one replica"}; }
+
 Result<StepDevices> load_on_host(const OpenedModel& model, const DeviceWishes& wishes,
                                  const CapacityWishes& capacity,
                                  const std::vector<TokenId>& end_tokens,
@@ -107,9 +110,7 @@ Result<StepDevices> load_on_host(const OpenedModel& model, const DeviceWishes& w
   }
   const auto free_bytes = static_cast<std::int64_t>(host_info().free_bytes);
   const std::size_t replicas = wishes.replicas.size();
-  if (!capacity.files.empty() && replicas > 1) {
-    return Error{DeviceErrc::kUnfit, "cache.folder: files are of one replica"};
-  }
+  if (!capacity.files.empty() && replicas > 1) return several_replicas();
   PooledWeights weights(model, wishes);
   DeviceNeeds needs = needs_of_replicas(*model.program, capacity, replicas);
   const std::int64_t weight_bytes = weights.bytes(needs);
@@ -128,7 +129,9 @@ Result<StepDevices> load_on_host(const OpenedModel& model, const DeviceWishes& w
       portion->claim, weights.entry());
   auto first = std::make_unique<HostStepDevice>(*std::move(device), limits, end_tokens);
   if (!capacity.files.empty()) {
-    auto files = open_page_files(model, capacity, limits, first->page_blocks());
+    auto files =
+        open_page_files(model, capacity, limits,
+                        std::make_unique<HostPageMemory>(first->page_blocks()), simd_target());
     if (!files) return files.error();
     first->use(*std::move(files));
   }
@@ -163,17 +166,32 @@ Result<OpenGpu> open_gpu(const OpenedModel& model, const std::string& device,
   return OpenGpu{*std::move(runtime), *std::move(found)};
 }
 
+/// Opens the files for the pages of the only replica.
+Result<void> keep_in_files(const OpenedModel& model, const CapacityWishes& capacity,
+                           const std::string& device, cuda::CudaStepDevice& step_device) {
+  auto runtime = runtime_of(device);
+  if (!runtime) return runtime.error();
+  const cuda::Properties gpu = (*runtime)->properties();
+  auto memory = step_device.page_memory(*std::move(runtime));
+  if (!memory) return memory.error();
+  auto files = open_page_files(model, capacity, step_device.limits(), *std::move(memory),
+                               gpu.name + " sm_" + std::to_string(gpu.architecture));
+  if (!files) return files.error();
+  step_device.use(*std::move(files));
+  return {};
+}
+
 Result<StepDevices> load_on_gpus(const OpenedModel& model, const DeviceWishes& wishes,
-                                 const CapacityWishes& capacity,
-                                 const std::vector<TokenId>& end_tokens,
+                                 const CapacityWishes& all, const std::vector<TokenId>& end_tokens,
                                  const LoadProgress& progress) {
   const std::size_t replicas = wishes.replicas.size();
-  if (!capacity.files.empty()) {
-    return Error{
-        DeviceErrc::kUnfit,
-        "cache.folder: pages of the device cpu alone go to files; those of a GPU go to host "
-        "memory, of which cache.host_bytes says how much"};
+  const CapacityWishes capacity = with_host_share(all, replicas);
+  if (capacity.kv_host_bytes > 0 && capacity.host_bytes > 0) {
+    return Error{DeviceErrc::kUnfit,
+                 "cache.host_bytes: with memory.kv_placement host the whole KV cache is in host "
+                 "memory, of which memory.fraction says how much"};
   }
+  if (!capacity.files.empty() && replicas > 1) return several_replicas();
   if (wishes.budget && replicas > 1) {
     return Error{DeviceErrc::kUnfit, "replicas: a memory budget is of one device's memory"};
   }
@@ -204,6 +222,10 @@ Result<StepDevices> load_on_gpus(const OpenedModel& model, const DeviceWishes& w
         return cuda::CudaStepDevice::make(*std::move(device), portion.limits, end_tokens);
       });
   if (!made) return made.error();
+  if (!capacity.files.empty()) {
+    auto kept = keep_in_files(model, capacity, wishes.replicas.front(), *made->front());
+    if (!kept) return kept.error();
+  }
   StepDevices loaded{portion.limits, {}};
   for (auto& device : *made) {
     loaded.devices.push_back({with_claim(std::move(device), portion.claim)});

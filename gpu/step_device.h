@@ -20,6 +20,7 @@ struct DeviceLimits {
   std::int32_t pages = 0;  ///< of the decoder's KV
   std::int32_t page_tokens = 1;
   std::int32_t host_pages = 0;  ///< places for pages in host memory
+  bool kv_on_host = false;      ///< a GPU's pages are all in host memory, page-locked
   /// Tokens of an entry list, and of an encode list, at most. At least `rows`, so that all can
   /// advance in one step.
   std::int32_t step_tokens = 0;

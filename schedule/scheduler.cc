@@ -63,8 +63,7 @@ Scheduler::Scheduler(const SchedulerOptions& options, SchedulerListener& listene
 /// Whether pages go to files.
 bool Scheduler::use_files(const SchedulerOptions& options) {
   if (options.files == nullptr || !memory_.pages().keeps()) return false;
-  if (options.limits.host_pages > 0) internal_error("pages go to files from one memory alone");
-  saver_.emplace(options.files, options.limits.pages);
+  saver_.emplace(options.files, options.limits.pages, options.limits.host_pages);
   fetches_.emplace(*saver_, memory_.pages(), memory_.prefixes(), chunks_.times(), options.limits);
   memory_.prefixes().use_no_tails();
   memory_.pages().use(*saver_, [this] { fetches_->cancel_all(); });
@@ -132,6 +131,7 @@ void Scheduler::amend(TimePoint now, Tick& tick) {
   chunks_.choose_prefills(tick);
   amender_.drop_stale(tick);
   writer_.write_more(tick);
+  if (fetches_) fetches_->planned(ticks_);
   note_seen();
 }
 

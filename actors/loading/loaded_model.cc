@@ -8,6 +8,7 @@
 #include "weft/actors/engine_error.h"
 #include "weft/config/replicas_text.h"
 #include "weft/gpu/device_error.h"
+#include "weft/gpu/device_info.h"
 #include "weft/gpu/load_step_devices.h"
 #include "weft/gpu/ranks/settle_partition.h"
 #include "weft/model/model_error.h"
@@ -52,6 +53,7 @@ ServedModel served(const Program& program, Tokenizer tokenizer, std::vector<Toke
   model.kv_dtype = kv_dtype;
   model.kv_bytes = static_cast<std::int64_t>(devices.devices.size()) * devices.limits.pages *
                    devices.limits.page_tokens * program.kv_bytes_per_token(kv_dtype);
+  model.kv_on_host = devices.limits.kv_on_host;
   model.has_encoder = program.has_encoder;
   model.start_token = static_cast<TokenId>(program.start_token);
   model.end_tokens = std::move(ends);
@@ -145,6 +147,10 @@ DeviceWishes wishes_of(const Config& config) {
     wishes.file_bytes = config.cache_folder_bytes;
   }
   wishes.slabs = config.kv_layout == KvLayout::kSlab;
+  if (config.kv_placement == KvPlacement::kHost) {
+    const auto free_bytes = static_cast<double>(host_info().free_bytes);
+    wishes.kv_host_bytes = static_cast<std::int64_t>(free_bytes * config.memory_fraction);
+  }
   return all;
 }
 

@@ -48,6 +48,7 @@ struct ServedModel {
   std::int64_t context = 0;           ///< positions of a sequence on the device
   DType kv_dtype = DType::kF32;       ///< of keys and values
   std::int64_t kv_bytes = 0;          ///< of the pages of all replicas
+  bool kv_on_host = false;            ///< these are a GPU's, in host memory
   std::vector<TokenId> end_tokens{};  ///< sorted, each once
   bool has_encoder = false;
   bool generates = true;  ///< false: it gives vectors alone

@@ -43,8 +43,14 @@ std::string loading_text(std::int64_t done, std::int64_t total) {
   return text.str();
 }
 
+/// Writes "1.5 GiB of keys and values in bf16", and where they are if that is not the device.
+std::string kv_text(const ServedModel& model) {
+  return size_text(model.kv_bytes) + " of keys and values in " +
+         std::string(kv_dtype_name(model.kv_dtype)) + (model.kv_on_host ? ", in host memory" : "");
+}
+
 bool ignores(int signal) {
-  struct sigaction now{};
+  struct sigaction now {};
   return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
@@ -137,8 +143,7 @@ void Serving::tell_of_loaded(const ModelInfo& model) {
   }
   for (const std::string& reason : served.placement) log_->info(reason);
   if (models_.models.size() == 1) return;  // of which on_loaded() says more
-  log_->info("model " + model.name + ": loaded (" + size_text(served.kv_bytes) +
-             " of keys and values in " + std::string(kv_dtype_name(served.kv_dtype)) + ')');
+  log_->info("model " + model.name + ": loaded (" + kv_text(served) + ')');
 }
 
 void Serving::on_loaded(Result<std::unique_ptr<Engine>> engine) {
@@ -160,8 +165,7 @@ void Serving::on_loaded(Result<std::unique_ptr<Engine>> engine) {
          std::to_string(stats.pages) + " pages";
   if (list->models.size() == 1 && list->models.front().model) {
     const ServedModel& model = *list->models.front().model;
-    what += " (" + size_text(model.kv_bytes) + " of keys and values in " +
-            std::string(kv_dtype_name(model.kv_dtype)) + ')';
+    what += " (" + kv_text(model) + ')';
   }
   log_->info(what);
   server_->open(*engine_);

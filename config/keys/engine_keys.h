@@ -57,6 +57,8 @@ inline constexpr auto kKvDtypes = [] {
 }();
 inline constexpr std::array<std::string_view, 2> kKvLayoutNames = {"pages", "slab"};
 inline constexpr std::array kKvLayouts = {KvLayout::kPages, KvLayout::kSlab};
+inline constexpr std::array<std::string_view, 2> kKvPlacementNames = {"device", "host"};
+inline constexpr std::array kKvPlacements = {KvPlacement::kDevice, KvPlacement::kHost};
 inline constexpr std::array<std::string_view, 2> kCacheShareNames = {"key", "all"};
 inline constexpr std::array kCacheShares = {CacheShare::kKey, CacheShare::kAll};
 inline constexpr std::array<std::string_view, 3> kRankTransportNames = {"auto", "memory",
@@ -150,6 +152,14 @@ inline constexpr std::array kKeys = {
               "Where keys and values lie: anywhere, by page tables, or one contiguous piece a row, "
               "for all of its context: so many rows run as have one",
               "With pages the shuffle moves none of them"},
+    ConfigKey{
+        "memory", "kv_placement", choice<kKvPlacementNames, kKvPlacements, &Config::kv_placement>(),
+        "Where the KV cache of a GPU lies: in its memory, or in page-locked host memory that it "
+        "reads over its bus. There memory.fraction counts of the host's free memory for the KV "
+        "cache, in equal parts for all GPUs of the model, and of a GPU's for the rest, of which "
+        "memory.bytes is as well; of the device cpu both are the same",
+        "A step reads the keys and values of all that it continues, and a bus is some 50 times "
+        "slower than a GPU's memory"},
 
     ConfigKey{"cache", "enabled", flag<&Config::cache_enabled>(),
               "Keep what was computed in the KV cache, until its room is needed, for prompts that "
@@ -165,9 +175,9 @@ inline constexpr std::array kKeys = {
               "Page-locked memory is lost to everybody else on the machine"},
     ConfigKey{
         "cache", "folder", text<&Config::cache_folder>(),
-        "A folder of this model's own, made where it is missing, for pages of the KV cache of "
-        "the device cpu that no request has any more: found there also after a restart; one "
-        "replica, with memory.kv_layout pages; empty: none",
+        "A folder of this model's own, made where it is missing, for pages of the KV cache that no "
+        "request has any more: found there also after a restart, on the same kind of device; one "
+        "device, one replica, with memory.kv_layout pages; empty: none",
         "Prompts can be guessed from what is in it: it is for who runs the server alone"},
     ConfigKey{"cache", "folder_bytes",
               integer<&Config::cache_folder_bytes>(std::int64_t{1} << 20, std::int64_t{1} << 50),

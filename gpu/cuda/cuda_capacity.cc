@@ -13,6 +13,7 @@ DeviceNeeds cuda_needs(const Program& program, const CapacityWishes& wishes,
   const auto options = [&program, kv_dtype = wishes.kv_dtype](const DeviceLimits& limits) {
     return step_options(program, limits, kv_dtype);
   };
+  const bool on_host = wishes.kv_host_bytes > 0;
   DeviceNeeds needs;
   needs.weight_bytes = program.weight_bytes();
   needs.bytes = [&program, options, properties](const DeviceLimits& limits) {
@@ -21,9 +22,14 @@ DeviceNeeds cuda_needs(const Program& program, const CapacityWishes& wishes,
   };
   DeviceLimits one;
   one.page_tokens = wishes.page_tokens;
+  const std::int64_t page = page_bytes(program, options(one));
   // A page also takes an entry in the list of copies.
-  needs.page_bytes =
-      page_bytes(program, options(one)) + static_cast<std::int64_t>(sizeof(PageCopy));
+  needs.page_bytes = (on_host ? 0 : page) + static_cast<std::int64_t>(sizeof(PageCopy));
+  if (!on_host) return needs;
+  needs.host_page_bytes = page;
+  needs.host_bytes = [&program, options, properties](const DeviceLimits& limits) {
+    return CudaDevice::host_bytes(program, options(limits), properties);
+  };
   return needs;
 }
 

@@ -18,11 +18,23 @@ DeviceOptions completed(const Program& program, DeviceOptions options) {
   return options;
 }
 
-std::size_t arena_bytes(const Program& program, const DeviceOptions& options,
-                        const CudaStepShape& shape) {
-  Arena counter;
-  static_cast<void>(lay_out(program, options, shape, counter));
-  return counter.used();
+struct ArenaBytes {
+  std::size_t device = 0;
+  std::size_t host = 0;  // of the KV cache there
+};
+
+ArenaBytes arena_bytes(const Program& program, const DeviceOptions& options,
+                       const CudaStepShape& shape) {
+  Arena device;
+  Arena host;
+  static_cast<void>(lay_out(program, options, shape, device, options.kv_on_host ? host : device));
+  return {device.used(), host.used()};
+}
+
+ArenaBytes arena_bytes(const Program& program, DeviceOptions options,
+                       const Properties& properties) {
+  options = completed(program, options);
+  return arena_bytes(program, options, step_shape_of(program, options, properties));
 }
 
 // Some 20 us: other models' steps on the same GPU come in between.
@@ -70,25 +82,26 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::load(std::unique_ptr<Runtime> ru
 
 std::int64_t CudaDevice::memory_bytes(const Program& program, const DeviceOptions& options,
                                       const Properties& properties) {
-  const DeviceOptions all = completed(program, options);
-  return static_cast<std::int64_t>(
-      arena_bytes(program, all, step_shape_of(program, all, properties)));
+  return static_cast<std::int64_t>(arena_bytes(program, options, properties).device);
+}
+
+std::int64_t CudaDevice::host_bytes(const Program& program, const DeviceOptions& options,
+                                    const Properties& properties) {
+  return static_cast<std::int64_t>(arena_bytes(program, options, properties).host);
 }
 
 Result<void> CudaDevice::take_memory(const LoadProgress& progress) {
   use();
-  const std::size_t bytes = arena_bytes(*program_, options_, shape_);
-  memory_ = cuda::take_memory(*runtime_, bytes);
+  const ArenaBytes bytes = arena_bytes(*program_, options_, shape_);
+  memory_ = cuda::take_memory(*runtime_, bytes.device);
+  if (bytes.host > 0) kv_memory_ = take_pinned(*runtime_, bytes.host);
   stream_ = make_stream(*runtime_);
   Arena arena(memory_.get());
-  layout_ = lay_out(*program_, options_, shape_, arena);
+  Arena host(kv_memory_.get());
+  layout_ = lay_out(*program_, options_, shape_, arena, options_.kv_on_host ? host : arena);
   // Counters and page tables begin with zeros, and no padding with what others have left.
-  for (std::size_t at = 0; at < bytes; at += kClearedAtOnce) {
-    check(*runtime_,
-          runtime_->clear(memory_.get() + at, std::min(kClearedAtOnce, bytes - at), stream_.get()),
-          "clearing the device's memory");
-    synchronize();
-  }
+  clear(memory_.get(), bytes.device);
+  clear(kv_memory_.get(), bytes.host);
   auto loaded = run_in_background([&] {
     use();
     ThreadTeam team({options_.threads, false});
@@ -98,6 +111,15 @@ Result<void> CudaDevice::take_memory(const LoadProgress& progress) {
   if (!loaded) return loaded;
   writer_ = std::make_unique<StepWriter>(*runtime_, shape_, layout_.step, options_.max_context);
   return {};
+}
+
+void CudaDevice::clear(std::byte* memory, std::size_t bytes) {
+  for (std::size_t at = 0; at < bytes; at += kClearedAtOnce) {
+    check(*runtime_,
+          runtime_->clear(memory + at, std::min(kClearedAtOnce, bytes - at), stream_.get()),
+          "clearing memory");
+    synchronize();
+  }
 }
 
 Result<void> CudaDevice::join(const CudaRank& place) {

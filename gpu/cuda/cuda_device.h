@@ -18,10 +18,11 @@
 namespace weft::cuda {
 
 /// One model on one NVIDIA GPU. All memory is one arena, taken when it is made (Flover, section
-/// 3.2); all work is in one stream. decode() and encode() run a step that brings its own pages, for
-/// who runs sequences without a pipeline; CudaStepDevice builds on the parts below. What fails
-/// throws Failure. One thread at a time, which it makes the GPU's. It may be a rank of its model:
-/// then all ranks run the same steps at once.
+/// 3.2), and another of page-locked host memory where the KV cache is to lie there
+/// (DeviceOptions::kv_on_host; Inferflow's kv placement); all work is in one stream. decode() and
+/// encode() run a step that brings its own pages, for who runs sequences without a pipeline;
+/// CudaStepDevice builds on the parts below. What fails throws Failure. One thread at a time, which
+/// it makes the GPU's. It may be a rank of its model: then all ranks run the same steps at once.
 class CudaDevice final : public ModelDevice {
  public:
   /// kOutOfMemory, kDriver; errors of reading the checkpoint's files.
@@ -30,10 +31,13 @@ class CudaDevice final : public ModelDevice {
       std::shared_ptr<const Program> program, const DeviceOptions& options, const Tuning& tuning,
       const LoadProgress& progress = {});
 
-  /// Bytes of the arena that a device of `options` takes, weights included.
+  /// Bytes of its own memory that a device of `options` takes, weights included.
   [[nodiscard]] static std::int64_t memory_bytes(const Program& program,
                                                  const DeviceOptions& options,
                                                  const Properties& properties);
+  /// Bytes of host memory that its KV cache takes; 0 where that is in its own.
+  [[nodiscard]] static std::int64_t host_bytes(const Program& program, const DeviceOptions& options,
+                                               const Properties& properties);
 
   ~CudaDevice() override;
 
@@ -87,6 +91,7 @@ class CudaDevice final : public ModelDevice {
              const Tuning& tuning);
 
   [[nodiscard]] Result<void> take_memory(const LoadProgress& progress);
+  void clear(std::byte* memory, std::size_t bytes);
   void write_step(const Step& step, bool encodes);
   Rows copy_to_host(BufferId buffer, std::int64_t first, std::int64_t count,
                     std::vector<float>& to);
@@ -100,6 +105,7 @@ class CudaDevice final : public ModelDevice {
   Tuning tuning_;
   CudaStepShape shape_;
   OwnedMemory memory_;
+  OwnedPinned kv_memory_;  // where the KV cache is in host memory
   OwnedStream stream_;
   Layout layout_;
   std::unique_ptr<StepWriter> writer_;

@@ -11,6 +11,7 @@
 
 #include "weft/core/actor/supervision.h"
 #include "weft/core/error/internal_error.h"
+#include "weft/gpu/cuda/step/cuda_page_memory.h"
 #include "weft/gpu/cuda/step/device_sampling.h"
 #include "weft/gpu/read_activations.h"
 #include "weft/gpu/step_options.h"
@@ -66,6 +67,7 @@ CudaStepDevice::CudaStepDevice(std::unique_ptr<CudaDevice> device, const DeviceL
 }
 
 CudaStepDevice::~CudaStepDevice() {
+  if (files_) files_->close();  // before the memory goes that its thread copies
   // Graphs and page-locked memory are given back on this thread.
   static_cast<void>(device_->runtime().use());
   device_->leave();
@@ -104,6 +106,13 @@ Result<void> CudaStepDevice::record() {
     return error_of(failure);
   }
   return {};
+}
+
+Result<std::unique_ptr<PageMemory>> CudaStepDevice::page_memory(
+    std::unique_ptr<Runtime> runtime) const {
+  auto memory = CudaPageMemory::make(std::move(runtime), device_->layout(), limits_.pages);
+  if (!memory) return memory.error();
+  return *std::move(memory);
 }
 
 void CudaStepDevice::take_memory() {
@@ -218,6 +227,7 @@ void CudaStepDevice::run_step(const Plan& plan, StepResult& result) {
   if (swapper_) swapper_->end(device_->stream());
   wait(recorded);
   device_->send_stream();
+  if (swapper_ && files_) swapper_->finish();
   if (swapper_) swapper_->tell(result);
   if (samples_) {
     tell(result);
@@ -559,7 +569,9 @@ void CudaStepDevice::tell(StepResult& result) {
     const std::span<TokenLogprob> top =
         reader_.tell(result, i, SampleResult{choice.token, choice.logprob, 0, 0, choice.top_count});
     std::transform(choice.top.begin(), choice.top.begin() + choice.top_count, top.begin(),
-                   [](const DeviceTop& one) { return TokenLogprob{one.token, one.logprob}; });
+                   [](const DeviceTop& one) {
+                     return TokenLogprob{one.token, one.logprob};
+                   });
   }
   if (told_ && chooses_on_host()) tell_tokens();
   if (host_tokens_) host_tokens_->tell(reader_, result);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "weft/gpu/cuda/cuda_device.h"
@@ -11,6 +12,7 @@
 #include "weft/gpu/cuda/step/host_logits.h"
 #include "weft/gpu/cuda/step/mask_upload.h"
 #include "weft/gpu/cuda/step/page_swapper.h"
+#include "weft/gpu/files/page_files.h"
 #include "weft/gpu/plan_reader.h"
 #include "weft/gpu/ranks/rank_tokens.h"
 #include "weft/gpu/step_device.h"
@@ -57,6 +59,14 @@ class CudaStepDevice final : public StepDevice {
   void run(const Plan& plan, StepResult& result) override;
   [[nodiscard]] bool samples() const noexcept override { return samples_; }
   void abandon() noexcept override { device_->abandon(); }
+  [[nodiscard]] std::shared_ptr<PageFiles> page_files() const override { return files_; }
+
+  /// Its pages as files see them; `runtime` is another one of its GPU. Errors of
+  /// CudaPageMemory::make().
+  [[nodiscard]] Result<std::unique_ptr<PageMemory>> page_memory(
+      std::unique_ptr<Runtime> runtime) const;
+  /// Keeps pages in these files, which are of its page_memory(), from now on.
+  void use(std::shared_ptr<PageFiles> files) { files_ = std::move(files); }
 
   /// For who measures parts of a step.
   [[nodiscard]] CudaDevice& device() noexcept { return *device_; }
@@ -129,6 +139,7 @@ class CudaStepDevice final : public StepDevice {
   OwnedStream telling_;
   OwnedEvent chosen_;
   std::optional<PageSwapper> swapper_;  // where there are places in host memory
+  std::shared_ptr<PageFiles> files_;
   std::vector<Recorded> recorded_;
   SamplerScratch scratch_;
   std::vector<PageCopy> copies_;  // of one call of copy_pages()

@@ -37,14 +37,14 @@ std::int64_t decoded_numbers(const DeviceMatrix& matrix) {
 class Layouter {
  public:
   Layouter(const Program& program, const DeviceOptions& options, const CudaStepShape& shape,
-           Arena& arena)
-      : program_(program), options_(options), shape_(shape), arena_(arena) {}
+           Arena& arena, Arena& kv_arena)
+      : program_(program), options_(options), shape_(shape), arena_(arena), kv_arena_(kv_arena) {}
 
   Layout run() {
     weights();
-    layout_.self_kv = kv(program_.self_kv, options_.pages);
-    layout_.cross_kv = kv(program_.cross_kv, options_.cross_pages);
-    layout_.encoder_kv = kv(program_.encoder_kv, options_.encoder_pages);
+    layout_.self_kv = kv(program_.self_kv, options_.pages, kv_arena_);
+    layout_.cross_kv = kv(program_.cross_kv, options_.cross_pages, kv_arena_);
+    layout_.encoder_kv = kv(program_.encoder_kv, options_.encoder_pages, arena_);
     layout_.page_blocks = arena_.take<PageBlocks>(2 * program_.self_kv.size());
     buffers();
     workspaces();
@@ -89,14 +89,15 @@ class Layouter {
     layout_.tables[tensor] = {arena_.take(bytes(device_type(tensor->dtype), numbers)), rows};
   }
 
-  std::vector<DeviceKvLayer> kv(const std::vector<KvLayerPlan>& plans, std::int32_t pages) {
+  std::vector<DeviceKvLayer> kv(const std::vector<KvLayerPlan>& plans, std::int32_t pages,
+                                Arena& arena) const {
     std::vector<DeviceKvLayer> layers;
     for (const KvLayerPlan& plan : plans) {
       const std::int64_t rows = std::int64_t{pages} * plan.kv_heads * options_.page_tokens;
       DeviceKvLayer layer;
       layer.dtype = options_.kv_dtype;
-      layer.keys = arena_.take(size(rows * kv_row_bytes(layer.dtype, plan.head_size)));
-      layer.values = arena_.take(size(rows * kv_row_bytes(layer.dtype, plan.head_size)));
+      layer.keys = arena.take(size(rows * kv_row_bytes(layer.dtype, plan.head_size)));
+      layer.values = arena.take(size(rows * kv_row_bytes(layer.dtype, plan.head_size)));
       layer.page_tokens = options_.page_tokens;
       layer.kv_heads = plan.kv_heads;
       layer.head_size = plan.head_size;
@@ -211,6 +212,7 @@ class Layouter {
   const DeviceOptions& options_;
   const CudaStepShape& shape_;
   Arena& arena_;
+  Arena& kv_arena_;
   Layout layout_;
 };
 
@@ -222,8 +224,8 @@ const std::vector<DeviceKvLayer>& Layout::kv(KvGroup group) const {
 }
 
 Layout lay_out(const Program& program, const DeviceOptions& options, const CudaStepShape& shape,
-               Arena& arena) {
-  return Layouter(program, options, shape, arena).run();
+               Arena& arena, Arena& kv_arena) {
+  return Layouter(program, options, shape, arena, kv_arena).run();
 }
 
 std::int64_t decoded_outputs(const DeviceMatrix& matrix) noexcept {

@@ -36,8 +36,8 @@ struct ToldLayout {
   [[nodiscard]] bool can_tell() const noexcept { return !columns.empty(); }
 };
 
-/// Where all of a model lies in a device's memory. Pointers are the device's; null where the layout
-/// was made only to be counted.
+/// Where all of a model lies in a device's memory, or in host memory that it reaches. Pointers are
+/// the device's; null where the layout was made only to be counted.
 struct Layout {
   std::vector<DeviceMatrix> matrices;  ///< by MatrixId
   std::vector<float*> vectors;         ///< by VectorId
@@ -72,9 +72,10 @@ struct Layout {
   [[nodiscard]] const std::vector<DeviceKvLayer>& kv(KvGroup group) const;
 };
 
-/// Cuts up `arena` for a model. `shape` has been made by step_shape_of().
+/// Cuts up `arena` for a model, and `kv_arena`, which may be the same, for the decoder's KV and
+/// that of the encoder's output. `shape` has been made by step_shape_of().
 [[nodiscard]] Layout lay_out(const Program& program, const DeviceOptions& options,
-                             const CudaStepShape& shape, Arena& arena);
+                             const CudaStepShape& shape, Arena& arena, Arena& kv_arena);
 
 /// A matrix as devices hold it, its numbers taken from `arena`.
 [[nodiscard]] DeviceMatrix take_matrix(const MatrixPlan& plan, Arena& arena);

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "weft/gpu/device_error.h"
-#include "weft/kernels/simd/simd_target.h"
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/model/program/program.h"
 #include "weft/model/spec/spec.h"
@@ -60,8 +59,8 @@ Result<PageKey> sum_of(const CheckpointTensor& tensor) {
 
 }  // namespace
 
-Result<PageKey> page_identity(const OpenedModel& model, DType kv_dtype,
-                              const DeviceLimits& limits) {
+Result<PageKey> page_identity(const OpenedModel& model, DType kv_dtype, const DeviceLimits& limits,
+                              std::string_view computer) {
   Parts parts;
   parts.add(describe(*model.program));
   parts.add(boost::json::serialize(model.checkpoint->config()));
@@ -69,7 +68,7 @@ Result<PageKey> page_identity(const OpenedModel& model, DType kv_dtype,
   parts.add(to_string(kv_dtype));
   parts.add(limits.page_tokens);
   parts.add(limits.context);
-  parts.add(simd_target());
+  parts.add(computer);
   for (const CheckpointTensor& tensor : model.checkpoint->tensors()) {
     const auto sum = sum_of(tensor);
     if (!sum) return sum.error();
@@ -81,17 +80,17 @@ Result<PageKey> page_identity(const OpenedModel& model, DType kv_dtype,
 Result<std::shared_ptr<PageFiles>> open_page_files(const OpenedModel& model,
                                                    const CapacityWishes& wishes,
                                                    const DeviceLimits& limits,
-                                                   std::vector<PageBlock> blocks) {
+                                                   std::unique_ptr<PageMemory> memory,
+                                                   std::string_view computer) {
   if (!limits.keeps_kv || model.program->has_encoder) {
     return Error{DeviceErrc::kUnfit, "cache.folder: " + model.program->family +
                                          " keeps nothing that other requests could use"};
   }
-  const auto identity = page_identity(model, wishes.kv_dtype, limits);
+  const auto identity = page_identity(model, wishes.kv_dtype, limits, computer);
   if (!identity) return identity.error();
-  auto folder =
-      PageFolder::open(wishes.files, *identity, PageFiles::page_bytes(blocks), wishes.file_bytes);
+  auto folder = PageFolder::open(wishes.files, *identity, memory->page_bytes(), wishes.file_bytes);
   if (!folder) return Error{DeviceErrc::kUnfit, "cache.folder: " + to_string(folder.error())};
-  return std::make_shared<PageFiles>(*std::move(folder), *identity, std::move(blocks),
+  return std::make_shared<PageFiles>(*std::move(folder), *identity, std::move(memory),
                                      limits.pages);
 }
 

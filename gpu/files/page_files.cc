@@ -2,25 +2,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <utility>
 
 #include "weft/core/error/internal_error.h"
 
 namespace weft {
 
-std::size_t PageFiles::page_bytes(std::span<const PageBlock> blocks) noexcept {
-  std::size_t bytes = 0;
-  for (const PageBlock& block : blocks) bytes += block.bytes;
-  return bytes;
-}
-
 PageFiles::PageFiles(std::unique_ptr<PageFolder> folder, const PageKey& identity,
-                     std::vector<PageBlock> blocks, std::int32_t pages)
+                     std::unique_ptr<PageMemory> memory, std::int32_t pages)
     : folder_(std::move(folder)),
       identity_(identity),
-      blocks_(std::move(blocks)),
-      buffer_(page_bytes(blocks_)),
+      memory_(std::move(memory)),
+      buffer_(memory_->page_bytes()),
       wanted_(static_cast<std::size_t>(pages)) {
   if (folder_->foreign() > 0) {
     untold_.push_back(
@@ -58,6 +51,7 @@ void PageFiles::close() {
   }
   has_work_.notify_all();
   if (thread_.joinable()) thread_.join();
+  memory_.reset();
 }
 
 bool PageFiles::contains(const PageKey& key) const { return folder_->contains(key); }
@@ -145,17 +139,17 @@ void PageFiles::read_one(Lock& lock) {
   const PageKey key = read->keys_[next];
   lock.unlock();
   const auto began = std::chrono::steady_clock::now();
-  const Result<void> done = folder_->read(key, buffer_);
+  Result<void> done = folder_->read(key, buffer_);
   lock.lock();
+  if (done && !read->over_) done = copy(lock, read->pages_[next], true);
   note(lock, done, told_of_reading_, "reading pages of the KV cache");
   if (read->over_) return;
   if (done) {
-    copy(lock, read->pages_[next], true);
     ++stats_.read;
     ++read->done_;
     read->took_ += std::chrono::steady_clock::now() - began;
+    if (next + 1 < read->keys_.size()) return;
   }
-  if (read->over_ || (done && next + 1 < read->keys_.size())) return;
   read->over_ = true;
   reads_.pop_front();
 }
@@ -165,28 +159,24 @@ void PageFiles::save_one(Lock& lock) {
   saves_.pop_front();
   std::uint64_t& wanted = wanted_[static_cast<std::size_t>(save.page)];
   if (wanted != save.order) return;
-  copy(lock, save.page, false);
+  Result<void> done = copy(lock, save.page, false);
   if (wanted == save.order) wanted = 0;
   lock.unlock();
-  const Result<void> done = folder_->write(save.key, buffer_);
+  if (done) done = folder_->write(save.key, buffer_);
   lock.lock();
   if (done) ++stats_.written;
   note(lock, done, told_of_writing_, "writing pages of the KV cache");
 }
 
 /// Between the buffer and a page of the device, without the lock.
-void PageFiles::copy(Lock& lock, std::int32_t page, bool into_memory) {
+Result<void> PageFiles::copy(Lock& lock, std::int32_t page, bool into_memory) {
   copying_ = page;
   lock.unlock();
-  std::byte* at = buffer_.data();
-  for (const PageBlock& block : blocks_) {
-    std::byte* const there = block.first + static_cast<std::size_t>(page) * block.bytes;
-    std::memcpy(into_memory ? there : at, into_memory ? at : there, block.bytes);
-    at += block.bytes;
-  }
+  const auto copied = into_memory ? memory_->take(page, buffer_) : memory_->give(page, buffer_);
   lock.lock();
   copying_ = -1;
   copied_.notify_all();
+  return copied;
 }
 
 void PageFiles::note(Lock& lock, const Result<void>& done, bool& told, const char* what) {

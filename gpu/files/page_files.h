@@ -8,7 +8,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -17,14 +16,9 @@
 #include "weft/core/time/clock.h"
 #include "weft/gpu/files/page_folder.h"
 #include "weft/gpu/files/page_key.h"
+#include "weft/gpu/files/page_memory.h"
 
 namespace weft {
-
-/// Where a part of each page lies in memory: that of page p begins at first + p * bytes.
-struct PageBlock {
-  std::byte* first = nullptr;
-  std::size_t bytes = 0;
-};
 
 /// What became of pages in files.
 struct PageFilesStats {
@@ -51,14 +45,14 @@ class PageRead {
   Duration took_{};
 };
 
-/// Pages of the KV cache in files: copies of what lies in the device's memory, which the host can
-/// address, and where they come back from. One thread of its own does all of the reading and
+/// Pages of the KV cache in files: copies of what lies in the device's memory, and where they come
+/// back from. One thread of its own does all of the reading and
 /// writing; nobody else waits for a disk.
 ///
 /// A page that is to be written stays as it is until it is written or withdrawn, and one that is
 /// read into has nobody else until the read is over or cancelled. withdraw() and cancel() wait, if
-/// for anything, for one page to be copied in memory. How many wait to be written is bounded, and
-/// what comes then is dropped; who asks for reads bounds them.
+/// for anything, for one page to be copied by the device (PageMemory). How many wait to be written
+/// is bounded, and what comes then is dropped; who asks for reads bounds them.
 ///
 /// A failure is counted, told once until the same succeeds again, and nothing else comes of it: the
 /// page is computed again.
@@ -71,13 +65,10 @@ class PageFiles {
   static constexpr Duration kLastWrites = std::chrono::seconds(5);
 
   PageFiles(std::unique_ptr<PageFolder> folder, const PageKey& identity,
-            std::vector<PageBlock> blocks, std::int32_t pages);
+            std::unique_ptr<PageMemory> memory, std::int32_t pages);
   PageFiles(const PageFiles&) = delete;
   PageFiles& operator=(const PageFiles&) = delete;
   ~PageFiles();
-
-  /// The bytes of a page in all blocks.
-  [[nodiscard]] static std::size_t page_bytes(std::span<const PageBlock> blocks) noexcept;
 
   /// Whom to tell of what went wrong, on the own thread or, of what did before, at once. It must
   /// neither throw nor call back.
@@ -87,7 +78,7 @@ class PageFiles {
   /// whether there was none before.
   bool attach();
   /// Writes what waits, for a while, and ends the thread; after that nothing touches the device's
-  /// memory, and nothing is found any more.
+  /// memory, and nothing is found any more. For who has the device, before that goes.
   void close();
 
   [[nodiscard]] const PageKey& identity() const noexcept { return identity_; }
@@ -117,14 +108,14 @@ class PageFiles {
   void work();
   void read_one(Lock& lock);
   void save_one(Lock& lock);
-  void copy(Lock& lock, std::int32_t page, bool into_memory);
+  [[nodiscard]] Result<void> copy(Lock& lock, std::int32_t page, bool into_memory);
   void note(Lock& lock, const Result<void>& done, bool& told, const char* what);
   void wait_for_copy(Lock& lock, std::int32_t page);
 
   const std::unique_ptr<PageFolder> folder_;
   const PageKey identity_;
-  const std::vector<PageBlock> blocks_;
-  std::vector<std::byte> buffer_;  // a page on its way; the thread's own
+  std::unique_ptr<PageMemory> memory_;  // the thread's own, until it has ended
+  std::vector<std::byte> buffer_;       // a page on its way; the thread's own
 
   mutable std::mutex mutex_;  // guards what follows; not held while files or pages are copied
   std::condition_variable has_work_;

@@ -38,8 +38,8 @@ struct GpuRanks {
                                               std::vector<std::shared_ptr<const Program>> programs,
                                               const std::string& tuning);
 
-/// What fits on each of the GPUs, which have so many bytes free: the least that fits on any. Errors
-/// of device_capacity(), which name the rank.
+/// What fits on each of the GPUs, which have so many bytes free: the least that fits on any. What
+/// the wishes have of host memory is each one's. Errors of device_capacity(), which name the rank.
 [[nodiscard]] Result<DeviceLimits> gpu_ranks_capacity(const GpuRanks& ranks,
                                                       const CapacityWishes& wishes,
                                                       const std::vector<std::int64_t>& free_bytes);

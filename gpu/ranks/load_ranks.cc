@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "weft/gpu/cuda/cuda_capacity.h"
 #include "weft/gpu/device_info.h"
 #include "weft/gpu/host/host_step_device.h"
 #include "weft/gpu/memory_portion.h"
@@ -113,7 +114,8 @@ Result<StepDevices> load_on_gpu_ranks(const OpenedModel& model, const Replicas& 
     if (!ranks) return ranks.error();
     const auto free_bytes = free_memory(*ranks);
     if (!free_bytes) return free_bytes.error();
-    const auto own = gpu_ranks_capacity(*ranks, capacity, *free_bytes);
+    const auto own = gpu_ranks_capacity(
+        *ranks, with_host_share(capacity, replicas.size() * ranks->size()), *free_bytes);
     if (!own) return own.error();
     limits = opened.empty() ? *own : least_of(limits, *own, capacity.slabs);
     opened.push_back(*std::move(ranks));
@@ -130,6 +132,19 @@ Result<StepDevices> load_on_gpu_ranks(const OpenedModel& model, const Replicas& 
                        std::make_move_iterator(devices->end()));
   };
   return load_replicas(replicas.size(), limits, progress, load);
+}
+
+/// Adds to what ranks on the host need the KV cache of GPUs that lies there too.
+DeviceNeeds with_kv_of(const GpuRanks& gpus, const CapacityWishes& capacity, DeviceNeeds needs) {
+  for (std::size_t rank = 0; rank < gpus.size(); ++rank) {
+    const DeviceNeeds gpu =
+        cuda::cuda_needs(*gpus.programs[rank], capacity, gpus.runtimes[rank]->properties());
+    if (!gpu.host_bytes) continue;
+    needs.page_bytes += gpu.host_page_bytes;
+    needs.bytes = [others = std::move(needs.bytes), own = gpu.host_bytes](
+                      const DeviceLimits& limits) { return others(limits) + own(limits); };
+  }
+  return needs;
 }
 
 /// What fits on the GPUs and on the host.
@@ -149,7 +164,8 @@ Result<DeviceLimits> mixed_capacity(const OpenedModel& model, const ReplicaProgr
   const Program& first = *on_host.programs.front();
   const Replicas host = {std::move(on_host)};
   const auto host_bytes = static_cast<std::int64_t>(host_info().free_bytes);
-  const auto limits = device_capacity(first, capacity, host_bytes, needs_of(model, host, capacity));
+  const auto limits = device_capacity(first, capacity, host_bytes,
+                                      with_kv_of(gpus, capacity, needs_of(model, host, capacity)));
   if (!limits) return Error{limits.error().code, "the host: " + limits.error().detail};
   return least_of(*on_gpus, *limits, capacity.slabs);
 }

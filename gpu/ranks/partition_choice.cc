@@ -37,6 +37,11 @@ struct Candidate {
   Programs programs;  // by rank, stage by stage; empty where it cannot be cut so
   std::optional<Error> lacks;
   double seconds = 0;  // of a step of one row
+
+  [[nodiscard]] std::size_t gpus() const {
+    const auto on_host = std::ranges::count_if(partition.stages, &Partition::Stage::is_on_host);
+    return partition.ranks() - static_cast<std::size_t>(on_host);
+  }
 };
 
 std::string rounded(double number, int digits, const char* unit) {
@@ -92,7 +97,7 @@ class Chooser {
   [[nodiscard]] Candidate judge(Partition partition) const;
   [[nodiscard]] std::optional<Error> what_is_lacking(const Candidate& candidate) const;
   [[nodiscard]] std::optional<Error> room(const std::string& name, const Program& program,
-                                          DType kv_dtype) const;
+                                          DType kv_dtype, std::size_t gpus) const;
   [[nodiscard]] double seconds_of(const Candidate& candidate) const;
   [[nodiscard]] const Candidate* best() const;
   [[nodiscard]] Error nothing_fits() const;
@@ -173,7 +178,7 @@ bool Chooser::first_stage_has_room(const Candidate& candidate) const {
   auto program = candidate.programs.begin();
   return std::ranges::all_of(
       candidate.partition.stages.front().devices,
-      [&](const std::string& name) { return !room(name, **program++, dtype); });
+      [&](const std::string& name) { return !room(name, **program++, dtype, candidate.gpus()); });
 }
 
 Candidate Chooser::judge(Partition partition) const {
@@ -196,8 +201,7 @@ Candidate Chooser::judge(Partition partition) const {
 
 std::optional<Error> Chooser::what_is_lacking(const Candidate& candidate) const {
   const Partition& partition = candidate.partition;
-  const auto on_gpus = partition.ranks() - static_cast<std::size_t>(std::ranges::count_if(
-                                               partition.stages, &Partition::Stage::is_on_host));
+  const std::size_t on_gpus = candidate.gpus();
   if (on_gpus > 1 && !wishes_.gpus_exchange) {
     return Error{DeviceErrc::kUnfit, "there is no NCCL, which GPUs exchange numbers through"};
   }
@@ -208,7 +212,7 @@ std::optional<Error> Chooser::what_is_lacking(const Candidate& candidate) const 
   std::size_t rank = 0;
   for (const Partition::Stage& stage : partition.stages) {
     for (const std::string& name : stage.devices) {
-      auto lacks = room(name, *candidate.programs[rank++], dtype);
+      auto lacks = room(name, *candidate.programs[rank++], dtype, on_gpus);
       if (!lacks) continue;
       if (partition.ranks() > 1) lacks->detail.insert(0, name + ": ");
       return lacks;
@@ -217,10 +221,10 @@ std::optional<Error> Chooser::what_is_lacking(const Candidate& candidate) const 
   return std::nullopt;
 }
 
-std::optional<Error> Chooser::room(const std::string& name, const Program& program,
-                                   DType kv_dtype) const {
+std::optional<Error> Chooser::room(const std::string& name, const Program& program, DType kv_dtype,
+                                   std::size_t gpus) const {
   const ChoosableDevice& on = device(name);
-  CapacityWishes capacity = wishes_.capacity;
+  CapacityWishes capacity = with_host_share(wishes_.capacity, gpus);
   capacity.kv_dtype = kv_dtype;
   if (capacity.context == 0 && capacity.pages == 0) {
     capacity.context = std::min(kUsualContext, model_.program->context);

@@ -84,9 +84,9 @@ bool PageFetches::start(const Group& group) {
   const Sequence& leader = group.leader();
   const std::int32_t most = most_found(group);
   std::vector<PageId> path = keeper_.path(group, leader, most);
-  if (std::ranges::any_of(path, [this](PageId page) { return pages_.is_on_host(page); })) {
-    return false;
-  }
+  const auto there = static_cast<std::int32_t>(path.size());
+  const auto in_host_memory = [this](PageId page) { return pages_.is_on_host(page); };
+  path.erase(std::ranges::find_if(path, in_host_memory), path.end());
   const auto before = static_cast<std::int32_t>(path.size());
   const std::int32_t whole = most / page_tokens_;
   if (before >= whole) return false;
@@ -99,6 +99,7 @@ bool PageFetches::start(const Group& group) {
   for (std::int32_t i = 0; i < tokens; ++i) fetch.tokens.push_back(group.token(leader, i));
   std::vector<PageKey> keys = keys_in_files(fetch, path, whole);
   const auto count = static_cast<std::int32_t>(keys.size());
+  if (before + count <= there) return false;  // host memory has as much, and is faster
   const std::int64_t tokens_before = std::int64_t{before} * page_tokens_;
   if (count == 0 || !costs_.copying_is_sooner(count, tokens_before, queued())) return false;
   // What it continues was used just now, so that it is not given up for what continues it.
@@ -108,6 +109,7 @@ bool PageFetches::start(const Group& group) {
   if (!lent) return false;
   // After another scheduler, ticks of its own may still run until one of this one has.
   fetch.after = std::max<std::uint64_t>(ticks_, saver_.is_first() ? 0 : 1);
+  fetch.waits_for_copies = pages_.has_copies();
   fetch.read = std::make_shared<PageRead>(std::move(keys), fetch.pages);
   read_if_ready(fetch);
   fetches_.push_back(std::move(fetch));
@@ -146,8 +148,15 @@ void PageFetches::advance(TimePoint now) {
   std::erase_if(fetches_, [this](Fetch& one) { return look_at(one); });
 }
 
+void PageFetches::planned(std::uint64_t ticks) noexcept {
+  ticks_ = ticks;
+  for (Fetch& one : fetches_) {
+    if (std::exchange(one.waits_for_copies, false)) one.after = std::max(one.after, ticks);
+  }
+}
+
 void PageFetches::read_if_ready(Fetch& fetch) {
-  if (fetch.has_begun || run_ < fetch.after) return;
+  if (fetch.has_begun || fetch.waits_for_copies || run_ < fetch.after) return;
   files_.read(fetch.read);
   fetch.has_begun = true;
 }

@@ -27,7 +27,8 @@ namespace weft {
 /// looks by itself for what is left then.
 ///
 /// A file is read into a page only once all ticks have run that were planned when the page was
-/// taken, as some may still write to it.
+/// taken, as some may still write to it, and the one in the making if that copies pages: what one
+/// of these held may be what is copied.
 ///
 /// There are at most kMostFetches reads at once, each of pages that the device has room for, and at
 /// most kMostFollowers groups wait for another's read.
@@ -59,8 +60,9 @@ class PageFetches {
   /// When to plan though nothing else happens.
   [[nodiscard]] std::optional<TimePoint> looks_again_at() const noexcept;
 
-  /// So many ticks have been planned; so many have run, or are lost.
-  void planned(std::uint64_t ticks) noexcept { ticks_ = ticks; }
+  /// So many ticks have been planned, the last of them now or more of it; so many have run, or are
+  /// lost.
+  void planned(std::uint64_t ticks) noexcept;
   void have_run(std::uint64_t ticks) noexcept { run_ = ticks; }
 
   /// Ends all of them: what they have been lent is needed, or not sure any more.
@@ -75,10 +77,11 @@ class PageFetches {
     Waiting group;
     std::vector<Waiting> followers;
     PrefixScope scope;
-    std::vector<TokenId> tokens;  // all that lead to the last page
-    std::int32_t before = 0;      // pages that were there already
-    std::vector<PageId> pages;    // lent
-    std::uint64_t after = 0;      // the tick that must have run
+    std::vector<TokenId> tokens;    // all that lead to the last page
+    std::int32_t before = 0;        // pages that were there already
+    std::vector<PageId> pages;      // lent
+    std::uint64_t after = 0;        // the tick that must have run
+    bool waits_for_copies = false;  // which are in no tick yet
     std::shared_ptr<PageRead> read;
     bool has_begun = false;
     std::int32_t done = 0;  // pages, when it was last looked at

@@ -5,10 +5,10 @@
 
 namespace weft {
 
-PageSaver::PageSaver(std::shared_ptr<PageFiles> files, std::int32_t pages)
+PageSaver::PageSaver(std::shared_ptr<PageFiles> files, std::int32_t pages, std::int32_t places)
     : files_(std::move(files)),
       is_first_(files_->attach()),
-      keys_(static_cast<std::size_t>(pages)),
+      keys_(static_cast<std::size_t>(pages) + static_cast<std::size_t>(places)),
       known_(static_cast<std::size_t>(pages)) {
   left_.reserve(2 * static_cast<std::size_t>(pages));
 }

@@ -20,7 +20,8 @@ namespace weft {
 /// Told by PrefixCache of what becomes of pages. Owner only. It allocates in the constructor.
 class PageSaver {
  public:
-  PageSaver(std::shared_ptr<PageFiles> files, std::int32_t pages);
+  /// The device has `pages` pages, and `places` for them in host memory, numbered behind them.
+  PageSaver(std::shared_ptr<PageFiles> files, std::int32_t pages, std::int32_t places = 0);
 
   [[nodiscard]] PageFiles& files() const noexcept { return *files_; }
   /// Whether it is the first that the device's pages are saved for.
@@ -36,6 +37,13 @@ class PageSaver {
   void left(PageId page);
   /// The page is not kept any more.
   void forgotten(PageId page);
+  /// What a kept page holds goes to a place in host memory.
+  void moved_out(PageId page, PageId place) {
+    keys_[static_cast<std::size_t>(place)] = key(page);
+    forgotten(page);
+  }
+  /// It comes back, to any page.
+  void moved_in(PageId place, PageId page) { keys_[static_cast<std::size_t>(page)] = key(place); }
 
   /// So many ticks have been planned.
   void planned(std::uint64_t ticks) noexcept { ticks_ = ticks; }
@@ -56,7 +64,7 @@ class PageSaver {
   const std::shared_ptr<PageFiles> files_;
   const bool is_first_;
   PageKeyMaker maker_;
-  std::vector<PageKey> keys_;  // by page; of those that are kept
+  std::vector<PageKey> keys_;  // by page and place; of those that are kept
   std::vector<Known> known_;   // by page
   std::vector<Left> left_;     // in the order in which they were left
   std::uint64_t ticks_ = 0;

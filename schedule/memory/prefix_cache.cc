@@ -62,6 +62,7 @@ void PrefixCache::give_up(PageId page) {
     return;
   }
   copies_->push_back({page, place});
+  if (saver_ != nullptr) saver_->moved_out(page, place);
   ++went_out_;
   idle_.remove(page);
   tree_.renumber(page, place);
@@ -123,6 +124,7 @@ std::int32_t PrefixCache::bring(std::span<const PageId> places, std::vector<Page
     pool_.share({&page, 1});
     host_.free_held(place);
     copies_->push_back({place, page});
+    if (saver_ != nullptr) saver_->moved_in(place, page);
     ++brought;
   }
   came_in_ += static_cast<std::uint64_t>(brought);
@@ -170,7 +172,13 @@ PageId PrefixCache::keep(const PrefixScope& scope, PageId parent, PageId page,
 }
 
 bool PrefixCache::lend(std::int32_t count, std::vector<PageId>& out) {
-  if (count > pool_.free() + idle() || !take(count, out)) return false;
+  if (count > pool_.free() + idle()) return false;
+  // Not to host memory, as no plan may come that copies it before it is filled.
+  while (pool_.free() < count) {
+    forget(idle_.oldest());
+    ++given_up_;
+  }
+  if (!take(count, out)) return false;
   if (is_lent_.empty()) is_lent_.resize(static_cast<std::size_t>(size()));
   for (const PageId page : std::span(out).last(static_cast<std::size_t>(count))) {
     is_lent_[static_cast<std::size_t>(page)] = true;

@@ -46,7 +46,8 @@ class PageSaver;
 /// everything, and each call costs the pages that it is about. Misuse is an internal_error.
 class PrefixCache {
  public:
-  /// With places in host memory the copies to and from there are appended to `copies`.
+  /// Copies of pages that are in no plan yet are in `copies`; those to and from places in host
+  /// memory are appended to it.
   PrefixCache(std::int32_t pages, std::int32_t page_tokens, bool keeps, std::int32_t places = 0,
               std::vector<PlanCopy>* copies = nullptr);
 
@@ -109,8 +110,11 @@ class PrefixCache {
     call_back_ = std::move(call_back);
   }
   /// Lends pages to who fills them before they are kept. They count as free: where there are no
-  /// others they are called back. False where too few can be had.
+  /// others they are called back. False where too few can be had. Plans may still copy what they
+  /// held before: those that were made, and where has_copies() the next one.
   [[nodiscard]] bool lend(std::int32_t count, std::vector<PageId>& out);
+  /// Whether copies of pages have been decided that are in no plan yet.
+  [[nodiscard]] bool has_copies() const noexcept { return copies_ != nullptr && !copies_->empty(); }
   /// Lent pages are free again.
   void give_back(std::span<const PageId> pages);
   /// A lent page is like one that a table has.

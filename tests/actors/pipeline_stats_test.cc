@@ -42,5 +42,22 @@ TEST(PipelineStatsTest, PublishesWhatBecameOfPagesInHostMemoryAndInFiles) {
   EXPECT_THAT(after, HasSubstr("weft_file_cache_pages_read_total 4\n"));
 }
 
+TEST(PipelineStatsTest, PublishesWhichMemoryTheKvCacheTakes) {
+  MetricsRegistry registry;
+  {
+    const PipelineStats stats(registry, {.rows = 1, .pages = 8, .host_pages = 3}, 2, 4, 1600);
+    const std::string text = prometheus_text(registry);
+    EXPECT_THAT(text, HasSubstr("weft_kv_device_bytes 1600\n"));
+    EXPECT_THAT(text, HasSubstr("weft_kv_host_bytes 600\n"));
+    const PipelineStats there(registry, {.rows = 1, .pages = 8, .kv_on_host = true}, 1, 4, 800);
+    const std::string both = prometheus_text(registry);
+    EXPECT_THAT(both, HasSubstr("weft_kv_device_bytes 1600\n"));
+    EXPECT_THAT(both, HasSubstr("weft_kv_host_bytes 1400\n"));
+  }
+  const std::string after = prometheus_text(registry);
+  EXPECT_THAT(after, HasSubstr("weft_kv_device_bytes 0\n"));
+  EXPECT_THAT(after, HasSubstr("weft_kv_host_bytes 0\n"));
+}
+
 }  // namespace
 }  // namespace weft

@@ -237,6 +237,21 @@ DeviceKind gpu_kind(DType kv_dtype) {
   return kind;
 }
 
+DeviceKind with_kv_on_host(DeviceKind kind) {
+  kind.name += "_kv_on_host";
+  kind.load = [load = std::move(kind.load)](const auto& checkpoint, const auto& program,
+                                            DeviceOptions options) {
+    options.kv_on_host = true;
+    return load(checkpoint, program, options);
+  };
+  kind.load_steps = [load = std::move(kind.load_steps)](const auto& checkpoint, const auto& program,
+                                                        DeviceLimits limits) {
+    limits.kv_on_host = true;
+    return load(checkpoint, program, limits);
+  };
+  return kind;
+}
+
 std::size_t gpu_count() {
   const auto devices = cuda::list_devices();
   return devices ? devices->size() : 0;

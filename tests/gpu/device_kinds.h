@@ -64,6 +64,8 @@ struct DeviceKind {
 [[nodiscard]] DeviceKind gpu_kind(DType kv_dtype = DType::kF32);
 /// Ranks on GPUs: their names begin with "gpu_", too.
 [[nodiscard]] DeviceKind gpu_ranks_kind(const std::string& name, const std::string& partition);
+/// The same with the KV cache of its GPUs in host memory.
+[[nodiscard]] DeviceKind with_kv_on_host(DeviceKind kind);
 [[nodiscard]] std::size_t gpu_count();
 [[nodiscard]] inline bool has_gpu() { return gpu_count() > 0; }
 
@@ -82,6 +84,16 @@ struct DeviceKind {
           gpu_ranks_kind("gpu_pp2", "cuda:0 | cuda:1"),
           gpu_ranks_kind("gpu_then_host", "cuda:0 | cpu"),
           gpu_ranks_kind("host_then_gpu", "cpu | cuda:0")};
+}
+
+/// GPUs whose KV cache is in host memory.
+[[nodiscard]] inline std::vector<DeviceKind> kv_on_host_kinds() {
+  return {with_kv_on_host(fake_gpu_kind()),
+          with_kv_on_host(fake_gpu_kind(DType::kI8)),
+          with_kv_on_host(fake_gpu_ranks_kind("fake_gpu_tp2", "cuda:0,cuda:1")),
+          with_kv_on_host(gpu_kind()),
+          with_kv_on_host(gpu_kind(DType::kI8)),
+          with_kv_on_host(gpu_ranks_kind("gpu_tp2", "cuda:0,cuda:1"))};
 }
 
 /// Those that keep keys and values as codes.

@@ -131,6 +131,8 @@ TEST_P(EncoderStepTest, ReadsTextsOfOneTokenEach) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, EncoderStepTest, testing::ValuesIn(device_kinds()), kind_name);
+INSTANTIATE_TEST_SUITE_P(KvOnHost, EncoderStepTest, testing::ValuesIn(kv_on_host_kinds()),
+                         kind_name);
 
 }  // namespace
 }  // namespace weft::test

@@ -380,6 +380,8 @@ TEST_P(StepDeviceTest, OfSeveralTablesOfARowTheLastHolds) {
 
 INSTANTIATE_TEST_SUITE_P(, StepDeviceTest, testing::ValuesIn(device_kinds()), kind_name);
 INSTANTIATE_TEST_SUITE_P(CodedKv, StepDeviceTest, testing::ValuesIn(coded_kv_kinds()), kind_name);
+INSTANTIATE_TEST_SUITE_P(KvOnHost, StepDeviceTest, testing::ValuesIn(kv_on_host_kinds()),
+                         kind_name);
 
 class EncodingStepDeviceTest : public testing::TestWithParam<DeviceKind> {
  protected:
@@ -457,6 +459,8 @@ TEST_P(EncodingStepDeviceTest, SamplersDoNotCountWhatTheEncoderReads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, EncodingStepDeviceTest, testing::ValuesIn(device_kinds()), kind_name);
+INSTANTIATE_TEST_SUITE_P(KvOnHost, EncodingStepDeviceTest, testing::ValuesIn(kv_on_host_kinds()),
+                         kind_name);
 INSTANTIATE_TEST_SUITE_P(CodedKv, EncodingStepDeviceTest, testing::ValuesIn(coded_kv_kinds()),
                          kind_name);
 

@@ -21,9 +21,10 @@ using std::chrono::milliseconds;
 
 class SchedulerFilesTest : public SchedulerFixture {
  protected:
-  static SchedulerOptions small() {
+  [[nodiscard]] SchedulerOptions small() const {
     SchedulerOptions options = roomy();
     options.limits.pages = 16;
+    options.limits.host_pages = places_;
     return options;
   }
   void restart() { start_with_files(small(), folder_.path()); }
@@ -52,7 +53,18 @@ class SchedulerFilesTest : public SchedulerFixture {
     while (files_->stats().written < pages) std::this_thread::yield();
   }
 
+  /// Waits until what the scheduler has asked for by now is read.
+  void wait_for_reads() const {
+    const auto last = std::make_shared<PageRead>(std::vector{PageKey{}}, std::vector{0});
+    files_->read(last);
+    std::int32_t done = 0;
+    Duration took{};
+    while (!files_->is_over(*last, done, took)) std::this_thread::yield();
+  }
+  void check_any_course();
+
   TempFolder folder_;
+  std::int32_t places_ = 0;  // in host memory
 };
 
 TEST_F(SchedulerFilesTest, WhatTheDeviceHasNoRoomForIsNotComputedAgain) {
@@ -200,15 +212,57 @@ TEST_F(SchedulerFilesTest, NothingIsReadIntoAPageThatATickMayStillWrite) {
   ASSERT_TRUE(plan());
   EXPECT_FALSE(plan());
   EXPECT_FALSE(runs(waits)) << "what is planned has not run";
-  // What the scheduler had asked for would be read before this.
-  const auto last = std::make_shared<PageRead>(std::vector{PageKey{}}, std::vector{0});
-  files_->read(last);
-  std::int32_t done = 0;
-  Duration took{};
-  while (!files_->is_over(*last, done, took)) std::this_thread::yield();
+  wait_for_reads();
   EXPECT_EQ(files_->stats().read, 0U);
   finish();
   EXPECT_EQ(waits.cached, 40);
+}
+
+TEST_F(SchedulerFilesTest, NothingIsReadIntoAPageThatTheTickInTheMakingStillCopies) {
+  tokens_fed_by({.prompt = 48, .max_tokens = 1, .text = 2});
+  restart();
+  tokens_fed_by({.prompt = 17, .max_tokens = 1, .text = 1});
+  tokens_fed_by({.prompt = 17, .max_tokens = 1, .text = 3});
+  // These take a copy of their text's second page, and the first of the two pages is lent.
+  submit({.prompt = 8, .max_tokens = 1, .text = 1});
+  submit({.prompt = 8, .max_tokens = 1, .text = 3});
+  GroupOutcome& waits = submit({.prompt = 48, .max_tokens = 1, .text = 2});
+  ASSERT_TRUE(plan());
+  EXPECT_EQ(newest().copies.size(), 2U);
+  EXPECT_FALSE(runs(waits));
+  wait_for_reads();
+  EXPECT_EQ(files_->stats().read, 0U);
+  finish();
+  EXPECT_EQ(files_->stats().read, 11U);
+  EXPECT_EQ(waits.cached, 44);
+}
+
+TEST_F(SchedulerFilesTest, WhatHostMemoryHasIsNotRead) {
+  places_ = 32;
+  restart();
+  const Ask first{.prompt = 41, .max_tokens = 1, .text = 1};
+  tokens_fed_by(first);
+  wait_until_written(10);
+  tokens_fed_by({.prompt = 61, .max_tokens = 1, .text = 2});
+  EXPECT_EQ(tokens_fed_by(first), 1U);
+  EXPECT_EQ(scheduler_->stats().prefixes.came_in, 10U);
+  EXPECT_EQ(files_->stats().read, 0U);
+  // What has come back is in its file, or goes there, under the same tokens as before.
+  restart();
+  EXPECT_EQ(tokens_fed_by(first), 1U);
+}
+
+TEST_F(SchedulerFilesTest, WhatIsNotInHostMemoryAnyMoreIsRead) {
+  places_ = 4;
+  restart();
+  const Ask first{.prompt = 41, .max_tokens = 1, .text = 1};
+  tokens_fed_by(first);
+  wait_until_written(10);
+  tokens_fed_by({.prompt = 61, .max_tokens = 1, .text = 2});
+  EXPECT_EQ(scheduler_->stats().prefixes.on_host, 4);
+  EXPECT_EQ(tokens_fed_by(first), 1U);
+  EXPECT_EQ(outcomes_.back().cached, 40);
+  EXPECT_EQ(files_->stats().read, 10U);
 }
 
 TEST_F(SchedulerFilesTest, WhoEndsWhileItWaitsLeavesWhatWasReadToOthers) {
@@ -261,7 +315,7 @@ TEST_F(SchedulerFilesTest, WhatIsComputedSoonerThanReadIsComputed) {
   EXPECT_EQ(tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 2}), 41U);
 }
 
-TEST_F(SchedulerFilesTest, AnyCourseGivesWhatEachGetsAlone) {
+void SchedulerFilesTest::check_any_course() {
   std::minstd_rand random(7);
   const auto one_of = [&random](unsigned count) {
     return static_cast<std::int32_t>(random() % count);
@@ -283,6 +337,15 @@ TEST_F(SchedulerFilesTest, AnyCourseGivesWhatEachGetsAlone) {
     finish();
   }
   EXPECT_GT(files_->stats().read, 0U);
+}
+
+TEST_F(SchedulerFilesTest, AnyCourseGivesWhatEachGetsAlone) { check_any_course(); }
+
+TEST_F(SchedulerFilesTest, AnyCourseThroughHostMemoryGivesWhatEachGetsAlone) {
+  places_ = 6;
+  restart();
+  check_any_course();
+  EXPECT_GT(scheduler_->stats().prefixes.went_out, 0U);
 }
 
 }  // namespace

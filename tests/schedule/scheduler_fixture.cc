@@ -75,7 +75,7 @@ void SchedulerFixture::start_with_files(SchedulerOptions options,
   const PageBlock block = device_->page_block();
   files_ = std::make_shared<PageFiles>(
       PageFolder::open(folder, PageKey{}, block.bytes, std::int64_t{1} << 24U).value(), PageKey{},
-      std::vector{block}, options.limits.pages);
+      std::make_unique<HostPageMemory>(std::vector{block}), options.limits.pages);
   options.files = files_;
   options_ = options;
   scheduler_ = std::make_unique<Scheduler>(options, static_cast<SchedulerListener&>(*this));

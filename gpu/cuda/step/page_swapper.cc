@@ -5,49 +5,25 @@
 #include <span>
 #include <utility>
 
-#include "weft/core/kv_dtype.h"
-
 namespace weft::cuda {
 namespace {
 
 // Copies of a launch; more are several. A list of them is small beside a page.
 constexpr std::size_t kMostCopies = 4096;
 
-std::size_t as_size(std::int64_t count) { return static_cast<std::size_t>(count); }
-
-std::int64_t page_bytes_of(const DeviceKvLayer& layer) {
-  return std::int64_t{layer.page_tokens} * layer.kv_heads *
-         kv_row_bytes(layer.dtype, layer.head_size);
-}
-
 }  // namespace
 
 PageSwapper::PageSwapper(Runtime& runtime, const Layout& layout, const DeviceLimits& limits)
     : runtime_(runtime),
       pages_(limits.pages),
-      block_count_(static_cast<std::int32_t>(2 * layout.self_kv.size())),
-      most_copies_(std::min(kMostCopies, as_size(limits.pages))),
+      most_copies_(std::min(kMostCopies, static_cast<std::size_t>(limits.pages))),
+      places_(runtime, layout, limits.pages, limits.host_pages, most_copies_),
       batches_(std::int64_t{limits.pages} + limits.host_pages),
       stream_(make_stream(runtime)),
       computed_(make_event(runtime)),
       began_(make_timing_event(runtime)),
       copied_(make_timing_event(runtime)) {
   list_.reserve(most_copies_);
-  std::vector<PageBlocks> blocks;
-  const auto cut = [&](Arena arena) {
-    blocks_ = arena.take<PageBlocks>(as_size(block_count_));
-    copies_ = arena.take<PageCopy>(most_copies_);
-    blocks.clear();
-    for (const DeviceKvLayer& layer : layout.self_kv) {
-      const std::int64_t bytes = page_bytes_of(layer);
-      blocks.push_back({layer.keys, bytes, arena.take(as_size(bytes * limits.host_pages))});
-      blocks.push_back({layer.values, bytes, arena.take(as_size(bytes * limits.host_pages))});
-    }
-    return arena.used();
-  };
-  memory_ = take_pinned(runtime, cut(Arena()));
-  cut(Arena(memory_.get()));
-  std::ranges::copy(blocks, blocks_);
   check(runtime_, runtime_.record(computed_.get(), stream_.get()), "preparing to swap pages");
 }
 
@@ -82,14 +58,7 @@ void PageSwapper::copy(const Plan& plan, Stream step) {
       list_.push_back({one.from, one.to});
     }
     const std::size_t count = batches_.next(list_, most_copies_);
-    std::copy_n(list_.begin(), count, copies_);
-    CudaPageCopyParams params;
-    params.blocks = blocks_;
-    params.block_count = block_count_;
-    params.copies = copies_;
-    params.copy_count = static_cast<std::int32_t>(count);
-    params.pages = pages_;
-    check(runtime_, runtime_.run(params, stream), "swapping pages");
+    places_.copy(std::span(list_).first(count), stream);
     copies = copies.subspan(count);
   }
   check(runtime_, runtime_.record(copied_.get(), stream), "swapping pages");
@@ -102,6 +71,10 @@ void PageSwapper::copy(const Plan& plan, Stream step) {
 
 void PageSwapper::end(Stream step) {
   check(runtime_, runtime_.record(computed_.get(), step), "telling that a step is done");
+}
+
+void PageSwapper::finish() {
+  if (waits_) check(runtime_, runtime_.wait(copied_.get()), "swapping pages");
 }
 
 void PageSwapper::tell(StepResult& result) {

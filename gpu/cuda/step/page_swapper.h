@@ -7,13 +7,13 @@
 #include "weft/gpu/cuda/layout.h"
 #include "weft/gpu/cuda/runtime/resources.h"
 #include "weft/gpu/cuda/step/copy_batches.h"
+#include "weft/gpu/cuda/step/page_places.h"
 #include "weft/gpu/plan.h"
 #include "weft/gpu/step_device.h"
 
 namespace weft::cuda {
 
-/// The places for pages in host memory, and the copies between them and a GPU's pages. The memory
-/// is page-locked, and a kernel reads and writes it, so that a page of many layers is one launch.
+/// The copies between a GPU's pages and their places in host memory, as plans want them.
 ///
 /// The copies of a plan are done on a stream of their own, beside the step, where the plan leaves
 /// that to the device (PlanCopy). They begin when the steps before are done, and the next step
@@ -33,17 +33,16 @@ class PageSwapper {
   void copy(const Plan& plan, Stream step);
   /// All of the step is in its stream.
   void end(Stream step);
+  /// Waits for the copies of this plan, for who reads or writes pages beside steps.
+  void finish();
   /// Adds to the result what is known by now of how long copies took.
   void tell(StepResult& result);
 
  private:
   Runtime& runtime_;
   const std::int32_t pages_;
-  const std::int32_t block_count_;
   const std::size_t most_copies_;  // of a launch
-  OwnedPinned memory_;             // the places, and what kernels are told
-  PageBlocks* blocks_ = nullptr;
-  PageCopy* copies_ = nullptr;
+  PagePlaces places_;
   CopyBatches batches_;
   std::vector<PageCopy> list_;
   OwnedStream stream_;

@@ -15,7 +15,7 @@ namespace weft {
 namespace {
 
 /// Changes with every change of what processes say to each other.
-constexpr std::uint32_t kProtocol = 4;
+constexpr std::uint32_t kProtocol = 5;
 constexpr int kPatience = 10'000;  // milliseconds for each message of a greeting
 
 using Block = std::array<std::byte, 32>;

@@ -106,6 +106,7 @@ template <class Fields, class Room>
 void room_fields(Fields& fields, Room& room) {
   fields.text(room.machine, "machine");
   fields.number(room.free_bytes, "free_bytes");
+  fields.number(room.host_bytes, "host_bytes");
   fields.number(room.sees_memory, "sees_memory");
   fields.text(room.address, "address");
   fields.text(room.device, "device");
@@ -121,6 +122,7 @@ void limit_fields(Fields& fields, Limits& limits) {
   fields.number(limits.pages, "pages");
   fields.number(limits.page_tokens, "page_tokens");
   fields.number(limits.host_pages, "host_pages");
+  fields.number(limits.kv_on_host, "kv_on_host");
   fields.number(limits.step_tokens, "step_tokens");
   fields.number(limits.context, "context");
   fields.number(limits.cross_pages, "cross_pages");
@@ -189,7 +191,8 @@ Result<RankRoom> decode_room(std::span<const std::byte> bytes) {
   SetupReader reader(bytes);
   room_fields(reader, room);
   if (auto read = reader.result(); !read) return read.error();
-  if (room.free_bytes < 0 || room.l2_bytes < 0) return unsound("room that no device has");
+  if (room.free_bytes < 0 || room.host_bytes < 0 || room.l2_bytes < 0)
+    return unsound("room that no device has");
   return room;
 }
 

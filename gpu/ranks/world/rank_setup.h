@@ -28,6 +28,7 @@ struct RankQuestion {
 struct RankRoom {
   std::string machine;            ///< the same for all who share this memory and these processors
   std::int64_t free_bytes = 0;    ///< of its device's memory
+  std::int64_t host_bytes = 0;    ///< free, of its machine's memory; of a GPU alone
   bool sees_memory = false;       ///< of the head's
   std::string address;            ///< where other ranks reach it, ":" and a port; see the head
   std::string device;             ///< of a GPU what properties() says, here and below

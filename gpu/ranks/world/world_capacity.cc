@@ -62,14 +62,23 @@ Result<MemoryPortion> capacity_on_host(const OpenedModel& model, const Partition
   return all;
 }
 
+/// What a rank may wish for of its machine's memory, where its KV cache is there.
+CapacityWishes on_machine_of(std::size_t rank, CapacityWishes capacity,
+                             const std::vector<RankRoom>& rooms) {
+  if (capacity.kv_host_bytes == 0) return capacity;
+  const auto free_bytes = static_cast<double>(rooms[rank].host_bytes);
+  capacity.kv_host_bytes = static_cast<std::int64_t>(free_bytes * capacity.memory_fraction);
+  return with_host_share(std::move(capacity), static_cast<std::size_t>(neighbours_of(rooms, rank)));
+}
+
 Result<MemoryPortion> capacity_on_gpus(const Programs& programs, const CapacityWishes& capacity,
                                        const std::vector<RankRoom>& rooms) {
   MemoryPortion all;
   for (std::size_t rank = 0; rank < rooms.size(); ++rank) {
     const RankRoom& room = rooms[rank];
     const auto own = gpu_rank_capacity(
-        *programs[rank], capacity, {room.device, room.processors, room.architecture, room.l2_bytes},
-        room.free_bytes);
+        *programs[rank], on_machine_of(rank, capacity, rooms),
+        {room.device, room.processors, room.architecture, room.l2_bytes}, room.free_bytes);
     if (!own) {
       return Error{own.error().code, "rank " + std::to_string(rank) + ": " + own.error().detail};
     }

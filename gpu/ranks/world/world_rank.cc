@@ -119,6 +119,7 @@ Result<RankRoom> WorldRank::room_on_gpu(const std::string& device) {
   RankRoom room;
   room.machine = machine_name();
   room.free_bytes = *free_bytes;
+  room.host_bytes = static_cast<std::int64_t>(host_info().free_bytes);
   room.device = std::move(gpu.name);
   room.processors = gpu.processors;
   room.architecture = gpu.architecture;

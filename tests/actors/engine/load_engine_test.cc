@@ -418,6 +418,16 @@ TEST_F(LoadEngineTest, PagesGoToHostMemoryFromOneGpuAlone) {
   EXPECT_TRUE(load(config)) << "nothing is kept, so nothing goes there";
 }
 
+TEST_F(LoadEngineTest, WhereTheKvCacheOfAGpuLiesIsAllTheSameToTheHost) {
+  Config config = demo_config();
+  config.kv_placement = KvPlacement::kHost;
+  EXPECT_EQ(load(config).value().stats().pages, config.max_pages);
+  config.device = "cuda:0";
+  config.cache_host_bytes = 1 << 20;
+  EXPECT_THAT(load(config),
+              test::FailsWith(DeviceErrc::kUnfit, "cache.host_bytes: with memory.kv_placement"));
+}
+
 TEST_F(LoadEngineTest, AnEngineWithoutRoomInItsBudgetIsRefused) {
   PipelineOptions options;
   options.memory_budget = MemoryBudget::make(std::int64_t{1} << 20);

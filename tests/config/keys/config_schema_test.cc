@@ -55,29 +55,24 @@ TEST(ConfigSchemaTest, HasEachKeyOnceAndTablesTogether) {
 TEST(ConfigSchemaTest, HasAKeyForEachFieldOfEngineAndServer) {
   const auto& [model, spec, generation_config, device, partition, replicas, rank_timeout,
                rank_chain, rank_key, rank_ca, transport, threads, tuning, fraction, budget, rows,
-               pages, page_tokens, context, step_tokens, dtype, layout, cache, share, host_bytes,
-               folder, folder_bytes, policy, window, instances, admission, watermark, target, every,
-               jump, requests, tokens, workers, bytes] = Config();
-  const std::initializer_list<const void*> fields = {&model,      &spec,
-                                                     &device,     &threads,
-                                                     &tuning,     &fraction,
-                                                     &budget,     &rows,
-                                                     &pages,      &page_tokens,
-                                                     &context,    &step_tokens,
-                                                     &dtype,      &layout,
-                                                     &policy,     &window,
-                                                     &instances,  &admission,
-                                                     &watermark,  &target,
-                                                     &every,      &requests,
-                                                     &tokens,     &workers,
-                                                     &bytes,      &generation_config,
-                                                     &partition,  &rank_timeout,
-                                                     &replicas,   &cache,
-                                                     &share,      &host_bytes,
-                                                     &folder,     &folder_bytes,
-                                                     &rank_chain, &rank_key,
-                                                     &rank_ca,    &transport,
-                                                     &jump};
+               pages, page_tokens, context, step_tokens, dtype, layout, placement, cache, share,
+               host_bytes, folder, folder_bytes, policy, window, instances, admission, watermark,
+               target, every, jump, requests, tokens, workers, bytes] = Config();
+  const std::initializer_list<const void*> fields = {
+      &model,       &spec,         &device,
+      &threads,     &tuning,       &fraction,
+      &budget,      &rows,         &pages,
+      &page_tokens, &context,      &step_tokens,
+      &dtype,       &layout,       &placement,
+      &policy,      &window,       &instances,
+      &admission,   &watermark,    &target,
+      &every,       &requests,     &tokens,
+      &workers,     &bytes,        &generation_config,
+      &partition,   &rank_timeout, &replicas,
+      &cache,       &share,        &host_bytes,
+      &folder,      &folder_bytes, &rank_chain,
+      &rank_key,    &rank_ca,      &transport,
+      &jump};
   const auto& [host, port, path, certificate, key, io, name, loaded, page, origins, deflate, drain,
                api_key, key_file, connections, header_bytes, header_fields, body_bytes,
                message_bytes, body_memory, streams, unread, header_time, body_rate, idle_time,
@@ -245,6 +240,8 @@ TEST(ConfigSchemaTest, TakesTheNamesOfAChoiceOnly) {
   EXPECT_EQ(config.engine.kv_dtype, std::nullopt);
   EXPECT_EQ(assign(setting("memory.kv_layout"), "slab", config), std::nullopt);
   EXPECT_EQ(config.engine.kv_layout, KvLayout::kSlab);
+  EXPECT_EQ(assign(setting("memory.kv_placement"), "host", config), std::nullopt);
+  EXPECT_EQ(config.engine.kv_placement, KvPlacement::kHost);
   EXPECT_EQ(assign(setting("scheduling.admission"), "reserve", config), std::nullopt);
   EXPECT_EQ(config.engine.admission, AdmissionMode::kReserve);
   EXPECT_EQ(wrong("memory.kv_dtype", "q8_0"),
@@ -307,14 +304,15 @@ TEST(ConfigSchemaTest, ChecksTheValuesThatAProgramPutIn) {
   FileConfig config;
   config.engine.kv_dtype = DType::kQ8_0;
   config.engine.kv_layout = static_cast<KvLayout>(9);
+  config.engine.kv_placement = static_cast<KvPlacement>(9);
   config.engine.policy = BatchPolicy::kWindow;
   config.engine.watermark = std::numeric_limits<double>::quiet_NaN();
   config.engine.max_prompt_bytes = -1;
   config.engine.replicas = "cpu;";
   config.engine.target_inter_token = microseconds(0);
-  for (const char* path :
-       {"memory.kv_dtype", "memory.kv_layout", "scheduling.policy", "scheduling.watermark",
-        "device.replicas", "edge.max_prompt_bytes", "scheduling.target_inter_token_ms"}) {
+  for (const char* path : {"memory.kv_dtype", "memory.kv_layout", "memory.kv_placement",
+                           "scheduling.policy", "scheduling.watermark", "device.replicas",
+                           "edge.max_prompt_bytes", "scheduling.target_inter_token_ms"}) {
     EXPECT_TRUE(check(setting(path), config)) << path;
   }
   EXPECT_THAT(check(setting("scheduling.policy"), config),

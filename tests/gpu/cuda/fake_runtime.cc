@@ -129,15 +129,19 @@ Status FakeRuntime::allocate(std::byte*& memory, std::size_t bytes) {
 Status FakeRuntime::allocate_pinned(std::byte*& memory, std::size_t bytes) {
   memory = nullptr;
   if (const Status status = call(); status != Status::kSuccess) return status;
-  gpu_->taken += bytes;
+  gpu_->pinned += bytes;
   return allocate_from(memory, bytes);
 }
 
-void FakeRuntime::release(std::byte* memory) noexcept {
-  gpu_->taken -= sizes_.at(memory);
+std::size_t FakeRuntime::free_from(std::byte* memory) noexcept {
+  const std::size_t bytes = sizes_.at(memory);
   sizes_.erase(memory);
   ::operator delete(memory, kAlignment);
+  return bytes;
 }
+
+void FakeRuntime::release(std::byte* memory) noexcept { gpu_->taken -= free_from(memory); }
+void FakeRuntime::release_pinned(std::byte* memory) noexcept { gpu_->pinned -= free_from(memory); }
 
 // Handles are numbers that nobody follows.
 template <class Handle>

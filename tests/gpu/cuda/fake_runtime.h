@@ -29,7 +29,8 @@ struct FakeGpu {
   bool sticky = true;  ///< and so does every call after it
   FakeWork work = FakeWork::kDone;
   std::size_t memory = std::size_t{1} << 30U;
-  std::size_t taken = 0;  ///< allocations that were not given back
+  std::size_t taken = 0;   ///< allocations that were not given back
+  std::size_t pinned = 0;  ///< the same of page-locked memory
   std::int64_t launches = 0;
   std::int64_t decoded = 0;  ///< pieces of matrices
   std::int64_t given = 0;    ///< numbers of logits, or told of them, to the first rank
@@ -67,7 +68,7 @@ class FakeRuntime final : public cuda::Runtime {
   cuda::Status allocate(std::byte*& memory, std::size_t bytes) override;
   void release(std::byte* memory) noexcept override;
   cuda::Status allocate_pinned(std::byte*& memory, std::size_t bytes) override;
-  void release_pinned(std::byte* memory) noexcept override { release(memory); }
+  void release_pinned(std::byte* memory) noexcept override;
 
   cuda::Status make_stream(cuda::Stream& stream) override;
   void release(cuda::Stream stream) noexcept override;
@@ -132,6 +133,7 @@ class FakeRuntime final : public cuda::Runtime {
 
   cuda::Status call();
   cuda::Status allocate_from(std::byte*& memory, std::size_t bytes);
+  std::size_t free_from(std::byte* memory) noexcept;
   cuda::Status launched(Work work);
   void catch_up(cuda::Stream stream);
   cuda::Status exchanged(Work work);

@@ -34,7 +34,8 @@ struct PageFilesTest : testing::Test {
     auto folder =
         PageFolder::open(path, key_of(-1), kKeys + kValues, std::int64_t{1} << 20U).value();
     const std::vector<PageBlock> blocks{{keys.data(), kKeys}, {values.data(), kValues}};
-    files = std::make_unique<PageFiles>(std::move(folder), key_of(-1), blocks, kPages);
+    files = std::make_unique<PageFiles>(std::move(folder), key_of(-1),
+                                        std::make_unique<HostPageMemory>(blocks), kPages);
     files->tell_by([this](const std::string& what) {
       told.push_back(what);
       if (told.size() == 1) {

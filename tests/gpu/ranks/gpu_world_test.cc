@@ -298,6 +298,34 @@ TEST_F(GpuWorldTest, RanksTakeWhatFitsWhereThereIsTheLeastRoom) {
   EXPECT_THAT(fits(), FailsWith(DeviceErrc::kOutOfMemory, "rank 1: "));
 }
 
+TEST_F(GpuWorldTest, RanksWhoseKvCacheIsOnTheHostShareTheirMachinesMemory) {
+  prepare("cuda:0,cuda:1");
+  CapacityWishes wishes;
+  wishes.rows = 8;
+  wishes.memory_fraction = 1;
+  wishes.kv_host_bytes = 1;  // of the head's machine, and not looked at
+  std::vector<RankRoom> rooms(2);
+  for (RankRoom& room : rooms) {
+    room.device = "fake";
+    room.processors = 2;
+    room.architecture = 90;
+    room.l2_bytes = 4096;
+    room.free_bytes = std::int64_t{4} << 30U;
+    room.host_bytes = 100'000;
+  }
+  const auto limits = [&] {
+    return world_capacity(model_, partition_, programs_, DeviceWishes{}, wishes, rooms, 0)
+        .value()
+        .limits;
+  };
+  rooms[0].machine = "one";
+  rooms[1].machine = "another";
+  const DeviceLimits apart = limits();
+  EXPECT_TRUE(apart.kv_on_host);
+  rooms[1].machine = "one";
+  EXPECT_EQ(limits().pages, apart.pages / 2);
+}
+
 TEST_F(GpuWorldTest, RanksOnTheHostShareTheirMachinesMemory) {
   prepare("cpu,cpu");
   CapacityWishes wishes;

@@ -20,6 +20,7 @@ using test::PlanBuilder;
 constexpr DeviceLimits kCodecLimits{.rows = 4,
                                     .pages = 8,
                                     .page_tokens = 4,
+                                    .kv_on_host = true,
                                     .step_tokens = 16,
                                     .context = 32,
                                     .cross_pages = 6,
@@ -134,6 +135,7 @@ TEST(RankSetup, ComesAcrossWhole) {
   const auto got = decode_setup(bytes).value();
   EXPECT_EQ(got.index, 1);
   EXPECT_EQ(got.limits.vocabulary, 100);
+  EXPECT_TRUE(got.limits.kv_on_host);
   EXPECT_EQ(got.kv_dtype, DType::kI8);
   EXPECT_EQ(got.partition, "cpu,cpu");
   EXPECT_EQ(got.memory, "/weft-1");
@@ -160,6 +162,7 @@ TEST(RankRoom, ComesAcrossWhole) {
   RankRoom room;
   room.machine = "m";
   room.free_bytes = 5;
+  room.host_bytes = 6;
   room.sees_memory = true;
   room.address = ":9";
   room.device = "GPU";
@@ -167,6 +170,7 @@ TEST(RankRoom, ComesAcrossWhole) {
   const auto bytes = encode_room(room);
   const auto got = decode_room(bytes).value();
   EXPECT_EQ(got.machine, "m");
+  EXPECT_EQ(got.host_bytes, 6);
   EXPECT_TRUE(got.sees_memory);
   EXPECT_EQ(got.address, ":9");
   EXPECT_EQ(got.device, "GPU");

@@ -35,7 +35,8 @@ TEST(StepMeterTest, HasTheDevicesFiles) {
   EXPECT_EQ(meter.page_files(), nullptr);
   device->files = std::make_shared<PageFiles>(
       PageFolder::open(folder.path(), PageKey{}, page.size(), std::int64_t{1} << 20U).value(),
-      PageKey{}, std::vector{PageBlock{page.data(), page.size()}}, 1);
+      PageKey{}, std::make_unique<HostPageMemory>(std::vector{PageBlock{page.data(), page.size()}}),
+      1);
   EXPECT_EQ(meter.page_files(), device->files);
 }
 

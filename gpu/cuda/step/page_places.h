@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "weft/gpu/cuda/layout.h"
+#include "weft/gpu/cuda/runtime/resources.h"
+
+namespace weft::cuda {
+
+/// Places for pages in page-locked host memory, numbered behind a GPU's pages, and what a kernel is
+/// told that copies between the two: a page of many layers is a part of one launch.
+///
+/// Throws Failure. Allocates in the constructor alone. Owner only.
+class PagePlaces {
+ public:
+  /// `layout` is of a GPU with `pages` pages, which `runtime` is of as well. A launch has
+  /// `most_copies` at most. kOutOfMemory.
+  PagePlaces(Runtime& runtime, const Layout& layout, std::int32_t pages, std::int32_t places,
+             std::size_t most_copies);
+
+  /// The places' bytes, in all layers.
+  [[nodiscard]] std::span<std::byte> bytes() const noexcept { return bytes_; }
+  /// Copies in `stream`, in any order. The launch reads a list of its own: the one before must be
+  /// done.
+  void copy(std::span<const PageCopy> copies, Stream stream);
+
+ private:
+  Runtime& runtime_;
+  const std::int32_t pages_;
+  const std::int32_t block_count_;
+  OwnedPinned memory_;  // the places, and what kernels are told
+  PageBlocks* blocks_ = nullptr;
+  PageCopy* copies_ = nullptr;
+  std::span<std::byte> bytes_;
+};
+
+}  // namespace weft::cuda
