@@ -92,7 +92,8 @@ class ChunkPlanner {
   DecodeTurns turns_;
   StepTimeModel times_;
   std::int32_t ticks_without_decode_ = 0;
-  bool has_jumps_ = false;  // in the newest tick
+  bool jumps_wait_ = false;  // in the newest tick, for more than their first token
+  bool has_jumps_ = false;   // and have got some
   bool feeds_arriving_ = false;
 };
 
