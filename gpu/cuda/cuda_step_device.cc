@@ -569,9 +569,7 @@ void CudaStepDevice::tell(StepResult& result) {
     const std::span<TokenLogprob> top =
         reader_.tell(result, i, SampleResult{choice.token, choice.logprob, 0, 0, choice.top_count});
     std::transform(choice.top.begin(), choice.top.begin() + choice.top_count, top.begin(),
-                   [](const DeviceTop& one) {
-                     return TokenLogprob{one.token, one.logprob};
-                   });
+                   [](const DeviceTop& one) { return TokenLogprob{one.token, one.logprob}; });
   }
   if (told_ && chooses_on_host()) tell_tokens();
   if (host_tokens_) host_tokens_->tell(reader_, result);

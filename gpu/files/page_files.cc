@@ -20,6 +20,10 @@ PageFiles::PageFiles(std::unique_ptr<PageFolder> folder, const PageKey& identity
         "cache.folder: " + std::to_string(folder_->foreign()) +
         " files are torn, or of another model, version or program; they are not read");
   }
+  if (folder_->is_open_to_others()) {
+    untold_.push_back("cache.folder: the mode of " + folder_->path().string() +
+                      " lets others in, who may see or change what is kept; 0700 does not");
+  }
   thread_ = std::thread([this] { work(); });
 }
 

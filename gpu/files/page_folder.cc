@@ -6,30 +6,19 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstring>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "weft/core/io/file.h"
-#include "weft/core/io/file_descriptor.h"
 
 namespace weft {
 namespace {
 
 constexpr std::string_view kEnding = ".kv";
 constexpr std::string_view kDraftEnding = ".draft";
-/// Changes with every change of what the files or the pages in them mean.
-constexpr std::array<char, 8> kMagic{'W', 'E', 'F', 'T', 'K', 'V', 0, 1};
-constexpr std::size_t kKeyBytes = sizeof(PageKey);
-constexpr std::size_t kHeaderBytes = kMagic.size() + 2 * kKeyBytes + sizeof(std::uint64_t);
-
-FileDescriptor open_file(const std::filesystem::path& path, int flags) {
-  return FileDescriptor(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
-}
-
+constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
 Error failed(FileErrc code, const std::filesystem::path& path) {
   return {code, path.string() + ": " + std::generic_category().message(errno)};
 }
@@ -47,10 +36,10 @@ Result<std::unique_ptr<PageFolder>> PageFolder::open(const std::filesystem::path
                                                      const PageKey& identity,
                                                      std::size_t page_bytes,
                                                      std::int64_t most_bytes) {
-  const auto file_bytes = static_cast<std::int64_t>(page_bytes + kHeaderBytes + kKeyBytes);
-  if (file_bytes > most_bytes) {
+  PageFile file(identity, page_bytes);
+  if (std::cmp_greater(file.bytes(), most_bytes)) {
     return Error{FileErrc::kTooLarge, folder.string() + ": a page takes " +
-                                          std::to_string(file_bytes) + " bytes, of " +
+                                          std::to_string(file.bytes()) + " bytes, of " +
                                           std::to_string(most_bytes) + " that it may have"};
   }
   if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
@@ -60,7 +49,7 @@ Result<std::unique_ptr<PageFolder>> PageFolder::open(const std::filesystem::path
                           S_IRUSR | S_IWUSR);
   if (lock < 0) return failed(FileErrc::kCannotWrite, folder / "lock");
   auto opened =
-      std::unique_ptr<PageFolder>(new PageFolder(folder, identity, page_bytes, most_bytes, lock));
+      std::unique_ptr<PageFolder>(new PageFolder(folder, std::move(file), most_bytes, lock));
   if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return failed(FileErrc::kCannotWrite, folder / "lock");
     return Error{FileErrc::kExists,
@@ -70,14 +59,12 @@ Result<std::unique_ptr<PageFolder>> PageFolder::open(const std::filesystem::path
   return opened;
 }
 
-PageFolder::PageFolder(std::filesystem::path folder, const PageKey& identity,
-                       std::size_t page_bytes, std::int64_t most_bytes, int lock)
-    : folder_(std::move(folder)),
-      identity_(identity),
-      page_bytes_(page_bytes),
-      most_bytes_(most_bytes),
-      lock_(lock),
-      file_(kHeaderBytes + page_bytes + kKeyBytes) {}
+PageFolder::PageFolder(std::filesystem::path folder, PageFile file, std::int64_t most_bytes,
+                       int lock)
+    : folder_(std::move(folder)), most_bytes_(most_bytes), lock_(lock), file_(std::move(file)) {
+  struct stat status{};
+  is_open_to_others_ = ::stat(folder_.c_str(), &status) == 0 && (status.st_mode & kOthers) != 0;
+}
 
 PageFolder::~PageFolder() { ::close(lock_); }
 
@@ -114,43 +101,11 @@ void PageFolder::look_through() {
   std::ranges::sort(found, {},
                     [](const FoundFile& one) { return std::pair(one.seconds, one.nanoseconds); });
   for (const FoundFile& one : found) {
-    const bool usable = is_page_file(path_of(one.key), one.key);
+    const bool usable = file_.is_at(path_of(one.key), one.key);
     if (!usable) ++foreign_;
     add({one.key, one.bytes, usable});
   }
   make_room(0);
-}
-
-/// Whether its length and header are right; the SHA-256 is looked at when it is read.
-bool PageFolder::is_page_file(const std::filesystem::path& path, const PageKey& key) const {
-  const FileDescriptor file = open_file(path, O_RDONLY);
-  struct stat status{};
-  if (!file.is_open() || ::fstat(file.get(), &status) != 0) return false;
-  if (std::cmp_not_equal(status.st_size, file_.size())) return false;
-  std::array<std::byte, kHeaderBytes> header;
-  if (!file.read(header)) return false;
-  const std::byte* at = header.data();
-  const auto is_next = [&at](const void* wanted, std::size_t size) {
-    const bool same = std::memcmp(at, wanted, size) == 0;
-    at += size;
-    return same;
-  };
-  const std::uint64_t bytes = page_bytes_;
-  return is_next(kMagic.data(), kMagic.size()) && is_next(identity_.data(), kKeyBytes) &&
-         is_next(key.data(), kKeyBytes) && is_next(&bytes, sizeof(bytes));
-}
-
-void PageFolder::write_header(const PageKey& key) {
-  std::byte* at = file_.data();
-  const auto put = [&at](const void* from, std::size_t size) {
-    std::memcpy(at, from, size);
-    at += size;
-  };
-  const std::uint64_t bytes = page_bytes_;
-  put(kMagic.data(), kMagic.size());
-  put(identity_.data(), kKeyBytes);
-  put(key.data(), kKeyBytes);
-  put(&bytes, sizeof(bytes));
 }
 
 bool PageFolder::contains(const PageKey& key) const {
@@ -204,43 +159,27 @@ void PageFolder::make_room(std::int64_t bytes) {
 Result<void> PageFolder::write(const PageKey& key, std::span<const std::byte> page) {
   if (contains(key)) return {};
   forget(key);  // a file of that name which is none of ours is replaced
-  make_room(static_cast<std::int64_t>(file_.size()));
-  write_header(key);
-  std::ranges::copy(page, file_.begin() + kHeaderBytes);
-  const PageKey sum = sha256(std::span(file_).first(kHeaderBytes + page_bytes_));
-  std::ranges::copy(sum, file_.end() - static_cast<std::ptrdiff_t>(kKeyBytes));
+  const auto bytes = static_cast<std::int64_t>(file_.bytes());
+  make_room(bytes);
   const std::filesystem::path draft = folder_ / ("." + to_hex(key) + std::string(kDraftEnding));
-  {
-    const FileDescriptor file = open_file(draft, O_WRONLY | O_CREAT | O_TRUNC);
-    if (!file.is_open()) return failed(FileErrc::kCannotWrite, draft);
-    if (!file.write(file_)) {
-      Error why = failed(FileErrc::kCannotWrite, draft);
-      ::unlink(draft.c_str());
-      return why;
-    }
-  }
-  if (::rename(draft.c_str(), path_of(key).c_str()) != 0) {
-    Error why = failed(FileErrc::kCannotWrite, path_of(key));
+  const std::filesystem::path path = path_of(key);
+  const bool is_written = file_.write(draft, key, page);
+  if (!is_written || ::rename(draft.c_str(), path.c_str()) != 0) {
+    Error why = failed(FileErrc::kCannotWrite, is_written ? path : draft);
     ::unlink(draft.c_str());
     return why;
   }
-  add({key, static_cast<std::int64_t>(file_.size()), true});
+  add({key, bytes, true});
   return {};
 }
 
 Result<void> PageFolder::read(const PageKey& key, std::span<std::byte> page) {
   const std::filesystem::path path = path_of(key);
-  const FileDescriptor file = open_file(path, O_RDONLY);
-  const bool whole = file.is_open() && is_page_file(path, key) && file.read(file_);
-  const auto content = std::span(file_).first(kHeaderBytes + page_bytes_);
-  const auto sum = std::span(file_).last(kKeyBytes);
-  if (!whole || !std::ranges::equal(sha256(content), sum)) {
+  if (!file_.read(path, key, page)) {
     forget(key);
     ::unlink(path.c_str());
     return Error{FileErrc::kCannotRead, path.string() + ": is gone, or not as it was written"};
   }
-  std::ranges::copy(content.subspan(kHeaderBytes), page.begin());
-  ::futimens(file.get(), nullptr);  // used last, also for the next process
   const std::scoped_lock lock(mutex_);
   const auto found = by_key_.find(key);
   if (found != by_key_.end()) entries_.splice(entries_.end(), entries_, found->second);

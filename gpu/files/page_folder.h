@@ -9,26 +9,22 @@
 #include <span>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
 #include "weft/core/error/error.h"
+#include "weft/gpu/files/page_file.h"
 #include "weft/gpu/files/page_key.h"
 
 namespace weft {
 
-/// A folder with a file for each page: what it is told to keep, as long as there is room, and what
-/// processes before it have left. A file is
+/// A folder with a file for each page (PageFile): what it is told to keep, as long as there is
+/// room, and what processes before it have left. A file is named by the key (`<64 digits>.kv`), so
+/// no name comes from outside. It is written under another name, which begins with a dot, and
+/// renamed: who is ended meanwhile leaves no half of one. The folder is made with the mode 0700;
+/// one that is there keeps its own. A file that is not what its name says, of another model or of
+/// another version is left where it is and not read; as it takes room it is removed like the
+/// others, the one used longest ago first, which after a start is by the files' times.
 ///
-///     "WEFTKV" 0 1 | identity 32 | key 32 | bytes of the page 8 | the page | SHA-256 of all of it
-///
-/// named by the key (`<64 digits>.kv`), so no name comes from outside. It is written under another
-/// name, which begins with a dot, and renamed: who is ended meanwhile leaves no half of one. The
-/// folder has the mode 0700 and the files 0600. A file that is not what its name says, of another
-/// model or of another version is left where it is and not read; as it takes room it is removed
-/// like the others, the one used longest ago first, which after a start is by the files' times.
-///
-/// One process has the folder at a time, and one object of it (a lock on its file `lock`). Nothing
-/// waits for the disk to have the bytes: a file that a crash has torn does not match its SHA-256.
+/// One process has the folder at a time, and one object of it (a lock on its file `lock`).
 ///
 /// contains() is thread-safe beside the one thread that reads and writes.
 class PageFolder {
@@ -52,6 +48,10 @@ class PageFolder {
   /// Files that were there when it was opened and are not read.
   [[nodiscard]] std::size_t foreign() const noexcept { return foreign_; }
 
+  /// Whether the folder's mode lets other users see which files are there, or change them.
+  [[nodiscard]] bool is_open_to_others() const noexcept { return is_open_to_others_; }
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return folder_; }
+
   /// Writes a page, unless it is there. kCannotWrite with the system's reason.
   [[nodiscard]] Result<void> write(const PageKey& key, std::span<const std::byte> page);
   /// Fills `page` with what was written. kCannotRead; a page that cannot be read is forgotten.
@@ -65,24 +65,20 @@ class PageFolder {
   };
   using Entries = std::list<Entry>;  // the one used longest ago first
 
-  PageFolder(std::filesystem::path folder, const PageKey& identity, std::size_t page_bytes,
-             std::int64_t most_bytes, int lock);
+  PageFolder(std::filesystem::path folder, PageFile file, std::int64_t most_bytes, int lock);
 
   void look_through();
-  [[nodiscard]] bool is_page_file(const std::filesystem::path& path, const PageKey& key) const;
   void add(const Entry& entry);
   void make_room(std::int64_t bytes);
   void forget(const PageKey& key);
   [[nodiscard]] std::filesystem::path path_of(const PageKey& key) const;
-  void write_header(const PageKey& key);
 
   const std::filesystem::path folder_;
-  const PageKey identity_;
-  const std::size_t page_bytes_;
   const std::int64_t most_bytes_;
   const int lock_;
+  bool is_open_to_others_ = false;
   std::size_t foreign_ = 0;
-  std::vector<std::byte> file_;  // one as it is read or written
+  PageFile file_;
 
   mutable std::mutex mutex_;  // guards what follows; never held while a file is read or written
   Entries entries_;

@@ -201,7 +201,9 @@ TEST_P(CudaPageFilesTest, WhatTheGpuDoesNotCopyIsToldAndNotRead) {
 TEST_P(CudaPageFilesTest, WhoeverFailsToPrepareForCopyingSaysSo) {
   if (GetParam().is_real) GTEST_SKIP() << "a GPU fails when it likes";
   const auto made = device();
-  { ASSERT_TRUE(made->page_memory(runtime(copier_))); }
+  {
+    ASSERT_TRUE(made->page_memory(runtime(copier_)));
+  }
   const std::int64_t calls = copier_->calls - 1;  // the last one gives all back
   ASSERT_GE(calls, 3);
   for (std::int64_t n = 0; n < calls; ++n) {

@@ -95,6 +95,16 @@ TEST_F(PageFilesTest, BringsPagesBackToOtherPlacesAfterARestart) {
   EXPECT_TRUE(told.empty());
 }
 
+TEST_F(PageFilesTest, AFolderThatOthersMayEnterIsTold) {
+  namespace fs = std::filesystem;
+  fs::permissions(path, fs::perms::group_read | fs::perms::group_exec, fs::perm_options::add);
+  open();
+  files->close();
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0], "cache.folder: the mode of " + path.string() +
+                         " lets others in, who may see or change what is kept; 0700 does not");
+}
+
 TEST_F(PageFilesTest, WhatIsWithdrawnMayChangeAtOnce) {
   for (int i = 0; i < 100; ++i) {
     fill(0, 10);

@@ -1,0 +1,85 @@
+#include "weft/gpu/files/page_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "weft/core/io/file_descriptor.h"
+
+namespace weft {
+namespace {
+
+/// Changes with every change of what the files or the pages in them mean.
+constexpr std::array<char, 8> kMagic{'W', 'E', 'F', 'T', 'K', 'V', 0, 1};
+constexpr std::size_t kKeyBytes = sizeof(PageKey);
+constexpr std::size_t kHeaderBytes = kMagic.size() + 2 * kKeyBytes + sizeof(std::uint64_t);
+
+FileDescriptor open_file(const std::filesystem::path& path, int flags) {
+  return FileDescriptor(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
+}
+
+}  // namespace
+
+PageFile::PageFile(const PageKey& identity, std::size_t page_bytes)
+    : identity_(identity),
+      page_bytes_(page_bytes),
+      content_(kHeaderBytes + page_bytes + kKeyBytes) {}
+
+bool PageFile::is_at(const std::filesystem::path& path, const PageKey& key) const {
+  const FileDescriptor file = open_file(path, O_RDONLY);
+  struct stat status{};
+  if (!file.is_open() || ::fstat(file.get(), &status) != 0) return false;
+  if (std::cmp_not_equal(status.st_size, bytes())) return false;
+  std::array<std::byte, kHeaderBytes> header;
+  if (!file.read(header)) return false;
+  const std::byte* at = header.data();
+  const auto is_next = [&at](const void* wanted, std::size_t size) {
+    const bool same = std::memcmp(at, wanted, size) == 0;
+    at += size;
+    return same;
+  };
+  const std::uint64_t bytes = page_bytes_;
+  return is_next(kMagic.data(), kMagic.size()) && is_next(identity_.data(), kKeyBytes) &&
+         is_next(key.data(), kKeyBytes) && is_next(&bytes, sizeof(bytes));
+}
+
+void PageFile::write_header(const PageKey& key) {
+  std::byte* at = content_.data();
+  const auto put = [&at](const void* from, std::size_t size) {
+    std::memcpy(at, from, size);
+    at += size;
+  };
+  const std::uint64_t bytes = page_bytes_;
+  put(kMagic.data(), kMagic.size());
+  put(identity_.data(), kKeyBytes);
+  put(key.data(), kKeyBytes);
+  put(&bytes, sizeof(bytes));
+}
+
+bool PageFile::write(const std::filesystem::path& path, const PageKey& key,
+                     std::span<const std::byte> page) {
+  write_header(key);
+  std::ranges::copy(page, content_.begin() + kHeaderBytes);
+  const PageKey sum = sha256(std::span(content_).first(kHeaderBytes + page_bytes_));
+  std::ranges::copy(sum, content_.end() - static_cast<std::ptrdiff_t>(kKeyBytes));
+  const FileDescriptor file = open_file(path, O_WRONLY | O_CREAT | O_TRUNC);
+  return file.is_open() && file.write(content_);
+}
+
+bool PageFile::read(const std::filesystem::path& path, const PageKey& key,
+                    std::span<std::byte> page) {
+  const FileDescriptor file = open_file(path, O_RDONLY);
+  if (!file.is_open() || !is_at(path, key) || !file.read(content_)) return false;
+  const auto content = std::span(content_).first(kHeaderBytes + page_bytes_);
+  if (!std::ranges::equal(sha256(content), std::span(content_).last(kKeyBytes))) return false;
+  std::ranges::copy(content.subspan(kHeaderBytes), page.begin());
+  ::futimens(file.get(), nullptr);  // used last, also for the next process
+  return true;
+}
+
+}  // namespace weft

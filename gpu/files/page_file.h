@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "weft/gpu/files/page_key.h"
+
+namespace weft {
+
+/// The form of a file with a page of the KV cache:
+///
+///     "WEFTKV" 0 1 | identity 32 | key 32 | bytes of the page 8 | the page | SHA-256 of all of it
+///
+/// with the mode 0600. Nothing waits for the disk to have the bytes: a file that a crash has torn
+/// does not match its SHA-256. One thread at a time.
+class PageFile {
+ public:
+  /// `identity` says whose pages they are, all of `page_bytes`. It allocates now and not later.
+  PageFile(const PageKey& identity, std::size_t page_bytes);
+
+  /// Of a whole file.
+  [[nodiscard]] std::size_t bytes() const noexcept { return content_.size(); }
+  /// Whether a file of the right length and header is there; its SHA-256 is not looked at.
+  [[nodiscard]] bool is_at(const std::filesystem::path& path, const PageKey& key) const;
+  /// Writes a file, over one that is there. False, with errno, where that fails; what was written
+  /// of it is left.
+  [[nodiscard]] bool write(const std::filesystem::path& path, const PageKey& key,
+                           std::span<const std::byte> page);
+  /// Fills `page`, and notes in the file's times that it was used. False where it is gone, or is
+  /// not as it was written.
+  [[nodiscard]] bool read(const std::filesystem::path& path, const PageKey& key,
+                          std::span<std::byte> page);
+
+ private:
+  void write_header(const PageKey& key);
+
+  const PageKey identity_;
+  const std::size_t page_bytes_;
+  std::vector<std::byte> content_;  // of one as it is read or written
+};
+
+}  // namespace weft
