@@ -146,7 +146,7 @@ void Simulation::make_config() {
       slab ? limits_.rows * whole : static_cast<std::int32_t>(std::max(least, random(most) + 1));
   if (!folder_ && chance(0.5)) limits_.host_pages = static_cast<std::int32_t>(random(most) + 1);
   limits_.vocabulary = kVocabulary;
-  if (options_.encoder) limits_.cross_pages = static_cast<std::int32_t>(whole + random(most));
+  if (options_.encoder) limits_.cross_pages = whole + static_cast<std::int32_t>(random(most));
   limits_.stages = options_.stages;
 
   config_.kv_layout = slab ? KvLayout::kSlab : KvLayout::kPages;
