@@ -21,7 +21,7 @@ std::string mebibytes(std::int64_t bytes) {
 
 // As many as all rows can use; more than can be numbered do not fit into any memory.
 std::int64_t pages_of_all_rows(const DeviceLimits& limits) {
-  const std::int64_t pages = std::int64_t{limits.rows} * limits.held_pages_for(limits.context);
+  const std::int64_t pages = std::int64_t{limits.rows} * limits.pages_per_row();
   return std::min<std::int64_t>(pages, std::numeric_limits<std::int32_t>::max());
 }
 
@@ -185,7 +185,7 @@ DeviceLimits least_of(DeviceLimits one, const DeviceLimits& other, bool slabs) {
     one.rows = std::min(one.rows, one.pages / one.pages_per_row());
     one.pages = one.rows * one.pages_per_row();
   } else {
-    const std::int64_t useful = std::int64_t{one.rows} * one.held_pages_for(one.context);
+    const std::int64_t useful = std::int64_t{one.rows} * one.pages_per_row();
     one.pages = static_cast<std::int32_t>(std::min<std::int64_t>(one.pages, useful));
   }
   return one;
