@@ -64,6 +64,8 @@ std::size_t linear_workspace_bytes(std::int64_t max_rows, std::int64_t inputs) n
       {LinearPlan::rows_bytes(rows, inputs), LinearPlan::rows_bytes(rows, (inputs + 1) / 2),
        LinearPlan::rows_bytes(rows, blocks * kLineWords),
        LinearPlan::rows_bytes(rows, blocks * CodedPlan::kBlockWords),
+       LinearPlan::rows_bytes(rows, blocks * PairedRow<false>::kBlockWords),
+       LinearPlan::rows_bytes(rows, blocks * PairedRow<true>::kBlockWords),
        LinearPlan::rows_bytes(rows, blocks * amxint8::kBlockWords, amxint8::kTileRows)});
   return static_cast<std::size_t>(packed + LinearPlan::sums_bytes(rows) + LinearPlan::kWideBytes +
                                   LinearPlan::line_up(inputs * 4));

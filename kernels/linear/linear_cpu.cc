@@ -286,28 +286,24 @@ class AmxBf16Multiplier : public Bf16Multiplier {
 #endif
 
 #if HWY_TARGET != HWY_SCALAR
-/// Codes of weights times int8. A tile's weights are a group that was unpacked to the workspace.
+/// Codes of weights times int8. A tile's weights are a group that was unpacked to the workspace. A
+/// block of a row is kRowWords words.
+template <std::int64_t kRowWords>
 struct CodedMultiplier {
-  static constexpr std::int64_t kRows = kCodedTileRows;
   static constexpr std::int64_t kRowsOfOneStream = 2;
   static constexpr bool kFillsTiles = false;
-  static constexpr int kPanels = 1;
   static constexpr std::int64_t kStep =
-      CodedPlan::kStepInputs / CodedPlan::kBlockInputs * CodedPlan::kBlockWords;
+      CodedPlan::kStepInputs / CodedPlan::kBlockInputs * kRowWords;
   static_assert(sizeof(CodedGroup) <= LinearPlan::kWideBytes);
 
   static std::int64_t words_of(std::int64_t inputs) {
-    return inputs / CodedPlan::kBlockInputs * CodedPlan::kBlockWords;
+    return inputs / CodedPlan::kBlockInputs * kRowWords;
   }
   static std::int64_t inputs_of(std::int64_t words) {
-    return words / CodedPlan::kBlockWords * CodedPlan::kBlockInputs;
+    return words / kRowWords * CodedPlan::kBlockInputs;
   }
   /// What is fetched ahead is said by the panels (CodedPanel), not by words.
   static std::int64_t word_bytes(const PackedLayout& /*layout*/) { return 0; }
-
-  HWY_ATTR static void pack_row(const float* row, std::int64_t inputs, const PackedRow& to) {
-    pack_coded_row(row, inputs, to.tile + to.index, to.rows);
-  }
 
   HWY_ATTR static void find_weights(const PanelGroup& group, std::int64_t first, std::int64_t count,
                                     float* wide, LinearTile& tile) {
@@ -317,11 +313,6 @@ struct CodedMultiplier {
   static bool multiply_one(const PanelGroup& /*group*/, const std::uint32_t* /*row*/,
                            float* /*sums*/) {
     return false;
-  }
-
-  HWY_ATTR static void multiply_tile(std::int64_t rows, std::int64_t /*panels*/,
-                                     const LinearTile& tile) {
-    multiply_coded_tile(rows, *reinterpret_cast<const CodedPanel*>(tile.panels), tile);
   }
 
  protected:
@@ -337,45 +328,60 @@ struct CodedMultiplier {
     return coded;
   }
 };
-#endif
 
-#if HWY_TARGET == HWY_AVX2
-/// The same, where the processor adds four products at once.
-struct VnniMultiplier : CodedMultiplier {
-  static constexpr std::int64_t kRows = avxvnni::kTileRows;
+/// As processors multiply that add two products at once. Types whose codes are all below 64 go as
+/// bytes.
+template <bool kIsWide>
+struct PairedMultiplier : CodedMultiplier<PairedRow<kIsWide>::kBlockWords> {
+  static constexpr std::int64_t kRows = kPairedTileRows;
+  static constexpr int kPanels = 1;
+
+  HWY_ATTR static void pack_row(const float* row, std::int64_t inputs, const PackedRow& to) {
+    constexpr std::int64_t kWords = PairedRow<kIsWide>::kBlockWords;
+    pack_paired_row<kIsWide>(row, inputs, to.tile + to.index * kWords, to.rows * kWords);
+  }
 
   static void multiply_tile(std::int64_t rows, std::int64_t /*panels*/, const LinearTile& tile) {
-    avxvnni::multiply_tile(rows, *reinterpret_cast<const CodedPanel*>(tile.panels), tile);
+    multiply_paired_tile<kIsWide>(rows, *reinterpret_cast<const CodedPanel*>(tile.panels), tile);
+  }
+};
+#endif
+
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+/// As those do that add four.
+struct VnniMultiplier : CodedMultiplier<CodedPlan::kBlockWords> {
+#if HWY_TARGET == HWY_AVX2
+  static constexpr std::int64_t kRows = avxvnni::kTileRows;
+  static constexpr int kPanels = 1;
+#else
+  static constexpr std::int64_t kRows = avx512vnni::kTileRows;
+  static constexpr int kPanels = 2;
+  static_assert(kPanels == LinearPlan::kGroupPanels);
+#endif
+
+  HWY_ATTR static void pack_row(const float* row, std::int64_t inputs, const PackedRow& to) {
+    pack_coded_row(row, inputs, to.tile + to.index, to.rows);
+  }
+
+  static void multiply_tile(std::int64_t rows, [[maybe_unused]] std::int64_t panels,
+                            const LinearTile& tile) {
+    const auto* coded = reinterpret_cast<const CodedPanel*>(tile.panels);
+#if HWY_TARGET == HWY_AVX2
+    avxvnni::multiply_tile(rows, *coded, tile);
+#else
+    avx512vnni::multiply_tile(rows, panels, coded, tile);
+#endif
   }
 };
 #endif
 
 #if HWY_TARGET == HWY_AVX3
-struct VnniMultiplier : CodedMultiplier {
-  static constexpr std::int64_t kRows = avx512vnni::kTileRows;
-  static constexpr int kPanels = 2;
-  static_assert(kPanels == LinearPlan::kGroupPanels);
-
-  static void multiply_tile(std::int64_t rows, std::int64_t panels, const LinearTile& tile) {
-    avx512vnni::multiply_tile(rows, panels, reinterpret_cast<const CodedPanel*>(tile.panels), tile);
-  }
-};
-
 /// The same by tiles, for steps of many rows.
-class AmxCodedMultiplier : public CodedMultiplier {
+class AmxCodedMultiplier : public CodedMultiplier<amxint8::kBlockWords> {
  public:
   static constexpr std::int64_t kRows = amxint8::kTileRows;
   static constexpr bool kFillsTiles = true;
   static constexpr int kPanels = 2;
-  static constexpr std::int64_t kStep =
-      CodedPlan::kStepInputs / CodedPlan::kBlockInputs * amxint8::kBlockWords;
-
-  static std::int64_t words_of(std::int64_t inputs) {
-    return inputs / CodedPlan::kBlockInputs * amxint8::kBlockWords;
-  }
-  static std::int64_t inputs_of(std::int64_t words) {
-    return words / amxint8::kBlockWords * CodedPlan::kBlockInputs;
-  }
 
   static void pack_row(const float* row, std::int64_t inputs, const PackedRow& to) {
     amxint8::pack_row(row, inputs, to.tile, to.index, to.rows);
@@ -655,8 +661,12 @@ HWY_ATTR void linear_on_target(const LinearParams& params, Share share,
       Linear<VnniMultiplier>(params, workspace).run(share);
       return;
     }
+    if (params.weight->all_types_are(has_narrow_codes)) {
+      Linear<PairedMultiplier<false>>(params, workspace).run(share);
+      return;
+    }
 #endif
-    Linear<CodedMultiplier>(params, workspace).run(share);
+    Linear<PairedMultiplier<true>>(params, workspace).run(share);
     return;
   }
 #endif

@@ -26,6 +26,18 @@ struct CodedPlan {
   static constexpr std::int64_t kBlockWords = kSumWord + 2;
 };
 
+/// A block of a packed row where two products are added at a time: the codes, as int8 or as int16
+/// (of four the first and the third, then the second and the last), and as f32 the scale, the sum
+/// of the first 16 codes, that of the others, and of both. The R rows of a tile stand as
+/// [block][R][kBlockWords].
+template <bool kIsWide>
+struct PairedRow {
+  static constexpr std::int64_t kCodeWords = (kIsWide ? 2 : 1) * CodedPlan::kCodeWords;
+  static constexpr std::int64_t kScaleWord = kCodeWords;
+  static constexpr std::int64_t kSumWord = kScaleWord + 1;
+  static constexpr std::int64_t kBlockWords = kSumWord + 3;
+};
+
 /// Whether the op multiplies by the codes of such weights on the current target. Never on the
 /// portable one of x86-64.
 [[nodiscard]] bool multiplies_codes(DType dtype);

@@ -317,16 +317,22 @@ HWY_ATTR CodedPanel use_q8_0(const PackedPanel& panel, std::int64_t first, std::
           .ahead_bytes = bytes};
 }
 
-/// Whether weights of a type are multiplied by their codes. Where nothing multiplies int8 as such,
-/// prompts by q8_0 are slower so than by its numbers, which take no decoding (half as fast as
-/// bf16).
+/// Whether weights of a type are multiplied by their codes. Where 512 bits are multiplied but not
+/// as int8, prompts by q8_0 are slower so than by its numbers, which take no decoding (half as fast
+/// as bf16).
 bool has_codes(DType dtype) {
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#if HWY_TARGET == HWY_AVX3
   if (dtype == DType::kQ8_0) return multiplies_int8(cpu_target());
 #else
   if (dtype == DType::kQ8_0) return true;
 #endif
   return std::ranges::find(kUnpackers, dtype, &Unpacker::dtype) != kUnpackers.end();
+}
+
+/// Whether all of its codes are below 64, so that bytes are multiplied as bytes.
+[[maybe_unused]] bool has_narrow_codes(DType dtype) {
+  const auto found = std::ranges::find(kUnpackers, dtype, &Unpacker::dtype);
+  return found != kUnpackers.end() && found->largest < 64;
 }
 
 /// Whether a scale is for 32 inputs, as all those of a row are, and not for 16.
