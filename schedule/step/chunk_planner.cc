@@ -147,8 +147,8 @@ std::int32_t ChunkPlanner::room_for_jumps(const Tick& tick) const {
   return within_target(tick, std::max(room, 0), others_wait, 0);
 }
 
-/// How many of `room` tokens can be computed beside what is in the tick, with which that many tokens
-/// of context come, so that it takes no longer than streams may wait.
+/// How many of `room` tokens can be computed beside what is in the tick, with which that many
+/// tokens of context come, so that it takes no longer than streams may wait.
 std::int32_t ChunkPlanner::within_target(const Tick& tick, std::int32_t room, bool streams_wait,
                                          std::int32_t context) const {
   if (options_.target_inter_token <= Duration{0}) return room;
@@ -232,8 +232,7 @@ ChunkPlanner::Budget ChunkPlanner::prefill_budget(const Tick& tick) const {
   Budget budget{most - taken, most, most - taken};
   for (const PlanEncode& one : tick.plan.encodes) budget.encoder_tokens -= one.count;
   const bool streams_wait = shape.decode_tokens > 0 || has_jumps_ || turns_.decoding() > 0;
-  budget.tokens =
-      within_target(tick, budget.tokens, streams_wait, context_of_next_prefill(tick));
+  budget.tokens = within_target(tick, budget.tokens, streams_wait, context_of_next_prefill(tick));
   return budget;
 }
 

@@ -12,15 +12,15 @@
 namespace weft {
 
 /// Chooses what each running sequence feeds in a tick: one token of each that decodes, with what
-/// was put in behind it (Group::is_jump), then chunks of prompts, `chat` before `batch`, each as far
-/// as the step's tokens and its time allow. A choice is `Sequence::chunk` with the pages
-/// for it, and is counted in the tick's shape; a PlanWriter makes a plan of it.
+/// was put in behind it (Group::is_jump), then chunks of prompts, `chat` before `batch`, each as
+/// far as the step's tokens and its time allow. A choice is `Sequence::chunk` with the pages for
+/// it, and is counted in the tick's shape; a PlanWriter makes a plan of it.
 ///
 /// What holds: the tokens chosen for a tick are at most the device's step_tokens, encoders' input
 /// apart, which has as many of its own. A running sequence decodes at least every `decode_every`
 /// ticks, and of those that compute prompts the oldest of the better class gets at least
-/// kLeastChunk tokens a tick; so do, together, the jumps. Groups may give way while chunks are chosen; `Tick::shape` still
-/// counts those that were chosen for them.
+/// kLeastChunk tokens a tick; so do, together, the jumps. Groups may give way while chunks are
+/// chosen; `Tick::shape` still counts those that were chosen for them.
 ///
 /// An encoder alone reads each sequence whole (DeviceLimits::keeps_kv): those go into a tick that
 /// it has room for within the step's time, and of those that wait the first goes in whatever its

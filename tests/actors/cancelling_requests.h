@@ -78,8 +78,7 @@ class CancellingRequest final : public RequestSink {
 /// Sends some thousand requests, kCancelOpen at a time. Some are cancelled at a random moment, when
 /// later ones have begun.
 inline void send_and_cancel(RequestPort& port, CancelTally& tally, std::uint64_t seed,
-                            std::size_t count,
-                            const std::function<Request(std::mt19937_64&)>& make,
+                            std::size_t count, const std::function<Request(std::mt19937_64&)>& make,
                             const CancellingRequest::Check& check) {
   std::mt19937_64 random(seed);
   std::counting_semaphore<> places(kCancelOpen);
@@ -115,7 +114,8 @@ inline void cancel_ten_thousand(RequestPort& port, CancelTally& tally,
   {
     std::vector<std::jthread> threads;
     for (std::uint64_t i = 0; i < kCancelThreads; ++i) {
-      threads.emplace_back([&, i] { send_and_cancel(port, tally, i + 1, kOfAThread, make, check); });
+      threads.emplace_back(
+          [&, i] { send_and_cancel(port, tally, i + 1, kOfAThread, make, check); });
     }
   }
   EXPECT_EQ(tally.ends, kCancelThreads * kOfAThread);

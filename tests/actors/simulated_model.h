@@ -61,7 +61,7 @@ class SimulatedModel {
   std::shared_ptr<FakeRanks> ranks;                ///< null where one device is all stages
   std::weak_ptr<PageFiles> files;                  ///< while the model is there, if it has some
   std::weak_ptr<DeviceTurns::SharedDevice> turns;  ///< where other models have its device too
-  bool loaded = false;                ///< by a host
+  bool loaded = false;                             ///< by a host
   std::optional<std::size_t> system;  ///< of its newest actors (DeterministicSystem::Receiver)
 
  private:

@@ -84,8 +84,7 @@ Request Simulation::random_request() {
   }
   if (options_.encoder && !requests_.empty() && chance(0.4)) {
     const std::size_t recent = std::min<std::size_t>(6, requests_.size());
-    request.prompt_tokens =
-        requests_[requests_.size() - 1 - random(recent)]->request.prompt_tokens;
+    request.prompt_tokens = requests_[requests_.size() - 1 - random(recent)]->request.prompt_tokens;
     prompt = request.prompt_tokens.size();
   }
   for (std::uint64_t i = request.prompt_tokens.size(); i < prompt; ++i) {

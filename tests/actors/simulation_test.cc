@@ -74,9 +74,8 @@ Tally simulate_all(SimulationOptions options, std::uint64_t seeds_of_suite = kSe
             << tally.completed << " completed, " << tally.failed_allocations
             << " failed allocations, " << tally.lost_engines << " lost engines, "
             << tally.pages_read << " pages from files, " << tally.loads << " models loaded, "
-            << tally.unloads << " unloaded, " << tally.failed_models << " failed, "
-            << tally.found << " tokens found, digest "
-            << std::hex << tally.digest << std::dec << '\n';
+            << tally.unloads << " unloaded, " << tally.failed_models << " failed, " << tally.found
+            << " tokens found, digest " << std::hex << tally.digest << std::dec << '\n';
   return tally;
 }
 

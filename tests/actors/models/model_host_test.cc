@@ -367,8 +367,8 @@ class EndingPort final : public RequestPort {
   std::thread thread_;
 };
 
-/// Counts ends, each of which is a good one or says where the model is, or that as many requests wait
-/// for it as may: the clients here wait for no answer.
+/// Counts ends, each of which is a good one or says where the model is, or that as many requests
+/// wait for it as may: the clients here wait for no answer.
 class CountingSink final : public RequestSink {
  public:
   explicit CountingSink(std::atomic<int>& ends) : ends_(ends) {}

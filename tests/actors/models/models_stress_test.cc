@@ -111,7 +111,8 @@ class ModelsStressTest : public testing::Test {
     how.make = [this](const boost::asio::any_io_executor& executor, const Config& config,
                       const PipelineOptions& options) -> std::unique_ptr<RequestPort> {
       return std::make_unique<Pipeline>(executor, config, letter_model(kContext),
-                                        std::vector<DeviceRanks>{devices(number_of(config.model))}, options);
+                                        std::vector<DeviceRanks>{devices(number_of(config.model))},
+                                        options);
     };
     return std::make_unique<ModelHost>(pool_.get_executor(), config(), std::move(how));
   }
@@ -160,7 +161,8 @@ TEST_F(ModelsStressTest, TenThousandRequestsTakenBackAtAnyMomentLeaveNoPageOfAny
       [&](const SimulatedRequest& one) {
         one.check_outputs(weights_of(number_of(one.request.model)), kContext);
         const auto& code = one.end()->error.code;
-        const bool goes = code == EngineErrc::kModelNotLoaded || code == EngineErrc::kModelUnloading;
+        const bool goes =
+            code == EngineErrc::kModelNotLoaded || code == EngineErrc::kModelUnloading;
         if (goes) refused.fetch_add(1);
       });
   over = true;
