@@ -97,6 +97,8 @@ void Scheduler::end_sequence(Group& group, std::int32_t sequence) {
 bool Scheduler::plan(TimePoint now, Tick& tick) {
   tick.clear();
   tick.plan.tick = ticks_ + 1;
+  // Pages that are lent while it is made may be copied from by it.
+  if (fetches_) fetches_->planned(tick.plan.tick);
   note_seen();
   memory_.prefixes().offer();
   chunks_.choose_decodes(tick);
@@ -108,6 +110,7 @@ bool Scheduler::plan(TimePoint now, Tick& tick) {
   if (is_empty(tick.shape)) chunks_.choose_arriving(tick);
   if (is_empty(tick.shape)) {
     memory_.prefixes().take_back_offers();
+    if (fetches_) fetches_->planned(ticks_);
     return false;
   }
   memory_.prefixes().keep_offers();

@@ -106,12 +106,26 @@ bool PageFetches::start(const Group& group) {
   const bool lent = pages_.lend(count, fetch.pages);
   pages_.release(path);
   if (!lent) return false;
-  // After another scheduler, ticks of its own may still run until one of this one has.
-  fetch.after = std::max<std::uint64_t>(ticks_, saver_.is_first() ? 0 : 1);
+  fetch.after = ready_after();
   fetch.read = std::make_shared<PageRead>(std::move(keys), fetch.pages);
   read_if_ready(fetch);
   fetches_.push_back(std::move(fetch));
   return true;
+}
+
+void PageFetches::planned(std::uint64_t ticks) {
+  ticks_ = ticks;
+  // The plan that was being made when they began may not have come to be.
+  for (Fetch& one : fetches_) {
+    one.after = std::min(one.after, ready_after());
+    read_if_ready(one);
+  }
+}
+
+/// The tick that must have run before files are read into pages that are lent now.
+std::uint64_t PageFetches::ready_after() const noexcept {
+  // After another scheduler, ticks of its own may still run until one of this one has.
+  return std::max<std::uint64_t>(ticks_, saver_.is_first() ? 0 : 1);
 }
 
 /// Of the pages behind those that are there, which lie in files one after the other.

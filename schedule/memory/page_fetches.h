@@ -60,7 +60,8 @@ class PageFetches {
   [[nodiscard]] std::optional<TimePoint> looks_again_at() const noexcept;
 
   /// So many ticks have been planned; so many have run, or are lost.
-  void planned(std::uint64_t ticks) noexcept { ticks_ = ticks; }
+  /// While a plan is made it counts as planned: it may copy from pages that are lent meanwhile.
+  void planned(std::uint64_t ticks);
   void have_run(std::uint64_t ticks) noexcept { run_ = ticks; }
 
   /// Ends all of them: what they have been lent is needed, or not sure any more.
@@ -93,6 +94,7 @@ class PageFetches {
                                                    std::int32_t whole) const;
   [[nodiscard]] std::span<const TokenId> tokens_of(const Fetch& fetch,
                                                    std::int32_t page) const noexcept;
+  [[nodiscard]] std::uint64_t ready_after() const noexcept;
   void read_if_ready(Fetch& fetch);
   [[nodiscard]] bool look_at(Fetch& fetch);
   void finish(Fetch& fetch);
