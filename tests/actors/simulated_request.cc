@@ -92,7 +92,11 @@ void SimulatedRequest::check_outputs(const FakeModel& model) const {
       // What was held back for a stop string is given at the end, when none came.
       std::string all;
       for (const TokenId token : expected.tokens) all += letters_of(token);
-      EXPECT_TRUE(all.starts_with(choice.text)) << choice.text << " of " << all;
+      EXPECT_TRUE(all.starts_with(choice.text))
+          << choice.text << " of " << all << ", choice " << i << " of " << request.sampling.n
+          << " of model " << request.model << ", prompt " << request.prompt_tokens.size() << ", "
+          << choice.tokens.size() << " tokens, end " << to_string(finish_->reason) << ' '
+          << to_string(finish_->error);
     }
   }
 }

@@ -118,9 +118,9 @@ TEST(SimulationTest, NothingIsLostWhereAModelGoesAndComesBackToItsFiles) {
 TEST(SimulationTest, NothingIsLostOrSharedAmongModelsThatComeAndGo) {
   for (const std::int32_t models : {2, 3}) {
     SCOPED_TRACE(std::to_string(models) + " models");
-    const Tally tally = simulate_all({.allocations = true, .models = models}, 3 * kSeeds);
+    const Tally tally = simulate_all({.allocations = true, .models = models}, 2 * kSeeds);
     if (std::getenv("WEFT_SEED") != nullptr) continue;
-    const std::uint64_t seeds = number_from("WEFT_SEEDS", 3 * kSeeds);
+    const std::uint64_t seeds = number_from("WEFT_SEEDS", 2 * kSeeds);
     EXPECT_GT(tally.loads, 2 * seeds);
     EXPECT_GT(tally.unloads, seeds);
     EXPECT_GT(tally.failed_models, 0U);

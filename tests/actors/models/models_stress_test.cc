@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <boost/asio/thread_pool.hpp>
@@ -147,6 +148,7 @@ TEST_F(ModelsStressTest, TenThousandRequestsTakenBackAtAnyMomentLeaveNoPageOfAny
   std::atomic<std::size_t> refused{0};
   std::atomic<bool> over{false};
   int rounds = 0;
+  std::int32_t most_host_pages = 0;
   std::jthread changes([&] {
     while (!over) {
       const std::size_t until = tally.ends + 200;
@@ -154,6 +156,7 @@ TEST_F(ModelsStressTest, TenThousandRequestsTakenBackAtAnyMomentLeaveNoPageOfAny
       change(*models, kNames[2], /*load=*/false);
       change(*models, kNames[2], /*load=*/true);
       ++rounds;
+      most_host_pages = std::max(most_host_pages, models->stats().host_pages);
     }
   });
   cancel_ten_thousand(
@@ -184,7 +187,7 @@ TEST_F(ModelsStressTest, TenThousandRequestsTakenBackAtAnyMomentLeaveNoPageOfAny
   EXPECT_EQ(stats.pages, 3 * limits().pages);
   EXPECT_EQ(stats.pages_free, stats.pages);
   EXPECT_GT(stats.prefix_hits, 100U);
-  EXPECT_GT(stats.host_pages, 0);
+  EXPECT_GT(most_host_pages, 0);
   EXPECT_GT(stats.file_pages, 0);
   models = nullptr;
   EXPECT_GT(*pages_read_, 0U);
