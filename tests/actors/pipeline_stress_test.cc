@@ -55,9 +55,10 @@ TEST_P(PipelineStressTest, TenThousandRequestsTakenBackAtAnyMomentEndOnceAndLeav
   while (devices.size() < GetParam()) devices.push_back({device()});
   Pipeline pipeline(pool.get_executor(), config, letter_model(limits().context), devices, how);
   CancelTally tally;
-  cancel_ten_thousand(
-      pipeline, tally, random_cancelling_request,
-      [](const SimulatedRequest& request) { request.check_outputs(0, limits().context); });
+  cancel_ten_thousand(pipeline, tally, random_cancelling_request,
+                      [](const SimulatedRequest& request) {
+                        request.check_outputs({.context = limits().context});
+                      });
   std::promise<void> stopped;
   pipeline.stop([&stopped] { stopped.set_value(); });
   stopped.get_future().wait();

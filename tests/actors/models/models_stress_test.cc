@@ -162,7 +162,8 @@ TEST_F(ModelsStressTest, TenThousandRequestsTakenBackAtAnyMomentLeaveNoPageOfAny
   cancel_ten_thousand(
       *models, tally, [this](std::mt19937_64& random) { return random_request(random); },
       [&](const SimulatedRequest& one) {
-        one.check_outputs(weights_of(number_of(one.request.model)), kContext);
+        one.check_outputs(
+            {.weights = weights_of(number_of(one.request.model)), .context = kContext});
         const auto& code = one.end()->error.code;
         const bool goes =
             code == EngineErrc::kModelNotLoaded || code == EngineErrc::kModelUnloading;
