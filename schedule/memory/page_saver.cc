@@ -21,12 +21,12 @@ void PageSaver::kept(const PrefixScope& scope, PageId parent, PageId page,
   keys_[static_cast<std::size_t>(page)] = maker_.next(before, tokens);
 }
 
-void PageSaver::left(PageId page) {
+void PageSaver::left(PageId page, bool is_copied_next) {
   Known& known = known_[static_cast<std::size_t>(page)];
   // Entries of pages that were forgotten meanwhile may fill the list: then it is not saved now.
   if (known.is_listed || left_.size() == left_.capacity()) return;
   known.is_listed = true;
-  left_.push_back({page, ticks_, known.serial});
+  left_.push_back({page, ticks_ + (is_copied_next ? 1 : 0), known.serial});
 }
 
 void PageSaver::forgotten(PageId page) {

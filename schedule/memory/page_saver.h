@@ -33,8 +33,9 @@ class PageSaver {
 
   /// The page is kept from now on.
   void kept(const PrefixScope& scope, PageId parent, PageId page, std::span<const TokenId> tokens);
-  /// No sequence has the kept page any more.
-  void left(PageId page);
+  /// No sequence has the kept page any more. `is_copied_next`: what it holds may come with a copy
+  /// that is in no plan yet, so that the next one has to run as well.
+  void left(PageId page, bool is_copied_next);
   /// The page is not kept any more.
   void forgotten(PageId page);
   /// What a kept page holds goes to a place in host memory.

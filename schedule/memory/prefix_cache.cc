@@ -152,7 +152,7 @@ void PrefixCache::release(std::span<const PageId> pages) {
     pool_.release({&*page, 1});
     if (!is_kept(*page) || pool_.references(*page) != 1) continue;
     idle_.add(*page);
-    if (saver_ != nullptr) saver_->left(*page);
+    if (saver_ != nullptr) saver_->left(*page, has_copies());
   }
 }
 
