@@ -34,13 +34,13 @@ class SchedulerEncoderTest : public SchedulerFixture {
   std::size_t encodes_ = 0;
 };
 
-const Ask kAsk{.prompt = 2, .encoder_input = 22, .max_tokens = 6, .text = 5};
+const Ask usual{.prompt = 2, .encoder_input = 22, .max_tokens = 6, .text = 5};
 
 TEST_F(SchedulerEncoderTest, AnInputThatWasReadIsNotReadAgain) {
   start();
-  EXPECT_EQ(encodes_of({kAsk}), 1U);
+  EXPECT_EQ(encodes_of({usual}), 1U);
   EXPECT_EQ(outcomes_.back().cached, 0);
-  EXPECT_EQ(encodes_of({kAsk}), 0U);
+  EXPECT_EQ(encodes_of({usual}), 0U);
   EXPECT_EQ(outcomes_.back().cached, 22) << "of the encoder's input";
   EXPECT_EQ(outcomes_[0].outputs, outcomes_[1].outputs);
   EXPECT_EQ(found().lookups, 2U);
@@ -51,34 +51,34 @@ TEST_F(SchedulerEncoderTest, AnInputThatWasReadIsNotReadAgain) {
 
 TEST_F(SchedulerEncoderTest, AnotherInputOrScopeIsRead) {
   start();
-  encodes_of({kAsk});
-  Ask longer = kAsk;
+  encodes_of({usual});
+  Ask longer = usual;
   longer.encoder_input = 23;
-  Ask others = kAsk;
+  Ask others = usual;
   others.domain = "somebody else's";
-  Ask long_context = kAsk;
+  Ask long_context = usual;
   long_context.long_context = true;
   EXPECT_EQ(encodes_of({longer, others, long_context}), 3U);
-  EXPECT_EQ(encodes_of({longer, others, long_context, kAsk}), 0U);
+  EXPECT_EQ(encodes_of({longer, others, long_context, usual}), 0U);
 }
 
 TEST_F(SchedulerEncoderTest, NothingIsKeptWithoutACache) {
   SchedulerOptions options = roomy();
   options.cache = false;
   start(options);
-  EXPECT_EQ(encodes_of({kAsk, kAsk}), 2U);
+  EXPECT_EQ(encodes_of({usual, usual}), 2U);
 }
 
 TEST_F(SchedulerEncoderTest, OutputsAreFoundWhereRowsHaveSlabs) {
   SchedulerOptions options = roomy();
   options.layout = KvLayout::kSlab;
   start(options);
-  EXPECT_EQ(encodes_of({kAsk, kAsk}), 1U);
+  EXPECT_EQ(encodes_of({usual, usual}), 1U);
 }
 
 TEST_F(SchedulerEncoderTest, ARunningGroupsOutputIsSharedAndTakesNoRoom) {
   start(roomy(), 6);
-  Ask ask = kAsk;
+  Ask ask = usual;
   ask.max_tokens = 30;
   submit(ask);
   ASSERT_TRUE(tick());
@@ -95,7 +95,7 @@ TEST_F(SchedulerEncoderTest, OfEqualInputsThatComeTogetherOneIsReadAndTheOthersW
   SchedulerOptions options = roomy();
   options.limits.step_tokens = 256;
   start(options, 256);
-  Ask ask = kAsk;
+  Ask ask = usual;
   ask.encoder_input = 200;
   for (int i = 0; i < 4; ++i) submit(ask);
   ASSERT_TRUE(plan());
@@ -112,10 +112,10 @@ TEST_F(SchedulerEncoderTest, OfEqualInputsThatComeTogetherOneIsReadAndTheOthersW
 
 TEST_F(SchedulerEncoderTest, AnInputWhosePlanLosesItIsReadForTheNext) {
   start();
-  GroupOutcome& first = submit(kAsk);
+  GroupOutcome& first = submit(usual);
   ASSERT_TRUE(plan());
   end(first);
-  const GroupOutcome& second = submit(kAsk);
+  const GroupOutcome& second = submit(usual);
   amend();
   EXPECT_EQ(newest().encodes.size(), 1U);
   finish_all();
@@ -128,7 +128,7 @@ TEST_F(SchedulerEncoderTest, WhoGaveWayFindsItsOutputAgain) {
   options.limits.pages = 16;
   options.limits.context = 64;
   start(options);
-  Ask batch = kAsk;
+  Ask batch = usual;
   batch.max_tokens = 40;
   batch.cls = RequestClass::kBatch;
   const GroupOutcome& gives_way = submit(batch);
@@ -142,25 +142,25 @@ TEST_F(SchedulerEncoderTest, WhoGaveWayFindsItsOutputAgain) {
 
 TEST_F(SchedulerEncoderTest, IdleOutputsAreGivenUpBeforeAnybodyWaits) {
   start(roomy(), 12);
-  Ask other = kAsk;
+  Ask other = usual;
   other.text = 6;
-  encodes_of({kAsk, other});
+  encodes_of({usual, other});
   Ask large{.prompt = 2, .encoder_input = 28, .max_tokens = 2, .text = 7};  // 7 pages
   EXPECT_EQ(encodes_of({large}), 1U);
   EXPECT_EQ(found().given_up, 12U);
   EXPECT_EQ(scheduler_->stats().preemptions, 0U);
   EXPECT_EQ(encodes_of({large}), 0U);
-  EXPECT_EQ(encodes_of({kAsk}), 1U);
+  EXPECT_EQ(encodes_of({usual}), 1U);
 }
 
 TEST_F(SchedulerEncoderTest, ALostStepForgetsWhatItAndThoseBeforeItRead) {
   start();
-  encodes_of({kAsk});
+  encodes_of({usual});
   submit({.prompt = 4});
   ASSERT_TRUE(plan());
   lose();
   EXPECT_EQ(found().encoder_pages, 0);
-  EXPECT_EQ(encodes_of({kAsk}), 1U);
+  EXPECT_EQ(encodes_of({usual}), 1U);
 }
 
 }  // namespace
