@@ -112,7 +112,7 @@ DeviceRanks SimulatedModel::make_devices(const std::function<void()>& run, Memor
                                          std::int64_t most_bytes) {
   const std::int64_t page = limits_.page_tokens * static_cast<std::int64_t>(sizeof(TokenId));
   auto claim = budget.take([&](std::int64_t left) -> Result<std::int64_t> {
-    const std::int64_t most = limits_.rows * limits_.pages_per_row();
+    const std::int64_t most = std::int64_t{limits_.rows} * limits_.pages_per_row();
     const std::int64_t pages = std::min(std::min(left, most_bytes) / page, most);
     if (pages < limits_.pages_per_row()) {
       return Error{DeviceErrc::kOutOfMemory, "for one request"};

@@ -228,7 +228,7 @@ void Simulation::fail_one_allocation() {
 }
 
 void Simulation::settle() {
-  for (std::size_t idle = 0; !(open_.empty() && changes_ == 0) && idle < 1000;) {
+  for (std::size_t idle = 0; (!open_.empty() || changes_ > 0) && idle < 1000;) {
     if (deliver() || work()) {
       idle = 0;
       continue;
