@@ -221,7 +221,7 @@ INSTANTIATE_TEST_SUITE_P(, CudaPageFilesTest,
                                          GpuCase{"gpu", DType::kF32, false, true},
                                          GpuCase{"gpu_int8", DType::kI8, false, true},
                                          GpuCase{"gpu_kv_on_host", DType::kF32, true, true}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& one) { return one.param.name; });
 
 }  // namespace
 }  // namespace weft::test
