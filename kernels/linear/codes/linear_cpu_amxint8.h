@@ -8,7 +8,7 @@
 
 namespace weft::amxint8 {
 
-/// Products of codes on AMX (TDPBSSD, TDPBSUD), with the same bits as multiply_coded_tile() of
+/// Products of codes on AMX (TDPBSSD, TDPBSUD), with the same bits as multiply_codes() of
 /// linear_codes-inl.h but for the sign of a zero. Only where cpu_target() says so.
 ///
 /// A block of 32 inputs has a scale of its own, so its 16 x 16 integers leave their tile, become

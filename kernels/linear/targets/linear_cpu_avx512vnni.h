@@ -7,7 +7,7 @@
 
 namespace weft::avx512vnni {
 
-/// Products of codes on AVX512-VNNI (VPDPBUSD), with the same bits as multiply_coded_tile() of
+/// Products of codes on AVX512-VNNI (VPDPBUSD), with the same bits as multiply_codes() of
 /// linear_codes-inl.h. Only where cpu_target() says so.
 
 /// Most rows of a tile: with two panels, 12 sums of integers and 12 of floats.

@@ -8,7 +8,7 @@
 namespace weft::avxvnni {
 
 /// Products of codes on AVX-VNNI (VPDPBUSD of 256 bits), with the same bits as
-/// multiply_coded_tile() of linear_codes-inl.h. Only where cpu_target() says so.
+/// multiply_codes() of linear_codes-inl.h. Only where cpu_target() says so.
 
 /// Most rows of a tile: 8 sums, which leaves half of 16 registers for what they are made of.
 inline constexpr std::int64_t kTileRows = 4;
