@@ -19,7 +19,7 @@ constexpr std::array<TokenId, 2> kTokens{5, 6};
 
 class PageSaverTest : public testing::Test {
  protected:
-  PageSaverTest() {
+  void SetUp() override {
     const std::vector<PageBlock> blocks{{memory_.data(), kPageBytes}};
     files_ = std::make_shared<PageFiles>(
         PageFolder::open(folder_.path(), PageKey{}, kPageBytes, std::int64_t{1} << 20U).value(),
@@ -28,7 +28,7 @@ class PageSaverTest : public testing::Test {
     saver_->planned(7);
     saver_->kept({}, kNoPage, 0, kTokens);
   }
-  ~PageSaverTest() override { files_->close(); }
+  void TearDown() override { files_->close(); }
 
   /// Returns when the thread of the files has had work since this was called.
   void wait_for_thread() const {
