@@ -71,7 +71,7 @@ class FullMemory {
     const auto group = group_of(text);
     Sequence& sequence = group->sequences[0];
     sequence.computed = memory_.prefixes().take(*group, sequence, group->prompt_tokens() - 1);
-    if (!memory_.extend(*group, sequence, group->prompt_tokens())) return;
+    if (!memory_.extend(sequence, group->prompt_tokens())) return;
     sequence.computed = group->prompt_tokens();
     memory_.prefixes().keep(*group, sequence);
     memory_.release(*group, sequence);

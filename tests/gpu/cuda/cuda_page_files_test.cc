@@ -128,19 +128,24 @@ TEST_P(CudaPageFilesTest, OutputsGoOnFromPagesThatOutliveTheirDevice) {
 
 TEST_P(CudaPageFilesTest, PagesAreCopiedBesideSteps) {
   const auto made = device_with_files();
+  PageFiles& files = *made->page_files();
   const TokenId first = compute(*made, {4, 5});
   for (std::int32_t i = 0; i < 20; ++i) {
-    ASSERT_TRUE(made->page_files()->save(4, page_key(2 * i)));
-    ASSERT_TRUE(made->page_files()->save(5, page_key(2 * i + 1)));
+    ASSERT_TRUE(files.save(4, page_key(2 * i)));
+    ASSERT_TRUE(files.save(5, page_key(2 * i + 1)));
     EXPECT_EQ(compute(*made, {10, 11}, 1), first);  // ThreadSanitizer would see that
+    while (!files.contains(page_key(2 * i + 1))) {
+      ASSERT_EQ(files.stats().failures, 0U);
+      std::this_thread::yield();
+    }
     const auto reading = std::make_shared<PageRead>(
         std::vector{page_key(2 * i), page_key(2 * i + 1)}, Pages{12, 13});
-    made->page_files()->read(reading);
+    files.read(reading);
     EXPECT_EQ(compute(*made, {10, 11}, 1), first);
-    made->page_files()->cancel(*reading);
+    files.cancel(*reading);
   }
-  made->page_files()->close();
-  EXPECT_EQ(made->page_files()->stats().failures, 0U);
+  files.close();
+  EXPECT_EQ(files.stats().failures, 0U);
 }
 
 TEST_P(CudaPageFilesTest, APageThatCameFromHostMemoryIsSavedAsItIsThere) {
