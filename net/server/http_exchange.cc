@@ -179,8 +179,9 @@ void HttpExchange::lose_slow_client() {
 }
 
 void HttpExchange::break_off() {
-  if (!answer_) return;
-  answer_->abandon(EndCause::kCancel);
+  // A client that has read its answer may be gone before the connection hears that it is sent.
+  if (!answer_ && state_ != State::kSaid) return;
+  if (answer_) answer_->abandon(EndCause::kCancel);
   log();
   answer_ = nullptr;
 }

@@ -49,7 +49,10 @@ def expect_lines(server: WeftServer, first: int, pattern: str, count: int) -> li
         lines = [line for line in server.lines[first:] if re.search(pattern, line)]
         return [line for line in lines if "/health" not in line and "/requests" not in line]  # those of waiting
 
-    eventually(lambda: len(ours()) >= count, f"{count} requests in the log")
+    try:
+        eventually(lambda: len(ours()) >= count, f"{count} requests in the log")
+    except AssertionError as failure:
+        raise AssertionError(f"{failure}, but:\n" + "\n".join(map(ascii, server.log_from(first)))) from None
     lines = ours()
     assert len(lines) == count
     return lines

@@ -1,12 +1,12 @@
 #include "weft/net/server/http_exchange.h"
 
 #include <gmock/gmock.h>
-#include <spdlog/sinks/null_sink.h>
+#include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
 
 #include <memory>
+#include <sstream>
 #include <string>
-#include <utility>
 
 #include "weft/core/metrics.h"
 
@@ -16,25 +16,55 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-TEST(HttpExchangeTest, WhatIsSaidOnceTheServiceDrainsIsTheLastOnItsConnection) {
-  MetricsRegistry metrics;
-  auto logger =
-      std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::null_sink_mt>());
-  Service service({}, ApiKeys(),
-                  std::make_shared<RequestLog>(std::move(logger), RequestLog::Format::kText, false),
-                  metrics);
-  service.drain();  // before the threads of the connections hear of it
-  HttpExchange::Header header;
-  header.method(boost::beast::http::verb::post);
-  header.target("/v1/completions");
-  header.version(11);
-  const std::string client = "127.0.0.1";
-  HttpExchange exchange(service, client, header, true);
-  ASSERT_FALSE(exchange.admit(header));
-  std::string said;
-  exchange.append_reply(exchange.take_refusal(), said);
-  EXPECT_THAT(said, testing::AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("Connection: close")));
-  EXPECT_FALSE(exchange.keep_alive());
+class HttpExchangeTest : public testing::Test {
+ protected:
+  HttpExchangeTest() {
+    header_.method(boost::beast::http::verb::post);
+    header_.target("/v1/completions");
+    header_.version(11);
+  }
+  /// One that the service, which drains, refuses.
+  [[nodiscard]] std::unique_ptr<HttpExchange> refused() {
+    service_.drain();  // before the threads of the connections hear of it
+    auto exchange = std::make_unique<HttpExchange>(service_, client_, header_, true);
+    EXPECT_FALSE(exchange->admit(header_));
+    return exchange;
+  }
+
+  std::ostringstream log_;
+  MetricsRegistry metrics_;
+  Service service_{{},
+                   ApiKeys(),
+                   std::make_shared<RequestLog>(
+                       std::make_shared<spdlog::logger>(
+                           "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(log_)),
+                       RequestLog::Format::kText, false),
+                   metrics_};
+  const std::string client_ = "127.0.0.1";
+  HttpExchange::Header header_;
+  std::string said_;
+};
+
+TEST_F(HttpExchangeTest, WhatIsSaidOnceTheServiceDrainsIsTheLastOnItsConnection) {
+  const auto exchange = refused();
+  exchange->append_reply(exchange->take_refusal(), said_);
+  EXPECT_THAT(said_, testing::AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("Connection: close")));
+  EXPECT_FALSE(exchange->keep_alive());
+}
+
+TEST_F(HttpExchangeTest, AReplyWhoseClientGoesBeforeItIsKnownToBeSentIsInTheLog) {
+  const auto exchange = refused();
+  exchange->append_reply(exchange->take_refusal(), said_);
+  exchange->lose_client();
+  exchange->break_off();
+  EXPECT_THAT(log_.str(), testing::AllOf(HasSubstr("/v1/completions"), HasSubstr("503")));
+}
+
+TEST_F(HttpExchangeTest, ARequestWhoseClientGoesBeforeItIsAnsweredIsNot) {
+  const auto exchange = refused();
+  exchange->lose_client();
+  exchange->break_off();
+  EXPECT_EQ(log_.str(), "");
 }
 
 }  // namespace
