@@ -127,18 +127,19 @@ def fingerprint(root: Path, name: str) -> str:
 def turn_of(root: Path, sources_of: dict[Source, list[str]]) -> list[Source]:
     """Those that a check looks at without memory of them: what holds a source that has changed lately, and a share that is
     another one each day."""
-    changed = lately_changed(root)
+    endings = tuple({Path(name).suffix for names in sources_of.values() for name in names})
+    changed = lately_changed(root, endings)
     return [each for each, names in sources_of.items() if changed.intersection(names) or is_due(each)]
 
 
-def lately_changed(root: Path) -> set[str]:
-    """The sources that the working tree and the last commits have changed; those of fewer commits where they are many, as
-    after files have moved."""
+def lately_changed(root: Path, endings: tuple[str, ...]) -> set[str]:
+    """The sources so called that the working tree and the last commits have changed; those of fewer commits where they are
+    many, as after files have moved."""
     changed = set()
     for count in range(LAST_COMMITS + 1):
         diff = subprocess.run(["git", "diff", "--name-only", "-M", "--diff-filter=AM", f"HEAD~{count}"], cwd=root,
                               check=False, capture_output=True, text=True)
-        names = {name for name in diff.stdout.split() if name.endswith(".cc")}
+        names = {name for name in diff.stdout.split() if name.endswith(endings)}
         if diff.returncode != 0 or len(names) > MOST_CHANGED:
             break
         changed |= names
