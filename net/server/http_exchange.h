@@ -85,8 +85,8 @@ class HttpExchange {
   void lose_client();
   /// Notes that the client reads too slowly, and asks the engine to end its requests.
   void lose_slow_client();
-  /// Asks the engine to end what still runs, and writes the log line of an answer that is started or
-  /// said.
+  /// Asks the engine to end what still runs, and writes the log line of an answer that is started
+  /// or said.
   void break_off();
   /// Writes the log line.
   void log();

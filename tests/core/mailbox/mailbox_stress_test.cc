@@ -1,7 +1,7 @@
 // Ten million messages from eight producers through one mailbox, in several ways. Each message
 // carries its producer and its number, so that a lost, doubled or overtaken one shows at once.
-// Where the producers wait for room at nearly every message, sanitizers see a tenth of them: waiting
-// is most of the time, and a switch between threads takes as long as hundreds of messages.
+// Where the producers wait for room at nearly every message, sanitizers see a tenth of them:
+// waiting is most of the time, and a switch between threads takes as long as hundreds of messages.
 
 #include <gtest/gtest.h>
 
