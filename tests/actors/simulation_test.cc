@@ -35,6 +35,7 @@ struct Tally {
   std::size_t unloads = 0;
   std::size_t failed_models = 0;
   std::uint64_t found = 0;  // tokens
+  std::uint64_t hollow_hits = 0;
   std::uint64_t digest = 0;
 };
 
@@ -55,6 +56,7 @@ void simulate(const SimulationOptions& options, Tally& tally) {
   tally.unloads += simulation.unloads();
   tally.failed_models += simulation.failed_models();
   tally.found += simulation.tokens_found();
+  tally.hollow_hits += simulation.hollow_hits();
   tally.digest ^= simulation.digest() + options.seed;
 }
 
@@ -75,7 +77,8 @@ Tally simulate_all(SimulationOptions options, std::uint64_t seeds_of_suite = kSe
             << " failed allocations, " << tally.lost_engines << " lost engines, "
             << tally.pages_read << " pages from files, " << tally.loads << " models loaded, "
             << tally.unloads << " unloaded, " << tally.failed_models << " failed, " << tally.found
-            << " tokens found, digest " << std::hex << tally.digest << std::dec << '\n';
+            << " tokens found, " << tally.hollow_hits << " hollow paths, digest " << std::hex
+            << tally.digest << std::dec << '\n';
   return tally;
 }
 
@@ -150,6 +153,7 @@ TEST(SimulationTest, NothingIsLostOfModelsWithAWindow) {
     const Tally tally = simulate_all({.allocations = true, .stages = stages, .windows = true});
     if (std::getenv("WEFT_SEED") != nullptr) continue;
     EXPECT_GT(tally.found, tally.requests) << "tokens";
+    EXPECT_GT(tally.hollow_hits, 0U);
   }
   constexpr std::uint64_t kFewer = kSeeds / 5;
   simulate_all({.windows = true, .files = true}, kFewer);
