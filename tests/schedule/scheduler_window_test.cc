@@ -181,6 +181,24 @@ TEST_F(SchedulerWindowTest, APathIsNotFoundWhereAPageOfItsLastWindowIsGone) {
   EXPECT_EQ(outcomes_.back().cached, 0);
 }
 
+TEST_F(SchedulerWindowTest, WhatTheNextTurnNeedsCountsAsUsedUntilTheConversationPauses) {
+  SchedulerOptions options = sliding();
+  options.limits.page_tokens = 16;
+  options.limits.window = 18;
+  options.limits.pages = 10;
+  start(options);
+  // Behind its 96th token the window begins in the fifth page, which it gives back soon after.
+  GroupOutcome& first = submit({.prompt = 17, .max_tokens = 94, .text = 5});
+  while (first.outputs[0].size() < 85) ASSERT_TRUE(tick());
+  const GroupOutcome& between = submit({.prompt = 17, .max_tokens = 1, .text = 6});
+  while (!between.end) ASSERT_TRUE(tick());
+  ASSERT_FALSE(first.end);
+  finish_all();
+  // Takes the three pages that are free, the first four of the first one, and another.
+  tokens_fed_by({{.prompt = 113, .max_tokens = 1, .text = 7}});
+  EXPECT_EQ(tokens_fed_by({{.prompt = 20, .max_tokens = 1, .continues = 1}}), 131U - 96);
+}
+
 TEST_F(SchedulerWindowTest, WhatIsComputedAgainFillsWhatIsHollow) {
   SchedulerOptions options = crowded();
   options.limits.pages = 40;
