@@ -204,7 +204,7 @@ class PrefixCache {
   void check_page(PageId page) const;
   [[nodiscard]] PageId find_place();
   void drop(PageId place);
-  void forget_behind(PageId page);
+  void forget_behind(PageId node);
   void check_host() const;
   void check_hollow() const;
 
