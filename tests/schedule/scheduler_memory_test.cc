@@ -272,7 +272,7 @@ SchedulerOptions SchedulerHistoryTest::random_sliding_options() {
   limits.window = static_cast<std::int64_t>(1 + random(10));
   limits.step_tokens = limits.rows + static_cast<std::int32_t>(1 + random(6));
   const auto least = static_cast<std::int32_t>(limits.held_pages_for(limits.context));
-  limits.pages = least + static_cast<std::int32_t>(random(static_cast<std::uint64_t>(3 * least)));
+  limits.pages = least + static_cast<std::int32_t>(random(3 * static_cast<std::uint64_t>(least)));
   if (chance(30)) options.admission = AdmissionMode::kReserve;
   limits.stages = static_cast<std::int32_t>(1 + random(2));
   return options;
