@@ -127,11 +127,13 @@ class Group : public WaitItem {
   GroupPhase phase = GroupPhase::kWaiting;
   std::vector<Sequence> sequences;
   std::vector<PageId> cross_pages;  ///< of its encoder's output, which others may have as well
-  bool encoded = false;             ///< a plan before has its encoder's input read, or it has none
-  std::int32_t alive = 0;           ///< sequences that have not ended
-  std::int32_t in_flight = 0;       ///< results under way that name this group
-  std::int32_t overtaken = 0;       ///< groups that were admitted before it though they came later
-  std::int64_t reserved = 0;        ///< pages set aside for its longest output (reserve mode)
+  /// Of its encoder's input, in its scope: none until KvMemory has looked for the output.
+  mutable std::optional<std::uint32_t> encoder_hash;
+  bool encoded = false;        ///< a plan before has its encoder's input read, or it has none
+  std::int32_t alive = 0;      ///< sequences that have not ended
+  std::int32_t in_flight = 0;  ///< results under way that name this group
+  std::int32_t overtaken = 0;  ///< groups that were admitted before it though they came later
+  std::int64_t reserved = 0;   ///< pages set aside for its longest output (reserve mode)
   /// Tokens of its input that it found when it first began: of the encoder's, if it has one, else
   /// of the prompt; -1 before.
   std::int32_t cached = -1;

@@ -50,7 +50,7 @@ bool PrefixLeaders::computes_output(const Group& group) const {
 
 PrefixLeader PrefixLeaders::find_encoder(const Group& waiting) const {
   const std::vector<TokenId>& input = waiting.spec.encoder_input;
-  if (memory_.encoder_outputs().contains(waiting.prefix_scope, input)) return {};
+  if (memory_.encoder_outputs().contains(memory_.encoder_key(waiting))) return {};
   const auto leads = [&](const Group* group) {
     return group->cls <= waiting.cls && group->prefix_scope == waiting.prefix_scope &&
            group->spec.encoder_input == input && computes_output(*group);

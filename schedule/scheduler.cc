@@ -51,11 +51,11 @@ Scheduler::Scheduler(const SchedulerOptions& options, SchedulerListener& listene
       memory_(options.limits, options.layout, options.cache),
       running_(options.limits, options.admission, rows_, memory_, waiting_),
       chunks_(options, running_),
-      swaps_(chunks_.times(), options.limits.page_tokens),
+      swaps_(chunks_.times(), options.limits),
       leaders_(options, memory_, running_, chunks_.times()),
       admission_(options, rows_, memory_, waiting_, running_, leaders_,
                  use_files(options) ? &*fetches_ : nullptr),
-      writer_(rows_, memory_),
+      writer_(options.limits, rows_, memory_),
       amender_(options.limits, rows_, groups_, running_) {
   memory_.prefixes().use(swaps_);
 }

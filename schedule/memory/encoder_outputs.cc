@@ -45,36 +45,35 @@ bool EncoderOutputs::is_of(PageId first, std::span<const TokenId> input) const {
   return true;
 }
 
-PageId EncoderOutputs::find(const PrefixScope& scope, std::span<const TokenId> input) const {
+PageId EncoderOutputs::find(const EncoderKey& key) const {
   if (listed_pages_ == 0) return kNoPage;
-  const PageId first = find_listed(scope, input, hash_(scope, kNoPage, input));
+  const PageId first = find_listed(key);
   const bool precedes = first != kNoPage && is_sure(at(first), std::max(precedes_, sure_));
   return precedes ? first : kNoPage;
 }
 
-PageId EncoderOutputs::find_listed(const PrefixScope& scope, std::span<const TokenId> input,
-                                   std::uint32_t hash) const {
-  PageId first = buckets_[std::size_t{hash} & (buckets_.size() - 1)];
+PageId EncoderOutputs::find_listed(const EncoderKey& key) const {
+  PageId first = buckets_[std::size_t{key.hash} & (buckets_.size() - 1)];
   for (; first != kNoPage; first = at(first).next_in_bucket) {
-    if (at(first).hash != hash || scopes_[static_cast<std::size_t>(first)] != scope) continue;
-    if (is_of(first, input)) break;
+    if (at(first).hash != key.hash) continue;
+    if (scopes_[static_cast<std::size_t>(first)] != key.scope) continue;
+    if (is_of(first, key.input)) break;
   }
   return first;
 }
 
-EncoderOutputs::Taken EncoderOutputs::take(const PrefixScope& scope, std::span<const TokenId> input,
-                                           std::vector<PageId>& out) {
-  if (input.empty()) internal_error("the encoder's output of no tokens");
-  const PageId found = find(scope, input);
-  const Output wanted{.users = 1, .tokens = static_cast<std::int32_t>(input.size())};
+EncoderOutputs::Taken EncoderOutputs::take(const EncoderKey& key, std::vector<PageId>& out) {
+  if (key.input.empty()) internal_error("the encoder's output of no tokens");
+  const PageId found = find(key);
+  const Output wanted{.users = 1, .tokens = static_cast<std::int32_t>(key.input.size())};
   if (found == kNoPage && pages_of(wanted) > free()) return Taken::kNoRoom;
   if (keeps_) {
     ++stats_.lookups;
-    stats_.looked_up += input.size();
+    stats_.looked_up += key.input.size();
   }
   if (found != kNoPage) {
     ++stats_.hits;
-    stats_.found += input.size();
+    stats_.found += key.input.size();
     share(found, out);
     return Taken::kFound;
   }
@@ -98,22 +97,21 @@ void EncoderOutputs::share(PageId first, std::vector<PageId>& out) {
   idle_pages_ -= pages_of(at(first));
 }
 
-void EncoderOutputs::note_computed(std::span<const PageId> pages, const PrefixScope& scope,
-                                   std::span<const TokenId> input, std::uint64_t tick) {
+void EncoderOutputs::note_computed(std::span<const PageId> pages, const EncoderKey& key,
+                                   std::uint64_t tick) {
   const PageId first = pages.front();
   at(first).computed_in = tick;
   if (!keeps_ || at(first).next_in_bucket != kUnlisted) return;
-  const std::uint32_t hash = hash_(scope, kNoPage, input);
-  if (find_listed(scope, input, hash) == kNoPage) list(first, scope, input, hash);
+  if (find_listed(key) == kNoPage) list(first, key);
 }
 
-void EncoderOutputs::list(PageId first, const PrefixScope& scope, std::span<const TokenId> input,
-                          std::uint32_t hash) {
+void EncoderOutputs::list(PageId first, const EncoderKey& key) {
   Output& output = at(first);
-  output.hash = hash;
-  output.next_in_bucket = std::exchange(bucket_of(hash), first);
-  scopes_[static_cast<std::size_t>(first)] = scope;
+  output.hash = key.hash;
+  output.next_in_bucket = std::exchange(bucket_of(key.hash), first);
+  scopes_[static_cast<std::size_t>(first)] = key.scope;
   listed_pages_ += pages_of(output);
+  std::span<const TokenId> input = key.input;
   for (PageId page = first; page != kNoPage; page = next_[static_cast<std::size_t>(page)]) {
     const auto part = input.first(std::min(tokens_of(page).size(), input.size()));
     std::ranges::copy(part, tokens_of(page).begin());

@@ -14,6 +14,13 @@
 
 namespace weft {
 
+/// What an encoder's output is found by: all of its input, in a scope. Refers to both.
+struct EncoderKey {
+  const PrefixScope& scope;
+  std::span<const TokenId> input;
+  std::uint32_t hash = 0;  ///< by EncoderOutputs::hash()
+};
+
 /// The pages of the cross KV, each of which is free or part of one encoder's output. An output is
 /// known by the first of its pages. It is found by the whole input that it was computed of, in the
 /// same scope, as each of its positions depends on all tokens: so groups with equal inputs have one
@@ -43,13 +50,15 @@ class EncoderOutputs {
   /// Its results have come.
   void have_run(std::uint64_t tick) noexcept { sure_ = std::max(sure_, tick); }
 
-  /// Whether a group that begins now finds its input's output.
-  [[nodiscard]] bool contains(const PrefixScope& scope, std::span<const TokenId> input) const {
-    return find(scope, input) != kNoPage;
+  /// Takes the time of the input; so whoever asks for it again and again keeps what this returns.
+  [[nodiscard]] std::uint32_t hash(const PrefixScope& scope, std::span<const TokenId> input) const {
+    return hash_(scope, kNoPage, input);
   }
+  /// Whether a group that begins now finds its input's output.
+  [[nodiscard]] bool contains(const EncoderKey& key) const { return find(key) != kNoPage; }
   /// Whether it finds one that others have, which costs no room.
-  [[nodiscard]] bool is_in_use(const PrefixScope& scope, std::span<const TokenId> input) const {
-    const PageId first = find(scope, input);
+  [[nodiscard]] bool is_in_use(const EncoderKey& key) const {
+    const PageId first = find(key);
     return first != kNoPage && at(first).users > 0;
   }
 
@@ -59,11 +68,9 @@ class EncoderOutputs {
     kNoRoom,  ///< nothing has changed
   };
   /// Appends the pages of an input's output to `out`, for one group.
-  [[nodiscard]] Taken take(const PrefixScope& scope, std::span<const TokenId> input,
-                           std::vector<PageId>& out);
+  [[nodiscard]] Taken take(const EncoderKey& key, std::vector<PageId>& out);
   /// The plan of this tick computes an output into pages that a group has.
-  void note_computed(std::span<const PageId> pages, const PrefixScope& scope,
-                     std::span<const TokenId> input, std::uint64_t tick);
+  void note_computed(std::span<const PageId> pages, const EncoderKey& key, std::uint64_t tick);
   /// Whether a plan before the one in the making computes what a group has in these pages.
   [[nodiscard]] bool precedes(std::span<const PageId> pages) const {
     return !pages.empty() && is_sure(at(pages.front()), std::max(precedes_, sure_));
@@ -107,12 +114,10 @@ class EncoderOutputs {
     return buckets_[std::size_t{hash} & (buckets_.size() - 1)];
   }
   [[nodiscard]] std::span<TokenId> tokens_of(PageId page) noexcept;
-  [[nodiscard]] PageId find(const PrefixScope& scope, std::span<const TokenId> input) const;
-  [[nodiscard]] PageId find_listed(const PrefixScope& scope, std::span<const TokenId> input,
-                                   std::uint32_t hash) const;
+  [[nodiscard]] PageId find(const EncoderKey& key) const;
+  [[nodiscard]] PageId find_listed(const EncoderKey& key) const;
   [[nodiscard]] bool is_of(PageId first, std::span<const TokenId> input) const;
-  void list(PageId first, const PrefixScope& scope, std::span<const TokenId> input,
-            std::uint32_t hash);
+  void list(PageId first, const EncoderKey& key);
   void unlist(PageId first);
   void share(PageId first, std::vector<PageId>& out);
   void drop(PageId first);

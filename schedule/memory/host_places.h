@@ -9,7 +9,8 @@
 namespace weft {
 
 /// The places for pages in host memory: which are free, and in which order the others were taken. A
-/// place has a number behind those of the device's pages, as in PlanCopy.
+/// place has a number behind those of the device's pages, as in PlanCopy. Hollow nodes of
+/// PrefixCache are places as well, with numbers of their own and no memory.
 ///
 /// Owner only; a part of PrefixCache. It allocates in the constructor, and each call takes the same
 /// time. Misuse is an internal_error.
@@ -34,6 +35,11 @@ class HostPlaces {
   [[nodiscard]] PageId take();
   /// Frees a place that is taken.
   void drop(PageId place);
+  /// A taken place counts as taken just now.
+  void touch(PageId place) {
+    taken_.remove(place - first_);
+    taken_.add(place - first_);
+  }
   /// A taken place that is held is neither the oldest nor dropped, until it is let go, as if it had
   /// just been taken, or freed.
   void hold(PageId place) { taken_.remove(place - first_); }

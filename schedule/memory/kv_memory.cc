@@ -7,11 +7,22 @@
 
 namespace weft {
 
+namespace {
+
+/// A node without a page takes some hundred bytes, a page some hundred thousand. Beside as many as
+/// there are pages, one sequence of any length is to keep its path.
+std::int32_t most_hollow(const DeviceLimits& limits) {
+  return limits.window > 0 ? limits.pages + limits.pages_per_row() : 0;
+}
+
+}  // namespace
+
 KvMemory::KvMemory(const DeviceLimits& limits, KvLayout layout, bool keeps)
     : limits_(limits),
       layout_(layout),
       pages_(layout == KvLayout::kPages ? limits.pages : 0, limits.page_tokens,
-             keeps && limits.keeps_kv && layout == KvLayout::kPages, limits.host_pages, &copies_),
+             keeps && limits.keeps_kv && layout == KvLayout::kPages, limits.host_pages, &copies_,
+             most_hollow(limits)),
       encoder_outputs_(limits.cross_pages, limits.page_tokens, keeps),
       prefixes_(limits, pages_, copies_),
       held_(static_cast<std::size_t>(pages_.size())),
@@ -51,8 +62,16 @@ std::int64_t KvMemory::pages_to_begin(const Group& group) const {
 
 std::int64_t KvMemory::cross_pages_to_begin(const Group& group) const {
   const std::vector<TokenId>& input = group.spec.encoder_input;
-  if (encoder_outputs_.is_in_use(group.prefix_scope, input)) return 0;
+  if (input.empty() || encoder_outputs_.is_in_use(encoder_key(group))) return 0;
   return limits_.pages_for(static_cast<std::int64_t>(input.size()));
+}
+
+EncoderKey KvMemory::encoder_key(const Group& group) const {
+  const std::vector<TokenId>& input = group.spec.encoder_input;
+  if (!group.encoder_hash) {
+    group.encoder_hash = encoder_outputs_.hash(group.prefix_scope, input);
+  }
+  return {group.prefix_scope, input, *group.encoder_hash};
 }
 
 std::int64_t KvMemory::pages_held_by(std::span<Group* const> groups, RequestClass cls) const {
@@ -94,7 +113,7 @@ std::int32_t KvMemory::begin_encoder(Group& group) {
   const std::vector<TokenId>& input = group.spec.encoder_input;
   group.encoded = input.empty();
   if (input.empty()) return 0;
-  const auto taken = encoder_outputs_.take(group.prefix_scope, input, group.cross_pages);
+  const auto taken = encoder_outputs_.take(encoder_key(group), group.cross_pages);
   if (taken == EncoderOutputs::Taken::kNoRoom) {
     internal_error("an encoder's pages that were counted are not there");
   }
@@ -104,8 +123,7 @@ std::int32_t KvMemory::begin_encoder(Group& group) {
 
 void KvMemory::note_encoded(Group& group, std::uint64_t tick) {
   group.encoded = true;
-  encoder_outputs_.note_computed(group.cross_pages, group.prefix_scope, group.spec.encoder_input,
-                                 tick);
+  encoder_outputs_.note_computed(group.cross_pages, encoder_key(group), tick);
 }
 
 bool KvMemory::is_encoded(const Group& group) const {
@@ -181,9 +199,9 @@ void KvMemory::reserve(Group& group) {
 void KvMemory::release(Group& group, Sequence& sequence) {
   if (!slabs()) {
     prefixes_.leave(group, sequence);
-    const PageId before = prefixes_.page_before_window(sequence);
+    const PrefixKeeper::PathBefore before = prefixes_.path_before_window(sequence);
     pages_.release(sequence.held());
-    pages_.leave_path(before);
+    pages_.leave_path(before.last, before.used);
   }
   sequence.pages.clear();
   sequence.gone = 0;

@@ -71,6 +71,10 @@ class KvMemory {
   /// The pages that would be free if all these groups of the class gave back theirs.
   [[nodiscard]] std::int64_t pages_held_by(std::span<Group* const> groups, RequestClass cls) const;
 
+  /// What the output of a group's encoder is found by. Its input is hashed when somebody asks for
+  /// the first time: a group that waits is looked up in each tick.
+  [[nodiscard]] EncoderKey encoder_key(const Group& group) const;
+
   /// The same of pages of the encoder's outputs.
   [[nodiscard]] std::int64_t cross_pages_held_by(std::span<Group* const> groups, RequestClass cls);
 

@@ -21,7 +21,7 @@ PageFetches::PageFetches(PageSaver& saver, PrefixCache& pages, PrefixKeeper& kee
       files_(saver.files()),
       pages_(pages),
       keeper_(keeper),
-      costs_(times, limits.page_tokens),
+      costs_(times, limits),
       page_tokens_(limits.page_tokens) {
   fetches_.reserve(kMostFetches);
 }

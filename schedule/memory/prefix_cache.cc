@@ -8,12 +8,14 @@
 namespace weft {
 
 PrefixCache::PrefixCache(std::int32_t pages, std::int32_t page_tokens, bool keeps,
-                         std::int32_t places, std::vector<PlanCopy>* copies)
+                         std::int32_t places, std::vector<PlanCopy>* copies, std::int32_t hollow)
     : keeps_(keeps),
       pool_(pages),
       host_(pages, keeps ? places : 0),
+      hollow_(pages + host_.size(), keeps && host_.size() == 0 ? hollow : 0),
+      slides_(hollow > 0),
       copies_(copies),
-      tree_(keeps ? pages + places : 0, page_tokens),
+      tree_(keeps ? pages + host_.size() + hollow_.size() : 0, page_tokens),
       idle_(NodeLinks{tree_}),
       tails_(keeps ? pages : 0) {
   if (keeps) tail_.reserve(static_cast<std::size_t>(pages));
@@ -51,13 +53,13 @@ void PrefixCache::read_tail(PageId head) {
   }
 }
 
-/// The page goes to host memory, or to nothing.
+/// The page goes to host memory, or to nothing; then its node may stay.
 void PrefixCache::give_up(PageId page) {
   const bool can_move = host_.size() > 0 && unsure_in_[static_cast<std::size_t>(page)] != plans_ &&
                         !is_continued_here(page);
   const PageId place = can_move ? find_place() : HostPlaces::kNone;
   if (place == HostPlaces::kNone) {
-    forget(page);
+    take_back(page);
     ++given_up_;
     return;
   }
@@ -91,26 +93,59 @@ bool PrefixCache::is_continued_here(PageId page) const {
   return child != kNoPage;
 }
 
-/// Keeps nothing any more that continues the page in the tree.
-void PrefixCache::forget_behind(PageId page) {
-  while (tree_.first_child(page) != kNoPage) {
-    PageId leaf = tree_.first_child(page);
-    while (tree_.first_child(leaf) != kNoPage) leaf = tree_.first_child(leaf);
+/// Keeps nothing any more that continues the node in the tree.
+void PrefixCache::forget_behind(PageId node) {
+  for (PageId at = node;;) {
+    while (tree_.first_child(at) != kNoPage) at = tree_.first_child(at);
+    if (at == node) return;
+    const PageId leaf = std::exchange(at, tree_.parent(at));
     if (is_on_host(leaf)) {
       drop(leaf);
-      continue;
+    } else if (is_hollow(leaf)) {
+      tree_.erase(leaf);
+      hollow_.drop(leaf);
+    } else {
+      if (!slides_) internal_error("a page is given up before one that continues it");
+      ++given_up_;
+      unkeep(leaf);
     }
-    if (!slides_) internal_error("a page is given up before one that continues it");
-    ++given_up_;
-    unkeep(leaf);
   }
 }
 
-void PrefixCache::leave_path(PageId last) {
-  for (PageId page = last; page != kNoPage; page = tree_.parent(page)) {
-    if (!idle_.contains(page)) continue;
-    idle_.remove(page);
-    idle_.add(page);
+void PrefixCache::take_back(PageId page) {
+  while (has_hollow() && tree_.contains(page) && tree_.has_children(page)) {
+    const PageId node = hollow_.take();
+    if (node == HostPlaces::kNone) {
+      forget(hollow_.oldest());  // which may lead to the page
+      continue;
+    }
+    if (idle_.contains(page)) idle_.remove(page);
+    tree_.renumber(page, node);
+    pool_.release({&page, 1});
+    return;
+  }
+  if (tree_.contains(page)) return forget(page);
+  --given_up_;  // behind the hollow one: who gives it up counts it
+}
+
+/// Hollow nodes from this one up are dropped as far as they lead to nothing.
+void PrefixCache::drop_hollow_end(PageId node) {
+  while (node != kNoPage && is_hollow(node) && !tree_.has_children(node)) {
+    const PageId end = std::exchange(node, tree_.parent(node));
+    tree_.erase(end);
+    hollow_.drop(end);
+  }
+}
+
+void PrefixCache::leave_path(PageId last, std::int32_t nodes) {
+  for (PageId node = last; node != kNoPage; node = tree_.parent(node)) {
+    if (is_hollow(node)) {
+      hollow_.touch(node);
+    } else if (nodes > 0 && idle_.contains(node)) {
+      idle_.remove(node);
+      idle_.add(node);
+    }
+    --nodes;
   }
 }
 
@@ -159,10 +194,10 @@ void PrefixCache::release(std::span<const PageId> pages) {
 PageId PrefixCache::keep(const PrefixScope& scope, PageId parent, PageId page,
                          std::span<const TokenId> tokens) {
   const PageId kept = tree_.insert(scope, parent, page, tokens);
-  if (is_on_host(kept)) {
-    // It was computed again though it was there.
+  if (!is_here(kept)) {
+    // It was computed again though it was there, or its page was gone.
     tree_.renumber(kept, page);
-    host_.drop(kept);
+    (is_hollow(kept) ? hollow_ : host_).drop(kept);
   } else if (kept != page) {
     return kept;
   }
@@ -198,13 +233,17 @@ void PrefixCache::end_loan(PageId page) {
   --lent_count_;
 }
 
-void PrefixCache::forget(PageId page) {
-  forget_behind(page);
-  while (tree_.has_tail(page)) {
-    const PageId last = pop_tail(page);
+/// Keeps a page no longer, or drops a hollow node, and with it what continues it.
+void PrefixCache::forget(PageId node) {
+  forget_behind(node);
+  if (is_hollow(node)) return drop_hollow_end(node);
+  while (tree_.has_tail(node)) {
+    const PageId last = pop_tail(node);
     pool_.release({&last, 1});
   }
-  unkeep(page);
+  const PageId parent = tree_.parent(node);
+  unkeep(node);
+  drop_hollow_end(parent);
 }
 
 /// Keeps a page no longer that nothing continues.
@@ -239,6 +278,7 @@ void PrefixCache::check() const {
   }
   if (idle != this->idle()) internal_error("idle pages are miscounted");
   check_host();
+  check_hollow();
 }
 
 void PrefixCache::check_page(PageId page) const {
@@ -253,6 +293,21 @@ void PrefixCache::check_page(PageId page) const {
   }
   if (!slides_ && references(parent) < references(page))
     internal_error("a page outlives one before it");
+}
+
+void PrefixCache::check_hollow() const {
+  hollow_.check();
+  const std::int32_t first = size() + host_.size();
+  for (PageId node = first; node < first + hollow_.size(); ++node) {
+    if (tree_.contains(node) != hollow_.is_taken(node)) {
+      internal_error("a hollow node is lost");
+    }
+    if (!tree_.contains(node)) continue;
+    const PageId parent = tree_.parent(node);
+    if (!tree_.has_children(node) || (parent != kNoPage && !tree_.contains(parent))) {
+      internal_error("a hollow node leads to nothing, or nothing to it");
+    }
+  }
 }
 
 void PrefixCache::check_host() const {

@@ -33,9 +33,13 @@ class PageSaver;
 /// number. A page on the device has all that lead to it on the device; what continues it may be in
 /// host memory, and all behind that is.
 ///
-/// Where sequences slide (let_slide()), one may have pages and not those that lead to them. So an
-/// idle page may lead to others that are in use, or were left later: when it is given up, what
-/// continues it is not kept any more either, as no path leads there.
+/// Where sequences slide, one may have pages and not those that lead to them. So an idle page may
+/// lead to others that are in use, or were left later. When it is given up, its node stays in the
+/// tree as a hollow one: with tokens and without a page, under a number behind those of the pages.
+/// So what continues it is still found. A hollow node goes with the last page behind it, and
+/// computing its tokens again fills it. There are so many at most; to make room, the one that was
+/// used longest ago is forgotten with all behind it. With places or files there are none: then what
+/// continues a page that is given up is not kept any more either, as no path leads there.
 ///
 /// Without places, files and sliding a sequence's pages may be kept as a tail (PageTails): its
 /// first page of its own is in the tree, as the head, and those behind it come into the tree when
@@ -47,16 +51,26 @@ class PageSaver;
 class PrefixCache {
  public:
   /// Copies of pages that are in no plan yet are in `copies`; those to and from places in host
-  /// memory are appended to it.
+  /// memory are appended to it. Tables may lose pages from their beginning on where `hollow` nodes
+  /// are allowed.
   PrefixCache(std::int32_t pages, std::int32_t page_tokens, bool keeps, std::int32_t places = 0,
-              std::vector<PlanCopy>* copies = nullptr);
+              std::vector<PlanCopy>* copies = nullptr, std::int32_t hollow = 0);
 
   [[nodiscard]] bool keeps() const noexcept { return keeps_; }
   [[nodiscard]] std::int32_t size() const noexcept { return pool_.size(); }
   [[nodiscard]] std::int32_t on_host() const noexcept { return host_.taken(); }
   [[nodiscard]] std::uint64_t went_out() const noexcept { return went_out_; }
   [[nodiscard]] std::uint64_t came_in() const noexcept { return came_in_; }
-  [[nodiscard]] bool is_on_host(PageId page) const noexcept { return page >= size(); }
+  /// A node of the tree is a page of the device, or has another number and is in host memory or
+  /// hollow.
+  [[nodiscard]] bool is_here(PageId node) const noexcept { return node < size(); }
+  [[nodiscard]] bool is_on_host(PageId node) const noexcept {
+    return !is_here(node) && !is_hollow(node);
+  }
+  [[nodiscard]] bool is_hollow(PageId node) const noexcept { return node >= size() + host_.size(); }
+  /// Whether nodes may be hollow.
+  [[nodiscard]] bool has_hollow() const noexcept { return hollow_.size() > 0 && saver_ == nullptr; }
+  [[nodiscard]] std::int32_t hollow() const noexcept { return hollow_.taken(); }
   /// Pages that can be taken: free ones, those given up for it, and those called back.
   [[nodiscard]] std::int32_t free() const noexcept { return pool_.free() + idle() + lent_count_; }
   /// How many page tables have the page.
@@ -98,8 +112,8 @@ class PrefixCache {
   /// is. `parent` is kept and in the same table, or kNoPage.
   PageId keep(const PrefixScope& scope, PageId parent, PageId page,
               std::span<const TokenId> tokens);
-  /// Keeps a page no longer, nor what continues it.
-  void forget(PageId page);
+  /// Keeps a page no longer. What continues it is kept where its node may be hollow, else not.
+  void take_back(PageId page);
   /// Keeps nothing any more; only while no table has a kept page.
   void forget_all();
 
@@ -123,7 +137,7 @@ class PrefixCache {
   [[nodiscard]] std::uint64_t given_up() const noexcept { return given_up_; }
   /// Pages of the device alone.
   [[nodiscard]] std::int32_t kept() const noexcept {
-    return tree_.size() - host_.taken() + tails_.idle();
+    return tree_.size() - host_.taken() - hollow_.taken() + tails_.idle();
   }
   [[nodiscard]] std::int32_t idle() const noexcept { return idle_.size() + tails_.idle(); }
 
@@ -131,11 +145,10 @@ class PrefixCache {
   [[nodiscard]] bool has_tails() const noexcept {
     return keeps_ && host_.size() == 0 && saver_ == nullptr && !slides_;
   }
-  /// From now on tables may lose pages from their beginning on.
-  void let_slide() noexcept { slides_ = true; }
-  /// Idle pages of the path that ends with this one, which is kept or kNoPage, count as left just
-  /// now: what they lead to is.
-  void leave_path(PageId last);
+  /// Of the path that ends with this node, which is in the tree or kNoPage, the last `nodes` count
+  /// as left just now where they are idle pages, as what they lead to is. All hollow ones count as
+  /// used.
+  void leave_path(PageId last, std::int32_t nodes);
   /// A page of the tree, which is a leaf, has a running sequence's tail from now on.
   void begin_tail(PageId head, const TailOwner& owner) {
     tree_.set_tail(head, true);
@@ -175,10 +188,12 @@ class PrefixCache {
     return lent_count_ > 0 && is_lent_[static_cast<std::size_t>(page)];
   }
   [[nodiscard]] bool is_in_idle_tail(PageId page) const noexcept {
-    return tails_.idle() > 0 && !is_on_host(page) && tails_.is_idle(page);
+    return tails_.idle() > 0 && is_here(page) && tails_.is_idle(page);
   }
   void give_up(PageId page);
+  void forget(PageId node);
   void unkeep(PageId page);
+  void drop_hollow_end(PageId node);
   [[nodiscard]] bool is_continued_here(PageId page) const;
   PageId pop_tail(PageId head) {
     const PageId last = tails_.last(head);
@@ -189,8 +204,9 @@ class PrefixCache {
   void check_page(PageId page) const;
   [[nodiscard]] PageId find_place();
   void drop(PageId place);
-  void forget_behind(PageId page);
+  void forget_behind(PageId node);
   void check_host() const;
+  void check_hollow() const;
 
   /// The list of idle pages is linked through their nodes.
   struct NodeLinks {
@@ -201,6 +217,8 @@ class PrefixCache {
   const bool keeps_;
   PagePool pool_;
   HostPlaces host_;
+  HostPlaces hollow_;
+  const bool slides_;
   std::vector<PlanCopy>* const copies_;
   PrefixTree tree_;
   PageList<NodeLinks> idle_;  // those of tails are idle with their heads
@@ -210,7 +228,6 @@ class PrefixCache {
   std::function<void()> call_back_;
   std::vector<bool> is_lent_;  // by page; empty until one is lent
   std::int32_t lent_count_ = 0;
-  bool slides_ = false;
   std::uint64_t plans_ = 1;
   std::vector<std::uint64_t> unsure_in_;  // by page: where there are places
   std::uint64_t given_up_ = 0;

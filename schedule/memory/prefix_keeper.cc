@@ -16,7 +16,6 @@ constexpr std::int32_t kLeastPartCopied = 4;
 PrefixKeeper::PrefixKeeper(const DeviceLimits& limits, PrefixCache& pages,
                            std::vector<PlanCopy>& copies)
     : limits_(limits), pages_(pages), copies_(copies) {
-  if (limits.window > 0) pages_.let_slide();
   has_tails_ = pages.has_tails();
   if (!pages.keeps()) return;
   const auto rows = static_cast<std::size_t>(limits.rows);
@@ -25,6 +24,7 @@ PrefixKeeper::PrefixKeeper(const DeviceLimits& limits, PrefixCache& pages,
   duplicates_.reserve(rows);
   offered_.reserve(rows + static_cast<std::size_t>(limits.pages_per_step()));
   scratch_.reserve(static_cast<std::size_t>(limits.page_tokens));
+  found_.reserve(static_cast<std::size_t>(limits.pages_per_row()));
   on_host_.reserve(static_cast<std::size_t>(limits.pages_per_row()));
 }
 
@@ -50,26 +50,29 @@ PageId PrefixKeeper::find_next(const Group& group, const Sequence& sequence, Pag
                             tokens_of(group, sequence, index * size, size));
 }
 
-/// Calls `each` with the pages of the longest path of whole pages within the first `most` tokens.
-template <class Each>
-void PrefixKeeper::walk(const Group& group, const Sequence& sequence, std::int32_t most,
-                        Each&& each) {
-  PageId parent = kNoPage;
-  for (std::int32_t i = 0; (i + 1) * limits_.page_tokens <= most; ++i) {
-    parent = find_next(group, sequence, parent, i);
-    if (parent == kNoPage) return;
-    each(parent);
+/// The longest path of full pages with the first `most` tokens that a sequence can go on from: of
+/// its last pages, which the window at its end reaches, none is hollow. Valid until the next call.
+std::span<const PageId> PrefixKeeper::match(const Group& group, const Sequence& sequence,
+                                            std::int32_t most) {
+  found_.clear();
+  std::size_t matched = 0;
+  std::int64_t behind_hollow = 0;  // the first page behind the last hollow one
+  PageId node = kNoPage;
+  for (std::int32_t end = limits_.page_tokens; end <= most; end += limits_.page_tokens) {
+    node = find_next(group, sequence, node, end / limits_.page_tokens - 1);
+    if (node == kNoPage) break;
+    found_.push_back(node);
+    if (pages_.is_hollow(node)) behind_hollow = std::ssize(found_);
+    if (limits_.first_page_needed(end) >= behind_hollow) matched = found_.size();
   }
+  return std::span<const PageId>(found_).first(matched);
 }
 
 std::int32_t PrefixKeeper::take(Group& group, Sequence& sequence, std::int32_t most) {
   if (!covers(group)) return 0;
   note(group);
   if (!group.spec.may_skip_tokens()) return 0;
-  on_host_.clear();
-  walk(group, sequence, most,
-       [&](PageId page) { (pages_.is_on_host(page) ? on_host_ : sequence.pages).push_back(page); });
-  pages_.share(sequence.pages);
+  take_path(sequence, match(group, sequence, most));
   if (!on_host_.empty()) bring(sequence);
   sequence.findable = static_cast<std::int32_t>(sequence.pages.size());
   std::int32_t found = sequence.findable * limits_.page_tokens;
@@ -79,6 +82,25 @@ std::int32_t PrefixKeeper::take(Group& group, Sequence& sequence, std::int32_t m
   stats_.hits += found > 0 ? 1 : 0;
   stats_.found += static_cast<std::uint64_t>(found);
   return found;
+}
+
+/// Shares the pages of a path that are on the device, and notes those in host memory. Where pages
+/// may be hollow, those before the window are left alone.
+void PrefixKeeper::take_path(Sequence& sequence, std::span<const PageId> path) {
+  const std::int64_t tokens = std::ssize(path) * limits_.page_tokens;
+  const std::int64_t gone = pages_.has_hollow() ? limits_.first_page_needed(tokens) : 0;
+  const auto first = static_cast<std::size_t>(gone);
+  sequence.gone = static_cast<std::int32_t>(gone);
+  sequence.pages.assign(first, kNoPage);
+  on_host_.clear();
+  for (const PageId page : path.subspan(first)) {
+    (pages_.is_here(page) ? sequence.pages : on_host_).push_back(page);
+  }
+  pages_.share(sequence.held());
+  if (first == 0) return;
+  const auto is_hollow = [this](PageId node) { return pages_.is_hollow(node); };
+  stats_.hollow_hits += std::ranges::any_of(path.first(first), is_hollow) ? 1 : 0;
+  pages_.leave_path(path[first - 1], 0);
 }
 
 /// Has the pages copied that continue the sequence's in host memory, where that is sooner.
@@ -101,7 +123,7 @@ std::int32_t PrefixKeeper::copy_beginning(const Group& group, Sequence& sequence
   const PrefixTree::Beginning best = pages_.tree().find_beginning(
       group.prefix_scope, parent, tokens_of(group, sequence, first, count));
   if (best.tokens * kLeastPartCopied < limits_.page_tokens) return 0;
-  if (pages_.is_on_host(best.page)) return 0;
+  if (!pages_.is_here(best.page)) return 0;
   // Held meanwhile, so that it is not given up for its own copy. Later its room may be another's,
   // whose tokens are written after the copy.
   pages_.share({&best.page, 1});
@@ -113,26 +135,22 @@ std::int32_t PrefixKeeper::copy_beginning(const Group& group, Sequence& sequence
 
 std::vector<PageId> PrefixKeeper::path(const Group& group, const Sequence& sequence,
                                        std::int32_t most) {
-  std::vector<PageId> pages;
-  walk(group, sequence, most, [&](PageId page) { pages.push_back(page); });
-  return pages;
+  const auto found = match(group, sequence, most);
+  return {found.begin(), found.end()};
 }
 
 std::int32_t PrefixKeeper::count(const Group& group, const Sequence& sequence, std::int32_t most) {
-  std::int32_t pages = 0;
-  walk(group, sequence, most, [&](PageId /*page*/) { ++pages; });
-  return pages;
+  return static_cast<std::int32_t>(match(group, sequence, most).size());
 }
 
 std::int32_t PrefixKeeper::count_in_use(const Group& group, const Sequence& sequence,
                                         std::int32_t most) {
   if (!covers(group) || !group.spec.may_skip_tokens()) return 0;
   if (pages_.kept() == pages_.idle()) return 0;
-  std::int32_t pages = 0;
-  walk(group, sequence, most, [&](PageId page) {
-    pages += !pages_.is_on_host(page) && pages_.references(page) > 0 ? 1 : 0;
-  });
-  return pages;
+  const auto is_in_use = [this](PageId page) {
+    return pages_.is_here(page) && pages_.references(page) > 0;
+  };
+  return static_cast<std::int32_t>(std::ranges::count_if(match(group, sequence, most), is_in_use));
 }
 
 /// Keeps the next page of a sequence without a tail, if its first `tokens` tokens fill it and
@@ -169,10 +187,16 @@ bool PrefixKeeper::has_lost_its_path(const Sequence& sequence) const {
   return std::cmp_equal(index, sequence.gone) || !pages_.is_kept(sequence.pages[index - 1]);
 }
 
-PageId PrefixKeeper::page_before_window(const Sequence& sequence) const {
-  if (sequence.gone == 0 || sequence.held().empty()) return kNoPage;
+PrefixKeeper::PathBefore PrefixKeeper::path_before_window(const Sequence& sequence) const {
+  if (sequence.gone == 0 || sequence.held().empty()) return {};
   const PageId first = sequence.held().front();
-  return pages_.is_kept(first) ? pages_.tree().parent(first) : kNoPage;
+  if (!pages_.is_kept(first)) return {};
+  const PageId last = pages_.tree().parent(first);
+  if (!pages_.has_hollow()) return {last, sequence.gone};
+  // Who goes on from its last full page may need a page more than the sequence did.
+  const std::int64_t needed =
+      limits_.first_page_needed(std::int64_t{sequence.findable} * limits_.page_tokens);
+  return {last, static_cast<std::int32_t>(std::max<std::int64_t>(sequence.gone - needed, 0))};
 }
 
 /// Takes the page that another has filled with the same tokens.
@@ -237,7 +261,7 @@ void PrefixKeeper::take_back_offers() {
     if (!pages_.is_kept(*page)) continue;
     Sequence* const owner = pages_.tail_owner(*page).sequence;
     if (owner != nullptr) end_tail(*owner);
-    pages_.forget(*page);
+    pages_.take_back(*page);
   }
   for (const Offer& one : offers_) {
     const std::int32_t findable = std::min(one.sequence->findable, one.findable_before);
@@ -279,6 +303,7 @@ PrefixStats PrefixKeeper::stats() const noexcept {
   stats.given_up = pages_.given_up();
   stats.pages = pages_.kept() + pages_in_tails_;
   stats.idle = pages_.idle();
+  stats.hollow = pages_.hollow();
   stats.on_host = pages_.on_host();
   stats.went_out = pages_.went_out();
   stats.came_in = pages_.came_in();

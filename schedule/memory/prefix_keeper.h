@@ -35,6 +35,10 @@ namespace weft {
 /// tail by themselves. At its end it is left as it is (PrefixCache::leave_tail). Groups of several
 /// sequences, and all where pages go to host memory or files, keep page by page.
 ///
+/// Where all layers have a window, a sequence goes on from the end of a path whose last pages are
+/// there, those that the window at its end reaches: what leads to them may be hollow
+/// (PrefixCache). It begins with the holes that one has which came to that place by itself.
+///
 /// Without reuse: groups with an encoder's input, whose keys and values depend on it as well, and
 /// of which the decoder's prompt is a token or two. What the encoder made of that input is found by
 /// EncoderOutputs.
@@ -65,10 +69,10 @@ class PrefixKeeper {
   [[nodiscard]] bool is_arriving(const Sequence& sequence) const noexcept {
     return sequence.arrives_in == plans_;
   }
-  /// The longest path of full pages with a sequence's first `most` tokens.
+  /// The longest path of full pages with a sequence's first `most` tokens that it can go on from.
   [[nodiscard]] std::vector<PageId> path(const Group& group, const Sequence& sequence,
                                          std::int32_t most);
-  /// How many full pages with a sequence's first `most` tokens there are, in whichever memory.
+  /// How many pages that path has, in whichever memory and with those that are hollow.
   [[nodiscard]] std::int32_t count(const Group& group, const Sequence& sequence, std::int32_t most);
   /// Of these, how many some table has, so that having them costs no room.
   [[nodiscard]] std::int32_t count_in_use(const Group& group, const Sequence& sequence,
@@ -113,8 +117,12 @@ class PrefixKeeper {
   /// Whether no more pages of the sequence can become findable, as one that leads to them is not
   /// kept any more: where layers have a window, a sequence gives back pages that others then take.
   [[nodiscard]] bool has_lost_its_path(const Sequence& sequence) const;
-  /// The page that was before the first one that the sequence has, if it is kept; else kNoPage.
-  [[nodiscard]] PageId page_before_window(const Sequence& sequence) const;
+  /// What leads to the first page that a sequence has.
+  struct PathBefore {
+    PageId last = kNoPage;  ///< a node of the tree; kNoPage where that page is not kept
+    std::int32_t used = 0;  ///< its last nodes, of which who goes on where the sequence is has use
+  };
+  [[nodiscard]] PathBefore path_before_window(const Sequence& sequence) const;
 
   /// Forgets all pages: what they hold is not sure any more. Only while no group has rows.
   void forget_all() { pages_.forget_all(); }
@@ -164,6 +172,7 @@ class PrefixKeeper {
   [[nodiscard]] Next keep_next(const Group& group, Sequence& sequence, std::int32_t tokens,
                                std::vector<PageId>* offered);
   void adopt_next(const Group& group, Sequence& sequence);
+  void take_path(Sequence& sequence, std::span<const PageId> path);
   void bring(Sequence& sequence);
   [[nodiscard]] std::int32_t copy_beginning(const Group& group, Sequence& sequence,
                                             std::int32_t most);
@@ -171,8 +180,8 @@ class PrefixKeeper {
                                  std::int32_t index);
   [[nodiscard]] std::span<const TokenId> tokens_of(const Group& group, const Sequence& sequence,
                                                    std::int32_t first, std::int32_t count) const;
-  template <class Each>
-  void walk(const Group& group, const Sequence& sequence, std::int32_t most, Each&& each);
+  [[nodiscard]] std::span<const PageId> match(const Group& group, const Sequence& sequence,
+                                              std::int32_t most);
 
   const DeviceLimits limits_;
   PrefixCache& pages_;
@@ -185,6 +194,7 @@ class PrefixKeeper {
   std::vector<Group*> noted_;  // that may have pages to offer in one of the next plans
   std::vector<Duplicate> duplicates_;
   std::vector<PageId> offered_;
+  std::vector<PageId> found_;             // by the last match()
   std::vector<PageId> on_host_;           // of one call of take()
   mutable std::vector<TokenId> scratch_;  // tokens that lie partly in the prompt
   PrefixStats stats_;

@@ -10,10 +10,12 @@ struct PrefixStats {
   std::uint64_t hits = 0;          ///< of those, how many found some of it
   std::uint64_t looked_up = 0;     ///< tokens that they looked for
   std::uint64_t found = 0;         ///< of those, how many need not be computed
+  std::uint64_t hollow_hits = 0;   ///< of `hits`, those whose path has lost pages before the window
   std::uint64_t given_up = 0;      ///< pages that were forgotten for want of room
   std::int32_t pages = 0;          ///< that can be found now
   std::int32_t idle = 0;           ///< of those, how many no sequence has
   std::int64_t bytes = 0;          ///< of `pages`; 0 where SchedulerOptions::page_bytes is
+  std::int32_t hollow = 0;         ///< pages that are gone and lead to some that can be found
   std::int32_t on_host = 0;        ///< pages that can be found in host memory
   std::uint64_t went_out = 0;      ///< pages that were copied there
   std::uint64_t came_in = 0;       ///< and back

@@ -20,7 +20,7 @@ bool SwapCosts::copying_is_sooner(std::int32_t pages, std::int64_t before,
                                   std::int32_t queued) const {
   const std::int32_t tokens = pages * page_tokens_;
   const Duration without = times_.predict({.decode_tokens = 1});
-  const Duration with = times_.predict({1, tokens, before + tokens});
+  const Duration with = times_.predict({1, tokens, attended_tokens(window_, before, tokens)});
   if (without <= Duration{0} || page_nanoseconds_ <= 0) return true;
   return page_nanoseconds_ * (pages + queued) <= nanoseconds(with - without);
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "weft/core/time/clock.h"
+#include "weft/gpu/step_device.h"
 #include "weft/schedule/step/step_time_model.h"
 
 namespace weft {
@@ -12,8 +13,8 @@ namespace weft {
 class SwapCosts {
  public:
   /// `times` outlives it.
-  SwapCosts(const StepTimeModel& times, std::int32_t page_tokens)
-      : times_(times), page_tokens_(page_tokens) {}
+  SwapCosts(const StepTimeModel& times, const DeviceLimits& limits)
+      : times_(times), page_tokens_(limits.page_tokens), window_(limits.window) {}
 
   /// So many pages were copied in this time. What took no time tells nothing.
   void learn(std::int32_t pages, Duration took);
@@ -27,6 +28,7 @@ class SwapCosts {
  private:
   const StepTimeModel& times_;
   const std::int32_t page_tokens_;
+  const std::int64_t window_;
   double page_nanoseconds_ = 0;
 };
 

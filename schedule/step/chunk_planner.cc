@@ -105,7 +105,7 @@ ChunkPlanner::Pass ChunkPlanner::choose_decodes_in_order(Tick& tick) {
       const ChunkRoom room = running_.make_room_for_chunk(*group, sequence);
       if (room != ChunkRoom::kNone) {
         ++tick.shape.decode_tokens;
-        tick.shape.context_tokens += sequence.computed + 1;
+        tick.shape.context_tokens += attended_tokens(options_.limits.window, sequence.computed, 1);
       }
       if (room != ChunkRoom::kFree) return Pass::kListChanged;
     }
@@ -150,7 +150,7 @@ std::int32_t ChunkPlanner::room_for_jumps(const Tick& tick) const {
 /// How many of `room` tokens can be computed beside what is in the tick, with which that many
 /// tokens of context come, so that it takes no longer than streams may wait.
 std::int32_t ChunkPlanner::within_target(const Tick& tick, std::int32_t room, bool streams_wait,
-                                         std::int32_t context) const {
+                                         std::int64_t context) const {
   if (options_.target_inter_token <= Duration{0}) return room;
   const StepShape& shape = tick.shape;
   const std::int32_t times = streams_wait ? 1 : kNobodyWaits;
@@ -215,7 +215,7 @@ ChunkRoom ChunkPlanner::choose_prefill(Group& group, Sequence& sequence, Tick& t
   if (room == ChunkRoom::kNone) return room;
   budget.tokens -= chunk;
   tick.shape.prefill_tokens += chunk;
-  tick.shape.context_tokens += sequence.computed + chunk;
+  tick.shape.context_tokens += attended_tokens(options_.limits.window, sequence.computed, chunk);
   if (!group.encoded) {
     const auto input = static_cast<std::int32_t>(group.spec.encoder_input.size());
     budget.encoder_tokens -= input;
@@ -238,13 +238,13 @@ ChunkPlanner::Budget ChunkPlanner::prefill_budget(const Tick& tick) const {
 
 /// Returns what the first sequence that would compute a prompt attends to already: most of a step's
 /// prefill is its.
-std::int32_t ChunkPlanner::context_of_next_prefill(const Tick& tick) const {
+std::int64_t ChunkPlanner::context_of_next_prefill(const Tick& tick) const {
   for (const RequestClass cls : kRequestClasses) {
     for (const Group* group : running_.all()) {
       if (group->cls != cls) continue;
       for (const Sequence& sequence : group->sequences) {
         if (sequence.chunk == 0 && computes_prompt(*group, sequence, tick)) {
-          return sequence.computed;
+          return attended_tokens(options_.limits.window, sequence.computed, 0);
         }
       }
     }

@@ -75,7 +75,7 @@ class ChunkPlanner {
   [[nodiscard]] Pass lengthen_jumps_in_order(Tick& tick, std::int32_t& room);
   [[nodiscard]] std::int32_t room_for_jumps(const Tick& tick) const;
   [[nodiscard]] std::int32_t within_target(const Tick& tick, std::int32_t room, bool streams_wait,
-                                           std::int32_t context) const;
+                                           std::int64_t context) const;
   [[nodiscard]] bool decodes_wait(const Tick& tick);
   void give_turns(const Tick& tick);
   [[nodiscard]] Pass choose_decodes_in_order(Tick& tick);
@@ -85,7 +85,7 @@ class ChunkPlanner {
   [[nodiscard]] ChunkRoom choose_prefill(Group& group, Sequence& sequence, Tick& tick,
                                          Budget& budget);
   [[nodiscard]] Budget prefill_budget(const Tick& tick) const;
-  [[nodiscard]] std::int32_t context_of_next_prefill(const Tick& tick) const;
+  [[nodiscard]] std::int64_t context_of_next_prefill(const Tick& tick) const;
 
   const SchedulerOptions options_;
   RunningGroups& running_;

@@ -6,7 +6,7 @@ namespace weft {
 
 PlanAmender::PlanAmender(const DeviceLimits& limits, RowTable& rows, GroupTable& groups,
                          RunningGroups& running)
-    : rows_(rows), groups_(groups), running_(running) {
+    : window_(limits.window), rows_(rows), groups_(groups), running_(running) {
   entry_now_.reserve(static_cast<std::size_t>(limits.rows));
 }
 
@@ -43,7 +43,7 @@ void PlanAmender::drop_entries(Tick& tick, Goes&& goes) {
     kept += gone ? 0 : 1;
   }
   std::erase_if(plan.entries, [&](const PlanEntry& entry) { return goes(entry.row); });
-  tick.shape = shape_of(plan);
+  tick.shape = shape_of(plan, window_);
   drop_samples(tick, goes);
   drop_computed(tick);
 }

@@ -45,6 +45,7 @@ class PlanAmender {
   void drop_samples(Tick& tick, Goes&& goes);
   void drop_computed(Tick& tick);
 
+  const std::int64_t window_;
   RowTable& rows_;
   GroupTable& groups_;
   RunningGroups& running_;

@@ -108,7 +108,8 @@ void rename_row(Plan& plan, const PlanMove& move) {
 
 }  // namespace
 
-PlanWriter::PlanWriter(RowTable& rows, KvMemory& memory) : rows_(rows), memory_(memory) {}
+PlanWriter::PlanWriter(const DeviceLimits& limits, RowTable& rows, KvMemory& memory)
+    : window_(limits.window), rows_(rows), memory_(memory) {}
 
 void PlanWriter::write(Tick& tick) {
   compact(tick.plan);
@@ -145,7 +146,7 @@ void PlanWriter::write_chunks(Tick& tick) {
     if (rows_.sequence_in(row).chunk > 0) write_entry(tick, *place.group, place.sequence);
   }
   // Some that were chosen may have given way to others.
-  tick.shape = shape_of(tick.plan);
+  tick.shape = shape_of(tick.plan, window_);
 }
 
 void PlanWriter::write_entry(Tick& tick, Group& group, std::int32_t index) {

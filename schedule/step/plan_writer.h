@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "weft/gpu/step_device.h"
 #include "weft/schedule/group.h"
 #include "weft/schedule/memory/kv_memory.h"
 #include "weft/schedule/rows/row_table.h"
@@ -22,7 +23,7 @@ namespace weft {
 /// Allocates nothing when the tick has been reserved (Tick::reserve says what may grow).
 class PlanWriter {
  public:
-  PlanWriter(RowTable& rows, KvMemory& memory);
+  PlanWriter(const DeviceLimits& limits, RowTable& rows, KvMemory& memory);
 
   /// Writes a plan that is empty but for its number.
   void write(Tick& tick);
@@ -40,6 +41,7 @@ class PlanWriter {
   void write_outputs(Tick& tick, Group& group, std::int32_t index, std::int32_t entry);
   void fork(Plan& plan, Group& group);
 
+  const std::int64_t window_;
   RowTable& rows_;
   KvMemory& memory_;
   std::uint64_t prompt_tokens_ = 0;

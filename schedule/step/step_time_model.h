@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +16,14 @@ struct StepShape {
   /// Sum over the sequences of the tokens that each attends to: how much KV cache is read.
   std::int64_t context_tokens = 0;
 };
+
+/// How many tokens a chunk of `count` tokens attends to that comes behind `start` others: its own,
+/// and those before it, of which a `window` that all layers have (DeviceLimits::window; 0: not all
+/// have one) leaves what the chunk's first token sees.
+[[nodiscard]] constexpr std::int64_t attended_tokens(std::int64_t window, std::int64_t start,
+                                                     std::int64_t count) noexcept {
+  return (window > 0 ? std::min(start, window - 1) : start) + count;
+}
 
 /// Learns from measured steps how long a step takes: a line over (1, decode tokens, prefill tokens,
 /// context tokens) whose coefficients are never negative. Errors count relative to the step's time,

@@ -36,11 +36,11 @@ void Tick::clear() {
   computed.clear();
 }
 
-StepShape shape_of(const Plan& plan) {
+StepShape shape_of(const Plan& plan, std::int64_t window) {
   StepShape shape;
   for (const PlanEntry& entry : plan.entries) {
     (entry.count == 1 ? shape.decode_tokens : shape.prefill_tokens) += entry.count;
-    shape.context_tokens += entry.start + entry.count;
+    shape.context_tokens += attended_tokens(window, entry.start, entry.count);
   }
   for (const PlanEncode& one : plan.encodes) shape.prefill_tokens += one.count;
   return shape;

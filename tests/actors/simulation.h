@@ -70,6 +70,8 @@ class Simulation {
   [[nodiscard]] std::size_t failed_models() const noexcept { return failed_models_; }
   /// How many tokens need not be computed; of the newest schedulers.
   [[nodiscard]] std::uint64_t tokens_found() const { return port_->stats().prefix_tokens; }
+  /// How many requests found a path whose beginning was gone.
+  [[nodiscard]] std::uint64_t hollow_hits() const noexcept { return hollow_hits_; }
   /// A hash of all that has come out: two plays of a seed have the same.
   [[nodiscard]] std::uint64_t digest() const noexcept { return digest_; }
 
@@ -136,6 +138,7 @@ class Simulation {
   std::size_t loads_ = 0;
   std::size_t unloads_ = 0;
   std::size_t failed_models_ = 0;
+  std::uint64_t hollow_hits_ = 0;
   std::uint64_t digest_ = 0;
 };
 

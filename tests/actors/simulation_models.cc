@@ -43,7 +43,7 @@ PipelineOptions Simulation::pipeline_options() {
   how.system = system_.options_for_other();
   how.own_threads = false;
   how.messages_per_activation = 1;
-  how.observer = std::make_shared<CheckingObserver>([this] {
+  const auto before = [this] {
     if (std::exchange(model_is_lost_, false)) {
       ++failures_;
       throw ActorFailure(ExitKind::kDeviceLost, "a model is lost");
@@ -51,7 +51,14 @@ PipelineOptions Simulation::pipeline_options() {
     if (!std::exchange(actor_fails_, false)) return;
     ++failures_;
     throw std::runtime_error("an actor fails");
-  });
+  };
+  // A scheduler that takes another's place counts from the beginning.
+  const auto after = [this, seen = std::uint64_t{0}](const Scheduler& scheduler) mutable {
+    const std::uint64_t now = scheduler.stats().prefixes.hollow_hits;
+    hollow_hits_ += now < seen ? now : now - seen;
+    seen = now;
+  };
+  how.observer = std::make_shared<CheckingObserver>(before, after);
   return how;
 }
 

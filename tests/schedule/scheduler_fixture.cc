@@ -292,7 +292,11 @@ void SchedulerFixture::check(const Tick& tick) const {
     const bool last = entry.first_id == kLastToken;
     EXPECT_TRUE(!last || entry.count == 1);
     (entry.count == 1 ? shape.decode_tokens : shape.prefill_tokens) += entry.count;
-    shape.context_tokens += entry.start + entry.count;
+    // Its first token sees the most of those before it.
+    const std::int64_t window = options_.limits.window;
+    const std::int64_t before =
+        window > 0 ? std::min<std::int64_t>(entry.start, window - 1) : entry.start;
+    shape.context_tokens += before + entry.count;
   }
   std::int32_t encoded = 0;
   for (const PlanEncode& one : plan.encodes) encoded += one.count;

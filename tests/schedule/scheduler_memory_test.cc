@@ -242,7 +242,9 @@ class SchedulerHistoryTest : public SchedulerFixture {
  protected:
   void play(std::uint64_t seed);
 
+  bool slides_ = false;  // each model has a small window, and less room than sequences get long
   std::uint64_t prefix_hits_ = 0;
+  std::uint64_t hollow_hits_ = 0;  // of those, whose beginning was gone
   std::uint64_t output_hits_ = 0;  // of encoders' outputs
   std::uint64_t given_up_ = 0;
   std::uint64_t came_in_ = 0;
@@ -251,6 +253,7 @@ class SchedulerHistoryTest : public SchedulerFixture {
   std::uint64_t random(std::uint64_t below) { return random_() % below; }
   bool chance(std::uint64_t percent) { return random(100) < percent; }
   SchedulerOptions random_options();
+  SchedulerOptions random_sliding_options();
   Ask random_ask();
   void act();
   GroupOutcome& any() {
@@ -260,7 +263,23 @@ class SchedulerHistoryTest : public SchedulerFixture {
   std::mt19937_64 random_;
 };
 
+SchedulerOptions SchedulerHistoryTest::random_sliding_options() {
+  SchedulerOptions options = roomy();
+  DeviceLimits& limits = options.limits;
+  limits.rows = static_cast<std::int32_t>(1 + random(4));
+  limits.page_tokens = std::array{1, 2, 4}[random(3)];
+  limits.context = 120;
+  limits.window = static_cast<std::int64_t>(1 + random(10));
+  limits.step_tokens = limits.rows + static_cast<std::int32_t>(1 + random(6));
+  const auto least = static_cast<std::int32_t>(limits.held_pages_for(limits.context));
+  limits.pages = least + static_cast<std::int32_t>(random(3 * static_cast<std::uint64_t>(least)));
+  if (chance(30)) options.admission = AdmissionMode::kReserve;
+  limits.stages = static_cast<std::int32_t>(1 + random(2));
+  return options;
+}
+
 SchedulerOptions SchedulerHistoryTest::random_options() {
+  if (slides_) return random_sliding_options();
   SchedulerOptions options = roomy();
   DeviceLimits& limits = options.limits;
   limits.rows = static_cast<std::int32_t>(1 + random(8));
@@ -304,9 +323,11 @@ Ask SchedulerHistoryTest::random_ask() {
   }
   // Many begin alike, with a few texts, or go on with what has come out before.
   if (chance(70)) ask.text = 1 + random(4);
-  if (chance(20) && !outcomes_.empty()) {
+  if (chance(slides_ ? 60 : 20) && !outcomes_.empty()) {
     const GroupOutcome& before = any();
-    if (before.prompt.size() + before.outputs[0].size() < 20) ask.continues = before.number;
+    // With four more and all that it asks for, at most 24, it is a context at most.
+    const auto most = static_cast<std::size_t>(options_.limits.context - 28);
+    if (before.prompt.size() + before.outputs[0].size() < most) ask.continues = before.number;
     ask.prompt = static_cast<std::int32_t>(1 + random(4));
   }
   if (chance(30)) ask.domain = std::string(1 + random(2), 'd');
@@ -371,6 +392,7 @@ void SchedulerHistoryTest::play(std::uint64_t seed) {
   for (const GroupOutcome& outcome : outcomes_) EXPECT_TRUE(outcome.end) << outcome.number;
   (options_.limits.cross_pages > 0 ? output_hits_ : prefix_hits_) +=
       scheduler_->stats().prefixes.hits;
+  hollow_hits_ += scheduler_->stats().prefixes.hollow_hits;
   given_up_ += scheduler_->stats().prefixes.given_up;
   came_in_ += scheduler_->stats().prefixes.came_in;
   SchedulerFixture::TearDown();
@@ -384,6 +406,12 @@ TEST_F(SchedulerHistoryTest, AllComesBackAndEveryTokenIsRightAfterAnyHistory) {
   EXPECT_GT(output_hits_, 300U);
   EXPECT_GT(given_up_, 1'000U);
   EXPECT_GT(came_in_, 500U);
+}
+
+TEST_F(SchedulerHistoryTest, AllComesBackThoughTheBeginningsOfWhatIsFoundAreGone) {
+  slides_ = true;
+  for (std::uint64_t seed = 1; seed <= 50 && !HasFailure(); ++seed) play(seed);
+  EXPECT_GT(hollow_hits_, 50U);
 }
 
 }  // namespace

@@ -120,32 +120,136 @@ TEST_F(SchedulerWindowTest, WhoFindsALongBeginningHoldsTheWindowOfItAlone) {
   finish_all();
 }
 
-TEST_F(SchedulerWindowTest, APathWhoseBeginningIsGoneIsNotFound) {
+/// Room for two that run: 64 tokens, fewer than the conversations of these tests have.
+SchedulerOptions crowded() {
   SchedulerOptions options = sliding();
-  options.limits.pages = 30;
-  start(options);
-  const Ask runs_on{.prompt = 61, .max_tokens = 40, .text = 5};
-  GroupOutcome& first = submit(runs_on);
-  while (first.outputs[0].size() < 10) ASSERT_TRUE(tick());
-  // What the first one gave back is the oldest that is idle, and leads to what it has.
-  submit({.prompt = 96, .max_tokens = 1, .text = 6});
-  submit({.prompt = 96, .max_tokens = 1, .text = 7});
-  while (std::ranges::any_of(outcomes_,
-                             [](const GroupOutcome& one) { return one.number > 1 && !one.end; })) {
-    ASSERT_TRUE(tick());
-  }
-  EXPECT_GT(scheduler_->stats().prefixes.given_up, 0U);
-  finish_all();
-  EXPECT_EQ(tokens_fed_by({{.prompt = 61, .max_tokens = 1, .text = 5}}), 61U);
+  options.limits.pages = 2 * kMostHeld;
+  return options;
 }
 
-TEST_F(SchedulerWindowTest, TheEndOfAPathIsGivenUpFirstOnceNobodyHasIt) {
+TEST_F(SchedulerWindowTest, AConversationIsFoundAtItsEndThoughItsBeginningIsGone) {
+  start(crowded());
+  submit({.prompt = 61, .max_tokens = 40, .text = 5});
+  finish_all();
+  EXPECT_GT(scheduler_->stats().prefixes.hollow, 0);
+  EXPECT_EQ(scheduler_->stats().prefixes.hollow_hits, 0U);
+  // 101 tokens, of which the last one's keys are not needed before, and four more.
+  EXPECT_EQ(tokens_fed_by({{.prompt = 4, .max_tokens = 30, .continues = 1}}), 5U + 29);
+  EXPECT_EQ(outcomes_.back().cached, 100);
+  EXPECT_EQ(scheduler_->stats().prefixes.hollow_hits, 1U);
+  EXPECT_EQ(tokens_fed_by({{.prompt = 1, .max_tokens = 1, .continues = 2}}), 136U - 132);
+  EXPECT_EQ(scheduler_->stats().prefixes.hollow_hits, 2U);
+}
+
+TEST_F(SchedulerWindowTest, WhoFindsTheEndOfAConversationHoldsItsWindowAlone) {
+  start(crowded());
+  submit({.prompt = 61, .max_tokens = 40, .text = 5});
+  finish_all();
+  submit({.prompt = 4, .max_tokens = 60, .continues = 1});
+  EXPECT_LE(most_used(), kMostHeld);
+  EXPECT_EQ(outcomes_.back().cached, 100);
+}
+
+TEST_F(SchedulerWindowTest, OutputsOfOneRequestGoOnTogetherFromAConversationsEnd) {
+  SchedulerOptions options = crowded();
+  options.limits.pages = 5 * kMostHeld;
+  start(options);
+  submit({.prompt = 161, .max_tokens = 40, .text = 5});
+  finish_all();
+  submit({.prompt = 5, .max_tokens = 20, .sequences = 3, .continues = 1});
+  submit({.prompt = 6, .max_tokens = 20, .beams = 2, .continues = 1});
+  finish_all();
+  EXPECT_EQ(scheduler_->stats().prefixes.hollow_hits, 2U);
+  EXPECT_GE(outcomes_[1].cached, 200);
+  EXPECT_GE(outcomes_[2].cached, 200) << "perhaps the beginning of the other's page as well";
+}
+
+TEST_F(SchedulerWindowTest, AnotherDomainDoesNotFindAConversationsEnd) {
+  start(crowded());
+  submit({.prompt = 61, .max_tokens = 40, .text = 5, .domain = "a"});
+  finish_all();
+  EXPECT_EQ(tokens_fed_by({{.prompt = 4, .max_tokens = 1, .continues = 1, .domain = "b"}}), 105U);
+  EXPECT_EQ(scheduler_->stats().prefixes.hollow_hits, 0U);
+}
+
+TEST_F(SchedulerWindowTest, APathIsNotFoundWhereAPageOfItsLastWindowIsGone) {
+  start(crowded());
+  submit({.prompt = 61, .max_tokens = 80, .text = 5});
+  finish_all();
+  // It ends behind 60 tokens of the first one, of which the window's are gone.
+  EXPECT_EQ(tokens_fed_by({{.prompt = 61, .max_tokens = 1, .text = 5}}), 61U);
+  EXPECT_EQ(outcomes_.back().cached, 0);
+}
+
+TEST_F(SchedulerWindowTest, WhatTheNextTurnNeedsCountsAsUsedUntilTheConversationPauses) {
+  SchedulerOptions options = sliding();
+  options.limits.page_tokens = 16;
+  options.limits.window = 18;
+  options.limits.pages = 10;
+  start(options);
+  // Behind its 96th token the window begins in the fifth page, which it gives back soon after.
+  GroupOutcome& first = submit({.prompt = 17, .max_tokens = 94, .text = 5});
+  while (first.outputs[0].size() < 85) ASSERT_TRUE(tick());
+  const GroupOutcome& between = submit({.prompt = 17, .max_tokens = 1, .text = 6});
+  while (!between.end) ASSERT_TRUE(tick());
+  ASSERT_FALSE(first.end);
+  finish_all();
+  // Takes the three pages that are free, the first four of the first one, and another.
+  tokens_fed_by({{.prompt = 113, .max_tokens = 1, .text = 7}});
+  EXPECT_EQ(tokens_fed_by({{.prompt = 20, .max_tokens = 1, .continues = 1}}), 131U - 96);
+}
+
+TEST_F(SchedulerWindowTest, WhatIsComputedAgainFillsWhatIsHollow) {
+  SchedulerOptions options = crowded();
+  options.limits.pages = 40;
+  start(options);
+  submit({.prompt = 161, .max_tokens = 1, .text = 5});
+  finish_all();
+  submit({.prompt = 61, .max_tokens = 1, .text = 6});
+  finish_all();
+  const std::int32_t hollow = scheduler_->stats().prefixes.hollow;
+  EXPECT_EQ(hollow, 40 + 16 - 40);
+  EXPECT_EQ(tokens_fed_by({{.prompt = 41, .max_tokens = 1, .text = 5}}), 41U);
+  EXPECT_EQ(tokens_fed_by({{.prompt = 41, .max_tokens = 1, .text = 5}}), 1U);
+  EXPECT_EQ(tokens_fed_by({{.prompt = 161, .max_tokens = 1, .text = 5}}), 1U);
+}
+
+TEST_F(SchedulerWindowTest, TheBeginningOfAPathIsGivenUpFirstAsItsEndDoesNotNeedIt) {
   SchedulerOptions options = sliding();
   options.limits.pages = 30;
   start(options);
   tokens_fed_by({{.prompt = 81, .max_tokens = 1, .text = 5}});  // 20 pages, of which it had five
   tokens_fed_by({{.prompt = 61, .max_tokens = 1, .text = 6}});  // 16 pages, the last not full
-  EXPECT_EQ(tokens_fed_by({{.prompt = 81, .max_tokens = 1, .text = 5}}), 81U - 14 * 4);
+  EXPECT_EQ(tokens_fed_by({{.prompt = 81, .max_tokens = 1, .text = 5}}), 1U);
+}
+
+TEST_F(SchedulerWindowTest, NoMoreNodesAreHollowThanThereArePagesAndARowHas) {
+  SchedulerOptions options = crowded();
+  start(options);
+  const std::int32_t most = options.limits.pages + options.limits.pages_per_row();
+  std::int32_t seen = 0;
+  // Two at a time, which keep their ends and so what leads there: 2 * 62 pages.
+  for (int i = 0; i < 4; ++i) {
+    submit({.prompt = 200, .max_tokens = 50});
+    submit({.prompt = 200, .max_tokens = 50});
+    while (planned() > 0 || plan()) {
+      seen = std::max(seen, scheduler_->stats().prefixes.hollow);
+      ASSERT_LE(scheduler_->stats().prefixes.hollow, most);
+      run();
+      plan();
+    }
+  }
+  EXPECT_GT(seen, most * 9 / 10);
+}
+
+TEST_F(SchedulerWindowTest, WithHostMemoryAPathIsFoundFromItsBeginningAlone) {
+  SchedulerOptions options = crowded();
+  options.limits.host_pages = 4;
+  start(options);
+  submit({.prompt = 61, .max_tokens = 40, .text = 5});
+  finish_all();
+  EXPECT_GT(tokens_fed_by({{.prompt = 4, .max_tokens = 1, .continues = 1}}), 105U - 16);
+  EXPECT_EQ(scheduler_->stats().prefixes.hollow, 0);
 }
 
 TEST_F(SchedulerWindowTest, WhoGaveWayGoesOnWithWhatIsThere) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,24 @@ std::vector<TokenId> input_of(std::size_t tokens, TokenId first = 0) {
 /// Eight pages of four tokens, of which plans are made one after the other.
 struct Outputs : EncoderOutputs {
   explicit Outputs(bool keeps = true) : EncoderOutputs(8, 4, keeps) {}
+
+  [[nodiscard]] EncoderKey key(const PrefixScope& scope, const std::vector<TokenId>& input) const {
+    return {scope, input, hash(scope, input)};
+  }
+  [[nodiscard]] bool contains(const PrefixScope& scope, const std::vector<TokenId>& input) const {
+    return EncoderOutputs::contains(key(scope, input));
+  }
+  [[nodiscard]] bool is_in_use(const PrefixScope& scope, const std::vector<TokenId>& input) const {
+    return EncoderOutputs::is_in_use(key(scope, input));
+  }
+  [[nodiscard]] Taken take(const PrefixScope& scope, const std::vector<TokenId>& input,
+                           std::vector<PageId>& out) {
+    return EncoderOutputs::take(key(scope, input), out);
+  }
+  void note_computed(std::span<const PageId> pages, const PrefixScope& scope,
+                     const std::vector<TokenId>& input, std::uint64_t number) {
+    EncoderOutputs::note_computed(pages, key(scope, input), number);
+  }
 
   /// A plan computes an output, and its results come.
   std::vector<PageId> compute(const std::vector<TokenId>& input, const PrefixScope& scope = {}) {

@@ -87,6 +87,23 @@ TEST(KvMemory, GivesTheEncodersPagesToAGroupAndTakesThemBackWithIt) {
   EXPECT_EQ(memory.free_cross(), 2);
 }
 
+TEST(KvMemory, HashesAnEncodersInputOnceHoweverOftenItIsLookedFor) {
+  DeviceLimits limits = small_limits();
+  limits.cross_pages = 6;
+  KvMemory memory(limits, KvLayout::kPages, /*keeps=*/true);
+  const auto first = make_group({.encoder_input = 9});
+  const auto waiting = make_group({.encoder_input = 9});
+  EXPECT_EQ(memory.cross_pages_to_begin(*waiting), 3);
+  memory.begin_encoder(*first);
+  memory.note_encoded(*first, 1);
+  memory.encoder_outputs().have_run(1);
+  ASSERT_TRUE(waiting->encoder_hash);
+  EXPECT_EQ(memory.cross_pages_to_begin(*waiting), 0);
+  // What it is looked for by is what was computed then, right or not.
+  waiting->encoder_hash = ~*waiting->encoder_hash;
+  EXPECT_EQ(memory.cross_pages_to_begin(*waiting), 3);
+}
+
 TEST(KvMemory, CountsAnEncodersPagesThatAllOfAClassHaveInCommonOnce) {
   DeviceLimits limits = small_limits();
   limits.cross_pages = 6;

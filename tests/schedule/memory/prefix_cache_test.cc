@@ -15,9 +15,10 @@ namespace {
 using ::testing::UnorderedElementsAre;
 using Tokens = std::vector<TokenId>;
 
-/// A cache of four pages of two tokens, and perhaps places in host memory.
+/// A cache of four pages of two tokens, and perhaps places in host memory or hollow nodes.
 struct FourPages {
-  explicit FourPages(std::int32_t places = 0) : cache(4, 2, true, places, &copies) {}
+  explicit FourPages(std::int32_t places = 0, std::int32_t hollow = 0)
+      : cache(4, 2, true, places, &copies, hollow) {}
 
   /// Fills and keeps pages that lead from one to the next, and returns them.
   std::vector<PageId> keep_path(TokenId first, std::int32_t count) {
@@ -29,6 +30,12 @@ struct FourPages {
       parent = page;
     }
     return pages;
+  }
+  /// Leaves a page, which is given up for others then; these stay in use.
+  void give_up(PageId page) {
+    cache.release({&page, 1});
+    std::vector<PageId> taken;
+    EXPECT_TRUE(cache.take(cache.free(), taken));
   }
   /// Lets such pages go to host memory, after which all of the device's are free.
   void send_out(TokenId first, std::int32_t count) {
@@ -112,6 +119,103 @@ TEST(PrefixCache, ForgetsAllWhenNoTableHasAny) {
   FourPages used;
   (void)used.keep_path(1, 1);
   WEFT_EXPECT_BUG(used.cache.forget_all(), "sequences have");
+}
+
+TEST(PrefixCache, WhatAPageLedToIsFoundBehindAHollowNode) {
+  FourPages four(0, 2);
+  const auto pages = four.keep_path(1, 3);
+  four.give_up(pages[0]);
+  const PageId hollow = four.find(kNoPage, 1);
+  EXPECT_TRUE(four.cache.is_hollow(hollow));
+  EXPECT_EQ(four.find(hollow, 1), pages[1]);
+  EXPECT_EQ(four.cache.hollow(), 1);
+  EXPECT_EQ(four.cache.kept(), 2);
+  EXPECT_EQ(four.cache.given_up(), 1U);
+  four.cache.check();
+}
+
+TEST(PrefixCache, AHollowNodeIsFilledByWhoComputesItsTokens) {
+  FourPages four(0, 2);
+  const auto pages = four.keep_path(1, 2);
+  four.give_up(pages[0]);
+  const PageId own = pages[0];  // it was taken by another
+  EXPECT_EQ(four.cache.keep({}, kNoPage, own, Tokens{1, 0}), own);
+  EXPECT_EQ(four.find(kNoPage, 1), own);
+  EXPECT_EQ(four.find(own, 1), pages[1]);
+  EXPECT_EQ(four.cache.hollow(), 0);
+  EXPECT_EQ(four.cache.references(own), 1);
+  four.cache.take_back(own);
+  EXPECT_EQ(four.cache.hollow(), 1) << "what it leads to is there";
+  EXPECT_EQ(four.cache.references(own), 1);
+  four.cache.check();
+}
+
+TEST(PrefixCache, HollowNodesGoWithTheLastPageBehindThem) {
+  FourPages four(0, 2);
+  const auto pages = four.keep_path(1, 3);
+  four.give_up(pages[0]);
+  four.give_up(pages[1]);
+  EXPECT_EQ(four.cache.hollow(), 2);
+  four.give_up(pages[2]);
+  EXPECT_EQ(four.cache.hollow(), 0);
+  EXPECT_EQ(four.find(kNoPage, 1), kNoPage);
+  EXPECT_EQ(four.cache.kept(), 0);
+  four.cache.check();
+}
+
+TEST(PrefixCache, TheHollowNodeUsedLongestAgoIsForgottenForAnotherWithAllBehindIt) {
+  for (const bool uses : {false, true}) {
+    FourPages four(0, 2);
+    const auto first = four.keep_path(1, 2);
+    const auto second = four.keep_path(2, 2);
+    four.give_up(first[0]);
+    four.give_up(second[0]);
+    if (uses) four.cache.leave_path(four.find(kNoPage, 1), 0);
+    // A third path, of pages that were given up.
+    four.cache.keep({}, kNoPage, first[0], Tokens{3, 0});
+    four.cache.keep({}, first[0], second[0], Tokens{3, 0});
+    four.give_up(first[0]);
+    EXPECT_EQ(four.cache.hollow(), 2);
+    EXPECT_NE(four.find(kNoPage, 3), kNoPage);
+    EXPECT_EQ(four.find(kNoPage, 1) != kNoPage, uses);
+    EXPECT_EQ(four.find(kNoPage, 2) != kNoPage, !uses);
+    EXPECT_EQ(four.cache.is_kept(first[1]), uses);
+    EXPECT_EQ(four.cache.references(first[1]), 1) << "whoever has it goes on with it";
+    four.cache.check();
+  }
+}
+
+TEST(PrefixCache, APageIsForgottenWithTheHollowNodeThatMakesRoomForIt) {
+  FourPages four(0, 1);
+  const auto pages = four.keep_path(1, 3);
+  four.give_up(pages[0]);
+  four.give_up(pages[1]);
+  EXPECT_EQ(four.cache.hollow(), 0);
+  EXPECT_EQ(four.cache.kept(), 0);
+  EXPECT_EQ(four.cache.references(pages[2]), 1);
+  EXPECT_EQ(four.find(kNoPage, 1), kNoPage);
+  four.cache.check();
+}
+
+TEST(PrefixCache, ForgetsHollowNodesWithAllElse) {
+  FourPages four(0, 2);
+  const auto pages = four.keep_path(1, 3);
+  four.give_up(pages[0]);
+  four.cache.release(std::span(pages).subspan(1));
+  four.cache.forget_all();
+  EXPECT_EQ(four.cache.hollow(), 0);
+  EXPECT_EQ(four.find(kNoPage, 1), kNoPage);
+  four.cache.check();
+}
+
+TEST(PrefixCache, NoNodeIsHollowWherePagesGoToHostMemory) {
+  FourPages four(2, 2);
+  EXPECT_FALSE(four.cache.has_hollow());
+  const auto pages = four.keep_path(1, 3);
+  four.give_up(pages[0]);
+  EXPECT_EQ(four.find(kNoPage, 1), kNoPage);
+  EXPECT_EQ(four.cache.kept(), 0) << "no path leads to what is behind it";
+  four.cache.check();
 }
 
 TEST(PrefixCache, WhatIsGivenUpGoesToHostMemoryAndIsFoundThere) {

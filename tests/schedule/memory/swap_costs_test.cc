@@ -9,6 +9,14 @@ namespace {
 
 using std::chrono::microseconds;
 
+/// Pages of 16 tokens.
+DeviceLimits limits_with(std::int64_t window = 0) {
+  DeviceLimits limits;
+  limits.page_tokens = 16;
+  limits.window = window;
+  return limits;
+}
+
 /// Steps of which each token of a prompt takes 10 us.
 StepTimeModel ten_a_token() {
   StepTimeModel times;
@@ -21,17 +29,17 @@ StepTimeModel ten_a_token() {
 
 TEST(SwapCosts, PagesAreCopiedWhileItIsNotKnownWhatThatTakes) {
   const StepTimeModel unknown;
-  SwapCosts costs(unknown, 16);
+  SwapCosts costs(unknown, limits_with());
   EXPECT_TRUE(costs.copying_is_sooner(1, 0));
   costs.learn(4, microseconds(4'000'000));
   EXPECT_TRUE(costs.copying_is_sooner(1, 0)) << "nor what computing takes";
   const StepTimeModel times = ten_a_token();
-  EXPECT_TRUE(SwapCosts(times, 16).copying_is_sooner(1, 0));
+  EXPECT_TRUE(SwapCosts(times, limits_with()).copying_is_sooner(1, 0));
 }
 
 TEST(SwapCosts, WhatIsComputedSoonerIsComputed) {
   const StepTimeModel times = ten_a_token();
-  SwapCosts costs(times, 16);
+  SwapCosts costs(times, limits_with());
   costs.learn(8, microseconds(8 * 80));  // computing a page takes 160
   EXPECT_TRUE(costs.copying_is_sooner(8, 0));
   for (int i = 0; i < 100; ++i) costs.learn(8, microseconds(8 * 320));
@@ -40,11 +48,28 @@ TEST(SwapCosts, WhatIsComputedSoonerIsComputed) {
 
 TEST(SwapCosts, CopiesThatTookNoTimeTellNothing) {
   const StepTimeModel times = ten_a_token();
-  SwapCosts costs(times, 16);
+  SwapCosts costs(times, limits_with());
   costs.learn(1, microseconds(1'000));
   costs.learn(0, microseconds(1));
   costs.learn(1'000, microseconds(0));
   EXPECT_FALSE(costs.copying_is_sooner(1, 0));
+}
+
+TEST(SwapCosts, WhatIsBeforeTheWindowMakesComputingNoSlower) {
+  // A token of the context takes 10 us as well.
+  StepTimeModel times;
+  for (int i = 0; i < 400; ++i) {
+    const std::int32_t tokens = 16 * (i % 9);
+    const std::int64_t context = tokens + 100 * (i % 7);
+    times.learn({1, tokens, context}, microseconds(500 + 10 * (tokens + context)));
+  }
+  const auto is_copied = [&](std::int64_t window) {
+    SwapCosts costs(times, limits_with(window));
+    costs.learn(1, microseconds(1'000));  // computing it takes 320 and what is before it
+    return costs.copying_is_sooner(1, 400);
+  };
+  EXPECT_TRUE(is_copied(0));
+  EXPECT_FALSE(is_copied(32));
 }
 
 }  // namespace

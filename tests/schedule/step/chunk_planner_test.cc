@@ -112,6 +112,44 @@ TEST(ChunkPlanner, KeepsAPromptsStepWithinTheTargetButForTheLeastChunk) {
   EXPECT_EQ(chunk_after(milliseconds(10)), ChunkPlanner::kLeastChunk);
 }
 
+TEST(ChunkPlanner, CountsOfAContextWhatTheWindowLetsATokenSee) {
+  SchedulerOptions options = options_with_target({});
+  options.limits.window = 8;
+  ChunkParts parts(options);
+  Group& early = parts.begin_decoding({.prompt = 5});
+  Group& late = parts.begin_decoding({.prompt = 100});
+  Group& prompt = parts.begin({.prompt = 90});
+  prompt.sequences[0].computed = 60;
+  parts.choose();
+  EXPECT_EQ(chunk_of(early) + chunk_of(late), 2);
+  EXPECT_EQ(chunk_of(prompt), 30);
+  EXPECT_EQ(parts.tick.shape.context_tokens, (5 + 1) + 8 + (7 + 30));
+}
+
+TEST(ChunkPlanner, ALongContextBehindAWindowTakesNoTimeFromItsChunk) {
+  using std::chrono::microseconds;
+  const auto chunk_with = [](std::int64_t window) {
+    SchedulerOptions options = options_with_target(std::chrono::milliseconds(8));
+    options.limits.window = window;
+    options.limits.context = 10'000;
+    options.limits.pages = 3'000;
+    ChunkParts parts(options);
+    // A microsecond for each token of the context, and ten for one of a prompt.
+    for (int i = 0; i < 500; ++i) {
+      const std::int32_t tokens = 10 + i % 50;
+      const std::int64_t context = tokens + 1000 * (i % 7);
+      parts.chunks.learn({1, tokens, context}, microseconds(10 * tokens + context));
+    }
+    parts.begin_decoding({.prompt = 2});
+    Group& group = parts.begin({.prompt = 8'000});
+    group.sequences[0].computed = 7'000;
+    parts.choose();
+    return chunk_of(group);
+  };
+  EXPECT_NEAR(chunk_with(0), 91, 10) << "of 8 ms the context takes 7, and a token 11 us";
+  EXPECT_EQ(chunk_with(16), 118) << "twice what was measured, as there is time for more";
+}
+
 /// Of a sequence whose tokens a test puts in by itself.
 class NothingForced final : public ForcedTokens {
  public:

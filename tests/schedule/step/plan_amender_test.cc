@@ -13,7 +13,9 @@ using ::testing::IsEmpty;
 
 struct AmenderParts : SchedulerParts {
   explicit AmenderParts(const SchedulerOptions& how = small_options())
-      : SchedulerParts(how), writer(rows, memory), amender(how.limits, rows, groups, running) {
+      : SchedulerParts(how),
+        writer(how.limits, rows, memory),
+        amender(how.limits, rows, groups, running) {
     tick.plan.tick = 1;
   }
 

@@ -13,7 +13,7 @@ using ::testing::IsEmpty;
 
 struct WriterParts : SchedulerParts {
   explicit WriterParts(const SchedulerOptions& how = small_options())
-      : SchedulerParts(how), writer(rows, memory) {
+      : SchedulerParts(how), writer(how.limits, rows, memory) {
     tick.plan.tick = 1;
   }
 
@@ -38,6 +38,20 @@ struct WriterParts : SchedulerParts {
   PlanWriter writer;
   Tick tick;
 };
+
+TEST(PlanWriter, ThePlansShapeCountsOfAContextWhatTheWindowLetsATokenSee) {
+  SchedulerOptions options = small_options();
+  options.limits.window = 6;
+  WriterParts parts(options);
+  Group& group = parts.begin({.prompt = 24});
+  parts.feed(group, 16);
+  parts.writer.write(parts.tick);
+  EXPECT_EQ(parts.tick.shape.context_tokens, 16);
+  parts.next_tick();
+  parts.feed(group, 8);
+  parts.writer.write(parts.tick);
+  EXPECT_EQ(parts.tick.shape.context_tokens, 5 + 8);
+}
 
 SchedulerOptions slab_options() {
   SchedulerOptions options = small_options();

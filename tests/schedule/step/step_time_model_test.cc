@@ -235,6 +235,15 @@ TEST(StepTimeModel, FillsTheTargetWithPrefill) {
   EXPECT_EQ(model.prefill_tokens_within(milliseconds(15), decodes, 50), 50);
 }
 
+TEST(StepTimeModel, AChunkAttendsToTheWindowBeforeItAndToItself) {
+  EXPECT_EQ(attended_tokens(0, 0, 7), 7);
+  EXPECT_EQ(attended_tokens(0, 1000, 7), 1007);
+  EXPECT_EQ(attended_tokens(16, 15, 7), 22);
+  EXPECT_EQ(attended_tokens(16, 16, 7), 22) << "its first token sees 15 before it";
+  EXPECT_EQ(attended_tokens(16, 1000, 1), 16);
+  EXPECT_EQ(attended_tokens(1, 1000, 3), 3);
+}
+
 TEST(StepTimeModel, CountsTheContextThatPrefillAdds) {
   StepTimeModel model;
   Steps steps(2);
