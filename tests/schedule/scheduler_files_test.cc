@@ -97,8 +97,7 @@ TEST_F(SchedulerFilesTest, WhatWasComputedBeforeARestartIsFoundAfterIt) {
   const Ask first{.prompt = 41, .max_tokens = 6, .text = 1};
   tokens_fed_by(first);
   restart();
-  EXPECT_EQ(tokens_fed_by(first), 46U - 40U)
-      << "and its tokens are the same, the fixture checks";
+  EXPECT_EQ(tokens_fed_by(first), 46U - 40U) << "and its tokens are the same, the fixture checks";
   EXPECT_EQ(outcomes_.back().cached, 40);
   // What was decoded is there as well.
   EXPECT_EQ(tokens_fed_by({.prompt = 3, .max_tokens = 1, .continues = 1}), 50U - 44U);
