@@ -200,7 +200,8 @@ Pipeline::Pipeline(boost::asio::any_io_executor executor, const Config& config,
                    const PipelineOptions& options)
     : metrics_(registry_of(options)),
       actors_(std::move(executor), system_options(options, metrics_)) {
-  LoadedModel loaded = weft::load_model(config, options.progress, options.memory_budget).value();
+  LoadedModel loaded =
+      load_configured_model(config, options.progress, options.memory_budget).value();
   model_ = std::make_shared<const ServedModel>(std::move(loaded.model));
   Assembly(*this, config, options).start(std::move(loaded.devices));
 }

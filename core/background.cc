@@ -1,7 +1,12 @@
 #include "weft/core/background.h"
 
+#include <sched.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
+
+#include <thread>
+#include <utility>
 
 namespace weft {
 
@@ -9,6 +14,29 @@ void let_others_go_first() noexcept {
   // Of the thread alone in Linux, whatever POSIX says of processes.
   constexpr int kNice = 5;
   static_cast<void>(::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice));
+}
+
+ThreadUse use_of_this_thread() noexcept {
+  rusage use{};
+  ::getrusage(RUSAGE_THREAD, &use);
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);  // in nanoseconds, where `use` has ticks
+  return {std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec),
+          use.ru_nivcsw};
+}
+
+std::chrono::nanoseconds BackgroundPace::pause(const ThreadUse& now) noexcept {
+  constexpr int kTimesAsLong = 9;
+  const ThreadUse before = std::exchange(before_, now);
+  if (now.displaced == before.displaced) return std::chrono::nanoseconds(0);
+  return kTimesAsLong * (now.computed - before.computed);
+}
+
+void let_others_run(BackgroundPace& pace) noexcept {
+  // Who has waited for this processor takes it now, and that counts.
+  ::sched_yield();
+  const auto pause = pace.pause(use_of_this_thread());
+  if (pause.count() > 0) std::this_thread::sleep_for(pause);
 }
 
 }  // namespace weft

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <future>
 #include <thread>
 #include <type_traits>
@@ -23,5 +25,34 @@ auto run_in_background(Work&& work) -> std::invoke_result_t<Work> {
   std::jthread(std::move(task)).join();
   return result.get();
 }
+
+/// What a thread has had of the processors.
+struct ThreadUse {
+  std::chrono::nanoseconds computed{0};
+  std::int64_t displaced = 0;  ///< how often another thread took its processor from it
+};
+/// Of the calling thread, up to now.
+[[nodiscard]] ThreadUse use_of_this_thread() noexcept;
+
+/// How long a thread pauses between pieces of long work beside which others are served. Where one
+/// of them has taken its processor since the piece before it pauses nine times as long as it has
+/// computed: it has a tenth of a processor then, no more, so that what wakes meanwhile seldom finds
+/// a processor taken, and no less, so that the work comes to an end. Where processors are free it
+/// never pauses. Owner only: each thread has one.
+class BackgroundPace {
+ public:
+  /// Starts with the first piece, at this use of the thread.
+  explicit BackgroundPace(const ThreadUse& now) noexcept : before_(now) {}
+
+  /// The pause before the next piece.
+  [[nodiscard]] std::chrono::nanoseconds pause(const ThreadUse& now) noexcept;
+
+ private:
+  ThreadUse before_;
+};
+
+/// Between two pieces of the calling thread's work, of about a millisecond each: offers its
+/// processor to whoever waits for one, and then pauses at that pace.
+void let_others_run(BackgroundPace& pace) noexcept;
 
 }  // namespace weft

@@ -69,7 +69,9 @@ class PooledWeights {
     if (entry_) {
       return HostDevice::with_weights(model_.checkpoint, model_.program, entry_->weights, options);
     }
-    auto device = HostDevice::load(model_.checkpoint, model_.program, options, progress);
+    const bool others = wishes_.weights && wishes_.weights->has_any();
+    auto device = HostDevice::load(model_.checkpoint, model_.program, options, progress, nullptr,
+                                   others ? LoadBeside::kOthers : LoadBeside::kNobody);
     if (device && wishes_.weights) {
       MemoryClaim claim = claim_ ? *std::move(claim_) : MemoryClaim();
       entry_ = wishes_.weights->add(*model_.program, (*device)->weights(), std::move(claim));

@@ -44,7 +44,13 @@ std::int64_t inputs_at_once(const MatrixPart& part) {
                  PackedLayout::kBlock);
 }
 
+void PartReader::begin_piece() noexcept {
+  if (!gives_way_) return;
+  pace_ ? let_others_run(*pace_) : static_cast<void>(pace_.emplace(use_of_this_thread()));
+}
+
 Result<SourceMatrix> PartReader::read(const MatrixPart& part, const PartPiece& piece) {
+  begin_piece();
   const PieceBytes place = place_of(part, piece);
   const std::uint64_t count = place.end - place.begin;
   if (buffer_.size() < count) buffer_.resize(count);

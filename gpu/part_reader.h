@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "weft/core/background.h"
 #include "weft/core/error/error.h"
 #include "weft/kernels/linear/packed_weight.h"
 #include "weft/model/program/program.h"
@@ -37,6 +39,11 @@ struct PieceBytes {
 /// which is as large as the largest piece. Owner only: each thread has one.
 class PartReader {
  public:
+  /// From now on others that are served meanwhile run between two pieces (BackgroundPace).
+  void give_way() noexcept { gives_way_ = true; }
+  /// Before a piece; read() does it itself.
+  void begin_piece() noexcept;
+
   /// Valid until the next call. One read, of all bytes from the piece's first to its last; blocks
   /// are whole. Errors of CheckpointTensor::read_blocks().
   [[nodiscard]] Result<SourceMatrix> read(const MatrixPart& part, const PartPiece& piece);
@@ -46,6 +53,8 @@ class PartReader {
   [[nodiscard]] Result<SourceMatrix> read_in_order(const MatrixPart& part, const PartPiece& piece);
 
  private:
+  bool gives_way_ = false;
+  std::optional<BackgroundPace> pace_;  // once it has begun
   std::vector<std::byte> buffer_;
   std::vector<float> row_;
   std::vector<float> ordered_;

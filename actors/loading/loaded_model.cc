@@ -183,8 +183,8 @@ Result<RankWorld> rank_world_of(const Config& config) {
   return world;
 }
 
-Result<LoadedModel> load_model(const Config& config, const LoadProgress& progress,
-                               std::shared_ptr<MemoryBudget> budget) {
+Result<LoadedModel> load_configured_model(const Config& config, const LoadProgress& progress,
+                                          std::shared_ptr<MemoryBudget> budget) {
   if (const auto valid = config.validate(); !valid) return valid.error();
   const auto opened = open_model(config.model, config.spec);
   if (!opened) return opened.error();

@@ -25,9 +25,9 @@ struct LoadedModel {
 
 /// Opens a model, measures the device, takes its memory and loads it, all as `config` says. Errors
 /// of Config::validate(), of the model's files and of load_served().
-[[nodiscard]] Result<LoadedModel> load_model(const Config& config,
-                                             const LoadProgress& progress = {},
-                                             std::shared_ptr<MemoryBudget> budget = nullptr);
+[[nodiscard]] Result<LoadedModel> load_configured_model(
+    const Config& config, const LoadProgress& progress = {},
+    std::shared_ptr<MemoryBudget> budget = nullptr);
 
 /// The processes that share the model: one for each rank where a launcher's environment says so and
 /// `config` has a partition, else this one alone. kUnfit naming a variable, or for several replicas

@@ -27,7 +27,7 @@ class DeviceTurns::Turn {
 
 DeviceTurns::SharedDevice::SharedDevice(std::shared_ptr<DeviceTurns> turns, std::size_t member,
                                         std::shared_ptr<StepDevice> device)
-    : turns_(std::move(turns)), member_(member), device_(std::move(device)) {}
+    : ForwardingDevice(std::move(device)), turns_(std::move(turns)), member_(member) {}
 
 DeviceTurns::SharedDevice::~SharedDevice() {
   const std::scoped_lock lock(turns_->mutex_);
@@ -46,7 +46,7 @@ bool DeviceTurns::SharedDevice::has_turn() const {
 
 void DeviceTurns::SharedDevice::run(const Plan& plan, StepResult& result) {
   const Turn turn(*turns_, member_, result);
-  device_->run(plan, result);
+  device().run(plan, result);
 }
 
 std::shared_ptr<DeviceTurns::SharedDevice> DeviceTurns::share(std::shared_ptr<StepDevice> device,

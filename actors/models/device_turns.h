@@ -10,7 +10,7 @@
 
 #include "weft/actors/models/turn_order.h"
 #include "weft/core/time/clock.h"
-#include "weft/gpu/step_device.h"
+#include "weft/gpu/forwarding_device.h"
 
 namespace weft {
 
@@ -50,7 +50,7 @@ class DeviceTurns : public std::enable_shared_from_this<DeviceTurns> {
 /// A model's part of a device. run() waits for the model's turn. Where all models run on one thread
 /// nobody else could have a step meanwhile: whoever plays them says who asks, and runs who has the
 /// turn.
-class DeviceTurns::SharedDevice final : public StepDevice {
+class DeviceTurns::SharedDevice final : public ForwardingDevice {
  public:
   SharedDevice(std::shared_ptr<DeviceTurns> turns, std::size_t member,
                std::shared_ptr<StepDevice> device);
@@ -61,21 +61,11 @@ class DeviceTurns::SharedDevice final : public StepDevice {
   /// Whether run() would begin at once.
   [[nodiscard]] bool has_turn() const;
 
-  [[nodiscard]] const DeviceLimits& limits() const noexcept override { return device_->limits(); }
   void run(const Plan& plan, StepResult& result) override;
-  [[nodiscard]] bool samples() const noexcept override { return device_->samples(); }
-  void abandon() noexcept override { device_->abandon(); }
-  [[nodiscard]] std::shared_ptr<PageFiles> page_files() const override {
-    return device_->page_files();
-  }
-  void watch(std::function<void(const std::string& why)> tell) override {
-    device_->watch(std::move(tell));
-  }
 
  private:
   const std::shared_ptr<DeviceTurns> turns_;
   const std::size_t member_;
-  const std::shared_ptr<StepDevice> device_;
 };
 
 }  // namespace weft

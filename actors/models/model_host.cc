@@ -13,6 +13,7 @@
 #include "weft/actors/models/model_files.h"
 #include "weft/actors/models/model_slot.h"
 #include "weft/actors/request/request_bounds.h"
+#include "weft/core/error/internal_error.h"
 #include "weft/core/time/steady_clock.h"
 
 namespace weft {
@@ -58,6 +59,7 @@ ModelHost::ModelHost(boost::asio::any_io_executor executor, ModelsConfig config,
       stop_count_(std::make_shared<StopCount>()),
       memory_(std::make_unique<DeviceMemory>(config_)) {
   for (const ModelConfig& model : config_.models) slots_.emplace_back(model);
+  jobs_.reserve(slots_.size() * Job::kKinds + 1);
   publish();
   std::size_t wanted = 0;
   for (Slot& slot : slots_) {
@@ -251,7 +253,14 @@ void ModelHost::begin_load(Slot& slot) {
   publish();
 }
 
-void ModelHost::add_job(Job job) {
+/// Takes no memory, for it is called where a failure could not be told: by who leaves a gate last.
+void ModelHost::add_job(Job job) noexcept {
+  const bool known =
+      job.kind == Job::Kind::kLose && std::ranges::any_of(jobs_, [&job](const Job& one) {
+        return one.kind == job.kind && one.slot == job.slot;
+      });
+  if (known) return;  // the first of a pipeline's actors that is lost says why
+  if (jobs_.size() == jobs_.capacity()) internal_error_noexcept("a model waits twice for a job");
   jobs_.push_back(std::move(job));
   has_work_.notify_all();
 }

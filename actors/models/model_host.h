@@ -109,7 +109,7 @@ class ModelHost final : public RequestPort {
   [[nodiscard]] static std::optional<Result<void>> answer_to_load(const Slot& slot);
   [[nodiscard]] std::optional<Result<void>> answer_to_unload(Slot& slot);
   void begin_load(Slot& slot);
-  void add_job(Job job);
+  void add_job(Job job) noexcept;
   void publish();
   [[nodiscard]] std::size_t loaded_count() const noexcept;
   [[nodiscard]] Room make_room();
@@ -148,7 +148,7 @@ class ModelHost final : public RequestPort {
 
   mutable std::mutex mutex_;  // guards what follows; never held while a model is made or destroyed
   std::shared_ptr<const ModelList> list_;
-  std::deque<Job> jobs_;
+  std::vector<Job> jobs_;  // the front one may be under way; has room for all that can wait
   std::uint64_t uses_ = 0;
   std::condition_variable has_work_;
   // One for each model, in order; constant but for what is in them. What goes with them tells the

@@ -40,6 +40,16 @@ std::optional<Error> why_over(ActiveRequest& request, TimePoint now) {
   return std::nullopt;
 }
 
+/// Empty where there is no memory to say it: the model is lost all the same.
+std::string why_lost(const ExitReport& report) noexcept {
+  try {
+    return report.actor + ": " + std::string(to_string(report.reason.kind)) + ": " +
+           report.reason.what;
+  } catch (const std::exception&) {
+    return {};
+  }
+}
+
 void tell_all(std::vector<ModelDone>& told, const Result<void>& result) {
   for (const ModelDone& done : told) done(result);
 }
@@ -74,7 +84,7 @@ bool ModelHost::run_one_job() {
     give_up(*job.slot);
   }
   lock.lock();
-  if (done) jobs_.pop_front();
+  if (done) jobs_.erase(jobs_.begin());
   return done;
 }
 
@@ -189,9 +199,7 @@ PipelineOptions ModelHost::options_for(Slot& slot, Config& config,
     const bool lost = report.action == SupervisionAction::kNotReady;
     if (!lost || report.reason.kind == ExitKind::kStopped) return;
     const std::scoped_lock lock(mutex_);
-    add_job({Job::Kind::kLose, &slot,
-             report.actor + ": " + std::string(to_string(report.reason.kind)) + ": " +
-                 report.reason.what});
+    add_job({Job::Kind::kLose, &slot, why_lost(report)});
   };
   const std::string device = shared_device_of(config);
   if (!memory_->is_shared(device)) return options;
@@ -246,8 +254,9 @@ void ModelHost::finish_load(Slot& slot, Result<std::unique_ptr<Running>> loaded)
     told = std::exchange(slot.told, {});
   }
   tell(info, count);
-  tell_all(told, problem.code ? Result<void>(problem) : Result<void>());
+  // First, so that nobody who hears of it unloads the model before those who have waited get it.
   for (Slot::Waiting& one : waiting) submit_again(std::move(one.ticket), problem);
+  tell_all(told, problem.code ? Result<void>(problem) : Result<void>());
 }
 
 /// A request that has waited goes to its model, or ends with why it is not there.

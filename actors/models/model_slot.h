@@ -82,9 +82,11 @@ struct ModelHost::Room {
   Slot* from = nullptr;  ///< of `leaves`
 };
 
-/// What is to be done on the host's own thread.
+/// What is to be done on the host's own thread. Of each kind one waits for each model at most; the
+/// one that is under way may be followed by another of its kind.
 struct ModelHost::Job {
   enum class Kind : std::uint8_t { kLoad, kUnload, kLose };
+  static constexpr std::size_t kKinds = 3;
   Kind kind;
   Slot* slot;
   std::string why{};  ///< of kLose

@@ -38,7 +38,7 @@ Result<Stepper> Stepper::create(const Config& config, const StepperOptions& opti
   try {
     if (const auto valid = config.validate(); !valid) return valid.error();
     if (const auto alone = check_one_device(config); !alone) return alone.error();
-    auto loaded = load_model(config, options.progress, options.memory_budget);
+    auto loaded = load_configured_model(config, options.progress, options.memory_budget);
     if (!loaded) return loaded.error();
     return Stepper(config, std::move(loaded->model), std::move(loaded->devices.front().front()),
                    options);

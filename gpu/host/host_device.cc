@@ -269,12 +269,13 @@ Result<std::unique_ptr<HostDevice>> HostDevice::load(std::shared_ptr<const Check
                                                      std::shared_ptr<const Program> program,
                                                      const DeviceOptions& options,
                                                      const LoadProgress& progress,
-                                                     std::shared_ptr<RankLink> link) {
+                                                     std::shared_ptr<RankLink> link,
+                                                     LoadBeside beside) {
   auto state = begin_state(std::move(checkpoint), std::move(program), options);
   state->link = std::move(link);
   auto weights = run_in_background([&] {
     ThreadTeam readers({options.threads, false});
-    return HostWeights::load(*state->program, readers, progress);
+    return HostWeights::load(*state->program, readers, progress, beside);
   });
   if (!weights) return weights.error();
   state->weights = std::make_shared<const HostWeights>(std::move(*weights));

@@ -27,7 +27,7 @@ class HostDevice final : public ModelDevice {
   [[nodiscard]] static Result<std::unique_ptr<HostDevice>> load(
       std::shared_ptr<const Checkpoint> checkpoint, std::shared_ptr<const Program> program,
       const DeviceOptions& options, const LoadProgress& progress = {},
-      std::shared_ptr<RankLink> link = {});
+      std::shared_ptr<RankLink> link = {}, LoadBeside beside = LoadBeside::kNobody);
 
   /// Makes a device with the weights of another one of this very program. kOutOfMemory.
   [[nodiscard]] static Result<std::unique_ptr<HostDevice>> with_weights(

@@ -1,11 +1,18 @@
 #include "weft/gpu/host/host_weight_pool.h"
 
+#include <algorithm>
+
 namespace weft {
 
 std::shared_ptr<const HostWeightPool::Entry> HostWeightPool::find(const Program& program) const {
   const std::scoped_lock lock(mutex_);
   const auto found = entries_.find(&program);
   return found == entries_.end() ? nullptr : found->second.lock();
+}
+
+bool HostWeightPool::has_any() const {
+  const std::scoped_lock lock(mutex_);
+  return std::ranges::any_of(entries_, [](const auto& one) { return !one.second.expired(); });
 }
 
 std::shared_ptr<const HostWeightPool::Entry> HostWeightPool::add(

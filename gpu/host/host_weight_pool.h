@@ -22,6 +22,8 @@ class HostWeightPool {
 
   /// Returns the weights of this very program; null where no device has them.
   [[nodiscard]] std::shared_ptr<const Entry> find(const Program& program) const;
+  /// Whether any model's are in memory: others may be served while one is loaded.
+  [[nodiscard]] bool has_any() const;
   /// Adds the weights of a program, which its devices keep with the entry.
   [[nodiscard]] std::shared_ptr<const Entry> add(const Program& program,
                                                  std::shared_ptr<const HostWeights> weights,

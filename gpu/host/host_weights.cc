@@ -109,16 +109,24 @@ MatrixId matrix_of(const Program& program, const CheckpointTensor& table, const 
   return static_cast<MatrixId>(found - program.matrices.begin());
 }
 
-Result<HostMemory> copy(const CheckpointTensor& table, const Extent& rows, ThreadTeam& team) {
+Result<HostMemory> copy(const CheckpointTensor& table, const Extent& rows, ThreadTeam& team,
+                        std::vector<PartReader>& readers) {
   const Extent place = bytes_of_rows(table, rows);
   auto memory = HostMemory::allocate(static_cast<std::size_t>(place.count));
   if (!memory) return memory.error();
   const auto read = team.try_run([&](Share share) -> Result<void> {
     const std::int64_t block = block_of(table.dtype).bytes;
-    const auto [begin, end] = share.of(place.count, kGrainBytes / block * block);
-    return table.read_blocks(static_cast<std::uint64_t>(place.first + begin),
-                             memory->bytes().subspan(static_cast<std::size_t>(begin),
-                                                     static_cast<std::size_t>(end - begin)));
+    const std::int64_t most = kGrainBytes / block * block;
+    const auto [begin, end] = share.of(place.count, most);
+    for (std::int64_t at = begin; at < end; at += most) {
+      readers[static_cast<std::size_t>(share.thread)].begin_piece();
+      const auto count = static_cast<std::size_t>(std::min(most, end - at));
+      const auto one =
+          table.read_blocks(static_cast<std::uint64_t>(place.first + at),
+                            memory->bytes().subspan(static_cast<std::size_t>(at), count));
+      if (!one) return one;
+    }
+    return {};
   });
   if (!read) return read.error();
   return memory;
@@ -142,7 +150,7 @@ HostWeights::Table HostWeights::table(const CheckpointTensor* tensor) const {
 }
 
 Result<HostWeights> HostWeights::load(const Program& program, ThreadTeam& team,
-                                      const LoadProgress& progress) {
+                                      const LoadProgress& progress, LoadBeside beside) {
   HostWeights weights;
   const std::int64_t total = bytes(program);
   std::int64_t done = 0;
@@ -156,6 +164,7 @@ Result<HostWeights> HostWeights::load(const Program& program, ThreadTeam& team,
     weights.vectors_.push_back(std::move(*values));
   }
   std::vector<PartReader> readers(static_cast<std::size_t>(team.size()));
+  if (beside == LoadBeside::kOthers) std::ranges::for_each(readers, &PartReader::give_way);
   for (const MatrixPlan& plan : program.matrices) {
     auto matrix = pack(plan, team, readers);
     if (!matrix) return matrix.error();
@@ -166,7 +175,7 @@ Result<HostWeights> HostWeights::load(const Program& program, ThreadTeam& team,
     HeldTable& held = weights.tables_[table];
     held.matrix = matrix_of(program, *table, part);
     if (held.matrix != kAbsent) continue;
-    auto copied = copy(*table, part.rows, team);
+    auto copied = copy(*table, part.rows, team, readers);
     if (!copied) return copied.error();
     held.rows = *std::move(copied);
     tell(bytes_of_rows(*table, part.rows).count);

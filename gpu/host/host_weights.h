@@ -15,6 +15,10 @@ namespace weft {
 
 class ThreadTeam;
 
+/// Who is served while weights are read: of others the reading takes a tenth of each processor
+/// where they keep them busy, and ten times as long (BackgroundPace).
+enum class LoadBeside : std::uint8_t { kNobody, kOthers };
+
 /// A program's weights in the host's memory, in the order in which its ops read them. Nothing of
 /// the checkpoint's files is read again. Immutable.
 class HostWeights {
@@ -22,7 +26,8 @@ class HostWeights {
   /// Reads every tensor once, on all threads of `team`. Errors of reading the files; kNoMemory,
   /// kOutOfMemory.
   [[nodiscard]] static Result<HostWeights> load(const Program& program, ThreadTeam& team,
-                                                const LoadProgress& progress);
+                                                const LoadProgress& progress,
+                                                LoadBeside beside = LoadBeside::kNobody);
 
   /// Bytes of all that load() takes.
   [[nodiscard]] static std::int64_t bytes(const Program& program);

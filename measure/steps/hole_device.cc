@@ -13,8 +13,8 @@ std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 }  // namespace
 
 HoleDevice::HoleDevice(std::shared_ptr<StepDevice> device)
-    : device_(std::move(device)),
-      limits_(device_->limits()),
+    : ForwardingDevice(std::move(device)),
+      limits_(ForwardingDevice::limits()),
       sampling_(std::make_shared<const SamplingParams>()) {
   limits_.rows /= 2;
   limits_.pages -= limits_.rows;        // one for each hole, behind the engine's
@@ -26,11 +26,11 @@ HoleDevice::HoleDevice(std::shared_ptr<StepDevice> device)
 void HoleDevice::run(const Plan& plan, StepResult& result) {
   follow(plan);
   const std::int32_t count = plan.entries.empty() ? 0 : holes();
-  if (count == 0) return device_->run(plan, result);
+  if (count == 0) return device().run(plan, result);
   plan_ = plan;
   add_holes(count);
   computed_holes_ += count;
-  device_->run(plan_, result);
+  device().run(plan_, result);
 }
 
 void HoleDevice::follow(const Plan& plan) {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "weft/gpu/step_device.h"
+#include "weft/gpu/forwarding_device.h"
 
 namespace weft::measure {
 
@@ -16,14 +16,12 @@ namespace weft::measure {
 ///
 /// Half of the device's rows stand in for holes; the engine sees the other half. It works for the
 /// host's device, and for sequences that are not forked.
-class HoleDevice final : public StepDevice {
+class HoleDevice final : public ForwardingDevice {
  public:
   explicit HoleDevice(std::shared_ptr<StepDevice> device);
 
   [[nodiscard]] const DeviceLimits& limits() const noexcept override { return limits_; }
   void run(const Plan& plan, StepResult& result) override;
-  [[nodiscard]] bool samples() const noexcept override { return device_->samples(); }
-  void abandon() noexcept override { device_->abandon(); }
 
   /// Rows of finished sequences that were computed, over all steps.
   [[nodiscard]] std::int64_t computed_holes() const noexcept { return computed_holes_; }
@@ -35,7 +33,6 @@ class HoleDevice final : public StepDevice {
   [[nodiscard]] std::int32_t holes() const;
   void add_holes(std::int32_t count);
 
-  const std::shared_ptr<StepDevice> device_;
   DeviceLimits limits_;
   std::shared_ptr<const SamplingParams> sampling_;
   std::vector<std::int32_t> place_of_row_;  ///< a row's index if none had moved; -1 = none

@@ -20,11 +20,11 @@ void ShuffleTimer::run(const Plan& plan, StepResult& result) {
   if (shuffles) {
     part(plan);
     const auto began = SteadyClock::now();
-    device_->run(moves_, nothing_);
+    device().run(moves_, nothing_);
     step.shuffle = seconds_since(began);
   }
   const auto began = SteadyClock::now();
-  device_->run(shuffles ? rest_ : plan, result);
+  device().run(shuffles ? rest_ : plan, result);
   step.all = step.shuffle + seconds_since(began);
   steps_->push_back(step);
 }

@@ -5,14 +5,14 @@
 #include <utility>
 
 #include "weft/core/time/clock.h"
-#include "weft/gpu/step_device.h"
+#include "weft/gpu/forwarding_device.h"
 
 namespace weft::measure {
 
 /// Passes plans on to a device, with what the shuffle moves first and by itself, and adds up how
 /// long each takes. Calling the device twice is in the shuffle's time, which is therefore rather
 /// too long.
-class ShuffleTimer final : public StepDevice {
+class ShuffleTimer final : public ForwardingDevice {
  public:
   /// The times of one step, in seconds.
   struct Step {
@@ -24,17 +24,13 @@ class ShuffleTimer final : public StepDevice {
   using Steps = std::deque<Step>;
 
   ShuffleTimer(std::shared_ptr<StepDevice> device, std::shared_ptr<Steps> steps)
-      : device_(std::move(device)), steps_(std::move(steps)) {}
+      : ForwardingDevice(std::move(device)), steps_(std::move(steps)) {}
 
-  [[nodiscard]] const DeviceLimits& limits() const noexcept override { return device_->limits(); }
   void run(const Plan& plan, StepResult& result) override;
-  [[nodiscard]] bool samples() const noexcept override { return device_->samples(); }
-  void abandon() noexcept override { device_->abandon(); }
 
  private:
   void part(const Plan& plan);
 
-  const std::shared_ptr<StepDevice> device_;
   const std::shared_ptr<Steps> steps_;
   Plan moves_;
   Plan rest_;

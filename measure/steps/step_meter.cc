@@ -24,7 +24,7 @@ void StepMeter::run(const Plan& plan, StepResult& result) {
     }
   }
   record.began = std::chrono::steady_clock::now();
-  device_->run(plan, result);
+  device().run(plan, result);
   record.ended = std::chrono::steady_clock::now();
   records_.push_back(record);
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "weft/core/time/clock.h"
-#include "weft/gpu/step_device.h"
+#include "weft/gpu/forwarding_device.h"
 
 namespace weft::measure {
 
@@ -30,18 +30,13 @@ struct StepRecord {
 };
 
 /// Passes plans on to a device and notes each step.
-class StepMeter final : public StepDevice {
+class StepMeter final : public ForwardingDevice {
  public:
   explicit StepMeter(std::shared_ptr<StepDevice> device)
-      : device_(std::move(device)), prompts_(static_cast<std::size_t>(device_->limits().rows)) {}
+      : ForwardingDevice(std::move(device)),
+        prompts_(static_cast<std::size_t>(ForwardingDevice::limits().rows)) {}
 
-  [[nodiscard]] const DeviceLimits& limits() const noexcept override { return device_->limits(); }
   void run(const Plan& plan, StepResult& result) override;
-  [[nodiscard]] bool samples() const noexcept override { return device_->samples(); }
-  void abandon() noexcept override { device_->abandon(); }
-  [[nodiscard]] std::shared_ptr<PageFiles> page_files() const override {
-    return device_->page_files();
-  }
 
   /// The steps in the order of their times. To be called only when nothing runs any more.
   [[nodiscard]] const std::deque<StepRecord>& records() const noexcept { return records_; }
@@ -49,7 +44,6 @@ class StepMeter final : public StepDevice {
  private:
   [[nodiscard]] bool continues(const PlanEntry& entry) const;
 
-  const std::shared_ptr<StepDevice> device_;
   std::vector<std::int32_t> prompts_;  // tokens, by row
   std::deque<StepRecord> records_;     // grows without moving what is there
 };

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "weft/actors/pipeline.h"
+#include "weft/gpu/forwarding_device.h"
 #include "weft/gpu/host/host_step_device.h"
 #include "weft/gpu/step_options.h"
 #include "weft/model/random_llama.h"
@@ -33,20 +34,17 @@ class CountingSink final : public RequestSink {
 
 /// Passes steps on, and counts what all threads allocate between two of them, numbered from the one
 /// that starts the last row. Runs none before all requests have been submitted.
-class MeasuredDevice final : public StepDevice {
+class MeasuredDevice final : public ForwardingDevice {
  public:
   MeasuredDevice(std::shared_ptr<StepDevice> device, std::size_t first, std::size_t count)
-      : device_(std::move(device)),
-        rows_(static_cast<std::size_t>(device_->limits().rows)),
+      : ForwardingDevice(std::move(device)),
+        rows_(static_cast<std::size_t>(limits().rows)),
         first_(first),
         last_(first + count) {}
 
-  [[nodiscard]] const DeviceLimits& limits() const noexcept override { return device_->limits(); }
-  [[nodiscard]] bool samples() const noexcept override { return device_->samples(); }
-  void abandon() noexcept override { device_->abandon(); }
   void run(const Plan& plan, StepResult& result) override {
     if (started_ == 0) submitted.get_future().wait();
-    device_->run(plan, result);
+    device().run(plan, result);
     started_ += plan.starts.size();
     if (started_ < rows_) return;
     ++steps_;
@@ -58,7 +56,6 @@ class MeasuredDevice final : public StepDevice {
   std::atomic<std::size_t> allocations{SIZE_MAX};
 
  private:
-  const std::shared_ptr<StepDevice> device_;
   const std::size_t rows_, first_, last_;
   std::size_t started_ = 0;
   std::size_t steps_ = 0;

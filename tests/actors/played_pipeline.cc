@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "weft/gpu/forwarding_device.h"
 #include "weft/gpu/host/host_step_device.h"
 #include "weft/gpu/step_options.h"
 #include "weft/tests/actors/checking_observer.h"
@@ -58,15 +59,13 @@ DeviceLimits limits_of(const Program& program, const PipelineShape& shape) {
 }
 
 /// Notes what runs on another device, and says what it took.
-class NotedDevice final : public StepDevice {
+class NotedDevice final : public ForwardingDevice {
  public:
   NotedDevice(std::unique_ptr<StepDevice> device, PlanSizes& sizes)
-      : device_(std::move(device)), sizes_(sizes) {}
-
-  [[nodiscard]] const DeviceLimits& limits() const noexcept override { return device_->limits(); }
+      : ForwardingDevice(std::move(device)), sizes_(sizes) {}
 
   void run(const Plan& plan, StepResult& result) override {
-    device_->run(plan, result);
+    device().run(plan, result);
     result.took = std::chrono::microseconds(100 * tokens_of(plan));
     sizes_.most_tokens = std::max(sizes_.most_tokens, tokens_of(plan));
     sizes_.most_entries = std::max(sizes_.most_entries, plan.entries.size());
@@ -76,7 +75,6 @@ class NotedDevice final : public StepDevice {
   }
 
  private:
-  const std::unique_ptr<StepDevice> device_;
   PlanSizes& sizes_;
 };
 

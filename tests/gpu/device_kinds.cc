@@ -31,16 +31,13 @@ DeviceKind kind_of(std::string name, DType kv_dtype, const MakeRuntime& make_run
   DeviceKind kind;
   kind.name = name_with(std::move(name), kv_dtype);
   kind.kv_dtype = kv_dtype;
-  const auto load = [make_runtime](const auto& checkpoint, const auto& program,
-                                   DeviceOptions options) {
+  kind.load = [make_runtime](const auto& checkpoint, const auto& program, DeviceOptions options) {
     options.threads = 1;
     return cuda::CudaDevice::load(make_runtime(), checkpoint, program, options, {}).value();
   };
-  kind.load = load;
-  kind.load_steps = [load, kv_dtype](const auto& checkpoint, const auto& program,
-                                     const DeviceLimits& limits) {
-    const auto options = step_options(*program, limits, kv_dtype);
-    return cuda::CudaStepDevice::make(load(checkpoint, program, options), limits, {}).value();
+  kind.load_steps = [make_runtime, kv_dtype](const auto& checkpoint, const auto& program,
+                                             const DeviceLimits& limits) {
+    return load_gpu_steps(make_runtime(), checkpoint, program, limits, kv_dtype).value();
   };
   return kind;
 }
@@ -130,6 +127,16 @@ DeviceKind gpu_ranks(const std::string& name, const std::string& partition, cons
 }
 
 }  // namespace
+
+Result<std::unique_ptr<cuda::CudaStepDevice>> load_gpu_steps(
+    std::unique_ptr<cuda::Runtime> runtime, const std::shared_ptr<const Checkpoint>& checkpoint,
+    const std::shared_ptr<const Program>& program, const DeviceLimits& limits, DType kv_dtype,
+    const std::vector<TokenId>& end_tokens) {
+  const DeviceOptions options = step_options(*program, limits, kv_dtype, 1);
+  auto device = cuda::CudaDevice::load(std::move(runtime), checkpoint, program, options, {});
+  if (!device) return device.error();
+  return cuda::CudaStepDevice::make(*std::move(device), limits, end_tokens);
+}
 
 OpenedModel opened(const std::shared_ptr<const Checkpoint>& checkpoint,
                    const std::shared_ptr<const Program>& program) {

@@ -9,6 +9,9 @@
 #include <vector>
 
 #include "weft/core/dtype.h"
+#include "weft/core/error/error.h"
+#include "weft/core/token.h"
+#include "weft/gpu/cuda/runtime/runtime.h"
 #include "weft/gpu/model_device.h"
 #include "weft/gpu/ranks/cuda_ranks.h"
 #include "weft/gpu/ranks/partition.h"
@@ -17,6 +20,10 @@
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/model/open_model.h"
 #include "weft/tests/gpu/cuda/fake_runtime.h"
+
+namespace weft::cuda {
+class CudaStepDevice;
+}  // namespace weft::cuda
 
 namespace weft::test {
 
@@ -55,6 +62,13 @@ struct DeviceKind {
 [[nodiscard]] GpuRanks fake_gpu_ranks(const OpenedModel& model, const Partition& partition,
                                       const DeviceOptions& options,
                                       const std::vector<std::shared_ptr<FakeGpu>>& gpus);
+
+/// A GPU's step device with one thread of the host. Errors of CudaDevice::load() and
+/// CudaStepDevice::make().
+[[nodiscard]] Result<std::unique_ptr<cuda::CudaStepDevice>> load_gpu_steps(
+    std::unique_ptr<cuda::Runtime> runtime, const std::shared_ptr<const Checkpoint>& checkpoint,
+    const std::shared_ptr<const Program>& program, const DeviceLimits& limits,
+    DType kv_dtype = DType::kF32, const std::vector<TokenId>& end_tokens = {});
 
 /// A model as it was opened, of what kinds are given.
 [[nodiscard]] OpenedModel opened(const std::shared_ptr<const Checkpoint>& checkpoint,

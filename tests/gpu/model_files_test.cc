@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -18,10 +19,12 @@
 #include "weft/core/io/file.h"
 #include "weft/gpu/cuda/cuda_device.h"
 #include "weft/gpu/host/host_device.h"
+#include "weft/gpu/host/host_weight_pool.h"
 #include "weft/gpu/host/host_weights.h"
 #include "weft/gpu/host/thread_team.h"
 #include "weft/gpu/sequence_runner.h"
 #include "weft/model/open_model.h"
+#include "weft/model/random_llama.h"
 #include "weft/tests/fixture/files/tensor_bytes.h"
 #include "weft/tests/fixture/golden_model.h"
 #include "weft/tests/fixture/result_matchers.h"
@@ -205,6 +208,39 @@ TEST_F(HostWeightsTest, HoldATableAsItStandsWhereTheHeadIsOfAnotherType) {
   const HostWeights weights = load(program).value();
   EXPECT_EQ(weights.table(table_of(program)).packed, nullptr);
   EXPECT_NE(weights.table(table_of(program)).rows, nullptr);
+}
+
+TEST_F(HostWeightsTest, AreTheSameWhereOthersAreServedMeanwhile) {
+  const RandomLlama llama({.layers = 1, .vocabulary = 50'000}, 3);  // a table of several pieces
+  const Program& program = *llama.program();
+  const HostWeights alone = load(program).value();
+  const HostWeights beside = HostWeights::load(program, team_, {}, LoadBeside::kOthers).value();
+  const CheckpointTensor* const tensor = table_of(program);
+  const std::vector<std::byte> rows = bytes_of(*tensor);
+  ASSERT_GT(rows.size(), 6U << 20U);
+  for (const HostWeights* weights : {&alone, &beside}) {
+    const std::byte* const own = weights->table(tensor).rows;
+    ASSERT_NE(own, nullptr);
+    EXPECT_TRUE(std::equal(rows.begin(), rows.end(), own));
+  }
+  for (std::size_t i = 0; i < program.matrices.size(); ++i) {
+    const auto id = static_cast<MatrixId>(i);
+    const PackedWeight& one = alone.matrix(id);
+    EXPECT_TRUE(std::equal(one.data(), one.data() + one.bytes(), beside.matrix(id).data())) << i;
+  }
+}
+
+TEST_F(HostWeightsTest, AreInAPoolForAsLongAsADeviceHasThem) {
+  const RandomLlama llama({.layers = 1}, 3);
+  HostWeightPool pool;
+  EXPECT_FALSE(pool.has_any());
+  auto entry = pool.add(*llama.program(),
+                        std::make_shared<const HostWeights>(load(*llama.program()).value()), {});
+  EXPECT_TRUE(pool.has_any());
+  EXPECT_EQ(pool.find(*llama.program()), entry);
+  entry = nullptr;
+  EXPECT_FALSE(pool.has_any());
+  EXPECT_EQ(pool.find(*llama.program()), nullptr);
 }
 
 TEST_F(HostWeightsTest, TellHowFarTheyAre) {

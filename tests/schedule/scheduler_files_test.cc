@@ -19,6 +19,9 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
+/// What fills ten pages, and a token more.
+const Ask ten_pages{.prompt = 41, .max_tokens = 1, .text = 1};
+
 class SchedulerFilesTest : public SchedulerFixture {
  protected:
   [[nodiscard]] SchedulerOptions small() const {
@@ -61,6 +64,19 @@ class SchedulerFilesTest : public SchedulerFixture {
     Duration took{};
     while (!files_->is_over(*last, done, took)) std::this_thread::yield();
   }
+  /// Starts again with `ten_pages` in files, as after a restart.
+  void leave_in_files() {
+    tokens_fed_by(ten_pages);
+    restart();
+  }
+  /// The same, with so many places in host memory, once the device needs its pages for others.
+  void push_out(std::int32_t places) {
+    places_ = places;
+    restart();
+    tokens_fed_by(ten_pages);
+    wait_until_written(10);
+    tokens_fed_by({.prompt = 61, .max_tokens = 1, .text = 2});
+  }
   void check_any_course();
 
   TempFolder folder_;
@@ -68,12 +84,11 @@ class SchedulerFilesTest : public SchedulerFixture {
 };
 
 TEST_F(SchedulerFilesTest, WhatTheDeviceHasNoRoomForIsNotComputedAgain) {
-  const Ask first{.prompt = 41, .max_tokens = 1, .text = 1};
-  EXPECT_EQ(tokens_fed_by(first), 41U);
+  EXPECT_EQ(tokens_fed_by(ten_pages), 41U);
   wait_until_written(10);
   EXPECT_EQ(tokens_fed_by({.prompt = 61, .max_tokens = 1, .text = 2}), 61U);
   EXPECT_EQ(scheduler_->stats().prefixes.given_up, 10U);
-  EXPECT_EQ(tokens_fed_by(first), 1U);
+  EXPECT_EQ(tokens_fed_by(ten_pages), 1U);
   EXPECT_EQ(outcomes_.back().cached, 40);
   EXPECT_EQ(scheduler_->stats().files.read, 10U);
 }
@@ -89,12 +104,12 @@ TEST_F(SchedulerFilesTest, WhatWasComputedBeforeARestartIsFoundAfterIt) {
 }
 
 TEST_F(SchedulerFilesTest, APathGoesOnInFilesBehindThePagesOfTheDevice) {
-  tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1});
+  tokens_fed_by(ten_pages);
   wait_until_written(10);
   restart();
   EXPECT_EQ(tokens_fed_by({.prompt = 21, .max_tokens = 1, .text = 1}), 1U);
   EXPECT_EQ(files_->stats().read, 5U);
-  EXPECT_EQ(tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1}), 1U);
+  EXPECT_EQ(tokens_fed_by(ten_pages), 1U);
   EXPECT_EQ(files_->stats().read, 10U);
 }
 
@@ -102,7 +117,7 @@ TEST_F(SchedulerFilesTest, WhoseKeyAndWhichAnglesItIsCountsInFilesToo) {
   tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1, .domain = "a"});
   restart();
   EXPECT_EQ(tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1, .domain = "b"}), 41U);
-  EXPECT_EQ(tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1}), 41U);
+  EXPECT_EQ(tokens_fed_by(ten_pages), 41U);
   EXPECT_EQ(tokens_fed_by(
                 {.prompt = 41, .max_tokens = 1, .text = 1, .domain = "a", .long_context = true}),
             41U);
@@ -110,9 +125,8 @@ TEST_F(SchedulerFilesTest, WhoseKeyAndWhichAnglesItIsCountsInFilesToo) {
 }
 
 TEST_F(SchedulerFilesTest, OthersBeginWhileOneWaitsForFiles) {
-  tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1});
-  restart();
-  GroupOutcome& waits = submit({.prompt = 41, .max_tokens = 1, .text = 1});
+  leave_in_files();
+  GroupOutcome& waits = submit(ten_pages);
   GroupOutcome& other = submit({.prompt = 8, .max_tokens = 2});
   ASSERT_TRUE(plan());
   EXPECT_FALSE(runs(waits));
@@ -125,8 +139,7 @@ TEST_F(SchedulerFilesTest, OthersBeginWhileOneWaitsForFiles) {
 }
 
 TEST_F(SchedulerFilesTest, OfTwoThatWaitForTheSameFilesTheSecondWaitsForTheRead) {
-  tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1});
-  restart();
+  leave_in_files();
   const std::uint64_t before = device_->tokens();
   GroupOutcome& first = submit({.prompt = 41, .max_tokens = 1, .seed = 1, .text = 1});
   GroupOutcome& second = submit({.prompt = 41, .max_tokens = 1, .seed = 2, .text = 1});
@@ -144,8 +157,7 @@ TEST_F(SchedulerFilesTest, OfTwoThatWaitForTheSameFilesTheSecondWaitsForTheRead)
 }
 
 TEST_F(SchedulerFilesTest, WhoWaitsForAnothersReadLooksForTheRestItself) {
-  tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1});
-  restart();
+  leave_in_files();
   GroupOutcome& first = submit({.prompt = 22, .max_tokens = 1, .seed = 1, .text = 1});
   GroupOutcome& second = submit({.prompt = 41, .max_tokens = 1, .seed = 2, .text = 1});
   EXPECT_FALSE(plan());
@@ -156,9 +168,8 @@ TEST_F(SchedulerFilesTest, WhoWaitsForAnothersReadLooksForTheRestItself) {
 }
 
 TEST_F(SchedulerFilesTest, NobodyWaitsForAReadOfAnotherDomain) {
-  tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1});
-  restart();
-  submit({.prompt = 41, .max_tokens = 1, .text = 1});
+  leave_in_files();
+  submit(ten_pages);
   GroupOutcome& other = submit({.prompt = 21, .max_tokens = 1, .text = 1, .domain = "a"});
   ASSERT_TRUE(plan());
   EXPECT_TRUE(runs(other));
@@ -170,20 +181,19 @@ TEST_F(SchedulerFilesTest, SoManyWaitForOthersReadsAndNoMore) {
   SchedulerOptions options = small();
   options.limits.pages = 64;
   start_with_files(options, folder_.path());
-  tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1});
+  tokens_fed_by(ten_pages);
   start_with_files(options, folder_.path());
   submit({.prompt = 4, .max_tokens = 20});
   ASSERT_TRUE(plan());  // and as long as it has not run nothing is read
-  submit({.prompt = 41, .max_tokens = 1, .text = 1});
+  submit(ten_pages);
   amend();
-  const Ask ask{.prompt = 41, .max_tokens = 1, .text = 1};
   for (std::size_t i = 0; i < PageFetches::kMostFollowers; ++i) {
-    GroupOutcome& follower = submit(ask);
+    GroupOutcome& follower = submit(ten_pages);
     amend();
     EXPECT_FALSE(runs(follower)) << i;
     end(follower);  // it is counted until the read is over
   }
-  GroupOutcome& last = submit(ask);
+  GroupOutcome& last = submit(ten_pages);
   amend();
   finish();
   EXPECT_EQ(last.outputs[0], alone(last));
@@ -191,9 +201,8 @@ TEST_F(SchedulerFilesTest, SoManyWaitForOthersReadsAndNoMore) {
 }
 
 TEST_F(SchedulerFilesTest, WhoNeedsTheRoomGetsItFromWhatIsBeingRead) {
-  tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1});
-  restart();
-  GroupOutcome& waits = submit({.prompt = 41, .max_tokens = 1, .text = 1});
+  leave_in_files();
+  GroupOutcome& waits = submit(ten_pages);
   GroupOutcome& other = submit({.prompt = 61, .max_tokens = 2});
   ASSERT_TRUE(plan());
   EXPECT_FALSE(runs(waits));
@@ -204,11 +213,10 @@ TEST_F(SchedulerFilesTest, WhoNeedsTheRoomGetsItFromWhatIsBeingRead) {
 }
 
 TEST_F(SchedulerFilesTest, NothingIsReadIntoAPageThatATickMayStillWrite) {
-  tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1});
-  restart();
+  leave_in_files();
   submit({.prompt = 4, .max_tokens = 20});
   ASSERT_TRUE(plan());
-  GroupOutcome& waits = submit({.prompt = 41, .max_tokens = 1, .text = 1});
+  GroupOutcome& waits = submit(ten_pages);
   ASSERT_TRUE(plan());
   EXPECT_FALSE(plan());
   EXPECT_FALSE(runs(waits)) << "what is planned has not run";
@@ -238,37 +246,26 @@ TEST_F(SchedulerFilesTest, NothingIsReadIntoAPageThatTheTickInTheMakingStillCopi
 }
 
 TEST_F(SchedulerFilesTest, WhatHostMemoryHasIsNotRead) {
-  places_ = 32;
-  restart();
-  const Ask first{.prompt = 41, .max_tokens = 1, .text = 1};
-  tokens_fed_by(first);
-  wait_until_written(10);
-  tokens_fed_by({.prompt = 61, .max_tokens = 1, .text = 2});
-  EXPECT_EQ(tokens_fed_by(first), 1U);
+  push_out(32);
+  EXPECT_EQ(tokens_fed_by(ten_pages), 1U);
   EXPECT_EQ(scheduler_->stats().prefixes.came_in, 10U);
   EXPECT_EQ(files_->stats().read, 0U);
   // What has come back is in its file, or goes there, under the same tokens as before.
   restart();
-  EXPECT_EQ(tokens_fed_by(first), 1U);
+  EXPECT_EQ(tokens_fed_by(ten_pages), 1U);
 }
 
 TEST_F(SchedulerFilesTest, WhatIsNotInHostMemoryAnyMoreIsRead) {
-  places_ = 4;
-  restart();
-  const Ask first{.prompt = 41, .max_tokens = 1, .text = 1};
-  tokens_fed_by(first);
-  wait_until_written(10);
-  tokens_fed_by({.prompt = 61, .max_tokens = 1, .text = 2});
+  push_out(4);
   EXPECT_EQ(scheduler_->stats().prefixes.on_host, 4);
-  EXPECT_EQ(tokens_fed_by(first), 1U);
+  EXPECT_EQ(tokens_fed_by(ten_pages), 1U);
   EXPECT_EQ(outcomes_.back().cached, 40);
   EXPECT_EQ(files_->stats().read, 10U);
 }
 
 TEST_F(SchedulerFilesTest, WhoEndsWhileItWaitsLeavesWhatWasReadToOthers) {
-  tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1});
-  restart();
-  GroupOutcome& waits = submit({.prompt = 41, .max_tokens = 1, .text = 1});
+  leave_in_files();
+  GroupOutcome& waits = submit(ten_pages);
   EXPECT_FALSE(plan());
   end(waits);
   while (scheduler_->wake_at()) {
@@ -276,42 +273,39 @@ TEST_F(SchedulerFilesTest, WhoEndsWhileItWaitsLeavesWhatWasReadToOthers) {
     std::this_thread::yield();
   }
   EXPECT_EQ(scheduler_->stats().prefixes.idle, 10);
-  EXPECT_EQ(tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1}), 1U);
+  EXPECT_EQ(tokens_fed_by(ten_pages), 1U);
 }
 
 TEST_F(SchedulerFilesTest, ALostTickEndsReadingAndSavingAndBothGoOn) {
-  tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1});
-  restart();
+  leave_in_files();
   submit({.prompt = 4, .max_tokens = 20});
-  submit({.prompt = 41, .max_tokens = 1, .text = 1});
+  submit(ten_pages);
   ASSERT_TRUE(plan());
   lose();
   scheduler_->check_invariants();
   finish();
-  EXPECT_EQ(tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1}), 1U);
+  EXPECT_EQ(tokens_fed_by(ten_pages), 1U);
 }
 
 TEST_F(SchedulerFilesTest, AFileThatIsGoneIsComputed) {
-  tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1});
-  restart();
+  leave_in_files();
   for (const auto& file : std::filesystem::directory_iterator(folder_.path())) {
     std::filesystem::remove(file.path());
   }
-  EXPECT_EQ(tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1}), 41U);
+  EXPECT_EQ(tokens_fed_by(ten_pages), 41U);
   EXPECT_EQ(scheduler_->stats().files.failures, 1U);
-  EXPECT_EQ(tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1}), 1U);
+  EXPECT_EQ(tokens_fed_by(ten_pages), 1U);
 }
 
 TEST_F(SchedulerFilesTest, WhatIsComputedSoonerThanReadIsComputed) {
-  tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1});
+  tokens_fed_by(ten_pages);
   wait_until_written(10);
   tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 2});
   start_with_files(small(), folder_.path(), [](const Plan& plan) {
     return Duration(100 + tokens_of(plan));  // a token takes a nanosecond, and no file does
   });
   for (int i = 0; i < 8; ++i) tokens_fed_by({.prompt = 9, .max_tokens = 2});
-  EXPECT_EQ(tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 1}), 1U)
-      << "to learn what it takes";
+  EXPECT_EQ(tokens_fed_by(ten_pages), 1U) << "to learn what it takes";
   EXPECT_EQ(tokens_fed_by({.prompt = 41, .max_tokens = 1, .text = 2}), 41U);
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "weft/gpu/device_error.h"
+#include "weft/gpu/forwarding_device.h"
 #include "weft/gpu/host/host_memory.h"
 #include "weft/gpu/ranks/host_ranks.h"
 #include "weft/gpu/ranks/world/rank_host.h"
@@ -50,24 +51,12 @@ class NamedMemory {
 };
 
 /// The head's own rank, which waits for nobody when another one is lost.
-class HeadRank final : public StepDevice {
+class HeadRank final : public ForwardingDevice {
  public:
   HeadRank(std::unique_ptr<StepDevice> device, const std::stop_token& lost)
-      : device_(std::move(device)), on_loss_(lost, [this] { device_->abandon(); }) {}
-
-  [[nodiscard]] const DeviceLimits& limits() const noexcept override { return device_->limits(); }
-  void run(const Plan& plan, StepResult& result) override { device_->run(plan, result); }
-  [[nodiscard]] bool samples() const noexcept override { return device_->samples(); }
-  void abandon() noexcept override { device_->abandon(); }
-  [[nodiscard]] std::shared_ptr<PageFiles> page_files() const override {
-    return device_->page_files();
-  }
-  void watch(std::function<void(const std::string& why)> tell) override {
-    device_->watch(std::move(tell));
-  }
+      : ForwardingDevice(std::move(device)), on_loss_(lost, [this] { this->device().abandon(); }) {}
 
  private:
-  const std::unique_ptr<StepDevice> device_;
   const std::stop_callback<std::function<void()>> on_loss_;
 };
 

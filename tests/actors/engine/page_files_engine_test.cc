@@ -129,7 +129,7 @@ TEST_F(PageFilesEngineTest, ATornFileIsComputedAgainAndToldOf) {
 }
 
 TEST_F(PageFilesEngineTest, IsRefusedByNameWhereItCannotBe) {
-  const auto refusal = [](const Config& how) { return load_model(how); };
+  const auto refusal = [](const Config& how) { return load_configured_model(how); };
   Config how = config();
   how.replicas = "2";
   EXPECT_THAT(refusal(how), test::FailsWith(DeviceErrc::kUnfit, "cache.folder: files are of one"));
@@ -141,7 +141,7 @@ TEST_F(PageFilesEngineTest, IsRefusedByNameWhereItCannotBe) {
   EXPECT_THAT(refusal(how), test::FailsWith(DeviceErrc::kUnfit, "cache.folder: "));
   EXPECT_THAT(Stepper::create(config()),
               test::FailsWith(ConfigErrc::kBadConfig, "cache.folder: a Stepper"));
-  const auto first = load_model(config());
+  const auto first = load_configured_model(config());
   ASSERT_TRUE(first);
   EXPECT_THAT(refusal(config()),
               test::FailsWith(DeviceErrc::kUnfit, "another model or process has it"));

@@ -367,45 +367,76 @@ class EndingPort final : public RequestPort {
   std::thread thread_;
 };
 
-/// Counts ends, each of which is a good one or says where the model is, or that as many requests
-/// wait for it as may: the clients here wait for no answer.
+/// How the requests to one model have ended.
+struct EndCounts {
+  std::atomic<int> submitted{0};
+  std::atomic<int> ended{0};
+  std::atomic<int> served{0};
+  std::atomic<int> refused{0};  ///< because as many wait for the model as may
+};
+
+/// Counts ends, each of which is a good one or says where the model is, or that too many wait for
+/// it: the clients here wait for no answer.
 class CountingSink final : public RequestSink {
  public:
-  explicit CountingSink(std::atomic<int>& ends) : ends_(ends) {}
+  explicit CountingSink(EndCounts& ends) : ends_(ends) {}
   void deliver(const DeltaView& /*delta*/) noexcept override {}
   void finish(Finish&& finish) noexcept override {
-    const bool known = finish.reason == FinishReason::kStop ||
-                       finish.error.code == EngineErrc::kModelUnloading ||
-                       finish.error.code == EngineErrc::kModelNotLoaded ||
-                       finish.error.code == EngineErrc::kOverloaded;
-    EXPECT_TRUE(known) << to_string(finish.error);
-    ends_.fetch_add(1);
+    if (finish.reason == FinishReason::kStop) {
+      ends_.served.fetch_add(1);
+    } else if (finish.error.code == EngineErrc::kOverloaded) {
+      ends_.refused.fetch_add(1);
+    } else {
+      const bool known = finish.error.code == EngineErrc::kModelUnloading ||
+                         finish.error.code == EngineErrc::kModelNotLoaded;
+      EXPECT_TRUE(known) << to_string(finish.error);
+    }
+    ends_.ended.fetch_add(1);
   }
 
  private:
-  std::atomic<int>& ends_;
+  EndCounts& ends_;
 };
+
+constexpr int kMayWait = 8;
+constexpr int kClientsOfB = 2;
+
+/// While b loads: until one was refused because as many wait as may. Those of an earlier load that
+/// are counted late are one of each client.
+void wait_until_refused(const EndCounts& b) {
+  for (const int before = b.refused; b.refused <= before + kClientsOfB;) std::this_thread::yield();
+  // What comes between two counts makes these more, and the next ones less.
+  const int ended_first = b.ended;
+  EXPECT_GE(b.submitted - ended_first, kMayWait) << "refused before that";
+  const int submitted_first = b.submitted;
+  EXPECT_LE(submitted_first - b.ended, kMayWait + kClientsOfB);
+}
 
 TEST(ModelHostStressTest, LosesNoRequestWhileModelsComeAndGo) {
   asio::io_context io;
+  EndCounts a, b;
+  std::atomic<bool> fills{false};
   ModelHostOptions options;
-  options.make = [](const asio::any_io_executor& /*executor*/, const Config& /*config*/,
-                    const PipelineOptions& /*how*/) { return std::make_unique<EndingPort>(); };
-  ModelHost host(io.get_executor(), models_of({"a", "b"}), std::move(options));
+  options.make = [&](const asio::any_io_executor& /*executor*/, const Config& /*config*/,
+                     const PipelineOptions& /*how*/) {
+    if (fills) wait_until_refused(b);  // only b is loaded by then
+    return std::make_unique<EndingPort>();
+  };
+  ModelsConfig config = models_of({"a", "b"});
+  config.models[1].config.max_queued_requests = kMayWait;
+  ModelHost host(io.get_executor(), std::move(config), std::move(options));
   std::atomic<bool> done{false};
-  std::atomic<int> ended{0};
-  std::atomic<int> submitted{0};
-  const auto ask = [&](const std::string& model) {
+  const auto ask = [&](const std::string& model, EndCounts& ends) {
     Request request;
     request.model = model;
-    const auto sink = std::make_shared<CountingSink>(ended);
-    submitted.fetch_add(1);
+    const auto sink = std::make_shared<CountingSink>(ends);
+    ends.submitted.fetch_add(1);
     host.submit(RequestTicket(host.make_request(std::move(request), sink)));
   };
   std::vector<std::thread> clients;
-  for (const char* model : {"a", "b", "b"}) {
-    clients.emplace_back([&, model] {
-      while (!done) ask(model);
+  for (int i = 0; i <= kClientsOfB; ++i) {
+    clients.emplace_back([&, i] {
+      while (!done) i == 0 ? ask("a", a) : ask("b", b);
     });
   }
   const auto wait = [](auto begin) {
@@ -413,7 +444,9 @@ TEST(ModelHostStressTest, LosesNoRequestWhileModelsComeAndGo) {
     begin([&promise](const Result<void>& result) { promise.set_value(result); });
     return promise.get_future().get();
   };
-  for (int round = 0; round < 50; ++round) {
+  constexpr int kRounds = 50;
+  for (int round = 0; round < kRounds; ++round) {
+    fills = round % 2 == 0;
     EXPECT_TRUE(wait([&](ModelDone told) { host.unload_model("b", std::move(told)); }));
     EXPECT_EQ(host.models()->find("b")->state, ModelState::kUnloaded);
     EXPECT_TRUE(wait([&](ModelDone told) { host.load_model("b", std::move(told)); }));
@@ -422,7 +455,9 @@ TEST(ModelHostStressTest, LosesNoRequestWhileModelsComeAndGo) {
   for (std::thread& client : clients) client.join();
   EXPECT_TRUE(wait([&](ModelDone told) { host.unload_model("a", std::move(told)); }));
   EXPECT_TRUE(wait([&](ModelDone told) { host.unload_model("b", std::move(told)); }));
-  EXPECT_EQ(ended, submitted);
+  EXPECT_EQ(a.served, a.submitted) << "it was there all the time";
+  EXPECT_EQ(b.ended, b.submitted);
+  EXPECT_GE(b.served, kMayWait * kRounds / 2) << "who waits for the model gets it";
 }
 
 }  // namespace

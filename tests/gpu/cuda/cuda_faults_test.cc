@@ -17,6 +17,7 @@
 #include "weft/model/random_llama.h"
 #include "weft/sampling/token_constraint.h"
 #include "weft/tests/gpu/cuda/fake_runtime.h"
+#include "weft/tests/gpu/device_kinds.h"
 #include "weft/tests/gpu/plan_builder.h"
 
 namespace weft::test {
@@ -63,11 +64,8 @@ class CudaFaultsTest : public testing::Test {
  public:
   [[nodiscard]] Result<std::unique_ptr<cuda::CudaStepDevice>> make(
       const std::shared_ptr<FakeGpu>& gpu) const {
-    const auto options = step_options(*llama_.program(), limits, DType::kF32, 1);
-    auto device = cuda::CudaDevice::load(std::make_unique<FakeRuntime>(gpu), llama_.checkpoint(),
-                                         llama_.program(), options, {});
-    if (!device) return device.error();
-    return cuda::CudaStepDevice::make(*std::move(device), limits, {});
+    return load_gpu_steps(std::make_unique<FakeRuntime>(gpu), llama_.checkpoint(), llama_.program(),
+                          limits);
   }
 
   static StepResult run(StepDevice& device, const Plan& plan) {

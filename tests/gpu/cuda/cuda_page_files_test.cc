@@ -16,7 +16,6 @@
 #include "weft/gpu/cuda/step/cuda_page_memory.h"
 #include "weft/gpu/device_error.h"
 #include "weft/gpu/files/page_files.h"
-#include "weft/gpu/step_options.h"
 #include "weft/model/random_llama.h"
 #include "weft/tests/fixture/temp_folder.h"
 #include "weft/tests/gpu/cuda/fake_runtime.h"
@@ -56,11 +55,9 @@ class CudaPageFilesTest : public testing::TestWithParam<GpuCase> {
     return std::make_unique<FakeRuntime>(gpu);
   }
   [[nodiscard]] std::unique_ptr<cuda::CudaStepDevice> device() const {
-    const auto options = step_options(*llama_.program(), limits_, GetParam().kv_dtype, 1);
-    auto loaded = cuda::CudaDevice::load(runtime(std::make_shared<FakeGpu>()), llama_.checkpoint(),
-                                         llama_.program(), options, {})
-                      .value();
-    return cuda::CudaStepDevice::make(std::move(loaded), limits_, {}).value();
+    return load_gpu_steps(runtime(std::make_shared<FakeGpu>()), llama_.checkpoint(),
+                          llama_.program(), limits_, GetParam().kv_dtype)
+        .value();
   }
   /// With the files that devices before it have left.
   [[nodiscard]] std::unique_ptr<cuda::CudaStepDevice> device_with_files() {

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "weft/gpu/cuda/cuda_step_device.h"
-#include "weft/gpu/step_options.h"
 #include "weft/model/random_llama.h"
 #include "weft/sampling/logit_processor.h"
 #include "weft/sampling/token_constraint.h"
@@ -174,11 +173,9 @@ INSTANTIATE_TEST_SUITE_P(, MaskedChoicesTest,
 TEST(MaskedChoices, AreMadeByTheGpuWithNoLogitsOnTheHost) {
   const RandomLlama llama{{}, 11};
   const auto gpu = std::make_shared<FakeGpu>();
-  const auto options = step_options(*llama.program(), kMaskedLimits, DType::kF32, 1);
-  auto loaded = cuda::CudaDevice::load(std::make_unique<FakeRuntime>(gpu), llama.checkpoint(),
-                                       llama.program(), options, {})
-                    .value();
-  const auto device = cuda::CudaStepDevice::make(std::move(loaded), kMaskedLimits, {2, 3}).value();
+  const auto device = load_gpu_steps(std::make_unique<FakeRuntime>(gpu), llama.checkpoint(),
+                                     llama.program(), kMaskedLimits, DType::kF32, {2, 3})
+                          .value();
   static_cast<void>(run_rows(*device, false));
   EXPECT_EQ(gpu->masked, kMaskedChoices);
   EXPECT_EQ(gpu->to_host, 0) << "copies of logits";

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/gpu/forwarding_device.h"
 #include "weft/measure/measure_error.h"
 #include "weft/tests/measure/engine/tiny_model.h"
 
@@ -50,19 +51,17 @@ std::int32_t most_sequences(const EngineRun& run) {
 }
 
 /// Tells when so many steps have begun.
-class CountingDevice final : public StepDevice {
+class CountingDevice final : public ForwardingDevice {
  public:
   CountingDevice(std::shared_ptr<StepDevice> device, int steps, std::atomic<bool>& reached)
-      : device_(std::move(device)), left_(steps), reached_(reached) {}
+      : ForwardingDevice(std::move(device)), left_(steps), reached_(reached) {}
 
-  [[nodiscard]] const DeviceLimits& limits() const noexcept override { return device_->limits(); }
   void run(const Plan& plan, StepResult& result) override {
     if (--left_ == 0) reached_ = true;
-    device_->run(plan, result);
+    device().run(plan, result);
   }
 
  private:
-  const std::shared_ptr<StepDevice> device_;
   int left_;
   std::atomic<bool>& reached_;
 };

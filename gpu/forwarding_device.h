@@ -1,0 +1,38 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "weft/gpu/step_device.h"
+
+namespace weft {
+
+/// A device that hands every call on to another one: the base of those that stand before a device
+/// and change or note something of what passes. They override what they change, and call it of
+/// device(). Threads and errors are those of the other device.
+class ForwardingDevice : public StepDevice {
+ public:
+  /// `device` is not null.
+  explicit ForwardingDevice(std::shared_ptr<StepDevice> device) : device_(std::move(device)) {}
+
+  [[nodiscard]] const DeviceLimits& limits() const noexcept override { return device_->limits(); }
+  void run(const Plan& plan, StepResult& result) override { device_->run(plan, result); }
+  [[nodiscard]] bool samples() const noexcept override { return device_->samples(); }
+  void abandon() noexcept override { device_->abandon(); }
+  [[nodiscard]] std::shared_ptr<PageFiles> page_files() const override {
+    return device_->page_files();
+  }
+  void watch(std::function<void(const std::string& why)> tell) override {
+    device_->watch(std::move(tell));
+  }
+
+ protected:
+  [[nodiscard]] StepDevice& device() const noexcept { return *device_; }
+
+ private:
+  const std::shared_ptr<StepDevice> device_;
+};
+
+}  // namespace weft
