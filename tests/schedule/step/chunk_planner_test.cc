@@ -138,7 +138,7 @@ TEST(ChunkPlanner, ALongContextBehindAWindowTakesNoTimeFromItsChunk) {
     for (int i = 0; i < 500; ++i) {
       const std::int32_t tokens = 10 + i % 50;
       const std::int64_t context = tokens + 1000 * (i % 7);
-      parts.chunks.learn({1, tokens, context}, microseconds(10 * tokens + context));
+      parts.chunks.learn({1, tokens, context}, microseconds(std::int64_t{10} * tokens + context));
     }
     parts.begin_decoding({.prompt = 2});
     Group& group = parts.begin({.prompt = 8'000});
