@@ -126,8 +126,8 @@ function(weft_has_coroutines)
   endif()
 endfunction()
 
-# weft_optimised_in_debug(TARGET): for what tests spend most of their time in, under sanitizers: it takes a third then. To
-# compile it takes two and a half times as long, so not for all.
+# weft_optimised_in_debug(TARGET): for what tests spend most of their time in, under sanitizers. To compile it takes two and
+# a half times as long, so not for all.
 function(weft_optimised_in_debug target)
   if(CMAKE_BUILD_TYPE STREQUAL "Debug")
     target_compile_options(${target} PRIVATE -O1)

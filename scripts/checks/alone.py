@@ -5,9 +5,7 @@ Usage: alone.py [--all] [ROOT], with build/lint configured. What was clean and h
 (memory.py). Of the rest it looks at what has changed lately and at a share in turn; --all looks at the whole.
 """
 
-import os
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import memory
@@ -37,11 +35,7 @@ def main() -> int:
     every = sources(root)
     if not every:
         tree.fail("build/lint is not configured. To do: cmake --preset lint -DWEFT_BENCH=ON")
-    chosen = every if "--all" in sys.argv else memory.turn_of(root, {source: [source.name] for source in every})
-    looked_at = [source for source in chosen if not source.is_known_clean()]
-    print(f"{len(looked_at)} of {len(every)} sources to look at", file=sys.stderr)
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        said = [text for text in pool.map(judge, looked_at) if text]
+    said = list(memory.look_at(root, {source: [source.name] for source in every}, judge, "sources"))
     if said:
         print("\n".join(said))
         print("To do: include what the source uses, give a local another name.")

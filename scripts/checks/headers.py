@@ -5,10 +5,8 @@ Usage: headers.py [--all] [ROOT], with build/lint configured. What was clean and
 (memory.py). Of the rest it looks at what has changed lately and at a share in turn; --all looks at the whole.
 """
 
-import os
 import re
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import memory
@@ -51,11 +49,7 @@ def main() -> int:
     if without:
         tree.fail(f"CMakePresets.json: lint compiles {len(without)} headers without {FLAG}. To do: give the flag to the "
                   "header sets too, for instance in CMAKE_CXX_FLAGS of the preset.")
-    chosen = list(every) if "--all" in sys.argv else memory.turn_of(root, every)
-    looked_at = [header for header in chosen if not header.is_known_clean()]
-    print(f"{len(looked_at)} of {len(every)} headers to look at", file=sys.stderr)
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        said = [text for text in pool.map(judge, looked_at) if text]
+    said = list(memory.look_at(root, every, judge, "headers"))
     if said:
         print("\n".join(said))
         print("To do: include or declare what the header uses, and correct the comments that -Wdocumentation names.")

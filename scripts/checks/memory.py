@@ -12,7 +12,10 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 
@@ -122,6 +125,16 @@ def fingerprint(root: Path, name: str) -> str:
     except FileNotFoundError:
         return f"{name} is not there"
     return f"{name} {status.st_size} {status.st_mtime_ns}"
+
+
+def look_at(root: Path, sources_of: dict[Source, list[str]], judge: Callable[[Source], str], what: str) -> Iterator[str]:
+    """What `judge` says, if anything, of those that are due and not known as clean, on all processors; of the whole tree
+    with --all. `what` they are called when they are counted."""
+    due = list(sources_of) if "--all" in sys.argv else turn_of(root, sources_of)
+    looked_at = [source for source in due if not source.is_known_clean()]
+    print(f"{len(looked_at)} of {len(sources_of)} {what} to look at", file=sys.stderr)
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        yield from filter(None, pool.map(judge, looked_at))
 
 
 def turn_of(root: Path, sources_of: dict[Source, list[str]]) -> list[Source]:

@@ -6,11 +6,9 @@ A batch that was clean is skipped until something it was judged by changes (memo
 the rest it looks at what has changed lately and at a share in turn; --all looks at the whole.
 """
 
-import os
 import re
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import memory
@@ -59,17 +57,13 @@ def main() -> int:
     arguments = [word for word in sys.argv[1:] if word != "--all"]
     root = Path(arguments[0] if arguments else Path(__file__).parent.parent.parent).resolve()
     every = batches(root)
-    chosen = list(every) if "--all" in sys.argv else memory.turn_of(root, every)
-    changed = [batch for batch in chosen if not batch.is_known_clean()]
-    print(f"{len(changed)} of {len(every)} batches to look at", file=sys.stderr)
     # A header is reported by every batch that includes it: print each block once, as it comes.
     blocks = set()
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        for text in pool.map(judge, changed):
-            for block in re.split(r"\n(?=\S+:\d+:\d+: (?:error|warning):)", text):
-                if block and block not in blocks:
-                    blocks.add(block)
-                    print(block, flush=True)
+    for text in memory.look_at(root, every, judge, "batches"):
+        for block in re.split(r"\n(?=\S+:\d+:\d+: (?:error|warning):)", text):
+            if block and block not in blocks:
+                blocks.add(block)
+                print(block, flush=True)
     if blocks:
         print("To do: mend each, or excuse it on its line with // NOLINT(check-name): why. clang-tidy-19 -p build/lint "
               "--fix FILE mends many.")
