@@ -29,13 +29,14 @@ using Family = LlamaShape::Family;
 
 // The shapes of llama2.c's stories110M and of the models of these names; those of Llama 3 and
 // Qwen3-30B-A3B without their long contexts.
-constexpr std::array<NamedShape, 10> kShapes = {{
+constexpr std::array<NamedShape, 11> kShapes = {{
     {"llama-110m", {12, 768, 2048, 12, 12, 32000, 1024}},
     {"tinyllama-1.1b", kTinyLlama},
     {"llama-2-7b", kLlama7B},
     {"llama-3-8b", {32, 4096, 14336, 32, 8, 128256, 8192}},
     {"llama-2-13b", {40, 5120, 13824, 40, 40, 32000, 4096}},
     {"llama-33b", {60, 6656, 17920, 52, 52, 32000, 2048}},
+    {"falcon-40b", {60, 8192, 32768, 128, 8, 65024, 2048, DType::kBF16, Family::kFalcon}},
     {"llama-65b", {80, 8192, 22016, 64, 64, 32000, 2048}},
     {"llama-3-70b", {80, 8192, 28672, 64, 8, 128256, 8192}},
     {"qwen3-30b-a3b",
@@ -46,12 +47,17 @@ constexpr std::array<NamedShape, 10> kShapes = {{
 
 constexpr std::int64_t kPlaces = 4096;
 
+std::int64_t head_size_of(const LlamaShape& shape) {
+  return shape.head_size > 0 ? shape.head_size : shape.hidden / shape.heads;
+}
+
 /// Draws a model's tensors.
 class Weights {
  public:
   Weights(const LlamaShape& shape, std::uint32_t seed) : shape_(shape), random_(seed) {
     const std::int64_t largest =
-        std::max({shape.vocabulary, shape.ffn, shape.hidden, shape.heads * shape.head_size}) *
+        std::max({shape.vocabulary, shape.ffn, shape.hidden,
+                  (shape.heads + 2 * shape.kv_heads) * head_size_of(shape)}) *
         shape.hidden;
     // A variance of 1 / hidden keeps the size of what passes through.
     matrices_ = is_encoded(shape.weights)
@@ -62,36 +68,20 @@ class Weights {
   }
 
   std::vector<CheckpointTensor> tensors() {
+    if (shape_.family == Family::kFalcon) {
+      falcon();
+    } else {
+      llama();
+    }
+    return std::move(all_);
+  }
+
+ private:
+  void llama() {
     const std::int64_t hidden = shape_.hidden;
-    const std::int64_t head = shape_.head_size > 0 ? shape_.head_size : hidden / shape_.heads;
+    const std::int64_t head = head_size_of(shape_);
     const std::int64_t queries = head * shape_.heads;
     const std::int64_t kv = head * shape_.kv_heads;
-    std::vector<CheckpointTensor> all;
-    const auto matrix = [&](std::string name, std::int64_t outputs, std::int64_t inputs) {
-      all.push_back(
-          tensor(std::move(name) + ".weight", {outputs, inputs}, shape_.weights, matrices_));
-    };
-    const auto norm = [&](std::string name, std::int64_t size) {
-      all.push_back(tensor(std::move(name) + ".weight", {size}, DType::kBF16, norms_));
-    };
-    const bool is_qwen = shape_.family == Family::kQwen3Moe;
-    const auto mlp = [&](const std::string& gate, const std::string& up, const std::string& down) {
-      matrix(gate, shape_.ffn, hidden);
-      matrix(up, shape_.ffn, hidden);
-      matrix(down, hidden, shape_.ffn);
-    };
-    const auto experts = [&](const std::string& layer) {
-      const std::string block = layer + (is_qwen ? "mlp." : "block_sparse_moe.");
-      matrix(block + "gate", shape_.experts, hidden);
-      for (std::int64_t i = 0; i < shape_.experts; ++i) {
-        const std::string own = block + "experts." + std::to_string(i) + ".";
-        if (is_qwen) {
-          mlp(own + "gate_proj", own + "up_proj", own + "down_proj");
-        } else {
-          mlp(own + "w1", own + "w3", own + "w2");
-        }
-      }
-    };
     matrix("model.embed_tokens", shape_.vocabulary, hidden);
     matrix("lm_head", shape_.vocabulary, hidden);
     norm("model.norm", hidden);
@@ -103,7 +93,7 @@ class Weights {
       matrix(layer + "self_attn.k_proj", kv, hidden);
       matrix(layer + "self_attn.v_proj", kv, hidden);
       matrix(layer + "self_attn.o_proj", hidden, queries);
-      if (is_qwen) {
+      if (shape_.family == Family::kQwen3Moe) {
         norm(layer + "self_attn.q_norm", head);
         norm(layer + "self_attn.k_norm", head);
       }
@@ -113,10 +103,56 @@ class Weights {
         experts(layer);
       }
     }
-    return all;
   }
 
- private:
+  void falcon() {
+    const std::int64_t hidden = shape_.hidden;
+    const std::int64_t head = head_size_of(shape_);
+    matrix("transformer.word_embeddings", shape_.vocabulary, hidden);
+    norm_and_bias("transformer.ln_f", hidden);
+    for (std::int64_t i = 0; i < shape_.layers; ++i) {
+      const std::string layer = "transformer.h." + std::to_string(i) + ".";
+      norm_and_bias(layer + "ln_attn", hidden);
+      norm_and_bias(layer + "ln_mlp", hidden);
+      matrix(layer + "self_attention.query_key_value", (shape_.heads + 2 * shape_.kv_heads) * head,
+             hidden);
+      matrix(layer + "self_attention.dense", hidden, shape_.heads * head);
+      matrix(layer + "mlp.dense_h_to_4h", shape_.ffn, hidden);
+      matrix(layer + "mlp.dense_4h_to_h", hidden, shape_.ffn);
+    }
+  }
+
+  void mlp(std::string gate, std::string up, std::string down) {
+    matrix(std::move(gate), shape_.ffn, shape_.hidden);
+    matrix(std::move(up), shape_.ffn, shape_.hidden);
+    matrix(std::move(down), shape_.hidden, shape_.ffn);
+  }
+  void experts(const std::string& layer) {
+    const bool is_qwen = shape_.family == Family::kQwen3Moe;
+    const std::string block = layer + (is_qwen ? "mlp." : "block_sparse_moe.");
+    matrix(block + "gate", shape_.experts, shape_.hidden);
+    for (std::int64_t i = 0; i < shape_.experts; ++i) {
+      const std::string own = block + "experts." + std::to_string(i) + ".";
+      if (is_qwen) {
+        mlp(own + "gate_proj", own + "up_proj", own + "down_proj");
+      } else {
+        mlp(own + "w1", own + "w3", own + "w2");
+      }
+    }
+  }
+
+  void matrix(std::string name, std::int64_t outputs, std::int64_t inputs) {
+    all_.push_back(
+        tensor(std::move(name) + ".weight", {outputs, inputs}, shape_.weights, matrices_));
+  }
+  void norm(std::string name, std::int64_t size) {
+    all_.push_back(tensor(std::move(name) + ".weight", {size}, DType::kBF16, norms_));
+  }
+  void norm_and_bias(const std::string& name, std::int64_t size) {
+    norm(name, size);
+    all_.push_back(tensor(name + ".bias", {size}, DType::kBF16, norms_));
+  }
+
   /// Evenly spread over middle - range .. middle + range.
   SharedSource numbers(DType dtype, std::int64_t count, double range, double middle) {
     const auto size = static_cast<std::size_t>(block_of(dtype).bytes);
@@ -157,6 +193,7 @@ class Weights {
   std::minstd_rand random_;
   SharedSource matrices_;
   SharedSource norms_;
+  std::vector<CheckpointTensor> all_;
 };
 
 std::string_view model_type(Family family) {
@@ -165,6 +202,8 @@ std::string_view model_type(Family family) {
       return "llama";
     case Family::kMixtral:
       return "mixtral";
+    case Family::kFalcon:
+      return "falcon";
     case Family::kQwen3Moe:
       break;
   }
@@ -172,9 +211,8 @@ std::string_view model_type(Family family) {
 }
 
 boost::json::value config_of_shape(const LlamaShape& shape) {
-  const std::int64_t head = shape.head_size > 0 ? shape.head_size : shape.hidden / shape.heads;
   return {{"model_type", model_type(shape.family)},
-          {"head_dim", head},
+          {"head_dim", head_size_of(shape)},
           {"num_local_experts", shape.experts},
           {"num_experts", shape.experts},
           {"num_experts_per_tok", shape.chosen},
@@ -186,11 +224,14 @@ boost::json::value config_of_shape(const LlamaShape& shape) {
           {"num_hidden_layers", shape.layers},
           {"num_attention_heads", shape.heads},
           {"num_key_value_heads", shape.kv_heads},
+          {"num_kv_heads", shape.kv_heads},
+          {"new_decoder_architecture", true},
+          {"ffn_hidden_size", shape.ffn},
           {"vocab_size", shape.vocabulary},
           {"max_position_embeddings", shape.context},
           {"rms_norm_eps", 1e-5},
           {"hidden_act", "silu"},
-          {"tie_word_embeddings", false}};
+          {"tie_word_embeddings", shape.family == Family::kFalcon}};
 }
 
 }  // namespace

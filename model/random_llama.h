@@ -13,10 +13,12 @@
 
 namespace weft {
 
-/// The sizes of a model of Llama's family, or of one with experts in place of the MLP.
+/// The sizes of a model of Llama's family, or of another that is named.
 struct LlamaShape {
-  /// By the names of its tensors; Qwen3-MoE has norms on queries and keys too.
-  enum class Family : std::uint8_t { kLlama, kMixtral, kQwen3Moe };
+  /// By the names of its tensors. Mixtral and Qwen3-MoE have experts in place of the MLP, the
+  /// latter norms on queries and keys too; Falcon has attention and an MLP without a gate side by
+  /// side, and its embeddings as its head.
+  enum class Family : std::uint8_t { kLlama, kMixtral, kQwen3Moe, kFalcon };
 
   std::int64_t layers = 2;
   std::int64_t hidden = 64;

@@ -1,8 +1,10 @@
 #include "weft/measure/engine/engine_load.h"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -48,17 +50,56 @@ std::size_t count_threads() {
   return error ? 0 : count;
 }
 
+/// What an engine is made with that shall take any of the loads whole.
+Config bounds_for(const Config& config, std::span<const Load> loads) {
+  Config bounds = config;
+  for (const Load& load : loads) {
+    std::int64_t tokens = config.max_queued_prompt_tokens;
+    for (const Arrival& arrival : load.arrivals) tokens += arrival.prompt;
+    bounds.max_queued_requests =
+        std::max(bounds.max_queued_requests, static_cast<std::int32_t>(load.arrivals.size()));
+    bounds.max_queued_prompt_tokens = std::max(bounds.max_queued_prompt_tokens, tokens);
+  }
+  return bounds;
+}
+
+bool is_stopped(const PlayOptions& options) {
+  return options.stop != nullptr && options.stop->load(std::memory_order_relaxed);
+}
+
+std::vector<StepRecord> steps_between(const std::vector<std::shared_ptr<StepMeter>>& meters,
+                                      TimePoint began, TimePoint ended) {
+  std::vector<StepRecord> steps;
+  for (const auto& meter : meters) {
+    std::ranges::copy_if(meter->records(), std::back_inserter(steps), [&](const StepRecord& one) {
+      return one.began >= began && one.began < ended;
+    });
+  }
+  std::ranges::sort(steps, {}, &StepRecord::began);
+  return steps;
+}
+
 }  // namespace
 
 Result<EngineRun> run_engine(const MeasuredModel& model, const Config& config, const Load& load,
                              std::uint64_t seed, const EngineRunOptions& options) {
+  auto runs = run_engine_in_turn(model, config, {&load, 1}, seed, options);
+  if (!runs) return runs.error();
+  return std::move(runs->front());
+}
+
+Result<std::vector<EngineRun>> run_engine_in_turn(const MeasuredModel& model, const Config& config,
+                                                  std::span<const Load> loads, std::uint64_t seed,
+                                                  const EngineRunOptions& options) {
   auto loaded = load_served(model.opened, model.tokenizer, config);
   if (!loaded) return loaded.error();
-  EngineRun run;
-  run.limits = loaded->devices.front().front()->limits();
-  run.devices = loaded->devices.size();
-  const auto fits = check_fits(load, run.limits);
-  if (!fits) return fits.error();
+  EngineRun empty;
+  empty.limits = loaded->devices.front().front()->limits();
+  empty.devices = loaded->devices.size();
+  for (const Load& load : loads) {
+    const auto fits = check_fits(load, empty.limits);
+    if (!fits) return fits.error();
+  }
   std::vector<std::shared_ptr<StepMeter>> meters;
   for (DeviceRanks& ranks : loaded->devices) {
     // The first rank stands for all.
@@ -66,28 +107,27 @@ Result<EngineRun> run_engine(const MeasuredModel& model, const Config& config, c
     meters.push_back(std::make_shared<StepMeter>(options.wrap ? options.wrap(device) : device));
     device = meters.back();
   }
+  std::vector<EngineRun> runs(loads.size(), empty);
+  std::vector<TimePoint> ended(loads.size());
   try {
-    Config bounds = config;
-    bounds.max_queued_requests =
-        std::max(config.max_queued_requests, static_cast<std::int32_t>(load.arrivals.size()));
-    for (const Arrival& arrival : load.arrivals) bounds.max_queued_prompt_tokens += arrival.prompt;
-    const RunningPipeline pipeline(bounds, *std::move(loaded));
+    const RunningPipeline pipeline(bounds_for(config, loads), *std::move(loaded));
     LoadPlayer player(*pipeline, seed);
-    static_cast<void>(player.play(warm_up_for(load, run.limits, run.devices)));
-    run.threads = count_threads();
-    run.outcomes = player.play(load, options);
-    run.began = player.began();
+    for (std::size_t i = 0; i < loads.size() && !is_stopped(options); ++i) {
+      if (options.begin) options.begin(i);
+      static_cast<void>(player.play(warm_up_for(loads[i], empty.limits, empty.devices)));
+      runs[i].threads = count_threads();
+      runs[i].outcomes = player.play(loads[i], options);
+      runs[i].began = player.began();
+      ended[i] = std::chrono::steady_clock::now();
+    }
   } catch (const std::exception& failure) {
     // Threads, of which instances want many, or memory.
     return Error{MeasureErrc::kNoEngine, failure.what()};
   }
-  for (const auto& meter : meters) {
-    for (const StepRecord& record : meter->records()) {
-      if (record.began >= run.began) run.steps.push_back(record);
-    }
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    runs[i].steps = steps_between(meters, runs[i].began, ended[i]);
   }
-  std::ranges::sort(run.steps, {}, &StepRecord::began);
-  return run;
+  return runs;
 }
 
 double mean_batch(const std::vector<StepRecord>& steps) {

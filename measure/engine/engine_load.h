@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "weft/config/config.h"
@@ -22,7 +23,8 @@ using DeviceWrap = std::function<std::shared_ptr<StepDevice>(std::shared_ptr<Ste
 
 /// How a load is played on an engine of its own.
 struct EngineRunOptions : PlayOptions {
-  DeviceWrap wrap{};  ///< below the meter of steps
+  DeviceWrap wrap{};                              ///< below the meter of steps
+  std::function<void(std::size_t load)> begin{};  ///< told before each of several loads
 };
 
 /// What became of a load.
@@ -42,6 +44,12 @@ struct EngineRun {
 [[nodiscard]] Result<EngineRun> run_engine(const MeasuredModel& model, const Config& config,
                                            const Load& load, std::uint64_t seed,
                                            const EngineRunOptions& options = {});
+
+/// The same with several loads, one after the other on one engine, each with a warm-up of its own:
+/// a model that takes long to load is loaded once. A load that is stopped ends the whole.
+[[nodiscard]] Result<std::vector<EngineRun>> run_engine_in_turn(
+    const MeasuredModel& model, const Config& config, std::span<const Load> loads,
+    std::uint64_t seed, const EngineRunOptions& options = {});
 
 /// The mean of the sequences of a step, weighted by how long the steps took: the mean batch.
 [[nodiscard]] double mean_batch(const std::vector<StepRecord>& steps);

@@ -26,21 +26,40 @@ std::string fixed_digits(double value, int digits) {
   return text.str();
 }
 
-}  // namespace
-
-EngineRun play(const RecipeSetup& setup, std::string_view part, const Config& config,
-               const Load& load, const DeviceWrap& wrap) {
-  if (setup.begin_part) setup.begin_part(part);
+std::vector<EngineRun> play_all(const RecipeSetup& setup, const Config& config,
+                                const std::vector<NamedLoad>& named, const DeviceWrap& wrap) {
+  std::vector<Load> loads;
+  for (const NamedLoad& one : named) loads.push_back(one.load);
   EngineRunOptions options;
   options.progress = setup.progress;
   options.stop = setup.stop;
   options.wrap = wrap;
-  EngineRun run = run_engine(setup.model, config, load, setup.seed, options).value();
+  if (setup.begin_part) {
+    setup.begin_part(named.front().part);  // loading the model is part of the first
+    options.begin = [&](std::size_t load) {
+      if (load > 0) setup.begin_part(named[load].part);
+    };
+  }
+  auto runs = run_engine_in_turn(setup.model, config, loads, setup.seed, options).value();
   if (stopped(setup)) {
     throw boost::system::system_error(make_error_code(boost::system::errc::operation_canceled));
   }
-  run.outcomes = require_served(std::move(run.outcomes), part);
-  return run;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    runs[i].outcomes = require_served(std::move(runs[i].outcomes), named[i].part);
+  }
+  return runs;
+}
+
+}  // namespace
+
+EngineRun play(const RecipeSetup& setup, std::string_view part, const Config& config,
+               const Load& load, const DeviceWrap& wrap) {
+  return std::move(play_all(setup, config, {{std::string(part), load}}, wrap).front());
+}
+
+std::vector<EngineRun> play_in_turn(const RecipeSetup& setup, const Config& config,
+                                    const std::vector<NamedLoad>& loads) {
+  return play_all(setup, config, loads, {});
 }
 
 bool runs_on_host(const Config& config) {

@@ -19,6 +19,14 @@ namespace weft::measure {
 [[nodiscard]] EngineRun play(const RecipeSetup& setup, std::string_view part, const Config& config,
                              const Load& load, const DeviceWrap& wrap = {});
 
+/// A run of each load, on one engine: the model is loaded once.
+struct NamedLoad {
+  std::string part;
+  Load load;
+};
+[[nodiscard]] std::vector<EngineRun> play_in_turn(const RecipeSetup& setup, const Config& config,
+                                                  const std::vector<NamedLoad>& loads);
+
 /// Whether all of the configuration's devices are the host: recipes that wait for nothing but it
 /// have shorter lengths, and only there are instances. `auto` is settled before.
 [[nodiscard]] bool runs_on_host(const Config& config);

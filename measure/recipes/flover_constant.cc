@@ -20,21 +20,38 @@ struct Column {
   std::vector<PolicyFigures> policies;  // fusion first
 };
 
-std::vector<Config> constant_policies(const RecipeSetup& setup, std::int32_t requests) {
-  std::vector<Config> all = {with_policy(setup, BatchPolicy::kFusion),
-                             with_policy(setup, BatchPolicy::kStatic)};
-  if (has_instances(setup)) all.push_back(instances_for(setup, requests));
-  return all;
+NamedLoad constant_load(const RecipeSetup& setup, std::int32_t requests, const Config& config,
+                        double interval) {
+  return {std::to_string(requests) + " requests, " + policy_text(config),
+          {at_interval(requests, interval, flover_lengths(setup)), 0}};
 }
 
-Column measure_column(const RecipeSetup& setup, std::int32_t requests, double interval) {
-  Column column{requests, {}};
-  const Load load{at_interval(requests, interval, flover_lengths(setup)), 0};
-  for (const Config& config : constant_policies(setup, requests)) {
-    const std::string part = std::to_string(requests) + " requests, " + policy_text(config);
-    column.policies.push_back(figures_of(config, play(setup, part, config, load)));
+/// What takes any number of requests is loaded once for all of them.
+std::vector<Column> measure_columns(const RecipeSetup& setup, double interval) {
+  std::vector<Column> columns;
+  for (const int requests : kConcurrency) {
+    if (requests == 1 || requests <= scaled(setup, kFloverRequests, 2)) {
+      columns.push_back({requests, {}});
+    }
   }
-  return column;
+  for (const BatchPolicy policy : {BatchPolicy::kFusion, BatchPolicy::kStatic}) {
+    const Config config = with_policy(setup, policy);
+    std::vector<NamedLoad> loads;
+    for (const Column& column : columns) {
+      loads.push_back(constant_load(setup, column.requests, config, interval));
+    }
+    const std::vector<EngineRun> runs = play_in_turn(setup, config, loads);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      columns[i].policies.push_back(figures_of(config, runs[i]));
+    }
+  }
+  if (!has_instances(setup)) return columns;
+  for (Column& column : columns) {
+    const Config config = instances_for(setup, column.requests);
+    const NamedLoad load = constant_load(setup, column.requests, config, interval);
+    column.policies.push_back(figures_of(config, play(setup, load.part, config, load.load)));
+  }
+  return columns;
 }
 
 /// What a policy is called in a table whose instances are as many as its requests.
@@ -127,12 +144,7 @@ Report flover_constant(const RecipeSetup& setup) {
   const FloverLengths lengths = flover_lengths(setup);
   const double alone = alone_seconds(setup, lengths.prompt, lengths.output);
   const double interval = alone * kFloverInterval;
-  std::vector<Column> columns;
-  for (const int requests : kConcurrency) {
-    if (requests == 1 || requests <= scaled(setup, kFloverRequests, 2)) {
-      columns.push_back(measure_column(setup, requests, interval));
-    }
-  }
+  const std::vector<Column> columns = measure_columns(setup, interval);
   Report report = begin_report(setup, "Requests at a constant interval (Flover, figure 4)",
                                "1 to 32 requests that come one after the other while those before "
                                "them run: fused into one batch, batched as whole requests, or each "

@@ -82,6 +82,24 @@ TEST(RandomLlamaTest, HasTheExpertsOfItsShape) {
   }
 }
 
+TEST(RandomLlamaTest, HasFalconsBlocks) {
+  const RandomLlama model({.layers = 2,
+                           .hidden = 32,
+                           .ffn = 48,
+                           .vocabulary = 50,
+                           .family = LlamaShape::Family::kFalcon},
+                          1);
+  const Program& program = *model.program();
+  EXPECT_EQ(program.family, "falcon");
+  ASSERT_THAT(program.self_kv, SizeIs(2));
+  EXPECT_EQ(program.self_kv[0].kv_heads, 2);
+  const std::int64_t attention = (4 + 2 * 2) * 8 * 32 + 4 * 8 * 32;
+  const std::int64_t mlp = 2 * 48 * 32;
+  const std::int64_t norms = 2 * 2 * 32;
+  EXPECT_EQ(program.parameters, 2 * (attention + mlp + norms) + std::int64_t{50} * 32 + 2 * 32);
+  EXPECT_THAT(program.unused_tensors, SizeIs(0));
+}
+
 TEST(RandomLlamaTest, DrawsTheSameWeightsFromTheSameSeedAndOthersFromAnother) {
   const RandomLlama one({}, 1);
   const RandomLlama same({}, 1);

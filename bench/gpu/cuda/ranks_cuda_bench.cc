@@ -1,11 +1,11 @@
 // What ranks on GPUs cost and gain.
 //   all-reduce  of so many bytes, as steps have them: recorded, many in a row. Microseconds of
 //               each, by NCCL and in the ways of our own, which NCCL does beyond what they take
-//   step        decode steps of a model's shape with random bf16 weights on one GPU, on two that
-//               share its layers, on two that are stages; each beside the time in which its slowest
-//               rank reads the weights that it has (stages: one after the other). `half` is what
-//               one of the two that share layers has to do, alone on one GPU: what they would take
-//               if it took nothing to exchange numbers
+//   step        decode steps of a model's shape with random bf16 weights on one GPU, on all that
+//               share its layers, on all as stages, on four two by two; each beside the time in
+//               which its slowest rank reads the weights that it has (stages: one after the other).
+//               `share` is what one of those that share layers has to do, alone on one GPU: what
+//               they would take if it took nothing to exchange numbers
 //
 // weft_ranks_cuda_bench [gpus=2] [rows=1,32] [context=128] [layers=32] [steps=20] [rounds=9]
 
@@ -19,6 +19,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -243,24 +244,36 @@ struct Cut {
   std::string partition;
 };
 
+/// "cuda:0,cuda:1,...": GPUs from `first` on, with something between them.
+std::string gpus_text(std::int32_t first, std::int32_t count, std::string_view between) {
+  std::string text;
+  for (std::int32_t gpu = first; gpu < first + count; ++gpu) {
+    if (gpu > first) text += between;
+    text += "cuda:" + std::to_string(gpu);
+  }
+  return text;
+}
+
 std::vector<Cut> cuts(const Options& options, std::int32_t gpus) {
   LlamaShape whole = kLlama7B;
   whole.layers = options.at("layers").front();
   std::vector<Cut> all = {{"cuda:0", whole, "cuda:0"}};
   if (gpus == 1) return all;
-  LlamaShape half = whole;
-  half.head_size = whole.hidden / whole.heads;
-  for (std::int64_t* one : {&half.heads, &half.kv_heads, &half.ffn, &half.vocabulary}) *one /= 2;
-  all.push_back({"half", half, "cuda:0"});
-  for (const char* partition : {"cuda:0,cuda:1", "cuda:0 | cuda:1"}) {
-    all.push_back({partition, whole, partition});
+  LlamaShape share = whole;
+  share.head_size = whole.hidden / whole.heads;
+  for (std::int64_t* one : {&share.heads, &share.kv_heads, &share.ffn, &share.vocabulary}) {
+    *one /= gpus;
   }
+  all.push_back({"share", share, "cuda:0"});
+  std::vector<std::string> partitions = {gpus_text(0, gpus, ","), gpus_text(0, gpus, " | ")};
+  if (gpus == 4) partitions.push_back(gpus_text(0, 2, ",") + " | " + gpus_text(2, 2, ","));
+  for (const std::string& partition : partitions) all.push_back({partition, whole, partition});
   return all;
 }
 
 void steps(const Options& options, std::int32_t gpus) {
   const double rate = value_or_end(measure_read_bandwidth("cuda:0"));
-  std::printf("\n%-20s %5s %9s %28s %9s %9s\n", "partition", "rows", "limit ms", "step ms",
+  std::printf("\n%-36s %5s %9s %28s %9s %9s\n", "partition", "rows", "limit ms", "step ms",
               "limit/step", "times one");
   std::map<std::int32_t, double> one;
   for (const Cut& cut : cuts(options, gpus)) {
@@ -274,7 +287,7 @@ void steps(const Options& options, std::int32_t gpus) {
         if (round > 0) all.push_back(took);
       }
       if (!one.contains(rows)) one[rows] = median(all);
-      std::printf("%-20s %5d %9.3f %10.3f [%6.3f, %6.3f] %9.3f %9.3f\n", cut.name.c_str(), rows,
+      std::printf("%-36s %5d %9.3f %10.3f [%6.3f, %6.3f] %9.3f %9.3f\n", cut.name.c_str(), rows,
                   limit * 1e3, median(all) * 1e3, *std::ranges::min_element(all) * 1e3,
                   *std::ranges::max_element(all) * 1e3, limit / median(all),
                   one[rows] / median(all));

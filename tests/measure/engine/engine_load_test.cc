@@ -84,6 +84,37 @@ TEST(EngineLoadTest, EachRequestGetsExactlyTheTokensItAsksFor) {
   EXPECT_GT(run.threads, 1U);
 }
 
+TEST(EngineLoadTest, LoadsInTurnAreToldOfAndHaveTheirOwnOutcomesAndSteps) {
+  const std::vector<Load> loads = {at_once(1), at_once(6), at_once(3)};
+  std::vector<std::size_t> begun;
+  EngineRunOptions options;
+  options.begin = [&](std::size_t load) { begun.push_back(load); };
+  const auto runs = run_engine_in_turn(tiny_model(), small_config(), loads, 1, options).value();
+  EXPECT_THAT(begun, testing::ElementsAre(0, 1, 2));
+  ASSERT_EQ(runs.size(), loads.size());
+  for (std::size_t i = 0; i < loads.size(); ++i) {
+    EXPECT_EQ(runs[i].outcomes.size(), loads[i].arrivals.size());
+    EXPECT_LE(most_sequences(runs[i]), std::ssize(loads[i].arrivals));
+    std::int64_t continued = 0;
+    for (const StepRecord& step : runs[i].steps) continued += step.decodes;
+    EXPECT_EQ(continued + std::ssize(loads[i].arrivals), outputs_of(loads[i]));
+    if (i > 0) EXPECT_GT(runs[i].began, runs[i - 1].steps.back().ended);
+  }
+}
+
+TEST(EngineLoadTest, ALoadThatIsStoppedEndsThoseAfterIt) {
+  std::atomic<bool> stop = false;
+  EngineRunOptions options;
+  options.stop = &stop;
+  options.begin = [&](std::size_t load) { stop = load == 1; };
+  const std::vector<Load> loads(3, at_once(2));
+  const auto runs = run_engine_in_turn(tiny_model(), small_config(), loads, 1, options).value();
+  ASSERT_EQ(runs.size(), 3U);
+  EXPECT_EQ(runs[0].outcomes.size(), 2U);
+  EXPECT_TRUE(runs[1].outcomes.empty());
+  EXPECT_TRUE(runs[2].outcomes.empty());
+}
+
 TEST(EngineLoadTest, TheStepsAccountForEachTokenAndLeaveTheWarmUpOut) {
   const Load load = at_once(9);
   const EngineRun run = run_engine(tiny_model(), small_config(), load, 1).value();

@@ -69,6 +69,27 @@ TEST(RecipesTest, FineinferLoadComparesTheMemorysUseAndSplitsTheTime) {
   }
 }
 
+TEST(RecipesTest, InferflowPartitionGivesTheSpeedOfOneAndTheThroughputOfMany) {
+  std::vector<std::string> parts;
+  RecipeSetup setup = test::small_setup(kScale);
+  setup.config.partition = "cpu | cpu";
+  setup.begin_part = [&](std::string_view part) { parts.emplace_back(part); };
+  const Report report = find_recipe("inferflow-partition")->run(setup);
+  // 64 and 256, of which the scale leaves these.
+  EXPECT_THAT(parts, testing::ElementsAre("1 sequence", "2 sequences", "5 sequences"));
+  expect_whole(report);
+  ASSERT_EQ(report.tables.size(), 1U);
+  EXPECT_EQ(report.tables[0].rows.size(), 3U);
+  EXPECT_THAT(report.tables[0].note, HasSubstr("V100"));
+  ASSERT_EQ(report.figures.size(), 1U);
+  EXPECT_THAT(series_of(report.figures[0]), testing::ElementsAre("each", "all"));
+  for (const auto& run : report.data.at("runs").as_array()) {
+    const double each = run.at("tokens_per_second_of_each").as_double();
+    EXPECT_GT(each, 0);
+    EXPECT_GT(run.at("tokens_per_second").as_double(), 0);
+  }
+}
+
 TEST(RecipesTest, PriorityShowsChatAloneAndBesideAFloodWithAndWithoutClasses) {
   std::vector<std::string> parts;
   RecipeSetup setup = test::small_setup(kScale);
