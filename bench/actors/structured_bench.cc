@@ -9,6 +9,7 @@
 // well: time a token, and how many steps there are for each of the others.
 //   demo    the demo model
 //   large   a llama of TinyLlama's shape with random weights, whose steps are bound by memory
+//   gpu     both things on a GPU, a llama of Llama-2-7B's shape with random weights
 
 #include <benchmark/benchmark.h>
 
@@ -23,8 +24,12 @@
 #include <vector>
 
 #include "weft/actors/pipeline.h"
+#include "weft/bench/actors/demo_model.h"
 #include "weft/bench/actors/host_models.h"
 #include "weft/bench/ratio.h"
+#include "weft/gpu/device_info.h"
+#include "weft/gpu/load_step_devices.h"
+#include "weft/model/random_llama.h"
 
 namespace weft::bench {
 namespace {
@@ -32,6 +37,7 @@ namespace {
 constexpr std::int32_t kRows = 32;
 constexpr std::int32_t kTokens = 256;
 constexpr std::int32_t kTokensOfLarge = 64;
+constexpr std::int64_t kContext = 512;
 
 enum class Schemas : std::uint8_t { kNone, kSame, kOwn };
 
@@ -78,12 +84,33 @@ class EndSink final : public RequestSink {
   std::atomic<std::int64_t>& tokens_;
 };
 
+/// A model on a device that has so many rows.
+struct LoadedRows {
+  ServedModel model;
+  DeviceRanks ranks;
+};
+
+LoadedRows on_host(HostModel host) { return {std::move(host.model), {std::move(host.device)}}; }
+LoadedRows demo_on_host(std::int32_t rows) { return on_host(load_demo_model(rows)); }
+LoadedRows large_on_host(std::int32_t rows) { return on_host(make_random_llama(rows, kContext)); }
+
+LoadedRows llama_on_gpu(std::int32_t rows) {
+  DeviceWishes wishes;
+  wishes.replicas = {"cuda:0"};
+  wishes.kv_dtype = DType::kBF16;
+  wishes.capacity.rows = rows;
+  wishes.capacity.context = kContext;
+  StepDevices loaded = load_step_devices(RandomLlama(kLlama7B, 1).opened(), wishes, {}).value();
+  ServedModel model = demo_model(kContext);
+  model.vocabulary = kLlama7B.vocabulary;
+  return {std::move(model), std::move(loaded.devices.front())};
+}
+
 class RunningModel {
  public:
-  RunningModel() : RunningModel(load_demo_model(kRows), kRows, Config()) {}
-  RunningModel(HostModel host, std::int32_t rows, const Config& config) : rows_(rows) {
-    pipeline_ = std::make_unique<Pipeline>(io_.get_executor(), config, std::move(host.model),
-                                           std::vector<DeviceRanks>{{std::move(host.device)}});
+  RunningModel(LoadedRows loaded, std::int32_t rows, const Config& config) : rows_(rows) {
+    pipeline_ = std::make_unique<Pipeline>(io_.get_executor(), config, std::move(loaded.model),
+                                           std::vector<DeviceRanks>{std::move(loaded.ranks)});
     thread_ = std::thread([this] { io_.run(); });
   }
   RunningModel(const RunningModel&) = delete;
@@ -140,8 +167,10 @@ class RunningModel {
   std::uint64_t made_ = 0;
 };
 
-void structured(benchmark::State& state, Schemas schemas, float temperature) {
-  RunningModel model;
+template <class Load>
+void structured_with(benchmark::State& state, const Load& load, Schemas schemas,
+                     float temperature) {
+  RunningModel model(load(kRows), kRows, Config());
   const auto timed = [&](Schemas which) {
     std::int64_t tokens = 0;
     const double took = seconds([&] { tokens = model.run(which, temperature); });
@@ -152,6 +181,21 @@ void structured(benchmark::State& state, Schemas schemas, float temperature) {
       state, kRows * kTokens, [&] { return timed(schemas); },
       [&] { return timed(Schemas::kNone); });
   add_inverse(state, "tokens_over_free");
+}
+
+void structured(benchmark::State& state, Schemas schemas, float temperature) {
+  structured_with(state, demo_on_host, schemas, temperature);
+}
+
+bool has_gpu(benchmark::State& state) {
+  const auto devices = list_devices();
+  const bool has = devices && devices->size() > 1;  // the host is one
+  if (!has) state.SkipWithError("no GPU");
+  return has;
+}
+
+void structured_gpu(benchmark::State& state, Schemas schemas, float temperature) {
+  if (has_gpu(state)) structured_with(state, llama_on_gpu, schemas, temperature);
 }
 
 Config with_jumps(bool ahead) {
@@ -191,16 +235,22 @@ void jumped(benchmark::State& state, const Load& load, std::int32_t rows, std::i
 }
 
 void jumped_demo(benchmark::State& state, std::int32_t rows, float temperature) {
-  jumped(state, load_demo_model, rows, kTokens, temperature);
+  jumped(state, demo_on_host, rows, kTokens, temperature);
 }
 
 void jumped_large(benchmark::State& state, float temperature) {
-  const auto load = [](std::int32_t rows) { return make_random_llama(rows, 512); };
-  jumped(state, load, 1, kTokensOfLarge, temperature);
+  jumped(state, large_on_host, 1, kTokensOfLarge, temperature);
+}
+
+void jumped_gpu(benchmark::State& state, std::int32_t rows, float temperature) {
+  if (has_gpu(state)) jumped(state, llama_on_gpu, rows, kTokens, temperature);
 }
 
 void arguments(benchmark::internal::Benchmark* one) {
   one->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
+}
+void arguments_on_gpu(benchmark::internal::Benchmark* one) {
+  one->Iterations(9)->UseManualTime()->Unit(benchmark::kMillisecond);  // to spare minutes
 }
 
 BENCHMARK_CAPTURE(structured, same_greedy, Schemas::kSame, 0.0F)->Apply(arguments);
@@ -210,6 +260,10 @@ BENCHMARK_CAPTURE(jumped_demo, one_greedy, 1, 0.0F)->Apply(arguments);
 BENCHMARK_CAPTURE(jumped_demo, one_drawn, 1, 1.0F)->Apply(arguments);
 BENCHMARK_CAPTURE(jumped_demo, rows_drawn, kRows, 1.0F)->Apply(arguments);
 BENCHMARK_CAPTURE(jumped_large, one_drawn, 1.0F)->Apply(arguments);
+BENCHMARK_CAPTURE(structured_gpu, same_drawn, Schemas::kSame, 1.0F)->Apply(arguments_on_gpu);
+BENCHMARK_CAPTURE(structured_gpu, own_drawn, Schemas::kOwn, 1.0F)->Apply(arguments_on_gpu);
+BENCHMARK_CAPTURE(jumped_gpu, one_drawn, 1, 1.0F)->Apply(arguments_on_gpu);
+BENCHMARK_CAPTURE(jumped_gpu, rows_drawn, kRows, 1.0F)->Apply(arguments_on_gpu);
 
 }  // namespace
 }  // namespace weft::bench

@@ -97,7 +97,6 @@ struct DeviceKind {
           gpu_ranks_kind("gpu_tp2", "cuda:0,cuda:1"),
           gpu_ranks_kind("gpu_pp2", "cuda:0 | cuda:1"),
           gpu_ranks_kind("gpu_tp4", "cuda:0,cuda:1,cuda:2,cuda:3"),
-          gpu_ranks_kind("gpu_pp4", "cuda:0 | cuda:1 | cuda:2 | cuda:3"),
           gpu_ranks_kind("gpu_tp2pp2", "cuda:0,cuda:1 | cuda:2,cuda:3"),
           gpu_ranks_kind("gpu_then_host", "cuda:0 | cpu"),
           gpu_ranks_kind("host_then_gpu", "cpu | cuda:0")};

@@ -367,7 +367,6 @@ std::vector<KindAndFolder> ranks_cases() {
                                         {"pp2", "cuda:0 | cuda:1"},
                                         {"tp2pp2", "cuda:0,cuda:1 | cuda:2,cuda:3"},
                                         {"tp4", "cuda:0,cuda:1,cuda:2,cuda:3"},
-                                        {"pp4", "cuda:0 | cuda:1 | cuda:2 | cuda:3"},
                                         {"then_host", "cuda:0 | cpu"},
                                         {"after_host", "cpu | cuda:0"}}) {
     const auto fake = test::fake_gpu_ranks_kind(std::string("fake_gpu_") + name, partition);

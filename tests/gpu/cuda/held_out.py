@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """held_out.py WEFT MODEL QUESTIONS DEVICE...: whether a chat model answers its held-out questions on each device.
 
-QUESTIONS has lines of {"messages", "answer"}. Prints the share of right answers of each device and how many differ from
-the first one's; fails when they differ in more than one of a hundred, or fewer than nine of ten are right.
+QUESTIONS has lines of {"messages", "answer"}; a device may be a partition of several. Prints the share of right answers
+of each device and how many differ from the first one's; fails when they differ in more than one of a hundred, or fewer
+than nine of ten are right.
 """
 
 import json
@@ -21,7 +22,8 @@ def answers(weft: str, model: str, questions: list[dict], device: str) -> list[s
                 body = {"messages": question["messages"], "temperature": 0, "max_completion_tokens": 80}
                 line = {"custom_id": str(number), "method": "POST", "url": "/v1/chat/completions", "body": body}
                 out.write(json.dumps(line) + "\n")
-        command = [weft, "batch", model, str(requests), str(results), "--device", device]
+        option = "--partition" if set(device) & set(",|") else "--device"
+        command = [weft, "batch", model, str(requests), str(results), option, device]
         subprocess.run(command, check=True)
         found = {}
         for line in results.read_text().splitlines():

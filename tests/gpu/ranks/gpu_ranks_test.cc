@@ -245,6 +245,45 @@ TEST_P(RealGpuRanksTest, OneThatIsLostEndsTheStepThatTheOtherWaitsIn) {
 INSTANTIATE_TEST_SUITE_P(, RealGpuRanksTest, testing::Values("cuda:0,cuda:1", "cuda:0 | cuda:1"),
                          cut_name);
 
+/// The golden models have two layers.
+class FourStagesTest : public testing::TestWithParam<DeviceKind> {};
+
+TEST_P(FourStagesTest, ChooseWhatTheHostChooses) {
+  WEFT_SKIP_WITHOUT_GPU(GetParam());
+  const RandomLlama llama({.layers = 5}, 11);
+  const DeviceLimits limits{.rows = 3,
+                            .pages = 16,
+                            .page_tokens = 4,
+                            .step_tokens = 16,
+                            .context = 32,
+                            .vocabulary = LlamaShape{}.vocabulary};
+  const auto tokens_of = [&](const DeviceKind& kind) {
+    const auto device = kind.load_steps(llama.checkpoint(), llama.program(), limits);
+    std::vector<TokenId> tokens;
+    StepResult result;
+    for (std::int32_t step = 0; step < 6; ++step) {
+      PlanBuilder plan;
+      if (step == 0) {
+        plan.start(0, greedy(), 6).table(0, 0, {4, 1, 2, 3}).feed(0, 0, full_prompt);
+      } else {
+        plan.feed_last(0, 5 + step);
+      }
+      result.clear();
+      device->run(plan.sample().plan(), result);
+      tokens.push_back(result.samples.front().token);
+    }
+    return tokens;
+  };
+  EXPECT_EQ(tokens_of(GetParam()), tokens_of(host_kind()));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , FourStagesTest,
+    testing::Values(ranks_kind("host", "cpu | cpu | cpu | cpu"),
+                    fake_gpu_ranks_kind("fake_gpu", "cuda:0 | cuda:1 | cuda:2 | cuda:3"),
+                    gpu_ranks_kind("gpu", "cuda:0 | cuda:1 | cuda:2 | cuda:3")),
+    [](const auto& kind) { return kind.param.name; });
+
 TEST(GpuRanksCapacity, IsTheLeastThatFitsOnAnyGpu) {
   const RandomLlama llama{LlamaShape{}, 11};
   const OpenedModel model = opened(llama.checkpoint(), llama.program());
