@@ -205,13 +205,13 @@ TEST_P(HostPagesTest, PagesThatTheStepNeedsAreCopiedBeforeIt) {
 TEST_P(HostPagesTest, CopiesOfOnePlanAreDoneBeforeThoseOfTheNext) {
   const Tokens wanted = fill();
   plan_.plan().copies = {{4, place(3)}, {5, place(0)}};
-  plan_.feed_last(0, 6).sample().run(*device_);
+  plan_.start(1, greedy(), 7).table(1, 0, {20, 21}).feed(1, 0, second_prompt).run(*device_);
   plan_.plan().copies = {{place(3), 11}, {place(0), 12}};
   plan_.start(1, greedy(), 7).table(1, 0, {20, 21}).feed(1, 0, second_prompt).run(*device_);
   plan_.plan().copies = {{11, place(1)}, {12, place(2)}, {place(1), 7}, {place(2), 8}};
   plan_.start(1, greedy(), 7).table(1, 0, {20, 21}).feed(1, 0, second_prompt).run(*device_);
   plan_.table(0, 0, {7, 8, 9});
-  EXPECT_EQ(decode(0, 7, 2), Tokens(wanted.begin() + 1, wanted.end()));
+  EXPECT_EQ(decode(0, 6, 3), wanted);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, HostPagesTest,
