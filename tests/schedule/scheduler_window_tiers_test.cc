@@ -153,6 +153,17 @@ TEST_F(SchedulerWindowTiersTest, WhatTheDeviceAndHostMemoryHaveOfAWindowIsNotRea
   EXPECT_EQ(prefixes().came_in - came_in, 2U);
 }
 
+TEST_F(SchedulerWindowTiersTest, WhatTheDeviceHasOfAWindowDoesNotGoForWhatIsRead) {
+  start_with_files(roomier(0), folder_.path());
+  tokens_fed_by(turn);
+  wait_until_written(25);
+  // All pages but two, which are the conversation's and were used longest ago.
+  tokens_fed_by({.prompt = 120, .max_tokens = 1});
+  ASSERT_EQ(prefixes().idle, 32);
+  EXPECT_EQ(tokens_fed_by(next), kOfNext - 100);
+  EXPECT_EQ(files_->stats().read, kWindowPages - 2);
+}
+
 TEST_F(SchedulerWindowTiersTest, OfTwoThatNeedTheSameWindowTheSecondWaitsForTheRead) {
   start_with(0);
   tokens_fed_by(turn);
@@ -174,14 +185,14 @@ TEST_F(SchedulerWindowTiersTest, NobodyWaitsForAReadThatIsOfNoUseToIt) {
   tokens_fed_by(turn);
   start_with(0);
   GroupOutcome& waits = submit(next);
-  EXPECT_FALSE(plan());
   // It begins like that, and of what its own window reaches nothing is read for the other.
   GroupOutcome& shorter = submit({.prompt = 61, .max_tokens = 1, .text = 5});
   EXPECT_FALSE(plan());
+  wait_for_reads();
+  EXPECT_EQ(files_->stats().read, 2 * kWindowPages) << "it has its own read";
   finish();
   EXPECT_EQ(waits.cached, 100);
   EXPECT_EQ(shorter.cached, 60);
-  EXPECT_EQ(files_->stats().read, 2 * kWindowPages) << "it reads for itself";
 }
 
 TEST_F(SchedulerWindowTiersTest, OutputsOfOneRequestAndBeamsGoOnFromFiles) {
