@@ -108,8 +108,8 @@ bool PrefixKeeper::copying_is_sooner(const Match& match) const {
 /// Gives the sequence the pages of a path; those before the window are left alone. False where
 /// there is no room for what is in host memory: then it has none.
 bool PrefixKeeper::take_path(Sequence& sequence, std::span<const PageId> path) {
-  const auto gone =
-      static_cast<std::size_t>(WindowPath(limits_).first_needed(static_cast<std::int32_t>(path.size())));
+  const auto gone = static_cast<std::size_t>(
+      WindowPath(limits_).first_needed(static_cast<std::int32_t>(path.size())));
   const auto is_hollow = [this](PageId node) { return pages_.is_hollow(node); };
   const bool has_lost_some = std::ranges::any_of(path.first(gone), is_hollow);
   if (gone > 0) pages_.leave_path(path[gone - 1], 0);
@@ -164,7 +164,8 @@ std::int32_t PrefixKeeper::count_in_use(const Group& group, const Sequence& sequ
   const auto is_in_use = [this](PageId page) {
     return pages_.is_here(page) && pages_.references(page) > 0;
   };
-  return static_cast<std::int32_t>(std::ranges::count_if(match(group, sequence, most).path, is_in_use));
+  return static_cast<std::int32_t>(
+      std::ranges::count_if(match(group, sequence, most).path, is_in_use));
 }
 
 /// Keeps the next page of a sequence without a tail, if its first `tokens` tokens fill it and

@@ -20,7 +20,7 @@ class SchedulerHistoryTest : public SchedulerFilesFixture {
  protected:
   void play(std::uint64_t seed);
 
-  bool slides_ = false;  // each model has a small window, and less room than sequences get long
+  bool slides_ = false;      // each model has a small window, and less room than sequences get long
   bool has_places_ = false;  // of those, each has some in host memory
   bool has_files_ = false;   // of those, each has few, and starts again now and then
   std::uint64_t prefix_hits_ = 0;
