@@ -59,7 +59,8 @@ SchedulerOptions SchedulerHistoryTest::random_sliding_options() {
   if (chance(30)) options.admission = AdmissionMode::kReserve;
   limits.stages = static_cast<std::int32_t>(1 + random(2));
   if (has_places_) {
-    limits.host_pages = static_cast<std::int32_t>(1 + random(2 * static_cast<unsigned>(least)));
+    limits.host_pages =
+        static_cast<std::int32_t>(1 + random(2 * static_cast<std::uint64_t>(least)));
   }
   return options;
 }
@@ -198,7 +199,7 @@ void SchedulerHistoryTest::play(std::uint64_t seed) {
     count();
   }
   for (const GroupOutcome& outcome : outcomes_) EXPECT_TRUE(outcome.end) << outcome.number;
-  SchedulerFixture::TearDown();
+  TearDown();
   outcomes_.clear();
   ended_ = 0;
 }

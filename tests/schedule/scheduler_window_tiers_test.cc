@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -104,7 +103,7 @@ TEST_F(SchedulerWindowTiersTest, WhatIsSoonerComputedThanCopiedGoesOnFromTheDevi
     tokens_fed_by(other);
     const std::uint64_t fed = tokens_fed_by({.prompt = 4, .max_tokens = 1, .continues = first});
     EXPECT_EQ(fed, copies_are_slow ? kOfNext : kOfNext - 100);
-    SchedulerFixture::TearDown();
+    TearDown();
     outcomes_.clear();
     ended_ = 0;
   }
