@@ -38,6 +38,7 @@ enum class PipelineCount : std::uint8_t {
   kMovedRows,
   kPrefixLookups,
   kPrefixHits,
+  kPrefixHollowHits,
   kPrefixTokens,
   kPrefixEvictions,
   kHostPagesOut,
@@ -47,7 +48,7 @@ enum class PipelineCount : std::uint8_t {
   kFilePagesDropped,
   kFileFailures,
 };
-inline constexpr std::size_t kPipelineCounts = 16;
+inline constexpr std::size_t kPipelineCounts = 17;
 
 /// The numbers of one pipeline, for everyone to read; they belong together only roughly.
 /// Thread-safe except where stated.

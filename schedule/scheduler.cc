@@ -63,7 +63,7 @@ Scheduler::Scheduler(const SchedulerOptions& options, SchedulerListener& listene
 /// Whether pages go to files.
 bool Scheduler::use_files(const SchedulerOptions& options) {
   if (options.files == nullptr || !memory_.pages().keeps()) return false;
-  saver_.emplace(options.files, options.limits.pages, options.limits.host_pages);
+  saver_.emplace(options.files, options.limits.pages, memory_.pages().others());
   fetches_.emplace(*saver_, memory_.pages(), memory_.prefixes(), chunks_.times(), options.limits);
   memory_.prefixes().use_no_tails();
   memory_.pages().use(*saver_, [this] { fetches_->cancel_all(); });

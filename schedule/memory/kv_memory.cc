@@ -12,7 +12,7 @@ namespace {
 /// A node without a page takes some hundred bytes, a page some hundred thousand. Beside as many as
 /// there are pages, one sequence of any length is to keep its path.
 std::int32_t most_hollow(const DeviceLimits& limits) {
-  return limits.window > 0 ? limits.pages + limits.pages_per_row() : 0;
+  return limits.window > 0 ? limits.pages + limits.host_pages + limits.pages_per_row() : 0;
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <span>
 #include <utility>
 
+#include "weft/schedule/memory/window_path.h"
+
 namespace weft {
 namespace {
 
@@ -22,7 +24,7 @@ PageFetches::PageFetches(PageSaver& saver, PrefixCache& pages, PrefixKeeper& kee
       pages_(pages),
       keeper_(keeper),
       costs_(times, limits),
-      page_tokens_(limits.page_tokens) {
+      limits_(limits) {
   fetches_.reserve(kMostFetches);
 }
 
@@ -57,56 +59,56 @@ bool PageFetches::follow(const Group& group) {
   for (Fetch& one : fetches_) {
     const std::int32_t pages = gains_by(one, group);
     if (pages == 0) continue;
-    const std::int64_t before = std::int64_t{one.before} * page_tokens_;
+    const std::int32_t there = keeper_.count(group, group.leader(), most_found(group));
     // It is read already, as all that is queued.
-    if (!costs_.copying_is_sooner(pages, before, queued() - pages)) continue;
+    if (!costs_.copying_is_sooner(queued(), tokens_in(there), pages)) continue;
     one.followers.push_back({&group, group.order});
     return true;
   }
   return false;
 }
 
-/// How many pages of the group's own prompt the fetch reads.
+/// How many pages more the group finds of its own prompt when the fetch is over.
 std::int32_t PageFetches::gains_by(const Fetch& fetch, const Group& group) {
   if (fetch.scope != group.prefix_scope) return 0;
   const Sequence& leader = group.leader();
-  const std::int32_t read = fetch.before + static_cast<std::int32_t>(fetch.pages.size());
-  const std::int32_t most = std::min(most_found(group), read * page_tokens_);
+  const auto read_to = static_cast<std::int32_t>(tokens_in(fetch.at.back() + 1));
+  const std::int32_t most = std::min(most_found(group), read_to);
   std::int32_t alike = 0;
   while (alike < most &&
          fetch.tokens[static_cast<std::size_t>(alike)] == group.token(leader, alike))
     ++alike;
-  const std::int32_t pages = alike / page_tokens_;
-  return pages - keeper_.count(group, leader, pages * page_tokens_);
+  const std::vector<PageId> path = keeper_.path(group, leader, alike);
+  WindowPath found(limits_);
+  for (std::int32_t page = 0; page < alike / limits_.page_tokens; ++page) {
+    const auto index = static_cast<std::size_t>(page);
+    found.add((index < path.size() && !pages_.is_hollow(path[index])) ||
+              std::ranges::binary_search(fetch.at, page));
+  }
+  return std::max(found.end() - keeper_.count(group, leader, most_found(group)), 0);
 }
 
 bool PageFetches::start(const Group& group) {
   const Sequence& leader = group.leader();
   const std::int32_t most = most_found(group);
-  std::vector<PageId> path = keeper_.path(group, leader, most);
-  const auto there = static_cast<std::int32_t>(path.size());
-  const auto in_host_memory = [this](PageId page) { return pages_.is_on_host(page); };
-  path.erase(std::ranges::find_if(path, in_host_memory), path.end());
-  const auto before = static_cast<std::int32_t>(path.size());
-  const std::int32_t whole = most / page_tokens_;
-  if (before >= whole) return false;
+  const std::int32_t there = keeper_.count(group, leader, most);
+  const std::int32_t whole = most / limits_.page_tokens;
+  if (there == whole) return false;
+  const std::vector<PageId> path = keeper_.path(group, leader, most);
   Fetch fetch;
   fetch.group = {&group, group.order};
   fetch.scope = group.prefix_scope;
-  fetch.before = before;
-  const std::int32_t tokens = whole * page_tokens_;
+  const auto tokens = static_cast<std::int32_t>(tokens_in(whole));
   fetch.tokens.reserve(static_cast<std::size_t>(tokens));
   for (std::int32_t i = 0; i < tokens; ++i) fetch.tokens.push_back(group.token(leader, i));
-  std::vector<PageKey> keys = keys_in_files(fetch, path, whole);
+  std::vector<PageKey> keys = choose(fetch, path, whole);
   const auto count = static_cast<std::int32_t>(keys.size());
-  if (before + count <= there) return false;  // host memory has as much, and is faster
-  const std::int64_t tokens_before = std::int64_t{before} * page_tokens_;
-  if (count == 0 || !costs_.copying_is_sooner(count, tokens_before, queued())) return false;
-  // What it continues was used just now, so that it is not given up for what continues it.
-  pages_.share(path);
-  const bool lent = pages_.lend(count, fetch.pages);
-  pages_.release(path);
-  if (!lent) return false;
+  if (count == 0) return false;
+  // What host memory has as well is faster there.
+  const std::int32_t gains = fetch.at.back() + 1 - there;
+  if (gains <= 0) return false;
+  if (!costs_.copying_is_sooner(count + queued(), tokens_in(there), gains)) return false;
+  if (!lend(fetch, path)) return false;
   // After another scheduler, ticks of its own may still run until one of this one has.
   fetch.after = std::max<std::uint64_t>(ticks_, saver_.is_first() ? 0 : 1);
   fetch.waits_for_copies = pages_.has_copies();
@@ -116,24 +118,55 @@ bool PageFetches::start(const Group& group) {
   return true;
 }
 
-/// Of the pages behind those that are there, which lie in files one after the other.
-std::vector<PageKey> PageFetches::keys_in_files(const Fetch& fetch, std::span<const PageId> path,
-                                                std::int32_t whole) const {
-  PageKey last = path.empty() ? saver_.keys().first(files_.identity(), fetch.scope.domain.get(),
-                                                    fetch.scope.long_context)
-                              : saver_.key(path.back());
+/// Whether who finds the node has its page without a file. Where a page is on the device only with
+/// all that lead to it, those in host memory are read together with those behind them.
+bool PageFetches::need_not_be_read(PageId node) const noexcept {
+  return pages_.has_hollow() ? !pages_.is_hollow(node) : pages_.is_here(node);
+}
+
+/// Chooses which pages to read, so that the longest path can be gone on from, and returns their
+/// keys.
+std::vector<PageKey> PageFetches::choose(Fetch& fetch, std::span<const PageId> path,
+                                         std::int32_t whole) const {
   std::vector<PageKey> keys;
-  for (std::int32_t page = fetch.before; page < whole; ++page) {
-    last = saver_.keys().next(last, tokens_of(fetch, page));
-    if (!files_.contains(last)) break;
-    keys.push_back(last);
+  std::vector<bool> is_read;
+  WindowPath found(limits_);
+  for (std::int32_t page = 0; page < whole && !found.is_over(); ++page) {
+    const auto index = static_cast<std::size_t>(page);
+    keys.push_back(index < path.size()
+                       ? saver_.key(path[index])
+                       : saver_.keys().next(page == 0 ? first_key(fetch) : keys.back(),
+                                            tokens_of(fetch, page)));
+    is_read.push_back(index >= path.size() || !need_not_be_read(path[index]));
+    found.add(!is_read.back() || files_.contains(keys.back()));
   }
-  return keys;
+  fetch.needed_from = found.first_needed(found.end());
+  std::vector<PageKey> wanted;
+  for (std::int32_t page = fetch.needed_from; page < found.end(); ++page) {
+    if (!is_read[static_cast<std::size_t>(page)]) continue;
+    fetch.at.push_back(page);
+    wanted.push_back(keys[static_cast<std::size_t>(page)]);
+  }
+  return wanted;
+}
+
+/// Has pages lent for those that are to be read. What the device has of those that are needed
+/// beside them was used just now.
+bool PageFetches::lend(Fetch& fetch, std::span<const PageId> path) {
+  pages_.leave_path(path.empty() ? kNoPage : path.back(), 0);
+  std::vector<PageId> here;
+  for (auto page = static_cast<std::size_t>(fetch.needed_from); page < path.size(); ++page) {
+    if (pages_.is_here(path[page])) here.push_back(path[page]);
+  }
+  pages_.share(here);
+  const bool lent = pages_.lend(static_cast<std::int32_t>(fetch.at.size()), fetch.pages);
+  pages_.release(here);
+  return lent;
 }
 
 std::span<const TokenId> PageFetches::tokens_of(const Fetch& fetch,
                                                 std::int32_t page) const noexcept {
-  const auto size = static_cast<std::size_t>(page_tokens_);
+  const auto size = static_cast<std::size_t>(limits_.page_tokens);
   return std::span(fetch.tokens).subspan(static_cast<std::size_t>(page) * size, size);
 }
 
@@ -181,34 +214,43 @@ bool PageFetches::look_at(Fetch& fetch) {
   return true;
 }
 
-/// Keeps the pages that were read, where what they continue is still there.
+/// Keeps the pages that were read, as far as what they continue can lead to them.
 void PageFetches::finish(Fetch& fetch) {
-  const std::int32_t done = fetch.done;
-  std::vector<PageId> path;
-  for (std::int32_t i = 0; i < fetch.before; ++i) {
-    const PageId parent = path.empty() ? kNoPage : path.back();
-    const PageId page = pages_.tree().find(fetch.scope, parent, tokens_of(fetch, i));
-    if (page == kNoPage || pages_.is_on_host(page)) {
-      pages_.give_back(fetch.pages);
-      return;
-    }
-    path.push_back(page);
+  const std::size_t done = std::min(static_cast<std::size_t>(fetch.done), fetch.at.size());
+  const std::int32_t end = done == 0 ? 0 : fetch.at[done - 1] + 1;
+  if (pages_.has_hollow()) {
+    const auto tokens = static_cast<std::size_t>(tokens_in(end));
+    pages_.prepare_path(fetch.scope, std::span<const TokenId>(fetch.tokens).first(tokens));
   }
-  pages_.share(path);
-  const auto read = std::span<const PageId>(fetch.pages).first(static_cast<std::size_t>(done));
-  pages_.give_back(std::span<const PageId>(fetch.pages).subspan(read.size()));
-  for (std::int32_t i = 0; i < done; ++i) {
-    const PageId page = read[static_cast<std::size_t>(i)];
-    pages_.end_loan(page);
-    const PageId parent = path.empty() ? kNoPage : path.back();
-    const PageId kept = pages_.keep(fetch.scope, parent, page, tokens_of(fetch, fetch.before + i));
-    if (kept != page) {  // somebody has computed it meanwhile
-      pages_.share({&kept, 1});
-      pages_.release({&page, 1});
+  std::vector<PageId> needed;
+  std::size_t kept = 0;
+  PageId node = kNoPage;
+  for (std::int32_t page = 0; page < end; ++page) {
+    if (fetch.at[kept] == page) {
+      node = keep(fetch, node, kept++);
+    } else {
+      node = pages_.lead_to(fetch.scope, node, tokens_of(fetch, page));
+      if (node == kNoPage || (!pages_.has_hollow() && !pages_.is_here(node))) break;
+      if (page < fetch.needed_from || !pages_.is_here(node)) continue;
+      pages_.share({&node, 1});
     }
-    path.push_back(kept);
+    needed.push_back(node);
   }
-  pages_.release(path);
+  pages_.give_back(std::span<const PageId>(fetch.pages).subspan(kept));
+  pages_.release(needed);
+}
+
+/// Keeps a page that was read, of which a table has one more reference then, and returns it or
+/// what somebody has computed meanwhile.
+PageId PageFetches::keep(const Fetch& fetch, PageId parent, std::size_t which) {
+  const PageId page = fetch.pages[which];
+  pages_.end_loan(page);
+  const PageId kept = pages_.keep(fetch.scope, parent, page, tokens_of(fetch, fetch.at[which]));
+  if (kept != page) {
+    pages_.share({&kept, 1});
+    pages_.release({&page, 1});
+  }
+  return kept;
 }
 
 std::optional<TimePoint> PageFetches::looks_again_at() const noexcept {

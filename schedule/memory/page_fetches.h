@@ -26,6 +26,11 @@ namespace weft {
 /// A group whose prompt begins like that of one for which pages are being read waits for these, and
 /// looks by itself for what is left then.
 ///
+/// Where all layers have a window, only what the window at the end of what is found reaches is
+/// read, unless the device or host memory has it. What is before may be nowhere: the key of a page
+/// follows from the tokens that lead to it. So of each prompt that could begin the keys of all
+/// pages are looked for, which takes a SHA-256 a page.
+///
 /// A file is read into a page only once all ticks have run that were planned when the page was
 /// taken, as some may still write to it, and the one in the making if that copies pages: what one
 /// of these held may be what is copied.
@@ -78,8 +83,9 @@ class PageFetches {
     std::vector<Waiting> followers;
     PrefixScope scope;
     std::vector<TokenId> tokens;    // all that lead to the last page
-    std::int32_t before = 0;        // pages that were there already
-    std::vector<PageId> pages;      // lent
+    std::vector<std::int32_t> at;   // which pages of these are read, from the first on
+    std::int32_t needed_from = 0;   // the first page that who goes on behind them needs
+    std::vector<PageId> pages;      // lent, for those
     std::uint64_t after = 0;        // the tick that must have run
     bool waits_for_copies = false;  // which are in no tick yet
     std::shared_ptr<PageRead> read;
@@ -92,13 +98,23 @@ class PageFetches {
   [[nodiscard]] bool start(const Group& group);
   [[nodiscard]] bool follow(const Group& group);
   [[nodiscard]] std::int32_t gains_by(const Fetch& fetch, const Group& group);
-  [[nodiscard]] std::vector<PageKey> keys_in_files(const Fetch& fetch, std::span<const PageId> path,
-                                                   std::int32_t whole) const;
+  [[nodiscard]] std::vector<PageKey> choose(Fetch& fetch, std::span<const PageId> path,
+                                            std::int32_t whole) const;
+  [[nodiscard]] PageKey first_key(const Fetch& fetch) const {
+    return saver_.keys().first(files_.identity(), fetch.scope.domain.get(),
+                               fetch.scope.long_context);
+  }
+  [[nodiscard]] std::int64_t tokens_in(std::int32_t pages) const noexcept {
+    return std::int64_t{pages} * limits_.page_tokens;
+  }
+  [[nodiscard]] bool lend(Fetch& fetch, std::span<const PageId> path);
+  [[nodiscard]] bool need_not_be_read(PageId node) const noexcept;
   [[nodiscard]] std::span<const TokenId> tokens_of(const Fetch& fetch,
                                                    std::int32_t page) const noexcept;
   void read_if_ready(Fetch& fetch);
   [[nodiscard]] bool look_at(Fetch& fetch);
   void finish(Fetch& fetch);
+  [[nodiscard]] PageId keep(const Fetch& fetch, PageId parent, std::size_t which);
   [[nodiscard]] std::int32_t queued() const noexcept;
 
   PageSaver& saver_;
@@ -106,7 +122,7 @@ class PageFetches {
   PrefixCache& pages_;
   PrefixKeeper& keeper_;
   SwapCosts costs_;
-  const std::int32_t page_tokens_;
+  const DeviceLimits limits_;
   std::vector<Fetch> fetches_;
   std::uint64_t ticks_ = 0;
   std::uint64_t run_ = 0;

@@ -5,20 +5,25 @@
 
 namespace weft {
 
-PageSaver::PageSaver(std::shared_ptr<PageFiles> files, std::int32_t pages, std::int32_t places)
+PageSaver::PageSaver(std::shared_ptr<PageFiles> files, std::int32_t pages, std::int32_t others)
     : files_(std::move(files)),
       is_first_(files_->attach()),
-      keys_(static_cast<std::size_t>(pages) + static_cast<std::size_t>(places)),
+      keys_(static_cast<std::size_t>(pages) + static_cast<std::size_t>(others)),
       known_(static_cast<std::size_t>(pages)) {
   left_.reserve(2 * static_cast<std::size_t>(pages));
 }
 
-void PageSaver::kept(const PrefixScope& scope, PageId parent, PageId page,
-                     std::span<const TokenId> tokens) {
+PageKey PageSaver::key_behind(const PrefixScope& scope, PageId parent,
+                              std::span<const TokenId> tokens) {
   const PageKey before =
       parent == kNoPage ? maker_.first(files_->identity(), scope.domain.get(), scope.long_context)
                         : key(parent);
-  keys_[static_cast<std::size_t>(page)] = maker_.next(before, tokens);
+  return maker_.next(before, tokens);
+}
+
+void PageSaver::kept(const PrefixScope& scope, PageId parent, PageId node,
+                     std::span<const TokenId> tokens) {
+  keys_[static_cast<std::size_t>(node)] = key_behind(scope, parent, tokens);
 }
 
 void PageSaver::left(PageId page, bool is_copied_next) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "weft/gpu/files/page_files.h"
@@ -20,31 +21,33 @@ namespace weft {
 /// Told by PrefixCache of what becomes of pages. Owner only. It allocates in the constructor.
 class PageSaver {
  public:
-  /// The device has `pages` pages, and `places` for them in host memory, numbered behind them.
-  PageSaver(std::shared_ptr<PageFiles> files, std::int32_t pages, std::int32_t places = 0);
+  /// The device has `pages` pages; `others` are numbers behind them, of places in host memory and
+  /// of hollow nodes.
+  PageSaver(std::shared_ptr<PageFiles> files, std::int32_t pages, std::int32_t others = 0);
 
   [[nodiscard]] PageFiles& files() const noexcept { return *files_; }
   /// Whether it is the first that the device's pages are saved for.
   [[nodiscard]] bool is_first() const noexcept { return is_first_; }
   [[nodiscard]] PageKeyMaker& keys() noexcept { return maker_; }
-  [[nodiscard]] const PageKey& key(PageId page) const noexcept {
-    return keys_[static_cast<std::size_t>(page)];
+  [[nodiscard]] const PageKey& key(PageId node) const noexcept {
+    return keys_[static_cast<std::size_t>(node)];
   }
+  /// The key of the page with these tokens behind a node; without one (kNoPage) of a first page.
+  [[nodiscard]] PageKey key_behind(const PrefixScope& scope, PageId parent,
+                                   std::span<const TokenId> tokens);
 
-  /// The page is kept from now on.
-  void kept(const PrefixScope& scope, PageId parent, PageId page, std::span<const TokenId> tokens);
+  /// The node is in the tree from now on.
+  void kept(const PrefixScope& scope, PageId parent, PageId node, std::span<const TokenId> tokens);
   /// No sequence has the kept page any more. `is_copied_next`: what it holds may come with a copy
   /// that is in no plan yet, so that the next one has to run as well.
   void left(PageId page, bool is_copied_next);
   /// The page is not kept any more.
   void forgotten(PageId page);
-  /// What a kept page holds goes to a place in host memory.
-  void moved_out(PageId page, PageId place) {
-    keys_[static_cast<std::size_t>(place)] = key(page);
-    forgotten(page);
+  /// The node has another number from now on: its page went to host memory, came back or is gone.
+  void renumbered(PageId from, PageId to) {
+    keys_[static_cast<std::size_t>(to)] = key(from);
+    if (is_page(from)) forgotten(from);
   }
-  /// It comes back, to any page.
-  void moved_in(PageId place, PageId page) { keys_[static_cast<std::size_t>(page)] = key(place); }
 
   /// So many ticks have been planned.
   void planned(std::uint64_t ticks) noexcept { ticks_ = ticks; }
@@ -52,6 +55,10 @@ class PageSaver {
   void have_run(std::uint64_t ticks);
 
  private:
+  [[nodiscard]] bool is_page(PageId node) const noexcept {
+    return std::cmp_less(node, known_.size());
+  }
+
   struct Left {
     PageId page = kNoPage;
     std::uint64_t after = 0;  // the tick
@@ -65,7 +72,7 @@ class PageSaver {
   const std::shared_ptr<PageFiles> files_;
   const bool is_first_;
   PageKeyMaker maker_;
-  std::vector<PageKey> keys_;  // by page and place; of those that are kept
+  std::vector<PageKey> keys_;  // by node; of those in the tree
   std::vector<Known> known_;   // by page
   std::vector<Left> left_;     // in the order in which they were left
   std::uint64_t ticks_ = 0;

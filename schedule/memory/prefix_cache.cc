@@ -12,14 +12,14 @@ PrefixCache::PrefixCache(std::int32_t pages, std::int32_t page_tokens, bool keep
     : keeps_(keeps),
       pool_(pages),
       host_(pages, keeps ? places : 0),
-      hollow_(pages + host_.size(), keeps && host_.size() == 0 ? hollow : 0),
-      slides_(hollow > 0),
+      hollow_(pages + host_.size(), keeps ? hollow : 0),
       copies_(copies),
       tree_(keeps ? pages + host_.size() + hollow_.size() : 0, page_tokens),
       idle_(NodeLinks{tree_}),
       tails_(keeps ? pages : 0) {
   if (keeps) tail_.reserve(static_cast<std::size_t>(pages));
   if (host_.size() > 0) unsure_in_.resize(static_cast<std::size_t>(pages));
+  brought_.reserve(1);
 }
 
 bool PrefixCache::take(std::int32_t count, std::vector<PageId>& out) {
@@ -55,42 +55,28 @@ void PrefixCache::read_tail(PageId head) {
 
 /// The page goes to host memory, or to nothing; then its node may stay.
 void PrefixCache::give_up(PageId page) {
-  const bool can_move = host_.size() > 0 && unsure_in_[static_cast<std::size_t>(page)] != plans_ &&
-                        !is_continued_here(page);
+  const bool can_move = host_.size() > 0 && unsure_in_[static_cast<std::size_t>(page)] != plans_;
   const PageId place = can_move ? find_place() : HostPlaces::kNone;
   if (place == HostPlaces::kNone) {
-    take_back(page);
     ++given_up_;
-    return;
+    empty(page);
+  } else if (!tree_.contains(page)) {  // it was behind what had to go for the place
+    host_.drop(place);
+  } else {
+    copies_->push_back({page, place});
+    ++went_out_;
+    renumber(page, place);
+    pool_.release({&page, 1});
   }
-  copies_->push_back({page, place});
-  if (saver_ != nullptr) saver_->moved_out(page, place);
-  ++went_out_;
-  idle_.remove(page);
-  tree_.renumber(page, place);
-  pool_.release({&page, 1});
 }
 
 PageId PrefixCache::find_place() {
   const PageId free = host_.take();
   const PageId oldest = host_.oldest();
   if (free != HostPlaces::kNone || oldest == HostPlaces::kNone) return free;
-  forget_behind(oldest);
-  drop(oldest);
-  return host_.take();
-}
-
-void PrefixCache::drop(PageId place) {
-  tree_.erase(place);
-  host_.drop(place);
   ++given_up_;
-}
-
-/// Whether a page on the device continues it.
-bool PrefixCache::is_continued_here(PageId page) const {
-  PageId child = slides_ ? tree_.first_child(page) : kNoPage;
-  while (child != kNoPage && is_on_host(child)) child = tree_.next_sibling(child);
-  return child != kNoPage;
+  empty(oldest);
+  return host_.take();
 }
 
 /// Keeps nothing any more that continues the node in the tree.
@@ -99,41 +85,46 @@ void PrefixCache::forget_behind(PageId node) {
     while (tree_.first_child(at) != kNoPage) at = tree_.first_child(at);
     if (at == node) return;
     const PageId leaf = std::exchange(at, tree_.parent(at));
-    if (is_on_host(leaf)) {
-      drop(leaf);
-    } else if (is_hollow(leaf)) {
-      tree_.erase(leaf);
-      hollow_.drop(leaf);
-    } else {
-      if (!slides_) internal_error("a page is given up before one that continues it");
-      ++given_up_;
-      unkeep(leaf);
+    if (is_here(leaf) && !has_hollow()) {
+      internal_error("a page is given up before one that continues it");
     }
+    given_up_ += is_hollow(leaf) ? 0 : 1;
+    unkeep(leaf);
   }
 }
 
-void PrefixCache::take_back(PageId page) {
-  while (has_hollow() && tree_.contains(page) && tree_.has_children(page)) {
-    const PageId node = hollow_.take();
-    if (node == HostPlaces::kNone) {
-      forget(hollow_.oldest());  // which may lead to the page
+/// The node has no page from now on: it is hollow, or goes where nothing continues it.
+void PrefixCache::empty(PageId node) {
+  while (has_hollow() && tree_.contains(node) && tree_.has_children(node)) {
+    const PageId hollow = hollow_.take();
+    if (hollow == HostPlaces::kNone) {
+      forget(hollow_.oldest());  // which may lead to the node
       continue;
     }
-    if (idle_.contains(page)) idle_.remove(page);
-    tree_.renumber(page, node);
-    pool_.release({&page, 1});
+    renumber(node, hollow);
+    free_page_of(node);
     return;
   }
-  if (tree_.contains(page)) return forget(page);
+  if (tree_.contains(node)) return forget(node);
   --given_up_;  // behind the hollow one: who gives it up counts it
+}
+
+void PrefixCache::renumber(PageId from, PageId to) {
+  if (is_here(from) && idle_.contains(from)) idle_.remove(from);
+  tree_.renumber(from, to);
+  if (saver_ != nullptr) saver_->renumbered(from, to);
+}
+
+/// What a node had that has another number now, or has gone.
+void PrefixCache::free_page_of(PageId node) {
+  if (is_here(node)) return pool_.release({&node, 1});
+  (is_hollow(node) ? hollow_ : host_).drop(node);
 }
 
 /// Hollow nodes from this one up are dropped as far as they lead to nothing.
 void PrefixCache::drop_hollow_end(PageId node) {
   while (node != kNoPage && is_hollow(node) && !tree_.has_children(node)) {
-    const PageId end = std::exchange(node, tree_.parent(node));
-    tree_.erase(end);
-    hollow_.drop(end);
+    unkeep(std::exchange(node, tree_.parent(node)));
   }
 }
 
@@ -141,6 +132,8 @@ void PrefixCache::leave_path(PageId last, std::int32_t nodes) {
   for (PageId node = last; node != kNoPage; node = tree_.parent(node)) {
     if (is_hollow(node)) {
       hollow_.touch(node);
+    } else if (nodes > 0 && is_on_host(node)) {
+      host_.touch(node);
     } else if (nodes > 0 && idle_.contains(node)) {
       idle_.remove(node);
       idle_.add(node);
@@ -149,24 +142,45 @@ void PrefixCache::leave_path(PageId last, std::int32_t nodes) {
   }
 }
 
-std::int32_t PrefixCache::bring(std::span<const PageId> places, std::vector<PageId>& out) {
-  for (const PageId place : places) host_.hold(place);
-  std::int32_t brought = 0;
-  for (const PageId place : places) {
-    if (!take(1, out)) break;
-    const PageId page = out.back();
-    tree_.renumber(place, page);
-    pool_.share({&page, 1});
-    host_.free_held(place);
-    copies_->push_back({place, page});
-    if (saver_ != nullptr) saver_->moved_in(place, page);
-    ++brought;
+/// Copies what lies in a place, which is held, into a page that a table has then; kNoPage where
+/// none can be had.
+PageId PrefixCache::bring(PageId place) {
+  brought_.clear();
+  if (!take(1, brought_)) return kNoPage;
+  const PageId page = brought_.front();
+  renumber(place, page);
+  pool_.share({&page, 1});
+  host_.free_held(place);
+  copies_->push_back({place, page});
+  ++came_in_;
+  return page;
+}
+
+bool PrefixCache::share_path(std::span<PageId> path) {
+  // All of it first, so that none has to go for another.
+  for (const PageId node : path) {
+    if (is_here(node)) {
+      share({&node, 1});
+    } else {
+      host_.hold(node);
+    }
   }
-  came_in_ += static_cast<std::uint64_t>(brought);
+  const auto is_out = [this](PageId node) { return !is_here(node); };
+  for (auto node = path.begin(); (node = std::find_if(node, path.end(), is_out)) != path.end();) {
+    const PageId page = bring(*node);
+    if (page == kNoPage) break;
+    *node = page;
+  }
+  if (std::ranges::none_of(path, is_out)) return true;
   // The last first, as in release().
-  const auto rest = places.subspan(static_cast<std::size_t>(brought));
-  for (auto place = rest.rbegin(); place != rest.rend(); ++place) host_.let_go(*place);
-  return brought;
+  for (auto node = path.rbegin(); node != path.rend(); ++node) {
+    if (is_here(*node)) {
+      release({&*node, 1});
+    } else {
+      host_.let_go(*node);
+    }
+  }
+  return false;
 }
 
 void PrefixCache::share(std::span<const PageId> pages) {
@@ -197,7 +211,7 @@ PageId PrefixCache::keep(const PrefixScope& scope, PageId parent, PageId page,
   if (!is_here(kept)) {
     // It was computed again though it was there, or its page was gone.
     tree_.renumber(kept, page);
-    (is_hollow(kept) ? hollow_ : host_).drop(kept);
+    free_page_of(kept);
   } else if (kept != page) {
     return kept;
   }
@@ -210,8 +224,8 @@ bool PrefixCache::lend(std::int32_t count, std::vector<PageId>& out) {
   if (count > pool_.free() + idle()) return false;
   // Not to host memory, as no plan may come that copies it before it is filled.
   while (pool_.free() < count) {
-    forget(idle_.oldest());
     ++given_up_;
+    empty(idle_.oldest());
   }
   if (!take(count, out)) return false;
   if (is_lent_.empty()) is_lent_.resize(static_cast<std::size_t>(size()));
@@ -233,7 +247,43 @@ void PrefixCache::end_loan(PageId page) {
   --lent_count_;
 }
 
-/// Keeps a page no longer, or drops a hollow node, and with it what continues it.
+/// What is there of a path counts as used; returns how many pages it lacks.
+std::int32_t PrefixCache::use_path(const PrefixScope& scope, std::span<const TokenId> tokens) {
+  PageId last = kNoPage;
+  while (!tokens.empty()) {
+    const PageId next = tree_.find(scope, last, tokens.first(tree_.page_tokens()));
+    if (next == kNoPage) break;
+    last = next;
+    tokens = tokens.subspan(tree_.page_tokens());
+  }
+  leave_path(last, 0);
+  return static_cast<std::int32_t>(tokens.size() / tree_.page_tokens());
+}
+
+void PrefixCache::prepare_path(const PrefixScope& scope, std::span<const TokenId> tokens) {
+  const auto room = [this] { return hollow_.size() - hollow_.taken(); };
+  if (std::cmp_greater(tokens.size() / tree_.page_tokens(), hollow_.size())) {
+    internal_error("a path has more pages than there are hollow nodes");
+  }
+  // What is there of it goes last, but for an end that leads to what goes before.
+  for (std::int32_t lacks = use_path(scope, tokens); room() < lacks;
+       lacks = use_path(scope, tokens)) {
+    while (room() < lacks) forget(hollow_.oldest());
+  }
+}
+
+PageId PrefixCache::lead_to(const PrefixScope& scope, PageId parent,
+                            std::span<const TokenId> tokens) {
+  const PageId found = tree_.find(scope, parent, tokens);
+  if (found != kNoPage || !has_hollow()) return found;
+  const PageId hollow = hollow_.take();
+  if (hollow == HostPlaces::kNone) internal_error("a path is longer than was prepared");
+  tree_.insert(scope, parent, hollow, tokens);
+  if (saver_ != nullptr) saver_->kept(scope, parent, hollow, tokens);
+  return hollow;
+}
+
+/// Takes the node out of the tree, and what continues it.
 void PrefixCache::forget(PageId node) {
   forget_behind(node);
   if (is_hollow(node)) return drop_hollow_end(node);
@@ -246,20 +296,19 @@ void PrefixCache::forget(PageId node) {
   drop_hollow_end(parent);
 }
 
-/// Keeps a page no longer that nothing continues.
-void PrefixCache::unkeep(PageId page) {
-  if (saver_ != nullptr) saver_->forgotten(page);
-  if (idle_.contains(page)) idle_.remove(page);
-  tree_.erase(page);
-  pool_.release({&page, 1});
+/// Takes a node out of the tree that nothing continues.
+void PrefixCache::unkeep(PageId node) {
+  if (is_here(node)) {
+    if (saver_ != nullptr) saver_->forgotten(node);
+    if (idle_.contains(node)) idle_.remove(node);
+  }
+  tree_.erase(node);
+  free_page_of(node);
 }
 
 void PrefixCache::forget_all() {
   const std::uint64_t given_up = given_up_;
-  while (host_.taken() > 0) {
-    forget_behind(host_.oldest());
-    drop(host_.oldest());
-  }
+  while (host_.taken() > 0) forget(host_.oldest());
   while (idle_.size() > 0) forget(idle_.oldest());
   given_up_ = given_up;  // that was not for want of room
   if (keeps_ && tree_.size() > 0) internal_error("a page is forgotten that sequences have");
@@ -288,10 +337,10 @@ void PrefixCache::check_page(PageId page) const {
   }
   const PageId parent = is_in_idle_tail(page) ? tails_.before(page) : tree_.parent(page);
   if (parent == kNoPage) return;
-  if (is_on_host(parent) || !is_kept(parent)) {
+  if (!is_kept(parent) || (!has_hollow() && is_on_host(parent))) {
     internal_error("a page is kept without those that lead to it");
   }
-  if (!slides_ && references(parent) < references(page))
+  if (!has_hollow() && references(parent) < references(page))
     internal_error("a page outlives one before it");
 }
 

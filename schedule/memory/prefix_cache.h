@@ -30,16 +30,16 @@ class PageSaver;
 ///
 /// With `places` in host memory a page that is given up goes there instead and stays findable, and
 /// from there to nothing, again least recently used first. It keeps its node under the place's
-/// number. A page on the device has all that lead to it on the device; what continues it may be in
-/// host memory, and all behind that is.
+/// number. Unless sequences slide, a page on the device has all that lead to it on the device; what
+/// continues it may be in host memory, and all behind that is.
 ///
 /// Where sequences slide, one may have pages and not those that lead to them. So an idle page may
-/// lead to others that are in use, or were left later. When it is given up, its node stays in the
-/// tree as a hollow one: with tokens and without a page, under a number behind those of the pages.
-/// So what continues it is still found. A hollow node goes with the last page behind it, and
-/// computing its tokens again fills it. There are so many at most; to make room, the one that was
-/// used longest ago is forgotten with all behind it. With places or files there are none: then what
-/// continues a page that is given up is not kept any more either, as no path leads there.
+/// lead to others that are in use, or were left later, and so may one in host memory. When its room
+/// is needed, its node stays in the tree as a hollow one: with tokens and without a page, under a
+/// number behind those of the places. So what continues it is still found. A hollow node goes with
+/// the last page behind it, and computing its tokens again, or reading its page from a file, fills
+/// it. There are so many at most; to make room, the one that was used longest ago is forgotten with
+/// all behind it.
 ///
 /// Without places, files and sliding a sequence's pages may be kept as a tail (PageTails): its
 /// first page of its own is in the tree, as the head, and those behind it come into the tree when
@@ -69,7 +69,9 @@ class PrefixCache {
   }
   [[nodiscard]] bool is_hollow(PageId node) const noexcept { return node >= size() + host_.size(); }
   /// Whether nodes may be hollow.
-  [[nodiscard]] bool has_hollow() const noexcept { return hollow_.size() > 0 && saver_ == nullptr; }
+  [[nodiscard]] bool has_hollow() const noexcept { return hollow_.size() > 0; }
+  /// Numbers that nodes may have beside those of the device's pages, and behind them.
+  [[nodiscard]] std::int32_t others() const noexcept { return host_.size() + hollow_.size(); }
   [[nodiscard]] std::int32_t hollow() const noexcept { return hollow_.taken(); }
   /// Pages that can be taken: free ones, those given up for it, and those called back.
   [[nodiscard]] std::int32_t free() const noexcept { return pool_.free() + idle() + lent_count_; }
@@ -104,16 +106,25 @@ class PrefixCache {
     if (!unsure_in_.empty()) unsure_in_[static_cast<std::size_t>(page)] = plans_;
   }
 
-  /// Fills pages with what lies in these places, which continue what the table has in `out`, and
-  /// appends them to it. Stops where no page can be had; returns how many it is.
-  std::int32_t bring(std::span<const PageId> places, std::vector<PageId>& out);
+  /// One table more has these nodes of a path, none of which is hollow. Those in host memory are
+  /// copied into pages, whose numbers take their places in `path`. What leads there and is hollow
+  /// was used just now (leave_path). False where no page can be had: then the table has none of
+  /// them, and what was copied by then is idle.
+  [[nodiscard]] bool share_path(std::span<PageId> path);
 
   /// Keeps a page that a table has, unless one of the same tokens is kept, and returns the one that
-  /// is. `parent` is kept and in the same table, or kNoPage.
+  /// is. `parent` is kNoPage or in the tree and, unless sequences slide, in the same table.
   PageId keep(const PrefixScope& scope, PageId parent, PageId page,
               std::span<const TokenId> tokens);
   /// Keeps a page no longer. What continues it is kept where its node may be hollow, else not.
-  void take_back(PageId page);
+  void take_back(PageId page) { empty(page); }
+  /// Gets ready for lead_to() of each page of a path with these tokens: what is there of it counts
+  /// as used, and there are as many hollow nodes to be had as it lacks. Where nodes may be hollow,
+  /// and the path is no longer than a row.
+  void prepare_path(const PrefixScope& scope, std::span<const TokenId> tokens);
+  /// Returns the node with these tokens behind `parent`; where there is none a new hollow one,
+  /// behind which something must be kept soon. kNoPage where there are no hollow ones.
+  PageId lead_to(const PrefixScope& scope, PageId parent, std::span<const TokenId> tokens);
   /// Keeps nothing any more; only while no table has a kept page.
   void forget_all();
 
@@ -143,11 +154,11 @@ class PrefixCache {
 
   /// Whether pages may be kept as tails: what goes to host memory or to files goes page by page.
   [[nodiscard]] bool has_tails() const noexcept {
-    return keeps_ && host_.size() == 0 && saver_ == nullptr && !slides_;
+    return keeps_ && host_.size() == 0 && saver_ == nullptr && !has_hollow();
   }
   /// Of the path that ends with this node, which is in the tree or kNoPage, the last `nodes` count
-  /// as left just now where they are idle pages, as what they lead to is. All hollow ones count as
-  /// used.
+  /// as left just now where they are idle pages or in host memory, as what they lead to is. All
+  /// hollow ones count as used.
   void leave_path(PageId last, std::int32_t nodes);
   /// A page of the tree, which is a leaf, has a running sequence's tail from now on.
   void begin_tail(PageId head, const TailOwner& owner) {
@@ -191,10 +202,13 @@ class PrefixCache {
     return tails_.idle() > 0 && is_here(page) && tails_.is_idle(page);
   }
   void give_up(PageId page);
+  void empty(PageId node);
+  void renumber(PageId from, PageId to);
+  void free_page_of(PageId node);
   void forget(PageId node);
-  void unkeep(PageId page);
+  void unkeep(PageId node);
   void drop_hollow_end(PageId node);
-  [[nodiscard]] bool is_continued_here(PageId page) const;
+  [[nodiscard]] PageId bring(PageId place);
   PageId pop_tail(PageId head) {
     const PageId last = tails_.last(head);
     tails_.pop(head);
@@ -203,8 +217,8 @@ class PrefixCache {
   }
   void check_page(PageId page) const;
   [[nodiscard]] PageId find_place();
-  void drop(PageId place);
   void forget_behind(PageId node);
+  [[nodiscard]] std::int32_t use_path(const PrefixScope& scope, std::span<const TokenId> tokens);
   void check_host() const;
   void check_hollow() const;
 
@@ -218,12 +232,12 @@ class PrefixCache {
   PagePool pool_;
   HostPlaces host_;
   HostPlaces hollow_;
-  const bool slides_;
   std::vector<PlanCopy>* const copies_;
   PrefixTree tree_;
   PageList<NodeLinks> idle_;  // those of tails are idle with their heads
   PageTails tails_;
-  std::vector<PageId> tail_;  // that is being read
+  std::vector<PageId> tail_;     // that is being read
+  std::vector<PageId> brought_;  // the page that one in host memory comes to
   PageSaver* saver_ = nullptr;
   std::function<void()> call_back_;
   std::vector<bool> is_lent_;  // by page; empty until one is lent

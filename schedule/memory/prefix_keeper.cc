@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weft/core/error/internal_error.h"
+#include "weft/schedule/memory/window_path.h"
 
 namespace weft {
 namespace {
@@ -25,7 +26,6 @@ PrefixKeeper::PrefixKeeper(const DeviceLimits& limits, PrefixCache& pages,
   offered_.reserve(rows + static_cast<std::size_t>(limits.pages_per_step()));
   scratch_.reserve(static_cast<std::size_t>(limits.page_tokens));
   found_.reserve(static_cast<std::size_t>(limits.pages_per_row()));
-  on_host_.reserve(static_cast<std::size_t>(limits.pages_per_row()));
 }
 
 /// Valid until the next call.
@@ -50,65 +50,79 @@ PageId PrefixKeeper::find_next(const Group& group, const Sequence& sequence, Pag
                             tokens_of(group, sequence, index * size, size));
 }
 
-/// The longest path of full pages with the first `most` tokens that a sequence can go on from: of
-/// its last pages, which the window at its end reaches, none is hollow. Valid until the next call.
-std::span<const PageId> PrefixKeeper::match(const Group& group, const Sequence& sequence,
-                                            std::int32_t most) {
+/// Finds the longest path of full pages with the first `most` tokens that a sequence can go on
+/// from: of its last pages, which the window at its end reaches, none is hollow. Valid until the
+/// next call.
+PrefixKeeper::Match PrefixKeeper::match(const Group& group, const Sequence& sequence,
+                                        std::int32_t most) {
   found_.clear();
-  std::size_t matched = 0;
-  std::int64_t behind_hollow = 0;  // the first page behind the last hollow one
+  WindowPath anywhere(limits_);
+  WindowPath here(limits_);
   PageId node = kNoPage;
   for (std::int32_t end = limits_.page_tokens; end <= most; end += limits_.page_tokens) {
     node = find_next(group, sequence, node, end / limits_.page_tokens - 1);
     if (node == kNoPage) break;
     found_.push_back(node);
-    if (pages_.is_hollow(node)) behind_hollow = std::ssize(found_);
-    if (limits_.first_page_needed(end) >= behind_hollow) matched = found_.size();
+    anywhere.add(!pages_.is_hollow(node));
+    here.add(pages_.is_here(node));
   }
-  return std::span<const PageId>(found_).first(matched);
+  const auto all = static_cast<std::size_t>(anywhere.end());
+  return {std::span<const PageId>(found_).first(all), here.end()};
 }
 
 std::int32_t PrefixKeeper::take(Group& group, Sequence& sequence, std::int32_t most) {
   if (!covers(group)) return 0;
   note(group);
   if (!group.spec.may_skip_tokens()) return 0;
-  take_path(sequence, match(group, sequence, most));
-  if (!on_host_.empty()) bring(sequence);
+  const std::uint64_t came_in = pages_.came_in();
+  const Match found = match(group, sequence, most);
+  if (!copying_is_sooner(found) || !take_path(sequence, found.path)) {
+    // Of what was to come some may have.
+    const Match left = match(group, sequence, most);
+    (void)take_path(sequence, left.path.first(static_cast<std::size_t>(left.here)));
+  }
+  if (pages_.came_in() > came_in) sequence.arrives_in = plans_;
   sequence.findable = static_cast<std::int32_t>(sequence.pages.size());
-  std::int32_t found = sequence.findable * limits_.page_tokens;
-  found += copy_beginning(group, sequence, most);
+  std::int32_t tokens = sequence.findable * limits_.page_tokens;
+  tokens += copy_beginning(group, sequence, most);
   ++stats_.lookups;
   stats_.looked_up += static_cast<std::uint64_t>(most + 1);
-  stats_.hits += found > 0 ? 1 : 0;
-  stats_.found += static_cast<std::uint64_t>(found);
-  return found;
+  stats_.hits += tokens > 0 ? 1 : 0;
+  stats_.found += static_cast<std::uint64_t>(tokens);
+  return tokens;
 }
 
-/// Shares the pages of a path that are on the device, and notes those in host memory. Where pages
-/// may be hollow, those before the window are left alone.
-void PrefixKeeper::take_path(Sequence& sequence, std::span<const PageId> path) {
-  const std::int64_t tokens = std::ssize(path) * limits_.page_tokens;
-  const std::int64_t gone = pages_.has_hollow() ? limits_.first_page_needed(tokens) : 0;
-  const auto first = static_cast<std::size_t>(gone);
-  sequence.gone = static_cast<std::int32_t>(gone);
-  sequence.pages.assign(first, kNoPage);
-  on_host_.clear();
-  for (const PageId page : path.subspan(first)) {
-    (pages_.is_here(page) ? sequence.pages : on_host_).push_back(page);
-  }
-  pages_.share(sequence.held());
-  if (first == 0) return;
+/// Whether what the path has in host memory is there sooner than what is computed without it.
+bool PrefixKeeper::copying_is_sooner(const Match& match) const {
+  const auto pages = static_cast<std::int32_t>(match.path.size());
+  if (costs_ == nullptr || pages == match.here) return true;
+  const auto needed =
+      match.path.subspan(static_cast<std::size_t>(WindowPath(limits_).first_needed(pages)));
+  const auto copied =
+      std::ranges::count_if(needed, [this](PageId node) { return pages_.is_on_host(node); });
+  return costs_->copying_is_sooner(static_cast<std::int32_t>(copied),
+                                   std::int64_t{match.here} * limits_.page_tokens,
+                                   pages - match.here);
+}
+
+/// Gives the sequence the pages of a path; those before the window are left alone. False where
+/// there is no room for what is in host memory: then it has none.
+bool PrefixKeeper::take_path(Sequence& sequence, std::span<const PageId> path) {
+  const auto gone = static_cast<std::size_t>(
+      WindowPath(limits_).first_needed(static_cast<std::int32_t>(path.size())));
   const auto is_hollow = [this](PageId node) { return pages_.is_hollow(node); };
-  stats_.hollow_hits += std::ranges::any_of(path.first(first), is_hollow) ? 1 : 0;
-  pages_.leave_path(path[first - 1], 0);
-}
-
-/// Has the pages copied that continue the sequence's in host memory, where that is sooner.
-void PrefixKeeper::bring(Sequence& sequence) {
-  const std::int64_t before = std::ssize(sequence.pages) * limits_.page_tokens;
-  const auto pages = static_cast<std::int32_t>(on_host_.size());
-  if (costs_ != nullptr && !costs_->copying_is_sooner(pages, before)) return;
-  if (pages_.bring(on_host_, sequence.pages) > 0) sequence.arrives_in = plans_;
+  const bool has_lost_some = std::ranges::any_of(path.first(gone), is_hollow);
+  if (gone > 0) pages_.leave_path(path[gone - 1], 0);
+  sequence.pages.assign(gone, kNoPage);
+  sequence.pages.insert(sequence.pages.end(), path.begin() + static_cast<std::ptrdiff_t>(gone),
+                        path.end());
+  if (!pages_.share_path(std::span(sequence.pages).subspan(gone))) {
+    sequence.pages.clear();
+    return false;
+  }
+  sequence.gone = static_cast<std::int32_t>(gone);
+  stats_.hollow_hits += has_lost_some ? 1 : 0;
+  return true;
 }
 
 /// Copies the page that begins like the tokens behind the sequence's pages, if it is worth it, and
@@ -135,12 +149,12 @@ std::int32_t PrefixKeeper::copy_beginning(const Group& group, Sequence& sequence
 
 std::vector<PageId> PrefixKeeper::path(const Group& group, const Sequence& sequence,
                                        std::int32_t most) {
-  const auto found = match(group, sequence, most);
-  return {found.begin(), found.end()};
+  (void)match(group, sequence, most);
+  return found_;
 }
 
 std::int32_t PrefixKeeper::count(const Group& group, const Sequence& sequence, std::int32_t most) {
-  return static_cast<std::int32_t>(match(group, sequence, most).size());
+  return static_cast<std::int32_t>(match(group, sequence, most).path.size());
 }
 
 std::int32_t PrefixKeeper::count_in_use(const Group& group, const Sequence& sequence,
@@ -150,7 +164,8 @@ std::int32_t PrefixKeeper::count_in_use(const Group& group, const Sequence& sequ
   const auto is_in_use = [this](PageId page) {
     return pages_.is_here(page) && pages_.references(page) > 0;
   };
-  return static_cast<std::int32_t>(std::ranges::count_if(match(group, sequence, most), is_in_use));
+  return static_cast<std::int32_t>(
+      std::ranges::count_if(match(group, sequence, most).path, is_in_use));
 }
 
 /// Keeps the next page of a sequence without a tail, if its first `tokens` tokens fill it and
@@ -192,7 +207,6 @@ PrefixKeeper::PathBefore PrefixKeeper::path_before_window(const Sequence& sequen
   const PageId first = sequence.held().front();
   if (!pages_.is_kept(first)) return {};
   const PageId last = pages_.tree().parent(first);
-  if (!pages_.has_hollow()) return {last, sequence.gone};
   // Who goes on from its last full page may need a page more than the sequence did.
   const std::int64_t needed =
       limits_.first_page_needed(std::int64_t{sequence.findable} * limits_.page_tokens);

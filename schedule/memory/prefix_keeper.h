@@ -36,8 +36,9 @@ namespace weft {
 /// sequences, and all where pages go to host memory or files, keep page by page.
 ///
 /// Where all layers have a window, a sequence goes on from the end of a path whose last pages are
-/// there, those that the window at its end reaches: what leads to them may be hollow
-/// (PrefixCache). It begins with the holes that one has which came to that place by itself.
+/// there, those that the window at its end reaches, in whichever memory: what leads to them may be
+/// hollow (PrefixCache), and stays where it is. It begins with the holes that one has which came to
+/// that place by itself.
 ///
 /// Without reuse: groups with an encoder's input, whose keys and values depend on it as well, and
 /// of which the decoder's prompt is a token or two. What the encoder made of that input is found by
@@ -69,10 +70,11 @@ class PrefixKeeper {
   [[nodiscard]] bool is_arriving(const Sequence& sequence) const noexcept {
     return sequence.arrives_in == plans_;
   }
-  /// The longest path of full pages with a sequence's first `most` tokens that it can go on from.
+  /// The nodes that lead along a sequence's first `most` tokens, as far as there are any.
   [[nodiscard]] std::vector<PageId> path(const Group& group, const Sequence& sequence,
                                          std::int32_t most);
-  /// How many pages that path has, in whichever memory and with those that are hollow.
+  /// Of that path, how many pages the longest has that the sequence can go on from, in whichever
+  /// memory and with those that are hollow.
   [[nodiscard]] std::int32_t count(const Group& group, const Sequence& sequence, std::int32_t most);
   /// Of these, how many some table has, so that having them costs no room.
   [[nodiscard]] std::int32_t count_in_use(const Group& group, const Sequence& sequence,
@@ -135,6 +137,12 @@ class PrefixKeeper {
 
  private:
   enum class Next : std::uint8_t { kNone, kKept, kDuplicate };
+  /// The longest path that a sequence can go on from, and how many pages that has of which all are
+  /// on the device.
+  struct Match {
+    std::span<const PageId> path;
+    std::int32_t here = 0;
+  };
   struct Offer {
     Sequence* sequence = nullptr;
     std::int32_t findable_before = 0;
@@ -172,16 +180,15 @@ class PrefixKeeper {
   [[nodiscard]] Next keep_next(const Group& group, Sequence& sequence, std::int32_t tokens,
                                std::vector<PageId>* offered);
   void adopt_next(const Group& group, Sequence& sequence);
-  void take_path(Sequence& sequence, std::span<const PageId> path);
-  void bring(Sequence& sequence);
+  [[nodiscard]] bool copying_is_sooner(const Match& match) const;
+  [[nodiscard]] bool take_path(Sequence& sequence, std::span<const PageId> path);
   [[nodiscard]] std::int32_t copy_beginning(const Group& group, Sequence& sequence,
                                             std::int32_t most);
   [[nodiscard]] PageId find_next(const Group& group, const Sequence& sequence, PageId parent,
                                  std::int32_t index);
   [[nodiscard]] std::span<const TokenId> tokens_of(const Group& group, const Sequence& sequence,
                                                    std::int32_t first, std::int32_t count) const;
-  [[nodiscard]] std::span<const PageId> match(const Group& group, const Sequence& sequence,
-                                              std::int32_t most);
+  [[nodiscard]] Match match(const Group& group, const Sequence& sequence, std::int32_t most);
 
   const DeviceLimits limits_;
   PrefixCache& pages_;
@@ -195,7 +202,6 @@ class PrefixKeeper {
   std::vector<Duplicate> duplicates_;
   std::vector<PageId> offered_;
   std::vector<PageId> found_;             // by the last match()
-  std::vector<PageId> on_host_;           // of one call of take()
   mutable std::vector<TokenId> scratch_;  // tokens that lie partly in the prompt
   PrefixStats stats_;
 };

@@ -33,6 +33,7 @@ class PrefixTree {
   PrefixTree(std::int32_t pages, std::int32_t page_tokens);
 
   [[nodiscard]] std::int32_t size() const noexcept { return size_; }
+  [[nodiscard]] std::size_t page_tokens() const noexcept { return page_tokens_; }
   [[nodiscard]] bool contains(PageId page) const noexcept { return at(page).parent != kOutside; }
   /// Have the processor fetch what it takes to erase, or to insert, a page soon.
   void prefetch_to_erase(PageId page) const noexcept { __builtin_prefetch(&at(page), 1); }

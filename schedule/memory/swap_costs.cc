@@ -16,13 +16,13 @@ void SwapCosts::learn(std::int32_t pages, Duration took) {
   page_nanoseconds_ += (page_nanoseconds_ > 0 ? kLatest : 1) * (each - page_nanoseconds_);
 }
 
-bool SwapCosts::copying_is_sooner(std::int32_t pages, std::int64_t before,
-                                  std::int32_t queued) const {
-  const std::int32_t tokens = pages * page_tokens_;
+bool SwapCosts::copying_is_sooner(std::int32_t copied, std::int64_t before,
+                                  std::int32_t computed) const {
+  const std::int32_t tokens = computed * page_tokens_;
   const Duration without = times_.predict({.decode_tokens = 1});
   const Duration with = times_.predict({1, tokens, attended_tokens(window_, before, tokens)});
   if (without <= Duration{0} || page_nanoseconds_ <= 0) return true;
-  return page_nanoseconds_ * (pages + queued) <= nanoseconds(with - without);
+  return page_nanoseconds_ * copied <= nanoseconds(with - without);
 }
 
 }  // namespace weft

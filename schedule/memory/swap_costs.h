@@ -19,11 +19,11 @@ class SwapCosts {
   /// So many pages were copied in this time. What took no time tells nothing.
   void learn(std::int32_t pages, Duration took);
 
-  /// Whether pages of a sequence that has `before` tokens had better be copied. While one of both
-  /// is not known it is so: most devices copy faster than they compute. `queued` pages of others
-  /// are copied first.
-  [[nodiscard]] bool copying_is_sooner(std::int32_t pages, std::int64_t before,
-                                       std::int32_t queued = 0) const;
+  /// Whether copying so many pages, those of others that are copied first among them, is sooner
+  /// than computing `computed` pages of a sequence that has `before` tokens. While one of both is
+  /// not known it is so: most devices copy faster than they compute.
+  [[nodiscard]] bool copying_is_sooner(std::int32_t copied, std::int64_t before,
+                                       std::int32_t computed) const;
 
  private:
   const StepTimeModel& times_;

@@ -42,6 +42,27 @@ TEST(PipelineStatsTest, PublishesWhatBecameOfPagesInHostMemoryAndInFiles) {
   EXPECT_THAT(after, HasSubstr("weft_file_cache_pages_read_total 4\n"));
 }
 
+TEST(PipelineStatsTest, PublishesWhatLookUpsFound) {
+  MetricsRegistry registry;
+  PipelineStats stats(registry, {.rows = 1, .pages = 8}, 2, 4, 800);
+  SchedulerStats now;
+  now.prefixes = {
+      .lookups = 9, .hits = 6, .found = 50, .hollow_hits = 2, .given_up = 7, .pages = 5};
+  stats.set(0, now);
+  stats.set(1, now);
+  now.prefixes.hits = 8;
+  now.prefixes.hollow_hits = 3;
+  stats.set(1, now);
+  const std::string text = prometheus_text(registry);
+  EXPECT_THAT(text, HasSubstr("weft_prefix_cache_lookups_total 18\n"));
+  EXPECT_THAT(text, HasSubstr("weft_prefix_cache_hits_total 14\n"));
+  EXPECT_THAT(text, HasSubstr("weft_prefix_cache_hollow_hits_total 5\n"));
+  EXPECT_THAT(text, HasSubstr("weft_prefix_cache_hit_tokens_total 100\n"));
+  EXPECT_THAT(text, HasSubstr("weft_prefix_cache_evictions_total 14\n"));
+  EXPECT_THAT(text, HasSubstr("weft_prefix_cache_pages 10\n"));
+  EXPECT_THAT(text, HasSubstr("weft_prefix_cache_bytes 500\n"));
+}
+
 TEST(PipelineStatsTest, PublishesWhichMemoryTheKvCacheTakes) {
   MetricsRegistry registry;
   {

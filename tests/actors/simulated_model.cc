@@ -44,7 +44,8 @@ SimulatedModel::SimulatedModel(const Options& options, std::mt19937_64& random)
   const auto most = static_cast<std::uint64_t>(all);
   const auto least = static_cast<std::uint64_t>(limits_.held_pages_for(limits_.context));
   limits_.pages = slab ? all : static_cast<std::int32_t>(std::max(least, below(most) + 1));
-  if (chance(0.5)) limits_.host_pages = static_cast<std::int32_t>(below(most) + 1);
+  if (chance(0.5) || options.places)
+    limits_.host_pages = static_cast<std::int32_t>(below(most) + 1);
   if (options.encoder) limits_.cross_pages = whole + static_cast<std::int32_t>(below(most));
   limits_.vocabulary = kLetters;
   limits_.stages = options.stages;

@@ -31,6 +31,7 @@ class SimulatedModel {
     std::size_t ranks = 0;                          ///< of each stage; 0: one device is all of them
     bool encoder = false;                           ///< which reads the prompt
     bool windows = false;                           ///< of all layers; not with an encoder
+    bool places = false;                            ///< in host memory, for sure
     bool pages_only = false;                        ///< no slabs
     std::optional<std::filesystem::path> folder{};  ///< of files with its pages
   };

@@ -27,6 +27,7 @@ struct SimulationOptions {
   std::size_t ranks = 0;     ///< of each stage, each with an executor; 0: one device is all stages
   bool encoder = false;      ///< the model has one, which reads the prompt
   bool windows = false;      ///< all of the model's layers have a window; not with an encoder
+  bool places = false;       ///< each model has some in host memory, else each second one
   /// Pages go to files, and the model goes now and then and comes back; not with ranks. Files are
   /// read beside the play, so it is not the same a second time.
   bool files = false;

@@ -25,6 +25,7 @@ void Simulation::make_models() {
     SimulatedModel::Options how{.number = i, .stages = options_.stages, .ranks = options_.ranks};
     how.encoder = options_.encoder;
     how.windows = options_.windows;
+    how.places = options_.places;
     how.pages_only = options_.models > 0;
     // Of one that is in memory alone the others may have the folder when it has gone.
     if (folder_) how.folder = folder_->path() / std::to_string(max_loaded_ == 1 ? 0 : i);

@@ -10,8 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "weft/tests/fixture/temp_folder.h"
-#include "weft/tests/schedule/scheduler_fixture.h"
+#include "weft/tests/schedule/scheduler_files_fixture.h"
 
 namespace weft::test {
 namespace {
@@ -22,7 +21,7 @@ using std::chrono::milliseconds;
 /// What fills ten pages, and a token more.
 const Ask ten_pages{.prompt = 41, .max_tokens = 1, .text = 1};
 
-class SchedulerFilesTest : public SchedulerFixture {
+class SchedulerFilesTest : public SchedulerFilesFixture {
  protected:
   [[nodiscard]] SchedulerOptions small() const {
     SchedulerOptions options = roomy();
@@ -32,38 +31,6 @@ class SchedulerFilesTest : public SchedulerFixture {
   }
   void restart() { start_with_files(small(), folder_.path()); }
   void SetUp() override { restart(); }
-  void TearDown() override {
-    SchedulerFixture::TearDown();
-    files_->close();
-  }
-  /// Runs until nobody waits, for pages neither.
-  void finish() {
-    finish_all();
-    while (scheduler_->stats().waiting > 0) {
-      std::this_thread::yield();
-      now_ += microseconds(1);
-      finish_all();
-    }
-  }
-  /// Returns how many tokens the device computes for it alone.
-  std::uint64_t tokens_fed_by(const Ask& ask) {
-    const std::uint64_t before = device_->tokens();
-    submit(ask);
-    finish();
-    return device_->tokens() - before;
-  }
-  void wait_until_written(std::uint64_t pages) const {
-    while (files_->stats().written < pages) std::this_thread::yield();
-  }
-
-  /// Waits until what the scheduler has asked for by now is read.
-  void wait_for_reads() const {
-    const auto last = std::make_shared<PageRead>(std::vector{PageKey{}}, std::vector{0});
-    files_->read(last);
-    std::int32_t done = 0;
-    Duration took{};
-    while (!files_->is_over(*last, done, took)) std::this_thread::yield();
-  }
   /// Starts again with `ten_pages` in files, as after a restart.
   void leave_in_files() {
     tokens_fed_by(ten_pages);
@@ -79,7 +46,6 @@ class SchedulerFilesTest : public SchedulerFixture {
   }
   void check_any_course();
 
-  TempFolder folder_;
   std::int32_t places_ = 0;  // in host memory
 };
 

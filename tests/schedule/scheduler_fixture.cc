@@ -74,7 +74,7 @@ void SchedulerFixture::start_with_files(SchedulerOptions options,
   scheduler_ = nullptr;
   const PageBlock block = device_->page_block();
   files_ = std::make_shared<PageFiles>(
-      PageFolder::open(folder, PageKey{}, block.bytes, std::int64_t{1} << 24U).value(), PageKey{},
+      PageFolder::open(folder, PageKey{}, block.bytes, file_bytes_).value(), PageKey{},
       std::make_unique<HostPageMemory>(std::vector{block}), options.limits.pages);
   options.files = files_;
   options_ = options;

@@ -128,6 +128,7 @@ class SchedulerFixture : public testing::Test, protected SchedulerListener {
   SchedulerOptions options_;
   std::unique_ptr<FakeDevice> device_;
   std::shared_ptr<PageFiles> files_;  // closed before the device goes
+  std::int64_t file_bytes_ = std::int64_t{1} << 24U;
   std::unique_ptr<Scheduler> scheduler_;
   TimePoint now_{Duration(1)};
   std::deque<GroupOutcome> outcomes_;  ///< references to them stay

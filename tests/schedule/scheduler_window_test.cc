@@ -242,16 +242,6 @@ TEST_F(SchedulerWindowTest, NoMoreNodesAreHollowThanThereArePagesAndARowHas) {
   EXPECT_GT(seen, most * 9 / 10);
 }
 
-TEST_F(SchedulerWindowTest, WithHostMemoryAPathIsFoundFromItsBeginningAlone) {
-  SchedulerOptions options = crowded();
-  options.limits.host_pages = 4;
-  start(options);
-  submit({.prompt = 61, .max_tokens = 40, .text = 5});
-  finish_all();
-  EXPECT_GT(tokens_fed_by({{.prompt = 4, .max_tokens = 1, .continues = 1}}), 105U - 16);
-  EXPECT_EQ(scheduler_->stats().prefixes.hollow, 0);
-}
-
 TEST_F(SchedulerWindowTest, WhoGaveWayGoesOnWithWhatIsThere) {
   SchedulerOptions options = sliding();
   options.limits.pages = 2 * kMostHeld;

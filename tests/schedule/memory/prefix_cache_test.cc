@@ -208,13 +208,135 @@ TEST(PrefixCache, ForgetsHollowNodesWithAllElse) {
   four.cache.check();
 }
 
-TEST(PrefixCache, NoNodeIsHollowWherePagesGoToHostMemory) {
-  FourPages four(2, 2);
-  EXPECT_FALSE(four.cache.has_hollow());
+TEST(PrefixCache, APageGoesToHostMemoryThoughWhatItLeadsToIsHere) {
+  FourPages four(2, 4);
   const auto pages = four.keep_path(1, 3);
   four.give_up(pages[0]);
+  const PageId first = four.find(kNoPage, 1);
+  EXPECT_TRUE(four.cache.is_on_host(first));
+  EXPECT_EQ(four.find(first, 1), pages[1]);
+  EXPECT_EQ(four.cache.hollow(), 0);
+  EXPECT_EQ(four.cache.given_up(), 0U);
+  four.cache.check();
+}
+
+TEST(PrefixCache, APlaceThatIsNeededLeavesAHollowNodeWhereItLedSomewhere) {
+  FourPages four(1, 4);
+  const auto pages = four.keep_path(1, 3);
+  four.give_up(pages[0]);
+  four.give_up(pages[1]);
+  const PageId first = four.find(kNoPage, 1);
+  EXPECT_TRUE(four.cache.is_hollow(first));
+  const PageId second = four.find(first, 1);
+  EXPECT_TRUE(four.cache.is_on_host(second));
+  EXPECT_EQ(four.find(second, 1), pages[2]);
+  EXPECT_EQ(four.cache.given_up(), 1U);
+  four.cache.check();
+  four.give_up(pages[2]);
+  EXPECT_TRUE(four.cache.is_hollow(four.find(first, 1)));
+  four.cache.forget_all();
+  EXPECT_EQ(four.cache.hollow() + four.cache.on_host(), 0);
+}
+
+TEST(PrefixCache, APlaceThatNothingContinuesGoesWithTheHollowNodesThatLedToIt) {
+  FourPages four(1, 4);
+  const auto pages = four.keep_path(1, 2);
+  four.give_up(pages[0]);
+  four.give_up(pages[1]);  // whose place was the first one's
+  ASSERT_EQ(four.cache.hollow(), 1);
+  ASSERT_EQ(four.cache.on_host(), 1);
+  const PageId other = pages[0];
+  four.cache.keep({}, kNoPage, other, Tokens{2, 0});
+  four.give_up(other);
   EXPECT_EQ(four.find(kNoPage, 1), kNoPage);
-  EXPECT_EQ(four.cache.kept(), 0) << "no path leads to what is behind it";
+  EXPECT_TRUE(four.cache.is_on_host(four.find(kNoPage, 2)));
+  EXPECT_EQ(four.cache.hollow(), 0);
+  EXPECT_EQ(four.cache.given_up(), 2U);
+  four.cache.check();
+}
+
+TEST(PrefixCache, APageThatHasToGoForItsPlaceNeedsNone) {
+  FourPages four(1, 1);
+  const auto first = four.keep_path(1, 3);
+  four.give_up(first[0]);
+  four.give_up(first[1]);  // whose place was the first one's, which is hollow
+  ASSERT_EQ(four.cache.hollow(), 1);
+  // For its place the second one would be hollow, and for that the first goes with all behind it.
+  four.give_up(first[2]);
+  EXPECT_EQ(four.find(kNoPage, 1), kNoPage);
+  EXPECT_EQ(four.cache.on_host() + four.cache.hollow() + four.cache.kept(), 0);
+  EXPECT_EQ(four.cache.given_up(), 3U);
+  four.cache.check();
+}
+
+TEST(PrefixCache, APathIsHadFromWhicheverMemoryItsPagesAreIn) {
+  FourPages four(3, 4);
+  const auto pages = four.keep_path(1, 3);
+  four.give_up(pages[0]);
+  four.give_up(pages[2]);
+  // Whoever took the first one's page leaves it, the only one that is free.
+  four.cache.release(std::span(pages).first(1));
+  four.copies.clear();
+  const PageId first = four.find(kNoPage, 1);
+  std::vector<PageId> path{pages[1], four.find(pages[1], 1)};
+  ASSERT_TRUE(four.cache.is_on_host(path[1]));
+  const PageId place = path[1];
+  ASSERT_TRUE(four.cache.share_path(path));
+  EXPECT_EQ(path, (std::vector{pages[1], pages[0]}));
+  EXPECT_EQ(four.cache.references(pages[1]), 2);
+  EXPECT_EQ(four.cache.references(pages[0]), 1);
+  ASSERT_EQ(four.copies.size(), 1U);
+  EXPECT_EQ(four.copies[0].from, place);
+  EXPECT_EQ(four.copies[0].to, pages[0]);
+  EXPECT_EQ(four.find(kNoPage, 1), first) << "what leads there stays where it is";
+  EXPECT_EQ(four.cache.on_host(), 1);
+  four.cache.check();
+}
+
+TEST(PrefixCache, HollowNodesLeadToWhatComesFromElsewhere) {
+  FourPages four(0, 4);
+  std::vector<PageId> pages;
+  ASSERT_TRUE(four.cache.take(1, pages));
+  const Tokens text{1, 0, 2, 0, 3, 0};
+  four.cache.prepare_path({}, text);
+  const PageId first = four.cache.lead_to({}, kNoPage, Tokens{1, 0});
+  const PageId second = four.cache.lead_to({}, first, Tokens{2, 0});
+  EXPECT_EQ(four.cache.lead_to({}, kNoPage, Tokens{1, 0}), first) << "once";
+  four.cache.keep({}, second, pages[0], Tokens{3, 0});
+  EXPECT_EQ(four.cache.hollow(), 2);
+  EXPECT_EQ(four.find(second, 3), pages[0]);
+  four.cache.check();
+}
+
+TEST(PrefixCache, APathIsPreparedByForgettingWhatIsNotOfIt) {
+  FourPages four(0, 3);
+  const auto own = four.keep_path(1, 2);
+  const auto other = four.keep_path(2, 2);
+  four.give_up(own[0]);
+  four.give_up(other[0]);
+  four.cache.prepare_path({}, Tokens{1, 0, 4, 0, 5, 0});
+  EXPECT_EQ(four.find(kNoPage, 2), kNoPage) << "though it is the newer one";
+  const PageId first = four.cache.lead_to({}, kNoPage, Tokens{1, 0});
+  EXPECT_EQ(four.find(first, 1), own[1]);
+  const PageId second = four.cache.lead_to({}, first, Tokens{4, 0});
+  four.cache.keep({}, second, other[0], Tokens{5, 0});
+  EXPECT_EQ(four.cache.hollow(), 2);
+  four.cache.check();
+}
+
+TEST(PrefixCache, WherePagesAreLentWhatTheyLedToStays) {
+  FourPages four(2, 4);
+  const auto pages = four.keep_path(1, 3);
+  std::vector<PageId> rest;
+  ASSERT_TRUE(four.cache.take(1, rest));
+  four.cache.release(std::span(pages).first(1));
+  std::vector<PageId> lent;
+  ASSERT_TRUE(four.cache.lend(1, lent));
+  EXPECT_EQ(lent, (std::vector{pages[0]}));
+  EXPECT_TRUE(four.copies.empty()) << "perhaps no plan comes before it is filled";
+  EXPECT_TRUE(four.cache.is_hollow(four.find(kNoPage, 1)));
+  EXPECT_TRUE(four.cache.is_kept(pages[1]));
+  four.cache.give_back(lent);
   four.cache.check();
 }
 
@@ -241,8 +363,8 @@ TEST(PrefixCache, WhatIsInHostMemoryComesBackInTheOrderOfItsPath) {
   std::vector<PageId> places{four.find(kNoPage, 1)};
   places.push_back(four.find(places[0], 1));
   places.push_back(four.find(places[1], 1));
-  std::vector<PageId> table;
-  ASSERT_EQ(four.cache.bring(places, table), 3);
+  std::vector<PageId> table = places;
+  ASSERT_TRUE(four.cache.share_path(table));
   EXPECT_EQ(four.find(kNoPage, 1), table[0]);
   EXPECT_EQ(four.find(table[1], 1), table[2]);
   EXPECT_EQ(four.cache.references(table[0]), 1);
@@ -253,17 +375,19 @@ TEST(PrefixCache, WhatIsInHostMemoryComesBackInTheOrderOfItsPath) {
   four.cache.check();
 }
 
-TEST(PrefixCache, BringsAsMuchAsThereIsRoomFor) {
+TEST(PrefixCache, APathThatThereIsNoRoomForIsNotHad) {
   FourPages four(4);
   four.cache.release(four.keep_path(1, 3));
   std::vector<PageId> taken;
   ASSERT_TRUE(four.cache.take(4, taken));
   four.cache.release(std::span(taken).first(1));
-  std::vector<PageId> places{four.find(kNoPage, 1)};
-  places.push_back(four.find(places[0], 1));
-  std::vector<PageId> table;
-  EXPECT_EQ(four.cache.bring(places, table), 1);
-  EXPECT_TRUE(four.cache.is_on_host(four.find(table[0], 1)));
+  std::vector<PageId> path{four.find(kNoPage, 1)};
+  path.push_back(four.find(path[0], 1));
+  EXPECT_FALSE(four.cache.share_path(path));
+  const PageId first = four.find(kNoPage, 1);
+  EXPECT_TRUE(four.cache.is_here(first)) << "it came before there was no room";
+  EXPECT_EQ(four.cache.references(first), 0);
+  EXPECT_TRUE(four.cache.is_on_host(four.find(first, 1)));
   four.cache.check();
 }
 

@@ -30,20 +30,28 @@ StepTimeModel ten_a_token() {
 TEST(SwapCosts, PagesAreCopiedWhileItIsNotKnownWhatThatTakes) {
   const StepTimeModel unknown;
   SwapCosts costs(unknown, limits_with());
-  EXPECT_TRUE(costs.copying_is_sooner(1, 0));
+  EXPECT_TRUE(costs.copying_is_sooner(1, 0, 1));
   costs.learn(4, microseconds(4'000'000));
-  EXPECT_TRUE(costs.copying_is_sooner(1, 0)) << "nor what computing takes";
+  EXPECT_TRUE(costs.copying_is_sooner(1, 0, 1)) << "nor what computing takes";
   const StepTimeModel times = ten_a_token();
-  EXPECT_TRUE(SwapCosts(times, limits_with()).copying_is_sooner(1, 0));
+  EXPECT_TRUE(SwapCosts(times, limits_with()).copying_is_sooner(1, 0, 1));
 }
 
 TEST(SwapCosts, WhatIsComputedSoonerIsComputed) {
   const StepTimeModel times = ten_a_token();
   SwapCosts costs(times, limits_with());
   costs.learn(8, microseconds(8 * 80));  // computing a page takes 160
-  EXPECT_TRUE(costs.copying_is_sooner(8, 0));
+  EXPECT_TRUE(costs.copying_is_sooner(8, 0, 8));
   for (int i = 0; i < 100; ++i) costs.learn(8, microseconds(8 * 320));
-  EXPECT_FALSE(costs.copying_is_sooner(8, 0));
+  EXPECT_FALSE(costs.copying_is_sooner(8, 0, 8));
+}
+
+TEST(SwapCosts, FewPagesMaySpareTheComputingOfMany) {
+  const StepTimeModel times = ten_a_token();
+  SwapCosts costs(times, limits_with());
+  costs.learn(8, microseconds(8 * 320));  // computing a page takes 160
+  EXPECT_FALSE(costs.copying_is_sooner(2, 0, 3));
+  EXPECT_TRUE(costs.copying_is_sooner(2, 0, 5));
 }
 
 TEST(SwapCosts, CopiesThatTookNoTimeTellNothing) {
@@ -52,7 +60,7 @@ TEST(SwapCosts, CopiesThatTookNoTimeTellNothing) {
   costs.learn(1, microseconds(1'000));
   costs.learn(0, microseconds(1));
   costs.learn(1'000, microseconds(0));
-  EXPECT_FALSE(costs.copying_is_sooner(1, 0));
+  EXPECT_FALSE(costs.copying_is_sooner(1, 0, 1));
 }
 
 TEST(SwapCosts, WhatIsBeforeTheWindowMakesComputingNoSlower) {
@@ -66,7 +74,7 @@ TEST(SwapCosts, WhatIsBeforeTheWindowMakesComputingNoSlower) {
   const auto is_copied = [&](std::int64_t window) {
     SwapCosts costs(times, limits_with(window));
     costs.learn(1, microseconds(1'000));  // computing it takes 320 and what is before it
-    return costs.copying_is_sooner(1, 400);
+    return costs.copying_is_sooner(1, 400, 1);
   };
   EXPECT_TRUE(is_copied(0));
   EXPECT_FALSE(is_copied(32));
