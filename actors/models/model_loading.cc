@@ -81,7 +81,8 @@ bool ModelHost::run_one_job() {
   try {
     done = run(job);
   } catch (const std::exception&) {  // there was no memory
-    give_up(*job.slot);
+    done = job.kind != Job::Kind::kLose;
+    if (done) give_up(*job.slot);
   }
   lock.lock();
   if (done) jobs_.erase(jobs_.begin());
@@ -97,7 +98,7 @@ bool ModelHost::run(Job& job) {
       unload(*job.slot);
       return true;
     case Job::Kind::kLose:
-      lose(*job.slot, std::move(job.why));
+      lose(*job.slot, job.why);
       return true;
   }
   return true;
@@ -173,12 +174,9 @@ ModelHost::Room ModelHost::make_room() {
     if (oldest == nullptr || slot.used < oldest->used) oldest = &slot;
   }
   if (oldest == nullptr) return {.later = later};
-  Room room{.found = true, .leaves = std::move(oldest->running)};
-  room.from = oldest;
-  oldest->state = ModelState::kUnloading;
+  set_state(*oldest, ModelState::kUnloading);
   oldest->leaving = true;
-  publish();
-  return room;
+  return {.found = true, .leaves = std::move(oldest->running), .from = oldest};
 }
 
 PipelineOptions ModelHost::options_for(Slot& slot, Config& config,
@@ -312,28 +310,29 @@ void ModelHost::finish_unload(Slot& slot) {
     publish();
     info = info_of(slot);
     count = loaded_count();
-    told = std::exchange(slot.told, {});
     // Requests that came meanwhile bring it back.
     if (slot.state == ModelState::kUnloaded && !slot.waiting.empty()) begin_load(slot);
+    told = std::exchange(slot.told, {});
   }
   if (info.state != ModelState::kFailed) tell(info, count);
   tell_all(told, {});
 }
 
-void ModelHost::lose(Slot& slot, std::string why) {
+/// May be tried again where it has thrown.
+void ModelHost::lose(Slot& slot, const std::string& why) {
+  Gate::Holder mine;
   std::unique_lock lock(mutex_);
-  if (slot.state != ModelState::kLoaded && slot.state != ModelState::kUnloading) return;
-  const bool leaves_already = slot.state == ModelState::kUnloading;
-  slot.state = ModelState::kFailed;
-  slot.failure = Error{EngineErrc::kNotReady, std::move(why)};
-  publish();
+  Error failure{EngineErrc::kNotReady, why};
+  if (slot.state == ModelState::kLoaded) {
+    mine = close(slot, ModelState::kFailed, std::move(failure));
+  } else if (slot.state == ModelState::kUnloading) {
+    set_state(slot, ModelState::kFailed, std::move(failure));
+  } else {
+    return;
+  }
   const ModelInfo info = info_of(slot);
   const std::size_t count = loaded_count();
-  if (leaves_already) {
-    lock.unlock();
-  } else {
-    close(slot, lock);
-  }
+  lock.unlock();
   tell(info, count);
 }
 

@@ -178,9 +178,8 @@ __global__ void __launch_bounds__(kMostNormThreads)
 }  // namespace
 
 bool leaves_half(std::int64_t rows, std::int64_t width, bool has_norm, std::int64_t processors) {
-  const std::int64_t of_a_row = has_norm
-                                    ? std::int64_t{norm_block(width).threads}
-                                    : (width + kRowColumns - 1) / kRowColumns * kRowThreads;
+  const std::int64_t of_a_row = has_norm ? std::int64_t{norm_block(width).threads}
+                                         : (width + kRowColumns - 1) / kRowColumns * kRowThreads;
   return rows * of_a_row <= processors * kThreadsOfAProcessor / 2;
 }
 
