@@ -79,7 +79,7 @@ ModelHost::ModelHost(boost::asio::any_io_executor executor, ModelsConfig config,
 ModelHost::~ModelHost() {
   {
     const std::scoped_lock lock(mutex_);
-    stopping_.store(true);
+    stop_.request_stop();
   }
   has_work_.notify_all();
   thread_.joinable() ? thread_.join() : refuse_all();
@@ -178,7 +178,7 @@ void ModelHost::submit(RequestTicket ticket) noexcept {
 /// Why a request cannot have its model now; nothing when it waits for it, and the slot has it.
 std::optional<Error> ModelHost::wait_or_refuse(Slot& slot, RequestTicket& ticket) {
   const std::string name = "model: " + slot.config.name;
-  if (stopping_.load()) return Error{EngineErrc::kStopping, {}};
+  if (stop_.stop_requested()) return Error{EngineErrc::kStopping, {}};
   if (slot.state == ModelState::kFailed) {
     // What was lost is not ready any more; what was never there says why.
     if (slot.failure.code == EngineErrc::kNotReady) return slot.failure;
@@ -217,7 +217,7 @@ void ModelHost::change(const std::string& name, ModelDone done, ModelState wante
   std::optional<Result<void>> now;
   if (slot == nullptr || name.empty()) {
     now.emplace(Error{EngineErrc::kNoSuchModel, "model: " + name});
-  } else if (stopping_.load()) {
+  } else if (stop_.stop_requested()) {
     now.emplace(Error{EngineErrc::kStopping, {}});
   } else {
     now = wanted == ModelState::kLoaded ? answer_to_load(*slot) : answer_to_unload(*slot);
@@ -293,7 +293,7 @@ void ModelHost::add_job(Job job) noexcept {
 void ModelHost::stop(std::function<void()> stopped) noexcept {
   stop_count_->begin(std::move(stopped));
   std::unique_lock lock(mutex_);
-  stopping_.store(true);
+  stop_.request_stop();
   // The own thread is counted until it has ended, so what it holds at this moment stops as well.
   for (Slot& slot : slots_) {
     if (!slot.running) continue;

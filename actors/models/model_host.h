@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <condition_variable>
 #include <cstddef>
@@ -11,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -37,8 +37,8 @@ struct ModelHostOptions {
   using MakeModel = std::function<std::unique_ptr<RequestPort>(
       boost::asio::any_io_executor executor, const Config& config, const PipelineOptions& options)>;
 
-  /// Of every model's pipeline; `model` and, for models that share a device, `memory_budget` and
-  /// `before_device` are the host's to set. Metrics and clock are those of all.
+  /// Of every model's pipeline; `model`, `progress.stop` and, for models that share a device,
+  /// `memory_budget` and `before_device` are the host's to set. Metrics and clock are those of all.
   PipelineOptions pipeline{};
   /// Without: a Pipeline that loads the model.
   MakeModel make{};
@@ -150,7 +150,7 @@ class ModelHost final : public RequestPort {
   IdSource<RequestKind> ids_;
   const std::unique_ptr<DeviceMemory> memory_;                 // the own thread's
   std::map<std::string, std::shared_ptr<DeviceTurns>> turns_;  // by device; the own thread's
-  std::atomic<bool> stopping_{false};
+  std::stop_source stop_;
 
   mutable std::mutex mutex_;  // guards what follows; never held while a model is made or destroyed
   std::shared_ptr<const ModelList> list_;

@@ -1,8 +1,6 @@
 // What the host does on its own thread: models are loaded and destroyed, one at a time.
 
 #include <algorithm>
-#include <boost/asio/error.hpp>
-#include <boost/system/system_error.hpp>
 #include <chrono>
 #include <exception>
 #include <iterator>
@@ -60,12 +58,12 @@ void ModelHost::work() {
   name_this_thread("weft-models");
   std::unique_lock lock(mutex_);
   while (true) {
-    has_work_.wait(lock, [this] { return stopping_.load() || !jobs_.empty(); });
-    if (stopping_.load()) break;
+    has_work_.wait(lock, [this] { return stop_.stop_requested() || !jobs_.empty(); });
+    if (stop_.stop_requested()) break;
     lock.unlock();
     const bool done = run_one_job();
     lock.lock();
-    if (!done) has_work_.wait_for(lock, kLookAgain, [this] { return stopping_.load(); });
+    if (!done) has_work_.wait_for(lock, kLookAgain, [this] { return stop_.stop_requested(); });
   }
   lock.unlock();
   refuse_all();
@@ -74,7 +72,7 @@ void ModelHost::work() {
 
 bool ModelHost::run_one_job() {
   std::unique_lock lock(mutex_);
-  if (stopping_.load() || jobs_.empty()) return false;
+  if (stop_.stop_requested() || jobs_.empty()) return false;
   Job& job = jobs_.front();  // others only add some behind it
   lock.unlock();
   bool done = true;
@@ -184,10 +182,9 @@ PipelineOptions ModelHost::options_for(Slot& slot, Config& config,
   PipelineOptions options = options_.pipeline;
   if (config_.models.size() > 1) options.model = slot.config.name;
   if (auto budget = memory_->fit(slot.config, config)) options.memory_budget = std::move(budget);
-  options.progress = [this, told = std::move(options.progress)](std::int64_t done,
-                                                                std::int64_t total) {
-    // Exceptions are how loading is left half-way: what was taken is given back on the way.
-    if (stopping_.load()) throw boost::system::system_error(boost::asio::error::operation_aborted);
+  options.progress.stop = stop_.get_token();
+  options.progress.tell = [this, told = std::move(options.progress.tell)](std::int64_t done,
+                                                                          std::int64_t total) {
     end_waiting();
     if (told) told(done, total);
   };
@@ -231,7 +228,7 @@ void ModelHost::finish_load(Slot& slot, Result<std::unique_ptr<Running>> loaded)
   {
     const std::scoped_lock lock(mutex_);
     // stop() has been, and nobody would stop this one: it goes as the function returns.
-    if (stopping_.load()) problem = Error{EngineErrc::kStopping, {}};
+    if (stop_.stop_requested()) problem = Error{EngineErrc::kStopping, {}};
     if (!problem.code) {
       slot.running = *std::move(loaded);
       slot.state = ModelState::kLoaded;
