@@ -16,7 +16,7 @@
 #include "weft/config/config.h"
 #include "weft/core/actor/actor_system.h"
 #include "weft/gpu/load_progress.h"
-#include "weft/gpu/memory_budget.h"
+#include "weft/gpu/memory/memory_budget.h"
 #include "weft/gpu/step_device.h"
 
 namespace weft {

@@ -52,7 +52,8 @@ class EngineLoad : public std::enable_shared_from_this<EngineLoad> {
 /// the handler's associated executor (without one: `executor`); the errors are those of create().
 /// Cancellation of any type ends the loading with the next piece of weights, and the operation with
 /// operation_aborted; nothing is left of the engine then. `options.progress` is told on the loading
-/// thread; its `stop` is not looked at. The contexts of `executor` and of the handler must outlive the operation.
+/// thread; its `stop` is not looked at. The contexts of `executor` and of the handler must outlive
+/// the operation.
 template <boost::asio::completion_token_for<void(Result<Engine>)> Token>
 auto async_load_engine(boost::asio::any_io_executor executor, Config config,
                        PipelineOptions options, Token&& token) {

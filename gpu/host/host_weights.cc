@@ -163,8 +163,7 @@ Result<HostWeights> HostWeights::load(const Program& program, ThreadTeam& team,
     if (!values) return values.error();
     weights.vectors_.push_back(std::move(*values));
   }
-  std::vector<PartReader> readers(static_cast<std::size_t>(team.size()),
-                                  PartReader(progress.stop));
+  std::vector<PartReader> readers(static_cast<std::size_t>(team.size()), PartReader(progress.stop));
   if (beside == LoadBeside::kOthers) std::ranges::for_each(readers, &PartReader::give_way);
   for (const MatrixPlan& plan : program.matrices) {
     auto matrix = pack(plan, team, readers);

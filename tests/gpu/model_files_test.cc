@@ -52,7 +52,8 @@ struct Loader {
 };
 
 Loader host_loader() {
-  return {"host", [](const OpenedModel& model, DeviceOptions options, const LoadProgress& progress) {
+  return {"host",
+          [](const OpenedModel& model, DeviceOptions options, const LoadProgress& progress) {
             options.threads = 2;
             auto made = HostDevice::load(model.checkpoint, model.program, options, progress);
             return made ? Result<std::unique_ptr<ModelDevice>>(*std::move(made)) : made.error();
@@ -60,7 +61,8 @@ Loader host_loader() {
 }
 
 Loader fake_gpu_loader() {
-  return {"fake_gpu", [](const OpenedModel& model, DeviceOptions options, const LoadProgress& progress) {
+  return {"fake_gpu",
+          [](const OpenedModel& model, DeviceOptions options, const LoadProgress& progress) {
             options.threads = 2;
             auto made =
                 cuda::CudaDevice::load(std::make_unique<FakeRuntime>(std::make_shared<FakeGpu>()),
@@ -178,7 +180,8 @@ TEST_P(ModelFilesTest, AreNotReadAnyMoreByALoadThatIsAskedToStop) {
   stop.request_stop();
   int told = 0;
   try {
-    static_cast<void>(load(*model, {[&](std::int64_t, std::int64_t) { ++told; }, stop.get_token()}));
+    static_cast<void>(
+        load(*model, {[&](std::int64_t, std::int64_t) { ++told; }, stop.get_token()}));
     ADD_FAILURE() << "it was loaded";
   } catch (const boost::system::system_error& failure) {
     EXPECT_EQ(failure.code(), boost::asio::error::operation_aborted);
