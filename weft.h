@@ -37,7 +37,7 @@
 #include "weft/gpu/activation_reader.h"              // IWYU pragma: export
 #include "weft/gpu/device_error.h"                   // IWYU pragma: export
 #include "weft/gpu/device_info.h"                    // IWYU pragma: export
-#include "weft/gpu/memory_budget.h"                  // IWYU pragma: export
+#include "weft/gpu/memory/memory_budget.h"           // IWYU pragma: export
 #include "weft/gpu/plan.h"                           // IWYU pragma: export
 #include "weft/gpu/step_device.h"                    // IWYU pragma: export
 #include "weft/grammar/grammar_builder.h"            // IWYU pragma: export

@@ -16,7 +16,7 @@
 #include "weft/config/config.h"
 #include "weft/core/actor/actor_system.h"
 #include "weft/gpu/load_progress.h"
-#include "weft/gpu/memory_budget.h"
+#include "weft/gpu/memory/memory_budget.h"
 #include "weft/gpu/step_device.h"
 
 namespace weft {
@@ -37,7 +37,7 @@ struct PipelineOptions {
   std::size_t messages_per_activation = defaults::kMessagesPerActivation;
   /// Watches scheduler and detokenizer; may be null.
   std::shared_ptr<PipelineObserver> observer{};
-  /// Called with how much of the weights is loaded.
+  /// Told how much of the weights is loaded; its `stop` leaves the loading half-way.
   LoadProgress progress{};
   /// Hears of what went wrong and was made good, as a page of the KV cache that could not be
   /// written. Called on any thread; it must return soon and not throw.

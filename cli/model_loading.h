@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "weft/core/error/error.h"
-#include "weft/gpu/device_capacity.h"
+#include "weft/gpu/memory/device_capacity.h"
 #include "weft/gpu/model_device.h"
 #include "weft/gpu/sequence_runner.h"
 #include "weft/model/open_model.h"

@@ -5,7 +5,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <thread>
+#include <condition_variable>
+#include <mutex>
 #include <utility>
 
 namespace weft {
@@ -32,11 +33,15 @@ std::chrono::nanoseconds BackgroundPace::pause(const ThreadUse& now) noexcept {
   return kTimesAsLong * (now.computed - before.computed);
 }
 
-void let_others_run(BackgroundPace& pace) noexcept {
+void let_others_run(BackgroundPace& pace, const std::stop_token& stop) {
   // Who has waited for this processor takes it now, and that counts.
   ::sched_yield();
   const auto pause = pace.pause(use_of_this_thread());
-  if (pause.count() > 0) std::this_thread::sleep_for(pause);
+  if (pause.count() == 0) return;
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  std::condition_variable_any stopped;
+  stopped.wait_for(lock, stop, pause, [] { return false; });
 }
 
 }  // namespace weft

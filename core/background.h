@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <future>
+#include <stop_token>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -52,7 +53,7 @@ class BackgroundPace {
 };
 
 /// Between two pieces of the calling thread's work, of about a millisecond each: offers its
-/// processor to whoever waits for one, and then pauses at that pace.
-void let_others_run(BackgroundPace& pace) noexcept;
+/// processor to whoever waits for one, and then pauses at that pace. A stop ends the pause.
+void let_others_run(BackgroundPace& pace, const std::stop_token& stop = {});
 
 }  // namespace weft

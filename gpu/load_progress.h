@@ -1,11 +1,37 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
+#include <stop_token>
+#include <utility>
 
 namespace weft {
 
-/// Told how much of the weights is loaded: bytes done and in all. Called by one thread at a time.
-using LoadProgress = std::function<void(std::int64_t done, std::int64_t total)>;
+/// What who loads a model tells of it, and how he is asked to stop.
+struct LoadProgress {
+  /// Told how much of the weights is loaded: bytes done and in all. Called by one thread at a time.
+  /// What it throws ends the loading.
+  using Tell = std::function<void(std::int64_t done, std::int64_t total)>;
+
+  LoadProgress() = default;
+  /// Also from a lambda where a Tell is all that there is to say.
+  template <class What>
+    requires(!std::same_as<What, LoadProgress> && std::convertible_to<What, Tell>)
+  // NOLINTNEXTLINE(google-explicit-constructor): it stands where a function does
+  LoadProgress(What what, std::stop_token asked = {})
+      : tell(std::move(what)), stop(std::move(asked)) {}
+
+  Tell tell;  ///< may be null
+  /// Ends the loading before the next piece of a matrix, some MiB.
+  std::stop_token stop;
+
+  /// Tells, and then throws as throw_if_stopped().
+  void operator()(std::int64_t done, std::int64_t total) const;
+};
+
+/// Throws boost::system::system_error with operation_aborted once a stop is requested. Exceptions
+/// are how loading is left half-way: what was taken is given back on the way.
+void throw_if_stopped(const std::stop_token& stop);
 
 }  // namespace weft

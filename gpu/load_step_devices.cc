@@ -15,7 +15,7 @@
 #include "weft/gpu/host/host_capacity.h"
 #include "weft/gpu/host/host_step_device.h"
 #include "weft/gpu/host/host_weight_pool.h"
-#include "weft/gpu/memory_portion.h"
+#include "weft/gpu/memory/memory_portion.h"
 #include "weft/gpu/ranks/load_at_once.h"
 #include "weft/gpu/ranks/load_ranks.h"
 #include "weft/gpu/ranks/partition.h"

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "weft/core/error/internal_error.h"
+#include "weft/gpu/load_progress.h"
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/model/checkpoint/tensor_values.h"
 
@@ -44,9 +45,13 @@ std::int64_t inputs_at_once(const MatrixPart& part) {
                  PackedLayout::kBlock);
 }
 
-void PartReader::begin_piece() noexcept {
-  if (!gives_way_) return;
-  pace_ ? let_others_run(*pace_) : static_cast<void>(pace_.emplace(use_of_this_thread()));
+void PartReader::begin_piece() {
+  if (pace_) {
+    let_others_run(*pace_, stop_);
+  } else if (gives_way_) {
+    pace_.emplace(use_of_this_thread());
+  }
+  throw_if_stopped(stop_);
 }
 
 Result<SourceMatrix> PartReader::read(const MatrixPart& part, const PartPiece& piece) {

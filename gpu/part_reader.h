@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <stop_token>
+#include <utility>
 #include <vector>
 
 #include "weft/core/background.h"
@@ -39,10 +41,13 @@ struct PieceBytes {
 /// which is as large as the largest piece. Owner only: each thread has one.
 class PartReader {
  public:
+  /// For a load that may be asked to stop.
+  explicit PartReader(std::stop_token stop = {}) : stop_(std::move(stop)) {}
+
   /// From now on others that are served meanwhile run between two pieces (BackgroundPace).
   void give_way() noexcept { gives_way_ = true; }
-  /// Before a piece; read() does it itself.
-  void begin_piece() noexcept;
+  /// Before a piece; read() does it itself. Both throw as throw_if_stopped().
+  void begin_piece();
 
   /// Valid until the next call. One read, of all bytes from the piece's first to its last; blocks
   /// are whole. Errors of CheckpointTensor::read_blocks().
@@ -53,6 +58,7 @@ class PartReader {
   [[nodiscard]] Result<SourceMatrix> read_in_order(const MatrixPart& part, const PartPiece& piece);
 
  private:
+  std::stop_token stop_;
   bool gives_way_ = false;
   std::optional<BackgroundPace> pace_;  // once it has begun
   std::vector<std::byte> buffer_;

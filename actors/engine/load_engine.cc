@@ -1,8 +1,6 @@
 #include "weft/actors/engine/load_engine.h"
 
 #include <boost/asio/error.hpp>
-#include <boost/system/system_error.hpp>
-#include <cstdint>
 #include <exception>
 
 #include "weft/actors/engine_error.h"
@@ -45,16 +43,9 @@ void EngineLoad::start(boost::asio::any_io_executor executor, Config config,
 Result<Engine> EngineLoad::load(boost::asio::any_io_executor executor, const Config& config,
                                 PipelineOptions options) const {
   try {
-    // Exceptions are how loading is left half-way: what was taken is given back on the way.
-    options.progress = [this, told = std::move(options.progress)](std::int64_t done,
-                                                                  std::int64_t total) {
-      if (cancelled_.load()) {
-        throw boost::system::system_error(boost::asio::error::operation_aborted);
-      }
-      if (told) told(done, total);
-    };
+    options.progress.stop = cancelled_.get_token();
     Result<Engine> engine = Engine::create(std::move(executor), config, options);
-    if (cancelled_.load()) return Error{boost::asio::error::operation_aborted, {}};
+    if (cancelled_.stop_requested()) return Error{boost::asio::error::operation_aborted, {}};
     return engine;
   } catch (const std::exception& failure) {
     return caught_error(failure, EngineErrc::kInternal);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/async_result.hpp>
@@ -9,6 +8,7 @@
 #include <latch>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
@@ -33,7 +33,7 @@ class EngineLoad : public std::enable_shared_from_this<EngineLoad> {
   void start(boost::asio::any_io_executor executor, Config config, PipelineOptions options,
              PendingCompletion completion);
   /// Thread-safe.
-  void cancel() noexcept { cancelled_.store(true); }
+  void cancel() noexcept { cancelled_.request_stop(); }
   /// What was loaded; once, for the completion.
   [[nodiscard]] Result<Engine> take();
 
@@ -41,7 +41,7 @@ class EngineLoad : public std::enable_shared_from_this<EngineLoad> {
   [[nodiscard]] Result<Engine> load(boost::asio::any_io_executor executor, const Config& config,
                                     PipelineOptions options) const;
 
-  std::atomic<bool> cancelled_{false};
+  std::stop_source cancelled_;
   std::optional<Result<Engine>> loaded_;
   std::optional<PendingCompletion> completion_;
   std::latch started_{1};  ///< thread_ is assigned; what it completes joins it
@@ -51,8 +51,9 @@ class EngineLoad : public std::enable_shared_from_this<EngineLoad> {
 /// Makes an engine as Engine::create() does, without blocking. Signature void(Result<Engine>), on
 /// the handler's associated executor (without one: `executor`); the errors are those of create().
 /// Cancellation of any type ends the loading with the next piece of weights, and the operation with
-/// operation_aborted; nothing is left of the engine then. `options.progress` is called on the
-/// loading thread. The contexts of `executor` and of the handler must outlive the operation.
+/// operation_aborted; nothing is left of the engine then. `options.progress` is told on the loading
+/// thread; its `stop` is not looked at. The contexts of `executor` and of the handler must outlive
+/// the operation.
 template <boost::asio::completion_token_for<void(Result<Engine>)> Token>
 auto async_load_engine(boost::asio::any_io_executor executor, Config config,
                        PipelineOptions options, Token&& token) {

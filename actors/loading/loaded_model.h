@@ -6,7 +6,7 @@
 #include "weft/actors/loading/served_model.h"
 #include "weft/config/config.h"
 #include "weft/core/error/error.h"
-#include "weft/gpu/memory_budget.h"
+#include "weft/gpu/memory/memory_budget.h"
 #include "weft/gpu/model_device.h"
 #include "weft/gpu/ranks/world/rank_world.h"
 #include "weft/gpu/step_device.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "weft/config/models_config.h"
-#include "weft/gpu/memory_budget.h"
+#include "weft/gpu/memory/memory_budget.h"
 
 namespace weft {
 

@@ -79,7 +79,7 @@ ModelHost::ModelHost(boost::asio::any_io_executor executor, ModelsConfig config,
 ModelHost::~ModelHost() {
   {
     const std::scoped_lock lock(mutex_);
-    stopping_.store(true);
+    stop_.request_stop();
   }
   has_work_.notify_all();
   thread_.joinable() ? thread_.join() : refuse_all();
@@ -102,11 +102,32 @@ ModelInfo ModelHost::info_of(const Slot& slot) {
   return info;
 }
 
-void ModelHost::publish() {
+std::shared_ptr<ModelList> ModelHost::list() const {
   auto list = std::make_shared<ModelList>();
   list->loads_on_demand = may_load_on_demand();
   for (const Slot& slot : slots_) list->models.push_back(info_of(slot));
-  list_ = std::move(list);
+  return list;
+}
+
+ModelHost::NextState ModelHost::next_state(const Slot& slot, ModelState state,
+                                           Error failure) const {
+  const auto shown = list();
+  const auto place = std::ranges::find(slots_, &slot, [](const Slot& one) { return &one; });
+  ModelInfo& info = shown->models[static_cast<std::size_t>(place - slots_.begin())];
+  info.state = state;
+  info.failure = failure;
+  return {state, std::move(failure), shown};
+}
+
+void ModelHost::enter(Slot& slot, NextState next) noexcept {
+  slot.state = next.state;
+  slot.failure = std::move(next.failure);
+  list_ = std::move(next.list);
+}
+
+/// Throws without memory, and nothing has changed then.
+void ModelHost::set_state(Slot& slot, ModelState state, Error failure) {
+  enter(slot, next_state(slot, state, std::move(failure)));
 }
 
 std::size_t ModelHost::loaded_count() const noexcept {
@@ -157,7 +178,7 @@ void ModelHost::submit(RequestTicket ticket) noexcept {
 /// Why a request cannot have its model now; nothing when it waits for it, and the slot has it.
 std::optional<Error> ModelHost::wait_or_refuse(Slot& slot, RequestTicket& ticket) {
   const std::string name = "model: " + slot.config.name;
-  if (stopping_.load()) return Error{EngineErrc::kStopping, {}};
+  if (stop_.stop_requested()) return Error{EngineErrc::kStopping, {}};
   if (slot.state == ModelState::kFailed) {
     // What was lost is not ready any more; what was never there says why.
     if (slot.failure.code == EngineErrc::kNotReady) return slot.failure;
@@ -187,14 +208,16 @@ void ModelHost::unload_model(const std::string& name, ModelDone done) {
   change(name, std::move(done), ModelState::kUnloaded);
 }
 
-/// Has a model loaded or unloaded, and `done` called when it is.
+/// Has a model loaded or unloaded, and `done` called when it is. Throws without memory, and nothing
+/// has changed then.
 void ModelHost::change(const std::string& name, ModelDone done, ModelState wanted) {
+  Gate::Holder mine;  // what it may set off comes when the mutex is free again
   std::unique_lock lock(mutex_);
   Slot* const slot = find(name);
   std::optional<Result<void>> now;
   if (slot == nullptr || name.empty()) {
     now.emplace(Error{EngineErrc::kNoSuchModel, "model: " + name});
-  } else if (stopping_.load()) {
+  } else if (stop_.stop_requested()) {
     now.emplace(Error{EngineErrc::kStopping, {}});
   } else {
     now = wanted == ModelState::kLoaded ? answer_to_load(*slot) : answer_to_unload(*slot);
@@ -206,12 +229,13 @@ void ModelHost::change(const std::string& name, ModelDone done, ModelState wante
     lock.unlock();
     return done(*std::move(now));
   }
-  if (wanted == ModelState::kLoaded && slot->state != ModelState::kLoading) begin_load(*slot);
+  slot->told.reserve(slot->told.size() + 1);
+  if (wanted == ModelState::kLoaded) {
+    if (slot->state != ModelState::kLoading) begin_load(*slot);
+  } else if (slot->state == ModelState::kLoaded) {
+    mine = close(*slot, ModelState::kUnloading);
+  }
   slot->told.push_back(std::move(done));
-  if (wanted == ModelState::kLoaded || slot->state != ModelState::kLoaded) return;
-  slot->state = ModelState::kUnloading;
-  publish();
-  close(*slot, lock);
 }
 
 /// What is said at once to who wants it loaded; nothing: it is loading, or can be.
@@ -229,28 +253,29 @@ std::optional<Result<void>> ModelHost::answer_to_unload(Slot& slot) {
     return Error{EngineErrc::kModelLoading, "model: " + slot.config.name};
   }
   if (slot.in_memory()) return std::nullopt;
-  slot.state = ModelState::kUnloaded;
-  slot.failure = Error();
-  publish();
+  set_state(slot, ModelState::kUnloaded);
   return Result<void>();
 }
 
-/// Lets no more requests have the model; when the last one has left, it goes. Unlocks.
-void ModelHost::close(Slot& slot, std::unique_lock<std::mutex>& lock) {
+/// Gives a loaded model that state and lets no more requests have it; when the last one has left
+/// and what is returned has, it goes. That is left without the mutex. Throws without memory, and
+/// nothing has changed then.
+Gate::Holder ModelHost::close(Slot& slot, ModelState state, Error failure) {
+  NextState next = next_state(slot, state, std::move(failure));
   Gate& gate = slot.running->gate;
-  Gate::Holder mine = gate.try_enter();  // so that nothing goes before on_empty() has returned
-  lock.unlock();
+  Gate::Holder mine = gate.try_enter();
   gate.on_empty([this, &slot] {
-    const std::scoped_lock relock(mutex_);
+    const std::scoped_lock lock(mutex_);
     add_job({Job::Kind::kUnload, &slot});
   });
+  enter(slot, std::move(next));
+  return mine;
 }
 
+/// Throws without memory, and nothing has changed then.
 void ModelHost::begin_load(Slot& slot) {
-  add_job({Job::Kind::kLoad, &slot});  // first: without memory for it, nothing has changed
-  slot.state = ModelState::kLoading;
-  slot.failure = Error();
-  publish();
+  set_state(slot, ModelState::kLoading);
+  add_job({Job::Kind::kLoad, &slot});
 }
 
 /// Takes no memory, for it is called where a failure could not be told: by who leaves a gate last.
@@ -268,7 +293,7 @@ void ModelHost::add_job(Job job) noexcept {
 void ModelHost::stop(std::function<void()> stopped) noexcept {
   stop_count_->begin(std::move(stopped));
   std::unique_lock lock(mutex_);
-  stopping_.store(true);
+  stop_.request_stop();
   // The own thread is counted until it has ended, so what it holds at this moment stops as well.
   for (Slot& slot : slots_) {
     if (!slot.running) continue;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <condition_variable>
 #include <cstddef>
@@ -11,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -20,6 +20,7 @@
 #include "weft/actors/pipeline.h"
 #include "weft/actors/request/request_port.h"
 #include "weft/config/models_config.h"
+#include "weft/core/gate.h"
 #include "weft/core/ids.h"
 #include "weft/core/metrics.h"
 #include "weft/core/time/clock.h"
@@ -36,8 +37,8 @@ struct ModelHostOptions {
   using MakeModel = std::function<std::unique_ptr<RequestPort>(
       boost::asio::any_io_executor executor, const Config& config, const PipelineOptions& options)>;
 
-  /// Of every model's pipeline; `model` and, for models that share a device, `memory_budget` and
-  /// `before_device` are the host's to set. Metrics and clock are those of all.
+  /// Of every model's pipeline; `model`, `progress.stop` and, for models that share a device,
+  /// `memory_budget` and `before_device` are the host's to set. Metrics and clock are those of all.
   PipelineOptions pipeline{};
   /// Without: a Pipeline that loads the model.
   MakeModel make{};
@@ -97,6 +98,7 @@ class ModelHost final : public RequestPort {
   struct Slot;
   struct Hold;
   struct Job;
+  struct NextState;
   struct Room;
   /// Calls who waits for the stop, when the last of those that it counts has stopped.
   class StopCount;
@@ -110,13 +112,17 @@ class ModelHost final : public RequestPort {
   [[nodiscard]] std::optional<Result<void>> answer_to_unload(Slot& slot);
   void begin_load(Slot& slot);
   void add_job(Job job) noexcept;
-  void publish();
+  [[nodiscard]] std::shared_ptr<ModelList> list() const;
+  void publish() { list_ = list(); }
+  [[nodiscard]] NextState next_state(const Slot& slot, ModelState state, Error failure) const;
+  void enter(Slot& slot, NextState next) noexcept;
+  void set_state(Slot& slot, ModelState state, Error failure = {});
   [[nodiscard]] std::size_t loaded_count() const noexcept;
   [[nodiscard]] Room make_room();
   [[nodiscard]] static ModelInfo info_of(const Slot& slot);
 
   [[nodiscard]] std::optional<Error> wait_or_refuse(Slot& slot, RequestTicket& ticket);
-  void close(Slot& slot, std::unique_lock<std::mutex>& lock);
+  [[nodiscard]] Gate::Holder close(Slot& slot, ModelState state, Error failure = {});
 
   // On the host's own thread, or in the constructor.
   void work();
@@ -129,7 +135,7 @@ class ModelHost final : public RequestPort {
   void finish_load(Slot& slot, Result<std::unique_ptr<Running>> loaded);
   void unload(Slot& slot);
   void finish_unload(Slot& slot);
-  void lose(Slot& slot, std::string why);
+  void lose(Slot& slot, const std::string& why);
   void submit_again(RequestTicket ticket, const Error& problem);
   void end_waiting();
   void tell(const ModelInfo& model, std::size_t loaded) const;
@@ -144,7 +150,7 @@ class ModelHost final : public RequestPort {
   IdSource<RequestKind> ids_;
   const std::unique_ptr<DeviceMemory> memory_;                 // the own thread's
   std::map<std::string, std::shared_ptr<DeviceTurns>> turns_;  // by device; the own thread's
-  std::atomic<bool> stopping_{false};
+  std::stop_source stop_;
 
   mutable std::mutex mutex_;  // guards what follows; never held while a model is made or destroyed
   std::shared_ptr<const ModelList> list_;

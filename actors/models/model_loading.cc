@@ -1,8 +1,6 @@
 // What the host does on its own thread: models are loaded and destroyed, one at a time.
 
 #include <algorithm>
-#include <boost/asio/error.hpp>
-#include <boost/system/system_error.hpp>
 #include <chrono>
 #include <exception>
 #include <iterator>
@@ -60,12 +58,12 @@ void ModelHost::work() {
   name_this_thread("weft-models");
   std::unique_lock lock(mutex_);
   while (true) {
-    has_work_.wait(lock, [this] { return stopping_.load() || !jobs_.empty(); });
-    if (stopping_.load()) break;
+    has_work_.wait(lock, [this] { return stop_.stop_requested() || !jobs_.empty(); });
+    if (stop_.stop_requested()) break;
     lock.unlock();
     const bool done = run_one_job();
     lock.lock();
-    if (!done) has_work_.wait_for(lock, kLookAgain, [this] { return stopping_.load(); });
+    if (!done) has_work_.wait_for(lock, kLookAgain, [this] { return stop_.stop_requested(); });
   }
   lock.unlock();
   refuse_all();
@@ -74,14 +72,15 @@ void ModelHost::work() {
 
 bool ModelHost::run_one_job() {
   std::unique_lock lock(mutex_);
-  if (stopping_.load() || jobs_.empty()) return false;
+  if (stop_.stop_requested() || jobs_.empty()) return false;
   Job& job = jobs_.front();  // others only add some behind it
   lock.unlock();
   bool done = true;
   try {
     done = run(job);
   } catch (const std::exception&) {  // there was no memory
-    give_up(*job.slot);
+    done = job.kind != Job::Kind::kLose;
+    if (done) give_up(*job.slot);
   }
   lock.lock();
   if (done) jobs_.erase(jobs_.begin());
@@ -97,7 +96,7 @@ bool ModelHost::run(Job& job) {
       unload(*job.slot);
       return true;
     case Job::Kind::kLose:
-      lose(*job.slot, std::move(job.why));
+      lose(*job.slot, job.why);
       return true;
   }
   return true;
@@ -173,12 +172,9 @@ ModelHost::Room ModelHost::make_room() {
     if (oldest == nullptr || slot.used < oldest->used) oldest = &slot;
   }
   if (oldest == nullptr) return {.later = later};
-  Room room{.found = true, .leaves = std::move(oldest->running)};
-  room.from = oldest;
-  oldest->state = ModelState::kUnloading;
+  set_state(*oldest, ModelState::kUnloading);
   oldest->leaving = true;
-  publish();
-  return room;
+  return {.found = true, .leaves = std::move(oldest->running), .from = oldest};
 }
 
 PipelineOptions ModelHost::options_for(Slot& slot, Config& config,
@@ -186,10 +182,9 @@ PipelineOptions ModelHost::options_for(Slot& slot, Config& config,
   PipelineOptions options = options_.pipeline;
   if (config_.models.size() > 1) options.model = slot.config.name;
   if (auto budget = memory_->fit(slot.config, config)) options.memory_budget = std::move(budget);
-  options.progress = [this, told = std::move(options.progress)](std::int64_t done,
-                                                                std::int64_t total) {
-    // Exceptions are how loading is left half-way: what was taken is given back on the way.
-    if (stopping_.load()) throw boost::system::system_error(boost::asio::error::operation_aborted);
+  options.progress.stop = stop_.get_token();
+  options.progress.tell = [this, told = std::move(options.progress.tell)](std::int64_t done,
+                                                                          std::int64_t total) {
     end_waiting();
     if (told) told(done, total);
   };
@@ -233,7 +228,7 @@ void ModelHost::finish_load(Slot& slot, Result<std::unique_ptr<Running>> loaded)
   {
     const std::scoped_lock lock(mutex_);
     // stop() has been, and nobody would stop this one: it goes as the function returns.
-    if (stopping_.load()) problem = Error{EngineErrc::kStopping, {}};
+    if (stop_.stop_requested()) problem = Error{EngineErrc::kStopping, {}};
     if (!problem.code) {
       slot.running = *std::move(loaded);
       slot.state = ModelState::kLoaded;
@@ -312,28 +307,29 @@ void ModelHost::finish_unload(Slot& slot) {
     publish();
     info = info_of(slot);
     count = loaded_count();
-    told = std::exchange(slot.told, {});
     // Requests that came meanwhile bring it back.
     if (slot.state == ModelState::kUnloaded && !slot.waiting.empty()) begin_load(slot);
+    told = std::exchange(slot.told, {});
   }
   if (info.state != ModelState::kFailed) tell(info, count);
   tell_all(told, {});
 }
 
-void ModelHost::lose(Slot& slot, std::string why) {
+/// May be tried again where it has thrown.
+void ModelHost::lose(Slot& slot, const std::string& why) {
+  Gate::Holder mine;
   std::unique_lock lock(mutex_);
-  if (slot.state != ModelState::kLoaded && slot.state != ModelState::kUnloading) return;
-  const bool leaves_already = slot.state == ModelState::kUnloading;
-  slot.state = ModelState::kFailed;
-  slot.failure = Error{EngineErrc::kNotReady, std::move(why)};
-  publish();
+  Error failure{EngineErrc::kNotReady, why};
+  if (slot.state == ModelState::kLoaded) {
+    mine = close(slot, ModelState::kFailed, std::move(failure));
+  } else if (slot.state == ModelState::kUnloading) {
+    set_state(slot, ModelState::kFailed, std::move(failure));
+  } else {
+    return;
+  }
   const ModelInfo info = info_of(slot);
   const std::size_t count = loaded_count();
-  if (leaves_already) {
-    lock.unlock();
-  } else {
-    close(slot, lock);
-  }
+  lock.unlock();
   tell(info, count);
 }
 

@@ -74,6 +74,14 @@ struct ModelHost::Hold {
   const Gate::Holder holder;
 };
 
+/// A state that a model is to have, and the list that shows it. It is made first: whatever needs
+/// memory then fails before anything has changed.
+struct ModelHost::NextState {
+  ModelState state;
+  Error failure;  ///< with kFailed
+  std::shared_ptr<const ModelList> list;
+};
+
 /// Whether there is room for one model more, and which one leaves for it, if one has to.
 struct ModelHost::Room {
   bool found = false;

@@ -12,7 +12,7 @@
 #include "weft/core/ids.h"
 #include "weft/core/time/clock.h"
 #include "weft/gpu/load_progress.h"
-#include "weft/gpu/memory_budget.h"
+#include "weft/gpu/memory/memory_budget.h"
 #include "weft/gpu/step_device.h"
 
 namespace weft {

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "weft/gpu/cuda/runtime/runtime.h"
-#include "weft/gpu/device_capacity.h"
+#include "weft/gpu/memory/device_capacity.h"
 
 namespace weft::cuda {
 

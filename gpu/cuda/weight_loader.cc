@@ -29,8 +29,7 @@ WeightLoader::WeightLoader(Runtime& runtime, ThreadTeam& team, std::size_t bytes
     : runtime_(runtime),
       team_(team),
       buffer_bytes_(std::min(bytes, kBufferBytes)),
-      stream_(make_stream(runtime)),
-      readers_(static_cast<std::size_t>(team.size())) {
+      stream_(make_stream(runtime)) {
   for (std::size_t i = 0; i < kBuffers; ++i) {
     buffers_.push_back({take_pinned(runtime, buffer_bytes_), make_event(runtime)});
   }
@@ -54,7 +53,7 @@ Result<void> WeightLoader::bring(std::byte* to, std::size_t bytes, std::size_t g
     check(runtime_, runtime_.record(buffer.copied.get(), stream_.get()), "recording an event");
     buffer.used = true;
     done_ += static_cast<std::int64_t>(count);
-    if (progress_) progress_(std::min(done_, total_), total_);
+    progress_(std::min(done_, total_), total_);
   }
   return {};
 }
@@ -170,6 +169,7 @@ void WeightLoader::page_blocks(const Layout& layout) {
 Result<void> WeightLoader::load(const Program& program, const Layout& layout,
                                 const DeviceOptions& options, const LoadProgress& progress) {
   progress_ = progress;
+  readers_.assign(static_cast<std::size_t>(team_.size()), PartReader(progress.stop));
   total_ = static_cast<std::int64_t>(layout.weight_bytes);
   for (std::size_t i = 0; i < program.matrices.size(); ++i) {
     const auto brought = matrix(program.matrices[i], layout.matrices[i]);
@@ -187,7 +187,7 @@ Result<void> WeightLoader::load(const Program& program, const Layout& layout,
   rotary(program, layout, options.max_context);
   page_blocks(layout);
   check(runtime_, runtime_.synchronize(stream_.get()), "copying weights");
-  if (progress_) progress_(total_, total_);
+  progress_(total_, total_);
   return {};
 }
 

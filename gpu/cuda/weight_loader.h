@@ -19,7 +19,8 @@ namespace weft::cuda {
 
 /// Brings a model's weights from its files into the device's memory: all threads of a team read and
 /// write them, in the device's order and type, into one of a few page-locked buffers while the
-/// others are copied on a stream of their own. What the GPU refuses throws Failure.
+/// others are copied on a stream of their own. What the GPU refuses throws Failure, and a stop as
+/// LoadProgress says.
 class WeightLoader {
  public:
   /// Takes the buffers, for weights of so many bytes in all.

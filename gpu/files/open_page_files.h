@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "weft/core/error/error.h"
-#include "weft/gpu/device_capacity.h"
 #include "weft/gpu/files/page_files.h"
+#include "weft/gpu/memory/device_capacity.h"
 #include "weft/gpu/step_device.h"
 #include "weft/model/open_model.h"
 

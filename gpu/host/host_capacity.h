@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "weft/gpu/device_capacity.h"
+#include "weft/gpu/memory/device_capacity.h"
 
 namespace weft {
 

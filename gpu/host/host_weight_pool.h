@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "weft/gpu/host/host_weights.h"
-#include "weft/gpu/memory_budget.h"
+#include "weft/gpu/memory/memory_budget.h"
 
 namespace weft {
 

@@ -156,14 +156,14 @@ Result<HostWeights> HostWeights::load(const Program& program, ThreadTeam& team,
   std::int64_t done = 0;
   const auto tell = [&](std::int64_t more) {
     done += more;
-    if (progress) progress(done, total);
+    progress(done, total);
   };
   for (const VectorPlan& plan : program.vectors) {
     auto values = vector_values(plan);
     if (!values) return values.error();
     weights.vectors_.push_back(std::move(*values));
   }
-  std::vector<PartReader> readers(static_cast<std::size_t>(team.size()));
+  std::vector<PartReader> readers(static_cast<std::size_t>(team.size()), PartReader(progress.stop));
   if (beside == LoadBeside::kOthers) std::ranges::for_each(readers, &PartReader::give_way);
   for (const MatrixPlan& plan : program.matrices) {
     auto matrix = pack(plan, team, readers);

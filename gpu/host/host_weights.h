@@ -24,7 +24,7 @@ enum class LoadBeside : std::uint8_t { kNobody, kOthers };
 class HostWeights {
  public:
   /// Reads every tensor once, on all threads of `team`. Errors of reading the files; kNoMemory,
-  /// kOutOfMemory.
+  /// kOutOfMemory. Throws as LoadProgress says.
   [[nodiscard]] static Result<HostWeights> load(const Program& program, ThreadTeam& team,
                                                 const LoadProgress& progress,
                                                 LoadBeside beside = LoadBeside::kNobody);

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "weft/core/error/error.h"
-#include "weft/gpu/device_capacity.h"
 #include "weft/gpu/host/host_device.h"
 #include "weft/gpu/load_progress.h"
+#include "weft/gpu/memory/device_capacity.h"
 #include "weft/gpu/ranks/partition.h"
 #include "weft/gpu/ranks/shared_ranks.h"
 #include "weft/model/open_model.h"

@@ -19,8 +19,9 @@ class SharedProgress {
 
   /// What a rank is to tell; borrows this.
   [[nodiscard]] LoadProgress of(std::size_t rank) {
-    if (!progress_) return {};
-    return [this, rank](std::int64_t done, std::int64_t total) { tell(rank, done, total); };
+    if (!progress_.tell) return progress_;
+    return {[this, rank](std::int64_t done, std::int64_t total) { tell(rank, done, total); },
+            progress_.stop};
   }
 
  private:
@@ -30,8 +31,8 @@ class SharedProgress {
     totals_[rank] = total;
     // A rank that has not begun has no total yet; nothing is told before all have.
     if (std::ranges::find(totals_, 0) != totals_.end()) return;
-    progress_(std::accumulate(done_.begin(), done_.end(), std::int64_t{0}),
-              std::accumulate(totals_.begin(), totals_.end(), std::int64_t{0}));
+    progress_.tell(std::accumulate(done_.begin(), done_.end(), std::int64_t{0}),
+                   std::accumulate(totals_.begin(), totals_.end(), std::int64_t{0}));
   }
 
   const LoadProgress& progress_;

@@ -10,7 +10,7 @@
 #include "weft/gpu/cuda/cuda_capacity.h"
 #include "weft/gpu/device_info.h"
 #include "weft/gpu/host/host_step_device.h"
-#include "weft/gpu/memory_portion.h"
+#include "weft/gpu/memory/memory_portion.h"
 #include "weft/gpu/ranks/cuda_ranks.h"
 #include "weft/gpu/ranks/host_ranks.h"
 #include "weft/gpu/ranks/load_at_once.h"

@@ -7,7 +7,7 @@
 
 #include "weft/core/dtype.h"
 #include "weft/core/error/error.h"
-#include "weft/gpu/device_capacity.h"
+#include "weft/gpu/memory/device_capacity.h"
 #include "weft/gpu/ranks/partition_choice.h"
 #include "weft/model/open_model.h"
 

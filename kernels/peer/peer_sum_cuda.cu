@@ -11,6 +11,9 @@ constexpr unsigned kOtherNan = 0x7fffffffU;
 // A rank that waits looks so often whether it waits in vain: the word is behind the host's bus.
 constexpr unsigned kLooksBetween = 1U << 12U;
 
+// With as many registers as a sum has.
+constexpr std::int64_t kThreadsOfAProcessor = 1024;
+
 __device__ inline unsigned sendable(float value) {
   const unsigned bits = __float_as_uint(value);
   return bits == kEmpty ? kOtherNan : bits;
@@ -174,9 +177,10 @@ __global__ void __launch_bounds__(kMostNormThreads)
 
 }  // namespace
 
-std::int64_t peer_sum_threads(std::int64_t rows, std::int64_t width, bool has_norm) {
-  if (has_norm) return rows * norm_block(width).threads;
-  return rows * ((width + kRowColumns - 1) / kRowColumns) * kRowThreads;
+bool leaves_half(std::int64_t rows, std::int64_t width, bool has_norm, std::int64_t processors) {
+  const std::int64_t of_a_row = has_norm ? std::int64_t{norm_block(width).threads}
+                                         : (width + kRowColumns - 1) / kRowColumns * kRowThreads;
+  return rows * of_a_row <= processors * kThreadsOfAProcessor / 2;
 }
 
 Status peer_sum(const CudaPeerSumParams& params, Stream stream) {

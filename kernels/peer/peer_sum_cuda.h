@@ -59,9 +59,11 @@ struct CudaPeerSumParams {
   return rows * ((width + 3) / 4 * 4) <= inboxes.numbers;
 }
 
-/// How many threads it takes. They wait for those of the other ranks, so what they fill a GPU with
-/// is closed to whoever else has to run there before these go on.
-[[nodiscard]] std::int64_t peer_sum_threads(std::int64_t rows, std::int64_t width, bool has_norm);
+/// Whether the threads of a sum fill at most half of a GPU with so many processors. They wait for
+/// those of the other ranks, so what they fill is closed to whoever else has to run there before
+/// these go on.
+[[nodiscard]] bool leaves_half(std::int64_t rows, std::int64_t width, bool has_norm,
+                               std::int64_t processors);
 
 /// What does not fit is cudaErrorInvalidValue, as is a norm of what norm() refuses.
 [[nodiscard]] Status peer_sum(const CudaPeerSumParams& params, Stream stream);

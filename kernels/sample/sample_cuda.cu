@@ -295,13 +295,7 @@ class Chooser {
 template <int kBlocks>
 __global__ void __launch_bounds__(Team<kBlocks>::kThreads)
     sample_kernel(const __grid_constant__ CudaSampleParams params) {
-// Without clusters only one block is ever launched for a row.
-#if __CUDA_ARCH__ >= 900
-  constexpr bool kIsThere = true;
-#else
-  constexpr bool kIsThere = kBlocks == 1;
-#endif
-  if constexpr (kIsThere) {
+  if constexpr (kIsLaunched<kBlocks>) {
     __shared__ typename Chooser<kBlocks>::Room room;
     let_successor_start();
     wait_for_predecessor();
@@ -312,23 +306,14 @@ __global__ void __launch_bounds__(Team<kBlocks>::kThreads)
   }
 }
 
-template <int kBlocks>
-Status launch_sample(const CudaSampleParams& params, Stream stream) {
-  const dim3 grid(static_cast<unsigned>(params.max_items * kBlocks));
-  return launch_clusters(kBlocks, sample_kernel<kBlocks>, grid, dim3(Team<kBlocks>::kThreads), 0,
-                         stream, params);
-}
-
 }  // namespace
 
 Status sample(const CudaSampleParams& params, Stream stream) {
-  if (params.max_items == 0) return Status::kSuccess;
-  const bool can_share = has_hopper_code(reinterpret_cast<const void*>(sample_kernel<1>));
   // What parts told is little.
-  const bool wants_to = params.told.parts == nullptr &&
-                        shares_rows(params.blocks, params.logits.width, params.max_items);
-  return can_share && wants_to ? launch_sample<kClusterBlocks>(params, stream)
-                               : launch_sample<1>(params, stream);
+  const bool shares = params.told.parts == nullptr &&
+                      shares_rows(params.blocks, params.logits.width, params.max_items);
+  return launch_teams(sample_kernel<1>, sample_kernel<kClusterBlocks>, shares, params.max_items,
+                      stream, params);
 }
 
 }  // namespace weft::cuda

@@ -109,4 +109,39 @@ class Team {
   int turn_ = 0;
 };
 
+// Where so many blocks to a row are ahead of one, as measured on an H200: rows long enough to be
+// worth the barriers of a cluster, and few enough that the clusters run side by side.
+inline constexpr std::int64_t kLongRow = 16'384;
+inline constexpr std::int64_t kFewRows = 16;
+inline constexpr int kClusterBlocks = 8;
+
+/// Whether so many blocks are to share a row: as `blocks` says (CudaSampleParams), or by the sizes.
+[[nodiscard]] inline bool shares_rows(std::int32_t blocks, std::int64_t width, std::int64_t rows) {
+  return blocks == 0 ? width >= kLongRow && rows <= kFewRows : blocks == kClusterBlocks;
+}
+
+/// Whether teams of so many blocks are ever launched: without clusters only one block is for a row.
+template <int kBlocks>
+inline constexpr bool kIsLaunched =
+#if __CUDA_ARCH__ >= 900
+    true;
+#else
+    kBlocks == 1;
+#endif
+
+/// Launches a team for each of `rows`: kClusterBlocks blocks of `shared` where they are to share a
+/// row and the GPU can, else one of `alone`.
+template <class Params>
+[[nodiscard]] Status launch_teams(void (*alone)(Params), void (*shared)(Params), bool shares,
+                                  std::int64_t rows, Stream stream, const Params& params) {
+  if (rows == 0) return Status::kSuccess;
+  if (shares && has_hopper_code(reinterpret_cast<const void*>(alone))) {
+    return launch_clusters(kClusterBlocks, shared,
+                           dim3(static_cast<unsigned>(rows * kClusterBlocks)),
+                           dim3(Team<kClusterBlocks>::kThreads), 0, stream, params);
+  }
+  return launch(alone, dim3(static_cast<unsigned>(rows)), dim3(Team<1>::kThreads), 0, stream,
+                params);
+}
+
 }  // namespace weft::cuda

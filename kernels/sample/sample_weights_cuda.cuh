@@ -3,20 +3,9 @@
 #include "weft/kernels/sample/portable_exp.h"
 #include "weft/kernels/sample/sample_team_cuda.cuh"
 
-/// What tokens weigh, and how many blocks look at a row. For sources that are compiled without
-/// fused multiplications: distances and weights have the same bits as the host's.
+/// What tokens weigh. For sources that are compiled without fused multiplications: distances and
+/// weights have the same bits as the host's.
 namespace weft::cuda {
-
-// Where so many blocks to a row are ahead of one, as measured on an H200: rows long enough to be
-// worth the barriers of a cluster, and few enough that the clusters run side by side.
-inline constexpr std::int64_t kLongRow = 16'384;
-inline constexpr std::int64_t kFewRows = 16;
-inline constexpr int kClusterBlocks = 8;
-
-/// Whether so many blocks are to share a row: as `blocks` says (CudaSampleParams), or by the sizes.
-[[nodiscard]] inline bool shares_rows(std::int32_t blocks, std::int64_t width, std::int64_t rows) {
-  return blocks == 0 ? width >= kLongRow && rows <= kFewRows : blocks == kClusterBlocks;
-}
 
 inline constexpr double kUnit = 0x1p-40;
 

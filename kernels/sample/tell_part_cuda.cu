@@ -34,13 +34,7 @@ __device__ void tell_row(const CudaTellParams& params, int row, SelectRoom<kBloc
 template <int kBlocks>
 __global__ void __launch_bounds__(Team<kBlocks>::kThreads)
     tell_kernel(const __grid_constant__ CudaTellParams params) {
-// Without clusters only one block is ever launched for a row.
-#if __CUDA_ARCH__ >= 900
-  constexpr bool kIsThere = true;
-#else
-  constexpr bool kIsThere = kBlocks == 1;
-#endif
-  if constexpr (kIsThere) {
+  if constexpr (kIsLaunched<kBlocks>) {
     __shared__ SelectRoom<kBlocks> room;
     let_successor_start();
     wait_for_predecessor();
@@ -48,21 +42,12 @@ __global__ void __launch_bounds__(Team<kBlocks>::kThreads)
   }
 }
 
-template <int kBlocks>
-Status launch_tell(const CudaTellParams& params, Stream stream) {
-  const dim3 grid(static_cast<unsigned>(params.rows * kBlocks));
-  return launch_clusters(kBlocks, tell_kernel<kBlocks>, grid, dim3(Team<kBlocks>::kThreads), 0,
-                         stream, params);
-}
-
 }  // namespace
 
 Status tell_parts(const CudaTellParams& params, Stream stream) {
-  if (params.rows == 0) return Status::kSuccess;
-  const bool can_share = has_hopper_code(reinterpret_cast<const void*>(tell_kernel<1>));
-  return can_share && shares_rows(params.blocks, params.logits.width, params.rows)
-             ? launch_tell<kClusterBlocks>(params, stream)
-             : launch_tell<1>(params, stream);
+  return launch_teams(tell_kernel<1>, tell_kernel<kClusterBlocks>,
+                      shares_rows(params.blocks, params.logits.width, params.rows), params.rows,
+                      stream, params);
 }
 
 }  // namespace weft::cuda

@@ -16,7 +16,7 @@
 #include "weft/actors/pipeline.h"
 #include "weft/core/actor/supervision.h"
 #include "weft/tests/actors/checking_observer.h"
-#include "weft/tests/actors/letter_model.h"
+#include "weft/tests/actors/letter_fixture.h"
 #include "weft/tests/fixture/deterministic_system.h"
 #include "weft/tests/fixture/fake_device.h"
 #include "weft/tests/fixture/fake_ranks.h"
@@ -68,7 +68,7 @@ struct Sent {
 };
 
 /// The real actors over a fake device, played message by message.
-class PipelineFixture : public testing::Test {
+class PipelineFixture : public LetterFixture {
  public:
   // The actors' ids, in the order in which the pipeline declares them, with one replica.
   static constexpr ActorId kSchedulerId{1}, kExecutorId{2}, kDetokenizerId{3}, kWorkerId{4};
@@ -76,17 +76,13 @@ class PipelineFixture : public testing::Test {
 
   void start() {
     config.preprocess_workers = 1;
-    FakeDevice::Options options{.limits = limits};
-    options.run = [this](const Plan& plan) {
-      if (on_step) on_step(plan);
-    };
     DeviceRanks devices;
     if (ranks > 0) {
-      cut = std::make_shared<FakeRanks>(
-          FakeRanks::Options{std::move(options), ranks, /*waits=*/false});
+      cut =
+          std::make_shared<FakeRanks>(FakeRanks::Options{device_options(), ranks, /*waits=*/false});
       devices = cut->devices();
     } else {
-      device = std::make_shared<FakeDevice>(std::move(options));
+      device = std::make_shared<FakeDevice>(device_options());
       devices = {device};
     }
     PipelineOptions how;
@@ -114,16 +110,7 @@ class PipelineFixture : public testing::Test {
     for (const Sent& one : all) EXPECT_TRUE(one.sink->end) << "a request has no end";
   }
 
-  static Request request(std::size_t prompt = 5, std::int32_t max_tokens = 6) {
-    Request request;
-    for (std::size_t i = 0; i < prompt; ++i) {
-      request.prompt_tokens.push_back(static_cast<TokenId>(i % kLetters));
-    }
-    request.max_tokens = max_tokens;
-    request.sampling.seed = 1;
-    return request;
-  }
-  Sent send(Request request = PipelineFixture::request()) {
+  Sent send(Request request = LetterFixture::request()) {
     Sent one{nullptr, std::make_shared<KeepingSink>()};
     one.active = pipeline->make_request(std::move(request), one.sink);
     pipeline->submit(RequestTicket(one.active));
@@ -151,25 +138,11 @@ class PipelineFixture : public testing::Test {
     EXPECT_EQ(one.sink->end->reason, FinishReason::kLength) << to_string(one.sink->end->error);
     EXPECT_EQ(one.sink->tokens.at(0), expected(one));
   }
-  [[nodiscard]] static std::vector<TokenId> expected(const Sent& one, std::uint64_t seed = 1) {
-    std::vector<TokenId> context = one.active->request().prompt_tokens;
-    const std::size_t prompt = context.size();
-    for (std::int32_t i = 0; i < one.active->request().max_tokens; ++i) {
-      context.push_back(fake_token(seed, context, kLetters));
-    }
-    return {context.begin() + static_cast<std::ptrdiff_t>(prompt), context.end()};
+  [[nodiscard]] static std::vector<TokenId> expected(const Sent& one) {
+    return LetterFixture::expected(one.active->request());
   }
 
   DeterministicSystem play;
-  Config config;
-  DeviceLimits limits{.rows = 4,
-                      .pages = 64,
-                      .page_tokens = 4,
-                      .step_tokens = 64,
-                      .context = 64,
-                      .cross_pages = 0,
-                      .vocabulary = kLetters};
-  std::function<void(const Plan&)> on_step;
   std::function<void(const Plan&)> on_step_of_others;  ///< of the replicas but the first
   std::function<ActorRef<PreprocessProtocol>(ActorSystem&, const PreprocessPool&)>
       before_preprocess;
@@ -177,7 +150,6 @@ class PipelineFixture : public testing::Test {
   ExitKind failure = ExitKind::kException;
   std::size_t ranks = 0;  ///< of each stage; 0: one device is all stages
   std::size_t replicas = 1;
-  std::shared_ptr<FakeDevice> device;
   std::shared_ptr<FakeRanks> cut;
   std::unique_ptr<Pipeline> pipeline;
   std::vector<Sent> all;

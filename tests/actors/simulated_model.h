@@ -13,7 +13,7 @@
 #include "weft/actors/loading/served_model.h"
 #include "weft/actors/models/device_turns.h"
 #include "weft/config/config.h"
-#include "weft/gpu/memory_budget.h"
+#include "weft/gpu/memory/memory_budget.h"
 #include "weft/tests/actors/simulated_request.h"
 #include "weft/tests/fixture/fake_device.h"
 #include "weft/tests/fixture/fake_ranks.h"

@@ -7,7 +7,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <random>
 #include <stdexcept>
+#include <stop_token>
 #include <thread>
 
 #include "weft/core/thread.h"
@@ -47,6 +49,37 @@ TEST(BackgroundPaceTest, DoesNotPauseWhereProcessorsAreFree) {
   EXPECT_EQ(pace.pause({microseconds(2500), 3}).count(), 0);
   EXPECT_EQ(pace.pause({microseconds(2600), 4}), microseconds(900)) << "no more than that piece";
   EXPECT_EQ(pace.pause({microseconds(3600), 4}).count(), 0) << "it was displaced before";
+}
+
+TEST(BackgroundPaceTest, TakesTenTimesAsLongAsAloneAndNoMore) {
+  ThreadUse use;
+  BackgroundPace pace(use);
+  std::mt19937 random(5);
+  std::chrono::nanoseconds clock{0};
+  for (int piece = 0; piece < 1000; ++piece) {
+    const std::chrono::nanoseconds computing(random() % 5'000'000);
+    use.computed += computing;
+    use.displaced += 1 + random() % 3;
+    clock += computing + pace.pause(use);
+    ASSERT_EQ(clock, 10 * use.computed) << "after piece " << piece;
+  }
+}
+
+// A pause of years, which is over because of the stop alone.
+TEST(BackgroundPaceTest, AStopEndsThePause) {
+  BackgroundPace pace({-std::chrono::hours(10'000), -1});
+  std::stop_source stop;
+  std::thread pauses([&] { let_others_run(pace, stop.get_token()); });
+  stop.request_stop();
+  pauses.join();
+}
+
+TEST(BackgroundPaceTest, AThreadPausesForAsLongAsItsPaceSays) {
+  const ThreadUse use = use_of_this_thread();
+  BackgroundPace pace({use.computed - microseconds(500), use.displaced - 1});
+  const auto began = std::chrono::steady_clock::now();
+  let_others_run(pace);
+  EXPECT_GE(std::chrono::steady_clock::now() - began, microseconds(4500));
 }
 
 TEST(BackgroundPaceTest, AThreadKnowsWhatItHasComputedAndWhoWantedItsProcessor) {

@@ -5,12 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <boost/asio/error.hpp>
+#include <boost/system/system_error.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <ostream>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <variant>
@@ -22,6 +25,7 @@
 #include "weft/gpu/host/host_weight_pool.h"
 #include "weft/gpu/host/host_weights.h"
 #include "weft/gpu/host/thread_team.h"
+#include "weft/gpu/part_reader.h"
 #include "weft/gpu/sequence_runner.h"
 #include "weft/model/open_model.h"
 #include "weft/model/random_llama.h"
@@ -42,24 +46,27 @@ constexpr std::int64_t kPlaces = 32;
 
 struct Loader {
   std::string name;
-  std::function<Result<std::unique_ptr<ModelDevice>>(const OpenedModel&, const DeviceOptions&)>
+  std::function<Result<std::unique_ptr<ModelDevice>>(const OpenedModel&, const DeviceOptions&,
+                                                     const LoadProgress&)>
       load;
 };
 
 Loader host_loader() {
-  return {"host", [](const OpenedModel& model, DeviceOptions options) {
+  return {"host",
+          [](const OpenedModel& model, DeviceOptions options, const LoadProgress& progress) {
             options.threads = 2;
-            auto made = HostDevice::load(model.checkpoint, model.program, options);
+            auto made = HostDevice::load(model.checkpoint, model.program, options, progress);
             return made ? Result<std::unique_ptr<ModelDevice>>(*std::move(made)) : made.error();
           }};
 }
 
 Loader fake_gpu_loader() {
-  return {"fake_gpu", [](const OpenedModel& model, DeviceOptions options) {
+  return {"fake_gpu",
+          [](const OpenedModel& model, DeviceOptions options, const LoadProgress& progress) {
             options.threads = 2;
             auto made =
                 cuda::CudaDevice::load(std::make_unique<FakeRuntime>(std::make_shared<FakeGpu>()),
-                                       model.checkpoint, model.program, options, {});
+                                       model.checkpoint, model.program, options, {}, progress);
             return made ? Result<std::unique_ptr<ModelDevice>>(*std::move(made)) : made.error();
           }};
 }
@@ -79,8 +86,9 @@ class ModelFilesTest : public testing::TestWithParam<Loader> {
 
   [[nodiscard]] Result<OpenedModel> open() const { return open_model(folder_.path()); }
 
-  [[nodiscard]] static Result<std::unique_ptr<ModelDevice>> load(const OpenedModel& model) {
-    return GetParam().load(model, SequenceRunner::options_for(*model.program, kPlaces));
+  [[nodiscard]] static Result<std::unique_ptr<ModelDevice>> load(
+      const OpenedModel& model, const LoadProgress& progress = {}) {
+    return GetParam().load(model, SequenceRunner::options_for(*model.program, kPlaces), progress);
   }
 
   /// The logits after each token of a prompt that reads rows all over the table.
@@ -164,6 +172,23 @@ TEST_P(ModelFilesTest, ThatAreReplacedByOthersChangeNothing) {
   EXPECT_TRUE(open().has_error()) << "who opens it now gets the other";
 }
 
+TEST_P(ModelFilesTest, AreNotReadAnyMoreByALoadThatIsAskedToStop) {
+  copy("llama");
+  const auto model = open();
+  ASSERT_TRUE(model) << to_string(model.error());
+  std::stop_source stop;
+  stop.request_stop();
+  int told = 0;
+  try {
+    static_cast<void>(
+        load(*model, {[&](std::int64_t, std::int64_t) { ++told; }, stop.get_token()}));
+    ADD_FAILURE() << "it was loaded";
+  } catch (const boost::system::system_error& failure) {
+    EXPECT_EQ(failure.code(), boost::asio::error::operation_aborted);
+  }
+  EXPECT_EQ(told, 0) << "whole matrices were read";
+}
+
 INSTANTIATE_TEST_SUITE_P(, ModelFilesTest, testing::Values(host_loader(), fake_gpu_loader()),
                          [](const auto& loader) { return loader.param.name; });
 
@@ -227,6 +252,21 @@ TEST_F(HostWeightsTest, AreTheSameWhereOthersAreServedMeanwhile) {
     const auto id = static_cast<MatrixId>(i);
     const PackedWeight& one = alone.matrix(id);
     EXPECT_TRUE(std::equal(one.data(), one.data() + one.bytes(), beside.matrix(id).data())) << i;
+  }
+}
+
+TEST_F(HostWeightsTest, AreReadNoFurtherThanAPieceOnceTheLoadIsAskedToStop) {
+  const Program program = SmallSpec{}.compile(small_model()).value();
+  const MatrixPart& part = program.matrices.front().parts.front();
+  for (const bool gives_way : {false, true}) {
+    std::stop_source stop;
+    PartReader reader(stop.get_token());
+    if (gives_way) reader.give_way();
+    ASSERT_TRUE(reader.read(part, {0, 1, 0, part.inputs}));
+    ASSERT_TRUE(reader.read(part, {1, 1, 0, part.inputs}));
+    stop.request_stop();
+    EXPECT_THROW(static_cast<void>(reader.read(part, {2, 1, 0, part.inputs})),
+                 boost::system::system_error);
   }
 }
 

@@ -18,9 +18,6 @@ constexpr std::int64_t kMostNumbers = std::int64_t{1} << 21U;
 // With more ranks than two, up to so many bytes that each sends: beyond, sending twice is less.
 constexpr std::int64_t kMostSentAtOnce = std::int64_t{256} << 10U;
 
-// With as many registers as a sum has.
-constexpr std::int64_t kThreadsOfAProcessor = 1024;
-
 /// Gives back a GPU's memory, whichever is the calling thread's.
 void release(int device, void* memory) {
   int own = 0;
@@ -104,8 +101,7 @@ Status PeerSums::meet() {
     const auto asked =
         cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, one.device);
     if (asked != cudaSuccess) return status_of(asked);
-    const std::int64_t half = std::int64_t{processors} * kThreadsOfAProcessor / 2;
-    most_threads_ = most_threads_ == 0 ? half : std::min(most_threads_, half);
+    processors_ = processors_ == 0 ? processors : std::min(processors_, processors);
   }
   const int own = all[static_cast<std::size_t>(place_.rank)].device;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
@@ -125,7 +121,7 @@ Status PeerSums::meet() {
 bool PeerSums::takes(const CudaAllReduceParams& params, bool has_norm) const {
   const std::int64_t width = params.values.width;
   return have_met_ && params.way != SumWay::kNccl && fits(inboxes_, params.rows, width) &&
-         peer_sum_threads(params.rows, width, has_norm) <= most_threads_;
+         leaves_half(params.rows, width, has_norm, processors_);
 }
 
 PeerSum PeerSums::fastest(std::int64_t bytes) const {

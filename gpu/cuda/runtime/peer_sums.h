@@ -47,7 +47,7 @@ class PeerSums {
   const std::int32_t ranks_;
   std::uint32_t* is_lost_ = nullptr;
   PeerInboxes inboxes_;
-  std::int64_t most_threads_ = 0;  ///< the same on all ranks: of the smallest GPU
+  int processors_ = 0;  ///< the same on all ranks: of the smallest GPU
   bool have_met_ = false;
 };
 

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <optional>
 #include <type_traits>
+#include <utility>
 
 #include "weft/core/io/byte_reader.h"
 #include "weft/gpu/device_error.h"
@@ -11,8 +12,6 @@
 namespace weft {
 namespace {
 
-static_assert(std::is_trivially_copyable_v<DeviceLimits>);
-
 /// A list of a setup has no more than one entry for each two ranks that meet.
 constexpr std::uint32_t kMostEntries = kMostRanks * 4;
 
@@ -20,6 +19,7 @@ constexpr std::uint32_t kMostEntries = kMostRanks * 4;
 class SetupWriter {
  public:
   template <class T>
+    requires std::is_trivially_copyable_v<T>
   void number(const T& value, const char* /*field*/) {
     const auto* from = reinterpret_cast<const std::byte*>(&value);
     bytes_.insert(bytes_.end(), from, from + sizeof(T));
@@ -94,16 +94,14 @@ class SetupReader {
 };
 
 // The fields of each, once for writing and reading.
-template <class Fields, class Question>
-void question_fields(Fields& fields, Question& question) {
+constexpr auto kQuestionFields = [](auto& fields, auto& question) {
   fields.number(question.index, "index");
   fields.text(question.partition, "partition");
   fields.text(question.memory, "memory");
   fields.number(question.mark, "mark");
-}
+};
 
-template <class Fields, class Room>
-void room_fields(Fields& fields, Room& room) {
+constexpr auto kRoomFields = [](auto& fields, auto& room) {
   fields.text(room.machine, "machine");
   fields.number(room.free_bytes, "free_bytes");
   fields.number(room.host_bytes, "host_bytes");
@@ -113,11 +111,10 @@ void room_fields(Fields& fields, Room& room) {
   fields.number(room.processors, "processors");
   fields.number(room.architecture, "architecture");
   fields.number(room.l2_bytes, "l2_bytes");
-}
+};
 
 // DeviceLimits has a bool, which not every byte is: its fields one by one.
-template <class Fields, class Limits>
-void limit_fields(Fields& fields, Limits& limits) {
+constexpr auto kLimitFields = [](auto& fields, auto& limits) {
   fields.number(limits.rows, "rows");
   fields.number(limits.pages, "pages");
   fields.number(limits.page_tokens, "page_tokens");
@@ -130,12 +127,11 @@ void limit_fields(Fields& fields, Limits& limits) {
   fields.number(limits.window, "window");
   fields.number(limits.keeps_kv, "keeps_kv");
   fields.number(limits.stages, "stages");
-}
+};
 
-template <class Fields, class Setup>
-void setup_fields(Fields& fields, Setup& setup) {
+constexpr auto kSetupFields = [](auto& fields, auto& setup) {
   fields.number(setup.index, "index");
-  limit_fields(fields, setup.limits);
+  kLimitFields(fields, setup.limits);
   fields.number(setup.kv_dtype, "kv_dtype");
   fields.number(setup.threads, "threads");
   fields.number(setup.neighbours, "neighbours");
@@ -143,11 +139,30 @@ void setup_fields(Fields& fields, Setup& setup) {
   fields.text(setup.partition, "partition");
   fields.text(setup.memory, "memory");
   fields.list(setup.addresses, "addresses",
-              [](Fields& to, auto& address) { to.text(address, "addresses"); });
-  fields.list(setup.groups, "groups", [](Fields& to, auto& id) { to.number(id, "groups"); });
+              [](auto& to, auto& address) { to.text(address, "addresses"); });
+  fields.list(setup.groups, "groups", [](auto& to, auto& id) { to.number(id, "groups"); });
+};
+
+template <class What, class Fields>
+std::vector<std::byte> encode(const What& what, const Fields& fields) {
+  SetupWriter writer;
+  fields(writer, what);
+  return writer.take();
 }
 
-bool is_sound(const RankSetup& setup) {
+/// `is_sound` says whether somebody sends that; `unsound` what it is if not.
+template <class What, class Fields, class Sound>
+Result<What> decode(std::span<const std::byte> bytes, const Fields& fields, const Sound& is_sound,
+                    const char* unsound) {
+  What what;
+  SetupReader reader(bytes);
+  fields(reader, what);
+  if (auto read = reader.result(); !read) return read.error();
+  if (!is_sound(what)) return Error{DeviceErrc::kRankLost, unsound};
+  return what;
+}
+
+bool fits_a_device(const RankSetup& setup) {
   const DeviceLimits& limits = setup.limits;
   return setup.index >= 0 && setup.threads >= 0 && setup.neighbours >= 1 && limits.rows >= 1 &&
          limits.pages >= 0 && limits.page_tokens >= 1 && limits.step_tokens >= limits.rows &&
@@ -155,54 +170,31 @@ bool is_sound(const RankSetup& setup) {
          limits.vocabulary >= 1 && limits.window >= 0 && limits.stages >= 1;
 }
 
-Error unsound(const char* what) { return {DeviceErrc::kRankLost, what}; }
-
 }  // namespace
 
 std::vector<std::byte> encode_question(const RankQuestion& question) {
-  SetupWriter writer;
-  question_fields(writer, question);
-  return writer.take();
+  return encode(question, kQuestionFields);
 }
 
-std::vector<std::byte> encode_room(const RankRoom& room) {
-  SetupWriter writer;
-  room_fields(writer, room);
-  return writer.take();
-}
+std::vector<std::byte> encode_room(const RankRoom& room) { return encode(room, kRoomFields); }
 
-std::vector<std::byte> encode_setup(const RankSetup& setup) {
-  SetupWriter writer;
-  setup_fields(writer, setup);
-  return writer.take();
-}
+std::vector<std::byte> encode_setup(const RankSetup& setup) { return encode(setup, kSetupFields); }
 
 Result<RankQuestion> decode_question(std::span<const std::byte> bytes) {
-  RankQuestion question;
-  SetupReader reader(bytes);
-  question_fields(reader, question);
-  if (auto read = reader.result(); !read) return read.error();
-  if (question.index < 0) return unsound("a question that fits no partition");
-  return question;
+  const auto is_sound = [](const RankQuestion& question) { return question.index >= 0; };
+  return decode<RankQuestion>(bytes, kQuestionFields, is_sound,
+                              "a question that fits no partition");
 }
 
 Result<RankRoom> decode_room(std::span<const std::byte> bytes) {
-  RankRoom room;
-  SetupReader reader(bytes);
-  room_fields(reader, room);
-  if (auto read = reader.result(); !read) return read.error();
-  if (room.free_bytes < 0 || room.host_bytes < 0 || room.l2_bytes < 0)
-    return unsound("room that no device has");
-  return room;
+  const auto is_sound = [](const RankRoom& room) {
+    return room.free_bytes >= 0 && room.host_bytes >= 0 && room.l2_bytes >= 0;
+  };
+  return decode<RankRoom>(bytes, kRoomFields, is_sound, "room that no device has");
 }
 
 Result<RankSetup> decode_setup(std::span<const std::byte> bytes) {
-  RankSetup setup;
-  SetupReader reader(bytes);
-  setup_fields(reader, setup);
-  if (auto read = reader.result(); !read) return read.error();
-  if (!is_sound(setup)) return unsound("a setup that fits no device");
-  return setup;
+  return decode<RankSetup>(bytes, kSetupFields, fits_a_device, "a setup that fits no device");
 }
 
 std::uint64_t fingerprint_of(const Program& program) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "weft/core/error/error.h"
-#include "weft/gpu/memory_portion.h"
+#include "weft/gpu/memory/memory_portion.h"
 #include "weft/gpu/ranks/partition.h"
 #include "weft/gpu/ranks/world/rank_setup.h"
 #include "weft/model/open_model.h"

@@ -25,7 +25,7 @@
 #include "weft/actors/request/prompt_logprobs.h"
 #include "weft/gpu/activation_reader.h"
 #include "weft/gpu/device_error.h"
-#include "weft/gpu/memory_budget.h"
+#include "weft/gpu/memory/memory_budget.h"
 #include "weft/grammar/grammar_builder.h"
 #include "weft/sampling/logit_processor.h"
 #include "weft/tests/fixture/result_matchers.h"

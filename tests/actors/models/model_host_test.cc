@@ -22,6 +22,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -30,6 +31,7 @@
 #include "weft/actors/engine/engine.h"
 #include "weft/actors/engine_error.h"
 #include "weft/gpu/device_error.h"
+#include "weft/gpu/load_progress.h"
 #include "weft/tests/actors/models/model_host_fixture.h"
 #include "weft/tests/fixture/result_matchers.h"
 
@@ -273,6 +275,25 @@ TEST_F(ModelHostTest, AnswersEverybodyWhenTheEngineEnds) {
   engine.reset();
   EXPECT_EQ(runs->wait().error.code, EngineErrc::kStopping);
   EXPECT_EQ(waits->wait().error.code, EngineErrc::kStopping);
+  EXPECT_EQ(wait(std::move(load_b)).error, EngineErrc::kStopping);
+}
+
+TEST_F(ModelHostTest, AsksALoadThatTellsNothingToStop) {
+  config.models[1].load = false;
+  start();
+  std::latch begun(1);
+  on_make = [&](const Config& /*what*/, const PipelineOptions& how) {
+    const std::stop_token& stop = how.progress.stop;
+    EXPECT_FALSE(stop.stop_requested());
+    begun.count_down();
+    std::latch asked(1);
+    const std::stop_callback count(stop, [&asked] { asked.count_down(); });
+    asked.wait();
+    throw_if_stopped(stop);
+  };
+  auto load_b = load("b");
+  begun.wait();
+  engine.reset();
   EXPECT_EQ(wait(std::move(load_b)).error, EngineErrc::kStopping);
 }
 

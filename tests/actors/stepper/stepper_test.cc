@@ -21,7 +21,7 @@
 #include "weft/config/config_error.h"
 #include "weft/core/actor/supervision.h"
 #include "weft/core/time/virtual_clock.h"
-#include "weft/tests/actors/letter_model.h"
+#include "weft/tests/actors/letter_fixture.h"
 #include "weft/tests/fixture/allocation_count.h"
 #include "weft/tests/fixture/fake_device.h"
 #include "weft/tests/fixture/result_matchers.h"
@@ -37,34 +37,11 @@ struct Gathered {
   std::optional<Finish> end;
 };
 
-class StepperTest : public testing::Test {
+class StepperTest : public LetterFixture {
  public:
   void start() {
-    FakeDevice::Options options{.limits = limits};
-    options.run = [this](const Plan& plan) {
-      if (on_step) on_step(plan);
-    };
-    device = std::make_shared<FakeDevice>(std::move(options));
+    device = std::make_shared<FakeDevice>(device_options());
     stepper.emplace(config, letter_model(limits.context), device, StepperOptions{.clock = clock});
-  }
-
-  static Request request(std::size_t prompt = 5, std::int32_t max_tokens = 6) {
-    Request request;
-    for (std::size_t i = 0; i < prompt; ++i) {
-      request.prompt_tokens.push_back(static_cast<TokenId>(i % kLetters));
-    }
-    request.max_tokens = max_tokens;
-    request.sampling.seed = 1;
-    return request;
-  }
-
-  [[nodiscard]] static std::vector<TokenId> expected(const Request& request) {
-    std::vector<TokenId> context = request.prompt_tokens;
-    const auto prompt = static_cast<std::ptrdiff_t>(context.size());
-    for (std::int32_t i = 0; i < request.max_tokens; ++i) {
-      context.push_back(fake_token(*request.sampling.seed, context, kLetters));
-    }
-    return {context.begin() + prompt, context.end()};
   }
 
   RequestId add(Request what = request()) {
@@ -105,17 +82,7 @@ class StepperTest : public testing::Test {
     EXPECT_EQ(stats.queued_prompt_tokens, 0);
   }
 
-  Config config;
-  DeviceLimits limits{.rows = 4,
-                      .pages = 64,
-                      .page_tokens = 4,
-                      .step_tokens = 64,
-                      .context = 64,
-                      .cross_pages = 0,
-                      .vocabulary = kLetters};
-  std::function<void(const Plan&)> on_step;
   std::shared_ptr<VirtualClock> clock = std::make_shared<VirtualClock>();
-  std::shared_ptr<FakeDevice> device;
   std::optional<Stepper> stepper;
   std::map<RequestId, Gathered> got;
 };

@@ -3,19 +3,14 @@
 import itertools
 import os
 import shutil
-import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from conftest import client_of
-from prompts import ENDLESS_BODY
-from rank_processes import Ranks
-from raw_http import RawClient
+from rank_processes import PARTITIONS, Ranks
 
-PARTITIONS = ["cpu,cpu", "cpu | cpu"]
 # A process with a /dev/shm of its own, as one on another machine has.
 APART = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", 'mount -t tmpfs tmpfs /dev/shm && exec "$@"', "-"]
 
@@ -30,49 +25,27 @@ def encrypted(tmp_path: Path) -> dict[str, str]:
 
 
 def answers_and_drains(ranks: Ranks) -> None:
-    with client_of(ranks.server) as client:
-        question = [{"role": "user", "content": "What is 12 + 30?"}]
-        answer = client.chat.completions.create(model="model", messages=question, temperature=0)
-        assert answer.choices[0].message.content == "12 + 30 = 42."
-    for process in [ranks.server.process, *ranks.followers]:
-        process.send_signal(signal.SIGTERM)
-    assert ranks.server.wait() == 0, ranks.server.log()
-    assert all(status == 0 for status, _ in ranks.ends())
-    ranks.server.expect_clean_log()
+    ranks.expect_answer()
+    ranks.terminate()
+    ranks.expect_drained()
 
 
 @pytest.mark.parametrize("partition", PARTITIONS)
 def test_ranks_exchange_numbers_over_an_encrypted_network(tmp_path: Path, encrypted: dict[str, str], partition: str):
-    ranks = Ranks(tmp_path, partition, 2, device={**encrypted, "rank_transport": "network"})
-    try:
+    with Ranks(tmp_path, partition, 2, device={**encrypted, "rank_transport": "network"}) as ranks:
         answers_and_drains(ranks)
-    finally:
-        ranks.kill()
 
 
 def test_a_rank_that_is_killed_ends_what_goes_over_the_network(tmp_path: Path, encrypted: dict[str, str]):
-    ranks = Ranks(tmp_path, "cpu,cpu", 2, device={**encrypted, "rank_transport": "network"})
-    try:
-        with RawClient(ranks.server.port) as raw:
-            raw.post("/v1/completions", {**ENDLESS_BODY, "prompt": "Once", "stream": True})
-            assert raw.read_head().status == 200
-            chunks = raw.chunks()
-            next(chunks)
-            ranks.followers[0].kill()
-            assert b'"error"' in b"".join(chunks)
-        assert ranks.server.wait() == 70, ranks.server.log()
-    finally:
-        ranks.kill()
+    with Ranks(tmp_path, "cpu,cpu", 2, device={**encrypted, "rank_transport": "network"}) as ranks:
+        ranks.expect_end_with_a_follower()
 
 
 def test_ranks_that_see_no_memory_of_each_other_find_out(tmp_path: Path):
     if subprocess.run([*APART, "true"], capture_output=True).returncode != 0:
         pytest.skip("no namespaces are allowed here")
-    ranks = Ranks(tmp_path, "cpu,cpu", 2, follow_with=APART)
-    try:
+    with Ranks(tmp_path, "cpu,cpu", 2, follow_with=APART) as ranks:
         answers_and_drains(ranks)
-    finally:
-        ranks.kill()
 
 
 NUMBERS = itertools.count()
@@ -104,8 +77,5 @@ def machine() -> Iterator[tuple[list[str], str]]:
 
 def test_ranks_of_two_machines_answer(tmp_path: Path, machine: tuple[list[str], str], encrypted: dict[str, str]):
     command, address = machine
-    ranks = Ranks(tmp_path, "cpu,cpu", 2, device=encrypted, follow_with=command, address=address)
-    try:
+    with Ranks(tmp_path, "cpu,cpu", 2, device=encrypted, follow_with=command, address=address) as ranks:
         answers_and_drains(ranks)
-    finally:
-        ranks.kill()

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <limits>
 
-#include "weft/gpu/device_capacity.h"
 #include "weft/gpu/device_info.h"
 #include "weft/gpu/host/host_step_device.h"
 #include "weft/gpu/host/host_weights.h"
+#include "weft/gpu/memory/device_capacity.h"
 #include "weft/gpu/step_options.h"
 #include "weft/model/random_llama.h"
 #include "weft/tests/fixture/golden_model.h"

@@ -256,5 +256,32 @@ TEST(PeerSumBoundsTest, RefusesWhatDoesNotFitTheInbox) {
   EXPECT_TRUE(fits(PeerInboxes{.numbers = 3 * 132}, 3, 130));
 }
 
+/// The most rows of a sum that leaves half of the GPU.
+std::int64_t most_rows(std::int64_t width, bool has_norm, std::int64_t processors) {
+  std::int64_t rows = 0;
+  while (leaves_half(rows + 1, width, has_norm, processors)) ++rows;
+  return rows;
+}
+
+// Half of a processor is 512 threads, of which each holds four numbers where there is no norm.
+TEST(PeerSumBoundsTest, LeavesHalfOfAGpuToOthers) {
+  constexpr bool kNorm = true;
+  EXPECT_EQ(most_rows(1024, !kNorm, 1), 2);
+  EXPECT_EQ(most_rows(1025, !kNorm, 1), 1) << "a second block of 256 threads a row";
+  EXPECT_EQ(most_rows(2049, !kNorm, 1), 0);
+  EXPECT_EQ(most_rows(4096, !kNorm, 132), 66);
+  EXPECT_EQ(most_rows(4096, !kNorm, 131), 65);
+}
+
+TEST(PeerSumBoundsTest, TakesOfANormTheThreadsOfItsBlocks) {
+  constexpr bool kNorm = true;
+  EXPECT_EQ(most_rows(128, kNorm, 1), 16);
+  EXPECT_EQ(most_rows(129, kNorm, 1), 8) << "whole warps";
+  EXPECT_EQ(most_rows(2048, kNorm, 1), 1);
+  EXPECT_EQ(most_rows(4096, kNorm, 1), 1) << "twice as many numbers a thread";
+  EXPECT_EQ(most_rows(4100, kNorm, 1), 0);
+  EXPECT_EQ(most_rows(4096, kNorm, 132), 132);
+}
+
 }  // namespace
 }  // namespace weft::cuda

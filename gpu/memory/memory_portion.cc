@@ -1,4 +1,4 @@
-#include "weft/gpu/memory_portion.h"
+#include "weft/gpu/memory/memory_portion.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "weft/gpu/memory_budget.h"
+#include "weft/gpu/memory/memory_budget.h"
 
 #include "weft/core/error/internal_error.h"
 

@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "weft/core/error/error.h"
-#include "weft/gpu/device_capacity.h"
 #include "weft/gpu/load_step_devices.h"
-#include "weft/gpu/memory_budget.h"
+#include "weft/gpu/memory/device_capacity.h"
+#include "weft/gpu/memory/memory_budget.h"
 #include "weft/gpu/step_device.h"
 
 namespace weft {

@@ -1,4 +1,4 @@
-#include "weft/gpu/device_capacity.h"
+#include "weft/gpu/memory/device_capacity.h"
 
 #include <algorithm>
 #include <limits>
