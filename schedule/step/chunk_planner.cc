@@ -52,12 +52,12 @@ ChunkPlanner::ChunkPlanner(const SchedulerOptions& options, RunningGroups& runni
 
 void ChunkPlanner::choose_decodes(Tick& tick) {
   has_jumps_ = false;
-  jumps_wait_ = false;
+  jump_tokens_ = 0;
   if (decodes_wait(tick)) return;
   if (options_.limits.stages > 1) give_turns(tick);
   while (choose_decodes_in_order(tick) == Pass::kListChanged) {
   }
-  if (!jumps_wait_) return;
+  if (jump_tokens_ == 0 || jump_tokens_ * kRowsOfAJumpToken < tick.shape.decode_tokens) return;
   std::int32_t room = room_for_jumps(tick);
   while (lengthen_jumps_in_order(tick, room) == Pass::kListChanged) {
   }
@@ -100,7 +100,7 @@ ChunkPlanner::Pass ChunkPlanner::choose_decodes_in_order(Tick& tick) {
       const std::int32_t feeds = tokens_to_feed(*group, sequence, tick);
       if (sequence.chunk > 0 || !decodes(*group, sequence, feeds)) continue;
       if (options_.limits.stages > 1 && !turns_.take(sequence.planned_in)) continue;
-      jumps_wait_ = jumps_wait_ || feeds > 1;
+      jump_tokens_ += feeds - 1;
       sequence.chunk = 1;
       const ChunkRoom room = running_.make_room_for_chunk(*group, sequence);
       if (room != ChunkRoom::kNone) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <utility>
@@ -119,6 +120,32 @@ TEST_F(SchedulerJumpTest, ManyThatJumpAtOnceDoNotLetAStepTakeLongerThanStreamsMa
   EXPECT_GT(free, kTarget + 3) << "they never jump together, and there is nothing to bound";
   EXPECT_LE(bound, kTarget + 3);
   EXPECT_LT(steps, 190U) << "they hardly jump any more";  // 200 without
+}
+
+TEST_F(SchedulerJumpTest, AFewTokensBesideManyRowsDoNotMakeAStepLonger) {
+  // One that jumps has at most 7 tokens.
+  constexpr std::int32_t kRows = 8 * ChunkPlanner::kRowsOfAJumpToken;
+  const auto longest_chunk = [&](std::int32_t that_jump) {
+    SchedulerOptions options = roomy();
+    options.limits.rows = kRows;
+    options.limits.pages = kRows * 64;
+    options.limits.step_tokens = 256;
+    std::int32_t most = 0;
+    start(options, [&](const Plan& plan) {
+      for (const PlanEntry& entry : plan.entries) {
+        if (entry.start >= 4) most = std::max(most, entry.count);  // behind the prompt
+      }
+      return std::chrono::milliseconds(1);
+    });
+    for (std::int32_t i = 0; i < kRows; ++i) {
+      submit({.max_tokens = 100, .text = static_cast<std::size_t>(i), .has_forced = i < that_jump});
+    }
+    finish_all();
+    EXPECT_GT(scheduler_->stats().forced_tokens, 0U);
+    return most;
+  };
+  EXPECT_EQ(longest_chunk(1), 1);
+  EXPECT_GT(longest_chunk(16), 1);
 }
 
 TEST_F(SchedulerJumpTest, APromptOfChatDoesNotTakeAJumpOfBatchOutOfAPlan) {
