@@ -62,10 +62,10 @@ struct PlanTable {
 };
 
 /// A page's keys and values in all layers are copied, before anything is computed, one copy after
-/// the other. Numbers from DeviceLimits::pages on are places for pages in host memory. Where no page
-/// table that the plan changes (Plan::pages) has a page of theirs, a device may copy beside its step,
-/// which must not write to one then, nor use one that is copied to; the next plan may rely on them
-/// all, and who sees the step's result where the device's pages go to files.
+/// the other. Numbers from DeviceLimits::pages on are places for pages in host memory. Where no
+/// page table that the plan changes (Plan::pages) has a page of theirs, a device may copy beside
+/// its step, which then neither writes to one nor uses one that is copied to; the next plan may
+/// rely on them all, and who sees the step's result where the device's pages go to files.
 struct PlanCopy {
   std::int32_t from = 0;
   std::int32_t to = 0;

@@ -15,8 +15,8 @@ namespace {
 
 // 8 MiB: the longest prompts' are NCCL's.
 constexpr std::int64_t kMostNumbers = std::int64_t{1} << 21U;
-// With more ranks than two, up to so many bytes that each sends: beyond, sending twice is less. Among
-// four H200s 128 KB took 4.6 us at once and 4.8 in two steps, 256 KB 5.9 and 5.2.
+// With more ranks than two, up to so many bytes that each sends: beyond, sending twice is less.
+// Among four H200s 128 KB took 4.6 us at once and 4.8 in two steps, 256 KB 5.9 and 5.2.
 constexpr std::int64_t kMostSentAtOnce = std::int64_t{384} << 10U;
 
 /// Gives back a GPU's memory, whichever is the calling thread's.
