@@ -42,12 +42,16 @@ Together together_of(std::int32_t sequences, const EngineRun& run) {
           summary.first_token.mean};
 }
 
-std::vector<Together> measure_together(const RecipeSetup& setup, std::int32_t prompt,
-                                       std::int32_t output) {
+std::vector<std::int32_t> counts_for(const RecipeSetup& setup) {
   std::vector<std::int32_t> counts;
   for (const int most : kSequences) counts.push_back(most == 1 ? 1 : scaled(setup, most, 2));
-  Config config = with_policy(setup, BatchPolicy::kFusion);
-  config.max_rows = counts.back();
+  return counts;
+}
+
+std::vector<Together> measure_together(const RecipeSetup& setup,
+                                       const std::vector<std::int32_t>& counts, std::int32_t prompt,
+                                       std::int32_t output) {
+  const Config config = with_policy(setup, BatchPolicy::kFusion);
   std::vector<NamedLoad> loads;
   for (const std::int32_t count : counts) {
     const auto sequences = static_cast<std::size_t>(count);
@@ -93,11 +97,14 @@ Figure figure_of(const std::vector<Together>& all) {
 
 }  // namespace
 
-Report inferflow_partition(const RecipeSetup& setup) {
+Report inferflow_partition(const RecipeSetup& asked) {
+  const std::vector<std::int32_t> counts = counts_for(asked);
+  RecipeSetup setup = asked;
+  setup.config.max_rows = counts.back();
   const RequestLengths& lengths = runs_on_host(setup.config) ? kPartitionOnHost : kPartitionOnGpu;
   const std::int32_t prompt = lengths.prompt.low;
   const std::int32_t output = scaled(setup, lengths.output.low, 4);
-  const std::vector<Together> all = measure_together(setup, prompt, output);
+  const std::vector<Together> all = measure_together(setup, counts, prompt, output);
   Report report = begin_report(setup, "Speed and throughput on a partition (Inferflow, table 5)",
                                "One sequence, and many that begin together, on one partition. Run "
                                "it on each partition of the same devices to compare them.");

@@ -19,7 +19,8 @@ namespace weft::measure {
 /// Normalized latency and mean batch against the request rate; what is not the forward pass
 /// (FineInfer).
 [[nodiscard]] Report fineinfer_load(const RecipeSetup& setup);
-/// One sequence's speed and the throughput of many on one partition (Inferflow, table 5).
+/// One sequence's speed and the throughput of many on one partition (Inferflow, table 5), with as
+/// many rows as it has sequences.
 [[nodiscard]] Report inferflow_partition(const RecipeSetup& setup);
 /// Every batch policy over one load, beside batches that are kept full.
 [[nodiscard]] Report policies(const RecipeSetup& setup);

@@ -78,6 +78,7 @@ TEST(RecipesTest, InferflowPartitionGivesTheSpeedOfOneAndTheThroughputOfMany) {
   // 64 and 256, of which the scale leaves these.
   EXPECT_THAT(parts, testing::ElementsAre("1 sequence", "2 sequences", "5 sequences"));
   expect_whole(report);
+  EXPECT_THAT(report.facts, testing::Contains(testing::Pair("rows", "5")));
   ASSERT_EQ(report.tables.size(), 1U);
   EXPECT_EQ(report.tables[0].rows.size(), 3U);
   EXPECT_THAT(report.tables[0].note, HasSubstr("V100"));
