@@ -97,15 +97,15 @@ Figure figure_of(const std::vector<Together>& all) {
 
 }  // namespace
 
-Report inferflow_partition(const RecipeSetup& asked) {
-  const std::vector<std::int32_t> counts = counts_for(asked);
-  RecipeSetup setup = asked;
-  setup.config.max_rows = counts.back();
-  const RequestLengths& lengths = runs_on_host(setup.config) ? kPartitionOnHost : kPartitionOnGpu;
+Report inferflow_partition(const RecipeSetup& setup) {
+  const std::vector<std::int32_t> counts = counts_for(setup);
+  RecipeSetup own = setup;
+  own.config.max_rows = counts.back();
+  const RequestLengths& lengths = runs_on_host(own.config) ? kPartitionOnHost : kPartitionOnGpu;
   const std::int32_t prompt = lengths.prompt.low;
-  const std::int32_t output = scaled(setup, lengths.output.low, 4);
-  const std::vector<Together> all = measure_together(setup, counts, prompt, output);
-  Report report = begin_report(setup, "Speed and throughput on a partition (Inferflow, table 5)",
+  const std::int32_t output = scaled(own, lengths.output.low, 4);
+  const std::vector<Together> all = measure_together(own, counts, prompt, output);
+  Report report = begin_report(own, "Speed and throughput on a partition (Inferflow, table 5)",
                                "One sequence, and many that begin together, on one partition. Run "
                                "it on each partition of the same devices to compare them.");
   report.facts.emplace_back("request", std::to_string(prompt) + " tokens of prompt, " +
