@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstdint>
 
+#include "weft/gpu/plan.h"
+#include "weft/tests/fixture/fake_device.h"
 #include "weft/tests/schedule/scheduler_fixture.h"
 
 namespace weft::test {
@@ -133,6 +135,38 @@ TEST_F(SchedulerHostMemoryTest, ALostStepForgetsHostMemoryToo) {
   EXPECT_EQ(prefixes().on_host, 0);
   EXPECT_EQ(tokens_fed_by(first), 41U);
 }
+
+#ifdef WEFT_ABORT_ON_INTERNAL_ERROR
+TEST(FakeDeviceDeathTest, CallsItABugToUseAPageThatIsCopiedBesideTheStep) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  constexpr std::int32_t kPages = 4;
+  // A row goes on in page 0, and the plan says nothing of its table.
+  const auto go_on_beside = [](const PlanCopy& copy) {
+    DeviceLimits limits{.rows = 1, .pages = kPages, .host_pages = 1};
+    limits.page_tokens = 4;
+    limits.step_tokens = 4;
+    limits.context = 8;
+    limits.vocabulary = 16;
+    FakeDevice device({.limits = limits});
+    StepResult result;
+    Plan plan;
+    plan.starts.emplace_back();
+    plan.tables.push_back({0, 0, 0, 1});
+    plan.pages = {0};
+    plan.ids = {1, 2};
+    plan.entries.push_back({0, 1, 0, 0});
+    device.run(plan, result);
+    plan.clear();
+    plan.ids = {3};
+    plan.entries.push_back({0, 1, 1, 0});
+    plan.copies.push_back(copy);
+    device.run(plan, result);
+  };
+  go_on_beside({1, kPages});
+  EXPECT_DEATH(go_on_beside({0, kPages}), "writes to a page that is copied beside it");
+  EXPECT_DEATH(go_on_beside({kPages, 0}), "uses a page that is copied to beside it");
+}
+#endif
 
 }  // namespace
 }  // namespace weft::test

@@ -37,6 +37,15 @@ Result<DeviceRanks> as_ranks(Result<std::vector<std::unique_ptr<CudaStepDevice>>
                      std::make_move_iterator(devices->end()));
 }
 
+DeviceLimits few_limits() {
+  return {.rows = 3,
+          .pages = 16,
+          .page_tokens = 4,
+          .step_tokens = 16,
+          .context = 32,
+          .vocabulary = LlamaShape{}.vocabulary};
+}
+
 class GpuRanksTest : public testing::TestWithParam<const char*> {
  protected:
   [[nodiscard]] static Gpus gpus() {
@@ -93,12 +102,7 @@ class GpuRanksTest : public testing::TestWithParam<const char*> {
   }
 
   RandomLlama llama_{LlamaShape{}, 11};
-  const DeviceLimits limits_{.rows = 3,
-                             .pages = 16,
-                             .page_tokens = 4,
-                             .step_tokens = 16,
-                             .context = 32,
-                             .vocabulary = LlamaShape{}.vocabulary};
+  const DeviceLimits limits_ = few_limits();
 };
 
 TEST_P(GpuRanksTest, LoadingTellsWhatFailedAndGivesAllBackWhicheverCallItIs) {
@@ -251,12 +255,7 @@ class FourStagesTest : public testing::TestWithParam<DeviceKind> {};
 TEST_P(FourStagesTest, ChooseWhatTheHostChooses) {
   WEFT_SKIP_WITHOUT_GPU(GetParam());
   const RandomLlama llama({.layers = 5}, 11);
-  const DeviceLimits limits{.rows = 3,
-                            .pages = 16,
-                            .page_tokens = 4,
-                            .step_tokens = 16,
-                            .context = 32,
-                            .vocabulary = LlamaShape{}.vocabulary};
+  const DeviceLimits limits = few_limits();
   const auto tokens_of = [&](const DeviceKind& kind) {
     const auto device = kind.load_steps(llama.checkpoint(), llama.program(), limits);
     std::vector<TokenId> tokens;
