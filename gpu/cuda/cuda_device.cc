@@ -187,6 +187,13 @@ void CudaDevice::launch(const OpList& list, const StepView& view) {
   launch_ops(*runtime_, *program_, list, layout_, shape_, tuning_, view, stream_.get());
 }
 
+void CudaDevice::launch_head(const StepView& view) {
+  const std::vector<Op>& ops = program_->decode.ops;
+  OpList head;
+  head.ops.assign(ops.begin() + static_cast<std::ptrdiff_t>(program_->first_head_op), ops.end());
+  launch_ops(*runtime_, *program_, head, layout_, shape_, tuning_, view, stream_.get());
+}
+
 // Those that a context of so many tokens needs.
 std::span<const std::int32_t> CudaDevice::first_pages(std::span<const std::int32_t> pages,
                                                       std::int32_t tokens) const {
@@ -286,14 +293,10 @@ Rows CudaDevice::hidden_states(std::int32_t first, std::int32_t count) {
 }
 
 Rows CudaDevice::logits_of(std::span<const std::int32_t> rows) {
-  const OpList& decode = program_->decode;
-  OpList head;
-  head.ops.assign(decode.ops.begin() + static_cast<std::ptrdiff_t>(program_->first_head_op),
-                  decode.ops.end());
   writer_->replace_outputs(stream_.get(), rows);
   const StepView view{writer_->tokens(), static_cast<std::int64_t>(rows.size()), false, false};
-  launch_ops(*runtime_, *program_, head, layout_, shape_, tuning_, view, stream_.get());
-  result_ = decode.result;
+  launch_head(view);
+  result_ = program_->decode.result;
   result_rows_ = view.outputs;
   if (result_ == kAbsent) {
     synchronize();

@@ -58,6 +58,8 @@ class CudaDevice final : public ModelDevice {
 
   /// Resolves the tokens of the step that was uploaded last and launches the ops of `list`.
   void launch(const OpList& list, const StepView& view);
+  /// Of a decode step's ops those alone that compute logits.
+  void launch_head(const StepView& view);
   /// Makes the calling thread this GPU's.
   void use();
   void synchronize();

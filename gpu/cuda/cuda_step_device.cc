@@ -175,13 +175,19 @@ void CudaStepDevice::record_graphs() {
   }
 }
 
-// A step of no sequence runs first, so that nothing is set up while a graph is recorded.
+// A step of no sequence runs first, so that nothing is set up while a graph is recorded. Of the form
+// that tells it is the head: what is before it has run, and other stages, which have no such form,
+// would not send a second time.
 OwnedGraph CudaStepDevice::record_graph(const StepView& view) {
   Runtime& runtime = device_->runtime();
   const OpList& decode = device_->program().decode;
   device_->writer().begin();
   device_->writer().upload(device_->stream(), view.rows, view.outputs, false);
-  device_->launch(decode, view);
+  if (view.tells) {
+    device_->launch_head(view);
+  } else {
+    device_->launch(decode, view);
+  }
   device_->synchronize();
   check(runtime, runtime.begin_capture(device_->stream()), "recording a step");
   device_->launch(decode, view);

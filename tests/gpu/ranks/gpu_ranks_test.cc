@@ -17,6 +17,7 @@
 #include "weft/gpu/ranks/mixed_ranks.h"
 #include "weft/gpu/ranks/rank_threads.h"
 #include "weft/gpu/step_options.h"
+#include "weft/kernels/sample/tell_part_cuda.h"
 #include "weft/model/random_llama.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/gpu/device_kinds.h"
@@ -249,13 +250,15 @@ TEST_P(RealGpuRanksTest, OneThatIsLostEndsTheStepThatTheOtherWaitsIn) {
 INSTANTIATE_TEST_SUITE_P(, RealGpuRanksTest, testing::Values("cuda:0,cuda:1", "cuda:0 | cuda:1"),
                          cut_name);
 
-/// The golden models have two layers.
-class FourStagesTest : public testing::TestWithParam<DeviceKind> {};
+/// The golden models have two layers, and fewer tokens than ranks need to tell of the greatest
+/// logits alone.
+class FourRanksTest : public testing::TestWithParam<DeviceKind> {};
 
-TEST_P(FourStagesTest, ChooseWhatTheHostChooses) {
+TEST_P(FourRanksTest, ChooseWhatTheHostChooses) {
   WEFT_SKIP_WITHOUT_GPU(GetParam());
-  const RandomLlama llama({.layers = 5}, 11);
-  const DeviceLimits limits = few_limits();
+  const RandomLlama llama({.layers = 5, .vocabulary = 4 * cuda::kToldFloats}, 11);
+  DeviceLimits limits = few_limits();
+  limits.vocabulary = llama.program()->vocabulary;
   const auto tokens_of = [&](const DeviceKind& kind) {
     const auto device = kind.load_steps(llama.checkpoint(), llama.program(), limits);
     std::vector<TokenId> tokens;
@@ -277,10 +280,12 @@ TEST_P(FourStagesTest, ChooseWhatTheHostChooses) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    , FourStagesTest,
-    testing::Values(ranks_kind("host", "cpu | cpu | cpu | cpu"),
-                    fake_gpu_ranks_kind("fake_gpu", "cuda:0 | cuda:1 | cuda:2 | cuda:3"),
-                    gpu_ranks_kind("gpu", "cuda:0 | cuda:1 | cuda:2 | cuda:3")),
+    , FourRanksTest,
+    testing::Values(ranks_kind("host_pp4", "cpu | cpu | cpu | cpu"),
+                    fake_gpu_ranks_kind("fake_gpu_pp4", "cuda:0 | cuda:1 | cuda:2 | cuda:3"),
+                    fake_gpu_ranks_kind("fake_gpu_tp2pp2", "cuda:0,cuda:1 | cuda:2,cuda:3"),
+                    gpu_ranks_kind("gpu_pp4", "cuda:0 | cuda:1 | cuda:2 | cuda:3"),
+                    gpu_ranks_kind("gpu_tp2pp2", "cuda:0,cuda:1 | cuda:2,cuda:3")),
     [](const auto& kind) { return kind.param.name; });
 
 TEST(GpuRanksCapacity, IsTheLeastThatFitsOnAnyGpu) {
