@@ -13,6 +13,7 @@
 #include "weft/gpu/device_info.h"
 #include "weft/gpu/files/open_page_files.h"
 #include "weft/gpu/host/host_capacity.h"
+#include "weft/gpu/host/host_processors.h"
 #include "weft/gpu/host/host_step_device.h"
 #include "weft/gpu/host/host_weight_pool.h"
 #include "weft/gpu/memory/memory_portion.h"
@@ -183,6 +184,10 @@ Result<void> keep_in_files(const OpenedModel& model, const CapacityWishes& capac
   return {};
 }
 
+/// That bring a GPU's weights while other models are served: two thirds as fast as all of them,
+/// and who serves finds a processor.
+int threads_beside_others() { return std::max(1, host_parallelism() / 4); }
+
 Result<StepDevices> load_on_gpus(const OpenedModel& model, const DeviceWishes& wishes,
                                  const CapacityWishes& all, const std::vector<TokenId>& end_tokens,
                                  const LoadProgress& progress) {
@@ -197,6 +202,7 @@ Result<StepDevices> load_on_gpus(const OpenedModel& model, const DeviceWishes& w
   if (wishes.budget && replicas > 1) {
     return Error{DeviceErrc::kUnfit, "replicas: a memory budget is of one device's memory"};
   }
+  const bool beside_others = wishes.budget && wishes.budget->left() < wishes.budget->bytes();
   std::vector<OpenGpu> gpus;
   MemoryPortion portion;
   for (const std::string& device : wishes.replicas) {
@@ -213,7 +219,9 @@ Result<StepDevices> load_on_gpus(const OpenedModel& model, const DeviceWishes& w
     gpus.push_back(*std::move(gpu));
   }
   DeviceOptions options = step_options(*model.program, portion.limits, capacity.kv_dtype);
-  options.threads = threads_of_replica(replicas, wishes.threads);
+  options.threads = beside_others && wishes.threads == 0
+                        ? threads_beside_others()
+                        : threads_of_replica(replicas, wishes.threads);
   using Made = Result<std::unique_ptr<cuda::CudaStepDevice>>;
   auto made = load_at_once<cuda::CudaStepDevice>(
       replicas, progress, [&](std::size_t replica, const LoadProgress& own) -> Made {

@@ -105,8 +105,7 @@ Result<void> CudaDevice::take_memory(const LoadProgress& progress) {
   auto loaded = run_in_background([&] {
     use();
     ThreadTeam team({options_.threads, false});
-    return WeightLoader(*runtime_, team, layout_.weight_bytes)
-        .load(*program_, layout_, options_, progress);
+    return WeightLoader(*runtime_, team).load(*program_, layout_, options_, progress);
   });
   if (!loaded) return loaded;
   writer_ = std::make_unique<StepWriter>(*runtime_, shape_, layout_.step, options_.max_context);

@@ -175,9 +175,9 @@ void CudaStepDevice::record_graphs() {
   }
 }
 
-// A step of no sequence runs first, so that nothing is set up while a graph is recorded. Of the form
-// that tells it is the head: what is before it has run, and other stages, which have no such form,
-// would not send a second time.
+// A step of no sequence runs first, so that nothing is set up while a graph is recorded. Of the
+// form that tells it is the head: what is before it has run, and other stages, which have no such
+// form, would not send a second time.
 OwnedGraph CudaStepDevice::record_graph(const StepView& view) {
   Runtime& runtime = device_->runtime();
   const OpList& decode = device_->program().decode;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 #include "weft/core/kv_dtype.h"
 #include "weft/gpu/cuda/buffer_types.h"
 #include "weft/gpu/cuda/step/matrix_rows.h"
+#include "weft/gpu/device_error.h"
 #include "weft/gpu/host/rotary_table.h"
 #include "weft/gpu/host/thread_team.h"
 #include "weft/kernels/simd/narrow_float.h"
@@ -15,9 +17,6 @@
 namespace weft::cuda {
 namespace {
 
-// Large enough that a copy runs at the bus's rate and that meeting once a buffer costs the team
-// nothing; a row of a matrix must fit.
-constexpr std::size_t kBufferBytes = std::size_t{32} << 20U;
 // One that is written, one that is copied, one between.
 constexpr std::size_t kBuffers = 3;
 // Pieces that one thread copies at a time: far more than a page, far less than its share.
@@ -25,13 +24,10 @@ constexpr std::int64_t kGrainBytes = std::int64_t{64} << 10U;
 
 }  // namespace
 
-WeightLoader::WeightLoader(Runtime& runtime, ThreadTeam& team, std::size_t bytes)
-    : runtime_(runtime),
-      team_(team),
-      buffer_bytes_(std::min(bytes, kBufferBytes)),
-      stream_(make_stream(runtime)) {
+WeightLoader::WeightLoader(Runtime& runtime, ThreadTeam& team)
+    : runtime_(runtime), team_(team), stream_(make_stream(runtime)) {
   for (std::size_t i = 0; i < kBuffers; ++i) {
-    buffers_.push_back({take_pinned(runtime, buffer_bytes_), make_event(runtime)});
+    buffers_.push_back({take_load_buffer(runtime), make_event(runtime)});
   }
 }
 
@@ -40,7 +36,12 @@ WeightLoader::~WeightLoader() { static_cast<void>(runtime_.synchronize(stream_.g
 
 Result<void> WeightLoader::bring(std::byte* to, std::size_t bytes, std::size_t grain,
                                  const Write& write) {
-  const std::size_t most = buffer_bytes_ / grain * grain;
+  const std::size_t most = kLoadBufferBytes / grain * grain;
+  if (most == 0) {
+    return Error{DeviceErrc::kUnfit, "a row of a weight takes " + std::to_string(grain) +
+                                         " bytes, more than the " +
+                                         std::to_string(kLoadBufferBytes) + " of a buffer"};
+  }
   for (std::size_t at = 0; at < bytes; at += most) {
     const std::size_t count = std::min(most, bytes - at);
     Buffer& buffer = buffers_[next_++ % buffers_.size()];

@@ -23,8 +23,7 @@ namespace weft::cuda {
 /// LoadProgress says.
 class WeightLoader {
  public:
-  /// Takes the buffers, for weights of so many bytes in all.
-  WeightLoader(Runtime& runtime, ThreadTeam& team, std::size_t bytes);
+  WeightLoader(Runtime& runtime, ThreadTeam& team);
   ~WeightLoader();
 
   /// All weights, tables and constants of `layout`. Returns once they are there. Errors of reading
@@ -36,13 +35,13 @@ class WeightLoader {
   /// Writes its share of a piece of bytes; called by every member of the team.
   using Write = std::function<Result<void>(std::span<std::byte> out, std::size_t at, Share share)>;
   struct Buffer {
-    OwnedPinned memory;
+    OwnedLoadBuffer memory;
     OwnedEvent copied;
     bool used = false;
   };
 
   /// Brings `bytes` bytes to `to`, in pieces of whole multiples of `grain`; `write` gets each piece
-  /// and where in the whole it begins.
+  /// and where in the whole it begins. kUnfit: a grain is longer than a buffer.
   Result<void> bring(std::byte* to, std::size_t bytes, std::size_t grain, const Write& write);
   void bring_copy(std::byte* to, std::span<const std::byte> bytes);
   Result<void> matrix(const MatrixPlan& plan, const DeviceMatrix& matrix);
@@ -54,7 +53,6 @@ class WeightLoader {
 
   Runtime& runtime_;
   ThreadTeam& team_;
-  const std::size_t buffer_bytes_;
   OwnedStream stream_;
   std::vector<Buffer> buffers_;
   std::vector<PartReader> readers_;  ///< one for each member of the team

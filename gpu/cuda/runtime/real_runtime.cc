@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "weft/gpu/cuda/runtime/cuda_status.h"
+#include "weft/gpu/cuda/runtime/kept_buffers.h"
 #include "weft/gpu/cuda/runtime/nccl_ranks.h"
 #include "weft/gpu/cuda/runtime/runtime.h"
 #include "weft/gpu/cuda/runtime/step_kernels.h"
@@ -21,6 +22,22 @@ constexpr int kOldestMajor = 8;
 
 // While a rank waits it looks so often whether another is lost.
 constexpr std::chrono::milliseconds kLookForRanks{1};
+
+Status take_pinned_memory(std::byte*& memory, std::size_t bytes) {
+  void* taken = nullptr;
+  const auto status = cudaHostAlloc(&taken, bytes, cudaHostAllocMapped | cudaHostAllocPortable);
+  memory = static_cast<std::byte*>(taken);
+  // What was asked for in vain is no failure of the context: the next call must not report it.
+  if (status == cudaErrorMemoryAllocation) static_cast<void>(cudaGetLastError());
+  return status_of(status);
+}
+
+/// The process's.
+KeptBuffers& load_buffers() {
+  static KeptBuffers buffers(
+      [](std::byte*& memory) { return take_pinned_memory(memory, kLoadBufferBytes); });
+  return buffers;
+}
 
 /// CUDA itself. Whatever was launched says at once whether that could be done; what fails later is
 /// the answer to a later call.
@@ -53,14 +70,14 @@ class RealRuntime final : public Runtime {
   }
   void release(std::byte* memory) noexcept override { static_cast<void>(cudaFree(memory)); }
   Status allocate_pinned(std::byte*& memory, std::size_t bytes) override {
-    void* taken = nullptr;
-    const auto status = cudaHostAlloc(&taken, bytes, cudaHostAllocMapped | cudaHostAllocPortable);
-    memory = static_cast<std::byte*>(taken);
-    if (status == cudaErrorMemoryAllocation) static_cast<void>(cudaGetLastError());
-    return status_of(status);
+    return take_pinned_memory(memory, bytes);
   }
   void release_pinned(std::byte* memory) noexcept override {
     static_cast<void>(cudaFreeHost(memory));
+  }
+  Status take_load_buffer(std::byte*& memory) override { return load_buffers().take(memory); }
+  void give_back_load_buffer(std::byte* memory) noexcept override {
+    load_buffers().give_back(memory);
   }
 
   Status make_stream(Stream& stream) override {

@@ -26,10 +26,16 @@ struct ReleasePinned {
   void operator()(std::byte* memory) const noexcept { runtime->release_pinned(memory); }
 };
 
+struct GiveBackLoadBuffer {
+  Runtime* runtime = nullptr;
+  void operator()(std::byte* memory) const noexcept { runtime->give_back_load_buffer(memory); }
+};
+
 }  // namespace detail
 
 using OwnedMemory = std::unique_ptr<std::byte, detail::Release>;
 using OwnedPinned = std::unique_ptr<std::byte, detail::ReleasePinned>;
+using OwnedLoadBuffer = std::unique_ptr<std::byte, detail::GiveBackLoadBuffer>;
 using OwnedStream = std::unique_ptr<std::remove_pointer_t<Stream>, detail::Release>;
 using OwnedEvent = std::unique_ptr<std::remove_pointer_t<Event>, detail::Release>;
 using OwnedGraph = std::unique_ptr<std::remove_pointer_t<Graph>, detail::Release>;
@@ -44,6 +50,12 @@ using OwnedGraph = std::unique_ptr<std::remove_pointer_t<Graph>, detail::Release
   std::byte* memory = nullptr;
   check(runtime, runtime.allocate_pinned(memory, bytes), "taking page-locked memory");
   return OwnedPinned(memory, {&runtime});
+}
+
+[[nodiscard]] inline OwnedLoadBuffer take_load_buffer(Runtime& runtime) {
+  std::byte* memory = nullptr;
+  check(runtime, runtime.take_load_buffer(memory), "taking page-locked memory");
+  return OwnedLoadBuffer(memory, {&runtime});
 }
 
 [[nodiscard]] inline OwnedStream make_stream(Runtime& runtime) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "weft/core/actor/supervision.h"
+#include "weft/gpu/cuda/runtime/kept_buffers.h"
 #include "weft/tests/kernels/attention/attention_reference_cuda.h"
 #include "weft/tests/kernels/cuda/ops_reference_cuda.h"
 #include "weft/tests/kernels/linear/linear_reference.h"
@@ -19,6 +20,15 @@ namespace {
 using cuda::Status;
 
 constexpr auto kAlignment = std::align_val_t{256};
+
+/// The process's, which stay.
+cuda::KeptBuffers& load_buffers() {
+  static auto& buffers = *new cuda::KeptBuffers([](std::byte*& memory) {
+    memory = static_cast<std::byte*>(::operator new(cuda::kLoadBufferBytes, kAlignment));
+    return Status::kSuccess;
+  });
+  return buffers;
+}
 
 void convert(const cuda::CudaConvertParams& params) {
   for (std::int64_t row = 0; row < params.rows; ++row) {
@@ -142,6 +152,18 @@ std::size_t FakeRuntime::free_from(std::byte* memory) noexcept {
 
 void FakeRuntime::release(std::byte* memory) noexcept { gpu_->taken -= free_from(memory); }
 void FakeRuntime::release_pinned(std::byte* memory) noexcept { gpu_->pinned -= free_from(memory); }
+
+Status FakeRuntime::take_load_buffer(std::byte*& memory) {
+  memory = nullptr;
+  if (const Status status = call(); status != Status::kSuccess) return status;
+  gpu_->pinned += cuda::kLoadBufferBytes;
+  return load_buffers().take(memory);
+}
+
+void FakeRuntime::give_back_load_buffer(std::byte* memory) noexcept {
+  gpu_->pinned -= cuda::kLoadBufferBytes;
+  load_buffers().give_back(memory);
+}
 
 // Handles are numbers that nobody follows.
 template <class Handle>

@@ -69,6 +69,8 @@ class FakeRuntime final : public cuda::Runtime {
   void release(std::byte* memory) noexcept override;
   cuda::Status allocate_pinned(std::byte*& memory, std::size_t bytes) override;
   void release_pinned(std::byte* memory) noexcept override;
+  cuda::Status take_load_buffer(std::byte*& memory) override;
+  void give_back_load_buffer(std::byte* memory) noexcept override;
 
   cuda::Status make_stream(cuda::Stream& stream) override;
   void release(cuda::Stream stream) noexcept override;
