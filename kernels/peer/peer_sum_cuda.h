@@ -38,6 +38,15 @@ inline constexpr int kEmptyInbox = 0xff;  ///< each byte
 /// numbers and sends the others the sums, which is less to send where there are more than two.
 enum class PeerSum : std::uint8_t { kOneShot, kTwoShots };
 
+/// The one that is sooner for so many bytes of each rank. Two ranks send the same either way; more
+/// send less in two shots, which take longer to begin: among four H200s 128 KB took 4.6 us in one
+/// shot and 4.8 in two, 256 KB 5.9 and 5.2.
+[[nodiscard]] constexpr PeerSum sooner_way(std::int32_t ranks, std::int64_t bytes) noexcept {
+  constexpr std::int64_t kMostSentAtOnce = std::int64_t{384} << 10U;  // by each rank
+  return ranks > 2 && bytes * (ranks - 1) > kMostSentAtOnce ? PeerSum::kTwoShots
+                                                            : PeerSum::kOneShot;
+}
+
 /// values = the sum over the ranks in their order, the same bits on each; then the norm of these,
 /// whose `in` they are, where there is one. All ranks launch the same in the same order.
 ///

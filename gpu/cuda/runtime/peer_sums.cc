@@ -15,9 +15,6 @@ namespace {
 
 // 8 MiB: the longest prompts' are NCCL's.
 constexpr std::int64_t kMostNumbers = std::int64_t{1} << 21U;
-// With more ranks than two, up to so many bytes that each sends: beyond, sending twice is less.
-// Among four H200s 128 KB took 4.6 us at once and 4.8 in two steps, 256 KB 5.9 and 5.2.
-constexpr std::int64_t kMostSentAtOnce = std::int64_t{384} << 10U;
 
 /// Gives back a GPU's memory, whichever is the calling thread's.
 void release(int device, void* memory) {
@@ -125,20 +122,16 @@ bool PeerSums::takes(const CudaAllReduceParams& params, bool has_norm) const {
          leaves_half(params.rows, width, has_norm, processors_);
 }
 
-PeerSum PeerSums::fastest(std::int64_t bytes) const {
-  return ranks_ > 2 && bytes * (ranks_ - 1) > kMostSentAtOnce ? PeerSum::kTwoShots
-                                                              : PeerSum::kOneShot;
-}
-
 Status PeerSums::run(const CudaAllReduceParams& params, const CudaNormParams* norm, Stream stream) {
   CudaPeerSumParams sum;
   sum.rows = params.rows;
   sum.values = params.values;
   sum.inboxes = inboxes_;
   constexpr auto kSize = static_cast<std::int64_t>(sizeof(float));
-  sum.way = params.way == SumWay::kOneShot    ? PeerSum::kOneShot
-            : params.way == SumWay::kTwoShots ? PeerSum::kTwoShots
-                                              : fastest(params.rows * params.values.width * kSize);
+  sum.way = params.way == SumWay::kOneShot ? PeerSum::kOneShot
+            : params.way == SumWay::kTwoShots
+                ? PeerSum::kTwoShots
+                : sooner_way(ranks_, params.rows * params.values.width * kSize);
   sum.has_norm = norm != nullptr;
   if (norm != nullptr) sum.norm = *norm;
   return peer_sum(sum, stream);

@@ -41,7 +41,6 @@ class PeerSums {
   PeerSums(const CudaRank& place, std::int32_t ranks) : place_(place), ranks_(ranks) {}
 
   Status take_inbox();
-  [[nodiscard]] PeerSum fastest(std::int64_t bytes) const;
 
   const CudaRank place_;
   const std::int32_t ranks_;

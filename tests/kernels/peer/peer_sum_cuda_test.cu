@@ -273,6 +273,15 @@ TEST(PeerSumBoundsTest, LeavesHalfOfAGpuToOthers) {
   EXPECT_EQ(most_rows(4096, !kNorm, 131), 65);
 }
 
+TEST(PeerSumBoundsTest, SendsTwiceWhereThatIsLess) {
+  constexpr std::int64_t kKiB = 1024;
+  EXPECT_EQ(sooner_way(2, 8192 * kKiB), PeerSum::kOneShot);
+  EXPECT_EQ(sooner_way(4, 128 * kKiB), PeerSum::kOneShot);
+  EXPECT_EQ(sooner_way(4, 128 * kKiB + 4), PeerSum::kTwoShots);
+  EXPECT_EQ(sooner_way(8, 54 * kKiB), PeerSum::kOneShot);
+  EXPECT_EQ(sooner_way(8, 55 * kKiB), PeerSum::kTwoShots);
+}
+
 TEST(PeerSumBoundsTest, TakesOfANormTheThreadsOfItsBlocks) {
   constexpr bool kNorm = true;
   EXPECT_EQ(most_rows(128, kNorm, 1), 16);
