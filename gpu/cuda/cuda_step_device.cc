@@ -21,10 +21,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Steps of more rows than this, which prompts are part of, have a multiple of so many: fewer shapes
-// for the library to prepare, and whole tiles.
-constexpr std::int64_t kRowStep = 128;
-
 // Waiting for a step: asleep for this share of what the last one took, since a wake-up comes late
 // by up to kWakeUp, and looking at the stream for errors no more often than this.
 constexpr double kAsleep = 0.75;
@@ -101,7 +97,8 @@ Result<void> CudaStepDevice::record() {
   try {
     device_->use();
     connect_tokens();
-    record_graphs();
+    // Encoded sequences differ in length, so such a step is launched op by op.
+    if (!whole_) recorded_.record(*device_, limits_.rows);
   } catch (const Failure& failure) {
     return error_of(failure);
   }
@@ -160,42 +157,6 @@ void CudaStepDevice::connect_tokens() {
   }
 }
 
-// One graph for each bucket of rows, and each form.
-void CudaStepDevice::record_graphs() {
-  if (whole_) return;  // sequences differ in length, so each step is launched op by op
-  std::vector<std::int64_t> buckets;
-  for (std::int64_t rows = 1; rows < limits_.rows; rows *= 2) buckets.push_back(rows);
-  buckets.push_back(limits_.rows);
-  for (const std::int64_t rows : buckets) {
-    StepView view{rows, rows, true, false};
-    Recorded recorded{rows, record_graph(view), {}, {}};
-    view.tells = true;
-    if (device_->layout().told.can_tell()) recorded.telling = record_graph(view);
-    recorded_.push_back(std::move(recorded));
-  }
-}
-
-// A step of no sequence runs first, so that nothing is set up while a graph is recorded. Of the
-// form that tells it is the head: what is before it has run, and other stages, which have no such
-// form, would not send a second time.
-OwnedGraph CudaStepDevice::record_graph(const StepView& view) {
-  Runtime& runtime = device_->runtime();
-  const OpList& decode = device_->program().decode;
-  device_->writer().begin();
-  device_->writer().upload(device_->stream(), view.rows, view.outputs, false);
-  if (view.tells) {
-    device_->launch_head(view);
-  } else {
-    device_->launch(decode, view);
-  }
-  device_->synchronize();
-  check(runtime, runtime.begin_capture(device_->stream()), "recording a step");
-  device_->launch(decode, view);
-  Graph graph = nullptr;
-  check(runtime, runtime.end_capture(device_->stream(), graph), "recording a step");
-  return OwnedGraph(graph, {&runtime});
-}
-
 void CudaStepDevice::run(const Plan& plan, StepResult& result) {
   const HostNeighbours* host = device_->host_neighbours();
   const auto began = Clock::now();
@@ -226,7 +187,7 @@ void CudaStepDevice::run_step(const Plan& plan, StepResult& result) {
   change_rows(plan);
   encode(plan);
   write_entries(plan);
-  Recorded* recorded = forward(plan);
+  RecordedSteps::Step* recorded = forward(plan);
   for (const PlanFork& one : plan.forks) fork(one);
   prepare_masks();
   choose();
@@ -410,19 +371,7 @@ void CudaStepDevice::write_entries(const Plan& plan) {
   }
 }
 
-std::int64_t CudaStepDevice::bucket(std::int64_t rows) {
-  const Recorded* recorded = rows <= kRowStep ? recorded_for(rows) : nullptr;
-  if (recorded != nullptr) return recorded->rows;
-  return std::min<std::int64_t>((rows + kRowStep - 1) / kRowStep * kRowStep, limits_.step_tokens);
-}
-
-CudaStepDevice::Recorded* CudaStepDevice::recorded_for(std::int64_t rows) {
-  const auto found =
-      std::ranges::find_if(recorded_, [&](const Recorded& one) { return one.rows >= rows; });
-  return found == recorded_.end() ? nullptr : &*found;
-}
-
-CudaStepDevice::Recorded* CudaStepDevice::forward(const Plan& plan) {
+RecordedSteps::Step* CudaStepDevice::forward(const Plan& plan) {
   StepWriter& writer = device_->writer();
   const OpList& decode = device_->program().decode;
   Runtime& runtime = device_->runtime();
@@ -434,7 +383,7 @@ CudaStepDevice::Recorded* CudaStepDevice::forward(const Plan& plan) {
     return nullptr;
   }
   if (writer.decodes() && !whole_) {
-    Recorded* recorded = recorded_for(writer.tokens());
+    RecordedSteps::Step* recorded = recorded_.fitting(writer.tokens());
     if (recorded == nullptr) internal_error("more rows decode than there are");
     writer.upload(device_->stream(), recorded->rows, recorded->rows, false);
     device_->receive_stream(decode, writer.tokens());
@@ -443,9 +392,10 @@ CudaStepDevice::Recorded* CudaStepDevice::forward(const Plan& plan) {
     device_->take_stream(decode, writer.tokens());
     return recorded;
   }
-  const std::int64_t rows = bucket(writer.tokens());
+  const std::int64_t rows = recorded_.bucket(writer.tokens(), limits_.step_tokens);
   // In buckets too: a product of a size that the library has not seen asks it for its heuristics.
-  const std::int64_t outputs = writer.outputs() == 0 ? 0 : recorded_for(writer.outputs())->rows;
+  const std::int64_t outputs =
+      writer.outputs() == 0 ? 0 : recorded_.fitting(writer.outputs())->rows;
   writer.upload(device_->stream(), rows, outputs, whole_);
   device_->receive_stream(decode, writer.tokens());
   device_->launch(decode, {rows, outputs, false, whole_, tells_});
@@ -539,7 +489,7 @@ void CudaStepDevice::choose() {
   if (told_ && !chooses_on_host()) tell_tokens();
 }
 
-void CudaStepDevice::wait(Recorded* recorded) {
+void CudaStepDevice::wait(RecordedSteps::Step* recorded) {
   const auto began = Clock::now();
   const std::uint64_t number = device_->writer().number();
   const std::atomic_ref<std::uint64_t> flag(*flag_);

@@ -12,6 +12,7 @@
 #include "weft/gpu/cuda/step/host_logits.h"
 #include "weft/gpu/cuda/step/mask_upload.h"
 #include "weft/gpu/cuda/step/page_swapper.h"
+#include "weft/gpu/cuda/step/recorded_steps.h"
 #include "weft/gpu/files/page_files.h"
 #include "weft/gpu/plan_reader.h"
 #include "weft/gpu/ranks/rank_tokens.h"
@@ -73,12 +74,6 @@ class CudaStepDevice final : public StepDevice {
 
  private:
   struct SlotSampler;
-  struct Recorded {
-    std::int64_t rows = 0;
-    OwnedGraph graph;
-    OwnedGraph telling;  ///< the form that tells of logits, where ranks share the head
-    Duration took{};
-  };
 
   CudaStepDevice(std::unique_ptr<CudaDevice> device, const DeviceLimits& limits,
                  std::vector<TokenId> end_tokens);
@@ -86,8 +81,6 @@ class CudaStepDevice final : public StepDevice {
   void take_memory();
   void take_told();
   void connect_tokens();
-  void record_graphs();
-  [[nodiscard]] OwnedGraph record_graph(const StepView& view);
   void run_step(const Plan& plan, StepResult& result);
   [[noreturn]] void give_up(const Failure& failure);
   void change_rows(const Plan& plan);
@@ -96,20 +89,18 @@ class CudaStepDevice final : public StepDevice {
   void write_entries(const Plan& plan);
   void fork(const PlanFork& fork);
   void copy_pages(std::span<const PlanCopy> copies);
-  Recorded* forward(const Plan& plan);
+  RecordedSteps::Step* forward(const Plan& plan);
   void hear_tokens();
   void tell_tokens();
   void prepare_masks();
   void bring_masks();
   [[nodiscard]] bool chooses_on_host() const;
   void choose();
-  void wait(Recorded* recorded);
+  void wait(RecordedSteps::Step* recorded);
   void tell(StepResult& result);
   void choose_on_host(std::size_t index, StepResult& result);
   [[nodiscard]] Sampler& sampler_of(std::int32_t slot);
   void upload_settings(std::int32_t slot);
-  [[nodiscard]] Recorded* recorded_for(std::int64_t rows);
-  [[nodiscard]] std::int64_t bucket(std::int64_t rows);
 
   std::unique_ptr<CudaDevice> device_;
   const DeviceLimits limits_;
@@ -140,7 +131,7 @@ class CudaStepDevice final : public StepDevice {
   OwnedEvent chosen_;
   std::optional<PageSwapper> swapper_;  // where there are places in host memory
   std::shared_ptr<PageFiles> files_;
-  std::vector<Recorded> recorded_;
+  RecordedSteps recorded_;
   SamplerScratch scratch_;
   std::vector<PageCopy> copies_;  // of one call of copy_pages()
 };

@@ -1,0 +1,63 @@
+#include "weft/gpu/cuda/step/recorded_steps.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weft/gpu/cuda/cuda_device.h"
+
+namespace weft::cuda {
+namespace {
+
+// Steps of more rows than this, which prompts are part of, have a multiple of so many: fewer shapes
+// for the library to prepare, and whole tiles.
+constexpr std::int64_t kRowStep = 128;
+
+// A step of no sequence runs first, so that nothing is set up while a graph is recorded. Of the
+// form that tells it is the head: what is before it has run, and other stages, which have no such
+// form, would not send a second time.
+OwnedGraph record_graph(CudaDevice& device, const StepView& view) {
+  Runtime& runtime = device.runtime();
+  const OpList& decode = device.program().decode;
+  device.writer().begin();
+  device.writer().upload(device.stream(), view.rows, view.outputs, false);
+  if (view.tells) {
+    device.launch_head(view);
+  } else {
+    device.launch(decode, view);
+  }
+  device.synchronize();
+  check(runtime, runtime.begin_capture(device.stream()), "recording a step");
+  device.launch(decode, view);
+  Graph graph = nullptr;
+  check(runtime, runtime.end_capture(device.stream(), graph), "recording a step");
+  return OwnedGraph(graph, {&runtime});
+}
+
+}  // namespace
+
+void RecordedSteps::record(CudaDevice& device, std::int64_t rows) {
+  std::vector<std::int64_t> buckets;
+  for (std::int64_t bucket = 1; bucket < rows; bucket *= 2) buckets.push_back(bucket);
+  buckets.push_back(rows);
+  for (const std::int64_t bucket : buckets) {
+    StepView view{bucket, bucket, true, false};
+    Step step{bucket, record_graph(device, view), {}, {}};
+    view.tells = true;
+    if (device.layout().told.can_tell()) step.telling = record_graph(device, view);
+    steps_.push_back(std::move(step));
+  }
+}
+
+RecordedSteps::Step* RecordedSteps::fitting(std::int64_t rows) {
+  const auto found =
+      std::ranges::find_if(steps_, [rows](const Step& one) { return one.rows >= rows; });
+  return found == steps_.end() ? nullptr : &*found;
+}
+
+std::int64_t RecordedSteps::bucket(std::int64_t rows, std::int64_t most) {
+  const Step* step = rows <= kRowStep ? fitting(rows) : nullptr;
+  if (step != nullptr) return step->rows;
+  return std::min((rows + kRowStep - 1) / kRowStep * kRowStep, most);
+}
+
+}  // namespace weft::cuda
