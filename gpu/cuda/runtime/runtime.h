@@ -36,11 +36,11 @@ inline constexpr Status kLaunchFailure{719};
 /// Ours: another rank of the model was lost.
 inline constexpr Status kRankLost{10'000};
 
-/// What is known of a GPU.
 /// What loads bring weights through. A step's few bytes wait behind two such copies, 0.3 ms; with
 /// half of it threads that meet once a buffer bring weights at 0.6 of the bus's rate, not 0.9.
 inline constexpr std::size_t kLoadBufferBytes = std::size_t{8} << 20U;
 
+/// What is known of a GPU.
 struct Properties {
   std::string name;
   std::int32_t processors = 0;
