@@ -110,9 +110,11 @@ inline constexpr std::array kKeys = {
               "How processes of a partition that are on the host exchange numbers. auto: through "
               "memory where all see the same, else over the network",
               "Memory is the fastest, and only one machine has it"},
-    ConfigKey{"device", "threads", integer<&Config::threads>(0, 1024),
-              "Threads of the host device; 0: one for each core",
-              "A step waits for memory on all of them"},
+    ConfigKey{
+        "device", "threads", integer<&Config::threads>(0, 1024),
+        "Threads of the host device, or that load a GPU's weights; 0: one for each core, or for "
+        "four beside other models on the GPU",
+        "A step waits for memory on all of them"},
     ConfigKey{"device", "tuning", text<&Config::tuning>(),
               "What weft tune has measured on the GPU; empty: built in, where that is there",
               "Weft brings what was measured on the GPUs that it was made for"},
