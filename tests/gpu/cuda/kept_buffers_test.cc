@@ -7,6 +7,8 @@
 #include <set>
 #include <vector>
 
+#include "weft/gpu/cuda/runtime/runtime.h"
+
 namespace weft::cuda {
 namespace {
 
