@@ -1,4 +1,4 @@
-// Long, as every case is held against one reference over one set of inputs.
+// Size: every case is held against one reference over one set of inputs.
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
