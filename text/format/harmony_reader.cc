@@ -41,10 +41,12 @@ class HarmonyReader final : public OutputParser::Reader {
   void feed(std::string_view text, TypedText& out) override {
     sink_.write_to(out);
     while (!text.empty() && !done_) {
+      find_place(text);
       const auto plain = [&](std::string_view run) { add(run, out); };
       const auto tag = scanner_.scan(text, plain);
       if (tag) on_tag(tags_[*tag], out);
     }
+    find_place(text);
   }
 
   void finish(TypedText& out) override {
@@ -59,9 +61,19 @@ class HarmonyReader final : public OutputParser::Reader {
   [[nodiscard]] bool done() const noexcept override { return done_; }
   [[nodiscard]] bool thinks() const noexcept override { return thinks_; }
   [[nodiscard]] std::int32_t calls() const noexcept override { return sink_.begun(); }
+  [[nodiscard]] bool in_call() const noexcept override { return sink_.in_call(); }
+  [[nodiscard]] std::size_t settled() const noexcept override {
+    return done_ ? fed() : prose_.settled();
+  }
 
  private:
   enum class State : std::uint8_t { kBetween, kHeader, kBody };
+
+  /// Tells the prose where in the output it is, with `text` still to be read. Not of a header,
+  /// which may turn out to be prose.
+  void find_place(std::string_view text) {
+    if (state_ != State::kHeader) prose_.go_to(fed() - text.size() - scanner_.held());
+  }
 
   void watch(std::vector<std::string_view> tags) {
     tags_ = std::move(tags);
@@ -125,6 +137,7 @@ class HarmonyReader final : public OutputParser::Reader {
     if (!sink_.in_call()) return prose_.add(run, out);
     for (const char c : run) span_.push(c);
     sink_.arguments(run);
+    prose_.skip(run.size());
   }
 
   void add_header(std::string_view run, TypedText& out) {

@@ -49,6 +49,11 @@ class OutputParser {
   [[nodiscard]] bool thinks() const noexcept;
   /// How many calls have begun; the last may lack its end.
   [[nodiscard]] std::int32_t calls() const noexcept;
+  /// Whether the last call has begun and not ended; after finish(), whether it was cut off.
+  [[nodiscard]] bool in_call() const noexcept;
+  /// Returns up to which byte of the output it is known what that is: text and thoughts before it
+  /// have been appended (TypedText::sources), and all else there is tags, calls or dropped.
+  [[nodiscard]] std::size_t settled() const noexcept;
 
  private:
   std::unique_ptr<Reader> reader_;

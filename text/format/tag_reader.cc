@@ -32,13 +32,14 @@ class TagReader final : public OutputParser::Reader {
       enter_thought();
     } else {
       enter_text();
-      prose_ = {};  // white space at the beginning is text, unless a tag follows
+      prose_.restart();  // white space at the beginning is text, unless a tag follows
     }
   }
 
   void feed(std::string_view text, TypedText& out) override {
     sink_.write_to(out);
     while (!text.empty() && !done_) {
+      find_place(text);
       switch (state_) {
         case State::kStart:
           read_start(text, out);
@@ -54,6 +55,7 @@ class TagReader final : public OutputParser::Reader {
           break;
       }
     }
+    find_place(text);
   }
 
   void finish(TypedText& out) override {
@@ -72,6 +74,10 @@ class TagReader final : public OutputParser::Reader {
   [[nodiscard]] bool done() const noexcept override { return done_; }
   [[nodiscard]] bool thinks() const noexcept override { return state_ == State::kThought; }
   [[nodiscard]] std::int32_t calls() const noexcept override { return sink_.begun(); }
+  [[nodiscard]] bool in_call() const noexcept override { return sink_.in_call(); }
+  [[nodiscard]] std::size_t settled() const noexcept override {
+    return done_ ? fed() : prose_.settled();
+  }
 
  private:
   enum class State : std::uint8_t {
@@ -81,6 +87,13 @@ class TagReader final : public OutputParser::Reader {
     kCall,
   };
   enum class Role : std::uint8_t { kThoughtOpen, kCallOpen, kNameOpen, kCallClose, kSilent };
+
+  /// Tells the prose where in the output it is, with `text` still to be read. Of a call it is told
+  /// once the name is: the call's head may turn out to be prose.
+  void find_place(std::string_view text) {
+    if (state_ == State::kCall && !head_.empty()) return;
+    prose_.go_to(fed() - text.size() - scanner_.held());
+  }
 
   void enter_text() {
     state_ = bare_ ? State::kStart : State::kText;
@@ -170,6 +183,7 @@ class TagReader final : public OutputParser::Reader {
   void read_call(std::string_view& text, TypedText& out) {
     while (!text.empty() && state_ == State::kCall && !done_) {
       if (push_call(text.front(), out)) text.remove_prefix(1);
+      find_place(text);
     }
   }
 
@@ -217,7 +231,7 @@ class TagReader final : public OutputParser::Reader {
   /// What was read of a call that has not begun is text.
   void add_head(TypedText& out) {
     if (sink_.ended() > 0 && is_between_calls(head_)) return;
-    prose_ = {};
+    prose_.restart();
     prose_.add(head_, out);
   }
 

@@ -28,6 +28,14 @@ struct PieceMark {
   friend bool operator==(const PieceMark&, const PieceMark&) = default;
 };
 
+/// A run of text or thoughts whose bytes stand in the output as the model wrote them: where there.
+struct SourceRun {
+  std::size_t begin = 0;   ///< offset in the typed text
+  std::size_t source = 0;  ///< offset in the output
+  std::size_t size = 0;
+  PieceKind kind = PieceKind::kText;
+};
+
 /// A run of an output, borrowed.
 struct OutputPiece {
   PieceKind kind = PieceKind::kText;
@@ -56,6 +64,9 @@ class TypedText {
   /// Offsets in text(); strictly by kind, so that neighbours differ unless a call begins or ends.
   [[nodiscard]] std::span<const PieceMark> marks() const noexcept { return marks_; }
   [[nodiscard]] bool empty() const noexcept { return text_.empty() && marks_.empty(); }
+  /// The runs that were added with their source, in their order; what they leave out of the output
+  /// is tags, calls and dropped white space.
+  [[nodiscard]] std::span<const SourceRun> sources() const noexcept { return sources_; }
 
   /// Appends a run, which continues the one before it where both are of one kind.
   void add(PieceKind kind, std::string_view text) {
@@ -66,6 +77,18 @@ class TypedText {
     }
     text_.append(text);
   }
+  /// The same of text or thoughts that stand at `source` in the output.
+  void add(PieceKind kind, std::string_view text, std::size_t source) {
+    if (text.empty()) return;
+    if (!sources_.empty() && sources_.back().kind == kind &&
+        sources_.back().begin + sources_.back().size == text_.size() &&
+        sources_.back().source + sources_.back().size == source) {
+      sources_.back().size += text.size();
+    } else {
+      sources_.push_back({text_.size(), source, text.size(), kind});
+    }
+    add(kind, text);
+  }
   void append(std::string_view text, std::span<const PieceMark> marks) {
     for_each_piece(text, marks, [this](OutputPiece piece) { add(piece.kind, piece.text); });
   }
@@ -73,11 +96,13 @@ class TypedText {
   void clear() noexcept {
     text_.clear();
     marks_.clear();
+    sources_.clear();
   }
 
  private:
   std::string text_;
   std::vector<PieceMark> marks_;
+  std::vector<SourceRun> sources_;
 };
 
 }  // namespace weft
