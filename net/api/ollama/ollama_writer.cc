@@ -50,6 +50,12 @@ class OllamaWriter final : public ReplyWriter {
 
   void begin(EventBatch& /*out*/) override {}
 
+  // NDJSON has no comments: an object without text.
+  void ping(EventBatch& out) override {
+    begin_object(out, false).append(",\"done\":false}");
+    out.end();
+  }
+
   void delta(std::size_t /*part*/, const Delta& delta, EventBatch& out) override {
     news_.add(delta);
     if (options_.logprobs) {
