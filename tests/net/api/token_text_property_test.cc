@@ -8,6 +8,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <random>
@@ -140,7 +141,8 @@ Cut cut(const Script& script, Alphabet alphabet, std::mt19937& random) {
   made.model = std::make_shared<const ServedModel>(std::move(model));
   // Tokens without a text, anywhere.
   for (int i = 0; i < 2; ++i) {
-    made.tokens.insert(made.tokens.begin() + random() % (made.tokens.size() + 1), silent);
+    const std::size_t at = random() % (made.tokens.size() + 1);
+    made.tokens.insert(made.tokens.begin() + static_cast<std::ptrdiff_t>(at), silent);
   }
   return made;
 }
@@ -368,7 +370,7 @@ void expect_whole(const std::vector<Listed>& parts, const std::string& content) 
   EXPECT_EQ(together(parts).text, content);
 }
 
-CompletionOptions completion_options(bool stream) {
+CompletionOptions with_logprobs(bool stream) {
   CompletionOptions options;
   options.id = "id";
   options.model = "demo";
@@ -379,10 +381,10 @@ CompletionOptions completion_options(bool stream) {
 }
 
 void expect_of_every_chat_api(const Read& read, const Cut& cut, const std::string& content) {
-  const auto stream = chat_texts(
-      write(read, *make_chat_writer(completion_options(true), cut.model), Framing::kSse));
-  const auto whole = chat_texts(
-      write(read, *make_chat_writer(completion_options(false), cut.model), Framing::kBody));
+  const auto stream =
+      chat_texts(write(read, *make_chat_writer(with_logprobs(true), cut.model), Framing::kSse));
+  const auto whole =
+      chat_texts(write(read, *make_chat_writer(with_logprobs(false), cut.model), Framing::kBody));
   expect_whole(stream, content);
   expect_whole(whole, content);
   EXPECT_EQ(together(stream).tokens, together(whole).tokens);
@@ -438,10 +440,10 @@ TEST(TokenTextPropertyTest, TextAndTokensOfACompletionAgreeStreamedAndWhole) {
         const Cut made = cut(script, alphabet, random);
         const std::string text = expected_content(script, made, /*typed=*/false);
         const Read plain = read(script, made, /*typed=*/false, random);
-        const auto stream = completion_texts(write(
-            plain, *make_completion_writer(completion_options(true), made.model), Framing::kSse));
+        const auto stream = completion_texts(
+            write(plain, *make_completion_writer(with_logprobs(true), made.model), Framing::kSse));
         const auto whole = completion_texts(write(
-            plain, *make_completion_writer(completion_options(false), made.model), Framing::kBody));
+            plain, *make_completion_writer(with_logprobs(false), made.model), Framing::kBody));
         expect_whole(stream, text);
         expect_whole(whole, text);
         EXPECT_EQ(together(stream).tokens, together(whole).tokens);
@@ -463,7 +465,7 @@ TEST(TokenTextPropertyTest, ACallThatAStopStringCutsIsNoCompleteCall) {
   EXPECT_EQ(end.calls, 1);
   EXPECT_TRUE(end.in_call);
   const auto whole =
-      write(answer, *make_chat_writer(completion_options(false), made.model), Framing::kBody);
+      write(answer, *make_chat_writer(with_logprobs(false), made.model), Framing::kBody);
   const value& choice = whole.front().at("choices").at(0);
   EXPECT_EQ(choice.at("finish_reason"), "stop");
   EXPECT_EQ(choice.at("stop_reason"), "cut");

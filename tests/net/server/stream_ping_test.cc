@@ -65,7 +65,7 @@ TEST_F(WaitingStreamTest, ThatFailsAfterAPingSaysSoByAnEvent) {
   PlainClient one = client();
   one.post("/v1/chat/completions",
            R"({"messages":[{"role":"user","content":"a"}],"max_tokens":2,"stream":true})",
-           "X-Request-Timeout-Ms: 1500\r\n");
+           "X-Request-Timeout-Ms: 4000\r\n");
   EXPECT_THAT(one.read_until(kPing), StartsWith("HTTP/1.1 200 "));
   const std::string rest = one.read_until("\r\n0\r\n\r\n");
   EXPECT_THAT(rest, HasSubstr("data: {\"error\":"));
