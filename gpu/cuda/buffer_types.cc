@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 
+#include "weft/core/dtype.h"
 #include "weft/kernels/linear/linear_cuda.h"
 
 namespace weft::cuda {
@@ -12,7 +13,8 @@ namespace {
 /// Collects who reads and writes a buffer as what.
 class Uses {
  public:
-  explicit Uses(const Program& program) : program_(program), wanted_(program.buffers.size()) {
+  Uses(const Program& program, bool codes)
+      : program_(program), codes_(codes), wanted_(program.buffers.size()) {
     for (const OpList* list : {&program.encode, &program.decode}) {
       for (const Op& op : list->ops) std::visit(*this, op);
       plain(list->result);
@@ -34,13 +36,16 @@ class Uses {
     plain(op.residual);
   }
   void operator()(const LinearOp& op) {
-    product(op.in, op.weight);
+    const DeviceMatrix matrix = matrix_of(plan(op.weight));
+    product(op.in, codes_ && takes_codes(matrix) ? DType::kBF16 : input_type(matrix.dtype));
     plain(op.residual);
   }
   void operator()(const RotaryOp& op) { plain(op.qkv); }
   void operator()(const AttentionOp& op) { plain(op.queries); }
   void operator()(const RouteOp& op) { plain(op.scores); }
-  void operator()(const ExpertLinearOp& op) { product(op.in, op.weights.front()); }
+  void operator()(const ExpertLinearOp& op) {
+    product(op.in, input_type(device_type(plan(op.weights.front()))));
+  }
   void operator()(const CombineOp& op) {
     plain(op.in);
     plain(op.residual);
@@ -70,14 +75,18 @@ class Uses {
     if (id != kAbsent) wanted_[static_cast<std::size_t>(id)].plain = true;
   }
 
-  void product(BufferId in, MatrixId weight) {
+  [[nodiscard]] const MatrixPlan& plan(MatrixId weight) const {
+    return program_.matrices[static_cast<std::size_t>(weight)];
+  }
+
+  void product(BufferId in, DType type) {
     Use& use = wanted_[static_cast<std::size_t>(in)];
-    const DType type = input_type(device_type(program_.matrices[static_cast<std::size_t>(weight)]));
     if (use.type && *use.type != type) use.plain = true;
     use.type = type;
   }
 
   const Program& program_;
+  const bool codes_;
   std::vector<Use> wanted_;
 };
 
@@ -107,6 +116,26 @@ DType device_type(const MatrixPlan& plan) noexcept {
   return narrow ? DType::kBF16 : DType::kF32;
 }
 
-std::vector<DType> buffer_types(const Program& program) { return Uses(program).types(); }
+DeviceMatrix matrix_of(const MatrixPlan& plan) noexcept {
+  DeviceMatrix matrix;
+  matrix.dtype = device_type(plan);
+  matrix.outputs = plan.outputs;
+  matrix.inputs = plan.inputs;
+  matrix.gated = plan.gated;
+  matrix.stride = rounded_row(plan.inputs);
+  for (const WeightRun& run : encoded_runs(plan)) {
+    const DTypeBlock block = block_of(run.dtype);
+    EncodedRun& held = matrix.runs[matrix.run_count++];
+    held.dtype = run.dtype;
+    held.first = static_cast<std::int32_t>(run.first_output);
+    held.block_elements = static_cast<std::int32_t>(block.elements);
+    held.block_bytes = static_cast<std::int32_t>(block.bytes);
+  }
+  return matrix;
+}
+
+std::vector<DType> buffer_types(const Program& program, bool codes) {
+  return Uses(program, codes).types();
+}
 
 }  // namespace weft::cuda

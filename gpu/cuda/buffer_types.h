@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "weft/core/dtype.h"
+#include "weft/kernels/linear/linear_cuda.h"
 #include "weft/model/program/program.h"
 
 namespace weft::cuda {
@@ -10,7 +12,8 @@ namespace weft::cuda {
 /// The type of each of a program's buffers on a GPU, by BufferId. What only products with 16-bit
 /// weights read is written in the weights' type, which halves what passes through the caches and
 /// is what the tensor cores take anyway; all else, the residual stream first of all, is f32.
-[[nodiscard]] std::vector<DType> buffer_types(const Program& program);
+/// `codes` says whether the GPU multiplies codes (Properties::multiplies_codes), which wants bf16.
+[[nodiscard]] std::vector<DType> buffer_types(const Program& program, bool codes);
 
 /// The type in which numbers of a checkpoint are held on a GPU: their own where a kernel reads it.
 [[nodiscard]] inline DType device_type(DType dtype) noexcept {
@@ -26,6 +29,15 @@ namespace weft::cuda {
 /// type, as one whose columns have an order of their own is, or as q8_0 alone, which has a layout
 /// of its own.
 [[nodiscard]] std::vector<WeightRun> encoded_runs(const MatrixPlan& plan);
+
+/// DeviceRows::stride and DeviceMatrix::stride are multiples of so many elements.
+inline constexpr std::int64_t kRowElements = 64;
+[[nodiscard]] constexpr std::int64_t rounded_row(std::int64_t elements) noexcept {
+  return (elements + kRowElements - 1) / kRowElements * kRowElements;
+}
+
+/// How a matrix is held on a GPU, without its memory.
+[[nodiscard]] DeviceMatrix matrix_of(const MatrixPlan& plan) noexcept;
 
 /// The type in which a product with such weights takes its input.
 [[nodiscard]] constexpr DType input_type(DType weight) noexcept {

@@ -11,14 +11,8 @@
 namespace weft::cuda {
 namespace {
 
-constexpr std::int64_t kRowElements = 64;  // DeviceRows::stride and DeviceMatrix::stride
-
 // Bounds what a head of many tokens is decoded into: it is done in pieces.
 constexpr std::int64_t kDecodedNumbers = std::int64_t{64} << 20;
-
-constexpr std::int64_t rounded_row(std::int64_t elements) {
-  return (elements + kRowElements - 1) / kRowElements * kRowElements;
-}
 
 std::size_t size(std::int64_t count) { return static_cast<std::size_t>(count); }
 
@@ -116,7 +110,7 @@ class Layouter {
     const std::int64_t per_token = std::max(encode.floats_per_token, decode.floats_per_token);
     auto* tokens = arena_.take<float>(size(per_token * shape_.tokens));
     auto* outputs = arena_.take<float>(size(decode.floats_per_output * shape_.outputs));
-    const std::vector<DType> types = buffer_types(program_);
+    const std::vector<DType> types = buffer_types(program_, shape_.multiplies_codes);
     for (std::size_t id = 0; id < plans.size(); ++id) {
       const BufferPlan& plan = plans[id];
       const bool output = plan.rows == RowKind::kOutputs;
@@ -236,20 +230,10 @@ std::int64_t decoded_outputs(const DeviceMatrix& matrix) noexcept {
 }
 
 DeviceMatrix take_matrix(const MatrixPlan& plan, Arena& arena) {
-  DeviceMatrix matrix;
-  matrix.dtype = device_type(plan);
-  matrix.outputs = plan.outputs;
-  matrix.inputs = plan.inputs;
-  matrix.gated = plan.gated;
-  matrix.stride = rounded_row(plan.inputs);
-  for (const WeightRun& run : encoded_runs(plan)) {
-    const DTypeBlock block = block_of(run.dtype);
-    EncodedRun& held = matrix.runs[matrix.run_count++];
-    held.data = arena.take(bytes(run.dtype, run.outputs * plan.inputs));
-    held.dtype = run.dtype;
-    held.first = static_cast<std::int32_t>(run.first_output);
-    held.block_elements = static_cast<std::int32_t>(block.elements);
-    held.block_bytes = static_cast<std::int32_t>(block.bytes);
+  DeviceMatrix matrix = matrix_of(plan);
+  const std::vector<WeightRun> runs = encoded_runs(plan);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    matrix.runs[i].data = arena.take(bytes(runs[i].dtype, runs[i].outputs * plan.inputs));
   }
   if (matrix.keeps_blocks()) return matrix;
   const std::int64_t numbers = matrix.rows() * matrix.stride;

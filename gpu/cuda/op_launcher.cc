@@ -77,10 +77,13 @@ class Launcher {
     params.residual = buffer(op.residual);
     params.out = buffer(op.out);
     params.workspace = layout_.linear_workspace;
-    const bool encoded = params.weight.encoded();
-    if (encoded && params.rows > most_direct_rows(params.weight) && decode(op, params)) return;
-    params.in = linear_input(op, params.weight.dtype, params.rows);
     params.way = way_of(runtime_, tuning_.linear, params.weight, params.rows);
+    const bool decodes = params.weight.encoded() && params.way == LinearWay::kVector &&
+                         params.rows > most_direct_rows(params.weight);
+    if (decodes && decode(op, params)) return;
+    const bool codes = params.way == LinearWay::kCodes;
+    params.in =
+        linear_input(op, codes ? DType::kBF16 : input_type(params.weight.dtype), params.rows);
     run(params, "linear");
   }
 
@@ -151,7 +154,7 @@ class Launcher {
     linear.weight = layout_.matrices[static_cast<std::size_t>(op.weights.front())];
     linear.rows = rows_of(op.out);
     const std::int64_t rows_in = op.gathers ? step_.rows : linear.rows;
-    linear.in = input(op.in, linear.weight.dtype, rows_in, nullptr);
+    linear.in = input(op.in, input_type(linear.weight.dtype), rows_in, nullptr);
     linear.spec = op.spec;
     linear.out = buffer(op.out);
     linear.workspace = layout_.linear_workspace;
@@ -240,9 +243,9 @@ class Launcher {
     run(CudaGatherParams{rows, told.rows.front(), told.columns, all}, "gather");
   }
 
-  [[nodiscard]] DeviceRows linear_input(const LinearOp& op, DType weight, std::int64_t rows) const {
+  [[nodiscard]] DeviceRows linear_input(const LinearOp& op, DType type, std::int64_t rows) const {
     const bool gathers = is_output(op.out) && !is_output(op.in);
-    return input(op.in, weight, rows, gathers ? layout_.step.output_rows : nullptr);
+    return input(op.in, type, rows, gathers ? layout_.step.output_rows : nullptr);
   }
 
   /// Decodes the weight, in pieces, for products with 16-bit weights. Returns whether it can be
@@ -301,12 +304,11 @@ class Launcher {
     return is_output(id) ? step_.outputs : step_.rows * plan.rows_per_token;
   }
 
-  /// What a product reads: the buffer itself, or its rows in the type that the weights want,
+  /// What a product reads: the buffer itself, or its rows in the type that the product wants,
   /// gathered where `rows_of` says so.
-  [[nodiscard]] DeviceRows input(BufferId id, DType weight, std::int64_t rows,
+  [[nodiscard]] DeviceRows input(BufferId id, DType wanted, std::int64_t rows,
                                  const std::int32_t* rows_of) const {
     const DeviceRows in = buffer(id);
-    const DType wanted = input_type(weight);
     if (in.dtype == wanted && rows_of == nullptr) return in;
     DeviceRows converted = in;
     converted.data = layout_.converted;
@@ -338,7 +340,9 @@ class Launcher {
 
 LinearWay way_of(const Runtime& runtime, const CudaLinearTable& table, const DeviceMatrix& weight,
                  std::int64_t rows) {
-  if (weight.keeps_blocks()) return LinearWay::kVector;
+  if (weight.keeps_blocks()) {
+    return runtime.can(LinearWay::kCodes, weight, rows) ? LinearWay::kCodes : LinearWay::kVector;
+  }
   const LinearWay way = table.choose({weight.dtype, weight.rows(), weight.inputs, rows});
   if (runtime.can(way, weight, rows)) return way;
   const LinearWay other = LinearWay::kLibrary;

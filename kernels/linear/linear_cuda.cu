@@ -44,12 +44,16 @@ bool is_sound(const DeviceMatrix& weight) {
   return weight.dtype == DType::kF32 || is_narrow(weight.dtype);
 }
 
+DType input_type(const CudaLinearParams& params) {
+  const DeviceMatrix& weight = params.weight;
+  if (params.way == LinearWay::kCodes) return DType::kBF16;
+  return is_narrow(weight.dtype) && !weight.keeps_blocks() ? weight.dtype : DType::kF32;
+}
+
 bool is_sound(const CudaLinearParams& params) {
   const DeviceMatrix& weight = params.weight;
-  const DType input =
-      is_narrow(weight.dtype) && !weight.keeps_blocks() ? weight.dtype : DType::kF32;
   const std::int64_t least = params.input_rows == nullptr ? params.rows : 1;
-  if (!is_sound(weight) || params.in.dtype != input) return false;
+  if (!is_sound(weight) || params.in.dtype != input_type(params)) return false;
   if (!holds(params.in, least, weight.inputs)) return false;
   if (!holds(params.out, params.rows, weight.outputs)) return false;
   if (params.out.dtype != DType::kF32 && !is_narrow(params.out.dtype)) return false;
@@ -68,8 +72,9 @@ int attribute(cudaDeviceAttr which) {
 
 int processors() { return attribute(cudaDevAttrMultiProcessorCount); }
 
-/// kFlat is written for sm_90a and nothing else: code for plain sm_90 has not its instructions.
-bool has_flat() {
+/// kFlat and kCodes are written for sm_90a and nothing else: code for plain sm_90 has not their
+/// instructions.
+bool has_hopper() {
 #ifdef WEFT_HAS_SM90A
   return attribute(cudaDevAttrComputeCapabilityMajor) == 9;
 #else
@@ -88,15 +93,26 @@ TensorMapEncoder find_encoder() {
 
 }  // namespace
 
+bool multiplies_codes([[maybe_unused]] std::int32_t architecture) {
+#ifdef WEFT_HAS_SM90A
+  return architecture == 90;
+#else
+  return false;
+#endif
+}
+
 bool can(LinearWay way, const DeviceMatrix& weight, std::int64_t tokens) {
   if (!is_sound(weight) || tokens < 0) return false;
   switch (way) {
     case LinearWay::kVector:
       return true;
     case LinearWay::kFlat:
-      return is_narrow(weight.dtype) && tokens <= kMaxFlatTokens && fits_flat(weight) && has_flat();
+      return is_narrow(weight.dtype) && tokens <= kMaxFlatTokens && fits_flat(weight) &&
+             has_hopper();
     case LinearWay::kLibrary:
       return is_narrow(weight.dtype) && LinearLibrary::fits(weight);
+    case LinearWay::kCodes:
+      return takes_codes(weight) && tokens <= kMaxCodesTokens && fits_codes(weight) && has_hopper();
   }
   return false;
 }
@@ -110,13 +126,20 @@ struct LinearEngine::Impl {
   Status prepare() {
     flat = {.encoder = find_encoder(), .processors = processors()};
     Status prepared = status_of(cudaMalloc(&gathered, kGatheredBytes));
-    if (prepared == Status::kSuccess && has_flat()) prepared = prepare_flat();
+    if (prepared == Status::kSuccess && has_hopper()) prepared = prepare_flat();
+    if (prepared == Status::kSuccess && has_hopper()) prepared = prepare_codes();
     return prepared == Status::kSuccess ? library.prepare() : prepared;
   }
 
   Status multiply(const CudaLinearParams& params, Stream stream) {
-    return params.way == LinearWay::kFlat ? linear_flat(params, flat, stream)
-                                          : library.run(params, stream);
+    switch (params.way) {
+      case LinearWay::kFlat:
+        return linear_flat(params, flat, stream);
+      case LinearWay::kCodes:
+        return linear_codes(params, flat, stream);
+      default:
+        return library.run(params, stream);
+    }
   }
 
   /// The rows that input_rows names, one after the other, so many at a time as fit.
@@ -152,7 +175,7 @@ Status LinearEngine::run(const CudaLinearParams& params, Stream stream) {
   }
   if (impl_->status != Status::kSuccess) return impl_->status;
   if (params.way == LinearWay::kVector) return linear_vector(params, stream);
-  if (params.way == LinearWay::kFlat && params.workspace == nullptr) {
+  if (params.way != LinearWay::kLibrary && params.workspace == nullptr) {
     return status_of(cudaErrorInvalidValue);
   }
   return params.input_rows == nullptr ? impl_->multiply(params, stream)

@@ -60,10 +60,13 @@ enum class LinearWay : std::uint8_t {
   kFlat,
   /// cuBLASLt, then a kernel for what it cannot do after the product; 16-bit weights.
   kLibrary,
+  /// Few tokens, tensor cores that multiply the codes of blocks, which stream as the file has them;
+  /// takes_codes(), sm_90a. A row's bits do not depend on M.
+  kCodes,
 };
 
 /// The product and what follows it are those of weft::LinearParams. Sums are in float32. With
-/// 16-bit weights `in` has their type; with others it is f32.
+/// 16-bit weights `in` has their type; with others it is f32, for kCodes bf16.
 struct CudaLinearParams {
   std::int64_t rows = 0;  ///< M
   DeviceRows in{};
@@ -75,8 +78,8 @@ struct CudaLinearParams {
   /// [M] or null: out row i is made from in row input_rows[i].
   const std::int32_t* input_rows = nullptr;
   LinearWay way = LinearWay::kVector;
-  /// kFlat: partial sums and counters, cuda_linear_workspace_bytes() of them. Counters (its first
-  /// kLinearCounterBytes) are zero before the first call and are left so.
+  /// kFlat, kCodes: partial sums and counters, cuda_linear_workspace_bytes() of them. Counters (its
+  /// first kLinearCounterBytes) are zero before the first call and are left so.
   std::byte* workspace = nullptr;
 };
 
@@ -92,20 +95,32 @@ struct CudaDecodeParams {
 };
 [[nodiscard]] Status decode_matrix(const CudaDecodeParams& params, Stream stream);
 
-/// Whether `way` can do this product on the current device. kFlat takes at most kMaxFlatTokens.
+/// Whether kCodes has a kernel for how this matrix is encoded: one run of q4_k.
+[[nodiscard]] constexpr bool takes_codes(const DeviceMatrix& weight) noexcept {
+  return weight.run_count == 1 && weight.runs[0].dtype == DType::kQ4_K;
+}
+
+/// Whether GPUs of an architecture (90 of sm_90) have kCodes.
+[[nodiscard]] bool multiplies_codes(std::int32_t architecture);
+
+/// Whether `way` can do this product on the current device. kFlat takes at most kMaxFlatTokens,
+/// kCodes kMaxCodesTokens.
 [[nodiscard]] bool can(LinearWay way, const DeviceMatrix& weight, std::int64_t tokens);
 inline constexpr std::int64_t kMaxFlatTokens = 128;
+inline constexpr std::int64_t kMaxCodesTokens = 128;
 
 /// Bytes that a device of so many multiprocessors needs of workspace, for all its calls, one after
 /// the other.
 [[nodiscard]] constexpr std::size_t cuda_linear_workspace_bytes(std::int32_t processors,
                                                                 std::int64_t max_tokens) noexcept {
-  // A block of kFlat leaves sums of at most its first tile, of 128 outputs, to another.
+  // A block leaves sums of at most its first tile, of 128 outputs, to another. Of kFlat a
+  // multiprocessor has one block, of kCodes two for up to 16 tokens.
   constexpr std::int64_t kTileRows = 128;
-  std::int64_t padded = kGateBlock;
+  std::int64_t padded = 2 * kGateBlock;
   while (padded < kMaxFlatTokens && padded < max_tokens) padded *= 2;
+  const std::int64_t sums = padded > 2 * kGateBlock ? padded : 2 * padded;
   return kLinearCounterBytes +
-         static_cast<std::size_t>(processors * kTileRows * padded) * sizeof(float);
+         static_cast<std::size_t>(processors * kTileRows * sums) * sizeof(float);
 }
 
 /// Bytes of the device's memory that one LinearEngine takes.

@@ -3,6 +3,7 @@
 
 #include "weft/kernels/cuda/hopper_cuda.cuh"
 #include "weft/kernels/cuda/launch_cuda.cuh"
+#include "weft/kernels/linear/linear_cut_cuda.cuh"
 #include "weft/kernels/linear/linear_epilogue_cuda.cuh"
 #include "weft/kernels/linear/linear_ways_cuda.cuh"
 
@@ -10,10 +11,7 @@
 /// are padded to 8 only, because they stand on the n side of the tensor cores' products, and the
 /// weights stream through a ring of shared memory that is deep enough for the memory's latency.
 ///
-/// A unit is a block of columns of a tile of rows. Units are cut evenly among one block a
-/// multiprocessor (stream-K, arXiv 2301.03598); the parts of a tile that was cut meet in the
-/// workspace, and the first of its blocks adds them up in the order of their columns. The cut does
-/// not know the number of tokens, so a row's bits do not depend on it.
+/// Units are cut among the multiprocessors by linear_cut_cuda.cuh.
 namespace weft::cuda {
 namespace {
 
@@ -45,28 +43,14 @@ struct Layout {
   static constexpr int kBytes = kDepth * kStageBytes + kRest;
 };
 
-/// Which units are whose. Units times blocks fits 32 bits (fits_flat).
-struct Cut {
-  unsigned units;       ///< numbered tile by tile
-  unsigned tile_units;  ///< of one tile, along K
-};
-
 struct FlatProduct {
   Cut cut;
   int tokens;
   bool gated;
-  unsigned* counters;  ///< by warpgroup of tile
-  float4* partials;    ///< [blocks, kGroups, sums / 4, kGroupThreads]
+  CutSums meeting;
 };
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-
-__device__ unsigned first_of(const Cut& cut, unsigned block) {
-  return block * cut.units / gridDim.x;
-}
-__device__ unsigned owner_of(const Cut& cut, unsigned unit) {
-  return ((unit + 1) * gridDim.x - 1) / cut.units;
-}
 
 template <int kTokens>
 struct Shared {
@@ -187,114 +171,6 @@ __device__ void multiply(const Shared<kTokens>& shared, unsigned count, int grou
   if (signals) arrive(&shared.empty[before]);
 }
 
-__device__ unsigned read_acquiring(const unsigned* from) {
-  unsigned value = 0;
-  asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
-  return value;
-}
-
-/// A warpgroup's rows of a tile that blocks share. The first of them, whose last tile it is, waits
-/// for the others' sums, adds them to its own in the order of their columns and returns true; the
-/// others leave theirs in the workspace and go on. That a block waits for later ones is safe: a
-/// launch has one block a multiprocessor, so all run at once.
-template <int kTokens>
-__device__ bool put_together(const FlatProduct& product, unsigned tile, int group,
-                             float (&sums)[kTokens / 2]) {
-  constexpr int kQuads = kTokens / 8;                                    // of a thread's sums
-  constexpr unsigned kTogether = kQuads >= 4 ? 1 : kQuads >= 2 ? 2 : 4;  // parts on their way
-  const Cut& cut = product.cut;
-  const int thread = threadIdx.x % kGroupThreads;
-  const auto part_of = [&](unsigned block) {
-    return product.partials + std::size_t{block * kGroups + group} * (kQuads * kGroupThreads) +
-           thread;
-  };
-  const unsigned begin = owner_of(cut, tile * cut.tile_units);
-  const unsigned end = owner_of(cut, (tile + 1) * cut.tile_units - 1);
-  unsigned* counter = product.counters + tile * kGroups + group;
-  if (blockIdx.x != begin) {
-    float4* part = part_of(blockIdx.x);
-#pragma unroll
-    for (int i = 0; i < kQuads; ++i) {
-      __stcg(part + i * kGroupThreads,
-             make_float4(sums[4 * i], sums[4 * i + 1], sums[4 * i + 2], sums[4 * i + 3]));
-    }
-    meet(1 + group, kGroupThreads);
-    if (thread == 0) {
-      __threadfence();
-      atomicAdd(counter, 1U);
-    }
-    return false;
-  }
-
-  if (thread == 0) {
-    while (read_acquiring(counter) != end - begin) {
-    }
-    *counter = 0;
-  }
-  meet(1 + group, kGroupThreads);
-  for (unsigned block = begin + 1; block <= end; block += kTogether) {
-    float4 found[kTogether][kQuads];
-#pragma unroll
-    for (unsigned p = 0; p < kTogether; ++p) {
-      const float4* part = part_of(min(block + p, end));
-#pragma unroll
-      for (int i = 0; i < kQuads; ++i) found[p][i] = __ldcg(part + i * kGroupThreads);
-    }
-#pragma unroll
-    for (unsigned p = 0; p < kTogether; ++p) {
-      if (block + p > end) continue;
-#pragma unroll
-      for (int i = 0; i < kQuads; ++i) {
-        sums[4 * i] += found[p][i].x;
-        sums[4 * i + 1] += found[p][i].y;
-        sums[4 * i + 2] += found[p][i].z;
-        sums[4 * i + 3] += found[p][i].w;
-      }
-    }
-  }
-  return true;
-}
-
-/// Writes `out` from the staged sums of tokens first .. first + staged.
-template <int kTokens>
-__device__ void write_staged(const float* staged, int first, const FlatProduct& product,
-                             const LinearEpilogue& epilogue, unsigned tile, int group) {
-  using Sizes = Layout<kTokens>;
-  constexpr int kBatch = 4;  // residuals that are read together
-  const int thread = threadIdx.x % kGroupThreads;
-  const int outputs = product.gated ? kGroupRows / 2 : kGroupRows;
-  const int step = kGroupThreads / outputs;
-  const int column = thread % outputs;
-  const std::int64_t output = std::int64_t{tile * kGroups + group} * outputs + column;
-  if (output >= epilogue.outputs) return;
-  const float* mine = staged + (product.gated ? gate_row(column) : column);
-  const float bias = epilogue.bias_of(output);
-  const float up_bias = product.gated ? epilogue.bias_of(epilogue.outputs + output) : 0.0F;
-  const int count = min(Sizes::kStagedTokens, product.tokens - first);
-  for (int begin = thread / outputs; begin < count; begin += kBatch * step) {
-    float addends[kBatch];
-#pragma unroll
-    for (int i = 0; i < kBatch; ++i) {
-      const int token = begin + i * step;
-      addends[i] = token < count ? epilogue.residual_of(first + token, output) : 0.0F;
-    }
-    // Not unrolled: a block comes here once or twice, and waits for each instruction to be fetched.
-#pragma unroll 1
-    for (int i = 0; i < kBatch; ++i) {
-      const int token = begin + i * step;
-      if (token >= count) break;
-      const float* at = mine + token * Sizes::kStagedStride;
-      const float value = product.gated
-                              ? gated_output(epilogue.spec, at[0] + bias, at[kGateBlock] + up_bias)
-                              : plain_output(epilogue.spec, at[0] + bias);
-      float addend = addends[0];
-#pragma unroll
-      for (int j = 1; j < kBatch; ++j) addend = i == j ? addends[j] : addend;
-      epilogue.store(first + token, output, value, addend);
-    }
-  }
-}
-
 /// What follows the product, from registers through shared memory so that neighbouring threads
 /// write neighbouring outputs.
 template <int kTokens>
@@ -319,7 +195,10 @@ __device__ void finish(const Shared<kTokens>& shared, const FlatProduct& product
       at[Sizes::kStagedStride + 8] = sums[4 * i + 3];
     }
     meet(1 + group, kGroupThreads);
-    write_staged<kTokens>(staged, first, product, epilogue, tile, group);
+    const StagedSums<kGroupRows, Sizes::kStagedStride> sums_of{staged, product.gated, kGateBlock};
+    sums_of.template write<kGroupThreads>(
+        epilogue, thread, first, min(Sizes::kStagedTokens, product.tokens - first),
+        tile * kGroups + group, [](int column) { return static_cast<int>(gate_row(column)); });
   }
 }
 
@@ -338,7 +217,8 @@ __device__ void consume(const Shared<kTokens>& shared, const FlatProduct& produc
     float sums[kTokens / 2];
     multiply<Number, kTokens>(shared, part_end - unit, group, position, sums);
     const bool whole = unit == tile_end - cut.tile_units && part_end == tile_end;
-    if (whole || put_together<kTokens>(product, tile, group, sums)) {
+    if (whole || put_together<kGroups, kGroupThreads>(cut, product.meeting, tile, group,
+                                                      threadIdx.x % kGroupThreads, sums)) {
       finish<kTokens>(shared, product, epilogue, tile, group, sums);
     }
     unit = part_end;
@@ -421,8 +301,8 @@ Status start(const CudaLinearParams& params, const FlatDevice& device, Stream st
       .cut = cut_of(weight),
       .tokens = static_cast<int>(params.rows),
       .gated = weight.gated,
-      .counters = reinterpret_cast<unsigned*>(params.workspace),
-      .partials = reinterpret_cast<float4*>(params.workspace + kLinearCounterBytes)};
+      .meeting = {reinterpret_cast<unsigned*>(params.workspace),
+                  reinterpret_cast<float4*>(params.workspace + kLinearCounterBytes)}};
   const auto blocks = std::min(product.cut.units, static_cast<unsigned>(device.processors));
   return launch(flat_kernel<Number, kTokens>, dim3(blocks), dim3(kThreads), Layout<kTokens>::kBytes,
                 stream, weights, inputs, product, LinearEpilogue(params));

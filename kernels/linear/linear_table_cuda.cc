@@ -41,6 +41,8 @@ std::string_view to_string(LinearWay way) noexcept {
       return "flat";
     case LinearWay::kLibrary:
       return "library";
+    case LinearWay::kCodes:
+      return "codes";
   }
   return "unknown";
 }

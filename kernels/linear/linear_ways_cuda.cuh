@@ -39,6 +39,16 @@ struct FlatDevice {
 [[nodiscard]] Status linear_flat(const CudaLinearParams& params, const FlatDevice& device,
                                  Stream stream);
 
+/// Once for each device, before its first linear_codes().
+[[nodiscard]] Status prepare_codes();
+
+/// Whether there is a kernel for its encoding, and its tiles have counters.
+[[nodiscard]] bool fits_codes(const DeviceMatrix& weight);
+
+/// kCodes, for sm_90: at most kMaxCodesTokens rows, without input_rows.
+[[nodiscard]] Status linear_codes(const CudaLinearParams& params, const FlatDevice& device,
+                                  Stream stream);
+
 /// kLibrary: weights of 16 bits, without input_rows. Holds the library's handle and memory, and
 /// what it chose for each size of product: a size that was seen before allocates nothing.
 class LinearLibrary {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <set>
 #include <vector>
 
 #include "weft/gpu/cuda/buffer_types.h"
@@ -120,6 +121,36 @@ TEST(EncodedWeights, AreDecodedOnAGpuForProductsOfManyRows) {
   EXPECT_GT(gpu->decoded, 0) << "matrices";
   // The library takes inputs and weights of 16 bits on both sides.
   const std::vector<float> want = run(test::decoded(encoded, DType::kBF16));
+  ASSERT_EQ(got.size(), want.size());
+  const float largest =
+      std::abs(*std::ranges::max_element(want, {}, [](float x) { return std::abs(x); }));
+  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 0.02F * largest);
+}
+
+TEST(EncodedWeights, AreMultipliedAsCodesOnAGpuThatCan) {
+  const test::CompiledModel encoded = test::llama_of(DType::kQ4_K);
+  std::set<cuda::LinearWay> ways;
+  const auto run = [&](bool codes) {
+    const auto gpu = std::make_shared<test::FakeGpu>();
+    gpu->multiplies_codes = codes;
+    gpu->linear_seconds = [&](const cuda::CudaLinearParams& params) {
+      const bool multiplies = params.way == cuda::LinearWay::kCodes;
+      EXPECT_EQ(params.in.dtype, multiplies ? DType::kBF16 : DType::kF32);
+      if (cuda::takes_codes(params.weight)) ways.insert(params.way);
+      return 0.0;
+    };
+    DeviceOptions options = kOptions;
+    options.threads = 1;
+    const auto device = cuda::CudaDevice::load(std::make_unique<test::FakeRuntime>(gpu),
+                                               encoded.checkpoint, encoded.program, options, {})
+                            .value();
+    return logits_of(*device, encoded.program->vocabulary);
+  };
+  const std::vector<float> want = run(false);
+  EXPECT_EQ(ways, std::set{cuda::LinearWay::kVector});
+  ways.clear();
+  const std::vector<float> got = run(true);
+  EXPECT_EQ(ways, std::set{cuda::LinearWay::kCodes});
   ASSERT_EQ(got.size(), want.size());
   const float largest =
       std::abs(*std::ranges::max_element(want, {}, [](float x) { return std::abs(x); }));

@@ -46,7 +46,8 @@ class RealRuntime final : public Runtime {
   explicit RealRuntime(int index, const cudaDeviceProp& properties)
       : index_(index),
         properties_{properties.name, properties.multiProcessorCount,
-                    properties.major * 10 + properties.minor, properties.l2CacheSize} {}
+                    properties.major * 10 + properties.minor, properties.l2CacheSize,
+                    weft::cuda::multiplies_codes(properties.major * 10 + properties.minor)} {}
 
   [[nodiscard]] std::string describe(Status status) const override {
     if (status == kRankLost) return "another rank of the model was lost";

@@ -46,6 +46,7 @@ struct Properties {
   std::int32_t processors = 0;
   std::int32_t architecture = 0;  ///< 90 of sm_90
   std::int64_t l2_bytes = 0;      ///< of the cache that all multiprocessors share
+  bool multiplies_codes = false;  ///< has LinearWay::kCodes
 };
 
 /// All that the CUDA device asks of CUDA, for one GPU: memory, streams, graphs, and the ops. The

@@ -49,6 +49,7 @@ CudaStepShape step_shape_of(const Program& program, const DeviceOptions& options
   shape.attention = attention_shape(program, options, properties);
   shape.items = max_attention_items(shape.slots, shape.tokens, shape.attention);
   shape.attention.max_items = shape.items;
+  shape.multiplies_codes = properties.multiplies_codes;
   return shape;
 }
 

@@ -22,6 +22,7 @@ struct CudaStepShape {
   std::int32_t encoder_pages_per_slot = 0;
   std::int32_t pages = 0;  ///< of the decoder's KV
   AttentionShape attention{};
+  bool multiplies_codes = false;  ///< Properties::multiplies_codes
 
   [[nodiscard]] std::int64_t table_entries() const noexcept {
     return std::int64_t{slots} * (pages_per_slot + cross_pages_per_slot + encoder_pages_per_slot);

@@ -41,8 +41,8 @@ struct Product {
 };
 
 /// One for each dtype, rows and inputs.
-std::vector<Product> products_of(const Program& program) {
-  const std::vector<DType> types = buffer_types(program);
+std::vector<Product> products_of(const Program& program, bool codes) {
+  const std::vector<DType> types = buffer_types(program, codes);
   std::set<std::tuple<DType, std::int64_t, std::int64_t>> known;
   std::vector<Product> products;
   for (const OpList* list : {&program.encode, &program.decode}) {
@@ -269,7 +269,7 @@ Result<std::vector<ProductTime>> time_products(Runtime& runtime, const Program& 
                                                const TuneProgress& progress) {
   std::set<std::int64_t> buckets;
   for (const std::int64_t count : tokens) buckets.insert(CudaLinearTable::bucket_of(count));
-  const std::vector<Product> products = products_of(program);
+  const std::vector<Product> products = products_of(program, runtime.properties().multiplies_codes);
   const auto total = static_cast<std::int64_t>(products.size() * buckets.size());
   std::vector<ProductTime> times;
   try {

@@ -306,7 +306,11 @@ void FakeRuntime::release(cuda::Graph graph) noexcept {
   --handles_;
 }
 
-bool FakeRuntime::can(cuda::LinearWay way, const cuda::DeviceMatrix&, std::int64_t tokens) const {
+bool FakeRuntime::can(cuda::LinearWay way, const cuda::DeviceMatrix& weight,
+                      std::int64_t tokens) const {
+  if (way == cuda::LinearWay::kCodes) {
+    return gpu_->multiplies_codes && cuda::takes_codes(weight) && tokens <= cuda::kMaxCodesTokens;
+  }
   if (gpu_->can) return gpu_->can(way, tokens);
   return way == cuda::LinearWay::kVector;
 }

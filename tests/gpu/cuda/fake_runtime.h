@@ -38,6 +38,7 @@ struct FakeGpu {
   std::int64_t to_host = 0;  ///< copies
   std::int64_t masked = 0;   ///< choices among what a mask allows
   std::int64_t l2_bytes = 4096;
+  bool multiplies_codes = false;
   /// What ranks exchange numbers through; a GPU without it can be none.
   std::shared_ptr<SharedRanks> ranks{};
   /// Waits for the other ranks, of other processes; without, nobody is waited for.
@@ -61,7 +62,7 @@ class FakeRuntime final : public cuda::Runtime {
 
   [[nodiscard]] std::string describe(cuda::Status status) const override;
   [[nodiscard]] cuda::Properties properties() const override {
-    return {"fake", 2, 90, gpu_->l2_bytes};
+    return {"fake", 2, 90, gpu_->l2_bytes, gpu_->multiplies_codes};
   }
   cuda::Status use() override { return call(); }
   cuda::Status free_memory(std::size_t& bytes) override;
