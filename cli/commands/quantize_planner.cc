@@ -74,6 +74,10 @@ std::optional<TensorTypes> TypePlanner::types_of(const Mix& mix,
   if (is_gguf_name(arguments_.out)) return of_mix(mix, plan_mix(plan, *model_.checkpoint));
   if (!is_encoded(mix.dtype)) return std::nullopt;
   if (names_) return of_mix(mix, plan_mix(plan, *names_));
+  if (importance == nullptr && needs_importance(mix.id, {}, mix.dtype)) {
+    fail(kQuantizeVerb, "--type " + std::string(mix.name) +
+                            ": is noise without an importance matrix (--importance)");
+  }
   std::cerr << "weft quantize: GGUF has no names for this model, and llama.cpp no " << mix.name
             << "; its layers' matrices become " << to_string(mix.dtype) << "\n";
   return std::nullopt;
