@@ -16,17 +16,17 @@
 #include <vector>
 
 #include "weft/cli/commands.h"
+#include "weft/cli/commands/quantize_planner.h"
+#include "weft/cli/commands/quantize_types.h"
 #include "weft/cli/fail.h"
 #include "weft/cli/model_loading.h"
 #include "weft/cli/progress_bar.h"
 #include "weft/cli/serve/interrupts.h"
 #include "weft/core/io/file.h"
 #include "weft/core/io/output.h"
-#include "weft/kernels/encoding/quantize/quantize.h"
 #include "weft/model/checkpoint/gguf/gguf_writer.h"
 #include "weft/model/checkpoint/safetensors_writer.h"
 #include "weft/model/convert/gguf_model.h"
-#include "weft/model/quantize/importance.h"
 #include "weft/model/quantize/quantize_plan.h"
 #include "weft/model/quantize/quantize_tensors.h"
 
@@ -35,56 +35,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kQuantizeVerb = "quantize";
 constexpr double kMegabyte = 1e6;
 // What stands beside weights is text; larger files are weights of another kind.
 constexpr std::uintmax_t kMostCopied = std::uintmax_t{64} << 20;
 constexpr std::array<std::string_view, 8> kWeightEndings = {
     ".safetensors", ".bin", ".pt", ".pth", ".gguf", ".onnx", ".h5", ".msgpack"};
 constexpr std::string_view kIndexEnding = ".index.json";
-
-struct QuantizeArguments {
-  ModelOptions model;
-  std::string out;
-  std::string type;
-  std::vector<std::string> tensors;
-  std::string importance;
-};
-
-DType type_named(const std::string& name, const std::string& flag) {
-  const auto dtype = dtype_named(name);
-  if (!dtype || !is_float(*dtype) || *dtype == DType::kF64) {
-    fail(kQuantizeVerb, flag + ": there is no type " + name + " for weights");
-  }
-  if (is_encoded(*dtype) && !can_quantize(*dtype)) {
-    fail(kQuantizeVerb, flag + ": there is no quantizer for " + name);
-  }
-  return *dtype;
-}
-
-QuantizeOptions quantize_options(const QuantizeArguments& arguments) {
-  QuantizeOptions options;
-  options.dtype = type_named(arguments.type, "--type");
-  for (const std::string& rule : arguments.tensors) {
-    const std::size_t at = rule.rfind('=');
-    if (at == std::string::npos || at == 0) {
-      fail(kQuantizeVerb, "--tensor " + rule + ": must be PATTERN=TYPE");
-    }
-    options.rules.push_back(
-        {rule.substr(0, at), type_named(rule.substr(at + 1), "--tensor " + rule)});
-  }
-  return options;
-}
-
-bool is_gguf_name(const fs::path& path) { return path.extension() == ".gguf"; }
-
-/// A model with the names and shapes that its tensors are written with.
-struct WrittenModel {
-  std::shared_ptr<const Checkpoint> checkpoint;
-  std::shared_ptr<const Program> program;
-  std::vector<GgufPair> metadata;            ///< of a GGUF file
-  std::shared_ptr<const Checkpoint> source;  ///< where the numbers are read
-};
 
 /// A model of another format as GGUF.
 WrittenModel as_gguf(const OpenedModel& model) {
@@ -125,20 +81,12 @@ std::vector<TensorEntry> entries_of(const std::vector<PlannedTensor>& tensors) {
 }
 
 TensorLayout lay_out_as_gguf(const WrittenModel& model, const std::vector<TensorEntry>& entries,
-                             DType dtype) {
+                             const QuantizeType& type) {
   for (const TensorEntry& entry : entries) {
     if (gguf_type_of(entry.dtype)) continue;
     fail(kQuantizeVerb, std::string(to_string(entry.dtype)) + ": GGUF does not have this type");
   }
-  return lay_out_gguf(metadata_after_quantizing(model.metadata, dtype), entries);
-}
-
-void check_importance(const ImportanceMap& importance, const std::vector<PlannedTensor>& tensors,
-                      const std::string& file) {
-  const bool any = std::ranges::any_of(tensors, [&](const PlannedTensor& tensor) {
-    return importance.contains(tensor.source->name);
-  });
-  if (!any) fail(kQuantizeVerb, "--importance " + file + ": has none of the model's tensors");
+  return lay_out_gguf(metadata_after_quantizing(model.metadata, file_type_of(type)), entries);
 }
 
 /// Ends the verb; what is there goes with its draft.
@@ -147,21 +95,10 @@ void check_importance(const ImportanceMap& importance, const std::vector<Planned
   throw CLI::RuntimeError(status_after(signal));
 }
 
-/// Writes the weights' file.
-void write_weights(const QuantizeArguments& arguments, const std::vector<PlannedTensor>& tensors,
-                   const TensorLayout& layout, const fs::path& path, ProgressBar& bar) {
-  std::optional<ImportanceMap> importance;
-  if (!arguments.importance.empty()) {
-    importance = value_or_fail(kQuantizeVerb, read_importance(arguments.importance));
-    check_importance(*importance, tensors, arguments.importance);
-  }
+/// Writes the weights' file. All of the job but the file is set.
+void write_weights(QuantizeJob job, const fs::path& path, ProgressBar& bar) {
   const OutputFile file = value_or_fail(kQuantizeVerb, OutputFile::create(path));
-  QuantizeJob job;
-  job.tensors = tensors;
-  job.layout = &layout;
   job.file = &file;
-  if (importance) job.importance = &*importance;
-  job.threads = arguments.model.threads;
   int signal = 0;
   job.progress = [&](std::int64_t done, std::int64_t total) {
     bar.show(done, total);
@@ -194,15 +131,14 @@ void copy_companions(const fs::path& from, const fs::path& to) {
 }
 
 /// Makes OUT whole, or nothing.
-void write_model(const QuantizeArguments& arguments, const std::vector<PlannedTensor>& tensors,
-                 const TensorLayout& layout) {
+void write_model(const QuantizeArguments& arguments, const QuantizeJob& job) {
   const bool gguf = is_gguf_name(arguments.out);
   const Interrupts interrupts({SIGTERM, SIGHUP});  // before there is something to remove
   ProgressBar bar("quantizing");
   Draft draft = value_or_fail(
       kQuantizeVerb, Draft::make(arguments.out, gguf ? Draft::Kind::kFile : Draft::Kind::kFolder));
   const fs::path weights = gguf ? draft.place() : draft.place() / "model.safetensors";
-  write_weights(arguments, tensors, layout, weights, bar);
+  write_weights(job, weights, bar);
   if (!gguf) copy_companions(arguments.model.path, draft.place());
   if (const int signal = Interrupts::take_signal(); signal != 0) leave_interrupted(bar, signal);
   value_or_fail(kQuantizeVerb, draft.finish());
@@ -223,18 +159,23 @@ void print_summary(const QuantizeArguments& arguments, const std::vector<Planned
 }
 
 void run_quantize(const QuantizeArguments& arguments) {
-  QuantizeOptions options = quantize_options(arguments);
+  const QuantizeType type = of_flag("--type", quantize_type_named(arguments.type));
+  std::vector<TypeRule> rules = type_rules(arguments);
   const OpenedModel opened =
       value_or_fail(kQuantizeVerb, open_model(arguments.model.path, arguments.model.spec));
   const WrittenModel model = written_model(arguments, opened);
-  options.may_stay = model.checkpoint != opened.checkpoint;
-  const auto tensors =
-      value_or_fail(kQuantizeVerb, plan_quantization(*model.checkpoint, *model.program, options));
+  const TypePlanner planner(arguments, opened, model);
+  const std::optional<ImportanceMap> importance = planner.importance();
+  const auto tensors = planner.plan(type, std::move(rules), importance ? &*importance : nullptr);
   const std::vector<TensorEntry> entries = entries_of(tensors);
-  const TensorLayout layout = is_gguf_name(arguments.out)
-                                  ? lay_out_as_gguf(model, entries, options.dtype)
-                                  : lay_out_safetensors(entries);
-  write_model(arguments, tensors, layout);
+  const TensorLayout layout = is_gguf_name(arguments.out) ? lay_out_as_gguf(model, entries, type)
+                                                          : lay_out_safetensors(entries);
+  QuantizeJob job;
+  job.tensors = tensors;
+  job.layout = &layout;
+  if (importance) job.importance = &*importance;
+  job.threads = arguments.model.threads;
+  write_model(arguments, job);
   print_summary(arguments, tensors, layout);
 }
 
@@ -250,18 +191,20 @@ void add_quantize_command(CLI::App& app) {
       ->required();
   command
       ->add_option("--type", arguments->type,
-                   "Of the layers' matrices: q4_b64, q4_k, q8_0, bf16, ... (docs/quantizing.md)")
+                   "q4_k_m, iq4_xs, q8_0, bf16, q4_b64, ...: all of them are below")
       ->required();
+  command->add_flag("--pure", arguments->pure,
+                    "Every matrix in that one type, the embedding and the head too");
   command
       ->add_option("--tensor", arguments->tensors,
                    "Tensors of another type, by a shell pattern; the first that matches holds")
       ->type_name("PATTERN=TYPE");
   command
-      ->add_option("--importance", arguments->importance,
-                   "An importance matrix of llama-imatrix, in GGUF")
+      ->add_option("--importance", arguments->importance, "An importance matrix of llama-imatrix")
       ->type_name("FILE");
   command->add_option("--threads", arguments->model.threads, "0 = one for each core")
       ->check(CLI::Range(0, 1024));
+  command->footer(quantize_types_help);
   command->callback([arguments] { run_quantize(*arguments); });
 }
 

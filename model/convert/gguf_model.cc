@@ -276,4 +276,11 @@ Result<GgufModel> make_gguf_model(const Spec& spec, std::shared_ptr<const Checkp
   return stated ? std::move(stated) : std::move(model);
 }
 
+Result<GgufNames> gguf_names(const Spec& spec, const Checkpoint& checkpoint,
+                             const Program& program) {
+  auto outline = outline_of(spec, checkpoint, program, false);
+  if (!outline) return outline.error();
+  return GgufNames{config_of(*outline, {}), std::move(outline->tensors)};
+}
+
 }  // namespace weft

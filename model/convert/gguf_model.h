@@ -1,11 +1,13 @@
 #pragma once
 
+#include <boost/json/value.hpp>
 #include <memory>
 #include <vector>
 
 #include "weft/core/error/error.h"
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/model/checkpoint/gguf/gguf_writer.h"
+#include "weft/model/convert/gguf_tensors.h"
 #include "weft/model/program/program.h"
 #include "weft/model/spec/spec.h"
 #include "weft/text/tokenizer/vocabulary.h"
@@ -31,5 +33,15 @@ struct GgufModel {
                                                 std::shared_ptr<const Checkpoint> checkpoint,
                                                 const Program& program,
                                                 const Vocabulary* vocabulary);
+
+/// What GGUF's form of a model is called, whether or not GGUF can say all of the model.
+struct GgufNames {
+  boost::json::value config;  ///< the metadata, flat, without the tokenizer's
+  std::vector<GgufTensor> tensors;
+};
+
+/// kUnsupportedFormat where the spec has no [gguf] tables, or they have no name for a tensor.
+[[nodiscard]] Result<GgufNames> gguf_names(const Spec& spec, const Checkpoint& checkpoint,
+                                           const Program& program);
 
 }  // namespace weft

@@ -15,7 +15,11 @@ namespace {
 struct FoundTensor {
   const CheckpointTensor* tensor = nullptr;
   std::size_t name = 0;
+  std::string spelled = {};  ///< that name, with the marks of experts and heads in it
 };
+
+constexpr std::string_view kExpertMark = "{expert}";
+constexpr std::string_view kHeadMark = "{head}";
 
 std::string with_number(std::string name, std::string_view mark, int number) {
   const std::size_t at = name.find(mark);
@@ -42,14 +46,37 @@ class TensorLister {
   [[nodiscard]] std::optional<FoundTensor> find(const TensorNames& names,
                                                 std::string_view suffix) const {
     for (std::size_t i = 0; i < names.size(); ++i) {
-      const std::string name = with_number(with_number(names[i], "{expert}", 0), "{head}", 0);
+      const std::string& name = names[i];
       for (const std::string& spelled :
            {name + std::string(suffix), suffix == ".bias" ? name + "_bias" : name}) {
-        const auto* found = find_tensor(checkpoint_, spelled, model_.optional_prefixes);
-        if (found != nullptr) return FoundTensor{found, i};
+        const auto* found = find_one(spelled, 0, 0);
+        if (found != nullptr) return FoundTensor{found, i, spelled};
       }
     }
     return std::nullopt;
+  }
+
+  [[nodiscard]] const CheckpointTensor* find_one(const std::string& spelled, int expert,
+                                                 int head) const {
+    const std::string name =
+        with_number(with_number(spelled, kExpertMark, expert), kHeadMark, head);
+    return find_tensor(checkpoint_, name, model_.optional_prefixes);
+  }
+
+  /// The tensors of all experts and heads.
+  [[nodiscard]] std::vector<std::string> sources_of(const FoundTensor& found) const {
+    std::vector<std::string> sources;
+    const bool has_experts = found.spelled.find(kExpertMark) != std::string::npos;
+    const bool has_heads = found.spelled.find(kHeadMark) != std::string::npos;
+    for (int expert = 0; expert == 0 || has_experts; ++expert) {
+      if (find_one(found.spelled, expert, 0) == nullptr) break;
+      for (int head = 0; head == 0 || has_heads; ++head) {
+        const auto* tensor = find_one(found.spelled, expert, head);
+        if (tensor == nullptr) break;
+        sources.push_back(tensor->name);
+      }
+    }
+    return sources;
   }
 
   void add(const TensorNames& own, const TensorNames& names, std::string_view suffix,
@@ -63,7 +90,7 @@ class TensorLister {
     std::string name = names[std::min(found->name, names.size() - 1)];
     name += written_suffix;
     if (std::ranges::find(tensors_, name, &GgufTensor::name) == tensors_.end())
-      tensors_.push_back({std::move(name), std::move(shape), is_f32});
+      tensors_.push_back({std::move(name), std::move(shape), is_f32, sources_of(*found)});
   }
 
   void fail(const std::string& tensor) {

@@ -24,12 +24,13 @@ Error refusal(const CheckpointTensor& tensor, const std::string& why) {
 /// What a program does with a checkpoint's matrices.
 struct MatrixUse {
   TensorSet layers;      ///< multiplied by in the layers
-  TensorSet ends;        ///< embedding, head and routers
+  TensorSet ends;        ///< embedding and head
+  TensorSet routers;     ///< of experts
   TensorSet transposed;  ///< their inputs do not stand side by side
 
-  void add(const MatrixPlan& matrix, bool in_layer) {
+  void add(const MatrixPlan& matrix, TensorSet MatrixUse::* use) {
     for (const MatrixPart& part : matrix.parts) {
-      (in_layer ? layers : ends).insert(part.tensor);
+      (this->*use).insert(part.tensor);
       if (part.stride_input != 1) transposed.insert(part.tensor);
     }
   }
@@ -55,16 +56,18 @@ class UseFinder {
   void look_at(const EmbedOp& op) { use_.ends.insert(op.table); }
   void look_at(const LinearOp& op) {
     const bool head = program_.buffers[static_cast<std::size_t>(op.out)].rows == RowKind::kOutputs;
-    add(op.weight, !head && !scores_.contains(op.out));
+    add(op.weight, head                       ? &MatrixUse::ends
+                   : scores_.contains(op.out) ? &MatrixUse::routers
+                                              : &MatrixUse::layers);
   }
   void look_at(const ExpertLinearOp& op) {
-    for (const MatrixId weight : op.weights) add(weight, true);
+    for (const MatrixId weight : op.weights) add(weight, &MatrixUse::layers);
   }
   template <class Other>
   void look_at(const Other& /*op*/) {}
 
-  void add(MatrixId matrix, bool in_layer) {
-    use_.add(program_.matrices[static_cast<std::size_t>(matrix)], in_layer);
+  void add(MatrixId matrix, TensorSet MatrixUse::* use) {
+    use_.add(program_.matrices[static_cast<std::size_t>(matrix)], use);
   }
 
   const Program& program_;
@@ -84,6 +87,7 @@ class Planner {
     const PlannedTensor same{&tensor, tensor.dtype};
     if (tensor.shape.size() < 2 || !is_float(tensor.dtype)) return same;
     if (const auto wanted = rule_for(tensor)) return by_rule(tensor, *wanted);
+    if (options_.types) return by_mix(tensor, *options_.types);
     if (options_.dtype == tensor.dtype) return same;
     const bool chosen =
         is_encoded(options_.dtype) ? is_encoded_by_default(tensor) : is_matrix(tensor);
@@ -101,12 +105,28 @@ class Planner {
   }
 
   [[nodiscard]] bool is_matrix(const CheckpointTensor& tensor) const {
-    return use_.layers.contains(&tensor) || use_.ends.contains(&tensor);
+    return use_.layers.contains(&tensor) || use_.ends.contains(&tensor) ||
+           use_.routers.contains(&tensor);
   }
 
   [[nodiscard]] bool is_encoded_by_default(const CheckpointTensor& tensor) const {
-    return use_.layers.contains(&tensor) && !use_.ends.contains(&tensor) &&
-           !use_.transposed.contains(&tensor) && fits(tensor, options_.dtype);
+    const bool is_end = use_.ends.contains(&tensor);
+    const bool is_chosen = is_end ? options_.with_ends : use_.layers.contains(&tensor);
+    return is_chosen && !use_.routers.contains(&tensor) && !use_.transposed.contains(&tensor) &&
+           fits(tensor, options_.dtype);
+  }
+
+  template <class Types>
+  [[nodiscard]] Result<PlannedTensor> by_mix(const CheckpointTensor& tensor,
+                                             const Types& types) const {
+    const auto found = types.find(tensor.name);
+    const bool changes = found != types.end() && found->second != tensor.dtype &&
+                         !use_.transposed.contains(&tensor) && fits(tensor, found->second);
+    if (!changes) return PlannedTensor{&tensor, tensor.dtype};
+    if (is_encoded(tensor.dtype)) return encoded_already(tensor);
+    if (is_encoded(found->second) && !can_quantize(found->second))
+      return refusal(tensor, "there is no quantizer for " + std::string(to_string(found->second)));
+    return PlannedTensor{&tensor, found->second};
   }
 
   [[nodiscard]] Result<PlannedTensor> by_rule(const CheckpointTensor& tensor, DType dtype) const {

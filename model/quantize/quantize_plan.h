@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,8 +21,11 @@ struct TypeRule {
 
 struct QuantizeOptions {
   DType dtype = DType::kQ8_0;
-  std::vector<TypeRule> rules;  ///< the first that matches holds, before `dtype`
+  std::vector<TypeRule> rules;  ///< the first that matches holds, before `types` and `dtype`
   bool may_stay = false;        ///< it is no error where all tensors keep their types
+  bool with_ends = false;       ///< the embedding and the head become an encoding too
+  /// A mix: the type of each tensor that changes, instead of `dtype`.
+  std::optional<std::map<std::string, DType, std::less<>>> types = {};
 };
 
 /// A tensor of a checkpoint and the type that it is written in.
@@ -32,11 +37,11 @@ struct PlannedTensor {
 /// Says in which type each of a checkpoint's tensors is written, in their order.
 ///
 /// With an encoding, those become `dtype` that the program multiplies by in its layers, as they
-/// stand and in rows of whole blocks. All others keep their type: embedding, head and the routers
-/// of experts, whose errors reach every token; norms, biases and other vectors; what the file has
-/// transposed. With f32, f16 or bf16 all matrices that it multiplies by, and the embedding, are of
-/// that type. A rule changes the type of any
-/// matrix.
+/// stand and in rows of whole blocks. All others keep their type: embedding and head, unless
+/// `with_ends`; the routers of experts, whose errors reach every token; norms, biases and other
+/// vectors; what the file has transposed. With f32, f16 or bf16 all matrices that it multiplies by,
+/// and the embedding, are of that type. With `types` a tensor gets the type that stands there, if
+/// its rows have it. A rule changes the type of any matrix.
 ///
 /// kCannotQuantize naming the tensor: a rule's matrix does not fit its type, or the file has
 /// encoded it already; and where there would be nothing to do, naming the type.

@@ -17,6 +17,7 @@ using BlockBytes = std::uint8_t*;
 using BlockQuantizer = void (*)(const FitGroup& numbers, BlockBytes block);
 
 /// The quantizer of a type of the file's kind; null for others.
+[[nodiscard]] BlockQuantizer grid_quantizer_of(DType dtype) noexcept;
 [[nodiscard]] BlockQuantizer linear_quantizer_of(DType dtype) noexcept;
 [[nodiscard]] BlockQuantizer k_quantizer_of(DType dtype) noexcept;
 [[nodiscard]] BlockQuantizer plane_quantizer_of(DType dtype) noexcept;

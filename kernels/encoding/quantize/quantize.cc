@@ -12,8 +12,8 @@ namespace weft {
 namespace {
 
 BlockQuantizer quantizer_of(DType dtype) noexcept {
-  for (const auto find :
-       {linear_quantizer_of, k_quantizer_of, plane_quantizer_of, table_quantizer_of}) {
+  for (const auto find : {linear_quantizer_of, k_quantizer_of, plane_quantizer_of,
+                          table_quantizer_of, grid_quantizer_of}) {
     if (const BlockQuantizer found = find(dtype); found != nullptr) return found;
   }
   return nullptr;

@@ -36,15 +36,6 @@ constexpr std::array kWrittenTypes = {TypeNumber{DType::kF32, 0},  TypeNumber{DT
                                       TypeNumber{DType::kI32, 26}, TypeNumber{DType::kI64, 27},
                                       TypeNumber{DType::kF64, 28}, TypeNumber{DType::kBF16, 30}};
 
-/// general.file_type: what most of a file's tensors are (ggml, docs/gguf.md).
-constexpr std::array kFileTypes = {
-    TypeNumber{DType::kF32, 0},     TypeNumber{DType::kF16, 1},     TypeNumber{DType::kQ4_0, 2},
-    TypeNumber{DType::kQ4_1, 3},    TypeNumber{DType::kQ8_0, 7},    TypeNumber{DType::kQ5_0, 8},
-    TypeNumber{DType::kQ5_1, 9},    TypeNumber{DType::kQ2_K, 10},   TypeNumber{DType::kQ3_K, 11},
-    TypeNumber{DType::kQ4_K, 14},   TypeNumber{DType::kQ5_K, 16},   TypeNumber{DType::kQ6_K, 18},
-    TypeNumber{DType::kIQ4_NL, 25}, TypeNumber{DType::kIQ4_XS, 30}, TypeNumber{DType::kBF16, 32},
-    TypeNumber{DType::kTQ1_0, 36},  TypeNumber{DType::kTQ2_0, 37},  TypeNumber{DType::kMXFP4, 38}};
-
 /// Appends little-endian numbers and texts.
 class GgufHeaderWriter {
  public:
@@ -196,14 +187,14 @@ std::optional<std::uint32_t> gguf_type_of(DType dtype) noexcept {
   return encoding_of(dtype).gguf_type;
 }
 
-std::vector<GgufPair> metadata_after_quantizing(std::vector<GgufPair> pairs, DType dtype) {
+std::vector<GgufPair> metadata_after_quantizing(std::vector<GgufPair> pairs,
+                                                std::optional<std::uint32_t> file_type) {
   std::erase_if(pairs, [](const GgufPair& pair) {
     return pair.key == kFileTypeKey || pair.key == kQuantizationKey ||
            pair.key == "general.alignment" || pair.key.starts_with("split.");
   });
-  const auto* type = std::ranges::find(kFileTypes, dtype, &TypeNumber::dtype);
-  if (type != kFileTypes.end()) pairs.push_back(u32_pair(kFileTypeKey, type->number));
-  if (is_encoded(dtype)) pairs.push_back(u32_pair(kQuantizationKey, kQuantizationVersion));
+  if (file_type) pairs.push_back(u32_pair(kFileTypeKey, *file_type));
+  pairs.push_back(u32_pair(kQuantizationKey, kQuantizationVersion));
   return pairs;
 }
 

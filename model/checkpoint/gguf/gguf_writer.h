@@ -37,10 +37,11 @@ struct GgufPair {
 /// The number of a type in GGUF files; nothing where the format lacks it.
 [[nodiscard]] std::optional<std::uint32_t> gguf_type_of(DType dtype) noexcept;
 
-/// What becomes of a file's metadata when most of its matrices become `dtype`: general.file_type
-/// and general.quantization_version say so, and what is said of shards and of the alignment goes.
-[[nodiscard]] std::vector<GgufPair> metadata_after_quantizing(std::vector<GgufPair> pairs,
-                                                              DType dtype);
+/// What becomes of a file's metadata when its tensors get other types: general.file_type says
+/// which (llama_ftype; it is left out where there is no number), general.quantization_version how
+/// blocks are laid out, and what is said of shards and of the alignment goes.
+[[nodiscard]] std::vector<GgufPair> metadata_after_quantizing(
+    std::vector<GgufPair> pairs, std::optional<std::uint32_t> file_type);
 
 /// Lays out a GGUF file of version 3 that read_gguf() reads. A type that the format lacks is a bug
 /// of the caller: internal_error.

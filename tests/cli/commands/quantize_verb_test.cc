@@ -4,10 +4,14 @@
 
 #include <boost/json/parse.hpp>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "weft/core/io/file.h"
 #include "weft/tests/cli/child_program.h"
@@ -126,6 +130,80 @@ TEST(QuantizeVerb, MakesAGgufFileOfALlama2cFile) {
             run_weft("generate " + shell_word(model) + story).output);
 }
 
+/// The lines of a model's tensors.
+std::string tensors_in(const fs::path& model) {
+  return run_weft("inspect " + shell_word(model) + "--no-program --tensors").output;
+}
+
+/// general.file_type of a GGUF file, a u32.
+std::uint32_t file_type_in(const fs::path& file) {
+  const std::string bytes = *read_text_file(file, kAnySize);
+  const std::string key = "general.file_type";
+  const std::size_t at = bytes.find(key);
+  std::uint32_t number = 0;
+  if (at == std::string::npos) return ~number;
+  std::memcpy(&number, bytes.data() + at + key.size() + sizeof(number), sizeof(number));
+  return number;
+}
+
+TEST(QuantizeVerb, MixesTypesAsLlamaCppDoesInAFileAndInAFolder) {
+  const TempFolder folder;
+  const fs::path file = folder.path() / "mixed.gguf";
+  EXPECT_EQ(quantize(wide_model, file, "--type MOSTLY_Q4_K_M").status, 0);
+  EXPECT_THAT(tensors_in(file),
+              AllOf(ContainsRegex("q6_k .*token_embd.weight"), ContainsRegex("q6_k .*blk.0.attn_v"),
+                    ContainsRegex("q4_k .*blk.1.attn_v"), ContainsRegex("q6_k .*blk.7.ffn_down"),
+                    ContainsRegex("q4_k .*blk.0.attn_q"), ContainsRegex("f32 .*blk.0.attn_norm")));
+  EXPECT_EQ(file_type_in(file), 15U);
+  EXPECT_NEAR(perplexity_ratio(file), 1, 0.1);
+  const fs::path other = folder.path() / "mixed";
+  EXPECT_EQ(quantize(wide_model, other, "--type 15").status, 0);
+  EXPECT_THAT(tensors_in(other), AllOf(ContainsRegex("q6_k .*model.embed_tokens.weight"),
+                                       ContainsRegex("q6_k .*layers.0.self_attn.v_proj"),
+                                       ContainsRegex("q4_k .*layers.1.self_attn.v_proj"),
+                                       ContainsRegex("q6_k .*layers.7.mlp.down_proj"),
+                                       ContainsRegex("q4_k .*layers.0.self_attn.q_proj")));
+  EXPECT_NEAR(perplexity_ratio(other), 1, 0.1);
+}
+
+TEST(QuantizeVerb, MakesEveryMatrixOneTypeWhenItIsPure) {
+  const TempFolder folder;
+  const fs::path out = folder.path() / "pure.gguf";
+  EXPECT_EQ(quantize(wide_model, out, "--type q4_k --pure").status, 0);
+  EXPECT_THAT(tensors_in(out), AllOf(ContainsRegex("q4_k .*token_embd.weight"),
+                                     ContainsRegex("q4_k .*blk.0.attn_v.weight")));
+  const fs::path other = folder.path() / "pure";
+  EXPECT_EQ(quantize(wide_model, other, "--type q4_b64 --pure").status, 0);
+  EXPECT_THAT(tensors_in(other), ContainsRegex("q4_b64 .*model.embed_tokens.weight"));
+}
+
+TEST(QuantizeVerb, KnowsInferflowsNames) {
+  const TempFolder folder;
+  int number = 0;
+  for (const auto& [typed, type] : {std::pair{"Q3H", "q3h_b64"},
+                                    {"q4", "q4_b32"},
+                                    {"Q4_B64T1", "q4_b64"},
+                                    {"q2_b32t1a", "q2_b32"}}) {
+    const fs::path out = folder.path() / std::to_string(number++);
+    EXPECT_EQ(quantize(wide_model, out, std::string("--type ") + typed).status, 0) << typed;
+    EXPECT_THAT(tensors_in(out), ContainsRegex(std::string(type) + " .*q_proj")) << typed;
+  }
+}
+
+TEST(QuantizeVerb, ListsItsTypesOnHelp) {
+  const ProgramRun help = run_weft("quantize --help");
+  EXPECT_EQ(help.status, 0);
+  EXPECT_THAT(help.output, AllOf(HasSubstr("q4_k_m"), HasSubstr("iq2_xxs"), HasSubstr("q3h_b64"),
+                                 HasSubstr("q3h = q3h_b64"), HasSubstr("--pure")));
+}
+
+TEST(QuantizeVerb, SaysWhatBecomesOfAFolderThatGgufHasNoNamesFor) {
+  const TempFolder folder;
+  const ProgramRun outcome = quantize(source_path("tests/model/data/goldens/codegen"),
+                                      folder.path() / "out", "--type q4_k_m");
+  EXPECT_THAT(outcome.output, HasSubstr("its layers' matrices become q4_k"));
+}
+
 TEST(QuantizeVerb, SaysWhatGgufCannot) {
   const TempFolder folder;
   const ProgramRun outcome = quantize(source_path("tests/model/data/goldens/codegen"),
@@ -178,7 +256,17 @@ TEST(QuantizeVerb, NamesTheFlagThatIsWrong) {
   };
   EXPECT_THAT(refusal("--type q7", out), HasSubstr("--type: there is no type q7"));
   EXPECT_THAT(refusal("--type i8", out), HasSubstr("--type: there is no type i8"));
-  EXPECT_THAT(refusal("--type iq2_xs", out), HasSubstr("there is no quantizer for iq2_xs"));
+  EXPECT_THAT(refusal("--type nf4_64", out), HasSubstr("there is no quantizer for nf4_64"));
+  EXPECT_THAT(refusal("--type Q4_K_N", out), HasSubstr("near: q4_k_m, q4_k_s"));
+  EXPECT_THAT(refusal("--type IQ3", out), HasSubstr("near: iq3_m, iq3_s, iq3_xs, iq3_xxs"));
+  EXPECT_THAT(refusal("--type 99", out), HasSubstr("no type 99"));
+  EXPECT_THAT(refusal("--type q8_0 --tensor '*=q4_k_m'", out),
+              HasSubstr("q4_k_m is a mix of types, and a tensor has one: q4_k"));
+  // Without an importance matrix these would be noise.
+  EXPECT_THAT(
+      refusal("--type iq2_xs", out),
+      AllOf(HasSubstr("--type iq2_xs: tensor 'model.layers.0."), HasSubstr("--importance")));
+  EXPECT_THAT(refusal("--type q2_k_s", out.string() + ".gguf"), HasSubstr("'blk.0."));
   EXPECT_THAT(refusal("--type q8_0 --tensor q8_0", out), HasSubstr("must be PATTERN=TYPE"));
   EXPECT_THAT(refusal("--type q8_0 --tensor '*=q9'", out), HasSubstr("--tensor *=q9"));
   EXPECT_THAT(refusal("--type q8_b32", out.string() + ".gguf"),

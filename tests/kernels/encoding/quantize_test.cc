@@ -17,6 +17,7 @@
 
 #include "weft/core/io/file.h"
 #include "weft/kernels/encoding/encoding.h"
+#include "weft/kernels/encoding/quantize/grid_search.h"
 #include "weft/kernels/encoding/quantize/scale_fit.h"
 #include "weft/tests/fixture/expect_bug.h"
 #include "weft/tests/fixture/source_path.h"
@@ -69,17 +70,16 @@ double squared_error(const std::vector<float>& a, const std::vector<float>& b,
   return sum;
 }
 
-/// All of GGUF's but the grids, and Inferflow's, which alone are not GGUF's and have a minimum.
+/// All of GGUF's, and Inferflow's, which alone are not GGUF's and have a minimum.
 TEST(Quantize, HasAQuantizerForEveryEncodingThatIsMade) {
   for (const Encoding& encoding : encodings()) {
     const bool in_gguf = encoding.gguf_type != Encoding::kNotInGguf;
-    EXPECT_EQ(can_quantize(encoding.dtype),
-              in_gguf ? encoding.codes != CodeType::kGrid : encoding.has_minimum)
+    EXPECT_EQ(can_quantize(encoding.dtype), in_gguf || encoding.has_minimum)
         << to_string(encoding.dtype);
   }
   EXPECT_FALSE(can_quantize(DType::kF16));
   std::byte out{};
-  WEFT_EXPECT_BUG(static_cast<void>(quantize_blocks({.dtype = DType::kIQ1_S}, &out)),
+  WEFT_EXPECT_BUG(static_cast<void>(quantize_blocks({.dtype = DType::kNF4_64}, &out)),
                   "a type without a quantizer");
 }
 
@@ -247,6 +247,57 @@ TEST(Quantize, SearchesForScalesThatLoseLessThanTheExtremesSay) {
     EXPECT_LE(squared_error(numbers, round_trip(dtype, numbers)),
               plain_error(numbers, encoding_of(dtype)))
         << to_string(dtype);
+  }
+}
+
+/// A quantizer of normal numbers with b bits each loses 2^-b of their deviation at least.
+TEST(Quantize, LosesLittleMoreThanItsBitsSayWhereWeightsAreGridPoints) {
+  const auto numbers = normal_numbers(std::size_t{256} * 16, 0.03F, 8);
+  const double all = squared_error(numbers, std::vector<float>(numbers.size()));
+  int grids = 0;
+  for (const Encoding& encoding : encodings()) {
+    if (encoding.codes != CodeType::kGrid) continue;
+    ++grids;
+    const auto [elements, bytes] = block_of(encoding.dtype);
+    const double bits = 8.0 * static_cast<double>(bytes) / static_cast<double>(elements);
+    const double lost = squared_error(numbers, round_trip(encoding.dtype, numbers));
+    EXPECT_LT(std::sqrt(lost / all), 1.5 * std::exp2(-bits)) << to_string(encoding.dtype);
+  }
+  EXPECT_EQ(grids, 7);
+}
+
+TEST(Quantize, TriesEveryPointOfAGrid) {
+  GridColumns grid{.points = 192, .numbers = 4, .values = normal_numbers(192 * 4, 1, 9)};
+  // Of equal points the first is taken.
+  for (std::size_t j = 0; j < grid.numbers; ++j) {
+    grid.values[j * grid.points + 150] = grid.values[j * grid.points + 37];
+  }
+  std::vector<float> products(grid.points);
+  std::vector<float> squares(grid.points);
+  for (std::uint32_t seed = 0; seed < 50; ++seed) {
+    auto numbers = normal_numbers(grid.numbers, 1, 100 + seed);
+    auto weights = normal_numbers(grid.numbers, 1, 200 + seed);
+    for (float& weight : weights) weight = std::abs(weight);
+    const float scale = 0.25F * static_cast<float>(1 + seed % 5);
+    if (seed == 0) {
+      for (std::size_t j = 0; j < numbers.size(); ++j) numbers[j] = scale * grid.column(j)[37];
+    }
+    sum_points(grid, numbers.data(), weights.data(), {products.data(), squares.data()});
+    const auto distance = [&](std::size_t point) {
+      double sum = 0;
+      for (std::size_t j = 0; j < numbers.size(); ++j) {
+        const double error = double{numbers[j]} - double{scale} * double{grid.column(j)[point]};
+        sum += double{weights[j]} * error * error;
+      }
+      return sum;
+    };
+    const std::size_t found = nearest_point(grid, {products.data(), squares.data()}, scale);
+    if (seed == 0) EXPECT_EQ(found, 37U);
+    double least = distance(0);
+    for (std::size_t point = 1; point < grid.points; ++point) {
+      least = std::min(least, distance(point));
+    }
+    EXPECT_NEAR(distance(found), least, 1e-4) << seed;
   }
 }
 

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "weft/core/dtype.h"
+
+namespace weft {
+
+/// llama.cpp's ways of choosing a type for each tensor of a GGUF file, by the names that
+/// llama-quantize has for them.
+enum class MixId : std::uint8_t {
+  // NOLINTBEGIN(readability-identifier-naming): the mixes' own names
+  kF32,
+  kF16,
+  kBF16,
+  kQ4_0,
+  kQ4_1,
+  kQ5_0,
+  kQ5_1,
+  kQ8_0,
+  kQ2_K,
+  kQ2_K_S,
+  kQ3_K_S,
+  kQ3_K_M,
+  kQ3_K_L,
+  kQ4_K_S,
+  kQ4_K_M,
+  kQ5_K_S,
+  kQ5_K_M,
+  kQ6_K,
+  kIQ1_S,
+  kIQ1_M,
+  kIQ2_XXS,
+  kIQ2_XS,
+  kIQ2_S,
+  kIQ2_M,
+  kIQ3_XXS,
+  kIQ3_XS,
+  kIQ3_S,
+  kIQ3_M,
+  kIQ4_NL,
+  kIQ4_XS,
+  kTQ1_0,
+  kTQ2_0,
+  kMXFP4_MOE,
+  // NOLINTEND(readability-identifier-naming)
+};
+
+struct Mix {
+  MixId id = MixId::kF16;
+  std::string_view name;        ///< "q4_k_m"
+  std::string_view alias;       ///< llama-quantize's other name for it ("q4_k"), or empty
+  std::uint32_t file_type = 0;  ///< general.file_type of such a file
+  DType dtype = DType::kF16;    ///< of the tensors that no rule names
+};
+
+/// All mixes, in the order of MixId.
+[[nodiscard]] std::span<const Mix> mixes() noexcept;
+
+[[nodiscard]] const Mix& mix_of(MixId id) noexcept;
+
+/// Returns the mix of that name or alias, in small letters; null where there is none.
+[[nodiscard]] const Mix* mix_named(std::string_view name) noexcept;
+
+/// Returns the mix of that general.file_type; null where there is none.
+[[nodiscard]] const Mix* mix_numbered(std::uint32_t file_type) noexcept;
+
+}  // namespace weft
