@@ -133,9 +133,7 @@ TEST_F(DemoModelTest, CallsToolsAndWritesJsonAsItHasNotSeen) {
   ask_all("held_out_tools.jsonl", 300, kToolBar);
 }
 
-TEST_F(DemoModelTest, EndsTheStringsOfJson) {
-  ask_all("held_out_strings.jsonl", 80, kStringBar);
-}
+TEST_F(DemoModelTest, EndsTheStringsOfJson) { ask_all("held_out_strings.jsonl", 80, kStringBar); }
 
 TEST_F(DemoModelTest, AnswersBehindLongTextsThatHaveNothingToDoWithTheQuestion) {
   ask_all("held_out_long.jsonl", 40, kLongBar);
