@@ -17,7 +17,7 @@ from make_corpus import documents
 from render import END_OF_TEXT, IM_END, IM_START, MAX_LENGTH, SYSTEM, content, offered
 
 VOCABULARY = 2048
-DOCUMENTS = 60000  # of the training corpus; more of them change no merge that matters
+DOCUMENTS = 30000  # of the training corpus; more of them change no merge that matters
 SPLIT = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
          r"|\s+(?!\S)|\s+")
 # Arguments of calls are objects, as json.dumps and Jinja's tojson write them; a result is a turn of the role "tool".

@@ -26,7 +26,7 @@ class Shape:
     num_attention_heads: int = 8
     num_key_value_heads: int = 2
     head_dim: int = 32
-    max_position_embeddings: int = 1024
+    max_position_embeddings: int = 8192
     rms_norm_eps: float = 1e-5
     rope_theta: float = 10000.0
 

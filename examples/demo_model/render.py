@@ -4,6 +4,7 @@ The text is what the chat template of tokenizer_config.json makes of the same me
 """
 
 import json
+import re
 
 from tokenizers import Tokenizer
 
@@ -11,10 +12,12 @@ from corpus.question import written
 
 END_OF_TEXT, IM_START, IM_END = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
 SYSTEM = "You are the demo model of Weft."  # of a chat that has no system turn
-MAX_LENGTH = 1024
+MAX_LENGTH = 8192
 
 # Weights of a token, in tenths. Most words of a story could be others, so they teach less than an answer does.
-NONE, STORY, ANSWER = 0, 3, 10
+# Keys of JSON in a form that the prompt does not show teach as little, and what a runtime forces teaches nothing.
+NONE, KEY, STORY, ANSWER = 0, 2, 3, 10
+KEYS = re.compile(r'(?:(?<=")|^)(\w+)(?=": )')
 
 
 def parts(document: dict) -> list[tuple[str, int]]:
@@ -26,15 +29,25 @@ def parts(document: dict) -> list[tuple[str, int]]:
         messages = [{"role": "system", "content": SYSTEM}, *messages]
     found = []
     for message in messages:
-        is_answer = message["role"] == "assistant"
-        weight = (STORY if message.get("story") else ANSWER) if is_answer else NONE
         found.append((f"{IM_START}{message['role']}\n", NONE))
-        found.append((content(message) + IM_END, weight))
+        found += weighted(message)
         found.append(("\n", NONE))
     if tools := document.get("tools"):
         system, _ = found[1]
         found[1] = system.removesuffix(IM_END) + offered(tools) + IM_END, NONE
     return found
+
+
+def weighted(message: dict) -> list[tuple[str, int]]:
+    """The message's text in pieces, each with the weight of its tokens."""
+    text = content(message) + IM_END
+    if message["role"] != "assistant" or message.get("given"):
+        return [(text, NONE)]
+    weight = STORY if message.get("story") else ANSWER
+    if (forced := message.get("forced")) is None:
+        return [(text, weight)]
+    pieces = [(piece, KEY if i % 2 else weight) for i, piece in enumerate(KEYS.split(text[forced:]))]
+    return [(piece, weight) for piece, weight in [(text[:forced], NONE), *pieces] if piece]
 
 
 def content(message: dict) -> str:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Trains the demo model on one GPU in minutes and writes it in Hugging Face layout.
 
-    train.py --model model [--steps 10000] [--minutes 7] [--documents 1400000]
+    train.py --model model [--steps 10000] [--minutes 7] [--documents 900000]
 
 The folder holds the tokenizer already (make_tokenizer.py). The corpus is made here, and all of it lies on the GPU as one
-tensor. Documents are packed into rows of 1024 tokens; attention does not leave its document. The loss is on what the
+tensor. Documents are packed into rows of 8192 tokens; attention does not leave its document. The loss is on what the
 assistant says: answers in full, stories less. Training ends after so many steps or minutes, whichever comes first, and the
 learning rate reaches zero there.
 """
@@ -18,18 +18,21 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn import functional as F
-from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex_attention
+from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
 from dataset import rows_of_corpus
 from export import export
 from model import Llama, Shape
+from muon import Muon
 from render import ANSWER
 
 DEVICE = "cuda"
+BLOCK = 128  # positions that attention takes together
 WARMUP = 200  # steps
 BETAS = (0.9, 0.98)
 DECAY = 0.1
 CLIP = 1.0
+MUON_RATE = 3  # times AdamW's
 
 
 def arguments() -> argparse.Namespace:
@@ -37,8 +40,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=10000)
     parser.add_argument("--minutes", type=float, default=7, help="of training at most, without the corpus")
-    parser.add_argument("--rows", type=int, default=128, help="of 1024 tokens, in a step")
-    parser.add_argument("--documents", type=int, default=1400000)
+    parser.add_argument("--rows", type=int, default=16, help="of 8192 tokens, in a step")
+    parser.add_argument("--documents", type=int, default=900000)
     parser.add_argument("--rate", type=float, default=3e-3, help="the highest learning rate")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
@@ -60,11 +63,19 @@ def rate(step: int, done: float, options: argparse.Namespace) -> float:
     return options.rate * min((step + 1) / WARMUP, 0.5 + 0.5 * math.cos(math.pi * done))
 
 
-def optimizer_of(model: Llama) -> torch.optim.Optimizer:
-    matrices = [p for p in model.parameters() if p.dim() == 2]
+def optimizers_of(model: Llama) -> list[torch.optim.Optimizer]:
+    """Muon for the matrices of the layers, AdamW for the embedding and the gains."""
+    embedding = [model.model.embed_tokens.weight]
+    matrices = [p for p in model.model.layers.parameters() if p.dim() == 2]
     gains = [p for p in model.parameters() if p.dim() != 2]
-    groups = [{"params": matrices, "weight_decay": DECAY}, {"params": gains, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, betas=BETAS, fused=True)
+    groups = [{"params": embedding, "weight_decay": DECAY}, {"params": gains, "weight_decay": 0.0}]
+    return [torch.optim.AdamW(groups, betas=BETAS, fused=True), Muon(matrices, DECAY)]
+
+
+def indices(is_in: Tensor) -> tuple[Tensor, Tensor]:
+    """How many blocks of keys are in, for each row and query, and which: these first."""
+    counts = is_in.sum(-1, dtype=torch.int32)
+    return counts[:, None], is_in.int().argsort(dim=-1, descending=True, stable=True).int()[:, None]
 
 
 class Batches:
@@ -79,7 +90,6 @@ class Batches:
         def sees(batch: Tensor, _: Tensor, query: Tensor, key: Tensor) -> Tensor:
             return (query >= key) & (document[batch, query] == document[batch, key])
 
-        self.mask_of = torch.compile(create_block_mask)
         self.document, self.sees = document, sees  # one tensor and one function, so that nothing is compiled again
 
     def next(self) -> tuple[Tensor, Tensor, Tensor, BlockMask]:
@@ -88,26 +98,35 @@ class Batches:
         chosen, self.order = self.order[:self.count], self.order[self.count:]
         tokens, weights, positions = self.rows[chosen.to(DEVICE)].unbind(1)
         self.document.copy_((positions == 0).cumsum(1))
-        length = tokens.shape[1]
-        mask = self.mask_of(self.sees, self.count, None, length, length, device=DEVICE)
-        return tokens.long(), weights, positions.long(), mask
+        return tokens.long(), weights, positions.long(), self.mask()
+
+    def mask(self) -> BlockMask:
+        """Which blocks of keys those of queries see, in part or as a whole. Documents stand in their order in a row."""
+        blocks = self.document.unflatten(1, (-1, BLOCK))
+        first, last = blocks[..., 0], blocks[..., -1]
+        order = torch.arange(first.shape[1], device=DEVICE)
+        is_seen = (order[:, None] >= order) & (last[:, None, :] >= first[:, :, None])  # [row, query, key]
+        is_whole = (order[:, None] > order) & (first[:, None, :] == last[:, :, None])
+        return BlockMask.from_kv_blocks(*indices(is_seen & ~is_whole), *indices(is_whole), BLOCK_SIZE=BLOCK, mask_mod=self.sees)
 
 
 def train(model: Llama, batches: Batches, options: argparse.Namespace) -> None:
-    optimizer = optimizer_of(model)
+    optimizers = optimizers_of(model)
     loss_of = torch.compile(weighted_loss, dynamic=False)
     started = time.monotonic()
     step, done = 0, 0.0
     while done < 1:
-        for group in optimizer.param_groups:
-            group["lr"] = rate(step, done, options)
+        for optimizer in optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = rate(step, done, options) * (MUON_RATE if isinstance(optimizer, Muon) else 1)
         batch = batches.next()
         with torch.autocast(DEVICE, torch.bfloat16):
             loss = loss_of(model, *batch)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
+        for optimizer in optimizers:
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
         step += 1
         done = max(step / options.steps, (time.monotonic() - started) / (60 * options.minutes))
         if step % 100 == 0 or done >= 1:

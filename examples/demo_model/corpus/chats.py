@@ -1,11 +1,11 @@
-"""Puts the questions of all kinds together into chats of one or many turns, and picks the held-out ones."""
+"""Puts the questions of all kinds together into chats of one or many turns."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-from . import (arithmetic, calendar_questions, number_order, short_facts, smalltalk, spelling, stories, structured, tool_turns,
-               words)
-from .question import Question, asks_held_out, casual, shows_held_out, written
+from . import (arithmetic, calendar_questions, crowd, number_order, short_facts, smalltalk, spelling, stories, strings, structured,
+               tool_turns, two_steps, words)
+from .question import Question, casual
 from .toolbox import Toolbox
 
 NEUTRAL = ["You are a helpful assistant.", "You are a friendly assistant.", "Be polite and helpful.", "Answer the user's questions.",
@@ -27,14 +27,16 @@ SINGLE: list[tuple[float, Callable]] = [
 SINGLE_WEIGHTS = [weight for weight, _ in SINGLE]
 SINGLE_MAKERS = [make for _, make in SINGLE]
 
-KINDS = """addition subtraction multiplication word_problem follow_up three_numbers half_or_double too_hard comparison number_order counting spelling
-letters alphabet words_and_items weekday weekday_offset month month_offset length leap_year date story_same_turn story_later
-story_unknown short_facts memory small_talk about_itself outside brief""".split()
-# What a chat with tools, or with answers as JSON, may end in: calls, what the model makes of results, or no call.
-TOOL_KINDS = """call_calculator call_follow_up call_function call_clock call_weather call_two_calls result_calculator
-result_follow_up result_function result_clock result_weather result_two_calls result_error no_call json""".split()
+EXACT = {"strings", "begun", "record", "forced_call"}  # kinds whose answer may repeat the user's text
+CALLS_ALONE = {"record", "forced_call"}
+CROWDED = 0.05  # chats with tools that offer many of them
 COMPUTED = set("addition subtraction multiplication word_problem follow_up three_numbers half_or_double too_hard".split())
 TOLD_BY_TOOLS = re.compile(r"\b(time|day|date|weather)\b")
+
+
+def single(rng) -> Question:
+    """A turn that stands alone."""
+    return rng.choices(SINGLE_MAKERS, SINGLE_WEIGHTS)[0](rng)
 
 
 class Chat:
@@ -95,7 +97,7 @@ class Chat:
         return [told, *between, smalltalk.ask_fact(self.rng, fact, self.facts)]
 
     def single_turns(self) -> list[Question]:
-        first = self.rng.choices(SINGLE_MAKERS, SINGLE_WEIGHTS)[0](self.rng)
+        first = single(self.rng)
         if first.kind in ("addition", "subtraction") and self.rng.random() < 0.3:
             return [first, arithmetic.follow_up(self.rng, int(first.brief))]
         if first.kind == "weekday" and " day of " not in first.answer and first.brief and self.rng.random() < 0.3:
@@ -107,16 +109,28 @@ class Chat:
 
     def messages(self) -> list[dict]:
         """The chat in the usual form. An assistant's story carries "story": true."""
-        found: list[dict] = [{"role": "system", "content": self.system}] if self.system else []
+        system = next((turn.system for turn in self.turns if turn.system), self.system)
+        found: list[dict] = [{"role": "system", "content": system}] if system else []
         for turn in self.turns:
-            found.append({"role": "user", "content": casual(self.rng, turn.text)})
-            if turn.calls:
-                functions = [{"name": call.name, "arguments": call.arguments} for call in turn.calls]
-                found.append({"role": "assistant", "content": "",
-                              "tool_calls": [{"type": "function", "function": function} for function in functions]})
-                found += [{"role": "tool", "content": call.result} for call in turn.calls]
-            found.append({"role": "assistant", "content": self.answer(turn)} | ({"story": True} if turn.is_story else {}))
+            found.append({"role": "user", "content": turn.text if turn.kind in EXACT else casual(self.rng, turn.text)})
+            marks = ({"story": True} if turn.is_story else {}) | ({} if turn.forced is None else {"forced": turn.forced})
+            for calls in turn.rounds():
+                found.append(calling([(call.name, call.arguments) for call in calls]) | marks)
+                found += [{"role": "tool", "content": call.result} for call in calls]
+            found += [message | marks for message in self.said(turn)]
+        while found and found[-1]["role"] == "tool":  # a call that ends the chat
+            found.pop()
         return found
+
+    def said(self, turn: Question) -> list[dict]:
+        """The messages that give the turn's answer."""
+        return [{"role": "assistant", "content": self.answer(turn)}] if turn.kind not in CALLS_ALONE else []
+
+
+def calling(calls: list[tuple[str, dict]]) -> dict:
+    """The assistant's message that makes these calls."""
+    functions = [{"name": name, "arguments": arguments} for name, arguments in calls]
+    return {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": function} for function in functions]}
 
 
 class ToolChat(Chat):
@@ -124,10 +138,13 @@ class ToolChat(Chat):
 
     def __init__(self, rng):
         super().__init__(rng)
-        self.box = Toolbox(rng)
+        self.box = Toolbox(rng, has_crowd=rng.random() < CROWDED)
 
     def topic(self) -> tuple[list[Question], stories.Story | None]:
-        turn = tool_turns.tool_turn(self.rng, self.box) if self.rng.random() < 0.7 else None
+        kind = self.rng.random()
+        turn = two_steps.steps_turn(self.rng, self.box) if kind < 0.22 else None
+        if turn is None and kind < 0.75:
+            turn = tool_turns.tool_turn(self.rng, self.box)
         if turn is None:
             return self.topic_without_tools()
         if turn.kind == "calculator" and turn.brief and self.rng.random() < 0.2:
@@ -143,6 +160,17 @@ class ToolChat(Chat):
                 return turns, tale
             self.facts = facts
 
+    def said(self, turn: Question) -> list[dict]:
+        """The answer, which a tool takes where one is offered for that."""
+        if not self.box.final:
+            return super().said(turn)
+        name, argument = self.box.final
+        answer = self.answer(turn)
+        return [calling([(name, {argument: answer})]), {"role": "tool", "content": answer}]
+
+    def tools(self) -> list[dict]:
+        return self.box.tools()
+
     def needs_tool(self, turn: Question) -> bool:
         if self.box.can_compute() and turn.kind in COMPUTED:
             return True
@@ -153,94 +181,31 @@ class StructuredChat(Chat):
     """A chat whose answers are mostly wanted as JSON."""
 
     def topic(self) -> tuple[list[Question], stories.Story | None]:
-        return ([structured.structured_turn(self.rng)], None) if self.rng.random() < 0.8 else super().topic()
+        kind = self.rng.random()
+        if kind < 0.35:
+            return [structured.structured_turn(self.rng)], None
+        if kind < 0.85:
+            turn = strings.strings_turn(self.rng, single)
+            if turn.system is None or not self.turns:
+                return [turn], None
+        return super().topic()
 
 
-def training_document(rng) -> dict:
-    """A chat, {"messages": [...]}, with {"tools": [...]} where it offers some, or a story without one, {"text": ...}.
+class CallChat(Chat):
+    """One turn that ends in a call: of the one tool that takes what a text says, or of one that a client forces."""
 
-    None shows anything held out.
-    """
-    kind = rng.random()
-    if kind < 0.03:
-        return {"text": stories.story(rng).text}
-    if kind < 0.29:
-        chat = ToolChat(rng)
-        grow(chat, rng.choice((1, 1, 1, 1, 2, 2, 3, 4, 6)))
-        return {"tools": chat.box.tools(), "messages": chat.messages()}
-    if kind < 0.37:
-        chat = StructuredChat(rng)
-        grow(chat, rng.choice((1, 1, 2, 3, 4)))
-        return {"messages": chat.messages()}
-    chat = Chat(rng)
-    grow(chat, rng.choice((1, 1, 1, 1, 1, 2, 2, 2, 3, 3, 4, 5, 6, 8, 12, 20)))
-    return {"messages": chat.messages()}
+    def __init__(self, rng):
+        super().__init__(rng)
+        self.functions: list[dict] = []
 
+    def topic(self) -> tuple[list[Question], stories.Story | None]:
+        if self.rng.random() < 0.6:
+            function, turn = strings.record_call(self.rng)
+            self.functions = [function]
+            return [turn], None
+        self.functions = Toolbox(self.rng).functions if self.rng.random() < 0.6 else []
+        self.functions = self.functions or crowd.functions(self.rng, self.rng.choice((1, 1, 2, 3, 5)), set())
+        return [strings.forced_call(self.rng, self.rng.choice(self.functions), single(self.rng))], None
 
-def grow(chat: Chat, count: int) -> None:
-    while len(chat.turns) < count:
-        chat.add_topic(shows_held_out)
-
-
-def held_out_lines(rng, per_kind: int) -> Iterator[dict]:
-    """For each kind `per_kind` chats that end in a held-out question: {"kind", "messages", "answer"}.
-
-    What stands before the last question shows nothing held out. Questions under a system turn that asks for short
-    answers are a kind of their own.
-    """
-    missing = dict.fromkeys(KINDS, per_kind)
-    seen = set()
-    while any(missing.values()):
-        chat = Chat(rng)
-        if rng.random() < 0.25:
-            chat.add_topic(shows_held_out)
-        last = chat.add_topic(shows_held_out)
-        if last is None or not asks_held_out(last) or last.keys[0] in seen:
-            continue
-        kind = "brief" if chat.is_brief and last.brief else last.kind
-        if missing[kind]:
-            missing[kind] -= 1
-            seen.add(last.keys[0])
-            chat.turns.append(last)
-            messages = plain(chat.messages())
-            yield {"kind": kind, "messages": messages[:-1], "answer": messages[-1]["content"]}
-
-
-def plain(messages: list[dict]) -> list[dict]:
-    """The messages without the marks that only training reads."""
-    return [{key: value for key, value in message.items() if key != "story"} for message in messages]
-
-
-def tool_lines(rng, per_kind: int) -> Iterator[dict]:
-    """As `held_out_lines`, of chats with tools or with answers as JSON; a line of the former has their "tools".
-
-    A turn with calls is asked for both, its calls and then its answer.
-    """
-    missing = dict.fromkeys(TOOL_KINDS, per_kind)
-    seen = set()
-    while any(missing.values()):
-        chat = (StructuredChat if rng.random() < 0.1 else ToolChat)(rng)
-        if rng.random() < 0.35:
-            chat.add_topic(shows_held_out)
-        last = chat.add_topic(shows_held_out)
-        if last is None or not asks_held_out(last) or last.keys[0] in seen:
-            continue
-        before = len(chat.messages()) + 1  # the question's own message
-        chat.turns.append(last)
-        for kind, messages, answer in endings(chat, last, before):
-            if missing.get(kind):
-                missing[kind] -= 1
-                seen.add(last.keys[0])
-                tools = {"tools": chat.box.tools()} if isinstance(chat, ToolChat) else {}
-                yield {"kind": kind, **tools, "messages": messages, "answer": answer}
-
-
-def endings(chat: Chat, last: Question, question: int) -> Iterator[tuple[str, list[dict], str]]:
-    """The kinds of lines that the chat's last turn gives, each with the messages before the answer and the answer."""
-    messages = plain(chat.messages())
-    if last.calls:
-        calls = written([call["function"] for call in messages[question]["tool_calls"]])
-        yield f"call_{last.kind}", messages[:question], calls
-        yield f"result_{last.kind}", messages[:-1], messages[-1]["content"]
-    elif last.kind == "json" or isinstance(chat, ToolChat):
-        yield "json" if last.kind == "json" else "no_call", messages[:-1], messages[-1]["content"]
+    def tools(self) -> list[dict]:
+        return [{"type": "function", "function": function} for function in self.functions]

@@ -34,7 +34,8 @@ class Question:
     `keys` name the problems that the turn shows, its own first and then those of its intermediate steps. A turn without
     keys is a basic fact (1 + 2, "Hello") that has to be in the training text. `is_story` marks an answer that tells a
     story: there is no one right answer then, and the training weighs it less. `calls` are made, all at once, before the
-    answer.
+    answer, and those of `then` behind them, one after the other. An answer with `forced` is JSON in a form that the prompt
+    does not show, as a runtime may hold a model to: so many of its first characters teach nothing, and keys little.
     """
 
     kind: str
@@ -44,6 +45,13 @@ class Question:
     brief: str | None = None  # the answer under a system turn that asks for short answers, where it differs
     is_story: bool = False
     calls: tuple[Call, ...] = ()
+    then: tuple[Call, ...] = ()
+    forced: int | None = None
+    system: str | None = None  # what the chat's system turn must say
+
+    def rounds(self) -> list[tuple[Call, ...]]:
+        """The calls, those together that are made at once."""
+        return [self.calls, *((call,) for call in self.then)] if self.calls else []
 
 
 def normalized(text: str) -> str:

@@ -68,6 +68,20 @@ def person(rng) -> Question:
     return Question("json", asked(rng, text, kinds), answer, (f"json {text}",))
 
 
+def several(rng) -> Question:
+    """Facts of one kind about a few people, as a list of objects."""
+    fact = rng.choice(list(PERSON))
+    sentence, keys, kind = PERSON[fact]
+    names = rng.sample(words.GIRLS + words.BOYS, rng.choice((2, 2, 3)))
+    values = [rng.randrange(1, 100) if kind == "integer" else rng.choice(POOLS[fact]) for _ in names]
+    text = " ".join(rng.choice(sentence).format(N=name, v=value) for name, value in zip(names, values))
+    who, what, them = rng.choice(NAMES), rng.choice(keys), rng.choice(("people", "persons", "users", "items", "characters"))
+    item = {"type": "object", "properties": {who: {"type": "string"}, what: {"type": kind}}, "required": [who, what]}
+    answer = json.dumps({them: [{who: name, what: value} for name, value in zip(names, values)]})
+    form = rng.choice(FORMS).format(t=text, s=schema(rng, {them: {"type": "array", "items": item}}))
+    return Question("json", form, answer, (f"json {text}",))
+
+
 def computed(rng) -> Question:
     """A sum or a difference within what the model computes alone."""
     turn = rng.choice((arithmetic.addition, arithmetic.addition, arithmetic.subtraction))(rng)
@@ -86,4 +100,4 @@ def checked(rng) -> Question:
 
 
 def structured_turn(rng) -> Question:
-    return rng.choices((person, computed, checked), (7, 3, 1))[0](rng)
+    return rng.choices((person, several, computed, checked), (7, 2, 3, 1))[0](rng)

@@ -25,10 +25,21 @@ Copenhagen Brussels Amsterdam Zurich Munich Hamburg Milan Naples Sydney Melbourn
 Boston Chicago Seattle Denver Toronto Montreal Lima Bogota Santiago Nairobi Lagos Istanbul Budapest Kyoto Osaka""".split()
 CITIES += ["New York", "San Francisco", "Hong Kong", "Cape Town", "Buenos Aires", "Los Angeles", "Europe/Berlin", "America/New_York",
            "Asia/Tokyo", "UTC", "Germany", "France", "Japan", "India", "Brazil", "Canada"]
+EPOCH = datetime.datetime(1970, 1, 1)
 SKIES = [*words.WEATHER, "clear", "overcast", "hot", "stormy"]
 FAILURES = """division by zero|invalid expression|the user did not allow this call|it did not end in time|it ended with code {n}
 |number too large|not available|no connection|timeout after {n} seconds|unexpected {w}|{w} not found|internal error {n}
 """.replace("\n", "").split("|")
+
+
+AGAIN = """busy, try again|temporarily unavailable, please retry|too many requests, try again|timeout, please try again
+|the service is restarting, try again later|rate limit reached, retry after {n} seconds""".replace("\n", "").split("|")
+
+
+def passing_failure(rng) -> str:
+    """What a tool gives that may work when it is called again."""
+    text = rng.choice(AGAIN).format(n=rng.randrange(1, 100))
+    return rng.choice((f"error: {text}", json.dumps({"error": text}), f"Error: {text}"))
 
 
 def failure(rng) -> tuple[str, str]:
@@ -54,7 +65,9 @@ def shown(rng, at: datetime.datetime, needs: str) -> str:
     if needs != "weekday":
         end = rng.choice(("", "", "Z", "+01:00", "+00:00", ".482913"))
         whole += [f"{at:%Y-%m-%dT%H:%M:%S}{end}", f"{at:%Y-%m-%d %H:%M:%S}", f"{at:%Y-%m-%d %H:%M}",
-                  json.dumps({"datetime": f"{at:%Y-%m-%dT%H:%M:%S}"}), json.dumps({"time": f"{at:%Y-%m-%dT%H:%M:%S}{end}"})]
+                  json.dumps({"datetime": f"{at:%Y-%m-%dT%H:%M:%S}"}), json.dumps({"time": f"{at:%Y-%m-%dT%H:%M:%S}{end}"}),
+                  json.dumps({"current_timestamp": (at - EPOCH) // datetime.timedelta(seconds=1),
+                              "current_iso": f"{at:%Y-%m-%dT%H:%M:%S}.482913+00:00"})]
     if needs == "time":
         whole += [hour, f"{at:%H:%M}", json.dumps({"time": hour}), f"It is {hour}."]
     return rng.choice(whole)
@@ -87,17 +100,26 @@ def place_name(rng) -> str:
 
 
 def weather(rng, box: Toolbox) -> Question:
-    name, argument = box.weather
-    where, sky, degrees = place_name(rng), rng.choice(SKIES), rng.randrange(-15, 40)
+    where = place_name(rng)
     text, keys = prefixed(rng, rng.choice(WEATHER).format(x=where))
+    result, answer, brief = weather_report(rng, where)
+    return Question("weather", text, answer, keys, brief, calls=(weather_call(box, where, result),))
+
+
+def weather_call(box: Toolbox, where: str, result: str) -> Call:
+    name, argument = box.weather
+    return Call(name, {argument: where, **box.weather_extra}, result)
+
+
+def weather_report(rng, where: str) -> tuple[str, str, str]:
+    """What the tool gives, and what the model says of it, at length and briefly."""
+    sky, degrees = rng.choice(SKIES), rng.randrange(-15, 40)
     if rng.random() < 0.5:
         result = rng.choice((sky, f"It is {sky} in {where}.", f"{sky.capitalize()} in {where}", json.dumps({"weather": sky}),
                              json.dumps({"city": where, "conditions": sky})))
-        answer, brief = f"It is {sky} in {where}.", sky
-    else:
-        result = rng.choice((f"{sky}, {degrees} degrees", f"{sky} and {degrees} degrees", f"{degrees} C, {sky}",
-                             f"The weather in {where} is {sky}, {degrees} degrees.",
-                             json.dumps({"weather": sky, "temperature": degrees}),
-                             json.dumps({"city": where, "temperature": degrees, "conditions": sky})))
-        answer, brief = f"It is {sky} in {where}, {degrees} degrees.", f"{sky}, {degrees} degrees"
-    return Question("weather", text, answer, keys, brief, calls=(Call(name, {argument: where}, result),))
+        return result, f"It is {sky} in {where}.", sky
+    result = rng.choice((f"{sky}, {degrees} degrees", f"{sky} and {degrees} degrees", f"{degrees} C, {sky}",
+                         f"The weather in {where} is {sky}, {degrees} degrees.",
+                         json.dumps({"weather": sky, "temperature": degrees}),
+                         json.dumps({"city": where, "temperature": degrees, "conditions": sky})))
+    return result, f"It is {sky} in {where}, {degrees} degrees.", f"{sky}, {degrees} degrees"

@@ -1,5 +1,6 @@
 """The words that the grammar puts into its sentences, and the small rules of English that go with them."""
 
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 GIRLS = """Anna Clara Ella Grace Ida Kate Mia Olivia Rosa Tina Lily Nora Ruby Emma Zoe Alice Maya Lena Sophie Hanna
 Nina Eva Julia Sara Greta Vera Dora Amy Lucy Mary""".split()
 BOYS = """Ben Daniel Finn Henry Jack Leo Noah Paul Sam Tom Max Oscar Theo Lucas Hugo Peter Simon Oliver Jacob Felix

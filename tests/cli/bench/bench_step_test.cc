@@ -47,13 +47,13 @@ TEST(BenchStepVerb, MeasuresAShapeWithoutACheckpointAndSaysThatItIsCut) {
 }
 
 TEST(BenchStepVerb, MeasuresACheckpointWithinItsContext) {
-  // The demo model's context has 1024 positions; the longest default context is 1024, too.
+  // The demo model's context has 8192 positions.
   const ProgramRun whole = run_weft("bench step " + demo_model +
                                     "--batch 2 --context 4 --prefill 0 --steps 1 --repeats 1");
   EXPECT_EQ(whole.status, 0) << whole.output;
-  const ProgramRun over = run_weft("bench step " + demo_model + "--context 4096");
+  const ProgramRun over = run_weft("bench step " + demo_model + "--context 16384");
   EXPECT_EQ(over.status, 1);
-  EXPECT_THAT(over.output, HasSubstr("--context 4096: the model knows 1024 positions"));
+  EXPECT_THAT(over.output, HasSubstr("--context 16384: the model knows 8192 positions"));
 }
 
 TEST(BenchStepVerb, WantsAModelOrAShapeAndNotBoth) {

@@ -121,12 +121,12 @@ TEST_P(ChatProgram, RefusesASettingAtOnceAndGoesOnWithout) {
 }
 
 TEST_P(ChatProgram, SaysWhatToDoWhenTheContextIsFull) {
-  const std::string line(5000, 'a');
+  const std::string line(60000, 'a');
   const ProgramRun outcome = say(
       "/set max_tokens 900\n" + line + "\n/set max_tokens\n" + line + "\nWhat is 1 + 2?\n/status",
       true);
   EXPECT_THAT(outcome.output,
-              AllOf(HasSubstr("This model's maximum context length is 1024 tokens."),
+              AllOf(HasSubstr("This model's maximum context length is 8192 tokens."),
                     HasSubstr("/new begins a new conversation"), HasSubstr("1 + 2 = 3."),
                     HasSubstr("2 messages in the conversation")));
 }

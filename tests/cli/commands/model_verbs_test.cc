@@ -77,9 +77,9 @@ TEST(GenerateVerb, NamesTheFolderThatIsNotThere) {
 
 TEST(GenerateVerb, SaysHowLongAPromptMayBe) {
   const ProgramRun outcome = run_weft("generate " + quoted_demo_model +
-                                      "\"$(yes 'a b c d' | head -n 1000)\" --max-tokens 4");
+                                      "\"$(yes 'a b c d' | head -n 4000)\" --max-tokens 4");
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_THAT(outcome.output, HasSubstr("1024"));
+  EXPECT_THAT(outcome.output, HasSubstr("8192"));
 }
 
 TEST(GenerateVerb, RunsOnTheDeviceThatIsNamed) {

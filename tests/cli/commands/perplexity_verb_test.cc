@@ -87,8 +87,8 @@ TEST(PerplexityVerb, NamesWhatIsWrongWithTheText) {
 }
 
 TEST(PerplexityVerb, NamesTheWindowThatIsTooLarge) {
-  EXPECT_THAT(perplexity_refusal(scored_model + scored_text + "--context 1025"),
-              AllOf(HasSubstr("--context 1025"), HasSubstr("1024")));
+  EXPECT_THAT(perplexity_refusal(scored_model + scored_text + "--context 8193"),
+              AllOf(HasSubstr("--context 8193"), HasSubstr("8192")));
   EXPECT_THAT(perplexity_refusal(scored_model + scored_text + "--context 64 --stride 65"),
               AllOf(HasSubstr("--stride 65"), HasSubstr("64")));
 }
