@@ -47,8 +47,10 @@ RequestText::RequestText(ActiveRequest& request, Tokenizer tokenizer, StopString
 
 RequestText::Output RequestText::make_output() const {
   const bool skip = request_.request().skip_special_tokens;
-  if (!options_.format) return Output(OutputText(tokenizer_, stops_, skip));
-  Output output(OutputText(tokenizer_, stops_, skip, options_.format->tag_tokens));
+  const auto shown = options_.format ? options_.format->tag_tokens : std::vector<TokenId>();
+  Output output(OutputText(tokenizer_, stops_, skip, shown));
+  if (request_.request().continue_final_message) output.text.go_on();
+  if (!options_.format) return output;
   const std::shared_ptr<const OutputFormat> format(options_.format, &options_.format->format);
   output.parser.emplace(format, options_.parser);
   return output;
