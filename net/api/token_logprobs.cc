@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstddef>
 #include <span>
+#include <string>
 
 #include "weft/net/api/fields/json_text.h"
 
@@ -20,6 +21,8 @@ void append_logprob(std::string& out, float logprob) {
   out.append(number);
   if (number.find_first_of(".e") == std::string_view::npos) out.append(".0");
 }
+
+std::string token_id_text(TokenId token) { return "token_id:" + std::to_string(token); }
 
 void TokenLogprobWriter::append(const Delta& delta, std::string& out) {
   const std::size_t tokens = std::min(delta.tokens.size(), delta.logprobs.size());
@@ -43,7 +46,7 @@ void TokenLogprobWriter::append_token(TokenLogprob token, std::string& out) {
   bytes_.clear();
   static_cast<void>(model_->tokenizer.append_bytes(token.token, bytes_));  // unknown: none
   out.append("{\"token\":");
-  append_json_string(out, bytes_);
+  append_json_string(out, shows_ids_ ? token_id_text(token.token) : bytes_);
   out.append(",\"logprob\":");
   append_logprob(out, token.logprob);
   out.append(",\"bytes\":[");

@@ -14,11 +14,17 @@ namespace weft {
 /// "very unlikely", which stands for -inf too.
 void append_logprob(std::string& out, float logprob);
 
+/// Returns "token_id:5", as vLLM calls a token for those who want its id.
+[[nodiscard]] std::string token_id_text(TokenId token);
+
 /// Writes the logprobs of tokens as the chat and Responses APIs have them. Owner only.
 class TokenLogprobWriter {
  public:
   explicit TokenLogprobWriter(std::shared_ptr<const ServedModel> model)
       : model_(std::move(model)) {}
+
+  /// From now on "token" is token_id_text().
+  void show_ids() noexcept { shows_ids_ = true; }
 
   /// Appends one {"token","logprob","bytes","top_logprobs"} for each token of `delta`, with commas
   /// between them; nothing when it has no logprobs. "bytes" are exact; a part of a character is
@@ -30,6 +36,7 @@ class TokenLogprobWriter {
 
   std::shared_ptr<const ServedModel> model_;
   std::string bytes_;  // of one token
+  bool shows_ids_ = false;
 };
 
 }  // namespace weft

@@ -72,6 +72,7 @@ void LogprobColumns::begin_token(TokenId token) {
 std::string LogprobColumns::text_of(TokenId token) {
   bytes_.clear();
   static_cast<void>(model_->tokenizer.append_bytes(token, bytes_));  // unknown: none
+  if (shows_ids_) return token_id_text(token);
   return is_utf8(bytes_) ? bytes_ : escaped_bytes(bytes_);
 }
 

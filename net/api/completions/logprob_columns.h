@@ -22,6 +22,9 @@ class LogprobColumns {
   LogprobColumns(std::shared_ptr<const ServedModel> model, std::size_t offset, bool with_top)
       : model_(std::move(model)), offset_(offset), with_top_(with_top) {}
 
+  /// From now on tokens are called by their ids (token_id_text()).
+  void show_ids() noexcept { shows_ids_ = true; }
+
   /// Appends the tokens of `delta`.
   void add(const Delta& delta);
   /// Appends those of a prompt that stands at the beginning of the text, with `top` most probable
@@ -42,6 +45,7 @@ class LogprobColumns {
   std::shared_ptr<const ServedModel> model_;
   std::size_t offset_;
   bool with_top_;
+  bool shows_ids_ = false;
   std::string tokens_, token_logprobs_, top_logprobs_, text_offset_;  // as JSON
   std::string bytes_;                                                 // of one token
   std::string name_;                                                  // its text, or escaped bytes
