@@ -1,5 +1,8 @@
 #include "weft/model/open_model.h"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -28,6 +31,25 @@ Result<OpenedModel> open_model(const std::filesystem::path& model,
   return opened;
 }
 
+namespace {
+
+/// Files in which a tokenizer comes, or that say of one: where any is, there has to be one that can
+/// be read.
+constexpr auto kTokenizerFiles = std::to_array<std::string_view>(
+    {"tokenizer.model", "tokenizer_config.json", "vocab.json", "vocab.txt", "merges.txt",
+     "spiece.model", "tekken.json", "tiktoken.model", "added_tokens.json"});
+
+/// Whether a model's folder, or its one file, has nothing of a tokenizer.
+bool has_no_tokenizer(const std::filesystem::path& model) {
+  std::error_code ignored;
+  return !std::filesystem::is_directory(model, ignored) ||
+         std::ranges::none_of(kTokenizerFiles, [&](std::string_view name) {
+           return std::filesystem::exists(model / name, ignored);
+         });
+}
+
+}  // namespace
+
 Result<Tokenizer> load_tokenizer(const std::filesystem::path& model) {
   std::error_code ignored;
   if (model.extension() == ".json" || std::filesystem::exists(model / "tokenizer.json", ignored)) {
@@ -38,6 +60,7 @@ Result<Tokenizer> load_tokenizer(const std::filesystem::path& model) {
   const auto checkpoint = open_checkpoint(model);
   if (!checkpoint) return checkpoint.error();
   const Vocabulary* vocabulary = checkpoint->vocabulary();
+  if (vocabulary == nullptr && has_no_tokenizer(model)) return Tokenizer::none();
   // The loader says best what is missing in a folder without tokenizer.json.
   if (vocabulary == nullptr) return Tokenizer::load(model);
   return Tokenizer::from_vocabulary(*vocabulary, model.string());

@@ -29,6 +29,8 @@ constexpr std::array kTextErrors = {
               "the text has more tokens than fit"},
     ErrorText{static_cast<int>(TextErrc::kTemplateOutput), "template_output",
               "the chat template wrote more than its limit"},
+    ErrorText{static_cast<int>(TextErrc::kNoTokenizer), "no_tokenizer",
+              "the model has no tokenizer"},
 };
 
 constexpr TableCategory kTextCategory(0x90d4b6e1738ac25f, "weft.text", kTextErrors);
@@ -39,6 +41,10 @@ const TableCategory& text_category() noexcept { return kTextCategory; }
 
 boost::system::error_code make_error_code(TextErrc code) noexcept {
   return {static_cast<int>(code), text_category()};
+}
+
+Error no_tokenizer() {
+  return {TextErrc::kNoTokenizer, "only token ids can be sent and are given back"};
 }
 
 Error too_many_tokens(std::size_t least) {

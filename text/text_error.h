@@ -31,12 +31,16 @@ enum class TextErrc {
   kTooManyTokens,
   /// A chat template wrote more bytes than its bound.
   kTemplateOutput,
+  /// The model has no tokenizer, so that there is no text.
+  kNoTokenizer,
 };
 
 /// The category of these errors, and how one becomes a boost::system::error_code.
 [[nodiscard]] const TableCategory& text_category() noexcept;
 [[nodiscard]] boost::system::error_code make_error_code(TextErrc code) noexcept;
 
+/// kNoTokenizer: what to do without.
+[[nodiscard]] Error no_tokenizer();
 /// kTooManyTokens: "at least N tokens".
 [[nodiscard]] Error too_many_tokens(std::size_t least);
 

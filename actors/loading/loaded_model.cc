@@ -72,7 +72,8 @@ void set_vectors(std::shared_ptr<const VectorModel> vectors, ServedModel& model)
       .scores = own.scores,
       .size = own.size(),
       .max_tokens = own.max_tokens > 0 ? std::min(own.max_tokens, model.context) : model.context,
-      .labels = own.labels};
+      .labels = own.labels,
+      .prompts = own.prompts};
 }
 
 /// What a spec's table `output` says of calls or thoughts; null: it says nothing.

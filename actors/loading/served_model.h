@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/actors/loading/generation_config.h"
@@ -36,6 +37,8 @@ struct VectorFacts {
   std::int64_t size = 0;              ///< numbers of an embedding, or labels
   std::int64_t max_tokens = 0;        ///< of an input
   std::vector<std::string> labels{};  ///< of scores
+  /// What may be put in front of a text, by name (VectorModel::prompts).
+  std::vector<std::pair<std::string, std::string>> prompts{};
 };
 
 /// What the actors know of the model that is served. Immutable, shared by all of them.

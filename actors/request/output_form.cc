@@ -1,12 +1,19 @@
 #include "weft/actors/request/output_form.h"
 
 #include <algorithm>
+#include <boost/json/string.hpp>
+#include <cstddef>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "weft/actors/engine_error.h"
 #include "weft/grammar/calls/answer_form.h"
 #include "weft/grammar/grammar_error.h"
+#include "weft/text/chat/final_message.h"
+#include "weft/text/format/output_parser.h"
+#include "weft/text/text_error.h"
 
 namespace weft {
 namespace {
@@ -16,12 +23,55 @@ using Constraint = std::shared_ptr<const TokenConstraint>;
 
 Error refused(std::string detail) { return {EngineErrc::kBadRequest, std::move(detail)}; }
 
-// The text of the prompt's last tokens is as much as shows whether a thought is open.
-bool prompt_ends_in_thought(std::span<const TokenId> prompt, const ServedModel& model) {
+/// How the end of a prompt begins the output.
+struct Beginning {
+  bool in_thought = false;  ///< behind the tag of a thought
+  std::string text{};       ///< then with this text
+};
+
+/// Returns how many bytes at the end of `prompt` are the end of a text that it shows.
+std::size_t shown_end(std::string_view prompt, std::string_view text) {
+  std::size_t same = 0;
+  while (same < std::min(prompt.size(), text.size()) &&
+         prompt[prompt.size() - 1 - same] == text[text.size() - 1 - same]) {
+    ++same;
+  }
+  return same;
+}
+
+std::string_view without_last_space(std::string_view text) {
+  return text.substr(0, text.find_last_not_of(" \n\t\r\f\v") + 1);
+}
+
+/// The text of the message that the output goes on with; empty: it does not.
+std::string_view continued_text_of(const Request& request) {
+  if (!request.continue_final_message || request.messages.empty()) return {};
+  const auto* const last = request.messages.back().if_object();
+  const boost::json::string* const text = last == nullptr ? nullptr : continued_text(*last);
+  return text == nullptr ? std::string_view() : std::string_view(text->data(), text->size());
+}
+
+// The text of the prompt's last tokens is as much as shows whether a thought is open before the
+// message that is continued. A template may have trimmed that, or shown a part of it alone.
+Beginning beginning_of(const Request& request, std::span<const TokenId> prompt,
+                       const ServedModel& model) {
   constexpr std::size_t kTail = 32;
-  const auto tail = prompt.last(std::min(prompt.size(), kTail));
+  const std::string_view said = continued_text_of(request);
+  const auto tail = prompt.last(std::min(prompt.size(), kTail + said.size()));
   const auto text = model.tokenizer.decode(tail, /*skip_special=*/false);
-  return text && ends_in_thought(*text, model.format->format);
+  if (!text) return {};
+  std::size_t shown = shown_end(*text, said);
+  if (shown == 0) shown = shown_end(*text, without_last_space(said));
+  const std::string_view before = std::string_view(*text).substr(0, text->size() - shown);
+  Beginning beginning{.in_thought = ends_in_thought(before, model.format->format)};
+  if (model.format->format.harmony && request.continue_final_message) {
+    constexpr std::string_view kTurn = "<|start|>assistant";
+    const std::size_t turn = before.rfind(kTurn);
+    if (turn == std::string_view::npos) return beginning;
+    beginning.text = before.substr(turn + kTurn.size());
+  }
+  beginning.text += std::string_view(*text).substr(text->size() - shown);
+  return beginning;
 }
 
 /// What names the request's wish in errors.
@@ -50,6 +100,7 @@ Result<void> check_choice(const Request& request, const OutputForm& form) {
 
 Result<void> check_sampling(const Request& request, const ServedModel& model) {
   const std::string& name = name_of(request);
+  if (!model.tokenizer.exists()) return refused(name + ": " + to_string(no_tokenizer()));
   const SamplingParams& sampling = request.sampling;
   if (sampling.ignore_eos) return refused(name + ": not with ignore_eos, since it must end");
   if (end_tokens_of(sampling, model).empty()) {
@@ -69,7 +120,10 @@ Result<Constraint> compile(const Request& request, const OutputForm& form,
   if (form.parser.tools) answer.tools = &request.tools;
   answer.choice = request.tool_choice;
   answer.one_call = form.parser.one_call;
-  answer.in_thought = form.parser.in_thought;
+  const OutputParser parser(std::shared_ptr<const OutputFormat>(form.format, &form.format->format),
+                            form.parser);
+  answer.in_thought = parser.thinks();
+  answer.in_text = !form.parser.begun.empty() && !answer.in_thought;
   answer.answer = request.structured_output;
   return model.grammars.compile(answer);
 }
@@ -95,7 +149,9 @@ OutputForm form_of(const Request& request, std::span<const TokenId> prompt,
       !format.thoughts.any()) {
     return {};  // the answer is all that there is
   }
-  form.parser.in_thought = prompt_ends_in_thought(prompt, model);
+  Beginning beginning = beginning_of(request, prompt, model);
+  form.parser.in_thought = beginning.in_thought;
+  form.parser.begun = std::move(beginning.text);
   form.parser.one_call = !request.parallel_tool_calls;
   form.parser.whole_answer = static_cast<bool>(request.structured_output);
   return form;
@@ -116,8 +172,10 @@ Result<OutputForm> constrain_output(Request& request, std::span<const TokenId> p
   if (const auto checked = check_choice(request, form); !checked) return checked.error();
   auto constraint = compile(request, form, model);
   if (constraint && form.format && may_use_up_budget(request)) {
+    const OutputParser parser(
+        std::shared_ptr<const OutputFormat>(form.format, &form.format->format), form.parser);
     constraint = model.grammars.bound_thoughts(std::move(*constraint), *form.format,
-                                               form.parser.in_thought, request.thinking_budget);
+                                               parser.thinks(), request.thinking_budget);
     if (!constraint) return refused("thinking_budget: " + to_string(constraint.error()));
   }
   if (!constraint) {

@@ -27,6 +27,7 @@
 namespace weft {
 
 class PromptLogprobs;
+class PromptTokens;
 
 /// What is wanted of a request instead of text.
 struct VectorWish {
@@ -48,6 +49,9 @@ struct VectorWish {
   /// a longer input is refused.
   std::int32_t cut_at = 0;
   static constexpr std::int32_t kAsLong = -1;
+  /// Tokens to which the text alone is cut first, and of two texts the second; 0: it is not.
+  std::int32_t text_tokens = 0;
+  bool cut_begin = false;  ///< an input is cut at its beginning instead
 };
 
 /// What a caller asks for. Exactly one of prompt, prompt_tokens and messages is given.
@@ -69,6 +73,11 @@ struct Request {
   /// structured_output, an output is a call or an answer.
   ToolChoice tool_choice{};
   boost::json::object chat_template_kwargs{};
+  /// Whether the template ends the prompt with the beginning of an answer.
+  bool add_generation_prompt = true;
+  /// The model goes on with the conversation's last message, the assistant's, instead of answering
+  /// it: an output is what follows the message's text.
+  bool continue_final_message = false;
   /// Takes each output apart as the model's family writes thoughts and, where there are tools,
   /// calls: marks say what is what, and the family's tags are left out. Where the family is not
   /// known (ServedModel::format), all is text.
@@ -105,6 +114,8 @@ struct Request {
   /// Gets the logprobs of the prompt's tokens (prompt_logprobs.h); null: nobody wants them. Not of
   /// models with an encoder, and not beside an activation_reader or a vector.
   std::shared_ptr<PromptLogprobs> prompt_logprobs{};
+  /// Gets the prompt's tokens (prompt_tokens.h); null: nobody wants them.
+  std::shared_ptr<PromptTokens> prompt_ids{};
   std::vector<std::string> stop{};  ///< texts that end the output and are left out of it
   bool skip_special_tokens = true;  ///< leaves special tokens out of the text
 

@@ -50,6 +50,7 @@ RequestText::Output RequestText::make_output() const {
   std::vector<TokenId> shown;
   if (options_.format) shown = options_.format->tag_tokens;
   Output output(OutputText(tokenizer_, stops_, skip, std::move(shown)));
+  if (request_.request().continue_final_message) output.text.go_on();
   if (options_.format) {
     const std::shared_ptr<const OutputFormat> format(options_.format, &options_.format->format);
     output.parser.emplace(format, options_.parser);

@@ -13,8 +13,18 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::array<std::string_view, 3> kPaths = {"/v1/chat/completions", "/v1/completions",
-                                                    "/v1/responses"};
+/// The paths whose answers are whole bodies of a model.
+constexpr auto kPaths = std::to_array<std::string_view>({
+    "/v1/chat/completions",
+    "/v1/completions",
+    "/v1/responses",
+    "/v1/messages",
+    "/v1/embeddings",
+    "/v1/rerank",
+    "/v2/rerank",
+    "/v1/score",
+    "/v1/classify",
+});
 
 // The beginning of the ids of OpenAI's results, and so of all lines that are written here.
 constexpr std::string_view kIdStart = "batch_req_";
@@ -26,16 +36,27 @@ const json::string* text_in(const json::object& object, std::string_view name) {
   return value == nullptr ? nullptr : value->if_string();
 }
 
+std::string path_list() {
+  std::string list;
+  for (const std::string_view path : kPaths) list.append(list.empty() ? "" : ", ").append(path);
+  return list;
+}
+
 std::string invalid_line(const json::object& line) {
   const json::string* method = text_in(line, "method");
   if (method == nullptr || *method != "POST") return "method must be \"POST\"";
   const json::string* url = text_in(line, "url");
   if (url == nullptr || std::ranges::find(kPaths, std::string_view(*url)) == kPaths.end()) {
-    return "url must be one of /v1/chat/completions, /v1/completions and /v1/responses";
+    return "url must be one of " + path_list();
   }
   const json::value* body = line.if_contains("body");
   if (body == nullptr || !body->is_object()) return "body must be an object";
-  const json::value* stream = body->as_object().if_contains("stream");
+  const json::object& fields = body->as_object();
+  const json::value* background = fields.if_contains("background");
+  if (background != nullptr && *background != false && !background->is_null()) {
+    return "body.background: a batch waits for its answers";
+  }
+  const json::value* stream = fields.if_contains("stream");
   if (stream != nullptr && *stream != false && !stream->is_null()) {
     return "body.stream: a batch's answers do not stream";
   }

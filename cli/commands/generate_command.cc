@@ -9,7 +9,10 @@
 #include <random>
 #include <set>
 #include <span>
+#include <sstream>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -37,6 +40,7 @@ struct GenerateOptions {
   std::string prompt;
   std::string system;
   bool chat = false;
+  bool ids = false;  ///< the prompt is token ids, and so is what is printed
   bool ignore_end = false;
   bool stats = false;
   std::int64_t max_tokens = 256;
@@ -54,8 +58,35 @@ struct Timing {
   std::chrono::duration<double> decode{};
 };
 
-std::vector<TokenId> prompt_tokens(const GenerateOptions& options, const Tokenizer& tokenizer) {
+/// Reads ids between commas or white space; brackets around them may be there, as weft tokenize
+/// prints them.
+std::vector<TokenId> ids_in(std::string text, const Program& program) {
+  for (char& c : text) {
+    if (std::string_view(",[]").find(c) != std::string_view::npos) c = ' ';
+  }
+  std::istringstream words(text);
+  std::vector<TokenId> ids;
+  for (std::string word; words >> word;) {
+    TokenId id = kNoToken;
+    const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), id);
+    if (failed != std::errc() || end != word.data() + word.size() || id < 0 ||
+        id >= program.vocabulary) {
+      fail(kGenerateVerb,
+           "--ids: " + word + " is no token id in 0 .. " + std::to_string(program.vocabulary - 1));
+    }
+    ids.push_back(id);
+  }
+  if (ids.empty()) fail(kGenerateVerb, "the prompt has no tokens");
+  return ids;
+}
+
+std::vector<TokenId> prompt_tokens(const GenerateOptions& options, const Tokenizer& tokenizer,
+                                   const Program& program) {
   const std::string text = text_argument(options.prompt);
+  if (options.ids) return ids_in(text, program);
+  if (!tokenizer.exists()) {
+    fail(kGenerateVerb, "the model has no tokenizer: give token ids, with --ids");
+  }
   if (options.chat) {
     Conversation conversation{.messages = one_question(options.system, text)};
     return value_or_fail(kGenerateVerb,
@@ -123,7 +154,11 @@ class Generation {
       if (next_ == kNoToken) fail(kGenerateVerb, "the logits are not numbers");
       if (!options_.ignore_end && ends(tokenizer_, program, next_)) break;
       ++timing.tokens;
-      std::cout << value_or_fail(kGenerateVerb, detokenizer.push(next_)) << std::flush;
+      if (options_.ids) {
+        std::cout << (timing.tokens > 1 ? ", " : "") << next_ << std::flush;
+      } else {
+        std::cout << value_or_fail(kGenerateVerb, detokenizer.push(next_)) << std::flush;
+      }
       if (std::cmp_equal(timing.tokens, most)) break;
       const TokenId token = next_;
       feed(std::span(&token, 1), whole);
@@ -184,7 +219,7 @@ void run_generate(const GenerateOptions& options) {
   if (!model.program->has_logits)
     fail(kGenerateVerb, "an encoder generates nothing; see weft logits");
   const Tokenizer tokenizer = value_or_fail(kGenerateVerb, load_tokenizer(options.model.path));
-  std::vector<TokenId> prompt = prompt_tokens(options, tokenizer);
+  std::vector<TokenId> prompt = prompt_tokens(options, tokenizer, *model.program);
   const auto context = static_cast<std::int64_t>(prompt.size()) + options.max_tokens;
   const auto device = value_or_fail(kGenerateVerb, load_alone(model, options.model, context));
   const Timing timing = Generation(options, tokenizer, *device).run(std::move(prompt));
@@ -217,6 +252,7 @@ void add_generate_command(CLI::App& app) {
   add_model_options(*command, options->model, true);
   command->add_option("PROMPT", options->prompt, "The prompt; - reads standard input")->required();
   command->add_flag("--chat", options->chat, "Put the prompt into the model's chat template");
+  command->add_flag("--ids", options->ids, "PROMPT is token ids, and ids are printed");
   command->add_option("--system", options->system, "With --chat: the system message");
   command->add_option("--max-tokens", options->max_tokens, "Most tokens to generate")
       ->check(CLI::Range(std::int64_t{1}, kMaxGeneratedTokens))

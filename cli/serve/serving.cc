@@ -132,7 +132,10 @@ void Serving::on_change(const ModelInfo& model, std::size_t loaded) {
 
 void Serving::tell_of_loaded(const ModelInfo& model) {
   const ServedModel& served = *model.model;
-  if (const auto problem = served.chat.problem(); problem && served.generates) {
+  if (!served.tokenizer.exists()) {
+    log_->warning("model " + model.name +
+                  ": has no tokenizer files: it takes token ids alone, and gives ids back");
+  } else if (const auto problem = served.chat.problem(); problem && served.generates) {
     const std::string what = "the model cannot chat, and serves completions alone: ";
     const std::string file(served.tokenizer.chat_template_file());
     if (served.tokenizer.chat_template().empty()) {

@@ -18,6 +18,7 @@ struct AnswerForm {
   ToolChoice choice{};
   bool one_call = false;      ///< at most one call
   bool in_thought = false;    ///< the prompt has opened a thought already
+  bool in_text = false;       ///< the prompt has begun the text behind the thoughts
   StructuredOutput answer{};  ///< what an answer must look like; kNone: any text
 };
 

@@ -58,7 +58,7 @@ class AnswerBuilder {
 
  private:
   Result<Part> thoughts_and(Result<Part> rest) {
-    if (!rest || !format_.thoughts.any()) return rest;
+    if (!rest || !format_.thoughts.any() || form_.in_text) return rest;
     const Part thought = builder_.text_without(std::vector<std::string>{format_.thoughts.close});
     const Part closed =
         builder_.sequence({thought, writer_.markup(format_.thoughts.close), writer_.space()});
@@ -104,10 +104,29 @@ class AnswerBuilder {
                               writer_.markup("<|message|>"), text});
   }
 
+  /// The rest of a message that the prompt has begun, and behind it the call, if one is wanted.
+  Result<Part> rest_of_message(Part text) {
+    std::vector<Part> ends;
+    if (!tools_.empty()) {
+      auto call = writer_.harmony_call(tools_);
+      if (!call) return call;
+      ends.push_back(
+          builder_.sequence({text, writer_.markup("<|end|>"), writer_.markup("<|start|>"),
+                             builder_.literal("assistant"), *call}));
+    }
+    if (form_.choice.mode != Mode::kRequired || tools_.empty()) {
+      auto said = form_.answer ? structured_part(builder_, form_.answer) : Result<Part>(text);
+      if (!said) return said;
+      ends.push_back(*said);
+    }
+    return builder_.any_of(ends);
+  }
+
   /// Messages to nobody, then a call or an answer.
   Result<Part> harmony() {
     std::vector<std::string> tags(kHarmonyTags.begin(), kHarmonyTags.end());
     const Part text = builder_.text_without(tags);
+    if (form_.in_text) return rest_of_message(text);
     std::vector<Part> remarks{harmony_message("analysis", text)};
     if (!tools_.empty()) remarks.push_back(harmony_message("commentary", text));
     const Part before = builder_.repeat(
@@ -125,7 +144,10 @@ class AnswerBuilder {
       if (!said) return said;
       ends.push_back(harmony_message("final", *said));
     }
-    return builder_.sequence({before, builder_.any_of(ends)});
+    const Part all = builder_.sequence({before, builder_.any_of(ends)});
+    if (!form_.in_thought) return all;
+    return builder_.sequence({text, writer_.markup("<|end|>"), writer_.markup("<|start|>"),
+                              builder_.literal("assistant"), all});
   }
 
   const AnswerForm& form_;
@@ -153,7 +175,7 @@ std::string key_of(const AnswerForm& form) {
   std::string key = "calls";
   key += form.choice.mode == Mode::kRequired ? 'r' : 'a';
   key += form.one_call ? '1' : 'n';
-  key += form.in_thought ? 't' : 'b';
+  key += form.in_thought ? 't' : (form.in_text ? 'x' : 'b');
   add_names(key, form.choice.only);
   add_names(key, form.choice.strict);
   if (form.tools != nullptr) key += boost::json::serialize(*form.tools);

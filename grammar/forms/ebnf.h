@@ -20,6 +20,8 @@ struct EbnfNode {
     kSequence,  ///< of none: the empty text
     kChoice,
     kRepeat,  ///< of the one child
+    kSchema,  ///< a JSON text of the schema `text`
+    kUntil,   ///< the first child up to the second, which ends it: what follows is no part of it
   };
   Kind kind = Kind::kSequence;
   std::string text{};
@@ -43,8 +45,10 @@ struct EbnfGrammar {
 
 /// Reads Lark's form: `start: ...`, terminals in capitals, /regular expressions/flags, "text"i,
 /// "a".."z", [optional], ~ n..m, aliases and priorities (passed over), %ignore, %import of the
-/// usual terminals from `common`. Templates, %declare, %override and %extend are refused.
-/// kBadGrammar names the line.
+/// usual terminals from `common`. Templates, %declare, %override and %extend are refused. Of
+/// llguidance's dialect: %llguidance {}, %json {...}, and attributes of rules, name[capture,
+/// max_tokens=5, stop="x", suffix="x", ...]. stop and suffix end a rule and belong to its text; the
+/// others change no text and are passed over. kBadGrammar names the line.
 [[nodiscard]] Result<EbnfGrammar> read_lark(std::string_view text);
 
 /// Turns rules that begin with themselves into repetitions: a: a x | b becomes a: b x*.

@@ -1,3 +1,4 @@
+#include <cstddef>
 #include <deque>
 #include <map>
 #include <optional>
@@ -33,6 +34,9 @@ std::string quoted_for_regex(std::string_view text) {
   }
   return out;
 }
+
+/// The longest chain of names that is followed.
+constexpr std::size_t kMostSteps = 64;
 
 /// Makes parts of the rules that can be reached, one after the other: each is reserved where it is
 /// met first.
@@ -92,6 +96,51 @@ class EbnfParts {
     return {};
   }
 
+  Part schema(std::string_view text) {
+    const auto part = builder_.json_schema(text, "%json");
+    if (part) return *part;
+    fail("'" + rule_ + "': " + part.error().detail);
+    return {};
+  }
+
+  /// Follows names of rules, and groups of one, to the pattern that a node is; null where it is
+  /// none. Names that lead to each other lead to none.
+  const EbnfNode* only_pattern(const EbnfNode& from) const {
+    const EbnfNode* node = &from;
+    for (std::size_t steps = 0; steps < kMostSteps; ++steps) {
+      if (node->kind == Kind::kPattern) return node;
+      if (node->kind == Kind::kName) {
+        const auto found = grammar_.rules.find(node->text);
+        if (found == grammar_.rules.end()) return nullptr;
+        node = &found->second;
+      } else if ((node->kind == Kind::kSequence || node->kind == Kind::kChoice) &&
+                 node->children.size() == 1) {
+        node = node->children.data();
+      } else {
+        return nullptr;
+      }
+    }
+    return nullptr;
+  }
+
+  /// A body and the text that ends it. Of a body that may be any text, what comes before does not
+  /// have the end in it; of another its own pattern says how far it goes.
+  Part until(const EbnfNode& node) {
+    const EbnfNode& body = node.children[0];
+    const EbnfNode& end = node.children[1];
+    const Part last = lower(end, true);
+    const EbnfNode* const pattern = only_pattern(body);
+    const bool lines = pattern != nullptr && pattern->text == ".*";
+    const bool any =
+        pattern != nullptr && (pattern->text == "(?s:.*)" || pattern->text == "(?s).*");
+    if (end.kind != Kind::kText || (!lines && !any)) {
+      return builder_.sequence({lower(body, true), last});
+    }
+    std::vector<std::string> never{end.text};
+    if (lines && !pattern->dot_is_all) never.emplace_back("\n");
+    return builder_.sequence({builder_.text_without(never), last});
+  }
+
   Part lower(const EbnfNode& node, bool in_terminal) {
     if (error_) return {};
     switch (node.kind) {
@@ -107,6 +156,10 @@ class EbnfParts {
       }
       case Kind::kRepeat:
         return builder_.repeat(lower(node.children[0], in_terminal), node.least, node.most);
+      case Kind::kSchema:
+        return with_ignored(schema(node.text), in_terminal);
+      case Kind::kUntil:
+        return with_ignored(until(node), in_terminal);
       case Kind::kSequence:
       case Kind::kChoice:
         break;

@@ -1,5 +1,9 @@
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "weft/core/text/utf8.h"
@@ -38,6 +42,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kCommon 
     {"SH_COMMENT", "#[^\\n]*"},
     {"CPP_COMMENT", "//[^\\n]*"},
 }};
+
+/// What rules may say of themselves in llguidance's dialect.
+constexpr std::array<std::string_view, 7> kAttributes = {
+    "capture", "lazy", "max_tokens", "stop", "stop_capture", "suffix", "temperature"};
 
 class LarkReader final : public EbnfReader {
  public:
@@ -79,6 +87,7 @@ class LarkReader final : public EbnfReader {
     const auto skip_any = [&](std::string_view characters) {
       while (at < text_.size() && characters.find(text_[at]) != std::string_view::npos) ++at;
     };
+    at = behind_attributes(at);
     skip_any(" \t");
     if (at < text_.size() && text_[at] == '.') skip_any(".-0123456789 \t");
     return at < text_.size() && (text_[at] == ':' || text_[at] == '{');
@@ -94,6 +103,7 @@ class LarkReader final : public EbnfReader {
     while (take("?") || take("!")) {
     }
     const std::string rule_name = name();
+    const std::optional<EbnfNode> end = take("[") ? attributes() : std::nullopt;
     skip();
     if (take("{")) fail("templates are not supported");
     if (take(".")) {
@@ -104,7 +114,85 @@ class LarkReader final : public EbnfReader {
     if (!failed() && !take(":")) fail("a colon is missing behind a rule's name");
     EbnfNode body = alternatives(0);
     if (!failed() && !at_end() && !rule_ends()) fail("a bracket closes nothing");
+    if (end) {
+      EbnfNode until = node(Kind::kUntil);
+      until.children = {std::move(body), *end};
+      body = std::move(until);
+    }
     add(rule_name, std::move(body));
+  }
+
+  /// Returns where the attributes that begin at `at` end; `at` where there are none.
+  [[nodiscard]] std::size_t behind_attributes(std::size_t at) const {
+    if (at >= text_.size() || text_[at] != '[') return at;
+    bool quoted = false;
+    for (std::size_t i = at; i < text_.size() && text_[i] != '\n'; ++i) {
+      if (quoted && text_[i] == '\\') {
+        ++i;
+      } else if (text_[i] == '"') {
+        quoted = !quoted;
+      } else if (text_[i] == ']' && !quoted) {
+        return i + 1;
+      }
+    }
+    return at;
+  }
+
+  /// Reads llguidance's attributes of a rule. Returns what ends the rule's text, if anything does.
+  std::optional<EbnfNode> attributes() {
+    std::optional<EbnfNode> end;
+    do {
+      skip();
+      const std::string word = name();
+      skip();
+      if (std::ranges::find(kAttributes, word) == kAttributes.end()) {
+        fail("the attribute '" + word + "' is not supported");
+      } else if (take("=")) {
+        skip();
+        const EbnfNode value = attribute_value();
+        if ((word == "stop" || word == "suffix") && !value.text.empty()) end = value;
+      }
+      skip();
+    } while (!failed() && take(","));
+    if (!failed() && !take("]")) fail("a bracket is not closed");
+    return end;
+  }
+
+  EbnfNode attribute_value() {
+    if (here() == '"') return quoted();
+    if (here() == '/') return pattern();
+    EbnfNode value = node(Kind::kName);
+    if (is_name_character(here(), true)) {
+      value.text = name();
+      return value;
+    }
+    const std::size_t begin = at_;
+    while (std::string_view("+-.0123456789e").find(here()) != std::string_view::npos) ++at_;
+    if (at_ == begin) fail("an attribute has no value");
+    return node(Kind::kSequence);
+  }
+
+  /// Reads a JSON object as a text.
+  std::string braces() {
+    const std::size_t begin = at_;
+    std::size_t open = 0;
+    bool quoted = false;
+    for (; !at_end(); ++at_) {
+      const char c = here();
+      if (quoted && c == '\\') {
+        ++at_;
+      } else if (c == '"') {
+        quoted = !quoted;
+      } else if (!quoted && c == '{') {
+        ++open;
+      } else if (!quoted && c == '}' && --open == 0) {
+        ++at_;
+        return std::string(text_.substr(begin, at_ - begin));
+      }
+      if (open == 0) break;
+    }
+    fail("a JSON object is missing");
+    return {};
   }
 
   void directive() {
@@ -114,6 +202,8 @@ class LarkReader final : public EbnfReader {
       grammar_.ignored.push_back(alternatives(0));
     } else if (word == "import") {
       import();
+    } else if (word == "llguidance") {
+      static_cast<void>(braces());  // what it sets changes no text
     } else {
       fail("%" + word + " is not supported");
     }
@@ -168,6 +258,12 @@ class LarkReader final : public EbnfReader {
       return optional;
     }
     if (here() == '/') return pattern();
+    if (take("%json")) {
+      skip();
+      EbnfNode schema = node(Kind::kSchema);
+      schema.text = braces();
+      return schema;
+    }
     fail("a text, a regular expression, a name or a group is missing");
     return {};
   }

@@ -184,8 +184,10 @@ class PlayedLoad {
 LoadPlayer::LoadPlayer(Pipeline& pipeline, std::uint64_t seed)
     : pipeline_(pipeline), random_(seed) {
   const ServedModel& model = *pipeline.model();
-  const auto count = std::min<std::size_t>(static_cast<std::size_t>(model.vocabulary),
-                                           model.tokenizer.vocabulary_size());
+  const auto all = static_cast<std::size_t>(model.vocabulary);
+  const auto count = model.tokenizer.exists()
+                         ? std::min<std::size_t>(all, model.tokenizer.vocabulary_size())
+                         : all;
   for (std::size_t id = 0; id < count; ++id) {
     const auto token = static_cast<TokenId>(id);
     if (!model.tokenizer.is_special(token)) tokens_.push_back(token);

@@ -142,6 +142,7 @@ Result<std::shared_ptr<const VectorModel>> read_vector_model(const Architecture&
   if (!folder.empty()) {
     const auto read = read_sentence_modules(folder, *model);
     if (!read) return read.error();
+    if (auto prompts = read_sentence_prompts(folder, *model); !prompts) return prompts.error();
   }
   return std::shared_ptr<const VectorModel>(std::move(model));
 }

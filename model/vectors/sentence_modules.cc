@@ -27,6 +27,8 @@ constexpr std::size_t kMaxModuleFile = std::size_t{16}
 constexpr std::size_t kMaxModuleDepth = 32;
 /// Those that are known have at most five.
 constexpr std::size_t kMaxModules = 16;
+/// Models with a prompt for each of their training's tasks have some dozen.
+constexpr std::size_t kMaxPrompts = 1024;
 /// A file that says more than this of an input's tokens means that it says nothing.
 constexpr std::int64_t kMostTokens = 100'000'000;
 
@@ -240,6 +242,21 @@ Result<void> read_sentence_limits(const fs::path& folder, VectorModel& model) {
   const auto tokenizer = read_json_beside(folder / "tokenizer_config.json");
   if (!tokenizer) return tokenizer.error();
   if (*tokenizer) model.max_tokens = tokens_of(**tokenizer, "model_max_length");
+  return {};
+}
+
+Result<void> read_sentence_prompts(const fs::path& folder, VectorModel& model) {
+  const fs::path file = folder / "config_sentence_transformers.json";
+  const auto config = read_json_beside(file);
+  if (!config) return config.error();
+  const json::value* const prompts = *config ? (*config)->if_contains("prompts") : nullptr;
+  if (prompts == nullptr || prompts->is_null()) return {};
+  if (!prompts->is_object()) return bad_module(file, "prompts: is no object");
+  if (prompts->get_object().size() > kMaxPrompts) return bad_module(file, "prompts: has too many");
+  for (const auto& [name, text] : prompts->get_object()) {
+    if (!text.is_string()) return bad_module(file, "prompts." + std::string(name) + ": is no text");
+    model.prompts.emplace_back(std::string(name), text_of(prompts->get_object(), name));
+  }
   return {};
 }
 

@@ -29,6 +29,11 @@ class Checkpoint;
 [[nodiscard]] Result<void> read_sentence_limits(const std::filesystem::path& folder,
                                                 VectorModel& model);
 
+/// Fills in prompts: those of config_sentence_transformers.json, where that is there. kBadConfig
+/// where one of them is no text.
+[[nodiscard]] Result<void> read_sentence_prompts(const std::filesystem::path& folder,
+                                                 VectorModel& model);
+
 /// A layer of the checkpoint's tensors NAME.weight and, where it is there, NAME.bias, with the
 /// first of `names` that is there. `inputs`: what it gets; its outputs are its tensor's.
 /// kMissingTensor, kBadTensor.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/kernels/activation.h"
@@ -44,6 +45,9 @@ struct VectorModel {
   std::int64_t max_tokens = 0;        ///< of an input, by the model's files; 0: they do not say
   std::vector<std::string> labels{};  ///< of scores, one each
   ScoreActivation activation = ScoreActivation::kNone;
+  /// What sentence-transformers puts in front of a text, by the name of what it is for ("query",
+  /// "document", ...); may be empty.
+  std::vector<std::pair<std::string, std::string>> prompts{};
 
   /// Numbers of the result.
   [[nodiscard]] std::int64_t size() const noexcept;

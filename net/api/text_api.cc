@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "weft/core/text/utf8.h"
 #include "weft/net/api/chat/chat_request.h"
 #include "weft/net/api/chat/conversation.h"
 #include "weft/net/api/fields/body_fields.h"
@@ -29,9 +31,12 @@ using Tokens = ApiResult<std::vector<TokenId>>;
 
 Tokens conversation_tokens(BodyFields& fields, const ServedModel& model) {
   Conversation conversation;
-  conversation.messages = take_messages(fields, model);
-  conversation.add_generation_prompt = fields.flag("add_generation_prompt").value_or(true);
   Request request;
+  request.messages = take_messages(fields, model);
+  take_final_message(fields, request);
+  conversation.messages = std::move(request.messages);
+  conversation.add_generation_prompt = request.add_generation_prompt;
+  conversation.continue_final_message = request.continue_final_message;
   request.chat_template_kwargs = take_template_kwargs(fields);
   take_tools(fields, ToolDialect::kChat, model, request);
   take_reasoning_effort(fields, "reasoning_effort", model.tokenizer.chat_template(), request);
@@ -44,15 +49,33 @@ Tokens conversation_tokens(BodyFields& fields, const ServedModel& model) {
   return *std::move(ids);
 }
 
+Tokens tokens_of(std::string_view text, const EncodeOptions& options, const ServedModel& model) {
+  std::vector<TokenId> ids;
+  const auto encoded = model.tokenizer.encode(text, options, ids);
+  if (!encoded) return api_error_of(encoded.error());
+  return ids;
+}
+
 Tokens text_tokens(BodyFields& fields, const ServedModel& model) {
   const auto text = fields.text("prompt");
   if (!text) fields.fail("prompt", "is missing", api_code::kMissing);
   const bool add_special = fields.flag("add_special_tokens").value_or(true);
   if (auto error = fields.finish()) return *std::move(error);
-  std::vector<TokenId> ids;
-  const auto encoded = model.tokenizer.encode(*text, {.add_special = add_special}, ids);
-  if (!encoded) return api_error_of(encoded.error());
-  return ids;
+  return tokens_of(*text, {.add_special = add_special}, model);
+}
+
+/// Takes `content` and what llama.cpp's clients say beside it, with the defaults of its server.
+Tokens content_tokens(BodyFields& fields, const ServedModel& model) {
+  const std::string_view text = fields.text("content").value_or(std::string_view());
+  const EncodeOptions options{.add_special = fields.flag("add_special").value_or(false),
+                              .parse_special = fields.flag("parse_special").value_or(true)};
+  if (auto error = fields.finish()) return *std::move(error);
+  return tokens_of(text, options, model);
+}
+
+Tokens asked_tokens(BodyFields& fields, const ServedModel& model) {
+  if (fields.has("messages")) return conversation_tokens(fields, model);
+  return fields.has("content") ? content_tokens(fields, model) : text_tokens(fields, model);
 }
 
 /// Returns an upper bound of the bytes of the tokens' text: special tokens count with their names,
@@ -83,6 +106,25 @@ void append_token_texts(const Tokenizer& tokenizer, const std::vector<TokenId>& 
     const auto text = tokenizer.token(id);
     if (text) return append_json_string(out, *text);
     out.append("null");
+  });
+}
+
+/// Writes [{"id": 5, "piece": " a"}, ...] as llama.cpp's server does: bytes that are no characters
+/// as a list of numbers.
+void append_pieces(const Tokenizer& tokenizer, const std::vector<TokenId>& ids, std::string& out) {
+  append_list(ids, out, [&](TokenId id) {
+    append_number(out.append("{\"id\":"), id);
+    out.append(",\"piece\":");
+    std::string bytes;
+    static_cast<void>(tokenizer.append_bytes(id, bytes));  // unknown: none
+    if (is_utf8(bytes)) {
+      append_json_string(out, bytes);
+    } else {
+      json::array numbers;
+      for (const char byte : bytes) numbers.push_back(static_cast<unsigned char>(byte));
+      append_json(out, numbers);
+    }
+    out.push_back('}');
   });
 }
 
@@ -138,15 +180,19 @@ ApiResult<std::string> tokenize(simdjson::dom::object body, const ModelCard& car
   BodyFields fields(body);
   static_cast<void>(take_model(fields, card));
   const bool with_texts = fields.flag("return_token_strs").value_or(false);
-  const Tokens ids =
-      fields.any("messages") ? conversation_tokens(fields, model) : text_tokens(fields, model);
+  const bool with_pieces = fields.flag("with_pieces").value_or(false);
+  const Tokens ids = asked_tokens(fields, model);
   if (!ids) return ids.error();
   std::string answer = "{\"count\":";  // written as text at once: there may be millions
   append_number(answer, static_cast<std::int64_t>(ids->size()));
   answer.append(",\"max_model_len\":");
   append_number(answer, model.context);
   answer.append(",\"tokens\":");
-  append_list(*ids, answer, [&](TokenId id) { append_number(answer, id); });
+  if (with_pieces) {
+    append_pieces(model.tokenizer, *ids, answer);
+  } else {
+    append_list(*ids, answer, [&](TokenId id) { append_number(answer, id); });
+  }
   answer.append(",\"token_strs\":");
   if (with_texts) {
     append_token_texts(model.tokenizer, *ids, answer);
@@ -191,6 +237,7 @@ ApiResult<std::string> detokenize(simdjson::dom::object body, const ModelCard& c
   if (!text) return bad_field("tokens", to_string(text.error()));
   std::string answer = "{\"prompt\":";
   append_json_string(answer, *text);
+  append_json_string(answer.append(",\"content\":"), *text);  // llama.cpp's name
   answer.push_back('}');
   return answer;
 }

@@ -11,8 +11,9 @@ namespace weft {
 
 /// POST /tokenize: {"prompt": text, "add_special_tokens": true, "return_token_strs": false} or
 /// {"messages": [...], "add_generation_prompt": true, "chat_template_kwargs": {}} gives {"tokens",
-/// "count", "max_model_len", "token_strs"}, as in vLLM. Returns the body of the answer. It takes as
-/// long as the text is long, so it is not for a thread that others wait for.
+/// "count", "max_model_len", "token_strs"}, as in vLLM; so does llama.cpp's {"content": text,
+/// "add_special": false, "parse_special": true, "with_pieces": false}. Returns the body of the
+/// answer. It takes as long as the text is long, so it is not for a thread that others wait for.
 [[nodiscard]] ApiResult<std::string> tokenize(simdjson::dom::object body, const ModelCard& card);
 
 /// POST /v1/chat/completions/render: takes the body of a chat completion, and returns the prompt
@@ -21,8 +22,8 @@ namespace weft {
 [[nodiscard]] ApiResult<std::string> render_chat(simdjson::dom::object body,
                                                  const ApiContext& context);
 
-/// POST /detokenize: {"tokens": [...]}, of at most 4 MiB of text, gives {"prompt": text}. Returns
-/// the body of the answer.
+/// POST /detokenize: {"tokens": [...]}, of at most 4 MiB of text, gives {"prompt": text, "content":
+/// text}. Returns the body of the answer.
 [[nodiscard]] ApiResult<std::string> detokenize(simdjson::dom::object body, const ModelCard& card);
 
 /// Returns the body of GET /tokenizer_info, as vLLM has it: the names of tokenizer_config.json, for

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "weft/net/api/fields/json_text.h"
@@ -21,6 +22,8 @@ void append_logprob(std::string& out, float logprob) {
   out.append(number);
   if (number.find_first_of(".e") == std::string_view::npos) out.append(".0");
 }
+
+std::string token_id_text(TokenId token) { return "token_id:" + std::to_string(token); }
 
 TokenRun tokens_of(const Delta& delta, std::string_view run) noexcept {
   const auto begin = static_cast<std::size_t>(run.data() - delta.text.data());
@@ -50,12 +53,13 @@ void TokenLogprobWriter::append(const Delta& delta, std::string_view run, std::s
     const std::string_view own = text_of_token(delta, i);
     if (own.empty()) continue;
     if (!out.empty()) out.push_back(',');
-    append_token(own, delta.logprobs[i], out);
+    append_token(delta.tokens[i], own, delta.logprobs[i], out);
     out.append(",\"top_logprobs\":[");
     bool first = true;
     for (const TokenLogprob& one : top_of_token(delta, i)) {
       if (!std::exchange(first, false)) out.push_back(',');
-      append_token(one.token == delta.tokens[i] ? own : bytes_of(one.token), one.logprob, out);
+      append_token(one.token, one.token == delta.tokens[i] ? own : bytes_of(one.token), one.logprob,
+                   out);
       out.push_back('}');
     }
     out.append("]}");
@@ -68,9 +72,10 @@ std::string_view TokenLogprobWriter::bytes_of(TokenId token) {
   return bytes_;
 }
 
-void TokenLogprobWriter::append_token(std::string_view bytes, float logprob, std::string& out) {
+void TokenLogprobWriter::append_token(TokenId token, std::string_view bytes, float logprob,
+                                      std::string& out) const {
   out.append("{\"token\":");
-  append_json_string(out, bytes);
+  append_json_string(out, shows_ids_ ? token_id_text(token) : std::string(bytes));
   out.append(",\"logprob\":");
   append_logprob(out, logprob);
   out.append(",\"bytes\":[");

@@ -31,11 +31,17 @@ struct TokenRun {
 [[nodiscard]] std::span<const TokenLogprob> top_of_token(const Delta& delta,
                                                          std::size_t token) noexcept;
 
+/// Returns "token_id:5", as vLLM calls a token for those who want its id.
+[[nodiscard]] std::string token_id_text(TokenId token);
+
 /// Writes the logprobs of tokens as the chat, Responses and Ollama's APIs have them. Owner only.
 class TokenLogprobWriter {
  public:
   explicit TokenLogprobWriter(std::shared_ptr<const ServedModel> model)
       : model_(std::move(model)) {}
+
+  /// From now on "token" is token_id_text().
+  void show_ids() noexcept { shows_ids_ = true; }
 
   /// Appends one {"token","logprob","bytes","top_logprobs"} for each token that made `run`, a part
   /// of the delta's text, to a list without brackets; nothing when the delta has no logprobs. What
@@ -45,12 +51,13 @@ class TokenLogprobWriter {
   void append(const Delta& delta, std::string_view run, std::string& out);
 
  private:
-  static void append_token(std::string_view bytes, float logprob, std::string& out);
+  void append_token(TokenId token, std::string_view bytes, float logprob, std::string& out) const;
   /// Returns the bytes of a token by itself, until the next call.
   [[nodiscard]] std::string_view bytes_of(TokenId token);
 
   std::shared_ptr<const ServedModel> model_;
   std::string bytes_;  // of one token
+  bool shows_ids_ = false;
 };
 
 }  // namespace weft

@@ -27,6 +27,17 @@ bool percent_decode(std::string_view text, std::string& out) {
   return true;
 }
 
+/// Returns a path without slashes that separate nothing.
+std::string without_empty_segments(std::string_view path) {
+  std::string plain;
+  plain.reserve(path.size());
+  for (const char c : path) {
+    if (c != '/' || !plain.ends_with('/')) plain.push_back(c);
+  }
+  if (plain.size() > 1 && plain.ends_with('/')) plain.pop_back();
+  return plain;
+}
+
 }  // namespace
 
 bool istarts_with(std::string_view text, std::string_view start) noexcept {
@@ -52,7 +63,7 @@ bool split_target(std::string_view target, std::string& path, std::string& query
   if (!target.starts_with('/')) return false;
   const auto mark = target.find('?');
   if (mark != std::string_view::npos) query = target.substr(mark + 1);
-  return percent_decode(target.substr(0, mark), path);
+  return percent_decode(without_empty_segments(target.substr(0, mark)), path);
 }
 
 std::string query_value(std::string_view query, std::string_view name) {

@@ -21,8 +21,10 @@ inline constexpr std::string_view kTimeoutHeader = "X-Request-Timeout-Ms";
 /// Returns the items of a comma-separated list, without the space around them.
 [[nodiscard]] std::vector<std::string_view> list_items(std::string_view list);
 
-/// Splits a target into its path, percent-decoded, and its query, which follows "?". False when it
-/// is neither a path nor a URL, or not decodable.
+/// Splits a target into its path, percent-decoded, and its query, which follows "?". Slashes that
+/// follow each other count as one, and one at the path's end as none, as clients make them of a
+/// base URL: "//v1/models/" is "/v1/models". False when it is neither a path nor a URL, or not
+/// decodable.
 [[nodiscard]] bool split_target(std::string_view target, std::string& path, std::string& query);
 
 /// The value of a name in what stands behind "?", percent-decoded; of several the first. Empty when

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <string>
+#include <utility>
 
 namespace weft {
 
@@ -24,6 +26,11 @@ const Hole* hole_of(std::string_view pattern) noexcept {
   return found == kHoles.end() ? nullptr : found;
 }
 
+/// The path that most clients' base URL ends with, and that some leave out or say twice.
+constexpr std::string_view kBase = "/v1";
+/// Longer paths than this are nobody's slip, and are not looked for in parts.
+constexpr std::size_t kLongestPath = 256;
+
 }  // namespace
 
 std::variant<const Route*, HttpReply> Router::find(http::verb method, std::string_view path) const {
@@ -42,12 +49,31 @@ HttpReply Router::refusal(std::string_view path) const {
     allowed += http::to_string(route.method);
   }
   if (allowed.empty()) {
-    return error_reply({.status = 404, .code = "not_found", .message = "there is no such path"});
+    std::string message = "there is no such path";
+    if (const std::string near = nearest(path); !near.empty()) {
+      message += "; there is " + near + ": see the client's base URL";
+    }
+    return error_reply({.status = 404, .code = "not_found", .message = std::move(message)});
   }
   HttpReply reply = error_reply(
       {.status = 405, .code = "method_not_allowed", .message = "this path is for " + allowed});
   reply.headers.emplace_back("Allow", allowed);
   return reply;
+}
+
+std::string Router::nearest(std::string_view path) const {
+  const auto is_known = [this](std::string_view other) {
+    return std::ranges::any_of(routes_,
+                               [other](const Route& route) { return matches(route.path, other); });
+  };
+  if (path.size() > kLongestPath) return {};
+  if (std::string with_base = std::string(kBase).append(path); is_known(with_base)) {
+    return with_base;
+  }
+  for (std::size_t at = path.find('/', 1); at < path.size(); at = path.find('/', at + 1)) {
+    if (is_known(path.substr(at))) return std::string(path.substr(at));
+  }
+  return {};
 }
 
 bool matches(std::string_view pattern, std::string_view path) noexcept {

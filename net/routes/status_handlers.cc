@@ -1,15 +1,20 @@
 #include "weft/net/routes/status_handlers.h"
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "weft/actors/engine_error.h"
 #include "weft/core/prometheus.h"
 #include "weft/net/api/fields/body_fields.h"
 #include "weft/net/api/fields/json_text.h"
+#include "weft/net/api/llama_api.h"
 #include "weft/net/api/text_api.h"
+#include "weft/net/http/header_values.h"
 #include "weft/net/page/web_page.h"
 #include "weft/net/service/service.h"
 
@@ -73,6 +78,15 @@ boost::json::object entry_object(const RunningAnswers::Entry& entry, std::string
           {"unread_bytes", entry.answer->unread_bytes()}};
 }
 
+/// Returns the loaded model that the query names, or the first one.
+ApiResult<ModelCard> card_in_query(const Service& service, std::string_view query) {
+  boost::json::object named;
+  if (const std::string name = query_value(query, "model"); !name.empty()) named["model"] = name;
+  const ParsedBody body(json_text(named));
+  if (!body.object()) return body.object().error();
+  return service.loaded_card_for(*body.object());
+}
+
 }  // namespace
 
 RouteResult models(Service& service, const HttpCall& /*call*/) {
@@ -94,6 +108,25 @@ RouteResult tokenizer_info(Service& service, const HttpCall& /*call*/) {
   const auto card = service.loaded_card_for(*nothing.object());
   if (!card) return error_reply(card.error());
   return HttpReply{.body = tokenizer_info_body(*card)};
+}
+
+RouteResult llama_model(Service& service, const HttpCall& call) {
+  const auto card = card_in_query(service, call.query);
+  if (!card) return error_reply(card.error());
+  return HttpReply{.body = llama_props(*card, service.engine()->rows().size())};
+}
+
+RouteResult llama_slot_list(Service& service, const HttpCall& call) {
+  const auto card = card_in_query(service, call.query);
+  if (!card) return error_reply(card.error());
+  std::vector<bool> busy;
+  for (const RowHolder& row : service.engine()->rows())
+    busy.push_back(static_cast<bool>(row.request));
+  const bool full = std::ranges::find(busy, false) == busy.end();
+  if (full && query_value(call.query, "fail_on_no_slot") == "1") {
+    return error_reply(api_error_of({EngineErrc::kOverloaded, "no slot is free"}));
+  }
+  return HttpReply{.body = llama_slots(*card, busy)};
 }
 
 RouteResult health(Service& service, const HttpCall& /*call*/) {

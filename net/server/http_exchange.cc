@@ -23,6 +23,13 @@ std::string_view date_now() {
   return text;
 }
 
+/// Returns the form of errors below the target's path; a target that is no path is shown as it is.
+ErrorShape shape_of_target(std::string_view target) {
+  std::string path;
+  std::string query;
+  return error_shape_of(split_target(target, path, query) ? std::string_view(path) : target);
+}
+
 }  // namespace
 
 HttpExchange::HttpExchange(Service& service, const std::string& client, const Header& header,
@@ -32,7 +39,7 @@ HttpExchange::HttpExchange(Service& service, const std::string& client, const He
       began_(steady_clock::now()),
       method_(header.method_string()),
       request_id_(Service::request_id_of(header)),
-      error_shape_(error_shape_of(header.target())),
+      error_shape_(shape_of_target(header.target())),
       http10_(header.version() < 11),
       is_head_(header.method() == http::verb::head),
       headers_(service.headers_for(header, request_id_)),
@@ -47,7 +54,7 @@ HttpExchange::HttpExchange(Service& service, const std::string& client, std::str
       client_(client),
       began_(began),
       request_id_("-"),
-      error_shape_(error_shape_of(target)) {}
+      error_shape_(shape_of_target(target)) {}
 
 HttpExchange::~HttpExchange() {
   if (answer_ && !answer_->ended()) answer_->abandon(EndCause::kCancel);

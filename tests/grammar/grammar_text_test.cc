@@ -71,6 +71,24 @@ TEST(GrammarTextTest, ReadsLarksForm) {
   });
 }
 
+TEST(GrammarTextTest, ReadsLlguidancesDialect) {
+  expect_all({
+      {"%llguidance {}\n\nstart: x s \"hello\"\nx[capture, max_tokens=5, temperature=0.5]: X\n"
+       "X: /[0-9]+/\ns[capture=\"a]\"]: S\n\nS: \"a\"\n     | \"b\"\n",
+       {"12ahello", "1bhello"},
+       {"ahello", "1chello", "12a"}},
+      {"%llguidance {\"no_forcing\": true}\nstart: y\ny[stop=\"\\n\"]: Y\nY: /(?s:.*)/\n",
+       {"\n", "a b\n"},
+       {"a", "a\nb\n"}},
+      {"start: y \"c\"\ny[suffix=\"}\", lazy]: /.*/\n", {"}c", "ab}c"}, {"a\n}c", "a}}c"}},
+      {"start: y\ny[stop=\"ab\"]: /[a-c]*/\n", {"ab", "cab"}, {"a", "dab"}},
+      {"start: \"<\" z \">\"\nz[capture]: %json {\n  \"type\": \"object\",\n  \"properties\": "
+       "{\"a}\": {\"type\": \"integer\"}},\n \"required\": [\"a}\"]\n}\n",
+       {"<{\"a}\": 1}>"},
+       {"<{}>", "{\"a}\": 1}"}},
+  });
+}
+
 TEST(GrammarTextTest, NamesTheLineOfAMistake) {
   for (const auto& [grammar, problem] : std::vector<std::pair<std::string_view, std::string_view>>{
            {"root ::= \"a", "a text is not closed in line 1"},
@@ -85,6 +103,12 @@ TEST(GrammarTextTest, NamesTheLineOfAMistake) {
            {"root ::= a\na ::= b\nb ::= a \"x\" | \"y\"",
             "a rule begins with itself (left recursion)"},
            {"start: a{b}", "a text, a regular expression, a name or a group is missing in line 1"},
+           {"%llguidance\nstart: \"a\"", "a JSON object is missing in line 2"},
+           {"%llguidance {", "a JSON object is missing in line 1"},
+           {"start[loud]: \"a\"", "the attribute 'loud' is not supported in line 1"},
+           {"start[capture: \"a\"", "a bracket is not closed in line 1"},
+           {"start[stop=]: \"a\"", "an attribute has no value in line 1"},
+           {"start: %json 5", "a JSON object is missing in line 1"},
            {"start: X\n%declare X", "%declare is not supported in line 2"},
            {"start: X\n%import python.X", "%import is supported from common in line 2"},
            {"start: /a/x", "the flag 'x' is not supported in line 1"},

@@ -8,6 +8,7 @@
 
 #include "weft/core/error/checked.h"
 #include "weft/text/chat/call_arguments.h"
+#include "weft/text/chat/final_message.h"
 #include "weft/text/chat/literal_texts.h"
 #include "weft/text/text_error.h"
 
@@ -16,7 +17,8 @@ namespace {
 
 namespace json = boost::json;
 
-Result<ChatTemplate> parse(std::string_view source) {
+Result<ChatTemplate> parse(const Tokenizer& tokenizer, std::string_view source) {
+  if (!tokenizer.exists()) return no_tokenizer();
   if (source.empty()) return Error{TextErrc::kBadTemplate, "the model has no chat template"};
   return ChatTemplate::parse(source, "chat_template");
 }
@@ -53,7 +55,7 @@ Error in_messages(const Error& error) {
 
 ChatEncoder::ChatEncoder(Tokenizer tokenizer, std::string_view source)
     : tokenizer_(std::move(tokenizer)),
-      template_(parse(source)),
+      template_(parse(tokenizer_, source)),
       special_tokens_(special_tokens_of(tokenizer_)) {
   const bool has_calls = source.find("tool_calls") != std::string_view::npos;
   if (template_ && has_calls) text_arguments_ = wants_text_arguments(*template_, special_tokens_);
@@ -68,6 +70,12 @@ Result<std::vector<TokenId>> ChatEncoder::encode(Conversation conversation,
   if (!template_) return template_.error();
   ChatTemplateInput input;
   if (text_arguments_) make_arguments_text(conversation.messages);
+  std::optional<FinalMessage> final_message;
+  if (conversation.continue_final_message) {
+    auto marked = FinalMessage::mark(conversation.messages);
+    if (!marked) return in_messages(marked.error());
+    final_message = *std::move(marked);
+  }
   json::value messages = std::move(conversation.messages);
   json::value tools = std::move(conversation.tools);
   json::value kwargs = std::move(conversation.chat_template_kwargs);
@@ -76,18 +84,22 @@ Result<std::vector<TokenId>> ChatEncoder::encode(Conversation conversation,
   input.messages = std::move(messages.as_array());
   input.tools = std::move(tools);
   input.kwargs = std::move(kwargs.as_object());
-  input.add_generation_prompt = conversation.add_generation_prompt;
+  input.add_generation_prompt = conversation.add_generation_prompt && !final_message;
   input.special_tokens = special_tokens_;
   TemplateLimits limits;
   const std::size_t largest = limits.output_bytes;
   // Marks are bytes of the prompt that no token stands for.
-  if (!literals->any()) limits.output_bytes = useful_bytes(tokenizer_, max_tokens, largest);
+  if (!literals->any() && !final_message)
+    limits.output_bytes = useful_bytes(tokenizer_, max_tokens, largest);
   auto prompt = template_->render(input, now, limits);
   if (!prompt) {
     if (prompt.error().code == TextErrc::kBadTemplateKwarg) return prompt.error();
     const bool useless =
         prompt.error().code == TextErrc::kTemplateOutput && limits.output_bytes < largest;
     return in_messages(useless ? too_many_tokens(max_tokens + 1) : prompt.error());
+  }
+  if (final_message) {
+    if (const auto cut = final_message->cut(*prompt); !cut) return in_messages(cut.error());
   }
   const std::vector<std::size_t> places = literals->take_marks(*prompt);
   std::vector<TokenId> ids;

@@ -25,6 +25,9 @@ struct Conversation {
   boost::json::value tools{};  ///< null: none
   boost::json::object chat_template_kwargs{};
   bool add_generation_prompt = true;  ///< up to where the answer begins
+  /// Up to the end of the last message's text, the assistant's, with which the model goes on
+  /// (final_message.h). There is no generation prompt then.
+  bool continue_final_message = false;
 };
 
 /// Makes a model's tokens of conversations, by its chat template. Immutable and cheap to copy;
@@ -37,7 +40,8 @@ class ChatEncoder {
   explicit ChatEncoder(const Tokenizer& tokenizer);
 
   /// Why there can be no conversations, if so: kBadTemplate, "there is no chat template" or
-  /// "chat_template:3:5: why", and kTemplateLimit. It is the model's and no request's fault.
+  /// "chat_template:3:5: why", kTemplateLimit, and kNoTokenizer. It is the model's and no request's
+  /// fault.
   [[nodiscard]] std::optional<Error> problem() const {
     if (template_) return std::nullopt;
     return template_.error();
@@ -49,9 +53,9 @@ class ChatEncoder {
   /// bytes for them.
   ///
   /// Errors: that of problem(); kTooManyTokens. All others begin with the field. "messages: ":
-  /// kTemplateFailed and kTemplateLimit, as it is or with this conversation; kTemplateOutput and
-  /// kTextTooLarge. "chat_template_kwargs: ": kBadTemplateKwarg, a name that is not in
-  /// kRequestTemplateVariables.
+  /// kTemplateFailed and kTemplateLimit, as it is or with this conversation, or because its last
+  /// message cannot be continued; kTemplateOutput and kTextTooLarge. "chat_template_kwargs: ":
+  /// kBadTemplateKwarg, a name that is not in kRequestTemplateVariables.
   [[nodiscard]] Result<std::vector<TokenId>> encode(
       Conversation conversation, std::chrono::local_seconds now,
       std::size_t max_tokens = std::numeric_limits<std::size_t>::max()) const;

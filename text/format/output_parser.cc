@@ -1,5 +1,7 @@
 #include "weft/text/format/output_parser.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "weft/text/format/output_reader.h"
@@ -7,9 +9,19 @@
 
 namespace weft {
 
-OutputParser::OutputParser(std::shared_ptr<const OutputFormat> format, ParserOptions options)
-    : reader_(format->harmony ? make_harmony_reader(std::move(options))
-                              : make_tag_reader(std::move(format), std::move(options))) {}
+namespace {
+
+std::unique_ptr<OutputParser::Reader> make_reader(const std::shared_ptr<const OutputFormat>& format,
+                                                  const ParserOptions& options) {
+  return format->harmony ? make_harmony_reader(options) : make_tag_reader(format, options);
+}
+
+}  // namespace
+
+OutputParser::OutputParser(const std::shared_ptr<const OutputFormat>& format, ParserOptions options)
+    : reader_(make_reader(format, options)) {
+  if (!options.begun.empty()) pass(options.begun, make_reader(format, options));
+}
 
 OutputParser::OutputParser(OutputParser&&) noexcept = default;
 OutputParser& OutputParser::operator=(OutputParser&&) noexcept = default;
@@ -17,14 +29,82 @@ OutputParser::~OutputParser() = default;
 
 void OutputParser::feed(std::string_view text, TypedText& out) {
   reader_->note_text(text.size());
-  reader_->feed(text, out);
+  if (!begun_) return reader_->feed(text, out);
+  TypedText fresh;
+  reader_->feed(text, fresh);
+  tell(fresh, out);
 }
-void OutputParser::finish(TypedText& out) { reader_->finish(out); }
+
+void OutputParser::finish(TypedText& out) {
+  if (!begun_) return reader_->finish(out);
+  TypedText fresh;
+  reader_->finish(fresh);
+  tell(fresh, out);
+}
+
+/// Brings the reader behind what has begun, which is not noted: offsets count from the output's
+/// beginning, and wrap around before it. `other`, which reads the same and ends there, says what
+/// the reader holds back.
+void OutputParser::pass(std::string_view begun, std::unique_ptr<Reader> other) {
+  TypedText told;
+  reader_->feed(begun, told);
+  TypedText whole;
+  other->feed(begun, whole);
+  other->finish(whole);
+  BegunOutput& left = begun_.emplace();
+  left.held = whole.text().substr(told.text().size());
+  if (!whole.marks().empty()) left.held_kind = whole.marks().back().kind;
+  for_each_piece(told.text(), told.marks(), [&](OutputPiece piece) {
+    if (piece.kind == PieceKind::kCallName) left.open_call.clear();
+    if (piece.kind == PieceKind::kCallName || piece.kind == PieceKind::kArguments) {
+      left.open_call.add(piece.kind, piece.text);
+    } else if (piece.kind == PieceKind::kCallEnd) {
+      left.open_call.clear();
+      ++calls_before_;
+    }
+  });
+}
+
+/// Passes on what is new, without the text that was held back of what had begun: it comes first, if
+/// it comes.
+void OutputParser::tell(const TypedText& fresh, TypedText& out) {
+  if (fresh.empty()) return;
+  BegunOutput& left = *begun_;
+  out.append(left.open_call);
+  left.open_call.clear();
+  auto source = fresh.sources().begin();
+  for_each_piece(fresh.text(), fresh.marks(), [&](const OutputPiece& piece) {
+    const auto begin = static_cast<std::size_t>(piece.text.data() - fresh.text().data());
+    const std::size_t size = std::min(piece.text.size(), left.held.size());
+    const bool is_held = size > 0 && piece.kind == left.held_kind &&
+                         left.held.starts_with(piece.text.substr(0, size));
+    const std::size_t first = begin + (is_held ? size : 0);  // that is told
+    const std::size_t end = begin + piece.text.size();
+    if (is_held) left.held.erase(0, size);
+    if (is_held && first == end) return;
+    left.held.clear();
+    if (piece.kind != PieceKind::kText && piece.kind != PieceKind::kReasoning) {
+      return out.add(piece.kind, piece.text.substr(first - begin));
+    }
+    for (; source != fresh.sources().end() && source->begin < end; ++source) {
+      const std::size_t from = std::max(source->begin, first);
+      const std::size_t to = source->begin + source->size;
+      if (from >= to) continue;
+      out.add(piece.kind, fresh.text().substr(from, to - from),
+              source->source + from - source->begin);
+    }
+  });
+  if (left.held.empty()) begun_.reset();
+}
+
 bool OutputParser::done() const noexcept { return reader_->done(); }
 bool OutputParser::thinks() const noexcept { return reader_->thinks(); }
-std::int32_t OutputParser::calls() const noexcept { return reader_->calls(); }
+std::int32_t OutputParser::calls() const noexcept { return reader_->calls() - calls_before_; }
 bool OutputParser::in_call() const noexcept { return reader_->in_call(); }
-std::size_t OutputParser::settled() const noexcept { return reader_->settled(); }
+std::size_t OutputParser::settled() const noexcept {
+  const std::size_t settled = reader_->settled();
+  return settled <= reader_->fed() ? settled : 0;  // else it is still before the output
+}
 
 bool ends_in_thought(std::string_view prompt, const OutputFormat& format) {
   while (!prompt.empty() && is_markup_space(prompt.back())) prompt.remove_suffix(1);

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "weft/text/format/output_format.h"
@@ -18,6 +20,16 @@ struct ParserOptions {
   bool one_call = false;    ///< done() with the first call
   /// An answer that has begun goes on to the output's end, whatever looks like a tag in it.
   bool whole_answer = false;
+  /// What the prompt has of the output already: the output goes on behind it, and of it nothing is
+  /// told but a call that it leaves open.
+  std::string begun{};
+};
+
+/// What an OutputParser has still to do for ParserOptions::begun.
+struct BegunOutput {
+  TypedText open_call{};  ///< is told as a whole
+  std::string held{};     ///< text that is held back of what had begun, and that nobody is told
+  PieceKind held_kind = PieceKind::kText;
 };
 
 /// Takes an output apart while it comes: text, thoughts and calls. What it appends does not depend
@@ -32,7 +44,7 @@ class OutputParser {
  public:
   class Reader;
 
-  OutputParser(std::shared_ptr<const OutputFormat> format, ParserOptions options);
+  OutputParser(const std::shared_ptr<const OutputFormat>& format, ParserOptions options);
   OutputParser(OutputParser&&) noexcept;
   OutputParser& operator=(OutputParser&&) noexcept;
   ~OutputParser();
@@ -47,7 +59,7 @@ class OutputParser {
   [[nodiscard]] bool done() const noexcept;
   /// Whether what comes is a thought, as far as that is known.
   [[nodiscard]] bool thinks() const noexcept;
-  /// How many calls have begun; the last may lack its end.
+  /// How many calls have begun, without those that the prompt has whole; the last may lack its end.
   [[nodiscard]] std::int32_t calls() const noexcept;
   /// Whether the last call has begun and not ended; after finish(), whether it was cut off.
   [[nodiscard]] bool in_call() const noexcept;
@@ -56,7 +68,12 @@ class OutputParser {
   [[nodiscard]] std::size_t settled() const noexcept;
 
  private:
+  void pass(std::string_view begun, std::unique_ptr<Reader> other);
+  void tell(const TypedText& fresh, TypedText& out);
+
   std::unique_ptr<Reader> reader_;
+  std::optional<BegunOutput> begun_;
+  std::int32_t calls_before_ = 0;  ///< that the prompt has whole
 };
 
 /// Whether a prompt, or the end of it, has opened a thought that it has not closed: then the output

@@ -28,8 +28,6 @@ class OutputParser::Reader {
 
   /// Called before feed(), with the size of its text.
   void note_text(std::size_t bytes) noexcept { fed_ += bytes; }
-
- protected:
   /// Returns how much of the output has come.
   [[nodiscard]] std::size_t fed() const noexcept { return fed_; }
 

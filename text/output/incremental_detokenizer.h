@@ -27,6 +27,10 @@ class IncrementalDetokenizer {
         skip_special_(skip_special),
         shown_(std::move(shown)) {}
 
+  /// Called before the first token: the text goes on where a prompt's ended, so that a space at its
+  /// beginning is one of the text.
+  void go_on() { stream_.go_on(); }
+
   /// The text that is final with this token; may be empty. kNoSuchToken for an id that is not in
   /// the vocabulary, which changes nothing.
   [[nodiscard]] Result<std::string> push(TokenId id);

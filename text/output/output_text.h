@@ -30,6 +30,9 @@ class OutputText {
         has_stops_(!stops.empty()),
         scanner_(std::move(stops)) {}
 
+  /// As of IncrementalDetokenizer.
+  void go_on() { detokenizer_.go_on(); }
+
   /// Appends the text that is final with this token; often none. Returns the index of the stop
   /// string that matched, once one has: then the output is over, and later calls append nothing and
   /// return the same. kNoSuchToken for an id that is not in the vocabulary, which changes nothing.

@@ -1,6 +1,7 @@
 #include "weft/text/tokenizer/text_pair.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "weft/text/text_error.h"
@@ -13,9 +14,21 @@ void append(std::vector<TokenId>& out, std::span<const TokenId> tokens) {
   out.insert(out.end(), tokens.begin(), tokens.end());
 }
 
+/// Keeps at most `most` tokens, the last ones where the text's beginning is cut off.
+void keep(std::vector<TokenId>& tokens, std::size_t most, bool cut_begin) {
+  if (tokens.size() <= most) return;
+  if (cut_begin) {
+    const auto extra = static_cast<std::ptrdiff_t>(tokens.size() - most);
+    tokens.erase(tokens.begin(), tokens.begin() + extra);
+  } else {
+    tokens.resize(most);
+  }
+}
+
 /// Takes tokens from the longer text first, as LongestFirst of Hugging Face's tokenizers
 /// (tokenizers/src/utils/truncation.rs).
-void cut_longest(std::size_t room, std::vector<TokenId>& first, std::vector<TokenId>& second) {
+void cut_longest(std::size_t room, bool cut_begin, std::vector<TokenId>& first,
+                 std::vector<TokenId>& second) {
   std::size_t shorter = first.size();
   std::size_t longer = second.size();
   const bool swapped = shorter > longer;
@@ -26,13 +39,13 @@ void cut_longest(std::size_t room, std::vector<TokenId>& first, std::vector<Toke
     longer = shorter + room % 2;
   }
   if (swapped) std::swap(shorter, longer);
-  first.resize(std::min(first.size(), shorter));
-  second.resize(std::min(second.size(), longer));
+  keep(first, shorter, cut_begin);
+  keep(second, longer, cut_begin);
 }
 
 }  // namespace
 
-Result<void> encode_cut(const Tokenizer& tokenizer, std::string_view text, std::size_t most,
+Result<void> encode_cut(const Tokenizer& tokenizer, std::string_view text, const TextCut& cut,
                         std::vector<TokenId>& out) {
   const auto before = tokenizer.tokens_before();
   const auto after = tokenizer.tokens_after();
@@ -40,7 +53,7 @@ Result<void> encode_cut(const Tokenizer& tokenizer, std::string_view text, std::
   auto encoded = tokenizer.encode(text, {.add_special = false}, own);
   if (!encoded) return encoded;
   const std::size_t around = before.size() + after.size();
-  own.resize(std::min(own.size(), most - std::min(most, around)));
+  keep(own, std::min(cut.own, cut.tokens - std::min(cut.tokens, around)), cut.begin);
   append(out, before);
   append(out, own);
   append(out, after);
@@ -60,11 +73,12 @@ Result<std::int32_t> encode_pair(const Tokenizer& tokenizer, const TextPair& tex
     auto encoded = tokenizer.encode(text, {.add_special = false}, *ids);
     if (!encoded) return encoded.error();
   }
+  keep(second, bound.second, bound.cut_begin);
   const std::size_t around = form->before.size() + form->between.size() + form->after.size();
   const std::size_t whole = around + first.size() + second.size();
   if (whole > bound.tokens) {
     if (!bound.cuts || around > bound.tokens) return too_many_tokens(whole);
-    cut_longest(bound.tokens - around, first, second);
+    cut_longest(bound.tokens - around, bound.cut_begin, first, second);
   }
   const std::size_t begin = out.size();
   append(out, form->before);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -11,10 +12,17 @@
 
 namespace weft {
 
-/// Appends the tokens of a text, with what the tokenizer puts around it, at most `most` of them:
-/// the text's last tokens are left out where there would be more.
+/// To how many tokens a text is cut, and at which end.
+struct TextCut {
+  std::size_t tokens;  ///< with what the tokenizer puts around it
+  std::size_t own = std::numeric_limits<std::size_t>::max();  ///< of the text alone
+  bool begin = false;  ///< the text's first tokens are left out instead of its last ones
+};
+
+/// Appends the tokens of a text, with what the tokenizer puts around it, and without those of its
+/// last tokens that are too many.
 [[nodiscard]] Result<void> encode_cut(const Tokenizer& tokenizer, std::string_view text,
-                                      std::size_t most, std::vector<TokenId>& out);
+                                      const TextCut& cut, std::vector<TokenId>& out);
 
 /// Two texts that belong together, such as a question and a passage.
 struct TextPair {
@@ -26,6 +34,9 @@ struct TextPair {
 struct PairBound {
   std::size_t tokens;
   bool cuts = false;  ///< cuts a longer pair, as Hugging Face's "longest_first", or refuses it
+  /// To how many tokens the second text is cut in any case.
+  std::size_t second = std::numeric_limits<std::size_t>::max();
+  bool cut_begin = false;  ///< what is cut off the texts are their first tokens
 };
 
 /// Appends the tokens of two texts, with what the tokenizer puts around and between them, and

@@ -106,8 +106,17 @@ Result<Tokenizer> Tokenizer::assemble(TokenizerParts parts) {
   return Tokenizer(std::move(data));
 }
 
+Tokenizer Tokenizer::none() {
+  auto data = std::make_shared<Data>();
+  data->parts.tokens = std::make_shared<TokenTable>();
+  return Tokenizer(std::move(data));
+}
+
+bool Tokenizer::exists() const noexcept { return data_->parts.model.has_value(); }
+
 Result<void> Tokenizer::encode(std::string_view text, EncodeOptions options,
                                std::vector<TokenId>& out) const {
+  if (!exists()) return no_tokenizer();
   if (text.size() > kMaxTextBytes) {
     return Error{make_error_code(TextErrc::kTextTooLarge),
                  std::to_string(text.size()) + " bytes; at most " + std::to_string(kMaxTextBytes)};
@@ -205,6 +214,7 @@ void Tokenizer::find_special_starts(std::string_view text, std::vector<std::size
 }
 
 Result<std::string> Tokenizer::decode(std::span<const TokenId> ids, bool skip_special) const {
+  if (!exists()) return no_tokenizer();
   DecodeStream stream(data_->parts.decoder);
   for (const TokenId id : ids) {
     if (!data_->has(id)) return no_such_token(id, vocabulary_size());

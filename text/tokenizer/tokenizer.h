@@ -67,6 +67,12 @@ class Tokenizer {
   /// chat_template.jinja. Errors of from_json and of core/io/file.h.
   [[nodiscard]] static Result<Tokenizer> load(const std::filesystem::path& path);
 
+  /// Of a model without tokenizer files: it has no token, and encode() and decode() fail with
+  /// kNoTokenizer.
+  [[nodiscard]] static Tokenizer none();
+  /// Whether it is not none().
+  [[nodiscard]] bool exists() const noexcept;
+
   /// Appends the tokens of `text` to `out`. kTextTooLarge above kMaxTextBytes, when a normalizer
   /// makes more than 4 times its size and 1 KiB of it, or when a pattern of the file backtracks
   /// past its bound; kTooManyTokens; `out` is then as it was.

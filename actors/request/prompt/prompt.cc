@@ -11,6 +11,7 @@
 #include "weft/actors/request/prompt/prompt_parts.h"
 #include "weft/actors/request/prompt/shortened_conversation.h"
 #include "weft/actors/request/prompt_logprobs.h"
+#include "weft/actors/request/prompt_tokens.h"
 #include "weft/actors/request/request_text.h"
 #include "weft/actors/request/vectors/vector_prompt.h"
 #include "weft/sampling/beam_search.h"
@@ -51,7 +52,9 @@ Result<std::vector<TokenId>> conversation_tokens(const Request& request, const S
                                                  std::chrono::local_seconds now) {
   Conversation conversation{.messages = request.messages,
                             .tools = request.tools,
-                            .chat_template_kwargs = request.chat_template_kwargs};
+                            .chat_template_kwargs = request.chat_template_kwargs,
+                            .add_generation_prompt = request.add_generation_prompt,
+                            .continue_final_message = request.continue_final_message};
   const std::size_t shortened = shortened_prompt(request, model);
   auto ids = request.drop_oldest_messages && shortened > 0
                  ? shortened_tokens(model.chat, conversation, now, shortened)
@@ -214,12 +217,16 @@ Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
   const auto valid =
       validate(request.sampling, static_cast<std::size_t>(model.vocabulary), model.end_tokens);
   if (!valid) return bad_field("sampling", valid.error());
+  if (!request.stop.empty() && !model.tokenizer.exists()) {
+    return bad_field("stop", no_tokenizer());
+  }
   auto stops = StopStrings::compile(request.stop);
   if (!stops) return bad_field("stop", stops.error());
   auto ids = prompt_tokens(request, model, now);
   if (!ids) return ids.error();
   const auto known = check_tokens(*ids, model);
   if (!known) return known.error();
+  if (request.prompt_ids) request.prompt_ids->set(*ids);
   const auto form = constrain_output(request, *ids, model);
   if (!form) return form.error();
   const std::size_t prompt = ids->size();

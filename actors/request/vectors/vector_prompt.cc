@@ -1,6 +1,8 @@
 #include "weft/actors/request/vectors/vector_prompt.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,6 +44,9 @@ Result<void> check_wish(const Request& request, const ServedModel& model) {
   if (wish.cut_at < VectorWish::kAsLong) {
     return bad_request("cut_at: " + std::to_string(wish.cut_at));
   }
+  if (wish.text_tokens < 0) {
+    return bad_request("text_tokens: " + std::to_string(wish.text_tokens));
+  }
   if (!request.messages.empty()) return bad_request("messages: a vector is of a prompt");
   if (!wish.second_text.empty() && !request.prompt_tokens.empty()) {
     return bad_request("prompt_tokens: with second_text both are texts");
@@ -73,15 +78,32 @@ Result<void> add_text(const Request& request, const ServedModel& model, std::siz
                       Input& input) {
   const VectorWish& wish = *request.vector;
   const bool cuts = wish.cut_at != 0;
+  constexpr auto kAll = std::numeric_limits<std::size_t>::max();
+  const std::size_t own = wish.text_tokens > 0 ? static_cast<std::size_t>(wish.text_tokens) : kAll;
   if (!wish.second_text.empty()) {
-    const auto second =
-        encode_pair(model.tokenizer, {request.prompt, wish.second_text}, {most, cuts}, input.ids);
+    const auto second = encode_pair(
+        model.tokenizer, {request.prompt, wish.second_text},
+        {.tokens = most, .cuts = cuts, .second = own, .cut_begin = wish.cut_begin}, input.ids);
     if (!second) return second.error();
     input.second_text = *second;
     return {};
   }
-  if (cuts) return encode_cut(model.tokenizer, request.prompt, most, input.ids);
+  if (cuts || own < kAll) {
+    return encode_cut(model.tokenizer, request.prompt,
+                      {.tokens = cuts ? most : kAll, .own = own, .begin = wish.cut_begin},
+                      input.ids);
+  }
   return model.tokenizer.encode(request.prompt, {.max_tokens = most}, input.ids);
+}
+
+/// Cuts ids that are an input by themselves.
+void cut_tokens(const VectorWish& wish, std::size_t most, std::vector<TokenId>& ids) {
+  if (wish.cut_at == 0 || ids.size() <= most) return;
+  if (wish.cut_begin) {
+    ids.erase(ids.begin(), ids.end() - static_cast<std::ptrdiff_t>(most));
+  } else {
+    ids.resize(most);
+  }
 }
 
 Result<Input> read_input(const Request& request, const ServedModel& model) {
@@ -94,7 +116,7 @@ Result<Input> read_input(const Request& request, const ServedModel& model) {
       return bad_request("prompt, prompt_tokens: more than one is given");
     }
     input.ids = request.prompt_tokens;
-    if (wish.cut_at != 0 && input.ids.size() > most) input.ids.resize(most);
+    cut_tokens(wish, most, input.ids);
   } else if (auto added = add_text(request, model, most, input); !added) {
     const Error& why = added.error();
     if (why.code == TextErrc::kTooManyTokens) return input_too_long(most, why.detail);

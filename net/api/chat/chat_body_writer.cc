@@ -19,13 +19,18 @@ namespace {
 class ChatBodyWriter final : public ReplyWriter {
  public:
   ChatBodyWriter(CompletionOptions options, std::shared_ptr<const ServedModel> model)
-      : options_(std::move(options)), model_(std::move(model)), logprobs_(model_) {}
+      : options_(std::move(options)), model_(std::move(model)), logprobs_(model_) {
+    if (options_.tokens_as_ids) logprobs_.show_ids();
+  }
 
   void begin(EventBatch& /*out*/) override {}
 
   void delta(std::size_t part, const Delta& delta, EventBatch& /*out*/) override {
     Output& output = at(part, static_cast<std::size_t>(delta.choice));
     output.answer.add(delta);
+    if (options_.token_ids) {
+      output.ids.insert(output.ids.end(), delta.tokens.begin(), delta.tokens.end());
+    }
     if (!options_.logprobs) return;
     for_each_piece(delta.text, delta.marks, [&](const OutputPiece& piece) {
       if (piece.kind == PieceKind::kText) logprobs_.append(delta, piece.text, output.logprobs);
@@ -45,6 +50,7 @@ class ChatBodyWriter final : public ReplyWriter {
     text.append("],\"usage\":");
     append_completion_usage(total_usage(options_, parts), text);
     append_prompt_logprobs(options_, 0, *model_, text);  // a chat is one prompt
+    append_prompt_ids(options_, 0, text);
     text.push_back('}');
     out.end();
   }
@@ -55,7 +61,8 @@ class ChatBodyWriter final : public ReplyWriter {
  private:
   struct Output {
     TypedAnswer answer;
-    std::string logprobs;  // of the content's tokens, as JSON
+    std::string logprobs;      // of the content's tokens, as JSON
+    std::vector<TokenId> ids;  // with token_ids
   };
 
   [[nodiscard]] std::size_t outputs() const noexcept {
@@ -83,7 +90,8 @@ class ChatBodyWriter final : public ReplyWriter {
       text.append("null");
     }
     text.push_back(',');
-    append_finish(finish, choice, *model_, text);
+    append_finish(finish, choice, *model_, text, calls_reason(options_));
+    if (options_.token_ids) append_ids("token_ids", output.ids, text);
     text.push_back('}');
   }
 
@@ -97,6 +105,7 @@ class ChatBodyWriter final : public ReplyWriter {
       append_json_string(text.append(",\"reasoning_content\":"), answer.reasoning);
     }
     if (answer.calls.empty()) return;
+    if (options_.older_calls) return append_older_call(answer.calls.front(), text);
     text.append(",\"tool_calls\":");
     for (std::size_t i = 0; i < answer.calls.size(); ++i) {
       text.append(i == 0 ? "[" : ",").append("{\"id\":");
@@ -107,6 +116,12 @@ class ChatBodyWriter final : public ReplyWriter {
       text.append("}}");
     }
     text.push_back(']');
+  }
+
+  static void append_older_call(const TypedAnswer::Call& call, std::string& text) {
+    append_json_string(text.append(",\"function_call\":{\"name\":"), call.name);
+    append_json_string(text.append(",\"arguments\":"), call.arguments);
+    text.push_back('}');
   }
 
   const CompletionOptions options_;

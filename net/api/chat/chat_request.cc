@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "weft/net/api/chat/conversation.h"
+#include "weft/net/api/chat/older_functions.h"
 #include "weft/net/api/completions/completion_options.h"
 #include "weft/net/api/completions/prompt_scores.h"
 #include "weft/net/api/fields/harmless_fields.h"
@@ -34,11 +35,9 @@ void refuse_other_modalities(BodyFields& fields) {
 
 void refuse_unsupported_chat_fields(BodyFields& fields) {
   refuse_other_modalities(fields);
-  allow_only(fields, {{"include_stop_str_in_output", false},
-                      {"add_generation_prompt", true},
-                      {"continue_final_message", false},
-                      {"add_special_tokens", false},
-                      {"echo", false}});
+  allow_only(
+      fields,
+      {{"include_stop_str_in_output", false}, {"add_special_tokens", false}, {"echo", false}});
   if (fields.any("chat_template")) {
     fields.fail("chat_template", "is the server's to choose", api_code::kUnsupported);
   }
@@ -46,14 +45,15 @@ void refuse_unsupported_chat_fields(BodyFields& fields) {
   take_harmless_fields(fields, FieldPlace::kCompletion);
 }
 
-}  // namespace
-
-ApiResult<CompletionRequest> read_chat(simdjson::dom::object body, const ApiContext& context) {
+/// Reads a body without the fields from before there were tools.
+ApiResult<CompletionRequest> read_chat_of_today(simdjson::dom::object body,
+                                                const ApiContext& context) {
   BodyFields fields(body);
   CompletionRequest result;
   result.options = take_options(fields, context, "chatcmpl-");
   Request request = take_request(fields, context);
   request.messages = take_messages(fields, *context.card.model);
+  take_final_message(fields, request);
   request.chat_template_kwargs = take_template_kwargs(fields);
   take_tools(fields, ToolDialect::kChat, *context.card.model, request);
   static_cast<void>(take_thinking(fields, /*needs_budget=*/false, request));
@@ -73,7 +73,23 @@ ApiResult<CompletionRequest> read_chat(simdjson::dom::object body, const ApiCont
   result.options.top_logprobs = request.sampling.top_logprobs;
   result.options.outputs_per_part = request.sampling.n;
   result.parts.push_back(std::move(request));
+  ask_for_prompt_ids(result.options, result.parts);
   ask_for_prompt_logprobs(result, -1, /*times=*/1);  // beside the choices
+  return result;
+}
+
+}  // namespace
+
+ApiResult<CompletionRequest> read_chat(simdjson::dom::object body, const ApiContext& context) {
+  if (!has_older_functions(body)) return read_chat_of_today(body, context);
+  const auto text = with_tools_of_today(body);
+  if (!text) return text.error();
+  BodyParser parser;
+  const auto changed = parser.parse(*text);
+  if (!changed) return changed.error();
+  auto result = read_chat_of_today(*changed, context);
+  if (!result) return in_older_names(std::move(result).error());
+  result->options.older_calls = offers_older_functions(body);
   return result;
 }
 

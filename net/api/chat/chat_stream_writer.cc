@@ -22,7 +22,9 @@ class ChatStreamWriter final : public ReplyWriter {
         logprobs_(model_),
         head_(completion_head(options_, "chat.completion.chunk")),
         before_index_(head_ + "{\"index\":"),
-        usage_(options_) {}
+        usage_(options_) {
+    if (options_.tokens_as_ids) logprobs_.show_ids();
+  }
 
   void admit(std::size_t part, std::int32_t prompt_tokens) override {
     usage_.admit(part, prompt_tokens);
@@ -30,7 +32,9 @@ class ChatStreamWriter final : public ReplyWriter {
 
   void begin(EventBatch& out) override {
     for (std::size_t choice = 0; choice < outputs(); ++choice) {
-      begin_chunk(choice, out).append("\"role\":\"assistant\",\"content\":\"\"");
+      std::string& text = begin_chunk(choice, out);
+      if (choice == 0) tell_prompt(text);
+      text.append("\"role\":\"assistant\",\"content\":\"\"");
       end_delta(choice, out);
     }
   }
@@ -38,6 +42,7 @@ class ChatStreamWriter final : public ReplyWriter {
   void delta(std::size_t part, const Delta& delta, EventBatch& out) override {
     const std::size_t index = part * outputs() + static_cast<std::size_t>(delta.choice);
     usage_.add(index, delta.tokens.size());
+    if (options_.token_ids) ids_.assign(delta.tokens.begin(), delta.tokens.end());
     for_each_piece(delta.text, delta.marks, [&](const OutputPiece& piece) {
       if (options_.logprobs && piece.kind == PieceKind::kText) {
         logprobs_.append(delta, piece.text, token_logprobs_);
@@ -45,6 +50,7 @@ class ChatStreamWriter final : public ReplyWriter {
       add_piece(index, piece, out);
       token_logprobs_.clear();
     });
+    if (!ids_.empty()) add_piece(index, {}, out);  // of tokens without text
   }
 
   void end(std::span<const Finish> parts, EventBatch& out) override {
@@ -53,7 +59,7 @@ class ChatStreamWriter final : public ReplyWriter {
       for (std::size_t choice = 0; choice < outputs(); ++choice) {
         std::string& text = begin_chunk(part * outputs() + choice, out);
         text.append("},\"logprobs\":null,");
-        append_finish(parts[part], choice, *model_, text);
+        append_finish(parts[part], choice, *model_, text, calls_reason(options_));
         end_chunk(part * outputs() + choice, out);
       }
     }
@@ -79,6 +85,16 @@ class ChatStreamWriter final : public ReplyWriter {
     return text;
   }
 
+  /// Puts the prompt's ids into a chunk that has begun, in front of its choices.
+  void tell_prompt(std::string& text) const {
+    constexpr std::string_view kChoices = "\"choices\":[";
+    std::string ids;
+    append_prompt_ids(options_, 0, ids);
+    const std::size_t at = text.rfind(kChoices);
+    if (ids.empty() || at == std::string::npos) return;
+    text.insert(at, ids.substr(1) + ",");
+  }
+
   /// Ends the delta and its chunk, with the logprobs of its content's tokens.
   void end_delta(std::size_t index, EventBatch& out) {
     std::string& text = out.text();
@@ -89,6 +105,8 @@ class ChatStreamWriter final : public ReplyWriter {
       append_chat_logprobs(token_logprobs_, text);
     }
     text.append(",\"finish_reason\":null");
+    if (!ids_.empty()) append_ids("token_ids", ids_, text);
+    ids_.clear();
     end_chunk(index, out);
   }
 
@@ -112,6 +130,11 @@ class ChatStreamWriter final : public ReplyWriter {
         begin_call(index, piece.text, text);
         break;
       case PieceKind::kArguments:
+        if (options_.older_calls) {
+          append_json_string(text.append("\"function_call\":{\"arguments\":"), piece.text);
+          text.push_back('}');
+          break;
+        }
         begin_call_delta(calls_of(index) - 1, text);
         append_json_string(text.append("\"function\":{\"arguments\":"), piece.text);
         text.append("}}]");
@@ -122,6 +145,11 @@ class ChatStreamWriter final : public ReplyWriter {
 
   void begin_call(std::size_t index, std::string_view name, std::string& text) {
     const std::size_t call = calls_of(index)++;
+    if (options_.older_calls) {
+      append_json_string(text.append("\"function_call\":{\"name\":"), name);
+      text.append(",\"arguments\":\"\"}");
+      return;
+    }
     begin_call_delta(call, text);
     text.append("\"id\":");
     append_json_string(text, call_id(options_.id, index, call));
@@ -146,6 +174,7 @@ class ChatStreamWriter final : public ReplyWriter {
   const std::string before_index_;
   ChunkUsage usage_;
   std::string token_logprobs_;      // of the piece that is being added
+  std::vector<TokenId> ids_;        // of one delta, which no chunk has told yet
   std::vector<std::size_t> calls_;  // that have begun, by the choice's index
 };
 

@@ -20,4 +20,9 @@ namespace weft {
 /// Appends {"content":[...],"refusal":null}.
 void append_chat_logprobs(std::string_view content, std::string& out);
 
+/// Returns the finish_reason of an output that calls.
+[[nodiscard]] inline std::string_view calls_reason(const CompletionOptions& options) noexcept {
+  return options.older_calls ? "function_call" : "tool_calls";
+}
+
 }  // namespace weft

@@ -119,6 +119,7 @@ void take_role_fields(const BodyFields& message, std::string_view role, const Se
     const auto thought = message.text("reasoning_content");
     const auto other = message.text("reasoning");  // OpenRouter's and vLLM's name
     set_reasoning(model, thought ? *thought : other.value_or(""), result);
+    static_cast<void>(message.flag("prefix"));  // of the last message alone: take_final_message()
     take_harmless_fields(message, FieldPlace::kHistory);
   } else if (message.has("tool_calls")) {
     message.fail("tool_calls", "are of an assistant's messages");
@@ -196,11 +197,45 @@ ApiResult<std::vector<TokenId>> prompt_tokens(Request request, const ServedModel
   const std::size_t shortened = request.drop_oldest_messages ? shortened_prompt(request, model) : 0;
   Conversation conversation{.messages = std::move(request.messages),
                             .tools = std::move(request.tools),
-                            .chat_template_kwargs = std::move(request.chat_template_kwargs)};
+                            .chat_template_kwargs = std::move(request.chat_template_kwargs),
+                            .add_generation_prompt = request.add_generation_prompt,
+                            .continue_final_message = request.continue_final_message};
   auto ids = shortened > 0 ? shortened_tokens(model.chat, conversation, wall_clock(), shortened)
                            : model.chat.encode(std::move(conversation), wall_clock());
   if (!ids) return api_error_of(ids.error());
   return *std::move(ids);
+}
+
+void check_final_message(const BodyFields& fields, std::string_view name, const Request& request) {
+  if (!request.continue_final_message || request.messages.empty()) return;
+  const json::object& last = request.messages.back().as_object();
+  if (last.at("role") != "assistant") {
+    fields.fail(name, "the last message is not the assistant's");
+  } else if (last.contains("tool_calls")) {
+    fields.fail(name, "the last message has calls, behind which nothing is continued");
+  }
+}
+
+void take_final_message(const BodyFields& fields, Request& request) {
+  constexpr std::string_view kContinue = "continue_final_message";
+  const auto prompt = fields.flag("add_generation_prompt");
+  request.continue_final_message = fields.flag(kContinue).value_or(false);
+  std::string_view name = kContinue;
+  dom::element last;
+  bool prefix = false;
+  if (const auto list = fields.array("messages"); list && list->size() > 0) {
+    last = list->at(list->size() - 1);
+    prefix = last["prefix"].get(prefix) == simdjson::SUCCESS && prefix;
+  }
+  if (prefix && !request.continue_final_message) {
+    request.continue_final_message = true;
+    name = "prefix";
+  }
+  if (request.continue_final_message && prompt.value_or(false)) {
+    fields.fail("add_generation_prompt", "cannot be true with " + std::string(name));
+  }
+  request.add_generation_prompt = prompt.value_or(!request.continue_final_message);
+  check_final_message(fields, name, request);
 }
 
 json::object take_template_kwargs(BodyFields& fields) {

@@ -29,6 +29,13 @@ namespace weft {
 /// of any client could. Says where it is wrong, and in which file not.
 void refuse_without_template(BodyFields& fields, const ServedModel& model);
 
+/// Takes `add_generation_prompt` and `continue_final_message`, by vLLM's names, and `prefix` of the
+/// last message, by Mistral's and DeepSeek's. `request` has its messages. A last message that is
+/// not the assistant's, or that has calls, cannot be continued.
+void take_final_message(const BodyFields& fields, Request& request);
+/// A mistake of the field `name` where a last message is to be continued and cannot be.
+void check_final_message(const BodyFields& fields, std::string_view name, const Request& request);
+
 [[nodiscard]] boost::json::object message_of(std::string_view role, std::string_view content);
 
 /// Returns the tokens of the prompt that a request's conversation makes. It takes as long as that

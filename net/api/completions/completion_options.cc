@@ -29,7 +29,18 @@ CompletionOptions take_options(BodyFields& fields, const ApiContext& context,
   options.model = take_model(fields, context.card);
   options.stream = fields.flag("stream").value_or(false);
   take_stream_options(fields, options);
+  options.token_ids = fields.flag("return_token_ids").value_or(false);
+  options.tokens_as_ids = fields.flag("return_tokens_as_token_ids").value_or(false) ||
+                          !context.card.model->tokenizer.exists();
   return options;
+}
+
+void ask_for_prompt_ids(CompletionOptions& options, std::vector<Request>& parts) {
+  if (!options.token_ids) return;
+  for (Request& part : parts) {
+    part.prompt_ids = std::make_shared<PromptTokens>();
+    options.prompt_ids.push_back(part.prompt_ids);
+  }
 }
 
 }  // namespace weft

@@ -61,7 +61,7 @@ void append_completion_usage(const Usage& usage, std::string& out) {
 }
 
 void append_finish(const Finish& part, std::size_t choice, const ServedModel& model,
-                   std::string& out) {
+                   std::string& out, std::string_view calls) {
   const ChoiceEnd none{.reason = part.reason};
   const ChoiceEnd& end = choice < part.choices.size() ? part.choices[choice] : none;
   out.append("\"finish_reason\":\"");
@@ -69,7 +69,7 @@ void append_finish(const Finish& part, std::size_t choice, const ServedModel& mo
     out.append("length");
   } else {
     const bool cut = end.in_call && !end.stop.empty();
-    out.append(end.calls > 0 && !cut ? "tool_calls" : "stop");
+    out.append(end.calls > 0 && !cut ? calls : "stop");
   }
   out.append("\",\"stop_reason\":");
   if (!end.stop.empty()) {
@@ -80,6 +80,20 @@ void append_finish(const Finish& part, std::size_t choice, const ServedModel& mo
   } else {
     out.append("null");
   }
+}
+
+void append_ids(std::string_view name, std::span<const TokenId> ids, std::string& out) {
+  out.append(",\"").append(name).append("\":[");
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (i > 0) out.push_back(',');
+    append_number(out, ids[i]);
+  }
+  out.push_back(']');
+}
+
+void append_prompt_ids(const CompletionOptions& options, std::size_t part, std::string& out) {
+  if (part >= options.prompt_ids.size() || !options.prompt_ids[part]->known()) return;
+  append_ids("prompt_token_ids", options.prompt_ids[part]->tokens(), out);
 }
 
 void add_stream_end(const CompletionOptions& options, std::string_view head,

@@ -27,8 +27,14 @@ void append_completion_usage(const Usage& usage, std::string& out);
 /// Appends "finish_reason":...,"stop_reason":... of one output. Where a stop string cut a call the
 /// finish reason is "stop": the calls are not all complete. The stop reason is the stop string
 /// or token that ended it, as in vLLM; null for a token that ends the model's texts anyway.
+/// `calls`: the reason of an output that calls.
 void append_finish(const Finish& part, std::size_t choice, const ServedModel& model,
-                   std::string& out);
+                   std::string& out, std::string_view calls = "tool_calls");
+
+/// Appends "name":[5,6] with a comma in front.
+void append_ids(std::string_view name, std::span<const TokenId> ids, std::string& out);
+/// Appends "prompt_token_ids" of a part in the same way, where the answer has them.
+void append_prompt_ids(const CompletionOptions& options, std::size_t part, std::string& out);
 
 /// Adds what ends a stream: the usage where the request wanted it, behind the `head` of its chunks,
 /// and [DONE].

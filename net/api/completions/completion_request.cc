@@ -84,6 +84,7 @@ ApiResult<CompletionRequest> read_completion(simdjson::dom::object body,
   options = take_options(fields, context, "cmpl-");
   Request request = take_request(fields, context);
   const bool echo = fields.flag("echo").value_or(false);
+  if (echo) need_tokenizer(fields, "echo", model);
   take_prompt_logprobs(fields, options);
   take_output_bound(fields, echo, options, request);
   take_response_format(fields, request);
@@ -95,6 +96,7 @@ ApiResult<CompletionRequest> read_completion(simdjson::dom::object body,
   check_request(fields, request, model, result.parts.size());
   if (auto error = fields.finish()) return *std::move(error);
   share(request, result.parts);
+  ask_for_prompt_ids(options, result.parts);
   if (echo) {
     auto texts = echoes(result.parts, model.tokenizer);
     if (!texts) return texts.error();

@@ -37,16 +37,21 @@ class CompletionWriter final : public ReplyWriter {
     Output& output = at(part, choice);
     bool logprobs = tell_prompt(part, output);
     if (options_.logprobs && output.columns->add(delta)) logprobs = true;
+    if (options_.token_ids) {
+      output.ids.insert(output.ids.end(), delta.tokens.begin(), delta.tokens.end());
+    }
     if (!options_.stream) {
       output.text.append(delta.text);
       return;
     }
     const std::size_t index = part * outputs() + choice;
     usage_.add(index, delta.tokens.size());
-    if (delta.text.empty() && !logprobs) return;
+    if (delta.text.empty() && !logprobs && output.ids.empty()) return;
     std::string& text = begin_chunk(output, delta.text, out);
     append_middle(index, logprobs ? &*output.columns : nullptr, text);
     text.append("\"finish_reason\":null");
+    append_ids_of(part, output, text);
+    output.ids.clear();
     usage_.end_chunk(index, text);
     out.end();
     if (logprobs) output.columns->clear();
@@ -69,7 +74,16 @@ class CompletionWriter final : public ReplyWriter {
     std::string text;  // all of a plain answer; of a stream, the echo until it is sent
     std::optional<LogprobColumns> columns;
     bool prompt_told = false;  // the columns have, or had, the prompt's tokens
+    std::vector<TokenId> ids;  // with token_ids: all of a plain answer, of a stream what is new
+    bool ids_told = false;     // those of the prompt
   };
+
+  /// Appends the ids of an output, and before the first ones those of the prompt.
+  void append_ids_of(std::size_t part, Output& output, std::string& text) const {
+    if (!options_.token_ids) return;
+    if (!std::exchange(output.ids_told, true)) append_prompt_ids(options_, part, text);
+    append_ids("token_ids", output.ids, text);
+  }
 
   [[nodiscard]] std::size_t outputs() const noexcept {
     return static_cast<std::size_t>(options_.outputs_per_part);
@@ -84,6 +98,7 @@ class CompletionWriter final : public ReplyWriter {
       if (options_.logprobs) {
         const std::size_t begin = options_.echo_logprobs ? 0 : count_code_points(output.text);
         output.columns.emplace(model_, begin, options_.top_logprobs > 0);
+        if (options_.tokens_as_ids) output.columns->show_ids();
       }
     }
     return kept_[index];
@@ -141,6 +156,7 @@ class CompletionWriter final : public ReplyWriter {
         std::string& text = begin_chunk(output, {}, out);
         append_middle(part * outputs() + choice, logprobs ? &*output.columns : nullptr, text);
         append_end(parts[part], choice, text);
+        append_ids_of(part, output, text);
         usage_.end_chunk(part * outputs() + choice, text);
         out.end();
       }
@@ -161,6 +177,7 @@ class CompletionWriter final : public ReplyWriter {
         append_json_string(text, output.text);
         append_middle(part * outputs() + choice, output.columns ? &*output.columns : nullptr, text);
         append_end(parts[part], choice, text);
+        append_ids_of(part, output, text);
         append_prompt_logprobs(options_, part, *model_, text);
         text.push_back('}');
       }

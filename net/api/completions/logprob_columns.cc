@@ -28,7 +28,7 @@ bool LogprobColumns::add(const Delta& delta) {
   const std::size_t tokens = std::min(delta.logprobs.size(), delta.token_texts.size());
   for (std::size_t i = 0; i < tokens; ++i) {
     const std::string_view text = text_of_token(delta, i);
-    begin_token(text);
+    begin_token(delta.tokens[i], text);
     offset_ += count_code_points(text);
     append_logprob(token_logprobs_, delta.logprobs[i]);
     if (with_top_) add_top(top_of_token(delta, i), delta.tokens[i], delta.logprobs[i]);
@@ -42,7 +42,7 @@ void LogprobColumns::add_prompt(const PromptLogprobs& prompt, std::size_t top, b
     const TokenId token = prompt.tokens()[i];
     bytes_.clear();
     static_cast<void>(model_->tokenizer.append_bytes(token, bytes_));  // unknown: none
-    begin_token(bytes_);
+    begin_token(token, bytes_);
     if (has_special || !model_->tokenizer.is_special(token)) offset_ += count_code_points(bytes_);
     if (i == 0) {
       token_logprobs_.append("null");
@@ -57,13 +57,13 @@ void LogprobColumns::add_prompt(const PromptLogprobs& prompt, std::size_t top, b
 }
 
 /// Appends a token and where it begins; name_ is then its own.
-void LogprobColumns::begin_token(std::string_view bytes) {
+void LogprobColumns::begin_token(TokenId token, std::string_view bytes) {
   if (!tokens_.empty()) {
     for (std::string* column : {&tokens_, &token_logprobs_, &top_logprobs_, &text_offset_}) {
       column->push_back(',');
     }
   }
-  name_ = name_of(bytes);
+  name_ = name_of(token, bytes);
   append_number(text_offset_, static_cast<std::int64_t>(offset_));
   append_json_string(tokens_, name_);
 }
@@ -71,10 +71,11 @@ void LogprobColumns::begin_token(std::string_view bytes) {
 std::string LogprobColumns::text_of(TokenId token) {
   bytes_.clear();
   static_cast<void>(model_->tokenizer.append_bytes(token, bytes_));  // unknown: none
-  return name_of(bytes_);
+  return name_of(token, bytes_);
 }
 
-std::string LogprobColumns::name_of(std::string_view bytes) {
+std::string LogprobColumns::name_of(TokenId token, std::string_view bytes) const {
+  if (shows_ids_) return token_id_text(token);
   return is_utf8(bytes) ? std::string(bytes) : escaped_bytes(bytes);
 }
 

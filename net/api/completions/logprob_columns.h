@@ -23,6 +23,9 @@ class LogprobColumns {
   LogprobColumns(std::shared_ptr<const ServedModel> model, std::size_t offset, bool with_top)
       : model_(std::move(model)), offset_(offset), with_top_(with_top) {}
 
+  /// From now on tokens are called by their ids (token_id_text()).
+  void show_ids() noexcept { shows_ids_ = true; }
+
   /// Appends the tokens of `delta`, each with what it made of its text, which may be nothing;
   /// returns whether there are any.
   bool add(const Delta& delta);
@@ -38,13 +41,14 @@ class LogprobColumns {
 
  private:
   [[nodiscard]] std::string text_of(TokenId token);
-  [[nodiscard]] static std::string name_of(std::string_view bytes);
-  void begin_token(std::string_view bytes);
+  [[nodiscard]] std::string name_of(TokenId token, std::string_view bytes) const;
+  void begin_token(TokenId token, std::string_view bytes);
   void add_top(std::span<const TokenLogprob> top, TokenId own, float own_logprob);
 
   std::shared_ptr<const ServedModel> model_;
   std::size_t offset_;
   bool with_top_;
+  bool shows_ids_ = false;
   std::string tokens_, token_logprobs_, top_logprobs_, text_offset_;  // as JSON
   std::string bytes_;                                                 // of one token
   std::string name_;                                                  // its text, or escaped bytes

@@ -23,7 +23,6 @@ consteval auto make_harmless_fields() {
       {kRequest, "prediction", Harmless::kAnything, "OpenAI's clients: makes the same text sooner"},
       {kRequest, "cache_prompt", Harmless::kFlag,
        "llama.cpp's clients: whether a prompt is cached"},
-      {kCompletion, "return_token_ids", Harmless::kFalse, "vLLM's clients: its default"},
       {kCompletion, "spaces_between_special_tokens", Harmless::kTrue,
        "vLLM's clients: its default"},
       {kCompletion, "verbosity", Harmless::kVerbosity,

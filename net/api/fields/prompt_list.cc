@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "weft/net/api/fields/request_fields.h"
+
 namespace weft {
 namespace {
 
@@ -13,8 +15,10 @@ namespace dom = simdjson::dom;
 constexpr std::string_view kTypes =
     "must be a string, a list of strings, a list of token ids, or a list of lists of token ids";
 
-Request text_prompt(BodyFields& fields, std::string_view path, std::string_view text) {
+Request text_prompt(BodyFields& fields, std::string_view path, std::string_view text,
+                    const ServedModel& model) {
   if (text.empty()) fields.fail(path, "is empty");
+  need_tokenizer(fields, path, model);
   Request request;
   request.prompt = text;
   return request;
@@ -56,7 +60,7 @@ std::vector<Request> prompts_of(BodyFields& fields, dom::array list, const Serve
     if (prompts.size() == said.most) {
       fields.fail(said.name, "has more than " + std::to_string(prompts.size()) + " prompts");
     } else if (texts && entry.get(text) == simdjson::SUCCESS) {
-      prompts.push_back(text_prompt(fields, path, text));
+      prompts.push_back(text_prompt(fields, path, text, model));
     } else if (!texts && entry.get(ids) == simdjson::SUCCESS) {
       prompts.push_back(token_prompt(fields, path, ids, model, said.cut));
     } else {
@@ -84,7 +88,7 @@ std::vector<Request> take_prompts(BodyFields& fields, const ServedModel& model,
   if (!prompt) {
     fields.fail(name, "is missing", api_code::kMissing);
   } else if (prompt->get(text) == simdjson::SUCCESS) {
-    return one(text_prompt(fields, name, text));
+    return one(text_prompt(fields, name, text, model));
   } else if (prompt->get(entries) != simdjson::SUCCESS) {
     fields.fail(name, kTypes, api_code::kInvalidType);
   } else if (entries.begin() == entries.end()) {

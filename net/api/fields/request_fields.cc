@@ -12,6 +12,7 @@
 #include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/sampling_fields.h"
 #include "weft/text/output/stop_strings.h"
+#include "weft/text/text_error.h"
 
 namespace weft {
 namespace {
@@ -105,6 +106,11 @@ std::string take_model(BodyFields& fields, const ModelCard& card) {
   return {};
 }
 
+void need_tokenizer(const BodyFields& fields, std::string_view name, const ServedModel& model) {
+  if (model.tokenizer.exists()) return;
+  fields.fail(name, to_string(no_tokenizer()), api_code::kUnsupported);
+}
+
 Request take_request(BodyFields& fields, const ApiContext& context, const RequestNames& names) {
   const ServedModel& model = *context.card.model;
   if (!model.generates) {
@@ -115,6 +121,7 @@ Request take_request(BodyFields& fields, const ApiContext& context, const Reques
   request.sampling =
       take_sampling(fields, model.tokenizer, model.defaults.sampling, names.sampling);
   request.stop = take_stop(fields, names.stop);
+  if (!request.stop.empty()) need_tokenizer(fields, names.stop, model);
   request.skip_special_tokens = fields.flag("skip_special_tokens").value_or(true);
   constexpr auto kMostToken = std::numeric_limits<TokenId>::max();
   request.forced_bos =

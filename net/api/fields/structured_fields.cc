@@ -12,15 +12,50 @@ namespace {
 namespace dom = simdjson::dom;
 using Kind = StructuredOutput::Kind;
 
-void set_output(BodyFields& fields, std::string_view field, Kind kind, std::string text,
+/// Whether a schema's text says that all it allows are objects.
+bool is_of_objects(std::string_view schema) {
+  dom::parser parser;
+  dom::element type;
+  std::string_view name;
+  return parser.parse(schema.data(), schema.size()).at_key("type").get(type) == simdjson::SUCCESS &&
+         type.get(name) == simdjson::SUCCESS && name == "object";
+}
+
+/// Whether all that `narrow` allows is allowed by `wide`, as far as that is seen at once.
+bool is_within(const StructuredOutput& narrow, const StructuredOutput& wide) {
+  if (wide.kind == Kind::kJsonObject && narrow.kind == Kind::kJsonSchema) {
+    return is_of_objects(narrow.text);
+  }
+  return narrow.kind == wide.kind && narrow.text == wide.text && narrow.choices == wide.choices;
+}
+
+/// Clients that do not know which of two names a server knows send both: that is no mistake where
+/// they say one thing.
+void set_output(BodyFields& fields, std::string_view field, StructuredOutput said,
                 Request& request) {
   StructuredOutput& output = request.structured_output;
-  if (output) {
-    return fields.fail(field, "and " + output.name + " both say what the output must look like");
+  if (!output || is_within(said, output)) {
+    output = std::move(said);
+  } else if (!is_within(output, said)) {
+    fields.fail(field, "and " + output.name + " say different things of the output");
   }
-  output.kind = kind;
-  output.text = std::move(text);
-  output.name = fields.path_of(field);
+}
+
+void set_output(BodyFields& fields, std::string_view field, Kind kind, std::string text,
+                Request& request) {
+  StructuredOutput said;
+  said.kind = kind;
+  said.text = std::move(text);
+  said.name = fields.path_of(field);
+  set_output(fields, field, std::move(said), request);
+}
+
+/// Returns a JSON text without the white space that says nothing; what is no JSON as it is.
+std::string plain_json(std::string_view text) {
+  dom::parser parser;
+  dom::element root;
+  const bool is_json = parser.parse(text.data(), text.size()).get(root) == simdjson::SUCCESS;
+  return is_json ? simdjson::minify(root) : std::string(text);
 }
 
 /// Takes a schema: an object, true or false, or where it `may_be_text` the text of one.
@@ -29,7 +64,7 @@ void take_schema(BodyFields& fields, std::string_view name, bool may_be_text, Re
   if (!schema) return;
   std::string_view text;
   if (may_be_text && schema->get(text) == simdjson::SUCCESS) {
-    set_output(fields, name, Kind::kJsonSchema, std::string(text), request);
+    set_output(fields, name, Kind::kJsonSchema, plain_json(text), request);
   } else if (schema->is_object() || schema->is_bool()) {
     set_output(fields, name, Kind::kJsonSchema, simdjson::minify(*schema), request);
   } else {
@@ -49,8 +84,11 @@ void take_choices(BodyFields& fields, std::string_view name, Request& request) {
     choices.emplace_back(text);
     if (choices.size() > defaults::kMaxChoices) break;  // refused by their number
   }
-  set_output(fields, name, Kind::kChoice, {}, request);
-  request.structured_output.choices = std::move(choices);
+  StructuredOutput said;
+  said.kind = Kind::kChoice;
+  said.choices = std::move(choices);
+  said.name = fields.path_of(name);
+  set_output(fields, name, std::move(said), request);
 }
 
 void take_text(BodyFields& fields, std::string_view name, Kind kind, Request& request) {
@@ -96,6 +134,12 @@ void take_response_format(BodyFields& fields, Request& request) {
     if (!inner.has("schema")) inner.fail("schema", "is missing", api_code::kMissing);
     take_schema(inner, "schema", false, request);
     inner.finish();
+  } else if (type == "grammar") {
+    take_text(format, "grammar", Kind::kText, request);
+    if (!format.has("grammar")) format.fail("grammar", "is missing", api_code::kMissing);
+  } else if (type == "regex") {
+    take_text(format, "pattern", Kind::kRegex, request);
+    if (!format.has("pattern")) format.fail("pattern", "is missing", api_code::kMissing);
   } else if (type != "text") {
     refuse_type(format, type);
   }
@@ -143,6 +187,11 @@ void take_structured_outputs(BodyFields& fields, Request& request) {
   take_choices(fields, "guided_choice", request);
   take_text(fields, "guided_grammar", Kind::kText, request);
   take_json_object(fields, "guided_json_object", request);
+  // SGLang's names, and llama.cpp's.
+  take_schema(fields, "json_schema", true, request);
+  take_text(fields, "regex", Kind::kRegex, request);
+  take_text(fields, "ebnf", Kind::kText, request);
+  take_text(fields, "grammar", Kind::kText, request);
   static_cast<void>(fields.text("guided_decoding_backend"));  // there is one
 }
 

@@ -7,7 +7,7 @@ namespace weft {
 
 /// The fields that say what an output must look like. Each leaves mistakes in `fields`; what is
 /// wrong with a schema or a grammar itself the engine says when it prepares the request, by the
-/// same names. A second one that asks for something is a mistake.
+/// same names. A second one that asks for something else is a mistake.
 
 /// Takes `response_format` of chat and text completions: text, json_object (with a `schema` as
 /// llama.cpp's clients write it), json_schema.
@@ -21,7 +21,8 @@ void take_text_format(BodyFields& text, Request& request);
 void take_ollama_format(BodyFields& fields, Request& request);
 
 /// Takes vLLM's `structured_outputs` and its older names, `guided_json`, `guided_regex`,
-/// `guided_choice`, `guided_grammar` and `guided_json_object`.
+/// `guided_choice`, `guided_grammar` and `guided_json_object`; SGLang's `json_schema`, `regex` and
+/// `ebnf`, and llama.cpp's `grammar`.
 void take_structured_outputs(BodyFields& fields, Request& request);
 
 }  // namespace weft

@@ -41,6 +41,13 @@ void refuse_unsupported_message_fields(BodyFields& fields, const SamplingParams&
   take_harmless_fields(fields, FieldPlace::kMessages);
 }
 
+/// An answer that the client has begun, as the last message, is continued.
+void continue_prefill(Request& request) {
+  if (request.messages.empty()) return;
+  request.continue_final_message = request.messages.back().at("role") == "assistant";
+  request.add_generation_prompt = !request.continue_final_message;
+}
+
 std::int32_t take_message_bound(BodyFields& fields, MessageUse use) {
   const std::int32_t most = take_token_bound(fields, "max_tokens");
   if (most == 0 && use == MessageUse::kAnswer) {
@@ -62,6 +69,8 @@ ApiResult<MessageRequest> read_messages(simdjson::dom::object body, const ApiCon
   options.stream = fields.flag("stream").value_or(false);
   Request request = take_request(fields, context, kMessageNames);
   request.messages = take_turns(fields, model);
+  continue_prefill(request);
+  check_final_message(fields, "messages", request);
   request.chat_template_kwargs = take_template_kwargs(fields);
   request.max_tokens = take_message_bound(fields, use);
   request.clip_max_tokens = true;

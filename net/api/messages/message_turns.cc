@@ -97,9 +97,6 @@ class TurnReader {
     message.finish();
   }
 
-  [[nodiscard]] bool ends_with_assistant() const {
-    return !turns_.empty() && turns_.back().at("role").as_string() == "assistant";
-  }
   [[nodiscard]] json::array take() { return std::move(turns_); }
 
  private:
@@ -184,11 +181,6 @@ json::array take_turns(BodyFields& fields, const ServedModel& model) {
   }
   if (index == 0) {
     fields.fail("messages", "must have at least one message");
-  } else if (reader.ends_with_assistant()) {
-    fields.fail("messages",
-                "must not end with one of the assistant: an answer that was begun (a prefill) "
-                "cannot be continued",
-                api_code::kUnsupported);
   }
   return reader.take();
 }

@@ -1,5 +1,6 @@
 #include "weft/net/api/ollama/ollama_request.h"
 
+#include <boost/json/object.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -60,6 +61,16 @@ Request take_shared(BodyFields& fields, const ApiContext& context, OllamaOptions
   return request;
 }
 
+/// The assistant's last message is continued, as Ollama's templates leave it open. What has calls
+/// is complete.
+void continue_last_message(Request& request) {
+  if (request.messages.empty()) return;
+  const boost::json::object& last = request.messages.back().as_object();
+  if (last.at("role") != "assistant" || last.contains("tool_calls")) return;
+  request.continue_final_message = true;
+  request.add_generation_prompt = false;
+}
+
 /// Without something to answer to there is no part: Ollama's clients have a model loaded so.
 OllamaRequest request_of(BodyFields& fields, Request request, OllamaOptions options) {
   OllamaRequest result{.options = std::move(options)};
@@ -79,6 +90,7 @@ ApiResult<OllamaRequest> read_ollama_chat(dom::object body, const ApiContext& co
   Request request = take_shared(fields, context, options);
   refuse_without_template(fields, *context.card.model);
   request.messages = take_ollama_messages(fields, *context.card.model);
+  continue_last_message(request);
   take_tools(fields, ToolDialect::kChat, *context.card.model, request);
   if (auto error = fields.finish()) return *std::move(error);
   return request_of(fields, std::move(request), std::move(options));

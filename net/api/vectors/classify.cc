@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "weft/net/api/fields/json_text.h"
+#include "weft/net/api/vectors/input_fields.h"
 #include "weft/net/api/vectors/vector_fields.h"
 #include "weft/net/api/vectors/vector_writer.h"
 #include "weft/net/api/vectors/vectors_api.h"
@@ -49,6 +50,7 @@ ApiResult<ApiCall> decode_classify(simdjson::dom::object body, const ApiContext&
   BodyFields fields(body);
   VectorHead head;
   Request request = take_vector_request(fields, context, "classify-", head);
+  take_truncation(fields, /*cuts=*/false, *request.vector);
   need_labels(fields, *context.card.model);
   request.vector->kind = VectorWish::Kind::kScores;
   request.vector->raw_scores = !fields.flag("use_activation").value_or(true);

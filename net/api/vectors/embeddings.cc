@@ -2,8 +2,11 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "weft/net/api/fields/json_text.h"
+#include "weft/net/api/fields/request_fields.h"
+#include "weft/net/api/vectors/input_fields.h"
 #include "weft/net/api/vectors/vector_fields.h"
 #include "weft/net/api/vectors/vector_writer.h"
 #include "weft/net/api/vectors/vectors_api.h"
@@ -13,7 +16,7 @@ namespace {
 
 class EmbeddingWriter final : public VectorWriter {
  public:
-  EmbeddingWriter(VectorHead head, bool base64) : head_(std::move(head)), base64_(base64) {}
+  EmbeddingWriter(VectorHead head, EmbeddingForm form) : head_(std::move(head)), form_(form) {}
 
  private:
   void write(std::span<const Finish> parts, std::string& out) override {
@@ -23,11 +26,7 @@ class EmbeddingWriter final : public VectorWriter {
       out.append("{\"object\":\"embedding\",\"index\":");
       append_number(out, static_cast<std::int64_t>(i));
       out.append(",\"embedding\":");
-      if (base64_) {
-        append_base64(parts[i].vector, out);
-      } else {
-        append_floats(parts[i].vector, out);
-      }
+      append_embedding(parts[i].vector, form_, out);
       out.push_back('}');
     }
     out.append("],\"model\":");
@@ -38,24 +37,30 @@ class EmbeddingWriter final : public VectorWriter {
   }
 
   const VectorHead head_;
-  const bool base64_;
+  const EmbeddingForm form_;
 };
 
-/// Takes `encoding_format`; absent means floats.
-bool take_base64(const BodyFields& fields) {
-  const std::string_view format = fields.text("encoding_format").value_or("float");
-  if (format == "base64") return true;
-  if (format != "float") {
-    fields.fail("encoding_format", shown(format) + " is neither float nor base64");
-  }
-  return false;
-}
-
-void take_embedding_wish(const BodyFields& fields, const ServedModel& model, VectorWish& wish) {
+void take_embedding_wish(BodyFields& fields, const ServedModel& model, VectorWish& wish) {
   const std::int64_t size = model.vector_facts.size;
   const auto dimensions = fields.integer("dimensions", 1, size);
-  wish.dimensions = static_cast<std::int32_t>(dimensions.value_or(0));
-  wish.unit = fields.flag("normalize");
+  const auto other_name = fields.integer("output_dimension", 1, size);
+  if (dimensions && other_name && *dimensions != *other_name) {
+    fields.fail("output_dimension", "contradicts dimensions");
+  }
+  wish.dimensions = static_cast<std::int32_t>((dimensions ? dimensions : other_name).value_or(0));
+  const auto normalize = fields.flag("normalize");
+  const auto normalized = fields.flag("normalized");
+  wish.unit = normalize ? normalize : normalized;
+  take_truncation(fields, /*cuts=*/false, wish);
+  allow_only(fields, {{"late_chunking", false}, {"return_multivector", false}});
+}
+
+/// Puts a prompt of the model's files in front of inputs that are texts.
+void begin_texts(std::string_view prompt, std::vector<Request>& parts) {
+  if (prompt.empty()) return;
+  for (Request& part : parts) {
+    if (!part.prompt.empty()) part.prompt.insert(0, prompt);
+  }
 }
 
 }  // namespace
@@ -67,9 +72,12 @@ ApiResult<ApiCall> decode_embeddings(simdjson::dom::object body, const ApiContex
   Request request = take_vector_request(fields, context, "embd-", head);
   need_embeddings(fields, model);
   take_embedding_wish(fields, model, *request.vector);
-  const bool base64 = take_base64(fields);
+  const EmbeddingForm form = take_embedding_form(fields);
+  const std::string prompt = take_text_prompt(fields, model);
   auto call = take_vector_inputs(fields, context, request, head);
-  if (call) call->writer = std::make_unique<EmbeddingWriter>(std::move(head), base64);
+  if (!call) return call;
+  begin_texts(prompt, call->parts);
+  call->writer = std::make_unique<EmbeddingWriter>(std::move(head), form);
   return call;
 }
 

@@ -9,6 +9,8 @@
 
 #include "weft/net/api/fields/body_defaults.h"
 #include "weft/net/api/fields/json_text.h"
+#include "weft/net/api/vectors/documents.h"
+#include "weft/net/api/vectors/input_fields.h"
 #include "weft/net/api/vectors/text_pairs.h"
 #include "weft/net/api/vectors/vector_fields.h"
 #include "weft/net/api/vectors/vector_writer.h"
@@ -19,7 +21,9 @@ namespace {
 
 struct RerankOptions {
   std::size_t most = 0;                  ///< results
-  std::vector<std::string> documents{};  ///< that the answer repeats; empty: none
+  std::vector<std::string> documents{};  ///< that the answer repeats, as JSON; empty: none
+  bool embeddings = false;               ///< of the documents, beside their scores
+  bool repeats_as_data = false;          ///< results stand under Voyage's name, too
 };
 
 class RerankWriter final : public VectorWriter {
@@ -47,19 +51,34 @@ class RerankWriter final : public VectorWriter {
     out.append(",\"results\":[");
     for (std::size_t i = 0; i < order.size(); ++i) {
       if (i > 0) out.push_back(',');
-      append_result(order[i], scores[order[i]], out);
+      append_result(order[i], scores[order[i]], parts, out);
+    }
+    if (options_.repeats_as_data) {
+      out.append("],\"object\":\"list\",\"data\":[");
+      for (std::size_t i = 0; i < order.size(); ++i) {
+        if (i > 0) out.push_back(',');
+        append_score(order[i], scores[order[i]], out);
+      }
     }
     out.append("]}");
   }
 
-  void append_result(std::size_t index, float score, std::string& out) const {
+  void append_result(std::size_t index, float score, std::span<const Finish> parts,
+                     std::string& out) const {
+    append_score(index, score, out);
+    out.pop_back();
+    if (!options_.documents.empty()) {
+      out.append(",\"document\":").append(options_.documents[index]);
+    }
+    if (options_.embeddings) {
+      append_floats(pairs_.second_embedding(parts, index), out.append(",\"embedding\":"));
+    }
+    out.push_back('}');
+  }
+
+  static void append_score(std::size_t index, float score, std::string& out) {
     out.append("{\"index\":");
     append_number(out, static_cast<std::int64_t>(index));
-    if (!options_.documents.empty()) {
-      out.append(",\"document\":{\"text\":");
-      append_json_string(out, options_.documents[index]);
-      out.push_back('}');
-    }
     out.append(",\"relevance_score\":");
     append_float(score, out);
     out.push_back('}');
@@ -76,10 +95,31 @@ std::string take_query(const BodyFields& fields) {
   return std::string(query);
 }
 
-/// Takes `top_n`; absent means all.
+/// Takes `top_n`, which Voyage's clients call `top_k`; absent means all.
 std::size_t take_top(const BodyFields& fields) {
   constexpr auto kMost = std::numeric_limits<std::int32_t>::max();
-  return static_cast<std::size_t>(fields.integer("top_n", 1, kMost).value_or(kMost));
+  const auto top = fields.integer("top_n", 1, kMost);
+  const auto other_name = fields.integer("top_k", 1, kMost);
+  if (top && other_name && *top != *other_name) fields.fail("top_k", "contradicts top_n");
+  return static_cast<std::size_t>((top ? top : other_name).value_or(kMost));
+}
+
+/// Takes how documents are cut. A document is one chunk, which is within every bound of those.
+void take_document_bounds(const BodyFields& fields, VectorWish& wish) {
+  constexpr auto kMost = std::numeric_limits<std::int32_t>::max();
+  take_truncation(fields, /*cuts=*/true, wish);
+  const auto tokens = fields.integer("max_tokens_per_doc", 1, kMost);
+  wish.text_tokens = static_cast<std::int32_t>(tokens.value_or(0));
+  static_cast<void>(fields.integer("max_chunks_per_doc", 1, kMost));
+}
+
+bool take_embeddings_too(const BodyFields& fields, PairJudge judge) {
+  const bool wanted = fields.flag("return_embeddings").value_or(false);
+  if (wanted && judge == PairJudge::kCrossEncoder) {
+    fields.fail("return_embeddings", "is for models that give embeddings, and this is a classifier",
+                api_code::kUnsupported);
+  }
+  return wanted;
 }
 
 }  // namespace
@@ -88,20 +128,22 @@ ApiResult<ApiCall> decode_rerank(simdjson::dom::object body, const ApiContext& c
   BodyFields fields(body);
   VectorHead head;
   Request shared = take_vector_request(fields, context, "rerank-", head);
-  if (shared.vector->cut_at == 0) shared.vector->cut_at = VectorWish::kAsLong;
+  take_document_bounds(fields, *shared.vector);
   const PairJudge judge = TextPairs::judge_of(fields, *context.card.model);
   std::vector<std::string> query{take_query(fields)};
-  auto documents = take_texts(fields, "documents", defaults::kMaxVectorInputs - 1);
-  TextPairs::check_copies(fields, "query", judge, query, documents.size());
-  RerankOptions options{.most = take_top(fields)};
   const bool returns = fields.flag("return_documents").value_or(true);
-  check_vector_numbers(fields, "documents", documents.size() + 1, *shared.vector,
+  auto documents = take_documents(fields, defaults::kMaxVectorInputs - 1, returns);
+  TextPairs::check_copies(fields, "query", judge, query, documents.texts.size());
+  RerankOptions options{.most = take_top(fields)};
+  options.embeddings = take_embeddings_too(fields, judge);
+  options.repeats_as_data = fields.has("top_k") || fields.has("truncation");
+  check_vector_numbers(fields, "documents", documents.texts.size() + 1, *shared.vector,
                        *context.card.model);
   if (auto error = fields.finish()) return *std::move(error);
-  if (returns) options.documents = documents;
-  const TextPairs pairs(judge, 1, documents.size());
+  options.documents = std::move(documents.json);
+  const TextPairs pairs(judge, 1, documents.texts.size());
   ApiCall call;
-  call.parts = pairs.parts(shared, std::move(query), std::move(documents));
+  call.parts = pairs.parts(shared, std::move(query), std::move(documents.texts));
   call.object_id = head.id;
   call.writer = std::make_unique<RerankWriter>(std::move(head), pairs, std::move(options));
   return call;

@@ -6,6 +6,7 @@
 
 #include "weft/net/api/fields/body_defaults.h"
 #include "weft/net/api/fields/json_text.h"
+#include "weft/net/api/vectors/input_fields.h"
 #include "weft/net/api/vectors/text_pairs.h"
 #include "weft/net/api/vectors/vector_fields.h"
 #include "weft/net/api/vectors/vector_writer.h"
@@ -44,7 +45,8 @@ class ScoreWriter final : public VectorWriter {
 ApiResult<ApiCall> decode_score(simdjson::dom::object body, const ApiContext& context) {
   BodyFields fields(body);
   VectorHead head;
-  const Request shared = take_vector_request(fields, context, "score-", head);
+  Request shared = take_vector_request(fields, context, "score-", head);
+  take_truncation(fields, /*cuts=*/false, *shared.vector);
   const PairJudge judge = TextPairs::judge_of(fields, *context.card.model);
   // Each text of a pair may be a part of its own.
   constexpr std::size_t kMost = defaults::kMaxVectorInputs / 2;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "weft/net/api/fields/body_defaults.h"
+#include "weft/net/api/fields/request_fields.h"
 
 namespace weft {
 namespace {
@@ -21,6 +22,7 @@ float product_of(std::span<const float> a, std::span<const float> b) {
 
 PairJudge TextPairs::judge_of(const BodyFields& fields, const ServedModel& model) {
   const VectorFacts& facts = model.vector_facts;
+  need_tokenizer(fields, "model", model);
   if (facts.embeddings) return PairJudge::kEmbeddings;
   if (!facts.scores) {
     fields.fail("model", "gives no vectors, as it has an encoder and a decoder",
@@ -60,6 +62,7 @@ std::vector<Request> TextPairs::parts(const Request& shared, std::vector<std::st
       Request& part = parts.emplace_back(shared);
       part.prompt = std::move(text);
       part.vector->unit = true;
+      if (side == &first) part.vector->text_tokens = 0;  // it is of the second texts
     }
   }
   return parts;

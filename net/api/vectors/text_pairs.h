@@ -39,6 +39,12 @@ class TextPairs {
   [[nodiscard]] std::vector<Request> parts(const Request& shared, std::vector<std::string> first,
                                            std::vector<std::string> second) const;
 
+  /// The embedding of a second text; of kEmbeddings alone.
+  [[nodiscard]] std::span<const float> second_embedding(std::span<const Finish> parts,
+                                                        std::size_t index) const {
+    return parts[first_ + index].vector;
+  }
+
   /// A score for each pair, from what the parts gave.
   [[nodiscard]] std::vector<float> scores(std::span<const Finish> parts) const;
 

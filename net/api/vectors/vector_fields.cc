@@ -61,11 +61,8 @@ Request take_vector_request(BodyFields& fields, const ApiContext& context,
   head.created = context.created;
   head.model = take_model(fields, context.card);
   Request request;
-  VectorWish& wish = request.vector.emplace();
+  request.vector.emplace();
   constexpr auto kInteger = std::numeric_limits<std::int32_t>();
-  const auto cut = fields.integer("truncate_prompt_tokens", VectorWish::kAsLong, kInteger.max());
-  wish.cut_at = static_cast<std::int32_t>(cut.value_or(0));
-  if (cut == 0) fields.fail("truncate_prompt_tokens", "must be -1 or at least 1");
   const auto priority = fields.integer("priority", kInteger.min(), kInteger.max());
   request.priority = static_cast<std::int32_t>(priority.value_or(0));
   static_cast<void>(take_service_tier(fields, context, request.request_class));
@@ -174,17 +171,20 @@ void append_floats(std::span<const float> numbers, std::string& out) {
   out.push_back(']');
 }
 
-void append_base64(std::span<const float> numbers, std::string& out) {
-  static_assert(std::endian::native == std::endian::little);
-  const auto* const bytes = reinterpret_cast<const unsigned char*>(numbers.data());
-  const std::size_t size = numbers.size_bytes();
+void append_base64(std::span<const std::uint8_t> bytes, std::string& out) {
   out.push_back('"');
   const std::size_t begin = out.size();
-  out.resize(begin + (size + 2) / 3 * 4 + 1);  // with the zero that is written behind it
-  const int written = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data() + begin), bytes,
-                                      static_cast<int>(size));
+  out.resize(begin + (bytes.size() + 2) / 3 * 4 + 1);  // with the zero that is written behind it
+  const int written = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data() + begin),
+                                      bytes.data(), static_cast<int>(bytes.size()));
   out.resize(begin + static_cast<std::size_t>(std::max(written, 0)));
   out.push_back('"');
+}
+
+void append_base64(std::span<const float> numbers, std::string& out) {
+  static_assert(std::endian::native == std::endian::little);
+  const auto* const bytes = reinterpret_cast<const std::uint8_t*>(numbers.data());
+  append_base64(std::span(bytes, numbers.size_bytes()), out);
 }
 
 }  // namespace weft

@@ -21,8 +21,8 @@ struct VectorHead {
   std::int64_t created = 0;  ///< seconds since 1970
 };
 
-/// Takes `model`, `priority`, `cache_salt`, `service_tier`, `truncate_prompt_tokens` and the fields
-/// that change nothing. Returns what each part of the call is to have besides its input.
+/// Takes `model`, `priority`, `cache_salt`, `service_tier` and the fields that change nothing.
+/// Returns what each part of the call is to have besides its input.
 [[nodiscard]] Request take_vector_request(BodyFields& fields, const ApiContext& context,
                                           std::string_view id_prefix, VectorHead& head);
 
@@ -52,7 +52,8 @@ void append_vector_usage(std::span<const Finish> parts, std::string& out);
 /// number.
 void append_floats(std::span<const float> numbers, std::string& out);
 void append_float(float number, std::string& out);
-/// Appends the numbers' bytes, least significant first, in base64 and in quotes.
+/// Appends bytes, or the numbers' bytes, least significant first, in base64 and in quotes.
+void append_base64(std::span<const std::uint8_t> bytes, std::string& out);
 void append_base64(std::span<const float> numbers, std::string& out);
 
 }  // namespace weft

@@ -12,14 +12,15 @@
 namespace weft {
 
 /// POST /v1/embeddings, as of OpenAI's API: `input` (a text, texts, token ids, or lists of those),
-/// `encoding_format` "float" or "base64", `dimensions`; and of vLLM's `truncate_prompt_tokens` and
-/// `normalize`.
+/// `encoding_format` "float" or "base64", `dimensions`; vLLM's `truncate_prompt_tokens` and
+/// `normalize`; and what Cohere's, Jina's and Voyage's clients say of an input (input_fields.h).
 [[nodiscard]] ApiResult<ApiCall> decode_embeddings(simdjson::dom::object body,
                                                    const ApiContext& context);
 
 /// POST /v1/rerank, /v2/rerank and /rerank, as of Jina's and Cohere's APIs and as vLLM serves them:
-/// `query`, `documents` (texts, or objects with a "text"), `top_n`, `return_documents`. A document
-/// that is too long is cut. By a cross-encoder's one score, or else by the cosine of embeddings.
+/// `query`, `documents` (documents.h), `top_n`, `return_documents`, `max_tokens_per_doc`, ... A
+/// document that is too long is cut, unless `truncation` is false. By a cross-encoder's one score,
+/// or else by the cosine of embeddings.
 [[nodiscard]] ApiResult<ApiCall> decode_rerank(simdjson::dom::object body,
                                                const ApiContext& context);
 

@@ -264,6 +264,31 @@ TEST_F(EmbedTest, RefusesAnInputThatIsTooLongUnlessItIsCut) {
   EXPECT_EQ(shorter.usage.prompt_tokens, 5);
 }
 
+TEST_F(EmbedTest, CutsATextByItsOwnTokensAndAtTheEndThatIsSaid) {
+  open("bert-mean");
+  EXPECT_EQ(vector_of({.text = "b c d e f", .wish = {.text_tokens = 4}}),
+            vector_of({.text = "b c d e"}));
+  EXPECT_EQ(vector_of({.text = "b c d e f", .wish = {.cut_at = 6, .cut_begin = true}}),
+            vector_of({.text = "c d e f"}));
+  EXPECT_EQ(
+      vector_of({.tokens = {9, 9, 1, 5, 6, 7, 8, 2}, .wish = {.cut_at = 6, .cut_begin = true}}),
+      vector_of({.text = "b c d e"}));
+  EXPECT_THAT(refusal_of({.text = "a", .wish = {.text_tokens = -1}}, EngineErrc::kBadRequest),
+              HasSubstr("text_tokens: -1"));
+}
+
+TEST_F(EmbedTest, CutsTheSecondTextOfAPairByItsOwnTokens) {
+  open("bert-reranker");
+  const auto score = [&](std::string second, std::int32_t tokens) {
+    return vector_of({.text = "a b",
+                      .wish = {.kind = VectorWish::Kind::kScores,
+                               .second_text = std::move(second),
+                               .text_tokens = tokens}});
+  };
+  EXPECT_EQ(score("c d e f", 2), score("c d", 0));
+  EXPECT_NE(score("c d e f", 2), score("c d e f", 0));
+}
+
 TEST_F(EmbedTest, RefusesTokensThatTheVocabularyLacks) {
   open("bert-mean");
   EXPECT_THAT(refusal_of({.tokens = {1, 4, 32, 2}}, EngineErrc::kBadRequest),

@@ -122,6 +122,47 @@ TEST_F(OutputFormTest, BesideAThoughtThatThePromptHasOpenedOnlyTheAnswerIsConstr
   EXPECT_EQ(out.marks()[1].kind, PieceKind::kText);
 }
 
+/// A request that goes on with this text of the assistant's.
+Request continuing(std::string_view text) {
+  Request request = typed_request();
+  request.messages = {{{"role", "assistant"}, {"content", text}}};
+  request.continue_final_message = true;
+  return request;
+}
+
+TEST_F(OutputFormTest, WhatAContinuedMessageHasSaidBeginsTheOutput) {
+  Request request = continuing("I say ");
+  EXPECT_EQ(constrain(request, tokens_of("assistant: I say ")).parser.begun, "I say ");
+  Request trimmed = continuing("I say ");
+  EXPECT_EQ(constrain(trimmed, tokens_of("assistant: I say")).parser.begun, "I say");
+  Request shown = continuing("<think>a</think>b");
+  EXPECT_EQ(constrain(shown, tokens_of("assistant: b")).parser.begun, "b")
+      << "the template shows the last part alone";
+  Request other = typed_request();
+  EXPECT_EQ(constrain(other, tokens_of("I say ")).parser.begun, "");
+}
+
+TEST_F(OutputFormTest, AThoughtThatAContinuedMessageHasBegunIsFree) {
+  Request request = continuing("<think>h");
+  request.structured_output = small_object();
+  const OutputForm form = constrain(request, {'a', kThink, 'h'});
+  EXPECT_EQ(form.parser.begun, "<think>h");
+  const auto state = request.sampling.constraint->begin();
+  EXPECT_TRUE(allows(*state, 'm'));
+  state->advance(std::vector<TokenId>{kThinkEnd});
+  EXPECT_TRUE(allows(*state, '{'));
+  EXPECT_FALSE(allows(*state, 'm'));
+}
+
+TEST_F(OutputFormTest, BehindATextThatIsContinuedNoThoughtBegins) {
+  Request request = continuing("Here: ");
+  request.structured_output = small_object();
+  constrain(request, tokens_of("Here: "));
+  const auto state = request.sampling.constraint->begin();
+  EXPECT_TRUE(allows(*state, '{'));
+  EXPECT_FALSE(allows(*state, kThink));
+}
+
 TEST_F(OutputFormTest, AnAnswerMayBeginAtOnceAndMayHaveTagsInItsTexts) {
   Request request = typed_request();
   request.tools = clock_tool();

@@ -117,7 +117,10 @@ TEST(BatchLines, SaysWhyALineCannotBeAsked) {
            std::pair(R"({"custom_id":"a"})", "method"),
            {R"({"custom_id":"a","method":"GET"})", "method"},
            {R"({"custom_id":"a","method":"POST"})", "url"},
-           {R"({"custom_id":"a","method":"POST","url":"/v1/embeddings"})", "url"},
+           {R"({"custom_id":"a","method":"POST","url":"/v1/moderations"})", "url"},
+           {R"({"custom_id":"a","method":"POST","url":"/v1/embeddings"})", "body"},
+           {R"({"custom_id":"a","method":"POST","url":"/v1/responses","body":{"background":true}})",
+            "background"},
            {R"({"custom_id":"a","method":"POST","url":"/v1/completions"})", "body"},
            {R"({"custom_id":"a","method":"POST","url":"/v1/completions","body":{"stream":true}})",
             "stream"},
@@ -128,6 +131,19 @@ TEST(BatchLines, SaysWhyALineCannotBeAsked) {
     EXPECT_THAT(parsed.error->message, HasSubstr(what));
   }
   EXPECT_FALSE(parse_batch_line(journal_request("a")).error);
+}
+
+TEST(BatchLines, AsksEveryPathWhoseAnswerIsAWholeBody) {
+  for (const std::string& path :
+       {std::string("/v1/chat/completions"), std::string("/v1/completions"),
+        std::string("/v1/responses"), std::string("/v1/messages"), std::string("/v1/embeddings"),
+        std::string("/v1/rerank"), std::string("/v2/rerank"), std::string("/v1/score"),
+        std::string("/v1/classify")}) {
+    const BatchLine line =
+        parse_batch_line(R"({"custom_id":"a","method":"POST","url":")" + path + R"(","body":{}})");
+    EXPECT_FALSE(line.error) << path;
+    EXPECT_EQ(line.path, path);
+  }
 }
 
 TEST(BatchLines, WritesResultsAsOneLineEach) {

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "weft/tests/cli/child_program.h"
+#include "weft/tests/cli/demo_server.h"
 #include "weft/tests/cli/run_program.h"
 #include "weft/tests/fixture/http_stub.h"
 #include "weft/tests/fixture/source_path.h"
@@ -240,6 +241,34 @@ TEST_F(BatchProgram, RunsAModelInItsOwnProcess) {
       results.at("r1").at("response").at("body").at("choices").at(0).at("message").at("content"),
       "12 + 30 = 42.");
   EXPECT_EQ(results.at("bad").at("response").at("status_code"), 400);
+}
+
+TEST_F(BatchProgram, AsksForVectorsAndMessagesToo) {
+  const auto line = [](const std::string& id, const std::string& path, const std::string& body) {
+    return R"({"custom_id":")" + id + R"(","method":"POST","url":")" + path + R"(","body":)" +
+           body + "}\n";
+  };
+  const std::string in =
+      folder_
+          .write("in.jsonl",
+                 line("vectors", "/v1/embeddings", R"({"input":["a","b"]})") +
+                     line("ranks", "/v2/rerank", R"({"query":"a","documents":["b","a"]})") +
+                     line("message", "/v1/messages",
+                          R"({"max_tokens":20,"temperature":0,"messages":[{"role":"user",)"
+                          R"("content":"What is 12 + 30?"}]})"))
+          .string();
+  DemoServer server;
+  for (const std::string& where : {server.url(), model_path}) {
+    const std::string out = (folder_.path() / (where == model_path ? "own" : "remote")).string();
+    const ProgramRun outcome = run_weft(command(where, in, out));
+    EXPECT_EQ(outcome.status, 0) << outcome.output;
+    const auto results = results_in(out);
+    ASSERT_EQ(results.size(), 3U);
+    const auto body = [&](const char* id) { return results.at(id).at("response").at("body"); };
+    EXPECT_EQ(body("vectors").at("data").as_array().size(), 2U);
+    EXPECT_EQ(body("ranks").at("results").at(0).at("index"), 1);
+    EXPECT_EQ(body("message").at("content").at(0).at("text"), "12 + 30 = 42.");
+  }
 }
 
 }  // namespace

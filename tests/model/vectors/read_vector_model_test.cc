@@ -7,6 +7,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "weft/core/io/file.h"
 #include "weft/model/model_error.h"
@@ -109,6 +110,21 @@ TEST_F(ReadVectorModel, RefusesModulesThatItDoesNotKnow) {
   EXPECT_THAT(read_copy(), FailsWith(ModelErrc::kBadConfig, "a module is no object"));
   write("modules.json", "[");
   EXPECT_THAT(read_copy(), FailsWith(ModelErrc::kBadConfig, "modules.json"));
+}
+
+TEST_F(ReadVectorModel, TakesThePromptsOfSentenceTransformers) {
+  copy("bert-mean");
+  const std::string file = "config_sentence_transformers.json";
+  write(file, R"({"prompts": {"query": "find: ", "document": ""}, "default_prompt_name": null})");
+  using Prompt = std::pair<std::string, std::string>;
+  EXPECT_THAT(read_copy().value()->prompts,
+              ElementsAre(Prompt("query", "find: "), Prompt("document", "")));
+  write(file, R"({"prompts": null})");
+  EXPECT_TRUE(read_copy().value()->prompts.empty());
+  write(file, R"({"prompts": {"query": 5}})");
+  EXPECT_THAT(read_copy(), FailsWith(ModelErrc::kBadConfig, "prompts.query: is no text"));
+  write(file, R"({"prompts": []})");
+  EXPECT_THAT(read_copy(), FailsWith(ModelErrc::kBadConfig, "prompts: is no object"));
 }
 
 TEST_F(ReadVectorModel, NoModuleLeadsOutOfTheFolder) {

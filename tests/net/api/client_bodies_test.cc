@@ -126,7 +126,7 @@ TEST_F(ClientBodiesTest, ValuesOfVllmAndLlamaCppThatMeanNothingAreTaken) {
   EXPECT_EQ(chat(R"({"messages":[{"role":"user","content":"a"}],)" + defaults), "200");
   EXPECT_EQ(completion(R"({"prompt":"a",)" + defaults), "200");
   for (const auto& [fields, expected] : std::vector<std::pair<std::string, std::string>>{
-           {R"("return_token_ids":true)", "return_token_ids unsupported"},
+           {R"("return_token_ids":5)", "return_token_ids invalid_type"},
            {R"("spaces_between_special_tokens":false)",
             "spaces_between_special_tokens unsupported"},
            {R"("cache_prompt":1)", "cache_prompt unsupported"}}) {

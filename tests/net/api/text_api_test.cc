@@ -100,10 +100,40 @@ TEST_F(TextApiTest, WhatCannotBeTokenizedIsRefused) {
   EXPECT_EQ(tokens(R"({"messages":[]})"), "messages invalid_value");
 }
 
+TEST_F(TextApiTest, TheTokensOfAConversationMayEndWithItsLastMessage) {
+  const std::string messages =
+      R"({"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"ab"}])";
+  const json::value ids =
+      json::parse(tokens(messages + R"(,"continue_final_message":true})")).at("tokens");
+  EXPECT_EQ(ids.as_array().back(), 287) << "ab";
+  EXPECT_NE(json::parse(tokens(messages + "}")).at("tokens").as_array().back(), 287);
+}
+
+TEST_F(TextApiTest, WithoutATokenizerThereIsNoText) {
+  model->tokenizer = Tokenizer::none();
+  model->chat = ChatEncoder(model->tokenizer);
+  EXPECT_EQ(tokens(R"({"prompt":"a"})"), "- invalid_value");
+  EXPECT_EQ(texts(R"({"tokens":[5]})"), "tokens invalid_value");
+}
+
+TEST_F(TextApiTest, TokenizesAsLlamaCppsClientsAskForIt) {
+  const auto list = [this](std::string_view fields) {
+    return json::parse(tokens("{\"content\":\"a</s>\"" + std::string(fields) + "}")).at("tokens");
+  };
+  EXPECT_EQ(list(""), json::parse("[286,2]"));
+  EXPECT_EQ(list(R"(,"add_special":true)"), json::parse("[1,286,2]"));
+  EXPECT_EQ(list(R"(,"parse_special":false)").as_array().size(), 5U);
+  EXPECT_EQ(list(R"(,"with_pieces":true)"), json::parse(R"([{"id":286,"piece":" a"},
+                                                           {"id":2,"piece":"</s>"}])"));
+  const json::value bytes = json::parse(tokens(R"({"content":"\u00e9","with_pieces":true})"));
+  EXPECT_EQ(bytes.at("tokens").as_array().back(), json::parse(R"({"id":172,"piece":[169]})"));
+}
+
 TEST_F(TextApiTest, TokensBecomeText) {
-  EXPECT_EQ(texts(R"({"tokens":[286,287]})"), R"({"prompt":"aab"})");
-  EXPECT_EQ(texts(R"({"tokens":[]})"), R"({"prompt":""})");
-  EXPECT_EQ(texts(R"({"tokens":[258]})"), "{\"prompt\":\"\uFFFD\"}") << "half a character";
+  EXPECT_EQ(texts(R"({"tokens":[286,287]})"), R"({"prompt":"aab","content":"aab"})");
+  EXPECT_EQ(texts(R"({"tokens":[]})"), R"({"prompt":"","content":""})");
+  EXPECT_EQ(texts(R"({"tokens":[258]})"), "{\"prompt\":\"\uFFFD\",\"content\":\"\uFFFD\"}")
+      << "half a character";
   EXPECT_EQ(texts("{}"), "tokens missing_required_parameter");
   EXPECT_EQ(texts(R"({"tokens":"a"})"), "tokens invalid_type");
   EXPECT_EQ(texts(R"({"tokens":["a"]})"), "tokens[0] invalid_type");
@@ -118,7 +148,8 @@ TEST_F(TextApiTest, TokensBecomeTextUpToABound) {
     return "{\"tokens\":[" + ids + "]}";
   };
   constexpr std::size_t kMost = std::size_t{4} << 20;
-  EXPECT_EQ(texts(list(100)), "{\"prompt\":\"" + std::string(100, 'a') + "\"}");
+  const std::string text = "\"" + std::string(100, 'a') + "\"";
+  EXPECT_EQ(texts(list(100)), "{\"prompt\":" + text + ",\"content\":" + text + "}");
   EXPECT_EQ(texts(list(kMost + 1)), "tokens invalid_value");
 }
 

@@ -47,6 +47,14 @@ TEST(HeaderValuesTest, TakesATargetApart) {
   EXPECT_EQ(parts_of("HTTPS://host"), Parts("/", ""));
 }
 
+TEST(HeaderValuesTest, SlashesThatSeparateNothingAreNoPartOfAPath) {
+  EXPECT_EQ(parts_of("/v1/models/"), Parts("/v1/models", ""));
+  EXPECT_EQ(parts_of("//v1//models///?a=//"), Parts("/v1/models", "a=//"));
+  EXPECT_EQ(parts_of("http://host//v1"), Parts("/v1", ""));
+  EXPECT_EQ(parts_of("///"), Parts("/", ""));
+  EXPECT_EQ(parts_of("/a%2F%2Fb"), Parts("/a//b", "")) << "these are a name's";
+}
+
 TEST(HeaderValuesTest, FindsAValueInAQuery) {
   EXPECT_EQ(query_value("a=1&stream=true&b", "stream"), "true");
   EXPECT_EQ(query_value("stream=1&stream=2", "stream"), "1");

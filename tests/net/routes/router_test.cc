@@ -6,6 +6,7 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 namespace weft {
@@ -55,6 +56,35 @@ TEST(RouterTest, RefusesAPathThatNoRouteHasWith404) {
     EXPECT_EQ(refusal.status, 404U) << path;
     EXPECT_THAT(refusal.body, HasSubstr("not_found")) << path;
     EXPECT_TRUE(refusal.headers.empty()) << path;
+  }
+}
+
+constexpr std::array kBasedRoutes = {
+    Route{.method = verb::post, .path = "/v1/pages", .handle = nullptr},
+    Route{.method = verb::get, .path = "/v1/books/{name}", .handle = nullptr},
+    Route{.method = verb::get, .path = "/health", .handle = nullptr},
+    Route{.method = verb::get, .path = "/", .handle = nullptr},
+};
+
+std::string refusal_of(std::string_view path) {
+  auto result = Router(kBasedRoutes).find(verb::post, path);
+  return std::get<HttpReply>(std::move(result)).body;
+}
+
+TEST(RouterTest, NamesThePathThatAClientMayHaveMeant) {
+  for (const auto& [path, meant] : {std::pair("/pages", "/v1/pages"),
+                                    {"/books/a/b", "/v1/books/a/b"},
+                                    {"/v1/v1/pages", "/v1/pages"},
+                                    {"/openai/v1/pages", "/v1/pages"},
+                                    {"/v1/health", "/health"}}) {
+    EXPECT_THAT(refusal_of(path), HasSubstr(std::string("there is ") + meant + ": ")) << path;
+  }
+}
+
+TEST(RouterTest, NamesNoOtherPathWhereNoneIsNear) {
+  for (const std::string& path : {std::string("/page"), std::string("/v1"), std::string("/v1/page"),
+                                  "/" + std::string(300, 'a') + "/v1/pages"}) {
+    EXPECT_THAT(refusal_of(path), HasSubstr("\"there is no such path\"")) << path;
   }
 }
 

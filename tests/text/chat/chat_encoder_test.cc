@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
 #include <chrono>
 #include <cstddef>
 #include <string>
@@ -54,6 +57,107 @@ TEST_F(ChatEncoderTest, AddsNoSpecialTokensToThoseThatTheTemplateWrites) {
   EXPECT_EQ(none.encode(says("ab"), kEpoch).value(), (Tokens{0, 1}));
   const ChatEncoder chat(tokenizer_, "{{ bos_token }}{{ messages[0].content }}");
   EXPECT_EQ(chat.encode(says("ab"), kEpoch).value(), (Tokens{5, 0, 1}));
+}
+
+/// Tokens are the bytes from ' ' to '~', by their own codes, and the tags below.
+class FinalMessageTest : public testing::Test {
+ protected:
+  static Tokenizer bytes() {
+    json::object vocabulary;
+    for (char c = ' '; c <= '~'; ++c) vocabulary[std::string(1, c)] = c - ' ';
+    const json::object all = {
+        {"model", {{"type", "BPE"}, {"vocab", std::move(vocabulary)}, {"merges", json::array()}}},
+        {"decoder", {{"type", "Fuse"}}}};
+    return Tokenizer::from_json(json::serialize(all), "bytes").value();
+  }
+  /// The prompt of a conversation whose last message is to be continued.
+  [[nodiscard]] Result<std::string> prompt(std::string_view source, json::object last) const {
+    json::array messages{{{"role", "user"}, {"content", "q"}}};
+    messages.push_back(std::move(last));
+    const auto ids =
+        ChatEncoder(tokenizer_, source)
+            .encode({.messages = std::move(messages), .continue_final_message = true}, kEpoch);
+    if (!ids) return ids.error();
+    return tokenizer_.decode(*ids, false);
+  }
+  static json::object said(std::string_view text) {
+    return {{"role", "assistant"}, {"content", text}};
+  }
+
+  const Tokenizer tokenizer_ = bytes();
+  static constexpr std::string_view kTurns =
+      "{% for m in messages %}[{{ m.role }}:{{ m.content }}]{% endfor %}"
+      "{% if add_generation_prompt %}[assistant:{% endif %}";
+};
+
+TEST_F(FinalMessageTest, ThePromptEndsWithTheTextThatIsContinued) {
+  EXPECT_EQ(prompt(kTurns, said("The answer")).value(), "[user:q][assistant:The answer");
+  EXPECT_EQ(prompt(kTurns, said("ends in a space ")).value(),
+            "[user:q][assistant:ends in a space ");
+  EXPECT_EQ(prompt(kTurns, said("")).value(), "[user:q][assistant:");
+  EXPECT_EQ(
+      prompt("{% for m in messages %}{{ m.content | tojson }};{% endfor %}", said("a")).value(),
+      "\"q\";\"a");
+}
+
+TEST_F(FinalMessageTest, ATextThatTheTemplateTrimsIsTrimmed) {
+  EXPECT_EQ(
+      prompt("{% for m in messages %}[{{ m.content | trim }}]{% endfor %}", said(" a b ")).value(),
+      "[q][a b");
+}
+
+TEST_F(FinalMessageTest, TheLastTextOfAListOfPartsIsContinued) {
+  json::object last{{"role", "assistant"},
+                    {"content", json::array{{{"type", "text"}, {"text", "a"}},
+                                            {{"type", "text"}, {"text", "b"}}}}};
+  EXPECT_EQ(prompt("{% for m in messages %}{% for p in m.content %}{{ p.text or p }};{% endfor %}"
+                   "{% endfor %}",
+                   std::move(last))
+                .value(),
+            "q;a;b");
+}
+
+TEST_F(FinalMessageTest, AThoughtIsContinuedWhereThereIsNoTextBehindIt) {
+  constexpr std::string_view kThinks =
+      "{% for m in messages %}[{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>"
+      "{% endif %}{{ m.content }}]{% endfor %}";
+  json::object last = said("");
+  last["reasoning_content"] = "hm";
+  EXPECT_EQ(prompt(kThinks, last).value(), "[q][<think>hm");
+  last["content"] = "so";
+  EXPECT_EQ(prompt(kThinks, last).value(), "[q][<think>hm</think>so");
+}
+
+TEST_F(FinalMessageTest, SaysWhatCannotBeContinued) {
+  EXPECT_THAT(prompt(kTurns, {{"role", "user"}, {"content", "a"}}),
+              FailsWith(TextErrc::kTemplateFailed, "messages: the last message is not the"));
+  json::object calls = said("a");
+  calls["tool_calls"] = json::array{json::object{{"function", json::object{{"name", "f"}}}}};
+  EXPECT_THAT(prompt(kTurns, calls), FailsWith(TextErrc::kTemplateFailed, "has calls"));
+  EXPECT_THAT(prompt(kTurns, {{"role", "assistant"}, {"content", nullptr}}),
+              FailsWith(TextErrc::kTemplateFailed, "has no text"));
+  EXPECT_THAT(prompt("{{ messages[0].content }}", said("a")),
+              FailsWith(TextErrc::kTemplateFailed, "does not write its text"));
+}
+
+TEST_F(FinalMessageTest, AMessageMayHaveTheMarkInIt) {
+  const std::string mark =
+      "\xF0\x9F\xBF\xBE"
+      "0"
+      "\xF0\x9F\xBF\xBE";
+  const auto ids =
+      ChatEncoder(tokenizer_, kTurns)
+          .encode({.messages = {{{"role", "user"}, {"content", mark + " x"}}, said("a")},
+                   .continue_final_message = true},
+                  kEpoch);
+  ASSERT_TRUE(ids);
+  EXPECT_TRUE(tokenizer_.decode(*ids, false).value().ends_with("x][assistant:a"));
+}
+
+TEST_F(ChatEncoderTest, WithoutATokenizerThereAreNoConversations) {
+  const ChatEncoder none(Tokenizer::none(), "{{ messages[0].content }}");
+  ASSERT_TRUE(none.problem());
+  EXPECT_EQ(none.problem()->code, TextErrc::kNoTokenizer);
 }
 
 // <, s, > are tokens of their own here, so that a text can be told from the token <s>.

@@ -243,6 +243,70 @@ TEST(OutputParserTest, AThoughtThatThePromptHasOpenedComesFirst) {
   EXPECT_FALSE(ends_in_thought("What is <think>?", format));
 }
 
+/// The pieces of an output that goes on behind `begun`, however it is cut.
+Pieces pieces_behind(const std::string& begun, const std::string& output,
+                     const char* format = "hermes") {
+  const OutputFormat written = join_formats(*known_format(format), *known_format("think"));
+  const OutputFormat& one = known_format(format)->harmony ? *known_format(format) : written;
+  const ParserOptions options{.tools = tools(), .begun = begun};
+  const Pieces whole = parse_parts(one, options, {output});
+  std::vector<std::string_view> bytes;
+  for (std::size_t i = 0; i < output.size(); ++i) {
+    bytes.push_back(std::string_view(output).substr(i, 1));
+  }
+  EXPECT_EQ(parse_parts(one, options, bytes), whole) << begun << "|" << output;
+  return whole;
+}
+
+TEST(OutputParserTest, WhatThePromptHasOfAnOutputIsNotToldAgain) {
+  EXPECT_EQ(pieces_behind("The sky", " is blue."), (Pieces{"text| is blue."}));
+  EXPECT_EQ(pieces_behind("The sky ", "is blue."), (Pieces{"text|is blue."}));
+  EXPECT_EQ(pieces_behind("The sky ", " is."), (Pieces{"text| is."}));
+  EXPECT_EQ(pieces_behind("a <", "b"), (Pieces{"text|b"}));
+  EXPECT_EQ(pieces_behind("a <tool", "box>"), (Pieces{"text|box>"}));
+  EXPECT_EQ(pieces_behind("The sky", ""), Pieces{});
+}
+
+TEST(OutputParserTest, AThoughtThatThePromptHasBegunGoesOn) {
+  EXPECT_EQ(pieces_behind("<think>\nHm", "m.\n</think>\n\nSo."), (Pieces{"think|m.", "text|So."}));
+  EXPECT_EQ(pieces_behind("<think>\nHm ", "</think>So."), (Pieces{"text|So."}));
+  EXPECT_EQ(pieces_behind("<think>Hm</thi", "nk>So."), (Pieces{"text|So."}));
+  EXPECT_EQ(pieces_behind("<think>Hm</think>\n\nSo", " it is. <think>"),
+            (Pieces{"text| it is. <think>"}));
+}
+
+TEST(OutputParserTest, ACallThatThePromptHasBegunIsToldAsAWhole) {
+  EXPECT_EQ(pieces_behind("One moment. ", "<tool_call>{\"name\": \"now\"}</tool_call>"),
+            (Pieces{"call|now", "args|{}", "end"}));
+  EXPECT_EQ(pieces_behind("<tool_call>\n{\"name\": \"no", "w\", \"arguments\": {}}</tool_call>"),
+            (Pieces{"call|now", "args|{}", "end"}));
+  EXPECT_EQ(
+      pieces_behind("<tool_call>{\"name\": \"now\", \"arguments\": {\"a\": ", "1}}</tool_call>"),
+      (Pieces{"call|now", "args|{\"a\": 1}", "end"}));
+  EXPECT_EQ(pieces_behind("<tool_call>{\"name\": \"now\"}</tool_call>", "\nDone."),
+            (Pieces{"text|Done."}));
+}
+
+TEST(OutputParserTest, CallsThatThePromptHasWholeAreNotCounted) {
+  const auto format = std::make_shared<const OutputFormat>(*known_format("hermes"));
+  const std::string call = "<tool_call>{\"name\": \"now\"}</tool_call>";
+  OutputParser parser(format, {.tools = tools(), .begun = call});
+  EXPECT_EQ(parser.calls(), 0);
+  TypedText out;
+  parser.feed(call, out);
+  EXPECT_EQ(parser.calls(), 1);
+}
+
+TEST(OutputParserTest, AMessageOfHarmonyThatThePromptHasBegunGoesOn) {
+  EXPECT_EQ(pieces_behind("<|channel|>final<|message|>The sky", " is blue.<|return|>", "harmony"),
+            (Pieces{"text| is blue."}));
+  EXPECT_EQ(pieces_behind("<|channel|>analysis<|message|>Hm",
+                          "m.<|end|><|start|>assistant"
+                          "<|channel|>final<|message|>So.",
+                          "harmony"),
+            (Pieces{"think|m.", "text|So."}));
+}
+
 TEST(OutputParserTest, OneCallEndsAnOutputThatMayHaveOne) {
   const std::string call = R"(<tool_call>{"name": "now", "arguments": {}}</tool_call>)";
   OutputParser parser(std::make_shared<const OutputFormat>(*known_format("hermes")),

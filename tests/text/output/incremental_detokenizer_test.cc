@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "weft/core/text/utf8.h"
 #include "weft/tests/text/json_data.h"
@@ -61,6 +64,33 @@ TEST(IncrementalDetokenizerTest, GivesTheSameForRealTokenizers) {
     ++found;
   }
   if (found == 0) GTEST_SKIP() << "no tokenizers at " << folder;
+}
+
+TEST(IncrementalDetokenizerTest, ATextThatGoesOnKeepsTheSpaceAtItsBeginning) {
+  for (const Tokenizer& tokenizer : test_tokenizers()) {
+    // Of tokens that are whole texts by themselves, the ends of a sequence are told alike.
+    std::vector<TokenId> plain;
+    for (TokenId id = 0; std::cmp_less(id, tokenizer.vocabulary_size()); ++id) {
+      const std::string text = tokenizer.decode(std::vector<TokenId>{id, id}, false).value();
+      const bool whole = text.find("\uFFFD") == std::string::npos && text.size() > 1;
+      const std::string name(*tokenizer.token(id));
+      if (whole && !name.starts_with("<0x") && !tokenizer.is_special(id)) plain.push_back(id);
+      if (plain.size() == 64) break;
+    }
+    for (std::size_t i = 0; i + 2 < plain.size(); ++i) {
+      IncrementalDetokenizer goes_on(tokenizer, false);
+      goes_on.go_on();
+      std::string text;
+      for (const TokenId id : {plain[i + 1], plain[i + 2]}) text += *goes_on.push(id);
+      text += goes_on.finish();
+      const std::string all =
+          tokenizer.decode(std::vector<TokenId>{plain[i], plain[i + 1], plain[i + 2]}, false)
+              .value();
+      EXPECT_TRUE(all.ends_with(text)) << all << " | " << text;
+      const std::string first = tokenizer.decode(std::vector<TokenId>{plain[i]}, false).value();
+      EXPECT_GE(text.size() + first.size(), all.size()) << all << " | " << text;
+    }
+  }
 }
 
 TEST(IncrementalDetokenizerTest, HoldsACharacterBackUntilItIsWhole) {

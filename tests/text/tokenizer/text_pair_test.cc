@@ -93,11 +93,37 @@ TEST(TextPair, IsRefusedWhereTheTokenizerSaysNoForm) {
 TEST(TextPair, OneTextIsCutAtItsEnd) {
   const Tokenizer bert = tokenizer_of("bert-reranker");
   Tokens ids;
-  ASSERT_TRUE(encode_cut(bert, "a b c d e", 4, ids));
+  ASSERT_TRUE(encode_cut(bert, "a b c d e", {.tokens = 4}, ids));
   EXPECT_THAT(ids, ElementsAre(1, 4, 5, 2));
   ids.clear();
-  ASSERT_TRUE(encode_cut(bert, "a b", 9, ids));
+  ASSERT_TRUE(encode_cut(bert, "a b", {.tokens = 9}, ids));
   EXPECT_THAT(ids, ElementsAre(1, 4, 5, 2));
+}
+
+TEST(TextPair, OneTextIsCutAtItsBeginningWhereThatIsSaid) {
+  const Tokenizer bert = tokenizer_of("bert-reranker");
+  Tokens ids;
+  ASSERT_TRUE(encode_cut(bert, "a b c d e", {.tokens = 4, .begin = true}, ids));
+  EXPECT_THAT(ids, ElementsAre(1, 7, 8, 2));
+}
+
+TEST(TextPair, ATextIsCutByItsOwnTokensToo) {
+  const Tokenizer bert = tokenizer_of("bert-reranker");
+  Tokens ids;
+  ASSERT_TRUE(encode_cut(bert, "a b c d e", {.tokens = 9, .own = 3}, ids));
+  EXPECT_THAT(ids, ElementsAre(1, 4, 5, 6, 2));
+}
+
+TEST(TextPair, TheSecondTextIsCutBeforeItMeetsTheFirst) {
+  const Tokenizer bert = tokenizer_of("bert-reranker");
+  const auto cut = [&](const PairBound& bound) {
+    return encode(bert, {"a b", "c d e f"}, bound).ids;
+  };
+  EXPECT_THAT(cut({.tokens = 100, .second = 2}), ElementsAre(1, 4, 5, 2, 6, 7, 2));
+  EXPECT_THAT(cut({.tokens = 100, .second = 2, .cut_begin = true}),
+              ElementsAre(1, 4, 5, 2, 8, 9, 2));
+  EXPECT_THAT(cut({.tokens = 7, .cuts = true, .cut_begin = true}),
+              ElementsAre(1, 4, 5, 2, 8, 9, 2));
 }
 
 }  // namespace

@@ -276,6 +276,7 @@ class StripStage final : public DecodeStage {
   }
 
   void finish() override { next_.finish(); }
+  void go_on(bool one_text) override { at_start_ = !one_text; }
 
  private:
   void pass_settled() {
@@ -303,6 +304,8 @@ class MetaspaceStage final : public TokenStage {
   MetaspaceStage(const MetaspaceDecoderStep& step, DecodeStage& next)
       : TokenStage(next), step_(step) {}
 
+  void go_on(bool /*one_text*/) override { first_ = false; }
+
  private:
   void token(std::string& token) override {
     replace_all_from(token, step_.replacement, first_ && step_.drop_first ? "" : " ", spare());
@@ -318,6 +321,8 @@ class WordPieceStage final : public TokenStage {
  public:
   WordPieceStage(const WordPieceDecoderStep& step, DecodeStage& next)
       : TokenStage(next), step_(step) {}
+
+  void go_on(bool /*one_text*/) override { first_ = false; }
 
  private:
   void token(std::string& token) override {
@@ -396,6 +401,8 @@ class CtcStage final : public TokenStage {
 class JoinStage final : public TokenStage {
  public:
   explicit JoinStage(DecodeStage& next) : TokenStage(next) {}
+
+  void go_on(bool /*one_text*/) override { first_ = false; }
 
  private:
   void token(std::string& token) override {

@@ -76,12 +76,19 @@ class DecodeStage {
   /// A token of the sequence ends so many bytes behind the text so far, which may still be to come.
   virtual void boundary(std::size_t ahead) = 0;
   virtual void finish() = 0;
+
+  /// Text went before, of tokens that do not come: what is done to the first token alone is not
+  /// done. `one_text`: the stages before this one make all tokens one text.
+  virtual void go_on(bool /*one_text*/) {}
 };
 
 /// Decodes one sequence token by token. Borrows the decoder, which must outlive it. Owner only.
 class DecodeStream {
  public:
   explicit DecodeStream(const Decoder& decoder);
+
+  /// Called before the first token: the text goes on where another one ended.
+  void go_on();
 
   /// The text of one token as the vocabulary has it.
   void push(std::string_view token);
@@ -110,6 +117,7 @@ class DecodeStream {
   };
   std::unique_ptr<Out> out_;  ///< Where the last stage writes; stays put when moved.
   std::vector<std::unique_ptr<DecodeStage>> stages_;  ///< The last one first.
+  std::vector<bool> one_text_;  ///< Of each stage but the last, whether what it gets is one text.
 };
 
 }  // namespace weft

@@ -98,6 +98,68 @@ TEST(ChatWriterTest, AWholeAnswerHasThoughtsAndCallsBesideItsText) {
                   R"("refusal":null},"logprobs":null,"finish_reason":"tool_calls")"));
 }
 
+TEST(ChatWriterTest, TellsTheIdsOfPromptAndOutputWhereThatIsAskedFor) {
+  const auto prompt = std::make_shared<PromptTokens>();
+  prompt->set({7, 8});
+  CompletionOptions options = chat_options(true);
+  options.token_ids = true;
+  options.tokens_as_ids = true;
+  options.logprobs = true;
+  options.prompt_ids = {prompt};
+  const auto writer = make_chat_writer(options, byte_model());
+  EventBatch out(Framing::kSse);
+  writer->begin(out);
+  Delta delta = text_delta("a");
+  delta.logprobs = {-1};
+  writer->delta(0, delta, out);
+  writer->end(std::vector{finish_of(FinishReason::kStop)}, out);
+  const std::vector<std::string> chunks = data_of(out);
+  ASSERT_EQ(chunks.size(), 4U);
+  EXPECT_EQ(json_of(chunks[0]).at("prompt_token_ids"), boost::json::parse("[7,8]"));
+  EXPECT_EQ(json_of(chunks[0]).at("choices").at(0).at("delta").at("role"), "assistant");
+  const auto choice = json_of(chunks[1]).at("choices").at(0);
+  EXPECT_EQ(choice.at("token_ids"), boost::json::parse("[97]"));
+  EXPECT_EQ(choice.at("logprobs").at("content").at(0).at("token"), "token_id:97");
+
+  options.stream = false;
+  const auto whole = make_chat_writer(options, byte_model());
+  EventBatch body(Framing::kBody);
+  whole->delta(0, delta, body);
+  whole->end(std::vector{finish_of(FinishReason::kStop)}, body);
+  EXPECT_EQ(json_of(data_of(body).front()).at("prompt_token_ids"), boost::json::parse("[7,8]"));
+  EXPECT_EQ(json_of(data_of(body).front()).at("choices").at(0).at("token_ids"),
+            boost::json::parse("[97]"));
+}
+
+TEST(ChatWriterTest, ACallIsToldByItsOlderNameWhereFunctionsAreOffered) {
+  CompletionOptions options = chat_options(true);
+  options.older_calls = true;
+  const auto writer = make_chat_writer(options, byte_model());
+  EventBatch out(Framing::kSse);
+  writer->delta(0, test::typed_delta(), out);
+  Finish finish = finish_of(FinishReason::kStop);
+  finish.choices.front().calls = 1;
+  writer->end(std::vector{finish}, out);
+  const std::vector<std::string> chunks = data_of(out);
+  ASSERT_EQ(chunks.size(), 6U);
+  EXPECT_THAT(chunks[2], testing::HasSubstr(R"("delta":{"function_call":{"name":"f",)"
+                                            R"("arguments":""}})"));
+  EXPECT_THAT(chunks[3],
+              testing::HasSubstr(R"("delta":{"function_call":{"arguments":"{\"a\":"}})"));
+  EXPECT_THAT(chunks[4], testing::HasSubstr(R"("finish_reason":"function_call")"));
+
+  options.stream = false;
+  const auto whole = make_chat_writer(options, byte_model());
+  EventBatch body(Framing::kBody);
+  whole->delta(0, test::typed_delta(), body);
+  whole->end(std::vector{finish}, body);
+  const auto choice = json_of(data_of(body).front()).at("choices").at(0);
+  EXPECT_EQ(choice.at("message").at("function_call").at("name"), "f");
+  EXPECT_EQ(choice.at("message").at("function_call").at("arguments"), "{\"a\":");
+  EXPECT_FALSE(choice.at("message").as_object().contains("tool_calls"));
+  EXPECT_EQ(choice.at("finish_reason"), "function_call");
+}
+
 TEST(ChatWriterTest, EventsOfAChatHaveNoNames) {
   const auto writer = make_chat_writer(chat_options(true), byte_model());
   EventBatch out(Framing::kSse);

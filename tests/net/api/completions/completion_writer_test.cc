@@ -77,6 +77,59 @@ TEST(CompletionWriterTest, AnswersWithAChoiceForEachOutputOfEachPrompt) {
           R"("prompt_tokens_details":{"cached_tokens":0}}})"));
 }
 
+/// The ids of a prompt as the engine has told them.
+std::shared_ptr<const PromptTokens> told_prompt(std::vector<TokenId> ids) {
+  auto prompt = std::make_shared<PromptTokens>();
+  prompt->set(std::move(ids));
+  return prompt;
+}
+
+TEST(CompletionWriterTest, TellsTheIdsOfPromptAndOutputWhereThatIsAskedFor) {
+  CompletionOptions options = completion_options(false);
+  options.token_ids = true;
+  options.prompt_ids = {told_prompt({7, 8})};
+  const auto whole = make_completion_writer(options, byte_model());
+  EventBatch body(Framing::kBody);
+  whole->delta(0, text_delta("ab"), body);
+  whole->end(std::vector{finish_of(FinishReason::kLength)}, body);
+  const auto choice = json_of(data_of(body).front()).at("choices").at(0);
+  EXPECT_EQ(choice.at("prompt_token_ids"), boost::json::parse("[7,8]"));
+  EXPECT_EQ(choice.at("token_ids"), boost::json::parse("[97,98]"));
+
+  options.stream = true;
+  const auto writer = make_completion_writer(options, byte_model());
+  EventBatch out(Framing::kSse);
+  writer->delta(0, text_delta("a"), out);
+  Delta silent = text_delta("b");
+  silent.text.clear();
+  writer->delta(0, silent, out);
+  writer->end(std::vector{finish_of(FinishReason::kLength)}, out);
+  EXPECT_THAT(
+      data_of(out),
+      ElementsAre(
+          completion_chunk(R"({"text":"a","index":0,"logprobs":null,"finish_reason":null,)"
+                           R"("prompt_token_ids":[7,8],"token_ids":[97]})"),
+          completion_chunk(R"({"text":"","index":0,"logprobs":null,"finish_reason":null,)"
+                           R"("token_ids":[98]})"),
+          completion_chunk(R"({"text":"","index":0,"logprobs":null,"finish_reason":"length",)"
+                           R"("stop_reason":null,"token_ids":[]})"),
+          "[DONE]"));
+}
+
+TEST(CompletionWriterTest, CallsTokensByTheirIdsWhereThatIsAskedFor) {
+  CompletionOptions options = completion_options(false);
+  options.logprobs = true;
+  options.tokens_as_ids = true;
+  const auto writer = make_completion_writer(options, byte_model());
+  EventBatch out(Framing::kBody);
+  Delta delta = text_delta("a");
+  delta.logprobs = {-1};
+  writer->delta(0, delta, out);
+  writer->end(std::vector{finish_of(FinishReason::kLength)}, out);
+  EXPECT_EQ(json_of(data_of(out).front()).at("choices").at(0).at("logprobs").at("tokens"),
+            boost::json::parse(R"(["token_id:97"])"));
+}
+
 std::vector<std::string> texts_of(const EventBatch& out) {
   std::vector<std::string> texts;
   for (const std::string& data : data_of(out)) {

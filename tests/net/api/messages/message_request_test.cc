@@ -139,9 +139,22 @@ TEST_F(MessageRequestTest, WhatWeftCannotDoIsRefusedByName) {
   EXPECT_EQ(refused(R"(,"n":2)"), "n unsupported");
   EXPECT_EQ(refused(R"(,"thread":{"type":"create"})"), "thread thread_unsupported_request");
   EXPECT_EQ(refused(R"(,"container":"c")"), "container unknown_parameter");
-  EXPECT_EQ(turns(R"([{"role":"user","content":"a"},{"role":"assistant","content":"b"}])"),
-            "messages unsupported")
-      << "an answer cannot be continued";
+}
+
+TEST_F(MessageRequestTest, AnAnswerThatTheClientHasBegunIsContinued) {
+  const auto continues = [this](const std::string& last) {
+    const auto result = read_messages(
+        body(R"({"max_tokens":5,"messages":[{"role":"user","content":"a"},)" + last + "]}"),
+        context, MessageUse::kAnswer);
+    EXPECT_TRUE(result) << verdict(result);
+    if (!result) return false;
+    const Request& request = result->parts.front();
+    EXPECT_EQ(request.add_generation_prompt, !request.continue_final_message);
+    return request.continue_final_message;
+  };
+  EXPECT_TRUE(continues(R"({"role":"assistant","content":"b"})"));
+  EXPECT_TRUE(continues(R"({"role":"assistant","content":[{"type":"text","text":"b"}]})"));
+  EXPECT_FALSE(continues(R"({"role":"user","content":"b"})"));
 }
 
 TEST_F(MessageRequestTest, WhatAsksForNothingSpecialIsTaken) {
@@ -276,7 +289,7 @@ TEST_F(MessageToolsTest, AMistakeInACallIsNamedByItsPath) {
       after_a_question("assistant", R"({"type":"tool_use","id":"c","name":"f","input":"{}"})"),
       "messages[1].content[0].input invalid_type");
   EXPECT_EQ(after_a_question("assistant", R"({"type":"tool_use","id":"c","name":"f","input":{}})"),
-            "messages unsupported")
+            "messages invalid_value")
       << "its result is missing";
   EXPECT_EQ(after_a_question("user", R"({"type":"tool_result"})"),
             "messages[1].content[0].tool_use_id missing_required_parameter");

@@ -57,6 +57,16 @@ TEST_F(OllamaRequestTest, AChatBecomesOneRequest) {
   EXPECT_FALSE(result->options.stream);
 }
 
+TEST_F(OllamaRequestTest, ALastMessageOfTheAssistantsIsContinued) {
+  const auto continues = [this](const std::string& last) {
+    const auto result = chat(R"({"messages":[{"role":"user","content":"a"},)" + last + "]}");
+    EXPECT_TRUE(result) << verdict(result);
+    return result && result->parts.front().continue_final_message;
+  };
+  EXPECT_TRUE(continues(R"({"role":"assistant","content":"b"})"));
+  EXPECT_FALSE(continues(R"({"role":"user","content":"b"})"));
+}
+
 TEST_F(OllamaRequestTest, StreamsUnlessItIsToldNotTo) {
   EXPECT_TRUE(asked("").value().options.stream);
   EXPECT_TRUE(asked(R"(,"stream":null)").value().options.stream);

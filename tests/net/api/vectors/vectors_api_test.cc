@@ -217,6 +217,138 @@ TEST_F(VectorsApi, ReranksByTheCosineOfEmbeddings) {
                          {"index": 0, "relevance_score": 0}])"));
 }
 
+TEST_F(VectorsApi, TakesWhatCoheresClientsSayOfDocuments) {
+  give_scores({"relevance"});
+  const auto call = decode(decode_rerank, R"({"query": "a", "documents": [
+      {"title": "x", "text": "y", "year": 7, "none": null}, {"title": "z"}, "w"],
+      "rank_fields": ["title", "year", "none"], "max_tokens_per_doc": 5, "max_chunks_per_doc": 10})");
+  ASSERT_TRUE(call) << call.error().message;
+  EXPECT_EQ(call->parts[0].vector->second_text, "title: x\nyear: 7");
+  EXPECT_EQ(call->parts[1].vector->second_text, "title: z");
+  EXPECT_EQ(call->parts[2].vector->second_text, "w");
+  EXPECT_EQ(call->parts[0].vector->text_tokens, 5);
+  EXPECT_EQ(call->parts[0].vector->cut_at, VectorWish::kAsLong);
+  const json::value results = answer(*call, {{0.5F}, {0.25F}, {0}}).at("results");
+  EXPECT_EQ(results.at(0).at("document"),
+            expected(R"({"title": "x", "text": "y", "year": 7, "none": null})"));
+  const auto one = decode(decode_rerank, R"({"query": "a", "documents": [{"title": "x"}],
+                                             "rank_fields": ["title"]})");
+  EXPECT_EQ(one->parts[0].vector->second_text, "x");
+  const auto said = [this](std::string_view text) {
+    return verdict_of(decode_rerank, R"({"query": "a", "documents": [{"title": "x"}], )" +
+                                         std::string(text) + "}");
+  };
+  EXPECT_EQ(said(R"("rank_fields": ["name"])"), "documents[0] invalid_type");
+  EXPECT_EQ(said(R"("rank_fields": [5])"), "rank_fields[0] invalid_type");
+  EXPECT_EQ(said(R"("rank_fields": ["title"], "max_tokens_per_doc": 0)"),
+            "max_tokens_per_doc invalid_value");
+  EXPECT_EQ(said(R"("rank_fields": ["title"], "max_chunks_per_doc": 0)"),
+            "max_chunks_per_doc invalid_value");
+}
+
+TEST_F(VectorsApi, CutsOnlyDocumentsToTheirTokens) {
+  const auto call = decode(decode_rerank, R"({"query": "a", "documents": ["x"],
+                                              "max_tokens_per_doc": 5})");
+  EXPECT_EQ(call->parts[0].vector->text_tokens, 0) << "the query";
+  EXPECT_EQ(call->parts[1].vector->text_tokens, 5);
+}
+
+TEST_F(VectorsApi, ReranksAsVoyagesClientsReadIt) {
+  const auto call = decode(decode_rerank, R"({"query": "a", "documents": ["x", "y"], "top_k": 1,
+                                              "truncation": false, "return_embeddings": true})");
+  ASSERT_TRUE(call) << call.error().message;
+  EXPECT_EQ(call->parts[1].vector->cut_at, 0);
+  const json::value got = answer(*call, {{1, 0}, {0, 1}, {0.5F, 0.5F}});
+  EXPECT_EQ(got.at("data"), expected(R"([{"index": 1, "relevance_score": 0.5}])"));
+  EXPECT_EQ(got.at("object"), "list");
+  EXPECT_EQ(got.at("results"), expected(R"([{"index": 1, "relevance_score": 0.5,
+      "document": {"text": "y"}, "embedding": [0.5, 0.5]}])"));
+  const auto said = [this](std::string_view text) {
+    return verdict_of(decode_rerank,
+                      R"({"query": "a", "documents": ["x"], )" + std::string(text) + "}");
+  };
+  EXPECT_EQ(said(R"("top_n": 1, "top_k": 2)"), "top_k invalid_value");
+  give_scores({"relevance"});
+  EXPECT_EQ(said(R"("return_embeddings": false)"), "200");
+  EXPECT_EQ(said(R"("return_embeddings": true)"), "return_embeddings unsupported");
+}
+
+TEST_F(VectorsApi, CutsInputsInTheWordsOfEachClient) {
+  const auto cut = [this](std::string_view field) {
+    const auto call = decode(decode_embeddings, R"({"input": "a", )" + std::string(field) + "}");
+    EXPECT_TRUE(call) << field;
+    const VectorWish& wish = *call->parts[0].vector;
+    return std::pair(wish.cut_at, wish.cut_begin);
+  };
+  constexpr auto kAsLong = VectorWish::kAsLong;
+  EXPECT_EQ(cut(R"("truncate": true)"), std::pair(kAsLong, false));
+  EXPECT_EQ(cut(R"("truncate": "END")"), std::pair(kAsLong, false));
+  EXPECT_EQ(cut(R"("truncate": "START")"), std::pair(kAsLong, true));
+  EXPECT_EQ(cut(R"("truncate": "NONE")"), std::pair(0, false));
+  EXPECT_EQ(cut(R"("truncation": true)"), std::pair(kAsLong, false));
+  EXPECT_EQ(cut(R"("truncation": false)"), std::pair(0, false));
+  EXPECT_EQ(cut(R"("truncation": true, "truncate_prompt_tokens": 5)"), std::pair(5, false));
+  EXPECT_EQ(cut(R"("truncate": true, "truncation_direction": "Left")"), std::pair(kAsLong, true));
+  const auto said = [this](std::string_view field) {
+    return verdict_of(decode_embeddings, R"({"input": "a", )" + std::string(field) + "}");
+  };
+  EXPECT_EQ(said(R"("truncate": "MIDDLE")"), "truncate invalid_value");
+  EXPECT_EQ(said(R"("truncate": 5)"), "truncate invalid_type");
+  EXPECT_EQ(said(R"("truncate": "NONE", "truncation": true)"), "truncation invalid_value");
+  EXPECT_EQ(said(R"("truncation": false, "truncate_prompt_tokens": 5)"),
+            "truncate_prompt_tokens invalid_value");
+  EXPECT_EQ(said(R"("truncation_direction": "up")"), "truncation_direction invalid_value");
+}
+
+TEST_F(VectorsApi, PutsThePromptOfTheModelsFilesInFrontOfATextByWhatItIsFor) {
+  model->vector_facts.prompts = {
+      {"search_query", "q: "}, {"document", "d: "}, {"Clustering", "c: "}};
+  const auto text = [this](std::string_view field) {
+    const auto call = decode(decode_embeddings, R"({"input": "a", )" + std::string(field) + "}");
+    return call ? call->parts[0].prompt : verdict(call);
+  };
+  for (const std::string_view name : {"query", "search_query", "retrieval.query", "code.query"}) {
+    EXPECT_EQ(text(R"("input_type": ")" + std::string(name) + "\""), "q: a") << name;
+  }
+  EXPECT_EQ(text(R"("task": "retrieval.passage")"), "d: a");
+  EXPECT_EQ(text(R"("input_type": "search_document")"), "d: a");
+  EXPECT_EQ(text(R"("task": "clustering")"), "c: a");
+  EXPECT_EQ(text(R"("prompt_name": "document", "input_type": "query")"), "d: a");
+  EXPECT_EQ(text(R"("input_type": "classification")"), "a") << "there is none for it";
+  EXPECT_EQ(text(R"("input_type": null)"), "a");
+  EXPECT_EQ(text(R"("prompt_name": "other")"), "prompt_name invalid_value");
+  const auto ids = decode(decode_embeddings, R"({"input": [5], "input_type": "query"})");
+  ASSERT_TRUE(ids);
+  EXPECT_EQ(ids->parts[0].prompt, "") << "ids are taken as they are";
+}
+
+TEST_F(VectorsApi, WritesEmbeddingsAsBits) {
+  const std::vector<float> vector = {1, -1, 0.5F, 0, 0, 0, 0, 2, 3};
+  const auto embedding = [&](std::string_view fields) {
+    const auto call = decode(decode_embeddings, R"({"input": "a", )" + std::string(fields) + "}");
+    if (!call) return json::value(verdict(call));
+    return answer(*call, {vector}).at("data").at(0).at("embedding");
+  };
+  EXPECT_EQ(embedding(R"("embedding_type": "ubinary")"), expected("[161, 128]"));
+  EXPECT_EQ(embedding(R"("embedding_types": ["binary"])"), expected("[33, 0]"));
+  EXPECT_EQ(embedding(R"("output_dtype": "ubinary", "encoding_format": "base64")"), "oYA=");
+  EXPECT_EQ(embedding(R"("output_dtype": "float")").as_array().size(), 9U);
+  EXPECT_TRUE(embedding(R"("embedding_type": "base64")").is_string());
+  EXPECT_EQ(embedding(R"("embedding_types": ["float", "binary"])"), "embedding_types unsupported");
+  EXPECT_EQ(embedding(R"("embedding_type": "int8")"), "embedding_type unsupported");
+  EXPECT_EQ(embedding(R"("embedding_type": 5)"), "embedding_type invalid_type");
+}
+
+TEST_F(VectorsApi, TakesTheOtherNamesOfSizeAndLength) {
+  const auto call = decode(decode_embeddings, R"({"input": "a", "output_dimension": 2,
+      "normalized": true, "late_chunking": false, "return_multivector": false})");
+  ASSERT_TRUE(call) << call.error().message;
+  EXPECT_EQ(call->parts[0].vector->dimensions, 2);
+  EXPECT_EQ(call->parts[0].vector->unit, true);
+  EXPECT_EQ(verdict_of(decode_embeddings, R"({"input": "a", "late_chunking": true})"),
+            "late_chunking unsupported");
+}
+
 TEST_F(VectorsApi, RefusesAQueryOrDocumentsThatAreNone) {
   const auto said = [this](std::string_view text) { return verdict_of(decode_rerank, text); };
   EXPECT_EQ(said(R"({"documents": ["x"]})"), "query missing_required_parameter");

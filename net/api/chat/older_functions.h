@@ -1,0 +1,28 @@
+#pragma once
+
+#include <simdjson.h>
+
+#include <string>
+
+#include "weft/net/api/fields/api_error.h"
+
+namespace weft {
+
+/// OpenAI's fields from before there were tools: `functions` and `function_call` of a body, an
+/// assistant's `function_call`, and messages of the role `function`. A body that has them is read
+/// as the one that says the same in the fields of today.
+
+/// Whether a body offers functions, or tells of their calls, in those fields.
+[[nodiscard]] bool has_older_functions(simdjson::dom::object body);
+/// Whether it offers some: then the answer tells of a call in those fields, too.
+[[nodiscard]] bool offers_older_functions(simdjson::dom::object body);
+
+/// Returns the JSON of the body that says the same with `tools`. 400 "invalid_value" where the body
+/// has both.
+[[nodiscard]] ApiResult<std::string> with_tools_of_today(simdjson::dom::object body);
+
+/// Returns the error with the names that the client wrote: "functions[0].name" for
+/// "tools[0].function.name".
+[[nodiscard]] ApiError in_older_names(ApiError error);
+
+}  // namespace weft

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/actors/loading/served_model.h"
+#include "weft/actors/request/request.h"
+#include "weft/net/api/fields/body_fields.h"
+
+namespace weft {
+
+/// Fields by which the clients of Cohere, Jina, Voyage and others say what is done with an input
+/// before it is computed. Mistakes stay in `fields`.
+
+/// Takes `truncate_prompt_tokens`, `truncation` (a flag), `truncate` (a flag, or NONE, START, END)
+/// and `truncation_direction` (left, right). `cuts`: whether inputs that are too long are cut where
+/// none of them says it.
+void take_truncation(const BodyFields& fields, bool cuts, VectorWish& wish);
+
+/// Takes `prompt_name`, `task` and `input_type`. Returns the prompt of the model's files that goes
+/// in front of each text; empty where the files have none for it. A `prompt_name` that the files do
+/// not have is a mistake.
+[[nodiscard]] std::string take_text_prompt(const BodyFields& fields, const ServedModel& model);
+
+/// How numbers of an embedding are written.
+struct EmbeddingForm {
+  enum class Type : std::uint8_t {
+    kFloat,
+    kBinary,   ///< a bit for each number, 1 above 0; eight of them as an int8, less 128
+    kUbinary,  ///< the same as an uint8
+  };
+  Type type = Type::kFloat;
+  bool base64 = false;
+};
+
+/// Takes `encoding_format`, `embedding_type`, `embedding_types` and `output_dtype`.
+[[nodiscard]] EmbeddingForm take_embedding_form(const BodyFields& fields);
+
+/// Appends a vector in that form, as a list or in quotes.
+void append_embedding(const std::vector<float>& vector, const EmbeddingForm& form,
+                      std::string& out);
+
+}  // namespace weft
