@@ -27,9 +27,9 @@ namespace json = boost::json;
 // hundred.
 constexpr std::size_t kMaxText = std::size_t{4} << 20;
 
-using Tokens = ApiResult<std::vector<TokenId>>;
+using TokenIdList = ApiResult<std::vector<TokenId>>;
 
-Tokens conversation_tokens(BodyFields& fields, const ServedModel& model) {
+TokenIdList conversation_tokens(BodyFields& fields, const ServedModel& model) {
   Conversation conversation;
   Request request;
   request.messages = take_messages(fields, model);
@@ -49,14 +49,15 @@ Tokens conversation_tokens(BodyFields& fields, const ServedModel& model) {
   return *std::move(ids);
 }
 
-Tokens tokens_of(std::string_view text, const EncodeOptions& options, const ServedModel& model) {
+TokenIdList tokens_of(std::string_view text, const EncodeOptions& options,
+                      const ServedModel& model) {
   std::vector<TokenId> ids;
   const auto encoded = model.tokenizer.encode(text, options, ids);
   if (!encoded) return api_error_of(encoded.error());
   return ids;
 }
 
-Tokens text_tokens(BodyFields& fields, const ServedModel& model) {
+TokenIdList text_tokens(BodyFields& fields, const ServedModel& model) {
   const auto text = fields.text("prompt");
   if (!text) fields.fail("prompt", "is missing", api_code::kMissing);
   const bool add_special = fields.flag("add_special_tokens").value_or(true);
@@ -65,7 +66,7 @@ Tokens text_tokens(BodyFields& fields, const ServedModel& model) {
 }
 
 /// Takes `content` and what llama.cpp's clients say beside it, with the defaults of its server.
-Tokens content_tokens(BodyFields& fields, const ServedModel& model) {
+TokenIdList content_tokens(BodyFields& fields, const ServedModel& model) {
   const std::string_view text = fields.text("content").value_or(std::string_view());
   const EncodeOptions options{.add_special = fields.flag("add_special").value_or(false),
                               .parse_special = fields.flag("parse_special").value_or(true)};
@@ -73,7 +74,7 @@ Tokens content_tokens(BodyFields& fields, const ServedModel& model) {
   return tokens_of(text, options, model);
 }
 
-Tokens asked_tokens(BodyFields& fields, const ServedModel& model) {
+TokenIdList asked_tokens(BodyFields& fields, const ServedModel& model) {
   if (fields.has("messages")) return conversation_tokens(fields, model);
   return fields.has("content") ? content_tokens(fields, model) : text_tokens(fields, model);
 }
@@ -181,7 +182,7 @@ ApiResult<std::string> tokenize(simdjson::dom::object body, const ModelCard& car
   static_cast<void>(take_model(fields, card));
   const bool with_texts = fields.flag("return_token_strs").value_or(false);
   const bool with_pieces = fields.flag("with_pieces").value_or(false);
-  const Tokens ids = asked_tokens(fields, model);
+  const TokenIdList ids = asked_tokens(fields, model);
   if (!ids) return ids.error();
   std::string answer = "{\"count\":";  // written as text at once: there may be millions
   append_number(answer, static_cast<std::int64_t>(ids->size()));

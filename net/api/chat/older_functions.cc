@@ -85,7 +85,9 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 
 std::string older_name(std::string name) {
   if (name.starts_with("tools")) name.replace(0, 5, kFunctions);
-  if (name.starts_with("tool_choice")) name.replace(0, 11, kCall);
+  for (const std::string_view choice : {"tool_choice.function", "tool_choice"}) {
+    if (name.starts_with(choice)) name.replace(0, choice.size(), kCall);
+  }
   replace_all(name, "].function", "]");
   return name;
 }

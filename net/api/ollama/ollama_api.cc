@@ -5,7 +5,7 @@
 namespace weft {
 namespace {
 
-ApiResult<ApiCall> call_of(ApiResult<OllamaRequest> read, const ApiContext& context) {
+ApiResult<ApiCall> ollama_call(ApiResult<OllamaRequest> read, const ApiContext& context) {
   if (!read) return read.error();
   ApiCall call;
   call.parts = std::move(read->parts);
@@ -18,11 +18,11 @@ ApiResult<ApiCall> call_of(ApiResult<OllamaRequest> read, const ApiContext& cont
 }  // namespace
 
 ApiResult<ApiCall> decode_ollama_chat(simdjson::dom::object body, const ApiContext& context) {
-  return call_of(read_ollama_chat(body, context), context);
+  return ollama_call(read_ollama_chat(body, context), context);
 }
 
 ApiResult<ApiCall> decode_ollama_generate(simdjson::dom::object body, const ApiContext& context) {
-  return call_of(read_ollama_generate(body, context), context);
+  return ollama_call(read_ollama_generate(body, context), context);
 }
 
 }  // namespace weft

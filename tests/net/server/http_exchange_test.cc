@@ -52,6 +52,13 @@ TEST_F(HttpExchangeTest, WhatIsSaidOnceTheServiceDrainsIsTheLastOnItsConnection)
   EXPECT_FALSE(exchange->keep_alive());
 }
 
+TEST_F(HttpExchangeTest, SlashesTooManyDoNotChangeTheFormOfErrors) {
+  header_.target("//v1/messages/");
+  const auto exchange = refused();
+  exchange->append_reply(exchange->take_refusal(), said_);
+  EXPECT_THAT(said_, HasSubstr(R"({"type":"error","error":{"type":)"));
+}
+
 TEST_F(HttpExchangeTest, AReplyWhoseClientGoesBeforeItIsKnownToBeSentIsInTheLog) {
   const auto exchange = refused();
   exchange->append_reply(exchange->take_refusal(), said_);
