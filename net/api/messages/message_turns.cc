@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "weft/net/api/chat/conversation.h"
+#include "weft/net/api/chat/fitted_roles.h"
 #include "weft/net/api/fields/body_defaults.h"
 #include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/json_value.h"
@@ -211,7 +212,7 @@ json::array take_turns(BodyFields& fields, const ServedModel& model) {
                 "cannot be continued",
                 api_code::kUnsupported);
   }
-  return reader.take();
+  return fitted_roles(reader.take(), model.chat.roles());
 }
 
 }  // namespace weft

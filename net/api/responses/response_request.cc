@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "weft/net/api/chat/conversation.h"
+#include "weft/net/api/chat/fitted_roles.h"
 #include "weft/net/api/fields/body_defaults.h"
 #include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/json_value.h"
@@ -249,7 +250,8 @@ ApiResult<ResponseRequest> read_response(dom::object body, const ApiContext& con
   if (auto error = fields.finish()) return *std::move(error);
 
   echo_request(request, tier, echo);
-  request.messages = with_instructions(echo["instructions"], conversation);
+  request.messages = fitted_roles(with_instructions(echo["instructions"], conversation),
+                                  context.card.model->chat.roles());
   ResponseRequest result;
   result.options = options_of(context, std::move(echo), generate);
   result.options.conversation = std::move(conversation);

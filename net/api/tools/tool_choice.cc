@@ -53,7 +53,7 @@ void take_allowed(const BodyFields& allowed, ToolDialect dialect, ToolChoice& ch
     if (index == defaults::kMaxTools) {
       return allowed.fail("tools", "has more than " + std::to_string(defaults::kMaxTools));
     }
-    const BodyFields tool(entry.get_object(), indexed("tools", index++), allowed);
+    const BodyFields tool(entry.get_object(), allowed.path_of(indexed("tools", index++)), allowed);
     const std::string_view type = tool.needed_text("type");
     if (is_named(type, dialect)) {
       choice.only.push_back(take_name(tool, dialect));

@@ -103,6 +103,7 @@ ToolOrigins take_tools(BodyFields& fields, ToolDialect dialect, const ServedMode
   }
   request.tool_choice.strict = std::move(tools.strict);
   request.tool_choice.schema_name = schema_name(dialect);
+  request.tool_choice.places = std::move(tools.places);
   if (!tools.functions.empty()) request.tools = std::move(tools.functions);
   return std::move(tools.origins);
 }
