@@ -4,6 +4,7 @@
 #include <list>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -27,6 +28,12 @@ Result<std::shared_ptr<const Grammar>> grammar_of(const StructuredOutput& output
   const auto start = grammar::structured_part(builder, output);
   if (!start) return start.error();
   return std::move(builder).finish(*start);
+}
+
+/// Whether an error says itself where the tool stands: in the list of tools, or in a conversation.
+bool names_a_tool(std::string_view detail) {
+  return detail.starts_with("tools[") || detail.starts_with("input[") ||
+         detail.starts_with("messages[");
 }
 
 }  // namespace
@@ -107,7 +114,7 @@ Result<std::shared_ptr<const TokenConstraint>> GrammarCache::compile(const Answe
     }
     return grammar::answer_grammar(form, special);
   });
-  if (made || made.error().detail.starts_with("tools[")) return made;
+  if (made || names_a_tool(made.error().detail)) return made;
   return error_in(form.answer ? form.answer.name : "tools", made.error());
 }
 

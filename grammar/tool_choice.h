@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -21,6 +22,14 @@ struct ToolChoice {
   std::vector<std::string> strict{};
   /// What errors call the schema of a tool, behind "tools[0].".
   std::string schema_name = "function.parameters";
+  /// What errors call each tool, where it does not stand at its own index: "tools[4].tools[0]".
+  std::vector<std::string> places{};
+
+  /// Returns what errors call the schema of a tool.
+  [[nodiscard]] std::string schema_place(std::size_t tool) const {
+    const bool placed = tool < places.size();
+    return (placed ? places[tool] : "tools[" + std::to_string(tool) + "]") + '.' + schema_name;
+  }
 
   /// Whether outputs have to be held to anything.
   [[nodiscard]] bool constrains() const noexcept {

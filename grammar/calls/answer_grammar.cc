@@ -37,7 +37,7 @@ std::vector<CallableTool> tools_of(const AnswerForm& form) {
     if (!form.choice.only.empty() && !has_name(form.choice.only, text)) continue;
     tools.push_back({text, function->if_contains("parameters"),
                      form.choice.mode == Mode::kRequired || has_name(form.choice.strict, text),
-                     "tools[" + std::to_string(i) + "]." + form.choice.schema_name});
+                     form.choice.schema_place(i)});
   }
   return tools;
 }

@@ -59,6 +59,7 @@ ChatEncoder::ChatEncoder(Tokenizer tokenizer, std::string_view source)
       special_tokens_(special_tokens_of(tokenizer_)) {
   const bool has_calls = source.find("tool_calls") != std::string_view::npos;
   if (template_ && has_calls) text_arguments_ = wants_text_arguments(*template_, special_tokens_);
+  if (template_) roles_ = role_order_of(*template_, special_tokens_, text_arguments_);
 }
 
 ChatEncoder::ChatEncoder(const Tokenizer& tokenizer)

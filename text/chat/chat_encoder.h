@@ -13,6 +13,7 @@
 #include "weft/core/error/error.h"
 #include "weft/core/token.h"
 #include "weft/text/chat/chat_template.h"
+#include "weft/text/chat/role_order.h"
 #include "weft/text/tokenizer/tokenizer.h"
 
 namespace weft {
@@ -47,6 +48,9 @@ class ChatEncoder {
     return template_.error();
   }
 
+  /// Which conversations the template takes.
+  [[nodiscard]] const RoleOrder& roles() const noexcept { return roles_; }
+
   /// The prompt, with the special tokens that the template writes and no others: such a token's
   /// text in the conversation stays text. `now` is what the template is told of the time. More than
   /// `max_tokens` are of no use, as in EncodeOptions: rendering ends once the prompt has too many
@@ -65,6 +69,7 @@ class ChatEncoder {
   Result<ChatTemplate> template_;
   boost::json::object special_tokens_;
   bool text_arguments_ = false;  ///< of calls
+  RoleOrder roles_{};
 };
 
 /// The time by the system's clock, in UTC, for ChatEncoder::encode().

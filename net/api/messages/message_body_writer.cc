@@ -32,6 +32,7 @@ class MessageBodyWriter final : public ReplyWriter {
     append_message_end(message_end_of(parts.front(), options_, *model_), text);
     text.append(",\"usage\":");
     append_message_usage(parts.front().usage, options_.service_tier, text);
+    append_message_edits(options_, text);
     text.push_back('}');
     out.end();
   }

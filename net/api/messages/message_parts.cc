@@ -45,6 +45,10 @@ void append_message_end(const MessageEnd& end, std::string& out) {
   append_json_string_or_null(out, end.stop);
 }
 
+void append_message_edits(const MessageOptions& options, std::string& out) {
+  if (options.tells_edits) out.append(R"(,"context_management":{"applied_edits":[]})");
+}
+
 void append_message_head(const MessageOptions& options, std::string& out) {
   out.append("{\"id\":");
   append_json_string(out, options.id);

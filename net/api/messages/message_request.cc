@@ -1,5 +1,6 @@
 #include "weft/net/api/messages/message_request.h"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,13 +24,34 @@ std::string_view tier_of(const Request& request, std::string_view wished) noexce
   return wished == "priority" ? "priority" : "standard";
 }
 
-void take_output_config(const BodyFields& fields, Request& request) {
+void take_output_config(const BodyFields& fields, const ServedModel& model, Request& request) {
   const auto object = fields.object("output_config");
   if (!object) return;
   BodyFields config(*object, "output_config", fields);
   take_text_format(config, request);
+  take_wished_effort(config, model.tokenizer.chat_template(), request);
   take_harmless_fields(config, FieldPlace::kOutputConfig);
   config.finish();
+}
+
+/// Takes `context_management`. None of its edits is made. Returns whether it is there, since then
+/// the answer says which were.
+bool take_context_management(const BodyFields& fields) {
+  constexpr std::string_view kName = "context_management";
+  const auto object = fields.object(kName);
+  if (!object) return false;
+  const BodyFields management(*object, std::string(kName), fields);
+  if (const auto edits = management.array("edits")) {
+    std::size_t index = 0;
+    for (const simdjson::dom::element entry : *edits) {
+      const BodyFields edit(entry.get_object(), management.path_of(indexed("edits", index++)),
+                            management);
+      static_cast<void>(edit.needed_text("type"));
+      if (edit.error()) break;
+    }
+  }
+  management.finish();
+  return true;
 }
 
 void refuse_unsupported_message_fields(BodyFields& fields, const SamplingParams& sampling) {
@@ -77,7 +99,8 @@ ApiResult<MessageRequest> read_messages(simdjson::dom::object body, const ApiCon
   const std::string tier = take_service_tier(fields, context, request.request_class);
   take_tools(fields, ToolDialect::kMessages, model, request);
   options.show_thinking = take_thinking(fields, /*needs_budget=*/true, request);
-  take_output_config(fields, request);
+  take_output_config(fields, model, request);
+  options.tells_edits = take_context_management(fields);
   refuse_unsupported_message_fields(fields, request.sampling);
   check_request(fields, request, model, 1, kMessageNames);
   if (auto error = fields.finish()) return *std::move(error);

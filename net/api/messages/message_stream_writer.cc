@@ -52,6 +52,7 @@ class MessageStreamWriter final : public ReplyWriter {
     append_message_end(message_end_of(parts.front(), options_, *model_), text);
     text.append("},\"usage\":");
     append_message_usage(parts.front().usage, {}, text);
+    append_message_edits(options_, text);
     end_event(out);
     begin_event("message_stop", out);
     end_event(out);

@@ -1,11 +1,13 @@
 #include "weft/net/api/messages/message_turns.h"
 
 #include <boost/json/object.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "weft/net/api/chat/conversation.h"
+#include "weft/net/api/chat/fitted_roles.h"
 #include "weft/net/api/fields/body_defaults.h"
 #include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/json_value.h"
@@ -42,6 +44,24 @@ void refuse_block(const BodyFields& block, std::string_view type) {
   block.fail("type", shown(type) + " is not supported here", api_code::kUnsupported);
 }
 
+/// Returns what a block says that tells of tools: of one that a search has found, or of a change of
+/// them in the middle of a conversation. Nothing for any other block.
+std::optional<std::string> take_tool_news(const BodyFields& block, std::string_view type) {
+  if (type == "tool_reference") {
+    return "The tool " + std::string(block.needed_text("tool_name")) + " can be called now.";
+  }
+  if (type != "tool_addition" && type != "tool_removal") return std::nullopt;
+  const BodyFields tool = block.needed_child("tool");
+  tool.ignore({"type"});
+  const auto definition = tool.object("definition");  // which take_tools() has read
+  std::string_view name = tool.text("name").value_or(tool.text("tool_name").value_or(""));
+  if (definition && definition->at_key("name").get(name) != simdjson::SUCCESS) name = {};
+  if (name.empty()) tool.fail("name", "is missing", api_code::kMissing);
+  tool.finish();
+  return "The tool " + std::string(name) +
+         (type == "tool_addition" ? " can be called now." : " can no longer be called.");
+}
+
 /// Returns the text of a field that is a text or a list of text blocks.
 std::string take_text_of(const BodyFields& owner, std::string_view name) {
   const auto value = owner.any(name);
@@ -53,8 +73,10 @@ std::string take_text_of(const BodyFields& owner, std::string_view name) {
     text = whole;
   } else if (value->get(blocks) == simdjson::SUCCESS) {
     for_each_block(owner, name, blocks, [&](const BodyFields& block, std::string_view type) {
-      if (type != "text") return refuse_block(block, type);
-      append_line(text, block.needed_text("text"));
+      if (type == "text") return append_line(text, block.needed_text("text"));
+      const auto news = take_tool_news(block, type);
+      if (!news) return refuse_block(block, type);
+      append_line(text, *news);
     });
   } else {
     owner.fail(name, "must be a string or a list of blocks", api_code::kInvalidType);
@@ -182,7 +204,7 @@ json::array take_turns(BodyFields& fields, const ServedModel& model) {
   if (index == 0) {
     fields.fail("messages", "must have at least one message");
   }
-  return reader.take();
+  return fitted_roles(reader.take(), model.chat.roles());
 }
 
 }  // namespace weft

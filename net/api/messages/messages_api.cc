@@ -24,7 +24,11 @@ ApiResult<std::string> count_message_tokens(simdjson::dom::object body, const Ap
   if (!read) return read.error();
   const auto ids = prompt_tokens(std::move(read->parts.front()), *context.card.model);
   if (!ids) return ids.error();
-  return json_text(boost::json::object{{"input_tokens", ids->size()}});
+  boost::json::object count{{"input_tokens", ids->size()}};
+  if (read->options.tells_edits) {
+    count["context_management"] = {{"original_input_tokens", ids->size()}};
+  }
+  return json_text(count);
 }
 
 }  // namespace weft

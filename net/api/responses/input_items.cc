@@ -8,8 +8,11 @@
 #include "weft/net/api/chat/conversation.h"
 #include "weft/net/api/fields/body_defaults.h"
 #include "weft/net/api/fields/harmless_fields.h"
+#include "weft/net/api/fields/json_value.h"
 #include "weft/net/api/responses/compaction_api.h"
 #include "weft/net/api/tools/call_history.h"
+#include "weft/net/api/tools/tool_list.h"
+#include "weft/net/api/tools/tool_origin.h"
 
 namespace weft {
 namespace {
@@ -18,6 +21,7 @@ namespace dom = simdjson::dom;
 namespace json = boost::json;
 
 constexpr std::string_view kReference = "item_reference";
+constexpr std::string_view kSearch = "tool_search";
 
 /// Puts a conversation together from items.
 class ItemReader {
@@ -65,11 +69,31 @@ class ItemReader {
     if (type == "reasoning") return take_reasoning(item);
     if (type == "compaction") return take_compaction(item);
     if (type == kReference) return take_reference(item);
+    if (take_agent_item(item, type)) return;
     item.fail("type",
               shown(type) +
-                  " is none of message, function_call, function_call_output, reasoning, "
-                  "compaction, item_reference",
+                  " is none of message, function_call, function_call_output, custom_tool_call, "
+                  "custom_tool_call_output, tool_search_call, tool_search_output, "
+                  "additional_tools, reasoning, compaction, item_reference",
               api_code::kUnsupported);
+  }
+
+  /// Takes an item that agents send besides those of plain functions. Returns whether it is one.
+  bool take_agent_item(BodyFields& item, std::string_view type) {
+    if (type == "custom_tool_call") {
+      take_custom_call(item);
+    } else if (type == "custom_tool_call_output") {
+      take_output(item);
+    } else if (type == "tool_search_call") {
+      take_search_call(item);
+    } else if (type == "tool_search_output") {
+      take_search_output(item);
+    } else if (type == "additional_tools") {
+      item.ignore({"role", "tools"});  // which take_tools() has read
+    } else {
+      return false;
+    }
+    return true;
   }
 
   /// Takes the item that is referred to, as if it stood here.
@@ -114,23 +138,54 @@ class ItemReader {
   }
 
   void take_call(const BodyFields& item) {
-    const std::string_view id = item.needed_text("call_id");
-    const std::string_view name = item.needed_text("name");
     const std::string_view arguments = item.needed_text("arguments");
+    add_call(item, take_function_name(item), arguments_of(arguments));
+  }
+
+  void take_custom_call(const BodyFields& item) {
+    const std::string_view input = item.needed_text("input");
+    add_call(item, take_function_name(item), custom_arguments(input));
+  }
+
+  void take_search_call(const BodyFields& item) {
+    item.ignore({"execution"});
+    const auto arguments = item.any("arguments");
+    add_call(item, std::string(kSearch), arguments ? to_json(*arguments) : json::object());
+  }
+
+  static std::string take_function_name(const BodyFields& item) {
+    return function_name(item.text("namespace").value_or(""), item.needed_text("name"));
+  }
+
+  void add_call(const BodyFields& item, const std::string& function, json::value arguments) {
+    const std::string_view id = item.needed_text("call_id");
     if (item.error()) return;
-    history_.add(id, name);
+    history_.add(id, function);
     json::object& message = answer();
     if (!message.contains("tool_calls")) message["tool_calls"] = json::array();
     json::array& calls = message["tool_calls"].as_array();
     if (calls.size() == defaults::kMaxCalls) {
       return item.fail({}, "is one call too many of one message");
     }
-    calls.push_back(call_of(id, name, arguments));
+    calls.push_back(call_with(id, function, std::move(arguments)));
   }
 
   void take_output(BodyFields& item) {
+    item.ignore({"name", "namespace"});  // of the call, which went before
+    add_output(item, take_item_text(item, "output"));
+  }
+
+  /// Takes what a search has found: the names; take_tools() has read the tools.
+  void take_search_output(const BodyFields& item) {
+    item.ignore({"execution"});
+    const auto tools = item.array("tools");
+    const std::string names = tools ? function_names(*tools) : std::string();
+    add_output(item, names.empty() ? "No tools were found." : "Found these tools: " + names);
+  }
+
+  void add_output(const BodyFields& item, std::string_view text) {
     const std::string_view id = item.needed_text("call_id");
-    json::object message = message_of("tool", take_item_text(item, "output"));
+    json::object message = message_of("tool", text);
     if (!history_.knows(id)) item.fail("call_id", shown(id) + " is of no call that went before");
     message["tool_call_id"] = id;
     const std::string_view name = history_.function_of(id);

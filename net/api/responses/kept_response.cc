@@ -14,6 +14,7 @@
 #include "weft/net/api/fields/json_value.h"
 #include "weft/net/api/responses/response_events.h"
 #include "weft/net/api/responses/response_items.h"
+#include "weft/net/api/tools/tool_origin.h"
 
 namespace weft {
 namespace {
@@ -44,6 +45,17 @@ class Replay {
     return {value->get_string().data(), value->get_string().size()};
   }
 
+  static ToolKind kind_of(std::string_view type) noexcept {
+    if (type == "custom_tool_call") return ToolKind::kCustom;
+    return type == "tool_search_call" ? ToolKind::kSearch : ToolKind::kFunction;
+  }
+
+  static std::string arguments_of_call(const json::object& call, ToolKind kind) {
+    if (kind == ToolKind::kCustom) return json_text(custom_arguments(text_of(call, "input")));
+    if (kind == ToolKind::kSearch) return json_text(call.at("arguments"));
+    return text_of(call, "arguments");
+  }
+
   /// The response as it was before anything came.
   [[nodiscard]] json::object beginning() const {
     json::object begun = response_;
@@ -61,11 +73,11 @@ class Replay {
     const std::string type = text_of(object, "type");
     item.id = text_of(object, "id");
     item.index = index;
-    if (type == "function_call") {
+    if (type.ends_with("_call")) {
       item.kind = ResponseItem::Kind::kCall;
-      item.name = text_of(object, "name");
       item.call_id = text_of(object, "call_id");
-      item.text = text_of(object, "arguments");
+      item.tool = {kind_of(type), text_of(object, "namespace"), text_of(object, "name")};
+      item.text = arguments_of_call(object, item.tool.kind);
       return item;
     }
     if (type == "reasoning") item.kind = ResponseItem::Kind::kReasoning;
@@ -100,6 +112,42 @@ std::string input_item_id(const StoredResponse& response, std::size_t index) {
   return "msg_" + std::string(name) + "_i" + std::to_string(index);
 }
 
+std::string text_of(const json::value& value) {
+  const json::string* const text = value.if_string();
+  return text == nullptr ? json_text(value) : std::string(text->data(), text->size());
+}
+
+/// Returns the item of a call, as the client knows its tool.
+json::object call_item(const json::object& call, const ToolOrigins* tools) {
+  const json::object& function = call.at("function").as_object();
+  const std::string name = text_of(function.at("name"));
+  const json::value& arguments = function.at("arguments");
+  const ToolOrigin tool = tools == nullptr ? ToolOrigin{.name = name} : tools->of(name);
+  json::object item{{"type", "function_call"}, {"call_id", call.at("id")}};
+  if (tool.kind == ToolKind::kSearch) {
+    item["type"] = "tool_search_call";
+    item["execution"] = "client";
+    item["arguments"] = arguments;
+    return item;
+  }
+  item["name"] = tool.name;
+  if (!tool.name_space.empty()) item["namespace"] = tool.name_space;
+  if (tool.kind == ToolKind::kCustom) {
+    item["type"] = "custom_tool_call";
+    item["input"] = custom_input(text_of(arguments));
+  } else {
+    item["arguments"] = text_of(arguments);
+  }
+  return item;
+}
+
+std::string_view output_type(const json::object& result, const ToolOrigins* tools) {
+  const json::value* const function = result.if_contains("name");
+  const bool custom = tools != nullptr && function != nullptr &&
+                      tools->of(text_of(*function)).kind == ToolKind::kCustom;
+  return custom ? "custom_tool_call_output" : "function_call_output";
+}
+
 /// Puts the items that a message stands for behind the others: a text, calls, or the result of one.
 void append_items(const StoredResponse& response, const json::object& message, json::array& items) {
   const auto add = [&](json::object item) {
@@ -110,7 +158,7 @@ void append_items(const StoredResponse& response, const json::object& message, j
   const json::value& role = message.at("role");
   if (role == "tool") {
     const json::value* const id = message.if_contains("tool_call_id");
-    return add({{"type", "function_call_output"},
+    return add({{"type", output_type(message, response.tools.get())},
                 {"call_id", id == nullptr ? json::value("") : *id},
                 {"output", message.at("content")}});
   }
@@ -124,13 +172,7 @@ void append_items(const StoredResponse& response, const json::object& message, j
   }
   if (calls == nullptr) return;
   for (const json::value& entry : calls->as_array()) {
-    const json::object& call = entry.as_object();
-    const json::object& function = call.at("function").as_object();
-    const json::value& arguments = function.at("arguments");
-    add({{"type", "function_call"},
-         {"call_id", call.at("id")},
-         {"name", function.at("name")},
-         {"arguments", arguments.is_string() ? arguments : json::value(json_text(arguments))}});
+    add(call_item(entry.as_object(), response.tools.get()));
   }
 }
 

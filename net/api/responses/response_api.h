@@ -10,6 +10,7 @@
 
 #include "weft/net/api/api_call.h"
 #include "weft/net/api/responses/response_store.h"
+#include "weft/net/api/tools/tool_origin.h"
 
 namespace weft {
 
@@ -40,6 +41,7 @@ struct ResponseOptions {
                                ///< instructions, metadata, every sampling field, ...
   boost::json::array conversation{};  ///< as the chat template gets it, without the instructions;
                                       ///< the answer is put behind
+  std::shared_ptr<const ToolOrigins> tools{};  ///< what the client calls functions; null: the same
   bool logprobs = false;
   bool structured = false;  ///< the text has to look a certain way
   bool generate = true;     ///< false: completes with no output once the prompt is computed

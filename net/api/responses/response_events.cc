@@ -1,6 +1,7 @@
 #include "weft/net/api/responses/response_events.h"
 
 #include "weft/net/api/fields/json_text.h"
+#include "weft/net/api/tools/tool_origin.h"
 
 namespace weft {
 namespace {
@@ -39,6 +40,7 @@ void ResponseEvents::begin_item(const ResponseItem& begun, EventBatch& out) {
 
 void ResponseEvents::delta(const ResponseItem& item, std::string_view new_text,
                            std::string_view logprobs, EventBatch& out) {
+  if (!item.comes_in_pieces()) return;
   std::string& text = begin_event(text_event(item.kind, false), out);
   append_place(item, text);
   append_number_field(text);
@@ -51,18 +53,32 @@ void ResponseEvents::delta(const ResponseItem& item, std::string_view new_text,
 }
 
 void ResponseEvents::end_item(const ResponseItem& ended, std::string_view status, EventBatch& out) {
+  if (!ended.comes_in_pieces()) {
+    if (ended.tool.kind == ToolKind::kCustom) input(ended, out);
+    return item("response.output_item.done", ended, ended.json(status, true), out);
+  }
   const bool call = ended.kind == ResponseItem::Kind::kCall;
   std::string& text = begin_event(text_event(ended.kind, true), out);
   append_place(ended, text);
   if (ended.kind == ResponseItem::Kind::kMessage) {
     text.append(",\"logprobs\":[").append(ended.logprobs).append("]");
   }
-  if (call) append_json_string(text.append(",\"name\":"), ended.name);
+  if (call) append_json_string(text.append(",\"name\":"), ended.tool.name);
   std::string whole;
   append_json_string(whole, ended.text);
   end_event(call ? "arguments" : "text", whole, out);
   if (!call) part("response.content_part.done", ended, ended.part(true), out);
   item("response.output_item.done", ended, ended.json(status, true), out);
+}
+
+/// Writes the input of a custom tool, which is known once the call has ended.
+void ResponseEvents::input(const ResponseItem& ended, EventBatch& out) {
+  std::string whole;
+  append_json_string(whole, custom_input(ended.text));
+  append_place(ended, begin_event("response.custom_tool_call_input.delta", out));
+  end_event("delta", whole, out);
+  append_place(ended, begin_event("response.custom_tool_call_input.done", out));
+  end_event("input", whole, out);
 }
 
 void ResponseEvents::error(const ApiError& error, EventBatch& out) {

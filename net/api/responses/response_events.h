@@ -20,7 +20,8 @@ class ResponseEvents {
   void response(std::string_view type, std::string_view object, EventBatch& out);
   /// response.output_item.added, and response.content_part.added where the item has one.
   void begin_item(const ResponseItem& begun, EventBatch& out);
-  /// More of an item's text, or of a call's arguments. `logprobs` are those of a message's tokens.
+  /// More of an item's text, or of a function's arguments; those of another tool's call come at its
+  /// end. `logprobs` are those of a message's tokens.
   void delta(const ResponseItem& item, std::string_view text, std::string_view logprobs,
              EventBatch& out);
   /// The whole text or the arguments, the part, and response.output_item.done.
@@ -33,6 +34,7 @@ class ResponseEvents {
   void end_event(std::string_view name, std::string_view value, EventBatch& out);
   void append_number_field(std::string& text);
   static void append_place(const ResponseItem& item, std::string& text);
+  void input(const ResponseItem& ended, EventBatch& out);
   void item(std::string_view type, const ResponseItem& item, std::string_view json,
             EventBatch& out);
   void part(std::string_view type, const ResponseItem& item, std::string_view json,

@@ -7,6 +7,7 @@
 #include "weft/net/api/fields/json_text.h"
 #include "weft/net/api/tools/call_history.h"
 #include "weft/net/api/tools/call_id.h"
+#include "weft/net/api/tools/typed_answer.h"
 
 namespace weft {
 namespace {
@@ -32,6 +33,40 @@ void append_head(std::string_view type, std::string_view id, std::string& out) {
   append_json_string(out, id);
 }
 
+void append_name(const ToolOrigin& tool, std::string& out) {
+  append_json_string(out.append(",\"name\":"), tool.name);
+  if (tool.name_space.empty()) return;
+  append_json_string(out.append(",\"namespace\":"), tool.name_space);
+}
+
+/// Appends a call with these arguments, up to its status.
+void append_call(const ResponseItem& item, std::string_view arguments, std::string& out) {
+  const ToolOrigin& tool = item.tool;
+  append_head(tool.kind == ToolKind::kFunction ? "function_call"
+              : tool.kind == ToolKind::kCustom ? "custom_tool_call"
+                                               : "tool_search_call",
+              item.id, out);
+  append_json_string(out.append(",\"call_id\":"), item.call_id);
+  switch (tool.kind) {
+    case ToolKind::kFunction:
+      append_name(tool, out);
+      return append_json_string(out.append(",\"arguments\":"), arguments);
+    case ToolKind::kCustom:
+      append_name(tool, out);
+      return append_json_string(out.append(",\"input\":"), custom_input(arguments));
+    case ToolKind::kSearch:
+      out.append(R"(,"execution":"client","arguments":)").append(arguments_object(arguments));
+  }
+}
+
+/// The prefix of an item's id.
+std::string_view prefix_of(const ResponseItem& item) noexcept {
+  if (item.kind == Kind::kMessage) return "msg_";
+  if (item.kind == Kind::kReasoning) return "rs_";
+  if (item.tool.kind == ToolKind::kCustom) return "ctc_";
+  return item.tool.kind == ToolKind::kSearch ? "tsc_" : "fc_";
+}
+
 }  // namespace
 
 std::string ResponseItem::json(std::string_view status_now, bool content) const {
@@ -50,10 +85,7 @@ std::string ResponseItem::json(std::string_view status_now, bool content) const 
       out.append(",\"content\":[").append(content ? part(true) : "").append("]}");
       break;
     case Kind::kCall:
-      append_head("function_call", id, out);
-      append_json_string(out.append(",\"call_id\":"), call_id);
-      append_json_string(out.append(",\"name\":"), name);
-      append_json_string(out.append(",\"arguments\":"), content ? text : std::string_view{});
+      append_call(*this, content ? text : std::string_view{}, out);
       append_json_string(out.append(",\"status\":"), status_now);
       out.push_back('}');
       break;
@@ -75,7 +107,7 @@ std::string ResponseItem::part(bool content) const {
 }
 
 ResponseItems::ResponseItems(const ResponseOptions& options)
-    : response_id_(options.id), message_id_(options.message_id) {}
+    : tools_(options.tools), response_id_(options.id), message_id_(options.message_id) {}
 
 ResponseItem* ResponseItems::open() noexcept {
   return items_.empty() || !items_.back().status.empty() ? nullptr : &items_.back();
@@ -92,23 +124,23 @@ ResponseItem& ResponseItems::place_of(const OutputPiece& piece) {
   ResponseItem item;
   item.kind = kind_of(piece.kind);
   item.index = items_.size();
-  item.id = id_of(item.kind);
   if (item.kind == Kind::kCall) {
     item.name = piece.text;
+    item.tool = tools_ ? tools_->of(item.name) : ToolOrigin{.name = item.name};
     item.call_id = call_id(response_id_, 0, calls_++);
   }
+  item.id = id_of(item);
   items_.push_back(std::move(item));
   return items_.back();
 }
 
-std::string ResponseItems::id_of(ResponseItem::Kind kind) const {
-  const bool first =
-      std::ranges::none_of(items_, [kind](const ResponseItem& item) { return item.kind == kind; });
+std::string ResponseItems::id_of(const ResponseItem& item) const {
+  const std::string_view prefix = prefix_of(item);
+  const bool first = std::ranges::none_of(
+      items_, [prefix](const ResponseItem& other) { return prefix_of(other) == prefix; });
   std::string id = message_id_;  // "msg_" and what is random
   constexpr std::string_view kMessagePrefix = "msg_";
-  if (kind != Kind::kMessage && id.starts_with(kMessagePrefix)) {
-    id.replace(0, kMessagePrefix.size(), kind == Kind::kReasoning ? "rs_" : "fc_");
-  }
+  if (id.starts_with(kMessagePrefix)) id.replace(0, kMessagePrefix.size(), prefix);
   return first ? id : id + "_" + std::to_string(items_.size());
 }
 

@@ -3,12 +3,14 @@
 #include <boost/json/object.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "weft/actors/loading/served_model.h"
 #include "weft/net/api/responses/response_api.h"
+#include "weft/net/api/tools/tool_origin.h"
 #include "weft/text/output/output_piece.h"
 
 namespace weft {
@@ -22,13 +24,18 @@ struct ResponseItem {
   std::size_t index = 0;      ///< output_index
   std::string text{};         ///< of a message or a thought; of a call its arguments
   std::string logprobs{};     ///< of a message's tokens, as JSON without brackets
-  std::string name{};         ///< of a call: the function
+  std::string name{};         ///< of a call: the function, as the model knows it
+  ToolOrigin tool{};          ///< of a call: the function, as the client knows it
   std::string call_id{};      ///< of a call
   bool call_ended = false;    ///< a call is complete
   std::string_view status{};  ///< once it has ended: "completed" or "incomplete"; a constant
 
   /// Returns the item as JSON. Without `content`, as it was when it began.
   [[nodiscard]] std::string json(std::string_view status_now, bool content) const;
+  /// Whether the item's text is told piece by piece.
+  [[nodiscard]] bool comes_in_pieces() const noexcept {
+    return kind != Kind::kCall || tool.kind == ToolKind::kFunction;
+  }
   /// Returns the content part of a message or a thought as JSON; empty ones begin so.
   [[nodiscard]] std::string part(bool content) const;
 };
@@ -54,8 +61,9 @@ class ResponseItems {
   [[nodiscard]] boost::json::object message(const ServedModel& model) const;
 
  private:
-  std::string id_of(ResponseItem::Kind kind) const;
+  std::string id_of(const ResponseItem& item) const;
 
+  std::shared_ptr<const ToolOrigins> tools_;
   std::string response_id_;  // "resp_..."
   std::string message_id_;   // of the first message
   std::vector<ResponseItem> items_;

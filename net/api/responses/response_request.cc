@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "weft/net/api/chat/conversation.h"
+#include "weft/net/api/chat/fitted_roles.h"
 #include "weft/net/api/fields/body_defaults.h"
 #include "weft/net/api/fields/harmless_fields.h"
 #include "weft/net/api/fields/json_value.h"
@@ -97,20 +98,26 @@ json::value take_reasoning(BodyFields& fields, const ServedModel& model, Request
   BodyFields reasoning(*object, "reasoning", fields);
   take_reasoning_effort(reasoning, "effort", model.tokenizer.chat_template(), request);
   // Thoughts are shown as they are, so there is no summary, and no other encryption.
-  reasoning.ignore({"summary", "generate_summary"});
+  reasoning.ignore({"summary", "generate_summary", "context"});
   const auto effort = reasoning.text("effort");
   reasoning.finish();
   return json::object{{"effort", text_or_null(effort)}, {"summary", nullptr}};
 }
 
+bool is_function(const json::value& tool) {
+  const json::object* const object = tool.if_object();  // what is none is refused
+  const json::value* const type = object == nullptr ? nullptr : object->if_contains("type");
+  return type != nullptr && *type == "function";
+}
+
 /// What the response says of the tools: as the request has them, and null for what it leaves out,
-/// since a response names all fields.
+/// since a response names all fields of a function.
 void echo_tools(BodyFields& fields, json::object& echo) {
   const auto tools = fields.any("tools");
   json::value list = tools ? to_json(*tools) : json::value(json::array());
   if (json::array* const entries = list.if_array()) {
     for (json::value& entry : *entries) {
-      if (!entry.is_object()) continue;  // which is refused
+      if (!is_function(entry)) continue;
       for (const char* name : {"description", "parameters", "strict"}) {
         entry.as_object().emplace(name, nullptr);
       }
@@ -223,7 +230,7 @@ ApiResult<ResponseRequest> read_response(dom::object body, const ApiContext& con
   BodyFields fields(body);
   json::object echo;
   Request request = take_request(fields, context);
-  take_tools(fields, ToolDialect::kResponses, *context.card.model, request);
+  ToolOrigins tools = take_tools(fields, ToolDialect::kResponses, *context.card.model, request);
   echo_fields(fields, context, echo);
   const bool stream = take_stream(fields, context, echo);
   request.drop_oldest_messages = take_truncation(fields, echo);
@@ -243,10 +250,12 @@ ApiResult<ResponseRequest> read_response(dom::object body, const ApiContext& con
   if (auto error = fields.finish()) return *std::move(error);
 
   echo_request(request, tier, echo);
-  request.messages = with_instructions(echo["instructions"], conversation);
+  request.messages = fitted_roles(with_instructions(echo["instructions"], conversation),
+                                  context.card.model->chat.roles());
   ResponseRequest result;
   result.options = options_of(context, std::move(echo), generate);
   result.options.conversation = std::move(conversation);
+  result.options.tools = std::make_shared<const ToolOrigins>(std::move(tools));
   result.options.logprobs = request.sampling.logprobs;
   result.options.structured = static_cast<bool>(request.structured_output);
   // The prompt is computed either way. Its end gives a token, which without an answer nobody sees.

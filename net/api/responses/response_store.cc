@@ -24,6 +24,7 @@ std::size_t bytes_of(const boost::json::value& value) {
 std::size_t bytes_of(const StoredResponse& response) {
   std::size_t bytes = sizeof response + response.id.size() + response.owner.size();
   bytes += response.object.size();
+  if (response.tools) bytes += response.tools->bytes();
   for (const auto& message : response.conversation) bytes += sizeof message + bytes_of(message);
   return bytes;
 }

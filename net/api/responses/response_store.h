@@ -10,6 +10,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "weft/net/api/tools/tool_origin.h"
+
 namespace weft {
 
 /// A response that can be fetched and continued. Immutable once it is in a store.
@@ -18,9 +20,10 @@ struct StoredResponse {
   std::string owner{};                ///< the client, who alone finds it
   std::string object{};               ///< the response object, as JSON
   boost::json::array conversation{};  ///< its messages, the answer, if there is one, the last
-  bool answered = false;              ///< there is one
-  bool whole = true;                  ///< it can be continued: it does not run, and has not failed
-  std::size_t bytes = 0;              ///< what it takes, roughly; put() works it out
+  std::shared_ptr<const ToolOrigins> tools{};  ///< what the client calls functions; null: the same
+  bool answered = false;                       ///< there is an answer
+  bool whole = true;      ///< it can be continued: it does not run, and has not failed
+  std::size_t bytes = 0;  ///< what it takes, roughly; put() works it out
 
   StoredResponse() = default;
 };

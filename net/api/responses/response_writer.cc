@@ -88,6 +88,7 @@ class ResponseRecord {
     stored.owner = options_.owner;
     stored.object = std::move(object);
     stored.conversation = std::move(options_.conversation);
+    stored.tools = options_.tools;
     stored.answered = options_.generate;
     stored.whole = state.error == nullptr;
     if (options_.generate) stored.conversation.push_back(items_.message(*model_));

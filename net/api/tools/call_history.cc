@@ -17,14 +17,6 @@ namespace json = boost::json;
 // What templates walk through; a body is as deep.
 constexpr std::size_t kMaxArgumentDepth = 32;
 
-json::value arguments_of(std::string_view text) {
-  if (text.empty()) return json::object();
-  std::string problem;
-  json::value value = parse_json(text, kMaxArgumentDepth, problem);
-  if (problem.empty() && value.is_object()) return value;
-  return json::string(text);
-}
-
 json::object take_call(const BodyFields& fields, dom::element element, std::size_t index,
                        CallHistory& history) {
   const BodyFields call(element.get_object(), fields.path_of(indexed("tool_calls", index)), fields);
@@ -44,6 +36,14 @@ json::object take_call(const BodyFields& fields, dom::element element, std::size
 }
 
 }  // namespace
+
+json::value arguments_of(std::string_view text) {
+  if (text.empty()) return json::object();
+  std::string problem;
+  json::value value = parse_json(text, kMaxArgumentDepth, problem);
+  if (problem.empty() && value.is_object()) return value;
+  return json::string(text);
+}
 
 json::object call_with(std::string_view id, std::string_view function, json::value arguments) {
   return {{"id", id},

@@ -28,6 +28,10 @@ class CallHistory {
   std::map<std::string, std::string, std::less<>> names_;
 };
 
+/// Returns the arguments of a call: an object, or the text itself where it is no JSON object, as a
+/// model may have written it.
+[[nodiscard]] boost::json::value arguments_of(std::string_view text);
+
 /// A call as templates get it: {"id", "type": "function", "function": {"name", "arguments"}}.
 /// `arguments` is JSON text; what is no JSON object stays a text, as a model may have written it.
 [[nodiscard]] boost::json::object call_of(std::string_view id, std::string_view function,

@@ -51,6 +51,16 @@ void take_reasoning_effort(BodyFields& fields, std::string_view name,
   }
 }
 
+void take_wished_effort(const BodyFields& fields, std::string_view chat_template,
+                        Request& request) {
+  const std::string_view effort = fields.text("effort").value_or("");
+  if (chat_template.find("reasoning_effort") == std::string_view::npos) return;
+  const bool most = effort == "xhigh" || effort == "max";
+  if (!most && effort != "low" && effort != "medium" && effort != "high") return;
+  set_once(request.chat_template_kwargs, "reasoning_effort",
+           most ? json::string("high") : json::string(effort));
+}
+
 bool take_thinking(const BodyFields& fields, bool needs_budget, Request& request) {
   const auto object = fields.object("thinking");
   if (!object) return true;

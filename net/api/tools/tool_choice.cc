@@ -25,46 +25,57 @@ bool take_mode(const BodyFields& fields, std::string_view field, std::string_vie
   return false;
 }
 
+/// Whether a choice of this type is of a tool that has a name of the client's.
+bool is_named(std::string_view type, ToolDialect dialect) {
+  return type == "function" || (type == "custom" && dialect == ToolDialect::kResponses);
+}
+
 /// Returns the name in {"type": "function", "function": {"name"}}, or {"type": "function", "name"}.
 std::string take_name(const BodyFields& choice, ToolDialect dialect) {
-  if (dialect != ToolDialect::kChat) return std::string(choice.needed_text("name"));
+  if (dialect != ToolDialect::kChat) {
+    const std::string_view name_space = choice.text("namespace").value_or("");
+    return function_name(name_space, choice.needed_text("name"));
+  }
   const BodyFields function = choice.needed_child("function");
   std::string name(function.needed_text("name"));
   function.finish();
   return name;
 }
 
-/// Takes the functions of `allowed_tools`, as tool_choice has one.
-void take_allowed(const BodyFields& allowed, ToolDialect dialect, ToolChoice& choice) {
+/// Takes the tools of `allowed_tools`, as tool_choice has one.
+void take_allowed(const BodyFields& allowed, ToolDialect dialect, ToolChoice& choice,
+                  ChosenTools& chosen) {
   const auto list = allowed.array("tools");
   if (!list || list->size() == 0) return allowed.fail("tools", "is missing", api_code::kMissing);
+  chosen.limited = true;
+  std::size_t index = 0;
   for (const dom::element entry : *list) {
-    if (choice.only.size() == defaults::kMaxTools) {
+    if (index == defaults::kMaxTools) {
       return allowed.fail("tools", "has more than " + std::to_string(defaults::kMaxTools));
     }
-    const BodyFields tool(entry.get_object(), indexed("tools", choice.only.size()), allowed);
+    const BodyFields tool(entry.get_object(), allowed.path_of(indexed("tools", index++)), allowed);
     const std::string_view type = tool.needed_text("type");
-    if (type != "function") {
-      tool.fail("type", shown(type) + " is not supported, only function", api_code::kUnsupported);
+    if (is_named(type, dialect)) {
+      choice.only.push_back(take_name(tool, dialect));
+      tool.finish();
+    } else {
+      chosen.hosted.emplace_back(type);
     }
-    choice.only.push_back(take_name(tool, dialect));
-    tool.finish();
     if (allowed.error()) return;
   }
 }
 
-bool take_object(const BodyFields& fields, dom::element element, ToolDialect dialect,
-                 ToolChoice& choice) {
+void take_object(const BodyFields& fields, dom::element element, ToolDialect dialect,
+                 ToolChoice& choice, ChosenTools& chosen) {
   const BodyFields object(element.get_object(), std::string(kChoiceField), fields);
   const std::string_view type = object.needed_text("type");
-  bool may_call = true;
-  if (type == "function") {
+  if (is_named(type, dialect)) {
     choice.mode = Mode::kRequired;
     choice.only = {take_name(object, dialect)};
   } else if (type == "allowed_tools") {
     const auto take = [&](const BodyFields& allowed) {
-      may_call = take_mode(allowed, "mode", allowed.needed_text("mode"), "required", choice);
-      take_allowed(allowed, dialect, choice);
+      chosen.may_call = take_mode(allowed, "mode", allowed.needed_text("mode"), "required", choice);
+      take_allowed(allowed, dialect, choice, chosen);
     };
     if (dialect == ToolDialect::kChat) {
       const BodyFields inner = object.needed_child("allowed_tools");
@@ -74,11 +85,11 @@ bool take_object(const BodyFields& fields, dom::element element, ToolDialect dia
       take(object);
     }
   } else {
-    object.fail("type", shown(type) + " is not supported, only function and allowed_tools",
+    object.fail("type",
+                shown(type) + " cannot be called: only a function can be chosen, or allowed_tools",
                 api_code::kUnsupported);
   }
   object.finish();
-  return may_call;
 }
 
 /// Takes the choice of Messages, which is an object.
@@ -99,34 +110,67 @@ bool take_messages_choice(const BodyFields& fields, Request& request) {
   return may_call;
 }
 
-}  // namespace
-
-bool take_tool_choice(BodyFields& fields, ToolDialect dialect, Request& request) {
-  if (dialect == ToolDialect::kMessages) return take_messages_choice(fields, request);
-  request.parallel_tool_calls = fields.flag("parallel_tool_calls").value_or(true);
-  const auto choice = fields.any(kChoiceField);
-  if (!choice) return true;
-  std::string_view word;
-  if (choice->get(word) == simdjson::SUCCESS) {
-    return take_mode(fields, kChoiceField, word, "required", request.tool_choice);
-  }
-  if (choice->is_object()) return take_object(fields, *choice, dialect, request.tool_choice);
-  fields.fail(kChoiceField, "must be a string or an object", api_code::kInvalidType);
-  return false;
+bool has_function(const ToolList& tools, std::string_view name) {
+  return std::ranges::any_of(tools.functions, [name](const boost::json::value& tool) {
+    return tool.at("function").at("name").as_string() == name;
+  });
 }
 
-void check_tool_choice(BodyFields& fields, const Request& request) {
+/// Says why nothing can be called though a call is asked for.
+void refuse_without_functions(BodyFields& fields, const ToolList& tools,
+                              const ChosenTools& chosen) {
+  if (!tools.hidden.empty()) {
+    const HiddenTool& tool = tools.hidden.front();
+    return fields.fail(kChoiceField, "asks for a call, and " + shown(tool.name) + ' ' + tool.reason,
+                       api_code::kUnsupported);
+  }
+  if (!chosen.hosted.empty()) {
+    return fields.fail(
+        kChoiceField,
+        "asks for a call of " + shown(chosen.hosted.front()) + ", which this server does not run",
+        api_code::kUnsupported);
+  }
+  fields.fail(kChoiceField, "asks for a call, and there are no tools");
+}
+
+}  // namespace
+
+ChosenTools take_tool_choice(BodyFields& fields, ToolDialect dialect, Request& request) {
+  ChosenTools chosen;
+  if (dialect == ToolDialect::kMessages) {
+    chosen.may_call = take_messages_choice(fields, request);
+    return chosen;
+  }
+  request.parallel_tool_calls = fields.flag("parallel_tool_calls").value_or(true);
+  const auto choice = fields.any(kChoiceField);
+  if (!choice) return chosen;
+  std::string_view word;
+  if (choice->get(word) == simdjson::SUCCESS) {
+    chosen.may_call = take_mode(fields, kChoiceField, word, "required", request.tool_choice);
+  } else if (choice->is_object()) {
+    take_object(fields, *choice, dialect, request.tool_choice, chosen);
+  } else {
+    fields.fail(kChoiceField, "must be a string or an object", api_code::kInvalidType);
+  }
+  return chosen;
+}
+
+void check_tool_choice(BodyFields& fields, ChosenTools& chosen, const ToolList& tools,
+                       const Request& request) {
+  if (fields.error() || !chosen.may_call) return;
   const ToolChoice& choice = request.tool_choice;
-  const auto* const tools = request.tools.if_array();
-  if (tools == nullptr && choice.constrains()) {
-    return fields.fail(kChoiceField, "asks for a call, and there are no tools");
-  }
   for (const std::string& name : choice.only) {
-    const bool is_there = std::ranges::any_of(*tools, [&](const boost::json::value& tool) {
-      return tool.at("function").at("name").as_string() == name;
-    });
-    if (!is_there) return fields.fail(kChoiceField, shown(name) + " is the name of no tool");
+    if (has_function(tools, name)) continue;
+    if (const HiddenTool* const hidden = tools.hidden_tool(name)) {
+      return fields.fail(kChoiceField, shown(name) + ' ' + hidden->reason, api_code::kUnsupported);
+    }
+    if (tools.functions.empty()) return refuse_without_functions(fields, tools, chosen);
+    return fields.fail(kChoiceField, shown(name) + " is the name of no tool");
   }
+  const bool nothing = chosen.limited ? choice.only.empty() : tools.functions.empty();
+  if (!nothing) return;
+  if (choice.mode == Mode::kRequired) return refuse_without_functions(fields, tools, chosen);
+  chosen.may_call = false;
 }
 
 }  // namespace weft

@@ -1,93 +1,57 @@
 #include "weft/net/api/tools/tool_fields.h"
 
-#include <algorithm>
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <optional>
-#include <set>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include "weft/net/api/fields/body_defaults.h"
-#include "weft/net/api/fields/json_value.h"
 #include "weft/net/api/fields/request_fields.h"
 #include "weft/net/api/tools/tool_choice.h"
+#include "weft/net/api/tools/tool_list.h"
 
 namespace weft {
 namespace {
 
-namespace dom = simdjson::dom;
-namespace json = boost::json;
-
-bool may_name_function(std::string_view name) {
-  const auto fits = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-           c == '-' || c == '.';
-  };
-  return !name.empty() && name.size() <= defaults::kMaxFunctionName &&
-         std::ranges::all_of(name, fits);
+/// Takes the tools that items of `input` bring: `additional_tools`, and what a search has found.
+void take_item_tools(const BodyFields& fields, ToolReader& reader) {
+  const auto input = fields.any("input");
+  simdjson::dom::array items;
+  if (!input || input->get(items) != simdjson::SUCCESS) return;
+  std::size_t index = 0;
+  for (const simdjson::dom::element element : items) {
+    const std::size_t place = index++;
+    std::string_view type;
+    if (element.at_key("type").get(type) != simdjson::SUCCESS) continue;
+    if (type != "additional_tools" && type != "tool_search_output") continue;
+    const BodyFields item(element.get_object(), indexed("input", place), fields);
+    reader.read_again(item, "tools");
+    if (fields.error()) return;
+  }
 }
 
-/// Returns a function as templates know it, with its fields in the order that models were trained
-/// with.
-json::object take_function(const BodyFields& function, std::vector<std::string>& strict,
-                           std::string_view schema = "parameters") {
-  const std::string_view name = function.needed_text("name");
-  if (!may_name_function(name)) {
-    function.fail("name", "must have 1 to " + std::to_string(defaults::kMaxFunctionName) +
-                              " letters, digits, '_', '-' or '.'");
-  }
-  json::object made{{"name", name}};
-  if (const auto description = function.text("description")) made["description"] = *description;
-  made["parameters"] = {{"type", "object"}, {"properties", json::object()}};
-  if (function.object(schema)) made["parameters"] = to_json(*function.any(schema));
-  if (function.flag("strict").value_or(false)) strict.emplace_back(name);
-  return made;
-}
-
-json::object take_tool(const BodyFields& fields, dom::element element, std::size_t index,
-                       ToolDialect dialect, std::vector<std::string>& strict) {
-  const BodyFields tool(element.get_object(), indexed("tools", index), fields);
-  const bool messages = dialect == ToolDialect::kMessages;
-  const std::string_view known = messages ? "custom" : "function";
-  const std::string_view type =
-      messages ? tool.text("type").value_or(known) : tool.needed_text("type");
-  if (type != known) {
-    tool.fail("type", shown(type) + " is not supported, only " + std::string(known),
-              api_code::kUnsupported);
-  }
-  tool.ignore({"cache_control", "defer_loading", "eager_input_streaming"});
-  json::object function;
-  if (dialect == ToolDialect::kChat) {
-    const BodyFields inner = tool.needed_child("function");
-    function = take_function(inner, strict);
-    inner.finish();
-  } else {
-    function = take_function(tool, strict, messages ? "input_schema" : "parameters");
-  }
-  tool.finish();
-  return {{"type", "function"}, {"function", std::move(function)}};
-}
-
-json::array take_list(const BodyFields& fields, dom::array list, ToolDialect dialect,
-                      std::vector<std::string>& strict) {
-  json::array tools;
-  std::set<std::string, std::less<>> names;
-  for (const dom::element entry : list) {
-    if (tools.size() == defaults::kMaxTools) {
-      fields.fail("tools", "has more than " + std::to_string(defaults::kMaxTools) + " functions");
+/// Takes the tools that system messages of the Messages API add in the middle of a conversation.
+void take_added_tools(const BodyFields& fields, ToolReader& reader) {
+  const auto input = fields.any("messages");
+  simdjson::dom::array messages;
+  if (!input || input->get(messages) != simdjson::SUCCESS) return;
+  std::size_t message = 0;
+  for (const simdjson::dom::element element : messages) {
+    const std::string path = indexed("messages", message++) + ".content";
+    simdjson::dom::array blocks;
+    if (element.at_key("content").get(blocks) != simdjson::SUCCESS) continue;
+    std::size_t index = 0;
+    for (const simdjson::dom::element block : blocks) {
+      const std::size_t place = index++;
+      std::string_view type;
+      simdjson::dom::object definition;
+      if (block.at_key("type").get(type) != simdjson::SUCCESS || type != "tool_addition") continue;
+      const auto added = block.at_key("tool").at_key("definition");
+      if (added.get(definition) != simdjson::SUCCESS) continue;
+      reader.read_one(
+          BodyFields(added.get_object(), indexed(path, place) + ".tool.definition", fields));
+      if (fields.error()) return;
     }
-    json::object tool = take_tool(fields, entry, tools.size(), dialect, strict);
-    if (fields.error()) return {};
-    const json::string& name = tool["function"].as_object()["name"].as_string();
-    if (!names.emplace(name.data(), name.size()).second) {
-      fields.fail(indexed("tools", tools.size()), "has the name of another one");
-    }
-    tools.push_back(std::move(tool));
   }
-  return tools;
 }
 
 /// How the dialect calls the schema of a tool.
@@ -120,23 +84,28 @@ bool can_call_tools(const ServedModel& model) {
          (format.harmony || format.calls.body != CallBody::kNone);
 }
 
-void take_tools(BodyFields& fields, ToolDialect dialect, const ServedModel& model,
-                Request& request) {
+ToolOrigins take_tools(BodyFields& fields, ToolDialect dialect, const ServedModel& model,
+                       Request& request) {
   request.typed_output = true;
-  const bool may_call = take_tool_choice(fields, dialect, request);
+  ChosenTools chosen = take_tool_choice(fields, dialect, request);
   if (dialect != ToolDialect::kMessages) refuse_older_tools(fields);
-  const auto list = fields.array("tools");
-  if (list && list->size() > 0) {
-    json::array tools = take_list(fields, *list, dialect, request.tool_choice.strict);
-    check_model(fields, model);
-    if (may_call) request.tools = std::move(tools);
-  }
-  if (!may_call) {
+  ToolList tools;
+  ToolReader reader(dialect, tools);
+  reader.read(fields, "tools");
+  if (dialect == ToolDialect::kResponses) take_item_tools(fields, reader);
+  if (dialect == ToolDialect::kMessages) take_added_tools(fields, reader);
+  if (fields.error()) return {};
+  if (!tools.functions.empty()) check_model(fields, model);
+  check_tool_choice(fields, chosen, tools, request);
+  if (!chosen.may_call) {
     request.tool_choice = {};
-    return;
+    return {};
   }
+  request.tool_choice.strict = std::move(tools.strict);
   request.tool_choice.schema_name = schema_name(dialect);
-  if (!fields.error()) check_tool_choice(fields, request);
+  request.tool_choice.places = std::move(tools.places);
+  if (!tools.functions.empty()) request.tools = std::move(tools.functions);
+  return std::move(tools.origins);
 }
 
 }  // namespace weft

@@ -5,13 +5,15 @@
 #include "weft/actors/loading/served_model.h"
 #include "weft/actors/request/request.h"
 #include "weft/net/api/fields/body_fields.h"
+#include "weft/net/api/tools/tool_origin.h"
 
 namespace weft {
 
 /// How an API writes a function.
 enum class ToolDialect : std::uint8_t {
   kChat,       ///< {"type": "function", "function": {"name", "description", "parameters"}}
-  kResponses,  ///< {"type": "function", "name", "description", "parameters"}
+  kResponses,  ///< {"type": "function", "name", "description", "parameters"}, namespaces of them,
+               ///< and custom tools
   kMessages,   ///< {"name", "description", "input_schema"}, "type" is "custom" or absent
 };
 
@@ -21,10 +23,11 @@ enum class ToolDialect : std::uint8_t {
 
 /// Takes `tools` and their `strict`, and what tool_choice.h says of the choice, to request.tools
 /// and what goes with it. With the choice "none" the model is not told of tools, so it cannot call
-/// them. Mistakes stay in `fields`: 400 "unsupported" for tools that are no functions, and for
-/// tools where the model's template has none or how it writes calls is not known. What cannot be
-/// held to of a schema the engine says, by the place in the body.
-void take_tools(BodyFields& fields, ToolDialect dialect, const ServedModel& model,
-                Request& request);
+/// them. A tool that the API's own servers run is taken and not offered to the model; to choose it
+/// is refused. Returns what the client calls the functions. Mistakes stay in `fields`: 400
+/// "unsupported" for tools where the model's template has none or how it writes calls is not known.
+/// What cannot be held to of a schema the engine says, by the place in the body.
+ToolOrigins take_tools(BodyFields& fields, ToolDialect dialect, const ServedModel& model,
+                       Request& request);
 
 }  // namespace weft

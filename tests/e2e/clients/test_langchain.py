@@ -1,9 +1,11 @@
 """LangChain's client of OpenAI's API."""
 
-from typing import Any
+from datetime import date
+from pathlib import Path
+from typing import Any, Literal
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, HttpUrl
 
 from prompts import MODEL
 from script_model import ANSWER, CALLS, REMARK
@@ -55,9 +57,38 @@ def test_calls_come_in_pieces_of_a_stream(script_server):
     assert [(call["name"], call["args"]) for call in whole.tool_calls] == CALLS
 
 
-def test_an_answer_has_the_structure_that_it_is_to_have(server):
-    city = model_on(server, temperature=1.5, max_tokens=200).with_structured_output(City).invoke("Name a city.")
+@pytest.mark.parametrize("options", [{}, {"method": "json_schema", "strict": True}, {"method": "json_schema", "strict": False},
+                                     {"method": "function_calling"}, {"method": "function_calling", "strict": True}])
+@pytest.mark.parametrize("responses", [False, True])
+def test_an_answer_has_the_structure_that_it_is_to_have(server, options, responses):
+    model = model_on(server, temperature=1.5, max_tokens=200, use_responses_api=responses)
+    city = model.with_structured_output(City, **options).invoke("Name a city.")
     assert isinstance(city, City)
+
+
+def test_an_answer_is_json_where_that_is_all_that_is_asked_for(server):
+    structured = model_on(server, temperature=0, max_tokens=200).with_structured_output(method="json_mode", include_raw=True)
+    answer = structured.invoke("Answer in JSON: what is Weft?")
+    assert answer["parsing_error"] is None
+    assert isinstance(answer["parsed"], dict)
+
+
+class Visit(BaseModel):
+    """What people write down without a thought of strict schemas."""
+
+    day: date | None = None
+    page: HttpUrl
+    colours: set[Literal["red", "green", "blue"]] = Field(min_length=1, max_length=3)
+    stars: int = Field(ge=0, le=10, multiple_of=2)
+    place: Path | None = None
+
+
+@pytest.mark.parametrize("method", ["json_schema", "function_calling"])
+def test_an_answer_has_the_types_of_pydantic(server, method):
+    model = model_on(server, temperature=0.7, max_tokens=400)
+    visit = model.with_structured_output(Visit, method=method, strict=False).invoke("Describe a visit.")
+    assert isinstance(visit, Visit)
+    assert visit.stars % 2 == 0
 
 
 def test_a_text_streams_with_its_usage(server):

@@ -1,9 +1,11 @@
 """Agents of Pydantic AI."""
 
-from typing import Any
+from datetime import date
+from pathlib import Path
+from typing import Any, Literal
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, HttpUrl
 
 from prompts import MODEL
 from script_model import ANSWER
@@ -46,8 +48,35 @@ def test_an_agent_calls_its_tools_and_answers(script_server, kind):
     assert sorted(called, key=str) == [("CET",), ("Zürich", 2)]
 
 
+class Visit(BaseModel):
+    """What people write down without a thought of strict schemas."""
+
+    day: date | None = None
+    page: HttpUrl
+    colours: set[Literal["red", "green", "blue"]] = Field(min_length=1, max_length=3)
+    stars: int = Field(ge=0, le=10, multiple_of=2)
+    place: Path | None = None
+
+
+@pytest.mark.parametrize("mark", [pydantic_ai.NativeOutput, pydantic_ai.ToolOutput, lambda kind: kind])
 @pytest.mark.parametrize("kind", ["chat", "responses"])
-def test_an_output_has_the_structure_that_it_is_to_have(server, kind):
-    agent = pydantic_ai.Agent(model_on(server, kind), output_type=pydantic_ai.NativeOutput(City))
+def test_an_output_has_the_structure_that_it_is_to_have(server, kind, mark):
+    agent = pydantic_ai.Agent(model_on(server, kind), output_type=mark(City))
     output = agent.run_sync("Name a city.", model_settings={"temperature": 1.5, "max_tokens": 200}).output
     assert isinstance(output, City)
+
+
+@pytest.mark.parametrize("kind", ["chat", "responses"])
+def test_an_output_may_be_of_one_of_several_types(server, kind):
+    agent = pydantic_ai.Agent(model_on(server, kind), output_type=[City, Literal["nowhere"]])
+    output = agent.run_sync("Name a city.", model_settings={"temperature": 1.5, "max_tokens": 200}).output
+    assert output == "nowhere" or isinstance(output, City)
+
+
+@pytest.mark.parametrize("mark", [pydantic_ai.NativeOutput, pydantic_ai.ToolOutput])
+@pytest.mark.parametrize("kind", ["chat", "responses"])
+def test_an_output_has_the_types_of_pydantic(server, kind, mark):
+    agent = pydantic_ai.Agent(model_on(server, kind), output_type=mark(Visit))
+    output = agent.run_sync("Describe a visit.", model_settings={"temperature": 0.7, "max_tokens": 400}).output
+    assert isinstance(output, Visit)
+    assert output.stars % 2 == 0

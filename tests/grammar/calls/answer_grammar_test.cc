@@ -357,6 +357,12 @@ TEST(AnswerGrammarTest, WhereTagsAreTokensStrictCallsFollowEachOther) {
   EXPECT_FALSE(allows('>')) << "it is the token";
 }
 
+TEST(AnswerGrammarTest, AToolMayStandElsewhereThanAtItsIndex) {
+  Asked asked(format_named("hermes"), tools_of(R"({"type":"array"})"));
+  asked.form.choice.places = {"tools[4].tools[0]"};
+  EXPECT_EQ(asked.refusal(), "tools[4].tools[0].function.parameters.type: must be object");
+}
+
 TEST(AnswerGrammarTest, WhatCannotBeHeldToIsRefusedByItsPlace) {
   const auto refusal = [](std::string_view family, std::string_view schema) {
     return Asked(format_named(family), tools_of(schema)).refusal();

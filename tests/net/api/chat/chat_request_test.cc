@@ -179,7 +179,14 @@ TEST_F(ChatRequestTest, ToolsAreFunctionsForATemplateThatKnowsThem) {
   EXPECT_TRUE(part(with(tools + R"(,"tool_choice":"none")")).tools.is_null());
   EXPECT_FALSE(part(with(tools + R"(,"parallel_tool_calls":false)")).parallel_tool_calls);
   for (const auto& [fields, expected] : std::vector<std::pair<std::string, std::string>>{
-           {R"("tools":[{"type":"web_search"}])", "tools[0].type unsupported"},
+           {R"("tools":[{"type":"web_search"}])", "200"},
+           {R"("tools":[{"type":"web_search"}],"tool_choice":"required")",
+            "tool_choice unsupported"},
+           {R"("tools":[{"type":"custom","custom":{"name":"a"}}])", "tools[0].type unsupported"},
+           {R"("tools":[{"type":"fnction","function":{"name":"a"}}])", "tools[0].type unsupported"},
+           {tools + R"(,"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto",)"
+                    R"("tools":[{"type":5}]}})",
+            "tool_choice.allowed_tools.tools[0].type invalid_type"},
            {R"("tools":[{"type":"function","function":{"name":"a b"}}])",
             "tools[0].function.name invalid_value"},
            {R"("tools":[{"type":"function","function":{"name":"a","parameters":[]}}])",

@@ -164,6 +164,45 @@ TEST_F(MessageRequestTest, WhatAsksForNothingSpecialIsTaken) {
   EXPECT_EQ(refused(R"(,"tool_choice":{"type":"none"},"output_config":{"effort":"low"})"), "200");
   EXPECT_EQ(refused(R"(,"cache_control":{"type":"ephemeral"},"speed":"fast","system":null)"),
             "200");
+  EXPECT_EQ(refused(R"(,"mcp_servers":[])"), "200");
+  EXPECT_EQ(refused(R"(,"mcp_servers":[{"type":"url"}])"), "mcp_servers unsupported");
+}
+
+TEST_F(MessageRequestTest, EditsOfTheContextAreTakenAndToldOf) {
+  const std::string edits =
+      R"(,"context_management":{"edits":[{"type":"clear_thinking_20251015","keep":"all"},)"
+      R"({"type":"clear_tool_uses_20250919","trigger":{"type":"input_tokens","value":1000}}]})";
+  EXPECT_TRUE(asked(edits).value().options.tells_edits);
+  EXPECT_TRUE(asked(R"(,"context_management":{})").value().options.tells_edits);
+  EXPECT_FALSE(asked(R"(,"context_management":null)").value().options.tells_edits);
+  EXPECT_EQ(refused(R"(,"context_management":{"edits":[{"keep":"all"}]})"),
+            "context_management.edits[0].type missing_required_parameter");
+  EXPECT_EQ(refused(R"(,"context_management":{"edits":5})"),
+            "context_management.edits invalid_type");
+  EXPECT_EQ(refused(R"(,"context_management":{"edit":[]})"),
+            "context_management.edit unknown_parameter");
+  EXPECT_EQ(refused(R"(,"context_management":[])"), "context_management invalid_type");
+  const auto counted = count_message_tokens(
+      body(R"({"messages":[{"role":"user","content":"a"}])" + edits + "}"), context);
+  ASSERT_TRUE(counted) << verdict(counted);
+  const json::value count = json::parse(*counted);
+  EXPECT_EQ(count.at("context_management").at("original_input_tokens"), count.at("input_tokens"));
+}
+
+TEST_F(MessageRequestTest, AWishedEffortIsToldToATemplateThatKnowsOne) {
+  EXPECT_TRUE(request(R"(,"output_config":{"effort":"high"})").chat_template_kwargs.empty())
+      << "this one does not";
+  Vocabulary vocabulary = tiny_vocabulary();
+  vocabulary.chat_template =
+      "{{ reasoning_effort }}{% for m in messages %}{{ m.content }}{% endfor %}";
+  *model = ServedModel{.tokenizer = Tokenizer::from_vocabulary(vocabulary, "efforts").value()};
+  const auto effort = [this](const std::string& wish) {
+    return request(R"(,"output_config":{"effort":")" + wish + "\"}").chat_template_kwargs;
+  };
+  EXPECT_EQ(effort("low"), (json::object{{"reasoning_effort", "low"}}));
+  EXPECT_EQ(effort("max"), (json::object{{"reasoning_effort", "high"}}));
+  EXPECT_TRUE(effort("auto").empty());
+  EXPECT_EQ(refused(R"(,"output_config":{"effort":5})"), "output_config.effort invalid_type");
 }
 
 TEST_F(MessageRequestTest, WhetherItThinksIsAskedOfTheTemplate) {
@@ -235,9 +274,90 @@ TEST_F(MessageToolsTest, ToolsAreToldToTheModelAsFunctions) {
             std::vector<std::string>{"look"});
 }
 
+TEST_F(MessageToolsTest, ToolsOfTheApisOwnAreTakenAndNotOffered) {
+  const std::string hosted =
+      R"({"type":"web_search_20250305","name":"web_search","max_uses":8,"allowed_domains":["a"]})";
+  const Request alone = offered("[" + hosted + "]").value().parts.front();
+  EXPECT_TRUE(alone.tools.is_null());
+  const std::string both = "[" + hosted + "," + std::string(kLook) + "]";
+  const Request request = offered(both).value().parts.front();
+  EXPECT_EQ(request.tools.as_array().size(), 1U);
+  EXPECT_EQ(verdict(offered(R"([{"type":"mcp_toolset","mcp_server_name":"a"}])")), "200");
+  EXPECT_EQ(verdict(offered(R"([{"type":"bash_20250124","name":"bash"}])")), "200");
+  EXPECT_EQ(verdict(offered(both, R"(,"tool_choice":{"type":"any"})")), "200");
+  for (const std::string choice : {R"({"type":"any"})", R"({"type":"tool","name":"web_search"})"}) {
+    const auto forced = offered("[" + hosted + "]", R"(,"tool_choice":)" + choice);
+    EXPECT_EQ(verdict(forced), "tool_choice unsupported") << choice;
+    EXPECT_NE(forced.error().message.find("web_search_20250305"), std::string::npos) << choice;
+  }
+  EXPECT_EQ(verdict(offered(both, R"(,"tool_choice":{"type":"tool","name":"web_search"})")),
+            "tool_choice unsupported");
+}
+
+TEST_F(MessageToolsTest, ExamplesOfInputsAreToldWithTheSchema) {
+  const auto parameters = [this](const std::string& schema, const std::string& more) {
+    const Request request =
+        offered(R"([{"name":"look","input_schema":)" + schema + more + "}]").value().parts.front();
+    return json::serialize(request.tools.at(0).at("function").at("parameters"));
+  };
+  EXPECT_EQ(parameters(R"({"type":"object"})", R"(,"input_examples":[{"a":1},{"a":2}])"),
+            R"({"type":"object","examples":[{"a":1},{"a":2}]})");
+  EXPECT_EQ(parameters(R"({"type":"object","examples":[]})", R"(,"input_examples":[{"a":1}])"),
+            R"({"type":"object","examples":[]})");
+  EXPECT_EQ(parameters(R"({"type":"object"})", R"(,"input_examples":[])"), R"({"type":"object"})");
+  EXPECT_EQ(verdict(offered(R"([{"name":"look","input_schema":{},"input_examples":[5]}])")),
+            "tools[0].input_examples[0] invalid_type");
+  EXPECT_EQ(verdict(offered(R"([{"name":"look","input_schema":{},"input_examples":{}}])")),
+            "tools[0].input_examples invalid_type");
+}
+
+TEST_F(MessageToolsTest, AToolThatTheModelMayNotCallIsNotOffered) {
+  const auto called_by = [](const std::string& callers) {
+    return R"([{"name":"look","input_schema":{},"allowed_callers":)" + callers + "}]";
+  };
+  for (const char* callers :
+       {"null", "[]", R"(["direct"])", R"(["code_execution_20250825","direct"])"}) {
+    EXPECT_FALSE(offered(called_by(callers)).value().parts.front().tools.is_null()) << callers;
+  }
+  const std::string code = called_by(R"(["code_execution_20250825"])");
+  EXPECT_TRUE(offered(code).value().parts.front().tools.is_null());
+  EXPECT_EQ(verdict(offered(code, R"(,"tool_choice":{"type":"tool","name":"look"})")),
+            "tool_choice unsupported");
+  EXPECT_EQ(verdict(offered(called_by("[5]"))), "tools[0].allowed_callers[0] invalid_type");
+}
+
+TEST_F(MessageToolsTest, ToolsThatASearchHasFoundAreToldAsText) {
+  EXPECT_EQ(
+      turns(R"([{"role":"user","content":"a"},{"role":"assistant","content":[)"
+            R"({"type":"tool_use","id":"c1","name":"ToolSearch","input":{}}]},{"role":"user",)"
+            R"("content":[{"type":"tool_result","tool_use_id":"c1","content":[)"
+            R"({"type":"tool_reference","tool_name":"look"},)"
+            R"({"type":"tool_reference","tool_name":"see","cache_control":null}]}]}])"),
+      R"([{"role":"user","content":"a"},{"role":"assistant","content":"","tool_calls":[{"id":"c1",)"
+      R"("type":"function","function":{"name":"ToolSearch","arguments":{}}}]},{"role":"tool",)"
+      R"("content":"The tool look can be called now.\nThe tool see can be called now.",)"
+      R"("tool_call_id":"c1","name":"ToolSearch"}])");
+}
+
+TEST_F(MessageToolsTest, ToolsAreAddedInTheMiddleOfAConversation) {
+  const std::string added =
+      R"([{"role":"user","content":"a"},{"role":"system","content":[{"type":"tool_addition",)"
+      R"("tool":{"type":"tool_definition","definition":{"name":"look","input_schema":{}}}},)"
+      R"({"type":"tool_removal","tool":{"type":"tool_reference","name":"see"}}]}])";
+  const auto result = read(R"({"max_tokens":5,"messages":)" + added + "}");
+  ASSERT_TRUE(result) << verdict(result);
+  const Request& request = result->parts.front();
+  EXPECT_EQ(request.tools.at(0).at("function").at("name"), "look");
+  EXPECT_EQ(request.messages.at(1).at("content"),
+            "The tool look can be called now.\nThe tool see can no longer be called.");
+  EXPECT_EQ(turns(R"([{"role":"system","content":[{"type":"tool_addition","tool":{}}]}])"),
+            "messages[0].content[0].tool.name missing_required_parameter");
+}
+
 TEST_F(MessageToolsTest, AToolThatIsNoFunctionOfTheClientsIsRefused) {
-  EXPECT_EQ(verdict(offered(R"([{"type":"bash_20250124","name":"bash"}])")),
-            "tools[0].type unsupported");
+  EXPECT_EQ(verdict(offered(R"([{"type":"function","name":"look","input_schema":{}}])")),
+            "tools[0].type unsupported")
+      << "it has a schema, so it is no tool of the API's own";
   EXPECT_EQ(verdict(offered(R"([{"type":"custom","name":"look","input_schema":{}}])")), "200");
   EXPECT_EQ(verdict(offered("[5]")), "tools[0] invalid_type");
   EXPECT_EQ(verdict(offered("5")), "tools invalid_type");

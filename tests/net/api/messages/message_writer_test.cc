@@ -254,5 +254,26 @@ TEST(MessageWriterTest, AStreamsFailureIsAnEvent) {
   EXPECT_TRUE(body.empty()) << "its status says it";
 }
 
+TEST(MessageWriterTest, SaysThatNoEditOfTheContextWasMade) {
+  for (const bool stream : {false, true}) {
+    for (const bool asked : {false, true}) {
+      MessageOptions options = message_options(stream);
+      options.tells_edits = asked;
+      const auto writer = make_message_writer(options, model_of_context(100));
+      EventBatch out(stream ? Framing::kSse : Framing::kBody);
+      writer->admit(0, 5);
+      writer->begin(out);
+      writer->end(std::vector{finish_of(FinishReason::kStop)}, out);
+      const std::string told =
+          R"("output_tokens":3})" +
+          std::string(asked ? R"(,"context_management":{"applied_edits":[]})" : "") + "}";
+      const std::string tier =
+          R"("output_tokens":3,"service_tier":"standard"})" +
+          std::string(asked ? R"(,"context_management":{"applied_edits":[]})" : "") + "}";
+      EXPECT_NE(out.bytes().find(stream ? told : tier), std::string_view::npos) << out.bytes();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weft::test

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "weft/net/api/responses/response_api.h"
+#include "weft/net/api/tools/tool_origin.h"
 #include "weft/tests/net/api/byte_model.h"
 #include "weft/tests/net/api/responses/response_options.h"
+#include "weft/tests/net/api/tool_model.h"
 #include "weft/tests/net/api/written_events.h"
 
 namespace weft {
@@ -171,6 +173,44 @@ TEST(KeptResponseTest, ItemsOfInputAndOutputHaveIdsOfTheirOwn) {
   ASSERT_EQ(items.size(), 3U);
   EXPECT_EQ(json_of(items.at("msg_7_i0")).at("role"), "user");
   EXPECT_EQ(json_of(items.at("msg_7_1")).at("id"), "msg_7_1");
+}
+
+TEST(KeptResponseTest, CallsOfAgentsToolsAreKeptAsTheClientNamesThem) {
+  const auto store = std::make_shared<ResponseStore>(ResponseStore::Bounds{4, 1U << 20U});
+  ToolOrigins tools;
+  tools.add("calc__add", {ToolKind::kFunction, "calc", "add"});
+  tools.add("patch", {ToolKind::kCustom, {}, "patch"});
+  ResponseOptions options = response_options();
+  options.store = store;
+  options.tools = std::make_shared<const ToolOrigins>(std::move(tools));
+  const auto writer = make_response_writer(std::move(options), byte_model(), Framing::kSse);
+  EventBatch live(Framing::kSse);
+  writer->begin(live);
+  writer->delta(0,
+                test::typed_delta({{PieceKind::kCallName, "calc__add"},
+                                   {PieceKind::kArguments, "{}"},
+                                   {PieceKind::kCallEnd, ""},
+                                   {PieceKind::kCallName, "patch"},
+                                   {PieceKind::kArguments, R"({"input":"x"})"},
+                                   {PieceKind::kCallEnd, ""}}),
+                live);
+  writer->end(std::vector{finish_of(FinishReason::kStop)}, live);
+  const auto kept = store->find("resp_1", "");
+  ASSERT_NE(kept, nullptr);
+  EventBatch replay(Framing::kSse);
+  replay.text() = replay_events(*kept);
+  const auto events = events_of(live);
+  const auto again = events_of(replay);
+  ASSERT_EQ(events.size(), again.size());
+  for (std::size_t i = 0; i < events.size(); ++i) EXPECT_EQ(events[i].data, again[i].data);
+
+  StoredResponse continued = *kept;  // whose answer is now of what went before
+  continued.answered = false;
+  const auto items = json_of(input_items(continued, {.ascending = true}).value()).at("data");
+  EXPECT_EQ(items.at(1).at("namespace"), "calc");
+  EXPECT_EQ(items.at(1).at("name"), "add");
+  EXPECT_EQ(items.at(2).at("type"), "custom_tool_call");
+  EXPECT_EQ(items.at(2).at("input"), "x");
 }
 
 }  // namespace

@@ -10,7 +10,9 @@
 #include "weft/net/api/fields/sampling_fields.h"
 #include "weft/net/api/responses/compaction_api.h"
 #include "weft/net/api/responses/referenced_items.h"
+#include "weft/net/api/tools/tool_origin.h"
 #include "weft/tests/net/api/api_fixture.h"
+#include "weft/tests/net/api/tool_model.h"
 
 namespace weft::test {
 namespace {
@@ -234,7 +236,12 @@ TEST_F(ResponseRequestTest, WhatCannotBeDoneIsRefusedByName) {
            {R"("reasoning":{"effort":"most"})", "reasoning.effort invalid_value"},
            {R"("reasoning":{"budget":1})", "reasoning.budget unknown_parameter"},
            {R"("reasoning":"high")", "reasoning invalid_type"},
-           {R"("tools":[{"type":"web_search"}])", "tools[0].type unsupported"},
+           {R"("tools":[{"type":"web_search","external_web_access":false}])", "200"},
+           {R"("tools":[{"type":"web_search"}],"tool_choice":"required")",
+            "tool_choice unsupported"},
+           {R"("tools":[{"type":"web_search"}],"tool_choice":{"type":"web_search"})",
+            "tool_choice.type unsupported"},
+           {R"("tools":[{"type":"search","parameters":{}}])", "tools[0].type unsupported"},
            {R"("tool_choice":"required")", "tool_choice invalid_value"},
            {R"("tool_choice":"any")", "tool_choice unsupported"},
            {R"("n":2)", "n unsupported"},
@@ -253,6 +260,149 @@ TEST_F(ResponseRequestTest, WhatCannotBeDoneIsRefusedByName) {
        }) {
     EXPECT_EQ(with(fields), expected) << fields;
   }
+}
+
+class ResponseToolsTest : public ResponseRequestTest {
+ public:
+  ResponseToolsTest() { *model = tool_model(); }
+
+  static std::string functions_of(const Request& request) {
+    std::string names;
+    if (request.tools.is_null()) return names;
+    for (const json::value& tool : request.tools.as_array()) {
+      const json::string& name = tool.at("function").at("name").as_string();
+      names.append(names.empty() ? "" : " ").append(name.data(), name.size());
+    }
+    return names;
+  }
+  /// Returns the names of the functions that the model is offered.
+  std::string offered(const std::string& fields) {
+    const ResponseRequest request = taken(R"({"input":"hi",)" + fields + "}");
+    return request.parts.empty() ? "" : functions_of(request.parts.front());
+  }
+
+  static constexpr std::string_view kTools =
+      R"("tools":[{"type":"web_search"},{"type":"function","name":"f","strict":true},)"
+      R"({"type":"namespace","name":"mcp__calc","description":"d","tools":[)"
+      R"({"type":"function","name":"add","strict":false,"defer_loading":true,"parameters":)"
+      R"({"type":"object"}},{"type":"custom","name":"run"}]}])";
+};
+
+TEST_F(ResponseToolsTest, FunctionsOfANamespaceAreOfferedWithItsName) {
+  const std::string tools(kTools);
+  const ResponseRequest request = taken(R"({"input":"hi",)" + tools + "}");
+  EXPECT_EQ(functions_of(request.parts.at(0)), "f mcp__calc__add mcp__calc__run");
+  const ToolChoice& choice = request.parts[0].tool_choice;
+  EXPECT_EQ(choice.strict, std::vector<std::string>{"f"});
+  const ToolOrigin add = request.options.tools->of("mcp__calc__add");
+  EXPECT_EQ(add.name_space + " " + add.name, "mcp__calc add");
+  EXPECT_EQ(request.options.tools->of("mcp__calc__run").kind, ToolKind::kCustom);
+  EXPECT_EQ(request.options.tools->of("f").name, "f");
+  EXPECT_EQ(json::serialize(request.options.echo.at("tools").at(0)), R"({"type":"web_search"})")
+      << "only a function has all fields of a function";
+}
+
+TEST_F(ResponseToolsTest, AToolOfANamespaceIsChosenByBothItsNames) {
+  const std::string tools(kTools);
+  const auto only = [&](const std::string& choice) {
+    const auto request = read(R"({"input":"hi",)" + tools + R"(,"tool_choice":)" + choice + "}");
+    if (!request) return std::vector<std::string>{verdict(request)};
+    return request->parts.at(0).tool_choice.only;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(only(R"({"type":"function","namespace":"mcp__calc","name":"add"})"),
+            Names{"mcp__calc__add"});
+  EXPECT_EQ(only(R"({"type":"custom","namespace":"mcp__calc","name":"run"})"),
+            Names{"mcp__calc__run"});
+  EXPECT_EQ(only(R"({"type":"function","name":"add"})"), Names{"tool_choice invalid_value"});
+  EXPECT_EQ(only(R"({"type":"allowed_tools","mode":"auto","tools":[{"type":"web_search"},)"
+                 R"({"type":"function","name":"f"}]})"),
+            Names{"f"});
+  EXPECT_EQ(only(R"({"type":"allowed_tools","mode":"required","tools":[{"type":"web_search"}]})"),
+            Names{"tool_choice unsupported"});
+  EXPECT_EQ(offered(tools + R"(,"tool_choice":{"type":"allowed_tools","mode":"auto","tools":)"
+                            R"([{"type":"web_search"}]})"),
+            "")
+      << "none of those that it may call is offered";
+}
+
+TEST_F(ResponseToolsTest, ACustomToolIsAFunctionOfOneText) {
+  const ResponseRequest request =
+      taken(R"({"input":"hi","tools":[{"type":"custom","name":"patch","description":"Edits.",)"
+            R"("format":{"type":"grammar","syntax":"lark","definition":"start: /a/"}}]})");
+  const json::value& function = request.parts.at(0).tools.at(0).at("function");
+  EXPECT_EQ(function.at("description"),
+            "Edits.\n\nThe input follows this Lark grammar:\nstart: /a/");
+  EXPECT_EQ(function.at("parameters").at("required"), (json::array{"input"}));
+  for (const auto& [format, expected] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"type":"text"})", "200"},
+           {R"({"type":"grammar","syntax":"regex","definition":"a+"})", "200"},
+           {R"({"type":"grammar","syntax":"bnf","definition":"a"})",
+            "tools[0].format.syntax unsupported"},
+           {R"({"type":"grammar","syntax":"lark"})",
+            "tools[0].format.definition missing_required_parameter"},
+           {R"({"type":"image"})", "tools[0].format.type unsupported"}}) {
+    EXPECT_EQ(with(R"("tools":[{"type":"custom","name":"a","format":)" + format + "}]"), expected)
+        << format;
+  }
+}
+
+TEST_F(ResponseToolsTest, WhatIsWrongWithANamespaceIsNamedByItsPath) {
+  for (const auto& [tool, expected] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"type":"namespace","tools":[]})", "tools[0].name missing_required_parameter"},
+           {R"({"type":"namespace","name":"a"})", "tools[0].tools missing_required_parameter"},
+           {R"({"type":"namespace","name":"a","tools":[]})", "200"},
+           {R"({"type":"namespace","name":"a","tools":[5]})", "tools[0].tools[0] invalid_type"},
+           {R"({"type":"namespace","name":"a b","tools":[]})", "tools[0].name invalid_value"},
+           {R"({"type":"namespace","name":"a","tools":[{"type":"function"}]})",
+            "tools[0].tools[0].name missing_required_parameter"},
+           {R"({"type":"namespace","name":"a","tools":[{"type":"function","name":"f"},)"
+            R"({"type":"function","name":"f"}]})",
+            "tools[0].tools[1] invalid_value"},
+           {R"({"type":"namespace","name":"a","tools":[{"type":"function","name":"f","x":1}]})",
+            "tools[0].tools[0].x unknown_parameter"},
+           {R"({"type":"namespace","name":"a","tools":[{"type":"namespace","name":"b",)"
+            R"("tools":[]}]})",
+            "200"}}) {
+    EXPECT_EQ(with(R"("tools":[)" + tool + "]"), expected) << tool;
+  }
+}
+
+TEST_F(ResponseToolsTest, ItemsOfAgentsAreCallsAndResults) {
+  EXPECT_EQ(
+      messages(
+          R"({"input":[{"role":"user","content":"a"},{"type":"function_call","id":"fc_1",)"
+          R"("call_id":"c1","namespace":"mcp__calc","name":"add","arguments":"{}"},)"
+          R"({"type":"custom_tool_call","call_id":"c2","name":"patch","input":"x\"y"},)"
+          R"({"type":"function_call_output","call_id":"c1","output":"1"},)"
+          R"({"type":"custom_tool_call_output","call_id":"c2","name":"patch","output":"2"}]})"),
+      R"([{"role":"user","content":"a"},{"role":"assistant","content":"","tool_calls":[)"
+      R"({"id":"c1","type":"function","function":{"name":"mcp__calc__add","arguments":{}}},)"
+      R"({"id":"c2","type":"function","function":{"name":"patch","arguments":{"input":"x\"y"}}}]},)"
+      R"({"role":"tool","content":"1","tool_call_id":"c1","name":"mcp__calc__add"},)"
+      R"({"role":"tool","content":"2","tool_call_id":"c2","name":"patch"}])");
+}
+
+TEST_F(ResponseToolsTest, ToolsThatItemsBringAreOfferedToo) {
+  const std::string search =
+      R"({"type":"tool_search","execution":"client","description":"d","parameters":{}})";
+  const ResponseRequest request = taken(
+      R"({"tools":[)" + search +
+      R"(],"input":[{"type":"additional_tools","role":"developer","tools":[{"type":"function",)"
+      R"("name":"f"}]},{"role":"user","content":"a"},{"type":"tool_search_call","call_id":"c1",)"
+      R"("execution":"client","arguments":{"query":"q"}},{"type":"tool_search_output",)"
+      R"("call_id":"c1","status":"completed","execution":"client","tools":[{"type":"function",)"
+      R"("name":"f"},{"type":"namespace","name":"n","tools":[{"type":"function","name":"g"}]}]}]})");
+  ASSERT_EQ(request.parts.size(), 1U);
+  EXPECT_EQ(functions_of(request.parts[0]), "tool_search f n__g");
+  EXPECT_EQ(json::serialize(request.parts[0].messages),
+            R"([{"role":"user","content":"a"},{"role":"assistant","content":"","tool_calls":[)"
+            R"({"id":"c1","type":"function","function":{"name":"tool_search","arguments":)"
+            R"({"query":"q"}}}]},{"role":"tool","content":"Found these tools: f, n__g",)"
+            R"("tool_call_id":"c1","name":"tool_search"}])");
+  EXPECT_EQ(offered(R"("tools":[{"type":"tool_search"}])"), "") << "the API's own search";
+  EXPECT_EQ(refusal(R"({"input":[{"type":"additional_tools","tools":[{"type":"function"}]}]})"),
+            "input[0].tools[0].name missing_required_parameter");
 }
 
 TEST_F(ResponseRequestTest, TheOldestMessagesMayBeLeftOutWhereThatIsSaid) {

@@ -1,9 +1,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "weft/net/api/responses/response_api.h"
+#include "weft/net/api/tools/tool_origin.h"
 #include "weft/tests/net/api/byte_model.h"
 #include "weft/tests/net/api/responses/response_options.h"
+#include "weft/tests/net/api/tool_model.h"
 #include "weft/tests/net/api/written_events.h"
 
 namespace weft {
@@ -258,6 +267,73 @@ TEST(ResponseWriterTest, WhatAStopStringCutsThatHadToBeCompleteIsIncomplete) {
   EXPECT_EQ(end_of_response({.stop = "x"}, false), kDone) << "a text may end anywhere";
   EXPECT_EQ(end_of_response({.stop = "x", .calls = 1}, true), kDone) << "the call was complete";
   EXPECT_EQ(end_of_response({}, true), kDone);
+}
+
+/// Options with tools that the client calls otherwise than the model does.
+ResponseOptions agent_options() {
+  ToolOrigins tools;
+  tools.add("calc__add", {ToolKind::kFunction, "calc", "add"});
+  tools.add("patch", {ToolKind::kCustom, {}, "patch"});
+  tools.add("tool_search", {ToolKind::kSearch, {}, "tool_search"});
+  ResponseOptions options = response_options();
+  options.tools = std::make_shared<const ToolOrigins>(std::move(tools));
+  return options;
+}
+
+/// Writes a call of each of them.
+void write_calls(ReplyWriter& writer, EventBatch& out) {
+  writer.begin(out);
+  writer.delta(0,
+               test::typed_delta({{PieceKind::kCallName, "calc__add"},
+                                  {PieceKind::kArguments, "{\"a\":1}"},
+                                  {PieceKind::kCallEnd, ""},
+                                  {PieceKind::kCallName, "patch"},
+                                  {PieceKind::kArguments, "{\"input\":"}}),
+               out);
+  writer.delta(0,
+               test::typed_delta({{PieceKind::kArguments, "\"x\\ny\"}"},
+                                  {PieceKind::kCallEnd, ""},
+                                  {PieceKind::kCallName, "tool_search"},
+                                  {PieceKind::kArguments, "{\"query\":\"q\"}"},
+                                  {PieceKind::kCallEnd, ""}}),
+               out);
+  writer.end(std::vector{finish_after(std::chrono::seconds(3))}, out);
+}
+
+/// Leaves out the ids of calls, which are made of the response's.
+std::string without_call_ids(std::string_view json) {
+  boost::json::value value = boost::json::parse(json);
+  for (boost::json::value& item : value.as_array()) item.as_object().erase("call_id");
+  return boost::json::serialize(value);
+}
+
+TEST(ResponseWriterTest, CallsOfAgentsToolsAreNamedAsTheClientNamesThem) {
+  const auto writer = make_response_writer(agent_options(), byte_model(), Framing::kBody);
+  EventBatch out(Framing::kBody);
+  write_calls(*writer, out);
+  EXPECT_EQ(
+      without_call_ids(boost::json::serialize(json_of(out.bytes()).at("output"))),
+      R"([{"type":"function_call","id":"fc_1","name":"add","namespace":"calc",)"
+      R"("arguments":"{\"a\":1}","status":"completed"},{"type":"custom_tool_call","id":"ctc_1",)"
+      R"("name":"patch","input":"x\ny","status":"completed"},{"type":"tool_search_call",)"
+      R"("id":"tsc_1","execution":"client","arguments":{"query":"q"},"status":"completed"}])");
+}
+
+TEST(ResponseWriterTest, TheInputOfACustomToolIsStreamedWhenItsCallHasEnded) {
+  const auto writer = make_response_writer(agent_options(), byte_model(), Framing::kSse);
+  EventBatch out(Framing::kSse);
+  write_calls(*writer, out);
+  std::vector<std::string> said;
+  for (const test::WrittenEvent& event : events_of(out)) {
+    if (!event.name.starts_with("response.output_item") && !event.name.ends_with("completed")) {
+      said.emplace_back(event.name);
+    }
+  }
+  EXPECT_THAT(said, ElementsAre("response.created", "response.in_progress",
+                                "response.function_call_arguments.delta",
+                                "response.function_call_arguments.done",
+                                "response.custom_tool_call_input.delta",
+                                "response.custom_tool_call_input.done", ""));
 }
 
 }  // namespace
