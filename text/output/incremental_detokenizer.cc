@@ -11,7 +11,10 @@ Result<std::string> IncrementalDetokenizer::push(TokenId id) {
 
 Result<void> IncrementalDetokenizer::push(TokenId id, std::string& out) {
   const Result<std::string_view> token = tokenizer_.token(id);
-  if (!token) return token.error();
+  if (!token) {
+    if (tracks_ends_) stream_.mark_end();
+    return token.error();
+  }
   const bool skipped =
       skip_special_ && tokenizer_.is_special(id) && !std::ranges::binary_search(shown_, id);
   if (!skipped) stream_.push(*token);

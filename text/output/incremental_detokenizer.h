@@ -46,8 +46,8 @@ class IncrementalDetokenizer {
   /// From now on take_ends() tells where each token ends in all of the text.
   void track_ends() noexcept { tracks_ends_ = true; }
   /// Appends the ends that are known and were not taken before, in the tokens' order: offsets in
-  /// all of the text, which may still be held back there. A token that is skipped ends where the
-  /// one before it does. After finish() all are known.
+  /// all of the text, which may still be held back there. A token that is skipped, or not
+  /// in the vocabulary, ends where the one before it does. After finish() all are known.
   void take_ends(std::vector<std::size_t>& ends) { stream_.take_ends(ends); }
 
  private:
