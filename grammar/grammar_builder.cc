@@ -57,6 +57,13 @@ void GrammarBuilder::let_pass(std::string_view place) {
   }
 }
 
+bool GrammarBuilder::affords(std::size_t work, std::size_t states) const noexcept {
+  constexpr std::size_t kBytesOfState = 16 + 10 * 8;  // with an edge for each digit
+  return spent_ + work <= defaults::kMaxSchemaWork / 2 &&
+         dfa_states_ + data_.bytes.size() + states * kBytesOfState <=
+             defaults::kMaxGrammarBytes / 2;
+}
+
 GrammarBuilder::Part GrammarBuilder::json_value() { return json().value; }
 GrammarBuilder::Part GrammarBuilder::json_object() { return json().object; }
 

@@ -117,6 +117,9 @@ class GrammarBuilder {
   [[nodiscard]] grammar::ValueForm value_form() const noexcept { return form_; }
   /// Counts what reading schemas has cost; false once it is more than all of them may.
   [[nodiscard]] bool spend(std::size_t work) noexcept;
+  /// Whether so much work, and an automaton of so many states, leave half of what there is for the
+  /// rest of a grammar.
+  [[nodiscard]] bool affords(std::size_t work, std::size_t states) const noexcept;
   [[nodiscard]] const grammar::GrammarData& data() const noexcept { return data_; }
   /// Names a place that the grammar is not held to.
   void let_pass(std::string_view place);

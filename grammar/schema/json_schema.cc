@@ -86,7 +86,9 @@ SchemaReader::Part SchemaReader::schema(const Value& value, const std::string& p
     return {};
   }
   ++depth_;
+  const std::size_t conditions = std::exchange(conditions_, 0);
   const Part part = open_schema(value.get_object(), path);
+  conditions_ = conditions;
   --depth_;
   return part;
 }

@@ -149,8 +149,9 @@ class SchemaReader {
   void restate_dependencies(std::string_view keyword, const Object& object, Array& conditions,
                             const std::string& path);
   void restate_if(const Object& object, Array& conditions, const std::string& path);
-  /// Counts a condition, of which each doubles what is possible; false when there are too many.
-  bool may_branch();
+  /// Counts a condition of a schema, of which each doubles its alternatives; false when there are
+  /// too many.
+  bool may_branch(const Object& object);
   /// A schema for what another one does not allow; nothing where there is none.
   std::optional<Value> opposite(const Value& schema, int depth);
   bool add_opposites(std::string_view keyword, const Value& argument, Array& ways, int depth);
@@ -176,7 +177,7 @@ class SchemaReader {
   std::map<std::string, std::optional<Part>, std::less<>> multiples_;  ///< by what is asked for
   const bool has_prefix_items_;      ///< in the draft of the schema
   std::size_t unordered_ = 0;        ///< nodes of arrays in any order
-  std::size_t conditions_ = 0;       ///< as may_branch() counts them
+  std::size_t conditions_ = 0;       ///< of the schema that is read
   std::size_t depth_ = 0;            ///< of the schema that is read
   std::size_t reference_depth_ = 0;  ///< of references into each other
 };

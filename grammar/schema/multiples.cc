@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <compare>
 #include <cstddef>
 #include <map>
 #include <numeric>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -195,7 +195,7 @@ class MagnitudeWriter {
     first.remainder = remainders_.zero();
     first.low = is_zero(interval_.low) ? 1 : 0;
     first.high = interval_.high ? 0 : -1;
-    known_.emplace(first, start);
+    known_.emplace(first.key(), start);
     open_.push_back(first);
     for (std::size_t i = 0; i < open_.size(); ++i) {
       if (draft_.states() > kMostStates) return false;
@@ -217,11 +217,17 @@ class MagnitudeWriter {
     int low = 0;           ///< how the digits compare with the bound's: -1, 0, 1
     int high = 0;          ///< the same; -1 where there is none
     bool is_zero = false;  ///< the whole part is the one digit 0
-    friend auto operator<=>(const Place&, const Place&) = default;
+
+    /// A number of its own for each place.
+    [[nodiscard]] std::uint64_t key() const {
+      const auto compared = static_cast<std::uint64_t>((low + 1) * 3 + high + 1);
+      const std::uint64_t flags = (in_fraction ? 2U : 0U) + (is_zero ? 1U : 0U);
+      return ((digits * 16 + compared) * 4 + flags) << 32U | remainder;
+    }
   };
 
   std::uint32_t state_of(const Place& place) {
-    const auto [found, is_new] = known_.try_emplace(place, 0);
+    const auto [found, is_new] = known_.try_emplace(place.key(), 0);
     if (!is_new) return found->second;
     found->second = draft_.add_state(accepts(place));
     open_.push_back(place);
@@ -235,7 +241,7 @@ class MagnitudeWriter {
 
   void add_edges(const Place place) {
     const bool is_start = place.digits == 0 && !place.in_fraction;
-    const std::uint32_t from = known_.at(place);
+    const std::uint32_t from = known_.at(place.key());
     const bool takes_digits = place.in_fraction ? place.digits < fraction_digits_
                                                 : place.digits < most_ && !place.is_zero;
     if (takes_digits) {
@@ -297,7 +303,7 @@ class MagnitudeWriter {
   const std::size_t low_whole_;  ///< digits before the point of the bound
   const std::size_t high_whole_;
   const std::size_t most_;
-  std::map<Place, std::uint32_t> known_;
+  std::unordered_map<std::uint64_t, std::uint32_t> known_;
   std::vector<Place> open_;
 };
 

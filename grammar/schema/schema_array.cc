@@ -105,7 +105,7 @@ SchemaReader::Part SchemaReader::array_part(const Object& object, const std::str
                          : prefix != nullptr ? least > firsts
                                              : true;
   const bool has_rest = most > firsts && may_go_on;
-  if (least > most || (least > firsts && !has_rest)) {
+  if (least > most || least >= kNoBound || (least > firsts && !has_rest)) {
     return builder_.any_of(std::span<const Part>());
   }
   const Part comma = builder_.sequence({builder_.literal(","), json.space});

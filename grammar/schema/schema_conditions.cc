@@ -15,8 +15,9 @@ using Value = boost::json::value;
 using Object = boost::json::object;
 using Array = boost::json::array;
 
-/// Conditions of a schema. Each doubles the alternatives of what it stands beside.
+/// Conditions of a schema, and the values in all alternatives of it. Each condition doubles them.
 constexpr std::size_t kMostConditions = 5;
+constexpr std::size_t kMostAlternatives = 4'000;
 /// How deep a schema whose opposite is sought may nest.
 constexpr int kDeepestOpposite = 4;
 
@@ -81,7 +82,9 @@ std::optional<Value> beyond(std::string_view keyword, const Value& argument) {
 
 }  // namespace
 
-bool SchemaReader::may_branch() { return ++conditions_ <= kMostConditions; }
+bool SchemaReader::may_branch(const Object& object) {
+  return ++conditions_ <= kMostConditions && size_of(object) << conditions_ <= kMostAlternatives;
+}
 
 void SchemaReader::restate_dependencies(std::string_view keyword, const Object& object,
                                         Array& conditions, const std::string& path) {
@@ -94,7 +97,7 @@ void SchemaReader::restate_dependencies(std::string_view keyword, const Object& 
   const bool is_listing = lists_properties(object);
   for (const auto& member : all.get_object()) {
     if (member.value().is_array() && member.value().get_array().empty()) continue;
-    if (!may_branch() || !work(size_of(member.value()))) {
+    if (!may_branch(object) || !work(size_of(object))) {
       lets_pass(where, "has too many conditions");
       return;
     }
@@ -117,7 +120,7 @@ void SchemaReader::restate_if(const Object& object, Array& conditions, const std
   if (then == nullptr && otherwise == nullptr) return;  // nothing follows from it
   const Value& condition = object.at("if");
   const auto not_so = opposite(condition, 0);
-  if (!not_so || !may_branch() || !work(2 * size_of(object))) {
+  if (!not_so || !may_branch(object) || !work(2 * size_of(object))) {
     lets_pass(below(path, "if"), "is not supported for this schema");
     return;
   }

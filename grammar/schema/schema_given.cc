@@ -69,7 +69,7 @@ std::optional<bool> allows(std::string_view keyword, const Value& argument, cons
   if (keyword == "uniqueItems") {
     return argument != Value(true) || has_no_equal_items(value.get_array());
   }
-  if (!argument.is_number()) return std::nullopt;
+  if (type.empty() || !argument.is_number()) return std::nullopt;
   const double bound = argument.to_number<double>();
   const double number = counted(value);
   if (keyword == "exclusiveMinimum") return number > bound;

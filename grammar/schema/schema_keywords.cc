@@ -220,6 +220,10 @@ bool SchemaReader::check_keywords(const Object& object, const std::string& path)
   for (const auto& member : object) {
     if (!work(1)) return false;
     const std::string_view keyword = member.key();
+    if (keyword == kExcept && !member.value().is_array()) {
+      fail(below(path, keyword), "must be a list", false);
+      return false;
+    }
     if (is_annotation(keyword) || is_supported(keyword)) continue;
     if (is_lenient() && is_restated(keyword)) continue;  // rewritten() says what of it is let pass
     if (!lets_pass(below(path, keyword), "this keyword is not supported")) return false;

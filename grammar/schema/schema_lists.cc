@@ -84,22 +84,22 @@ SchemaReader::Part SchemaReader::some_in_order(std::span<const Listed> all,
   if (counts.most >= all.size() && !others) counts.most = kNoBound;
   const bool is_bounded = counts.most < kNoBound;
   // How many were written is told up to where it matters: whether any, and what the counts ask for.
-  const std::uint64_t top = std::max<std::uint64_t>(
-      1, is_bounded ? counts.most : std::min<std::uint64_t>(counts.least, all.size() + 1));
+  const std::uint64_t counted = is_bounded ? std::min<std::uint64_t>(counts.most, all.size())
+                                           : std::min<std::uint64_t>(counts.least, all.size() + 1);
+  const std::uint64_t top = std::max<std::uint64_t>(1, counted);
   constexpr std::uint64_t kMostCounted = 20'000;
-  if (top > kMostCounted / (all.size() + 1) || !work((all.size() + 1) * top / 8)) {
-    if (!error_ && lets_pass(below(path, is_bounded ? "maxProperties" : "minProperties"),
-                             "is too large beside so many properties")) {
-      return some_in_order(all, others, {}, path);
-    }
-    return {};
+  if (top > 1 && top > kMostCounted / (all.size() + 1)) {
+    const bool passes = lets_pass(below(path, is_bounded ? "maxProperties" : "minProperties"),
+                                  "is too large beside so many properties");
+    return passes ? some_in_order(all, others, {}, path) : Part{};
   }
+  if (!work((all.size() + 1) * top / 8)) return {};
   // From the last one on: what may follow once so many are there.
   std::vector<Part> after(top + 1);
   for (std::uint64_t written = 0; written <= top; ++written) {
     const std::uint64_t least = counts.least > written ? counts.least - written : 0;
     const bool may_end = least == 0;
-    if (!others || (is_bounded && written == counts.most)) {
+    if (!others || (is_bounded && written >= counts.most)) {
       after[written] = !may_end ? nothing : written > 0 ? json.space : Part{};
       continue;
     }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <optional>
 #include <span>
 #include <string>
@@ -77,9 +78,11 @@ std::optional<SchemaReader::Part> SchemaReader::multiples(const Value& multiple,
     return std::nullopt;
   }
   const auto [found, is_new] = multiples_.try_emplace(key_of_multiples(decimal, whole, low, high));
-  if (is_new && divisor && work(divisor->whole * 4)) {
+  const std::size_t cost = divisor ? divisor->whole : 0;
+  if (is_new && divisor && builder_.affords(cost, 0) && work(cost)) {
     const auto made = multiples_between(*divisor, low, high);
-    if (made && work(made->states.size())) {
+    const std::size_t states = made ? made->states.size() : 0;
+    if (made && builder_.affords(states / 4, states) && work(states / 4)) {
       const bool is_empty = made->states[0].edges == 0;
       found->second = is_empty ? builder_.any_of(std::span<const Part>()) : builder_.dfa(*made);
     }
@@ -132,9 +135,9 @@ SchemaReader::Part SchemaReader::numbers_between(const std::optional<NumberBound
     from = to;
   };
   for (const std::string& one : except) {
-    const double number = std::stod(one);
-    if (low && number < std::stod(low->decimal)) continue;
-    if (high && number > std::stod(high->decimal)) continue;
+    const double number = std::strtod(one.c_str(), nullptr);
+    if (low && number < std::strtod(low->decimal.c_str(), nullptr)) continue;
+    if (high && number > std::strtod(high->decimal.c_str(), nullptr)) continue;
     add_gap(NumberBound{one, true});
   }
   add_gap(high);

@@ -126,7 +126,7 @@ SchemaReader::Part SchemaReader::object_part(const Object& object, const std::st
   const Part comma = builder_.sequence({builder_.literal(","), json.space});
   const auto at_least = static_cast<std::uint32_t>(least.value_or(0));
   const auto at_most = most ? static_cast<std::uint32_t>(*most) : kNoBound;
-  if (at_most < at_least) return builder_.any_of(std::span<const Part>());
+  if (at_most < at_least || at_least == kNoBound) return builder_.any_of(std::span<const Part>());
   const Part more =
       builder_.repeat(builder_.sequence({comma, other}), at_least > 0 ? at_least - 1 : 0,
                       at_most == kNoBound ? kNoBound : at_most - 1);

@@ -19,7 +19,8 @@ SchemaReader::Part SchemaReader::string_part(const Object& object, const std::st
   const TextLength length{count(object, "minLength", path).value_or(0),
                           count(object, "maxLength", path).value_or(kNoBound)};
   if (error_) return {};
-  if (length.least > length.most) return builder_.any_of(std::span<const Part>());
+  if (length.least > length.most || length.least >= kNoBound)
+    return builder_.any_of(std::span<const Part>());
   const bool is_free = !object.contains("pattern") && !object.contains("format");
   const auto contents = is_free ? std::nullopt : string_contents(object, length, path);
   if (error_) return {};
