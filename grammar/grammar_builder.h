@@ -125,6 +125,8 @@ class GrammarBuilder {
   void let_pass(std::string_view place);
 
  private:
+  [[nodiscard]] Result<Part> read_schema(const boost::json::value& root, std::string_view name,
+                                         Strictness strictness);
   [[nodiscard]] Part add(grammar::Node node);
   [[nodiscard]] Part add_list(grammar::NodeKind kind, std::span<const Part> parts);
 

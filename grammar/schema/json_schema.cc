@@ -220,6 +220,21 @@ std::optional<std::uint64_t> SchemaReader::count(const Object& object, std::stri
 
 namespace weft {
 
+Result<GrammarBuilder::Part> GrammarBuilder::read_schema(const boost::json::value& root,
+                                                         std::string_view name,
+                                                         Strictness strictness) {
+  const std::size_t spent = spent_;
+  grammar::SchemaReader reader(*this, root, name, strictness);
+  auto part = reader.read();
+  const bool is_too_large = !part && part.error().code == GrammarErrc::kTooComplex;
+  if (!is_too_large || strictness == Strictness::kStrict || !reader.has_branched()) return part;
+  // Conditions multiply; without them it may be small enough.
+  spent_ = spent;
+  grammar::SchemaReader plain(*this, root, name, strictness);
+  plain.leave_out_conditions();
+  return plain.read();
+}
+
 Result<GrammarBuilder::Part> GrammarBuilder::json_schema(std::string_view schema,
                                                          std::string_view name,
                                                          Strictness strictness) {
@@ -234,7 +249,7 @@ Result<GrammarBuilder::Part> GrammarBuilder::json_schema(std::string_view schema
     return Error{GrammarErrc::kBadSchema, std::string(name) + ": " + problem};
   }
   grammar::write_numbers_alike(root);
-  return grammar::SchemaReader(*this, root, name, strictness).read();
+  return read_schema(root, name, strictness);
 }
 
 Result<GrammarBuilder::Part> GrammarBuilder::parsed_json_schema(const boost::json::value& schema,
@@ -242,7 +257,7 @@ Result<GrammarBuilder::Part> GrammarBuilder::parsed_json_schema(const boost::jso
                                                                 Strictness strictness) {
   boost::json::value root = schema;
   grammar::write_numbers_alike(root);
-  return grammar::SchemaReader(*this, root, name, strictness).read();
+  return read_schema(root, name, strictness);
 }
 
 }  // namespace weft

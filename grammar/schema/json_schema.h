@@ -54,6 +54,12 @@ class SchemaReader {
 
   [[nodiscard]] Result<Part> read();
 
+  /// Lets all conditions of a lenient schema pass, from now on: for one that is too large with
+  /// them.
+  void leave_out_conditions() noexcept { takes_conditions_ = false; }
+  /// Whether a condition was read.
+  [[nodiscard]] bool has_branched() const noexcept { return has_branched_; }
+
  private:
   /// A property, or a required name that none of them has.
   struct Member {
@@ -175,9 +181,11 @@ class SchemaReader {
   std::map<std::string, Part, std::less<>> references_;  ///< by what is written behind $ref
   std::map<std::string, Whole, std::less<>> wholes_;     ///< by their texts
   std::map<std::string, std::optional<Part>, std::less<>> multiples_;  ///< by what is asked for
-  const bool has_prefix_items_;      ///< in the draft of the schema
-  std::size_t unordered_ = 0;        ///< nodes of arrays in any order
-  std::size_t conditions_ = 0;       ///< of the schema that is read
+  const bool has_prefix_items_;  ///< in the draft of the schema
+  std::size_t unordered_ = 0;    ///< nodes of arrays in any order
+  std::size_t conditions_ = 0;   ///< of the schema that is read
+  bool takes_conditions_ = true;
+  bool has_branched_ = false;
   std::size_t depth_ = 0;            ///< of the schema that is read
   std::size_t reference_depth_ = 0;  ///< of references into each other
 };

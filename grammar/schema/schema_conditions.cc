@@ -83,7 +83,9 @@ std::optional<Value> beyond(std::string_view keyword, const Value& argument) {
 }  // namespace
 
 bool SchemaReader::may_branch(const Object& object) {
-  return ++conditions_ <= kMostConditions && size_of(object) << conditions_ <= kMostAlternatives;
+  if (!takes_conditions_ || ++conditions_ > kMostConditions) return false;
+  has_branched_ = true;
+  return size_of(object) << conditions_ <= kMostAlternatives;
 }
 
 void SchemaReader::restate_dependencies(std::string_view keyword, const Object& object,

@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "weft/core/io/file.h"
 #include "weft/grammar/defaults.h"
@@ -84,6 +86,26 @@ TEST(JsonSchemaTest, SaysThatThereAreMorePlacesThanItNames) {
   EXPECT_TRUE(grammar->not_enforced().front().starts_with("...x"));
   EXPECT_TRUE(grammar->not_enforced().front().ends_with("x0.format"));
   EXPECT_LE(grammar->not_enforced().front().size(), defaults::kMaxPlaceBytes + 3);
+}
+
+TEST(JsonSchemaTest, LetsConditionsPassWhereTheyWouldMakeALenientSchemaTooLarge) {
+  std::string schema = R"({"type":"object","properties":{"p0":{"type":"string"})";
+  for (int i = 1; i < 60; ++i) {
+    schema += ",\"p" + std::to_string(i) + R"(":{"type":"string","enum":["a","b","c"]})";
+  }
+  schema += R"(},"required":["p0"],"allOf":[true)";
+  for (int i = 1; i < 12; ++i) {
+    const std::string n = std::to_string(i);
+    schema += R"(,{"if":{"properties":{"p0":{"const":"v)" + n + R"("}}},"then":{"required":["p)" +
+              n + R"("]}})";
+  }
+  Error error;
+  const auto grammar = lenient_grammar(schema + "]}", &error);
+  ASSERT_NE(grammar, nullptr) << to_string(error);
+  const std::vector<std::string>& places = grammar->not_enforced();
+  EXPECT_NE(std::ranges::find(places, "schema.allOf[11].if"), places.end());
+  EXPECT_TRUE(accepts(*grammar, R"({"p0":"v1","p1":"a"})"));
+  EXPECT_FALSE(accepts(*grammar, R"({"p1":"a"})"));
 }
 
 TEST(JsonSchemaTest, RefusesWhatIsNoSchemaHoweverLenient) {

@@ -7,7 +7,7 @@ from typing import Literal
 
 import openai
 import pytest
-from pydantic import BaseModel, ConfigDict, Field, HttpUrl, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from prompts import MODEL, QUESTION
 
@@ -107,8 +107,8 @@ def test_what_is_not_supported_is_refused_by_its_place(client, schema, param):
 
 
 class Loose(BaseModel):
-    place: Path
-    page: HttpUrl
+    place: Path = Field(json_schema_extra={"maxLength": 8})
+    page: str = Field(min_length=1, max_length=40, json_schema_extra={"format": "uri"})
     kinds: set[Literal["a", "b"]]
     numbers: set[int] = Field(max_length=2)
     step: int = Field(multiple_of=5, ge=0, le=100)
@@ -134,6 +134,14 @@ def test_what_a_lenient_schema_is_not_held_to_is_named_in_a_header(client, strea
     document.pop("numbers")  # they may be the same
     assert set(document) == set(Loose.model_fields) - {"numbers"}
     Loose.model_validate({**document, "numbers": []})
+    assert "://" in document["page"]
+
+
+def test_responses_name_it_by_their_own_field(client):
+    schema = {"type": "string", "maxLength": 3, "contains": {}}
+    raw = client.responses.with_raw_response.create(
+        model=MODEL, input="Who?", max_output_tokens=40, text={"format": {"type": "json_schema", "name": "x", "schema": schema}})
+    assert raw.headers["Weft-Warning"] == "not enforced: text.format.schema.contains"
 
 
 def test_a_schema_that_is_held_to_as_a_whole_has_no_warning(client):
