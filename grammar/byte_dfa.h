@@ -97,15 +97,13 @@ class CodeSet {
 /// A text as it stands in a JSON string, in the form that json_character_dfa() has.
 [[nodiscard]] std::string json_escaped(std::string_view text);
 
-/// Whole numbers that are multiples of `divisor`, which is 1 or more.
-[[nodiscard]] ByteDfa multiples_dfa(std::uint32_t divisor);
-
 /// The automaton that accepts exactly these texts. There is at least one.
 [[nodiscard]] ByteDfa choice_dfa(std::span<const std::string> texts);
 
-/// The automaton of the contents of JSON strings that are none of `texts` (contents, as written),
-/// in the form that json_character_dfa() has.
-[[nodiscard]] ByteDfa json_text_except(std::span<const std::string> texts);
+/// The automaton of the contents of JSON strings, of characters of a set, that are none of `texts`
+/// (contents, as written), in the form that json_character_dfa() has.
+[[nodiscard]] ByteDfa json_text_except(std::span<const std::string> texts,
+                                       const CodeSet& characters = CodeSet::all());
 
 /// Of the contents of JSON strings that an automaton accepts those of so many characters; nothing
 /// where that takes more than 12,000 states.

@@ -62,6 +62,12 @@ inline constexpr std::uint32_t kMaxMarkupSpace = 4;
 /// Messages that a model of harmony's writes before its call or its answer.
 inline constexpr std::uint32_t kMaxHarmonyMessages = 8;
 
+/// Places of lenient schemas that are named as not enforced, and the bytes of each: people read
+/// them in a header and in a line of the log. Further ones are "...", and of longer ones the
+/// beginning is left out, since the keyword stands at the end.
+inline constexpr std::size_t kMaxNotEnforced = 32;
+inline constexpr std::size_t kMaxPlaceBytes = 200;
+
 /// Choices of a list.
 inline constexpr std::size_t kMaxChoices = 10'000;
 

@@ -55,11 +55,18 @@ struct GrammarData {
 /// What an output must look like, put together by a GrammarBuilder. Immutable.
 class Grammar {
  public:
-  explicit Grammar(grammar::GrammarData data) : data_(std::move(data)) {}
+  explicit Grammar(grammar::GrammarData data, std::vector<std::string> not_enforced = {})
+      : data_(std::move(data)), not_enforced_(std::move(not_enforced)) {}
   [[nodiscard]] const grammar::GrammarData& data() const noexcept { return data_; }
+  /// Places in lenient schemas (Strictness) that texts of this grammar may break, each once, in the
+  /// order in which they were read; "..." stands for those that are too many to be named.
+  [[nodiscard]] const std::vector<std::string>& not_enforced() const noexcept {
+    return not_enforced_;
+  }
 
  private:
   grammar::GrammarData data_;
+  std::vector<std::string> not_enforced_;
 };
 
 }  // namespace weft

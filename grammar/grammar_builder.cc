@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/core/text/utf8.h"
 #include "weft/grammar/check_grammar.h"
 #include "weft/grammar/defaults.h"
 #include "weft/grammar/grammar_error.h"
@@ -39,6 +40,28 @@ const grammar::JsonParts& GrammarBuilder::json() {
 bool GrammarBuilder::spend(std::size_t work) noexcept {
   spent_ += work;
   return spent_ <= defaults::kMaxSchemaWork && !too_large_;
+}
+
+void GrammarBuilder::let_pass(std::string_view place) {
+  std::string shown(place);
+  if (place.size() > defaults::kMaxPlaceBytes) {
+    std::size_t begin = place.size() - defaults::kMaxPlaceBytes;
+    while (begin < place.size() && is_continuation_byte(place[begin])) ++begin;
+    shown = "..." + shown.substr(begin);
+  }
+  if (std::ranges::find(not_enforced_, shown) != not_enforced_.end()) return;
+  if (not_enforced_.size() < defaults::kMaxNotEnforced) {
+    not_enforced_.push_back(std::move(shown));
+  } else if (not_enforced_.size() == defaults::kMaxNotEnforced) {
+    not_enforced_.emplace_back("...");
+  }
+}
+
+bool GrammarBuilder::affords(std::size_t work, std::size_t states) const noexcept {
+  constexpr std::size_t kBytesOfState = 16 + 10 * 8;  // with an edge for each digit
+  return spent_ + work <= defaults::kMaxSchemaWork / 2 &&
+         dfa_states_ + data_.bytes.size() + states * kBytesOfState <=
+             defaults::kMaxGrammarBytes / 2;
 }
 
 GrammarBuilder::Part GrammarBuilder::json_value() { return json().value; }
@@ -152,6 +175,7 @@ GrammarBuilder::Part GrammarBuilder::grammar(const Grammar& other) {
   }
   for (const std::uint32_t child : from.children) data_.children.push_back(nodes + child);
   for (const std::uint32_t rule : from.rules) data_.rules.push_back(nodes + rule);
+  for (const std::string& place : other.not_enforced()) let_pass(place);
   data_.bytes.append(from.bytes);
   data_.dfas.insert(data_.dfas.end(), from.dfas.begin(), from.dfas.end());
   return {nodes + from.start};
@@ -171,7 +195,7 @@ Result<std::shared_ptr<const Grammar>> GrammarBuilder::finish(Part start) && {
   if (too_large_) return Error{GrammarErrc::kTooComplex, "it is too large"};
   data_.start = start.node;
   if (auto checked = grammar::check_and_prune(data_); !checked) return checked.error();
-  return std::make_shared<const Grammar>(std::move(data_));
+  return std::make_shared<const Grammar>(std::move(data_), std::move(not_enforced_));
 }
 
 }  // namespace weft

@@ -28,6 +28,12 @@ enum class ValueForm : std::uint8_t {
 inline constexpr std::size_t kValueForms = 3;
 }  // namespace grammar
 
+/// What becomes of what a JSON schema asks for and no grammar can hold an output to.
+enum class Strictness : std::uint8_t {
+  kStrict,   ///< the schema is refused with kUnsupportedSchema, by the place
+  kLenient,  ///< it is let pass: all else is held to, and Grammar::not_enforced() names the place
+};
+
 /// Puts a grammar together from parts: an application's own, or a family's way of writing calls
 /// around JSON schemas. Owner only. Parts of one builder may be used any number of times; those of
 /// another mean nothing.
@@ -78,10 +84,12 @@ class GrammarBuilder {
 
   /// A JSON text that a schema allows (schema/json_schema.h). Errors: kBadSchema,
   /// kUnsupportedSchema, kTooComplex; `name` goes before the place in the schema.
-  [[nodiscard]] Result<Part> json_schema(std::string_view schema, std::string_view name);
+  [[nodiscard]] Result<Part> json_schema(std::string_view schema, std::string_view name,
+                                         Strictness strictness = Strictness::kStrict);
   /// The same of a schema that has been read.
   [[nodiscard]] Result<Part> parsed_json_schema(const boost::json::value& schema,
-                                                std::string_view name);
+                                                std::string_view name,
+                                                Strictness strictness = Strictness::kStrict);
   /// Any JSON value, and any JSON object.
   [[nodiscard]] Part json_value();
   [[nodiscard]] Part json_object();
@@ -109,9 +117,16 @@ class GrammarBuilder {
   [[nodiscard]] grammar::ValueForm value_form() const noexcept { return form_; }
   /// Counts what reading schemas has cost; false once it is more than all of them may.
   [[nodiscard]] bool spend(std::size_t work) noexcept;
+  /// Whether so much work, and an automaton of so many states, leave half of what there is for the
+  /// rest of a grammar.
+  [[nodiscard]] bool affords(std::size_t work, std::size_t states) const noexcept;
   [[nodiscard]] const grammar::GrammarData& data() const noexcept { return data_; }
+  /// Names a place that the grammar is not held to.
+  void let_pass(std::string_view place);
 
  private:
+  [[nodiscard]] Result<Part> read_schema(const boost::json::value& root, std::string_view name,
+                                         Strictness strictness);
   [[nodiscard]] Part add(grammar::Node node);
   [[nodiscard]] Part add_list(grammar::NodeKind kind, std::span<const Part> parts);
 
@@ -119,6 +134,7 @@ class GrammarBuilder {
   std::size_t dfa_states_ = 0;
   bool too_large_ = false;
   std::size_t spent_ = 0;
+  std::vector<std::string> not_enforced_;
   grammar::ValueForm form_ = grammar::ValueForm::kJson;
   /// By form; each made when it is needed.
   std::array<std::unique_ptr<grammar::JsonParts>, grammar::kValueForms> json_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -19,8 +20,6 @@
 
 namespace weft {
 namespace {
-
-using Compiled = std::shared_ptr<const grammar::CompiledGrammar>;
 
 Result<std::shared_ptr<const Grammar>> grammar_of(const StructuredOutput& output) {
   if (output.grammar) return output.grammar;
@@ -43,7 +42,7 @@ struct GrammarCache::Impl {
 
   struct Kept {
     std::string key;
-    Compiled grammar;
+    CompiledOutput output;
   };
 
   std::shared_ptr<const grammar::TokenTrie> vocabulary() {
@@ -51,20 +50,20 @@ struct GrammarCache::Impl {
     return trie;
   }
 
-  Compiled find(const std::string& key) {
+  std::optional<CompiledOutput> find(const std::string& key) {
     const std::scoped_lock lock(mutex);
     const auto found = by_key.find(key);
-    if (found == by_key.end()) return nullptr;
+    if (found == by_key.end()) return std::nullopt;
     kept.splice(kept.begin(), kept, found->second);
-    return kept.front().grammar;
+    return kept.front().output;
   }
 
-  void keep(std::string key, const Compiled& grammar) {
+  void keep(std::string key, const CompiledOutput& output) {
     if (key.empty() || key.size() > defaults::kMaxKeptGrammarText) return;
     const std::scoped_lock lock(mutex);
     if (by_key.contains(key)) return;
     bytes += key.size();
-    kept.push_front({std::move(key), grammar});
+    kept.push_front({std::move(key), output});
     by_key.emplace(kept.front().key, kept.begin());
     while (kept.size() > defaults::kMaxKeptGrammars || bytes > defaults::kMaxKeptGrammarText) {
       bytes -= kept.back().key.size();
@@ -86,27 +85,29 @@ GrammarCache::GrammarCache(Tokenizer tokenizer)
     : impl_(std::make_shared<Impl>(std::move(tokenizer))) {}
 
 template <class Make>
-Result<std::shared_ptr<const TokenConstraint>> GrammarCache::compiled(std::string key,
-                                                                      const Make& make) const {
-  using Constraint = std::shared_ptr<const TokenConstraint>;
-  if (const Compiled known = key.empty() ? nullptr : impl_->find(key)) return Constraint(known);
+Result<CompiledOutput> GrammarCache::compiled(std::string key, const Make& make) const {
+  if (auto known = key.empty() ? std::nullopt : impl_->find(key)) return *std::move(known);
   const auto grammar = make();
   if (!grammar) return grammar.error();
   const auto compiled = grammar::CompiledGrammar::make(**grammar, impl_->vocabulary());
   if (!compiled) return compiled.error();
-  impl_->keep(std::move(key), *compiled);
-  return Constraint(*compiled);
+  CompiledOutput output{*compiled, nullptr};
+  const std::vector<std::string>& places = (*grammar)->not_enforced();
+  if (!places.empty()) {
+    output.not_enforced = std::make_shared<const std::vector<std::string>>(places);
+  }
+  impl_->keep(std::move(key), output);
+  return output;
 }
 
-Result<std::shared_ptr<const TokenConstraint>> GrammarCache::compile(
-    const StructuredOutput& output) const {
-  if (!output) return std::shared_ptr<const TokenConstraint>();
+Result<CompiledOutput> GrammarCache::compile(const StructuredOutput& output) const {
+  if (!output) return CompiledOutput();
   auto made = compiled(grammar::key_of(output), [&] { return grammar_of(output); });
   if (!made) return error_in(output.name, made.error());
   return made;
 }
 
-Result<std::shared_ptr<const TokenConstraint>> GrammarCache::compile(const AnswerForm& form) const {
+Result<CompiledOutput> GrammarCache::compile(const AnswerForm& form) const {
   auto made = compiled(grammar::key_of(form), [&] {
     std::vector<std::string> special;
     for (const TokenId token : form.format->tag_tokens) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "weft/core/error/error.h"
 #include "weft/grammar/structured_output.h"
@@ -14,6 +15,13 @@ namespace weft {
 struct AnswerForm;
 struct ModelFormat;
 
+/// What a request's outputs are held to.
+struct CompiledOutput {
+  std::shared_ptr<const TokenConstraint> constraint{};  ///< null: nothing
+  /// Grammar::not_enforced(); null: nothing was let pass.
+  std::shared_ptr<const std::vector<std::string>> not_enforced{};
+};
+
 /// Compiles structured output for a model's vocabulary, and keeps what was used last
 /// (defaults::kMaxKeptGrammars), since most requests of an application ask for the same. The
 /// vocabulary is looked at when the first one comes: 0.5 s for 128,000 tokens. Thread-safe and
@@ -22,14 +30,12 @@ class GrammarCache {
  public:
   explicit GrammarCache(Tokenizer tokenizer);
 
-  /// Returns what constrains the outputs of a request, null for kNone. Takes up to 0.1 s for
-  /// something new. Errors: those of GrammarErrc, whose detail begins with `output.name`.
-  [[nodiscard]] Result<std::shared_ptr<const TokenConstraint>> compile(
-      const StructuredOutput& output) const;
+  /// Returns what constrains the outputs of a request, which is nothing for kNone. Takes up to 0.1
+  /// s for something new. Errors: those of GrammarErrc, whose detail begins with `output.name`.
+  [[nodiscard]] Result<CompiledOutput> compile(const StructuredOutput& output) const;
   /// The same of outputs that have thoughts or calls in them. Errors begin with the place in the
   /// tools, or with `form.answer.name`.
-  [[nodiscard]] Result<std::shared_ptr<const TokenConstraint>> compile(
-      const AnswerForm& form) const;
+  [[nodiscard]] Result<CompiledOutput> compile(const AnswerForm& form) const;
   /// Bounds the tokens of thoughts besides: `inner` as compiled above, or null where all else is
   /// free. Of a format without thoughts it is `inner`. kBadGrammar where the tokenizer has no way
   /// to write what ends a thought.
@@ -39,7 +45,7 @@ class GrammarCache {
 
  private:
   template <class Make>
-  Result<std::shared_ptr<const TokenConstraint>> compiled(std::string key, const Make& make) const;
+  Result<CompiledOutput> compiled(std::string key, const Make& make) const;
 
   struct Impl;
   std::shared_ptr<Impl> impl_;

@@ -27,6 +27,9 @@ struct StructuredOutput {
   Kind kind = Kind::kNone;
   std::string text{};
   std::vector<std::string> choices{};
+  /// Of a JSON schema: what a grammar cannot hold to is refused. false: it is let pass, and named
+  /// (CompiledOutput::not_enforced); all else is held to.
+  bool strict = true;
   /// What errors call it: the field that it came in.
   std::string name = "structured_output";
   std::shared_ptr<const Grammar> grammar{};

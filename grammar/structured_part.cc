@@ -35,7 +35,8 @@ Result<GrammarBuilder::Part> structured_part(GrammarBuilder& builder,
     case Kind::kJsonObject:
       return builder.json_object();
     case Kind::kJsonSchema:
-      return builder.json_schema(output.text, output.name);
+      return builder.json_schema(output.text, output.name,
+                                 output.strict ? Strictness::kStrict : Strictness::kLenient);
     case Kind::kRegex:
       return builder.regex(output.text);
     case Kind::kChoice:
@@ -54,6 +55,8 @@ Result<GrammarBuilder::Part> structured_part(GrammarBuilder& builder,
 std::string key_of(const StructuredOutput& output) {
   if (output.kind == Kind::kGrammar && output.text.empty()) return {};
   std::string key(1, static_cast<char>('0' + static_cast<int>(output.kind)));
+  // What is let pass is named by the field that the schema came in.
+  if (output.kind == Kind::kJsonSchema && !output.strict) key += 'l' + output.name + '\0';
   key += output.text;
   for (const std::string& choice : output.choices) {
     key += '\0' + std::to_string(choice.size()) + ':' + choice;

@@ -106,27 +106,6 @@ unsigned last_alike(unsigned byte) {
 
 }  // namespace
 
-ByteDfa multiples_dfa(std::uint32_t divisor) {
-  DfaDraft draft;
-  const std::uint32_t start = draft.add_state(false);
-  const std::uint32_t minus = draft.add_state(false);
-  const std::uint32_t zero = draft.add_state(true);
-  for (std::uint32_t rest = 0; rest < divisor; ++rest) draft.add_state(rest == 0);
-  const auto add_digits = [&](std::uint32_t from, std::uint32_t rest, char first) {
-    for (char digit = first; digit <= '9'; ++digit) {
-      const auto byte = static_cast<std::uint8_t>(digit);
-      const std::uint32_t to = (rest * 10 + static_cast<std::uint32_t>(digit - '0')) % divisor;
-      draft.add_edge(from, {byte, byte}, 3 + to);
-    }
-  };
-  draft.add_edge(start, {'-', '-'}, minus);
-  draft.add_edge(start, {'0', '0'}, zero);
-  add_digits(start, 0, '1');
-  add_digits(minus, 0, '1');
-  for (std::uint32_t rest = 0; rest < divisor; ++rest) add_digits(3 + rest, rest, '0');
-  return draft.finish();
-}
-
 ByteDfa choice_dfa(std::span<const std::string> texts) {
   DfaDraft draft;
   draft.add_state(false);
@@ -141,8 +120,8 @@ ByteDfa choice_dfa(std::span<const std::string> texts) {
   return draft.finish();
 }
 
-ByteDfa json_text_except(std::span<const std::string> texts) {
-  return avoid(json_character_dfa(CodeSet::all()), Forbidden(texts), true);
+ByteDfa json_text_except(std::span<const std::string> texts, const CodeSet& characters) {
+  return avoid(json_character_dfa(characters), Forbidden(texts), true);
 }
 
 std::optional<ByteDfa> with_length(const ByteDfa& contents, std::uint64_t least,

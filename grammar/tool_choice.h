@@ -18,7 +18,9 @@ struct ToolChoice {
 
   Mode mode = Mode::kAuto;
   std::vector<std::string> only{};  ///< the functions that may be called; empty: all
-  /// Those whose arguments are as their schema says, also where calling is the model's choice.
+  /// Those whose arguments are as their schema says, also where calling is the model's choice. What
+  /// a grammar cannot hold to of their schemas is refused. Of the others' it is let pass, and named
+  /// (GenerationResult::not_enforced).
   std::vector<std::string> strict{};
   /// What errors call the schema of a tool, behind "tools[0].".
   std::string schema_name = "function.parameters";

@@ -15,6 +15,10 @@ StreamState::StreamState(const Request& request, std::int32_t choices,
                          boost::asio::any_io_executor executor)
     : executor_(std::move(executor)), output_(request, choices) {}
 
+void StreamState::let_pass(std::shared_ptr<const std::vector<std::string>> not_enforced) noexcept {
+  output_.let_pass(std::move(not_enforced));
+}
+
 void StreamState::admit(std::int32_t prompt_tokens) noexcept {
   output_.admit(prompt_tokens);
   complete_if_there();
@@ -192,6 +196,7 @@ GenerationResult StreamState::copy_result() const {
                           .choices = std::vector<GeneratedChoice>(output_.choices()),
                           .usage = output_.end().usage,
                           .times = output_.end().times,
+                          .not_enforced = output_.not_enforced(),
                           .error_detail = output_.end().error.detail,
                           .retry_after = output_.end().retry_after};
   for (std::size_t i = 0; i < output_.choices(); ++i) {

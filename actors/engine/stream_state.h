@@ -47,6 +47,7 @@ class StreamState final : public RequestSink, public std::enable_shared_from_thi
   /// submitted.
   void set_request(const std::shared_ptr<ActiveRequest>& request) noexcept { request_ = request; }
 
+  void let_pass(std::shared_ptr<const std::vector<std::string>> not_enforced) noexcept override;
   void admit(std::int32_t prompt_tokens) noexcept override;
   void deliver(const DeltaView& delta) noexcept override;
   void finish(Finish&& finish) noexcept override;

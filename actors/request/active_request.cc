@@ -77,6 +77,11 @@ bool ActiveRequest::ask_to_end(EndCause cause) noexcept {
   return true;
 }
 
+void ActiveRequest::let_pass(
+    std::shared_ptr<const std::vector<std::string>> not_enforced) noexcept {
+  if (!finished()) sink_->let_pass(std::move(not_enforced));
+}
+
 void ActiveRequest::admit(std::int32_t prompt_tokens) noexcept {
   if (!finished()) sink_->admit(prompt_tokens);
 }

@@ -43,6 +43,9 @@ struct GenerationResult {
   std::vector<GeneratedChoice> choices{};  ///< n of them, in their order
   Usage usage{};
   RequestTimes times{};
+  /// Places in the request's schemas that the outputs are not held to: of a structured_output that
+  /// is not strict, and of functions that must be called and are not ("tools[0].function...not").
+  std::vector<std::string> not_enforced{};
   std::string error_detail{};                ///< what an error_code cannot say: fields and numbers
   std::chrono::milliseconds retry_after{0};  ///< with kOverloaded: when it is worth trying again
 };

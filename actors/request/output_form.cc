@@ -19,7 +19,6 @@ namespace weft {
 namespace {
 
 using Mode = ToolChoice::Mode;
-using Constraint = std::shared_ptr<const TokenConstraint>;
 
 Error refused(std::string detail) { return {EngineErrc::kBadRequest, std::move(detail)}; }
 
@@ -109,10 +108,10 @@ Result<void> check_sampling(const Request& request, const ServedModel& model) {
   return {};
 }
 
-Result<Constraint> compile(const Request& request, const OutputForm& form,
-                           const ServedModel& model) {
+Result<CompiledOutput> compile(const Request& request, const OutputForm& form,
+                               const ServedModel& model) {
   const bool calls = request.tool_choice.constrains();
-  if (!request.structured_output && !calls) return Constraint();
+  if (!request.structured_output && !calls) return CompiledOutput();
   if (const auto checked = check_sampling(request, model); !checked) return checked.error();
   if (!form.format) return model.grammars.compile(request.structured_output);
   AnswerForm answer;
@@ -170,23 +169,26 @@ Result<OutputForm> constrain_output(Request& request, std::span<const TokenId> p
                                     const ServedModel& model) {
   OutputForm form = form_of(request, prompt, model);
   if (const auto checked = check_choice(request, form); !checked) return checked.error();
-  auto constraint = compile(request, form, model);
-  if (constraint && form.format && may_use_up_budget(request)) {
+  auto compiled = compile(request, form, model);
+  if (!compiled) {
+    const bool is_told = compiled.error().code == EngineErrc::kBadRequest;
+    return is_told ? compiled.error() : refused(to_string(compiled.error()));
+  }
+  form.not_enforced = std::move(compiled->not_enforced);
+  std::shared_ptr<const TokenConstraint> constraint = std::move(compiled->constraint);
+  if (form.format && may_use_up_budget(request)) {
     const OutputParser parser(
         std::shared_ptr<const OutputFormat>(form.format, &form.format->format), form.parser);
-    constraint = model.grammars.bound_thoughts(std::move(*constraint), *form.format,
-                                               parser.thinks(), request.thinking_budget);
-    if (!constraint) return refused("thinking_budget: " + to_string(constraint.error()));
+    auto bounded = model.grammars.bound_thoughts(std::move(constraint), *form.format,
+                                                 parser.thinks(), request.thinking_budget);
+    if (!bounded) return refused("thinking_budget: " + to_string(bounded.error()));
+    constraint = *std::move(bounded);
   }
-  if (!constraint) {
-    const bool is_told = constraint.error().code == EngineErrc::kBadRequest;
-    return is_told ? constraint.error() : refused(to_string(constraint.error()));
-  }
-  if (!*constraint) return form;
+  if (!constraint) return form;
   if (request.sampling.constraint) {
     return refused(name_of(request) + ": sampling has a constraint of its own");
   }
-  request.sampling.constraint = std::move(*constraint);
+  request.sampling.constraint = std::move(constraint);
   return form;
 }
 

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "weft/actors/loading/served_model.h"
@@ -17,6 +18,8 @@ namespace weft {
 struct OutputForm {
   std::shared_ptr<const ModelFormat> format{};  ///< null: all is text
   ParserOptions parser{};
+  /// CompiledOutput::not_enforced; null: nothing was let pass.
+  std::shared_ptr<const std::vector<std::string>> not_enforced{};
 };
 
 /// Compiles what the outputs must look like, thoughts and calls included, and sets it as the

@@ -220,6 +220,10 @@ class RequestSink {
   /// The request is valid, of so many tokens, and the engine has room for it. At most once, before
   /// the first deliver(); left out when the request ends earlier.
   virtual void admit(std::int32_t /*prompt_tokens*/) noexcept {}
+  /// Places in schemas that the outputs are not held to (Grammar::not_enforced()). At most once,
+  /// before admit(); left out where there are none.
+  virtual void let_pass(std::shared_ptr<const std::vector<std::string>> /*not_enforced*/) noexcept {
+  }
   virtual void deliver(const DeltaView& delta) noexcept = 0;
   /// The terminal event.
   virtual void finish(Finish&& finish) noexcept = 0;

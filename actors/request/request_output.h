@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/actors/request/choice_buffer.h"
@@ -23,6 +25,11 @@ class RequestOutput {
   RequestOutput(const Request& request, std::int32_t choices);
 
   // By the one who delivers.
+  /// Before admit().
+  void let_pass(std::shared_ptr<const std::vector<std::string>> not_enforced) noexcept {
+    not_enforced_ = std::move(not_enforced);
+    knows_not_enforced_.store(true);
+  }
   void admit(std::int32_t prompt_tokens) noexcept {
     prompt_tokens_.store(prompt_tokens);
     admitted_.store(true);
@@ -37,6 +44,11 @@ class RequestOutput {
   /// Of the request that was admitted; 0 before.
   [[nodiscard]] std::int32_t prompt_tokens() const noexcept { return prompt_tokens_.load(); }
   [[nodiscard]] bool finished() const noexcept { return finished_.load(); }
+  /// RequestSink::let_pass(): all of it once the request is admitted or finished.
+  [[nodiscard]] std::vector<std::string> not_enforced() const {
+    return knows_not_enforced_.load() && not_enforced_ ? *not_enforced_
+                                                       : std::vector<std::string>();
+  }
   [[nodiscard]] bool has_unread() const noexcept;
   [[nodiscard]] std::size_t unread_bytes() const noexcept;
   /// The number of tokens that have come, of all outputs.
@@ -58,6 +70,8 @@ class RequestOutput {
   std::vector<std::unique_ptr<ChoiceBuffer>> choices_;
   std::atomic<bool> lost_{false};  // something could not be kept, so nothing after it is
   Finish finish_;
+  std::shared_ptr<const std::vector<std::string>> not_enforced_;
+  std::atomic<bool> knows_not_enforced_{false};
   std::atomic<std::int32_t> prompt_tokens_{0};
   std::atomic<bool> admitted_{false};
   std::atomic<bool> finished_{false};

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "weft/actors/request/generation_result.h"
@@ -18,6 +20,8 @@ struct StepOutput {
   /// The terminal event: how each output ended, usage, and with FinishReason::kError and kCancelled
   /// why. Nothing comes after it, and the id names nothing any more.
   std::optional<Finish> end{};
+  /// With the end: GenerationResult::not_enforced; null: nothing was let pass.
+  std::shared_ptr<const std::vector<std::string>> not_enforced{};
 };
 
 }  // namespace weft

@@ -36,6 +36,7 @@ void StepSink::finish(Finish&& finish) noexcept {
   if (!outputs_.open()) return;
   StepOutput& output = mine();
   output.end = std::move(finish);
+  output.not_enforced = not_enforced_;
   if (lost_) {
     output.end->reason = FinishReason::kError;
     output.end->error = {EngineErrc::kInternal, "output not kept"};  // short: it allocates nothing

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/actors/request/active_request.h"
@@ -50,6 +52,9 @@ class StepSink final : public RequestSink {
   /// Sets the request, which owns this sink and is not owned by it.
   void set_request(const std::shared_ptr<ActiveRequest>& request) noexcept { request_ = request; }
 
+  void let_pass(std::shared_ptr<const std::vector<std::string>> not_enforced) noexcept override {
+    not_enforced_ = std::move(not_enforced);
+  }
   void deliver(const DeltaView& delta) noexcept override;
   void finish(Finish&& finish) noexcept override;
 
@@ -59,6 +64,7 @@ class StepSink final : public RequestSink {
   const RequestId id_;
   StepOutputs& outputs_;
   std::weak_ptr<ActiveRequest> request_;
+  std::shared_ptr<const std::vector<std::string>> not_enforced_;
   std::uint64_t step_ = 0;  // in which place_ is
   std::size_t place_ = 0;
   bool lost_ = false;  // something could not be kept, so nothing after it is

@@ -35,9 +35,11 @@ std::vector<CallableTool> tools_of(const AnswerForm& form) {
     if (name == nullptr || !name->is_string()) continue;
     const std::string text(name->get_string());
     if (!form.choice.only.empty() && !has_name(form.choice.only, text)) continue;
-    tools.push_back({text, function->if_contains("parameters"),
-                     form.choice.mode == Mode::kRequired || has_name(form.choice.strict, text),
-                     form.choice.schema_place(i)});
+    tools.push_back(
+        {text, function->if_contains("parameters"),
+         form.choice.mode == Mode::kRequired || has_name(form.choice.strict, text),
+         form.choice.schema_place(i),
+         has_name(form.choice.strict, text) ? Strictness::kStrict : Strictness::kLenient});
   }
   return tools;
 }
@@ -176,6 +178,8 @@ std::string key_of(const AnswerForm& form) {
   key += form.choice.mode == Mode::kRequired ? 'r' : 'a';
   key += form.one_call ? '1' : 'n';
   key += form.in_thought ? 't' : (form.in_text ? 'x' : 'b');
+  key += form.choice.schema_name + '\n';
+  for (const std::string& place : form.choice.places) key += place + '\n';
   add_names(key, form.choice.only);
   add_names(key, form.choice.strict);
   if (form.tools != nullptr) key += boost::json::serialize(*form.tools);

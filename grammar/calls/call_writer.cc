@@ -23,6 +23,15 @@ CallWriter::Part CallWriter::fail(const std::string& path, std::string what) {
   return {};
 }
 
+bool CallWriter::lets_pass(const std::string& path, std::string what) {
+  if (strictness_ == Strictness::kStrict) {
+    fail(path, std::move(what));
+    return false;
+  }
+  builder_.let_pass(path);
+  return !error_;
+}
+
 CallWriter::Part CallWriter::markup(std::string_view text) {
   std::vector<Part> parts;
   std::string plain;
@@ -69,7 +78,7 @@ CallWriter::Part CallWriter::text_without_calls() {
 CallWriter::Part CallWriter::schema_part(const Value& schema, const std::string& path,
                                          ValueForm form) {
   builder_.write_values_as(form);
-  const auto part = builder_.parsed_json_schema(schema, path);
+  const auto part = builder_.parsed_json_schema(schema, path, strictness_);
   builder_.write_values_as(ValueForm::kJson);
   if (part) return *part;
   if (!error_) error_ = part.error();
@@ -83,11 +92,13 @@ CallWriter::Part CallWriter::json_arguments(const CallableTool& tool) {
   const Object* const schema = tool.parameters->if_object();
   if (schema == nullptr) return fail(tool.path, "must be an object");
   const Value* const type = schema->if_contains("type");
-  if (type != nullptr && *type != Value("object")) {
-    return fail(below(tool.path, "type"), "must be object");
+  if (type != nullptr && *type != Value("object") &&
+      !lets_pass(below(tool.path, "type"), "must be object")) {
+    return {};
   }
   Object closed = *schema;
   closed["type"] = "object";
+  closed.erase("nullable");
   const Value* const properties = schema->if_contains("properties");
   const bool takes_nothing = properties != nullptr && *properties == Value(Object());
   if (takes_nothing && !schema->contains("additionalProperties")) {

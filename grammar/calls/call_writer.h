@@ -19,11 +19,12 @@ struct CallableTool {
   const boost::json::value* parameters = nullptr;  ///< a JSON schema; null: none is known
   bool by_schema = true;  ///< its arguments are as the schema says; else any of the family's form
   std::string path;       ///< of the schema, in errors
+  Strictness strictness = Strictness::kStrict;
 };
 
 /// Writes grammars of calls, by the same description by which they are read (CallSyntax). What a
 /// schema asks for and the family's form has no way to hold to is refused with kUnsupportedSchema,
-/// by its place. Owner only.
+/// by its place, or let pass, as the tool's strictness says. Owner only.
 class CallWriter {
  public:
   using Part = GrammarBuilder::Part;
@@ -72,11 +73,14 @@ class CallWriter {
   Part python_arguments(const CallableTool& tool);
   Part python_value(const Parameter& one, bool by_schema);
   Part schema_part(const Value& schema, const std::string& path, ValueForm form);
+  [[nodiscard]] bool may_be_written(const std::string& name) const;
+  void add_required(const CallableTool& tool, const Object& schema, std::vector<Parameter>& all);
   /// Tools that have the rest of a call in common.
   template <class Each>
   Part each_of(std::span<const CallableTool> tools, const Each& each) {
     std::vector<Part> parts;
     for (const CallableTool& tool : tools) {
+      strictness_ = tool.strictness;
       if (!error_) parts.push_back(each(tool));
     }
     return builder_.any_of(parts);
@@ -85,12 +89,15 @@ class CallWriter {
   Part in_order(std::span<const Parameter> parameters, Part between,
                 const std::vector<Part>& parts);
   Part fail(const std::string& path, std::string what);
+  /// As SchemaReader's, by the strictness of the tool that is being written.
+  bool lets_pass(const std::string& path, std::string what);
 
   GrammarBuilder& builder_;
   const OutputFormat& format_;
   const CallSyntax& syntax_;
   const std::span<const std::string> special_;
   Part space_;
+  Strictness strictness_ = Strictness::kStrict;  ///< of the tool that is being written
   std::optional<Error> error_{};
 };
 

@@ -11,6 +11,7 @@
 #include "weft/grammar/grammar_error.h"
 #include "weft/grammar/schema/json_parts.h"
 #include "weft/grammar/schema/json_schema.h"
+#include "weft/grammar/schema/string_lengths.h"
 #include "weft/text/format/tool_schemas.h"
 
 // Arguments that a family spells one by one: between tags, or as Python does.
@@ -26,6 +27,30 @@ bool is_identifier(std::string_view name) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
            c == '-' || c == '.';
   });
+}
+
+/// Whether a name can stand between two tags, whatever is in it.
+bool is_plain_name(std::string_view name) {
+  return !name.empty() && name.front() != ' ' && name.back() != ' ' &&
+         std::ranges::none_of(name, [](char c) {
+           return static_cast<unsigned char>(c) < 0x20 || c == '<' || c == '>' || c == '"';
+         });
+}
+
+/// The schema that a function's whole schema refers to; itself where it refers to none.
+const SchemaObject& root_of(const SchemaValue& whole) {
+  const SchemaObject* found = whole.if_object();
+  for (int i = 0; i < 8; ++i) {
+    const SchemaValue* const ref = found->if_contains("$ref");
+    const auto* const text = ref == nullptr ? nullptr : ref->if_string();
+    if (text == nullptr || !text->starts_with("#/")) break;
+    boost::system::error_code missing;
+    const SchemaValue* const target =
+        whole.find_pointer(std::string_view(*text).substr(1), missing);
+    if (target == nullptr || !target->is_object()) break;
+    found = target->if_object();
+  }
+  return *found;
 }
 
 /// Whether a schema may refer to something.
@@ -52,23 +77,35 @@ constexpr std::size_t kCopiedBytesOfStep = 64;
 
 }  // namespace
 
+/// Whether a parameter can be told by its name.
+bool CallWriter::may_be_written(const std::string& name) const {
+  const bool is_lenient = strictness_ == Strictness::kLenient;
+  return is_identifier(name) ||
+         (is_lenient && syntax_.body == CallBody::kTagged && is_plain_name(name));
+}
+
 /// Properties in their order. What else a schema may say of its object cannot be held to here.
 std::vector<CallWriter::Parameter> CallWriter::parameters_of(const CallableTool& tool) {
   std::vector<Parameter> all;
-  const Object* const schema = tool.parameters == nullptr ? nullptr : tool.parameters->if_object();
-  if (schema == nullptr) return all;
+  const Object* const whole = tool.parameters == nullptr ? nullptr : tool.parameters->if_object();
+  if (whole == nullptr) return all;
+  const Object* const schema =
+      strictness_ == Strictness::kLenient ? &root_of(*tool.parameters) : whole;
   if (const Value* const list = schema->if_contains("properties"); list != nullptr) {
     const Object* const properties = list->if_object();
     if (properties == nullptr) {
       fail(below(tool.path, "properties"), "must be an object");
       return all;
     }
-    const Object definitions = tool.by_schema ? definitions_of(*schema) : Object();
+    const Object definitions = tool.by_schema ? definitions_of(*whole) : Object();
     const std::size_t copy = 1 + boost::json::serialize(definitions).size() / kCopiedBytesOfStep;
     for (const auto& [key, value] : *properties) {
       const std::string path = below(below(tool.path, "properties"), key);
-      if (!is_identifier(key))
-        fail(path, "a name of letters, digits, '_', '-' and '.' is supported");
+      if (!may_be_written(std::string(key))) {
+        if (!lets_pass(path, "a name of letters, digits, '_', '-' and '.' is supported"))
+          return all;
+        continue;
+      }
       all.push_back({std::string(key), value, false, path});
       if (definitions.empty() || !value.is_object() || !has_reference(value)) continue;
       if (!builder_.spend(copy)) {
@@ -86,23 +123,36 @@ std::vector<CallWriter::Parameter> CallWriter::parameters_of(const CallableTool&
   for (const auto& [key, value] : *schema) {
     if (std::ranges::find(kRead, std::string_view(key)) == kRead.end() && !is_annotation(key) &&
         key != "$ref") {
-      fail(below(tool.path, key), "is not supported for a model that spells each argument");
+      lets_pass(below(tool.path, key), "is not supported for a model that spells each argument");
     }
   }
-  if (schema->contains("$ref")) fail(below(tool.path, "$ref"), "is not supported at this place");
-  const Value* const required = schema->if_contains("required");
-  if (required == nullptr) return all;
+  if (schema->contains("$ref")) {
+    lets_pass(below(tool.path, "$ref"), "is not supported at this place");
+  }
+  add_required(tool, *schema, all);
+  return all;
+}
+
+/// Marks the parameters that are required, and adds those that no property describes.
+void CallWriter::add_required(const CallableTool& tool, const Object& schema,
+                              std::vector<Parameter>& all) {
+  const Value* const required = schema.if_contains("required");
+  if (required == nullptr) return;
   if (!required->is_array()) fail(below(tool.path, "required"), "must be a list");
   std::set<std::string, std::less<>> names;
   for (const Value& name : required->is_array() ? required->get_array() : boost::json::array()) {
     if (name.is_string()) names.emplace(name.get_string().data(), name.get_string().size());
   }
   for (Parameter& one : all) one.is_required = names.erase(one.name) > 0;
-  if (!names.empty()) {
-    fail(below(tool.path, "required"),
-         "names '" + std::string(cut_utf8(*names.begin(), 80)) + "', which no property does");
+  for (const std::string& name : names) {
+    const std::string where = below(tool.path, "required");
+    const std::string shown = "'" + std::string(cut_utf8(name, 80)) + "'";
+    if (strictness_ == Strictness::kStrict || !may_be_written(name)) {
+      if (!lets_pass(where, "names " + shown + ", which no property does")) return;
+    } else {
+      all.push_back({name, true, true, where});
+    }
   }
-  return all;
 }
 
 /// The parts of parameters in their order, each there or not unless it is required, with `between`
@@ -163,7 +213,9 @@ CallWriter::Part CallWriter::tagged_value(const Parameter& one, bool by_schema) 
   if (!is_text) {
     const Value& whole = one.schema;
     if (boost::json::serialize(whole).find(syntax_.value_close) != std::string::npos) {
-      return fail(one.path, "has '" + syntax_.value_close + "' in it, which ends an argument");
+      const bool passes =
+          lets_pass(one.path, "has '" + syntax_.value_close + "' in it, which ends an argument");
+      return passes ? builder_.text_without(ends) : Part{};
     }
     return builder_.sequence({space_, schema_part(whole, one.path, ValueForm::kTagged), space_});
   }
@@ -188,17 +240,21 @@ CallWriter::Part CallWriter::tagged_text(const Parameter& one) {
       least = count;
     } else if (key == "maxLength" && value.is_number() && !failed) {
       most = count;
-    } else if (key == "format" && value.is_string()) {
-      const auto pattern = format_regex(value.get_string());
-      if (!pattern) return fail(below(one.path, key), "is not supported");
-      format = *pattern;
+    } else if (key == "format" && value.is_string() && format_regex(value.get_string())) {
+      format = value.get_string();
+    } else if (key == "nullable" && value.is_bool()) {
+      continue;  // a text between tags is never null
     } else if (key != "type" && !is_annotation(key)) {
-      return fail(below(one.path, key), kNotBetweenTags);
+      if (!lets_pass(below(one.path, key), kNotBetweenTags)) return {};
     }
   }
   const bool bounded = least > 0 || most != GrammarBuilder::kNoBound;
-  if (format && bounded) return fail(below(one.path, "format"), "is not supported beside lengths");
-  if (format) return builder_.regex(*format).value();
+  if (format) {
+    if (const auto part = format_part(builder_, *format, {least, most}, {})) return *part;
+    const bool passes =
+        lets_pass(below(one.path, "format"), "is too complex beside minLength and maxLength");
+    return passes ? builder_.regex(*format_regex(*format)).value() : Part{};
+  }
   if (!bounded) return builder_.text_without(std::vector<std::string>{syntax_.value_close});
   if (most < least) return builder_.any_of(std::span<const Part>());
   // Counted, it is one line without tags, so that neither may change how long it is.
@@ -210,9 +266,9 @@ CallWriter::Part CallWriter::tagged_text(const Parameter& one) {
 CallWriter::Part CallWriter::given_text(const Object& schema, const std::string& path) {
   constexpr std::array<std::string_view, 3> kRead = {"type", "enum", "const"};
   for (const auto& [key, value] : schema) {
-    if (std::ranges::find(kRead, std::string_view(key)) == kRead.end() && !is_annotation(key)) {
-      return fail(below(path, key), "is not supported beside enum or const");
-    }
+    const bool is_read = std::ranges::find(kRead, std::string_view(key)) != kRead.end();
+    if (is_read || is_annotation(key) || key == "nullable") continue;
+    if (!lets_pass(below(path, key), "is not supported beside enum or const")) return {};
   }
   const Value* const list = schema.if_contains("enum");
   const Value* const single = schema.if_contains("const");
@@ -228,9 +284,13 @@ CallWriter::Part CallWriter::given_text(const Object& schema, const std::string&
     const std::string_view text = value.get_string();
     if (text.find(syntax_.value_close) != std::string_view::npos || text.starts_with('\n') ||
         text.ends_with('\n')) {
-      return fail(path, "has a value that cannot stand between tags");
+      if (!lets_pass(path, "has a value that cannot stand between tags")) return {};
+      continue;
     }
     texts.emplace_back(text);
+  }
+  if (texts.empty() && strictness_ == Strictness::kLenient) {
+    return builder_.text_without(std::vector<std::string>{syntax_.value_close});
   }
   return builder_.choice(texts);
 }

@@ -32,6 +32,8 @@ struct JsonParts {
 
 inline constexpr std::uint32_t kMaxWholeDigits = 19;
 inline constexpr std::uint32_t kMaxFractionDigits = 17;
+/// Digits before the point of numbers that an upper bound holds: those of 64 bits.
+inline constexpr std::uint32_t kMaxBoundDigits = 20;
 
 /// A number that a schema names, as decimal digits: "-12.5", without an exponent.
 [[nodiscard]] std::string decimal_text(const boost::json::value& number);
@@ -51,7 +53,11 @@ struct NumberBound {
   bool excluded = false;
 };
 
-/// Numbers between two bounds, without exponent, with at most so many digits behind the point.
+[[nodiscard]] bool is_negative(const NumberBound& bound);
+
+/// Numbers between two bounds, without exponent, with at most so many digits behind the point, and
+/// before it kMaxWholeDigits, below an upper bound kMaxBoundDigits, unless the lower bound asks for
+/// more.
 [[nodiscard]] GrammarBuilder::Part number_between(GrammarBuilder& builder,
                                                   const std::optional<NumberBound>& low,
                                                   const std::optional<NumberBound>& high,

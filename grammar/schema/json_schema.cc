@@ -19,167 +19,19 @@ using Value = boost::json::value;
 using Object = boost::json::object;
 using Array = boost::json::array;
 
-/// They say nothing about the text.
-constexpr std::array<std::string_view, 20> kAnnotations = {"$schema",
-                                                           "$id",
-                                                           "id",
-                                                           "$comment",
-                                                           "$anchor",
-                                                           "$defs",
-                                                           "definitions",
-                                                           "title",
-                                                           "description",
-                                                           "default",
-                                                           "examples",
-                                                           "example",
-                                                           "deprecated",
-                                                           "readOnly",
-                                                           "writeOnly",
-                                                           "$vocabulary",
-                                                           "contentMediaType",
-                                                           "contentEncoding",
-                                                           "discriminator",
-                                                           "externalDocs"};
-
-constexpr std::array<std::string_view, 29> kKeywords = {"$ref",
-                                                        "type",
-                                                        "enum",
-                                                        "const",
-                                                        "anyOf",
-                                                        "oneOf",
-                                                        "allOf",
-                                                        "properties",
-                                                        "required",
-                                                        "additionalProperties",
-                                                        "patternProperties",
-                                                        "propertyNames",
-                                                        "minProperties",
-                                                        "maxProperties",
-                                                        "items",
-                                                        "prefixItems",
-                                                        "additionalItems",
-                                                        "minItems",
-                                                        "maxItems",
-                                                        "uniqueItems",
-                                                        "minLength",
-                                                        "maxLength",
-                                                        "pattern",
-                                                        "format",
-                                                        "minimum",
-                                                        "maximum",
-                                                        "exclusiveMinimum",
-                                                        "exclusiveMaximum",
-                                                        "multipleOf"};
-
-/// The types that keywords are about.
-struct TypedKeyword {
-  std::string_view keyword;
-  std::string_view type;
-};
-constexpr std::array<TypedKeyword, 21> kTypedKeywords = {{
-    {"properties", "object"},
-    {"required", "object"},
-    {"additionalProperties", "object"},
-    {"patternProperties", "object"},
-    {"propertyNames", "object"},
-    {"minProperties", "object"},
-    {"maxProperties", "object"},
-    {"items", "array"},
-    {"prefixItems", "array"},
-    {"additionalItems", "array"},
-    {"minItems", "array"},
-    {"maxItems", "array"},
-    {"minLength", "string"},
-    {"maxLength", "string"},
-    {"pattern", "string"},
-    {"format", "string"},
-    {"minimum", "number"},
-    {"maximum", "number"},
-    {"exclusiveMinimum", "number"},
-    {"exclusiveMaximum", "number"},
-    {"multipleOf", "number"},
-}};
-
-std::string text_of(const Value& value) {
-  return {value.get_string().data(), value.get_string().size()};
-}
-
-bool has_type(const Value& value, std::string_view type) {
-  switch (value.kind()) {
-    case boost::json::kind::object:
-      return type == "object";
-    case boost::json::kind::array:
-      return type == "array";
-    case boost::json::kind::string:
-      return type == "string";
-    case boost::json::kind::bool_:
-      return type == "boolean";
-    case boost::json::kind::null:
-      return type == "null";
-    case boost::json::kind::double_: {
-      const double number = value.get_double();
-      return type == "number" ||
-             (type == "integer" && number == static_cast<double>(static_cast<std::int64_t>(
-                                                 std::clamp(number, -9e18, 9e18))));
-    }
-    default:
-      return type == "number" || type == "integer";
-  }
-}
-
-std::vector<std::string> types_of(const Object& object) {
-  std::vector<std::string> types;
-  if (const Value* type = object.if_contains("type")) {
-    if (type->is_string()) types.push_back(text_of(*type));
-    if (const auto* list = type->if_array()) {
-      for (const Value& one : *list) types.push_back(one.is_string() ? text_of(one) : "");
-    }
-    return types;
-  }
-  for (const TypedKeyword& one : kTypedKeywords) {
-    if (!object.contains(one.keyword)) continue;
-    if (std::ranges::find(types, one.type) == types.end()) types.emplace_back(one.type);
-  }
-  return types;
-}
+constexpr std::array<std::string_view, 7> kTypes = {"object",  "array",   "string", "number",
+                                                    "integer", "boolean", "null"};
 
 /// Whether a schema says that it is of a draft before 2020-12.
 bool is_of_older_draft(const Value& root) {
   const Object* const object = root.if_object();
   const Value* const draft = object == nullptr ? nullptr : object->if_contains("$schema");
   if (draft == nullptr || !draft->is_string()) return false;
-  const std::string text = text_of(*draft);
+  const std::string text(draft->get_string());
   return text.find("/draft-0") != std::string::npos || text.find("/2019-09/") != std::string::npos;
 }
 
-/// Whether the numbers in a value are those that were written: digits beyond 64 bits have been
-/// lost.
-bool is_exact(const Value& value) {
-  if (const Array* array = value.if_array()) return std::ranges::all_of(*array, is_exact);
-  if (const Object* object = value.if_object()) {
-    return std::ranges::all_of(*object,
-                               [](const auto& member) { return is_exact(member.value()); });
-  }
-  return !value.is_double() || std::abs(value.get_double()) < 0x1p63;
-}
-
-/// Whether something in a value refers to a place in its document.
-bool has_reference(const Value& value) {
-  if (const Array* array = value.if_array()) return std::ranges::any_of(*array, has_reference);
-  const Object* const object = value.if_object();
-  return object != nullptr && std::ranges::any_of(*object, [](const auto& member) {
-           const auto* text = member.value().if_string();
-           const bool refers = member.key() == "$ref" && text != nullptr && text->starts_with('#');
-           return refers || has_reference(member.value());
-         });
-}
-
 }  // namespace
-
-bool is_annotation(std::string_view keyword) {
-  return std::ranges::find(kAnnotations, keyword) != kAnnotations.end() ||
-         keyword.starts_with("x-");
-}
 
 std::string below(const std::string& path, std::string_view name) {
   return path.empty() ? std::string(name) : path + "." + std::string(name);
@@ -200,8 +52,22 @@ bool SchemaReader::work(std::size_t amount) {
   return !error_;
 }
 
-SchemaReader::SchemaReader(GrammarBuilder& builder, const Value& root, std::string_view name)
-    : builder_(builder), root_(root), name_(name), has_prefix_items_(!is_of_older_draft(root)) {}
+bool SchemaReader::lets_pass(const std::string& path, std::string what) {
+  if (!is_lenient()) {
+    fail(path, std::move(what));
+    return false;
+  }
+  if (!error_) builder_.let_pass(path);
+  return !error_;
+}
+
+SchemaReader::SchemaReader(GrammarBuilder& builder, const Value& root, std::string_view name,
+                           Strictness strictness)
+    : builder_(builder),
+      root_(root),
+      name_(name),
+      strictness_(strictness),
+      has_prefix_items_(!is_of_older_draft(root)) {}
 
 Result<SchemaReader::Part> SchemaReader::read() {
   const Part part = schema(root_, name_);
@@ -220,34 +86,22 @@ SchemaReader::Part SchemaReader::schema(const Value& value, const std::string& p
     return {};
   }
   ++depth_;
+  const std::size_t conditions = std::exchange(conditions_, 0);
   const Part part = open_schema(value.get_object(), path);
+  conditions_ = conditions;
   --depth_;
   return part;
 }
 
-bool SchemaReader::check_keywords(const Object& object, const std::string& path) {
-  for (const auto& member : object) {
-    if (!work(1)) return false;
-    const std::string_view keyword = member.key();
-    if (is_annotation(keyword) || std::ranges::find(kKeywords, keyword) != kKeywords.end()) {
-      continue;
-    }
-    fail(below(path, keyword), "this keyword is not supported");
-    return false;
-  }
-  const Value* unique = object.if_contains("uniqueItems");
-  if (unique != nullptr && *unique != Value(false)) {
-    fail(below(path, "uniqueItems"), "this keyword is not supported");
-  } else if (object.contains("prefixItems") && !has_prefix_items_) {
-    fail(below(path, "prefixItems"), "is not a keyword of the draft that $schema names");
-  } else if (is_resource(object) && work(size_of(object)) && has_reference(object)) {
-    fail(below(path, "$id"), "is not supported around references");
-  }
-  return !error_;
-}
-
 SchemaReader::Part SchemaReader::open_schema(const Object& object, const std::string& path) {
   if (!check_keywords(object, path)) return {};
+  if (is_plain(object)) return plain_schema(object, path);
+  if (!work(size_of(object))) return {};
+  const Object plain = rewritten(object, path);
+  return error_ ? Part{} : plain_schema(plain, path);
+}
+
+SchemaReader::Part SchemaReader::plain_schema(const Object& object, const std::string& path) {
   if (object.contains("$ref")) return reference(object, path);
   if (const Value* all = object.if_contains("allOf")) {
     if (!all->is_array()) return fail(below(path, "allOf"), "must be a list", false);
@@ -268,6 +122,19 @@ SchemaReader::Part SchemaReader::open_schema(const Object& object, const std::st
   return typed(object, path);
 }
 
+/// Whether no value is one of two alternatives, or that is let pass.
+bool SchemaReader::check_exclusive(const Array& schemas, const std::string& path) {
+  if (!work(schemas.size() * schemas.size())) return false;
+  for (std::size_t i = 0; i < schemas.size(); ++i) {
+    for (std::size_t j = i + 1; j < schemas.size(); ++j) {
+      if (exclude_each_other(schemas[i], schemas[j], 0)) continue;
+      return lets_pass(path, "alternatives " + std::to_string(i) + " and " + std::to_string(j) +
+                                 " may both hold, which is not supported");
+    }
+  }
+  return !error_;
+}
+
 SchemaReader::Part SchemaReader::alternatives(const Object& object, std::string_view keyword,
                                               const std::string& path) {
   const std::string where = below(path, keyword);
@@ -276,16 +143,7 @@ SchemaReader::Part SchemaReader::alternatives(const Object& object, std::string_
     return fail(where, "must be a list of schemas", false);
   }
   const auto& schemas = list.get_array();
-  if (keyword == "oneOf") {
-    if (!work(schemas.size() * schemas.size())) return {};
-    for (std::size_t i = 0; i < schemas.size(); ++i) {
-      for (std::size_t j = i + 1; j < schemas.size(); ++j) {
-        if (exclude_each_other(schemas[i], schemas[j], 0)) continue;
-        return fail(where, "alternatives " + std::to_string(i) + " and " + std::to_string(j) +
-                               " may both hold, which is not supported");
-      }
-    }
-  }
+  if (keyword == "oneOf" && !check_exclusive(schemas, where)) return {};
   const Object rest = without(object, keyword);
   std::vector<Part> parts;
   for (std::size_t i = 0; i < schemas.size() && !error_; ++i) {
@@ -300,50 +158,6 @@ SchemaReader::Part SchemaReader::alternatives(const Object& object, std::string_
   return builder_.any_of(parts);
 }
 
-SchemaReader::Part SchemaReader::given(const Object& object, const std::string& path) {
-  for (const auto& member : object) {
-    const std::string_view keyword = member.key();
-    if (keyword != "const" && keyword != "enum" && keyword != "type" && !is_annotation(keyword)) {
-      return fail(below(path, keyword), "is not supported beside enum or const");
-    }
-  }
-  std::vector<Value> values;
-  const Value* const list = object.if_contains("enum");
-  if (list != nullptr && !list->is_array())
-    return fail(below(path, "enum"), "must be a list", false);
-  if (const Value* one = object.if_contains("const")) {
-    const bool is_listed =
-        list == nullptr || std::ranges::find(list->get_array(), *one) != list->get_array().end();
-    if (is_listed) values.push_back(*one);
-  } else {
-    values.assign(list->get_array().begin(), list->get_array().end());
-  }
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!work(size_of(values[i]))) return {};
-    if (is_exact(values[i])) continue;
-    const std::string place = list != nullptr ? "enum[" + std::to_string(i) + "]" : "const";
-    return fail(below(path, place), "has a number beyond 64 bits, which is not supported");
-  }
-  if (object.contains("type")) {
-    const std::vector<std::string> types = types_of(object);
-    if (!work(values.size() * types.size())) return {};
-    std::erase_if(values, [&](const Value& value) {
-      return std::ranges::none_of(types, [&](const auto& type) { return has_type(value, type); });
-    });
-  }
-  std::vector<Part> parts;
-  std::vector<std::string> scalars;
-  for (const Value& value : values) {
-    if (value.is_object() || value.is_array()) {
-      parts.push_back(given_value(builder_, value));
-    } else {
-      scalars.push_back(scalar_text(builder_, value));
-    }
-  }
-  if (!scalars.empty()) parts.push_back(builder_.choice(scalars));
-  return builder_.any_of(parts);
-}
-
 SchemaReader::Part SchemaReader::typed(const Object& object, const std::string& path) {
   std::vector<std::string> types = types_of(object);
   if (object.contains("type") && types.empty()) {
@@ -351,6 +165,13 @@ SchemaReader::Part SchemaReader::typed(const Object& object, const std::string& 
   }
   if (types.empty()) return builder_.json().value;
   std::vector<Part> parts;
+  for (const std::string& type : types) {
+    const bool is_known = std::ranges::find(kTypes, type) != kTypes.end();
+    if (!is_known && is_lenient()) {
+      lets_pass(below(path, "type"), {});
+      return builder_.json().value;
+    }
+  }
   for (const std::string& type : types) parts.push_back(of_type(type, object, path));
   return builder_.any_of(parts);
 }
@@ -358,14 +179,26 @@ SchemaReader::Part SchemaReader::typed(const Object& object, const std::string& 
 SchemaReader::Part SchemaReader::of_type(std::string_view type, const Object& object,
                                          const std::string& path) {
   if (error_) return {};
+  const Value* const except = object.if_contains(kExcept);
+  const bool excludes = except != nullptr && type != "string" && type != "boolean" &&
+                        std::ranges::any_of(except->get_array(), [&](const Value& value) {
+                          return has_type(value, type);
+                        });
+  const bool is_counted = excludes && (type == "number" || type == "integer");
+  if (excludes && type == "null") return builder_.any_of(std::span<const Part>());
+  if (excludes && !is_counted && !lets_pass(below(path, "not"), {})) return {};
   if (type == "object") return object_part(object, path);
   if (type == "array") return array_part(object, path);
   if (type == "string") return string_part(object, path);
   if (type == "number") return number_part(object, false, path);
   if (type == "integer") return number_part(object, true, path);
   if (type == "boolean") {
-    return builder_.any_of({builder_.literal(scalar_text(builder_, Value(true))),
-                            builder_.literal(scalar_text(builder_, Value(false)))});
+    std::vector<Part> parts;
+    for (const Value& value : {Value(true), Value(false)}) {
+      if (except != nullptr && !*allows(kExcept, *except, value)) continue;
+      parts.push_back(builder_.literal(scalar_text(builder_, value)));
+    }
+    return builder_.any_of(parts);
   }
   if (type == "null") return builder_.literal(scalar_text(builder_, Value()));
   return fail(below(path, "type"), "'" + std::string(cut_utf8(type, 80)) + "' is no type", false);
@@ -377,19 +210,34 @@ std::optional<std::uint64_t> SchemaReader::count(const Object& object, std::stri
   if (value == nullptr) return std::nullopt;
   boost::system::error_code error;
   const auto number = value->to_number<std::uint64_t>(error);
-  if (error || number >= kNoBound) {
-    fail(below(path, keyword), "must be a whole number of 0 or more", false);
-    return std::nullopt;
-  }
-  return number;
+  if (!error) return std::min<std::uint64_t>(number, kNoBound);
+  const bool is_beyond = value->is_double() && value->get_double() >= 0x1p63;
+  if (!is_beyond) fail(below(path, keyword), "must be a whole number of 0 or more", false);
+  return kNoBound;
 }
 
 }  // namespace weft::grammar
 
 namespace weft {
 
+Result<GrammarBuilder::Part> GrammarBuilder::read_schema(const boost::json::value& root,
+                                                         std::string_view name,
+                                                         Strictness strictness) {
+  const std::size_t spent = spent_;
+  grammar::SchemaReader reader(*this, root, name, strictness);
+  auto part = reader.read();
+  const bool is_too_large = !part && part.error().code == GrammarErrc::kTooComplex;
+  if (!is_too_large || strictness == Strictness::kStrict || !reader.has_branched()) return part;
+  // Conditions multiply; without them it may be small enough.
+  spent_ = spent;
+  grammar::SchemaReader plain(*this, root, name, strictness);
+  plain.leave_out_conditions();
+  return plain.read();
+}
+
 Result<GrammarBuilder::Part> GrammarBuilder::json_schema(std::string_view schema,
-                                                         std::string_view name) {
+                                                         std::string_view name,
+                                                         Strictness strictness) {
   if (schema.size() > defaults::kMaxGrammarText) {
     return Error{GrammarErrc::kTooComplex, std::string(name) + ": the schema is longer than " +
                                                std::to_string(defaults::kMaxGrammarText) +
@@ -401,14 +249,15 @@ Result<GrammarBuilder::Part> GrammarBuilder::json_schema(std::string_view schema
     return Error{GrammarErrc::kBadSchema, std::string(name) + ": " + problem};
   }
   grammar::write_numbers_alike(root);
-  return grammar::SchemaReader(*this, root, name).read();
+  return read_schema(root, name, strictness);
 }
 
 Result<GrammarBuilder::Part> GrammarBuilder::parsed_json_schema(const boost::json::value& schema,
-                                                                std::string_view name) {
+                                                                std::string_view name,
+                                                                Strictness strictness) {
   boost::json::value root = schema;
   grammar::write_numbers_alike(root);
-  return grammar::SchemaReader(*this, root, name).read();
+  return read_schema(root, name, strictness);
 }
 
 }  // namespace weft

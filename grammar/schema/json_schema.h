@@ -1,47 +1,64 @@
 #pragma once
 
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "weft/core/error/error.h"
 #include "weft/grammar/grammar_builder.h"
+#include "weft/grammar/schema/json_parts.h"
+#include "weft/grammar/schema/string_lengths.h"
 
 namespace weft::grammar {
 
 /// Reads a JSON schema (2020-12, and draft 7 where it writes things otherwise) into a grammar of
 /// the JSON texts that it allows. What is read:
-/// - type (one or several), enum, const, $ref within the document, $defs and definitions, recursion
-///   included; anyOf, oneOf whose alternatives exclude each other, allOf;
+/// - type (one or several), nullable, enum, const, $ref within the document, $defs and definitions,
+///   recursion included; anyOf, oneOf whose alternatives exclude each other, allOf;
 /// - properties in the order in which they stand there, required, additionalProperties,
-///   patternProperties and propertyNames of objects without properties, minProperties and
-///   maxProperties where properties do not interfere;
-/// - items, prefixItems (items and additionalItems of draft 7), minItems, maxItems;
+///   patternProperties and propertyNames of objects without properties, minProperties,
+///   maxProperties, dependentRequired;
+/// - items, prefixItems (items and additionalItems of draft 7), minItems, maxItems, uniqueItems
+///   where all values of an item can be listed;
 /// - minLength, maxLength, pattern (regex.h), format: date, time, date-time, duration, email,
 ///   hostname, ipv4, ipv6, uuid, uri;
-/// - minimum, maximum, exclusiveMinimum, exclusiveMaximum; multipleOf of whole numbers without
-///   bounds, and powers of ten below 1.
+/// - minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf (multiples.h).
 /// Where a schema leaves more open than helps a model, a narrower language is taken, every text of
 /// which the schema allows, by the rules of docs/http-api.md ("Structured output"), of which the
 /// tests have each; the readers below say where they follow one.
-/// Any other keyword that is no annotation is refused with kUnsupportedSchema, by its place. So is
-/// what would change a meaning unseen: a schema with an `$id` of its own around references, which
-/// would start at it, and prefixItems where `$schema` names a draft that does not know it.
+///
+/// Any other keyword that is no annotation is unsupported, and so is what would change a meaning
+/// unseen: a schema with an `$id` of its own around references, which would start at it, and
+/// prefixItems where `$schema` names a draft that does not know it. Strictness::kStrict refuses it
+/// with kUnsupportedSchema, by its place. Strictness::kLenient reads the schema as if it were not
+/// there, so that the grammar has every text that a strict reader would allow, and names the place
+/// by GrammarBuilder::let_pass(); `not`, if/then/else, dependentSchemas and values beside given
+/// ones are then held to where that is easy (schema_conditions.cc).
 class SchemaReader {
  public:
   using Part = GrammarBuilder::Part;
   using Value = boost::json::value;
   using Object = boost::json::object;
+  using Array = boost::json::array;
 
   /// `name` goes before places in errors. Borrows all.
-  SchemaReader(GrammarBuilder& builder, const Value& root, std::string_view name);
+  SchemaReader(GrammarBuilder& builder, const Value& root, std::string_view name,
+               Strictness strictness = Strictness::kStrict);
 
   [[nodiscard]] Result<Part> read();
+
+  /// Lets all conditions of a lenient schema pass, from now on: for one that is too large with
+  /// them.
+  void leave_out_conditions() noexcept { takes_conditions_ = false; }
+  /// Whether a condition was read.
+  [[nodiscard]] bool has_branched() const noexcept { return has_branched_; }
 
  private:
   /// A property, or a required name that none of them has.
@@ -49,6 +66,18 @@ class SchemaReader {
     std::string name;
     const Value* schema = nullptr;  ///< null: what additionalProperties says
     bool is_required = false;
+  };
+
+  /// One of a list of texts that stand in a fixed order, each there or not.
+  struct Listed {
+    Part part;
+    bool is_required = false;
+  };
+
+  /// How many of them there are.
+  struct Counts {
+    std::uint64_t least = 0;
+    std::uint64_t most = kNoBound;
   };
 
   /// A schema that was put together; `body` is set once it has been read.
@@ -61,8 +90,10 @@ class SchemaReader {
   // Each reads what stands at `path`; after the first mistake they make parts that mean nothing.
   Part schema(const Value& value, const std::string& path);
   Part open_schema(const Object& object, const std::string& path);
+  Part plain_schema(const Object& object, const std::string& path);
   Part reference(const Object& object, const std::string& path);
   Part alternatives(const Object& object, std::string_view keyword, const std::string& path);
+  bool check_exclusive(const Array& schemas, const std::string& path);
   Part given(const Object& object, const std::string& path);
   Part typed(const Object& object, const std::string& path);
   Part of_type(std::string_view type, const Object& object, const std::string& path);
@@ -70,17 +101,34 @@ class SchemaReader {
   Part members(const Object& object, const std::string& path, Part additional_member,
                bool has_additional);
   std::vector<Member> members_of(const Object& object, const std::string& path);
-  bool check_member_counts(const Object& object, const std::string& path,
-                           const std::vector<Member>& all, bool has_additional);
+  bool needs_others(const Object& object, const std::string& path);
   Part other_member(const Object& object, const std::string& path, bool& exists);
+  Part pattern_member(const Object& object, const std::string& path);
   Part member(Part name, Part value);
+  /// Some of `all`, a comma between each two, and `others` behind them where there may be any.
+  Part some_in_order(std::span<const Listed> all, std::optional<Part> others, Counts counts,
+                     const std::string& path);
   Part array_part(const Object& object, const std::string& path);
+  /// Arrays in which each of the values stands once at most; nothing where that is not held to.
+  std::optional<Part> unique_array(const Value* items, Counts counts, const std::string& path);
+  bool list_values(const Value& schema, std::vector<Value>& values, int depth);
+  bool list_typed_values(const Object& schema, std::vector<Value>& values);
   Part string_part(const Object& object, const std::string& path);
-  Part bounded_pattern(Part pattern, std::uint64_t least, std::uint64_t most,
-                       const std::string& path);
+  Part plain_string(const Object& object, TextLength length, const std::string& path);
+  std::optional<Part> string_contents(const Object& object, TextLength length,
+                                      const std::string& path);
+  std::optional<Part> uncounted(Part contents, const std::string& path);
   Part number_part(const Object& object, bool whole, const std::string& path);
-  std::optional<Part> multiples(const Object& object, bool whole, const std::string& path,
+  /// Multiples as an automaton. Nothing: numbers of so many digits behind the point, or a mistake.
+  std::optional<Part> multiples(const Value& multiple, bool whole,
+                                const std::optional<NumberBound>& low,
+                                const std::optional<NumberBound>& high, const std::string& path,
                                 std::uint32_t& fraction_digits);
+  Part numbers_between(const std::optional<NumberBound>& low,
+                       const std::optional<NumberBound>& high, std::span<const std::string> except,
+                       std::uint32_t fraction_digits, const std::string& path);
+  bool read_bounds(const Object& object, const std::string& path, std::optional<NumberBound>& low,
+                   std::optional<NumberBound>& high);
 
   const Value* resolve(std::string_view reference, const std::string& path);
   bool is_resource(const Value& value) const;
@@ -98,26 +146,75 @@ class SchemaReader {
   std::optional<std::uint64_t> count(const Object& object, std::string_view keyword,
                                      const std::string& path);
   bool check_keywords(const Object& object, const std::string& path);
+  /// Whether rewritten() has nothing to do.
+  [[nodiscard]] bool is_plain(const Object& object) const;
+  /// The same schema in keywords that the readers know, without what is let pass.
+  Object rewritten(const Object& object, const std::string& path);
+  void restate(std::string_view keyword, const Object& object, Object& into, Array& conditions,
+               const std::string& path);
+  void restate_dependencies(std::string_view keyword, const Object& object, Array& conditions,
+                            const std::string& path);
+  void restate_if(const Object& object, Array& conditions, const std::string& path);
+  /// Counts a condition of a schema, of which each doubles its alternatives; false when there are
+  /// too many.
+  bool may_branch(const Object& object);
+  /// A schema for what another one does not allow; nothing where there is none.
+  std::optional<Value> opposite(const Value& schema, int depth);
+  bool add_opposites(std::string_view keyword, const Value& argument, Array& ways, int depth);
+  bool keep_allowed(const Object& object, std::vector<Value>& values, const std::string& path);
   bool exclude_each_other(const Value& a, const Value& b, int depth);
   bool told_apart(const Object& one, const Object& other, int depth);
   const Value& target(const Value& value, int depth);
 
   bool work(std::size_t amount);
+  [[nodiscard]] bool is_lenient() const noexcept { return strictness_ == Strictness::kLenient; }
+  /// Lets what is unsupported at `path` pass, or fails where the schema is strict. Returns whether
+  /// it is let pass.
+  bool lets_pass(const std::string& path, std::string what);
   Part fail(const std::string& path, std::string what, bool unsupported = true);
 
   GrammarBuilder& builder_;
   const Value& root_;
   const std::string name_;
+  const Strictness strictness_;
   std::optional<Error> error_{};
   std::map<std::string, Part, std::less<>> references_;  ///< by what is written behind $ref
   std::map<std::string, Whole, std::less<>> wholes_;     ///< by their texts
-  const bool has_prefix_items_;                          ///< in the draft of the schema
-  std::size_t depth_ = 0;                                ///< of the schema that is read
-  std::size_t reference_depth_ = 0;                      ///< of references into each other
+  std::map<std::string, std::optional<Part>, std::less<>> multiples_;  ///< by what is asked for
+  const bool has_prefix_items_;  ///< in the draft of the schema
+  std::size_t unordered_ = 0;    ///< nodes of arrays in any order
+  std::size_t conditions_ = 0;   ///< of the schema that is read
+  bool takes_conditions_ = true;
+  bool has_branched_ = false;
+  std::size_t depth_ = 0;            ///< of the schema that is read
+  std::size_t reference_depth_ = 0;  ///< of references into each other
 };
 
 /// Whether a keyword says nothing about the text.
 [[nodiscard]] bool is_annotation(std::string_view keyword);
+
+/// Whether a keyword is one that SchemaReader holds to, whatever the strictness.
+[[nodiscard]] bool is_supported(std::string_view keyword);
+
+/// A keyword of ours, a list of values that are not allowed: what SchemaReader::opposite() makes of
+/// `enum` and `const`.
+inline constexpr std::string_view kExcept =
+    "\x01"
+    "except";
+
+/// The type that a keyword is about; empty where it is about all.
+[[nodiscard]] std::string_view type_of_keyword(std::string_view keyword);
+
+/// The types that a schema states or, without `type`, those that its keywords are about.
+[[nodiscard]] std::vector<std::string> types_of(const boost::json::object& schema);
+
+[[nodiscard]] bool has_type(const boost::json::value& value, std::string_view type);
+
+/// Whether one keyword, such as `minimum`, allows a value; nothing where it takes more than a look
+/// at the value to say.
+[[nodiscard]] std::optional<bool> allows(std::string_view keyword,
+                                         const boost::json::value& argument,
+                                         const boost::json::value& value);
 
 /// Why what may write a tag is refused in ValueForm::kTagged.
 inline constexpr const char* kNotBetweenTags =
@@ -138,5 +235,8 @@ void write_numbers_alike(boost::json::value& value);
 
 /// The regular expression of a format; nothing for one that is not supported.
 [[nodiscard]] std::optional<std::string_view> format_regex(std::string_view format);
+
+/// The same where lengths are counted besides, with fewer states where a format has many.
+[[nodiscard]] std::string_view countable_format_regex(std::string_view format);
 
 }  // namespace weft::grammar

@@ -33,10 +33,6 @@ Magnitude magnitude_of(std::string_view decimal, bool excluded) {
   return result;
 }
 
-bool is_negative(const NumberBound& bound) {
-  return bound.decimal[0] == '-' && bound.decimal.find_first_not_of("-0.") != std::string::npos;
-}
-
 /// Decimal numbers between two magnitudes, digit by digit: as long as the digits so far are those
 /// of a bound, the next is held to it.
 class MagnitudeRange {
@@ -47,9 +43,11 @@ class MagnitudeRange {
 
   Part part() {
     std::vector<Part> parts;
-    const std::size_t longest = high_ == nullptr
-                                    ? std::max<std::size_t>(low_.whole.size(), kMaxWholeDigits)
-                                    : high_->whole.size();
+    const std::size_t least = least_whole_digits();
+    const std::size_t longest =
+        high_ == nullptr
+            ? std::max<std::size_t>(least, kMaxWholeDigits)
+            : std::min(high_->whole.size(), std::max<std::size_t>(least, kMaxBoundDigits));
     for (std::size_t size = low_.whole.size(); size <= longest; ++size) {
       const bool at_low = size == low_.whole.size();
       const bool at_high = high_ != nullptr && size == high_->whole.size();
@@ -59,6 +57,13 @@ class MagnitudeRange {
   }
 
  private:
+  /// Digits before the point that a number needs to be above the lower bound: one more than it has
+  /// where no larger number is as short.
+  [[nodiscard]] std::size_t least_whole_digits() const {
+    const bool is_last = low_.whole.find_first_not_of('9') == std::string::npos;
+    return low_.whole.size() + (is_last ? 1 : 0);
+  }
+
   /// One digit, and what comes after it; `next` is told whether the digit is a bound's.
   template <class Next>
   Part digits(char low, char high, bool at_low, bool at_high, const Next& next) {
@@ -148,6 +153,10 @@ bool is_below(const Magnitude& a, const Magnitude& b) {
 }
 
 }  // namespace
+
+bool is_negative(const NumberBound& bound) {
+  return bound.decimal[0] == '-' && bound.decimal.find_first_not_of("-0.") != std::string::npos;
+}
 
 GrammarBuilder::Part number_between(GrammarBuilder& builder, const std::optional<NumberBound>& low,
                                     const std::optional<NumberBound>& high,

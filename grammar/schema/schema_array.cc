@@ -91,12 +91,21 @@ SchemaReader::Part SchemaReader::array_part(const Object& object, const std::str
   const auto least = count(object, "minItems", path).value_or(0);
   const auto most = count(object, "maxItems", path).value_or(kNoBound);
   if (error_) return {};
+  if (const Value* const unique = object.if_contains("uniqueItems");
+      unique != nullptr && *unique == Value(true) && most > 1) {
+    const auto part =
+        prefix == nullptr ? unique_array(items, {least, most}, below(path, "items")) : std::nullopt;
+    if (part || error_) return part.value_or(Part{});
+    if (!lets_pass(below(path, "uniqueItems"), "is supported where the values can be listed")) {
+      return {};
+    }
+  }
   const std::size_t firsts = prefix == nullptr ? 0 : prefix->get_array().size();
   const bool may_go_on = items != nullptr    ? *items != Value(false)
                          : prefix != nullptr ? least > firsts
                                              : true;
   const bool has_rest = most > firsts && may_go_on;
-  if (least > most || (least > firsts && !has_rest)) {
+  if (least > most || least >= kNoBound || (least > firsts && !has_rest)) {
     return builder_.any_of(std::span<const Part>());
   }
   const Part comma = builder_.sequence({builder_.literal(","), json.space});

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
+#include <optional>
 #include <string>
 
 #include "weft/grammar/schema/json_schema.h"
@@ -50,6 +52,22 @@ bool speaks_of_patterns(const Object& one, const Object& other) {
   if (patterns == nullptr || *patterns == Value(Object())) return false;
   const Value* const own = one.if_contains("patternProperties");
   return own == nullptr || *own != *patterns;
+}
+
+/// Lets an object have properties of any name that it does not list.
+void open_names(Object& object) {
+  object.erase("patternProperties");
+  object["additionalProperties"] = true;
+}
+
+/// The number whose multiples are those of both; nothing where they are not small and whole.
+std::optional<Value> common_multiple(const Value& a, const Value& b) {
+  constexpr std::int64_t kLargest = 1'000'000;
+  if (!a.is_int64() || !b.is_int64()) return std::nullopt;
+  const std::int64_t one = a.get_int64();
+  const std::int64_t other = b.get_int64();
+  if (one < 1 || other < 1 || one > kLargest || other > kLargest) return std::nullopt;
+  return std::lcm(one, other);
 }
 
 }  // namespace
@@ -141,11 +159,18 @@ Value SchemaReader::merged(const Value& a, const Value& b, const std::string& pa
   Object ours = followed(a.get_object(), path);
   Object theirs = followed(b.get_object(), path);
   if (error_) return nullptr;
-  if (!check_keywords(ours, path) || !check_keywords(theirs, path)) return nullptr;
+  for (Object* one : {&ours, &theirs}) {
+    if (!check_keywords(*one, path)) return nullptr;
+    if (!is_plain(*one)) *one = rewritten(*one, path);
+    if (error_) return nullptr;
+  }
   if (speaks_of_patterns(ours, theirs) || speaks_of_patterns(theirs, ours)) {
-    fail(below(path, "patternProperties"),
-         "is not supported beside additionalProperties of another schema");
-    return nullptr;
+    if (!lets_pass(below(path, "patternProperties"),
+                   "is not supported beside additionalProperties of another schema")) {
+      return nullptr;
+    }
+    open_names(ours);
+    open_names(theirs);
   }
   merge_items(ours, theirs, path);
   ours.erase("$id");  // it was that of a part
@@ -215,8 +240,14 @@ void SchemaReader::merge_keyword(Object& into, std::string_view keyword, const V
       for (const Value& other : value.get_array()) pairs.push_back(both(one, other));
     }
     *old = pairs;
+  } else if (keyword == "uniqueItems") {
+    *old = *old == Value(true) || value == Value(true);
+  } else if (keyword == kExcept && old->is_array() && value.is_array()) {
+    for (const Value& one : value.get_array()) old->get_array().push_back(one);
+  } else if (const auto common = common_multiple(*old, value); keyword == "multipleOf" && common) {
+    *old = *common;
   } else {
-    fail(where, "is stated twice, which is not supported");
+    lets_pass(where, "is stated twice, which is not supported");
   }
 }
 

@@ -25,34 +25,49 @@ SchemaReader::Part SchemaReader::member(Part name, Part value) {
   return builder_.sequence({name, builder_.literal(":"), builder_.json().space, value});
 }
 
+/// A member whose name has the one pattern of patternProperties, of an object that lists none.
+SchemaReader::Part SchemaReader::pattern_member(const Object& object, const std::string& path) {
+  const auto& one = *object.at("patternProperties").get_object().begin();
+  const std::string where = below(below(path, "patternProperties"), one.key());
+  const Part value = schema(one.value(), where);
+  const auto name = read_regex(builder_, one.key(), {.in_json = true, .searches = true});
+  if (!name) {
+    // Whose names it means is not known, so any value may stand behind any.
+    const bool passes = lets_pass(where, name.error().detail);
+    return passes ? member(builder_.json().string, builder_.json().value) : Part{};
+  }
+  const Part quote = builder_.literal("\"");
+  return member(builder_.sequence({quote, *name, quote}), value);
+}
+
 /// A member that no property names. `exists` becomes false where there may be none.
 SchemaReader::Part SchemaReader::other_member(const Object& object, const std::string& path,
                                               bool& exists) {
-  const Value* const additional = object.if_contains("additionalProperties");
+  const Value* additional = object.if_contains("additionalProperties");
   const Object* const properties = object_at(object, "properties");
   const Object* const patterns = object_at(object, "patternProperties");
-  const Value* const names = object.if_contains("propertyNames");
+  const Value* names = object.if_contains("propertyNames");
   const bool lists = properties != nullptr && !properties->empty();
   const JsonParts& json = builder_.json();
   const bool is_tagged = builder_.value_form() == ValueForm::kTagged;
   if (patterns != nullptr && !patterns->empty()) {
     const std::string where = below(path, "patternProperties");
-    if (is_tagged) return fail(where, kNotBetweenTags);
     const bool is_open = additional != nullptr && *additional != Value(false);
-    if (lists || names != nullptr || is_open || patterns->size() > 1) {
-      return fail(where, "is supported for one pattern, without other properties");
+    const bool is_alone = !lists && names == nullptr && !is_open && patterns->size() == 1;
+    if (is_alone && !is_tagged) return pattern_member(object, path);
+    if (!lets_pass(where, is_tagged ? kNotBetweenTags
+                                    : "is supported for one pattern, without other properties")) {
+      return {};
     }
-    const auto& one = *patterns->begin();
-    const auto name = read_regex(builder_, one.key(), {.in_json = true, .searches = true});
-    if (!name) return fail(below(where, one.key()), name.error().detail);
-    const Part quote = builder_.literal("\"");
-    return member(builder_.sequence({quote, *name, quote}),
-                  schema(one.value(), below(where, one.key())));
+    static const Value any = true;
+    additional = &any;  // what names the patterns mean is not told apart
   }
   if (names != nullptr && lists) {
-    return fail(below(path, "propertyNames"), "is not supported beside properties");
+    if (!lets_pass(below(path, "propertyNames"), "is not supported beside properties")) return {};
+    names = nullptr;
   }
-  const bool is_closed = additional == nullptr ? lists : *additional == Value(false);
+  const bool is_closed =
+      additional == nullptr ? lists && !needs_others(object, path) : *additional == Value(false);
   if (is_closed) {
     exists = false;
     return {};
@@ -72,7 +87,6 @@ SchemaReader::Part SchemaReader::other_member(const Object& object, const std::s
     return member(name, value);
   }
   if (!lists) return member(json.string, value);
-  if (is_tagged) return fail(where, kNotBetweenTags);
   std::vector<std::string> listed;
   for (const auto& property : *properties) listed.push_back(json_escaped(property.key()));
   std::size_t bytes = 0;
@@ -80,7 +94,10 @@ SchemaReader::Part SchemaReader::other_member(const Object& object, const std::s
   // Each byte takes a table of 1 KiB while the automaton is made.
   if (!work(bytes * 4)) return {};
   const Part quote = builder_.literal("\"");
-  return member(builder_.sequence({quote, builder_.dfa(json_text_except(listed)), quote}), value);
+  const CodeSet plain =
+      is_tagged ? CodeSet::all().without(CodeSet({{U'<', U'<'}})) : CodeSet::all();
+  return member(builder_.sequence({quote, builder_.dfa(json_text_except(listed, plain)), quote}),
+                value);
 }
 
 SchemaReader::Part SchemaReader::object_part(const Object& object, const std::string& path) {
@@ -109,7 +126,7 @@ SchemaReader::Part SchemaReader::object_part(const Object& object, const std::st
   const Part comma = builder_.sequence({builder_.literal(","), json.space});
   const auto at_least = static_cast<std::uint32_t>(least.value_or(0));
   const auto at_most = most ? static_cast<std::uint32_t>(*most) : kNoBound;
-  if (at_most < at_least) return builder_.any_of(std::span<const Part>());
+  if (at_most < at_least || at_least == kNoBound) return builder_.any_of(std::span<const Part>());
   const Part more =
       builder_.repeat(builder_.sequence({comma, other}), at_least > 0 ? at_least - 1 : 0,
                       at_most == kNoBound ? kNoBound : at_most - 1);
@@ -152,24 +169,10 @@ std::vector<SchemaReader::Member> SchemaReader::members_of(const Object& object,
   return all;
 }
 
-bool SchemaReader::check_member_counts(const Object& object, const std::string& path,
-                                       const std::vector<Member>& all, bool has_additional) {
-  const auto needed = static_cast<std::size_t>(std::ranges::count(all, true, &Member::is_required));
-  if (count(object, "minProperties", path).value_or(0) > needed) {
-    fail(below(path, "minProperties"), "is supported up to the number of required properties");
-  }
-  const auto most = count(object, "maxProperties", path);
-  if (most && (has_additional || *most < all.size())) {
-    fail(below(path, "maxProperties"), "is not supported beside optional properties");
-  }
-  const bool named_freely =
-      object.contains("patternProperties") || object.contains("propertyNames");
-  const auto unlisted = std::ranges::find(all, nullptr, &Member::schema);
-  if (named_freely && unlisted != all.end()) {
-    fail(below(path, "required"),
-         "names '" + unlisted->name + "', which no property does; that is not supported here");
-  }
-  return !error_;
+/// Whether minProperties asks for more properties than are listed, so that there must be others.
+bool SchemaReader::needs_others(const Object& object, const std::string& path) {
+  const auto least = count(object, "minProperties", path);
+  return least && *least > members_of(object, path).size();
 }
 
 /// An object that lists properties or requires some: those in their order, each there or not, then
@@ -178,30 +181,33 @@ SchemaReader::Part SchemaReader::members(const Object& object, const std::string
                                          Part additional_member, bool has_additional) {
   const JsonParts& json = builder_.json();
   const std::vector<Member> all = members_of(object, path);
-  if (error_ || !check_member_counts(object, path, all, has_additional)) return {};
+  const Counts counts{count(object, "minProperties", path).value_or(0),
+                      count(object, "maxProperties", path).value_or(kNoBound)};
+  if (error_) return {};
+  const bool named_freely =
+      object.contains("patternProperties") || object.contains("propertyNames");
   const Value* const additional = object.if_contains("additionalProperties");
-  const Part comma = builder_.sequence({builder_.literal(","), json.space});
-  // From the last one on: what may follow once a member is there, and while none is.
-  Part rest = json.space;
-  Part first;
-  if (has_additional) {
-    const Part more = builder_.sequence({comma, additional_member});
-    rest = builder_.sequence({builder_.repeat(more, 0, kNoBound), json.space});
-    first = builder_.optional(builder_.sequence({additional_member, rest}));
-  }
-  for (std::size_t i = all.size(); i > 0 && !error_; --i) {
-    const Member& one = all[i - 1];
+  std::vector<Listed> listed;
+  for (const Member& one : all) {
     const std::string where = below(below(path, "properties"), one.name);
-    const Part value = one.schema != nullptr   ? schema(*one.schema, where)
-                       : additional != nullptr ? schema(*additional, where)
-                                               : json.value;
-    const Part pair = member(builder_.literal('"' + json_escaped(one.name) + '"'), value);
-    const Part with = builder_.sequence({comma, pair, rest});
-    const Part begun = builder_.sequence({pair, rest});
-    rest = one.is_required ? with : builder_.any_of({with, rest});
-    first = one.is_required ? begun : builder_.any_of({begun, first});
+    bool is_any = one.schema == nullptr && additional == nullptr;
+    if (one.schema == nullptr && named_freely) {
+      is_any = true;
+      if (!lets_pass(
+              below(path, "required"),
+              "names '" + one.name + "', which no property does; that is not supported here")) {
+        return {};
+      }
+    }
+    const Part value =
+        is_any ? json.value : schema(one.schema != nullptr ? *one.schema : *additional, where);
+    if (error_) return {};
+    listed.push_back(
+        {member(builder_.literal('"' + json_escaped(one.name) + '"'), value), one.is_required});
   }
-  return builder_.sequence({builder_.literal("{"), json.space, first, builder_.literal("}")});
+  const auto others = has_additional ? std::optional(additional_member) : std::nullopt;
+  const Part inside = some_in_order(listed, others, counts, path);
+  return builder_.sequence({builder_.literal("{"), json.space, inside, builder_.literal("}")});
 }
 
 }  // namespace weft::grammar

@@ -1,5 +1,7 @@
 #include "weft/net/http/header_values.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <boost/beast/core/string.hpp>
 #include <charconv>
@@ -39,6 +41,22 @@ std::string without_empty_segments(std::string_view path) {
 }
 
 }  // namespace
+
+std::string warning_value(const std::vector<std::string>& places) {
+  std::string value;
+  for (const std::string& place : places) {
+    value += value.empty() ? "not enforced: " : ", ";
+    for (const char c : place) {
+      const bool is_plain = c >= ' ' && c <= '~' && c != ',' && c != '%' && c != '"';
+      if (is_plain) {
+        value += c;
+      } else {
+        value += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+      }
+    }
+  }
+  return value;
+}
 
 bool istarts_with(std::string_view text, std::string_view start) noexcept {
   return text.size() >= start.size() && boost::beast::iequals(text.substr(0, start.size()), start);

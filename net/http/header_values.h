@@ -16,6 +16,13 @@ inline constexpr std::string_view kKeyProtocol = "weft-key.";
 /// How long a client waits, in milliseconds.
 inline constexpr std::string_view kTimeoutHeader = "X-Request-Timeout-Ms";
 
+/// What an answer's outputs are not held to of the schemas of their request.
+inline constexpr std::string_view kWarningHeader = "Weft-Warning";
+
+/// Returns "not enforced: PLACE, PLACE" as the value of a header: commas, percent signs, quotation
+/// marks and all but printable ASCII are percent-encoded in a place. Nothing for no places.
+[[nodiscard]] std::string warning_value(const std::vector<std::string>& places);
+
 [[nodiscard]] bool istarts_with(std::string_view text, std::string_view start) noexcept;
 
 /// Returns the items of a comma-separated list, without the space around them.

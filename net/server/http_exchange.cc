@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "weft/net/http/header_values.h"
 #include "weft/net/service/background_answers.h"
 
 namespace weft {
@@ -135,6 +136,7 @@ void HttpExchange::append_news(std::string& out) {
   }
   if (!answer_->ended()) return;
   if (answer_->error() && batch.empty()) return append_reply(error_reply(*answer_->error()), out);
+  add_warning();
   append_reply({.body = std::string(batch.bytes())}, out);
 }
 
@@ -156,11 +158,17 @@ void HttpExchange::begin_stream(std::string& out) {
   state_ = State::kStreaming;
   status_ = 200;
   if (http10_ || service_.draining()) keep_alive_ = false;
+  add_warning();
   auto headers = headers_;
   headers.emplace_back("Cache-Control", "no-cache");
   headers.emplace_back("X-Accel-Buffering", "no");  // nginx, which else keeps events back
   const bool events = answer_->framing() == Framing::kSse;
   append_head_of(status_, events ? kEventStreamType : kLinesType, headers, nullptr, out);
+}
+
+void HttpExchange::add_warning() {
+  warning_ = warning_value(answer_->not_enforced());
+  if (!warning_.empty()) headers_.emplace_back(kWarningHeader, warning_);
 }
 
 void HttpExchange::append_head_of(unsigned status, std::string_view content_type,
@@ -211,6 +219,7 @@ void HttpExchange::log() {
                           .path = path_,
                           .status = status_,
                           .error = error_,
+                          .warning = warning_,
                           .prompt_tokens = usage.prompt_tokens,
                           .output_tokens = usage.output_tokens,
                           .took = steady_clock::now() - began_,

@@ -98,6 +98,8 @@ class HttpExchange {
  private:
   void append_events(std::string_view news, std::string& out);
   void begin_stream(std::string& out);
+  /// Names what the answer is not held to, in a header and in the log.
+  void add_warning();
   void append_head_of(unsigned status, std::string_view content_type,
                       const std::vector<std::pair<std::string, std::string>>& headers,
                       const std::size_t* length, std::string& out) const;
@@ -126,6 +128,7 @@ class HttpExchange {
   std::shared_ptr<Answer> answer_;
   unsigned status_ = 0;  // 0 = nothing was sent
   std::string error_;    // its code, for the log
+  std::string warning_;  // for the log, too
 };
 
 }  // namespace weft

@@ -13,6 +13,10 @@ Answer::Part::Part(Answer& answer, const Request& request)
       tokens(prompt_size(request).tokens),
       answer_(answer) {}
 
+void Answer::Part::let_pass(std::shared_ptr<const std::vector<std::string>> not_enforced) noexcept {
+  output.let_pass(std::move(not_enforced));
+}
+
 void Answer::Part::admit(std::int32_t prompt_tokens) noexcept {
   output.admit(prompt_tokens);
   answer_.thread_.wake(answer_);
@@ -184,6 +188,16 @@ void Answer::fetch_deltas(EventBatch& out) {
       call_.writer->delta(i, delta_, out);
     }
   }
+}
+
+std::vector<std::string> Answer::not_enforced() const {
+  std::vector<std::string> all;
+  for (const Part& part : parts_) {  // those of one call have the same schemas
+    for (std::string& place : part.output.not_enforced()) {
+      if (std::ranges::find(all, place) == all.end()) all.push_back(std::move(place));
+    }
+  }
+  return all;
 }
 
 std::vector<Finish> Answer::ends() const {

@@ -65,6 +65,10 @@ class Answer final : public Wakeable {
   /// Says why it did not begin, or why it failed later.
   [[nodiscard]] const std::optional<ApiError>& error() const noexcept { return error_; }
 
+  /// What the outputs are not held to of the schemas of the call, as far as that is known: all of
+  /// it once the answer has begun or ended.
+  [[nodiscard]] std::vector<std::string> not_enforced() const;
+
   [[nodiscard]] Framing framing() const noexcept { return call_.framing; }
   /// The ids by which Engine::rows() names its requests. Thread-safe once it has started.
   [[nodiscard]] std::vector<RequestId> engine_requests() const;
@@ -80,6 +84,7 @@ class Answer final : public Wakeable {
   class Part final : public RequestSink {
    public:
     Part(Answer& answer, const Request& request);
+    void let_pass(std::shared_ptr<const std::vector<std::string>> not_enforced) noexcept override;
     void admit(std::int32_t prompt_tokens) noexcept override;
     void deliver(const DeltaView& delta) noexcept override;
     void finish(Finish&& finish) noexcept override;

@@ -1,6 +1,9 @@
 #include "weft/net/service/background_answers.h"
 
+#include <string>
 #include <utility>
+
+#include "weft/net/http/header_values.h"
 
 namespace weft {
 
@@ -48,6 +51,7 @@ void BackgroundAnswers::log(const Run& run) const {
   if (run.begun.answer == nullptr) return;
   const Usage usage = run.begun.answer->usage();
   const auto& error = run.begun.answer->error();
+  const std::string warning = warning_value(run.begun.answer->not_enforced());
   service_.log().request({.request_id = run.request_id,
                           .client = run.client,
                           .key = run.owner,
@@ -55,6 +59,7 @@ void BackgroundAnswers::log(const Run& run) const {
                           .path = run.path,
                           .status = error ? static_cast<unsigned>(error->status) : 200U,
                           .error = error ? std::string_view(error->code) : std::string_view(),
+                          .warning = warning,
                           .prompt_tokens = usage.prompt_tokens,
                           .output_tokens = usage.output_tokens,
                           .took = std::chrono::steady_clock::now() - run.began,

@@ -117,6 +117,7 @@ void RequestLog::write_text(const LoggedRequest& request) {
     line += fmt::format(" in={} out={}", request.prompt_tokens, request.output_tokens);
   }
   if (!request.error.empty()) line += fmt::format(" error={}", request.error);
+  if (!request.warning.empty()) line += fmt::format(" warning=\"{}\"", request.warning);
   if (!request.key.empty()) line += fmt::format(" key={}", request.key);
   line += fmt::format(" id={}", request.request_id);
   if (prompts_ && !request.body.empty()) {
@@ -138,6 +139,7 @@ void RequestLog::write_json(const LoggedRequest& request) {
                              {"prompt_tokens", request.prompt_tokens},
                              {"output_tokens", request.output_tokens}};
   if (!request.error.empty()) fields["error"] = request.error;
+  if (!request.warning.empty()) fields["warning"] = request.warning;
   if (!request.key.empty()) fields["key"] = request.key;
   const std::string text = boost::json::serialize(fields);
   std::string inner = text.substr(1, text.size() - 2);

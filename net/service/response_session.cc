@@ -1,10 +1,12 @@
 #include "weft/net/service/response_session.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "weft/net/api/responses/response_api.h"
 #include "weft/net/defaults.h"
+#include "weft/net/http/header_values.h"
 #include "weft/net/service/random_id.h"
 
 namespace weft {
@@ -229,6 +231,7 @@ void ResponseSession::settle(const Stream& stream, std::string_view left) {
   const Usage usage = stream.answer->usage();
   const auto& error = stream.answer->error();
   const bool gone = !stream.answer->ended();
+  const std::string warning = warning_value(stream.answer->not_enforced());
   service_.log().request({.request_id = stream.answer->object_id(),
                           .client = client_.address,
                           .key = owner_of(client_.key),
@@ -240,6 +243,7 @@ void ResponseSession::settle(const Stream& stream, std::string_view left) {
                           .error = gone    ? left
                                    : error ? std::string_view(error->code)
                                            : std::string_view(),
+                          .warning = warning,
                           .prompt_tokens = usage.prompt_tokens,
                           .output_tokens = usage.output_tokens,
                           .took = now - stream.began,

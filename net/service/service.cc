@@ -293,7 +293,7 @@ std::vector<std::pair<std::string, std::string>> Service::headers_for(
   if (origin.empty() || !is_listed_origin(origin, config_.cors_origins)) return headers;
   const bool any = config_.cors_origins == "*";
   headers.emplace_back("Access-Control-Allow-Origin", any ? "*" : std::string(origin));
-  headers.emplace_back("Access-Control-Expose-Headers", "X-Request-Id, Retry-After");
+  headers.emplace_back("Access-Control-Expose-Headers", "X-Request-Id, Retry-After, Weft-Warning");
   if (!any) headers.emplace_back("Vary", "Origin");
   return headers;
 }

@@ -449,7 +449,8 @@ def sentencepiece():
 
 def json_schema():
     cases = json.loads((Path(__file__).parents[1] / "grammar" / "data" / "schema_cases.json").read_text("utf-8"))
-    schemas = [case["schema"] for case in cases["cases"][::9]] + cases["refused"][::4]
+    lenient = json.loads((Path(__file__).parents[1] / "grammar" / "data" / "schema_suite" / "draft2020-12" / "lenient.json").read_text("utf-8"))
+    schemas = [case["schema"] for case in cases["cases"][::9]] + cases["refused"][::4] + [case["schema"] for case in lenient]
     return {f"schema{i}": json.dumps(schema, separators=(",", ":")).encode() for i, schema in enumerate(schemas)}
 
 

@@ -57,9 +57,16 @@ std::shared_ptr<const Grammar> grammar_of(const Read& read, Error* error = nullp
 }
 
 inline std::shared_ptr<const Grammar> schema_grammar(std::string_view schema,
-                                                     Error* error = nullptr) {
-  return grammar_of([&](GrammarBuilder& builder) { return builder.json_schema(schema, "schema"); },
-                    error);
+                                                     Error* error = nullptr,
+                                                     Strictness strictness = Strictness::kStrict) {
+  return grammar_of(
+      [&](GrammarBuilder& builder) { return builder.json_schema(schema, "schema", strictness); },
+      error);
+}
+
+inline std::shared_ptr<const Grammar> lenient_grammar(std::string_view schema,
+                                                      Error* error = nullptr) {
+  return schema_grammar(schema, error, Strictness::kLenient);
 }
 
 inline std::shared_ptr<const Grammar> regex_grammar(std::string_view pattern,

@@ -1,10 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "weft/core/io/file.h"
+#include "weft/grammar/defaults.h"
 #include "weft/grammar/grammar_error.h"
 #include "weft/tests/fixture/source_path.h"
 #include "weft/tests/grammar/grammar_fixture.h"
@@ -60,6 +63,117 @@ TEST(JsonSchemaTest, RefusesByItsPlaceWhatItDoesNotSupport) {
             nullptr);
   EXPECT_EQ(error.code, GrammarErrc::kUnsupportedSchema);
   EXPECT_EQ(error.detail, "schema.properties.a.items.not: this keyword is not supported");
+}
+
+TEST(JsonSchemaTest, NamesEachPlaceThatItLetsPassOnce) {
+  const auto grammar = lenient_grammar(
+      R"({"$defs":{"p":{"type":"string","format":"path"}},"type":"object","properties":{)"
+      R"("a":{"$ref":"#/$defs/p"},"b":{"$ref":"#/$defs/p"},"c":{"not":{"type":"integer"}}}})");
+  ASSERT_NE(grammar, nullptr);
+  EXPECT_EQ(grammar->not_enforced(),
+            (std::vector<std::string>{"schema.#/$defs/p.format", "schema.properties.c.not"}));
+}
+
+TEST(JsonSchemaTest, SaysThatThereAreMorePlacesThanItNames) {
+  std::string schema = R"({"type":"object","properties":{"a":{})";
+  for (int i = 0; i < 100; ++i) {
+    schema += ",\"" + std::string(300, 'x') + std::to_string(i) + R"(":{"format":"path"})";
+  }
+  const auto grammar = lenient_grammar(schema + "}}");
+  ASSERT_NE(grammar, nullptr);
+  ASSERT_EQ(grammar->not_enforced().size(), defaults::kMaxNotEnforced + 1);
+  EXPECT_EQ(grammar->not_enforced().back(), "...");
+  EXPECT_TRUE(grammar->not_enforced().front().starts_with("...x"));
+  EXPECT_TRUE(grammar->not_enforced().front().ends_with("x0.format"));
+  EXPECT_LE(grammar->not_enforced().front().size(), defaults::kMaxPlaceBytes + 3);
+}
+
+TEST(JsonSchemaTest, LetsConditionsPassWhereTheyWouldMakeALenientSchemaTooLarge) {
+  std::string schema = R"({"type":"object","properties":{"p0":{"type":"string"})";
+  for (int i = 1; i < 60; ++i) {
+    schema += ",\"p" + std::to_string(i) + R"(":{"type":"string","enum":["a","b","c"]})";
+  }
+  schema += R"(},"required":["p0"],"allOf":[true)";
+  for (int i = 1; i < 12; ++i) {
+    const std::string n = std::to_string(i);
+    schema += R"(,{"if":{"properties":{"p0":{"const":"v)" + n + R"("}}},"then":{"required":["p)" +
+              n + R"("]}})";
+  }
+  Error error;
+  const auto grammar = lenient_grammar(schema + "]}", &error);
+  ASSERT_NE(grammar, nullptr) << to_string(error);
+  const std::vector<std::string>& places = grammar->not_enforced();
+  EXPECT_NE(std::ranges::find(places, "schema.allOf[11].if"), places.end());
+  EXPECT_TRUE(accepts(*grammar, R"({"p0":"v1","p1":"a"})"));
+  EXPECT_FALSE(accepts(*grammar, R"({"p1":"a"})"));
+}
+
+TEST(JsonSchemaTest, RefusesWhatIsNoSchemaHoweverLenient) {
+  for (const std::string_view schema :
+       {R"({"type":5})", R"({"properties":[]})", R"({"pattern":7})", R"({"minLength":-1})",
+        R"({"anyOf":[]})", R"({"multipleOf":0})", R"({"$ref":"#/nowhere"})", R"({"nullable":1})",
+        R"({"dependentRequired":[]})", "[]"}) {
+    Error error;
+    EXPECT_EQ(lenient_grammar(schema, &error), nullptr) << schema;
+    EXPECT_EQ(error.code, GrammarErrc::kBadSchema) << schema;
+  }
+}
+
+/// The longest text of digits that a grammar of numbers allows, of those that end in `last`.
+std::size_t most_digits(const Grammar& grammar, char first, std::string_view last) {
+  std::size_t most = 0;
+  for (std::size_t digits = 1; digits < 400; ++digits) {
+    std::string text(digits, '0');
+    text[0] = first;
+    if (accepts(grammar, text + std::string(last))) most = digits;
+  }
+  return most;
+}
+
+TEST(JsonSchemaTest, WritesNoNumberOfMoreDigitsThanAreDocumented) {
+  for (const std::string_view schema :
+       {R"({"type":"integer"})", R"({"type":"number"})", R"({"type":"integer","multipleOf":5})",
+        R"({"type":"integer","multipleOf":1000})", R"({"type":"number","multipleOf":0.5})",
+        R"({"type":"number","multipleOf":0.01})", R"({"type":"integer","minimum":3})",
+        R"({"type":"number","exclusiveMinimum":3})", R"({"multipleOf":4,"minimum":3})",
+        R"({"type":"number","multipleOf":2.5,"exclusiveMinimum":-7})"}) {
+    EXPECT_EQ(most_digits(*schema_grammar(schema), '1', ""), 19U) << schema;
+  }
+  for (const std::string_view schema : {R"({"type":"number","minimum":0,"maximum":1e300})",
+                                        R"({"type":"integer","multipleOf":2,"maximum":1e25})"}) {
+    EXPECT_LE(most_digits(*schema_grammar(schema), '1', ""), 20U) << schema;
+  }
+  // A bound may ask for more.
+  EXPECT_EQ(most_digits(*schema_grammar(R"({"type":"integer","minimum":1e30})"), '9', ""), 31U);
+  EXPECT_GE(most_digits(*schema_grammar(R"({"multipleOf":8,"exclusiveMinimum":1e30})"), '8', ""),
+            31U);
+  EXPECT_EQ(most_digits(*schema_grammar(R"({"type":"integer","maximum":-5})"), '1', ""), 0U);
+}
+
+TEST(JsonSchemaTest, TellsMultiplesFromOtherNumbersInEveryRange) {
+  struct Range {
+    std::string_view bounds;
+    int low, high;
+  };
+  for (const int divisor : {1, 2, 3, 4, 7, 10, 12, 25, 60}) {
+    for (const Range& range : {Range{"", -400, 400}, Range{R"(,"minimum":-37)", -37, 400},
+                               Range{R"(,"exclusiveMaximum":120)", -400, 119},
+                               Range{R"(,"minimum":9,"maximum":101)", 9, 101},
+                               Range{R"(,"minimum":-99.5,"maximum":-9.5)", -99, -10},
+                               Range{R"(,"exclusiveMinimum":0,"maximum":100)", 1, 100}}) {
+      const std::string schema = R"({"type":"integer","multipleOf":)" + std::to_string(divisor) +
+                                 std::string(range.bounds) + "}";
+      const auto grammar = schema_grammar(schema);
+      ASSERT_NE(grammar, nullptr) << schema;
+      for (int i = -400; i <= 400; ++i) {
+        const bool expected = i % divisor == 0 && i >= range.low && i <= range.high;
+        EXPECT_EQ(accepts(*grammar, std::to_string(i)), expected) << schema << " and " << i;
+      }
+      for (const std::string_view text : {"-0", "00", "01", "-", "", "1.", "+5"}) {
+        EXPECT_FALSE(accepts(*grammar, text)) << schema << " and " << text;
+      }
+    }
+  }
 }
 
 TEST(JsonSchemaTest, AllowsWhiteSpaceWhereItIsWritten) {

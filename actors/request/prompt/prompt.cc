@@ -229,6 +229,7 @@ Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
   if (request.prompt_ids) request.prompt_ids->set(*ids);
   const auto form = constrain_output(request, *ids, model);
   if (!form) return form.error();
+  if (form->not_enforced) ticket->let_pass(form->not_enforced);
   const std::size_t prompt = ids->size();
   const auto forced = check_forced(request.forced_bos, model);
   if (!forced) return forced.error();

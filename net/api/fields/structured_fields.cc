@@ -47,6 +47,7 @@ void set_output(BodyFields& fields, std::string_view field, Kind kind, std::stri
   said.kind = kind;
   said.text = std::move(text);
   said.name = fields.path_of(field);
+  said.strict = false;  // clients that ask for that say so behind it
   set_output(fields, field, std::move(said), request);
 }
 
@@ -102,11 +103,14 @@ void take_json_object(BodyFields& fields, std::string_view name, Request& reques
   }
 }
 
-/// Takes what stands beside a schema and changes nothing here: every schema is held to.
-void take_schema_labels(BodyFields& fields) {
+/// Takes the `schema` of `fields`, which must be there, and what stands beside it.
+void take_named_schema(BodyFields& fields, Request& request) {
   static_cast<void>(fields.text("name"));
   static_cast<void>(fields.text("description"));
-  static_cast<void>(fields.flag("strict"));
+  const bool strict = fields.flag("strict").value_or(false);
+  if (!fields.has("schema")) fields.fail("schema", "is missing", api_code::kMissing);
+  take_schema(fields, "schema", false, request);
+  request.structured_output.strict = strict;
 }
 
 void refuse_type(BodyFields& format, std::string_view type) {
@@ -130,9 +134,7 @@ void take_response_format(BodyFields& fields, Request& request) {
     const auto schema = format.any("json_schema");
     BodyFields inner(schema ? schema->get_object() : BodyFields::Object(simdjson::NO_SUCH_FIELD),
                      format.path_of("json_schema"), format);
-    take_schema_labels(inner);
-    if (!inner.has("schema")) inner.fail("schema", "is missing", api_code::kMissing);
-    take_schema(inner, "schema", false, request);
+    take_named_schema(inner, request);
     inner.finish();
   } else if (type == "grammar") {
     take_text(format, "grammar", Kind::kText, request);
@@ -154,9 +156,7 @@ void take_text_format(BodyFields& text, Request& request) {
   if (type == "json_object") {
     set_output(text, "format", Kind::kJsonObject, {}, request);
   } else if (type == "json_schema") {
-    take_schema_labels(format);
-    if (!format.has("schema")) format.fail("schema", "is missing", api_code::kMissing);
-    take_schema(format, "schema", false, request);
+    take_named_schema(format, request);
   } else if (type != "text") {
     refuse_type(format, type);
   }

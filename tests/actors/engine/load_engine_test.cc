@@ -173,6 +173,15 @@ TEST_F(LoadEngineTest, OutputsLookAsTheRequestSays) {
     return done.get();
   };
   using Kind = StructuredOutput::Kind;
+  const GenerationResult lenient = ask({.kind = Kind::kJsonSchema,
+                                        .text = R"({"enum":[1,2],"format":"x","contains":{}})",
+                                        .strict = false,
+                                        .name = "schema"})
+                                       .second;
+  EXPECT_EQ(lenient.not_enforced, std::vector<std::string>{"schema.contains"});
+  for (const auto& choice : lenient.choices) {
+    EXPECT_TRUE(choice.text == "1" || choice.text == "2") << choice.text;
+  }
   for (const auto& choice :
        ask({.kind = Kind::kChoice, .choices = {"left", "right"}}).second.choices) {
     EXPECT_TRUE(choice.text == "left" || choice.text == "right") << choice.text;

@@ -96,6 +96,26 @@ class OutputFormTest : public testing::Test {
   ServedModel model = thinking_model();
 };
 
+TEST_F(OutputFormTest, WhatALenientSchemaIsNotHeldToIsNamedAndAStrictOneIsRefused) {
+  Request request;
+  request.structured_output = {.kind = StructuredOutput::Kind::kJsonSchema,
+                               .text = R"x({"type":"string","pattern":"(?=a)","maxLength":3})x",
+                               .name = "guided_json"};
+  EXPECT_EQ(refusal(request), "guided_json.pattern: lookaround is not supported at byte 1");
+  request.structured_output.strict = false;
+  for (int i = 0; i < 2; ++i) {  // compiled, and out of the cache
+    Request one = request;
+    const OutputForm form = constrain(one);
+    ASSERT_NE(form.not_enforced, nullptr);
+    EXPECT_EQ(*form.not_enforced, std::vector<std::string>{"guided_json.pattern"});
+  }
+  request.structured_output.name = "format";
+  EXPECT_EQ(*constrain(request).not_enforced, std::vector<std::string>{"format.pattern"});
+  Request plain;
+  plain.structured_output = small_object();
+  EXPECT_EQ(constrain(plain).not_enforced, nullptr);
+}
+
 TEST_F(OutputFormTest, BesideAThoughtThatThePromptHasOpenedOnlyTheAnswerIsConstrained) {
   Request request = typed_request();
   request.structured_output = small_object();

@@ -2,11 +2,12 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Literal
 
 import openai
 import pytest
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from prompts import MODEL, QUESTION
 
@@ -112,5 +113,49 @@ def test_what_vllms_clients_send_holds(client, field):
     ({"type": "string", "pattern": "(?=a)"}, "response_format.json_schema.schema.pattern")])
 def test_what_is_not_supported_is_refused_by_its_place(client, schema, param):
     with pytest.raises(openai.BadRequestError) as refused:
-        ask(client, response_format={"type": "json_schema", "json_schema": {"name": "x", "schema": schema}})
+        ask(client, response_format={"type": "json_schema", "json_schema": {"name": "x", "schema": schema, "strict": True}})
     assert refused.value.param == param
+
+
+class Loose(BaseModel):
+    place: Path = Field(json_schema_extra={"maxLength": 8})
+    page: str = Field(min_length=1, max_length=40, json_schema_extra={"format": "uri"})
+    kinds: set[Literal["a", "b"]]
+    numbers: set[int] = Field(max_length=2)
+    step: int = Field(multiple_of=5, ge=0, le=100)
+    secret: SecretStr = Field(max_length=4)
+    word: str = Field(json_schema_extra={"pattern": r"\bx"}, max_length=5)
+
+
+LOOSE = "not enforced: " + ", ".join(
+    f"response_format.json_schema.schema.properties.{name}" for name in ("place.format", "numbers.uniqueItems", "secret.format", "word.pattern"))
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_what_a_lenient_schema_is_not_held_to_is_named_in_a_header(client, stream):
+    schema = {"type": "json_schema", "json_schema": {"name": "loose", "schema": Loose.model_json_schema()}}
+    raw = client.chat.completions.with_raw_response.create(
+        model=MODEL, messages=QUESTION, max_tokens=800, temperature=1.5, seed=3, stream=stream, response_format=schema)
+    assert raw.headers["Weft-Warning"] == LOOSE
+    if stream:
+        text = "".join(chunk.choices[0].delta.content or "" for chunk in raw.parse() if chunk.choices)
+    else:
+        text = raw.parse().choices[0].message.content
+    document = json.loads(text)
+    document.pop("numbers")  # they may be the same
+    assert set(document) == set(Loose.model_fields) - {"numbers"}
+    Loose.model_validate({**document, "numbers": []})
+    assert "://" in document["page"]
+
+
+def test_responses_name_it_by_their_own_field(client):
+    schema = {"type": "string", "maxLength": 3, "contains": {}}
+    raw = client.responses.with_raw_response.create(
+        model=MODEL, input="Who?", max_output_tokens=40, text={"format": {"type": "json_schema", "name": "x", "schema": schema}})
+    assert raw.headers["Weft-Warning"] == "not enforced: text.format.schema.contains"
+
+
+def test_a_schema_that_is_held_to_as_a_whole_has_no_warning(client):
+    schema = {"type": "json_schema", "json_schema": {"name": "place", "schema": Place.model_json_schema()}}
+    raw = client.chat.completions.with_raw_response.create(model=MODEL, messages=QUESTION, max_tokens=400, response_format=schema)
+    assert "Weft-Warning" not in raw.headers

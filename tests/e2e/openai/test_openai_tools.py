@@ -165,7 +165,7 @@ def test_thoughts_end_with_their_budget(tool_client: openai.OpenAI, field: str) 
     ("tool_choice", {"tool_choice": "required", "tools": []}),
     ("tool_choice", {"tool_choice": {"type": "function", "function": {"name": "get_news"}}}),
     ("tools[0].function.parameters.not", {"tool_choice": "required", "tools": [{"type": "function", "function": {
-        "name": "f", "parameters": {"type": "object", "not": {}}}}]}),
+        "name": "f", "strict": True, "parameters": {"type": "object", "not": {}}}}]}),
 ])
 def test_what_cannot_be_forced_is_refused_by_name(tool_client: openai.OpenAI, field: str, options: Any) -> None:
     with pytest.raises(openai.BadRequestError) as refused:

@@ -365,7 +365,9 @@ TEST(AnswerGrammarTest, AToolMayStandElsewhereThanAtItsIndex) {
 
 TEST(AnswerGrammarTest, WhatCannotBeHeldToIsRefusedByItsPlace) {
   const auto refusal = [](std::string_view family, std::string_view schema) {
-    return Asked(format_named(family), tools_of(schema)).refusal();
+    Asked asked(format_named(family), tools_of(schema));
+    asked.form.choice.strict = {"get_weather"};
+    return asked.refusal();
   };
   const std::string at = "tools[0].function.parameters";
   EXPECT_EQ(refusal("hermes", R"({"type":"object","not":{}})"),
@@ -388,6 +390,68 @@ TEST(AnswerGrammarTest, WhatCannotBeHeldToIsRefusedByItsPlace) {
             at + ".anyOf: is not supported for a model that spells each argument");
   EXPECT_EQ(refusal("glm", R"({"required":["b"]})"),
             at + ".required: names 'b', which no property does");
+}
+
+TEST(AnswerGrammarTest, WhatCannotBeHeldToOfOthersIsLetPassAndNamed) {
+  using Places = std::vector<std::string>;
+  const auto grammar = [](std::string_view family, std::string_view schema) {
+    return Asked(format_named(family), tools_of(schema)).grammar();
+  };
+  const std::string at = "tools[0].function.parameters";
+  const auto hermes = [](std::string_view arguments) {
+    return R"(<tool_call>{"name":"get_weather","arguments":)" + std::string(arguments) +
+           "}</tool_call>";
+  };
+  const auto json_form = grammar(
+      "hermes",
+      R"({"type":"object","nullable":true,"properties":{"a":{"type":"string","format":"path"},)"
+      R"("b":{"type":"array","items":{"type":"integer"},"uniqueItems":true}},"required":["a"]})");
+  EXPECT_EQ(json_form->not_enforced(),
+            (Places{at + ".properties.a.format", at + ".properties.b.uniqueItems"}));
+  EXPECT_TRUE(accepts(*json_form, hermes(R"({"a":"x","b":[1,1]})")));
+  EXPECT_FALSE(accepts(*json_form, hermes(R"({"b":[1]})")));
+  EXPECT_FALSE(accepts(*json_form, hermes(R"({"a":"x","b":["y"]})")));
+  EXPECT_FALSE(accepts(*json_form, hermes("null")));
+
+  const auto tagged = grammar(
+      "glm",
+      R"({"properties":{"a":{"type":"string","pattern":"x","nullable":true},"b c":{"type":"integer"},)"
+      R"("d":{"type":"string","format":"date","maxLength":10}},"required":["a","e"],"not":{}})");
+  EXPECT_EQ(tagged->not_enforced(), (Places{at + ".not", at + ".properties.a.pattern"}));
+  const auto glm = [](std::string_view pairs) {
+    return "<tool_call>get_weather\n" + std::string(pairs) + "</tool_call>";
+  };
+  const auto pair = [](std::string_view key, std::string_view text) {
+    return "<arg_key>" + std::string(key) + "</arg_key>\n<arg_value>" + std::string(text) +
+           "</arg_value>\n";
+  };
+  EXPECT_TRUE(accepts(*tagged, glm(pair("a", "anything") + pair("e", "1"))));
+  EXPECT_TRUE(accepts(*tagged, glm(pair("a", "x") + pair("b c", "5") + pair("e", "[]"))));
+  EXPECT_TRUE(accepts(*tagged, glm(pair("a", "x") + pair("d", "2024-02-03") + pair("e", "1"))));
+  EXPECT_FALSE(accepts(*tagged, glm(pair("a", "x") + pair("d", "soon") + pair("e", "1"))));
+  EXPECT_FALSE(accepts(*tagged, glm(pair("a", "x") + pair("b c", "y") + pair("e", "1"))));
+  EXPECT_FALSE(accepts(*tagged, glm(pair("e", "1"))));
+
+  const auto python = grammar(
+      "lfm2",
+      R"({"$defs":{"args":{"properties":{"a b":{},"n":{"type":"integer"}},"required":["n"]}},)"
+      R"("$ref":"#/$defs/args"})");
+  EXPECT_EQ(python->not_enforced(), Places{at + ".properties.a b"});
+  const auto call = [](std::string_view arguments) {
+    return "<|tool_call_start|>[get_weather(" + std::string(arguments) + ")]<|tool_call_end|>";
+  };
+  EXPECT_TRUE(accepts(*python, call("n=5")));
+  EXPECT_FALSE(accepts(*python, call("n=\"x\"")));
+  EXPECT_FALSE(accepts(*python, call("")));
+}
+
+TEST(AnswerGrammarTest, AStrictFunctionBesideOthersIsStillRefused) {
+  Asked asked(format_named("hermes"), tools_of(R"({"type":"object","contains":{}})"));
+  asked.form.choice.strict = {"now"};
+  EXPECT_EQ(asked.refusal(), "no refusal");
+  asked.form.choice.strict = {"now", "get_weather"};
+  EXPECT_EQ(asked.refusal(),
+            "tools[0].function.parameters.contains: this keyword is not supported");
 }
 
 TEST(AnswerGrammarTest, ManySchemasMayCostNoMoreThanOne) {

@@ -17,6 +17,14 @@ using std::chrono::milliseconds;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
+TEST(HeaderValuesTest, WritesPlacesInPrintableAscii) {
+  EXPECT_EQ(warning_value({}), "");
+  EXPECT_EQ(warning_value({"format.not", "tools[0].$ref"}),
+            "not enforced: format.not, tools[0].$ref");
+  EXPECT_EQ(warning_value({"a,b%\"\r\n\x7f.\xc3\xa9"}),
+            "not enforced: a%2Cb%25%22%0D%0A%7F.%C3%A9");
+}
+
 TEST(HeaderValuesTest, ComparesStartsWithoutTheirCase) {
   EXPECT_TRUE(istarts_with("Bearer abc", "bearer "));
   EXPECT_TRUE(istarts_with("abc", ""));

@@ -61,6 +61,17 @@ TEST(RequestLogTest, WritesARequestInALine) {
             "info 127.0.0.1 POST /v1/completions 200 1.250s in=3 out=4 key=one id=req-1\n");
 }
 
+TEST(RequestLogTest, WritesWhatASchemaWasNotHeldTo) {
+  LoggedRequest request = kRequest;
+  request.warning = "not enforced: format.not";
+  ReadableLog text(RequestLog::Format::kText, false);
+  text->request(request);
+  EXPECT_THAT(text.text(), HasSubstr(" warning=\"not enforced: format.not\" key=one"));
+  ReadableLog json(RequestLog::Format::kJson, false);
+  json->request(request);
+  EXPECT_EQ(json.object().at("warning"), "not enforced: format.not");
+}
+
 TEST(RequestLogTest, LeavesOutWhatThereIsNot) {
   ReadableLog log(RequestLog::Format::kText, false);
   LoggedRequest request{};

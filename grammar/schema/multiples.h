@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "weft/grammar/byte_dfa.h"
+#include "weft/grammar/schema/json_parts.h"
+
+namespace weft::grammar {
+
+/// A decimal divisor as `whole` / 10^`fraction_digits`: 2.50 is 25 / 10.
+struct Divisor {
+  std::uint64_t whole = 1;
+  std::uint32_t fraction_digits = 0;
+};
+
+/// The largest `Divisor::whole` whose multiples are told apart. Finding out which remainders mean
+/// the same takes some milliseconds for it.
+inline constexpr std::uint64_t kLargestDivisor = 10'000;
+
+/// Reads a divisor from decimal_text(). Of integers only multiples of a whole number are multiples,
+/// which `whole` asks for. Nothing for one that is larger than kLargestDivisor.
+[[nodiscard]] std::optional<Divisor> read_divisor(const std::string& decimal, bool whole);
+
+/// The multiples of a divisor between two bounds, written without an exponent and with at most
+/// Divisor::fraction_digits digits behind the point. Those that no bound holds have at most
+/// kMaxWholeDigits digits before the point, and fewer where the automaton would be too large; a
+/// bound may ask for more. Nothing where the automaton has too many states all the same. An
+/// automaton without an accepting state: there is no such multiple.
+[[nodiscard]] std::optional<ByteDfa> multiples_between(const Divisor& divisor,
+                                                       const std::optional<NumberBound>& low,
+                                                       const std::optional<NumberBound>& high);
+
+}  // namespace weft::grammar
