@@ -26,6 +26,8 @@ class RankGroup;
 
 /// How a pipeline is put together, besides the configuration of what it does.
 struct PipelineOptions {
+  PipelineOptions() = default;  // no aggregate: docs/asio-compliance.md says why
+
   ActorSystemOptions system{};
   /// Whether scheduler, executor, detokenizer and preprocess workers have threads of their own, so
   /// that an application's handlers never delay a tick and no tick delays a handler. Without them

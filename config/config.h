@@ -62,6 +62,8 @@ enum class RankTransport : std::uint8_t {
 
 /// The configuration of an engine. Plain data with the defaults; load() and validate() check it.
 struct Config {
+  Config() = default;  // no aggregate: docs/asio-compliance.md says why
+
   std::string model{};  ///< a folder, a GGUF file or a llama2.c file
   std::string spec{};   ///< a spec file; without: looked for
   /// Defaults of requests: "auto" for those of the model's makers, or the folder of a

@@ -144,10 +144,10 @@ Result<FileConfig> ConfigDraft::finish() const {
 }
 
 Result<ModelsConfig> ConfigDraft::finish_models() const {
-  ModelsConfig all{.models = {},
-                   .max_loaded = config_.server.max_loaded_models,
-                   .memory_fraction = config_.engine.memory_fraction,
-                   .memory_bytes = config_.engine.memory_bytes};
+  ModelsConfig all;
+  all.max_loaded = config_.server.max_loaded_models;
+  all.memory_fraction = config_.engine.memory_fraction;
+  all.memory_bytes = config_.engine.memory_bytes;
   if (models_.empty()) return all;
   for (const auto& [table, name] :
        {std::pair("model", "path"), std::pair("server", "model_name")}) {

@@ -25,7 +25,10 @@ ModelsConfig ModelsConfig::of(const Config& config, std::string name) {
   ModelsConfig all;
   all.memory_fraction = config.memory_fraction;
   all.memory_bytes = config.memory_bytes;
-  all.models.push_back({.name = std::move(name), .has_memory = true, .config = config});
+  ModelConfig& model = all.models.emplace_back();
+  model.name = std::move(name);
+  model.has_memory = true;
+  model.config = config;
   return all;
 }
 

@@ -14,6 +14,8 @@ namespace weft {
 
 /// One of several models of an engine.
 struct ModelConfig {
+  ModelConfig() = default;  // no aggregate: docs/asio-compliance.md says why
+
   std::string name{};                  ///< what requests call it
   std::vector<std::string> aliases{};  ///< further names of it
   bool load = true;                    ///< when the engine starts; else when it is asked for
@@ -26,6 +28,8 @@ struct ModelConfig {
 
 /// The configuration of an engine with one model or several. Plain data; validate() checks it.
 struct ModelsConfig {
+  ModelsConfig() = default;  // no aggregate: docs/asio-compliance.md says why
+
   static constexpr std::size_t kMaxModels = 64;      ///< more than a machine's devices hold
   static constexpr std::size_t kMaxAliases = 16;     ///< of each
   static constexpr std::size_t kMaxNameBytes = 128;  ///< of a name: more than any on a hub has

@@ -28,7 +28,8 @@ class Teller : public std::enable_shared_from_this<Teller> {
 
   void begin(std::string prompt) {
     std::cout << prompt;
-    weft::Request request{.prompt = std::move(prompt), .max_tokens = 64};
+    weft::Request request(std::move(prompt));
+    request.max_tokens = 64;
     engine_.async_open(std::move(request),
                        on_strand([](Teller& self, error_code error, auto opened) {
                          self.stream_ = std::move(opened);

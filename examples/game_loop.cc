@@ -33,7 +33,8 @@ class Voices {
   explicit Voices(weft::Stepper stepper) : stepper_(std::move(stepper)) {}
 
   void speak(const std::string& name, const std::string& begin) {
-    weft::Request request{.prompt = begin, .max_tokens = 24};
+    weft::Request request(begin);
+    request.max_tokens = 24;
     request.sampling.seed = 1;
     request.sampling.temperature = 0.7F;
     request.stop = {"."};

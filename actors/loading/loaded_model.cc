@@ -11,6 +11,7 @@
 #include "weft/gpu/device_info.h"
 #include "weft/gpu/load_step_devices.h"
 #include "weft/gpu/ranks/settle_partition.h"
+#include "weft/model/checkpoint/checkpoint.h"
 #include "weft/model/model_error.h"
 #include "weft/model/spec/spec.h"
 #include "weft/model/vectors/read_vector_model.h"
@@ -100,7 +101,7 @@ Result<std::shared_ptr<const ModelFormat>> format_of(const OpenedModel& opened,
   if (!calls) return calls.error();
   const auto thoughts = said_format(*opened.family, "thoughts");
   if (!thoughts) return thoughts.error();
-  return ModelFormat::make(find_output_format(tokenizer.chat_template(), *calls, *thoughts),
+  return ModelFormat::make(find_output_format(tokenizer.chat_templates(), *calls, *thoughts),
                            tokenizer);
 }
 
@@ -231,6 +232,7 @@ Result<LoadedModel> load_served(const OpenedModel& opened, Tokenizer tokenizer,
   model.placement = *std::move(placement);
   model.format = *std::move(format);
   model.facts = facts_of(opened);
+  model.warnings = warnings_of(*opened.checkpoint);
   return LoadedModel{std::move(model), std::move(devices->devices)};
 }
 

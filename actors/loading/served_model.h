@@ -62,6 +62,8 @@ struct ServedModel {
   GenerationDefaults defaults{};   ///< of requests that do not say it themselves
   /// Why it runs where it does, one reason a line, where that was chosen (device.partition "auto").
   std::vector<std::string> placement{};
+  /// What its files lack, one sentence each, for the people who run it.
+  std::vector<std::string> warnings{};
   CacheShare cache_share = CacheShare::kKey;  ///< Config::cache_share
   GrammarCache grammars{tokenizer};           ///< of structured outputs
   std::int64_t long_from = 0;  ///< longer sequences use the long set of angles; 0 = there is none

@@ -33,6 +33,8 @@ struct ModelUse;
 
 /// How an engine of several models is put together, besides their configuration.
 struct ModelHostOptions {
+  ModelHostOptions() = default;  // no aggregate: docs/asio-compliance.md says why
+
   /// Makes a model's pipeline, and blocks meanwhile; throws what Pipeline's constructors throw.
   using MakeModel = std::function<std::unique_ptr<RequestPort>(
       boost::asio::any_io_executor executor, const Config& config, const PipelineOptions& options)>;

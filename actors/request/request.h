@@ -4,6 +4,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "weft/core/error/error.h"
@@ -56,6 +58,13 @@ struct VectorWish {
 
 /// What a caller asks for. Exactly one of prompt, prompt_tokens and messages is given.
 struct Request {
+  Request() = default;  // no aggregate: docs/asio-compliance.md says why
+  /// Makes a request that has a text as its prompt, so that a text may stand where a request does:
+  /// `engine.async_open("Once upon a time", token)`.
+  template <std::convertible_to<std::string> Text>
+  // NOLINTNEXTLINE(google-explicit-constructor): a text stands where a request does
+  Request(Text&& text) : prompt(std::forward<Text>(text)) {}
+
   /// Which of the engine's models, by its name or an alias; "" = the first. An engine that was made
   /// for one model alone does not look at it.
   std::string model{};

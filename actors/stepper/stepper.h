@@ -20,6 +20,8 @@ namespace weft {
 class StepperCore;
 
 struct StepperOptions {
+  StepperOptions() = default;  // no aggregate: docs/asio-compliance.md says why
+
   LoadProgress progress{};  ///< called with how much of the weights is loaded
   /// What the model's memory is taken from, for several models on a device; null: from what the
   /// device has free.

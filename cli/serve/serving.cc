@@ -144,6 +144,7 @@ void Serving::tell_of_loaded(const ModelInfo& model) {
       log_->warning(what + file + ": " + to_string(*problem));
     }
   }
+  for (const std::string& warning : served.warnings) log_->warning(warning);
   for (const std::string& reason : served.placement) log_->info(reason);
   if (models_.models.size() == 1) return;  // of which on_loaded() says more
   log_->info("model " + model.name + ": loaded (" + kv_text(served) + ')');

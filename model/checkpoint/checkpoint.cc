@@ -10,6 +10,7 @@
 #include "weft/kernels/encoding/encoding.h"
 #include "weft/model/checkpoint/checkpoint_file.h"
 #include "weft/model/model_error.h"
+#include "weft/text/tokenizer/vocabulary.h"
 
 namespace weft {
 
@@ -65,6 +66,16 @@ Result<Checkpoint> Checkpoint::make(CheckpointFormat format, std::filesystem::pa
   checkpoint.tensors_ = std::move(tensors);
   checkpoint.vocabulary_ = std::move(vocabulary);
   return checkpoint;
+}
+
+std::vector<std::string> warnings_of(const Checkpoint& checkpoint) {
+  const Vocabulary* const vocabulary = checkpoint.vocabulary();
+  const bool typeless = checkpoint.format() == CheckpointFormat::kGguf && vocabulary != nullptr &&
+                        vocabulary->types.empty();
+  if (!typeless) return {};
+  return {checkpoint.path().string() +
+          ": tokenizer.ggml.token_type is missing, so no token is special: the texts of special "
+          "tokens, also those that a chat template writes, are text like any other"};
 }
 
 const CheckpointTensor* Checkpoint::find(std::string_view name) const noexcept {

@@ -93,8 +93,13 @@ class Checkpoint {
   std::shared_ptr<const Vocabulary> vocabulary_;
 };
 
+/// Says what a model's files lack that its readers go on without, one sentence each, for the people
+/// who run it.
+[[nodiscard]] std::vector<std::string> warnings_of(const Checkpoint& checkpoint);
+
 /// Opens a model: a folder in Hugging Face layout (config.json beside model.safetensors, its shards
-/// and index, or pytorch_model.bin, its shards and index; looked for in this order), a .gguf file
+/// and index, or pytorch_model.bin, its shards and index; looked for in this order; a tensor that
+/// stands in two shards is read from the one that the index names), a .gguf file
 /// or a folder that holds just one, or a llama2.c .bin file. A safetensors or PyTorch file by
 /// itself is read too; its config is the config.json beside it, or empty. The format is told from
 /// the bytes, not from the name. Every check that can be made without looking at the numbers is

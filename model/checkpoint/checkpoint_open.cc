@@ -3,7 +3,9 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <unordered_map>
 #include <utility>
 
 #include "weft/core/io/file.h"
@@ -108,15 +110,36 @@ Result<void> check_promises(const CheckpointIndex::Shard& promised, const std::s
   return {};
 }
 
+/// The shard that an index names for each tensor.
+using Homes = std::unordered_map<std::string_view, std::string_view>;
+
+Homes homes_of(const CheckpointIndex& index) {
+  Homes homes;
+  for (const CheckpointIndex::Shard& shard : index.shards) {
+    for (const std::string& tensor : shard.tensors) homes.emplace(tensor, shard.file);
+  }
+  return homes;
+}
+
+/// Drops the copies of tensors that stand in this shard while the index names another.
+void drop_copies(const Homes& homes, std::string_view file, CheckpointFile& shard) {
+  std::erase_if(shard.tensors, [&](const CheckpointTensor& tensor) {
+    const auto home = homes.find(tensor.name);
+    return home != homes.end() && home->second != file;
+  });
+}
+
 Result<OpenFile> open_shards(const fs::path& path) {
   const auto index = read_checkpoint_index(path);
   if (!index) return index.error();
+  const Homes homes = homes_of(*index);
   std::optional<OpenFile> model;
   for (const CheckpointIndex::Shard& promised : index->shards) {
     auto shard = open_file(path.parent_path() / promised.file);
     if (!shard) return shard.error();
     const auto kept = check_promises(promised, path.string(), shard->content);
     if (!kept) return kept.error();
+    drop_copies(homes, promised.file, shard->content);
     if (!model) {
       model = std::move(*shard);
     } else if (model->format != shard->format) {

@@ -73,6 +73,8 @@ void add_tables(const Vocabulary& vocabulary, GgufTokenizer& to) {
     to.values["tokenizer.ggml.remove_extra_whitespaces"] = true;
   if (!vocabulary.chat_template.empty())
     to.values["tokenizer.chat_template"] = vocabulary.chat_template;
+  if (!vocabulary.tool_chat_template.empty())
+    to.values["tokenizer.chat_template.tool_use"] = vocabulary.tool_chat_template;
   const std::vector<std::int32_t> types = types_of(vocabulary);
   to.lists.push_back(gguf_list("tokenizer.ggml.tokens", vocabulary.tokens));
   to.lists.push_back(gguf_list("tokenizer.ggml.token_type", types));

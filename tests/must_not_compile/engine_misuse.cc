@@ -37,4 +37,27 @@ int main() {
 #else
   engine.async_drain([](boost::system::error_code) {});
 #endif
+
+  // GCC 12 destroys the members of an aggregate that stands in a co_await expression twice.
+  const auto ignore = [](boost::system::error_code, const auto&) {};
+#if CASE == 6  // expects: no matching
+  engine.async_embed({.text = "Once"}, ignore);
+#else
+  engine.async_embed("Once", ignore);
+#endif
+#if CASE == 7  // expects: non-aggregate
+  engine.async_open(weft::Request{.prompt = "Once"}, [](boost::system::error_code, auto) {});
+#else
+  engine.async_open(weft::Request("Once"), [](boost::system::error_code, auto) {});
+#endif
+#if CASE == 8  // expects: no matching
+  engine.async_generate({.prompt = "Once", .max_tokens = 1}, ignore);
+#else
+  engine.async_generate("Once", ignore);
+#endif
+#if CASE == 9  // expects: non-aggregate
+  const weft::Config config{.model = "model"};
+#else
+  const weft::Config config;
+#endif
 }

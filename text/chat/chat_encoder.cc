@@ -1,27 +1,20 @@
 #include "weft/text/chat/chat_encoder.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "weft/core/error/checked.h"
-#include "weft/text/chat/call_arguments.h"
 #include "weft/text/chat/final_message.h"
 #include "weft/text/chat/literal_texts.h"
+#include "weft/text/chat/message_form.h"
 #include "weft/text/text_error.h"
 
 namespace weft {
 namespace {
 
 namespace json = boost::json;
-
-Result<ChatTemplate> parse(const Tokenizer& tokenizer, std::string_view source) {
-  if (!tokenizer.exists()) return no_tokenizer();
-  if (source.empty()) return Error{TextErrc::kBadTemplate, "the model has no chat template"};
-  return ChatTemplate::parse(source, "chat_template");
-}
 
 json::object special_tokens_of(const Tokenizer& tokenizer) {
   json::object special;
@@ -45,6 +38,11 @@ std::size_t useful_bytes(const Tokenizer& tokenizer, std::size_t max_tokens, std
   return most ? std::min(limit, *most) : limit;
 }
 
+bool has_tools(const Conversation& conversation) {
+  const json::array* const list = conversation.tools.if_array();
+  return list != nullptr ? !list->empty() : !conversation.tools.is_null();
+}
+
 // Too many tokens are no field's fault: whoever bounds them names what they are for.
 Error in_messages(const Error& error) {
   if (error.code == TextErrc::kTooManyTokens) return error;
@@ -53,46 +51,56 @@ Error in_messages(const Error& error) {
 
 }  // namespace
 
-ChatEncoder::ChatEncoder(Tokenizer tokenizer, std::string_view source)
+struct ChatEncoder::Way {
+  ChatTemplate chat_template;
+  MessageForm form;
+};
+
+ChatEncoder::ChatEncoder(Tokenizer tokenizer, std::string_view source, std::string_view tool_source)
     : tokenizer_(std::move(tokenizer)),
-      template_(parse(tokenizer_, source)),
-      special_tokens_(special_tokens_of(tokenizer_)) {
-  const bool has_calls = source.find("tool_calls") != std::string_view::npos;
-  if (template_ && has_calls) text_arguments_ = wants_text_arguments(*template_, special_tokens_);
-  if (template_) roles_ = role_order_of(*template_, special_tokens_, text_arguments_);
+      special_tokens_(special_tokens_of(tokenizer_)),
+      plain_(read(source, "chat_template")),
+      with_tools_(tool_source.empty() ? plain_ : read(tool_source, "chat_template.tool_use")) {
+  if (plain_) {
+    roles_ = role_order_of((*plain_)->chat_template, special_tokens_,
+                           (*plain_)->form.wants_text_arguments());
+  }
 }
 
 ChatEncoder::ChatEncoder(const Tokenizer& tokenizer)
-    : ChatEncoder(tokenizer, tokenizer.chat_template()) {}
+    : ChatEncoder(tokenizer, tokenizer.chat_template(), tokenizer.tool_chat_template()) {}
+
+ChatEncoder::SharedWay ChatEncoder::read(std::string_view source, std::string_view name) const {
+  if (!tokenizer_.exists()) return no_tokenizer();
+  if (source.empty()) return Error{TextErrc::kBadTemplate, "the model has no chat template"};
+  auto parsed = ChatTemplate::parse(source, name);
+  if (!parsed) return parsed.error();
+  return std::make_shared<const Way>(Way{*parsed, MessageForm(*parsed, special_tokens_)});
+}
 
 Result<std::vector<TokenId>> ChatEncoder::encode(Conversation conversation,
                                                  std::chrono::local_seconds now,
                                                  std::size_t max_tokens) const {
-  if (!template_) return template_.error();
+  const SharedWay& way = has_tools(conversation) ? with_tools_ : plain_;
+  if (!way) return way.error();
+  (*way)->form.apply(conversation.messages);
   ChatTemplateInput input;
-  if (text_arguments_) make_arguments_text(conversation.messages);
   std::optional<FinalMessage> final_message;
   if (conversation.continue_final_message) {
     auto marked = FinalMessage::mark(conversation.messages);
     if (!marked) return in_messages(marked.error());
     final_message = *std::move(marked);
   }
-  json::value messages = std::move(conversation.messages);
-  json::value tools = std::move(conversation.tools);
-  json::value kwargs = std::move(conversation.chat_template_kwargs);
-  const auto literals = LiteralTexts::mark(std::array{&messages, &tools, &kwargs}, tokenizer_);
-  if (!literals) return in_messages(literals.error());
-  input.messages = std::move(messages.as_array());
-  input.tools = std::move(tools);
-  input.kwargs = std::move(kwargs.as_object());
+  input.messages = std::move(conversation.messages);
+  input.tools = std::move(conversation.tools);
+  input.kwargs = std::move(conversation.chat_template_kwargs);
   input.add_generation_prompt = conversation.add_generation_prompt && !final_message;
   input.special_tokens = special_tokens_;
   TemplateLimits limits;
   const std::size_t largest = limits.output_bytes;
-  // Marks are bytes of the prompt that no token stands for.
-  if (!literals->any() && !final_message)
-    limits.output_bytes = useful_bytes(tokenizer_, max_tokens, largest);
-  auto prompt = template_->render(input, now, limits);
+  // What stands behind the final message is rendered and cut off.
+  if (!final_message) limits.output_bytes = useful_bytes(tokenizer_, max_tokens, largest);
+  auto prompt = (*way)->chat_template.render_prompt(input, now, limits);
   if (!prompt) {
     if (prompt.error().code == TextErrc::kBadTemplateKwarg) return prompt.error();
     const bool useless =
@@ -102,12 +110,12 @@ Result<std::vector<TokenId>> ChatEncoder::encode(Conversation conversation,
   if (final_message) {
     if (const auto cut = final_message->cut(*prompt); !cut) return in_messages(cut.error());
   }
-  const std::vector<std::size_t> places = literals->take_marks(*prompt);
+  const std::vector<std::size_t> literals = literal_starts(*prompt, tokenizer_);
   std::vector<TokenId> ids;
-  const auto encoded = tokenizer_.encode(*prompt,
+  const auto encoded = tokenizer_.encode(prompt->text,
                                          {.add_special = false,
                                           .parse_special = kParseSpecial,
-                                          .literals = places,
+                                          .literals = literals,
                                           .max_tokens = max_tokens},
                                          ids);
   if (!encoded) return in_messages(encoded.error());

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -20,8 +21,9 @@ namespace weft {
 
 /// What a client says of a conversation, by the names on the wire.
 struct Conversation {
-  /// Objects with "role" and "content". Calls in "tool_calls" have objects as arguments, which
-  /// become texts where the template wants those.
+  /// Objects with "role" and "content", a text or a list of parts {"type": "text", "text"}. Calls
+  /// in "tool_calls" have objects as arguments, or texts where a model wrote no JSON object. What
+  /// the template wants in another form is brought into that.
   boost::json::array messages{};
   boost::json::value tools{};  ///< null: none
   boost::json::object chat_template_kwargs{};
@@ -35,17 +37,18 @@ struct Conversation {
 /// thread-safe.
 class ChatEncoder {
  public:
-  /// `source` is Jinja. One that is empty or wrong is told by problem().
-  ChatEncoder(Tokenizer tokenizer, std::string_view source);
-  /// By the tokenizer's own template.
+  /// `source` is Jinja. One that is empty or wrong is told by problem(). `tool_source` is the
+  /// template of conversations with tools; empty: `source` is.
+  ChatEncoder(Tokenizer tokenizer, std::string_view source, std::string_view tool_source = {});
+  /// By the tokenizer's own templates.
   explicit ChatEncoder(const Tokenizer& tokenizer);
 
   /// Why there can be no conversations, if so: kBadTemplate, "there is no chat template" or
   /// "chat_template:3:5: why", kTemplateLimit, and kNoTokenizer. It is the model's and no request's
   /// fault.
   [[nodiscard]] std::optional<Error> problem() const {
-    if (template_) return std::nullopt;
-    return template_.error();
+    if (plain_) return std::nullopt;
+    return plain_.error();
   }
 
   /// Which conversations the template takes.
@@ -59,17 +62,23 @@ class ChatEncoder {
   /// Errors: that of problem(); kTooManyTokens. All others begin with the field. "messages: ":
   /// kTemplateFailed and kTemplateLimit, as it is or with this conversation, or because its last
   /// message cannot be continued; kTemplateOutput and kTextTooLarge. "chat_template_kwargs: ":
-  /// kBadTemplateKwarg, a name that is not in kRequestTemplateVariables.
+  /// kBadTemplateKwarg, a name that ChatTemplate::render_prompt() refuses.
   [[nodiscard]] Result<std::vector<TokenId>> encode(
       Conversation conversation, std::chrono::local_seconds now,
       std::size_t max_tokens = std::numeric_limits<std::size_t>::max()) const;
 
  private:
+  /// A template, and the form in which it wants messages.
+  struct Way;
+  using SharedWay = Result<std::shared_ptr<const Way>>;
+
+  [[nodiscard]] SharedWay read(std::string_view source, std::string_view name) const;
+
   Tokenizer tokenizer_;
-  Result<ChatTemplate> template_;
   boost::json::object special_tokens_;
-  bool text_arguments_ = false;  ///< of calls
-  RoleOrder roles_{};
+  SharedWay plain_;
+  SharedWay with_tools_;  ///< plain_ where the model has one template
+  RoleOrder roles_{};     ///< of plain_
 };
 
 /// The time by the system's clock, in UTC, for ChatEncoder::encode().

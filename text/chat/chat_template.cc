@@ -6,6 +6,7 @@
 
 #include "weft/core/text/utf8.h"
 #include "weft/text/chat/template_variables.h"
+#include "weft/text/jinja/builtins.h"
 #include "weft/text/jinja/concat.h"
 #include "weft/text/jinja/run.h"
 #include "weft/text/jinja/run/interpreter.h"
@@ -26,12 +27,17 @@ namespace {
 
 namespace json = boost::json;
 
+/// Whether a request may set this variable: it is neither the server's nor a template's function.
+bool may_set(std::string_view name) {
+  const auto& taken = kServerTemplateVariables;
+  return std::ranges::find(taken, name) == taken.end() && jinja::find_global(name) == nullptr &&
+         !name.starts_with("__");
+}
+
 std::optional<Error> check_kwargs(const json::object& kwargs) {
   for (const auto& entry : kwargs) {
     const std::string_view name = entry.key();
-    if (std::ranges::find(kRequestTemplateVariables, name) != kRequestTemplateVariables.end()) {
-      continue;
-    }
+    if (may_set(name)) continue;
     return Error{TextErrc::kBadTemplateKwarg,
                  jinja::concat({"chat_template_kwargs: '", name, "' is not allowed"})};
   }
@@ -49,9 +55,15 @@ class Variables {
   void set_all(const json::object& object) {
     for (const auto& entry : object) set(entry.key(), jinja::from_json(run_, entry.value()));
   }
+  void set_client(std::string_view name, const json::value& value) {
+    set(name, jinja::from_client_json(run_, value));
+  }
+  void set_kwargs(const json::object& kwargs) {
+    for (const auto& entry : kwargs) set_client(entry.key(), entry.value());
+  }
   void set_messages(const json::array& messages) {
     jinja::ListBuilder list(run_);
-    for (const json::value& message : messages) list.push(jinja::from_json(run_, message));
+    for (const json::value& message : messages) list.push(jinja::from_client_json(run_, message));
     set("messages", list.finish());
   }
   [[nodiscard]] const jinja::Dict& dict() const { return dict_; }
@@ -70,15 +82,17 @@ Error failure_of(const jinja::Run& run, const std::string& name) {
 
 /// Renders with the variables that `set(variables)` sets.
 template <class Set>
-Result<std::string> render_with(const std::string& name, const jinja::ast::Block& block,
-                                std::chrono::local_seconds now, const TemplateLimits& limits,
-                                Set set) {
+Result<RenderedPrompt> render_with(const std::string& name, const jinja::ast::Block& block,
+                                   std::chrono::local_seconds now, const TemplateLimits& limits,
+                                   Set set) {
   jinja::Run run(limits, now);
-  std::string prompt;
+  RenderedPrompt prompt;
   try {
     Variables variables(run);
-    set(run, variables);
-    prompt = jinja::Interpreter(run, variables.dict()).render(block);
+    set(variables);
+    jinja::Interpreter interpreter(run, variables.dict());
+    prompt.text = interpreter.render(block);
+    prompt.client.assign(interpreter.client().begin(), interpreter.client().end());
   } catch (const jinja::MemorySpent&) {
     run.fail_memory();
   }
@@ -97,26 +111,35 @@ Result<ChatTemplate> ChatTemplate::parse(std::string_view source, std::string_vi
   return ChatTemplate(std::make_shared<const Parsed>(Parsed{std::string(name), std::move(*block)}));
 }
 
+Result<RenderedPrompt> ChatTemplate::render_prompt(const ChatTemplateInput& input,
+                                                   std::chrono::local_seconds now,
+                                                   const TemplateLimits& limits) const {
+  if (auto error = check_kwargs(input.kwargs)) return std::move(*error);
+  return render_with(parsed_->name, parsed_->block, now, limits, [&](Variables& variables) {
+    variables.set_all(input.special_tokens);
+    variables.set_client("documents", input.documents);
+    variables.set_kwargs(input.kwargs);
+    variables.set_messages(input.messages);
+    variables.set_client("tools", input.tools);
+    variables.set("add_generation_prompt", input.add_generation_prompt);
+  });
+}
+
 Result<std::string> ChatTemplate::render(const ChatTemplateInput& input,
                                          std::chrono::local_seconds now,
                                          const TemplateLimits& limits) const {
-  if (auto error = check_kwargs(input.kwargs)) return std::move(*error);
-  return render_with(parsed_->name, parsed_->block, now, limits,
-                     [&](jinja::Run& run, Variables& variables) {
-                       variables.set_all(input.special_tokens);
-                       variables.set_all(input.kwargs);
-                       variables.set_messages(input.messages);
-                       variables.set("tools", jinja::from_json(run, input.tools));
-                       variables.set("documents", jinja::from_json(run, input.documents));
-                       variables.set("add_generation_prompt", input.add_generation_prompt);
-                     });
+  auto prompt = render_prompt(input, now, limits);
+  if (!prompt) return prompt.error();
+  return std::move(prompt->text);
 }
 
 Result<std::string> ChatTemplate::render(const json::object& variables,
                                          std::chrono::local_seconds now,
                                          const TemplateLimits& limits) const {
-  return render_with(parsed_->name, parsed_->block, now, limits,
-                     [&](jinja::Run& /*run*/, Variables& values) { values.set_all(variables); });
+  auto prompt = render_with(parsed_->name, parsed_->block, now, limits,
+                            [&](Variables& values) { values.set_all(variables); });
+  if (!prompt) return prompt.error();
+  return std::move(prompt->text);
 }
 
 const std::string& ChatTemplate::name() const noexcept { return parsed_->name; }

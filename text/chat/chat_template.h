@@ -7,14 +7,15 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "weft/core/error/error.h"
+#include "weft/text/jinja/client_text.h"
 #include "weft/text/jinja/limits.h"
 
 namespace weft {
 
-/// What a conversation is rendered from. A request's other fields go through `kwargs`, by the names
-/// in kRequestTemplateVariables.
+/// What a conversation is rendered from. Messages, tools, documents and kwargs are a client's.
 struct ChatTemplateInput {
   /// Objects with role, content (a string or a list of parts), tool_calls, name, ... as the client
   /// sent them; the order of their keys is what templates print.
@@ -25,8 +26,15 @@ struct ChatTemplateInput {
   bool add_generation_prompt = false;
   /// bos_token, eos_token and the like, by name, from the tokenizer's configuration.
   boost::json::object special_tokens;
-  /// chat_template_kwargs of the request: enable_thinking, reasoning_effort, ...
+  /// chat_template_kwargs of the request, which are variables of the template: enable_thinking,
+  /// reasoning_effort, ... A name that the template does not read changes nothing.
   boost::json::object kwargs;
+};
+
+/// A prompt, and which of its bytes are texts of the client, wherever the template has put them.
+struct RenderedPrompt {
+  std::string text{};
+  std::vector<jinja::ByteRange> client{};  ///< ascending; they do not touch each other
 };
 
 /// A model's chat template: the Jinja of Hugging Face's transformers (an immutable sandbox with
@@ -47,7 +55,13 @@ class ChatTemplate {
   ///
   /// kTemplateFailed with "name:line: why", where why is the template's own message when it called
   /// raise_exception; kTemplateLimit and kTemplateOutput in the same form; kBadTemplateKwarg with
-  /// "chat_template_kwargs: why" when input.kwargs have another name than a request may set.
+  /// "chat_template_kwargs: why" when input.kwargs have a name of kServerTemplateVariables, that of
+  /// a function (range, raise_exception, ...), or one that begins with two underscores.
+  [[nodiscard]] Result<RenderedPrompt> render_prompt(const ChatTemplateInput& input,
+                                                     std::chrono::local_seconds now,
+                                                     const TemplateLimits& limits = {}) const;
+
+  /// Its text alone.
   [[nodiscard]] Result<std::string> render(const ChatTemplateInput& input,
                                            std::chrono::local_seconds now,
                                            const TemplateLimits& limits = {}) const;

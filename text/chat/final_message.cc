@@ -1,10 +1,12 @@
 #include "weft/text/chat/final_message.h"
 
+#include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 #include <cstddef>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "weft/text/text_error.h"
 
@@ -94,15 +96,20 @@ Result<FinalMessage> FinalMessage::mark(json::array& messages) {
   return made;
 }
 
-Result<void> FinalMessage::cut(std::string& prompt) const {
-  const std::size_t found = prompt.rfind(mark_);
+Result<void> FinalMessage::cut(RenderedPrompt& prompt) const {
+  std::string& text = prompt.text;
+  const std::size_t found = text.rfind(mark_);
   if (found == std::string::npos) {
     return not_continued("cannot be continued: the chat template does not write its text");
   }
   const std::size_t behind = found + mark_.size();
-  const bool trimmed = behind >= prompt.size() || prompt[behind] != kSpace;
-  prompt.resize(found);
-  if (trimmed) prompt.resize(prompt.find_last_not_of(" \n\t\r\f\v") + 1);
+  const bool trimmed = behind >= text.size() || text[behind] != kSpace;
+  text.resize(found);
+  if (trimmed) text.resize(text.find_last_not_of(" \n\t\r\f\v") + 1);
+  std::erase_if(prompt.client, [&](jinja::ByteRange range) { return range.begin >= text.size(); });
+  if (!prompt.client.empty()) {
+    prompt.client.back().end = std::min(prompt.client.back().end, text.size());
+  }
   return {};
 }
 

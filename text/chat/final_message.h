@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "weft/core/error/error.h"
+#include "weft/text/chat/chat_template.h"
 
 namespace weft {
 
@@ -22,7 +23,7 @@ class FinalMessage {
 
   /// Cuts a rendered prompt behind the message's text. kTemplateFailed where the template has not
   /// written that text.
-  [[nodiscard]] Result<void> cut(std::string& prompt) const;
+  [[nodiscard]] Result<void> cut(RenderedPrompt& prompt) const;
 
  private:
   explicit FinalMessage(std::string mark) : mark_(std::move(mark)) {}

@@ -7,7 +7,7 @@
 namespace weft {
 
 std::shared_ptr<const ModelFormat> ModelFormat::find(const Tokenizer& tokenizer) {
-  return make(find_output_format(tokenizer.chat_template()), tokenizer);
+  return make(find_output_format(tokenizer.chat_templates()), tokenizer);
 }
 
 std::shared_ptr<const ModelFormat> ModelFormat::make(OutputFormat format,

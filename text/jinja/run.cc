@@ -42,6 +42,8 @@ Value Run::text(std::string_view text, bool markup) {
   if (text.empty()) return Text{{}, markup};
   auto* copy = static_cast<char*>(arena_.allocate(text.size(), 1));
   std::memcpy(copy, text.data(), text.size());
+  client_.for_each_range(
+      text, [&](ByteRange range) { client_.add({copy + range.begin, range.end - range.begin}); });
   return Text{{copy, text.size()}, markup};
 }
 
@@ -51,6 +53,17 @@ Value Run::list(std::span<const Value> items, List::Type type) {
   auto* copy = static_cast<Value*>(arena_.allocate(bytes, alignof(Value)));
   std::uninitialized_copy(items.begin(), items.end(), copy);
   return static_cast<const List*>(make<List>(std::span<const Value>(copy, items.size()), type));
+}
+
+Value TextBuilder::finish(bool markup) {
+  if (!run_.has_room(text_.size())) return Text{{}, markup};
+  const Value made = run_.text(text_, markup);
+  if (const Text* text = made.text()) {
+    for (const ByteRange range : client_) {
+      run_.client().add(text->view.substr(range.begin, range.end - range.begin));
+    }
+  }
+  return made;
 }
 
 bool TextBuilder::append_repeated(std::size_t count, std::string_view text) {
@@ -63,6 +76,7 @@ bool TextBuilder::append_repeated(std::size_t count, std::string_view text) {
   if (*bytes == 0) return true;
   // Each round doubles what is there, so that a pad of one byte is not put down byte by byte.
   const std::size_t first = text_.size();
+  if (run_.client().any_in(text)) keep_client({first, first + *bytes});
   text_.reserve(first + *bytes);
   text_ += text;
   for (std::size_t done = text.size(); done < *bytes;) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "weft/core/error/error.h"
+#include "weft/text/jinja/client_text.h"
 #include "weft/text/jinja/concat.h"
 #include "weft/text/jinja/limits.h"
 #include "weft/text/jinja/memory.h"
@@ -85,7 +86,10 @@ class Run {
   /// For what values are made of, which is given back. Throws MemorySpent.
   [[nodiscard]] std::pmr::memory_resource* scratch() { return &held_; }
 
-  /// A copy of `text`.
+  /// Which texts a client wrote; none unless somebody enters them.
+  [[nodiscard]] ClientText& client() { return client_; }
+
+  /// A copy of `text`, a client's where `text` is.
   Value text(std::string_view text, bool markup = false);
   Value list(std::span<const Value> items, List::Type type = List::Type::kList);
 
@@ -99,16 +103,22 @@ class Run {
   std::uint32_t failed_line_ = 0;
   BoundedMemory held_;
   Arena arena_;
+  ClientText client_{&held_};
 };
 
-/// Puts a string together, within the budget of memory.
+/// Puts a string together, within the budget of memory, and keeps in mind which parts of it a
+/// client wrote.
 class TextBuilder {
  public:
-  explicit TextBuilder(Run& run) : run_(run), text_(run.scratch()) {}
+  explicit TextBuilder(Run& run) : run_(run), text_(run.scratch()), client_(run.scratch()) {}
 
-  /// False when the budget is spent, and then nothing is added.
+  /// False when the budget is spent, and then nothing is added. `text` is a value's or the
+  /// template's, or it is made of what no client wrote.
   bool append(std::string_view text) {
     if (!run_.has_room(text.size())) return false;
+    const std::size_t at = text_.size();
+    run_.client().for_each_range(
+        text, [&](ByteRange range) { keep_client({at + range.begin, at + range.end}); });
     text_ += text;
     return true;
   }
@@ -117,26 +127,40 @@ class TextBuilder {
     text_.append(count, c);
     return true;
   }
-  /// What `write(std::string&)` appends to a string, which is small.
+  /// What `write(std::string&)` appends to a string, which is small. It stands for `source`, and is
+  /// a client's where that is.
   template <class Write>
-  bool append_with(Write write) {
+  bool append_for(std::string_view source, Write write) {
     piece_.clear();
     write(piece_);
-    return append(piece_);
+    if (!run_.has_room(piece_.size())) return false;
+    if (run_.client().any_in(source)) keep_client({text_.size(), text_.size() + piece_.size()});
+    text_ += piece_;
+    return true;
   }
   bool append_repeated(std::size_t count, std::string_view text);
 
   [[nodiscard]] std::size_t size() const { return text_.size(); }
   [[nodiscard]] std::string_view view() const { return text_; }
+  /// The parts that a client wrote, in their order.
+  [[nodiscard]] std::span<const ByteRange> client() const { return client_; }
   [[nodiscard]] Run& run() { return run_; }
   /// A string in any case, an empty one when there is no room for it.
-  [[nodiscard]] Value finish(bool markup = false) {
-    return run_.has_room(text_.size()) ? run_.text(text_, markup) : Text{{}, markup};
-  }
+  [[nodiscard]] Value finish(bool markup = false);
 
  private:
+  void keep_client(ByteRange range) {
+    if (range.begin == range.end) return;
+    if (!client_.empty() && client_.back().end == range.begin) {
+      client_.back().end = range.end;
+    } else {
+      client_.push_back(range);
+    }
+  }
+
   Run& run_;
   std::pmr::string text_;
+  std::pmr::vector<ByteRange> client_;
   std::string piece_;
 };
 

@@ -44,17 +44,6 @@ class ByteTrie {
     return longest;
   }
 
-  /// Whether an entry begins with `text`, or `text` with an entry.
-  [[nodiscard]] bool meets(std::string_view text) const {
-    std::uint32_t node = 0;
-    for (const char byte : text) {
-      node = child(node, byte);
-      if (node == 0) return false;
-      if (nodes_[node].id != kNoToken) return true;
-    }
-    return true;
-  }
-
   /// Whether an entry begins with `byte`.
   [[nodiscard]] bool begins(char byte) const noexcept { return child(0, byte) != 0; }
 

@@ -20,16 +20,6 @@ Error no_such_token(TokenId id, std::size_t size) {
           "token " + std::to_string(id) + " of " + std::to_string(size)};
 }
 
-std::size_t end_without_space(std::string_view text) {
-  std::size_t end = text.size();
-  while (end > 0) {
-    const std::size_t before = utf8_before(text, end);
-    if (!is_white_space(utf8_at(text, before).code)) break;
-    end = before;
-  }
-  return end;
-}
-
 /// One call of encode().
 struct Encoding {
   EncodeScratch& lent;
@@ -203,14 +193,15 @@ Result<void> Tokenizer::Data::encode_plain(std::string_view text, bool begins_in
       *parts.model);
 }
 
-void Tokenizer::find_special_starts(std::string_view text, std::vector<std::size_t>& out) const {
+std::vector<Tokenizer::SpecialText> Tokenizer::special_texts(std::string_view text) const {
   const ByteTrie& texts = data_->special_texts;
-  const std::string_view trimmed = text.substr(0, end_without_space(text));
+  std::vector<SpecialText> found;
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (!texts.begins(text[at])) continue;
-    const bool begins = texts.meets(text.substr(at));
-    if (begins || (at < trimmed.size() && texts.meets(trimmed.substr(at)))) out.push_back(at);
+    const std::size_t length = texts.longest_prefix(text.substr(at)).length;
+    if (length > 0) found.push_back({at, at + length});
   }
+  return found;
 }
 
 Result<std::string> Tokenizer::decode(std::span<const TokenId> ids, bool skip_special) const {
@@ -267,6 +258,12 @@ const PairForm* Tokenizer::pair_form() const noexcept {
 }
 
 std::string_view Tokenizer::chat_template() const noexcept { return data_->parts.chat_template; }
+std::string_view Tokenizer::tool_chat_template() const noexcept {
+  return data_->parts.tool_chat_template;
+}
+std::string Tokenizer::chat_templates() const {
+  return data_->parts.chat_template + data_->parts.tool_chat_template;
+}
 std::string_view Tokenizer::chat_template_file() const noexcept {
   const std::string& file = data_->parts.chat_template_file;
   return file.empty() ? std::string_view("chat_template") : std::string_view(file);

@@ -63,8 +63,9 @@ class Tokenizer {
                                                          std::string_view name);
 
   /// From a tokenizer.json, or from the folder that it is in, with what stands beside it:
-  /// tokenizer_config.json, special_tokens_map.json, generation_config.json, config.json and
-  /// chat_template.jinja. Errors of from_json and of core/io/file.h.
+  /// tokenizer_config.json, special_tokens_map.json, generation_config.json, config.json,
+  /// chat_template.jinja and additional_chat_templates/tool_use.jinja. Errors of from_json and of
+  /// core/io/file.h.
   [[nodiscard]] static Result<Tokenizer> load(const std::filesystem::path& path);
 
   /// Of a model without tokenizer files: it has no token, and encode() and decode() fail with
@@ -85,9 +86,14 @@ class Tokenizer {
   /// space.
   [[nodiscard]] std::optional<std::size_t> bytes_per_token(bool parse_special) const noexcept;
 
-  /// Appends the offsets in `text` where the text of a special token begins, or would if more text
-  /// followed it, at once or after its last white space is trimmed.
-  void find_special_starts(std::string_view text, std::vector<std::size_t>& out) const;
+  /// Bytes begin .. end - 1 of a text are the text of a special token.
+  struct SpecialText {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+  /// Finds every offset of `text` where the text of a special token begins, and where the longest
+  /// that begins there ends. Ascending; they may overlap.
+  [[nodiscard]] std::vector<SpecialText> special_texts(std::string_view text) const;
 
   /// The text of a whole sequence, valid UTF-8: incomplete characters become U+FFFD. `skip_special`
   /// leaves special tokens out. kNoSuchToken for an id that is not in the vocabulary.
@@ -127,6 +133,11 @@ class Tokenizer {
 
   /// Jinja; empty when there is none.
   [[nodiscard]] std::string_view chat_template() const noexcept;
+  /// That of conversations with tools (`tool_use`), which some models have beside the other; empty
+  /// when there is none.
+  [[nodiscard]] std::string_view tool_chat_template() const noexcept;
+  /// The texts of both, in which is looked for what the model knows.
+  [[nodiscard]] std::string chat_templates() const;
   /// The file that it was read from, for operators; "chat_template" where it stood beside the rest.
   [[nodiscard]] std::string_view chat_template_file() const noexcept;
 

@@ -106,14 +106,34 @@ void obey_flag(const json::value& config, std::string_view key, TokenId token,
   if (!flag->get_bool()) std::erase(side, token);
 }
 
-/// A template, or the one called "default" of several.
-std::string_view chat_template_of(const json::value& config) {
-  const json::value* found = find(config, "chat_template");
-  if (found == nullptr || !found->is_array()) return text_of(found);
-  for (const json::value& item : found->get_array()) {
-    if (text_of(find(item, "name")) == "default") return text_of(find(item, "template"));
+/// A model's templates by name. One that stands alone is called "default".
+struct ChatTemplates {
+  std::string plain;  ///< "default"
+  std::string tools;  ///< "tool_use", for conversations with tools
+
+  void add(std::string_view name, std::string_view source) {
+    if (name == "default") plain = source;
+    if (name == "tool_use") tools = source;
   }
-  return {};
+  /// Gives them to the tokenizer. Without a default the other one is for all conversations.
+  void give(TokenizerParts& parts) && {
+    if (plain.empty()) std::swap(plain, tools);
+    parts.chat_template = std::move(plain);
+    parts.tool_chat_template = std::move(tools);
+  }
+};
+
+ChatTemplates chat_templates_of(const json::value& config) {
+  ChatTemplates templates;
+  const json::value* found = find(config, "chat_template");
+  if (found == nullptr || !found->is_array()) {
+    templates.plain = text_of(found);
+    return templates;
+  }
+  for (const json::value& item : found->get_array()) {
+    templates.add(text_of(find(item, "name")), text_of(find(item, "template")));
+  }
+  return templates;
 }
 
 /// Returns what `use` makes of the value of a JSON file, when there is one.
@@ -131,19 +151,32 @@ Result<void> with_json(const fs::path& path, Use use) {
 
 void read_tokenizer_config(const json::value& config, TokenizerParts& parts) {
   read_role_texts(config, *parts.tokens, parts.roles);
-  parts.chat_template = chat_template_of(config);
+  chat_templates_of(config).give(parts);
   if (!heeds_add_flags(text_of(find(config, "tokenizer_class")))) return;
   obey_flag(config, "add_bos_token", parts.roles.bos, parts.post_processor.before);
   obey_flag(config, "add_eos_token", parts.roles.eos, parts.post_processor.after);
 }
 
-Result<void> read_template_file(const fs::path& file, TokenizerParts& parts) {
+Result<void> read_template_file(const fs::path& file, std::string& source) {
   std::error_code ignored;
   if (!fs::exists(file, ignored)) return {};
   Result<std::string> text = read_text_file(file, kMaxConfigFile);
   if (!text) return text.error();
-  parts.chat_template = std::move(*text);
-  parts.chat_template_file = file.string();
+  source = std::move(*text);
+  return {};
+}
+
+/// The templates that stand in files of their own, as transformers writes them. They count instead
+/// of those in tokenizer_config.json.
+Result<void> read_template_files(const fs::path& folder, TokenizerParts& parts) {
+  const fs::path plain = folder / "chat_template.jinja";
+  const fs::path tools = folder / "additional_chat_templates" / "tool_use.jinja";
+  ChatTemplates templates;
+  if (const auto done = read_template_file(plain, templates.plain); !done) return done;
+  if (const auto done = read_template_file(tools, templates.tools); !done) return done;
+  if (templates.plain.empty() && templates.tools.empty()) return {};
+  parts.chat_template_file = (templates.plain.empty() ? tools : plain).string();
+  std::move(templates).give(parts);
   return {};
 }
 
@@ -168,7 +201,7 @@ Result<void> read_beside(const fs::path& folder, TokenizerParts& parts) {
     });
     if (!done) return done;
   }
-  return read_template_file(folder / "chat_template.jinja", parts);
+  return read_template_files(folder, parts);
 }
 
 Result<TokenizerParts> load_m2m100(const fs::path& folder) {

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/actors/request/request.h"
@@ -16,6 +18,13 @@ namespace weft {
 /// text, or tokens as they are. Many inputs are many operations, which the engine computes
 /// together.
 struct EmbedRequest {
+  EmbedRequest() = default;  // no aggregate: docs/asio-compliance.md says why
+  /// Makes a request for the vector of a text, so that a text may stand where a request does:
+  /// `engine.async_embed("Once", token)`.
+  template <std::convertible_to<std::string> Text>
+  // NOLINTNEXTLINE(google-explicit-constructor): a text stands where a request does
+  EmbedRequest(Text&& input) : text(std::forward<Text>(input)) {}
+
   std::string text{};
   std::vector<TokenId> tokens{};
   std::string model{};  ///< as of Request

@@ -103,6 +103,9 @@ Result<std::shared_ptr<const Vocabulary>> VocabularyReader::read() {
   auto chat_template = text("tokenizer.chat_template");
   if (!chat_template) return chat_template.error();
   vocabulary.chat_template = std::move(*chat_template);
+  auto tool_template = text("tokenizer.chat_template.tool_use");
+  if (!tool_template) return tool_template.error();
+  vocabulary.tool_chat_template = std::move(*tool_template);
   if (const auto done = read_arrays(vocabulary); !done) return done.error();
   if (const auto done = read_ids(**kind, vocabulary); !done) return done.error();
   if (const auto done = read_flags(**kind, vocabulary); !done) return done.error();

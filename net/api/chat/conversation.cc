@@ -26,6 +26,7 @@ namespace json = boost::json;
 struct Dialect {
   std::span<const std::string_view> roles;
   std::span<const std::string_view> part_types;
+  bool keeps_parts = false;  ///< for the template, which may join them; else newlines do
 };
 
 constexpr std::array<std::string_view, 5> kChatRoles = {"system", "developer", "user", "assistant",
@@ -33,7 +34,7 @@ constexpr std::array<std::string_view, 5> kChatRoles = {"system", "developer", "
 constexpr std::array<std::string_view, 4> kItemRoles = {"system", "developer", "user", "assistant"};
 constexpr std::array<std::string_view, 1> kChatParts = {"text"};
 constexpr std::array<std::string_view, 3> kItemParts = {"input_text", "output_text", "text"};
-constexpr Dialect kChat{kChatRoles, kChatParts};
+constexpr Dialect kChat{kChatRoles, kChatParts, true};
 constexpr Dialect kItems{kItemRoles, kItemParts};
 
 bool holds(std::span<const std::string_view> names, std::string_view name) {
@@ -60,42 +61,61 @@ std::string text_of_part(const BodyFields& message, std::string_view name, dom::
   return std::string(text);
 }
 
-std::string joined_parts(const BodyFields& message, std::string_view name, dom::array parts,
-                         const Dialect& dialect) {
-  std::string text;
-  std::size_t index = 0;
+/// The texts of a list of parts.
+std::vector<std::string> texts_of(const BodyFields& message, std::string_view name,
+                                  dom::array parts, const Dialect& dialect) {
+  std::vector<std::string> texts;
   for (const dom::element part : parts) {
-    if (index == defaults::kMaxContentParts) {
-      message.fail(name, "has more than " + std::to_string(index) + " parts");
+    if (texts.size() == defaults::kMaxContentParts) {
+      message.fail(name, "has more than " + std::to_string(texts.size()) + " parts");
     }
-    if (index > 0) text += '\n';
-    text += text_of_part(message, name, part, index++, dialect);
+    texts.push_back(text_of_part(message, name, part, texts.size(), dialect));
     if (message.error()) return {};
   }
-  if (index == 0) message.fail(name, "is an empty list");
-  return text;
+  if (texts.empty()) message.fail(name, "is an empty list");
+  return texts;
 }
 
-std::string text_or_parts(const BodyFields& message, std::string_view name, dom::element content,
-                          const Dialect& dialect) {
+/// A text as one part, and a list of parts as its texts.
+std::vector<std::string> text_or_parts(const BodyFields& message, std::string_view name,
+                                       dom::element content, const Dialect& dialect) {
   std::string_view text;
-  if (content.get(text) == simdjson::SUCCESS) return std::string(text);
+  if (content.get(text) == simdjson::SUCCESS) return {std::string(text)};
   dom::array parts;
-  if (content.get(parts) == simdjson::SUCCESS) return joined_parts(message, name, parts, dialect);
+  if (content.get(parts) == simdjson::SUCCESS) return texts_of(message, name, parts, dialect);
   message.fail(name, "must be a string or a list of parts", api_code::kInvalidType);
   return {};
 }
 
-std::string take_content(BodyFields& message, std::string_view role, const Dialect& dialect) {
+std::string joined_texts(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) {
+    if (&text != texts.data()) all += '\n';
+    all += text;
+  }
+  return all;
+}
+
+/// Parts as a template that takes lists wants them. Each API has its own names of their types.
+json::array parts_of(const std::vector<std::string>& texts) {
+  json::array parts;
+  for (const std::string& text : texts) parts.push_back({{"type", "text"}, {"text", text}});
+  return parts;
+}
+
+/// A text, or the parts of a content that is a list where the dialect keeps them.
+json::value take_content(BodyFields& message, std::string_view role, const Dialect& dialect) {
   const auto content = message.any("content");
   if (!content) {
     if (role != "assistant") message.fail("content", "is missing", api_code::kMissing);
     // What was said is in it alone.
     if (message.has("audio"))
       message.fail("audio", "needs a text beside it", api_code::kUnsupported);
-    return {};
+    return "";
   }
-  return text_or_parts(message, "content", *content, dialect);
+  const std::vector<std::string> texts = text_or_parts(message, "content", *content, dialect);
+  if (dialect.keeps_parts && content->is_array()) return parts_of(texts);
+  return json::string(joined_texts(texts));
 }
 
 std::string_view take_role(BodyFields& message, const Dialect& dialect) {
@@ -134,9 +154,9 @@ void take_role_fields(const BodyFields& message, std::string_view role, const Se
 json::object take_message(BodyFields& message, const Dialect& dialect, const ServedModel& model,
                           CallHistory& history) {
   const std::string_view role = take_role(message, dialect);
-  const std::string content = take_content(message, role, dialect);
+  json::value content = take_content(message, role, dialect);
   const bool as_system = role == "developer" && !knows_developer(model);
-  json::object result = message_of(as_system ? "system" : role, content);
+  json::object result{{"role", as_system ? "system" : role}, {"content", std::move(content)}};
   take_role_fields(message, role, model, history, result);
   take_harmless_fields(message, FieldPlace::kMessage);
   return result;
@@ -184,7 +204,7 @@ json::object take_item_message(BodyFields& item, const ServedModel& model) {
 
 std::string take_item_text(BodyFields& item, std::string_view name) {
   const auto content = item.any(name);
-  if (content) return text_or_parts(item, name, *content, kItems);
+  if (content) return joined_texts(text_or_parts(item, name, *content, kItems));
   item.fail(name, "is missing", api_code::kMissing);
   return {};
 }

@@ -13,8 +13,9 @@
 namespace weft {
 
 /// A conversation as the model's chat template gets it: objects with role (system, developer,
-/// user, assistant or tool) and content (text; parts are joined by newlines); an assistant's
-/// tool_calls and thoughts; a tool's tool_call_id and name. `developer` becomes `system` where the
+/// user, assistant or tool) and content (a text, or of the chat API a list of text parts; parts of
+/// items are joined by newlines); an assistant's tool_calls and thoughts; a tool's tool_call_id and
+/// name. `developer` becomes `system` where the
 /// template does not know that name. Mistakes stay in `fields`.
 
 /// `messages` of the chat API: one or more.
@@ -43,8 +44,7 @@ void check_final_message(const BodyFields& fields, std::string_view name, const 
 [[nodiscard]] ApiResult<std::vector<TokenId>> prompt_tokens(Request request,
                                                             const ServedModel& model);
 
-/// `chat_template_kwargs`. Those in kServerTemplateVariables are refused here, and the ChatEncoder
-/// refuses all that are not in kRequestTemplateVariables.
+/// `chat_template_kwargs`. Those in kServerTemplateVariables are refused.
 [[nodiscard]] boost::json::object take_template_kwargs(BodyFields& fields);
 
 }  // namespace weft

@@ -5,7 +5,9 @@
 
 #include "weft/net/api/fields/body_defaults.h"
 #include "weft/net/api/fields/json_text.h"
+#include "weft/net/api/fields/json_value.h"
 #include "weft/net/api/tools/typed_answer.h"
+#include "weft/text/chat/message_form.h"
 #include "weft/text/json/json_text.h"
 
 namespace weft {
@@ -16,6 +18,14 @@ namespace json = boost::json;
 
 // What templates walk through; a body is as deep.
 constexpr std::size_t kMaxArgumentDepth = 32;
+
+/// Arguments as a client sends them: a text as the API has it, or JSON as others write it. What is
+/// no object stays what it is, and the ChatEncoder makes of it what the template takes.
+json::value arguments_in(dom::element element) {
+  std::string_view text;
+  if (element.get(text) == simdjson::SUCCESS) return arguments_of(text);
+  return to_json(element);
+}
 
 json::object take_call(const BodyFields& fields, dom::element element, std::size_t index,
                        CallHistory& history) {
@@ -28,11 +38,11 @@ json::object take_call(const BodyFields& fields, dom::element element, std::size
   call.ignore({"index", "extra_content", "provider_specific_fields"});
   const BodyFields function = call.needed_child("function");
   const std::string_view name = function.needed_text("name");
-  const std::string_view arguments = function.text("arguments").value_or("");
+  const auto arguments = function.any("arguments");
   function.finish();
   call.finish();
   history.add(id, name);
-  return call_of(id, name, arguments);
+  return call_with(id, name, arguments ? arguments_in(*arguments) : json::object());
 }
 
 }  // namespace
@@ -57,7 +67,7 @@ json::object call_of(std::string_view id, std::string_view function, std::string
 
 std::string arguments_object(std::string_view arguments) {
   const json::value value = arguments_of(arguments);
-  return json_text(value.is_object() ? value : json::object{{"INVALID_JSON", value}});
+  return json_text(value.is_object() ? value : json::object{{kInvalidArguments, value}});
 }
 
 void take_tool_calls(const BodyFields& fields, CallHistory& history, json::object& message) {
@@ -82,7 +92,7 @@ void set_reasoning(const ServedModel& model, std::string_view text, json::object
   } else if (source.find("message.thinking") != std::string_view::npos) {
     // gpt-oss takes no text beside a thought that led to a call.
     const json::value* const content = message.if_contains("content");
-    const bool said = content != nullptr && content->is_string() && !content->get_string().empty();
+    const bool said = content != nullptr && *content != "" && !content->is_null();
     if (!said || !message.contains("tool_calls")) message["thinking"] = text;
   }
 }

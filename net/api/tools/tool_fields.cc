@@ -69,7 +69,7 @@ std::string_view schema_name(ToolDialect dialect) {
 
 void check_model(const BodyFields& fields, const ServedModel& model) {
   if (can_call_tools(model)) return;
-  const bool knows = model.tokenizer.chat_template().find("tools") != std::string_view::npos;
+  const bool knows = model.tokenizer.chat_templates().find("tools") != std::string::npos;
   fields.fail("tools",
               knows ? "cannot be used: how this model writes calls is not known"
                     : "are not known to this model's chat template",
@@ -80,7 +80,7 @@ void check_model(const BodyFields& fields, const ServedModel& model) {
 
 bool can_call_tools(const ServedModel& model) {
   const OutputFormat& format = model.format->format;
-  return model.tokenizer.chat_template().find("tools") != std::string_view::npos &&
+  return model.tokenizer.chat_templates().find("tools") != std::string::npos &&
          (format.harmony || format.calls.body != CallBody::kNone);
 }
 

@@ -52,6 +52,17 @@ struct Expected {
   Vector vector;
 };
 
+EmbedRequest asked(std::string text, VectorWish wish) {
+  EmbedRequest request(std::move(text));
+  request.wish = std::move(wish);
+  return request;
+}
+EmbedRequest of_tokens(std::vector<TokenId> tokens, std::string text = {}) {
+  EmbedRequest request(std::move(text));
+  request.tokens = std::move(tokens);
+  return request;
+}
+
 std::string folder_of(const std::string& name) {
   return test::source_path("tests/model/data/vectors/" + name);
 }
@@ -229,7 +240,7 @@ TEST_F(EmbedTest, AModelThatWritesTextGivesVectorsToo) {
   config.max_pages = 64;
   open(config);
   EXPECT_TRUE(engine_->model()->generates);
-  const Vector vector = vector_of({.text = "Hello"});
+  const Vector vector = vector_of("Hello");
   EXPECT_EQ(vector.size(), engine_->model()->vector_facts.size);
   float length = 0;
   for (const float number : vector) length += number * number;
@@ -238,12 +249,11 @@ TEST_F(EmbedTest, AModelThatWritesTextGivesVectorsToo) {
 
 TEST_F(EmbedTest, RefusesWhatTheModelDoesNotGive) {
   open("bert-reranker");
-  EXPECT_THAT(refusal_of({.text = "a"}, EngineErrc::kBadRequest), HasSubstr("is a classifier"));
+  EXPECT_THAT(refusal_of("a", EngineErrc::kBadRequest), HasSubstr("is a classifier"));
   open("bert-mean");
-  EXPECT_THAT(refusal_of({.text = "a", .wish = {.kind = VectorWish::Kind::kScores}},
-                         EngineErrc::kBadRequest),
+  EXPECT_THAT(refusal_of(asked("a", {.kind = VectorWish::Kind::kScores}), EngineErrc::kBadRequest),
               HasSubstr("is no classifier"));
-  EXPECT_THAT(refusal_of({.text = "a", .wish = {.dimensions = 17}}, EngineErrc::kBadRequest),
+  EXPECT_THAT(refusal_of(asked("a", {.dimensions = 17}), EngineErrc::kBadRequest),
               HasSubstr("dimensions: 17 is more than the model's 16"));
 }
 
@@ -251,15 +261,15 @@ TEST_F(EmbedTest, RefusesAnInputThatIsTooLongUnlessItIsCut) {
   open("bert-mean");  // which takes 20 tokens
   std::string text;
   for (int i = 0; i < 19; ++i) text += "a ";
-  EXPECT_THAT(refusal_of({.text = text}, EngineErrc::kContextLengthExceeded),
+  EXPECT_THAT(refusal_of(text, EngineErrc::kContextLengthExceeded),
               HasSubstr("takes inputs of 20 tokens"));
   EXPECT_THAT(
-      refusal_of({.tokens = std::vector<TokenId>(21, 4)}, EngineErrc::kContextLengthExceeded),
+      refusal_of(of_tokens(std::vector<TokenId>(21, 4)), EngineErrc::kContextLengthExceeded),
       HasSubstr("has 21 tokens"));
-  const auto [error, result] = embed({.text = text, .wish = {.cut_at = VectorWish::kAsLong}});
+  const auto [error, result] = embed(asked(text, {.cut_at = VectorWish::kAsLong}));
   EXPECT_FALSE(error);
   EXPECT_EQ(result.usage.prompt_tokens, 20);
-  const auto [none, shorter] = embed({.text = text, .wish = {.cut_at = 5}});
+  const auto [none, shorter] = embed(asked(text, {.cut_at = 5}));
   EXPECT_FALSE(none);
   EXPECT_EQ(shorter.usage.prompt_tokens, 5);
 }
@@ -291,21 +301,21 @@ TEST_F(EmbedTest, CutsTheSecondTextOfAPairByItsOwnTokens) {
 
 TEST_F(EmbedTest, RefusesTokensThatTheVocabularyLacks) {
   open("bert-mean");
-  EXPECT_THAT(refusal_of({.tokens = {1, 4, 32, 2}}, EngineErrc::kBadRequest),
+  EXPECT_THAT(refusal_of(of_tokens({1, 4, 32, 2}), EngineErrc::kBadRequest),
               HasSubstr("prompt_tokens[2]: 32 is not in the vocabulary of 32"));
-  EXPECT_THAT(refusal_of({.text = "a", .tokens = {4}}, EngineErrc::kBadRequest),
+  EXPECT_THAT(refusal_of(of_tokens({4}, "a"), EngineErrc::kBadRequest),
               HasSubstr("more than one is given"));
 }
 
 TEST_F(EmbedTest, TokensGiveWhatTheirTextGives) {
   open("bert-mean");
-  EXPECT_EQ(vector_of({.tokens = {1, 5, 6, 7, 8, 2}}), vector_of({.text = "b c d e"}));
+  EXPECT_EQ(vector_of(of_tokens({1, 5, 6, 7, 8, 2})), vector_of("b c d e"));
 }
 
 TEST_F(EmbedTest, CutsAVectorToFewerDimensionsOfLengthOne) {
   open("bert-mean");
-  const Vector whole = vector_of({.text = "b c d e"});
-  const Vector some = vector_of({.text = "b c d e", .wish = {.dimensions = 5}});
+  const Vector whole = vector_of("b c d e");
+  const Vector some = vector_of(asked("b c d e", {.dimensions = 5}));
   ASSERT_EQ(some.size(), 5);
   float length = 0;
   for (const float number : some) length += number * number;
@@ -333,13 +343,13 @@ TEST_F(EmbedTest, CanBeAwaited) {
       // NOLINTNEXTLINE(cppcoreguidelines-avoid-capturing-lambda-coroutines): waited for below
       [&]() -> asio::awaitable<Vector> {
         // Not a temporary: GCC 12 destroys that twice in an expression that waits.
-        EmbedRequest request{.text = "b c d e"};
+        EmbedRequest request("b c d e");
         const EmbedResult result =
             co_await engine_->async_embed(std::move(request), asio::use_awaitable);
         co_return result.vector;
       },
       use_future);
-  EXPECT_EQ(vector.get(), vector_of({.text = "b c d e"}));
+  EXPECT_EQ(vector.get(), vector_of("b c d e"));
 }
 
 }  // namespace

@@ -79,7 +79,9 @@ TEST_F(EngineTest, GivesTheWholeResultOfARequest) {
 
 TEST_F(EngineTest, GivesTheVectorOfAnInput) {
   Got<EmbedResult> got;
-  engine_->async_embed({.text = "Hello", .wish = {.dimensions = 2}}, got.handler());
+  EmbedRequest asked("Hello");
+  asked.wish.dimensions = 2;
+  engine_->async_embed(std::move(asked), got.handler());
   const Request& request = port_->request(0).request();
   EXPECT_EQ(request.prompt, "Hello");
   ASSERT_TRUE(request.vector);
@@ -195,7 +197,7 @@ TEST_P(Cancelled, EndsAGenerationAndCompletesWhenItHasEnded) {
 TEST_P(Cancelled, EndsAnEmbeddingAndCompletesWhenItHasEnded) {
   boost::asio::cancellation_signal signal;
   Got<EmbedResult> got;
-  engine_->async_embed({.text = "Once"}, bind_cancellation_slot(signal.slot(), got.handler()));
+  engine_->async_embed("Once", bind_cancellation_slot(signal.slot(), got.handler()));
   signal.emit(GetParam());
   EXPECT_EQ(port_->request(0).end_cause(), EndCause::kCancel);
   poll();

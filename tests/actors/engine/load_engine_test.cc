@@ -47,6 +47,12 @@ Config demo_config() {
   return config;
 }
 
+PipelineOptions within(std::shared_ptr<MemoryBudget> budget) {
+  PipelineOptions options;
+  options.memory_budget = std::move(budget);
+  return options;
+}
+
 struct LoadEngineTest : testing::Test {
   /// Runs to the completion.
   Result<Engine> load(Config config, PipelineOptions options = {}) {
@@ -411,7 +417,7 @@ TEST_F(LoadEngineTest, ChoosesAPartitionForOneReplicaWithoutABudgetAlone) {
   Config config = demo_config();
   config.partition = "auto";
   const auto budget = MemoryBudget::make(std::int64_t{1} << 30);
-  EXPECT_THAT(load(config, {.memory_budget = budget}),
+  EXPECT_THAT(load(config, within(budget)),
               test::FailsWith(DeviceErrc::kUnfit, "partition: auto: a memory budget"));
   config.replicas = "2";
   EXPECT_THAT(load(config), test::FailsWith(DeviceErrc::kUnfit, "replicas: a partition"));

@@ -39,6 +39,12 @@ ModelConfig demo(std::string name) {
   return model;
 }
 
+ModelsConfig two_demos() {
+  ModelsConfig config;
+  config.models = {demo("one"), demo("two")};
+  return config;
+}
+
 class EngineModelsTest : public testing::Test {
  public:
   void start() { engine = Engine::create(io.get_executor(), config).value(); }
@@ -62,7 +68,7 @@ class EngineModelsTest : public testing::Test {
   asio::io_context io;
   asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
   std::thread runner{[this] { io.run(); }};
-  ModelsConfig config{.models = {demo("one"), demo("two")}};
+  ModelsConfig config = two_demos();
   std::optional<Engine> engine;
 };
 

@@ -41,7 +41,9 @@ class StepperTest : public LetterFixture {
  public:
   void start() {
     device = std::make_shared<FakeDevice>(device_options());
-    stepper.emplace(config, letter_model(limits.context), device, StepperOptions{.clock = clock});
+    StepperOptions options;
+    options.clock = clock;
+    stepper.emplace(config, letter_model(limits.context), device, options);
   }
 
   RequestId add(Request what = request()) {

@@ -73,7 +73,8 @@ class ServingTest : public testing::Test {
 
   std::function<void(const Plan&)> on_step;
   std::function<void(const PipelineOptions&)> on_load;
-  std::string chat_template;  ///< instead of the model's, where it is not empty
+  std::string chat_template;          ///< instead of the model's, where it is not empty
+  std::vector<std::string> warnings;  ///< of the model
   bool fails_to_load = false;
 
  private:
@@ -92,6 +93,7 @@ class ServingTest : public testing::Test {
       model.tokenizer = Tokenizer::from_vocabulary(vocabulary, "tiny").value();
       model.chat = ChatEncoder(model.tokenizer);
     }
+    model.warnings = warnings;
     return std::make_unique<Pipeline>(
         std::move(executor), config, std::move(model),
         std::vector<DeviceRanks>{{std::make_shared<FakeDevice>(std::move(fake))}}, options);
@@ -182,6 +184,15 @@ TEST_F(ServingTest, TellsHowMuchOfALargeModelIsLoaded) {
   EXPECT_TRUE(was_logged("loading: 0.2 of 2.0 GB"));
   EXPECT_FALSE(was_logged("loading: 0.3 of 2.0 GB"));
   EXPECT_FALSE(was_logged("of 0.0 GB"));
+  ::raise(SIGTERM);
+  EXPECT_TRUE(served.get());
+}
+
+TEST_F(ServingTest, WarnsOfWhatTheModelsFilesLack) {
+  warnings = {"m.gguf: tokenizer.ggml.token_type is missing"};
+  auto served = serve();
+  wait_for("serving ");
+  EXPECT_TRUE(was_logged("m.gguf: tokenizer.ggml.token_type is missing"));
   ::raise(SIGTERM);
   EXPECT_TRUE(served.get());
 }

@@ -7,8 +7,11 @@
 #include <boost/json/serialize.hpp>
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "weft/core/io/file.h"
@@ -18,6 +21,7 @@
 #include "weft/tests/fixture/files/tensor_bytes.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/temp_folder.h"
+#include "weft/text/tokenizer/vocabulary.h"
 
 namespace weft {
 namespace {
@@ -27,6 +31,7 @@ using test::is_bad;
 using test::TempFolder;
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::StartsWith;
 
 /// One U8 tensor of one byte.
 std::vector<std::byte> one_tensor(const std::string& name) {
@@ -85,6 +90,23 @@ TEST(CheckpointTest, RefusesATensorThatIsInTwoFilesAndNamesBoth) {
       is_bad("first: tensor 'a' is in second too"));
 }
 
+TEST(CheckpointTest, WarnsOfAGgufFileWhoseTokensHaveNoTypes) {
+  const auto warnings = [](CheckpointFormat format, const Vocabulary& vocabulary) {
+    return warnings_of(Checkpoint::make(format, "m.gguf", boost::json::object(), {},
+                                        std::make_shared<const Vocabulary>(vocabulary))
+                           .value());
+  };
+  Vocabulary vocabulary;
+  vocabulary.tokens = {"<s>", "a"};
+  EXPECT_THAT(warnings(CheckpointFormat::kGguf, vocabulary),
+              ElementsAre(StartsWith("m.gguf: tokenizer.ggml.token_type is missing")));
+  EXPECT_THAT(warnings(CheckpointFormat::kLlama2C, vocabulary), IsEmpty());
+  vocabulary.types = {Vocabulary::TokenType::kControl, Vocabulary::TokenType::kNormal};
+  EXPECT_THAT(warnings(CheckpointFormat::kGguf, vocabulary), IsEmpty());
+  const auto none = Checkpoint::make(CheckpointFormat::kGguf, "m", boost::json::object(), {}, {});
+  EXPECT_THAT(warnings_of(*none), IsEmpty());
+}
+
 TEST(CheckpointTest, RefusesAConfigurationThatIsNoObject) {
   EXPECT_THAT(Checkpoint::make(CheckpointFormat::kPickle, "m", nullptr, {}, nullptr),
               FailsWith(ModelErrc::kBadConfig, "m"));
@@ -134,16 +156,40 @@ TEST_F(ModelFolder, IsRefusedWhenATensorIsNotInItsShard) {
   EXPECT_THAT(open(), is_bad("tensor 'a' is not in 2.safetensors"));
 }
 
-TEST_F(ModelFolder, IsRefusedWhenATensorIsInTwoShards) {
+/// A shard of tensors of one byte each.
+std::vector<std::byte> shard_of(
+    std::initializer_list<std::pair<std::string_view, std::uint8_t>> tensors) {
+  std::string header;
+  std::string bytes;
+  for (const auto& [name, byte] : tensors) {
+    header += header.empty() ? "{" : ",";
+    header += "\"" + std::string(name) + R"(":{"dtype":"U8","shape":[1],"data_offsets":[)" +
+              std::to_string(bytes.size()) + "," + std::to_string(bytes.size() + 1) + "]}";
+    bytes += static_cast<char>(byte);
+  }
+  header += "}";
+  return test::ByteWriter().put<std::uint64_t>(header.size()).text(header).text(bytes).bytes();
+}
+
+TEST_F(ModelFolder, TakesATensorInTwoShardsFromTheOneThatTheIndexNames) {
+  for (const auto& [home, byte] : {std::pair("1", 11), {"2", 22}}) {
+    write_shards(R"({"a":")" + std::string(home) + R"(.safetensors",)" +
+                 R"("b":"2.safetensors","c":"1.safetensors"})");
+    folder_.write("1.safetensors", shard_of({{"a", 11}, {"c", 3}}));
+    folder_.write("2.safetensors", shard_of({{"a", 22}, {"b", 2}}));
+    const auto model = open();
+    ASSERT_TRUE(model) << to_string(model.error());
+    EXPECT_THAT(names_of(*model), ElementsAre("a", "b", "c"));
+    EXPECT_THAT(test::bytes_of(*model->find("a")), ElementsAre(static_cast<std::byte>(byte)));
+    EXPECT_EQ(model->stored_bytes(), 3);
+  }
+}
+
+TEST_F(ModelFolder, IsRefusedWhenATensorThatTheIndexDoesNotNameIsInTwoShards) {
   write_shards(R"({"a":"1.safetensors","b":"2.safetensors"})");
-  folder_.write("2.safetensors",
-                test::ByteWriter()
-                    .put<std::uint64_t>(106)
-                    .text(R"({"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},)"
-                          R"("b":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})")
-                    .text(" ")
-                    .bytes());
-  EXPECT_THAT(open(), is_bad("tensor 'a' is in "));
+  folder_.write("1.safetensors", shard_of({{"a", 1}, {"z", 1}}));
+  folder_.write("2.safetensors", shard_of({{"b", 2}, {"z", 2}}));
+  EXPECT_THAT(open(), is_bad("tensor 'z' is in "));
 }
 
 TEST_F(ModelFolder, IsRefusedWhenAShardIsAGitLfsPointer) {

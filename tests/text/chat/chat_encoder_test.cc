@@ -227,9 +227,109 @@ TEST_F(LiteralTextsTest, NoneIsPutTogetherFromTwoTexts) {
   }
 }
 
-TEST_F(LiteralTextsTest, TemplatesDoNotSeeTheDifferenceUnlessTheTextIsOfASpecialToken) {
-  const std::string source = "{% if messages[0].content == '<t>' %}a{% endif %}";
-  EXPECT_EQ(encode(source, say("<t>")), Tokens{3});
+TEST_F(LiteralTextsTest, TemplatesSeeTheTextAsTheClientWroteIt) {
+  for (const char* question : {
+           "m.content == '<s>a'",
+           "m.content.startswith('<s>')",
+           "'<s>' in m.content",
+           "m.content | length == 4",
+           "m.content.find('a') == 3",
+           "m.content[:3] == '<s>'",
+           "m.content.split('<s>')[1] == 'a'",
+           "m.content.replace('<s>', '') == 'a'",
+           "m.content | replace('<s>', 'a') == 'aa'",
+           "m.content.removeprefix('<s>') == 'a'",
+           "m.content.count('<s>') == 1",
+           "m.content | list | length == 4",
+           "m.content | tojson == '\"<s>a\"'",
+       }) {
+    const std::string source = "{% set m = messages[0] %}{% if " + std::string(question) +
+                               " %}a{% endif %}{{ m.content }}";
+    EXPECT_EQ(encode(source, say("<s>a")), (Tokens{3, 0, 1, 2, 3})) << question;
+  }
+}
+
+TEST_F(LiteralTextsTest, WhatATemplateMakesOfAMessageIsTheClientsStill) {
+  for (const char* made : {
+           "{{ c }}",
+           "{{ c | trim }}",
+           "{{ c[0:1] }}{{ c[1:] }}",
+           "{{ c[::-1][::-1] }}",
+           "{{ c | upper | lower }}",
+           "{{ c.swapcase().swapcase() }}",
+           "{{ c | title | lower }}",
+           "{{ c ~ '' }}",
+           "{{ '' + c }}",
+           "{{ c * 1 }}",
+           "{{ '%s' % c }}",
+           "{{ '%s' | format(c) }}",
+           "{{ '{}'.format(c) }}",
+           "{{ '{:3}'.format(c) }}",
+           "{{ [c] | join }}",
+           "{{ c | list | join }}",
+           "{{ ''.join(c.split('a')) }}",
+           "{{ c | reverse | reverse }}",
+           "{{ c | replace('x', 'y') }}",
+           "{{ 'x' | replace('x', c) }}",
+           "{{ c | indent }}",
+           "{{ c | wordwrap(9) }}",
+           "{{ c.ljust(2) }}",
+           "{{ (c | tojson)[1:-1] }}",
+           "{{ (c | tojson(ensure_ascii=true))[1:-1] }}",
+           "{{ ([c] | string)[2:-2] }}",
+           "{{ ('%r' % c)[1:-1] }}",
+           "{{ c | safe }}",
+           "{% for l in c %}{{ l }}{% endfor %}",
+           "{% set b %}{{ c }}{% endset %}{{ b }}",
+           "{% set n = namespace(x='') %}{% set n.x = n.x + c %}{{ n.x }}",
+           "{% macro f(x) %}{{ x }}{% endmacro %}{{ f(c) }}",
+           "{% filter trim %}{{ c }}{% endfilter %}",
+           "{{ {c: 1} | items | first | first }}",
+       }) {
+    const std::string source = "{% set c = messages[0].content %}" + std::string(made);
+    EXPECT_EQ(encode(source, say("<s>")), (Tokens{0, 1, 2})) << made;
+  }
+}
+
+TEST_F(LiteralTextsTest, TheTemplatesTokensStayTokensBesideAMessage) {
+  for (const char* made : {
+           "{{ '<s>' ~ c ~ '<s>' }}",
+           "{{ ('<s>' + c + '<s>') | trim }}",
+           "{{ ('<s>' ~ c ~ '<s>') | upper | lower }}",
+           "{{ ('<s>' ~ c ~ '<s>') | replace('x', 'y') }}",
+           "{{ ('<s>' ~ c ~ '<s>').split('x') | join }}",
+           "{{ '<s>%s<s>' % c }}",
+           "{{ '<s>{}<s>'.format(c) }}",
+           "{{ (('<s>' ~ c ~ '<s>') | tojson)[1:-1] }}",
+           "{% set b %}<s>{{ c }}<s>{% endset %}{{ b | indent }}",
+           "{% macro f(x) %}<s>{{ x }}<s>{% endmacro %}{{ f(c) }}",
+           "{% filter trim %}<s>{{ c }}<s>{% endfilter %}",
+       }) {
+    const std::string source = "{% set c = messages[0].content %}" + std::string(made);
+    EXPECT_EQ(encode(source, say("<s>")), (Tokens{5, 0, 1, 2, 5})) << made;
+  }
+}
+
+TEST_F(LiteralTextsTest, AClientBeginsAndEndsNoToken) {
+  EXPECT_EQ(encode("{{ messages[0].content }}>", say("<s")), (Tokens{0, 1, 2}));
+  EXPECT_EQ(encode("<{{ messages[0].content }}", say("s>")), (Tokens{0, 1, 2}));
+  EXPECT_EQ(encode("{{ messages[0].content | replace('a', '') }}", say("<as>")), (Tokens{0, 1, 2}));
+  EXPECT_EQ(encode("{{ messages[0].content | lower }}", say("<S>")), (Tokens{0, 1, 2}));
+}
+
+TEST_F(LiteralTextsTest, ARoleBetweenATemplatesSignsMakesAToken) {
+  json::array messages{{{"role", "s"}, {"content", "a"}}};
+  EXPECT_EQ(encode("{% for m in messages %}{{ '<' + m.role + '>' + m.content }}{% endfor %}",
+                   std::move(messages)),
+            (Tokens{5, 3}));
+}
+
+TEST_F(LiteralTextsTest, ToolsAndVariablesOfARequestAreAClientsToo) {
+  Conversation conversation{.messages = say("a"), .tools = json::array{"<s>"}};
+  conversation.chat_template_kwargs = {{"mine", "<s>"}, {"documents", {"<s>"}}};
+  const ChatEncoder chat(spelled_, "<s>{{ tools[0] }}{{ mine }}{{ documents[0] }}");
+  EXPECT_EQ(chat.encode(std::move(conversation), kEpoch).value(),
+            (Tokens{5, 0, 1, 2, 0, 1, 2, 0, 1, 2}));
 }
 
 TEST_F(LiteralTextsTest, NestedTextsAndKeysAreTextsToo) {
@@ -246,21 +346,6 @@ TEST_F(LiteralTextsTest, JsonInAsciiMakesNoTokenEither) {
   EXPECT_EQ(encode("{{ messages[0].content | tojson }}", say("<s>")), (Tokens{4, 0, 1, 2, 4}));
   EXPECT_EQ(encode("{{ messages[0].content | tojson(ensure_ascii=true) }}", say("<s>")),
             (Tokens{4, 0, 1, 2, 4}));
-}
-
-TEST_F(LiteralTextsTest, ATextMayHoldSomeOfTheCharactersThatMark) {
-  const std::string mark = "\xEF\xB7\x90";
-  EXPECT_EQ(encode("{{ messages[0].content | replace('" + mark + "', 'a') }}", say(mark + "<s>")),
-            (Tokens{3, 0, 1, 2}));
-  EXPECT_EQ(encode("{{ messages[0].content | replace('\\\\ufdd0', 'a') }}", say("\\ufdd0<s>")),
-            (Tokens{3, 0, 1, 2}));
-}
-
-TEST_F(LiteralTextsTest, ATextThatHoldsThemAllBesideASpecialTokenIsRefused) {
-  std::string all = "<s>";
-  for (int i = 0; i < 32; ++i) all += std::string("\xEF\xB7") + static_cast<char>(0x90 + i);
-  EXPECT_THAT(ChatEncoder(spelled_, turns_).encode(says(all), kEpoch),
-              FailsWith(TextErrc::kTextTooLarge, "messages: it holds the text of a special token"));
 }
 
 TEST_F(LiteralTextsTest, ManyOfThemTakeLinearTime) {
@@ -287,6 +372,37 @@ TEST_F(ChatEncoderTest, PassesOnWhatAConversationSaysBesideItsMessages) {
   EXPECT_EQ(chat.encode(conversation, kEpoch).value(), (Tokens{1, 2, 4}));
   conversation.add_generation_prompt = false;
   EXPECT_EQ(chat.encode(conversation, kEpoch).value(), (Tokens{1, 2}));
+}
+
+TEST_F(ChatEncoderTest, TakesTheTemplateForToolsWhereThereAreAny) {
+  const ChatEncoder chat(tokenizer_, "a", "b{{ tools[0] }}");
+  EXPECT_EQ(chat.encode(says("e"), kEpoch).value(), Tokens{0});
+  Conversation conversation = says("e");
+  conversation.tools = json::array();
+  EXPECT_EQ(chat.encode(conversation, kEpoch).value(), Tokens{0});
+  conversation.tools = json::array{"c"};
+  EXPECT_EQ(chat.encode(conversation, kEpoch).value(), (Tokens{1, 2}));
+}
+
+TEST_F(ChatEncoderTest, TellsOfAWrongTemplateForToolsWhenItIsNeeded) {
+  const ChatEncoder chat(tokenizer_, "a", "{% if %}");
+  EXPECT_FALSE(chat.problem());
+  EXPECT_EQ(chat.encode(says("e"), kEpoch).value(), Tokens{0});
+  Conversation conversation = says("e");
+  conversation.tools = json::array{"c"};
+  EXPECT_THAT(chat.encode(std::move(conversation), kEpoch),
+              FailsWith(TextErrc::kBadTemplate, "chat_template.tool_use:1:"));
+}
+
+TEST_F(ChatEncoderTest, BringsMessagesIntoTheTemplatesForm) {
+  const ChatEncoder chat(tokenizer_,
+                         "{% for m in messages %}{% for p in m.content %}"
+                         "{{ p.text if p.text is defined else p }}{% endfor %}{% endfor %}");
+  Conversation conversation;
+  conversation.messages = {
+      {{"role", "user"},
+       {"content", {{{"type", "text"}, {"text", "a"}}, {{"type", "text"}, {"text", "b"}}}}}};
+  EXPECT_EQ(chat.encode(std::move(conversation), kEpoch).value(), (Tokens{0, 1}));
 }
 
 TEST_F(ChatEncoderTest, NamesTheFieldThatIsWrong) {

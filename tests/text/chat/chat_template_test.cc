@@ -85,6 +85,34 @@ json::array user_says(std::string_view text) {
   return {json::object{{"role", "user"}, {"content", text}}};
 }
 
+/// The same prompt comes of variables of which it is known who sets them.
+void expect_same_text(const ChatTemplate& chat, const json::object& variables,
+                      const std::string& text) {
+  ChatTemplateInput input;
+  for (const auto& entry : variables) {
+    const json::value& value = entry.value();
+    if (entry.key() == "messages") {
+      input.messages = value.as_array();
+    } else if (entry.key() == "tools") {
+      input.tools = value;
+    } else if (entry.key() == "add_generation_prompt") {
+      input.add_generation_prompt = value.as_bool();
+    } else if (entry.key().ends_with("_token")) {
+      input.special_tokens[entry.key()] = value;
+    } else {
+      input.kwargs[entry.key()] = value;
+    }
+  }
+  const auto prompt = chat.render_prompt(input, kNow);
+  ASSERT_TRUE(prompt) << to_string(prompt.error());
+  EXPECT_EQ(prompt->text, text);
+  std::size_t done = 0;
+  for (const jinja::ByteRange& range : prompt->client) {
+    EXPECT_TRUE(range.begin >= done && range.begin < range.end && range.end <= text.size());
+    done = range.end;
+  }
+}
+
 TEST(ChatTemplateTest, RendersPublicTemplatesByteForByteAsPythonDoes) {
   if (!std::filesystem::exists(public_data)) GTEST_SKIP() << public_data << " is not there";
   const auto sources = public_templates();
@@ -104,6 +132,7 @@ TEST(ChatTemplateTest, RendersPublicTemplatesByteForByteAsPythonDoes) {
       EXPECT_EQ(text ? digest(*text) : "render", expected)
           << name << " with " << entry.key() << "\n"
           << (text ? *text : to_string(text.error()));
+      if (text) expect_same_text(chat, conversations.at(entry.key()).as_object(), *text);
       ++compared;
     }
   }
@@ -140,10 +169,10 @@ TEST(ChatTemplateTest, RefusesKwargsThatAreNotAllowed) {
   EXPECT_EQ(text.error().detail, "chat_template_kwargs: 'tokenize' is not allowed");
 }
 
-TEST(ChatTemplateTest, ARequestSetsTheVariablesOfTheListAndNoneOfTheServers) {
-  for (const std::string_view name : kRequestTemplateVariables) {
+TEST(ChatTemplateTest, ARequestSetsEveryVariableThatTheTemplateReadsButTheServers) {
+  for (const std::string_view name : {"enable_thinking", "documents", "tools_in_user_message"}) {
     ChatTemplateInput input;
-    input.kwargs = {{name, "mine"}};
+    input.kwargs = {{name, "mine"}, {"never_read", {1, 2}}};
     const auto text = parsed("{{ " + std::string(name) + " }}").render(input, kNow);
     ASSERT_TRUE(text) << name;
     EXPECT_EQ(*text, "mine") << name;
@@ -155,6 +184,29 @@ TEST(ChatTemplateTest, ARequestSetsTheVariablesOfTheListAndNoneOfTheServers) {
     ASSERT_FALSE(text) << name;
     EXPECT_EQ(text.error().code, TextErrc::kBadTemplateKwarg) << name;
   }
+}
+
+TEST(ChatTemplateTest, ARequestReplacesNoFunction) {
+  for (const std::string_view name : {"range", "namespace", "raise_exception", "__class__"}) {
+    ChatTemplateInput input;
+    input.kwargs = {{name, "mine"}};
+    const auto text = parsed("x").render(input, kNow);
+    ASSERT_FALSE(text) << name;
+    EXPECT_EQ(text.error().code, TextErrc::kBadTemplateKwarg) << name;
+  }
+}
+
+TEST(ChatTemplateTest, KnowsWhichBytesOfAPromptAClientWrote) {
+  ChatTemplateInput input;
+  input.messages = user_says("says");
+  input.special_tokens = {{"bos_token", "begin"}};
+  input.kwargs = {{"name", "me"}};
+  const auto prompt =
+      parsed("{{ bos_token }} {{ messages[0].content ~ name }} {{ messages[0].role | upper }}.")
+          .render_prompt(input, kNow);
+  ASSERT_TRUE(prompt) << to_string(prompt.error());
+  EXPECT_EQ(prompt->text, "begin saysme USER.");
+  EXPECT_EQ(prompt->client, (std::vector<jinja::ByteRange>{{6, 12}, {13, 17}}));
 }
 
 TEST(ChatTemplateTest, PassesOnWhatATemplateRaises) {

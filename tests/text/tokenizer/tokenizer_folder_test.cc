@@ -77,8 +77,27 @@ TEST_F(TokenizerFolderTest, TakesTheDefaultOfSeveralTemplatesAndPrefersAFile) {
   write("tokenizer_config.json", R"({"chat_template": [{"name": "tool_use", "template": "t"},
       {"name": "default", "template": "d"}]})");
   EXPECT_EQ(load().chat_template(), "d");
+  EXPECT_EQ(load().tool_chat_template(), "t");
+  EXPECT_EQ(load().chat_templates(), "dt");
   write("chat_template.jinja", "from a file");
   EXPECT_EQ(load().chat_template(), "from a file");
+  EXPECT_EQ(load().tool_chat_template(), "") << "files count instead of the others";
+}
+
+TEST_F(TokenizerFolderTest, ReadsTheTemplateForToolsFromAFileOfItsOwn) {
+  std::filesystem::create_directory(folder_ / "additional_chat_templates");
+  write("additional_chat_templates/tool_use.jinja", "t");
+  write("additional_chat_templates/rag.jinja", "r");
+  EXPECT_EQ(load().chat_template(), "t") << "the only one is for all";
+  write("chat_template.jinja", "d");
+  EXPECT_EQ(load().chat_template(), "d");
+  EXPECT_EQ(load().tool_chat_template(), "t");
+}
+
+TEST_F(TokenizerFolderTest, TakesATemplateForToolsThatStandsAloneForAll) {
+  write("tokenizer_config.json", R"({"chat_template": [{"name": "tool_use", "template": "t"}]})");
+  EXPECT_EQ(load().chat_template(), "t");
+  EXPECT_EQ(load().tool_chat_template(), "");
 }
 
 TEST_F(TokenizerFolderTest, ReadsEverythingThatEndsAGeneration) {

@@ -15,9 +15,6 @@
 namespace weft::jinja {
 namespace {
 
-/// Bytes that are put together before they are appended.
-constexpr std::size_t kJsonChunk = 4096;
-
 struct JsonStyle {
   bool ascii = false;
   bool sorted = false;
@@ -35,8 +32,7 @@ void append_unit(std::string& out, char32_t unit) {
   }
 }
 
-void append_character(std::string& out, Utf8Char code_point, std::string_view bytes, bool ascii) {
-  const char32_t value = code_point.code;
+void append_json_escape(std::string& out, char32_t value) {
   switch (value) {
     case '"':
       out += "\\\"";
@@ -62,14 +58,24 @@ void append_character(std::string& out, Utf8Char code_point, std::string_view by
     default:
       break;
   }
-  if (value >= 0x20 && (value < 0x7F || !ascii)) {
-    out += bytes;
-  } else if (value < 0x10000) {
+  if (value < 0x10000) {
     append_unit(out, value);
   } else {
     append_unit(out, 0xD800 + ((value - 0x10000) >> 10U));
     append_unit(out, 0xDC00 + ((value - 0x10000) & 0x3FFU));
   }
+}
+
+/// How many bytes stand for themselves before the first character that is escaped.
+std::size_t plain_json_bytes(std::string_view text, bool ascii) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const Utf8Char next = utf8_at(text.substr(at));
+    const bool control = next.code < 0x20 || (ascii && next.code >= 0x7F);
+    if (control || next.code == '"' || next.code == '\\') break;
+    at += next.length;
+  }
+  return at;
 }
 
 class JsonWriter {
@@ -112,16 +118,18 @@ class JsonWriter {
 
   void write_text(std::string_view text) {
     if (!run_.step_read(text.size())) return;
-    std::string quoted = "\"";
+    out_.append("\"");
     while (!text.empty()) {
+      const std::size_t plain = plain_json_bytes(text, style_.ascii);
+      if (!out_.append(text.substr(0, plain))) return;
+      text.remove_prefix(plain);
+      if (text.empty()) break;
       const Utf8Char next = utf8_at(text);
-      append_character(quoted, next, text.substr(0, next.length), style_.ascii);
+      const std::string_view bytes = text.substr(0, next.length);
+      out_.append_for(bytes, [&](std::string& piece) { append_json_escape(piece, next.code); });
       text.remove_prefix(next.length);
-      if (quoted.size() < kJsonChunk) continue;
-      if (!out_.append(quoted)) return;
-      quoted.clear();
     }
-    out_.append(quoted += '"');
+    out_.append("\"");
   }
 
   void new_line(std::size_t depth) {

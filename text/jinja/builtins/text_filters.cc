@@ -43,7 +43,10 @@ Value filter_title(Run& run, const Value& self, const Slots& /*slots*/) {
   for (std::string_view rest = text.view; !rest.empty();) {
     const Utf8Char next = utf8_at(rest);
     const auto append_case = inside ? append_lower_case : append_upper_case;
-    if (!out.append_with([&](std::string& piece) { append_case(piece, next.code); })) break;
+    if (!out.append_for(rest.substr(0, next.length),
+                        [&](std::string& piece) { append_case(piece, next.code); })) {
+      break;
+    }
     inside = !begins_word(next.code);
     rest.remove_prefix(next.length);
   }
@@ -124,8 +127,9 @@ void append_quoted(TextBuilder& out, std::string_view text, bool for_query) {
       quoted += kHex[byte & 0xFU];
     }
   };
-  for (const char c : text) {
-    if (!out.append_with([&](std::string& piece) { quote(piece, c); })) return;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const auto write = [&](std::string& piece) { quote(piece, text[at]); };
+    if (!out.append_for(text.substr(at, 1), write)) return;
   }
 }
 

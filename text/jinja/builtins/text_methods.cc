@@ -33,7 +33,10 @@ Value method_title(Run& run, const Value& self, const Slots&) {
   for (std::string_view rest = text_of(self).view; !rest.empty();) {
     const Utf8Char next = utf8_at(rest);
     const auto append_case = inside ? append_lower_case : append_title_case;
-    if (!out.append_with([&](std::string& piece) { append_case(piece, next.code); })) break;
+    if (!out.append_for(rest.substr(0, next.length),
+                        [&](std::string& piece) { append_case(piece, next.code); })) {
+      break;
+    }
     inside = is_cased(next.code);
     rest.remove_prefix(next.length);
   }
@@ -46,7 +49,10 @@ Value method_swapcase(Run& run, const Value& self, const Slots&) {
   for (std::string_view rest = text_of(self).view; !rest.empty();) {
     const Utf8Char next = utf8_at(rest);
     const auto append_case = is_upper_case(next.code) ? append_lower_case : append_upper_case;
-    if (!out.append_with([&](std::string& piece) { append_case(piece, next.code); })) break;
+    if (!out.append_for(rest.substr(0, next.length),
+                        [&](std::string& piece) { append_case(piece, next.code); })) {
+      break;
+    }
     rest.remove_prefix(next.length);
   }
   return out.finish(text_of(self).markup);
@@ -88,9 +94,10 @@ Value method_replace(Run& run, const Value& self, const Slots& slots) {
   const Text& text = text_of(self);
   const std::size_t count = *most < 0 ? kAllOccurrences : static_cast<std::size_t>(*most);
   if (!text.markup) return replace(run, text.view, *from, *to, count, false);
-  TextBuilder escaped(run);
-  append_text(escaped, *slots[1].text(), true);
-  return replace(run, text.view, *from, escaped.view(), count, true);
+  TextBuilder escaping(run);
+  append_text(escaping, *slots[1].text(), true);
+  const Value escaped = escaping.finish();
+  return replace(run, text.view, *from, escaped.text()->view, count, true);
 }
 
 Value method_join(Run& run, const Value& self, const Slots& slots) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "weft/text/jinja/builtins.h"
+#include "weft/text/jinja/client_text.h"
 #include "weft/text/jinja/run.h"
 #include "weft/text/jinja/run/output.h"
 #include "weft/text/jinja/run/scope.h"
@@ -23,6 +24,8 @@ class Interpreter {
 
   /// The prompt; of no use when the run has failed.
   std::string render(const ast::Block& block);
+  /// The parts of the prompt that a client wrote, in their order, once it is rendered.
+  [[nodiscard]] std::span<const ByteRange> client() const { return output_.client(); }
 
   /// For macros and loops, when they are called.
   Value call_macro(const ast::Macro& macro, const Scope& closure, const Arguments& arguments);

@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <memory_resource>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,8 @@ class Output {
     return text;
   }
 
+  /// The parts of the prompt that a client wrote.
+  [[nodiscard]] std::span<const ByteRange> client() const { return prompt_.client(); }
   /// The prompt, which is the caller's to hold.
   [[nodiscard]] std::string take_prompt() {
     return run_.has_room(prompt_.size()) ? std::string(prompt_.view()) : std::string();

@@ -119,9 +119,10 @@ class BraceFormat {
       value = converted(value, field.front());
       field.remove_prefix(1);
     }
-    TextBuilder spec(run_);
-    if (take(field, ':')) format(spec, field, level + 1);
-    if (!run_.failed()) append(out, value, spec.view());
+    TextBuilder spec_text(run_);
+    if (take(field, ':')) format(spec_text, field, level + 1);
+    const Value spec = spec_text.finish();
+    if (!run_.failed()) append(out, value, spec.text()->view);
   }
 
   Value converted(const Value& value, char how) {
@@ -198,9 +199,10 @@ class BraceFormat {
 
   void append_as_text(TextBuilder& out, const FormatSpec& spec, const Text& text) {
     if (!markup_ || text.markup) return format_text(out, spec, text.view);
-    TextBuilder escaped(run_);
-    append_html(escaped, text.view);
-    format_text(out, spec, escaped.view());
+    TextBuilder escaping(run_);
+    append_html(escaping, text.view);
+    const Value escaped = escaping.finish();
+    format_text(out, spec, escaped.text()->view);
   }
 
   Run& run_;

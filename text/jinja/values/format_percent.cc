@@ -161,7 +161,8 @@ class PercentFormat {
       case 'a': {
         TextBuilder repr(run_);
         print_repr(repr, value);
-        return text(spec, {repr.view(), false});
+        const Value made = repr.finish();
+        return text(spec, *made.text());
       }
       case 'c':
         if (const Text* character = value.text()) {
@@ -182,9 +183,10 @@ class PercentFormat {
   void text(FormatSpec spec, const Text& text) {
     if (spec.align == 0) spec.align = '>';
     if (!markup_ || text.markup) return format_text(out_, spec, text.view);
-    TextBuilder escaped(run_);
-    append_html(escaped, text.view);
-    format_text(out_, spec, escaped.view());
+    TextBuilder escaping(run_);
+    append_html(escaping, text.view);
+    const Value escaped = escaping.finish();
+    format_text(out_, spec, escaped.text()->view);
   }
 
   void number(FormatSpec spec, Value value) {

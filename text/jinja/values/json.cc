@@ -69,8 +69,28 @@ Value convert(Run& run, const json::value& value, std::size_t depth) {
   return {};
 }
 
+/// It is as deep as convert() allows.
+void add_texts(ClientText& client, const json::value& value) {
+  if (const json::string* text = value.if_string()) {
+    client.add({text->data(), text->size()});
+  } else if (const json::array* items = value.if_array()) {
+    for (const json::value& item : *items) add_texts(client, item);
+  } else if (const json::object* members = value.if_object()) {
+    for (const auto& member : *members) {
+      client.add(member.key());
+      add_texts(client, member.value());
+    }
+  }
+}
+
 }  // namespace
 
 Value from_json(Run& run, const json::value& json) { return convert(run, json, 0); }
+
+Value from_client_json(Run& run, const json::value& json) {
+  const Value value = convert(run, json, 0);
+  if (!run.failed()) add_texts(run.client(), json);
+  return value;
+}
 
 }  // namespace weft::jinja

@@ -29,7 +29,8 @@ void append_html(TextBuilder& out, std::string_view text) {
     if (!out.append(text.substr(0, plain))) return;
     text.remove_prefix(plain);
     if (text.empty()) return;
-    out.append(escape_of(text.front()));
+    const char c = text.front();
+    out.append_for(text.substr(0, 1), [&](std::string& piece) { piece = escape_of(c); });
     text.remove_prefix(1);
   }
 }

@@ -21,8 +21,23 @@ void append_hex(std::string& out, char32_t value, int digits) {
   }
 }
 
-void append_escaped(std::string& out, Utf8Char code_point, std::string_view bytes, char quote) {
-  switch (code_point.code) {
+bool is_printed_as_it_is(char32_t code_point, char quote) {
+  return code_point != '\\' && code_point != static_cast<unsigned char>(quote) &&
+         is_printable(code_point);
+}
+
+std::size_t plain_repr_bytes(std::string_view text, char quote) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const Utf8Char next = utf8_at(text.substr(at));
+    if (!is_printed_as_it_is(next.code, quote)) break;
+    at += next.length;
+  }
+  return at;
+}
+
+void append_escaped(std::string& out, char32_t code_point, char quote) {
+  switch (code_point) {
     case '\n':
       out += "\\n";
       return;
@@ -38,41 +53,37 @@ void append_escaped(std::string& out, Utf8Char code_point, std::string_view byte
     default:
       break;
   }
-  if (code_point.code == static_cast<unsigned char>(quote)) {
+  if (code_point == static_cast<unsigned char>(quote)) {
     out += '\\';
     out += quote;
-  } else if (is_printable(code_point.code)) {
-    out += bytes;
-  } else if (code_point.code < 0x100) {
+  } else if (code_point < 0x100) {
     out += "\\x";
-    append_hex(out, code_point.code, 2);
-  } else if (code_point.code < 0x10000) {
+    append_hex(out, code_point, 2);
+  } else if (code_point < 0x10000) {
     out += "\\u";
-    append_hex(out, code_point.code, 4);
+    append_hex(out, code_point, 4);
   } else {
     out += "\\U";
-    append_hex(out, code_point.code, 8);
+    append_hex(out, code_point, 8);
   }
 }
-
-/// Bytes that are put together before they are appended.
-constexpr std::size_t kPrintChunk = 4096;
 
 void repr_text(TextBuilder& out, std::string_view text) {
   if (!out.run().step_read(text.size())) return;
   const bool single = text.find('\'') != std::string_view::npos;
   const char quote = single && text.find('"') == std::string_view::npos ? '"' : '\'';
-  std::string quoted(1, quote);
+  out.append(1, quote);
   while (!text.empty()) {
+    const std::size_t plain = plain_repr_bytes(text, quote);
+    if (!out.append(text.substr(0, plain))) return;
+    text.remove_prefix(plain);
+    if (text.empty()) break;
     const Utf8Char next = utf8_at(text);
-    append_escaped(quoted, next, text.substr(0, next.length), quote);
+    const std::string_view bytes = text.substr(0, next.length);
+    out.append_for(bytes, [&](std::string& piece) { append_escaped(piece, next.code, quote); });
     text.remove_prefix(next.length);
-    // An escape is ten times its character.
-    if (quoted.size() < kPrintChunk) continue;
-    if (!out.append(quoted)) return;
-    quoted.clear();
   }
-  out.append(quoted += quote);
+  out.append(1, quote);
 }
 
 void repr_list(TextBuilder& out, const List& list, std::size_t depth) {

@@ -22,7 +22,10 @@ Value recase(Run& run, const Text& text, AppendCase first, AppendCase others) {
   AppendCase append = first;
   for (std::string_view rest = text.view; !rest.empty();) {
     const Utf8Char next = utf8_at(rest);
-    if (!out.append_with([&](std::string& piece) { append(piece, next.code); })) break;
+    if (!out.append_for(rest.substr(0, next.length),
+                        [&](std::string& piece) { append(piece, next.code); })) {
+      break;
+    }
     append = others;
     rest.remove_prefix(next.length);
   }

@@ -92,6 +92,7 @@ class FormMaker {
     is_bytes_ = !model_.flag("byte_fallback").value_or(false);
     made_.model = is_bytes_ ? Model::kByteLevelBpe : Model::kSentencePieceBpe;
     made_.chat_template = parts_.chat_template;
+    made_.tool_chat_template = parts_.tool_chat_template;
     take_tokens();
     Result<void> done = take_added();
     if (done) done = take_around();

@@ -55,6 +55,7 @@ class VocabularyReader {
     }
     if (!done) return done.error();
     parts_.chat_template = from_.chat_template;
+    parts_.tool_chat_template = from_.tool_chat_template;
     return std::move(parts_);
   }
 

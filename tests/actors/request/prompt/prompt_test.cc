@@ -38,6 +38,14 @@ Tokenizer byte_tokenizer() {
   return Tokenizer::from_json(boost::json::serialize(all), "bytes").value();
 }
 
+/// One token, and five of output.
+Request five_tokens() {
+  Request request;
+  request.prompt_tokens = {1};
+  request.max_tokens = 5;
+  return request;
+}
+
 class PromptTest : public testing::Test {
  public:
   Result<std::unique_ptr<RequestGroup>> prepare(Request request) const {
@@ -250,7 +258,7 @@ TEST_F(PromptTest, WhatTheSchedulerGetsIsWhatWasAskedFor) {
 
 TEST_F(PromptTest, WhoseCacheAPromptMayUseIsSaidByItsClientAndItsSalt) {
   const auto domain = [&](const std::string& client, const std::string& salt) {
-    Request request{.prompt_tokens = {1}, .max_tokens = 5};
+    Request request = five_tokens();
     request.client = client;
     request.cache_salt = salt;
     const auto group = prepare(std::move(request)).value();
@@ -287,8 +295,7 @@ TEST_F(PromptTest, TheDecoderOfAnEncoderModelBeginsWithItsStartToken) {
   EXPECT_THAT(refusal([](Request& r) { r.forced_bos = 1'000'000; }),
               HasSubstr("forced_bos_token_id: 1000000 is not in the vocabulary"));
   model.defaults.forced_bos = 4;
-  EXPECT_EQ(prepare(Request{.prompt_tokens = {1}, .max_tokens = 5}).value()->spec.prompt,
-            (std::vector<TokenId>{3, 4}));
+  EXPECT_EQ(prepare(five_tokens()).value()->spec.prompt, (std::vector<TokenId>{3, 4}));
   EXPECT_THAT(refusal([](Request& r) {
                 r.prompt_tokens.assign(33, 1);
                 r.max_tokens = 0;
@@ -302,8 +309,7 @@ TEST_F(PromptTest, OnlyTheOutputOfAnEncoderModelCanBeForced) {
   EXPECT_EQ(refusal([](Request& r) { r.forced_bos = 5; }),
             "bad_request: forced_bos_token_id: 5 is for models with an encoder");
   model.defaults.forced_bos = 4;
-  EXPECT_EQ(prepare(Request{.prompt_tokens = {1}, .max_tokens = 5}).value()->spec.prompt,
-            std::vector<TokenId>{1});
+  EXPECT_EQ(prepare(five_tokens()).value()->spec.prompt, std::vector<TokenId>{1});
 }
 
 }  // namespace

@@ -80,7 +80,8 @@ TEST(GgufVocabularyTest, ReadsWhatTheFileStates) {
           .number<std::uint8_t>("tokenizer.ggml.add_eos_token", 7, 1)
           .number<std::uint8_t>("tokenizer.ggml.add_space_prefix", 7, 0)
           .number<std::uint8_t>("tokenizer.ggml.remove_extra_whitespaces", 7, 1)
-          .text("tokenizer.chat_template", "{{ x }}"));
+          .text("tokenizer.chat_template", "{{ x }}")
+          .text("tokenizer.chat_template.tool_use", "{{ y }}"));
   EXPECT_EQ(read.model, Vocabulary::Model::kSentencePieceBpe);
   EXPECT_EQ(read.pre, "default");
   EXPECT_EQ(read.tokens, four_tokens());
@@ -100,6 +101,7 @@ TEST(GgufVocabularyTest, ReadsWhatTheFileStates) {
   EXPECT_FALSE(read.add_space_prefix);
   EXPECT_TRUE(read.remove_extra_whitespaces);
   EXPECT_EQ(read.chat_template, "{{ x }}");
+  EXPECT_EQ(read.tool_chat_template, "{{ y }}");
 }
 
 TEST(GgufVocabularyTest, KnowsWhatHoldsWhereTheFileIsSilent) {

@@ -119,7 +119,9 @@ TEST_F(ChatRequestTest, PartsAreTextsAndNothingElse) {
   };
   EXPECT_EQ(messages(R"([{"role":"user","content":[{"type":"text","text":"a"},)"
                      R"({"type":"text","text":"b","cache_control":{}}]}])"),
-            R"([{"role":"user","content":"a\nb"}])");
+            R"([{"role":"user","content":[{"type":"text","text":"a"},)"
+            R"({"type":"text","text":"b"}]}])")
+      << "the template joins them";
   const std::string type = "messages[0].content[1].type unsupported";
   for (const char* name : {"image_url", "input_audio", "file", "video_url", "refusal"}) {
     EXPECT_EQ(refusal(parts(R"({"type":"text","text":"a"},{"type":")" + std::string(name) +
@@ -163,6 +165,11 @@ TEST_F(ChatRequestTest, CallsInHistoriesHaveObjectsAsArguments) {
   EXPECT_EQ(messages(given + R"(""}}]}])"), calls("{}") + "]");
   // What a model has written wrong stays as it is.
   EXPECT_EQ(messages(given + R"("{\"a\": "}}]}])"), calls(R"("{\"a\": ")") + "]");
+  EXPECT_EQ(messages(given + R"("[3]"}}]}])"), calls(R"("[3]")") + "]");
+  // Some programs send JSON in place of its text.
+  EXPECT_EQ(messages(given + R"({"a":[3,1]}}}]}])"), calls(R"({"a":[3,1]})") + "]");
+  EXPECT_EQ(messages(given + R"(null}}]}])"), calls("{}") + "]");
+  EXPECT_EQ(messages(given + R"([]}}]}])"), calls("[]") + "]");
 }
 
 TEST_F(ChatRequestTest, ToolsAreFunctionsForATemplateThatKnowsThem) {
@@ -508,7 +515,7 @@ TEST_F(ChatRequestTest, WhatCannotBeDoneIsRefusedByName) {
 }
 
 TEST_F(ChatRequestTest, TemplateKwargsCannotStandInForTheServers) {
-  for (const std::string_view name : kRequestTemplateVariables) {
+  for (const std::string_view name : {"enable_thinking", "documents", "nobody_reads_it"}) {
     const std::string kwargs = "{\"" + std::string(name) + "\":false}";
     const Request request = part(with("\"chat_template_kwargs\":" + kwargs));
     EXPECT_EQ(json::serialize(request.chat_template_kwargs), kwargs);
