@@ -60,6 +60,7 @@ class RequestText {
     OutputText text;
     std::optional<OutputParser> parser;
     bool closed = false;  ///< its text is complete
+    bool cut = false;     ///< the model has not ended it itself
     std::optional<std::size_t> stop;
     TokenId stop_token = kNoToken;
     std::int32_t tokens = 0;

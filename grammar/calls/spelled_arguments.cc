@@ -141,8 +141,8 @@ CallWriter::Part CallWriter::tagged_arguments(const CallableTool& tool) {
   std::vector<Part> parts;
   for (const Parameter& one : parameters) {
     if (error_) return {};
-    const Part key = builder_.sequence(
-        {markup(syntax_.key_open), builder_.literal(one.name), markup(syntax_.key_close)});
+    const Part key = builder_.sequence({markup(syntax_.key_open), builder_.literal(one.name),
+                                        type_mark(one), markup(syntax_.key_close)});
     const Part opens = syntax_.value_open.empty()
                            ? Part{}
                            : builder_.sequence({space_, markup(syntax_.value_open)});
@@ -152,6 +152,15 @@ CallWriter::Part CallWriter::tagged_arguments(const CallableTool& tool) {
   if (tool.by_schema) return in_order(parameters, {}, parts);
   return parts.empty() ? Part{}
                        : builder_.repeat(builder_.any_of(parts), 0, GrammarBuilder::kNoBound);
+}
+
+/// What tells beside a key whether its value is a text.
+CallWriter::Part CallWriter::type_mark(const Parameter& one) {
+  if (syntax_.type_mark.empty()) return {};
+  const Object* const schema = one.schema.if_object();
+  const Value* const type = schema == nullptr ? nullptr : schema->if_contains("type");
+  const bool is_bare = type != nullptr && *type == Value("string");
+  return builder_.literal(syntax_.type_mark + (is_bare ? "true" : "false"));
 }
 
 CallWriter::Part CallWriter::tagged_value(const Parameter& one, bool by_schema) {
@@ -169,7 +178,7 @@ CallWriter::Part CallWriter::tagged_value(const Parameter& one, bool by_schema) 
   }
   const Part value = tagged_text(one);
   // Values on lines of their own have a line's end before and behind them.
-  if (!syntax_.value_open.empty()) return value;
+  if (!syntax_.value_open.empty() || syntax_.inline_values) return value;
   const Part line = builder_.optional(builder_.literal("\n"));
   return builder_.sequence({line, value, line});
 }

@@ -8,6 +8,7 @@
 
 #include "weft/core/error/checked.h"
 #include "weft/text/chat/call_arguments.h"
+#include "weft/text/chat/call_ids.h"
 #include "weft/text/chat/literal_texts.h"
 #include "weft/text/text_error.h"
 
@@ -56,7 +57,9 @@ ChatEncoder::ChatEncoder(Tokenizer tokenizer, std::string_view source)
       template_(parse(source)),
       special_tokens_(special_tokens_of(tokenizer_)) {
   const bool has_calls = source.find("tool_calls") != std::string_view::npos;
-  if (template_ && has_calls) text_arguments_ = wants_text_arguments(*template_, special_tokens_);
+  if (!template_ || !has_calls) return;
+  text_arguments_ = wants_text_arguments(*template_, special_tokens_);
+  named_ids_ = wants_named_ids(*template_, special_tokens_);
 }
 
 ChatEncoder::ChatEncoder(const Tokenizer& tokenizer)
@@ -68,6 +71,7 @@ Result<std::vector<TokenId>> ChatEncoder::encode(Conversation conversation,
   if (!template_) return template_.error();
   ChatTemplateInput input;
   if (text_arguments_) make_arguments_text(conversation.messages);
+  if (named_ids_) name_call_ids(conversation.messages);
   json::value messages = std::move(conversation.messages);
   json::value tools = std::move(conversation.tools);
   json::value kwargs = std::move(conversation.chat_template_kwargs);

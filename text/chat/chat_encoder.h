@@ -61,6 +61,7 @@ class ChatEncoder {
   Result<ChatTemplate> template_;
   boost::json::object special_tokens_;
   bool text_arguments_ = false;  ///< of calls
+  bool named_ids_ = false;       ///< ids of calls name their functions
 };
 
 /// The time by the system's clock, in UTC, for ChatEncoder::encode().

@@ -15,11 +15,16 @@ OutputParser::OutputParser(OutputParser&&) noexcept = default;
 OutputParser& OutputParser::operator=(OutputParser&&) noexcept = default;
 OutputParser::~OutputParser() = default;
 
-void OutputParser::feed(std::string_view text, TypedText& out) { reader_->feed(text, out); }
-void OutputParser::finish(TypedText& out) { reader_->finish(out); }
+void OutputParser::feed(std::string_view text, TypedText& out) {
+  reader_->note_text(text.size());
+  reader_->feed(text, out);
+}
+void OutputParser::finish(TypedText& out, bool cut) { reader_->finish(out, cut); }
 bool OutputParser::done() const noexcept { return reader_->done(); }
 bool OutputParser::thinks() const noexcept { return reader_->thinks(); }
 std::int32_t OutputParser::calls() const noexcept { return reader_->calls(); }
+bool OutputParser::in_call() const noexcept { return reader_->in_call(); }
+std::size_t OutputParser::settled() const noexcept { return reader_->settled(); }
 
 bool ends_in_thought(std::string_view prompt, const OutputFormat& format) {
   while (!prompt.empty() && is_markup_space(prompt.back())) prompt.remove_suffix(1);

@@ -40,8 +40,10 @@ class OutputParser {
   /// Appends what is settled with `text`, the next part of the output.
   void feed(std::string_view text, TypedText& out);
 
-  /// Ends the output: appends what was held back. Called once.
-  void finish(TypedText& out);
+  /// Ends the output: appends what was held back. With `cut` the model was stopped before it had
+  /// ended the output itself: half of a tag and a call without its whole name are then dropped, and
+  /// else they are text. Called once.
+  void finish(TypedText& out, bool cut = false);
 
   /// Whether the output shall end here, by ParserOptions::one_call; what is fed later is dropped.
   [[nodiscard]] bool done() const noexcept;
@@ -49,6 +51,11 @@ class OutputParser {
   [[nodiscard]] bool thinks() const noexcept;
   /// How many calls have begun; the last may lack its end.
   [[nodiscard]] std::int32_t calls() const noexcept;
+  /// Whether the last call has begun and not ended; after finish(), whether it was cut off.
+  [[nodiscard]] bool in_call() const noexcept;
+  /// Returns up to which byte of the output it is known what that is: text and thoughts before it
+  /// have been appended (TypedText::sources), and all else there is tags, calls or dropped.
+  [[nodiscard]] std::size_t settled() const noexcept;
 
  private:
   std::unique_ptr<Reader> reader_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -17,10 +18,23 @@ class OutputParser::Reader {
   virtual ~Reader() = default;
 
   virtual void feed(std::string_view text, TypedText& out) = 0;
-  virtual void finish(TypedText& out) = 0;
+  virtual void finish(TypedText& out, bool cut) = 0;
   [[nodiscard]] virtual bool done() const noexcept = 0;
   [[nodiscard]] virtual bool thinks() const noexcept = 0;
   [[nodiscard]] virtual std::int32_t calls() const noexcept = 0;
+  [[nodiscard]] virtual bool in_call() const noexcept = 0;
+  /// The output is settled up to here at least; never less than before.
+  [[nodiscard]] virtual std::size_t settled() const noexcept = 0;
+
+  /// Called before feed(), with the size of its text.
+  void note_text(std::size_t bytes) noexcept { fed_ += bytes; }
+
+ protected:
+  /// Returns how much of the output has come.
+  [[nodiscard]] std::size_t fed() const noexcept { return fed_; }
+
+ private:
+  std::size_t fed_ = 0;
 };
 
 /// Of formats with tags around thoughts and calls.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -7,7 +8,8 @@
 
 namespace weft {
 
-/// Writes runs of text and of thoughts, without the white space between them and tags. Owner only.
+/// Writes runs of text and of thoughts, without the white space between them and tags, and knows
+/// where they stand in the output. Owner only.
 class Prose {
  public:
   /// Begins a run of this kind behind a tag: the white space before it is dropped.
@@ -17,10 +19,28 @@ class Prose {
     spaces_.clear();
   }
 
+  /// Adds what stands at next() and the white space that is held back behind it.
   void add(std::string_view run, TypedText& out);
 
-  /// Takes the white space that came last, which a tag may follow.
+  /// The run that is added next stands at this offset of the output. What is held back stands right
+  /// before it.
+  void go_to(std::size_t offset) noexcept { next_ = offset; }
+  /// Skips bytes that are of no run.
+  void skip(std::size_t bytes) noexcept { next_ += bytes; }
+  /// Returns the offset up to which the output is settled: written or dropped.
+  [[nodiscard]] std::size_t settled() const noexcept { return next_ - spaces_.size(); }
+
+  /// Takes the white space that came last, which a tag may follow: it is still to be added, or
+  /// dropped.
   [[nodiscard]] std::string take_spaces();
+
+  /// Forgets what kind of run there is, as if the output began here.
+  void restart() noexcept {
+    kind_ = PieceKind::kText;
+    skips_ = false;
+    blank_ = true;
+    spaces_.clear();
+  }
 
   /// No tag follows: the white space that came last is of the run.
   void end(TypedText& out) { add_spaces(out); }
@@ -36,6 +56,7 @@ class Prose {
   bool skips_ = false;
   bool blank_ = true;  // nothing but white space has come, and it is held back
   std::string spaces_;
+  std::size_t next_ = 0;  // the offset of what comes behind spaces_
 };
 
 }  // namespace weft

@@ -43,6 +43,9 @@ class TagScanner {
     return std::nullopt;
   }
 
+  /// Returns how many bytes are held back.
+  [[nodiscard]] std::size_t held() const noexcept { return held_.size(); }
+
   /// Gives up what is held back: no more text comes.
   template <class Plain>
   void flush(Plain&& plain) {

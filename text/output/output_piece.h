@@ -11,13 +11,15 @@
 namespace weft {
 
 /// What a run of an output's text is. A call is a kCallName, any number of kArguments and, once it
-/// is complete, a kCallEnd; calls follow each other and are counted in that order, from 0.
+/// is complete, a kCallEnd; calls follow each other and are counted in that order, from 0. Where
+/// the model has an id of its own for a call, a kCallId stands right before its kCallName.
 enum class PieceKind : std::uint8_t {
   kText,       ///< the answer itself
   kReasoning,  ///< thoughts before it
   kCallName,   ///< begins a call: the function's whole name, in one piece
   kArguments,  ///< more of that call's arguments: JSON as the model wrote it, so it may be invalid
   kCallEnd,    ///< ends that call; without text. An output that is cut off may lack it.
+  kCallId,     ///< the model's own id of the call whose name follows: whole, in one piece
 };
 
 /// Where in a text a run of one kind begins; it ends where the next one begins, or with the text.
@@ -26,6 +28,14 @@ struct PieceMark {
   PieceKind kind = PieceKind::kText;
 
   friend bool operator==(const PieceMark&, const PieceMark&) = default;
+};
+
+/// A run of text or thoughts whose bytes stand in the output as the model wrote them: where there.
+struct SourceRun {
+  std::size_t begin = 0;   ///< offset in the typed text
+  std::size_t source = 0;  ///< offset in the output
+  std::size_t size = 0;
+  PieceKind kind = PieceKind::kText;
 };
 
 /// A run of an output, borrowed.
@@ -56,15 +66,31 @@ class TypedText {
   /// Offsets in text(); strictly by kind, so that neighbours differ unless a call begins or ends.
   [[nodiscard]] std::span<const PieceMark> marks() const noexcept { return marks_; }
   [[nodiscard]] bool empty() const noexcept { return text_.empty() && marks_.empty(); }
+  /// The runs that were added with their source, in their order; what they leave out of the output
+  /// is tags, calls and dropped white space.
+  [[nodiscard]] std::span<const SourceRun> sources() const noexcept { return sources_; }
 
   /// Appends a run, which continues the one before it where both are of one kind.
   void add(PieceKind kind, std::string_view text) {
-    const bool whole = kind == PieceKind::kCallName || kind == PieceKind::kCallEnd;
+    const bool whole =
+        kind == PieceKind::kCallName || kind == PieceKind::kCallEnd || kind == PieceKind::kCallId;
     if (text.empty() && !whole) return;
     if (whole || marks_.empty() || marks_.back().kind != kind) {
       marks_.push_back({text_.size(), kind});
     }
     text_.append(text);
+  }
+  /// The same of text or thoughts that stand at `source` in the output.
+  void add(PieceKind kind, std::string_view text, std::size_t source) {
+    if (text.empty()) return;
+    if (!sources_.empty() && sources_.back().kind == kind &&
+        sources_.back().begin + sources_.back().size == text_.size() &&
+        sources_.back().source + sources_.back().size == source) {
+      sources_.back().size += text.size();
+    } else {
+      sources_.push_back({text_.size(), source, text.size(), kind});
+    }
+    add(kind, text);
   }
   void append(std::string_view text, std::span<const PieceMark> marks) {
     for_each_piece(text, marks, [this](OutputPiece piece) { add(piece.kind, piece.text); });
@@ -73,11 +99,13 @@ class TypedText {
   void clear() noexcept {
     text_.clear();
     marks_.clear();
+    sources_.clear();
   }
 
  private:
   std::string text_;
   std::vector<PieceMark> marks_;
+  std::vector<SourceRun> sources_;
 };
 
 }  // namespace weft

@@ -99,10 +99,15 @@ class ChatStreamWriter final : public ReplyWriter {
 
   void add_piece(std::size_t index, const OutputPiece& piece, EventBatch& out) {
     if (piece.kind == PieceKind::kCallEnd) return;
+    if (piece.kind == PieceKind::kCallId) {
+      call_id_ = piece.text;
+      return;
+    }
     std::string& text = begin_chunk(index, out);
     switch (piece.kind) {
       case PieceKind::kText:
       case PieceKind::kCallEnd:
+      case PieceKind::kCallId:
         append_json_string(text.append("\"content\":"), piece.text);
         break;
       case PieceKind::kReasoning:
@@ -124,7 +129,7 @@ class ChatStreamWriter final : public ReplyWriter {
     const std::size_t call = calls_of(index)++;
     begin_call_delta(call, text);
     text.append("\"id\":");
-    append_json_string(text, call_id(options_.id, index, call));
+    append_json_string(text, call_id(std::exchange(call_id_, {}), options_.id, index, call));
     append_json_string(text.append(",\"type\":\"function\",\"function\":{\"name\":"), name);
     text.append(",\"arguments\":\"\"}}]");
   }
@@ -148,6 +153,7 @@ class ChatStreamWriter final : public ReplyWriter {
   std::string token_logprobs_;      // of one delta
   bool has_logprobs_ = false;       // which no chunk has told yet
   std::vector<std::size_t> calls_;  // that have begun, by the choice's index
+  std::string call_id_;             // the model's own, of the call that begins next
 };
 
 }  // namespace

@@ -22,6 +22,7 @@ Kind kind_of(PieceKind piece) noexcept {
     case PieceKind::kCallName:
     case PieceKind::kArguments:
     case PieceKind::kCallEnd:
+    case PieceKind::kCallId:
       break;
   }
   return Kind::kCall;
@@ -84,7 +85,7 @@ ResponseItem* ResponseItems::open() noexcept {
 bool ResponseItems::ends_open_item(PieceKind kind) noexcept {
   const ResponseItem* const last = open();
   if (last == nullptr) return false;
-  return last->kind != kind_of(kind) || kind == PieceKind::kCallName;
+  return last->kind != kind_of(kind) || kind == PieceKind::kCallName || kind == PieceKind::kCallId;
 }
 
 ResponseItem& ResponseItems::place_of(const OutputPiece& piece) {
@@ -95,7 +96,7 @@ ResponseItem& ResponseItems::place_of(const OutputPiece& piece) {
   item.id = id_of(item.kind);
   if (item.kind == Kind::kCall) {
     item.name = piece.text;
-    item.call_id = call_id(response_id_, 0, calls_++);
+    item.call_id = call_id(std::exchange(next_call_id_, {}), response_id_, 0, calls_++);
   }
   items_.push_back(std::move(item));
   return items_.back();
