@@ -131,10 +131,11 @@ CallWriter::Part CallWriter::named_call(std::span<const CallableTool> tools) {
   const bool fenced = syntax_.name_close.find("```") != std::string::npos;
   const Part head = builder_.sequence(
       {space_, markup(syntax_.name_open), pattern(syntax_.id_before), markup(syntax_.name_prefix)});
-  const Part id = syntax_.id_behind.empty()
-                      ? Part{}
-                      : builder_.optional(builder_.sequence(
-                            {markup(syntax_.name_suffix), pattern(syntax_.id_behind)}));
+  Part id{};
+  if (!syntax_.id_behind.empty()) {
+    id = builder_.sequence({markup(syntax_.name_suffix), pattern(syntax_.id_behind)});
+    if (!syntax_.name_is_id) id = builder_.optional(id);
+  }
   const Part arguments_follow = builder_.sequence({id, markup(syntax_.name_close), space_});
   const Part rest = each_of(tools, [&](const CallableTool& tool) {
     return builder_.sequence({builder_.literal(tool.name), arguments_follow, json_arguments(tool)});

@@ -80,6 +80,7 @@ class CallWriter {
   Part any_pairs();
   Part python_arguments(const CallableTool& tool);
   Part python_value(const Parameter& one, bool by_schema);
+  std::optional<Part> single_quoted(const Value& schema);
   Part schema_part(const Value& schema, const std::string& path, ValueForm form);
   /// Tools that have the rest of a call in common.
   template <class Each>

@@ -28,7 +28,8 @@ std::string lower_case(std::string text) {
 /// What such a schema says of its type beside annotations: nothing but these keywords.
 bool has_only(const SchemaObject& schema, std::initializer_list<std::string_view> known) {
   return std::ranges::all_of(schema, [&](const auto& entry) {
-    return is_annotation(entry.key()) || std::ranges::find(known, entry.key()) != known.end();
+    const std::string_view key = entry.key();
+    return is_annotation(key) || std::ranges::find(known, key) != known.end();
   });
 }
 

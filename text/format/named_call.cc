@@ -103,7 +103,10 @@ class NamedCall final : public CallReader {
   }
 
   [[nodiscard]] bool begin_call(CallSink& sink) const {
-    if (syntax_.name_is_id) sink.name_call(trimmed_markup(name_));
+    const std::string_view id = trimmed_markup(name_);
+    if (syntax_.name_is_id && id.find(syntax_.name_suffix) != std::string_view::npos) {
+      sink.name_call(id);
+    }
     return sink.begin(function());
   }
 
