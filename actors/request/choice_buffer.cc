@@ -22,6 +22,7 @@ ChoiceBuffer::ChoiceBuffer(const Request& request)
       text_(reserved_tokens(request) * kReservedBytesPerToken),
       tokens_(reserved_tokens(request)),
       logprobs_(with_logprobs_ ? reserved_tokens(request) : 1),
+      token_texts_(with_logprobs_ ? reserved_tokens(request) : 1),
       top_(with_top_ ? kMaxTopLogprobs * kSmallestChunk : 1),
       typed_(request.typed_output),
       marks_(typed_ ? kSmallestChunk : 1) {}
@@ -39,7 +40,7 @@ bool ChoiceBuffer::append(const DeltaView& delta) noexcept {
   const std::size_t tokens = delta.tokens.size();
   // The first token decides it; readers look at it only where there are tokens.
   if (with_top_ && tokens_.size() == 0 && tokens > 0) top_per_token_ = delta.top_per_token;
-  if ((with_logprobs_ && delta.logprobs.size() != tokens) ||
+  if ((with_logprobs_ && (delta.logprobs.size() != tokens || delta.token_texts.size() != tokens)) ||
       (with_top_ && delta.top.size() != tokens * top_per_token())) {
     internal_error_noexcept("a delta lacks the logprobs that its request asked for");
     return false;
@@ -52,7 +53,10 @@ bool ChoiceBuffer::append(const DeltaView& delta) noexcept {
     text_.append(delta.text);
     if (typed_) append_marks(delta);
     tokens_.append(delta.tokens);
-    if (with_logprobs_) logprobs_.append(delta.logprobs);
+    if (with_logprobs_) {
+      logprobs_.append(delta.logprobs);
+      append_token_texts(delta);
+    }
     if (with_top_) top_.append(delta.top);
   } catch (const std::bad_alloc&) {
     return false;
@@ -76,11 +80,24 @@ void ChoiceBuffer::append_marks(const DeltaView& delta) {
   }
 }
 
+void ChoiceBuffer::append_token_texts(const DeltaView& delta) {
+  const std::size_t base = text_.size() - delta.text.size();
+  for (const TokenText& one : delta.token_texts) {
+    const TokenText kept{.begin = base + one.begin, .size = one.size};
+    token_texts_.append({&kept, 1});
+  }
+}
+
 template <class Out>
 void ChoiceBuffer::copy(Sizes from, Sizes to, Out& out) const {
   text_.copy(from.text, to.text, out.text);
   tokens_.copy(from.tokens, to.tokens, out.tokens);
-  if (with_logprobs_) logprobs_.copy(from.tokens, to.tokens, out.logprobs);
+  if (with_logprobs_) {
+    logprobs_.copy(from.tokens, to.tokens, out.logprobs);
+    const std::size_t first = out.token_texts.size();
+    token_texts_.copy(from.tokens, to.tokens, out.token_texts);
+    for (TokenText& one : std::span(out.token_texts).subspan(first)) one.begin -= from.text;
+  }
   if (with_top_ && to.tokens > 0) {
     top_.copy(from.tokens * top_per_token(), to.tokens * top_per_token(), out.top);
     out.top_per_token = top_per_token_;

@@ -60,6 +60,7 @@ class ChoiceBuffer {
   };
 
   void append_marks(const DeltaView& delta);
+  void append_token_texts(const DeltaView& delta);
   template <class Out>
   void copy(Sizes from, Sizes to, Out& out) const;
   /// Copies the marks from number `from` on that lie within a text of `to`, as offsets from
@@ -73,6 +74,7 @@ class ChoiceBuffer {
   ChunkedArray<char> text_;
   ChunkedArray<TokenId> tokens_;
   ChunkedArray<float> logprobs_;
+  ChunkedArray<TokenText> token_texts_;  // offsets in all of the text
   ChunkedArray<TokenLogprob> top_;
   std::atomic<std::uint64_t> published_{0};  // Sizes; grows only
   std::atomic<std::uint64_t> taken_{0};      // the reader's

@@ -19,8 +19,9 @@ struct Delta {
   /// mark is at its beginning.
   std::vector<PieceMark> marks{};
   std::vector<TokenId> tokens{};
-  std::vector<float> logprobs{};    ///< one for each token, when asked for
-  std::vector<TokenLogprob> top{};  ///< top_per_token for each token, as of DeltaView
+  std::vector<float> logprobs{};         ///< one for each token, when asked for
+  std::vector<TokenText> token_texts{};  ///< with logprobs: what of `text` each token made
+  std::vector<TokenLogprob> top{};       ///< top_per_token for each token, as of DeltaView
   std::int32_t top_per_token = 0;
 };
 
@@ -30,6 +31,7 @@ struct GeneratedChoice {
   std::vector<PieceMark> marks{};  ///< as of Delta
   std::vector<TokenId> tokens{};
   std::vector<float> logprobs{};
+  std::vector<TokenText> token_texts{};  ///< as of Delta
   std::vector<TokenLogprob> top{};
   std::int32_t top_per_token = 0;
   ChoiceEnd end{};

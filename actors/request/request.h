@@ -128,6 +128,18 @@ enum class FinishReason : std::uint8_t { kStop, kLength, kCancelled, kError };
 /// Returns "stop", "length", "cancelled" or "error".
 [[nodiscard]] std::string_view to_string(FinishReason reason) noexcept;
 
+/// The bytes of an output's text that a token made, from an offset in a text of that output on;
+/// offsets grow from token to token. Size 0: none, as of a tag, of a call, of a special token that
+/// is skipped, of white space between a tag and text, and of what a stop string cuts off. A token
+/// may make a part of a character. Of one that stands in a thought and in the answer it is what it
+/// made of the answer.
+struct TokenText {
+  std::size_t begin = 0;
+  std::size_t size = 0;
+
+  friend bool operator==(const TokenText&, const TokenText&) = default;
+};
+
 /// Something new of one output, borrowed for the call.
 struct DeltaView {
   std::int32_t choice = 0;  ///< which output, 0 .. n-1
@@ -135,8 +147,11 @@ struct DeltaView {
   /// What is what of `text`, with Request::typed_output. A run may go on in the next delta, which
   /// then begins with a mark of the same kind.
   std::span<const PieceMark> marks{};
+  /// With logprobs they are the tokens that made `text`, which begins and ends with one of them;
+  /// else `text` may lag behind them.
   std::span<const TokenId> tokens{};
-  std::span<const float> logprobs{};  ///< of the tokens; empty unless asked for
+  std::span<const float> logprobs{};         ///< of the tokens; empty unless asked for
+  std::span<const TokenText> token_texts{};  ///< with logprobs: what of `text` each token made
   /// top_per_token entries for each token, most probable first; kNoToken fills up where the
   /// samplers left fewer.
   std::span<const TokenLogprob> top{};
@@ -160,6 +175,7 @@ struct ChoiceEnd {
   /// for it.
   double cumulative_logprob = 0;
   std::int32_t calls = 0;  ///< that it makes; of an output that was cut, the last may lack its end
+  bool in_call = false;    ///< the last call lacks its end
 };
 
 /// When what happened, on the engine's clock.

@@ -47,10 +47,17 @@ RequestText::RequestText(ActiveRequest& request, Tokenizer tokenizer, StopString
 
 RequestText::Output RequestText::make_output() const {
   const bool skip = request_.request().skip_special_tokens;
-  if (!options_.format) return Output(OutputText(tokenizer_, stops_, skip));
-  Output output(OutputText(tokenizer_, stops_, skip, options_.format->tag_tokens));
-  const std::shared_ptr<const OutputFormat> format(options_.format, &options_.format->format);
-  output.parser.emplace(format, options_.parser);
+  std::vector<TokenId> shown;
+  if (options_.format) shown = options_.format->tag_tokens;
+  Output output(OutputText(tokenizer_, stops_, skip, std::move(shown)));
+  if (options_.format) {
+    const std::shared_ptr<const OutputFormat> format(options_.format, &options_.format->format);
+    output.parser.emplace(format, options_.parser);
+  }
+  if (options_.logprobs || options_.top_logprobs > 0) {
+    output.text.track_ends();
+    output.aligned.emplace();
+  }
   return output;
 }
 
@@ -80,11 +87,8 @@ bool RequestText::push(const TokenEvent& event, std::span<const TokenLogprob> to
       output.stop = *hit;
       output.closed = true;
     }
-    delta.tokens = {&event.token, 1};
-    if (options_.logprobs) delta.logprobs = {&event.logprob, 1};
     keep_top(top);
-    delta.top = top_;
-    delta.top_per_token = options_.top_logprobs;
+    take_token(output, event.token, event.logprob, top_, delta);
   }
   if (event.end != SequenceEnd::kNone && !output.closed) {
     output.stop = output.text.finish(fresh_);
@@ -103,22 +107,51 @@ void RequestText::keep_top(std::span<const TokenLogprob> top) {
   std::ranges::fill(std::span(top_).subspan(count), kNone);
 }
 
-// The text is fresh_, or pieces_.
-void RequestText::give(Output& output, std::int32_t choice, const DeltaView& delta) {
-  DeltaView view = delta;
-  view.choice = choice;
-  view.text = output.parser ? pieces_.text() : fresh_;
-  if (output.parser) view.marks = pieces_.marks();
-  if (view.text.empty() && view.tokens.empty() && view.marks.empty()) return;
-  if (options_.ranked) {
-    output.kept_text.append(view.text, view.marks);
-    output.kept_tokens.insert(output.kept_tokens.end(), delta.tokens.begin(), delta.tokens.end());
-    output.kept_logprobs.insert(output.kept_logprobs.end(), delta.logprobs.begin(),
-                                delta.logprobs.end());
-    output.kept_top.insert(output.kept_top.end(), delta.top.begin(), delta.top.end());
+void RequestText::take_token(Output& output, const TokenId& token, float logprob,
+                             std::span<const TokenLogprob> top, DeltaView& delta) {
+  if (output.aligned) return output.aligned->add(token, logprob, top);
+  delta.tokens = {&token, 1};
+}
+
+// The text is fresh_, or pieces_; with logprobs it waits for its tokens.
+void RequestText::put_text(Output& output, DeltaView& delta) {
+  if (!output.aligned) {
+    delta.text = output.parser ? pieces_.text() : fresh_;
+    if (output.parser) delta.marks = pieces_.marks();
     return;
   }
-  request_.deliver(view);
+  output.text.take_ends(output.aligned->ends());
+  if (output.parser) {
+    output.aligned->add(pieces_, output.parser->settled());
+  } else {
+    output.aligned->add(fresh_);
+  }
+  output.aligned->release(output.closed, delta);
+  if (!output.parser) delta.marks = {};
+  if (!options_.logprobs) delta.logprobs = {};
+}
+
+void RequestText::give(Output& output, std::int32_t choice, DeltaView delta) {
+  delta.choice = choice;
+  delta.top_per_token = options_.top_logprobs;
+  put_text(output, delta);
+  if (delta.text.empty() && delta.tokens.empty() && delta.marks.empty()) return;
+  if (options_.ranked) return keep(output, delta);
+  request_.deliver(delta);
+}
+
+void RequestText::keep(Output& output, const DeltaView& delta) {
+  const auto append = [](const auto& from, auto& to) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  for (const TokenText& one : delta.token_texts) {
+    output.kept_token_texts.push_back(
+        {.begin = output.kept_text.text().size() + one.begin, .size = one.size});
+  }
+  output.kept_text.append(delta.text, delta.marks);
+  append(delta.tokens, output.kept_tokens);
+  append(delta.logprobs, output.kept_logprobs);
+  append(delta.top, output.kept_top);
 }
 
 void RequestText::give_up() noexcept {
@@ -148,28 +181,21 @@ void RequestText::remake(Output& output, const OutputEnd& end) {
     tokens = tokens.first(tokens.size() - 1);
   }
   for (std::size_t i = 0; i < tokens.size() && !output.stop; ++i) {
-    output.kept_tokens.push_back(tokens[i]);
-    if (options_.logprobs) output.kept_logprobs.push_back(end.logprobs[i]);
     if (output.parser && output.parser->thinks()) ++output.reasoning_tokens;
     fresh_.clear();
+    DeltaView delta;
+    take_token(output, tokens[i], options_.logprobs ? end.logprobs[i] : 0, {}, delta);
     const auto hit = output.text.push(tokens[i], fresh_);
     if (hit) output.stop = *hit;
-    keep_text(output);
+    take_apart(output);
+    give(output, 0, delta);
     if (output.closed) return;
   }
   fresh_.clear();
   if (!output.stop) output.stop = output.text.finish(fresh_);
   output.closed = true;
-  keep_text(output);
-}
-
-void RequestText::keep_text(Output& output) {
   take_apart(output);
-  if (output.parser) {
-    output.kept_text.append(pieces_);
-  } else {
-    output.kept_text.add(PieceKind::kText, fresh_);
-  }
+  give(output, 0, {});
 }
 
 // Delivers an output that was kept until the end, or that a beam search has only now.
@@ -182,6 +208,7 @@ void RequestText::replay(const OutputEnd& end, std::int32_t choice) {
   if (output.parser) delta.marks = output.kept_text.marks();
   delta.tokens = output.kept_tokens;
   delta.logprobs = output.kept_logprobs;
+  delta.token_texts = output.kept_token_texts;
   delta.top = output.kept_top;
   delta.top_per_token = options_.top_logprobs;
   if (delta.text.empty() && delta.tokens.empty() && delta.marks.empty()) return;
@@ -191,7 +218,10 @@ void RequestText::replay(const OutputEnd& end, std::int32_t choice) {
 ChoiceEnd RequestText::choice_end(const Output& output, const OutputEnd& end, GroupEnd how) const {
   ChoiceEnd choice;
   choice.reason = reason_of(end, how, output.stop.has_value() || ended_by_call(output));
-  if (output.parser) choice.calls = output.parser->calls();
+  if (output.parser) {
+    choice.calls = output.parser->calls();
+    choice.in_call = output.parser->in_call();
+  }
   if (output.stop) {
     choice.stop = stops_.text(*output.stop);
   } else {

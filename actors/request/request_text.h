@@ -11,6 +11,7 @@
 
 #include "weft/actors/messages.h"
 #include "weft/actors/request/active_request.h"
+#include "weft/actors/request/aligned_output.h"
 #include "weft/text/format/model_format.h"
 #include "weft/text/format/output_parser.h"
 #include "weft/text/output/output_text.h"
@@ -59,8 +60,9 @@ class RequestText {
     explicit Output(OutputText one) : text(std::move(one)) {}
     OutputText text;
     std::optional<OutputParser> parser;
-    bool closed = false;  ///< its text is complete
-    bool cut = false;     ///< the model has not ended it itself
+    std::optional<AlignedOutput> aligned;  // with logprobs
+    bool closed = false;                   ///< its text is complete
+    bool cut = false;                      ///< the model has not ended it itself
     std::optional<std::size_t> stop;
     TokenId stop_token = kNoToken;
     std::int32_t tokens = 0;
@@ -69,6 +71,7 @@ class RequestText {
     TypedText kept_text;
     std::vector<TokenId> kept_tokens;
     std::vector<float> kept_logprobs;
+    std::vector<TokenText> kept_token_texts;
     std::vector<TokenLogprob> kept_top;
   };
 
@@ -79,10 +82,13 @@ class RequestText {
     return output.parser && output.parser->done();
   }
   void keep_top(std::span<const TokenLogprob> top);
-  void give(Output& output, std::int32_t choice, const DeltaView& delta);
+  /// Takes a token of an output's text; `token` outlives what the delta is used for.
+  void take_token(Output& output, const TokenId& token, float logprob,
+                  std::span<const TokenLogprob> top, DeltaView& delta);
+  void put_text(Output& output, DeltaView& delta);
+  void give(Output& output, std::int32_t choice, DeltaView delta);
+  static void keep(Output& output, const DeltaView& delta);
   void close(Output& output, std::int32_t choice);
-  /// Adds what is fresh_ to what is kept.
-  void keep_text(Output& output);
   void replay(const OutputEnd& end, std::int32_t choice);
   void remake(Output& output, const OutputEnd& end);
   void finish_vector(EndMsg& end, Finish& finish) const;

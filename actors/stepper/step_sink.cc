@@ -15,6 +15,7 @@ Delta copy_of(const DeltaView& view) {
           .marks = {view.marks.begin(), view.marks.end()},
           .tokens = {view.tokens.begin(), view.tokens.end()},
           .logprobs = {view.logprobs.begin(), view.logprobs.end()},
+          .token_texts = {view.token_texts.begin(), view.token_texts.end()},
           .top = {view.top.begin(), view.top.end()},
           .top_per_token = view.top_per_token};
 }

@@ -119,6 +119,11 @@ inline constexpr std::array kKeys = {
     ConfigKey{"limits", "ping_interval_s", seconds<&ServerConfig::ping_interval>(0.1, 3'600),
               "Seconds between pings of a quiet WebSocket; without an answer it ends after two",
               "Proxies end what was quiet for 60"},
+    ConfigKey{
+        "limits", "stream_ping_interval_s", seconds<&ServerConfig::stream_ping_interval>(0, 3'600),
+        "Seconds without a byte after which a stream that waits is pinged, from its request's "
+        "arrival on; 0: never",
+        "Some proxies end what was quiet for 15"},
     ConfigKey{"limits", "max_stored_responses",
               integer<&ServerConfig::max_stored_responses>(0, 1'048'576),
               "Responses that are kept to be fetched or continued; the oldest go first",

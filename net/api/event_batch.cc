@@ -14,6 +14,10 @@ void EventBatch::end() {
   if (framing_ == Framing::kWebSocket) ends_.push_back(bytes_.size());
 }
 
+void EventBatch::add_comment(std::string_view text) {
+  if (framing_ == Framing::kSse) bytes_.append(": ").append(text).append("\n\n");
+}
+
 void EventBatch::add(std::string_view json, std::string_view name) {
   begin(name);
   bytes_.append(json);

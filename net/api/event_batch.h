@@ -35,6 +35,8 @@ class EventBatch {
   void begin(std::string_view name = {});
   [[nodiscard]] std::string& text() noexcept { return bytes_; }
   void end();
+  /// Adds a comment, which clients pass over; only with kSse.
+  void add_comment(std::string_view text);
   /// begin(), append `json`, end().
   void add(std::string_view json, std::string_view name = {});
 

@@ -14,7 +14,8 @@ namespace weft {
 
 /// Turns what an answer's engine requests (its parts) produce into the answer's bytes. Called in
 /// this order: admit() for each part, begin(), delta() any number of times, then end() or fail()
-/// once; fail() also without begin(), when the request never began. What is produced for a plain
+/// once; fail() also without begin(), when the request never began, and ping() at any time before
+/// the end. What is produced for a plain
 /// answer (Framing::kBody) is kept until end(); all calls come then, begin() too, whether it ends
 /// well or not. Owner only; it does not block and knows no socket.
 class ReplyWriter {
@@ -34,6 +35,10 @@ class ReplyWriter {
   /// it holds; with Request::typed_output, one for each of its pieces (for_each_piece()).
   virtual void delta(std::size_t part, const Delta& delta, EventBatch& out) = 0;
 
+  /// Called when a stream over HTTP waits and has been quiet for long: something that means
+  /// nothing.
+  virtual void ping(EventBatch& out) { out.add_comment("ping"); }
+
   /// Called when all parts have ended by themselves, or were stopped. `parts` has each part's
   /// Finish at its index.
   virtual void end(std::span<const Finish> parts, EventBatch& out) = 0;
@@ -42,8 +47,9 @@ class ReplyWriter {
   [[nodiscard]] virtual std::optional<ApiError> refuse() const { return std::nullopt; }
 
   /// Called when a part was refused, failed or was cancelled; `parts` has how far they came (empty
-  /// before begin()). A stream says it by an event of its protocol; a stream over HTTP that has not
-  /// begun answers with the error's own status and body instead, and this is not called. A plain
+  /// before begin()). A stream says it by an event of its protocol; a stream over HTTP of which
+  /// nothing was sent, no ping either, answers with the error's own status and body instead, and
+  /// this is not called. A plain
   /// answer writes what is a 200 all the same, or nothing: then the answer is the error's own
   /// status and body, too.
   virtual void fail(const ApiError& error, std::span<const Finish> parts, EventBatch& out) = 0;

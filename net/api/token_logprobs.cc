@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstddef>
 #include <span>
+#include <utility>
 
 #include "weft/net/api/fields/json_text.h"
 
@@ -21,35 +22,61 @@ void append_logprob(std::string& out, float logprob) {
   if (number.find_first_of(".e") == std::string_view::npos) out.append(".0");
 }
 
-void TokenLogprobWriter::append(const Delta& delta, std::string& out) {
-  const std::size_t tokens = std::min(delta.tokens.size(), delta.logprobs.size());
+TokenRun tokens_of(const Delta& delta, std::string_view run) noexcept {
+  const auto begin = static_cast<std::size_t>(run.data() - delta.text.data());
+  const std::size_t known = std::min(delta.logprobs.size(), delta.token_texts.size());
+  const auto texts = std::span(delta.token_texts).first(known);
+  const auto from = [&](std::size_t offset) {
+    const auto at = std::ranges::lower_bound(texts, offset, {}, &TokenText::begin);
+    return static_cast<std::size_t>(at - texts.begin());
+  };
+  return {.first = from(begin), .last = from(begin + run.size())};
+}
+
+std::string_view text_of_token(const Delta& delta, std::size_t token) noexcept {
+  const TokenText& text = delta.token_texts[token];
+  return std::string_view(delta.text).substr(text.begin, text.size);
+}
+
+std::span<const TokenLogprob> top_of_token(const Delta& delta, std::size_t token) noexcept {
   const auto width = static_cast<std::size_t>(delta.top_per_token);
-  for (std::size_t i = 0; i < tokens; ++i) {
-    if (i > 0) out.push_back(',');
-    append_token({delta.tokens[i], delta.logprobs[i]}, out);
+  if ((token + 1) * width > delta.top.size()) return {};
+  return std::span(delta.top).subspan(token * width, width);
+}
+
+void TokenLogprobWriter::append(const Delta& delta, std::string_view run, std::string& out) {
+  const TokenRun tokens = tokens_of(delta, run);
+  for (std::size_t i = tokens.first; i < tokens.last; ++i) {
+    const std::string_view own = text_of_token(delta, i);
+    if (own.empty()) continue;
+    if (!out.empty()) out.push_back(',');
+    append_token(own, delta.logprobs[i], out);
     out.append(",\"top_logprobs\":[");
-    if ((i + 1) * width <= delta.top.size()) {
-      for (std::size_t rank = 0; rank < width; ++rank) {
-        if (rank > 0) out.push_back(',');
-        append_token(delta.top[i * width + rank], out);
-        out.push_back('}');
-      }
+    bool first = true;
+    for (const TokenLogprob& one : top_of_token(delta, i)) {
+      if (!std::exchange(first, false)) out.push_back(',');
+      append_token(one.token == delta.tokens[i] ? own : bytes_of(one.token), one.logprob, out);
+      out.push_back('}');
     }
     out.append("]}");
   }
 }
 
-void TokenLogprobWriter::append_token(TokenLogprob token, std::string& out) {
+std::string_view TokenLogprobWriter::bytes_of(TokenId token) {
   bytes_.clear();
-  static_cast<void>(model_->tokenizer.append_bytes(token.token, bytes_));  // unknown: none
+  static_cast<void>(model_->tokenizer.append_bytes(token, bytes_));  // unknown: none
+  return bytes_;
+}
+
+void TokenLogprobWriter::append_token(std::string_view bytes, float logprob, std::string& out) {
   out.append("{\"token\":");
-  append_json_string(out, bytes_);
+  append_json_string(out, bytes);
   out.append(",\"logprob\":");
-  append_logprob(out, token.logprob);
+  append_logprob(out, logprob);
   out.append(",\"bytes\":[");
-  for (std::size_t i = 0; i < bytes_.size(); ++i) {
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
     if (i > 0) out.push_back(',');
-    append_number(out, static_cast<unsigned char>(bytes_[i]));
+    append_number(out, static_cast<unsigned char>(bytes[i]));
   }
   out.push_back(']');
 }

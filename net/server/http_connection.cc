@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "weft/net/http/header_values.h"
+#include "weft/net/server/stream_ping.h"
 #include "weft/net/server/websocket_connection.h"
 
 namespace weft {
@@ -212,6 +214,14 @@ void HttpConnection::fetch_news() {
   if (!output_.next().empty()) write();
 }
 
+void HttpConnection::ping_if_quiet(Time now) {
+  const Time quiet_since = std::max(state_began_, output_.progress());
+  const auto interval = service_.config().stream_ping_interval;
+  if (!ping_is_due(interval, quiet_since, now, output_.sending()) || !exchange_->started()) return;
+  exchange_->append_ping(output_.next());
+  if (!output_.next().empty()) write();
+}
+
 void HttpConnection::write() {
   if (output_.sending() || state_ == State::kClosed) return;
   output_.begin();
@@ -310,8 +320,8 @@ void HttpConnection::check_time(Time now) {
       if (reader_.is_late(now)) refuse(request_timeout());
       return;
     case State::kAnswering:
-      if (client_has_left()) on_gone();
-      return;
+      if (client_has_left()) return on_gone();
+      return ping_if_quiet(now);
     case State::kLingering:
       if (waited > net_defaults::kLinger) close();
       return;

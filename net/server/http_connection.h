@@ -73,6 +73,7 @@ class HttpConnection final : public Connection, private Answer::Reader {
   void on_news(Answer& answer) override;
   void take_news();
   void fetch_news();
+  void ping_if_quiet(Time now);
 
   // Writing.
   void write();

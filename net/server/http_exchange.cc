@@ -111,6 +111,13 @@ void HttpExchange::append_reply(HttpReply reply, std::string& out) {
   if (!is_head_) out.append(reply.body);
 }
 
+void HttpExchange::append_ping(std::string& out) {
+  if (state_ == State::kSaid || !streams(answer_->framing()) || answer_->ended()) return;
+  EventBatch batch(answer_->framing());
+  answer_->ping(batch);
+  append_events(batch.bytes(), out);
+}
+
 void HttpExchange::append_news(std::string& out) {
   thread_local EventBatch batch(Framing::kBody);  // shared: most keep none for long
   batch.restart(answer_->framing());

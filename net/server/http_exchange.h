@@ -26,6 +26,7 @@ namespace weft {
 ///   kMaking --append_reply()--> kSaid
 ///      |                          ^
 ///      +-append_news()-> kStreaming
+///        or append_ping()
 ///
 /// Each state may be the last: an exchange that is destroyed abandons its answer.
 class HttpExchange {
@@ -69,6 +70,9 @@ class HttpExchange {
   /// Appends what the started answer has produced: events, a whole reply, or nothing yet. Not in
   /// kSaid.
   void append_news(std::string& out);
+  /// Appends a ping of the started answer where it is a stream, and before it the stream's head
+  /// where nothing was appended yet.
+  void append_ping(std::string& out);
 
   [[nodiscard]] State state() const noexcept { return state_; }
   /// Whether an answer was started, so that there may be news.

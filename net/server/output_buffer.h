@@ -31,6 +31,9 @@ class OutputBuffer {
     return sending_ && now - progress_ > limit;
   }
 
+  /// Returns when the client last took something, or sending last began.
+  [[nodiscard]] Time progress() const noexcept { return progress_; }
+
   /// Frees the memory of a large answer.
   void shrink();
 

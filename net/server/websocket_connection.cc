@@ -10,6 +10,7 @@
 #include "weft/net/defaults.h"
 #include "weft/net/http/header_values.h"
 #include "weft/net/http/websocket_handshake.h"
+#include "weft/net/server/stream_ping.h"
 
 namespace weft {
 
@@ -28,6 +29,7 @@ constexpr std::string_view kServerFailed = "the server failed";
 
 constexpr char kTextFrame = '\x81';
 constexpr char kCloseFrame = '\x88';
+constexpr char kPingFrame = '\x89';
 
 /// A whole message in one frame of a server's (RFC 6455, section 5.2); `first` is its first byte.
 void append_frame(char first, std::string_view message, std::string& out) {
@@ -129,6 +131,7 @@ void WebSocketConnection::on_read(boost::system::error_code error, std::size_t b
   if (!simdjson::validate_utf8(text)) {
     return say_goodbye(websocket::close_code::bad_payload, kNotUtf8);
   }
+  if (session_.idle()) quiet_since_ = steady_clock::now();
   session_.on_message(text);
   input_.consume(input_.size());
   if (input_.capacity() > net_defaults::kReadAhead) input_.shrink_to_fit();
@@ -173,6 +176,10 @@ void WebSocketConnection::send_now(const EventBatch& batch) {
     append_frame(kTextFrame, batch.bytes().substr(begin, end - begin), frames);
     begin = end;
   }
+  send_frames(frames);
+}
+
+void WebSocketConnection::send_frames(std::string_view frames) {
   boost::system::error_code error;
   if (socket_.next_layer().send_now(frames, error)) return;
   writing_ = true;
@@ -182,6 +189,23 @@ void WebSocketConnection::send_now(const EventBatch& batch) {
   };
   if (!error) return socket_.next_layer().async_send_rest(done);
   boost::asio::post(socket_.get_executor(), [done, error] { done(error); });  // not from within
+}
+
+void WebSocketConnection::ping_if_quiet(Time now) {
+  const auto interval = service_.config().stream_ping_interval;
+  if (!ping_is_due(interval, quiet_since_, now, writing_ || pinging_) || session_.idle()) return;
+  if (!accepted_ || leaving_ || !socket_.is_open()) return;
+  quiet_since_ = now;
+  if (socket_.next_layer().can_send_now()) {
+    std::string frame;
+    append_frame(kPingFrame, {}, frame);
+    return send_frames(frame);
+  }
+  pinging_ = true;
+  socket_.async_ping({}, [self = self()](boost::system::error_code error) {
+    self->pinging_ = false;
+    if (error) self->end(EndCause::kCancel);
+  });
 }
 
 void WebSocketConnection::on_sent(boost::system::error_code error) {
@@ -250,7 +274,10 @@ void WebSocketConnection::end(EndCause cause) {
 
 void WebSocketConnection::check_time(Time now) {
   const std::uint64_t sent = socket_.next_layer().sent_bytes();
-  if (std::exchange(sent_bytes_, sent) != sent && !leaving_) progress_ = now;
+  if (std::exchange(sent_bytes_, sent) != sent) {
+    quiet_since_ = now;
+    if (!leaving_) progress_ = now;
+  }
   const auto waited = now - progress_;
   if (writing_ && waited > service_.config().write_timeout) {
     service_.slow_readers().count_one_that_took_nothing();
@@ -258,7 +285,8 @@ void WebSocketConnection::check_time(Time now) {
   }
   // After a breach of the protocol a read waits for the client to go.
   if (accepted_ && !socket_.is_open() && !leaving_) return leave();
-  if (leaving_ && waited > net_defaults::kLinger) end(EndCause::kCancel);
+  if (leaving_ && waited > net_defaults::kLinger) return end(EndCause::kCancel);
+  ping_if_quiet(now);
 }
 
 void WebSocketConnection::drain() {

@@ -18,7 +18,8 @@ namespace weft {
 
 /// A client's WebSocket at /v1/responses. It reads messages into a ResponseSession and writes its
 /// events, one message at a time; what comes while a message is on its way gathers, and goes out as
-/// one event. Pings tell whether an idle client is still there. Messages without TLS and
+/// one event. Pings tell whether an idle client is still there, and keep proxies from ending a
+/// connection whose responses wait. Messages without TLS and
 /// compression bypass Beast where the socket has room, which is nearly always. On its I/O thread.
 class WebSocketConnection final : public Connection {
  public:
@@ -43,6 +44,8 @@ class WebSocketConnection final : public Connection {
   void on_read(boost::system::error_code error, std::size_t bytes);
   void pump();
   void send_now(const EventBatch& batch);
+  void send_frames(std::string_view frames);
+  void ping_if_quiet(Time now);
   void write_next();
   void on_written(boost::system::error_code error);
   void on_sent(boost::system::error_code error);
@@ -67,11 +70,13 @@ class WebSocketConnection final : public Connection {
   std::size_t message_ = 0;                // which of the batch is being written
   bool reading_ = false;
   bool writing_ = false;
+  bool pinging_ = false;   // Beast writes a ping
   bool accepted_ = false;  // the handshake is done
   bool leaving_ = false;   // a close frame is on its way, or has been
   bool ended_ = false;
   Time progress_{};               // when the client last took something, or leaving began
   std::uint64_t sent_bytes_ = 0;  // sent until then
+  Time quiet_since_{};            // when a byte was sent last, or what runs had begun
 };
 
 }  // namespace weft

@@ -163,6 +163,11 @@ void Answer::fetch(EventBatch& out) {
   if (finished) fetch_end(out);
 }
 
+void Answer::ping(EventBatch& out) {
+  pinged_ = true;
+  call_.writer->ping(out);
+}
+
 void Answer::fetch_deltas(EventBatch& out) {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     RequestOutput& output = parts_[i].output;
@@ -173,6 +178,7 @@ void Answer::fetch_deltas(EventBatch& out) {
       delta_.marks.clear();
       delta_.tokens.clear();
       delta_.logprobs.clear();
+      delta_.token_texts.clear();
       delta_.top.clear();
       output.take(choice, delta_);
       call_.writer->delta(i, delta_, out);
@@ -215,8 +221,9 @@ void Answer::fail(const Finish& finish, EventBatch& out) {
         finish.reason == FinishReason::kCancelled ? EngineErrc::kCancelled : EngineErrc::kInternal;
   error_ = api_error_of(error, finish.retry_after);
   ended_ = true;
-  // A stream over HTTP that has not begun is answered with the error's own status.
-  if (begun_ || call_.framing == Framing::kWebSocket) call_.writer->fail(*error_, ends(), out);
+  // A stream over HTTP of which nothing was sent is answered with the error's own status.
+  if (begun_ || pinged_ || call_.framing == Framing::kWebSocket)
+    call_.writer->fail(*error_, ends(), out);
   ask_parts(EndCause::kCancel);  // the other parts
 }
 

@@ -55,6 +55,9 @@ class Answer final : public Wakeable {
   /// Puts what is new into `out`. With Framing::kBody that is nothing before the end; and when it
   /// ends with an error, nothing or an answer that is complete in itself.
   void fetch(EventBatch& out);
+  /// Puts a ping of the stream into `out`, which goes to the client: from then on the answer is a
+  /// 200, and an error is said by an event. Not once it has ended.
+  void ping(EventBatch& out);
   /// Whether the writer has begun: from then on the answer is a 200.
   [[nodiscard]] bool begun() const noexcept { return begun_; }
   /// Whether it has ended and nothing more comes.
@@ -113,6 +116,7 @@ class Answer final : public Wakeable {
   std::atomic<EndCause> asked_{EndCause::kNone};
   Reader* reader_ = nullptr;
   bool begun_ = false;
+  bool pinged_ = false;
   bool ended_ = false;
   std::optional<ApiError> error_;
   Delta delta_;  // a member, so that its memory is used again

@@ -41,6 +41,9 @@ class KeepingSink final : public RequestSink {
     tokens[choice].insert(tokens[choice].end(), delta.tokens.begin(), delta.tokens.end());
     logprobs.insert(logprobs.end(), delta.logprobs.begin(), delta.logprobs.end());
     top.insert(top.end(), delta.top.begin(), delta.top.end());
+    for (const TokenText& one : delta.token_texts) {
+      token_texts.emplace_back(delta.text.substr(one.begin, one.size));
+    }
   }
   void finish(Finish&& finish) noexcept override {
     EXPECT_FALSE(end) << "a second end";
@@ -54,6 +57,7 @@ class KeepingSink final : public RequestSink {
   std::vector<std::vector<TokenId>> tokens;
   std::vector<float> logprobs;
   std::vector<TokenLogprob> top;
+  std::vector<std::string> token_texts;  // what each token made, with logprobs
   std::optional<Finish> end;
 };
 

@@ -45,11 +45,12 @@ class HarmonyReader final : public OutputParser::Reader {
   void feed(std::string_view text, TypedText& out) override {
     sink_.write_to(out);
     while (!text.empty() && !done_) {
-      if (header_.empty()) prose_.go_to(fed() - text.size() - scanner_.held());
+      find_place(text);
       const auto plain = [&](std::string_view run) { add(run, out); };
       const auto tag = scanner_.scan(text, plain);
       if (tag) on_tag(tags_[*tag], fed() - text.size(), out);
     }
+    find_place(text);
   }
 
   void finish(TypedText& out, bool cut) override {
@@ -83,6 +84,12 @@ class HarmonyReader final : public OutputParser::Reader {
     kHeader,
     kBody,
   };
+
+  /// Tells the prose where in the output it is, with `text` still to be read. Not of a header,
+  /// which may turn out to be prose.
+  void find_place(std::string_view text) {
+    if (header_.empty()) prose_.go_to(fed() - text.size() - scanner_.held());
+  }
 
   void enter_between() {
     state_ = State::kBetween;

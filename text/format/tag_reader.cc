@@ -57,11 +57,11 @@ class TagReader final : public OutputParser::Reader {
     if (rest_) return feed_rest(text, out);
     sink_.write_to(out);
     while (!text.empty() && !done_ && !rest_) {
-      const bool runs = state_ != State::kCall && state_ != State::kHeld && pending_.empty();
-      if (runs) prose_.go_to(fed() - text.size() - scanner_.held());
+      find_place(text);
       read(text, out);
     }
-    if (rest_) feed_rest(text, out);
+    if (rest_) return feed_rest(text, out);
+    find_place(text);
   }
 
   void finish(TypedText& out, bool cut) override {
@@ -99,8 +99,7 @@ class TagReader final : public OutputParser::Reader {
   }
   [[nodiscard]] std::size_t settled() const noexcept override {
     if (rest_) return rest_->settled();
-    const bool told = state_ == State::kCall && head_.empty();
-    return done_ || told ? fed() : prose_.settled();
+    return done_ ? fed() : prose_.settled();
   }
 
  private:
@@ -153,6 +152,14 @@ class TagReader final : public OutputParser::Reader {
   void clear_tags() {
     tags_.clear();
     roles_.clear();
+  }
+
+  /// Tells the prose where in the output it is, with `text` still to be read. Of a call it is told
+  /// once the name is: the call's head may turn out to be prose, as what else is held back may.
+  void find_place(std::string_view text) {
+    const bool holds = state_ == State::kHeld || (state_ == State::kCall && !head_.empty());
+    if (holds || !pending_.empty()) return;
+    prose_.go_to(fed() - behind_ - text.size() - scanner_.held());
   }
 
   void enter_text() {
@@ -325,6 +332,7 @@ class TagReader final : public OutputParser::Reader {
   void read_call(std::string_view& text, TypedText& out) {
     while (!text.empty() && state_ == State::kCall && !done_) {
       if (push_call(text.front(), out)) text.remove_prefix(1);
+      find_place(text);
     }
   }
 
@@ -404,7 +412,9 @@ class TagReader final : public OutputParser::Reader {
     const std::size_t end = std::min(head.find_first_not_of(" \n\t\r", begin), head.size());
     pending_ = head.substr(0, end);
     std::string_view rest = head.substr(end);
+    behind_ = fed() - (prose_.settled() + head.size());
     while (!rest.empty() && !done_) read(rest, out);
+    behind_ = 0;
   }
 
   /// Whether what was held back at the end is half of a tag rather than a text.
@@ -436,6 +446,7 @@ class TagReader final : public OutputParser::Reader {
   std::unique_ptr<CallReader> reader_;
   std::string head_;          // what has been read of a call that has not begun
   std::string pending_;       // a tag that opens calls, behind which there was none
+  std::size_t behind_ = 0;    // bytes that have come behind what is read again
   std::string held_;          // of thoughts, from what may be a call on
   bool in_thought_ = false;   // the call stands in thoughts
   bool stray_close_ = false;  // a call was broken off, and its tag may come

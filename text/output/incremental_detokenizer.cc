@@ -12,11 +12,11 @@ Result<std::string> IncrementalDetokenizer::push(TokenId id) {
 Result<void> IncrementalDetokenizer::push(TokenId id, std::string& out) {
   const Result<std::string_view> token = tokenizer_.token(id);
   if (!token) return token.error();
-  if (skip_special_ && tokenizer_.is_special(id) && !std::ranges::binary_search(shown_, id)) {
-    return {};
-  }
-  stream_.push(*token);
-  stream_.take(out);
+  const bool skipped =
+      skip_special_ && tokenizer_.is_special(id) && !std::ranges::binary_search(shown_, id);
+  if (!skipped) stream_.push(*token);
+  if (tracks_ends_) stream_.mark_end();
+  if (!skipped) stream_.take(out);
   return {};
 }
 

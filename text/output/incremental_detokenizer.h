@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,11 +39,19 @@ class IncrementalDetokenizer {
   [[nodiscard]] std::string finish();
   void finish(std::string& out);
 
+  /// From now on take_ends() tells where each token ends in all of the text.
+  void track_ends() noexcept { tracks_ends_ = true; }
+  /// Appends the ends that are known and were not taken before, in the tokens' order: offsets in
+  /// all of the text, which may still be held back there. A token that is skipped ends where the
+  /// one before it does. After finish() all are known.
+  void take_ends(std::vector<std::size_t>& ends) { stream_.take_ends(ends); }
+
  private:
   Tokenizer tokenizer_;  ///< Keeps the decoder alive that stream_ borrows.
   DecodeStream stream_;
   bool skip_special_;
   std::vector<TokenId> shown_;
+  bool tracks_ends_ = false;
 };
 
 }  // namespace weft

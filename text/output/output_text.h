@@ -40,6 +40,11 @@ class OutputText {
   /// Called once.
   [[nodiscard]] std::optional<std::size_t> finish(std::string& out);
 
+  /// As of IncrementalDetokenizer. An end behind the text is of a token that a stop string cuts, or
+  /// of one behind it.
+  void track_ends() noexcept { detokenizer_.track_ends(); }
+  void take_ends(std::vector<std::size_t>& ends) { detokenizer_.take_ends(ends); }
+
  private:
   IncrementalDetokenizer detokenizer_;
   bool has_stops_;

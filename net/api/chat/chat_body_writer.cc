@@ -26,9 +26,10 @@ class ChatBodyWriter final : public ReplyWriter {
   void delta(std::size_t part, const Delta& delta, EventBatch& /*out*/) override {
     Output& output = at(part, static_cast<std::size_t>(delta.choice));
     output.answer.add(delta);
-    if (!options_.logprobs || delta.tokens.empty()) return;
-    if (!output.logprobs.empty()) output.logprobs.push_back(',');
-    logprobs_.append(delta, output.logprobs);
+    if (!options_.logprobs) return;
+    for_each_piece(delta.text, delta.marks, [&](const OutputPiece& piece) {
+      if (piece.kind == PieceKind::kText) logprobs_.append(delta, piece.text, output.logprobs);
+    });
   }
 
   void end(std::span<const Finish> parts, EventBatch& out) override {
@@ -54,7 +55,7 @@ class ChatBodyWriter final : public ReplyWriter {
  private:
   struct Output {
     TypedAnswer answer;
-    std::string logprobs;  // of its tokens, as JSON
+    std::string logprobs;  // of the content's tokens, as JSON
   };
 
   [[nodiscard]] std::size_t outputs() const noexcept {

@@ -38,12 +38,13 @@ class ChatStreamWriter final : public ReplyWriter {
   void delta(std::size_t part, const Delta& delta, EventBatch& out) override {
     const std::size_t index = part * outputs() + static_cast<std::size_t>(delta.choice);
     usage_.add(index, delta.tokens.size());
-    token_logprobs_.clear();
-    has_logprobs_ = options_.logprobs && !delta.tokens.empty();
-    if (has_logprobs_) logprobs_.append(delta, token_logprobs_);
-    for_each_piece(delta.text, delta.marks,
-                   [&](const OutputPiece& piece) { add_piece(index, piece, out); });
-    if (has_logprobs_) add_piece(index, {}, out);  // of tokens without text
+    for_each_piece(delta.text, delta.marks, [&](const OutputPiece& piece) {
+      if (options_.logprobs && piece.kind == PieceKind::kText) {
+        logprobs_.append(delta, piece.text, token_logprobs_);
+      }
+      add_piece(index, piece, out);
+      token_logprobs_.clear();
+    });
   }
 
   void end(std::span<const Finish> parts, EventBatch& out) override {
@@ -78,15 +79,14 @@ class ChatStreamWriter final : public ReplyWriter {
     return text;
   }
 
-  /// Ends the delta and its chunk, with the logprobs that are left.
+  /// Ends the delta and its chunk, with the logprobs of its content's tokens.
   void end_delta(std::size_t index, EventBatch& out) {
     std::string& text = out.text();
     text.append("},\"logprobs\":");
-    if (has_logprobs_) {
-      append_chat_logprobs(token_logprobs_, text);
-      has_logprobs_ = false;
-    } else {
+    if (token_logprobs_.empty()) {
       text.append("null");
+    } else {
+      append_chat_logprobs(token_logprobs_, text);
     }
     text.append(",\"finish_reason\":null");
     end_chunk(index, out);
@@ -150,8 +150,7 @@ class ChatStreamWriter final : public ReplyWriter {
   const std::string head_;
   const std::string before_index_;
   ChunkUsage usage_;
-  std::string token_logprobs_;      // of one delta
-  bool has_logprobs_ = false;       // which no chunk has told yet
+  std::string token_logprobs_;      // of the piece that is being added
   std::vector<std::size_t> calls_;  // that have begun, by the choice's index
   std::string call_id_;             // the model's own, of the call that begins next
 };

@@ -68,7 +68,8 @@ void append_finish(const Finish& part, std::size_t choice, const ServedModel& mo
   if (end.reason == FinishReason::kLength) {
     out.append("length");
   } else {
-    out.append(end.calls > 0 ? "tool_calls" : "stop");
+    const bool cut = end.in_call && !end.stop.empty();
+    out.append(end.calls > 0 && !cut ? "tool_calls" : "stop");
   }
   out.append("\",\"stop_reason\":");
   if (!end.stop.empty()) {

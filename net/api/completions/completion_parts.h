@@ -24,7 +24,8 @@ namespace weft {
 /// "prompt_tokens_details":{"cached_tokens":...}}.
 void append_completion_usage(const Usage& usage, std::string& out);
 
-/// Appends "finish_reason":...,"stop_reason":... of one output. The stop reason is the stop string
+/// Appends "finish_reason":...,"stop_reason":... of one output. Where a stop string cut a call the
+/// finish reason is "stop": the calls are not all complete. The stop reason is the stop string
 /// or token that ended it, as in vLLM; null for a token that ends the model's texts anyway.
 void append_finish(const Finish& part, std::size_t choice, const ServedModel& model,
                    std::string& out);

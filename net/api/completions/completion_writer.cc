@@ -36,10 +36,7 @@ class CompletionWriter final : public ReplyWriter {
     const auto choice = static_cast<std::size_t>(delta.choice);
     Output& output = at(part, choice);
     bool logprobs = tell_prompt(part, output);
-    if (options_.logprobs && !delta.tokens.empty()) {
-      output.columns->add(delta);
-      logprobs = true;
-    }
+    if (options_.logprobs && output.columns->add(delta)) logprobs = true;
     if (!options_.stream) {
       output.text.append(delta.text);
       return;

@@ -24,26 +24,25 @@ std::string escaped_bytes(std::string_view bytes) {
 
 }  // namespace
 
-void LogprobColumns::add(const Delta& delta) {
-  const std::size_t tokens = std::min(delta.tokens.size(), delta.logprobs.size());
-  const auto width = static_cast<std::size_t>(delta.top_per_token);
+bool LogprobColumns::add(const Delta& delta) {
+  const std::size_t tokens = std::min(delta.logprobs.size(), delta.token_texts.size());
   for (std::size_t i = 0; i < tokens; ++i) {
-    begin_token(delta.tokens[i]);
-    offset_ += count_code_points(bytes_);
+    const std::string_view text = text_of_token(delta, i);
+    begin_token(text);
+    offset_ += count_code_points(text);
     append_logprob(token_logprobs_, delta.logprobs[i]);
-    if (!with_top_) continue;
-    const bool has_top = (i + 1) * width <= delta.top.size();
-    const auto top =
-        has_top ? std::span(delta.top).subspan(i * width, width) : std::span<const TokenLogprob>();
-    add_top(top, name_, delta.logprobs[i]);
+    if (with_top_) add_top(top_of_token(delta, i), delta.tokens[i], delta.logprobs[i]);
   }
+  return tokens > 0;
 }
 
 void LogprobColumns::add_prompt(const PromptLogprobs& prompt, std::size_t top, bool has_special,
                                 std::size_t end) {
   for (std::size_t i = 0; i < prompt.tokens().size(); ++i) {
     const TokenId token = prompt.tokens()[i];
-    begin_token(token);
+    bytes_.clear();
+    static_cast<void>(model_->tokenizer.append_bytes(token, bytes_));  // unknown: none
+    begin_token(bytes_);
     if (has_special || !model_->tokenizer.is_special(token)) offset_ += count_code_points(bytes_);
     if (i == 0) {
       token_logprobs_.append("null");
@@ -52,19 +51,19 @@ void LogprobColumns::add_prompt(const PromptLogprobs& prompt, std::size_t top, b
     }
     const PromptLogprobs::Entry entry = prompt.entry(i);
     append_logprob(token_logprobs_, entry.logprob);
-    if (with_top_) add_top(entry.top.first(std::min(top, entry.top.size())), name_, entry.logprob);
+    if (with_top_) add_top(entry.top.first(std::min(top, entry.top.size())), token, entry.logprob);
   }
   offset_ = end;
 }
 
-/// Appends a token and where it begins; bytes_ and name_ are then its own.
-void LogprobColumns::begin_token(TokenId token) {
+/// Appends a token and where it begins; name_ is then its own.
+void LogprobColumns::begin_token(std::string_view bytes) {
   if (!tokens_.empty()) {
     for (std::string* column : {&tokens_, &token_logprobs_, &top_logprobs_, &text_offset_}) {
       column->push_back(',');
     }
   }
-  name_ = text_of(token);
+  name_ = name_of(bytes);
   append_number(text_offset_, static_cast<std::int64_t>(offset_));
   append_json_string(tokens_, name_);
 }
@@ -72,12 +71,15 @@ void LogprobColumns::begin_token(TokenId token) {
 std::string LogprobColumns::text_of(TokenId token) {
   bytes_.clear();
   static_cast<void>(model_->tokenizer.append_bytes(token, bytes_));  // unknown: none
-  return is_utf8(bytes_) ? bytes_ : escaped_bytes(bytes_);
+  return name_of(bytes_);
+}
+
+std::string LogprobColumns::name_of(std::string_view bytes) {
+  return is_utf8(bytes) ? std::string(bytes) : escaped_bytes(bytes);
 }
 
 // Tokens whose texts are equal share a key, which has the most probable one's logprob.
-void LogprobColumns::add_top(std::span<const TokenLogprob> top, const std::string& own_text,
-                             float own_logprob) {
+void LogprobColumns::add_top(std::span<const TokenLogprob> top, TokenId own, float own_logprob) {
   names_.clear();
   top_logprobs_.push_back('{');
   const auto add = [&](const std::string& name, float logprob) {
@@ -88,8 +90,10 @@ void LogprobColumns::add_top(std::span<const TokenLogprob> top, const std::strin
     append_logprob(top_logprobs_, logprob);
     names_.push_back(name);
   };
-  for (const TokenLogprob& one : top) add(text_of(one.token), one.logprob);
-  add(own_text, own_logprob);
+  for (const TokenLogprob& one : top) {
+    add(one.token == own ? name_ : text_of(one.token), one.logprob);
+  }
+  add(name_, own_logprob);
   top_logprobs_.push_back('}');
 }
 

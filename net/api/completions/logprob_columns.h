@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/actors/loading/served_model.h"
@@ -22,8 +23,9 @@ class LogprobColumns {
   LogprobColumns(std::shared_ptr<const ServedModel> model, std::size_t offset, bool with_top)
       : model_(std::move(model)), offset_(offset), with_top_(with_top) {}
 
-  /// Appends the tokens of `delta`.
-  void add(const Delta& delta);
+  /// Appends the tokens of `delta`, each with what it made of its text, which may be nothing;
+  /// returns whether there are any.
+  bool add(const Delta& delta);
   /// Appends those of a prompt that stands at the beginning of the text, with `top` most probable
   /// ones for each; the first has null for both. `has_special`: the text shows special tokens. The
   /// offsets go on behind the prompt's text, `end` characters long.
@@ -36,8 +38,9 @@ class LogprobColumns {
 
  private:
   [[nodiscard]] std::string text_of(TokenId token);
-  void begin_token(TokenId token);
-  void add_top(std::span<const TokenLogprob> top, const std::string& own_text, float own_logprob);
+  [[nodiscard]] static std::string name_of(std::string_view bytes);
+  void begin_token(std::string_view bytes);
+  void add_top(std::span<const TokenLogprob> top, TokenId own, float own_logprob);
 
   std::shared_ptr<const ServedModel> model_;
   std::size_t offset_;

@@ -29,6 +29,13 @@ class MessageStreamWriter final : public ReplyWriter {
     append_message_usage({.prompt_tokens = prompt_tokens_}, options_.service_tier, text);
     text.push_back('}');
     end_event(out);
+    begun_ = true;
+    ping(out);
+  }
+
+  // Before the first event there is only a comment: some clients insist on message_start there.
+  void ping(EventBatch& out) override {
+    if (!begun_) return out.add_comment("ping");
     begin_event("ping", out);
     end_event(out);
   }
@@ -129,6 +136,7 @@ class MessageStreamWriter final : public ReplyWriter {
   const MessageOptions options_;
   const std::shared_ptr<const ServedModel> model_;
   std::int32_t prompt_tokens_ = 0;
+  bool begun_ = false;
   Block block_ = Block::kNone;  // that has begun
   std::int64_t index_ = 0;      // its own, or the next one's
   std::size_t calls_ = 0;

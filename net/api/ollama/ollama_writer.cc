@@ -50,11 +50,18 @@ class OllamaWriter final : public ReplyWriter {
 
   void begin(EventBatch& /*out*/) override {}
 
+  // NDJSON has no comments: an object without text.
+  void ping(EventBatch& out) override {
+    begin_object(out, false).append(",\"done\":false}");
+    out.end();
+  }
+
   void delta(std::size_t /*part*/, const Delta& delta, EventBatch& out) override {
     news_.add(delta);
-    if (options_.logprobs && !delta.tokens.empty()) {
-      if (!token_logprobs_.empty()) token_logprobs_.push_back(',');
-      logprobs_.append(delta, token_logprobs_);
+    if (options_.logprobs) {
+      for_each_piece(delta.text, delta.marks, [&](const OutputPiece& piece) {
+        if (piece.kind == PieceKind::kText) logprobs_.append(delta, piece.text, token_logprobs_);
+      });
     }
     if (!options_.stream || !has_news()) return;
     begin_object(out, false).append(",\"done\":false}");
@@ -77,7 +84,7 @@ class OllamaWriter final : public ReplyWriter {
  private:
   /// Whether something has come that can be said: a call is said once it is complete.
   [[nodiscard]] bool has_news() const {
-    return !news_.text.empty() || !news_.reasoning.empty() || !token_logprobs_.empty() ||
+    return !news_.text.empty() || !news_.reasoning.empty() ||
            (!news_.calls.empty() && news_.calls.front().complete);
   }
 
@@ -129,7 +136,7 @@ class OllamaWriter final : public ReplyWriter {
   TokenLogprobWriter logprobs_;
   std::string head_;
   TypedAnswer news_;            // what was not said yet
-  std::string token_logprobs_;  // likewise
+  std::string token_logprobs_;  // of the text's tokens, likewise
   std::int64_t calls_ = 0;      // that were said
 };
 

@@ -41,6 +41,7 @@ struct ResponseOptions {
   boost::json::array conversation{};  ///< as the chat template gets it, without the instructions;
                                       ///< the answer is put behind
   bool logprobs = false;
+  bool structured = false;  ///< the text has to look a certain way
   bool generate = true;     ///< false: completes with no output once the prompt is computed
   bool background = false;  ///< nobody waits for it: it is kept, however it ends
   std::string owner{};      ///< the client, who alone may fetch and continue it

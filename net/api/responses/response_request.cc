@@ -248,6 +248,7 @@ ApiResult<ResponseRequest> read_response(dom::object body, const ApiContext& con
   result.options = options_of(context, std::move(echo), generate);
   result.options.conversation = std::move(conversation);
   result.options.logprobs = request.sampling.logprobs;
+  result.options.structured = static_cast<bool>(request.structured_output);
   // The prompt is computed either way. Its end gives a token, which without an answer nobody sees.
   if (!generate) request.max_tokens = 1;
   result.parts.push_back(std::move(request));

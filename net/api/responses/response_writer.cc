@@ -35,16 +35,13 @@ class ResponseRecord {
   /// ended(item, status).
   template <class Events>
   void add(const Delta& delta, Events&& events) {
-    logprobs_.clear();
-    if (options_.logprobs && !delta.tokens.empty()) logprob_writer_.append(delta, logprobs_);
-    for_each_piece(delta.text, delta.marks,
-                   [&](const OutputPiece& piece) { add_piece(piece, events); });
-    // Tokens without text have logprobs all the same, where they are surely of a message: those of
-    // a tag, a thought or a call have no place.
-    const ResponseItem* const open = items_.open();
-    const bool in_message = open != nullptr ? open->kind == ResponseItem::Kind::kMessage
-                                            : !model_->format->format.any();
-    if (!logprobs_.empty() && delta.marks.empty() && in_message) add_piece({}, events);
+    for_each_piece(delta.text, delta.marks, [&](const OutputPiece& piece) {
+      logprobs_.clear();
+      if (options_.logprobs && piece.kind == PieceKind::kText) {
+        logprob_writer_.append(delta, piece.text, logprobs_);
+      }
+      add_piece(piece, events);
+    });
   }
 
   /// Ends the item that is open. Where there is none at all, there is an empty message.
@@ -61,6 +58,7 @@ class ResponseRecord {
       state.completed_at = object_.completed_at(parts.front().times);
       const bool is_cut = options_.generate && parts.front().reason == FinishReason::kLength;
       if (is_cut) state.incomplete_reason = kMaxTokens;
+      if (cut_by_stop_string(parts.front())) state.incomplete_reason = kStopString;
       if (parts.front().reason == FinishReason::kCancelled) state.incomplete_reason = kCancelled;
     } else {
       state.completed_at = object_.completed_at({});
@@ -102,8 +100,17 @@ class ResponseRecord {
 
  private:
   static constexpr std::string_view kMaxTokens = "max_output_tokens";
+  static constexpr std::string_view kStopString = "stop";
   static constexpr std::string_view kCompleted = "completed";
   static constexpr std::string_view kIncomplete = "incomplete";
+
+  /// Whether a stop string ended what had to be complete to be of use. A plain text that it ends is
+  /// what the client wants.
+  [[nodiscard]] bool cut_by_stop_string(const Finish& part) const {
+    if (!options_.generate || part.choices.empty()) return false;
+    const ChoiceEnd& end = part.choices.front();
+    return !end.stop.empty() && (end.in_call || (options_.structured && end.calls == 0));
+  }
 
   template <class Events>
   ResponseItem& open_item(const OutputPiece& piece, Events& events) {
@@ -133,15 +140,9 @@ class ResponseRecord {
     ResponseItem& item = open_item(piece, events);
     if (piece.kind == PieceKind::kCallName) return;
     item.text.append(piece.text);
-    std::string_view logprobs;
-    if (piece.kind == PieceKind::kText && !logprobs_.empty()) {
-      if (!item.logprobs.empty()) item.logprobs.push_back(',');
-      item.logprobs.append(logprobs_);
-      told_.swap(logprobs_);
-      logprobs_.clear();
-      logprobs = told_;
-    }
-    events.added(item, piece.text, logprobs);
+    if (!item.logprobs.empty() && !logprobs_.empty()) item.logprobs.push_back(',');
+    item.logprobs.append(logprobs_);
+    events.added(item, piece.text, logprobs_);
   }
 
   const Usage* note_usage(std::span<const Finish> parts) {
@@ -155,8 +156,7 @@ class ResponseRecord {
   ResponseItems items_;
   std::shared_ptr<const ServedModel> model_;
   TokenLogprobWriter logprob_writer_;
-  std::string logprobs_;  // of a delta, as JSON, until a piece has told them
-  std::string told_;      // the same, once one has
+  std::string logprobs_;  // of a message's piece, as JSON
   Usage usage_;
 };
 

@@ -104,10 +104,12 @@ TEST_F(TokenStreamTest, GivesLogprobsWhenTheyWereAskedFor) {
   const std::array<TokenLogprob, 4> top{{{1, -1}, {2, -2}, {3, -3}, {4, -4}}};
   const std::array<float, 2> logprobs{-1, -3};
   const Tokens tokens{1, 3};
+  const TokenText own{.begin = 0, .size = 1};
   const auto deliver = [&](std::size_t i) {
     port_->request(0).deliver({.text = "x",
                                .tokens = std::span(tokens).subspan(i, 1),
                                .logprobs = std::span(logprobs).subspan(i, 1),
+                               .token_texts = {&own, 1},
                                .top = std::span(top).subspan(2 * i, 2),
                                .top_per_token = 2});
   };
@@ -115,6 +117,7 @@ TEST_F(TokenStreamTest, GivesLogprobsWhenTheyWereAskedFor) {
   deliver(1);
   const Delta delta = **next(stream).value;
   EXPECT_EQ(delta.logprobs, (std::vector<float>{-1, -3}));
+  EXPECT_EQ(delta.token_texts, (std::vector<TokenText>{{0, 1}, {1, 1}}));
   ASSERT_EQ(delta.top.size(), 4U);
   EXPECT_EQ(delta.top[3].token, 4);
   EXPECT_EQ(delta.top_per_token, 2);

@@ -74,6 +74,27 @@ TEST(ChoiceBufferTest, TheEndOfACallIsNewsOfItsOwn) {
   EXPECT_EQ(all.marks, (std::vector<PieceMark>{{0, kCallName}, {1, kCallEnd}}));
 }
 
+TEST(ChoiceBufferTest, TheTextsOfTokensAreOffsetsInWhatIsTaken) {
+  Request request;
+  request.sampling.logprobs = true;
+  ChoiceBuffer buffer(request);
+  const std::vector<TokenId> tokens = {1, 2};
+  const std::vector<float> logprobs = {-1, -2};
+  const std::vector<TokenText> texts = {{0, 2}, {2, 1}};
+  const DeltaView view{.text = "abc", .tokens = tokens, .logprobs = logprobs, .token_texts = texts};
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(buffer.append(view));
+  Delta both;
+  buffer.take(both);
+  EXPECT_EQ(both.token_texts, (std::vector<TokenText>{{0, 2}, {2, 1}, {3, 2}, {5, 1}}));
+  ASSERT_TRUE(buffer.append(view));
+  Delta last;
+  buffer.take(last);
+  EXPECT_EQ(last.token_texts, texts);
+  GeneratedChoice all;
+  buffer.copy_all(all);
+  EXPECT_EQ(all.token_texts.back(), (TokenText{8, 1}));
+}
+
 TEST(ChoiceBufferTest, AReaderOnAnotherThreadFindsEachPieceWhole) {
   constexpr int kCalls = 2000;
   ChoiceBuffer buffer(typed_request());

@@ -169,6 +169,59 @@ TEST_F(RequestTextTest, TopLogprobsAreAsManyForEachToken) {
   finish(GroupEnd::kDone, {});
 }
 
+// Thoughts stand between these.
+constexpr TokenId kOpen = 20;   // "cd"
+constexpr TokenId kClose = 34;  // "ef"
+
+RequestText::Options thinking(bool ranked = false) {
+  OutputFormat format;
+  format.thoughts = {letters_of(kOpen), letters_of(kClose)};
+  RequestText::Options options;
+  options.ranked = ranked;
+  options.sequences = ranked ? 2 : 1;
+  options.format = ModelFormat::make(format, letter_model(32).tokenizer);
+  return options;
+}
+
+TEST_F(RequestTextTest, WithLogprobsATokenComesWithAllOfItsText) {
+  Request request;
+  request.stop = {"bba"};
+  make(std::move(request), {.logprobs = true});
+  push(0);
+  push(6);  // "ab", of which 'b' may begin the stop string
+  EXPECT_EQ(sink_->texts.at(0), "aa") << "text does not come without its token";
+  EXPECT_EQ(sink_->tokens.at(0), (std::vector<TokenId>{0}));
+  push(0);
+  EXPECT_EQ(sink_->texts.at(0), "aaabaa");
+  EXPECT_EQ(sink_->tokens.at(0), (std::vector<TokenId>{0, 6, 0}));
+  push(6);
+  EXPECT_TRUE(push(1)) << "\"ab\" and \"ba\": the stop string begins inside of a token";
+  finish(GroupEnd::kDone, {{0, SequenceEnd::kStop, 0, {}}});
+  EXPECT_EQ(sink_->texts.at(0), "aaabaaa");
+  EXPECT_EQ(sink_->token_texts, (std::vector<std::string>{"aa", "ab", "aa", "a", ""}));
+  EXPECT_EQ(sink_->logprobs.size(), 5U);
+}
+
+TEST_F(RequestTextTest, WithLogprobsTokensOfTagsMadeNoText) {
+  RequestText::Options options = thinking();
+  options.logprobs = true;
+  Request request;
+  request.typed_output = true;
+  make(std::move(request), options);
+  for (const TokenId token : {kOpen, TokenId{0}, kClose, TokenId{1}}) push(token);
+  push(7, 0, SequenceEnd::kLength);
+  finish(GroupEnd::kDone, {{0, SequenceEnd::kLength, 0, {}}});
+  EXPECT_EQ(sink_->token_texts, (std::vector<std::string>{"", "aa", "", "ba", "bb"}));
+}
+
+TEST_F(RequestTextTest, RankedOutputsHaveTheTextsOfTheirTokens) {
+  make({}, {.sequences = 2, .ranked = true, .logprobs = true});
+  for (const TokenId token : {0, 1}) push(token, 0);
+  push(7, 1);
+  finish(GroupEnd::kDone, {{0, SequenceEnd::kLength, -1, {}}});
+  EXPECT_EQ(sink_->token_texts, (std::vector<std::string>{"aa", "ba"}));
+}
+
 TEST_F(RequestTextTest, LogprobsComeOnlyWhereTheyWereAskedFor) {
   const std::vector<TokenLogprob> top = {{0, -0.1F}, {1, -0.2F}, {2, -0.3F}};
   make({}, {.top_logprobs = 2, .logprobs = true});
@@ -206,20 +259,6 @@ TEST_F(RequestTextTest, ACancelledRequestSaysSo) {
       finish(GroupEnd::kCancelled, {{0, SequenceEnd::kNone, 0, {}}}, {EngineErrc::kCancelled, {}});
   EXPECT_EQ(end.reason, FinishReason::kCancelled);
   EXPECT_EQ(end.choices.at(0).reason, FinishReason::kCancelled);
-}
-
-// Thoughts stand between these.
-constexpr TokenId kOpen = 20;   // "cd"
-constexpr TokenId kClose = 34;  // "ef"
-
-RequestText::Options thinking(bool ranked = false) {
-  OutputFormat format;
-  format.thoughts = {letters_of(kOpen), letters_of(kClose)};
-  RequestText::Options options;
-  options.ranked = ranked;
-  options.sequences = ranked ? 2 : 1;
-  options.format = ModelFormat::make(format, letter_model(32).tokenizer);
-  return options;
 }
 
 std::vector<PieceMark> marks_of(const TypedText& text) {

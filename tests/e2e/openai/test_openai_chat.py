@@ -70,6 +70,18 @@ def test_a_stop_string_ends_the_answer_and_is_left_out(client):
     assert cut.finish_reason == "stop"
 
 
+def test_each_chunks_text_is_that_of_its_tokens(client):
+    options = {"temperature": 1.5, "seed": 3, "max_tokens": 200, "logprobs": True}
+    with chat(client, stream=True, **options) as stream:
+        chunks = [chunk.choices[0] for chunk in stream if chunk.choices]
+    listed = []
+    for choice in chunks:
+        tokens = choice.logprobs.content if choice.logprobs else []
+        assert bytes(byte for token in tokens for byte in token.bytes).decode() == (choice.delta.content or "")
+        listed += tokens
+    assert listed == chat(client, **options).choices[0].logprobs.content
+
+
 def test_logprobs_come_with_each_token_and_its_rivals(client):
     choice = chat(client, temperature=0, logprobs=True, top_logprobs=3).choices[0]
     assert "".join(item.token for item in choice.logprobs.content) == choice.message.content

@@ -59,6 +59,17 @@ def test_a_stream_is_the_same_document(client):
     assert text == ask(client, response_format=schema).choices[0].message.content
 
 
+def test_a_stop_string_cuts_a_document_and_says_so(client):
+    schema = {"type": "json_schema", "json_schema": {"name": "place", "schema": Place.model_json_schema()}}
+    whole = ask(client, response_format=schema).choices[0].message.content
+    cut = ask(client, response_format=schema, stop=['"zip"']).choices[0]
+    assert cut.message.content == whole[:whole.index('"zip"')]
+    assert (cut.finish_reason, cut.model_extra["stop_reason"]) == ("stop", '"zip"')
+    response = client.responses.create(model=MODEL, input="Where?", max_output_tokens=400, extra_body={"stop": ['"zip"']},
+                                       text={"format": {"type": "json_schema", "name": "place", "schema": Place.model_json_schema()}})
+    assert (response.status, response.incomplete_details.reason) == ("incomplete", "stop")
+
+
 def test_greedy_beams_and_logprobs_hold_to_it_as_well(client):
     schema = {"type": "json_schema", "json_schema": {"name": "place", "schema": Place.model_json_schema()}}
     for options in ({"temperature": 0}, {"logprobs": True, "top_logprobs": 3}, {"extra_body": {"min_tokens": 200}},

@@ -36,13 +36,23 @@ inline std::shared_ptr<const ServedModel> byte_model() {
   return std::make_shared<const ServedModel>(std::move(model));
 }
 
-/// Makes a delta of the byte model that gives all its bytes as text.
+/// Makes a delta of the byte model that gives all its bytes as text, each of its token.
 inline Delta text_delta(std::string_view text, std::int32_t choice = 0) {
   Delta delta;
   delta.choice = choice;
   delta.text = text;
-  for (const char byte : text) delta.tokens.push_back(static_cast<unsigned char>(byte));
+  for (const char byte : text) {
+    delta.token_texts.push_back({.begin = delta.tokens.size(), .size = 1});
+    delta.tokens.push_back(static_cast<unsigned char>(byte));
+  }
   return delta;
+}
+
+/// Adds a token to a delta that made nothing of its text, as those of tags.
+inline void add_silent_token(Delta& delta, TokenId token, float logprob) {
+  delta.token_texts.push_back({.begin = delta.text.size(), .size = 0});
+  delta.tokens.push_back(token);
+  delta.logprobs.push_back(logprob);
 }
 
 /// Makes a delta of a text, a thought and a call, without its end.

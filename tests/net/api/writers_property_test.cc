@@ -37,9 +37,11 @@ struct Played {
 };
 
 Delta random_delta(std::mt19937& random, std::string_view text, std::int32_t choice) {
-  Delta delta = random() % 5 == 0 ? Delta{} : test::text_delta(text);
-  delta.choice = choice;
-  delta.text = text;
+  Delta delta = test::text_delta(text, choice);
+  if (random() % 5 == 0) {  // a token without text
+    delta.tokens.push_back('x');
+    delta.token_texts.push_back({.begin = text.size(), .size = 0});
+  }
   delta.top_per_token = 2;
   for (const TokenId token : delta.tokens) {
     delta.logprobs.push_back(-static_cast<float>(random() % 1000) / 64);

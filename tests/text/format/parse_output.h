@@ -1,5 +1,7 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <cstddef>
@@ -52,6 +54,26 @@ inline std::vector<std::string> pieces_of(const TypedText& typed) {
   return pieces;
 }
 
+/// Expects that all text and thoughts of an output say where they stand in it, in their order.
+inline void expect_sources(const TypedText& typed, std::string_view output) {
+  std::size_t prose = 0;
+  for_each_piece(typed.text(), typed.marks(), [&](OutputPiece piece) {
+    if (piece.kind == PieceKind::kText || piece.kind == PieceKind::kReasoning) {
+      prose += piece.text.size();
+    }
+  });
+  std::size_t end = 0;
+  std::size_t told = 0;
+  for (const SourceRun& run : typed.sources()) {
+    EXPECT_GE(run.source, end);
+    end = run.source + run.size;
+    told += run.size;
+    ASSERT_LE(end, output.size());
+    EXPECT_EQ(typed.text().substr(run.begin, run.size), output.substr(run.source, run.size));
+  }
+  EXPECT_EQ(told, prose);
+}
+
 /// Feeds an output in these parts; with `cut` the model was stopped there.
 inline std::vector<std::string> parse_parts(const OutputFormat& format,
                                             const ParserOptions& options,
@@ -59,8 +81,19 @@ inline std::vector<std::string> parse_parts(const OutputFormat& format,
                                             bool cut = false) {
   OutputParser parser(std::make_shared<const OutputFormat>(format), options);
   TypedText out;
-  for (const std::string_view part : parts) parser.feed(part, out);
+  std::string output;
+  std::size_t settled = 0;
+  for (const std::string_view part : parts) {
+    parser.feed(part, out);
+    output.append(part);
+    EXPECT_GE(parser.settled(), settled);
+    settled = parser.settled();
+    EXPECT_LE(settled, output.size());
+    const auto sources = out.sources();
+    if (!sources.empty()) EXPECT_LE(sources.back().source + sources.back().size, settled);
+  }
   if (!parser.done()) parser.finish(out, cut);
+  expect_sources(out, output);
   return pieces_of(out);
 }
 

@@ -87,6 +87,67 @@ TEST(IncrementalDetokenizerTest, HoldsARunOfByteTokensBackUntilItEnds) {
             "a");
 }
 
+/// The part of the text that each token made.
+std::vector<std::string> parts_of_tokens(const Tokenizer& tokenizer,
+                                         const std::vector<TokenId>& ids) {
+  IncrementalDetokenizer detokenizer(tokenizer);
+  detokenizer.track_ends();
+  std::string text;
+  std::vector<std::size_t> ends;
+  for (const TokenId id : ids) {
+    EXPECT_TRUE(detokenizer.push(id, text));
+    detokenizer.take_ends(ends);
+  }
+  detokenizer.finish(text);
+  detokenizer.take_ends(ends);
+  EXPECT_EQ(ends.size(), ids.size());
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  for (const std::size_t end : ends) {
+    EXPECT_LE(begin, end);
+    EXPECT_LE(end, text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end;
+  }
+  EXPECT_EQ(begin, text.size()) << "text of no token: " << text;
+  return parts;
+}
+
+TEST(IncrementalDetokenizerTest, AllOfATextIsOfItsTokens) {
+  std::mt19937 random(5);
+  for (const Tokenizer& tokenizer : test_tokenizers()) {
+    for (int round = 0; round < 300; ++round) {
+      std::vector<TokenId> ids(random() % 30);
+      for (TokenId& id : ids) id = static_cast<TokenId>(random() % tokenizer.vocabulary_size());
+      static_cast<void>(parts_of_tokens(tokenizer, ids));
+    }
+  }
+}
+
+TEST(IncrementalDetokenizerTest, TokensHaveTheirBytesOfACharacterEach) {
+  using Parts = std::vector<std::string>;
+  const Tokenizer bytes = test_tokenizers().at(0);
+  const auto id = [&](const char* token) { return bytes.id_of(token); };
+  EXPECT_EQ(
+      parts_of_tokens(bytes, {id("a"), id("\u00F0"), id("\u0141"), id("\u013C"), id("\u0122")}),
+      (Parts{"a", "\xF0", "\x9F", "\x9A", "\x80"}));
+  EXPECT_EQ(parts_of_tokens(bytes, {id("\u00F0"), id("\u0141"), id("a")}),
+            (Parts{"\uFFFD", "", "a"}))
+      << "what is no character is of the token that began it";
+}
+
+TEST(IncrementalDetokenizerTest, TokensOfARunOfByteTokensHaveAByteEach) {
+  using Parts = std::vector<std::string>;
+  const Tokenizer tokenizer = test_tokenizers().at(1);  // byte fallback
+  const auto id = [&](const char* token) { return tokenizer.id_of(token); };
+  EXPECT_EQ(parts_of_tokens(tokenizer,
+                            {id("\u2581the"), id("<0xE5>"), id("<0xAD>"), id("<0x97>"), id("a")}),
+            (Parts{"the", "\xE5", "\xAD", "\x97", "a"}))
+      << "the space before the first word is not in the text";
+  EXPECT_EQ(parts_of_tokens(tokenizer, {id("<0xE5>"), id("a"), id("<0xE5>")}),
+            (Parts{"\uFFFD", "a", "\uFFFD"}));
+}
+
 TEST(IncrementalDetokenizerTest, RefusesAnIdThatIsNotThereAndGoesOn) {
   const Tokenizer tokenizer = test_tokenizers().at(0);
   IncrementalDetokenizer detokenizer(tokenizer);

@@ -45,14 +45,24 @@ void clean_up(std::string& text, std::string& spare) {
 
 class LastStage final : public DecodeStage {
  public:
-  explicit LastStage(std::string& out) : out_(out) {}
+  LastStage(std::string& out, std::vector<std::size_t>& ends) : out_(out), ends_(ends) {}
 
-  void text(std::string_view part) override { out_ += part; }
+  void text(std::string_view part) override {
+    out_ += part;
+    size_ += part.size();
+  }
   void end_token() override {}
+  void boundary(std::size_t ahead) override {
+    last_end_ = std::max(last_end_, size_ + ahead);
+    ends_.push_back(last_end_);
+  }
   void finish() override {}
 
  private:
   std::string& out_;
+  std::vector<std::size_t>& ends_;
+  std::size_t size_ = 0;  // of all text
+  std::size_t last_end_ = 0;
 };
 
 /// A stage that looks at whole tokens.
@@ -65,6 +75,7 @@ class TokenStage : public DecodeStage {
     token(held_);
     held_.clear();
   }
+  void boundary(std::size_t ahead) override { next_.boundary(held_.size() + ahead); }
   void finish() override { next_.finish(); }
 
  protected:
@@ -114,9 +125,16 @@ class ByteLevelStage final : public TokenStage {
  public:
   explicit ByteLevelStage(DecodeStage& next) : TokenStage(next) {}
 
+  void boundary(std::size_t /*ahead*/) override {
+    const std::size_t held = held_bytes();
+    if (held == 0) return next().boundary(0);
+    ends_.push_back(held);  // within a character that may turn out to be none
+  }
+
   void finish() override {
     std::string rest;
     utf8_.finish(rest);
+    tell_ends(rest);
     next().text(rest);
     next().end_token();
     next().finish();
@@ -126,17 +144,49 @@ class ByteLevelStage final : public TokenStage {
   void token(std::string& token) override {
     const bool in_alphabet = from_byte_alphabet(token, spare());
     ready_.clear();
-    utf8_.push(in_alphabet ? spare() : token, ready_);
-    if (!ready_.empty()) next().text(ready_);
+    const std::string_view bytes = in_alphabet ? spare() : token;
+    utf8_.push(bytes, ready_);
+    last_.append(bytes.substr(bytes.size() - std::min(bytes.size(), kMostHeld)));
+    last_.erase(0, last_.size() - std::min(last_.size(), kMostHeld));
+    if (ready_.empty()) return;
+    tell_ends(ready_);
+    next().text(ready_);
+  }
+
+  static constexpr std::size_t kMostHeld = 3;
+
+  /// Returns how many bytes utf8_ holds back: the beginning of a character.
+  [[nodiscard]] std::size_t held_bytes() const {
+    Utf8Decoder probe = utf8_;
+    std::string rest;  // at most one character: nothing is allocated
+    probe.finish(rest);
+    return rest.empty() ? 0 : last_.size() - utf8_before(last_, last_.size());
+  }
+
+  /// Tells the ends within the character that `text` begins with. Tokens whose bytes are no
+  /// character end behind what stands for these.
+  void tell_ends(std::string_view text) {
+    const bool broken = text.starts_with(kReplacementUtf8);
+    for (const std::size_t end : ends_) {
+      next().boundary(broken ? kReplacementUtf8.size() : end);
+    }
+    ends_.clear();
   }
 
   Utf8Decoder utf8_;
   std::string ready_;
+  std::string last_;               // the last bytes that utf8_ was given
+  std::vector<std::size_t> ends_;  // of tokens, in the bytes that utf8_ holds back
 };
 
 class ByteFallbackStage final : public TokenStage {
  public:
   explicit ByteFallbackStage(DecodeStage& next) : TokenStage(next) {}
+
+  void boundary(std::size_t ahead) override {
+    if (bytes_.empty()) return next().boundary(ahead);
+    ends_.push_back(bytes_.size());
+  }
 
   void finish() override {
     pass_bytes();
@@ -155,7 +205,11 @@ class ByteFallbackStage final : public TokenStage {
 
   void pass_bytes() {
     if (bytes_.empty()) return;
-    if (is_utf8(bytes_)) {
+    const bool valid = is_utf8(bytes_);
+    for (const std::size_t end : ends_)
+      next().boundary(valid ? end : end * kReplacementUtf8.size());
+    ends_.clear();
+    if (valid) {
       pass(bytes_);
     } else {
       for (std::size_t i = 0; i < bytes_.size(); ++i) pass(kReplacementUtf8);
@@ -164,6 +218,7 @@ class ByteFallbackStage final : public TokenStage {
   }
 
   std::string bytes_;
+  std::vector<std::size_t> ends_;  // of tokens, in bytes_
 };
 
 class FuseStage final : public DecodeStage {
@@ -172,6 +227,7 @@ class FuseStage final : public DecodeStage {
 
   void text(std::string_view part) override { next_.text(part); }
   void end_token() override {}
+  void boundary(std::size_t ahead) override { next_.boundary(ahead); }
   void finish() override {
     next_.end_token();
     next_.finish();
@@ -190,6 +246,7 @@ class StripStage final : public DecodeStage {
     held_ += part;
     while (at_start_ && stripped_ < step_.start && held_.starts_with(step_.content)) {
       held_.erase(0, step_.content.size());
+      for (std::size_t& end : ends_) end -= std::min(end, step_.content.size());
       ++stripped_;
     }
     // The content is one character: what could still become it is shorter than that.
@@ -203,6 +260,8 @@ class StripStage final : public DecodeStage {
     for (std::size_t i = 0; i < step_.stop && held_.ends_with(step_.content); ++i) {
       held_.erase(held_.size() - step_.content.size());
     }
+    for (const std::size_t end : ends_) next_.boundary(std::min(end, held_.size()));
+    ends_.clear();
     next_.text(held_);
     next_.end_token();
     held_.clear();
@@ -210,14 +269,25 @@ class StripStage final : public DecodeStage {
     stripped_ = 0;
   }
 
+  void boundary(std::size_t ahead) override {
+    const bool settled = held_.empty() && ends_.empty() && (ahead == 0 || !at_start_);
+    if (settled) return next_.boundary(ahead);
+    ends_.push_back(held_.size() + ahead);
+  }
+
   void finish() override { next_.finish(); }
 
  private:
   void pass_settled() {
     const std::size_t most = step_.stop * step_.content.size();
-    if (held_.size() <= most) return;
-    next_.text(std::string_view(held_).substr(0, held_.size() - most));
-    held_.erase(0, held_.size() - most);
+    const std::size_t settled = held_.size() - std::min(held_.size(), most);
+    const auto behind = std::ranges::find_if(ends_, [&](std::size_t end) { return end > settled; });
+    std::for_each(ends_.begin(), behind, [&](std::size_t end) { next_.boundary(end); });
+    ends_.erase(ends_.begin(), behind);
+    for (std::size_t& end : ends_) end -= settled;
+    if (settled == 0) return;
+    next_.text(std::string_view(held_).substr(0, settled));
+    held_.erase(0, settled);
   }
 
   const StripDecoderStep& step_;
@@ -225,6 +295,7 @@ class StripStage final : public DecodeStage {
   std::string held_;
   bool at_start_ = true;
   std::size_t stripped_ = 0;
+  std::vector<std::size_t> ends_;  // of tokens, from the beginning of held_
 };
 
 class MetaspaceStage final : public TokenStage {
@@ -271,6 +342,11 @@ class BpeStage final : public TokenStage {
  public:
   BpeStage(const BpeDecoderStep& step, DecodeStage& next) : TokenStage(next), step_(step) {}
 
+  void boundary(std::size_t ahead) override {
+    if (!has_last_) return next().boundary(ahead);
+    ++ends_;
+  }
+
   void finish() override {
     pass_last("");
     next().finish();
@@ -287,12 +363,14 @@ class BpeStage final : public TokenStage {
     if (!has_last_) return;
     replace_all_from(last_, step_.suffix, suffix, spare());
     pass(last_);
+    for (; ends_ > 0; --ends_) next().boundary(0);
     has_last_ = false;
   }
 
   const BpeDecoderStep& step_;
   std::string last_;
   bool has_last_ = false;
+  std::size_t ends_ = 0;  // of tokens, behind the last one
 };
 
 class CtcStage final : public TokenStage {
@@ -355,8 +433,8 @@ struct MakeStage {
 
 }  // namespace
 
-std::unique_ptr<DecodeStage> make_last_stage(std::string& out) {
-  return std::make_unique<LastStage>(out);
+std::unique_ptr<DecodeStage> make_last_stage(std::string& out, std::vector<std::size_t>& ends) {
+  return std::make_unique<LastStage>(out, ends);
 }
 
 std::unique_ptr<DecodeStage> make_stage(const DecoderStep& step, DecodeStage& next) {

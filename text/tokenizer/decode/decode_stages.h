@@ -1,13 +1,17 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "weft/text/tokenizer/decode/decoder.h"
 
 namespace weft {
 
-/// Writes to `out`, which must outlive it.
-[[nodiscard]] std::unique_ptr<DecodeStage> make_last_stage(std::string& out);
+/// Writes text to `out`, and to `ends` where tokens end in all of it; both must outlive it.
+[[nodiscard]] std::unique_ptr<DecodeStage> make_last_stage(std::string& out,
+                                                           std::vector<std::size_t>& ends);
 
 /// The stage for `step`, which writes to `next`; both must outlive it.
 [[nodiscard]] std::unique_ptr<DecodeStage> make_stage(const DecoderStep& step, DecodeStage& next);

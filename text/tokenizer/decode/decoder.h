@@ -73,6 +73,8 @@ class DecodeStage {
 
   virtual void text(std::string_view part) = 0;
   virtual void end_token() = 0;
+  /// A token of the sequence ends so many bytes behind the text so far, which may still be to come.
+  virtual void boundary(std::size_t ahead) = 0;
   virtual void finish() = 0;
 };
 
@@ -84,8 +86,16 @@ class DecodeStream {
   /// The text of one token as the vocabulary has it.
   void push(std::string_view token);
 
+  /// A token of the sequence ends here. take_ends() tells where that is in the text; a token that
+  /// is left out of the text may be marked without being pushed.
+  void mark_end();
+
   /// No more tokens come.
   void finish();
+
+  /// Appends the ends of marked tokens that are known and were not taken before, as offsets in all
+  /// of the text. An end may lie in text that is still to come.
+  void take_ends(std::vector<std::size_t>& ends);
 
   /// Hands over what is final and was not handed over before.
   [[nodiscard]] std::string take();
@@ -94,7 +104,11 @@ class DecodeStream {
   void take(std::string& out);
 
  private:
-  std::unique_ptr<std::string> out_;  ///< Where the last stage writes; stays put when moved.
+  struct Out {
+    std::string text;
+    std::vector<std::size_t> ends;
+  };
+  std::unique_ptr<Out> out_;  ///< Where the last stage writes; stays put when moved.
   std::vector<std::unique_ptr<DecodeStage>> stages_;  ///< The last one first.
 };
 

@@ -11,11 +11,13 @@
 namespace weft {
 namespace {
 
+using test::add_silent_token;
 using test::byte_model;
 using test::data_of;
 using test::finish_of;
 using test::json_of;
 using test::text_delta;
+using test::typed_delta;
 using testing::ElementsAre;
 
 CompletionOptions chat_options(bool stream) {
@@ -229,6 +231,22 @@ TEST(ChatWriterTest, NamesWhatStoppedAnOutput) {
   EXPECT_EQ(stop_reason({}), "null");
 }
 
+TEST(ChatWriterTest, ACallThatAStopStringCutsIsNoEndByCalls) {
+  const auto finish_reason = [](ChoiceEnd end) {
+    const auto writer = make_chat_writer(chat_options(false), byte_model());
+    EventBatch out(Framing::kBody);
+    Finish finish;
+    finish.choices.push_back(std::move(end));
+    writer->end(std::vector{finish}, out);
+    return json_of(data_of(out).front()).at("choices").at(0).at("finish_reason");
+  };
+  EXPECT_EQ(finish_reason({.calls = 1}), "tool_calls");
+  EXPECT_EQ(finish_reason({.stop = "}", .calls = 1, .in_call = true}), "stop");
+  EXPECT_EQ(finish_reason({.stop = "END", .calls = 1}), "tool_calls") << "the call was complete";
+  EXPECT_EQ(finish_reason({.reason = FinishReason::kLength, .calls = 1, .in_call = true}),
+            "length");
+}
+
 TEST(ChatWriterTest, EchoesTheServiceTierWhenThereIsOne) {
   CompletionOptions options = chat_options(true);
   options.service_tier = "flex";
@@ -239,20 +257,21 @@ TEST(ChatWriterTest, EchoesTheServiceTierWhenThereIsOne) {
 }
 
 Delta chat_delta_with_logprobs() {
-  Delta delta;
-  delta.text = "A";
-  delta.tokens = {'A', 0xE2};
-  delta.logprobs = {-0.5F, -std::numeric_limits<float>::infinity()};
+  Delta delta = text_delta("A\u00E9");
+  delta.logprobs = {-0.5F, -std::numeric_limits<float>::infinity(), -1};
   delta.top_per_token = 2;
-  delta.top = {{'A', -0.5F}, {'"', -1.25F}, {'B', -0.25F}, {9999, -2}};
+  delta.top = {{'A', -0.5F}, {'"', -1.25F}, {'B', -0.25F}, {9999, -2}, {0xA9, -1}, {'C', -2}};
   return delta;
 }
 
 constexpr std::string_view kContent =
     R"([{"token":"A","logprob":-0.5,"bytes":[65],"top_logprobs":[)"
     R"({"token":"A","logprob":-0.5,"bytes":[65]},{"token":"\"","logprob":-1.25,"bytes":[34]}]},)"
-    "{\"token\":\"\uFFFD\",\"logprob\":-9999.0,\"bytes\":[226],\"top_logprobs\":["
-    R"({"token":"B","logprob":-0.25,"bytes":[66]},{"token":"","logprob":-2.0,"bytes":[]}]}])";
+    "{\"token\":\"\uFFFD\",\"logprob\":-9999.0,\"bytes\":[195],\"top_logprobs\":["
+    R"({"token":"B","logprob":-0.25,"bytes":[66]},{"token":"","logprob":-2.0,"bytes":[]}]},)"
+    "{\"token\":\"\uFFFD\",\"logprob\":-1.0,\"bytes\":[169],\"top_logprobs\":["
+    "{\"token\":\"\uFFFD\",\"logprob\":-1.0,\"bytes\":[169]},"
+    R"({"token":"C","logprob":-2.0,"bytes":[67]}]}])";
 
 TEST(ChatWriterTest, StreamsTheLogprobsOfEachToken) {
   CompletionOptions options = chat_options(true);
@@ -260,22 +279,59 @@ TEST(ChatWriterTest, StreamsTheLogprobsOfEachToken) {
   options.top_logprobs = 2;
   const auto writer = make_chat_writer(std::move(options), byte_model());
   EventBatch out(Framing::kSse);
-  writer->delta(0, chat_delta_with_logprobs(), out);
-  Delta rest;
-  rest.text = "rest";
-  writer->delta(0, rest, out);
-  Delta part = chat_delta_with_logprobs();
-  part.text.clear();
-  writer->delta(0, part, out);
+  Delta first = chat_delta_with_logprobs();
+  add_silent_token(first, 'x', -1);  // of a tag
+  writer->delta(0, first, out);
+  Delta tag;
+  add_silent_token(tag, 'y', -1);
+  writer->delta(0, tag, out);
   const auto data = data_of(out);
-  ASSERT_EQ(data.size(), 3);
+  ASSERT_EQ(data.size(), 1) << "tokens that made no text are not told";
   const auto logprobs = [&](std::size_t i) {
     return json_of(data[i]).at("choices").at(0).at("logprobs");
   };
   EXPECT_EQ(logprobs(0).at("content"), json_of(kContent));
   EXPECT_TRUE(logprobs(0).at("refusal").is_null());
-  EXPECT_TRUE(logprobs(1).is_null()) << "no token came with this text";
-  EXPECT_EQ(logprobs(2).at("content"), json_of(kContent)) << "no text came with these tokens";
+}
+
+TEST(ChatWriterTest, AContentsTokensAreThoseThatMadeIt) {
+  CompletionOptions options = chat_options(true);
+  options.logprobs = true;
+  for (const bool stream : {true, false}) {
+    options.stream = stream;
+    const auto writer = make_chat_writer(options, byte_model());
+    EventBatch out(stream ? Framing::kSse : Framing::kBody);
+    Delta delta = typed_delta();  // "hm", "Well" and a call
+    delta.logprobs.assign(delta.tokens.size(), -1);
+    writer->delta(0, delta, out);
+    if (!stream) writer->end(std::vector{finish_of(FinishReason::kStop)}, out);
+    std::string tokens;
+    for (const std::string& data : data_of(out)) {
+      const auto choice = json_of(data).at("choices").at(0);
+      if (choice.at("logprobs").is_null()) continue;
+      for (const auto& token : choice.at("logprobs").at("content").as_array()) {
+        tokens += token.at("token").as_string();
+      }
+    }
+    EXPECT_EQ(tokens, "Well");
+  }
+}
+
+TEST(ChatWriterTest, ATokenThatMadeATextInPartIsWrittenAsThatPart) {
+  CompletionOptions options = chat_options(true);
+  options.logprobs = true;
+  const auto writer = make_chat_writer(std::move(options), byte_model());
+  EventBatch out(Framing::kSse);
+  Delta delta = text_delta("A");
+  delta.tokens = {'B'};  // as if 'B' had made 'A' and something that is not shown
+  delta.logprobs = {-1};
+  delta.top_per_token = 1;
+  delta.top = {{'B', -1}};
+  writer->delta(0, delta, out);
+  const auto content =
+      json_of(data_of(out).front()).at("choices").at(0).at("logprobs").at("content");
+  EXPECT_EQ(content, json_of(R"([{"token":"A","logprob":-1.0,"bytes":[65],"top_logprobs":[)"
+                             R"({"token":"A","logprob":-1.0,"bytes":[65]}]}])"));
 }
 
 TEST(ChatWriterTest, AnswersWithAllLogprobs) {
@@ -287,8 +343,8 @@ TEST(ChatWriterTest, AnswersWithAllLogprobs) {
   writer->end(std::vector{finish_of(FinishReason::kStop)}, out);
   const auto answer = json_of(data_of(out).front());
   const auto& content = answer.at("choices").at(0).at("logprobs").at("content").as_array();
-  ASSERT_EQ(content.size(), 4);
-  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(content[i], json_of(kContent).at(i % 2));
+  ASSERT_EQ(content.size(), 6);
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(content[i], json_of(kContent).at(i % 3));
 }
 
 TEST(ChatWriterTest, WritesNoLogprobsThatNobodyAskedFor) {

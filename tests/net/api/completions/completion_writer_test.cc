@@ -8,6 +8,7 @@
 namespace weft {
 namespace {
 
+using test::add_silent_token;
 using test::byte_model;
 using test::data_of;
 using test::finish_of;
@@ -134,12 +135,10 @@ TEST(CompletionWriterTest, TellsTheUsageOfEachPromptInItsChunksWhereThatIsAskedF
 }
 
 Delta completion_delta_with_logprobs() {
-  Delta delta;
-  delta.text = "A";
-  delta.tokens = {'A', 0xE2};
-  delta.logprobs = {-0.5F, -3};
+  Delta delta = text_delta("A\u00E9");
+  delta.logprobs = {-0.5F, -3, -1};
   delta.top_per_token = 2;
-  delta.top = {{'A', -0.5F}, {'B', -1.25F}, {'B', -0.25F}, {'C', -2}};
+  delta.top = {{'A', -0.5F}, {'B', -1.25F}, {'B', -0.25F}, {'C', -2}, {0xA9, -1}, {'C', -2}};
   return delta;
 }
 
@@ -151,18 +150,17 @@ TEST(CompletionWriterTest, WritesLogprobsInColumns) {
   const auto writer = make_completion_writer(std::move(options), byte_model());
   EventBatch out(Framing::kBody);
   writer->delta(0, completion_delta_with_logprobs(), out);
-  Delta rest;
-  rest.text = "\u20AC!";
-  rest.tokens = {0x82, 0xAC, '!'};
-  rest.logprobs = {-1, -1, -1};
+  Delta rest = text_delta("!");
+  rest.logprobs = {-1};
+  add_silent_token(rest, 'x', -1);  // a special token that is not shown
   writer->delta(0, rest, out);
   writer->end(std::vector{finish_of(FinishReason::kStop)}, out);
   EXPECT_EQ(json_of(data_of(out).front()).at("choices").at(0).at("logprobs"),
-            json_of(R"({"tokens":["A","bytes:\\xe2","bytes:\\x82","bytes:\\xac","!"],)"
+            json_of(R"({"tokens":["A","bytes:\\xc3","bytes:\\xa9","!",""],)"
                     R"("token_logprobs":[-0.5,-3.0,-1.0,-1.0,-1.0],)"
                     R"("top_logprobs":[{"A":-0.5,"B":-1.25},{"B":-0.25,"C":-2.0,)"
-                    R"("bytes:\\xe2":-3.0},{"bytes:\\x82":-1.0},{"bytes:\\xac":-1.0},{"!":-1.0}],)"
-                    R"("text_offset":[3,4,5,5,5]})"));
+                    R"("bytes:\\xc3":-3.0},{"bytes:\\xa9":-1.0,"C":-2.0},{"!":-1.0},{"":-1.0}],)"
+                    R"("text_offset":[3,4,5,5,6]})"));
 }
 
 /// The prompt "é:", read, of which ':' had the logprob 0 and was the best.
@@ -188,9 +186,7 @@ CompletionOptions echo_options(bool stream) {
 }
 
 Delta delta_of_a() {
-  Delta delta;
-  delta.text = "A";
-  delta.tokens = {'A'};
+  Delta delta = text_delta("A");
   delta.logprobs = {-0.5F};
   delta.top_per_token = 1;
   delta.top = {{'A', -0.5F}};
@@ -271,9 +267,10 @@ TEST(CompletionWriterTest, StreamsLogprobsWhoseOffsetsGoOn) {
   const auto logprobs = [&](std::size_t i) {
     return json_of(data[i]).at("choices").at(0).at("logprobs");
   };
-  EXPECT_EQ(logprobs(0), json_of(R"({"tokens":["A","bytes:\\xe2"],"token_logprobs":[-0.5,-3.0],)"
-                                 R"("top_logprobs":null,"text_offset":[0,1]})"));
-  EXPECT_EQ(logprobs(1).at("text_offset"), json_of("[2,3]"));
+  EXPECT_EQ(logprobs(0), json_of(R"({"tokens":["A","bytes:\\xc3","bytes:\\xa9"],)"
+                                 R"("token_logprobs":[-0.5,-3.0,-1.0],)"
+                                 R"("top_logprobs":null,"text_offset":[0,1,2]})"));
+  EXPECT_EQ(logprobs(1).at("text_offset"), json_of("[2,3,4]"));
 }
 
 TEST(CompletionWriterTest, WritesAKeyOnceWhereTokensLookAlike) {
@@ -282,8 +279,7 @@ TEST(CompletionWriterTest, WritesAKeyOnceWhereTokensLookAlike) {
   options.top_logprobs = 2;
   const auto writer = make_completion_writer(std::move(options), byte_model());
   EventBatch out(Framing::kSse);
-  Delta delta;
-  delta.tokens = {9998};
+  Delta delta = text_delta("a");
   delta.logprobs = {-2};
   delta.top_per_token = 2;
   delta.top = {{9999, -1}, {9998, -2}};  // neither is in the vocabulary
@@ -297,7 +293,8 @@ TEST(CompletionWriterTest, WritesAKeyOnceWhereTokensLookAlike) {
                 .at(0)
                 .as_object()
                 .size(),
-            1);
+            2)
+      << "with the token itself";
 }
 
 TEST(CompletionWriterTest, TellsTheUsageInAChunkOfItsOwn) {

@@ -43,6 +43,18 @@ std::vector<std::string> names_and_data(const EventBatch& batch) {
   return lines;
 }
 
+TEST(MessageWriterTest, APingIsAnEventOnceTheMessageHasBegun) {
+  const auto writer = make_message_writer(message_options(true), model_of_context(100));
+  EventBatch out(Framing::kSse);
+  writer->ping(out);
+  EXPECT_EQ(out.bytes(), ": ping\n\n") << "the first event is message_start";
+  out.clear();
+  writer->begin(out);
+  out.clear();
+  writer->ping(out);
+  EXPECT_EQ(out.bytes(), "event: ping\ndata: {\"type\":\"ping\"}\n\n");
+}
+
 TEST(MessageWriterTest, StreamsAMessageOfOneBlock) {
   const auto writer = make_message_writer(message_options(true), model_of_context(100));
   EventBatch out(Framing::kSse);

@@ -77,6 +77,17 @@ TEST(OllamaWriterTest, AnswersWithOneObject) {
                                    std::string(kTimes)));
 }
 
+TEST(OllamaWriterTest, APingIsAnObjectWithoutText) {
+  for (const bool chat : {true, false}) {
+    const auto writer = make_ollama_writer(ollama_options(chat, true), byte_model());
+    EventBatch out(Framing::kLines);
+    writer->ping(out);
+    const std::string_view text =
+        chat ? R"("message":{"role":"assistant","content":""})" : R"("response":"")";
+    EXPECT_EQ(out.bytes(), object_of(std::string(text) + ",\"done\":false") + "\n");
+  }
+}
+
 TEST(OllamaWriterTest, LogprobsStandBesideTheirText) {
   OllamaOptions options = ollama_options(false, true);
   options.logprobs = true;

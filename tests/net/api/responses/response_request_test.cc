@@ -52,6 +52,7 @@ TEST_F(ResponseRequestTest, TheLeastIsAnInput) {
   EXPECT_EQ(request.options.conversation, request.parts[0].messages);
   EXPECT_TRUE(request.options.generate);
   EXPECT_FALSE(request.options.logprobs);
+  EXPECT_FALSE(request.options.structured);
   EXPECT_EQ(request.framing, Framing::kBody);
 }
 
@@ -179,6 +180,13 @@ TEST_F(ResponseRequestTest, LogprobsAreIncludedWhenAskedFor) {
   EXPECT_EQ(with(R"("include":["message.output_text"])"), "include[0] unsupported");
   EXPECT_EQ(with(R"("include":["message.output_text.logprobs",5])"), "include[1] invalid_type");
   EXPECT_EQ(with(R"("top_logprobs":21)"), "top_logprobs invalid_value");
+}
+
+TEST_F(ResponseRequestTest, ATextThatHasToLookACertainWayIsStructured) {
+  for (const char* form : {R"("text":{"format":{"type":"json_object"}})",
+                           R"("structured_outputs":{"choice":["a","b"]})"}) {
+    EXPECT_TRUE(taken(R"({"input":"hi",)" + std::string(form) + "}").options.structured) << form;
+  }
 }
 
 TEST_F(ResponseRequestTest, MetadataAreAFewShortPairs) {

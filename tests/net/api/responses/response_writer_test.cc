@@ -9,6 +9,7 @@
 namespace weft {
 namespace {
 
+using test::add_silent_token;
 using test::byte_model;
 using test::data_of;
 using test::events_of;
@@ -179,31 +180,30 @@ TEST(ResponseWriterTest, WritesLogprobsOfDeltasAndOfTheWhole) {
     delta.top = {{letter, -0.5F}};
     writer->delta(0, delta, out);
   }
-  Delta silent;
-  silent.tokens = {0xE2};
-  silent.logprobs = {-1};
-  writer->delta(0, silent, out);
-  Delta held;
-  held.text = "\uFFFD";
-  writer->delta(0, held, out);
+  Delta tag;
+  add_silent_token(tag, 'x', -1);
+  writer->delta(0, tag, out);
+  Delta cut = text_delta("\u00E9");
+  cut.logprobs = {-1, -1};
+  writer->delta(0, cut, out);
   writer->end(std::vector{finish_of(FinishReason::kStop)}, out);
   const auto data = data_of(out);
-  ASSERT_EQ(data.size(), 13);
+  ASSERT_EQ(data.size(), 12);
   const std::string a = R"({"token":"A","logprob":-0.5,"bytes":[65],)"
                         R"("top_logprobs":[{"token":"A","logprob":-0.5,"bytes":[65]}]})";
   const std::string b = R"({"token":"B","logprob":-0.5,"bytes":[66],)"
                         R"("top_logprobs":[{"token":"B","logprob":-0.5,"bytes":[66]}]})";
   const std::string c =
-      "{\"token\":\"\uFFFD\",\"logprob\":-1.0,\"bytes\":[226],\"top_logprobs\":[]}";
+      "{\"token\":\"\uFFFD\",\"logprob\":-1.0,\"bytes\":[195],\"top_logprobs\":[]},"
+      "{\"token\":\"\uFFFD\",\"logprob\":-1.0,\"bytes\":[169],\"top_logprobs\":[]}";
   EXPECT_EQ(json_of(data[4]).at("logprobs"), json_of("[" + a + "]"));
   EXPECT_EQ(json_of(data[5]).at("logprobs"), json_of("[" + b + "]"));
-  EXPECT_EQ(json_of(data[6]).at("delta"), "");
+  EXPECT_EQ(json_of(data[6]).at("delta"), "\u00E9");
   EXPECT_EQ(json_of(data[6]).at("logprobs"), json_of("[" + c + "]"));
-  EXPECT_EQ(json_of(data[7]).at("logprobs"), json_of("[]"));
   const auto all = json_of("[" + a + "," + b + "," + c + "]");
-  EXPECT_EQ(json_of(data[8]).at("logprobs"), all);
-  EXPECT_EQ(json_of(data[9]).at("part").at("logprobs"), all);
-  EXPECT_EQ(json_of(data[11]).at("response").at("output").at(0).at("content").at(0).at("logprobs"),
+  EXPECT_EQ(json_of(data[7]).at("logprobs"), all);
+  EXPECT_EQ(json_of(data[8]).at("part").at("logprobs"), all);
+  EXPECT_EQ(json_of(data[10]).at("response").at("output").at(0).at("content").at(0).at("logprobs"),
             all);
 }
 
@@ -218,11 +218,9 @@ TEST(ResponseWriterTest, KeepsACallOpenWhereATokenHasNoText) {
   Delta head;
   head.text = "f{\"a\"";
   head.marks = begins;
-  head.tokens = {'f'};
-  head.logprobs = {-1};
+  add_silent_token(head, 'f', -1);
   Delta silent;
-  silent.tokens = {'x'};
-  silent.logprobs = {-1};
+  add_silent_token(silent, 'x', -1);
   Delta rest = head;
   rest.text = ":1}";
   rest.marks = goes_on;
@@ -234,6 +232,32 @@ TEST(ResponseWriterTest, KeepsACallOpenWhereATokenHasNoText) {
   EXPECT_EQ(output[0].at("name"), "f");
   EXPECT_EQ(output[0].at("arguments"), "{\"a\":1}");
   EXPECT_EQ(output[0].at("status"), "completed");
+}
+
+// How a response with this end of its one output ends: its status, and why it is incomplete.
+std::string end_of_response(ChoiceEnd end, bool structured) {
+  ResponseOptions options = response_options();
+  options.structured = structured;
+  const auto writer = make_response_writer(options, byte_model(), Framing::kBody);
+  EventBatch out(Framing::kBody);
+  writer->begin(out);
+  writer->delta(0, text_delta("{"), out);
+  Finish finish;
+  finish.choices.push_back(std::move(end));
+  writer->end(std::vector{finish}, out);
+  const auto response = json_of(out.bytes());
+  return boost::json::serialize(response.at("status")) +
+         boost::json::serialize(response.at("incomplete_details"));
+}
+
+TEST(ResponseWriterTest, WhatAStopStringCutsThatHadToBeCompleteIsIncomplete) {
+  constexpr std::string_view kCut = R"("incomplete"{"reason":"stop"})";
+  constexpr std::string_view kDone = R"("completed"null)";
+  EXPECT_EQ(end_of_response({.stop = "x"}, true), kCut);
+  EXPECT_EQ(end_of_response({.stop = "x", .calls = 1, .in_call = true}, false), kCut);
+  EXPECT_EQ(end_of_response({.stop = "x"}, false), kDone) << "a text may end anywhere";
+  EXPECT_EQ(end_of_response({.stop = "x", .calls = 1}, true), kDone) << "the call was complete";
+  EXPECT_EQ(end_of_response({}, true), kDone);
 }
 
 }  // namespace
