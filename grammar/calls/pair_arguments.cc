@@ -52,8 +52,8 @@ CallWriter::Part CallWriter::pair_call(std::span<const CallableTool> tools) {
 CallWriter::Part CallWriter::pair_arguments(const CallableTool& tool) {
   if (!tool.by_schema) return any_pairs();
   std::vector<Parameter> parameters = parameters_of(tool);
-  std::ranges::stable_sort(parameters, {},
-                           [](const Parameter& one) { return lower_case(one.name); });
+  std::ranges::sort(parameters, {},
+                    [](const Parameter& one) { return std::pair(lower_case(one.name), one.name); });
   std::vector<Part> parts;
   for (const Parameter& one : parameters) {
     if (error_) return {};
