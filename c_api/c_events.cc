@@ -19,6 +19,8 @@ weft_event_kind kind_of(PieceKind kind) noexcept {
       return WEFT_ARGUMENTS;
     case PieceKind::kCallEnd:
       return WEFT_CALL_END;
+    case PieceKind::kCallId:
+      return WEFT_CALL_ID;
   }
   return WEFT_TEXT;
 }

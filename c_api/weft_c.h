@@ -62,7 +62,8 @@ typedef enum weft_event_kind {
   /// Pieces of an output in their order, with new `tokens`; a piece may be empty while a character
   /// is incomplete. A chat's output is taken apart as its model's family writes it: thoughts; calls
   /// of tools, each WEFT_CALL_NAME (whole), any number of WEFT_ARGUMENTS (JSON as the model wrote
-  /// it) and WEFT_CALL_END (without text).
+  /// it) and WEFT_CALL_END (without text); before the name WEFT_CALL_ID (whole) where the model has
+  /// an id of its own for the call.
   WEFT_TEXT = 0,
   WEFT_REASONING = 1,
   WEFT_CALL_NAME = 2,
@@ -72,7 +73,8 @@ typedef enum weft_event_kind {
   WEFT_OUTPUT_END = 5,
   /// The request has ended, after all its outputs: `finish` and `error` say how, and how many
   /// tokens there were. Nothing comes after it. Exactly one for each request.
-  WEFT_END = 6
+  WEFT_END = 6,
+  WEFT_CALL_ID = 7
 } weft_event_kind;
 
 typedef struct weft_logprob {

@@ -71,7 +71,8 @@ bool ChoiceBuffer::append(const DeltaView& delta) noexcept {
 void ChoiceBuffer::append_marks(const DeltaView& delta) {
   const std::size_t begin = text_.size() - delta.text.size();
   for (const PieceMark& mark : delta.marks) {
-    const bool whole = mark.kind == PieceKind::kCallName || mark.kind == PieceKind::kCallEnd;
+    const bool whole = mark.kind == PieceKind::kCallName || mark.kind == PieceKind::kCallEnd ||
+                       mark.kind == PieceKind::kCallId;
     if (!whole && mark.kind == last_kind_) continue;
     const KeptMark kept{{begin + mark.begin, mark.kind}, text_.size()};
     marks_.append({&kept, 1});

@@ -68,7 +68,7 @@ void RequestText::take_apart(Output& output) {
   pieces_.clear();
   output.parser->feed(fresh_, pieces_);
   if (output.parser->done()) output.closed = true;
-  if (output.closed) output.parser->finish(pieces_);
+  if (output.closed) output.parser->finish(pieces_, output.cut);
 }
 
 bool RequestText::push(const TokenEvent& event, std::span<const TokenLogprob> top, TimePoint now) {
@@ -76,6 +76,7 @@ bool RequestText::push(const TokenEvent& event, std::span<const TokenLogprob> to
   if (output.closed) return false;
   if (request_.times().first_token == TimePoint{}) request_.times().first_token = now;
   ++output.tokens;
+  output.cut = event.end == SequenceEnd::kLength;
   if (output.parser && output.parser->thinks()) ++output.reasoning_tokens;
   fresh_.clear();
   DeltaView delta;
@@ -162,6 +163,7 @@ void RequestText::give_up() noexcept {
 // Ends the text of a sequence that was running: what its text holds back will not change any more.
 void RequestText::close(Output& output, std::int32_t choice) {
   if (output.closed) return;
+  output.cut = true;
   fresh_.clear();
   output.stop = output.text.finish(fresh_);
   output.closed = true;
@@ -173,6 +175,7 @@ void RequestText::close(Output& output, std::int32_t choice) {
 void RequestText::remake(Output& output, const OutputEnd& end) {
   output = make_output();
   output.tokens = static_cast<std::int32_t>(end.tokens.size());
+  output.cut = end.end == SequenceEnd::kLength;
   std::span<const TokenId> tokens = end.tokens;
   if (end.end == SequenceEnd::kStop) {
     output.stop_token = tokens.back();

@@ -62,6 +62,7 @@ class RequestText {
     std::optional<OutputParser> parser;
     std::optional<AlignedOutput> aligned;  // with logprobs
     bool closed = false;                   ///< its text is complete
+    bool cut = false;                      ///< the model has not ended it itself
     std::optional<std::size_t> stop;
     TokenId stop_token = kNoToken;
     std::int32_t tokens = 0;

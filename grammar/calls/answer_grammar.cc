@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <boost/json/serialize.hpp>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -61,13 +62,19 @@ class AnswerBuilder {
  private:
   Result<Part> thoughts_and(Result<Part> rest) {
     if (!rest || !format_.thoughts.any() || form_.in_text) return rest;
-    const Part thought = builder_.text_without(std::vector<std::string>{format_.thoughts.close});
-    const Part closed =
-        builder_.sequence({thought, writer_.markup(format_.thoughts.close), writer_.space()});
-    if (form_.in_thought) return builder_.sequence({closed, *rest});
-    const Part whole =
-        builder_.sequence({writer_.space(), writer_.markup(format_.thoughts.open), closed});
-    return builder_.sequence({builder_.optional(whole), *rest});
+    const Part close = builder_.sequence({writer_.markup(format_.thoughts.close), writer_.space()});
+    Part end = builder_.sequence({thought_text(), close, *rest});
+    // Of some families a call ends thoughts that are open.
+    if (from_call_) end = builder_.any_of({end, builder_.sequence({thought_text(), *from_call_})});
+    if (form_.in_thought) return end;
+    const Part open = builder_.sequence({writer_.space(), writer_.markup(format_.thoughts.open)});
+    return builder_.any_of({builder_.sequence({open, end}), *rest});
+  }
+
+  Part thought_text() {
+    std::vector<std::string> ends{format_.thoughts.close};
+    if (from_call_) ends.push_back(format_.calls.open);
+    return builder_.text_without(ends);
   }
 
   /// What follows the thoughts.
@@ -76,13 +83,15 @@ class AnswerBuilder {
     const bool one = form_.one_call;
     auto calls = writer_.calls(tools_, one);
     if (!calls) return calls;
+    if (format_.thoughts.ended_by_call) from_call_ = *calls;
     if (form_.choice.mode == Mode::kRequired) return calls;
     if (!form_.answer) {
       const Part text = writer_.text_without_calls();
       if (format_.calls.open.empty()) return builder_.any_of({text, *calls});
       const Part more = builder_.sequence({*calls, text});
-      return builder_.sequence(
-          {text, builder_.repeat(more, 0, one ? 1 : GrammarBuilder::kNoBound)});
+      const Part several = builder_.repeat(more, 0, one ? 1 : GrammarBuilder::kNoBound);
+      if (from_call_) from_call_ = one ? more : builder_.sequence({more, several});
+      return builder_.sequence({text, several});
     }
     if (format_.calls.open.empty()) {
       return Error{GrammarErrc::kUnsupportedSchema,
@@ -157,6 +166,7 @@ class AnswerBuilder {
   GrammarBuilder builder_;
   CallWriter writer_;
   const std::vector<CallableTool> tools_;
+  std::optional<Part> from_call_;  ///< from a call on, where one may end thoughts
 };
 
 void add_names(std::string& key, const std::vector<std::string>& names) {

@@ -126,6 +126,15 @@ CallWriter::Part CallWriter::json_call(std::span<const CallableTool> tools) {
                             rest, builder_.json().space, builder_.literal("}")});
 }
 
+CallWriter::Part CallWriter::keyed_call(std::span<const CallableTool> tools) {
+  const Part blank = builder_.json().space;
+  const Part rest = each_of(tools, [&](const CallableTool& tool) {
+    return builder_.sequence(
+        {builder_.literal('"' + json_escaped(tool.name) + "\":"), blank, json_arguments(tool)});
+  });
+  return builder_.sequence({builder_.literal("{"), blank, rest, blank, builder_.literal("}")});
+}
+
 CallWriter::Part CallWriter::named_call(std::span<const CallableTool> tools) {
   const auto pattern = [&](const std::string& text) {
     return text.empty() ? Part{} : builder_.regex(text).value();
@@ -133,10 +142,11 @@ CallWriter::Part CallWriter::named_call(std::span<const CallableTool> tools) {
   const bool fenced = syntax_.name_close.find("```") != std::string::npos;
   const Part head = builder_.sequence(
       {space_, markup(syntax_.name_open), pattern(syntax_.id_before), markup(syntax_.name_prefix)});
-  const Part id = syntax_.id_behind.empty()
-                      ? Part{}
-                      : builder_.optional(builder_.sequence(
-                            {markup(syntax_.name_suffix), pattern(syntax_.id_behind)}));
+  Part id{};
+  if (!syntax_.id_behind.empty()) {
+    id = builder_.sequence({markup(syntax_.name_suffix), pattern(syntax_.id_behind)});
+    if (!syntax_.name_is_id) id = builder_.optional(id);
+  }
   const Part arguments_follow = builder_.sequence({id, markup(syntax_.name_close), space_});
   const Part rest = each_of(tools, [&](const CallableTool& tool) {
     return builder_.sequence({builder_.literal(tool.name), arguments_follow, json_arguments(tool)});
@@ -160,11 +170,16 @@ CallWriter::Part CallWriter::call_list(std::span<const CallableTool> tools, bool
   switch (syntax_.body) {
     case CallBody::kJson:
       return syntax_.in_list ? in_brackets(json_call(tools)) : json_call(tools);
+    case CallBody::kKeyed:
+      return in_brackets(keyed_call(tools));
     case CallBody::kNamed:
       return named_call(tools);
     case CallBody::kTagged:
       return syntax_.name_open.empty() ? tagged_call(tools) : several(tagged_call(tools), space_);
+    case CallBody::kPairs:
+      return pair_call(tools);
     case CallBody::kPython:
+      if (syntax_.by_line) return several(python_call(tools), builder_.literal("\n"));
       return in_brackets(python_call(tools));
     case CallBody::kNone:
       break;
@@ -173,8 +188,7 @@ CallWriter::Part CallWriter::call_list(std::span<const CallableTool> tools, bool
 }
 
 Result<CallWriter::Part> CallWriter::calls(std::span<const CallableTool> tools, bool one) {
-  const bool is_list =
-      (syntax_.body == CallBody::kJson && syntax_.in_list) || syntax_.body == CallBody::kPython;
+  const bool is_list = syntax_.in_list || (syntax_.body == CallBody::kPython && !syntax_.by_line);
   const Part inside = call_list(tools, one);
   if (error_) return *error_;
   // The end of a list tells itself, and some models leave its tag out.
@@ -182,7 +196,7 @@ Result<CallWriter::Part> CallWriter::calls(std::span<const CallableTool> tools, 
   const Part call = builder_.sequence(
       {markup(syntax_.open), space_, inside, space_, is_list ? builder_.optional(close) : close});
   // Without tags there is no telling where a second call begins.
-  const bool alone = one || is_list || syntax_.open.empty();
+  const bool alone = one || is_list || syntax_.by_line || syntax_.open.empty();
   const Part more = builder_.sequence({space_, call});
   const Part all =
       alone ? call : builder_.sequence({call, builder_.repeat(more, 0, GrammarBuilder::kNoBound)});

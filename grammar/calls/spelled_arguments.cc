@@ -191,8 +191,8 @@ CallWriter::Part CallWriter::tagged_arguments(const CallableTool& tool) {
   std::vector<Part> parts;
   for (const Parameter& one : parameters) {
     if (error_) return {};
-    const Part key = builder_.sequence(
-        {markup(syntax_.key_open), builder_.literal(one.name), markup(syntax_.key_close)});
+    const Part key = builder_.sequence({markup(syntax_.key_open), builder_.literal(one.name),
+                                        type_mark(one), markup(syntax_.key_close)});
     const Part opens = syntax_.value_open.empty()
                            ? Part{}
                            : builder_.sequence({space_, markup(syntax_.value_open)});
@@ -202,6 +202,15 @@ CallWriter::Part CallWriter::tagged_arguments(const CallableTool& tool) {
   if (tool.by_schema) return in_order(parameters, {}, parts);
   return parts.empty() ? Part{}
                        : builder_.repeat(builder_.any_of(parts), 0, GrammarBuilder::kNoBound);
+}
+
+/// What tells beside a key whether its value is a text.
+CallWriter::Part CallWriter::type_mark(const Parameter& one) {
+  if (syntax_.type_mark.empty()) return {};
+  const Object* const schema = one.schema.if_object();
+  const Value* const type = schema == nullptr ? nullptr : schema->if_contains("type");
+  const bool is_bare = type != nullptr && *type == Value("string");
+  return builder_.literal(syntax_.type_mark + (is_bare ? "true" : "false"));
 }
 
 CallWriter::Part CallWriter::tagged_value(const Parameter& one, bool by_schema) {
@@ -221,7 +230,7 @@ CallWriter::Part CallWriter::tagged_value(const Parameter& one, bool by_schema) 
   }
   const Part value = tagged_text(one);
   // Values on lines of their own have a line's end before and behind them.
-  if (!syntax_.value_open.empty()) return value;
+  if (!syntax_.value_open.empty() || syntax_.inline_values) return value;
   const Part line = builder_.optional(builder_.literal("\n"));
   return builder_.sequence({line, value, line});
 }
@@ -314,7 +323,44 @@ CallWriter::Part CallWriter::python_arguments(const CallableTool& tool) {
 }
 
 CallWriter::Part CallWriter::python_value(const Parameter& one, bool by_schema) {
-  return schema_part(by_schema ? one.schema : Value(true), one.path, ValueForm::kPython);
+  const Value any(true);
+  const Value& schema = by_schema ? one.schema : any;
+  const Part value = schema_part(schema, one.path, ValueForm::kPython);
+  const auto quoted = single_quoted(schema);
+  return quoted ? builder_.any_of({value, *quoted}) : value;
+}
+
+/// A text between single quotes, as the templates of such families print it, where the schema says
+/// no more of it than its values.
+std::optional<CallWriter::Part> CallWriter::single_quoted(const Value& schema) {
+  const Part quote = builder_.literal("'");
+  const CodeSet plain =
+      CodeSet::all().without(CodeSet({{0, 0x1F}, {U'\'', U'\''}, {U'\\', U'\\'}}));
+  const Object* const object = schema.if_object();
+  std::vector<std::string> texts;
+  if (object != nullptr) {
+    for (const auto& [key, value] : *object) {
+      const bool is_type = key == "type" && value == Value("string");
+      if (key != "enum" && !is_type && !is_annotation(key)) return std::nullopt;
+    }
+    const Value* const list = object->if_contains("enum");
+    if (list == nullptr && !object->contains("type")) return std::nullopt;
+    if (list != nullptr) {
+      if (!list->is_array()) return std::nullopt;
+      for (const Value& one : list->get_array()) {
+        if (!one.is_string()) return std::nullopt;
+        const std::string_view text = one.get_string();
+        const bool is_plain =
+            text.find_first_of("'\\") == std::string_view::npos &&
+            std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+        if (!is_plain) return std::nullopt;
+        texts.emplace_back(text);
+      }
+      return builder_.sequence({quote, builder_.choice(texts), quote});
+    }
+  }
+  const Part text = builder_.repeat(builder_.dfa(utf8_dfa(plain)), 0, GrammarBuilder::kNoBound);
+  return builder_.sequence({quote, text, quote});
 }
 
 }  // namespace weft::grammar

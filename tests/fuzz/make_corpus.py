@@ -298,16 +298,28 @@ def tuning():
 
 
 def output_parser():
-    """Two bytes choose the format of calls and of thoughts; the rest is an output."""
+    """Two bytes choose the rows of known_calls() and known_thoughts(); the rest is an output."""
     outputs = {
-        "hermes": (6, 1, '<think>a</think>b<tool_call>{"name": "f", "arguments": {"a": "x"}}</tool_call>'),
-        "tagged": (1, 1, "<tool_call><function=f><parameter=a>\nx\n</parameter></function></tool_call>"),
-        "glm": (4, 65, "a</think><tool_call>f\n<arg_key>b</arg_key><arg_value>1</arg_value></tool_call>"),
-        "mistral": (7, 2, '[THINK]a[/THINK][TOOL_CALLS]f[CALL_ID]1[ARGS]{"a": [1]}'),
+        "hermes": (7, 2, '<think>a</think>b<tool_call>{"name": "f", "arguments": {"a": "x"}}</tool_call>'),
+        "tagged": (1, 2, "<tool_call><function=f><parameter=a>\nx\n</parameter></function></tool_call>"),
+        "value": (1, 34, "<tool_call><function=f><parameter=a>\n</parameter>x\n</parameter>\n</tool_call>\n"),
+        "glm": (5, 66, "a</think><tool_call>f\n<arg_key>b</arg_key><arg_value>1</arg_value></tool_call>"),
+        "hunyuan": (4, 1, "<tool_calls><tool_call>f<tool_sep><arg_key>b</arg_key><arg_value>1</arg_value></tool_call>"),
+        "dsml": (13, 2, '<｜DSML｜function_calls><｜DSML｜invoke name="f"><｜DSML｜parameter name="a" string="true">x'
+                        "</｜DSML｜parameter></｜DSML｜invoke></｜DSML｜function_calls>"),
+        "mistral": (8, 3, '[THINK]a[/THINK][TOOL_CALLS]f[CALL_ID]1[ARGS]{"a": [1]}'),
+        "older": (8, 3, '[TOOL_CALLS][{"name": "f", "arguments": "{}"}]'),
         "harmony": (0, 0, "<|channel|>commentary to=functions.f<|message|>{}<|call|>"),
-        "llama": (19, 1, '{"name": "now", "parameters": {}}; {"name": "f"}'),
-        "python": (20, 129, "[f(a='x', b=[1, (2, None)]), now()]"),
-        "command": (14, 3, 'Action:\n```json\n[{"tool_name": "f", "parameters": {}}]\n```'),
+        "header": (0, 0, "<|channel|>analysis a b<|start|>assistantfinal<|message|>c<|channel|>x<|constrain|>json"),
+        "llama": (26, 2, '{"name": "now", "parameters": {}}; {"name": "f"}'),
+        "python": (27, 130, "[f(a='x', b=[1, (2, None)]), now()]"),
+        "lfm2": (20, 2, "<|tool_call_start|>[f(a='it's', b='\'\'x\'\'')]<|tool_call_end|>"),
+        "olmo": (24, 66, "a</think><function_calls>f(a='x')\nnow()</function_calls>"),
+        "command": (18, 4, 'Action:\n```json\n[{"tool_name": "f", "parameters": {}}]\n```'),
+        "gemma": (21, 5, '<|channel>thought\na<channel|><|tool_call>call:f{a:<|"|>x<|"|>,b:[1,{"c":d}]}<tool_call|>'),
+        "apertus": (23, 6, '<|inner_prefix|>a<|tools_prefix|>[{"f": {"a": "x"}}]<|tools_suffix|><|inner_suffix|>b'),
+        "kimi": (14, 2, "<think>a<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>"
+                        "{}<|tool_call_end|>"),
     }
     return {name: bytes(head) + text.encode() for name, (*head, text) in outputs.items()}
 

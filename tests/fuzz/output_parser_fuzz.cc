@@ -29,9 +29,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ParserOptions options{.tools = tools};
   options.in_thought = (second & 0x40U) != 0 && !format.harmony;
   options.one_call = (second & 0x80U) != 0;
+  const bool cut = (second & 0x20U) != 0;
   std::mt19937 random(first * 256U + second);
-  const auto whole = test::parse_parts(format, options, {text});
-  const auto parts = test::parse_parts(format, options, test::random_parts(text, random));
+  const auto whole = test::parse_parts(format, options, {text}, cut);
+  const auto parts = test::parse_parts(format, options, test::random_parts(text, random), cut);
   if (whole != parts) std::abort();
   return 0;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "weft/core/error/checked.h"
+#include "weft/text/chat/call_ids.h"
 #include "weft/text/chat/final_message.h"
 #include "weft/text/chat/literal_texts.h"
 #include "weft/text/chat/message_form.h"
@@ -54,6 +55,7 @@ Error in_messages(const Error& error) {
 struct ChatEncoder::Way {
   ChatTemplate chat_template;
   MessageForm form;
+  bool named_ids;  ///< ids of calls name their functions
 };
 
 ChatEncoder::ChatEncoder(Tokenizer tokenizer, std::string_view source, std::string_view tool_source)
@@ -75,7 +77,8 @@ ChatEncoder::SharedWay ChatEncoder::read(std::string_view source, std::string_vi
   if (source.empty()) return Error{TextErrc::kBadTemplate, "the model has no chat template"};
   auto parsed = ChatTemplate::parse(source, name);
   if (!parsed) return parsed.error();
-  return std::make_shared<const Way>(Way{*parsed, MessageForm(*parsed, special_tokens_)});
+  return std::make_shared<const Way>(Way{*parsed, MessageForm(*parsed, special_tokens_),
+                                         wants_named_ids(*parsed, special_tokens_)});
 }
 
 Result<std::vector<TokenId>> ChatEncoder::encode(Conversation conversation,
@@ -85,6 +88,7 @@ Result<std::vector<TokenId>> ChatEncoder::encode(Conversation conversation,
   if (!way) return way.error();
   (*way)->form.apply(conversation.messages);
   ChatTemplateInput input;
+  if ((*way)->named_ids) name_call_ids(conversation.messages);
   std::optional<FinalMessage> final_message;
   if (conversation.continue_final_message) {
     auto marked = FinalMessage::mark(conversation.messages);

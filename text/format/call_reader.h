@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "weft/text/format/output_format.h"
@@ -16,6 +17,9 @@ class CallSink {
  public:
   /// With `known_only`, a call is one of `tools` or none.
   CallSink(const ToolSchemas& tools, bool known_only) : tools_(tools), known_only_(known_only) {}
+
+  /// The model's own id of the next call that begins; empty: it has none.
+  void name_call(std::string_view id) { id_ = id; }
 
   /// Writes to this one from now on.
   void write_to(TypedText& out) noexcept { out_ = &out; }
@@ -39,6 +43,7 @@ class CallSink {
   const ToolSchemas& tools_;
   bool known_only_;
   TypedText* out_ = nullptr;
+  std::string id_;
   bool in_call_ = false;
   std::int32_t begun_ = 0;
   std::int32_t ended_ = 0;
@@ -68,8 +73,12 @@ class CallReader {
 [[nodiscard]] std::unique_ptr<CallReader> make_json_calls(const CallSyntax& syntax);
 [[nodiscard]] std::unique_ptr<CallReader> make_named_call(const CallSyntax& syntax);
 [[nodiscard]] std::unique_ptr<CallReader> make_tagged_call(const CallSyntax& syntax);
-[[nodiscard]] std::unique_ptr<CallReader> make_python_calls();
-/// The one of the syntax's body, which is not kNone.
+[[nodiscard]] std::unique_ptr<CallReader> make_keyed_calls();
+[[nodiscard]] std::unique_ptr<CallReader> make_pair_call(const CallSyntax& syntax);
+[[nodiscard]] std::unique_ptr<CallReader> make_python_calls(const CallSyntax& syntax);
+/// Makes the reader of the syntax's body, which is not kNone. Where tags stand around calls, it
+/// also reads the other forms that models of such families write: JSON, and between Hermes' and
+/// Mistral's tags those of their newer or older models.
 [[nodiscard]] std::unique_ptr<CallReader> make_call_reader(const CallSyntax& syntax);
 
 }  // namespace weft

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -5,6 +6,7 @@
 #include <vector>
 
 #include "weft/text/format/call_reader.h"
+#include "weft/text/format/harmony_header.h"
 #include "weft/text/format/json_span.h"
 #include "weft/text/format/output_reader.h"
 #include "weft/text/format/prose.h"
@@ -16,20 +18,22 @@ namespace {
 // The longest header names a role, a recipient, a channel and a type of content.
 constexpr std::size_t kMaxHeader = 1024;
 
-constexpr std::string_view kRecipient = "to=";
-constexpr std::string_view kChannel = "<|channel|>";
+// A single byte is more often a text than half a tag.
+constexpr std::size_t kSureHarmonyTag = 2;
 
-/// Returns the word that follows `mark` in a header; empty: there is none.
-std::string_view word_after(std::string_view header, std::string_view mark) {
-  const std::size_t at = header.find(mark);
-  if (at == std::string_view::npos) return {};
-  std::string_view word = header.substr(at + mark.size());
-  while (!word.empty() && is_markup_space(word.front())) word.remove_prefix(1);
-  return word.substr(0, word.find_first_of(" \n\t\r<"));
+constexpr std::string_view kChannel = "<|channel|>";
+constexpr std::string_view kMessage = "<|message|>";
+constexpr std::string_view kConstrain = "<|constrain|>";
+constexpr std::string_view kStart = "<|start|>";
+constexpr std::string_view kRecipient = " to=";
+
+bool is_one_word(std::string_view text) {
+  return text.find_first_of(" \n\t\r") == std::string_view::npos;
 }
 
 /// Reads messages as OpenAI's harmony has them: header, <|message|>, content and an end tag. The
-/// prompt has begun the first header.
+/// prompt has begun the first header. A header that is malformed is read as far as it goes: what it
+/// says of the channel counts, so that thoughts stay thoughts, and what is no header is content.
 class HarmonyReader final : public OutputParser::Reader {
  public:
   explicit HarmonyReader(ParserOptions options)
@@ -44,16 +48,24 @@ class HarmonyReader final : public OutputParser::Reader {
       find_place(text);
       const auto plain = [&](std::string_view run) { add(run, out); };
       const auto tag = scanner_.scan(text, plain);
-      if (tag) on_tag(tags_[*tag], out);
+      if (tag) on_tag(tags_[*tag], fed() - text.size(), out);
     }
     find_place(text);
   }
 
-  void finish(TypedText& out) override {
+  void finish(TypedText& out, bool cut) override {
     if (done_) return;
     sink_.write_to(out);
-    scanner_.flush([&](std::string_view run) { add(run, out); });
-    if (state_ == State::kHeader) add_text(header_, out);
+    scanner_.flush([&](std::string_view run) {
+      if (!cut || run.size() < kSureHarmonyTag) return add(run, out);
+      static_cast<void>(prose_.take_spaces());
+    });
+    if (state_ == State::kHeader) {
+      // A single word is one of a header that is not complete.
+      if (cut && is_one_word(read_harmony_header(header_).rest)) header_.clear();
+      read_content(out);
+    }
+    if (!begun_ || !cut) add_text(header_, out);
     if (sink_.in_call() && span_.complete()) end_call();  // the end tag was an end token
     prose_.end(out);
   }
@@ -67,65 +79,124 @@ class HarmonyReader final : public OutputParser::Reader {
   }
 
  private:
-  enum class State : std::uint8_t { kBetween, kHeader, kBody };
+  enum class State : std::uint8_t {
+    kBetween,  ///< before a header; header_ has words that may be one without its tags
+    kHeader,
+    kBody,
+  };
 
   /// Tells the prose where in the output it is, with `text` still to be read. Not of a header,
   /// which may turn out to be prose.
   void find_place(std::string_view text) {
-    if (state_ != State::kHeader) prose_.go_to(fed() - text.size() - scanner_.held());
-  }
-
-  void watch(std::vector<std::string_view> tags) {
-    tags_ = std::move(tags);
-    scanner_.watch(tags_);
+    if (header_.empty()) prose_.go_to(fed() - text.size() - scanner_.held());
   }
 
   void enter_between() {
     state_ = State::kBetween;
     thinks_ = false;
     if (begun_) prose_.begin(PieceKind::kText);
-    watch({"<|start|>", kChannel, " to=", "<|end|>", "<|return|>", "<|call|>"});
+    tags_.assign(kHarmonyTags.begin(), kHarmonyTags.end());
+    tags_.push_back(kRecipient);
+    scanner_.watch(tags_);
   }
 
-  void enter_header(std::string_view begin) {
+  /// `end` is where the tag ends in the output.
+  void enter_header(std::string_view tag, std::size_t end) {
     begun_ = true;
     state_ = State::kHeader;
-    header_ = begin;
-    watch({"<|message|>"});
+    header_ = tag == kStart ? std::string_view{} : tag;
+    header_at_ = end - header_.size();
+    watch_tags();
   }
 
-  void enter_body() {
+  void watch_tags() {
+    tags_.assign(kHarmonyTags.begin(), kHarmonyTags.end());
+    scanner_.watch(tags_);
+  }
+
+  void enter_body(const HarmonyHeader& header) {
+    begun_ = true;
     state_ = State::kBody;
-    const std::string_view channel = word_after(header_, kChannel);
-    std::string_view function = word_after(header_, kRecipient);
+    std::string_view function = header.recipient;
     constexpr std::string_view kSpace = "functions.";
     if (function.starts_with(kSpace)) function.remove_prefix(kSpace.size());
-    thinks_ = channel == "analysis";
-    is_answer_ = channel == "final";
+    is_answer_ = header.channel == "final";
+    // A channel that is not known is no answer.
+    thinks_ = !is_answer_ && header.channel != "commentary" && !header.channel.empty();
     if (options_.tools && sink_.begin(function)) {
       thinks_ = false;
       span_ = {};
     } else {
       prose_.begin(thinks_ ? PieceKind::kReasoning : PieceKind::kText);
     }
-    watch({"<|end|>", "<|call|>", "<|return|>", "<|start|>", kChannel});
+    watch_tags();
   }
 
-  void on_tag(std::string_view tag, TypedText& out) {
-    switch (state_) {
-      case State::kHeader:
-        return enter_body();
-      case State::kBody:
-        if (options_.whole_answer && is_answer_) return add_text(tag, out);
-        if (sink_.in_call()) end_call();
-        enter_between();
-        break;
-      case State::kBetween:
-        // A recipient may come first in a header, and as a word in a text.
-        if (tag == " to=" && !prose_.fresh()) return add_text(tag, out);
-        break;
+  /// The header has its end tag, or none.
+  void end_header(bool has_end, TypedText& out) {
+    const std::string text = std::exchange(header_, {});
+    const HarmonyHeader header = read_harmony_header(text);
+    enter_body(header);
+    const bool is_type = has_end && (is_one_word(header.rest) || sink_.in_call());
+    if (header.rest.empty() || is_type) return;
+    if (!sink_.in_call()) {
+      prose_.go_to(header_at_ + static_cast<std::size_t>(header.rest.data() - text.data()));
     }
-    if (!done_ && !is_end(tag)) enter_header(tag);
+    add(header.rest, out);
+  }
+
+  /// Reads a header without <|message|>: what is no header in it is content.
+  void read_content(TypedText& out) {
+    if (read_harmony_header(header_).rest.empty()) {
+      header_.clear();
+    } else {
+      end_header(/*has_end=*/false, out);
+    }
+  }
+
+  void on_tag(std::string_view tag, std::size_t end, TypedText& out) {
+    switch (state_) {
+      case State::kBetween:
+        return on_tag_between(tag, end, out);
+      case State::kHeader:
+        return on_tag_in_header(tag, end, out);
+      case State::kBody:
+        return on_tag_in_body(tag, end, out);
+    }
+  }
+
+  void on_tag_between(std::string_view tag, std::size_t end, TypedText& out) {
+    // A recipient may come first in a header, and as a word in a text.
+    if (tag == kRecipient && !prose_.fresh()) return add_text(tag, out);
+    if (tag == kMessage) {
+      header_at_ = end - tag.size() - header_.size();
+      return end_header(/*has_end=*/true, out);
+    }
+    prose_.skip(std::exchange(header_, {}).size());
+    if (is_end(tag)) return enter_between();
+    enter_header(tag, end);
+  }
+
+  void on_tag_in_header(std::string_view tag, std::size_t end, TypedText& out) {
+    if (tag == kMessage) return end_header(/*has_end=*/true, out);
+    const bool is_part = tag == kChannel || tag == kConstrain;
+    if (is_part && read_harmony_header(header_).rest.empty()) {
+      header_.append(tag);
+      return;
+    }
+    read_content(out);
+    if (state_ == State::kBody) return on_tag_in_body(tag, end, out);
+    if (is_end(tag)) return enter_between();
+    enter_header(tag, end);
+  }
+
+  void on_tag_in_body(std::string_view tag, std::size_t end, TypedText& out) {
+    if (options_.whole_answer && is_answer_) return add_text(tag, out);
+    if (tag == kMessage || tag == kConstrain) return;
+    if (sink_.in_call()) end_call();
+    if (done_) return;
+    enter_between();
+    if (!is_end(tag)) enter_header(tag, end);
   }
 
   static bool is_end(std::string_view tag) {
@@ -134,18 +205,28 @@ class HarmonyReader final : public OutputParser::Reader {
 
   void add(std::string_view run, TypedText& out) {
     if (state_ == State::kHeader) return add_header(run, out);
+    if (state_ == State::kBetween) return add_between(run, out);
     if (!sink_.in_call()) return prose_.add(run, out);
     for (const char c : run) span_.push(c);
     sink_.arguments(run);
     prose_.skip(run.size());
   }
 
+  /// Text before a header: words of one whose tags are missing are held back.
+  void add_between(std::string_view run, TypedText& out) {
+    if (!prose_.fresh()) return add_text(run, out);
+    while (!run.empty() && header_.empty() && is_markup_space(run.front())) {
+      add_text(run.substr(0, 1), out);
+      run.remove_prefix(1);
+    }
+    header_.append(run);
+    if (may_be_harmony_header(header_) && header_.size() <= kMaxHeader) return;
+    add_text(std::exchange(header_, {}), out);
+  }
+
   void add_header(std::string_view run, TypedText& out) {
     header_.append(run);
-    if (header_.size() <= kMaxHeader) return;
-    const std::string text = std::exchange(header_, {});
-    enter_between();
-    add_text(text, out);
+    if (header_.size() > kMaxHeader) end_header(/*has_end=*/false, out);
   }
 
   void add_text(std::string_view text, TypedText& out) { prose_.add(text, out); }
@@ -165,6 +246,7 @@ class HarmonyReader final : public OutputParser::Reader {
   bool is_answer_ = false;  // the message is
   bool done_ = false;
   std::string header_;
+  std::size_t header_at_ = 0;  // where it begins in the output
   Prose prose_;
   TagScanner scanner_;
   std::vector<std::string_view> tags_;  // the scanner's

@@ -35,6 +35,27 @@ CallSyntax python_calls(std::string open, std::string close) {
   return calls;
 }
 
+CallSyntax by_line(CallSyntax calls) {
+  calls.by_line = true;
+  return calls;
+}
+
+CallSyntax keyed_calls(std::string open, std::string close) {
+  CallSyntax calls = in_list(json_calls(std::move(open), std::move(close)));
+  calls.body = CallBody::kKeyed;
+  return calls;
+}
+
+/// `call:NAME{key:value}`, with texts between two of these quotes.
+CallSyntax pair_call(std::string open, std::string close, std::string quote) {
+  CallSyntax calls = json_calls(std::move(open), std::move(close));
+  calls.body = CallBody::kPairs;
+  calls.name_open = "call:";
+  calls.value_open = quote;
+  calls.value_close = std::move(quote);
+  return calls;
+}
+
 CallSyntax named_call(std::string open, std::string close, std::string name_close) {
   CallSyntax calls = json_calls(std::move(open), std::move(close));
   calls.body = CallBody::kNamed;
@@ -69,6 +90,7 @@ CallSyntax kimi_call() {
   CallSyntax calls = with_name(
       named_call("<|tool_call_begin|>", "<|tool_call_end|>", "<|tool_call_argument_begin|>"), {},
       "functions.", ":");
+  calls.name_is_id = true;
   return in_group(with_ids(std::move(calls), {}, "[0-9]{1,4}"), "<|tool_calls_section_begin|>",
                   "<|tool_calls_section_end|>");
 }
@@ -98,6 +120,20 @@ CallSyntax minimax_call() {
   CallSyntax calls = tagged_call("<minimax:tool_call>", "</minimax:tool_call>", "<invoke name=\"",
                                  "\">", "<parameter name=\"", "\">");
   calls.body_close = "</invoke>";
+  calls.inline_values = true;
+  return calls;
+}
+
+/// DeepSeek's markup, in which each tag has the word DSML.
+CallSyntax dsml_call(const std::string& outer) {
+  CallSyntax calls = minimax_call();
+  calls.open = "<｜DSML｜" + outer + ">";
+  calls.close = "</｜DSML｜" + outer + ">";
+  calls.name_open = "<｜DSML｜invoke name=\"";
+  calls.key_open = "<｜DSML｜parameter name=\"";
+  calls.type_mark = "\" string=\"";
+  calls.value_close = "</｜DSML｜parameter>";
+  calls.body_close = "</｜DSML｜invoke>";
   return calls;
 }
 
@@ -107,6 +143,12 @@ CallSyntax glm_call() {
   calls.value_close = "</arg_value>";
   calls.body_close = "</tool_call>";
   return calls;
+}
+
+CallSyntax hunyuan_call() {
+  CallSyntax calls = glm_call();
+  calls.name_close = "<tool_sep>";
+  return in_group(std::move(calls), "<tool_calls>", "</tool_calls>");
 }
 
 KnownFormat calls_of(std::string name, CallSyntax calls, std::vector<std::string> evidence,
@@ -132,6 +174,16 @@ KnownFormat thoughts_of(std::string name, ThoughtSyntax thoughts, std::vector<st
   return known;
 }
 
+KnownFormat told_by(KnownFormat known, std::vector<std::string> other_evidence) {
+  known.other_evidence = std::move(other_evidence);
+  return known;
+}
+
+KnownFormat ended_by_call(KnownFormat known) {
+  known.format.thoughts.ended_by_call = true;
+  return known;
+}
+
 KnownFormat harmony() {
   KnownFormat known = calls_of("harmony", {}, {"<|channel|>", "<|message|>"}, "gpt-oss");
   known.format.harmony = true;
@@ -142,20 +194,23 @@ KnownFormat harmony() {
 std::vector<KnownFormat> make_known_calls() {
   std::vector<KnownFormat> table;
   table.push_back(harmony());
-  table.push_back(
-      calls_of("qwen3-coder",
-               tagged_call("<tool_call>", "</tool_call>", "<function=", ">", "<parameter=", ">"),
-               {"<function=", "<parameter=", "<tool_call>"}, "Qwen3-Coder, Qwen3.5, Nemotron 3"));
+  table.push_back(calls_of(
+      "qwen3-coder",
+      tagged_call("<tool_call>", "</tool_call>", "<function=", ">", "<parameter=", ">"),
+      {"<function=", "<parameter=", "<tool_call>"}, "Qwen3-Coder, Qwen3.5, Nemotron 3, Step 3.5"));
   table.push_back(calls_of(
       "seed",
       tagged_call("<seed:tool_call>", "</seed:tool_call>", "<function=", ">", "<parameter=", ">"),
       {"<seed:tool_call>"}, "Seed-OSS"));
   table.push_back(calls_of("minimax", minimax_call(), {"<minimax:tool_call>"}, "MiniMax M2"));
+  table.push_back(calls_of("hunyuan", hunyuan_call(), {"<tool_sep>", "<arg_key>"}, "Hunyuan 3"));
   table.push_back(calls_of("glm", glm_call(), {"<tool_call>", "<arg_key>"}, "GLM 4.5, 4.6, 4.7"));
   table.push_back(calls_of("tool-calls", in_list(json_calls("<tool_calls>", "</tool_calls>")),
-                           {"<tool_calls>"}, "Apriel 1.5"));
-  table.push_back(calls_of("hermes", json_calls("<tool_call>", "</tool_call>"), {"<tool_call>"},
-                           "Hermes 2 and 3, Qwen 2.5 and 3, Granite 4, MiMo"));
+                           {"<tool_calls>"}, "Apriel 1.5, Hunyuan A13B"));
+  table.push_back(
+      calls_of("hermes", json_calls("<tool_call>", "</tool_call>"), {"<tool_call>"},
+               "Hermes 2 and 3, Qwen 2.5 and 3, Granite 4, MiMo, SmolLM3, EXAONE 4, Ling, "
+               "ERNIE 4.5"));
   table.push_back(
       calls_of("mistral-args",
                with_ids(with_name(named_call("[TOOL_CALLS]", {}, "[ARGS]"), {}, {}, "[CALL_ID]"),
@@ -173,6 +228,10 @@ std::vector<KnownFormat> make_known_calls() {
                            in_deepseek_group(named_call("<｜tool▁call▁begin｜>",
                                                         "<｜tool▁call▁end｜>", "<｜tool▁sep｜>")),
                            {"<｜tool▁call▁begin｜>", "<｜tool▁sep｜>"}, "DeepSeek V3.1"));
+  table.push_back(
+      calls_of("deepseek-v4", dsml_call("tool_calls"), {"｜DSML｜", "tool_calls>"}, "DeepSeek V4"));
+  table.push_back(
+      calls_of("deepseek-v3.2", dsml_call("function_calls"), {"｜DSML｜"}, "DeepSeek V3.2"));
   table.push_back(calls_of("kimi", kimi_call(),
                            {"<|tool_call_begin|>", "<|tool_call_argument_begin|>"}, "Kimi K2"));
   table.push_back(
@@ -192,8 +251,18 @@ std::vector<KnownFormat> make_known_calls() {
       {"Action:", "```json", "tool_name"}, "Command R, Command R+"));
   table.push_back(calls_of("nemotron", in_list(json_calls("<TOOLCALL>", "</TOOLCALL>")),
                            {"<TOOLCALL>"}, "Nemotron Nano v2"));
-  table.push_back(calls_of("lfm2", python_calls("<|tool_call_start|>", "<|tool_call_end|>"),
-                           {"<|tool_call_start|>"}, "LFM2"));
+  table.push_back(told_by(calls_of("lfm2", python_calls("<|tool_call_start|>", "<|tool_call_end|>"),
+                                   {"<|tool_call_start|>"}, "LFM2, LFM2.5"),
+                          {"List of tools: ", "<|im_start|>"}));
+  table.push_back(calls_of("gemma", pair_call("<|tool_call>", "<tool_call|>", "<|\"|>"),
+                           {"<|tool_call>", "<|\"|>"}, "Gemma 4"));
+  table.push_back(calls_of("function-gemma",
+                           pair_call("<start_function_call>", "<end_function_call>", "<escape>"),
+                           {"<start_function_call>", "<escape>"}, "FunctionGemma"));
+  table.push_back(calls_of("apertus", keyed_calls("<|tools_prefix|>", "<|tools_suffix|>"),
+                           {"<|tools_prefix|>"}, "Apertus"));
+  table.push_back(calls_of("olmo", by_line(python_calls("<function_calls>", "</function_calls>")),
+                           {"<function_calls>"}, "OLMo 3"));
   table.push_back(calls_of("functools", in_list(json_calls("functools", {})), {"functools["},
                            "Firefunction v2, Phi-4-mini"));
   table.push_back(calls_of("llama-json", json_calls({}, {}, "name", "parameters"),
@@ -208,7 +277,9 @@ std::vector<KnownFormat> make_known_calls() {
 std::vector<KnownFormat> make_known_thoughts() {
   std::vector<KnownFormat> table;
   table.push_back(thoughts_of("granite-think", {"<think>", "</think>"}, {"<think>", "<response>"},
-                              "Granite 3.3", "<response>", "</response>"));
+                              "Granite 3.3, ERNIE 4.5", "<response>", "</response>"));
+  table.push_back(thoughts_of("hunyuan-think", {"<think>", "</think>"}, {"</think>", "<answer>"},
+                              "Hunyuan A13B", "<answer>", "</answer>"));
   table.push_back(thoughts_of("think", {"<think>", "</think>"}, {"</think>"},
                               "Qwen3, QwQ, DeepSeek R1 and V3.1, GLM 4.5, Kimi K2, SmolLM3, "
                               "Nemotron, MiniMax M2 and most others"));
@@ -216,6 +287,10 @@ std::vector<KnownFormat> make_known_thoughts() {
   table.push_back(thoughts_of("command-think", {"<|START_THINKING|>", "<|END_THINKING|>"},
                               {"<|START_THINKING|>"}, "Command R7B, Command A",
                               "<|START_RESPONSE|>", "<|END_RESPONSE|>"));
+  table.push_back(thoughts_of("gemma-think", {"<|channel>thought", "<channel|>"},
+                              {"<|channel>thought"}, "Gemma 4"));
+  table.push_back(ended_by_call(thoughts_of(
+      "apertus-think", {"<|inner_prefix|>", "<|inner_suffix|>"}, {"<|inner_prefix|>"}, "Apertus")));
   table.push_back(
       thoughts_of("seed-think", {"<seed:think>", "</seed:think>"}, {"<seed:think>"}, "Seed-OSS"));
   return table;

@@ -1,6 +1,7 @@
 #include <string>
 #include <string_view>
 
+#include "weft/text/format/argument_value.h"
 #include "weft/text/format/call_reader.h"
 #include "weft/text/format/json_span.h"
 #include "weft/text/format/tag_scanner.h"
@@ -19,28 +20,43 @@ class NamedCall final : public CallReader {
       case State::kOpen:
         return push_open(c);
       case State::kName:
-        return push_name(c);
+        return push_name(c, sink);
       case State::kArguments:
         return push_arguments(c, sink);
+      case State::kText:
+        return push_text(c, sink);
       case State::kTail:
         return is_markup_space(c) || (fenced_ && c == '`') ? Step::kMore : Step::kDoneBefore;
     }
     return Step::kBroken;
   }
 
+  // The name has come whole, and the output ends before its arguments.
+  void finish(CallSink& sink) override {
+    if (state_ == State::kArguments && !sink.in_call() && !span_.started()) {
+      static_cast<void>(begin_call(sink));
+    }
+  }
+
  private:
-  enum class State : std::uint8_t { kOpen, kName, kArguments, kTail };
+  enum class State : std::uint8_t { kOpen, kName, kArguments, kText, kTail };
 
   Step push_open(char c) {
     if (matched_ == 0 && is_markup_space(c)) return Step::kMore;
     if (matched_ == syntax_.name_open.size()) {
       state_ = State::kName;
-      return push_name(c);
+      name_.push_back(c);
+      return Step::kMore;
     }
     return syntax_.name_open[matched_++] == c ? Step::kMore : Step::kBroken;
   }
 
-  Step push_name(char c) {
+  // What ends the name is missing in some outputs.
+  Step push_name(char c, CallSink& sink) {
+    if (c == '{') {
+      state_ = State::kArguments;
+      return push_arguments(c, sink);
+    }
     name_.push_back(c);
     if (name_.size() > 2 * CallSink::kMaxName) return Step::kBroken;
     if (name_.ends_with(syntax_.name_close)) {
@@ -51,17 +67,52 @@ class NamedCall final : public CallReader {
   }
 
   Step push_arguments(char c, CallSink& sink) {
-    const JsonSpan::Step step = span_.push(c);
-    if (!span_.started()) return Step::kMore;
-    // The name is told once there is an object behind it.
-    if (!sink.in_call() && (c != '{' || !sink.begin(function()))) return Step::kBroken;
-    if (step == JsonSpan::Step::kBroken) return Step::kBroken;
-    sink.arguments({&c, 1});
-    if (step == JsonSpan::Step::kLast) {
+    if (!span_.started() && is_markup_space(c)) return Step::kMore;
+    if (!span_.started() && !sink.in_call() && ends_without_arguments(c)) {
+      if (!begin_call(sink)) return Step::kBroken;
+      sink.arguments("{}");
       sink.end();
       state_ = State::kTail;
+      return c == '`' ? Step::kMore : Step::kDoneBefore;
     }
+    // The name is told once there is an object behind it, or a text that is to be one.
+    if (!sink.in_call() && ((c != '{' && c != '"') || !begin_call(sink))) return Step::kBroken;
+    const bool is_text = !span_.started() && c == '"';
+    const JsonSpan::Step step = span_.push(c);
+    if (is_text) {
+      state_ = State::kText;
+      return Step::kMore;
+    }
+    if (step == JsonSpan::Step::kBroken) return Step::kBroken;
+    sink.arguments({&c, 1});
+    if (step == JsonSpan::Step::kLast) end_call(sink);
     return Step::kMore;
+  }
+
+  Step push_text(char c, CallSink& sink) {
+    text_.clear();
+    const bool ended = string_.push(c, text_);
+    sink.arguments(text_);
+    if (ended) end_call(sink);
+    return Step::kMore;
+  }
+
+  /// Whether this is the first byte of the tag that ends the call, or of a fence.
+  [[nodiscard]] bool ends_without_arguments(char c) const {
+    return (!syntax_.close.empty() && c == syntax_.close.front()) || (fenced_ && c == '`');
+  }
+
+  [[nodiscard]] bool begin_call(CallSink& sink) const {
+    const std::string_view id = trimmed_markup(name_);
+    if (syntax_.name_is_id && id.find(syntax_.name_suffix) != std::string_view::npos) {
+      sink.name_call(id);
+    }
+    return sink.begin(function());
+  }
+
+  void end_call(CallSink& sink) {
+    sink.end();
+    state_ = State::kTail;
   }
 
   [[nodiscard]] std::string_view function() const {
@@ -80,6 +131,8 @@ class NamedCall final : public CallReader {
   std::size_t matched_ = 0;  // bytes of name_open
   std::string name_;
   JsonSpan span_;
+  JsonStringDecoder string_;  // of arguments that are a text
+  std::string text_;          // decoded
 };
 
 }  // namespace

@@ -6,10 +6,15 @@
 namespace weft {
 namespace {
 
-bool stands_in(std::string_view chat_template, const KnownFormat& known) {
-  return std::ranges::all_of(known.evidence, [chat_template](const std::string& text) {
+bool all_stand_in(std::string_view chat_template, const std::vector<std::string>& texts) {
+  return std::ranges::all_of(texts, [chat_template](const std::string& text) {
     return chat_template.find(text) != std::string_view::npos;
   });
+}
+
+bool stands_in(std::string_view chat_template, const KnownFormat& known) {
+  return all_stand_in(chat_template, known.evidence) ||
+         (!known.other_evidence.empty() && all_stand_in(chat_template, known.other_evidence));
 }
 
 const OutputFormat* first_in(std::span<const KnownFormat> table, std::string_view chat_template) {
@@ -22,9 +27,9 @@ const OutputFormat* first_in(std::span<const KnownFormat> table, std::string_vie
 
 std::vector<std::string_view> OutputFormat::tags() const {
   std::vector<std::string_view> tags{
-      thoughts.open,    thoughts.close,    calls.open,       calls.close,      calls.name_open,
-      calls.name_close, calls.key_open,    calls.key_close,  calls.value_open, calls.value_close,
-      calls.body_close, calls.name_prefix, calls.name_suffix};
+      thoughts.open,    thoughts.close,    calls.open,        calls.close,      calls.name_open,
+      calls.name_close, calls.key_open,    calls.key_close,   calls.value_open, calls.value_close,
+      calls.body_close, calls.name_prefix, calls.name_suffix, calls.type_mark};
   tags.insert(tags.end(), silent.begin(), silent.end());
   if (harmony) tags.insert(tags.end(), kHarmonyTags.begin(), kHarmonyTags.end());
   std::erase_if(tags, [](std::string_view tag) { return tag.empty(); });

@@ -12,6 +12,9 @@ namespace weft {
 /// Thoughts stand between two tags, at the beginning of an output.
 struct ThoughtSyntax {
   std::string open{}, close{};
+  /// A call ends thoughts that are open. Of other families a call inside is one only where the
+  /// thoughts are never closed: models write down calls that they think about.
+  bool ended_by_call = false;
 
   [[nodiscard]] bool any() const noexcept { return !close.empty(); }
 };
@@ -20,8 +23,10 @@ struct ThoughtSyntax {
 enum class CallBody : std::uint8_t {
   kNone,    ///< the family writes no calls that are known
   kJson,    ///< {"name": NAME, "arguments": {...}}, or a list of those
+  kKeyed,   ///< {NAME: {...}}, or a list of those
   kNamed,   ///< NAME in front of its arguments, which are JSON
   kTagged,  ///< NAME and each argument between tags
+  kPairs,   ///< NAME{key:value, ...}: keys are bare, and texts stand between tags
   kPython,  ///< [NAME(key=value, ...), ...] as in Python
 };
 
@@ -36,18 +41,28 @@ struct CallSyntax {
   /// kJson: the names of the two fields. Other names that models write for them are known, too.
   std::string name_key = "name", arguments_key = "arguments";
 
-  /// kNamed and kTagged: what stands before and after the name. kNamed: of the name itself all up
-  /// to `name_prefix` is taken away, and what begins with `name_suffix`.
+  /// kNamed, kTagged and kPairs: what stands before and after the name. kNamed: of the name itself
+  /// all up to `name_prefix` is taken away, and what begins with `name_suffix`.
   std::string name_open{}, name_close{}, name_prefix{}, name_suffix{};
+  /// kNamed: the name with its prefix and suffix is the call's id, and the only thing that the
+  /// family's template prints of a call that was made.
+  bool name_is_id = false;
 
   /// kTagged: key_open KEY key_close value_open VALUE value_close, any number of times, then
-  /// body_close. Without value_open, a line's end before and after the value is not of it.
+  /// body_close. Without value_open, a line's end before and after the value is not of it, unless
+  /// the value is `inline_values`. kPairs: a text stands between value_open and value_close.
   std::string key_open{}, key_close{}, value_open{}, value_close{}, body_close{};
+  bool inline_values = false;
+  /// kTagged: stands behind KEY, before `true` where the value is a text and `false` where it is
+  /// JSON; empty: the function's schema alone tells.
+  std::string type_mark{};
 
   // What is read without being told, and has to be said where calls are to be written.
 
-  /// kJson: the calls of an output stand in one list.
+  /// kJson and kKeyed: the calls of an output stand in one list.
   bool in_list = false;
+  /// kPython: each call stands on a line of its own, without brackets around them.
+  bool by_line = false;
   /// kJson: the field before the name that says which call it is; empty: none.
   std::string id_key{};
   /// kNamed: the regular expression of what stands before `name_prefix` and behind `name_suffix`.
@@ -97,6 +112,8 @@ struct KnownFormat {
   OutputFormat format;
   std::vector<std::string> evidence{};
   std::string_view families{};  ///< for people
+  /// Other texts that tell it as well, where they all stand in the template; empty: there are none.
+  std::vector<std::string> other_evidence{};
 };
 
 /// The built-in table. The first row that fits is taken; docs/model-families.md repeats it.

@@ -35,10 +35,10 @@ void OutputParser::feed(std::string_view text, TypedText& out) {
   tell(fresh, out);
 }
 
-void OutputParser::finish(TypedText& out) {
-  if (!begun_) return reader_->finish(out);
+void OutputParser::finish(TypedText& out, bool cut) {
+  if (!begun_) return reader_->finish(out, cut);
   TypedText fresh;
-  reader_->finish(fresh);
+  reader_->finish(fresh, cut);
   tell(fresh, out);
 }
 
@@ -50,13 +50,13 @@ void OutputParser::pass(std::string_view begun, std::unique_ptr<Reader> other) {
   reader_->feed(begun, told);
   TypedText whole;
   other->feed(begun, whole);
-  other->finish(whole);
+  other->finish(whole, false);
   BegunOutput& left = begun_.emplace();
   left.held = whole.text().substr(told.text().size());
   if (!whole.marks().empty()) left.held_kind = whole.marks().back().kind;
   for_each_piece(told.text(), told.marks(), [&](OutputPiece piece) {
-    if (piece.kind == PieceKind::kCallName) left.open_call.clear();
-    if (piece.kind == PieceKind::kCallName || piece.kind == PieceKind::kArguments) {
+    const bool begins = piece.kind == PieceKind::kCallName || piece.kind == PieceKind::kCallId;
+    if (begins || piece.kind == PieceKind::kArguments) {
       left.open_call.add(piece.kind, piece.text);
     } else if (piece.kind == PieceKind::kCallEnd) {
       left.open_call.clear();

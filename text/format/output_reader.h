@@ -18,7 +18,7 @@ class OutputParser::Reader {
   virtual ~Reader() = default;
 
   virtual void feed(std::string_view text, TypedText& out) = 0;
-  virtual void finish(TypedText& out) = 0;
+  virtual void finish(TypedText& out, bool cut) = 0;
   [[nodiscard]] virtual bool done() const noexcept = 0;
   [[nodiscard]] virtual bool thinks() const noexcept = 0;
   [[nodiscard]] virtual std::int32_t calls() const noexcept = 0;

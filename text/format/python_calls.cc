@@ -13,10 +13,13 @@ bool is_identifier(char c) {
          c == '-' || c == '.';
 }
 
-/// Reads CallBody::kPython: [f(a="x", b=[1, 2]), g()]. A call is told once a parenthesis and a key,
-/// or its end, have come, so an expression that looks like one does not become one.
+/// Reads CallBody::kPython: [f(a="x", b=[1, 2]), g()], and without the brackets where each call
+/// stands on a line. A call is told once a parenthesis and a key, or its end, have come, so an
+/// expression that looks like one does not become one.
 class PythonCalls final : public CallReader {
  public:
+  explicit PythonCalls(const CallSyntax& syntax) : syntax_(syntax) {}
+
   Step push(char c, CallSink& sink) override {
     switch (state_) {
       case State::kOuter:
@@ -38,14 +41,18 @@ class PythonCalls final : public CallReader {
 
   Step push_outer(char c) {
     if (is_markup_space(c)) return Step::kMore;
-    if (c != '[') return Step::kBroken;
     state_ = State::kName;
-    return Step::kMore;
+    bracketed_ = c == '[';
+    if (bracketed_) return Step::kMore;
+    return syntax_.by_line ? push_name(c) : Step::kBroken;
   }
 
   Step push_name(char c) {
     if (name_.empty() && (is_markup_space(c) || (c == ',' && !first_))) return Step::kMore;
-    if (name_.empty() && c == ']') return first_ ? Step::kBroken : Step::kDone;
+    if (name_.empty() && !first_) {
+      if (bracketed_ && c == ']') return Step::kDone;
+      if (!bracketed_ && !is_identifier(c)) return Step::kDoneBefore;
+    }
     if (is_identifier(c)) {
       name_.push_back(c);
       return name_.size() > CallSink::kMaxName ? Step::kBroken : Step::kMore;
@@ -113,7 +120,9 @@ class PythonCalls final : public CallReader {
     return Step::kMore;
   }
 
+  const CallSyntax& syntax_;
   State state_ = State::kOuter;
+  bool bracketed_ = false;
   bool first_ = true;  // no call has come
   std::string name_;
   std::string key_;
@@ -123,6 +132,8 @@ class PythonCalls final : public CallReader {
 
 }  // namespace
 
-std::unique_ptr<CallReader> make_python_calls() { return std::make_unique<PythonCalls>(); }
+std::unique_ptr<CallReader> make_python_calls(const CallSyntax& syntax) {
+  return std::make_unique<PythonCalls>(syntax);
+}
 
 }  // namespace weft

@@ -12,6 +12,8 @@ namespace {
 
 // Longer than every number that anybody writes.
 constexpr std::size_t kMaxPythonWord = 64;
+// White space between a text and what follows it.
+constexpr std::size_t kMaxPythonSpaces = 64;
 
 bool is_python_word(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
@@ -32,6 +34,9 @@ std::string json_of_word(std::string_view word) {
     number.push_back(c);
   }
   if (number.starts_with('+')) number.erase(0, 1);
+  while (number.size() > 1 && number[0] == '0' && number[1] >= '0' && number[1] <= '9') {
+    number.erase(0, 1);
+  }
   if (number.starts_with('.')) number.insert(0, "0");
   if (number.starts_with("-.")) number.insert(1, "0");
   if (number.ends_with('.')) number.push_back('0');
@@ -41,6 +46,7 @@ std::string json_of_word(std::string_view word) {
 }  // namespace
 
 PythonLiteral::Step PythonLiteral::push(char c, std::string& out) {
+  if (after_quote_) return push_after_quote(c, out);
   if (quote_ != 0) return push_in_text(c, out);
   if (!word_.empty()) return push_word(c, out);
   return push_plain(c, out);
@@ -49,17 +55,50 @@ PythonLiteral::Step PythonLiteral::push(char c, std::string& out) {
 PythonLiteral::Step PythonLiteral::push_in_text(char c, std::string& out) {
   if (digits_left_ > 0) return push_code(c, out);
   if (escaped_) return push_escaped(c, out);
+  if (c == quote_) return push_quote(out);
+  for (; quotes_ > 0; --quotes_) append_json_escaped({&quote_, 1}, out);
+  fresh_ = false;
   if (c == '\\') {
     escaped_ = true;
     return Step::kMore;
   }
-  if (c == quote_) {
-    quote_ = 0;
-    out.push_back('"');
-    return after_value();
-  }
   append_json_escaped({&c, 1}, out);
   return Step::kMore;
+}
+
+PythonLiteral::Step PythonLiteral::push_quote(std::string& out) {
+  if (!triple_) {
+    after_quote_ = true;
+    spaces_.clear();
+    return Step::kMore;
+  }
+  if (++quotes_ < 3) return Step::kMore;
+  triple_ = false;
+  quotes_ = 0;
+  quote_ = 0;
+  out.push_back('"');
+  return after_value();
+}
+
+PythonLiteral::Step PythonLiteral::push_after_quote(char c, std::string& out) {
+  if (is_markup_space(c) && spaces_.size() < kMaxPythonSpaces) {
+    spaces_.push_back(c);
+    return Step::kMore;
+  }
+  after_quote_ = false;
+  if (c == ',' || c == ':' || c == ')' || c == ']' || c == '}') {
+    quote_ = 0;
+    out.push_back('"');
+    return open_.empty() ? Step::kAfter : push_plain(c, out);
+  }
+  if (fresh_ && c == quote_ && spaces_.empty()) {
+    triple_ = true;
+    return Step::kMore;
+  }
+  fresh_ = false;
+  append_json_escaped({&quote_, 1}, out);
+  append_json_escaped(spaces_, out);
+  return push_in_text(c, out);
 }
 
 PythonLiteral::Step PythonLiteral::push_escaped(char c, std::string& out) {
@@ -120,6 +159,7 @@ PythonLiteral::Step PythonLiteral::begin_value(char c, std::string& out) {
   comma_ = false;
   if (c == '"' || c == '\'') {
     quote_ = c;
+    fresh_ = true;
     out.push_back('"');
     return Step::kMore;
   }

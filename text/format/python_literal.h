@@ -6,7 +6,9 @@
 namespace weft {
 
 /// Writes a Python literal (texts, numbers, True, False, None, lists, tuples, dicts) as JSON while
-/// it comes, byte by byte. Texts without prefix and with one quote on each side. Owner only.
+/// it comes, byte by byte. Texts have no prefix, and one quote on each side or three. One quote
+/// ends a text only where a comma, a colon or a closing bracket follows: models do not escape the
+/// quotes inside, as their templates do not. Owner only.
 class PythonLiteral {
  public:
   enum class Step : std::uint8_t {
@@ -24,6 +26,8 @@ class PythonLiteral {
 
  private:
   Step push_in_text(char c, std::string& out);
+  Step push_quote(std::string& out);
+  Step push_after_quote(char c, std::string& out);
   Step push_escaped(char c, std::string& out);
   Step push_code(char c, std::string& out);
   Step push_word(char c, std::string& out);
@@ -32,9 +36,14 @@ class PythonLiteral {
   Step close(char c, std::string& out);
   Step after_value() { return open_.empty() ? Step::kLast : Step::kMore; }
 
-  std::string open_;  ///< the brackets that are to be closed
-  std::string word_;  ///< of a number or a name, while it comes
-  char quote_ = 0;    ///< of the text that is open
+  std::string open_;          ///< the brackets that are to be closed
+  std::string word_;          ///< of a number or a name, while it comes
+  char quote_ = 0;            ///< of the text that is open
+  bool fresh_ = false;        ///< nothing of the text has come
+  bool triple_ = false;       ///< it stands between three quotes
+  int quotes_ = 0;            ///< of them, at the end of what has come
+  bool after_quote_ = false;  ///< behind what may end the text
+  std::string spaces_;        ///< behind that
   bool escaped_ = false;
   int digits_left_ = 0;  ///< of an escape by number
   char32_t code_ = 0;

@@ -1,109 +1,25 @@
-#include <boost/json/value.hpp>
+#include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "weft/text/format/argument_value.h"
 #include "weft/text/format/call_reader.h"
 #include "weft/text/format/json_span.h"
 #include "weft/text/format/tag_scanner.h"
-#include "weft/text/json/json_text.h"
 
 namespace weft {
 namespace {
 
-// A value that is to be JSON is held back until it is whole; a longer one is a text. Numbers and
-// flags are short; lists and objects of this size are rare, and texts are streamed.
-constexpr std::size_t kMaxHeldValue = std::size_t{64} << 10;
+// White space between the end of a value and the tag that has to follow. More than any template
+// writes, and little to hold.
+constexpr std::size_t kMaxValueSpaces = 64;
+// The same with the outer tag between.
+constexpr std::size_t kMaxHeldEnd = 256;
 
-constexpr std::size_t kMaxValueDepth = 32;
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_markup_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_markup_space(text.back())) text.remove_suffix(1);
-  return text;
-}
-
-/// Returns the JSON that a value without quotes stands for; empty: it is a text.
-std::string_view json_of(std::string_view value, ToolSchemas::Type type) {
-  if (type == ToolSchemas::Type::kOther) {
-    if (value == "True") return "true";
-    if (value == "False") return "false";
-    if (value == "None") return "null";
-  }
-  std::string problem;
-  static_cast<void>(parse_json(value, kMaxValueDepth, problem));
-  return problem.empty() ? value : std::string_view{};
-}
-
-/// Writes one argument as JSON while its value comes.
-class ArgumentValue {
- public:
-  void begin(ToolSchemas::Type type, bool lines) {
-    type_ = type;
-    lines_ = lines;
-    first_ = lines;
-    line_end_ = false;
-    held_.clear();
-    streams_ = type == ToolSchemas::Type::kText;
-    quoted_ = false;
-  }
-
-  void add(std::string_view run, CallSink& sink) {
-    if (streams_) return add_text(run, sink);
-    held_.append(run);
-    if (held_.size() <= kMaxHeldValue) return;
-    streams_ = true;
-    add_text(held_, sink);
-    held_.clear();
-  }
-
-  void end(CallSink& sink) {
-    if (!streams_) {
-      const std::string_view json = json_of(trimmed(held_), type_);
-      if (!json.empty()) return sink.arguments(json);
-      add_text(held_, sink);
-    }
-    quote(sink);
-    if (line_end_ && !lines_) write("\n", sink);
-    sink.arguments("\"");
-  }
-
- private:
-  // Where values stand on lines of their own, the first and the last line's end are not of them.
-  void add_text(std::string_view run, CallSink& sink) {
-    quote(sink);
-    if (first_ && !run.empty()) {
-      first_ = false;
-      if (run.front() == '\n') run.remove_prefix(1);
-    }
-    if (run.empty()) return;
-    if (line_end_) write("\n", sink);
-    line_end_ = run.back() == '\n';
-    if (line_end_) run.remove_suffix(1);
-    write(run, sink);
-  }
-
-  void quote(CallSink& sink) {
-    if (!quoted_) sink.arguments("\"");
-    quoted_ = true;
-  }
-
-  void write(std::string_view text, CallSink& sink) {
-    escaped_.clear();
-    append_json_escaped(text, escaped_);
-    sink.arguments(escaped_);
-  }
-
-  ToolSchemas::Type type_ = ToolSchemas::Type::kUnknown;
-  bool lines_ = false;
-  bool first_ = false;     // nothing of the value has come
-  bool line_end_ = false;  // which may be the last one
-  bool streams_ = false;
-  bool quoted_ = false;
-  std::string held_;
-  std::string escaped_;
-};
-
-/// Reads CallBody::kTagged, and writes the arguments as JSON.
+/// Reads CallBody::kTagged, and writes the arguments as JSON. A value may contain the text of the
+/// tag that ends it: it ends only where the next key or the end of the call follows.
 class TaggedCall final : public CallReader {
  public:
   explicit TaggedCall(const CallSyntax& syntax) : syntax_(syntax) {}
@@ -122,12 +38,39 @@ class TaggedCall final : public CallReader {
         return push_tag(syntax_.value_open, State::kValue, c, sink);
       case State::kValue:
         return push_value(c, sink);
+      case State::kValueEnd:
+        return push_value_end(c, sink);
+      case State::kOuterEnd:
+        return push_outer_end(c, sink);
     }
     return Step::kBroken;
   }
 
+  // A value is followed by a tag, so what looks like half of one at the end of an output is that.
+  void finish(CallSink& sink) override {
+    if (state_ == State::kValueEnd) value_.end(sink);
+    if (state_ == State::kOuterEnd) {
+      end_value(sink);
+      static_cast<void>(end_call(sink));
+    }
+    if (state_ != State::kValue || !in_value_) return;
+    scanner_.flush([&](std::string_view held) {
+      if (held.size() == 1) value_.add(held, sink);
+    });
+    value_.cut(sink);
+  }
+
  private:
-  enum class State : std::uint8_t { kNameOpen, kName, kBetween, kKey, kValueOpen, kValue };
+  enum class State : std::uint8_t {
+    kNameOpen,
+    kName,
+    kBetween,
+    kKey,
+    kValueOpen,
+    kValue,
+    kValueEnd,  ///< behind a tag that ends values, if a key or the call's end follows
+    kOuterEnd,  ///< behind that and the outer tag, if a tag follows or nothing does
+  };
 
   /// Reads a tag that has to come, after white space.
   Step push_tag(std::string_view tag, State next, char c, CallSink& sink) {
@@ -151,7 +94,7 @@ class TaggedCall final : public CallReader {
     if (!word_.ends_with(end)) end = syntax_.key_open;
     if (!word_.ends_with(end)) end = syntax_.body_close;
     if (!word_.ends_with(end)) return Step::kMore;
-    name_ = trimmed(std::string_view(word_).substr(0, word_.size() - end.size()));
+    name_ = trimmed_markup(std::string_view(word_).substr(0, word_.size() - end.size()));
     if (!sink.begin(name_)) return Step::kBroken;
     if (end == syntax_.body_close) return end_call(sink);
     enter(end == syntax_.key_open ? State::kKey : State::kBetween);
@@ -163,9 +106,9 @@ class TaggedCall final : public CallReader {
     word_.push_back(c);
     if (word_ == syntax_.key_open) {
       enter(State::kKey);
-    } else if (word_ == syntax_.body_close) {
+    } else if (ends_call(word_)) {
       return end_call(sink);
-    } else if (!syntax_.key_open.starts_with(word_) && !syntax_.body_close.starts_with(word_)) {
+    } else if (!begins_tag(word_)) {
       close_object(sink);
       return Step::kBroken;
     }
@@ -177,7 +120,16 @@ class TaggedCall final : public CallReader {
     if (word_.size() > 2 * CallSink::kMaxName) return Step::kBroken;
     if (!word_.ends_with(syntax_.key_close)) return Step::kMore;
     word_.resize(word_.size() - syntax_.key_close.size());
-    key_ = trimmed(word_);
+    std::string_view key = word_;
+    said_type_ = ToolSchemas::Type::kUnknown;
+    const std::size_t mark =
+        syntax_.type_mark.empty() ? std::string_view::npos : key.find(syntax_.type_mark);
+    if (mark != std::string_view::npos) {
+      const bool is_text = key.substr(mark + syntax_.type_mark.size()).starts_with("true");
+      said_type_ = is_text ? ToolSchemas::Type::kText : ToolSchemas::Type::kOther;
+      key = key.substr(0, mark);
+    }
+    key_ = trimmed_markup(key);
     enter(State::kValueOpen);
     if (syntax_.value_open.empty()) enter(State::kValue);
     return Step::kMore;
@@ -187,11 +139,52 @@ class TaggedCall final : public CallReader {
     if (!in_value_) begin_value(sink);
     std::string_view one(&c, 1);
     const auto plain = [&](std::string_view run) { value_.add(run, sink); };
-    if (!scanner_.scan(one, plain)) return Step::kMore;
-    value_.end(sink);
-    in_value_ = false;
-    enter(State::kBetween);
+    if (scanner_.scan(one, plain)) enter(State::kValueEnd);
     return Step::kMore;
+  }
+
+  Step push_value_end(char c, CallSink& sink) {
+    word_.push_back(c);
+    const std::size_t spaces =
+        std::min(word_.find_first_not_of(" \n\t\r"), word_.size());  // that many come first
+    const std::string_view tag = std::string_view(word_).substr(spaces);
+    if (tag == syntax_.key_open) {
+      end_value(sink);
+      enter(State::kKey);
+      return Step::kMore;
+    }
+    if (tag == syntax_.body_close) {
+      end_value(sink);
+      return end_call(sink);
+    }
+    if (ends_call(tag)) {
+      state_ = State::kOuterEnd;
+      return Step::kMore;
+    }
+    if (begins_tag(tag) && spaces <= kMaxValueSpaces) return Step::kMore;
+    return go_on_with_value(sink);
+  }
+
+  // Some models forget the tag that ends the body.
+  Step push_outer_end(char c, CallSink& sink) {
+    if (c == '<') {
+      end_value(sink);
+      static_cast<void>(end_call(sink));
+      return Step::kDoneBefore;
+    }
+    word_.push_back(c);
+    const bool goes_on = !is_markup_space(c) || word_.size() > kMaxHeldEnd;
+    return goes_on ? go_on_with_value(sink) : Step::kMore;
+  }
+
+  /// What has ended no value is of it.
+  Step go_on_with_value(CallSink& sink) {
+    const std::string text = std::exchange(word_, {});
+    state_ = State::kValue;
+    value_.add(syntax_.value_close, sink);
+    Step step = Step::kMore;
+    for (const char c : text) step = push(c, sink);
+    return step;
   }
 
   void begin_value(CallSink& sink) {
@@ -201,8 +194,26 @@ class TaggedCall final : public CallReader {
     append_json_escaped(key_, head);
     head.append("\": ");
     sink.arguments(head);
-    value_.begin(sink.tools().type_of(name_, key_), syntax_.value_open.empty());
+    const bool is_said = said_type_ != ToolSchemas::Type::kUnknown;
+    value_.begin(is_said ? said_type_ : sink.tools().type_of(name_, key_),
+                 syntax_.value_open.empty() && !syntax_.inline_values);
     scanner_.watch({syntax_.value_close});
+  }
+
+  void end_value(CallSink& sink) {
+    value_.end(sink);
+    in_value_ = false;
+  }
+
+  /// Some models forget the tag that ends a body, and write the outer one.
+  [[nodiscard]] bool ends_call(std::string_view tag) const {
+    return tag == syntax_.body_close || (!syntax_.close.empty() && tag == syntax_.close);
+  }
+  [[nodiscard]] bool begins_tag(std::string_view begin) const {
+    const std::array<std::string_view, 3> tags = {syntax_.key_open, syntax_.body_close,
+                                                  syntax_.close};
+    return std::ranges::any_of(tags,
+                               [begin](std::string_view tag) { return tag.starts_with(begin); });
   }
 
   void close_object(CallSink& sink) const { sink.arguments(first_ ? "{}" : "}"); }
@@ -223,7 +234,8 @@ class TaggedCall final : public CallReader {
   std::string word_;  // what has come of a tag, a name or a key
   std::string name_;
   std::string key_;
-  bool first_ = true;  // no argument has come
+  ToolSchemas::Type said_type_ = ToolSchemas::Type::kUnknown;  // beside the key
+  bool first_ = true;                                          // no argument has come
   bool in_value_ = false;
   ArgumentValue value_;
   TagScanner scanner_;

@@ -13,7 +13,12 @@ namespace weft {
 /// which of their parameters are texts, where the model does not write quotes. Immutable.
 class ToolSchemas {
  public:
-  enum class Type : std::uint8_t { kUnknown, kText, kOther };
+  enum class Type : std::uint8_t {
+    kUnknown,       ///< the schema does not tell, or allows texts and other values
+    kText,          ///< texts alone
+    kOptionalText,  ///< texts, and null
+    kOther,         ///< no texts
+  };
 
   ToolSchemas() = default;
   /// `tools` is Request::tools. What is not of that form is passed over.

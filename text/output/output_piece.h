@@ -11,13 +11,15 @@
 namespace weft {
 
 /// What a run of an output's text is. A call is a kCallName, any number of kArguments and, once it
-/// is complete, a kCallEnd; calls follow each other and are counted in that order, from 0.
+/// is complete, a kCallEnd; calls follow each other and are counted in that order, from 0. Where
+/// the model has an id of its own for a call, a kCallId stands right before its kCallName.
 enum class PieceKind : std::uint8_t {
   kText,       ///< the answer itself
   kReasoning,  ///< thoughts before it
   kCallName,   ///< begins a call: the function's whole name, in one piece
   kArguments,  ///< more of that call's arguments: JSON as the model wrote it, so it may be invalid
   kCallEnd,    ///< ends that call; without text. An output that is cut off may lack it.
+  kCallId,     ///< the model's own id of the call whose name follows: whole, in one piece
 };
 
 /// Where in a text a run of one kind begins; it ends where the next one begins, or with the text.
@@ -70,7 +72,8 @@ class TypedText {
 
   /// Appends a run, which continues the one before it where both are of one kind.
   void add(PieceKind kind, std::string_view text) {
-    const bool whole = kind == PieceKind::kCallName || kind == PieceKind::kCallEnd;
+    const bool whole =
+        kind == PieceKind::kCallName || kind == PieceKind::kCallEnd || kind == PieceKind::kCallId;
     if (text.empty() && !whole) return;
     if (whole || marks_.empty() || marks_.back().kind != kind) {
       marks_.push_back({text_.size(), kind});

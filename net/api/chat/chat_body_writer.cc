@@ -109,7 +109,7 @@ class ChatBodyWriter final : public ReplyWriter {
     text.append(",\"tool_calls\":");
     for (std::size_t i = 0; i < answer.calls.size(); ++i) {
       text.append(i == 0 ? "[" : ",").append("{\"id\":");
-      append_json_string(text, call_id(options_.id, index, i));
+      append_json_string(text, call_id(answer.calls[i].id, options_.id, index, i));
       text.append(",\"type\":\"function\",\"function\":{\"name\":");
       append_json_string(text, answer.calls[i].name);
       append_json_string(text.append(",\"arguments\":"), answer.calls[i].arguments);

@@ -117,10 +117,15 @@ class ChatStreamWriter final : public ReplyWriter {
 
   void add_piece(std::size_t index, const OutputPiece& piece, EventBatch& out) {
     if (piece.kind == PieceKind::kCallEnd) return;
+    if (piece.kind == PieceKind::kCallId) {
+      call_id_ = piece.text;
+      return;
+    }
     std::string& text = begin_chunk(index, out);
     switch (piece.kind) {
       case PieceKind::kText:
       case PieceKind::kCallEnd:
+      case PieceKind::kCallId:
         append_json_string(text.append("\"content\":"), piece.text);
         break;
       case PieceKind::kReasoning:
@@ -152,7 +157,7 @@ class ChatStreamWriter final : public ReplyWriter {
     }
     begin_call_delta(call, text);
     text.append("\"id\":");
-    append_json_string(text, call_id(options_.id, index, call));
+    append_json_string(text, call_id(std::exchange(call_id_, {}), options_.id, index, call));
     append_json_string(text.append(",\"type\":\"function\",\"function\":{\"name\":"), name);
     text.append(",\"arguments\":\"\"}}]");
   }
@@ -176,6 +181,7 @@ class ChatStreamWriter final : public ReplyWriter {
   std::string token_logprobs_;      // of the piece that is being added
   std::vector<TokenId> ids_;        // of one delta, which no chunk has told yet
   std::vector<std::size_t> calls_;  // that have begun, by the choice's index
+  std::string call_id_;             // the model's own, of the call that begins next
 };
 
 }  // namespace

@@ -55,7 +55,8 @@ class MessageBodyWriter final : public ReplyWriter {
       text.push_back('}');
     }
     for (std::size_t i = 0; i < answer_.calls.size(); ++i) {
-      append_json_string(begin(R"({"type":"tool_use","id":)"), call_id(options_.id, 0, i));
+      append_json_string(begin(R"({"type":"tool_use","id":)"),
+                         call_id(answer_.calls[i].id, options_.id, 0, i));
       append_json_string(text.append(",\"name\":"), answer_.calls[i].name);
       text.append(",\"input\":").append(arguments_object(answer_.calls[i].arguments));
       text.push_back('}');

@@ -82,6 +82,9 @@ class MessageStreamWriter final : public ReplyWriter {
         return add_delta(R"({"type":"input_json_delta","partial_json":)", piece.text, out);
       case PieceKind::kCallEnd:
         return close_block(out);
+      case PieceKind::kCallId:
+        call_id_ = piece.text;
+        return;
     }
   }
 
@@ -93,7 +96,7 @@ class MessageStreamWriter final : public ReplyWriter {
   void open_call(std::string_view name, EventBatch& out) {
     std::string& text = begin_block(Block::kCall, out);
     text.append(R"({"type":"tool_use","id":)");
-    append_json_string(text, call_id(options_.id, 0, calls_++));
+    append_json_string(text, call_id(std::exchange(call_id_, {}), options_.id, 0, calls_++));
     text.append(",\"name\":");
     append_json_string(text, name);
     text.append(",\"input\":{}}");
@@ -138,6 +141,7 @@ class MessageStreamWriter final : public ReplyWriter {
   Block block_ = Block::kNone;  // that has begun
   std::int64_t index_ = 0;      // its own, or the next one's
   std::size_t calls_ = 0;
+  std::string call_id_;  // the model's own, of the call that begins next
 };
 
 }  // namespace

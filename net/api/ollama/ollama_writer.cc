@@ -115,7 +115,7 @@ class OllamaWriter final : public ReplyWriter {
     for (const TypedAnswer::Call& call : news_.calls) {
       if (!call.complete && !last) break;
       text.append(said++ == 0 ? ",\"tool_calls\":[{\"id\":" : ",{\"id\":");
-      append_json_string(text, call_id(options_.id, 0, static_cast<std::size_t>(calls_)));
+      append_json_string(text, call_id(call.id, options_.id, 0, static_cast<std::size_t>(calls_)));
       append_number(text.append(R"(,"function":{"index":)"), calls_++);
       append_json_string(text.append(",\"name\":"), call.name);
       text.append(",\"arguments\":").append(arguments_object(call.arguments)).append("}}");

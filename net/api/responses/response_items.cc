@@ -23,6 +23,7 @@ Kind kind_of(PieceKind piece) noexcept {
     case PieceKind::kCallName:
     case PieceKind::kArguments:
     case PieceKind::kCallEnd:
+    case PieceKind::kCallId:
       break;
   }
   return Kind::kCall;
@@ -116,7 +117,7 @@ ResponseItem* ResponseItems::open() noexcept {
 bool ResponseItems::ends_open_item(PieceKind kind) noexcept {
   const ResponseItem* const last = open();
   if (last == nullptr) return false;
-  return last->kind != kind_of(kind) || kind == PieceKind::kCallName;
+  return last->kind != kind_of(kind) || kind == PieceKind::kCallName || kind == PieceKind::kCallId;
 }
 
 ResponseItem& ResponseItems::place_of(const OutputPiece& piece) {
@@ -127,7 +128,7 @@ ResponseItem& ResponseItems::place_of(const OutputPiece& piece) {
   if (item.kind == Kind::kCall) {
     item.name = piece.text;
     item.tool = tools_ ? tools_->of(item.name) : ToolOrigin{.name = item.name};
-    item.call_id = call_id(response_id_, 0, calls_++);
+    item.call_id = call_id(std::exchange(next_call_id_, {}), response_id_, 0, calls_++);
   }
   item.id = id_of(item);
   items_.push_back(std::move(item));

@@ -45,9 +45,11 @@ class ResponseItems {
  public:
   explicit ResponseItems(const ResponseOptions& options);
 
-  /// Returns the item that a piece goes to, made now if need be; `piece` is no kCallEnd. An open
-  /// item of another kind has been ended before.
+  /// Returns the item that a piece goes to, made now if need be; `piece` is no kCallEnd and no
+  /// kCallId. An open item of another kind has been ended before.
   ResponseItem& place_of(const OutputPiece& piece);
+  /// The next call that begins has this id, which is the model's own.
+  void name_call(std::string_view id) { next_call_id_ = id; }
   /// Returns the item that is open; null: none is.
   [[nodiscard]] ResponseItem* open() noexcept;
   /// Whether the open item is not the one for this piece.
@@ -68,6 +70,7 @@ class ResponseItems {
   std::string message_id_;   // of the first message
   std::vector<ResponseItem> items_;
   std::size_t calls_ = 0;
+  std::string next_call_id_;
 };
 
 }  // namespace weft

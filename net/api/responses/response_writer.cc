@@ -137,6 +137,7 @@ class ResponseRecord {
       return end_item(kCompleted, events);
     }
     if (items_.ends_open_item(piece.kind)) end_item(kCompleted, events);
+    if (piece.kind == PieceKind::kCallId) return items_.name_call(piece.text);
     ResponseItem& item = open_item(piece, events);
     if (piece.kind == PieceKind::kCallName) return;
     item.text.append(piece.text);

@@ -31,4 +31,9 @@ std::string call_id(std::string_view answer, std::size_t choice, std::size_t cal
   return id;
 }
 
+std::string call_id(std::string_view own, std::string_view answer, std::size_t choice,
+                    std::size_t call) {
+  return own.empty() ? call_id(answer, choice, call) : std::string(own);
+}
+
 }  // namespace weft

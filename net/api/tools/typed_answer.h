@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "weft/actors/request/generation_result.h"
@@ -16,6 +17,7 @@ namespace weft {
 /// What one output has come to: its pieces put together. Owner only.
 struct TypedAnswer {
   struct Call {
+    std::string id{};  ///< the model's own; empty: it has none
     std::string name{};
     std::string arguments{};
     bool complete = false;
@@ -24,6 +26,7 @@ struct TypedAnswer {
   std::string reasoning{};
   std::string text{};
   std::vector<Call> calls{};
+  std::string next_id{};  ///< of the call that begins next
 
   void add(const Delta& delta) {
     for_each_piece(delta.text, delta.marks, [this](const OutputPiece& piece) { add(piece); });
@@ -37,7 +40,10 @@ struct TypedAnswer {
         reasoning.append(piece.text);
         break;
       case PieceKind::kCallName:
-        calls.push_back({.name = std::string(piece.text)});
+        calls.push_back({.id = std::exchange(next_id, {}), .name = std::string(piece.text)});
+        break;
+      case PieceKind::kCallId:
+        next_id = piece.text;
         break;
       case PieceKind::kArguments:
         if (!calls.empty()) calls.back().arguments.append(piece.text);

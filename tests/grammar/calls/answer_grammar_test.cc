@@ -11,6 +11,7 @@
 
 #include "weft/grammar/grammar_error.h"
 #include "weft/tests/grammar/grammar_fixture.h"
+#include "weft/tests/text/format/family_outputs.h"
 #include "weft/tests/text/format/parse_output.h"
 
 namespace weft::grammar {
@@ -150,6 +151,8 @@ void expect_calls(const OutputFormat& format, const AnswerForm& form, const std:
       ++calls;
     } else if (piece.starts_with("args|")) {
       expect_arguments(name, piece.substr(5));
+    } else if (piece.starts_with("id|")) {
+      EXPECT_NE(piece.find(':'), std::string::npos) << piece;
     } else if (!format.harmony || !(piece.starts_with("think|") || piece.starts_with("text|"))) {
       EXPECT_EQ(piece, "end") << format.name << ": " << output;
     }
@@ -226,10 +229,78 @@ TEST(AnswerGrammarTest, AllowsWhatTheFamiliesWrite) {
        "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary "
        "to=functions.now <|constrain|>json<|message|>{}<|call|>"},
       {"harmony", " to=functions.now<|channel|>commentary<|message|>{}"},
+      {"gemma",
+       "<|tool_call>call:get_weather{city:<|\"|>Rom<|\"|>,days:2,note:<|\"|>hm<|\"|>}<tool_call|>"},
+      {"function-gemma",
+       "<start_function_call>call:get_weather{city:<escape>Rom<escape>,days:2}<end_function_call>"},
+      {"apertus",
+       R"(<|tools_prefix|>[{"get_weather": {"city": "Rom", "days": 2}}, {"now": {}}]<|tools_suffix|>)"},
+      {"olmo", "<function_calls>get_weather(city=\"Rom\", days=2)\nnow()</function_calls>"},
+      {"deepseek-v3.2",
+       "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"get_weather\">\n<｜DSML｜parameter "
+       "name=\"city\" string=\"true\">Rom</｜DSML｜parameter>\n<｜DSML｜parameter name=\"days\" "
+       "string=\"false\">2</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>"},
+      {"hunyuan",
+       "<tool_calls>\n<tool_call>get_weather<tool_sep>\n<arg_key>city</arg_key>\n<arg_value>Rom"
+       "</arg_value>\n<arg_key>days</arg_key>\n<arg_value>2</arg_value>\n</tool_call>\n"
+       "</tool_calls>"},
   };
   for (const auto& [name, output] : outputs) {
     EXPECT_TRUE(Asked(format_named(name)).allows(output)) << name << ": " << output;
   }
+}
+
+TEST(AnswerGrammarTest, AllowsWhatEachFamilyWritesAroundItsCalls) {
+  json::array tools;
+  const auto add = [&](std::string_view name, std::string_view schema) {
+    tools.push_back({{"type", "function"},
+                     {"function", {{"name", name}, {"parameters", json::parse(schema)}}}});
+  };
+  add("get_weather", R"({"type":"object","properties":{"city":{"type":"string"},
+    "days":{"type":"integer"}},"required":["city","days"]})");
+  add("now", R"({"type":"object","properties":{}})");
+  int families = 0;
+  for (const test::FamilyOutput& one : test::family_outputs()) {
+    OutputFormat format = find_output_format(one.evidence);
+    // Several calls without a tag are read, and not written.
+    if (format.calls.body == CallBody::kNone && !format.harmony) continue;
+    if (format.name == "llama-json") continue;
+    // Silent tags are free text; Llama's are not what a call begins with.
+    if (format.name == "llama-python") continue;
+    Asked asked(format, tools);
+    asked.form.in_thought = one.in_thought;
+    asked.form.choice = {.mode = Mode::kAuto, .strict = {"get_weather", "now"}};
+    EXPECT_TRUE(asked.allows(one.output)) << one.family << ": " << one.output;
+    std::string wrong = one.output;
+    const std::size_t name = wrong.find("get_weather");
+    ASSERT_NE(name, std::string::npos) << one.family;
+    wrong.replace(name, 3, "put");
+    EXPECT_FALSE(asked.allows(wrong)) << one.family << ": " << wrong;
+    ++families;
+  }
+  EXPECT_GE(families, 30);
+}
+
+TEST(AnswerGrammarTest, AFormOfPairsWritesListsAndObjectsWithItsOwnQuotes) {
+  const Asked asked(
+      format_named("gemma"),
+      tools_of(R"({"type":"object","properties":{"tags":{"type":"array","items":{"type":"string"}},
+        "B":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]},
+        "any":{}, "s":{"enum":["x","y"],"type":"string"}},"required":["tags"]})"));
+  EXPECT_TRUE(
+      asked.allows("<|tool_call>call:get_weather{B:{n:1},s:<|\"|>x<|\"|>,tags:[<|\"|>a<|\"|>,"
+                   "<|\"|><|\"|>]}<tool_call|>"));
+  EXPECT_TRUE(
+      asked.allows("<|tool_call>call:get_weather{any:{\"a\": [\"b\"]},tags:[]}<tool_call|>"
+                   "<|tool_call>call:now{}<tool_call|>"));
+  EXPECT_FALSE(asked.allows("<|tool_call>call:get_weather{}<tool_call|>"));
+  EXPECT_FALSE(asked.allows("<|tool_call>call:get_weather{s:<|\"|>z<|\"|>,tags:[]}<tool_call|>"));
+  EXPECT_FALSE(asked.allows("<|tool_call>call:get_weather{tags:[\"a\"]}<tool_call|>"));
+  EXPECT_FALSE(asked.allows("<|tool_call>call:now{a:1}<tool_call|>"));
+  Asked free(format_named("gemma"));
+  free.form.choice = {.mode = Mode::kAuto, .strict = {"get_weather"}};
+  EXPECT_TRUE(free.allows("Well. <|tool_call>call:now{a:[{b:<|\"|>}<|\"|>},true]}<tool_call|>"));
+  EXPECT_FALSE(free.allows("<|tool_call>call:now{a:b}<tool_call|>"));
 }
 
 TEST(AnswerGrammarTest, ARequiredCallAllowsNothingElse) {

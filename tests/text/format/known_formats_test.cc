@@ -18,6 +18,7 @@ TEST(KnownFormatsTest, APublishedTemplateTellsItsFormat) {
   const std::filesystem::path folder = shared_data() / "templates";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";
   const std::map<std::string, std::string> expected = {
+      {"Apertus-8B-Instruct", "apertus+apertus-think"},
       {"Bielik-11B-v3.0-Instruct", "hermes+think"},
       {"CohereForAI-c4ai-command-r-plus-tool_use", "command-r"},
       {"GLM-4.6", "glm+think"},
@@ -35,7 +36,7 @@ TEST(KnownFormatsTest, APublishedTemplateTellsItsFormat) {
       {"deepseek-ai-DeepSeek-R1-Distill-Llama-8B", "deepseek-v3+think"},
       {"deepseek-ai-DeepSeek-V3.1", "deepseek-v3.1+think"},
       {"fireworks-ai-llama-3-firefunction-v2", "functools"},
-      {"google-gemma-4-31B-it-interleaved", ""},
+      {"google-gemma-4-31B-it-interleaved", "gemma+gemma-think"},
       {"ibm-granite-granite-3.3-2B-Instruct", "granite+granite-think"},
       {"ibm-granite-granite-4.1", "hermes"},
       {"meta-llama-Llama-3.2-3B-Instruct", "llama-json"},

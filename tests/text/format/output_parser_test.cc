@@ -62,7 +62,7 @@ const std::vector<Case>& cases() {
       {"hermes",
        "",
        R"(<tool_call>{"name": "f", "arguments": {"a": <}</tool_call>)",
-       {"call|f", R"(args|{"a": )", "end", "text|<}</tool_call>"}},
+       {"call|f", R"(args|{"a": )", "end", "text|<}"}},
       {"hermes",
        "",
        R"(<tool_call>{"name": "f", "arguments": {"a": 1}</tool_call>)",
@@ -87,7 +87,7 @@ const std::vector<Case>& cases() {
       {"qwen3-coder",
        "",
        "<tool_call>\n<function=run>\n<parameter=code>\n1\n</parameter>\noops",
-       {"call|run", R"(args|{"code": "1"})", "end", "text|oops"}},
+       {"call|run", R"(args|{"code": "1\n</parameter>\noops)"}},
       {"minimax",
        "",
        "<minimax:tool_call>\n<invoke name=\"get_weather\">\n<parameter "
@@ -150,7 +150,7 @@ const std::vector<Case>& cases() {
        "think",
        "<think>t</think>ok <|tool_calls_section_begin|><|tool_call_begin|>functions.now:0"
        "<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>",
-       {"think|t", "text|ok", "call|now", "args|{}", "end"}},
+       {"think|t", "text|ok", "id|functions.now:0", "call|now", "args|{}", "end"}},
       {"solar",
        "",
        "<|tool_calls|><|tool_call:begin|>abc<|tool_call:name|>now<|tool_call:args|>{}"
@@ -188,7 +188,7 @@ const std::vector<Case>& cases() {
        "<|channel|>commentary to=functions.f<|message|>{\"a\"",
        {"call|f", R"(args|{"a")"}},
       {"harmony", "", "Plain words to=you", {"text|Plain words to=you"}},
-      {"harmony", "", "<|channel|>final", {"text|<|channel|>final"}},
+      {"harmony", "", "<|channel|>final", {}},
   };
   return all;
 }

@@ -37,15 +37,16 @@ inline std::shared_ptr<const ToolSchemas> test_tools(const std::vector<TestFunct
   return std::make_shared<const ToolSchemas>(boost::json::value(std::move(tools)));
 }
 
-/// The pieces of a text: "text|...", "think|...", "call|NAME", "args|..." and "end", each run
-/// whole.
+/// The pieces of a text: "text|...", "think|...", "id|ID", "call|NAME", "args|..." and "end", each
+/// run whole.
 inline std::vector<std::string> pieces_of(const TypedText& typed) {
   std::vector<std::string> pieces;
   PieceKind last = PieceKind::kCallEnd;
   for_each_piece(typed.text(), typed.marks(), [&](OutputPiece piece) {
-    constexpr std::string_view kNames[] = {"text|", "think|", "call|", "args|", "end"};
+    constexpr std::string_view kNames[] = {"text|", "think|", "call|", "args|", "end", "id|"};
     const bool goes_on = !pieces.empty() && piece.kind == last &&
-                         piece.kind != PieceKind::kCallName && piece.kind != PieceKind::kCallEnd;
+                         piece.kind != PieceKind::kCallName && piece.kind != PieceKind::kCallEnd &&
+                         piece.kind != PieceKind::kCallId;
     if (!goes_on) pieces.emplace_back(kNames[static_cast<std::size_t>(piece.kind)]);
     pieces.back().append(piece.text);
     last = piece.kind;
@@ -73,10 +74,11 @@ inline void expect_sources(const TypedText& typed, std::string_view output) {
   EXPECT_EQ(told, prose);
 }
 
-/// Feeds an output in these parts.
+/// Feeds an output in these parts; with `cut` the model was stopped there.
 inline std::vector<std::string> parse_parts(const OutputFormat& format,
                                             const ParserOptions& options,
-                                            const std::vector<std::string_view>& parts) {
+                                            const std::vector<std::string_view>& parts,
+                                            bool cut = false) {
   OutputParser parser(std::make_shared<const OutputFormat>(format), options);
   TypedText out;
   std::string output;
@@ -90,7 +92,7 @@ inline std::vector<std::string> parse_parts(const OutputFormat& format,
     const auto sources = out.sources();
     if (!sources.empty()) EXPECT_LE(sources.back().source + sources.back().size, settled);
   }
-  if (!parser.done()) parser.finish(out);
+  if (!parser.done()) parser.finish(out, cut);
   expect_sources(out, output);
   return pieces_of(out);
 }

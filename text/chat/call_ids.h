@@ -1,0 +1,21 @@
+#pragma once
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include "weft/text/chat/chat_template.h"
+
+namespace weft {
+
+/// Whether a template prints of a call that was made its id and not its function, as Kimi's do: the
+/// id is then `functions.NAME:NUMBER`, and says what was called. Found out by rendering a short
+/// conversation with a call. `special_tokens` are those of ChatTemplateInput.
+[[nodiscard]] bool wants_named_ids(const ChatTemplate& chat_template,
+                                   const boost::json::object& special_tokens);
+
+/// Gives each call of these messages whose id does not name its function the id
+/// `functions.NAME:NUMBER`, by its number in the conversation, and the results of that call the
+/// same. Ids of that form stay as they are.
+void name_call_ids(boost::json::array& messages);
+
+}  // namespace weft

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace weft {
+
+/// Whether a text that comes in parts is inside of a block of code, as Markdown has them: between
+/// lines that begin with three backticks or more. Owner only.
+class CodeFence {
+ public:
+  void add(std::string_view run) noexcept {
+    for (const char c : run) add(c);
+  }
+
+  [[nodiscard]] bool open() const noexcept { return open_ != is_fence(); }
+
+ private:
+  void add(char c) noexcept {
+    if (c == '`' && line_start_) {
+      ++ticks_;
+      return;
+    }
+    if (is_fence()) open_ = !open_;
+    if (c == '\n') {
+      line_start_ = true;
+    } else if (ticks_ > 0 || c != ' ') {
+      line_start_ = false;
+    }
+    ticks_ = 0;
+  }
+  [[nodiscard]] bool is_fence() const noexcept { return ticks_ >= 3; }
+
+  bool open_ = false;
+  bool line_start_ = true;  ///< nothing but blanks and the backticks that are counted
+  std::uint64_t ticks_ = 0;
+};
+
+}  // namespace weft

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "weft/text/format/call_reader.h"
+#include "weft/text/format/json_span.h"
+#include "weft/text/format/tag_scanner.h"
+
+namespace weft {
+
+/// Writes an object of CallBody::kPairs as JSON while it comes: {key:value,...}, where keys are
+/// bare, texts stand between two tags, and numbers, true, false, null, objects and lists are
+/// as in JSON. JSON's own quotation marks are understood as well, and any other bare value is a
+/// text. A text ends only where a comma, a colon or a closing bracket follows its tag. Owner only.
+class PairValue {
+ public:
+  enum class Step : std::uint8_t { kMore, kLast, kBroken };
+
+  /// `function` and the types of its parameters are the sink's; the syntax is borrowed.
+  PairValue(const CallSyntax& syntax, std::string_view function);
+
+  /// Takes the next byte; the first one is the bracket that opens the object.
+  Step push(char c, CallSink& sink);
+
+ private:
+  enum class State : std::uint8_t {
+    kOpen,
+    kKey,  ///< before a key, or the end
+    kBareKey,
+    kColon,
+    kValue,  ///< before a value, or the end of a list
+    kTag,    ///< in what may be the tag that opens a text
+    kText,
+    kAfterText,  ///< behind a tag that ends texts, if a comma or the like follows
+    kJsonText,
+    kBare,
+    kAfter,  ///< behind a value
+  };
+
+  [[nodiscard]] bool in_object() const noexcept { return !open_.empty() && open_.back() == '}'; }
+
+  Step push_key(char c, CallSink& sink);
+  Step push_bare_key(char c, CallSink& sink);
+  Step push_colon(char c);
+  Step push_value(char c, CallSink& sink);
+  Step push_tag(char c, CallSink& sink);
+  Step push_text(char c, CallSink& sink);
+  Step push_after_text(char c, CallSink& sink);
+  Step push_json_text(char c, CallSink& sink);
+  Step push_bare(char c, CallSink& sink);
+  Step push_after(char c, CallSink& sink);
+
+  Step open(char c, CallSink& sink);
+  Step close(char c, CallSink& sink);
+  void begin_item(CallSink& sink);
+  void begin_text(State state, CallSink& sink);
+  void end_text(CallSink& sink);
+  void end_bare(CallSink& sink);
+  void end_key(CallSink& sink);
+  void write_text(std::string_view text, CallSink& sink);
+
+  const CallSyntax& syntax_;
+  const std::string function_;
+  State state_ = State::kOpen;
+  std::string open_;        // the closing brackets that are due
+  bool first_ = true;       // in the innermost bracket
+  bool is_key_ = false;     // the text is
+  bool bare_text_ = false;  // the bare value is too long to be anything but a text
+  std::string key_;         // the last one of the outer object
+  std::string word_;        // of a tag, a key or a bare value; the white space behind a text
+  std::string escaped_;
+  JsonStringDecoder string_;
+  TagScanner scanner_;
+};
+
+}  // namespace weft
