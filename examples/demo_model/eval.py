@@ -54,7 +54,8 @@ def greedy(model: Llama, prompts: list[list[int]], ends: set[int]) -> list[list[
 
 
 def answer_all(model: Llama, tokenizer: Tokenizer, questions: list[dict]) -> list[str]:
-    prompts = [encoding.ids for encoding in tokenizer.encode_batch([prompt(question) + question.get("begun", "") for question in questions])]
+    texts = [prompt(question) + question.get("begun", "") for question in questions]
+    prompts = [encoding.ids for encoding in tokenizer.encode_batch(texts)]
     order = sorted(range(len(prompts)), key=lambda i: len(prompts[i]))  # rows of like length waste little
     ends = {tokenizer.token_to_id(IM_END), tokenizer.token_to_id(END_OF_TEXT)}
     answers = [""] * len(prompts)

@@ -6,7 +6,7 @@ Also what these lean on alone: where a person lives, and what a thing costs.
 import json
 from dataclasses import replace
 
-from . import arithmetic, words
+from . import words
 from .question import Call, Question, normalized
 from .told_by_tools import CITIES, TIME_IN, WEATHER, moment, passing_failure, place_name, shown, weather_call, weather_report
 from .tool_turns import SIGNS, known_keys, operand, reported, tool_turn, value_of
