@@ -25,7 +25,7 @@ constexpr int kFirstTenth = 3;
 constexpr int kLastTenth = 12;
 // A grid need not have a point of its largest number alone, which numbers that are nearly alike
 // would want: then points of smaller numbers are tried too.
-constexpr int kLastTenthOfFlat = 60;
+constexpr int kLastTenthOfFlat = 160;
 constexpr float kFlat = 0.7F;
 
 /// How a number's sign is stored.
