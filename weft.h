@@ -20,6 +20,7 @@
 #include "weft/actors/pipeline.h"                    // IWYU pragma: export
 #include "weft/actors/preprocess/preprocess_pool.h"  // IWYU pragma: export
 #include "weft/actors/request/prompt_logprobs.h"     // IWYU pragma: export
+#include "weft/actors/request/prompt_tokens.h"       // IWYU pragma: export
 #include "weft/actors/request/request.h"             // IWYU pragma: export
 #include "weft/actors/request_messages.h"            // IWYU pragma: export
 #include "weft/actors/stepper/stepper.h"             // IWYU pragma: export

@@ -27,7 +27,7 @@ def test_a_chat_goes_on_with_its_last_message(client: openai.OpenAI):
 
 def test_a_message_goes_on_with_what_the_client_has_begun(server: WeftServer):
     with anthropic.Anthropic(base_url=server.url, api_key="none", max_retries=0) as client:
-        asked = {"model": MODEL, "max_tokens": 20, "messages": MESSAGES, "temperature": 0}
+        asked = {"model": MODEL, "max_tokens": 20, "messages": MESSAGES, "extra_body": {"temperature": 0}}
         assert BEGUN + client.messages.create(**asked).content[0].text == WHOLE
         with client.messages.stream(**asked) as stream:
             assert BEGUN + "".join(stream.text_stream) == WHOLE
