@@ -465,6 +465,20 @@ TEST_F(ChatRequestTest, SaysWhatTheOutputMustLookLike) {
   EXPECT_EQ(choice.structured_output.choices, (std::vector<std::string>{"yes", "no"}));
 }
 
+TEST_F(ChatRequestTest, ASchemaIsStrictWhereTheRequestSaysSo) {
+  const auto is_strict = [&](const char* fields) {
+    return part(with(fields)).structured_output.strict;
+  };
+  EXPECT_TRUE(is_strict(
+      R"("response_format":{"type":"json_schema","json_schema":{"strict":true,"schema":{}}})"));
+  EXPECT_FALSE(is_strict(
+      R"("response_format":{"type":"json_schema","json_schema":{"strict":false,"schema":{}}})"));
+  EXPECT_FALSE(
+      is_strict(R"("response_format":{"type":"json_schema","json_schema":{"schema":{}}})"));
+  EXPECT_FALSE(is_strict(R"("response_format":{"type":"json_object","schema":{}})"));
+  EXPECT_FALSE(is_strict(R"("guided_json":{})"));
+}
+
 TEST_F(ChatRequestTest, WhatCannotBeDoneIsRefusedByName) {
   for (const auto& [fields, expected] : std::vector<std::pair<std::string, std::string>>{
            {R"("response_format":{"type":"xml"})", "response_format.type unsupported"},
