@@ -8,6 +8,7 @@ import openai
 import pytest
 
 from conftest import StartServer, client_of
+from prompts import MODEL
 from raw_http import RawClient
 from weft_server import MODEL as DEMO_MODEL
 from weft_server import WeftServer
@@ -31,7 +32,7 @@ def ids_of(server: WeftServer, text: str) -> list[int]:
 
 def test_ids_go_in_and_come_out(server: WeftServer, bare: WeftServer):
     prompt = ids_of(server, "Once upon a time")
-    asked = {"model": "demo", "prompt": prompt, "max_tokens": 8, "temperature": 0,
+    asked = {"model": MODEL, "prompt": prompt, "max_tokens": 8, "temperature": 0,
              "extra_body": {"return_token_ids": True, "ignore_eos": True}}
     with client_of(server) as usual, client_of(bare) as client:
         wanted = usual.completions.create(**asked).choices[0]
@@ -49,7 +50,7 @@ def test_ids_go_in_and_come_out(server: WeftServer, bare: WeftServer):
         assert both[0].token_ids == wanted.token_ids
 
         vectors = [each.embeddings.create(model=name, input=[prompt]).data[0].embedding
-                   for each, name in ((usual, "demo"), (client, "bare"))]
+                   for each, name in ((usual, MODEL), (client, "bare"))]
         assert vectors[0] == pytest.approx(vectors[1])
 
 
