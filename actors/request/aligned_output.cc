@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "weft/core/text/utf8.h"
+
 namespace weft {
 
 void AlignedOutput::Tokens::move_first(std::size_t count, Tokens& to) {
@@ -54,8 +56,22 @@ void AlignedOutput::add(const TypedText& typed, std::size_t settled) {
 std::size_t AlignedOutput::complete_tokens() const noexcept {
   const std::size_t known = std::min(ends_.size(), tokens_.ids.size());
   std::size_t count = 0;
-  while (count < known && ends_[count] <= settled_) ++count;
+  for (std::size_t i = 0; i < known && ends_[i] <= settled_; ++i) {
+    if (!splits_character(ends_[i])) count = i + 1;
+  }
   return count;
+}
+
+// A text that is delivered has whole characters, so a token that ends within one waits for the
+// others of it.
+bool AlignedOutput::splits_character(std::size_t end) const noexcept {
+  std::size_t begin = 0;
+  for (const Run& run : runs_) {
+    const bool inside = run.source != kNoSource && run.source < end && end < run.source + run.size;
+    if (inside) return is_continuation_byte(text_[begin + (end - run.source)]);
+    begin += run.size;
+  }
+  return false;
 }
 
 // Moves the runs before this byte of the output to out_, noting where they go to. What is of a call

@@ -53,6 +53,8 @@ class AlignedOutput {
   };
 
   [[nodiscard]] std::size_t complete_tokens() const noexcept;
+  /// Whether the text has a character that goes on at this byte of the output.
+  [[nodiscard]] bool splits_character(std::size_t end) const noexcept;
   void take_text(std::size_t end);
   [[nodiscard]] TokenText text_of(std::size_t begin, std::size_t end) const noexcept;
 
