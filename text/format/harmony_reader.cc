@@ -192,7 +192,10 @@ class HarmonyReader final : public OutputParser::Reader {
 
   void on_tag_in_body(std::string_view tag, std::size_t end, TypedText& out) {
     if (options_.whole_answer && is_answer_) return add_text(tag, out);
-    if (tag == kMessage || tag == kConstrain) return;
+    if (tag == kMessage || tag == kConstrain) {
+      if (!sink_.in_call()) prose_.end(out);  // without the tag, white space is of the text
+      return;
+    }
     if (sink_.in_call()) end_call();
     if (done_) return;
     enter_between();

@@ -250,8 +250,8 @@ class TagReader final : public OutputParser::Reader {
         return enter_thought();
       case Role::kThoughtClose:
         if (is_fresh()) return enter_text();
-        if (!is_markup(tag)) say(tag, out);
-        return;
+        // Without the tag, the white space before it is of the text.
+        return is_markup(tag) ? prose_.end(out) : say(tag, out);
       case Role::kCallOpen:
         return enter_call(prose_.take_spaces() + format_->calls.open);
       case Role::kNameOpen:

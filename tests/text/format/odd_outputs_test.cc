@@ -313,6 +313,8 @@ TEST(OddOutputsTest, DoubledAndStrayTagsAreNotShown) {
        "Well. <|START_THINKING|>Hm.<|END_THINKING|>Yes.",
        {"text|Well.", "think|Hm.", "text|Yes."}},
       {"gemma", "gemma-think", "Well.<channel|> Yes.", {"text|Well. Yes."}},
+      {"gemma", "gemma-think", "Well.\n<channel|>Yes.", {"text|Well.\nYes."}},
+      {"harmony", "", "<|channel|>final<|message|>Well. <|message|>Yes.", {"text|Well. Yes."}},
   });
 }
 
