@@ -36,6 +36,8 @@ using json::value;
 using test::data_of;
 using test::json_of;
 
+constexpr unsigned kCuts = 12;  // of each output, in each alphabet
+
 /// An output and how it is to be read.
 struct Script {
   const char* format;
@@ -413,7 +415,7 @@ void expect_of_every_chat_api(const Read& read, const Cut& cut, const std::strin
 TEST(TokenTextPropertyTest, TextAndTokensAgreeInEveryApiStreamedAndWhole) {
   for (const Alphabet alphabet : {Alphabet::kByteLevel, Alphabet::kByteFallback}) {
     for (std::size_t i = 0; i < scripts().size(); ++i) {
-      for (unsigned seed = 0; seed < 40; ++seed) {
+      for (unsigned seed = 0; seed < kCuts; ++seed) {
         SCOPED_TRACE("script " + std::to_string(i) + ", seed " + std::to_string(seed) +
                      ", alphabet " + std::to_string(static_cast<int>(alphabet)));
         std::mt19937 random(seed);
@@ -432,7 +434,7 @@ TEST(TokenTextPropertyTest, TextAndTokensAgreeInEveryApiStreamedAndWhole) {
 TEST(TokenTextPropertyTest, TextAndTokensOfACompletionAgreeStreamedAndWhole) {
   for (const Alphabet alphabet : {Alphabet::kByteLevel, Alphabet::kByteFallback}) {
     for (std::size_t i = 0; i < scripts().size(); ++i) {
-      for (unsigned seed = 0; seed < 40; ++seed) {
+      for (unsigned seed = 0; seed < kCuts; ++seed) {
         SCOPED_TRACE("script " + std::to_string(i) + ", seed " + std::to_string(seed) +
                      ", alphabet " + std::to_string(static_cast<int>(alphabet)));
         std::mt19937 random(seed);
