@@ -172,19 +172,20 @@ class ItemReader {
 
   void take_output(BodyFields& item) {
     item.ignore({"name", "namespace"});  // of the call, which went before
-    add_output(item, take_item_text(item, "output"));
+    const std::string_view id = item.needed_text("call_id");
+    add_output(item, id, take_item_text(item, "output"));
   }
 
   /// Takes what a search has found: the names; take_tools() has read the tools.
   void take_search_output(const BodyFields& item) {
     item.ignore({"execution"});
+    const std::string_view id = item.needed_text("call_id");
     const auto tools = item.array("tools");
     const std::string names = tools ? function_names(*tools) : std::string();
-    add_output(item, names.empty() ? "No tools were found." : "Found these tools: " + names);
+    add_output(item, id, names.empty() ? "No tools were found." : "Found these tools: " + names);
   }
 
-  void add_output(const BodyFields& item, std::string_view text) {
-    const std::string_view id = item.needed_text("call_id");
+  void add_output(const BodyFields& item, std::string_view id, std::string_view text) {
     json::object message = message_of("tool", text);
     if (!history_.knows(id)) item.fail("call_id", shown(id) + " is of no call that went before");
     message["tool_call_id"] = id;

@@ -196,6 +196,9 @@ TEST_F(MessageRequestTest, AWishedEffortIsToldToATemplateThatKnowsOne) {
   vocabulary.chat_template =
       "{{ reasoning_effort }}{% for m in messages %}{{ m.content }}{% endfor %}";
   *model = ServedModel{.tokenizer = Tokenizer::from_vocabulary(vocabulary, "efforts").value()};
+  model->vocabulary = kTinyVocabulary;
+  model->context = 64;
+  model->end_tokens = {2};
   const auto effort = [this](const std::string& wish) {
     return request(R"(,"output_config":{"effort":")" + wish + "\"}").chat_template_kwargs;
   };

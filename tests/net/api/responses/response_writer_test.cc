@@ -302,9 +302,15 @@ void write_calls(ReplyWriter& writer, EventBatch& out) {
 
 /// Leaves out the ids of calls, which are made of the response's.
 std::string without_call_ids(std::string_view json) {
-  boost::json::value value = boost::json::parse(json);
-  for (boost::json::value& item : value.as_array()) item.as_object().erase("call_id");
-  return boost::json::serialize(value);
+  boost::json::array items;
+  for (const boost::json::value& item : boost::json::parse(json).as_array()) {
+    boost::json::object kept;
+    for (const auto& field : item.as_object()) {
+      if (field.key() != "call_id") kept.emplace(field.key(), field.value());
+    }
+    items.push_back(std::move(kept));
+  }
+  return boost::json::serialize(items);
 }
 
 TEST(ResponseWriterTest, CallsOfAgentsToolsAreNamedAsTheClientNamesThem) {
