@@ -21,10 +21,10 @@ struct TypeRule {
 
 struct QuantizeOptions {
   DType dtype = DType::kQ8_0;
-  std::vector<TypeRule> rules;  ///< the first that matches holds, before `types` and `dtype`
+  std::vector<TypeRule> rules;  ///< the first match applies, before `types` and `dtype`
   bool may_stay = false;        ///< it is no error where all tensors keep their types
   bool with_ends = false;       ///< the embedding and the head become an encoding too
-  /// A mix: the type of each tensor that changes, instead of `dtype`.
+  /// A mix: the type of each tensor that changes; replaces `dtype`.
   std::optional<std::map<std::string, DType, std::less<>>> types = {};
 };
 

@@ -35,8 +35,8 @@ class ReplyWriter {
   /// it holds; with Request::typed_output, one for each of its pieces (for_each_piece()).
   virtual void delta(std::size_t part, const Delta& delta, EventBatch& out) = 0;
 
-  /// Called when a stream over HTTP waits and has been quiet for long: something that means
-  /// nothing.
+  /// Called when a stream over HTTP waits and has been quiet for long: appends bytes without
+  /// meaning.
   virtual void ping(EventBatch& out) { out.add_comment("ping"); }
 
   /// Called when all parts have ended by themselves, or were stopped. `parts` has each part's
