@@ -24,8 +24,8 @@ struct OtherName {
   DType dtype;
 };
 
-/// Inferflow's names: those of its paper's table 3 and of its configuration, and the block variants
-/// behind them (tensor_common.cc). Variants that differ in how a scale is found have one layout.
+/// Inferflow's names: the names in its paper's table 3 and in its configuration, and their block
+/// variants (tensor_common.cc). Variants that only find a scale differently share a layout.
 constexpr std::array kInferflowNames = {
     OtherName{"q8", DType::kQ8_B32},        OtherName{"q8_b32t1", DType::kQ8_B32},
     OtherName{"q8_b32t2", DType::kQ8_0},    OtherName{"q6", DType::kQ6_B64},

@@ -18,9 +18,9 @@ struct QuantizeType {
   const Mix* mix = nullptr;  ///< llama.cpp's mix of this name; null where it has none
 };
 
-/// Finds the type that a person calls `typed`: a mix of llama.cpp's by name or number
-/// ("Q4_K_M", "MOSTLY_Q4_K_M", "15"), a type of Weft's ("q4_b64"), or one by Inferflow's name
-/// ("Q3H"). Letters may be large or small, and "-" is "_". The error says what is near.
+/// Finds the type for the name `typed`: a mix of llama.cpp's by name or number
+/// ("Q4_K_M", "MOSTLY_Q4_K_M", "15"), a type of Weft's ("q4_b64"), or a type by Inferflow's name
+/// ("Q3H"). Letters may be large or small, and "-" is "_". The error lists similar names.
 [[nodiscard]] Result<QuantizeType> quantize_type_named(std::string_view typed);
 
 /// Finds the type of a single tensor, which cannot be a mix.

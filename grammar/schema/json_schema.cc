@@ -122,7 +122,7 @@ SchemaReader::Part SchemaReader::plain_schema(const Object& object, const std::s
   return typed(object, path);
 }
 
-/// Returns whether no value fits two of the alternatives, or the schema is let pass.
+/// Returns whether no value fits two of the alternatives, or the schema may ignore that.
 bool SchemaReader::check_exclusive(const Array& schemas, const std::string& path) {
   if (!work(schemas.size() * schemas.size())) return false;
   for (std::size_t i = 0; i < schemas.size(); ++i) {

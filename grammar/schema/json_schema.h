@@ -34,13 +34,13 @@ namespace weft::grammar {
 /// which the schema allows, by the rules of docs/http-api.md ("Structured output"), of which the
 /// tests have each; the readers below say where they follow one.
 ///
-/// Any other keyword that is no annotation is unsupported, and so is what would change a meaning
-/// unseen: a schema with an `$id` of its own around references, which would start at it, and
-/// prefixItems where `$schema` names a draft that does not know it. Strictness::kStrict refuses it
-/// with kUnsupportedSchema, by its place. Strictness::kLenient reads the schema as if it were not
-/// there, so that the grammar has every text that a strict reader would allow, and names the place
+/// Any other keyword that is no annotation is unsupported. So are two keywords that would silently
+/// change a schema's meaning: an `$id` of its own around references, which would start at it, and
+/// prefixItems where `$schema` names a draft that does not know it. Strictness::kStrict refuses
+/// such a keyword with kUnsupportedSchema, by its place. Strictness::kLenient ignores it,
+/// so that the grammar has every text that a strict reader would allow, and names the place
 /// by GrammarBuilder::let_pass(); `not`, if/then/else, dependentSchemas and values beside given
-/// ones are then held to where that is easy (schema_conditions.cc).
+/// ones are then enforced where that is easy (schema_conditions.cc).
 class SchemaReader {
  public:
   using Part = GrammarBuilder::Part;

@@ -41,7 +41,7 @@ class Remainders {
   [[nodiscard]] std::uint32_t after(std::uint32_t one, std::uint32_t digit) const {
     return class_of_[(member_[one] * 10 + digit) % divisor_];
   }
-  /// Whether a number is a multiple that ends with so many of its fraction's digits unwritten.
+  /// Returns whether a number is a multiple that ends with so many of its digits unwritten.
   [[nodiscard]] bool ends(std::uint32_t one, std::uint32_t unwritten) const {
     return zeros_needed(member_[one]) <= unwritten;
   }

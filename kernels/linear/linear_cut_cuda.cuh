@@ -7,7 +7,7 @@
 #include "weft/kernels/linear/linear_epilogue_cuda.cuh"
 
 /// Stream-K (arXiv 2301.03598) for products whose weights stream through shared memory. A unit is a
-/// block of columns of a tile of rows. Units are cut evenly among one block a multiprocessor; the
+/// block of columns of a tile of rows. Units are cut evenly among the blocks of a launch; the
 /// parts of a tile that was cut meet in the workspace, and the first of its blocks adds them up in
 /// the order of their columns. The cut does not know the number of tokens, so a row's bits do not
 /// depend on it.
@@ -16,7 +16,7 @@ namespace weft::cuda {
 /// The units of a product. Units times blocks fits 32 bits.
 struct Cut {
   unsigned units;       ///< numbered tile by tile
-  unsigned tile_units;  ///< of one tile, along K
+  unsigned tile_units;  ///< units of one tile, along K
 };
 
 /// Where the parts of a tile meet: CudaLinearParams::workspace.

@@ -47,9 +47,9 @@ class ReplyWriter {
   [[nodiscard]] virtual std::optional<ApiError> refuse() const { return std::nullopt; }
 
   /// Called when a part was refused, failed or was cancelled; `parts` has how far they came (empty
-  /// before begin()). A stream says it by an event of its protocol; a stream over HTTP of which
-  /// nothing was sent, no ping either, answers with the error's own status and body instead, and
-  /// this is not called. A plain
+  /// before begin()). A stream reports it by an event of its protocol; a stream over HTTP that has
+  /// sent nothing, not even a ping, answers with the error's own status and body instead, and this
+  /// is not called. A plain
   /// answer writes what is a 200 all the same, or nothing: then the answer is the error's own
   /// status and body, too.
   virtual void fail(const ApiError& error, std::span<const Finish> parts, EventBatch& out) = 0;

@@ -78,7 +78,7 @@ class ChatEncoder {
   boost::json::object special_tokens_;
   SharedWay plain_;
   SharedWay with_tools_;  ///< plain_ where the model has one template
-  RoleOrder roles_{};     ///< of plain_
+  RoleOrder roles_{};     ///< the orders that plain_ takes
 };
 
 /// The time by the system's clock, in UTC, for ChatEncoder::encode().

@@ -52,9 +52,9 @@ class OutputParser {
   /// Appends what is settled with `text`, the next part of the output.
   void feed(std::string_view text, TypedText& out);
 
-  /// Ends the output: appends what was held back. With `cut` the model was stopped before it had
-  /// ended the output itself: half of a tag and a call without its whole name are then dropped, and
-  /// else they are text. Called once.
+  /// Ends the output: appends the text that was held back. `cut`: the model was stopped before it
+  /// ended the output itself; half of a tag and a call without its whole name are then dropped,
+  /// otherwise they are text. Called once.
   void finish(TypedText& out, bool cut = false);
 
   /// Whether the output shall end here, by ParserOptions::one_call; what is fed later is dropped.

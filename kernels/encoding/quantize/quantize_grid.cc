@@ -388,7 +388,7 @@ void quantize_iq1_m(const FitGroup& numbers, BlockBytes block) {
     block[i] = static_cast<std::uint8_t>(point & 255U);
     put_nibble(block + 32, i, point >> 8U | (codes.moved_down[i] ? 8U : 0U));
   }
-  // The block's scale stands in the highest four bits of the words with those of the groups.
+  // The highest four bits of the four words of group scales hold the block's scale.
   const unsigned scale = to_f16(codes.scale);
   for (std::size_t word = 0; word < 4; ++word) {
     unsigned bits = (scale >> (4 * word) & 15U) << 12U;
