@@ -100,8 +100,8 @@ class CodeSet {
 /// The automaton that accepts exactly these texts. There is at least one.
 [[nodiscard]] ByteDfa choice_dfa(std::span<const std::string> texts);
 
-/// The automaton of the contents of JSON strings, of characters of a set, that are none of `texts`
-/// (contents, as written), in the form that json_character_dfa() has.
+/// Returns the automaton of the contents of JSON strings made of characters of a set, except the
+/// strings in `texts` (contents, as written), in the form that json_character_dfa() has.
 [[nodiscard]] ByteDfa json_text_except(std::span<const std::string> texts,
                                        const CodeSet& characters = CodeSet::all());
 

@@ -63,8 +63,8 @@ inline constexpr std::uint32_t kMaxMarkupSpace = 4;
 inline constexpr std::uint32_t kMaxHarmonyMessages = 8;
 
 /// Places of lenient schemas that are named as not enforced, and the bytes of each: people read
-/// them in a header and in a line of the log. Further ones are "...", and of longer ones the
-/// beginning is left out, since the keyword stands at the end.
+/// them in a header and in a line of the log. Further places become "..."; a longer place loses its
+/// beginning, since the keyword stands at the end.
 inline constexpr std::size_t kMaxNotEnforced = 32;
 inline constexpr std::size_t kMaxPlaceBytes = 200;
 

@@ -59,7 +59,7 @@ class Grammar {
       : data_(std::move(data)), not_enforced_(std::move(not_enforced)) {}
   [[nodiscard]] const grammar::GrammarData& data() const noexcept { return data_; }
   /// Places in lenient schemas (Strictness) that texts of this grammar may break, each once, in the
-  /// order in which they were read; "..." stands for those that are too many to be named.
+  /// order in which the schemas were read; "..." stands for places beyond the limit.
   [[nodiscard]] const std::vector<std::string>& not_enforced() const noexcept {
     return not_enforced_;
   }

@@ -28,10 +28,10 @@ enum class ValueForm : std::uint8_t {
 inline constexpr std::size_t kValueForms = 3;
 }  // namespace grammar
 
-/// What becomes of what a JSON schema asks for and no grammar can hold an output to.
+/// What becomes of the parts of a JSON schema that no grammar can hold an output to.
 enum class Strictness : std::uint8_t {
   kStrict,   ///< the schema is refused with kUnsupportedSchema, by the place
-  kLenient,  ///< it is let pass: all else is held to, and Grammar::not_enforced() names the place
+  kLenient,  ///< the part is ignored, and Grammar::not_enforced() names it; the rest is enforced
 };
 
 /// Puts a grammar together from parts: an application's own, or a family's way of writing calls
@@ -117,11 +117,11 @@ class GrammarBuilder {
   [[nodiscard]] grammar::ValueForm value_form() const noexcept { return form_; }
   /// Counts what reading schemas has cost; false once it is more than all of them may.
   [[nodiscard]] bool spend(std::size_t work) noexcept;
-  /// Whether so much work, and an automaton of so many states, leave half of what there is for the
-  /// rest of a grammar.
+  /// Returns whether this much work and an automaton of this many states leave half of the budget
+  /// for the rest of a grammar.
   [[nodiscard]] bool affords(std::size_t work, std::size_t states) const noexcept;
   [[nodiscard]] const grammar::GrammarData& data() const noexcept { return data_; }
-  /// Names a place that the grammar is not held to.
+  /// Records a place in a schema that the grammar does not enforce.
   void let_pass(std::string_view place);
 
  private:

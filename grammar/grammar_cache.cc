@@ -29,7 +29,7 @@ Result<std::shared_ptr<const Grammar>> grammar_of(const StructuredOutput& output
   return std::move(builder).finish(*start);
 }
 
-/// Whether an error says itself where the tool stands: in the list of tools, or in a conversation.
+/// Whether an error itself names the tool's place: in the list of tools, or in a conversation.
 bool names_a_tool(std::string_view detail) {
   return detail.starts_with("tools[") || detail.starts_with("input[") ||
          detail.starts_with("messages[");

@@ -15,10 +15,10 @@ namespace weft {
 struct AnswerForm;
 struct ModelFormat;
 
-/// What a request's outputs are held to.
+/// The constraint of a request's outputs.
 struct CompiledOutput {
-  std::shared_ptr<const TokenConstraint> constraint{};  ///< null: nothing
-  /// Grammar::not_enforced(); null: nothing was let pass.
+  std::shared_ptr<const TokenConstraint> constraint{};  ///< null: unconstrained
+  /// Grammar::not_enforced(); null: every part of the schemas is enforced.
   std::shared_ptr<const std::vector<std::string>> not_enforced{};
 };
 
@@ -30,8 +30,8 @@ class GrammarCache {
  public:
   explicit GrammarCache(Tokenizer tokenizer);
 
-  /// Returns what constrains the outputs of a request, which is nothing for kNone. Takes up to 0.1
-  /// s for something new. Errors: those of GrammarErrc, whose detail begins with `output.name`.
+  /// Returns what constrains the outputs of a request: nothing for kNone. Takes up to 0.1
+  /// s for a new constraint. Errors: those of GrammarErrc, whose detail begins with `output.name`.
   [[nodiscard]] Result<CompiledOutput> compile(const StructuredOutput& output) const;
   /// The same of outputs that have thoughts or calls in them. Errors begin with the place in the
   /// tools, or with `form.answer.name`.

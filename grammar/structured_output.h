@@ -27,8 +27,8 @@ struct StructuredOutput {
   Kind kind = Kind::kNone;
   std::string text{};
   std::vector<std::string> choices{};
-  /// Of a JSON schema: what a grammar cannot hold to is refused. false: it is let pass, and named
-  /// (CompiledOutput::not_enforced); all else is held to.
+  /// For a JSON schema. true: a part that a grammar cannot enforce is refused. false: such a part
+  /// is ignored and named (CompiledOutput::not_enforced); the rest is enforced.
   bool strict = true;
   /// What errors call it: the field that it came in.
   std::string name = "structured_output";

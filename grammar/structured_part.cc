@@ -55,7 +55,7 @@ Result<GrammarBuilder::Part> structured_part(GrammarBuilder& builder,
 std::string key_of(const StructuredOutput& output) {
   if (output.kind == Kind::kGrammar && output.text.empty()) return {};
   std::string key(1, static_cast<char>('0' + static_cast<int>(output.kind)));
-  // What is let pass is named by the field that the schema came in.
+  // Unenforced places are named by the field that the schema came in.
   if (output.kind == Kind::kJsonSchema && !output.strict) key += 'l' + output.name + '\0';
   key += output.text;
   for (const std::string& choice : output.choices) {

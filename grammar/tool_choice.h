@@ -18,16 +18,16 @@ struct ToolChoice {
 
   Mode mode = Mode::kAuto;
   std::vector<std::string> only{};  ///< the functions that may be called; empty: all
-  /// Those whose arguments are as their schema says, also where calling is the model's choice. What
-  /// a grammar cannot hold to of their schemas is refused. Of the others' it is let pass, and named
-  /// (GenerationResult::not_enforced).
+  /// Functions whose arguments always follow their schema, also where calling is the model's
+  /// choice. A part of their schemas that a grammar cannot enforce is refused. In other functions'
+  /// schemas such a part is ignored and named (GenerationResult::not_enforced).
   std::vector<std::string> strict{};
   /// What errors call the schema of a tool, behind "tools[0].".
   std::string schema_name = "function.parameters";
-  /// What errors call each tool, where it does not stand at its own index: "tools[4].tools[0]".
+  /// The names of tools in errors, where a tool is not at its own index: "tools[4].tools[0]".
   std::vector<std::string> places{};
 
-  /// Returns what errors call the schema of a tool.
+  /// Returns the name that errors have for the schema of a tool.
   [[nodiscard]] std::string schema_place(std::size_t tool) const {
     const bool placed = tool < places.size();
     return (placed ? places[tool] : "tools[" + std::to_string(tool) + "]") + '.' + schema_name;

@@ -33,13 +33,13 @@ Result<OpenedModel> open_model(const std::filesystem::path& model,
 
 namespace {
 
-/// Files in which a tokenizer comes, or that say of one: where any is, there has to be one that can
-/// be read.
+/// Files that hold a tokenizer, or that mention one: a model with any of these files must have a
+/// tokenizer that can be read.
 constexpr auto kTokenizerFiles = std::to_array<std::string_view>(
     {"tokenizer.model", "tokenizer_config.json", "vocab.json", "vocab.txt", "merges.txt",
      "spiece.model", "tekken.json", "tiktoken.model", "added_tokens.json"});
 
-/// Whether a model's folder, or its one file, has nothing of a tokenizer.
+/// Returns whether a model's folder, or its one file, has no trace of a tokenizer.
 bool has_no_tokenizer(const std::filesystem::path& model) {
   std::error_code ignored;
   return !std::filesystem::is_directory(model, ignored) ||

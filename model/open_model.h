@@ -30,8 +30,8 @@ struct OpenedModel {
 [[nodiscard]] Result<OpenedModel> open_model(const std::filesystem::path& model,
                                              const std::filesystem::path& spec = {});
 
-/// The tokenizer of such a model: tokenizer.json, or the vocabulary in the model's file. A model
-/// that has neither, and no file of another tokenizer either, has Tokenizer::none().
+/// Returns the tokenizer of such a model: tokenizer.json, or the vocabulary in the model's file. A
+/// model with neither, and without files of another tokenizer, gets Tokenizer::none().
 [[nodiscard]] Result<Tokenizer> load_tokenizer(const std::filesystem::path& model);
 
 /// What a GGUF file of such a model has for its tokenizer, in a folder that of tokenizer.json; null

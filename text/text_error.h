@@ -39,7 +39,7 @@ enum class TextErrc {
 [[nodiscard]] const TableCategory& text_category() noexcept;
 [[nodiscard]] boost::system::error_code make_error_code(TextErrc code) noexcept;
 
-/// kNoTokenizer: what to do without.
+/// kNoTokenizer; the detail says that requests and answers have token ids only.
 [[nodiscard]] Error no_tokenizer();
 /// kTooManyTokens: "at least N tokens".
 [[nodiscard]] Error too_many_tokens(std::size_t least);

@@ -37,7 +37,7 @@ struct VectorFacts {
   std::int64_t size = 0;              ///< numbers of an embedding, or labels
   std::int64_t max_tokens = 0;        ///< of an input
   std::vector<std::string> labels{};  ///< of scores
-  /// What may be put in front of a text, by name (VectorModel::prompts).
+  /// The prompts that may be put in front of a text, by name (VectorModel::prompts).
   std::vector<std::pair<std::string, std::string>> prompts{};
 };
 
@@ -62,7 +62,7 @@ struct ServedModel {
   GenerationDefaults defaults{};   ///< of requests that do not say it themselves
   /// Why it runs where it does, one reason a line, where that was chosen (device.partition "auto").
   std::vector<std::string> placement{};
-  /// What its files lack, one sentence each, for the people who run it.
+  /// What the model's files lack, one sentence each, for the people who run the server.
   std::vector<std::string> warnings{};
   CacheShare cache_share = CacheShare::kKey;  ///< Config::cache_share
   GrammarCache grammars{tokenizer};           ///< of structured outputs

@@ -105,7 +105,7 @@ class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
 
   /// One thread at a time: its arguments are good and there is room for it.
   void admit(std::int32_t prompt_tokens) noexcept;
-  /// Tells the sink what its outputs are not held to; before admit().
+  /// Tells the sink which schema places its outputs are not held to; called before admit().
   void let_pass(std::shared_ptr<const std::vector<std::string>> not_enforced) noexcept;
   /// One thread at a time: something for the sink; dropped once the request has finished.
   void deliver(const DeltaView& delta) noexcept;

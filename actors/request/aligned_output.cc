@@ -37,7 +37,7 @@ void AlignedOutput::add(std::string_view text) {
   settled_ = added_;
 }
 
-// Text and thoughts are told run by run in sources(), all else by the marks.
+// Text and thoughts are released run by run (sources()); all else by the parser's marks.
 void AlignedOutput::add(const TypedText& typed, std::size_t settled) {
   text_.append(typed.text());
   auto source = typed.sources().begin();
@@ -63,7 +63,7 @@ std::size_t AlignedOutput::complete_tokens() const noexcept {
 }
 
 // A text that is delivered has whole characters, so a token that ends within one waits for the
-// others of it.
+// character's other tokens.
 bool AlignedOutput::splits_character(std::size_t end) const noexcept {
   std::size_t begin = 0;
   for (const Run& run : runs_) {
@@ -74,8 +74,8 @@ bool AlignedOutput::splits_character(std::size_t end) const noexcept {
   return false;
 }
 
-// Moves the runs before this byte of the output to out_, noting where they go to. What is of a call
-// stands behind the text before it.
+// Moves the runs before this byte of the output to out_ and notes where each one goes. A run of
+// a call stands behind the text before it.
 void AlignedOutput::take_text(std::size_t end) {
   std::size_t taken = 0;
   std::size_t whole = 0;
@@ -100,7 +100,7 @@ void AlignedOutput::take_text(std::size_t end) {
   text_.erase(0, taken);
 }
 
-// Of a token that stands in several runs the answer's counts, and else the first.
+// Of a token that stands in several runs, the run of the answer counts, else the first run.
 TokenText AlignedOutput::text_of(std::size_t begin, std::size_t end) const noexcept {
   TokenText found{};
   bool answer = false;

@@ -13,33 +13,33 @@
 
 namespace weft {
 
-/// Puts the text of an output and its tokens together: what release() gives is text and exactly the
+/// Aligns an output's text with its tokens: release() gives text together with exactly the
 /// tokens that made it, whatever the detokenizer, the stop strings and the parser hold back. A
-/// token waits until it is known what all of its bytes are, and text waits for its last token. For
+/// token waits until the kind of all its bytes is known; text waits for its last token. Used for
 /// outputs with logprobs. Buffers keep their room. Owner only.
 class AlignedOutput {
  public:
-  /// Adds a token that was drawn; every token has as many entries in `top`.
+  /// Adds a sampled token; every token has the same number of entries in `top`.
   void add(TokenId token, float logprob, std::span<const TokenLogprob> top);
 
-  /// The ends of the tokens in the output's text, in their order (OutputText::take_ends).
+  /// The ends of the tokens in the output's text, in token order (OutputText::take_ends).
   [[nodiscard]] std::vector<std::size_t>& ends() noexcept { return ends_; }
 
-  /// Adds what the parser has made of the output's text, up to its byte `settled`.
+  /// Adds what the parser made of the output's text, up to its byte `settled`.
   void add(const TypedText& typed, std::size_t settled);
-  /// Adds text where there is no parser.
+  /// Adds text of an output that has no parser.
   void add(std::string_view text);
 
-  /// Puts what is complete into `delta`, which borrows it until the next call; with `all`, because
-  /// the output has ended, what is left.
+  /// Puts the complete text and tokens into `delta`, which borrows them until the next call. `all`:
+  /// the output has ended, so the rest is put in too.
   void release(bool all, DeltaView& delta);
 
  private:
-  /// A run of what waits in text_.
+  /// A run of the text that waits in text_.
   struct Run {
     PieceKind kind;
     std::size_t size;
-    std::size_t source;  // where it stands in the output; kNoSource: it is of a call
+    std::size_t source;  // offset in the output; kNoSource: the run is part of a call
   };
   static constexpr auto kNoSource = static_cast<std::size_t>(-1);
 
@@ -58,16 +58,16 @@ class AlignedOutput {
   void take_text(std::size_t end);
   [[nodiscard]] TokenText text_of(std::size_t begin, std::size_t end) const noexcept;
 
-  // What waits. ends_ has the ends that are known of its tokens.
+  // Text and tokens that wait. ends_ has the known ends of these tokens.
   Tokens tokens_;
   std::vector<std::size_t> ends_;
   std::string text_;
   std::vector<Run> runs_;
   std::size_t added_ = 0;     // bytes of the output that came without a parser
-  std::size_t settled_ = 0;   // of the output
-  std::size_t released_ = 0;  // the end of the last token that was released
+  std::size_t settled_ = 0;   // bytes of the output whose kind is known
+  std::size_t released_ = 0;  // the end of the last released token
 
-  // What was released last.
+  // The text and tokens of the last release.
   Tokens out_tokens_;
   std::vector<TokenText> out_texts_;
   TypedText out_;

@@ -74,7 +74,7 @@ class ChoiceBuffer {
   ChunkedArray<char> text_;
   ChunkedArray<TokenId> tokens_;
   ChunkedArray<float> logprobs_;
-  ChunkedArray<TokenText> token_texts_;  // offsets in all of the text
+  ChunkedArray<TokenText> token_texts_;  // offsets in the whole text
   ChunkedArray<TokenLogprob> top_;
   std::atomic<std::uint64_t> published_{0};  // Sizes; grows only
   std::atomic<std::uint64_t> taken_{0};      // the reader's

@@ -20,8 +20,8 @@ struct Delta {
   std::vector<PieceMark> marks{};
   std::vector<TokenId> tokens{};
   std::vector<float> logprobs{};         ///< one for each token, when asked for
-  std::vector<TokenText> token_texts{};  ///< with logprobs: what of `text` each token made
-  std::vector<TokenLogprob> top{};       ///< top_per_token for each token, as of DeltaView
+  std::vector<TokenText> token_texts{};  ///< with logprobs: the part of `text` that each token made
+  std::vector<TokenLogprob> top{};       ///< top_per_token for each token, see DeltaView
   std::int32_t top_per_token = 0;
 };
 
@@ -31,7 +31,7 @@ struct GeneratedChoice {
   std::vector<PieceMark> marks{};  ///< as of Delta
   std::vector<TokenId> tokens{};
   std::vector<float> logprobs{};
-  std::vector<TokenText> token_texts{};  ///< as of Delta
+  std::vector<TokenText> token_texts{};  ///< see Delta
   std::vector<TokenLogprob> top{};
   std::int32_t top_per_token = 0;
   ChoiceEnd end{};
@@ -43,8 +43,8 @@ struct GenerationResult {
   std::vector<GeneratedChoice> choices{};  ///< n of them, in their order
   Usage usage{};
   RequestTimes times{};
-  /// Places in the request's schemas that the outputs are not held to: of a structured_output that
-  /// is not strict, and of functions that must be called and are not ("tools[0].function...not").
+  /// Schema places that the outputs are not held to: of a structured_output, or of functions that
+  /// must be called, where these are not strict ("tools[0].function...not").
   std::vector<std::string> not_enforced{};
   std::string error_detail{};                ///< what an error_code cannot say: fields and numbers
   std::chrono::milliseconds retry_after{0};  ///< with kOverloaded: when it is worth trying again

@@ -22,13 +22,13 @@ using Mode = ToolChoice::Mode;
 
 Error refused(std::string detail) { return {EngineErrc::kBadRequest, std::move(detail)}; }
 
-/// How the end of a prompt begins the output.
+/// The part of an output that the end of its prompt has begun already.
 struct Beginning {
-  bool in_thought = false;  ///< behind the tag of a thought
-  std::string text{};       ///< then with this text
+  bool in_thought = false;  ///< the prompt has opened a thought
+  std::string text{};       ///< text that the prompt has begun the output with
 };
 
-/// Returns how many bytes at the end of `prompt` are the end of a text that it shows.
+/// Returns the number of bytes that the ends of `prompt` and `text` have in common.
 std::size_t shown_end(std::string_view prompt, std::string_view text) {
   std::size_t same = 0;
   while (same < std::min(prompt.size(), text.size()) &&
@@ -42,7 +42,7 @@ std::string_view without_last_space(std::string_view text) {
   return text.substr(0, text.find_last_not_of(" \n\t\r\f\v") + 1);
 }
 
-/// The text of the message that the output goes on with; empty: it does not.
+/// Returns the text of the message that the output continues; empty: it continues none.
 std::string_view continued_text_of(const Request& request) {
   if (!request.continue_final_message || request.messages.empty()) return {};
   const auto* const last = request.messages.back().if_object();
@@ -50,8 +50,8 @@ std::string_view continued_text_of(const Request& request) {
   return text == nullptr ? std::string_view() : std::string_view(text->data(), text->size());
 }
 
-// The text of the prompt's last tokens is as much as shows whether a thought is open before the
-// message that is continued. A template may have trimmed that, or shown a part of it alone.
+// Decodes as many of the prompt's last tokens as show whether a thought is open before the message
+// that is continued. A template may have trimmed the message's text, or shown only its end.
 Beginning beginning_of(const Request& request, std::span<const TokenId> prompt,
                        const ServedModel& model) {
   constexpr std::size_t kTail = 32;

@@ -18,7 +18,7 @@ namespace weft {
 struct OutputForm {
   std::shared_ptr<const ModelFormat> format{};  ///< null: all is text
   ParserOptions parser{};
-  /// CompiledOutput::not_enforced; null: nothing was let pass.
+  /// Schema places that the outputs are not held to (CompiledOutput::not_enforced); null: none.
   std::shared_ptr<const std::vector<std::string>> not_enforced{};
 };
 

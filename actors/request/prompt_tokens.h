@@ -9,19 +9,19 @@
 
 namespace weft {
 
-/// The tokens of a request's prompt, for who sent a text and wants to know them. They are set once,
-/// before the request is admitted, and read by another thread then.
+/// The token ids of a request's prompt, for a caller that sent a text. They are set once, before
+/// the request is admitted; after that another thread may read them.
 class PromptTokens {
  public:
-  /// Called once, by the thread that prepares the request.
+  /// Sets the tokens. Called once, by the thread that prepares the request.
   void set(std::vector<TokenId> tokens) noexcept {
     tokens_ = std::move(tokens);
     known_.store(true, std::memory_order_release);
   }
 
-  /// Whether they are known: of a request that was refused they are not.
+  /// Returns whether the tokens are known; those of a refused request never are.
   [[nodiscard]] bool known() const noexcept { return known_.load(std::memory_order_acquire); }
-  /// The tokens, once they are known.
+  /// Returns the tokens, once they are known.
   [[nodiscard]] std::span<const TokenId> tokens() const noexcept { return tokens_; }
 
  private:

@@ -51,9 +51,9 @@ struct VectorWish {
   /// a longer input is refused.
   std::int32_t cut_at = 0;
   static constexpr std::int32_t kAsLong = -1;
-  /// Tokens to which the text alone is cut first, and of two texts the second; 0: it is not.
+  /// Tokens to which the text alone is cut first (of a pair: the second text); 0: no such cut.
   std::int32_t text_tokens = 0;
-  bool cut_begin = false;  ///< an input is cut at its beginning instead
+  bool cut_begin = false;  ///< a long input loses its beginning instead of its end
 };
 
 /// What a caller asks for. Exactly one of prompt, prompt_tokens and messages is given.
@@ -84,8 +84,8 @@ struct Request {
   boost::json::object chat_template_kwargs{};
   /// Whether the template ends the prompt with the beginning of an answer.
   bool add_generation_prompt = true;
-  /// The model goes on with the conversation's last message, the assistant's, instead of answering
-  /// it: an output is what follows the message's text.
+  /// The model continues the conversation's last message, which is the assistant's, instead of
+  /// answering it: an output is the text that follows the message's text.
   bool continue_final_message = false;
   /// Takes each output apart as the model's family writes thoughts and, where there are tools,
   /// calls: marks say what is what, and the family's tags are left out. Where the family is not
@@ -123,7 +123,7 @@ struct Request {
   /// Gets the logprobs of the prompt's tokens (prompt_logprobs.h); null: nobody wants them. Not of
   /// models with an encoder, and not beside an activation_reader or a vector.
   std::shared_ptr<PromptLogprobs> prompt_logprobs{};
-  /// Gets the prompt's tokens (prompt_tokens.h); null: nobody wants them.
+  /// Receives the prompt's tokens (prompt_tokens.h); null: no caller wants them.
   std::shared_ptr<PromptTokens> prompt_ids{};
   std::vector<std::string> stop{};  ///< texts that end the output and are left out of it
   bool skip_special_tokens = true;  ///< leaves special tokens out of the text
@@ -148,11 +148,11 @@ enum class FinishReason : std::uint8_t { kStop, kLength, kCancelled, kError };
 /// Returns "stop", "length", "cancelled" or "error".
 [[nodiscard]] std::string_view to_string(FinishReason reason) noexcept;
 
-/// The bytes of an output's text that a token made, from an offset in a text of that output on;
-/// offsets grow from token to token. Size 0: none, as of a tag, of a call, of a special token that
-/// is skipped, of white space between a tag and text, and of what a stop string cuts off. A token
-/// may make a part of a character. Of one that stands in a thought and in the answer it is what it
-/// made of the answer.
+/// The bytes of an output's text that one token made. The offset is into one text of that output;
+/// offsets grow from token to token. Size 0: the token made no text, e.g. a tag, a call, a skipped
+/// special token, white space between a tag and text, or text that a stop string cuts off. A token
+/// may make a part of a character. For a token in both a thought and the answer, the bytes are the
+/// answer's.
 struct TokenText {
   std::size_t begin = 0;
   std::size_t size = 0;
@@ -167,11 +167,11 @@ struct DeltaView {
   /// What is what of `text`, with Request::typed_output. A run may go on in the next delta, which
   /// then begins with a mark of the same kind.
   std::span<const PieceMark> marks{};
-  /// With logprobs they are the tokens that made `text`, which begins and ends with one of them;
-  /// else `text` may lag behind them.
+  /// With logprobs, the tokens are those that made `text`, which begins and ends with one of them;
+  /// without, `text` may lag behind the tokens.
   std::span<const TokenId> tokens{};
   std::span<const float> logprobs{};         ///< of the tokens; empty unless asked for
-  std::span<const TokenText> token_texts{};  ///< with logprobs: what of `text` each token made
+  std::span<const TokenText> token_texts{};  ///< with logprobs: the part of `text` of each token
   /// top_per_token entries for each token, most probable first; kNoToken fills up where the
   /// samplers left fewer.
   std::span<const TokenLogprob> top{};
@@ -229,8 +229,8 @@ class RequestSink {
   /// The request is valid, of so many tokens, and the engine has room for it. At most once, before
   /// the first deliver(); left out when the request ends earlier.
   virtual void admit(std::int32_t /*prompt_tokens*/) noexcept {}
-  /// Places in schemas that the outputs are not held to (Grammar::not_enforced()). At most once,
-  /// before admit(); left out where there are none.
+  /// Schema places that the outputs are not held to (Grammar::not_enforced()). Called at most once,
+  /// before admit(); not called when there are no such places.
   virtual void let_pass(std::shared_ptr<const std::vector<std::string>> /*not_enforced*/) noexcept {
   }
   virtual void deliver(const DeltaView& delta) noexcept = 0;

@@ -25,7 +25,7 @@ class RequestOutput {
   RequestOutput(const Request& request, std::int32_t choices);
 
   // By the one who delivers.
-  /// Before admit().
+  /// Called before admit().
   void let_pass(std::shared_ptr<const std::vector<std::string>> not_enforced) noexcept {
     not_enforced_ = std::move(not_enforced);
     knows_not_enforced_.store(true);
@@ -44,7 +44,7 @@ class RequestOutput {
   /// Of the request that was admitted; 0 before.
   [[nodiscard]] std::int32_t prompt_tokens() const noexcept { return prompt_tokens_.load(); }
   [[nodiscard]] bool finished() const noexcept { return finished_.load(); }
-  /// RequestSink::let_pass(): all of it once the request is admitted or finished.
+  /// The places of RequestSink::let_pass(); complete once the request is admitted or finished.
   [[nodiscard]] std::vector<std::string> not_enforced() const {
     return knows_not_enforced_.load() && not_enforced_ ? *not_enforced_
                                                        : std::vector<std::string>();

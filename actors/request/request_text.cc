@@ -114,7 +114,7 @@ void RequestText::take_token(Output& output, const TokenId& token, float logprob
   delta.tokens = {&token, 1};
 }
 
-// The text is fresh_, or pieces_; with logprobs it waits for its tokens.
+// The text is fresh_, or pieces_; with logprobs the text waits for its tokens.
 void RequestText::put_text(Output& output, DeltaView& delta) {
   if (!output.aligned) {
     delta.text = output.parser ? pieces_.text() : fresh_;

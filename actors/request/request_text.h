@@ -60,9 +60,9 @@ class RequestText {
     explicit Output(OutputText one) : text(std::move(one)) {}
     OutputText text;
     std::optional<OutputParser> parser;
-    std::optional<AlignedOutput> aligned;  // with logprobs
-    bool closed = false;                   ///< its text is complete
-    bool cut = false;                      ///< the model has not ended it itself
+    std::optional<AlignedOutput> aligned;  // only with logprobs
+    bool closed = false;                   ///< the output's text is complete
+    bool cut = false;                      ///< the model did not end the output itself
     std::optional<std::size_t> stop;
     TokenId stop_token = kNoToken;
     std::int32_t tokens = 0;
@@ -82,7 +82,7 @@ class RequestText {
     return output.parser && output.parser->done();
   }
   void keep_top(std::span<const TokenLogprob> top);
-  /// Takes a token of an output's text; `token` outlives what the delta is used for.
+  /// Takes a token of an output's text; `token` must outlive the delta's use.
   void take_token(Output& output, const TokenId& token, float logprob,
                   std::span<const TokenLogprob> top, DeltaView& delta);
   void put_text(Output& output, DeltaView& delta);

@@ -20,7 +20,7 @@ struct StepOutput {
   /// The terminal event: how each output ended, usage, and with FinishReason::kError and kCancelled
   /// why. Nothing comes after it, and the id names nothing any more.
   std::optional<Finish> end{};
-  /// With the end: GenerationResult::not_enforced; null: nothing was let pass.
+  /// Set with the end: GenerationResult::not_enforced; null: the outputs are held to all schemas.
   std::shared_ptr<const std::vector<std::string>> not_enforced{};
 };
 

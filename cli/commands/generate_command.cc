@@ -40,7 +40,7 @@ struct GenerateOptions {
   std::string prompt;
   std::string system;
   bool chat = false;
-  bool ids = false;  ///< the prompt is token ids, and so is what is printed
+  bool ids = false;  ///< the prompt is token ids, and so is the printed output
   bool ignore_end = false;
   bool stats = false;
   std::int64_t max_tokens = 256;
@@ -58,7 +58,7 @@ struct Timing {
   std::chrono::duration<double> decode{};
 };
 
-/// Reads ids between commas or white space; brackets around them may be there, as weft tokenize
+/// Reads ids between commas or white space; brackets around the ids are allowed, as weft tokenize
 /// prints them.
 std::vector<TokenId> ids_in(std::string text, const Program& program) {
   for (char& c : text) {

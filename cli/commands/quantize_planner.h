@@ -31,37 +31,37 @@ struct QuantizeArguments {
   std::string importance;
 };
 
-/// The value of a flag, or the end of the verb with the flag's name.
+/// Returns the value of a flag, or ends the command with an error that names the flag.
 template <class T>
 T of_flag(const std::string& flag, Result<T>&& value) {
   if (!value) fail(kQuantizeVerb, flag + ": " + value.error().detail);
   return *std::move(value);
 }
 
-/// Reads the values of --tensor, or ends the verb.
+/// Reads the values of --tensor, or ends the command.
 [[nodiscard]] std::vector<TypeRule> type_rules(const QuantizeArguments& arguments);
 
 [[nodiscard]] bool is_gguf_name(const std::filesystem::path& path);
 
-/// general.file_type of a file of a mix or of one type; nothing where llama.cpp has no number.
+/// Returns the general.file_type of a mix or a type; nothing where llama.cpp has no number for it.
 [[nodiscard]] std::optional<std::uint32_t> file_type_of(const QuantizeType& type);
 
-/// A model with the names and shapes that its tensors are written with.
+/// A model with the tensor names and shapes of the file that is written.
 struct WrittenModel {
   std::shared_ptr<const Checkpoint> checkpoint;
   std::shared_ptr<const Program> program;
-  std::vector<GgufPair> metadata;            ///< of a GGUF file
-  std::shared_ptr<const Checkpoint> source;  ///< where the numbers are read
+  std::vector<GgufPair> metadata;            ///< metadata of a GGUF file
+  std::shared_ptr<const Checkpoint> source;  ///< the checkpoint that the numbers are read from
 };
 
-/// Says what becomes of a model's tensors. Where that cannot be, it ends the verb. What it is made
-/// of outlives it.
+/// Plans the type of each tensor of a model. Where no plan is possible, it ends the command. The
+/// arguments of the constructor must outlive the planner.
 class TypePlanner {
  public:
   TypePlanner(const QuantizeArguments& arguments, const OpenedModel& opened,
               const WrittenModel& model);
 
-  /// Of the tensors as they are written; nothing where none was asked for.
+  /// The importances of the tensors as written; nothing where the command names no file.
   [[nodiscard]] std::optional<ImportanceMap> importance() const;
 
   [[nodiscard]] std::vector<PlannedTensor> plan(const QuantizeType& type,
@@ -75,7 +75,7 @@ class TypePlanner {
   const QuantizeArguments& arguments_;
   const OpenedModel& opened_;
   const WrittenModel& model_;
-  std::optional<GgufNames> names_;  ///< of a folder's tensors
+  std::optional<GgufNames> names_;  ///< GGUF names of a folder's tensors
 };
 
 }  // namespace weft::cli

@@ -15,7 +15,7 @@
 namespace weft::cli {
 namespace {
 
-// A name with more differences than this is another one, not a mistyped one.
+// A name with more differences than this is another name, not a mistyped one.
 constexpr std::size_t kTypos = 2;
 constexpr std::size_t kMostSuggestions = 5;
 
@@ -24,8 +24,8 @@ struct OtherName {
   DType dtype;
 };
 
-/// Inferflow's names: those of its paper's table 3 and of its configuration, and the block variants
-/// behind them (tensor_common.cc). Variants that differ in how a scale is found have one layout.
+/// Inferflow's names: the names in its paper's table 3 and in its configuration, and their block
+/// variants (tensor_common.cc). Variants that only find a scale differently share a layout.
 constexpr std::array kInferflowNames = {
     OtherName{"q8", DType::kQ8_B32},        OtherName{"q8_b32t1", DType::kQ8_B32},
     OtherName{"q8_b32t2", DType::kQ8_0},    OtherName{"q6", DType::kQ6_B64},
@@ -40,7 +40,7 @@ constexpr std::array kInferflowNames = {
     OtherName{"q2_b32t1a", DType::kQ2_B32}, OtherName{"q2_b32t1b", DType::kQ2_B32},
 };
 
-/// In small letters, without what llama.cpp's header puts before a name.
+/// Returns the name in small letters, without the prefix that llama.cpp's header gives it.
 std::string plain_name(std::string_view typed) {
   std::string name(typed);
   for (char& letter : name) {
@@ -59,7 +59,7 @@ bool is_written(DType dtype) {
   return is_float(dtype) && dtype != DType::kF64;
 }
 
-/// The types that have no mix.
+/// The types that are not also the name of a mix.
 std::vector<DType> plain_types() {
   std::vector<DType> types;
   for (const Encoding& encoding : encodings()) {
@@ -100,7 +100,7 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
-/// Names that begin like `name`, or differ from it by typing errors, the nearest first.
+/// Returns the names that begin like `name` or differ from it by typing errors, the nearest first.
 std::string near_names(const std::string& name) {
   std::vector<std::pair<std::size_t, std::string>> found;
   for (const std::string& other : all_names()) {

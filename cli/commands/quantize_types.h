@@ -11,22 +11,22 @@
 
 namespace weft::cli {
 
-/// What a name of --type means.
+/// The meaning of a name of --type.
 struct QuantizeType {
   std::string name;  ///< as Weft spells it
   DType dtype = DType::kF16;
-  const Mix* mix = nullptr;  ///< llama.cpp's choice of types for it; null where it has none
+  const Mix* mix = nullptr;  ///< llama.cpp's mix of this name; null where it has none
 };
 
-/// Finds the type that a person calls `typed`: a mix of llama.cpp's by name or number
-/// ("Q4_K_M", "MOSTLY_Q4_K_M", "15"), a type of Weft's ("q4_b64"), or one by Inferflow's name
-/// ("Q3H"). Letters may be large or small, and "-" is "_". The error says what is near.
+/// Finds the type for the name `typed`: a mix of llama.cpp's by name or number
+/// ("Q4_K_M", "MOSTLY_Q4_K_M", "15"), a type of Weft's ("q4_b64"), or a type by Inferflow's name
+/// ("Q3H"). Letters may be large or small, and "-" is "_". The error lists similar names.
 [[nodiscard]] Result<QuantizeType> quantize_type_named(std::string_view typed);
 
-/// The type of a single tensor, which no mix can be.
+/// Finds the type of a single tensor, which cannot be a mix.
 [[nodiscard]] Result<DType> tensor_type_named(std::string_view typed);
 
-/// All names that --type takes, by whose they are, for its help.
+/// Returns all names that --type takes, grouped by their origin, for the help text.
 [[nodiscard]] std::string quantize_types_help();
 
 }  // namespace weft::cli

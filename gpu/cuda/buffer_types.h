@@ -30,13 +30,13 @@ namespace weft::cuda {
 /// of its own.
 [[nodiscard]] std::vector<WeightRun> encoded_runs(const MatrixPlan& plan);
 
-/// DeviceRows::stride and DeviceMatrix::stride are multiples of so many elements.
+/// DeviceRows::stride and DeviceMatrix::stride are multiples of this many elements.
 inline constexpr std::int64_t kRowElements = 64;
 [[nodiscard]] constexpr std::int64_t rounded_row(std::int64_t elements) noexcept {
   return (elements + kRowElements - 1) / kRowElements * kRowElements;
 }
 
-/// How a matrix is held on a GPU, without its memory.
+/// The layout of a matrix on a GPU, without its memory.
 [[nodiscard]] DeviceMatrix matrix_of(const MatrixPlan& plan) noexcept;
 
 /// The type in which a product with such weights takes its input.

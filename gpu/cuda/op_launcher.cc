@@ -304,7 +304,7 @@ class Launcher {
     return is_output(id) ? step_.outputs : step_.rows * plan.rows_per_token;
   }
 
-  /// What a product reads: the buffer itself, or its rows in the type that the product wants,
+  /// The input of a product: the buffer itself, or its rows in the type that the product wants,
   /// gathered where `rows_of` says so.
   [[nodiscard]] DeviceRows input(BufferId id, DType wanted, std::int64_t rows,
                                  const std::int32_t* rows_of) const {

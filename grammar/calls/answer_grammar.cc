@@ -64,7 +64,7 @@ class AnswerBuilder {
     if (!rest || !format_.thoughts.any() || form_.in_text) return rest;
     const Part close = builder_.sequence({writer_.markup(format_.thoughts.close), writer_.space()});
     Part end = builder_.sequence({thought_text(), close, *rest});
-    // Of some families a call ends thoughts that are open.
+    // In some families a call ends thoughts that are open.
     if (from_call_) end = builder_.any_of({end, builder_.sequence({thought_text(), *from_call_})});
     if (form_.in_thought) return end;
     const Part open = builder_.sequence({writer_.space(), writer_.markup(format_.thoughts.open)});
@@ -115,7 +115,7 @@ class AnswerBuilder {
                               writer_.markup("<|message|>"), text});
   }
 
-  /// The rest of a message that the prompt has begun, and behind it the call, if one is wanted.
+  /// The rest of a message that the prompt has begun, then the call, if one is wanted.
   Result<Part> rest_of_message(Part text) {
     std::vector<Part> ends;
     if (!tools_.empty()) {
@@ -166,7 +166,7 @@ class AnswerBuilder {
   GrammarBuilder builder_;
   CallWriter writer_;
   const std::vector<CallableTool> tools_;
-  std::optional<Part> from_call_;  ///< from a call on, where one may end thoughts
+  std::optional<Part> from_call_;  ///< the grammar from a call on, where a call may end thoughts
 };
 
 void add_names(std::string& key, const std::vector<std::string>& names) {

@@ -107,7 +107,7 @@ class CallWriter {
   const CallSyntax& syntax_;
   const std::span<const std::string> special_;
   Part space_;
-  Strictness strictness_ = Strictness::kStrict;  ///< of the tool that is being written
+  Strictness strictness_ = Strictness::kStrict;  ///< the tool's that is being written
   std::optional<Error> error_{};
 };
 

@@ -29,7 +29,7 @@ bool is_identifier(std::string_view name) {
   });
 }
 
-/// Whether a name can stand between two tags, whatever is in it.
+/// Returns whether a name can stand between two tags, whatever characters it has.
 bool is_plain_name(std::string_view name) {
   return !name.empty() && name.front() != ' ' && name.back() != ' ' &&
          std::ranges::none_of(name, [](char c) {
@@ -37,7 +37,7 @@ bool is_plain_name(std::string_view name) {
          });
 }
 
-/// The schema that a function's whole schema refers to; itself where it refers to none.
+/// Returns the schema that a function's whole schema refers to; without a reference, the schema.
 const SchemaObject& root_of(const SchemaValue& whole) {
   const SchemaObject* found = whole.if_object();
   for (int i = 0; i < 8; ++i) {
@@ -77,7 +77,7 @@ constexpr std::size_t kCopiedBytesOfStep = 64;
 
 }  // namespace
 
-/// Whether a parameter can be told by its name.
+/// Returns whether a parameter's name can be written in the family's form.
 bool CallWriter::may_be_written(const std::string& name) const {
   const bool is_lenient = strictness_ == Strictness::kLenient;
   return is_identifier(name) ||
@@ -133,7 +133,7 @@ std::vector<CallWriter::Parameter> CallWriter::parameters_of(const CallableTool&
   return all;
 }
 
-/// Marks the parameters that are required, and adds those that no property describes.
+/// Marks the required parameters, and adds the required ones that no property describes.
 void CallWriter::add_required(const CallableTool& tool, const Object& schema,
                               std::vector<Parameter>& all) {
   const Value* const required = schema.if_contains("required");
@@ -204,7 +204,7 @@ CallWriter::Part CallWriter::tagged_arguments(const CallableTool& tool) {
                        : builder_.repeat(builder_.any_of(parts), 0, GrammarBuilder::kNoBound);
 }
 
-/// What tells beside a key whether its value is a text.
+/// Returns the mark beside a key that tells whether its value is a text.
 CallWriter::Part CallWriter::type_mark(const Parameter& one) {
   if (syntax_.type_mark.empty()) return {};
   const Object* const schema = one.schema.if_object();
@@ -331,7 +331,7 @@ CallWriter::Part CallWriter::python_value(const Parameter& one, bool by_schema) 
 }
 
 /// A text between single quotes, as the templates of such families print it, where the schema says
-/// no more of it than its values.
+/// nothing of the text but its values.
 std::optional<CallWriter::Part> CallWriter::single_quoted(const Value& schema) {
   const Part quote = builder_.literal("'");
   const CodeSet plain =

@@ -21,7 +21,7 @@ struct EbnfNode {
     kChoice,
     kRepeat,  ///< of the one child
     kSchema,  ///< a JSON text of the schema `text`
-    kUntil,   ///< the first child up to the second, which ends it: what follows is no part of it
+    kUntil,   ///< the first child, ended by the second, which is part of the text
   };
   Kind kind = Kind::kSequence;
   std::string text{};
@@ -45,8 +45,8 @@ struct EbnfGrammar {
 
 /// Reads Lark's form: `start: ...`, terminals in capitals, /regular expressions/flags, "text"i,
 /// "a".."z", [optional], ~ n..m, aliases and priorities (passed over), %ignore, %import of the
-/// usual terminals from `common`. Templates, %declare, %override and %extend are refused. Of
-/// llguidance's dialect: %llguidance {}, %json {...}, and attributes of rules, name[capture,
+/// usual terminals from `common`. Templates, %declare, %override and %extend are refused. It reads
+/// llguidance's %llguidance {}, %json {...}, and attributes of rules, name[capture,
 /// max_tokens=5, stop="x", suffix="x", ...]. stop and suffix end a rule and belong to its text; the
 /// others change no text and are passed over. kBadGrammar names the line.
 [[nodiscard]] Result<EbnfGrammar> read_lark(std::string_view text);

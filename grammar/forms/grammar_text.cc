@@ -103,8 +103,8 @@ class EbnfParts {
     return {};
   }
 
-  /// Follows names of rules, and groups of one, to the pattern that a node is; null where it is
-  /// none. Names that lead to each other lead to none.
+  /// Follows names of rules, and groups of one element, to the pattern behind a node; null where
+  /// the node is no pattern, or where its names lead only to each other.
   const EbnfNode* only_pattern(const EbnfNode& from) const {
     const EbnfNode* node = &from;
     for (std::size_t steps = 0; steps < kMostSteps; ++steps) {
@@ -123,8 +123,8 @@ class EbnfParts {
     return nullptr;
   }
 
-  /// A body and the text that ends it. Of a body that may be any text, what comes before does not
-  /// have the end in it; of another its own pattern says how far it goes.
+  /// A body and the text that ends it. A body that may be any text does not contain the end text;
+  /// any other body ends where its own pattern says.
   Part until(const EbnfNode& node) {
     const EbnfNode& body = node.children[0];
     const EbnfNode& end = node.children[1];

@@ -43,7 +43,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kCommon 
     {"CPP_COMMENT", "//[^\\n]*"},
 }};
 
-/// What rules may say of themselves in llguidance's dialect.
+/// The attributes that a rule may have in llguidance's dialect.
 constexpr std::array<std::string_view, 7> kAttributes = {
     "capture", "lazy", "max_tokens", "stop", "stop_capture", "suffix", "temperature"};
 
@@ -122,7 +122,7 @@ class LarkReader final : public EbnfReader {
     add(rule_name, std::move(body));
   }
 
-  /// Returns where the attributes that begin at `at` end; `at` where there are none.
+  /// Returns the offset behind the attributes that begin at `at`; `at` where there are none.
   [[nodiscard]] std::size_t behind_attributes(std::size_t at) const {
     if (at >= text_.size() || text_[at] != '[') return at;
     bool quoted = false;
@@ -138,7 +138,7 @@ class LarkReader final : public EbnfReader {
     return at;
   }
 
-  /// Reads llguidance's attributes of a rule. Returns what ends the rule's text, if anything does.
+  /// Reads llguidance's attributes of a rule. Returns the end of the rule's text, if it has one.
   std::optional<EbnfNode> attributes() {
     std::optional<EbnfNode> end;
     do {
@@ -203,7 +203,7 @@ class LarkReader final : public EbnfReader {
     } else if (word == "import") {
       import();
     } else if (word == "llguidance") {
-      static_cast<void>(braces());  // what it sets changes no text
+      static_cast<void>(braces());  // its settings change no text
     } else {
       fail("%" + word + " is not supported");
     }

@@ -25,8 +25,8 @@ namespace {
   "T(?:" WEFT_NUMBER "H(?:" WEFT_NUMBER "M(?:" WEFT_NUMBER "S)?)?|" WEFT_NUMBER "M(?:" WEFT_NUMBER \
   "S)?|" WEFT_NUMBER "S)"
 
-/// Each is a part of what its RFC allows: of a date, the days that every year has; of a year, those
-/// that begin with 0000 too; of a host's name, labels of at most 31 letters, never two
+/// Each format is a part of what its RFC allows: dates have the days that every year has; years
+/// may begin with 0000; host names have labels of at most 31 letters, never two
 /// hyphens in a row, which encoded names have, and four labels, within the 253 characters of all.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kFormats = {{
     {"date", WEFT_DATE},
@@ -50,7 +50,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kFormats
      "?-]{0,200})?(?:#[A-Za-z0-9._~!$&'()*+,;=:@/?-]{0,100})?"},
 }};
 
-/// URIs without bounds of their own, for those that minLength and maxLength bound: an automaton of
+/// URIs without bounds of their own, for URIs that minLength and maxLength bound: the automaton has
 /// few states.
 constexpr std::string_view kPlainUri =
     "[A-Za-z][A-Za-z0-9+.-]*://[A-Za-z0-9._~-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~!$&'()*+,;=:@-]*)*"

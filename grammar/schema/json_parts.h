@@ -32,7 +32,7 @@ struct JsonParts {
 
 inline constexpr std::uint32_t kMaxWholeDigits = 19;
 inline constexpr std::uint32_t kMaxFractionDigits = 17;
-/// Digits before the point of numbers that an upper bound holds: those of 64 bits.
+/// Digits before the point of numbers with an upper bound: enough for 64 bits.
 inline constexpr std::uint32_t kMaxBoundDigits = 20;
 
 /// A number that a schema names, as decimal digits: "-12.5", without an exponent.
@@ -55,9 +55,9 @@ struct NumberBound {
 
 [[nodiscard]] bool is_negative(const NumberBound& bound);
 
-/// Numbers between two bounds, without exponent, with at most so many digits behind the point, and
-/// before it kMaxWholeDigits, below an upper bound kMaxBoundDigits, unless the lower bound asks for
-/// more.
+/// Numbers between two bounds, without exponent, with at most so many digits behind the point. They
+/// have at most kMaxWholeDigits digits before the point, kMaxBoundDigits below an upper bound, and
+/// more where the lower bound asks for more.
 [[nodiscard]] GrammarBuilder::Part number_between(GrammarBuilder& builder,
                                                   const std::optional<NumberBound>& low,
                                                   const std::optional<NumberBound>& high,

@@ -122,7 +122,7 @@ SchemaReader::Part SchemaReader::plain_schema(const Object& object, const std::s
   return typed(object, path);
 }
 
-/// Whether no value is one of two alternatives, or that is let pass.
+/// Returns whether no value fits two of the alternatives, or the schema may ignore that.
 bool SchemaReader::check_exclusive(const Array& schemas, const std::string& path) {
   if (!work(schemas.size() * schemas.size())) return false;
   for (std::size_t i = 0; i < schemas.size(); ++i) {
@@ -228,7 +228,7 @@ Result<GrammarBuilder::Part> GrammarBuilder::read_schema(const boost::json::valu
   auto part = reader.read();
   const bool is_too_large = !part && part.error().code == GrammarErrc::kTooComplex;
   if (!is_too_large || strictness == Strictness::kStrict || !reader.has_branched()) return part;
-  // Conditions multiply; without them it may be small enough.
+  // Conditions multiply the grammar's size; without them the schema may be small enough.
   spent_ = spent;
   grammar::SchemaReader plain(*this, root, name, strictness);
   plain.leave_out_conditions();

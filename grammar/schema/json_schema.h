@@ -34,13 +34,13 @@ namespace weft::grammar {
 /// which the schema allows, by the rules of docs/http-api.md ("Structured output"), of which the
 /// tests have each; the readers below say where they follow one.
 ///
-/// Any other keyword that is no annotation is unsupported, and so is what would change a meaning
-/// unseen: a schema with an `$id` of its own around references, which would start at it, and
-/// prefixItems where `$schema` names a draft that does not know it. Strictness::kStrict refuses it
-/// with kUnsupportedSchema, by its place. Strictness::kLenient reads the schema as if it were not
-/// there, so that the grammar has every text that a strict reader would allow, and names the place
+/// Any other keyword that is no annotation is unsupported. So are two keywords that would silently
+/// change a schema's meaning: an `$id` of its own around references, which would start at it, and
+/// prefixItems where `$schema` names a draft that does not know it. Strictness::kStrict refuses
+/// such a keyword with kUnsupportedSchema, by its place. Strictness::kLenient ignores it,
+/// so that the grammar has every text that a strict reader would allow, and names the place
 /// by GrammarBuilder::let_pass(); `not`, if/then/else, dependentSchemas and values beside given
-/// ones are then held to where that is easy (schema_conditions.cc).
+/// ones are then enforced where that is easy (schema_conditions.cc).
 class SchemaReader {
  public:
   using Part = GrammarBuilder::Part;
@@ -54,10 +54,10 @@ class SchemaReader {
 
   [[nodiscard]] Result<Part> read();
 
-  /// Lets all conditions of a lenient schema pass, from now on: for one that is too large with
-  /// them.
+  /// Lets all conditions of a lenient schema pass from now on, for a schema that is too large with
+  /// its conditions.
   void leave_out_conditions() noexcept { takes_conditions_ = false; }
-  /// Whether a condition was read.
+  /// Returns whether a condition was read.
   [[nodiscard]] bool has_branched() const noexcept { return has_branched_; }
 
  private:
@@ -68,13 +68,13 @@ class SchemaReader {
     bool is_required = false;
   };
 
-  /// One of a list of texts that stand in a fixed order, each there or not.
+  /// One element of a list in a fixed order; an element that is not required may be left out.
   struct Listed {
     Part part;
     bool is_required = false;
   };
 
-  /// How many of them there are.
+  /// How many elements a list may have.
   struct Counts {
     std::uint64_t least = 0;
     std::uint64_t most = kNoBound;
@@ -105,11 +105,11 @@ class SchemaReader {
   Part other_member(const Object& object, const std::string& path, bool& exists);
   Part pattern_member(const Object& object, const std::string& path);
   Part member(Part name, Part value);
-  /// Some of `all`, a comma between each two, and `others` behind them where there may be any.
+  /// Some of the parts in `all`, with commas between them, then `others` where others may follow.
   Part some_in_order(std::span<const Listed> all, std::optional<Part> others, Counts counts,
                      const std::string& path);
   Part array_part(const Object& object, const std::string& path);
-  /// Arrays in which each of the values stands once at most; nothing where that is not held to.
+  /// Arrays in which each of the values stands at most once; nothing where that is not enforced.
   std::optional<Part> unique_array(const Value* items, Counts counts, const std::string& path);
   bool list_values(const Value& schema, std::vector<Value>& values, int depth);
   bool list_typed_values(const Object& schema, std::vector<Value>& values);
@@ -119,7 +119,7 @@ class SchemaReader {
                                       const std::string& path);
   std::optional<Part> uncounted(Part contents, const std::string& path);
   Part number_part(const Object& object, bool whole, const std::string& path);
-  /// Multiples as an automaton. Nothing: numbers of so many digits behind the point, or a mistake.
+  /// The multiples as an automaton. Nothing: numbers with so many digits will do, or a mistake.
   std::optional<Part> multiples(const Value& multiple, bool whole,
                                 const std::optional<NumberBound>& low,
                                 const std::optional<NumberBound>& high, const std::string& path,
@@ -146,19 +146,19 @@ class SchemaReader {
   std::optional<std::uint64_t> count(const Object& object, std::string_view keyword,
                                      const std::string& path);
   bool check_keywords(const Object& object, const std::string& path);
-  /// Whether rewritten() has nothing to do.
+  /// Returns whether rewritten() has nothing to do.
   [[nodiscard]] bool is_plain(const Object& object) const;
-  /// The same schema in keywords that the readers know, without what is let pass.
+  /// Returns the schema in keywords that the readers know, without the parts that are let pass.
   Object rewritten(const Object& object, const std::string& path);
   void restate(std::string_view keyword, const Object& object, Object& into, Array& conditions,
                const std::string& path);
   void restate_dependencies(std::string_view keyword, const Object& object, Array& conditions,
                             const std::string& path);
   void restate_if(const Object& object, Array& conditions, const std::string& path);
-  /// Counts a condition of a schema, of which each doubles its alternatives; false when there are
-  /// too many.
+  /// Counts a condition of a schema; each one doubles the alternatives. Returns false when there
+  /// are too many.
   bool may_branch(const Object& object);
-  /// A schema for what another one does not allow; nothing where there is none.
+  /// Returns a schema for the values that another one does not allow; nothing where there is none.
   std::optional<Value> opposite(const Value& schema, int depth);
   bool add_opposites(std::string_view keyword, const Value& argument, Array& ways, int depth);
   bool keep_allowed(const Object& object, std::vector<Value>& values, const std::string& path);
@@ -168,8 +168,8 @@ class SchemaReader {
 
   bool work(std::size_t amount);
   [[nodiscard]] bool is_lenient() const noexcept { return strictness_ == Strictness::kLenient; }
-  /// Lets what is unsupported at `path` pass, or fails where the schema is strict. Returns whether
-  /// it is let pass.
+  /// Lets the unsupported keyword at `path` pass, or fails where the schema is strict. Returns
+  /// whether the keyword is let pass.
   bool lets_pass(const std::string& path, std::string what);
   Part fail(const std::string& path, std::string what, bool unsupported = true);
 
@@ -180,38 +180,38 @@ class SchemaReader {
   std::optional<Error> error_{};
   std::map<std::string, Part, std::less<>> references_;  ///< by what is written behind $ref
   std::map<std::string, Whole, std::less<>> wholes_;     ///< by their texts
-  std::map<std::string, std::optional<Part>, std::less<>> multiples_;  ///< by what is asked for
-  const bool has_prefix_items_;  ///< in the draft of the schema
+  std::map<std::string, std::optional<Part>, std::less<>> multiples_;  ///< by divisor and bounds
+  const bool has_prefix_items_;  ///< whether the schema's draft has it
   std::size_t unordered_ = 0;    ///< nodes of arrays in any order
-  std::size_t conditions_ = 0;   ///< of the schema that is read
+  std::size_t conditions_ = 0;   ///< conditions of the current schema
   bool takes_conditions_ = true;
   bool has_branched_ = false;
-  std::size_t depth_ = 0;            ///< of the schema that is read
-  std::size_t reference_depth_ = 0;  ///< of references into each other
+  std::size_t depth_ = 0;            ///< nesting depth of the current schema
+  std::size_t reference_depth_ = 0;  ///< depth of references into each other
 };
 
 /// Whether a keyword says nothing about the text.
 [[nodiscard]] bool is_annotation(std::string_view keyword);
 
-/// Whether a keyword is one that SchemaReader holds to, whatever the strictness.
+/// Returns whether SchemaReader enforces a keyword whatever the strictness is.
 [[nodiscard]] bool is_supported(std::string_view keyword);
 
-/// A keyword of ours, a list of values that are not allowed: what SchemaReader::opposite() makes of
-/// `enum` and `const`.
+/// A keyword of Weft's own, a list of values that are not allowed: SchemaReader::opposite() makes
+/// it of `enum` and `const`.
 inline constexpr std::string_view kExcept =
     "\x01"
     "except";
 
-/// The type that a keyword is about; empty where it is about all.
+/// Returns the type that a keyword is about; empty where the keyword is about all types.
 [[nodiscard]] std::string_view type_of_keyword(std::string_view keyword);
 
-/// The types that a schema states or, without `type`, those that its keywords are about.
+/// Returns the types that a schema states or, without `type`, the types of its keywords.
 [[nodiscard]] std::vector<std::string> types_of(const boost::json::object& schema);
 
 [[nodiscard]] bool has_type(const boost::json::value& value, std::string_view type);
 
-/// Whether one keyword, such as `minimum`, allows a value; nothing where it takes more than a look
-/// at the value to say.
+/// Returns whether one keyword, such as `minimum`, allows a value; nothing where a look at the
+/// value does not decide it.
 [[nodiscard]] std::optional<bool> allows(std::string_view keyword,
                                          const boost::json::value& argument,
                                          const boost::json::value& value);
@@ -236,7 +236,7 @@ void write_numbers_alike(boost::json::value& value);
 /// The regular expression of a format; nothing for one that is not supported.
 [[nodiscard]] std::optional<std::string_view> format_regex(std::string_view format);
 
-/// The same where lengths are counted besides, with fewer states where a format has many.
+/// The same format where lengths are counted too, with fewer states where a format has many.
 [[nodiscard]] std::string_view countable_format_regex(std::string_view format);
 
 }  // namespace weft::grammar

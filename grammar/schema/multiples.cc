@@ -15,13 +15,13 @@ namespace {
 
 /// States of one automaton: 20,000 take 2 MB, half of what a grammar may have.
 constexpr std::size_t kMostStates = 20'000;
-/// States that numbers without a bound may take: more than this, and they have fewer digits.
+/// States that numbers without a bound may take; beyond this number they get fewer digits.
 constexpr std::size_t kStatesOfUnbounded = 6'000;
 /// Digits before the point that numbers without a bound have in any case.
 constexpr std::size_t kLeastWholeDigits = 7;
 
-/// Which remainders mean the same, whatever digits follow: each has the number of its class. They
-/// are told apart by what accepts, and then by the classes that digits lead to, until nothing
+/// Puts remainders that mean the same, whatever digits follow, into one numbered class. Remainders
+/// are told apart first by acceptance, then by the classes that digits lead to, until nothing
 /// changes (Moore, "Gedanken-experiments on sequential machines", 1956).
 class Remainders {
  public:
@@ -41,13 +41,13 @@ class Remainders {
   [[nodiscard]] std::uint32_t after(std::uint32_t one, std::uint32_t digit) const {
     return class_of_[(member_[one] * 10 + digit) % divisor_];
   }
-  /// Whether a number is a multiple that ends with so many of its fraction's digits unwritten.
+  /// Returns whether a number is a multiple that ends with so many of its digits unwritten.
   [[nodiscard]] bool ends(std::uint32_t one, std::uint32_t unwritten) const {
     return zeros_needed(member_[one]) <= unwritten;
   }
 
  private:
-  /// How many zeros make a multiple; more than the fraction has: none do.
+  /// Returns how many zeros make a multiple; more than fraction_digits_: none do.
   [[nodiscard]] std::uint32_t zeros_needed(std::uint64_t rest) const {
     std::uint32_t zeros = 0;
     for (; rest != 0 && zeros <= fraction_digits_; ++zeros) rest = rest * 10 % divisor_;
@@ -81,7 +81,7 @@ class Remainders {
   const std::uint64_t divisor_;
   const std::uint32_t fraction_digits_;
   std::vector<std::uint32_t> class_of_;
-  std::vector<std::uint64_t> member_;  ///< a remainder of each class
+  std::vector<std::uint64_t> member_;  ///< one remainder of each class
 };
 
 /// Adds 1 to decimal digits.
@@ -96,7 +96,7 @@ void increment(std::string& digits) {
   digits.insert(digits.begin(), '1');
 }
 
-/// Takes 1 from decimal digits, which are not all zeros.
+/// Subtracts 1 from decimal digits, which are not all zeros.
 void decrement(std::string& digits) {
   for (std::size_t i = digits.size(); i > 0; --i) {
     if (digits[i - 1] != '0') {
@@ -113,8 +113,8 @@ bool is_zero(std::string_view digits) {
 
 /// A bound's absolute value in units of the last digit that is written.
 struct Scaled {
-  std::string digits;  ///< as many behind the point as a number has, and one before it at least
-  bool exact = true;   ///< else the bound is above it, by less than a unit
+  std::string digits;  ///< with a number's digits behind the point, at least one before it
+  bool exact = true;   ///< false: the bound is above `digits`, by less than a unit
 };
 
 Scaled scaled(std::string_view decimal, std::uint32_t fraction_digits) {
@@ -128,13 +128,13 @@ Scaled scaled(std::string_view decimal, std::uint32_t fraction_digits) {
   return {std::string(decimal.substr(0, point)) + fraction, exact};
 }
 
-/// Two magnitudes, both included; nothing where there is none between them.
+/// The magnitudes from low to high, both included.
 struct Interval {
   std::string low;
-  std::optional<std::string> high;  ///< nothing: as large as may be written
+  std::optional<std::string> high;  ///< nothing: no upper limit but the number of digits
 };
 
-/// Digits as numbers: "07" before "10".
+/// Orders digits as numbers: "07" before "10".
 bool is_less(const std::string& a, const std::string& b) {
   const auto trimmed = [](std::string_view text) {
     return text.substr(std::min(text.find_first_not_of('0'), text.size()));
@@ -144,13 +144,13 @@ bool is_less(const std::string& a, const std::string& b) {
   return x.size() != y.size() ? x.size() < y.size() : x < y;
 }
 
-/// The digits before the point, without zeros that say nothing.
+/// Returns the digits before the point, without leading zeros.
 void strip_zeros(std::string& digits, std::uint32_t fraction_digits) {
   const std::size_t most = digits.size() - fraction_digits - 1;
   digits.erase(0, std::min(most, std::min(digits.find_first_not_of('0'), digits.size())));
 }
 
-/// Magnitudes that lie at or above `from` and at or below `to`, where they are there.
+/// Magnitudes at or above `from` and at or below `to`, where these bounds exist.
 std::optional<Interval> interval(const std::optional<NumberBound>& from,
                                  const std::optional<NumberBound>& to, bool without_zero,
                                  std::uint32_t fraction_digits) {
@@ -189,7 +189,7 @@ class MagnitudeWriter {
                                    : std::max(whole_digits, needed(interval_, low_whole_))),
         most_(std::min(high_whole_, std::max(whole_digits, needed(interval_, low_whole_)))) {}
 
-  /// False when there are too many states.
+  /// Returns false when there are too many states.
   bool write(std::uint32_t start) {
     Place first;
     first.remainder = remainders_.zero();
@@ -214,11 +214,11 @@ class MagnitudeWriter {
     bool in_fraction = false;
     std::size_t digits = 0;  ///< of the whole part, or of the fraction
     std::uint32_t remainder = 0;
-    int low = 0;           ///< how the digits compare with the bound's: -1, 0, 1
-    int high = 0;          ///< the same; -1 where there is none
+    int low = 0;           ///< how the digits compare with the lower bound's: -1, 0, 1
+    int high = 0;          ///< the same for the upper bound; -1 without one
     bool is_zero = false;  ///< the whole part is the one digit 0
 
-    /// A number of its own for each place.
+    /// Returns a number that only this place has.
     [[nodiscard]] std::uint64_t key() const {
       const auto compared = static_cast<std::uint64_t>((low + 1) * 3 + high + 1);
       const std::uint64_t flags = (in_fraction ? 2U : 0U) + (is_zero ? 1U : 0U);
@@ -258,7 +258,7 @@ class MagnitudeWriter {
     const std::size_t low_at = place.digits + (place.in_fraction ? low_whole_ : 0);
     const std::size_t high_at = place.digits + (place.in_fraction ? high_whole_ : 0);
     if (!place.in_fraction && place.digits >= low_whole_) {
-      next.low = 1;  // it has more digits before the point
+      next.low = 1;  // the number has more digits before the point than the bound
     } else {
       next.low = compared(place.low, digit, interval_.low[low_at]);
     }
@@ -268,7 +268,7 @@ class MagnitudeWriter {
     draft_.add_edge(from, {byte, byte}, state_of(next));
   }
 
-  /// What the comparisons are once the whole part has ended.
+  /// Returns the comparisons once the whole part has ended.
   [[nodiscard]] std::optional<Place> settled(Place place) const {
     if (place.digits < low_whole_ && !is_zero(interval_.low)) return std::nullopt;
     if (interval_.high && place.digits < high_whole_) place.high = -1;
@@ -285,7 +285,7 @@ class MagnitudeWriter {
     draft_.add_edge(from, {'.', '.'}, state_of(*next));
   }
 
-  /// Whether a number may end here, its unwritten digits being zeros.
+  /// Returns whether a number may end here, its unwritten digits being zeros.
   [[nodiscard]] bool accepts(const Place& place) const {
     if (place.digits == 0) return false;
     const auto ended = place.in_fraction ? std::optional(place) : settled(place);
@@ -300,7 +300,7 @@ class MagnitudeWriter {
   const Remainders& remainders_;
   const std::size_t fraction_digits_;
   const Interval interval_;
-  const std::size_t low_whole_;  ///< digits before the point of the bound
+  const std::size_t low_whole_;  ///< digits before the lower bound's point
   const std::size_t high_whole_;
   const std::size_t most_;
   std::unordered_map<std::uint64_t, std::uint32_t> known_;
@@ -324,7 +324,7 @@ std::optional<Divisor> read_divisor(const std::string& decimal, bool whole) {
     divisor.whole = divisor.whole * 10 + static_cast<std::uint64_t>(digit - '0');
   }
   if (whole) {
-    // Whole numbers that are multiples of 25 / 10 are those of 5.
+    // The whole numbers among the multiples of 25 / 10 are the multiples of 5.
     for (; divisor.fraction_digits > 0; --divisor.fraction_digits) {
       divisor.whole /= std::gcd(divisor.whole, std::uint64_t{10});
     }

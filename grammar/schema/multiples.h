@@ -15,19 +15,19 @@ struct Divisor {
   std::uint32_t fraction_digits = 0;
 };
 
-/// The largest `Divisor::whole` whose multiples are told apart. Finding out which remainders mean
+/// The largest `Divisor::whole` that is supported. Finding out which remainders mean
 /// the same takes some milliseconds for it.
 inline constexpr std::uint64_t kLargestDivisor = 10'000;
 
-/// Reads a divisor from decimal_text(). Of integers only multiples of a whole number are multiples,
-/// which `whole` asks for. Nothing for one that is larger than kLargestDivisor.
+/// Reads a divisor from decimal_text(). `whole`: returns the whole number whose multiples are the
+/// integers among the divisor's multiples. Nothing for a divisor above kLargestDivisor.
 [[nodiscard]] std::optional<Divisor> read_divisor(const std::string& decimal, bool whole);
 
-/// The multiples of a divisor between two bounds, written without an exponent and with at most
-/// Divisor::fraction_digits digits behind the point. Those that no bound holds have at most
+/// Returns the multiples of a divisor between two bounds, written without an exponent and with at
+/// most Divisor::fraction_digits digits behind the point. Numbers without a bound have at most
 /// kMaxWholeDigits digits before the point, and fewer where the automaton would be too large; a
-/// bound may ask for more. Nothing where the automaton has too many states all the same. An
-/// automaton without an accepting state: there is no such multiple.
+/// bound may ask for more. Nothing where the automaton has too many states even so. An
+/// automaton without an accepting state means that no such multiple exists.
 [[nodiscard]] std::optional<ByteDfa> multiples_between(const Divisor& divisor,
                                                        const std::optional<NumberBound>& low,
                                                        const std::optional<NumberBound>& high);

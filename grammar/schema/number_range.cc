@@ -57,8 +57,8 @@ class MagnitudeRange {
   }
 
  private:
-  /// Digits before the point that a number needs to be above the lower bound: one more than it has
-  /// where no larger number is as short.
+  /// Digits before the point that a number needs to be above the lower bound: as many as the bound
+  /// has, or one more where these are all 9.
   [[nodiscard]] std::size_t least_whole_digits() const {
     const bool is_last = low_.whole.find_first_not_of('9') == std::string::npos;
     return low_.whole.size() + (is_last ? 1 : 0);

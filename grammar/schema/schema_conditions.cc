@@ -6,7 +6,7 @@
 
 #include "weft/grammar/schema/json_schema.h"
 
-// Conditions, said by alternatives: "if a is there, b is" is "a is not there, or both are".
+// Conditions, written as alternatives: "if a is there, b is" is "a is not there, or both are".
 
 namespace weft::grammar {
 namespace {
@@ -15,14 +15,14 @@ using Value = boost::json::value;
 using Object = boost::json::object;
 using Array = boost::json::array;
 
-/// Conditions of a schema, and the values in all alternatives of it. Each condition doubles them.
+/// Most conditions of a schema, and most values in its alternatives. Each condition doubles these.
 constexpr std::size_t kMostConditions = 5;
 constexpr std::size_t kMostAlternatives = 4'000;
-/// How deep a schema whose opposite is sought may nest.
+/// How deep a schema may nest whose opposite is needed.
 constexpr int kDeepestOpposite = 4;
 
-/// An object without this property. Where the schema that it stands beside lists no properties, its
-/// others stay as free as they are.
+/// An object without this property. Where the schema beside it lists no properties, its other
+/// properties stay as free as they are.
 Object without_property(std::string_view name, bool is_listing) {
   Object object{{"properties", Object{{name, false}}}};
   if (!is_listing) object["additionalProperties"] = true;
@@ -34,13 +34,13 @@ bool lists_properties(const Object& schema) {
   return properties != nullptr && properties->is_object() && !properties->get_object().empty();
 }
 
-/// All types but those that are listed; nothing where that is not a list of types.
+/// Returns all types but the listed ones; nothing where `types` is not a list of types.
 std::optional<Value> other_types(const Value& types) {
   const Array list = types.is_array() ? types.get_array() : Array{types};
   const auto has = [&](std::string_view type) {
     return std::ranges::find(list, Value(type)) != list.end();
   };
-  if (has("integer") && !has("number")) return std::nullopt;  // numbers with a fraction are left
+  if (has("integer") && !has("number")) return std::nullopt;  // fractions would be left
   Array others;
   constexpr std::array<std::string_view, 6> kTypes = {"object", "array",   "string",
                                                       "number", "boolean", "null"};
@@ -51,11 +51,11 @@ std::optional<Value> other_types(const Value& types) {
   return Object{{"type", std::move(others)}};
 }
 
-/// A bound and what lies beyond it.
+/// A keyword that bounds values, and the keyword for values beyond the bound.
 struct Beyond {
   std::string_view keyword;
   std::string_view opposite;
-  int step = 0;  ///< from a count to the next one beyond
+  int step = 0;  ///< from a count to the next count beyond it
 };
 constexpr std::array<Beyond, 10> kBeyond = {{{"minimum", "exclusiveMaximum"},
                                              {"exclusiveMinimum", "maximum"},
@@ -68,7 +68,7 @@ constexpr std::array<Beyond, 10> kBeyond = {{{"minimum", "exclusiveMaximum"},
                                              {"minProperties", "maxProperties", -1},
                                              {"maxProperties", "minProperties", 1}}};
 
-/// Values of the keyword's type that it does not allow; nothing for another keyword.
+/// Returns the values of the keyword's type that the keyword excludes; nothing for another keyword.
 std::optional<Value> beyond(std::string_view keyword, const Value& argument) {
   const auto found = std::ranges::find(kBeyond, keyword, &Beyond::keyword);
   if (found == kBeyond.end() || !argument.is_number()) return std::nullopt;
@@ -119,7 +119,7 @@ void SchemaReader::restate_dependencies(std::string_view keyword, const Object& 
 void SchemaReader::restate_if(const Object& object, Array& conditions, const std::string& path) {
   const Value* const then = object.if_contains("then");
   const Value* const otherwise = object.if_contains("else");
-  if (then == nullptr && otherwise == nullptr) return;  // nothing follows from it
+  if (then == nullptr && otherwise == nullptr) return;  // the condition has no effect
   const Value& condition = object.at("if");
   const auto not_so = opposite(condition, 0);
   if (!not_so || !may_branch(object) || !work(2 * size_of(object))) {
@@ -147,7 +147,7 @@ std::optional<SchemaReader::Value> SchemaReader::opposite(const Value& schema, i
   return Object{{"anyOf", std::move(ways)}};
 }
 
-/// Adds the ways not to do what one keyword asks for; false where they are not known.
+/// Adds the alternatives that break one keyword; returns false where they are not known.
 bool SchemaReader::add_opposites(std::string_view keyword, const Value& argument, Array& ways,
                                  int depth) {
   const auto add = [&](std::optional<Value> way) {

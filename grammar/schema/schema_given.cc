@@ -18,7 +18,7 @@ using Value = boost::json::value;
 using Object = boost::json::object;
 using Array = boost::json::array;
 
-/// Whether the numbers in a value are those that were written: digits beyond 64 bits have been
+/// Returns whether a value has its numbers as they were written: digits beyond 64 bits have been
 /// lost.
 bool is_exact(const Value& value) {
   if (const Array* array = value.if_array()) return std::ranges::all_of(*array, is_exact);
@@ -29,7 +29,7 @@ bool is_exact(const Value& value) {
   return !value.is_double() || std::abs(value.get_double()) < 0x1p63;
 }
 
-/// How many things of the kind that a count speaks of a value has.
+/// Returns the count that a keyword bounds: characters, elements, properties, or the number itself.
 double counted(const Value& value) {
   if (const auto* const text = value.if_string()) {
     return static_cast<double>(count_code_points({text->data(), text->size()}));
@@ -82,7 +82,7 @@ std::optional<bool> allows(std::string_view keyword, const Value& argument, cons
   return std::nullopt;
 }
 
-/// Takes out the values that the other keywords of a schema do not allow. False after a mistake.
+/// Removes the values that the schema's other keywords do not allow. Returns false after a mistake.
 bool SchemaReader::keep_allowed(const Object& object, std::vector<Value>& values,
                                 const std::string& path) {
   for (const auto& member : object) {
@@ -128,7 +128,7 @@ SchemaReader::Part SchemaReader::given(const Object& object, const std::string& 
     if (!lets_pass(below(path, place), "has a number beyond 64 bits, which is not supported")) {
       return {};
     }
-    return builder_.json().value;  // which one it is is not known
+    return builder_.json().value;  // its lost digits are not known
   }
   if (object.contains("type")) {
     const std::vector<std::string> types = types_of(object);

@@ -8,7 +8,7 @@
 
 #include "weft/grammar/schema/json_schema.h"
 
-// Which keywords there are, and those that are read by writing them otherwise.
+// The list of keywords, and the keywords that are read by rewriting them as others.
 
 namespace weft::grammar {
 namespace {
@@ -17,7 +17,7 @@ using Value = boost::json::value;
 using Object = boost::json::object;
 using Array = boost::json::array;
 
-/// They say nothing about the text.
+/// Keywords that say nothing about the text.
 constexpr std::array<std::string_view, 20> kAnnotations = {"$schema",
                                                            "$id",
                                                            "id",
@@ -72,7 +72,7 @@ constexpr std::array<std::string_view, 32> kKeywords = {"$ref",
                                                         "dependentRequired",
                                                         kExcept};
 
-/// The types that keywords are about.
+/// The type that each keyword is about.
 struct TypedKeyword {
   std::string_view keyword;
   std::string_view type;
@@ -102,7 +102,7 @@ constexpr std::array<TypedKeyword, 22> kTypedKeywords = {{
     {"multipleOf", "number"},
 }};
 
-/// Whether something in a value refers to a place in its document.
+/// Returns whether a value contains a reference to a place in its document.
 bool has_local_reference(const Value& value) {
   if (const Array* array = value.if_array())
     return std::ranges::any_of(*array, has_local_reference);
@@ -114,7 +114,7 @@ bool has_local_reference(const Value& value) {
          });
 }
 
-/// Keywords that rewritten() says in others, some of them where a schema is lenient alone.
+/// Keywords that rewritten() expresses by others, some of them only in a lenient schema.
 constexpr std::array<std::string_view, 8> kRestated = {
     "nullable", "dependentRequired", "dependencies", "dependentSchemas", "not", "if", "then",
     "else"};
@@ -225,7 +225,7 @@ bool SchemaReader::check_keywords(const Object& object, const std::string& path)
       return false;
     }
     if (is_annotation(keyword) || is_supported(keyword)) continue;
-    if (is_lenient() && is_restated(keyword)) continue;  // rewritten() says what of it is let pass
+    if (is_lenient() && is_restated(keyword)) continue;  // rewritten() names the ignored part
     if (!lets_pass(below(path, keyword), "this keyword is not supported")) return false;
   }
   if (object.contains("prefixItems") && !has_prefix_items_) {
@@ -248,7 +248,7 @@ bool SchemaReader::is_plain(const Object& object) const {
 
 SchemaReader::Object SchemaReader::rewritten(const Object& object, const std::string& path) {
   if (is_resource(object) && has_local_reference(object))
-    return {};  // where they lead is not known
+    return {};  // the targets of the references are not known
   Object result;
   Array conditions;
   for (const auto& member : object) {

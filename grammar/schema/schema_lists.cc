@@ -8,7 +8,7 @@
 
 #include "weft/grammar/schema/json_schema.h"
 
-// Lists of which each element stands once at most: the members of an object, and unique items.
+// Lists in which each element stands at most once: the members of an object, and unique items.
 
 namespace weft::grammar {
 namespace {
@@ -18,13 +18,13 @@ using Object = boost::json::object;
 using Array = boost::json::array;
 using Part = GrammarBuilder::Part;
 
-/// Values of an item that are listed. Beyond them unique items are not held to.
+/// Most values of an item that are listed. With more of them uniqueItems is not enforced.
 constexpr std::size_t kMostValues = 256;
 /// Nodes of a schema's arrays in any order, a tenth of what a grammar may have: ten values take
 /// 10,000. Beyond them items come in the order of the schema.
 constexpr std::size_t kMostUnordered = 20'000;
 
-/// How many sets of at most `most` of `all` things there are; kMostUnordered or more: many.
+/// Returns how many sets of at most `most` of `all` things exist; kMostUnordered or more: too many.
 std::size_t sets_of(std::size_t all, std::uint64_t most) {
   std::size_t sets = 0;
   std::size_t of_size = 1;
@@ -36,7 +36,7 @@ std::size_t sets_of(std::size_t all, std::uint64_t most) {
   return sets;
 }
 
-/// Arrays of some of the parts in any order, by the set of those that stand there already.
+/// Writes arrays of some of the parts in any order; a state is the set of the parts written so far.
 class UnorderedWriter {
  public:
   UnorderedWriter(GrammarBuilder& builder, std::span<const Part> parts, std::uint64_t least,
@@ -49,7 +49,7 @@ class UnorderedWriter {
         comma_(builder.sequence({builder.literal(","), space_})),
         known_(std::size_t{1} << parts.size()) {}
 
-  /// What may follow once the parts of a set have been written.
+  /// Returns what may follow once the parts of a set have been written.
   Part after(std::uint32_t set, std::size_t written) {
     if (known_[set]) return *known_[set];
     std::vector<Part> ways;
@@ -83,7 +83,7 @@ SchemaReader::Part SchemaReader::some_in_order(std::span<const Listed> all,
   const Part nothing = builder_.any_of(std::span<const Part>());
   if (counts.most >= all.size() && !others) counts.most = kNoBound;
   const bool is_bounded = counts.most < kNoBound;
-  // How many were written is told up to where it matters: whether any, and what the counts ask for.
+  // Written members are counted only as far as it matters: whether any, and up to the bounds.
   const std::uint64_t counted = is_bounded ? std::min<std::uint64_t>(counts.most, all.size())
                                            : std::min<std::uint64_t>(counts.least, all.size() + 1);
   const std::uint64_t top = std::max<std::uint64_t>(1, counted);
@@ -94,7 +94,7 @@ SchemaReader::Part SchemaReader::some_in_order(std::span<const Listed> all,
     return passes ? some_in_order(all, others, {}, path) : Part{};
   }
   if (!work((all.size() + 1) * top / 8)) return {};
-  // From the last one on: what may follow once so many are there.
+  // Goes from the last member back: after[n] may follow once n members are written.
   std::vector<Part> after(top + 1);
   for (std::uint64_t written = 0; written <= top; ++written) {
     const std::uint64_t least = counts.least > written ? counts.least - written : 0;
@@ -161,7 +161,7 @@ std::optional<SchemaReader::Part> SchemaReader::unique_array(const Value* items,
   return builder_.sequence({open, some_in_order(all, std::nullopt, counts, path), close});
 }
 
-/// Adds all values that a schema allows, each once; false where they cannot be listed.
+/// Adds all values that a schema allows, each once; false where the values cannot be listed.
 bool SchemaReader::list_values(const Value& schema, std::vector<Value>& values, int depth) {
   constexpr int kDeepest = 4;
   const Value& found = target(schema, 0);

@@ -54,13 +54,13 @@ bool speaks_of_patterns(const Object& one, const Object& other) {
   return own == nullptr || *own != *patterns;
 }
 
-/// Lets an object have properties of any name that it does not list.
+/// Lets an object have properties of any name that the object does not list.
 void open_names(Object& object) {
   object.erase("patternProperties");
   object["additionalProperties"] = true;
 }
 
-/// The number whose multiples are those of both; nothing where they are not small and whole.
+/// The number whose multiples are multiples of both; nothing where one is not small and whole.
 std::optional<Value> common_multiple(const Value& a, const Value& b) {
   constexpr std::int64_t kLargest = 1'000'000;
   if (!a.is_int64() || !b.is_int64()) return std::nullopt;

@@ -18,7 +18,7 @@ namespace {
 using Value = boost::json::value;
 
 /// Digits behind the point: more than kMaxFractionDigits where two bounds lie so near that no
-/// number is between them else.
+/// shorter number is between them.
 std::uint32_t fraction_digits_between(const std::optional<NumberBound>& low,
                                       const std::optional<NumberBound>& high) {
   if (!low || !high) return kMaxFractionDigits;
@@ -31,7 +31,7 @@ std::uint32_t fraction_digits_between(const std::optional<NumberBound>& low,
   return static_cast<std::uint32_t>(std::max<std::size_t>(longest, kMaxFractionDigits) + 1);
 }
 
-/// What multiples() makes, as text.
+/// The arguments of multiples() as text, the key of its result.
 std::string key_of_multiples(const std::string& divisor, bool whole,
                              const std::optional<NumberBound>& low,
                              const std::optional<NumberBound>& high) {
@@ -43,7 +43,7 @@ std::string key_of_multiples(const std::string& divisor, bool whole,
   return key;
 }
 
-/// The numbers that kExcept has, ascending.
+/// Returns the numbers in kExcept, ascending.
 std::vector<std::string> excluded_numbers(const boost::json::object& object) {
   std::vector<Value> numbers;
   if (const Value* const except = object.if_contains(kExcept)) {
@@ -73,7 +73,7 @@ std::optional<SchemaReader::Part> SchemaReader::multiples(const Value& multiple,
   const std::string decimal = decimal_text(multiple);
   const auto divisor = read_divisor(decimal, whole);
   if (divisor && divisor->whole == 1) {
-    // Which floating-point numbers are multiples is a matter of rounding: of fewer digits all are.
+    // Rounding decides which floating-point numbers are multiples: all with few enough digits are.
     fraction_digits = divisor->fraction_digits;
     return std::nullopt;
   }
@@ -116,7 +116,7 @@ bool SchemaReader::read_bounds(const Object& object, const std::string& path,
   return !error_;
 }
 
-/// Numbers between two bounds, in the gaps that some of them leave.
+/// Numbers between two bounds, in the gaps between the excluded numbers.
 SchemaReader::Part SchemaReader::numbers_between(const std::optional<NumberBound>& low,
                                                  const std::optional<NumberBound>& high,
                                                  std::span<const std::string> except,

@@ -25,14 +25,14 @@ SchemaReader::Part SchemaReader::member(Part name, Part value) {
   return builder_.sequence({name, builder_.literal(":"), builder_.json().space, value});
 }
 
-/// A member whose name has the one pattern of patternProperties, of an object that lists none.
+/// A member whose name matches the one pattern of patternProperties; the object has no properties.
 SchemaReader::Part SchemaReader::pattern_member(const Object& object, const std::string& path) {
   const auto& one = *object.at("patternProperties").get_object().begin();
   const std::string where = below(below(path, "patternProperties"), one.key());
   const Part value = schema(one.value(), where);
   const auto name = read_regex(builder_, one.key(), {.in_json = true, .searches = true});
   if (!name) {
-    // Whose names it means is not known, so any value may stand behind any.
+    // The names that the pattern matches are not known, so any value may stand behind any name.
     const bool passes = lets_pass(where, name.error().detail);
     return passes ? member(builder_.json().string, builder_.json().value) : Part{};
   }
@@ -60,7 +60,7 @@ SchemaReader::Part SchemaReader::other_member(const Object& object, const std::s
       return {};
     }
     static const Value any = true;
-    additional = &any;  // what names the patterns mean is not told apart
+    additional = &any;  // which names match which pattern is not told apart
   }
   if (names != nullptr && lists) {
     if (!lets_pass(below(path, "propertyNames"), "is not supported beside properties")) return {};

@@ -29,7 +29,7 @@ std::string unescaped(std::string_view fragment) {
   return pointer;
 }
 
-/// What a reference means that leads to a place we do not know.
+/// The schema of a reference whose target is not known.
 const Value& anything() {
   static const Value value = true;
   return value;

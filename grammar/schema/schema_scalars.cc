@@ -60,7 +60,7 @@ SchemaReader::Part SchemaReader::plain_string(const Object& object, TextLength l
        quote});
 }
 
-/// What stands in a string with a pattern or a format; nothing where that is let pass.
+/// The contents of a string with a pattern or a format; nothing where these are let pass.
 std::optional<SchemaReader::Part> SchemaReader::string_contents(const Object& object,
                                                                 TextLength length,
                                                                 const std::string& path) {
@@ -103,7 +103,7 @@ std::optional<SchemaReader::Part> SchemaReader::string_contents(const Object& ob
   return uncounted(*contents, of_pattern);
 }
 
-/// Contents of any length, where that is let pass.
+/// Contents of any length, where the length is let pass.
 std::optional<SchemaReader::Part> SchemaReader::uncounted(Part contents, const std::string& path) {
   if (!work(0) || !lets_pass(path, "is too complex beside minLength and maxLength")) {
     return std::nullopt;

@@ -17,8 +17,8 @@ std::uint64_t product(std::uint64_t one, std::uint64_t other) {
   return one > kNoBound / other ? kNoBound : std::min<std::uint64_t>(kNoBound, one * other);
 }
 
-/// How long the texts of a part are. Automata in it accept one character each, as read_regex()
-/// makes them.
+/// Finds the lengths of the texts of a part. Automata in the part accept one character each, as
+/// read_regex() makes them.
 TextLength lengths_of(const GrammarData& data, std::uint32_t at) {
   const Node& node = data.nodes[at];
   const auto children = [&] { return std::span(data.children).subspan(node.first, node.count); };

@@ -15,14 +15,14 @@ struct TextLength {
   std::uint64_t most = kNoBound;
 };
 
-/// Of a regular expression's texts, in JSON or without a backslash, those of such a length. Where
-/// that takes too many states they are at most some hundred characters long. Nothing where it takes
-/// too many states or too much work all the same.
+/// Returns the texts of a regular expression (in JSON, or without a backslash) with such a length.
+/// Where these take too many states, the texts have at most some hundred characters. Nothing where
+/// they still take too many states or too much work.
 [[nodiscard]] std::optional<GrammarBuilder::Part> counted_part(GrammarBuilder& builder,
                                                                GrammarBuilder::Part contents,
                                                                TextLength length);
 
-/// The texts of a format that format_regex() knows, of such a length; nothing as counted_part().
+/// Returns the texts of a format that format_regex() knows, with such a length; nothing as above.
 [[nodiscard]] std::optional<GrammarBuilder::Part> format_part(GrammarBuilder& builder,
                                                               std::string_view format,
                                                               TextLength length,

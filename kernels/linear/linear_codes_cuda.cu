@@ -25,22 +25,22 @@ namespace {
 
 constexpr int kExactTokens = 8;
 constexpr int kGroup = 32;         // columns under one scale
-constexpr int kUnitColumns = 256;  // a block of q4_k
-constexpr int kBlockBytes = 144;   // of q4_k: d, dmin, 12 bytes of scales, 128 of codes
+constexpr int kUnitColumns = 256;  // columns of a block of q4_k
+constexpr int kBlockBytes = 144;   // a block of q4_k: d, dmin, 12 bytes of scales, 128 of codes
 constexpr int kHeadBytes = 16;
 constexpr int kTileRows = 128;
 constexpr int kBoxRows = kTileRows / 2;  // gates and ups come from different rows
 constexpr int kWarpRows = 32;
 constexpr int kRowWarps = kTileRows / kWarpRows;
-constexpr int kHalves = 2;  // of a unit's columns
+constexpr int kHalves = 2;  // halves of a unit's columns
 constexpr int kHalfGroups = kUnitColumns / kGroup / kHalves;
 constexpr int kPairs = kHalfGroups / 2;  // two groups: the lower and upper halves of 32 bytes
 constexpr int kHalfThreads = kRowWarps * 32;
 constexpr int kProducer = kHalves * kHalfThreads;  // first thread of the warp that loads
 constexpr int kThreads = kProducer + 32;
 
-constexpr int kSwizzleBytes = 1024;      // alignment of what is swizzled
-constexpr int kSharedBytes = 200 << 10;  // of a multiprocessor, as kFlat takes
+constexpr int kSwizzleBytes = 1024;      // alignment of swizzled boxes
+constexpr int kSharedBytes = 200 << 10;  // shared memory of a multiprocessor, as kFlat takes
 
 /// Named barriers of all threads that multiply; put_together() has barrier 1.
 constexpr int kFreeBarrier = 2;
@@ -48,14 +48,14 @@ constexpr int kStagedBarrier = 3;
 
 template <int kTokens>
 struct Layout {
-  /// Blocks of a multiprocessor. Two hide each other's waits, and those of the next product fill
-  /// their rings while this one's end. The registers of many tokens leave room for one.
+  /// Blocks on a multiprocessor. Two blocks hide each other's waits, and the next product's blocks
+  /// fill their rings while this product ends. The registers of many tokens leave room for one.
   static constexpr int kBlocks = kTokens <= 16 ? 2 : 1;
   static constexpr bool kExact = kTokens <= kExactTokens;
-  /// Of a box of the tokens. The fewer rows a copy has the faster it is; where they are read often,
-  /// 128 bytes with the widest swizzle spare the banks.
+  /// Columns of a box of the tokens. A copy with fewer rows is faster; where it is read often,
+  /// 128 bytes with the widest swizzle avoid bank conflicts.
   static constexpr int kBoxColumns = kExact ? kUnitColumns : 64;
-  static constexpr int kBoxBytes = kBoxColumns * 2;  // of a token
+  static constexpr int kBoxBytes = kBoxColumns * 2;  // bytes of a token
   static constexpr int kWeightBytes = kTileRows * kBlockBytes;
   static constexpr int kInputBytes = kTokens * kUnitColumns * 2;
   static constexpr int kStageBytes = kWeightBytes + kInputBytes;
@@ -94,12 +94,12 @@ struct Shared {
 
   std::byte* stages;
   float* staged;   ///< [kTokens, kStagedStride]
-  float2* scales;  ///< by warp, [kWarpRows, kHalfGroups]: what its products need of scales
-  Barrier* full;   ///< by slot: the unit is there
-  Barrier* empty;  ///< by slot: all warps have read it
+  float2* scales;  ///< by warp, [kWarpRows, kHalfGroups]: the scales of its products
+  Barrier* full;   ///< by slot: the unit is loaded
+  Barrier* empty;  ///< by slot: all warps have read the unit
 };
 
-/// Fills the ring. Weights are constant: those of the first stages are on their way before the
+/// Fills the ring. Weights are constant, so the first stages' weights are loaded before the
 /// predecessor's end.
 template <int kTokens>
 __device__ void produce(const Shared<kTokens>& shared, const CodesProduct& product,
@@ -160,7 +160,7 @@ __device__ void produce(const Shared<kTokens>& shared, const CodesProduct& produ
   }
 }
 
-/// sums [16, 8] += A [16, 16] B [8, 16]^T of bf16. Lane l holds of A rows l / 4 and 8 further.
+/// sums [16, 8] += A [16, 16] B [8, 16]^T of bf16. Lane l holds rows l / 4 and l / 4 + 8 of A.
 __device__ inline void multiply_add(float (&sums)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
                                     std::uint32_t b1) {
   asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
@@ -169,7 +169,7 @@ __device__ inline void multiply_add(float (&sums)[4], const std::uint32_t (&a)[4
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-/// Codes of four bytes as 128 + code in bf16, in their order.
+/// Converts four bytes' codes to 128 + code in bf16, in their order.
 __device__ inline void four_codes(std::uint32_t word, int upper, std::uint32_t& first,
                                   std::uint32_t& second) {
   const std::uint32_t codes = word >> 4 * upper & 0x0f0f0f0fU;
@@ -182,8 +182,8 @@ struct GroupScale {
   float minimum;
 };
 
-/// Scales and minimums of a row's groups in one half of a block of q4_k. There are 6 bits of each;
-/// the upper two of the second half's stand in the first half's bytes.
+/// Scales and minimums of a row's groups in one half of a block of q4_k. Each has 6 bits;
+/// the upper two bits of the second half's numbers stand in the first half's bytes.
 __device__ inline void read_scales(const std::byte* block, int half,
                                    GroupScale (&to)[kHalfGroups]) {
   const uint4 head = *reinterpret_cast<const uint4*>(block);
@@ -200,7 +200,7 @@ __device__ inline void read_scales(const std::byte* block, int half,
   }
 }
 
-/// Where a lane of a warp reads in a slot of the ring, in bytes, and in its warp's scales.
+/// Offsets at which a lane reads: in a slot of the ring, in bytes, and in its warp's scales.
 struct LanePlaces {
   __device__ LanePlaces(int half, int first_row)
       : half(half), quad(threadIdx.x % 32 / 4), place(threadIdx.x % 4) {
@@ -224,16 +224,16 @@ struct LanePlaces {
   }
 
   int half;
-  int quad;        ///< of rows quad, quad + 8, ... and of tokens
-  int place;       ///< in the quad: of eight columns of a group
-  int head;        ///< the block of a row of its own, whose scales it reads
-  int codes;       ///< of row `quad`: two words of the first pair
-  int own_scales;  ///< of the row whose scales it reads
-  int scales;      ///< of row `quad`
+  int quad;        ///< number of the lane's quad: it has rows quad, quad + 8, ... and tokens alike
+  int place;       ///< the lane's place in its quad: which eight columns of a group
+  int head;        ///< the block of the lane's own row, whose scales it reads
+  int codes;       ///< offset of row `quad`'s codes: two words of the first pair
+  int own_scales;  ///< offset of the scales of the lane's own row
+  int scales;      ///< offset of the scales of row `quad`
 };
 
-/// What a lane multiplies of two groups: codes of four rows, quad and 8, 16, 24 further, and what
-/// belongs to their scales, of the first group x and y, of the second z and w.
+/// A lane's operands from two groups: codes of the four rows quad, quad + 8, + 16 and + 24, and
+/// their scales: x and y for the first group, z and w for the second.
 template <class Four>
 struct PairOfGroups {
   uint2 codes[4];
@@ -251,7 +251,7 @@ struct PairOfGroups {
     }
   }
 
-  /// The codes of a group as operands of products of 16 rows and 16 columns.
+  /// Returns the codes of a group as operands of products of 16 rows and 16 columns.
   __device__ void operands(int upper, std::uint32_t (&to)[2][2][4]) const {
 #pragma unroll
     for (int m = 0; m < 2; ++m) {
@@ -317,7 +317,7 @@ __device__ inline std::uint32_t twice(float number) {
   return reinterpret_cast<const std::uint32_t&>(two);
 }
 
-/// scale * q + offset of two codes, each 128 + q.
+/// scale * q + offset for two codes, each 128 + q.
 __device__ inline std::uint32_t scaled(std::uint32_t codes, std::uint32_t scale,
                                        std::uint32_t offset) {
   constexpr std::uint32_t k128 = 0x43004300U;
@@ -328,8 +328,8 @@ __device__ inline std::uint32_t scaled(std::uint32_t codes, std::uint32_t scale,
   return reinterpret_cast<const std::uint32_t&>(weights);
 }
 
-/// As add_codes(), weights rounded to bf16. Odd places take the second group of a pair first, so
-/// that the lanes of two tokens read from different banks.
+/// As add_codes(), with weights rounded to bf16. Odd places take the second group of a pair first,
+/// so that the lanes of two tokens read from different banks.
 template <int kTokens>
 __device__ void add_rounded(const std::byte* weights, const std::byte* inputs, float2* scales,
                             const LanePlaces& at, Sums<kTokens>& sums) {
@@ -380,7 +380,7 @@ __device__ void add_rounded(const std::byte* weights, const std::byte* inputs, f
   }
 }
 
-/// Where a warp stands in the ring.
+/// A warp's position in the ring.
 struct Position {
   unsigned slot = 0;
   unsigned parity = 0;
@@ -439,7 +439,7 @@ __device__ void consume(const Shared<kTokens>& shared, const CodesProduct& produ
         position.parity ^= 1U;
       }
     }
-    // The second half hands its sums to the first, once that has done with those before.
+    // The second half hands its sums to the first, once the first is done with earlier sums.
     meet(kFreeBarrier, kProducer);
     if (half == 1) {
       each_sum<kTokens>(sums, [&](float sum, int token, int row) { *place_of(token, row) = sum; });
@@ -495,7 +495,7 @@ std::int64_t row_bytes(const DeviceMatrix& weight) {
   return weight.inputs / kUnitColumns * kBlockBytes;
 }
 
-/// Rows of blocks as bytes.
+/// The rows of a matrix of blocks, as bytes.
 Status encode_weights(TensorMapEncoder encoder, CUtensorMap& map, const DeviceMatrix& weight) {
   const std::int64_t rows = weight.gated ? 2 * weight.outputs : weight.outputs;
   const cuuint64_t sizes[] = {static_cast<cuuint64_t>(row_bytes(weight)),
@@ -584,7 +584,7 @@ bool fits_codes(const DeviceMatrix& weight) {
 }
 
 Status linear_codes(const CudaLinearParams& params, const FlatDevice& device, Stream stream) {
-  constexpr std::int64_t kMost = 64;  // of a launch: sums of more do not fit the registers
+  constexpr std::int64_t kMost = 64;  // tokens of a launch: the registers cannot hold sums of more
   Status status = Status::kSuccess;
   for (std::int64_t first = 0; first < params.rows && status == Status::kSuccess; first += kMost) {
     CudaLinearParams part = params;
@@ -592,7 +592,7 @@ Status linear_codes(const CudaLinearParams& params, const FlatDevice& device, St
     part.in = from_row(params.in, first);
     part.residual = from_row(params.residual, first);
     part.out = from_row(params.out, first);
-    // Of a product in several launches the last rows are rounded as the others.
+    // The last rows of a product in several launches are rounded like the other rows.
     const std::int64_t padded = params.rows > kMost ? kMost : part.rows;
     if (padded <= 8) {
       status = start<8>(part, device, stream);

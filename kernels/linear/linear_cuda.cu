@@ -72,7 +72,7 @@ int attribute(cudaDeviceAttr which) {
 
 int processors() { return attribute(cudaDevAttrMultiProcessorCount); }
 
-/// kFlat and kCodes are written for sm_90a and nothing else: code for plain sm_90 has not their
+/// kFlat and kCodes are written for sm_90a only: code for plain sm_90 lacks their
 /// instructions.
 bool has_hopper() {
 #ifdef WEFT_HAS_SM90A

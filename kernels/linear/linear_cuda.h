@@ -103,8 +103,8 @@ struct CudaDecodeParams {
 /// Whether GPUs of an architecture (90 of sm_90) have kCodes.
 [[nodiscard]] bool multiplies_codes(std::int32_t architecture);
 
-/// Whether `way` can do this product on the current device. kFlat takes at most kMaxFlatTokens,
-/// kCodes kMaxCodesTokens.
+/// Returns whether `way` can compute this product on the current device. kFlat takes at most
+/// kMaxFlatTokens, kCodes kMaxCodesTokens.
 [[nodiscard]] bool can(LinearWay way, const DeviceMatrix& weight, std::int64_t tokens);
 inline constexpr std::int64_t kMaxFlatTokens = 128;
 inline constexpr std::int64_t kMaxCodesTokens = 128;
@@ -113,8 +113,8 @@ inline constexpr std::int64_t kMaxCodesTokens = 128;
 /// the other.
 [[nodiscard]] constexpr std::size_t cuda_linear_workspace_bytes(std::int32_t processors,
                                                                 std::int64_t max_tokens) noexcept {
-  // A block leaves sums of at most its first tile, of 128 outputs, to another. Of kFlat a
-  // multiprocessor has one block, of kCodes two for up to 16 tokens.
+  // A block leaves sums of at most its first tile, of 128 outputs, to another block. kFlat runs one
+  // block on a multiprocessor, kCodes runs two for up to 16 tokens.
   constexpr std::int64_t kTileRows = 128;
   std::int64_t padded = 2 * kGateBlock;
   while (padded < kMaxFlatTokens && padded < max_tokens) padded *= 2;

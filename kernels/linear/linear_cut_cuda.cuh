@@ -7,7 +7,7 @@
 #include "weft/kernels/linear/linear_epilogue_cuda.cuh"
 
 /// Stream-K (arXiv 2301.03598) for products whose weights stream through shared memory. A unit is a
-/// block of columns of a tile of rows. Units are cut evenly among one block a multiprocessor; the
+/// block of columns of a tile of rows. Units are cut evenly among the blocks of a launch; the
 /// parts of a tile that was cut meet in the workspace, and the first of its blocks adds them up in
 /// the order of their columns. The cut does not know the number of tokens, so a row's bits do not
 /// depend on it.
@@ -16,7 +16,7 @@ namespace weft::cuda {
 /// The units of a product. Units times blocks fits 32 bits.
 struct Cut {
   unsigned units;       ///< numbered tile by tile
-  unsigned tile_units;  ///< of one tile, along K
+  unsigned tile_units;  ///< units of one tile, along K
 };
 
 /// Where the parts of a tile meet: CudaLinearParams::workspace.
@@ -40,11 +40,11 @@ __device__ inline unsigned read_acquiring(const unsigned* from) {
   return value;
 }
 
-/// Rows of a tile that blocks share, held by kThreads threads, `thread` being the caller's number
-/// among them; `group` of kGroups groups of a tile, which meets at barrier 1 + group. The first of
-/// the blocks, whose last tile it is, waits for the others' sums, adds them to its own in the order
-/// of their columns and returns true; the others leave theirs in the workspace and go on. That a
-/// block waits for later ones is safe: a launch has one block a multiprocessor, so all run at once.
+/// Adds up the rows of a tile that blocks share; kThreads threads hold them, `thread` is the
+/// caller's number among them. `group` is one of the tile's kGroups groups and meets at barrier 1 +
+/// group. The first block, whose last tile it is, waits for the others' sums, adds them to its own
+/// in the order of their columns and returns true; the others leave theirs in the workspace and go
+/// on. Waiting for later blocks is safe: a launch has only as many blocks as run at once.
 template <int kGroups, int kThreads, int kSums>
 __device__ bool put_together(const Cut& cut, const CutSums& meeting, unsigned tile, int group,
                              int thread, float (&sums)[kSums]) {
@@ -100,15 +100,15 @@ __device__ bool put_together(const Cut& cut, const CutSums& meeting, unsigned ti
   return true;
 }
 
-/// Sums in shared memory, [tokens, kStride] of a group of kRows rows of a tile.
+/// Sums in shared memory, [tokens, kStride], for a group of kRows rows of a tile.
 template <int kRows, int kStride>
 struct StagedSums {
   const float* at;
   bool gated;
   int up_distance;  ///< from a gate's row to that of its up
 
-  /// Writes `out` of tokens first .. first + count, by kThreads threads. `tile` counts groups of
-  /// kRows rows. `row_of` says which row has the output or gate of a column.
+  /// Writes `out` for tokens first .. first + count, by kThreads threads. `tile` counts groups of
+  /// kRows rows. `row_of` returns the row with the output or gate of a column.
   template <int kThreads, class RowOf>
   __device__ void write(const LinearEpilogue& epilogue, int thread, int first, int count,
                         unsigned tile, RowOf row_of) const {

@@ -39,10 +39,10 @@ struct FlatDevice {
 [[nodiscard]] Status linear_flat(const CudaLinearParams& params, const FlatDevice& device,
                                  Stream stream);
 
-/// Once for each device, before its first linear_codes().
+/// Called once for each device, before its first linear_codes().
 [[nodiscard]] Status prepare_codes();
 
-/// Whether there is a kernel for its encoding, and its tiles have counters.
+/// Returns whether the encoding has a kernel, and the tiles have counters.
 [[nodiscard]] bool fits_codes(const DeviceMatrix& weight);
 
 /// kCodes, for sm_90: at most kMaxCodesTokens rows, without input_rows.

@@ -93,8 +93,8 @@ class Checkpoint {
   std::shared_ptr<const Vocabulary> vocabulary_;
 };
 
-/// Says what a model's files lack that its readers go on without, one sentence each, for the people
-/// who run it.
+/// Returns what a model's files lack that its readers can do without, one sentence each, for the
+/// people who run the model.
 [[nodiscard]] std::vector<std::string> warnings_of(const Checkpoint& checkpoint);
 
 /// Opens a model: a folder in Hugging Face layout (config.json beside model.safetensors, its shards

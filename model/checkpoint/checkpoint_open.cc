@@ -110,7 +110,7 @@ Result<void> check_promises(const CheckpointIndex::Shard& promised, const std::s
   return {};
 }
 
-/// The shard that an index names for each tensor.
+/// Returns the shard that an index names for each tensor.
 using Homes = std::unordered_map<std::string_view, std::string_view>;
 
 Homes homes_of(const CheckpointIndex& index) {
@@ -121,7 +121,7 @@ Homes homes_of(const CheckpointIndex& index) {
   return homes;
 }
 
-/// Drops the copies of tensors that stand in this shard while the index names another.
+/// Drops the tensors of this shard that the index finds in another shard.
 void drop_copies(const Homes& homes, std::string_view file, CheckpointFile& shard) {
   std::erase_if(shard.tensors, [&](const CheckpointTensor& tensor) {
     const auto home = homes.find(tensor.name);

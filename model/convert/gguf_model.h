@@ -34,13 +34,13 @@ struct GgufModel {
                                                 const Program& program,
                                                 const Vocabulary* vocabulary);
 
-/// What GGUF's form of a model is called, whether or not GGUF can say all of the model.
+/// A model's metadata and tensors by GGUF's names, whether or not GGUF can express the whole model.
 struct GgufNames {
   boost::json::value config;  ///< the metadata, flat, without the tokenizer's
   std::vector<GgufTensor> tensors;
 };
 
-/// kUnsupportedFormat where the spec has no [gguf] tables, or they have no name for a tensor.
+/// Error: kUnsupportedFormat where the spec has no [gguf] tables, or no name for a tensor.
 [[nodiscard]] Result<GgufNames> gguf_names(const Spec& spec, const Checkpoint& checkpoint,
                                            const Program& program);
 

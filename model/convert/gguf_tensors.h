@@ -15,7 +15,7 @@ struct GgufTensor {
   std::string name;
   std::vector<std::int64_t> shape;  ///< outermost first
   bool is_f32 = false;              ///< others computing with such files want it in f32
-  /// The tensors of the model whose numbers it has: several where a stack is of experts that the
+  /// The model's tensors that hold its numbers: several where GGUF stacks experts that the
   /// model has one by one.
   std::vector<std::string> sources = {};
 };

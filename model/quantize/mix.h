@@ -9,8 +9,8 @@
 
 namespace weft {
 
-/// llama.cpp's ways of choosing a type for each tensor of a GGUF file, by the names that
-/// llama-quantize has for them.
+/// llama.cpp's ways of choosing a type for each tensor of a GGUF file, by llama-quantize's
+/// names.
 enum class MixId : std::uint8_t {
   // NOLINTBEGIN(readability-identifier-naming): the mixes' own names
   kF32,
@@ -53,8 +53,8 @@ struct Mix {
   MixId id = MixId::kF16;
   std::string_view name;        ///< "q4_k_m"
   std::string_view alias;       ///< llama-quantize's other name for it ("q4_k"), or empty
-  std::uint32_t file_type = 0;  ///< general.file_type of such a file
-  DType dtype = DType::kF16;    ///< of the tensors that no rule names
+  std::uint32_t file_type = 0;  ///< the general.file_type of its files
+  DType dtype = DType::kF16;    ///< type of the tensors that no rule names
 };
 
 /// All mixes, in the order of MixId.

@@ -26,7 +26,7 @@ bool is_matrix_stack(const GgufTensor& tensor) {
   return tensor.shape.size() >= 3 && std::cmp_equal(tensor.shape.front(), tensor.sources.size());
 }
 
-/// Whether the importance matrix has what `name` needs to become `dtype`.
+/// Returns whether the importance matrix has the values that `name` needs to become `dtype`.
 bool is_provided(const MixPlan& plan, std::string_view gguf_name, std::string_view name,
                  DType dtype) {
   if (!needs_importance(plan.mix, gguf_name, dtype)) return true;
@@ -69,7 +69,7 @@ ImportanceMap renamed_importance(ImportanceMap importance, const GgufNames& name
     const auto found = importance.find(tensor.name);
     if (found == importance.end() || tensor.sources.empty()) continue;
     const std::vector<float> values = found->second;
-    // A stack has the importance of each expert, or one for all.
+    // The importances of a stack are one list for each expert, or one for all.
     const std::size_t parts = is_matrix_stack(tensor) ? tensor.sources.size() : 1;
     if (values.size() % parts != 0) continue;
     const auto length = static_cast<std::ptrdiff_t>(values.size() / parts);

@@ -12,27 +12,27 @@
 
 namespace weft {
 
-/// Types by the names that a checkpoint's tensors have.
+/// Types by a checkpoint's tensor names.
 using TensorTypes = std::map<std::string, DType, std::less<>>;
 
 /// The mix of a file.
 struct MixPlan {
   MixId mix = MixId::kQ4_K_M;
-  bool pure = false;                          ///< all in the mix's own type
-  const ImportanceMap* importance = nullptr;  ///< null: there is none
+  bool pure = false;                          ///< every tensor gets the mix's own type
+  const ImportanceMap* importance = nullptr;  ///< null: no importance matrix
 };
 
-/// The types that llama-quantize would give the tensors of a GGUF file, or of a model in that form.
-/// A tensor that it leaves as it is, is not among them. kCannotQuantize naming a tensor whose type
-/// needs an importance matrix that has nothing of it.
+/// Returns the types that llama-quantize would give the tensors of a GGUF file, or of a model in
+/// that form. Tensors that keep their type are not in the map. kCannotQuantize names a tensor whose
+/// type needs an importance matrix, where the matrix lacks that tensor.
 [[nodiscard]] Result<TensorTypes> plan_mix(const MixPlan& plan, const Checkpoint& gguf);
 
-/// The same of a model that is not in GGUF's form, for its own tensors: each gets the type of the
-/// tensor that would have its numbers.
+/// Plans a model that is not in GGUF's form, for its own tensors: each tensor gets the type of the
+/// GGUF tensor that would hold its numbers.
 [[nodiscard]] Result<TensorTypes> plan_mix(const MixPlan& plan, const GgufNames& names);
 
-/// An importance matrix by the names of a model that is not in GGUF's form, made of one by GGUF's
-/// names. What it has by the model's own names stays.
+/// Returns an importance matrix by the names of a model that is not in GGUF's form, from a matrix
+/// by GGUF's names. Entries by the model's own names stay.
 [[nodiscard]] ImportanceMap renamed_importance(ImportanceMap importance, const GgufNames& names);
 
 }  // namespace weft

@@ -13,7 +13,7 @@ namespace {
 
 namespace json = boost::json;
 
-// --- What a tensor is to the rules.
+// --- How the rules see a tensor.
 
 enum class Role : std::uint8_t {
   kEmbedding,
@@ -39,7 +39,7 @@ constexpr std::array<std::string_view, 2> kEmbeddings = {"token_embd.weight",
                                                          "per_layer_token_embd.weight"};
 constexpr std::string_view kHeadName = "output.weight";
 
-/// The first part that stands in a tensor's name says its role.
+/// The first of these parts that a tensor's name contains gives its role.
 constexpr std::array kNameParts = {
     NamePart{"attn_qkv.weight", Role::kQkv}, NamePart{"attn_kv_b.weight", Role::kKvB},
     NamePart{"attn_v.weight", Role::kValue}, NamePart{"attn_k.weight", Role::kKey},
@@ -48,7 +48,7 @@ constexpr std::array kNameParts = {
     NamePart{"ffn_down", Role::kDown},
 };
 
-/// Tensors of families that Weft reads which stay as they are.
+/// Tensors of families that Weft reads; these tensors keep their type.
 constexpr std::array<std::string_view, 6> kKeptParts = {
     "_norm.weight", "ffn_gate_inp.weight",  "altup",
     "laurel",       "per_layer_model_proj", "attn_rel_b.weight"};
@@ -71,7 +71,7 @@ Role role_of(std::string_view name) {
   return found == kNameParts.end() ? Role::kOther : found->role;
 }
 
-/// A matrix, or several, of more than one row.
+/// Returns whether a tensor is a matrix, or several, of more than one row.
 bool is_matrix(const MixTensor& tensor) {
   const auto extent = std::ranges::find_if(tensor.shape, [](std::int64_t n) { return n > 1; });
   return tensor.shape.end() - extent >= 2;
@@ -84,7 +84,7 @@ bool changes(const MixTensor& tensor) {
          std::ranges::find(kKeptNames, name) == kKeptNames.end();
 }
 
-/// The layer that a name like "blk.3.ffn_up.weight" says.
+/// Returns the layer number in a name like "blk.3.ffn_up.weight".
 std::optional<std::int64_t> layer_of(std::string_view name) {
   constexpr std::string_view kBlock = "blk.";
   if (!name.starts_with(kBlock)) return std::nullopt;
@@ -97,14 +97,14 @@ std::optional<std::int64_t> layer_of(std::string_view name) {
 
 // --- Conditions.
 
-/// Which of a number of tensors this one is.
+/// A tensor's position among a number of tensors.
 struct Place {
   std::int64_t at = 0;
   std::int64_t count = 0;
 
   [[nodiscard]] bool is_before(std::int64_t parts) const { return at < count / parts; }
   [[nodiscard]] bool is_in_last_eighth() const { return at >= 7 * count / 8; }
-  /// The first and the last eighth, and every third between them.
+  /// Returns true for the first and the last eighth, and for every third position between them.
   [[nodiscard]] bool gets_more_bits() const {
     return is_before(8) || is_in_last_eighth() || (at - count / 8) % 3 == 2;
   }
@@ -114,8 +114,8 @@ struct Place {
 struct Candidate {
   Role role = Role::kOther;
   Place place;           ///< its layer among the layers, or its number among the attention's values
-  Place counted;         ///< its number among the tensors of its role, out of the layers
-  bool stacked = false;  ///< of experts
+  Place counted;         ///< its number among the tensors of its role; `count` is the layers'
+  bool stacked = false;  ///< a stack of experts
   bool whole = true;     ///< its rows are whole blocks of the mix's type
   bool has_importance = false;
   const MixModel* model = nullptr;
@@ -185,14 +185,14 @@ using enum MixId;
 
 constexpr Mixes kAllMixes = Mixes::all();
 constexpr Roles kAnyRole = Roles::all();
-/// Of about two bits a weight. Only the rules of the third group hold for them.
+/// Mixes of about two bits a weight. Only the rules of the third group apply to them.
 constexpr Mixes kTwoBits = {kIQ2_XXS, kIQ2_XS, kIQ1_S, kIQ2_S, kIQ2_M, kIQ1_M};
 constexpr Mixes kMoreBits = kAllMixes.without(kTwoBits);
 constexpr Roles kValues = {Role::kValue, Role::kQkv, Role::kKvB};
 constexpr Roles kKeysAndQueries = {Role::kKey, Role::kQuery};
 constexpr Roles kGatesAndUps = {Role::kGate, Role::kUp};
 
-/// The type of the tensors of some roles in some mixes.
+/// The type of tensors with some roles in some mixes, where a condition holds.
 struct Rule {
   Mixes mixes;
   Roles roles;
@@ -200,7 +200,7 @@ struct Rule {
   DType dtype;
 };
 
-/// The first rule that matches a tensor holds; where none does, the type is the mix's own. A tied
+/// The first rule that matches a tensor applies; without a match the type is the mix's own. A tied
 /// embedding has the head's role.
 constexpr std::array kRules = {
     // The head.
@@ -285,13 +285,13 @@ DType by_rule(MixId mix, const Candidate& candidate) {
     return one.mixes.contains(mix) && one.roles.contains(candidate.role) && one.holds(candidate);
   });
   const DType dtype = rule == kRules.end() ? mix_of(mix).dtype : rule->dtype;
-  // Eight heads share a value there, so that its matrix is small.
+  // Eight heads share a value there, so the matrix is small.
   const bool is_small =
       candidate.model->is_70b && kMoreBits.contains(mix) && kValues.contains(candidate.role);
   return is_small && (dtype == DType::kQ3_K || dtype == DType::kQ4_K) ? DType::kQ5_K : dtype;
 }
 
-/// Types with blocks of 32 for those of 256.
+/// Replaces types with blocks of 256 by types with blocks of 32.
 constexpr std::array kSmallerBlocks = {
     std::pair{DType::kIQ1_S, DType::kIQ4_NL},   std::pair{DType::kIQ1_M, DType::kIQ4_NL},
     std::pair{DType::kIQ2_XXS, DType::kIQ4_NL}, std::pair{DType::kIQ2_XS, DType::kIQ4_NL},
@@ -305,7 +305,7 @@ constexpr std::array kSmallerBlocks = {
 
 bool is_whole(std::int64_t row, DType dtype) { return row % block_of(dtype).elements == 0; }
 
-/// The type, or the one in its place where a row is no whole number of its blocks.
+/// Returns the type, or its replacement where a row is no whole number of its blocks.
 DType fitting(std::int64_t row, DType dtype) {
   if (is_whole(row, dtype)) return dtype;
   const auto* smaller =
@@ -314,7 +314,7 @@ DType fitting(std::int64_t row, DType dtype) {
   return DType::kF16;
 }
 
-/// Goes through the tensors in llama.cpp's order, which counts some of them.
+/// Visits the tensors in llama.cpp's order, because some rules count tensors.
 class TypeChooser {
  public:
   TypeChooser(const MixChoice& choice, const MixModel& model, std::span<const MixTensor> tensors)
@@ -347,7 +347,7 @@ class TypeChooser {
     const Role counted = kValues.contains(one.role) ? Role::kValue : one.role;
     const std::int64_t number = counts_[static_cast<std::size_t>(counted)]++;
     one.counted = one.place = {number, counted == Role::kValue ? values_ : model_.layers};
-    // Experts' tensors need not stand in the order of the layers.
+    // The tensors of experts need not stand in the order of the layers.
     if (counted != Role::kValue && model_.experts > 1)
       one.place.at = layer_of(tensor.name).value_or(number);
     return one;
@@ -362,7 +362,7 @@ class TypeChooser {
 
 // --- The metadata.
 
-/// A whole number, or the first of a list of such.
+/// Returns a whole number, or the first number of a list.
 std::optional<std::int64_t> number_in(const json::value& config, const std::string& key) {
   const json::value* value = config.get_object().if_contains(key);
   if (value == nullptr) return std::nullopt;

@@ -13,19 +13,19 @@
 
 namespace weft {
 
-/// What llama.cpp looks at of a model when it chooses types.
+/// The facts about a model that llama.cpp's choice of types depends on.
 struct MixModel {
   std::string architecture;  ///< general.architecture
   std::int64_t layers = 0;
   std::int64_t experts = 0;
-  std::int64_t queries_per_kv_head = 1;  ///< of the first layer; 0: it has no KV heads
-  bool is_70b = false;                   ///< llama.cpp counts it among the models of 70 billion
+  std::int64_t queries_per_kv_head = 1;  ///< in the first layer; 0: it has no KV heads
+  bool is_70b = false;                   ///< llama.cpp counts the model among those of 70 billion
 };
 
 /// Reads a GGUF file's metadata, flat (Checkpoint::config()).
 [[nodiscard]] MixModel mix_model(const boost::json::value& config);
 
-/// A tensor by the name that GGUF files have for it.
+/// A tensor by its name in GGUF files.
 struct MixTensor {
   std::string name;
   std::vector<std::int64_t> shape;  ///< outermost first
@@ -33,18 +33,18 @@ struct MixTensor {
 
 struct MixChoice {
   MixId mix = MixId::kQ4_K_M;
-  bool pure = false;            ///< all in the mix's own type, with no rule (--pure)
+  bool pure = false;            ///< every tensor gets the mix's own type, without rules (--pure)
   bool has_importance = false;  ///< there is an importance matrix
 };
 
-/// The type that llama-quantize gives each tensor of a model, by the tensor's name. A tensor that
-/// it leaves as it is, such as a norm or a router, is not in the map. (llama.cpp's llama-quant.cpp
-/// of llama-cpp-python 0.3.36; the rules are the table in mix_rules.cc.)
+/// Returns the type that llama-quantize gives each tensor of a model, by the tensor's name. Tensors
+/// that keep their type, such as norms and routers, are not in the map. (llama.cpp's
+/// llama-quant.cpp of llama-cpp-python 0.3.36; the rules are the table in mix_rules.cc.)
 [[nodiscard]] std::map<std::string, DType, std::less<>> mix_types(
     const MixChoice& choice, const MixModel& model, std::span<const MixTensor> tensors);
 
-/// Whether llama-quantize makes this type of this tensor with an importance matrix only: without
-/// one the result would be noise. Never of embedding and head.
+/// Returns whether llama-quantize makes this type of this tensor only with an importance matrix:
+/// without one the result would be noise. False for embedding and head.
 [[nodiscard]] bool needs_importance(MixId mix, std::string_view tensor, DType dtype) noexcept;
 
 }  // namespace weft

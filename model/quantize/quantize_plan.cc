@@ -25,7 +25,7 @@ Error refusal(const CheckpointTensor& tensor, const std::string& why) {
 struct MatrixUse {
   TensorSet layers;      ///< multiplied by in the layers
   TensorSet ends;        ///< embedding and head
-  TensorSet routers;     ///< of experts
+  TensorSet routers;     ///< routers of experts
   TensorSet transposed;  ///< their inputs do not stand side by side
 
   void add(const MatrixPlan& matrix, TensorSet MatrixUse::* use) {

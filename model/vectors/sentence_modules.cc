@@ -27,7 +27,7 @@ constexpr std::size_t kMaxModuleFile = std::size_t{16}
 constexpr std::size_t kMaxModuleDepth = 32;
 /// Those that are known have at most five.
 constexpr std::size_t kMaxModules = 16;
-/// Models with a prompt for each of their training's tasks have some dozen.
+/// Models with a prompt for each task of their training have some dozen prompts.
 constexpr std::size_t kMaxPrompts = 1024;
 /// A file that says more than this of an input's tokens means that it says nothing.
 constexpr std::int64_t kMostTokens = 100'000'000;

@@ -29,8 +29,8 @@ class Checkpoint;
 [[nodiscard]] Result<void> read_sentence_limits(const std::filesystem::path& folder,
                                                 VectorModel& model);
 
-/// Fills in prompts: those of config_sentence_transformers.json, where that is there. kBadConfig
-/// where one of them is no text.
+/// Fills in the prompts of config_sentence_transformers.json, where the file exists. kBadConfig
+/// where a prompt is no text.
 [[nodiscard]] Result<void> read_sentence_prompts(const std::filesystem::path& folder,
                                                  VectorModel& model);
 

@@ -45,7 +45,7 @@ struct VectorModel {
   std::int64_t max_tokens = 0;        ///< of an input, by the model's files; 0: they do not say
   std::vector<std::string> labels{};  ///< of scores, one each
   ScoreActivation activation = ScoreActivation::kNone;
-  /// What sentence-transformers puts in front of a text, by the name of what it is for ("query",
+  /// The prompts that sentence-transformers puts in front of a text, by their purpose ("query",
   /// "document", ...); may be empty.
   std::vector<std::pair<std::string, std::string>> prompts{};
 

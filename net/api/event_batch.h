@@ -35,7 +35,7 @@ class EventBatch {
   void begin(std::string_view name = {});
   [[nodiscard]] std::string& text() noexcept { return bytes_; }
   void end();
-  /// Adds a comment, which clients pass over; only with kSse.
+  /// Adds a comment, which clients ignore; only with kSse.
   void add_comment(std::string_view text);
   /// begin(), append `json`, end().
   void add(std::string_view json, std::string_view name = {});

@@ -18,7 +18,7 @@ json::value text_of_token(const Tokenizer& tokenizer, TokenId id) {
   return text ? json::value(*text) : json::value("");
 }
 
-/// The defaults of requests that do not say it themselves.
+/// The defaults of requests that do not set these values.
 json::object params_of(const ServedModel& model) {
   using sampling_table::write_real;
   const SamplingParams& sampling = model.defaults.sampling;

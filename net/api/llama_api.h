@@ -8,16 +8,16 @@
 
 namespace weft {
 
-/// What llama.cpp's server tells its clients of a model and of its slots, which are an engine's
-/// rows.
+/// The facts that llama.cpp's server gives about a model and its slots; a slot is one of an
+/// engine's rows.
 
 /// Returns the body of GET /props: the model's name, context, chat template and sampling defaults
-/// by llama.cpp's names, and how many slots there are. The model is loaded. Its files are not
-/// named.
+/// by llama.cpp's names, and the number of slots. The model is loaded. The body names none of the
+/// model's files.
 [[nodiscard]] std::string llama_props(const ModelInfo& card, std::size_t slots);
 
-/// Returns the body of GET /slots, a list of {"id", "n_ctx", "is_processing", ...}. `busy` says of
-/// each slot whether a request has it.
+/// Returns the body of GET /slots, a list of {"id", "n_ctx", "is_processing", ...}. `busy` has for
+/// each slot whether a request uses it.
 [[nodiscard]] std::string llama_slots(const ModelInfo& card, const std::vector<bool>& busy);
 
 }  // namespace weft

@@ -35,8 +35,8 @@ class ReplyWriter {
   /// it holds; with Request::typed_output, one for each of its pieces (for_each_piece()).
   virtual void delta(std::size_t part, const Delta& delta, EventBatch& out) = 0;
 
-  /// Called when a stream over HTTP waits and has been quiet for long: something that means
-  /// nothing.
+  /// Called when a stream over HTTP waits and has been quiet for long: appends bytes without
+  /// meaning.
   virtual void ping(EventBatch& out) { out.add_comment("ping"); }
 
   /// Called when all parts have ended by themselves, or were stopped. `parts` has each part's
@@ -47,9 +47,9 @@ class ReplyWriter {
   [[nodiscard]] virtual std::optional<ApiError> refuse() const { return std::nullopt; }
 
   /// Called when a part was refused, failed or was cancelled; `parts` has how far they came (empty
-  /// before begin()). A stream says it by an event of its protocol; a stream over HTTP of which
-  /// nothing was sent, no ping either, answers with the error's own status and body instead, and
-  /// this is not called. A plain
+  /// before begin()). A stream reports it by an event of its protocol; a stream over HTTP that has
+  /// sent nothing, not even a ping, answers with the error's own status and body instead, and this
+  /// is not called. A plain
   /// answer writes what is a 200 all the same, or nothing: then the answer is the error's own
   /// status and body, too.
   virtual void fail(const ApiError& error, std::span<const Finish> parts, EventBatch& out) = 0;

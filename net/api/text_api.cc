@@ -65,7 +65,7 @@ TokenIdList text_tokens(BodyFields& fields, const ServedModel& model) {
   return tokens_of(*text, {.add_special = add_special}, model);
 }
 
-/// Takes `content` and what llama.cpp's clients say beside it, with the defaults of its server.
+/// Takes `content` and the fields that llama.cpp's clients send with it, with llama.cpp's defaults.
 TokenIdList content_tokens(BodyFields& fields, const ServedModel& model) {
   const std::string_view text = fields.text("content").value_or(std::string_view());
   const EncodeOptions options{.add_special = fields.flag("add_special").value_or(false),
@@ -110,14 +110,14 @@ void append_token_texts(const Tokenizer& tokenizer, const std::vector<TokenId>& 
   });
 }
 
-/// Writes [{"id": 5, "piece": " a"}, ...] as llama.cpp's server does: bytes that are no characters
-/// as a list of numbers.
+/// Writes [{"id": 5, "piece": " a"}, ...] as llama.cpp's server does: a piece whose bytes are no
+/// characters is a list of numbers.
 void append_pieces(const Tokenizer& tokenizer, const std::vector<TokenId>& ids, std::string& out) {
   append_list(ids, out, [&](TokenId id) {
     append_number(out.append("{\"id\":"), id);
     out.append(",\"piece\":");
     std::string bytes;
-    static_cast<void>(tokenizer.append_bytes(id, bytes));  // unknown: none
+    static_cast<void>(tokenizer.append_bytes(id, bytes));  // an unknown token has none
     if (is_utf8(bytes)) {
       append_json_string(out, bytes);
     } else {

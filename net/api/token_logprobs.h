@@ -17,21 +17,21 @@ namespace weft {
 /// "very unlikely", which stands for -inf too.
 void append_logprob(std::string& out, float logprob);
 
-/// The tokens of a delta that made a run of its text, by their index: [first, last).
+/// The tokens of a delta that made one run of its text, by their index: [first, last).
 struct TokenRun {
   std::size_t first = 0;
   std::size_t last = 0;
 };
 /// Returns the tokens that made `run`, a part of the delta's text that begins and ends with tokens;
-/// tokens among them may have made none of it (TokenText::size is 0).
+/// some tokens between these may have made no text (TokenText::size is 0).
 [[nodiscard]] TokenRun tokens_of(const Delta& delta, std::string_view run) noexcept;
-/// Returns what a token of the delta made of its text.
+/// Returns the text that one token of the delta made.
 [[nodiscard]] std::string_view text_of_token(const Delta& delta, std::size_t token) noexcept;
-/// Returns the most probable tokens at the place of a token; empty: none were asked for.
+/// Returns the most probable tokens at a token's position; empty: the request asked for none.
 [[nodiscard]] std::span<const TokenLogprob> top_of_token(const Delta& delta,
                                                          std::size_t token) noexcept;
 
-/// Returns "token_id:5", as vLLM calls a token for those who want its id.
+/// Returns "token_id:5", vLLM's name of a token for clients that ask for ids.
 [[nodiscard]] std::string token_id_text(TokenId token);
 
 /// Writes the logprobs of tokens as the chat, Responses and Ollama's APIs have them. Owner only.
@@ -40,19 +40,19 @@ class TokenLogprobWriter {
   explicit TokenLogprobWriter(std::shared_ptr<const ServedModel> model)
       : model_(std::move(model)) {}
 
-  /// From now on "token" is token_id_text().
+  /// Makes "token" token_id_text() from now on.
   void show_ids() noexcept { shows_ids_ = true; }
 
   /// Appends one {"token","logprob","bytes","top_logprobs"} for each token that made `run`, a part
-  /// of the delta's text, to a list without brackets; nothing when the delta has no logprobs. What
-  /// a token made of the text is its "bytes", so put together they are the run; a part of a
-  /// character is U+FFFD in "token". Other tokens of "top_logprobs" have the text that they have by
-  /// themselves, and an empty one where the tokenizer does not know them.
+  /// of the delta's text, to a list without brackets; nothing when the delta has no logprobs.
+  /// "bytes" is the part of the text that a token made, so all "bytes" together are the run; a part
+  /// of a character is U+FFFD in "token". Other tokens of "top_logprobs" have the text of the token
+  /// alone, or an empty one where the tokenizer does not know the token.
   void append(const Delta& delta, std::string_view run, std::string& out);
 
  private:
   void append_token(TokenId token, std::string_view bytes, float logprob, std::string& out) const;
-  /// Returns the bytes of a token by itself, until the next call.
+  /// Returns the bytes of a token decoded alone; they are valid until the next call.
   [[nodiscard]] std::string_view bytes_of(TokenId token);
 
   std::shared_ptr<const ServedModel> model_;

@@ -16,11 +16,11 @@ inline constexpr std::string_view kKeyProtocol = "weft-key.";
 /// How long a client waits, in milliseconds.
 inline constexpr std::string_view kTimeoutHeader = "X-Request-Timeout-Ms";
 
-/// What an answer's outputs are not held to of the schemas of their request.
+/// The schema places of a request that its answer's outputs are not held to.
 inline constexpr std::string_view kWarningHeader = "Weft-Warning";
 
-/// Returns "not enforced: PLACE, PLACE" as the value of a header: commas, percent signs, quotation
-/// marks and all but printable ASCII are percent-encoded in a place. Nothing for no places.
+/// Returns "not enforced: PLACE, PLACE" as a header's value: in a place, commas, percent signs,
+/// quotation marks and all bytes but printable ASCII are percent-encoded. Nothing for no places.
 [[nodiscard]] std::string warning_value(const std::vector<std::string>& places);
 
 [[nodiscard]] bool istarts_with(std::string_view text, std::string_view start) noexcept;
@@ -29,9 +29,9 @@ inline constexpr std::string_view kWarningHeader = "Weft-Warning";
 [[nodiscard]] std::vector<std::string_view> list_items(std::string_view list);
 
 /// Splits a target into its path, percent-decoded, and its query, which follows "?". Slashes that
-/// follow each other count as one, and one at the path's end as none, as clients make them of a
-/// base URL: "//v1/models/" is "/v1/models". False when it is neither a path nor a URL, or not
-/// decodable.
+/// follow each other count as one, and a slash at the path's end does not count: clients write such
+/// paths behind a base URL: "//v1/models/" is "/v1/models". False when the target is neither a path
+/// nor a URL, or cannot be decoded.
 [[nodiscard]] bool split_target(std::string_view target, std::string& path, std::string& query);
 
 /// The value of a name in what stands behind "?", percent-decoded; of several the first. Empty when

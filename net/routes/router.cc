@@ -26,9 +26,9 @@ const Hole* hole_of(std::string_view pattern) noexcept {
   return found == kHoles.end() ? nullptr : found;
 }
 
-/// The path that most clients' base URL ends with, and that some leave out or say twice.
+/// The path at the end of most clients' base URL; some clients leave it out or repeat it.
 constexpr std::string_view kBase = "/v1";
-/// Longer paths than this are nobody's slip, and are not looked for in parts.
+/// A path longer than this is no client's slip, so nearest() finds none for it.
 constexpr std::size_t kLongestPath = 256;
 
 }  // namespace

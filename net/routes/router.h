@@ -18,14 +18,14 @@ class Router {
   constexpr explicit Router(std::span<const Route> routes) noexcept : routes_(routes) {}
 
   /// Returns the route of this method and path; HEAD finds GET's. Otherwise returns the refusal:
-  /// 404 when no route has the path, with the one that a client may have meant, and 405 with the
+  /// 404 when no route has the path, with the path that a client may have meant, and 405 with the
   /// path's methods in Allow.
   [[nodiscard]] std::variant<const Route*, HttpReply> find(boost::beast::http::verb method,
                                                            std::string_view path) const;
 
  private:
   [[nodiscard]] HttpReply refusal(std::string_view path) const;
-  /// Returns the path that `path` is with "/v1" in front, or without what stands before it; empty
+  /// Returns the known path that `path` is with "/v1" in front, or without its first parts; empty
   /// where there is none: "/v1/models" for "/models", "/v1/v1/models" and "/openai/v1/models".
   [[nodiscard]] std::string nearest(std::string_view path) const;
 

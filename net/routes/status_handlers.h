@@ -9,7 +9,7 @@ namespace weft::handlers {
 [[nodiscard]] RouteResult model(Service& service, const HttpCall& call);
 /// What vLLM tells of a tokenizer.
 [[nodiscard]] RouteResult tokenizer_info(Service& service, const HttpCall& call);
-/// What llama.cpp's server tells of a model, which `?model=` names, and of its slots.
+/// llama.cpp's endpoints about a model, which `?model=` names, and about its slots.
 [[nodiscard]] RouteResult llama_model(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult llama_slot_list(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult health(Service& service, const HttpCall& call);

@@ -24,7 +24,7 @@ std::string_view date_now() {
   return text;
 }
 
-/// Returns the form of errors below the target's path; a target that is no path is shown as it is.
+/// Returns the error format of the target's path; a target that is no path is shown unchanged.
 ErrorShape shape_of_target(std::string_view target) {
   std::string path;
   std::string query;

@@ -70,8 +70,8 @@ class HttpExchange {
   /// Appends what the started answer has produced: events, a whole reply, or nothing yet. Not in
   /// kSaid.
   void append_news(std::string& out);
-  /// Appends a ping of the started answer where it is a stream, and before it the stream's head
-  /// where nothing was appended yet.
+  /// Appends a ping of the started answer where it is a stream, after the stream's head where the
+  /// exchange has appended nothing yet.
   void append_ping(std::string& out);
 
   [[nodiscard]] State state() const noexcept { return state_; }
@@ -98,7 +98,7 @@ class HttpExchange {
  private:
   void append_events(std::string_view news, std::string& out);
   void begin_stream(std::string& out);
-  /// Names what the answer is not held to, in a header and in the log.
+  /// Names the schema places that are not enforced, in a header and in the log.
   void add_warning();
   void append_head_of(unsigned status, std::string_view content_type,
                       const std::vector<std::pair<std::string, std::string>>& headers,

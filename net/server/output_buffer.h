@@ -31,7 +31,7 @@ class OutputBuffer {
     return sending_ && now - progress_ > limit;
   }
 
-  /// Returns when the client last took something, or sending last began.
+  /// Returns when the client last took bytes, or when sending last began.
   [[nodiscard]] Time progress() const noexcept { return progress_; }
 
   /// Frees the memory of a large answer.

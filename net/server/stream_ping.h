@@ -4,9 +4,9 @@
 
 namespace weft {
 
-/// Whether a stream that waits is to be pinged: after `interval` in which nothing was sent, since
-/// its request came or a byte went out last (`quiet_since`). 0 is never. While something is being
-/// sent there is no ping, so a client that reads slowly has one at most.
+/// Returns whether to ping a stream that waits: after `interval` in which nothing was sent, since
+/// its request came or since the last byte went out (`quiet_since`). 0 means never. While bytes are
+/// being sent there is no ping, so a client that reads slowly has at most one ping.
 [[nodiscard]] constexpr bool ping_is_due(std::chrono::steady_clock::duration interval,
                                          std::chrono::steady_clock::time_point quiet_since,
                                          std::chrono::steady_clock::time_point now,

@@ -70,13 +70,13 @@ class WebSocketConnection final : public Connection {
   std::size_t message_ = 0;                // which of the batch is being written
   bool reading_ = false;
   bool writing_ = false;
-  bool pinging_ = false;   // Beast writes a ping
+  bool pinging_ = false;   // Beast is writing a ping
   bool accepted_ = false;  // the handshake is done
   bool leaving_ = false;   // a close frame is on its way, or has been
   bool ended_ = false;
   Time progress_{};               // when the client last took something, or leaving began
   std::uint64_t sent_bytes_ = 0;  // sent until then
-  Time quiet_since_{};            // when a byte was sent last, or what runs had begun
+  Time quiet_since_{};            // when the last byte was sent, or when responses began to run
 };
 
 }  // namespace weft

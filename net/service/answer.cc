@@ -192,7 +192,7 @@ void Answer::fetch_deltas(EventBatch& out) {
 
 std::vector<std::string> Answer::not_enforced() const {
   std::vector<std::string> all;
-  for (const Part& part : parts_) {  // those of one call have the same schemas
+  for (const Part& part : parts_) {  // the outputs of one call share their schemas
     for (std::string& place : part.output.not_enforced()) {
       if (std::ranges::find(all, place) == all.end()) all.push_back(std::move(place));
     }
@@ -235,7 +235,7 @@ void Answer::fail(const Finish& finish, EventBatch& out) {
         finish.reason == FinishReason::kCancelled ? EngineErrc::kCancelled : EngineErrc::kInternal;
   error_ = api_error_of(error, finish.retry_after);
   ended_ = true;
-  // A stream over HTTP of which nothing was sent is answered with the error's own status.
+  // A stream over HTTP that has sent nothing is answered with the error's own status.
   if (begun_ || pinged_ || call_.framing == Framing::kWebSocket)
     call_.writer->fail(*error_, ends(), out);
   ask_parts(EndCause::kCancel);  // the other parts

@@ -56,7 +56,7 @@ class Answer final : public Wakeable {
   /// ends with an error, nothing or an answer that is complete in itself.
   void fetch(EventBatch& out);
   /// Puts a ping of the stream into `out`, which goes to the client: from then on the answer is a
-  /// 200, and an error is said by an event. Not once it has ended.
+  /// 200, and an event reports an error. Not called once the answer has ended.
   void ping(EventBatch& out);
   /// Whether the writer has begun: from then on the answer is a 200.
   [[nodiscard]] bool begun() const noexcept { return begun_; }
@@ -65,8 +65,8 @@ class Answer final : public Wakeable {
   /// Says why it did not begin, or why it failed later.
   [[nodiscard]] const std::optional<ApiError>& error() const noexcept { return error_; }
 
-  /// What the outputs are not held to of the schemas of the call, as far as that is known: all of
-  /// it once the answer has begun or ended.
+  /// The schema places of the call that are not enforced, as far as they are known: complete once
+  /// the answer has begun or ended.
   [[nodiscard]] std::vector<std::string> not_enforced() const;
 
   [[nodiscard]] Framing framing() const noexcept { return call_.framing; }

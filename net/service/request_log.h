@@ -20,7 +20,7 @@ struct LoggedRequest {
   std::string_view path;
   unsigned status = 0;
   std::string_view error;      ///< the error's code; empty when all went well
-  std::string_view warning{};  ///< as kWarningHeader has it; empty: none
+  std::string_view warning{};  ///< the value of kWarningHeader; empty: none
   std::int64_t prompt_tokens = 0;
   std::int64_t output_tokens = 0;
   std::chrono::duration<double> took{};

@@ -48,7 +48,7 @@ std::vector<json::value> held_out_questions(const std::string& name) {
   return questions;
 }
 
-/// Returns whether this is the expected text; what goes on with a begun answer goes on behind it.
+/// Returns whether this is the expected text; a begun answer may have more text behind it.
 bool is_right(const json::object& question, const std::string& got) {
   const std::string_view expected = question.at("answer").as_string();
   return question.contains("begun") ? got.starts_with(expected) : got == expected;
@@ -69,8 +69,8 @@ class DemoModelTest : public testing::Test {
     device_ = std::move(*device);
   }
 
-  /// Returns what the model answers, greedily, without the end token that it must choose itself; of
-  /// an answer that the question has begun, what it goes on with.
+  /// Returns the model's greedy answer, without the end token that it must choose itself; for an
+  /// answer that the question has begun, the text after the beginning.
   Result<std::string> answer(const json::object& question) {
     Conversation conversation{.messages = question.at("messages").as_array()};
     if (const auto* tools = question.if_contains("tools")) conversation.tools = *tools;

@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   weft::GrammarBuilder lenient_builder;
   const auto lenient = lenient_builder.json_schema(text, "schema", weft::Strictness::kLenient);
-  // What a strict reader takes a lenient one takes, too.
+  // A lenient reader takes every schema that a strict reader takes.
   weft::test::fuzz_require(!is_supported || lenient);
   weft::test::walk_grammar(std::move(lenient_builder), lenient, static_cast<std::uint32_t>(size));
   return 0;

@@ -16,12 +16,12 @@
 #include "weft/text/json/json_text.h"
 
 /// The cases of data/schema_suite, which are laid out as the JSON-Schema-Test-Suite's are: a file
-/// for each keyword of a draft, in it schemas with documents of which it is said whether they are
-/// valid. Beside what that layout has, a schema may say `refused`: by which place the error names
-/// it, or "nothing" where no text is possible; or `let_pass`: it is read leniently, and these are
-/// the places that are named. A document may say `narrow`: that it is valid and yet never written,
-/// by the rule of docs/http-api.md that has this name; `relaxed`: that it is not valid, and written
-/// all the same since the place is let pass; and `text` in place of `data`.
+/// for each keyword of a draft, with schemas, their documents, and whether each document is
+/// valid. Beyond that layout a schema may say `refused`: the place that the error names,
+/// or "nothing" where no text is possible; or `let_pass`: the places that a lenient reader
+/// names. A document may say `narrow`: it is valid and yet never written, by the rule
+/// of docs/http-api.md with this name; `relaxed`: it is not valid, and written all the
+/// same, because the place is let pass; and `text` in place of `data`.
 namespace weft::grammar {
 namespace {
 
@@ -94,7 +94,7 @@ bool is_written(const value& document) {
   return document.at("valid").as_bool() && !document.as_object().contains("narrow");
 }
 
-/// Expects of a schema that a strict reader refuses that a lenient one allows each document that is
+/// Expects a lenient reader to allow each valid document of a schema that a strict reader refuses.
 /// valid.
 void expect_superset(const std::string& schema, const value& documents) {
   Error error;

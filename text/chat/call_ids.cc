@@ -22,7 +22,7 @@ std::string_view text_in(const json::object& object, std::string_view key) {
                                                 : std::string_view{};
 }
 
-/// Whether an id is `functions.NAME:NUMBER` of this function.
+/// Returns whether an id is `functions.NAME:NUMBER` with this function's name.
 bool names(std::string_view id, std::string_view function) {
   if (!id.starts_with(kNamespace)) return false;
   id.remove_prefix(kNamespace.size());
@@ -32,7 +32,7 @@ bool names(std::string_view id, std::string_view function) {
          std::ranges::all_of(id.substr(1), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-using Renamed = std::map<std::string, std::string, std::less<>>;  // ids, old and new
+using Renamed = std::map<std::string, std::string, std::less<>>;  // new id by old id
 
 void name_call(json::value& entry, std::size_t number, Renamed& renamed) {
   json::object* const call = entry.if_object();

@@ -102,7 +102,7 @@ Result<std::vector<TokenId>> ChatEncoder::encode(Conversation conversation,
   input.special_tokens = special_tokens_;
   TemplateLimits limits;
   const std::size_t largest = limits.output_bytes;
-  // What stands behind the final message is rendered and cut off.
+  // The text that the template writes behind the final message is cut off.
   if (!final_message) limits.output_bytes = useful_bytes(tokenizer_, max_tokens, largest);
   auto prompt = (*way)->chat_template.render_prompt(input, now, limits);
   if (!prompt) {

@@ -22,14 +22,14 @@ namespace weft {
 /// What a client says of a conversation, by the names on the wire.
 struct Conversation {
   /// Objects with "role" and "content", a text or a list of parts {"type": "text", "text"}. Calls
-  /// in "tool_calls" have objects as arguments, or texts where a model wrote no JSON object. What
-  /// the template wants in another form is brought into that.
+  /// in "tool_calls" have objects as arguments, or texts where a model wrote no JSON object.
+  /// Messages are rewritten where the template wants another form.
   boost::json::array messages{};
   boost::json::value tools{};  ///< null: none
   boost::json::object chat_template_kwargs{};
-  bool add_generation_prompt = true;  ///< up to where the answer begins
-  /// Up to the end of the last message's text, the assistant's, with which the model goes on
-  /// (final_message.h). There is no generation prompt then.
+  bool add_generation_prompt = true;  ///< the prompt ends with the beginning of an answer
+  /// The prompt ends with the text of the last message, the assistant's, which the model continues
+  /// (final_message.h). It then has no generation prompt.
   bool continue_final_message = false;
 };
 
@@ -37,10 +37,10 @@ struct Conversation {
 /// thread-safe.
 class ChatEncoder {
  public:
-  /// `source` is Jinja. One that is empty or wrong is told by problem(). `tool_source` is the
-  /// template of conversations with tools; empty: `source` is.
+  /// `source` is Jinja; problem() reports a template that is empty or wrong. `tool_source` is the
+  /// template of conversations with tools; empty: `source` is used.
   ChatEncoder(Tokenizer tokenizer, std::string_view source, std::string_view tool_source = {});
-  /// By the tokenizer's own templates.
+  /// Uses the tokenizer's own templates.
   explicit ChatEncoder(const Tokenizer& tokenizer);
 
   /// Why there can be no conversations, if so: kBadTemplate, "there is no chat template" or
@@ -51,7 +51,7 @@ class ChatEncoder {
     return plain_.error();
   }
 
-  /// Which conversations the template takes.
+  /// The orders of roles that the template takes.
   [[nodiscard]] const RoleOrder& roles() const noexcept { return roles_; }
 
   /// The prompt, with the special tokens that the template writes and no others: such a token's
@@ -78,7 +78,7 @@ class ChatEncoder {
   boost::json::object special_tokens_;
   SharedWay plain_;
   SharedWay with_tools_;  ///< plain_ where the model has one template
-  RoleOrder roles_{};     ///< of plain_
+  RoleOrder roles_{};     ///< the orders that plain_ takes
 };
 
 /// The time by the system's clock, in UTC, for ChatEncoder::encode().

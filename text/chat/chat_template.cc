@@ -27,7 +27,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// Whether a request may set this variable: it is neither the server's nor a template's function.
+/// Returns whether a request may set this variable: not the server's, and no template function.
 bool may_set(std::string_view name) {
   const auto& taken = kServerTemplateVariables;
   return std::ranges::find(taken, name) == taken.end() && jinja::find_global(name) == nullptr &&

@@ -15,7 +15,7 @@
 
 namespace weft {
 
-/// What a conversation is rendered from. Messages, tools, documents and kwargs are a client's.
+/// The input of a rendering. Messages, tools, documents and kwargs are a client's.
 struct ChatTemplateInput {
   /// Objects with role, content (a string or a list of parts), tool_calls, name, ... as the client
   /// sent them; the order of their keys is what templates print.
@@ -31,7 +31,7 @@ struct ChatTemplateInput {
   boost::json::object kwargs;
 };
 
-/// A prompt, and which of its bytes are texts of the client, wherever the template has put them.
+/// A prompt, and the ranges of it that are a client's text, wherever the template has put them.
 struct RenderedPrompt {
   std::string text{};
   std::vector<jinja::ByteRange> client{};  ///< ascending; they do not touch each other
@@ -55,13 +55,13 @@ class ChatTemplate {
   ///
   /// kTemplateFailed with "name:line: why", where why is the template's own message when it called
   /// raise_exception; kTemplateLimit and kTemplateOutput in the same form; kBadTemplateKwarg with
-  /// "chat_template_kwargs: why" when input.kwargs have a name of kServerTemplateVariables, that of
-  /// a function (range, raise_exception, ...), or one that begins with two underscores.
+  /// "chat_template_kwargs: why" when input.kwargs has a name of kServerTemplateVariables, the name
+  /// of a function (range, raise_exception, ...), or a name that begins with two underscores.
   [[nodiscard]] Result<RenderedPrompt> render_prompt(const ChatTemplateInput& input,
                                                      std::chrono::local_seconds now,
                                                      const TemplateLimits& limits = {}) const;
 
-  /// Its text alone.
+  /// Returns only the prompt's text.
   [[nodiscard]] Result<std::string> render(const ChatTemplateInput& input,
                                            std::chrono::local_seconds now,
                                            const TemplateLimits& limits = {}) const;

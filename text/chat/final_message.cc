@@ -17,7 +17,7 @@ namespace json = boost::json;
 
 /// U+1FFFE, which no text has (Unicode 23.7, noncharacters).
 constexpr std::string_view kNoncharacter = "\xF0\x9F\xBF\xBE";
-/// It is part of the mark: a template that trims a text takes it away, and so shows that it has
+/// Part of the mark: a template that trims a text takes the space away, and so shows that it has
 /// trimmed the text before the mark as well.
 constexpr char kSpace = ' ';
 
@@ -31,14 +31,14 @@ std::string_view text_of(const json::object& object, std::string_view key) {
   return text == nullptr ? std::string_view() : std::string_view(text->data(), text->size());
 }
 
-/// The string that a field is; null: it is none.
+/// Returns the string in a field; null: the field is no string.
 template <class Object>
 auto* string_in(Object& object, std::string_view key) {
   auto* const value = object.if_contains(key);
   return value == nullptr ? nullptr : value->if_string();
 }
 
-/// The last text of a list of parts.
+/// Returns the last text of a list of parts.
 template <class String, class Array>
 String* last_text(Array& parts) {
   for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
@@ -67,7 +67,7 @@ bool calls(const json::object& message) {
   return list != nullptr && list->is_array() && !list->get_array().empty();
 }
 
-/// A mark that no message has in it. Each try that fails is the fault of as many bytes.
+/// Returns a mark that no message contains. Each mark that fails costs a message as many bytes.
 std::string free_mark(const json::array& messages) {
   const std::string all = json::serialize(messages);
   for (std::size_t number = 0;; ++number) {

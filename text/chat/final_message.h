@@ -11,14 +11,14 @@
 
 namespace weft {
 
-/// The last message of a conversation, where the model is to go on with it instead of answering it:
-/// the prompt then ends with the message's text, before what the template writes behind it. As
-/// transformers' continue_final_message does it: a mark goes behind the text, and the rendered
-/// prompt is cut at it.
+/// Renders a conversation whose last message the model continues instead of answering it: the
+/// prompt ends with the message's text, before the text that the template writes behind it. As in
+/// transformers' continue_final_message, a mark goes behind the message's text, and the rendered
+/// prompt is cut at the mark.
 class FinalMessage {
  public:
   /// Puts the mark behind the text of the last message, which must be the assistant's, and without
-  /// calls. kTemplateFailed says what it is instead.
+  /// calls. Otherwise kTemplateFailed names the reason.
   [[nodiscard]] static Result<FinalMessage> mark(boost::json::array& messages);
 
   /// Cuts a rendered prompt behind the message's text. kTemplateFailed where the template has not
@@ -31,8 +31,8 @@ class FinalMessage {
   std::string mark_;
 };
 
-/// Returns the text that is continued: of an assistant's message its content, or of a list of parts
-/// the last text, or its thoughts where those are all that it has. Null where there is none.
+/// Returns the text that the model continues: an assistant message's content, or the last text of a
+/// list of parts, or the thoughts where the message has nothing else. Null where there is none.
 [[nodiscard]] const boost::json::string* continued_text(const boost::json::object& message);
 
 }  // namespace weft

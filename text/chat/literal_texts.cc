@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-/// Says whether a client wrote a byte of a prompt.
+/// Tells whether a client wrote a byte of a prompt.
 class ClientBytes {
  public:
   explicit ClientBytes(std::span<const jinja::ByteRange> ranges) : ranges_(ranges) {}

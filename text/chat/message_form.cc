@@ -13,7 +13,7 @@ namespace {
 
 namespace json = boost::json;
 
-// As deep as templates walk through values.
+// The depth to which templates walk through values.
 constexpr std::size_t kMaxArgumentDepth = 32;
 
 constexpr std::string_view kArgument = "needle";
@@ -29,7 +29,7 @@ ChatTemplateInput call_with(json::value arguments, const json::object& special) 
   input.tools = json::array{
       {{"type", "function"},
        {"function", {{"name", "f"}, {"description", "d"}, {"parameters", parameters}}}}};
-  const json::array calls{{{"id", "call00001"},  // as Mistral's templates want it
+  const json::array calls{{{"id", "call00001"},  // in the form of Mistral's templates
                            {"type", "function"},
                            {"function", {{"name", "f"}, {"arguments", std::move(arguments)}}}}};
   input.messages = {{{"role", "user"}, {"content", "x"}},
@@ -37,7 +37,7 @@ ChatTemplateInput call_with(json::value arguments, const json::object& special) 
   return input;
 }
 
-/// Whether a prompt has the arguments in it, and not as Python prints them.
+/// Returns whether a prompt contains the arguments, and not in Python's form.
 bool shows_argument(const ChatTemplate& chat_template, const ChatTemplateInput& input) {
   const auto prompt = chat_template.render(input, std::chrono::local_seconds{});
   if (!prompt) return false;
@@ -64,7 +64,7 @@ ChatTemplateInput said_by(std::string_view role, const json::value& content,
   return input;
 }
 
-/// Whether the template writes the texts of a list of parts, and nothing else of the list.
+/// Returns whether the template writes the texts of a list of parts, and nothing else of the list.
 bool takes_list(const ChatTemplate& chat_template, std::string_view role,
                 const json::object& special) {
   const json::array parts{{{"type", "text"}, {"text", "first-part"}},
@@ -75,7 +75,7 @@ bool takes_list(const ChatTemplate& chat_template, std::string_view role,
   const std::size_t first = prompt->find("first-part");
   const std::size_t second = prompt->find("second-part");
   if (first == std::string::npos || second == std::string::npos || second < first) return false;
-  // A list that was printed has the names of its members between the texts.
+  // A printed list has the names of its members between the texts.
   return std::string_view(*prompt).substr(first, second - first).find("text") ==
          std::string_view::npos;
 }
@@ -159,7 +159,7 @@ json::value MessageForm::settled(const json::value* arguments) const {
   if (value.is_null() || (value.is_array() && value.get_array().empty())) value = json::object();
   if (value.is_object()) {
     if (!wants_texts_) return value;
-    // A text that the model wrote stays as it wrote it.
+    // A text that the model wrote stays unchanged.
     const bool whole = written && !value.get_object().empty();
     return json::string(whole ? text : json::serialize(value));
   }

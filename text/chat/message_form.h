@@ -12,11 +12,11 @@
 
 namespace weft {
 
-/// The member that holds what a model wrote as arguments and is no JSON object.
+/// The member that holds a model's arguments when they are no JSON object.
 inline constexpr std::string_view kInvalidArguments = "INVALID_JSON";
 
-/// How a chat template wants what clients write in more than one way: the arguments of calls, and
-/// contents that are lists of parts. It is found out by rendering short conversations both ways.
+/// The form that a chat template wants for the arguments of calls and for contents that are lists
+/// of parts, which clients write in several ways. Found by rendering short conversations each way.
 /// Immutable, thread-safe.
 class MessageForm {
  public:
@@ -26,13 +26,13 @@ class MessageForm {
   /// Brings messages into the template's form:
   /// - The arguments of a call become an object, or the text of one where the template wants texts.
   ///   Missing arguments, null, [] and an empty text become an empty object. A text that is no JSON
-  ///   object, as that of a call which was cut, goes to the template as it is; where the template
-  ///   takes objects alone, it becomes the member kInvalidArguments of one.
-  /// - A content that is a list of text parts stays a list where the template takes lists for that
+  /// Missing arguments, null, [] and an empty text become an empty object. A text that is no JSON
+  /// object, e.g. from a call that was cut, goes to the template unchanged; where the template
+  /// takes only objects, it becomes the member kInvalidArguments of an object.
   ///   role. Elsewhere the parts are joined by newlines.
   void apply(boost::json::array& messages) const;
 
-  /// Whether the template wants the arguments of calls as texts.
+  /// Returns whether the template wants the arguments of calls as texts.
   [[nodiscard]] bool wants_text_arguments() const noexcept { return wants_texts_; }
 
  private:
@@ -40,9 +40,9 @@ class MessageForm {
   void settle_calls(boost::json::object& message) const;
   [[nodiscard]] boost::json::value settled(const boost::json::value* arguments) const;
 
-  bool wants_texts_ = false;                       ///< as the arguments of calls
-  bool takes_texts_ = false;                       ///< that are no JSON as arguments, too
-  std::set<std::string, std::less<>> list_roles_;  ///< whose contents may be lists
+  bool wants_texts_ = false;                       ///< arguments of calls are texts
+  bool takes_texts_ = false;                       ///< arguments may also be texts that are no JSON
+  std::set<std::string, std::less<>> list_roles_;  ///< roles whose contents may be lists
 };
 
 }  // namespace weft

@@ -32,7 +32,7 @@ class RoleProbe {
 
   [[nodiscard]] bool takes_text_after_result(bool text_arguments) const {
     const json::value arguments = text_arguments ? json::value("{}") : json::value(json::object());
-    const json::array calls{{{"id", "call00001"},  // as Mistral's templates want it
+    const json::array calls{{{"id", "call00001"},  // in the form of Mistral's templates
                              {"type", "function"},
                              {"function", {{"name", "f"}, {"arguments", arguments}}}}};
     json::object result = message("tool", 2);
@@ -41,7 +41,7 @@ class RoleProbe {
     json::array messages{message(kUser, 0),
                          {{"role", kAssistant}, {"content", ""}, {"tool_calls", calls}},
                          std::move(result)};
-    // Of a template that knows no results nothing can be said.
+    // A template without tool results allows no conclusion.
     if (!takes(messages)) return true;
     messages.push_back(message(kUser, 3));
     return takes(std::move(messages));
@@ -74,7 +74,7 @@ RoleOrder role_order_of(const ChatTemplate& chat_template, const json::object& s
                         bool text_arguments) {
   const RoleProbe probe(chat_template, special_tokens);
   RoleOrder order;
-  // Of a template that takes no conversation at all nothing can be said.
+  // A template that takes no conversation at all allows no conclusion.
   if (!probe.takes({kUser, kAssistant, kUser})) return order;
   order.system = probe.takes({kSystem, kUser});
   order.systems =

@@ -6,17 +6,17 @@
 
 namespace weft {
 
-/// Which conversations a chat template takes, besides one system message and turns in their order.
+/// The conversations that a chat template takes, besides one system message and turns in order.
 /// A template takes a conversation when it fails on none of it and writes the text of each message.
 struct RoleOrder {
   bool system = true;        ///< a system message in front
-  bool systems = true;       ///< several system messages, and those that stand anywhere
+  bool systems = true;       ///< several system messages, also between other messages
   bool repeats = true;       ///< several messages of the user, one after the other
   bool after_result = true;  ///< a message of the user behind the result of a call
 };
 
-/// Finds it out by rendering short conversations. `special_tokens` are those of ChatTemplateInput;
-/// `text_arguments` says that calls have their arguments as text.
+/// Finds the order by rendering short conversations. `special_tokens` are those of
+/// ChatTemplateInput; `text_arguments`: calls have their arguments as text.
 [[nodiscard]] RoleOrder role_order_of(const ChatTemplate& chat_template,
                                       const boost::json::object& special_tokens,
                                       bool text_arguments);

@@ -5,9 +5,9 @@
 
 namespace weft {
 
-/// The variables of chat templates that are the server's to set: what transformers and our own
-/// template environment put in front of a template. A request's chat_template_kwargs may have any
-/// name but these.
+/// The variables of chat templates that only the server sets: the variables that transformers and
+/// our own template environment define. A request's chat_template_kwargs may have any other
+/// name.
 inline constexpr auto kServerTemplateVariables = std::to_array<std::string_view>({
     "messages",
     "tools",

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-// A value that is to be JSON is held back until it is whole; a longer one is a text. Numbers and
+// A value that must be JSON is held back until it is whole; a longer value is a text. Numbers and
 // flags are short; lists and objects of this size are rare, and texts are streamed.
 constexpr std::size_t kMaxHeldValue = std::size_t{64} << 10;
 
@@ -89,7 +89,7 @@ void ArgumentValue::cut(CallSink& sink) {
   quote(sink);
 }
 
-// Where values stand on lines of their own, the first and the last line's end are not of them.
+// Where values stand on lines of their own, their first and last line ends are not part of them.
 void ArgumentValue::add_text(std::string_view run, CallSink& sink) {
   quote(sink);
   if (first_ && !run.empty()) {

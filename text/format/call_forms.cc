@@ -18,7 +18,7 @@ const CallSyntax& json_form() {
   return form;
 }
 
-/// `<function=NAME>`, which models trained on both write between Hermes' tags.
+/// `<function=NAME>`, written between Hermes' tags by models that were trained on both.
 const CallSyntax& function_form() {
   static const CallSyntax form = [] {
     CallSyntax made;
@@ -35,7 +35,7 @@ const CallSyntax& function_form() {
   return form;
 }
 
-/// What Mistral's newer models write behind the older ones' tag.
+/// The form that Mistral's newer models write behind the older models' tag.
 const CallSyntax& mistral_form() {
   static const CallSyntax form = [] {
     CallSyntax made;
@@ -70,7 +70,7 @@ bool is_json(const CallSyntax& syntax) {
   return syntax.body == CallBody::kJson || syntax.body == CallBody::kKeyed;
 }
 
-/// Reads a call whose first byte tells how it is written.
+/// Reads a call whose first byte tells its form.
 class AnyForm final : public CallReader {
  public:
   explicit AnyForm(const CallSyntax& syntax) : syntax_(syntax) {}
@@ -104,14 +104,14 @@ class AnyForm final : public CallReader {
   }
 
   const CallSyntax& syntax_;
-  bool bracket_ = false;  // one has come, and nothing else
+  bool bracket_ = false;  // only a bracket has come
   std::unique_ptr<CallReader> reader_;
 };
 
 }  // namespace
 
 std::unique_ptr<CallReader> make_call_reader(const CallSyntax& syntax) {
-  // Without a tag, what has another form is an answer.
+  // Without a tag, a text in another form is an answer.
   if (syntax.open.empty()) return make_native(syntax);
   return std::make_unique<AnyForm>(syntax);
 }

@@ -18,7 +18,7 @@ class CallSink {
   /// With `known_only`, a call is one of `tools` or none.
   CallSink(const ToolSchemas& tools, bool known_only) : tools_(tools), known_only_(known_only) {}
 
-  /// The model's own id of the next call that begins; empty: it has none.
+  /// The model's own id of the next call; empty: it has none.
   void name_call(std::string_view id) { id_ = id; }
 
   /// Writes to this one from now on.

@@ -5,8 +5,8 @@
 
 namespace weft {
 
-/// Whether a text that comes in parts is inside of a block of code, as Markdown has them: between
-/// lines that begin with three backticks or more. Owner only.
+/// Knows whether a text that comes in parts is inside of a Markdown block of code, which stands
+/// between lines that begin with three backticks or more. Owner only.
 class CodeFence {
  public:
   void add(std::string_view run) noexcept {
@@ -32,7 +32,7 @@ class CodeFence {
   [[nodiscard]] bool is_fence() const noexcept { return ticks_ >= 3; }
 
   bool open_ = false;
-  bool line_start_ = true;  ///< nothing but blanks and the backticks that are counted
+  bool line_start_ = true;  ///< only blanks and counted backticks so far
   std::uint64_t ticks_ = 0;
 };
 

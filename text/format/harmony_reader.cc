@@ -32,8 +32,8 @@ bool is_one_word(std::string_view text) {
 }
 
 /// Reads messages as OpenAI's harmony has them: header, <|message|>, content and an end tag. The
-/// prompt has begun the first header. A header that is malformed is read as far as it goes: what it
-/// says of the channel counts, so that thoughts stay thoughts, and what is no header is content.
+/// prompt has begun the first header. A malformed header is read as far as it makes sense: its
+/// channel counts, so that thoughts stay thoughts, and its other words are content.
 class HarmonyReader final : public OutputParser::Reader {
  public:
   explicit HarmonyReader(ParserOptions options)
@@ -61,7 +61,7 @@ class HarmonyReader final : public OutputParser::Reader {
       static_cast<void>(prose_.take_spaces());
     });
     if (state_ == State::kHeader) {
-      // A single word is one of a header that is not complete.
+      // A single word belongs to a header that is not complete.
       if (cut && is_one_word(read_harmony_header(header_).rest)) header_.clear();
       read_content(out);
     }
@@ -80,13 +80,13 @@ class HarmonyReader final : public OutputParser::Reader {
 
  private:
   enum class State : std::uint8_t {
-    kBetween,  ///< before a header; header_ has words that may be one without its tags
+    kBetween,  ///< before a header; header_ has words that may be a header without tags
     kHeader,
     kBody,
   };
 
-  /// Tells the prose where in the output it is, with `text` still to be read. Not of a header,
-  /// which may turn out to be prose.
+  /// Tells the prose its offset in the output, with `text` still to be read. Not called for a
+  /// header, which may turn out to be prose.
   void find_place(std::string_view text) {
     if (header_.empty()) prose_.go_to(fed() - text.size() - scanner_.held());
   }
@@ -132,7 +132,7 @@ class HarmonyReader final : public OutputParser::Reader {
     watch_tags();
   }
 
-  /// The header has its end tag, or none.
+  /// Called when the header has its end tag, or has none.
   void end_header(bool has_end, TypedText& out) {
     const std::string text = std::exchange(header_, {});
     const HarmonyHeader header = read_harmony_header(text);
@@ -145,7 +145,7 @@ class HarmonyReader final : public OutputParser::Reader {
     add(header.rest, out);
   }
 
-  /// Reads a header without <|message|>: what is no header in it is content.
+  /// Reads a header without <|message|>: words that are no header are content.
   void read_content(TypedText& out) {
     if (read_harmony_header(header_).rest.empty()) {
       header_.clear();
@@ -166,7 +166,7 @@ class HarmonyReader final : public OutputParser::Reader {
   }
 
   void on_tag_between(std::string_view tag, std::size_t end, TypedText& out) {
-    // A recipient may come first in a header, and as a word in a text.
+    // A recipient may come first in a header, and may be a word in a text.
     if (tag == kRecipient && !prose_.fresh()) return add_text(tag, out);
     if (tag == kMessage) {
       header_at_ = end - tag.size() - header_.size();
@@ -215,7 +215,7 @@ class HarmonyReader final : public OutputParser::Reader {
     prose_.skip(run.size());
   }
 
-  /// Text before a header: words of one whose tags are missing are held back.
+  /// Text before a header: words of a possible header without tags are held back.
   void add_between(std::string_view run, TypedText& out) {
     if (!prose_.fresh()) return add_text(run, out);
     while (!run.empty() && header_.empty() && is_markup_space(run.front())) {
@@ -249,7 +249,7 @@ class HarmonyReader final : public OutputParser::Reader {
   bool is_answer_ = false;  // the message is
   bool done_ = false;
   std::string header_;
-  std::size_t header_at_ = 0;  // where it begins in the output
+  std::size_t header_at_ = 0;  // the header's offset in the output
   Prose prose_;
   TagScanner scanner_;
   std::vector<std::string_view> tags_;  // the scanner's

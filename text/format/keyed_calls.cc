@@ -81,7 +81,7 @@ class KeyedCalls final : public CallReader {
     if (!span_.started()) return Step::kMore;
     if (!sink.in_call()) {
       if ((c != '{' && c != '"') || !sink.begin(name_)) return Step::kBroken;
-      if (c == '"') {  // arguments as a text that is JSON
+      if (c == '"') {  // the arguments are a text that is JSON
         string_ = {};
         state_ = State::kText;
         return Step::kMore;

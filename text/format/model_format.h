@@ -15,7 +15,7 @@ struct ModelFormat {
   OutputFormat format{};
   std::vector<TokenId> tag_tokens{};  ///< sorted
 
-  /// By the tokenizer's chat templates.
+  /// Reads the tokenizer's chat templates.
   [[nodiscard]] static std::shared_ptr<const ModelFormat> find(const Tokenizer& tokenizer);
   [[nodiscard]] static std::shared_ptr<const ModelFormat> make(OutputFormat format,
                                                                const Tokenizer& tokenizer);

@@ -31,7 +31,7 @@ class NamedCall final : public CallReader {
     return Step::kBroken;
   }
 
-  // The name has come whole, and the output ends before its arguments.
+  // The name is whole, and the output ends before its arguments.
   void finish(CallSink& sink) override {
     if (state_ == State::kArguments && !sink.in_call() && !span_.started()) {
       static_cast<void>(begin_call(sink));
@@ -51,7 +51,7 @@ class NamedCall final : public CallReader {
     return syntax_.name_open[matched_++] == c ? Step::kMore : Step::kBroken;
   }
 
-  // What ends the name is missing in some outputs.
+  // Some outputs lack the text that ends the name.
   Step push_name(char c, CallSink& sink) {
     if (c == '{') {
       state_ = State::kArguments;
@@ -75,7 +75,7 @@ class NamedCall final : public CallReader {
       state_ = State::kTail;
       return c == '`' ? Step::kMore : Step::kDoneBefore;
     }
-    // The name is told once there is an object behind it, or a text that is to be one.
+    // The name is passed on once an object follows, or a text that should be an object.
     if (!sink.in_call() && ((c != '{' && c != '"') || !begin_call(sink))) return Step::kBroken;
     const bool is_text = !span_.started() && c == '"';
     const JsonSpan::Step step = span_.push(c);
@@ -97,7 +97,7 @@ class NamedCall final : public CallReader {
     return Step::kMore;
   }
 
-  /// Whether this is the first byte of the tag that ends the call, or of a fence.
+  /// Returns whether this is the first byte of the tag that ends the call, or of a fence.
   [[nodiscard]] bool ends_without_arguments(char c) const {
     return (!syntax_.close.empty() && c == syntax_.close.front()) || (fenced_ && c == '`');
   }
@@ -131,7 +131,7 @@ class NamedCall final : public CallReader {
   std::size_t matched_ = 0;  // bytes of name_open
   std::string name_;
   JsonSpan span_;
-  JsonStringDecoder string_;  // of arguments that are a text
+  JsonStringDecoder string_;  // arguments that are a text
   std::string text_;          // decoded
 };
 

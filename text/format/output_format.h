@@ -12,8 +12,8 @@ namespace weft {
 /// Thoughts stand between two tags, at the beginning of an output.
 struct ThoughtSyntax {
   std::string open{}, close{};
-  /// A call ends thoughts that are open. Of other families a call inside is one only where the
-  /// thoughts are never closed: models write down calls that they think about.
+  /// A call ends thoughts that are open. In other families a call inside of thoughts counts only
+  /// where the thoughts are never closed: models write down calls that they think about.
   bool ended_by_call = false;
 
   [[nodiscard]] bool any() const noexcept { return !close.empty(); }
@@ -41,20 +41,20 @@ struct CallSyntax {
   /// kJson: the names of the two fields. Other names that models write for them are known, too.
   std::string name_key = "name", arguments_key = "arguments";
 
-  /// kNamed, kTagged and kPairs: what stands before and after the name. kNamed: of the name itself
-  /// all up to `name_prefix` is taken away, and what begins with `name_suffix`.
+  /// kNamed, kTagged and kPairs: the texts before and after the name. kNamed: the name loses all
+  /// text up to `name_prefix`, and all text from `name_suffix` on.
   std::string name_open{}, name_close{}, name_prefix{}, name_suffix{};
   /// kNamed: the name with its prefix and suffix is the call's id, and the only thing that the
   /// family's template prints of a call that was made.
   bool name_is_id = false;
 
   /// kTagged: key_open KEY key_close value_open VALUE value_close, any number of times, then
-  /// body_close. Without value_open, a line's end before and after the value is not of it, unless
-  /// the value is `inline_values`. kPairs: a text stands between value_open and value_close.
+  /// body_close. Without value_open, a line's end before and after the value is not part of it,
+  /// unless `inline_values` is set. kPairs: a text stands between value_open and value_close.
   std::string key_open{}, key_close{}, value_open{}, value_close{}, body_close{};
   bool inline_values = false;
   /// kTagged: stands behind KEY, before `true` where the value is a text and `false` where it is
-  /// JSON; empty: the function's schema alone tells.
+  /// JSON; empty: only the function's schema tells.
   std::string type_mark{};
 
   // What is read without being told, and has to be said where calls are to be written.
@@ -112,7 +112,7 @@ struct KnownFormat {
   OutputFormat format;
   std::vector<std::string> evidence{};
   std::string_view families{};  ///< for people
-  /// Other texts that tell it as well, where they all stand in the template; empty: there are none.
+  /// Other texts that identify the format too, where all stand in the template; empty: none.
   std::vector<std::string> other_evidence{};
 };
 

@@ -42,9 +42,9 @@ void OutputParser::finish(TypedText& out, bool cut) {
   tell(fresh, out);
 }
 
-/// Brings the reader behind what has begun, which is not noted: offsets count from the output's
-/// beginning, and wrap around before it. `other`, which reads the same and ends there, says what
-/// the reader holds back.
+/// Feeds the begun output to the reader without passing anything on: offsets count from the
+/// output's beginning, and wrap around before it. `other`, an equal reader, ends there and so shows
+/// the text that the reader holds back.
 void OutputParser::pass(std::string_view begun, std::unique_ptr<Reader> other) {
   TypedText told;
   reader_->feed(begun, told);
@@ -65,8 +65,8 @@ void OutputParser::pass(std::string_view begun, std::unique_ptr<Reader> other) {
   });
 }
 
-/// Passes on what is new, without the text that was held back of what had begun: it comes first, if
-/// it comes.
+/// Passes on new text. The text held back from the begun output comes first, if it comes at all,
+/// and is left out.
 void OutputParser::tell(const TypedText& fresh, TypedText& out) {
   if (fresh.empty()) return;
   BegunOutput& left = *begun_;
@@ -78,7 +78,7 @@ void OutputParser::tell(const TypedText& fresh, TypedText& out) {
     const std::size_t size = std::min(piece.text.size(), left.held.size());
     const bool is_held = size > 0 && piece.kind == left.held_kind &&
                          left.held.starts_with(piece.text.substr(0, size));
-    const std::size_t first = begin + (is_held ? size : 0);  // that is told
+    const std::size_t first = begin + (is_held ? size : 0);  // where the new text begins
     const std::size_t end = begin + piece.text.size();
     if (is_held) left.held.erase(0, size);
     if (is_held && first == end) return;
@@ -103,7 +103,7 @@ std::int32_t OutputParser::calls() const noexcept { return reader_->calls() - ca
 bool OutputParser::in_call() const noexcept { return reader_->in_call(); }
 std::size_t OutputParser::settled() const noexcept {
   const std::size_t settled = reader_->settled();
-  return settled <= reader_->fed() ? settled : 0;  // else it is still before the output
+  return settled <= reader_->fed() ? settled : 0;  // else the offset is still before the output
 }
 
 bool ends_in_thought(std::string_view prompt, const OutputFormat& format) {

@@ -20,15 +20,15 @@ struct ParserOptions {
   bool one_call = false;    ///< done() with the first call
   /// An answer that has begun goes on to the output's end, whatever looks like a tag in it.
   bool whole_answer = false;
-  /// What the prompt has of the output already: the output goes on behind it, and of it nothing is
-  /// told but a call that it leaves open.
+  /// The part of the output that the prompt has already: the output continues it, and the parser
+  /// passes on nothing of it but a call that it leaves open.
   std::string begun{};
 };
 
-/// What an OutputParser has still to do for ParserOptions::begun.
+/// The state that ParserOptions::begun leaves in an OutputParser.
 struct BegunOutput {
-  TypedText open_call{};  ///< is told as a whole
-  std::string held{};     ///< text that is held back of what had begun, and that nobody is told
+  TypedText open_call{};  ///< passed on as a whole
+  std::string held{};     ///< begun text that the reader holds back; never passed on
   PieceKind held_kind = PieceKind::kText;
 };
 
@@ -52,21 +52,21 @@ class OutputParser {
   /// Appends what is settled with `text`, the next part of the output.
   void feed(std::string_view text, TypedText& out);
 
-  /// Ends the output: appends what was held back. With `cut` the model was stopped before it had
-  /// ended the output itself: half of a tag and a call without its whole name are then dropped, and
-  /// else they are text. Called once.
+  /// Ends the output: appends the text that was held back. `cut`: the model was stopped before it
+  /// ended the output itself; half of a tag and a call without its whole name are then dropped,
+  /// otherwise they are text. Called once.
   void finish(TypedText& out, bool cut = false);
 
   /// Whether the output shall end here, by ParserOptions::one_call; what is fed later is dropped.
   [[nodiscard]] bool done() const noexcept;
   /// Whether what comes is a thought, as far as that is known.
   [[nodiscard]] bool thinks() const noexcept;
-  /// How many calls have begun, without those that the prompt has whole; the last may lack its end.
+  /// Returns how many calls have begun, without the prompt's whole calls; the last may lack an end.
   [[nodiscard]] std::int32_t calls() const noexcept;
   /// Whether the last call has begun and not ended; after finish(), whether it was cut off.
   [[nodiscard]] bool in_call() const noexcept;
-  /// Returns up to which byte of the output it is known what that is: text and thoughts before it
-  /// have been appended (TypedText::sources), and all else there is tags, calls or dropped.
+  /// Returns the byte of the output up to which its kind is known: text and thoughts before that
+  /// byte have been appended (TypedText::sources), and all other bytes are tags, calls or dropped.
   [[nodiscard]] std::size_t settled() const noexcept;
 
  private:
@@ -75,7 +75,7 @@ class OutputParser {
 
   std::unique_ptr<Reader> reader_;
   std::optional<BegunOutput> begun_;
-  std::int32_t calls_before_ = 0;  ///< that the prompt has whole
+  std::int32_t calls_before_ = 0;  ///< calls that the prompt has whole
 };
 
 /// Whether a prompt, or the end of it, has opened a thought that it has not closed: then the output

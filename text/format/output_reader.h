@@ -23,7 +23,7 @@ class OutputParser::Reader {
   [[nodiscard]] virtual bool thinks() const noexcept = 0;
   [[nodiscard]] virtual std::int32_t calls() const noexcept = 0;
   [[nodiscard]] virtual bool in_call() const noexcept = 0;
-  /// The output is settled up to here at least; never less than before.
+  /// Returns the byte up to which the output is settled at least; never less than before.
   [[nodiscard]] virtual std::size_t settled() const noexcept = 0;
 
   /// Called before feed(), with the size of its text.

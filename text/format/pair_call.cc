@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-/// Reads CallBody::kPairs: NAME{key:value,...}. What stands before the name may be missing or
+/// Reads CallBody::kPairs: NAME{key:value,...}. The tag before the name may be missing or
 /// doubled, as models sometimes write it.
 class PairCall final : public CallReader {
  public:

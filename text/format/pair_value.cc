@@ -7,11 +7,11 @@
 namespace weft {
 namespace {
 
-// Deeper than what schemas of tools describe.
+// A greater depth than schemas of tools describe.
 constexpr std::size_t kMaxPairNesting = 64;
-// Longer than every number; a bare value beyond this is a text, and streamed.
+// A greater length than any number has; a longer bare value is a text, and streamed.
 constexpr std::size_t kMaxBareValue = 64;
-// White space between a text and what follows it.
+// Most white space between a text and the character after it.
 constexpr std::size_t kMaxTextSpaces = 64;
 
 bool ends_pair_value(char c) { return c == ',' || c == '}' || c == ']'; }
@@ -137,7 +137,7 @@ PairValue::Step PairValue::push_value(char c, CallSink& sink) {
   return push_bare(c, sink);
 }
 
-// What begins like the tag and is not it is a bare key or value.
+// Text that begins like the tag but is not the tag is a bare key or value.
 PairValue::Step PairValue::push_tag(char c, CallSink& sink) {
   word_.push_back(c);
   if (word_ == syntax_.value_open) {

@@ -18,7 +18,7 @@ class PairValue {
  public:
   enum class Step : std::uint8_t { kMore, kLast, kBroken };
 
-  /// `function` and the types of its parameters are the sink's; the syntax is borrowed.
+  /// The sink gives `function` and the types of its parameters; the syntax is borrowed.
   PairValue(const CallSyntax& syntax, std::string_view function);
 
   /// Takes the next byte; the first one is the bracket that opens the object.
@@ -31,7 +31,7 @@ class PairValue {
     kBareKey,
     kColon,
     kValue,  ///< before a value, or the end of a list
-    kTag,    ///< in what may be the tag that opens a text
+    kTag,    ///< in a possible tag that opens a text
     kText,
     kAfterText,  ///< behind a tag that ends texts, if a comma or the like follows
     kJsonText,
@@ -64,12 +64,12 @@ class PairValue {
   const CallSyntax& syntax_;
   const std::string function_;
   State state_ = State::kOpen;
-  std::string open_;        // the closing brackets that are due
-  bool first_ = true;       // in the innermost bracket
-  bool is_key_ = false;     // the text is
+  std::string open_;        // the closing brackets that are still to come
+  bool first_ = true;       // nothing has come in the innermost bracket
+  bool is_key_ = false;     // the text is a key
   bool bare_text_ = false;  // the bare value is too long to be anything but a text
-  std::string key_;         // the last one of the outer object
-  std::string word_;        // of a tag, a key or a bare value; the white space behind a text
+  std::string key_;         // the last key of the outer object
+  std::string word_;        // bytes of a tag, a key or a bare value; white space behind a text
   std::string escaped_;
   JsonStringDecoder string_;
   TagScanner scanner_;

@@ -19,22 +19,22 @@ class Prose {
     spaces_.clear();
   }
 
-  /// Adds what stands at next() and the white space that is held back behind it.
+  /// Adds the white space held back, then the run at next(); white space at its end is held back.
   void add(std::string_view run, TypedText& out);
 
-  /// The run that is added next stands at this offset of the output. What is held back stands right
-  /// before it.
+  /// Sets the offset in the output of the run that is added next. Held-back white space stands
+  /// right before it.
   void go_to(std::size_t offset) noexcept { next_ = offset; }
-  /// Skips bytes that are of no run.
+  /// Skips bytes that belong to no run.
   void skip(std::size_t bytes) noexcept { next_ += bytes; }
   /// Returns the offset up to which the output is settled: written or dropped.
   [[nodiscard]] std::size_t settled() const noexcept { return next_ - spaces_.size(); }
 
-  /// Takes the white space that came last, which a tag may follow: it is still to be added, or
-  /// dropped.
+  /// Takes the white space that came last, which a tag may follow; the caller adds it later, or
+  /// drops it.
   [[nodiscard]] std::string take_spaces();
 
-  /// Forgets what kind of run there is, as if the output began here.
+  /// Forgets the kind of the last run, as if the output began here.
   void restart() noexcept {
     kind_ = PieceKind::kText;
     skips_ = false;
@@ -56,7 +56,7 @@ class Prose {
   bool skips_ = false;
   bool blank_ = true;  // nothing but white space has come, and it is held back
   std::string spaces_;
-  std::size_t next_ = 0;  // the offset of what comes behind spaces_
+  std::size_t next_ = 0;  // the offset behind spaces_
 };
 
 }  // namespace weft

@@ -14,8 +14,8 @@ bool is_identifier(char c) {
 }
 
 /// Reads CallBody::kPython: [f(a="x", b=[1, 2]), g()], and without the brackets where each call
-/// stands on a line. A call is told once a parenthesis and a key, or its end, have come, so an
-/// expression that looks like one does not become one.
+/// stands on a line. A call is passed on once a parenthesis and a key, or its end, have come, so an
+/// expression that looks like a call does not become one.
 class PythonCalls final : public CallReader {
  public:
   explicit PythonCalls(const CallSyntax& syntax) : syntax_(syntax) {}

@@ -12,7 +12,7 @@ namespace {
 
 // Longer than every number that anybody writes.
 constexpr std::size_t kMaxPythonWord = 64;
-// White space between a text and what follows it.
+// Most white space between a text and the character after it.
 constexpr std::size_t kMaxPythonSpaces = 64;
 
 bool is_python_word(char c) {

@@ -36,14 +36,14 @@ class PythonLiteral {
   Step close(char c, std::string& out);
   Step after_value() { return open_.empty() ? Step::kLast : Step::kMore; }
 
-  std::string open_;          ///< the brackets that are to be closed
-  std::string word_;          ///< of a number or a name, while it comes
-  char quote_ = 0;            ///< of the text that is open
-  bool fresh_ = false;        ///< nothing of the text has come
-  bool triple_ = false;       ///< it stands between three quotes
-  int quotes_ = 0;            ///< of them, at the end of what has come
-  bool after_quote_ = false;  ///< behind what may end the text
-  std::string spaces_;        ///< behind that
+  std::string open_;          ///< the brackets that are still to be closed
+  std::string word_;          ///< the number or name that is being read
+  char quote_ = 0;            ///< the quote of the open text
+  bool fresh_ = false;        ///< no byte of the text has come
+  bool triple_ = false;       ///< the text stands between three quotes
+  int quotes_ = 0;            ///< quotes at the end of what has come
+  bool after_quote_ = false;  ///< behind a quote that may end the text
+  std::string spaces_;        ///< white space behind that quote
   bool escaped_ = false;
   int digits_left_ = 0;  ///< of an escape by number
   char32_t code_ = 0;

@@ -18,9 +18,9 @@ namespace {
 // some words of markup, or arguments that a model wrote first.
 constexpr std::size_t kMaxCallHead = std::size_t{16} << 10;
 
-// What may be a call inside of thoughts is held back up to here, until it is known whether the
-// thoughts are closed. A longer call is told where it stands; a shorter one with so much behind it
-// is a thought.
+// The most bytes in thoughts, from a possible call on, that are held back until it is known whether
+// the thoughts are closed. A longer call counts as a call where it stands; a shorter call with this
+// much text behind it is a thought.
 constexpr std::size_t kMaxHeldThought = std::size_t{64} << 10;
 
 // A single byte is more often a text than half a tag.
@@ -31,7 +31,7 @@ bool is_between_calls(std::string_view head) {
   return head.find_first_not_of(" \n\t\r,]`") == std::string_view::npos;
 }
 
-/// Whether a tag that stands where none is due is one all the same: `<think>` may be spoken of.
+/// Returns whether a tag in an unexpected place is still a tag: a text may speak of `<think>`.
 bool is_markup(std::string_view tag) { return tag.find('|') != std::string_view::npos; }
 
 bool begins_markup(std::string_view tag) { return tag.starts_with('<') || tag.starts_with('['); }
@@ -107,7 +107,7 @@ class TagReader final : public OutputParser::Reader {
     kStart,  ///< where a call without a tag may begin
     kText,
     kThought,
-    kHeld,  ///< in thoughts, behind what may be a call
+    kHeld,  ///< in thoughts, behind a possible call
     kCall,
   };
   enum class Role : std::uint8_t {
@@ -154,8 +154,8 @@ class TagReader final : public OutputParser::Reader {
     roles_.clear();
   }
 
-  /// Tells the prose where in the output it is, with `text` still to be read. Of a call it is told
-  /// once the name is: the call's head may turn out to be prose, as what else is held back may.
+  /// Tells the prose its offset in the output, with `text` still to be read. In a call this happens
+  /// once the name is known: the head of a call may turn out to be prose, as other held text may.
   void find_place(std::string_view text) {
     const bool holds = state_ == State::kHeld || (state_ == State::kCall && !head_.empty());
     if (holds || !pending_.empty()) return;
@@ -210,7 +210,7 @@ class TagReader final : public OutputParser::Reader {
 
   [[nodiscard]] bool is_fresh() const { return prose_.fresh() && pending_.empty(); }
 
-  /// Adds a run of text or thoughts, and before it what was held back as a doubled tag.
+  /// Adds a run of text or thoughts, after the doubled tag that was held back.
   void say(std::string_view run, TypedText& out) {
     if (!pending_.empty()) {
       const std::string tag = std::exchange(pending_, {});
@@ -300,7 +300,7 @@ class TagReader final : public OutputParser::Reader {
     settle_held(out, /*ended=*/false, /*cut=*/false);
   }
 
-  /// The thoughts are not closed: what was held back is a call if it reads like one.
+  /// The thoughts are never closed: the held-back text is a call if it reads like one.
   void settle_held(TypedText& out, bool ended, bool cut) {
     const std::string held = std::exchange(held_, {});
     TypedText trial;
@@ -397,7 +397,7 @@ class TagReader final : public OutputParser::Reader {
     prose_.add(head, out);
   }
 
-  /// Whether the head is the tag that opens calls and at most a few bytes more.
+  /// Returns whether the head is the tag that opens calls and at most a few bytes more.
   [[nodiscard]] bool holds_tag(std::string_view head) const {
     const std::string_view open = format_->calls.open;
     const std::size_t begin = head.find_first_not_of(" \n\t\r");
@@ -405,8 +405,8 @@ class TagReader final : public OutputParser::Reader {
            head.substr(begin).starts_with(open) && head.size() - begin - open.size() <= open.size();
   }
 
-  /// Holds back the tag, since another one may follow: some models double it. What was read behind
-  /// it is read again.
+  /// Holds back the tag, since another tag may follow: some models double it. The bytes behind it
+  /// are read again.
   void add_tag(std::string_view head, TypedText& out) {
     const std::size_t begin = head.find(format_->calls.open) + format_->calls.open.size();
     const std::size_t end = std::min(head.find_first_not_of(" \n\t\r", begin), head.size());
@@ -417,13 +417,13 @@ class TagReader final : public OutputParser::Reader {
     behind_ = 0;
   }
 
-  /// Whether what was held back at the end is half of a tag rather than a text.
+  /// Returns whether the text that was held back at the end is half of a tag rather than a text.
   [[nodiscard]] bool is_half_tag(std::string_view held) const {
     const bool after_call = sink_.ended() > 0 && is_fresh();
     return begins_markup(held) && (held.size() >= kSureTag || after_call);
   }
 
-  /// Whether the head that was read can be nothing but the beginning of a call.
+  /// Returns whether the head that was read can only be the beginning of a call.
   [[nodiscard]] bool is_unfinished_call() const {
     const std::string_view open = format_->calls.open;
     const std::string_view tag = open.empty() ? std::string_view(format_->calls.name_open) : open;
@@ -444,14 +444,14 @@ class TagReader final : public OutputParser::Reader {
   std::vector<Role> roles_;             // of them
   CallSink sink_;
   std::unique_ptr<CallReader> reader_;
-  std::string head_;          // what has been read of a call that has not begun
-  std::string pending_;       // a tag that opens calls, behind which there was none
-  std::size_t behind_ = 0;    // bytes that have come behind what is read again
-  std::string held_;          // of thoughts, from what may be a call on
+  std::string head_;          // the bytes read of a call that has not begun
+  std::string pending_;       // a tag that opens calls, with no call behind it yet
+  std::size_t behind_ = 0;    // number of bytes behind the text that is read again
+  std::string held_;          // text of thoughts, from a possible call on
   bool in_thought_ = false;   // the call stands in thoughts
-  bool stray_close_ = false;  // a call was broken off, and its tag may come
+  bool stray_close_ = false;  // a call was broken off, and its closing tag may come
   bool done_ = false;
-  std::unique_ptr<TagReader> rest_;  // reads on behind thoughts that a call has ended
+  std::unique_ptr<TagReader> rest_;  // reads the output behind thoughts that a call has ended
 };
 
 }  // namespace

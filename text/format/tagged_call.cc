@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-// White space between the end of a value and the tag that has to follow. More than any template
+// Most white space between the end of a value and the tag that must follow. More than any template
 // writes, and little to hold.
 constexpr std::size_t kMaxValueSpaces = 64;
 // The same with the outer tag between.
@@ -46,7 +46,7 @@ class TaggedCall final : public CallReader {
     return Step::kBroken;
   }
 
-  // A value is followed by a tag, so what looks like half of one at the end of an output is that.
+  // A tag follows each value, so text at the end of an output that looks like half a tag is one.
   void finish(CallSink& sink) override {
     if (state_ == State::kValueEnd) value_.end(sink);
     if (state_ == State::kOuterEnd) {
@@ -69,7 +69,7 @@ class TaggedCall final : public CallReader {
     kValueOpen,
     kValue,
     kValueEnd,  ///< behind a tag that ends values, if a key or the call's end follows
-    kOuterEnd,  ///< behind that and the outer tag, if a tag follows or nothing does
+    kOuterEnd,  ///< behind that tag and the outer tag, if a tag or nothing follows
   };
 
   /// Reads a tag that has to come, after white space.
@@ -146,7 +146,7 @@ class TaggedCall final : public CallReader {
   Step push_value_end(char c, CallSink& sink) {
     word_.push_back(c);
     const std::size_t spaces =
-        std::min(word_.find_first_not_of(" \n\t\r"), word_.size());  // that many come first
+        std::min(word_.find_first_not_of(" \n\t\r"), word_.size());  // so many blanks come first
     const std::string_view tag = std::string_view(word_).substr(spaces);
     if (tag == syntax_.key_open) {
       end_value(sink);
@@ -177,7 +177,7 @@ class TaggedCall final : public CallReader {
     return goes_on ? go_on_with_value(sink) : Step::kMore;
   }
 
-  /// What has ended no value is of it.
+  /// A tag that ended no value is part of the value.
   Step go_on_with_value(CallSink& sink) {
     const std::string text = std::exchange(word_, {});
     state_ = State::kValue;
@@ -205,7 +205,7 @@ class TaggedCall final : public CallReader {
     in_value_ = false;
   }
 
-  /// Some models forget the tag that ends a body, and write the outer one.
+  /// Some models forget the tag that ends a body, and write the outer tag.
   [[nodiscard]] bool ends_call(std::string_view tag) const {
     return tag == syntax_.body_close || (!syntax_.close.empty() && tag == syntax_.close);
   }
@@ -234,7 +234,7 @@ class TaggedCall final : public CallReader {
   std::string word_;  // what has come of a tag, a name or a key
   std::string name_;
   std::string key_;
-  ToolSchemas::Type said_type_ = ToolSchemas::Type::kUnknown;  // beside the key
+  ToolSchemas::Type said_type_ = ToolSchemas::Type::kUnknown;  // from the mark beside the key
   bool first_ = true;                                          // no argument has come
   bool in_value_ = false;
   ArgumentValue value_;

@@ -15,7 +15,7 @@ class ToolSchemas {
  public:
   enum class Type : std::uint8_t {
     kUnknown,       ///< the schema does not tell, or allows texts and other values
-    kText,          ///< texts alone
+    kText,          ///< only texts
     kOptionalText,  ///< texts, and null
     kOther,         ///< no texts
   };

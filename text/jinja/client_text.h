@@ -17,21 +17,21 @@ struct ByteRange {
   friend bool operator==(const ByteRange&, const ByteRange&) = default;
 };
 
-/// Knows which memory of a rendering holds text that a client wrote, so that the prompt can be told
-/// apart into what the template wrote and what the client did. Texts are views, and a part of a
-/// client's text lies inside that text's memory, whatever the template has cut out of it. Texts
-/// that are put together are copies; TextBuilder enters the client's parts of them here. What is
-/// entered stays where it is until the rendering ends. Owner only.
+/// Knows which memory of a rendering holds text that a client wrote, so that a prompt's bytes can
+/// be split into the template's and the client's. Texts are views, and a part of a client's text
+/// lies inside that text's memory, however the template has cut it. A text that is put together is
+/// a copy; TextBuilder enters the client's parts of the copy here. An entered text stays where it
+/// is until the rendering ends. Owner only.
 class ClientText {
  public:
   explicit ClientText(std::pmr::memory_resource* memory) : ends_(memory) {}
 
-  /// Enters a text, which overlaps with no other that was entered.
+  /// Enters a text, which must not overlap with another entered text.
   void add(std::string_view text) {
     if (!text.empty()) ends_.emplace(text.data(), text.data() + text.size());
   }
 
-  /// Gives `on_range` the ranges of `text` that a client wrote, in their order.
+  /// Calls `on_range` with the ranges of `text` that a client wrote, in their order.
   template <class OnRange>
   void for_each_range(std::string_view text, OnRange&& on_range) const {
     if (ends_.empty() || text.empty()) return;
@@ -47,7 +47,7 @@ class ClientText {
     }
   }
 
-  /// Whether a client wrote some of `text`.
+  /// Returns whether a client wrote any part of `text`.
   [[nodiscard]] bool any_in(std::string_view text) const {
     bool any = false;
     for_each_range(text, [&](ByteRange /*range*/) { any = true; });
@@ -55,7 +55,7 @@ class ClientText {
   }
 
  private:
-  std::pmr::map<const char*, const char*, std::less<>> ends_;  ///< by their beginnings
+  std::pmr::map<const char*, const char*, std::less<>> ends_;  ///< end by beginning
 };
 
 }  // namespace weft::jinja

@@ -86,10 +86,10 @@ class Run {
   /// For what values are made of, which is given back. Throws MemorySpent.
   [[nodiscard]] std::pmr::memory_resource* scratch() { return &held_; }
 
-  /// Which texts a client wrote; none unless somebody enters them.
+  /// The texts that a client wrote; none unless the caller enters them.
   [[nodiscard]] ClientText& client() { return client_; }
 
-  /// A copy of `text`, a client's where `text` is.
+  /// Returns a copy of `text`, which is a client's text where `text` is.
   Value text(std::string_view text, bool markup = false);
   Value list(std::span<const Value> items, List::Type type = List::Type::kList);
 
@@ -106,14 +106,14 @@ class Run {
   ClientText client_{&held_};
 };
 
-/// Puts a string together, within the budget of memory, and keeps in mind which parts of it a
+/// Puts a string together, within the budget of memory, and records which parts of it a
 /// client wrote.
 class TextBuilder {
  public:
   explicit TextBuilder(Run& run) : run_(run), text_(run.scratch()), client_(run.scratch()) {}
 
-  /// False when the budget is spent, and then nothing is added. `text` is a value's or the
-  /// template's, or it is made of what no client wrote.
+  /// Returns false, and adds nothing, when the budget is spent. `text` is a value's, the
+  /// template's, or made of text that no client wrote.
   bool append(std::string_view text) {
     if (!run_.has_room(text.size())) return false;
     const std::size_t at = text_.size();
@@ -127,8 +127,8 @@ class TextBuilder {
     text_.append(count, c);
     return true;
   }
-  /// What `write(std::string&)` appends to a string, which is small. It stands for `source`, and is
-  /// a client's where that is.
+  /// Appends the small string that `write(std::string&)` makes. The string stands for `source`, and
+  /// is a client's text where `source` is.
   template <class Write>
   bool append_for(std::string_view source, Write write) {
     piece_.clear();

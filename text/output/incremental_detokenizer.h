@@ -27,8 +27,8 @@ class IncrementalDetokenizer {
         skip_special_(skip_special),
         shown_(std::move(shown)) {}
 
-  /// Called before the first token: the text goes on where a prompt's ended, so that a space at its
-  /// beginning is one of the text.
+  /// Called before the first token: the text continues a prompt's, so a space at its beginning is
+  /// part of the text.
   void go_on() { stream_.go_on(); }
 
   /// The text that is final with this token; may be empty. kNoSuchToken for an id that is not in
@@ -43,11 +43,11 @@ class IncrementalDetokenizer {
   [[nodiscard]] std::string finish();
   void finish(std::string& out);
 
-  /// From now on take_ends() tells where each token ends in all of the text.
+  /// From now on take_ends() tells where each token ends in the whole text.
   void track_ends() noexcept { tracks_ends_ = true; }
   /// Appends the ends that are known and were not taken before, in the tokens' order: offsets in
-  /// all of the text, which may still be held back there. A token that is skipped, or not
-  /// in the vocabulary, ends where the one before it does. After finish() all are known.
+  /// the whole text, part of which may still be held back. A token that is skipped, or not
+  /// in the vocabulary, ends where the token before it ends. After finish() all ends are known.
   void take_ends(std::vector<std::size_t>& ends) { stream_.take_ends(ends); }
 
  private:

@@ -12,7 +12,7 @@ namespace weft {
 
 /// What a run of an output's text is. A call is a kCallName, any number of kArguments and, once it
 /// is complete, a kCallEnd; calls follow each other and are counted in that order, from 0. Where
-/// the model has an id of its own for a call, a kCallId stands right before its kCallName.
+/// the model gave the call an id, a kCallId stands right before its kCallName.
 enum class PieceKind : std::uint8_t {
   kText,       ///< the answer itself
   kReasoning,  ///< thoughts before it
@@ -30,7 +30,7 @@ struct PieceMark {
   friend bool operator==(const PieceMark&, const PieceMark&) = default;
 };
 
-/// A run of text or thoughts whose bytes stand in the output as the model wrote them: where there.
+/// A run of text or thoughts whose bytes stand in the output unchanged, and where they stand.
 struct SourceRun {
   std::size_t begin = 0;   ///< offset in the typed text
   std::size_t source = 0;  ///< offset in the output
@@ -66,8 +66,8 @@ class TypedText {
   /// Offsets in text(); strictly by kind, so that neighbours differ unless a call begins or ends.
   [[nodiscard]] std::span<const PieceMark> marks() const noexcept { return marks_; }
   [[nodiscard]] bool empty() const noexcept { return text_.empty() && marks_.empty(); }
-  /// The runs that were added with their source, in their order; what they leave out of the output
-  /// is tags, calls and dropped white space.
+  /// The runs that were added with their source, in their order; the bytes of the output between
+  /// them are tags, calls and dropped white space.
   [[nodiscard]] std::span<const SourceRun> sources() const noexcept { return sources_; }
 
   /// Appends a run, which continues the one before it where both are of one kind.
@@ -80,7 +80,7 @@ class TypedText {
     }
     text_.append(text);
   }
-  /// The same of text or thoughts that stand at `source` in the output.
+  /// The same for text or thoughts that stand at `source` in the output.
   void add(PieceKind kind, std::string_view text, std::size_t source) {
     if (text.empty()) return;
     if (!sources_.empty() && sources_.back().kind == kind &&

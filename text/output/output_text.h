@@ -30,7 +30,7 @@ class OutputText {
         has_stops_(!stops.empty()),
         scanner_(std::move(stops)) {}
 
-  /// As of IncrementalDetokenizer.
+  /// See IncrementalDetokenizer.
   void go_on() { detokenizer_.go_on(); }
 
   /// Appends the text that is final with this token; often none. Returns the index of the stop
@@ -43,8 +43,8 @@ class OutputText {
   /// Called once.
   [[nodiscard]] std::optional<std::size_t> finish(std::string& out);
 
-  /// As of IncrementalDetokenizer. An end behind the text is of a token that a stop string cuts, or
-  /// of one behind it.
+  /// See IncrementalDetokenizer. An end beyond the text belongs to a token that a stop string cuts,
+  /// or to a later token.
   void track_ends() noexcept { detokenizer_.track_ends(); }
   void take_ends(std::vector<std::size_t>& ends) { detokenizer_.take_ends(ends); }
 

@@ -12,15 +12,15 @@
 
 namespace weft {
 
-/// To how many tokens a text is cut, and at which end.
+/// The number of tokens to which a text is cut, and the end at which it is cut.
 struct TextCut {
-  std::size_t tokens;  ///< with what the tokenizer puts around it
-  std::size_t own = std::numeric_limits<std::size_t>::max();  ///< of the text alone
+  std::size_t tokens;  ///< including the tokenizer's special tokens
+  std::size_t own = std::numeric_limits<std::size_t>::max();  ///< the text's own tokens
   bool begin = false;  ///< the text's first tokens are left out instead of its last ones
 };
 
-/// Appends the tokens of a text, with what the tokenizer puts around it, and without those of its
-/// last tokens that are too many.
+/// Appends the tokens of a text, with the special tokens that the tokenizer puts around it; the
+/// text loses tokens at the end that `cut` names until there are few enough.
 [[nodiscard]] Result<void> encode_cut(const Tokenizer& tokenizer, std::string_view text,
                                       const TextCut& cut, std::vector<TokenId>& out);
 
@@ -34,9 +34,9 @@ struct TextPair {
 struct PairBound {
   std::size_t tokens;
   bool cuts = false;  ///< cuts a longer pair, as Hugging Face's "longest_first", or refuses it
-  /// To how many tokens the second text is cut in any case.
+  /// The number of tokens to which the second text is cut in any case.
   std::size_t second = std::numeric_limits<std::size_t>::max();
-  bool cut_begin = false;  ///< what is cut off the texts are their first tokens
+  bool cut_begin = false;  ///< a cut removes a text's first tokens, not its last
 };
 
 /// Appends the tokens of two texts, with what the tokenizer puts around and between them, and

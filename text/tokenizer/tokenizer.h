@@ -68,10 +68,10 @@ class Tokenizer {
   /// core/io/file.h.
   [[nodiscard]] static Result<Tokenizer> load(const std::filesystem::path& path);
 
-  /// Of a model without tokenizer files: it has no token, and encode() and decode() fail with
-  /// kNoTokenizer.
+  /// Returns the tokenizer of a model without tokenizer files: it has no token, and encode() and
+  /// decode() fail with kNoTokenizer.
   [[nodiscard]] static Tokenizer none();
-  /// Whether it is not none().
+  /// Returns false for none().
   [[nodiscard]] bool exists() const noexcept;
 
   /// Appends the tokens of `text` to `out`. kTextTooLarge above kMaxTextBytes, when a normalizer
@@ -91,8 +91,8 @@ class Tokenizer {
     std::size_t begin = 0;
     std::size_t end = 0;
   };
-  /// Finds every offset of `text` where the text of a special token begins, and where the longest
-  /// that begins there ends. Ascending; they may overlap.
+  /// Finds every offset of `text` where the text of a special token begins, and the end of the
+  /// longest such text there. Ascending; the ranges may overlap.
   [[nodiscard]] std::vector<SpecialText> special_texts(std::string_view text) const;
 
   /// The text of a whole sequence, valid UTF-8: incomplete characters become U+FFFD. `skip_special`
@@ -133,10 +133,10 @@ class Tokenizer {
 
   /// Jinja; empty when there is none.
   [[nodiscard]] std::string_view chat_template() const noexcept;
-  /// That of conversations with tools (`tool_use`), which some models have beside the other; empty
-  /// when there is none.
+  /// The template of conversations with tools (`tool_use`), which some models have beside the
+  /// other; empty when there is none.
   [[nodiscard]] std::string_view tool_chat_template() const noexcept;
-  /// The texts of both, in which is looked for what the model knows.
+  /// Both templates, in which Weft looks for the model's format.
   [[nodiscard]] std::string chat_templates() const;
   /// The file that it was read from, for operators; "chat_template" where it stood beside the rest.
   [[nodiscard]] std::string_view chat_template_file() const noexcept;

@@ -106,7 +106,7 @@ void obey_flag(const json::value& config, std::string_view key, TokenId token,
   if (!flag->get_bool()) std::erase(side, token);
 }
 
-/// A model's templates by name. One that stands alone is called "default".
+/// A model's templates by name. A model's only template is called "default".
 struct ChatTemplates {
   std::string plain;  ///< "default"
   std::string tools;  ///< "tool_use", for conversations with tools
@@ -115,7 +115,7 @@ struct ChatTemplates {
     if (name == "default") plain = source;
     if (name == "tool_use") tools = source;
   }
-  /// Gives them to the tokenizer. Without a default the other one is for all conversations.
+  /// Gives the templates to the tokenizer. Without a default, tool_use serves all conversations.
   void give(TokenizerParts& parts) && {
     if (plain.empty()) std::swap(plain, tools);
     parts.chat_template = std::move(plain);
@@ -166,8 +166,8 @@ Result<void> read_template_file(const fs::path& file, std::string& source) {
   return {};
 }
 
-/// The templates that stand in files of their own, as transformers writes them. They count instead
-/// of those in tokenizer_config.json.
+/// Reads the templates that stand in files of their own, as transformers writes them. They replace
+/// the templates in tokenizer_config.json.
 Result<void> read_template_files(const fs::path& folder, TokenizerParts& parts) {
   const fs::path plain = folder / "chat_template.jinja";
   const fs::path tools = folder / "additional_chat_templates" / "tool_use.jinja";

@@ -39,7 +39,7 @@ struct TokenizerParts {
   Decoder decoder;
   TokenRoles roles;
   std::string chat_template;
-  std::string tool_chat_template;  ///< of conversations with tools; empty: chat_template
+  std::string tool_chat_template;  ///< for conversations with tools; empty: chat_template
   std::string chat_template_file;  ///< Where it was read; empty where that is the model's own file.
 };
 

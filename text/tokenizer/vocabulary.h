@@ -61,7 +61,7 @@ struct Vocabulary {
       precompiled_charsmap;  ///< Unigram: SentencePiece's normalization rules; may be empty.
   std::string model_name;  ///< general.name: llama.cpp strips space after tokens of "phi-3" by it.
   std::string chat_template;  ///< Jinja; empty when there is none.
-  /// Jinja of conversations with tools; empty when there is none of their own.
+  /// Jinja template of conversations with tools; empty when they have none of their own.
   std::string tool_chat_template;
 };
 

@@ -96,7 +96,7 @@ Result<void> add_text(const Request& request, const ServedModel& model, std::siz
   return model.tokenizer.encode(request.prompt, {.max_tokens = most}, input.ids);
 }
 
-/// Cuts ids that are an input by themselves.
+/// Cuts a list of token ids that is an input by itself.
 void cut_tokens(const VectorWish& wish, std::size_t most, std::vector<TokenId>& ids) {
   if (wish.cut_at == 0 || ids.size() <= most) return;
   if (wish.cut_begin) {

@@ -7,24 +7,24 @@
 
 namespace weft {
 
-/// The points of a grid as columns: number j of all points side by side, which is how a search
-/// through all of them reads.
+/// The points of a grid as columns: number j of all points lies side by side, the order in which
+/// a search through all points reads.
 struct GridColumns {
   std::size_t points = 0;     ///< a multiple of 64
-  std::size_t numbers = 0;    ///< of a point: 4 or 8
+  std::size_t numbers = 0;    ///< numbers of a point: 4 or 8
   std::vector<float> values;  ///< [numbers][points]
 
   [[nodiscard]] const float* column(std::size_t j) const { return values.data() + j * points; }
 };
 
-/// Some numbers that become one point: how far each point is from them under any scale s is
-/// s * s * squares - 2 * s * products, and what does not depend on the point.
+/// A group of numbers that become one point. The squared distance to a point under a scale s is
+/// s * s * squares - 2 * s * products, plus a term that does not depend on the point.
 struct PointSums {
   float* products = nullptr;  ///< [points]: sum of weight * number * point's number
   float* squares = nullptr;   ///< [points]: sum of weight * the square of the point's number
 };
 
-/// Computes the sums of all points of a grid. `numbers` and `weights` are as many as a point has.
+/// Computes the sums for all points of a grid. `numbers` and `weights` have a point's length.
 void sum_points(const GridColumns& grid, const float* numbers, const float* weights,
                 const PointSums& to);
 

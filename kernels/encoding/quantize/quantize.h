@@ -17,8 +17,8 @@ struct QuantizeParams {
   const float* importance = nullptr;
 };
 
-/// Whether there is a quantizer for this encoding. There is none for what the quantizers of Hugging
-/// Face's models make, which calibrate with data.
+/// Returns whether this encoding has a quantizer. The encodings that Hugging Face's quantizers
+/// write have none, because these calibrate with data.
 [[nodiscard]] bool can_quantize(DType dtype) noexcept;
 
 /// Writes the blocks that decode_blocks() turns back into numbers near to the given ones: the
@@ -28,7 +28,7 @@ struct QuantizeParams {
 /// Without importances q8_0, q4_0, q4_1, q5_0, q5_1, tq1_0, tq2_0 and mxfp4 have the codes of
 /// PyPI's `gguf` 0.19, and Inferflow's encodings those of its paper's equations 1 and 3: a scale
 /// that the extreme numbers say. The others, and all of them with importances, search for the scale
-/// with the least sum of weighted squared errors; of a grid every point is tried. Thread-safe. A
+/// with the least sum of weighted squared errors; for a grid every point is tried. Thread-safe. A
 /// type without a quantizer is a bug of the caller: internal_error.
 [[nodiscard]] std::optional<std::int64_t> quantize_blocks(const QuantizeParams& params,
                                                           std::byte* to);

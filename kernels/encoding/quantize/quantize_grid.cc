@@ -1,5 +1,5 @@
-// Blocks of 256 whose weights are points of a grid, four or eight at a time. A grid is searched
-// whole: which point is nearest depends on the scale, but what each point costs is a polynomial of
+// Blocks of 256 whose weights are points of a grid, four or eight at a time. The whole grid is
+// searched: the nearest point depends on the scale, but the error of each point is a polynomial of
 // the scale whose two sums are computed once (grid_search.h).
 
 #include <algorithm>
@@ -17,14 +17,14 @@ namespace {
 
 constexpr std::size_t kGridNumbers = 256;
 constexpr std::size_t kSignGroup = 8;
-// What a point of three values may be moved by, up or down.
+// The shift, up or down, that encodings with points of three values add to a point.
 constexpr float kPointShift = 0.125F;
-// Scales are tried at tenths of the one under which the extreme is the grid's largest number. Below
-// these too much is clipped, beyond them the others are too small.
+// Scales are tried at tenths of the one under which the extreme is the grid's largest number. Lower
+// scales clip too much; higher scales make the other numbers too small.
 constexpr int kFirstTenth = 3;
 constexpr int kLastTenth = 12;
-// A grid need not have a point of its largest number alone, which numbers that are nearly alike
-// would want: then points of smaller numbers are tried too.
+// A grid may lack a point whose numbers are all its largest number, which a group of nearly equal
+// numbers would need: then points of smaller numbers are tried too.
 constexpr int kLastTenthOfFlat = 160;
 constexpr float kFlat = 0.7F;
 
@@ -35,15 +35,15 @@ enum class GridSigns {
   kFree,  ///< a bit for each
 };
 
-/// What the block of an encoding has.
+/// The layout of an encoding's block.
 struct GridForm {
   std::size_t point = 8;         ///< numbers of a point
   std::size_t scale_group = 32;  ///< numbers under a scale
   std::size_t shift_group = 32;  ///< numbers that are moved alike, without signs
   GridSigns signs = GridSigns::kEven;
   int scale_codes = 16;
-  float first_scale = 0.125F;  ///< what code 0 stands for, in scales of the block
-  float scale_step = 0.25F;    ///< and how much more the next
+  float first_scale = 0.125F;  ///< the scale of code 0, in scales of the block
+  float scale_step = 0.25F;    ///< the step from one code's scale to the next
 
   [[nodiscard]] float scale_of(int code) const {
     return first_scale + scale_step * static_cast<float>(code);
@@ -90,16 +90,16 @@ float largest_of(const Grids& grids) {
   return *std::ranges::max_element(grids[0].values, {}, [](float x) { return std::abs(x); });
 }
 
-/// What a block becomes.
+/// The points, scales and signs chosen for a block.
 struct GridCodes {
   std::array<std::uint16_t, kGridNumbers / 4> points{};
   std::array<std::uint8_t, kGridNumbers / kSignGroup> signs{};
   std::array<int, kGridNumbers / 16> scales{};
-  std::array<bool, kGridNumbers / kSignGroup> moved_down{};  ///< of each eight numbers
+  std::array<bool, kGridNumbers / kSignGroup> moved_down{};  ///< by group of eight numbers
   float scale = 0;
 };
 
-/// The sums of the scale that suits the chosen points best: what least squares divides.
+/// The two sums whose quotient is the best scale for the chosen points (least squares).
 struct FitSums {
   double products = 0;
   double squares = 0;
@@ -109,11 +109,11 @@ struct FitSums {
     squares += other.squares;
     return *this;
   }
-  /// By how much the best scale lowers the squared error.
+  /// Returns by how much the best scale lowers the squared error.
   [[nodiscard]] double gain() const {
     return products > 0 && squares > 0 ? products * products / squares : 0;
   }
-  /// The change of the squared error under another scale.
+  /// Returns the change of the squared error under another scale.
   [[nodiscard]] double cost(double scale) const {
     return scale * scale * squares - 2 * scale * products;
   }
@@ -171,7 +171,7 @@ class GridFitter {
     }
   }
 
-  // --- Points. A cell is the numbers that become one point.
+  // --- Points. A cell is the group of numbers that become one point.
 
   [[nodiscard]] PointSums sums_of(std::size_t cell, std::size_t shift) {
     const std::size_t points = grids_[0].points;
@@ -205,7 +205,7 @@ class GridFitter {
     return fit;
   }
 
-  /// Chooses points, and which of them are moved down, of the numbers under one scale.
+  /// Chooses points for the numbers under one scale, and which of the points are moved down.
   FitSums choose_group(std::size_t group, float scale) {
     const std::size_t step = std::min(form_.shift_group, form_.scale_group);
     FitSums all;
@@ -247,7 +247,7 @@ class GridFitter {
     return best;
   }
 
-  /// Of the codes next to a scale the one that costs least.
+  /// Chooses, among the codes next to a scale, the code with the least error.
   void choose_scale(std::size_t group, float scale) {
     const float wanted = (scale * inverse_of(codes_.scale) - form_.first_scale) / form_.scale_step;
     const int near = code_near(wanted, {0, form_.scale_codes - 1});
@@ -263,7 +263,7 @@ class GridFitter {
     choose_group(group, codes_.scale * form_.scale_of(codes_.scales[group]));
   }
 
-  /// The block's scale that suits the codes best.
+  /// Sets the block's scale to the one that suits the codes best.
   void refit() {
     FitSums all;
     for (std::size_t cell = 0; cell < kGridNumbers / form_.point; ++cell) {
@@ -284,7 +284,7 @@ class GridFitter {
   GridCodes codes_;
 };
 
-/// Four bits of a row of bytes, the low half of each first.
+/// Writes four bits at index `i` of a row of bytes; each byte's low half comes first.
 void put_nibble(BlockBytes to, std::size_t i, unsigned bits) {
   add_bits(to[i / 2], static_cast<int>(bits & 15U), static_cast<std::int64_t>(i % 2 * 4));
 }
@@ -388,7 +388,7 @@ void quantize_iq1_m(const FitGroup& numbers, BlockBytes block) {
     block[i] = static_cast<std::uint8_t>(point & 255U);
     put_nibble(block + 32, i, point >> 8U | (codes.moved_down[i] ? 8U : 0U));
   }
-  // The block's scale stands in the highest four bits of the words with those of the groups.
+  // The highest four bits of the four words of group scales hold the block's scale.
   const unsigned scale = to_f16(codes.scale);
   for (std::size_t word = 0; word < 4; ++word) {
     unsigned bits = (scale >> (4 * word) & 15U) << 12U;

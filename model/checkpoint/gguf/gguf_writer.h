@@ -37,9 +37,9 @@ struct GgufPair {
 /// The number of a type in GGUF files; nothing where the format lacks it.
 [[nodiscard]] std::optional<std::uint32_t> gguf_type_of(DType dtype) noexcept;
 
-/// What becomes of a file's metadata when its tensors get other types: general.file_type says
-/// which (llama_ftype; it is left out where there is no number), general.quantization_version how
-/// blocks are laid out, and what is said of shards and of the alignment goes.
+/// Returns a file's metadata for tensors of other types: general.file_type says
+/// which (llama_ftype; left out where there is no number), general.quantization_version how
+/// blocks are laid out, and the keys about shards and the alignment are left out.
 [[nodiscard]] std::vector<GgufPair> metadata_after_quantizing(
     std::vector<GgufPair> pairs, std::optional<std::uint32_t> file_type);
 

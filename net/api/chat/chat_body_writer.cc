@@ -62,7 +62,7 @@ class ChatBodyWriter final : public ReplyWriter {
   struct Output {
     TypedAnswer answer;
     std::string logprobs;      // of the content's tokens, as JSON
-    std::vector<TokenId> ids;  // with token_ids
+    std::vector<TokenId> ids;  // only with token_ids
   };
 
   [[nodiscard]] std::size_t outputs() const noexcept {

@@ -45,7 +45,7 @@ void refuse_unsupported_chat_fields(BodyFields& fields) {
   take_harmless_fields(fields, FieldPlace::kCompletion);
 }
 
-/// Reads a body without the fields from before there were tools.
+/// Reads a body that has none of the fields that are older than tools.
 ApiResult<CompletionRequest> read_chat_of_today(simdjson::dom::object body,
                                                 const ApiContext& context) {
   BodyFields fields(body);

@@ -20,7 +20,7 @@ namespace weft {
 /// Appends {"content":[...],"refusal":null}.
 void append_chat_logprobs(std::string_view content, std::string& out);
 
-/// Returns the finish_reason of an output that calls.
+/// Returns the finish_reason of an output that makes calls.
 [[nodiscard]] inline std::string_view calls_reason(const CompletionOptions& options) noexcept {
   return options.older_calls ? "function_call" : "tool_calls";
 }

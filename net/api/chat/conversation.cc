@@ -26,7 +26,7 @@ namespace json = boost::json;
 struct Dialect {
   std::span<const std::string_view> roles;
   std::span<const std::string_view> part_types;
-  bool keeps_parts = false;  ///< for the template, which may join them; else newlines do
+  bool keeps_parts = false;  ///< the template gets the parts; else newlines join them
 };
 
 constexpr std::array<std::string_view, 5> kChatRoles = {"system", "developer", "user", "assistant",
@@ -61,7 +61,7 @@ std::string text_of_part(const BodyFields& message, std::string_view name, dom::
   return std::string(text);
 }
 
-/// The texts of a list of parts.
+/// Returns the texts of a list of parts.
 std::vector<std::string> texts_of(const BodyFields& message, std::string_view name,
                                   dom::array parts, const Dialect& dialect) {
   std::vector<std::string> texts;
@@ -76,7 +76,7 @@ std::vector<std::string> texts_of(const BodyFields& message, std::string_view na
   return texts;
 }
 
-/// A text as one part, and a list of parts as its texts.
+/// Returns the texts of a content: the one text, or the texts of a list of parts.
 std::vector<std::string> text_or_parts(const BodyFields& message, std::string_view name,
                                        dom::element content, const Dialect& dialect) {
   std::string_view text;
@@ -96,14 +96,14 @@ std::string joined_texts(const std::vector<std::string>& texts) {
   return all;
 }
 
-/// Parts as a template that takes lists wants them. Each API has its own names of their types.
+/// Makes parts in the form of templates that take lists. Each API has its own names of part types.
 json::array parts_of(const std::vector<std::string>& texts) {
   json::array parts;
   for (const std::string& text : texts) parts.push_back({{"type", "text"}, {"text", text}});
   return parts;
 }
 
-/// A text, or the parts of a content that is a list where the dialect keeps them.
+/// Reads a text, or the parts of a content that is a list where the dialect keeps lists.
 json::value take_content(BodyFields& message, std::string_view role, const Dialect& dialect) {
   const auto content = message.any("content");
   if (!content) {
@@ -139,7 +139,7 @@ void take_role_fields(const BodyFields& message, std::string_view role, const Se
     const auto thought = message.text("reasoning_content");
     const auto other = message.text("reasoning");  // OpenRouter's and vLLM's name
     set_reasoning(model, thought ? *thought : other.value_or(""), result);
-    static_cast<void>(message.flag("prefix"));  // of the last message alone: take_final_message()
+    static_cast<void>(message.flag("prefix"));  // only for the last message: take_final_message()
     take_harmless_fields(message, FieldPlace::kHistory);
   } else if (message.has("tool_calls")) {
     message.fail("tool_calls", "are of an assistant's messages");

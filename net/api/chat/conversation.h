@@ -13,7 +13,7 @@
 namespace weft {
 
 /// A conversation as the model's chat template gets it: objects with role (system, developer,
-/// user, assistant or tool) and content (a text, or of the chat API a list of text parts; parts of
+/// user, assistant or tool) and content (a text, or in the chat API a list of text parts; parts of
 /// items are joined by newlines); an assistant's tool_calls and thoughts; a tool's tool_call_id and
 /// name. `developer` becomes `system` where the
 /// template does not know that name. Mistakes stay in `fields`.
@@ -30,11 +30,11 @@ namespace weft {
 /// of any client could. Says where it is wrong, and in which file not.
 void refuse_without_template(BodyFields& fields, const ServedModel& model);
 
-/// Takes `add_generation_prompt` and `continue_final_message`, by vLLM's names, and `prefix` of the
-/// last message, by Mistral's and DeepSeek's. `request` has its messages. A last message that is
-/// not the assistant's, or that has calls, cannot be continued.
+/// Takes `add_generation_prompt` and `continue_final_message`, vLLM's names, and `prefix` of the
+/// last message, the name that Mistral and DeepSeek use. `request` has its messages already. A last
+/// message that is not the assistant's, or that has calls, cannot be continued.
 void take_final_message(const BodyFields& fields, Request& request);
-/// A mistake of the field `name` where a last message is to be continued and cannot be.
+/// Reports a mistake in field `name` where the request continues a last message that cannot be.
 void check_final_message(const BodyFields& fields, std::string_view name, const Request& request);
 
 [[nodiscard]] boost::json::object message_of(std::string_view role, std::string_view content);
@@ -44,7 +44,7 @@ void check_final_message(const BodyFields& fields, std::string_view name, const 
 [[nodiscard]] ApiResult<std::vector<TokenId>> prompt_tokens(Request request,
                                                             const ServedModel& model);
 
-/// `chat_template_kwargs`. Those in kServerTemplateVariables are refused.
+/// `chat_template_kwargs`. The names in kServerTemplateVariables are refused.
 [[nodiscard]] boost::json::object take_template_kwargs(BodyFields& fields);
 
 }  // namespace weft

@@ -26,7 +26,7 @@ void append_paragraph(json::string& text, std::string_view more) {
   text.append(more);
 }
 
-/// Puts what system messages say in front, or among the user's messages.
+/// Puts the text of system messages in front, or among the user's messages.
 json::array without_inner_systems(json::array messages, const RoleOrder& order) {
   json::string system;
   json::array others;
@@ -47,7 +47,7 @@ json::array without_inner_systems(json::array messages, const RoleOrder& order) 
   return fitted;
 }
 
-/// Whether a message of the user goes to the end of this one.
+/// Returns whether a user's message is appended to this message.
 bool takes_more(const json::value& message, const RoleOrder& order) {
   if (!message.at("content").is_string()) return false;
   return (!order.repeats && has_role(message, "user")) ||
@@ -76,7 +76,7 @@ json::array fitted_roles(json::array messages, const RoleOrder& order) {
   }
   if (order.repeats && order.after_result && order.system) return messages;
   RoleOrder strict = order;
-  if (!order.system) strict.repeats = false;  // what the system says belongs to what follows
+  if (!order.system) strict.repeats = false;  // a system message belongs to the messages behind it
   return with_turns_joined(std::move(messages), strict);
 }
 

@@ -26,7 +26,7 @@ bool is_call_message(dom::element message) {
   return message[kCall].get(call) == simdjson::SUCCESS;
 }
 
-/// Changes messages one after the other: calls get the ids that their results are told by.
+/// Rewrites messages one after the other: calls get ids, and their results the same ids.
 class MessageChanger {
  public:
   void change(json::value& value) {
@@ -59,7 +59,7 @@ class MessageChanger {
     if (found != ids_.end()) message["tool_call_id"] = found->second;
   }
 
-  std::map<std::string, std::string, std::less<>> ids_;  // of the last call of each function
+  std::map<std::string, std::string, std::less<>> ids_;  // id of the last call of each function
   std::size_t calls_ = 0;
 };
 

@@ -8,13 +8,13 @@
 
 namespace weft {
 
-/// OpenAI's fields from before there were tools: `functions` and `function_call` of a body, an
+/// OpenAI's fields that are older than tools: `functions` and `function_call` of a body, an
 /// assistant's `function_call`, and messages of the role `function`. A body that has them is read
-/// as the one that says the same in the fields of today.
+/// as the body with today's fields that says the same.
 
-/// Whether a body offers functions, or tells of their calls, in those fields.
+/// Returns whether a body offers functions, or has past calls, in those fields.
 [[nodiscard]] bool has_older_functions(simdjson::dom::object body);
-/// Whether it offers some: then the answer tells of a call in those fields, too.
+/// Returns whether a body offers functions: the answer then names a call in the older fields too.
 [[nodiscard]] bool offers_older_functions(simdjson::dom::object body);
 
 /// Returns the JSON of the body that says the same with `tools`. 400 "invalid_value" where the body

@@ -31,17 +31,17 @@ struct CompletionOptions {
   bool echo_logprobs = false;     ///< text completions: they stand before those of the output
   bool echo_has_special = false;  ///< the echo shows the prompt's special tokens
   std::int32_t prompt_top = -1;   ///< vLLM's prompt_logprobs; negative: none
-  bool token_ids = false;         ///< vLLM's return_token_ids: of the prompt and of each output
+  bool token_ids = false;         ///< vLLM's return_token_ids: ids of the prompt and of each output
   bool tokens_as_ids = false;     ///< logprobs call a token "token_id:5"
-  /// Of each part, with token_ids.
+  /// One for each part, only with token_ids.
   std::vector<std::shared_ptr<const PromptTokens>> prompt_ids{};
-  /// A call is told by the names from before there were tools: `function_call`.
+  /// The answer names a call in the older field `function_call`.
   bool older_calls = false;
   /// False: there is no output, though the engine gave a token.
   bool generate = true;
 };
 
-/// Has the engine tell the tokens of the parts' prompts, where the answer is to have them.
+/// Asks the engine for the token ids of the parts' prompts, where the answer includes them.
 void ask_for_prompt_ids(CompletionOptions& options, std::vector<Request>& parts);
 
 /// Takes `model`, `stream`, `stream_options`, `return_token_ids` and the other fields that begin

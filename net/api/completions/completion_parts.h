@@ -33,7 +33,7 @@ void append_finish(const Finish& part, std::size_t choice, const ServedModel& mo
 
 /// Appends "name":[5,6] with a comma in front.
 void append_ids(std::string_view name, std::span<const TokenId> ids, std::string& out);
-/// Appends "prompt_token_ids" of a part in the same way, where the answer has them.
+/// Appends a part's "prompt_token_ids" in the same way, where the answer includes them.
 void append_prompt_ids(const CompletionOptions& options, std::size_t part, std::string& out);
 
 /// Adds what ends a stream: the usage where the request wanted it, behind the `head` of its chunks,

@@ -74,11 +74,11 @@ class CompletionWriter final : public ReplyWriter {
     std::string text;  // all of a plain answer; of a stream, the echo until it is sent
     std::optional<LogprobColumns> columns;
     bool prompt_told = false;  // the columns have, or had, the prompt's tokens
-    std::vector<TokenId> ids;  // with token_ids: all of a plain answer, of a stream what is new
-    bool ids_told = false;     // those of the prompt
+    std::vector<TokenId> ids;  // with token_ids: all ids of a plain answer, or a stream's new ids
+    bool ids_told = false;     // the ids of the prompt are written
   };
 
-  /// Appends the ids of an output, and before the first ones those of the prompt.
+  /// Appends the ids of an output; before the first ones, the ids of the prompt.
   void append_ids_of(std::size_t part, Output& output, std::string& text) const {
     if (!options_.token_ids) return;
     if (!std::exchange(output.ids_told, true)) append_prompt_ids(options_, part, text);

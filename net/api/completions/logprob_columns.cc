@@ -41,7 +41,7 @@ void LogprobColumns::add_prompt(const PromptLogprobs& prompt, std::size_t top, b
   for (std::size_t i = 0; i < prompt.tokens().size(); ++i) {
     const TokenId token = prompt.tokens()[i];
     bytes_.clear();
-    static_cast<void>(model_->tokenizer.append_bytes(token, bytes_));  // unknown: none
+    static_cast<void>(model_->tokenizer.append_bytes(token, bytes_));  // an unknown token has none
     begin_token(token, bytes_);
     if (has_special || !model_->tokenizer.is_special(token)) offset_ += count_code_points(bytes_);
     if (i == 0) {
@@ -56,7 +56,7 @@ void LogprobColumns::add_prompt(const PromptLogprobs& prompt, std::size_t top, b
   offset_ = end;
 }
 
-/// Appends a token and where it begins; name_ is then its own.
+/// Appends a token and its offset; name_ is then the token's own.
 void LogprobColumns::begin_token(TokenId token, std::string_view bytes) {
   if (!tokens_.empty()) {
     for (std::string* column : {&tokens_, &token_logprobs_, &top_logprobs_, &text_offset_}) {

@@ -26,8 +26,8 @@ class LogprobColumns {
   /// From now on tokens are called by their ids (token_id_text()).
   void show_ids() noexcept { shows_ids_ = true; }
 
-  /// Appends the tokens of `delta`, each with what it made of its text, which may be nothing;
-  /// returns whether there are any.
+  /// Appends the tokens of `delta`, each with the part of the text that it made, which may be
+  /// empty; returns whether there are any.
   bool add(const Delta& delta);
   /// Appends those of a prompt that stands at the beginning of the text, with `top` most probable
   /// ones for each; the first has null for both. `has_special`: the text shows special tokens. The

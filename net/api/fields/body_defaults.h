@@ -34,7 +34,7 @@ inline constexpr std::size_t kMaxSequencesPerBody = 128;
 
 /// Inputs of one call for vectors, as in OpenAI's API. They are computed some hundred at a time.
 inline constexpr std::size_t kMaxVectorInputs = 2048;
-/// Fields of a document that are ranked by: more are no document of anybody's.
+/// Most fields of a document that it is ranked by; real documents have fewer.
 inline constexpr std::size_t kMaxRankFields = 64;
 /// Numbers in the vectors of one answer: 16 MiB in memory, and some 50 as text.
 inline constexpr std::size_t kMaxVectorNumbers = std::size_t{4} << 20;

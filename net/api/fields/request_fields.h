@@ -19,7 +19,7 @@ namespace weft {
 /// Takes `model`; absent means the served one. 404 "model_not_found" for another.
 [[nodiscard]] std::string take_model(BodyFields& fields, const ModelCard& card);
 
-/// A mistake of the field `name`, which has a text or wants one, where the model has no tokenizer.
+/// Reports a mistake in field `name`, which needs texts, where the model has no tokenizer.
 void need_tokenizer(const BodyFields& fields, std::string_view name, const ServedModel& model);
 
 /// What an API calls otherwise than OpenAI's.

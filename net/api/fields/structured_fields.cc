@@ -12,7 +12,7 @@ namespace {
 namespace dom = simdjson::dom;
 using Kind = StructuredOutput::Kind;
 
-/// Whether a schema's text says that all it allows are objects.
+/// Returns whether a schema's text says that it allows objects only.
 bool is_of_objects(std::string_view schema) {
   dom::parser parser;
   dom::element type;
@@ -21,7 +21,7 @@ bool is_of_objects(std::string_view schema) {
          type.get(name) == simdjson::SUCCESS && name == "object";
 }
 
-/// Whether all that `narrow` allows is allowed by `wide`, as far as that is seen at once.
+/// Returns whether `wide` evidently allows everything that `narrow` allows.
 bool is_within(const StructuredOutput& narrow, const StructuredOutput& wide) {
   if (wide.kind == Kind::kJsonObject && narrow.kind == Kind::kJsonSchema) {
     return is_of_objects(narrow.text);
@@ -29,8 +29,8 @@ bool is_within(const StructuredOutput& narrow, const StructuredOutput& wide) {
   return narrow.kind == wide.kind && narrow.text == wide.text && narrow.choices == wide.choices;
 }
 
-/// Clients that do not know which of two names a server knows send both: that is no mistake where
-/// they say one thing.
+/// Clients that do not know which of two names a server knows send both. Two names are no mistake
+/// where they ask for the same.
 void set_output(BodyFields& fields, std::string_view field, StructuredOutput said,
                 Request& request) {
   StructuredOutput& output = request.structured_output;
@@ -51,7 +51,7 @@ void set_output(BodyFields& fields, std::string_view field, Kind kind, std::stri
   set_output(fields, field, std::move(said), request);
 }
 
-/// Returns a JSON text without the white space that says nothing; what is no JSON as it is.
+/// Returns a JSON text without meaningless white space; a text that is not JSON stays as it is.
 std::string plain_json(std::string_view text) {
   dom::parser parser;
   dom::element root;
@@ -103,7 +103,7 @@ void take_json_object(BodyFields& fields, std::string_view name, Request& reques
   }
 }
 
-/// Takes the `schema` of `fields`, which must be there, and what stands beside it.
+/// Takes the `schema` of `fields`, which must be there, and the fields beside it.
 void take_named_schema(BodyFields& fields, Request& request) {
   static_cast<void>(fields.text("name"));
   static_cast<void>(fields.text("description"));

@@ -24,8 +24,8 @@ struct MessageEnd {
 void append_message_usage(const Usage& usage, std::string_view tier, std::string& out);
 /// Appends "stop_reason":...,"stop_sequence":...
 void append_message_end(const MessageEnd& end, std::string& out);
-/// Appends ,"context_management":{...} where the request asks for edits of the context: no edit is
-/// made.
+/// Appends ,"context_management":{...} where the request asks for edits of the context: the list of
+/// applied edits is empty.
 void append_message_edits(const MessageOptions& options, std::string& out);
 /// Appends the beginning of a message, up to its content.
 void append_message_head(const MessageOptions& options, std::string& out);

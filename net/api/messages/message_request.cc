@@ -34,8 +34,8 @@ void take_output_config(const BodyFields& fields, const ServedModel& model, Requ
   config.finish();
 }
 
-/// Takes `context_management`. None of its edits is made. Returns whether it is there, since then
-/// the answer says which were.
+/// Takes `context_management`. The server makes none of its edits. Returns whether the field is
+/// there, since the answer then lists the applied edits.
 bool take_context_management(const BodyFields& fields) {
   constexpr std::string_view kName = "context_management";
   const auto object = fields.object(kName);
@@ -63,7 +63,7 @@ void refuse_unsupported_message_fields(BodyFields& fields, const SamplingParams&
   take_harmless_fields(fields, FieldPlace::kMessages);
 }
 
-/// An answer that the client has begun, as the last message, is continued.
+/// A last message of the assistant is the beginning of an answer, which the model continues.
 void continue_prefill(Request& request) {
   if (request.messages.empty()) return;
   request.continue_final_message = request.messages.back().at("role") == "assistant";

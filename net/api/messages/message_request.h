@@ -18,7 +18,7 @@ struct MessageOptions {
   std::int32_t max_tokens = 0;  ///< as the request says it
   bool stream = false;
   bool show_thinking = true;  ///< thoughts are told, else they are left out
-  bool tells_edits = false;   ///< the request manages the context: the answer tells its edits
+  bool tells_edits = false;   ///< the request manages the context: the answer lists applied edits
 };
 
 /// What a body of the Messages API asks for, before there is a writer of its answer.

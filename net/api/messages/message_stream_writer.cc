@@ -33,7 +33,7 @@ class MessageStreamWriter final : public ReplyWriter {
     ping(out);
   }
 
-  // Before the first event there is only a comment: some clients insist on message_start there.
+  // Before message_start a ping is a comment: some clients insist on message_start as first event.
   void ping(EventBatch& out) override {
     if (!begun_) return out.add_comment("ping");
     begin_event("ping", out);
@@ -141,7 +141,7 @@ class MessageStreamWriter final : public ReplyWriter {
   Block block_ = Block::kNone;  // that has begun
   std::int64_t index_ = 0;      // its own, or the next one's
   std::size_t calls_ = 0;
-  std::string call_id_;  // the model's own, of the call that begins next
+  std::string call_id_;  // the model's own id for the next call
 };
 
 }  // namespace

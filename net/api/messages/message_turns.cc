@@ -44,8 +44,8 @@ void refuse_block(const BodyFields& block, std::string_view type) {
   block.fail("type", shown(type) + " is not supported here", api_code::kUnsupported);
 }
 
-/// Returns what a block says that tells of tools: of one that a search has found, or of a change of
-/// them in the middle of a conversation. Nothing for any other block.
+/// Returns the text of a block about tools: a tool that a search has found, or a change of the
+/// tools in the middle of a conversation. Nothing for any other block.
 std::optional<std::string> take_tool_news(const BodyFields& block, std::string_view type) {
   if (type == "tool_reference") {
     return "The tool " + std::string(block.needed_text("tool_name")) + " can be called now.";
@@ -53,7 +53,7 @@ std::optional<std::string> take_tool_news(const BodyFields& block, std::string_v
   if (type != "tool_addition" && type != "tool_removal") return std::nullopt;
   const BodyFields tool = block.needed_child("tool");
   tool.ignore({"type"});
-  const auto definition = tool.object("definition");  // which take_tools() has read
+  const auto definition = tool.object("definition");  // take_tools() has read its fields
   std::string_view name = tool.text("name").value_or(tool.text("tool_name").value_or(""));
   if (definition && definition->at_key("name").get(name) != simdjson::SUCCESS) name = {};
   if (name.empty()) tool.fail("name", "is missing", api_code::kMissing);

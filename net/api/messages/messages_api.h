@@ -18,8 +18,8 @@ namespace weft {
                                                  const ApiContext& context);
 
 /// POST /v1/messages/count_tokens: returns {"input_tokens": n}, for a body that need not have
-/// max_tokens; where the body manages the context, the same number as before its edits, too. It
-/// takes as long as the conversation is long, so it is not for a thread that others wait for.
+/// max_tokens; where the body manages the context, also the number before edits, which is the same.
+/// The time grows with the conversation, so this is not for a thread that others wait for.
 [[nodiscard]] ApiResult<std::string> count_message_tokens(simdjson::dom::object body,
                                                           const ApiContext& context);
 

@@ -61,8 +61,8 @@ Request take_shared(BodyFields& fields, const ApiContext& context, OllamaOptions
   return request;
 }
 
-/// The assistant's last message is continued, as Ollama's templates leave it open. What has calls
-/// is complete.
+/// The assistant's last message is continued, because Ollama's templates leave it open. A message
+/// with calls is complete.
 void continue_last_message(Request& request) {
   if (request.messages.empty()) return;
   const boost::json::object& last = request.messages.back().as_object();

@@ -50,7 +50,7 @@ class OllamaWriter final : public ReplyWriter {
 
   void begin(EventBatch& /*out*/) override {}
 
-  // NDJSON has no comments: an object without text.
+  // NDJSON has no comments, so a ping is an object without text.
   void ping(EventBatch& out) override {
     begin_object(out, false).append(",\"done\":false}");
     out.end();

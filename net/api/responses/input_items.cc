@@ -78,7 +78,7 @@ class ItemReader {
               api_code::kUnsupported);
   }
 
-  /// Takes an item that agents send besides those of plain functions. Returns whether it is one.
+  /// Takes an item of another kind of tool than plain functions. Returns whether the item is one.
   bool take_agent_item(BodyFields& item, std::string_view type) {
     if (type == "custom_tool_call") {
       take_custom_call(item);
@@ -89,7 +89,7 @@ class ItemReader {
     } else if (type == "tool_search_output") {
       take_search_output(item);
     } else if (type == "additional_tools") {
-      item.ignore({"role", "tools"});  // which take_tools() has read
+      item.ignore({"role", "tools"});  // take_tools() has read its fields
     } else {
       return false;
     }
@@ -171,12 +171,12 @@ class ItemReader {
   }
 
   void take_output(BodyFields& item) {
-    item.ignore({"name", "namespace"});  // of the call, which went before
+    item.ignore({"name", "namespace"});  // fields of the call before it
     const std::string_view id = item.needed_text("call_id");
     add_output(item, id, take_item_text(item, "output"));
   }
 
-  /// Takes what a search has found: the names; take_tools() has read the tools.
+  /// Takes the result of a search for tools: the names. take_tools() has read the tools.
   void take_search_output(const BodyFields& item) {
     item.ignore({"execution"});
     const std::string_view id = item.needed_text("call_id");

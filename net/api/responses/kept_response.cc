@@ -117,7 +117,7 @@ std::string text_of(const json::value& value) {
   return text == nullptr ? json_text(value) : std::string(text->data(), text->size());
 }
 
-/// Returns the item of a call, as the client knows its tool.
+/// Returns the item of a call, with the client's name of the tool.
 json::object call_item(const json::object& call, const ToolOrigins* tools) {
   const json::object& function = call.at("function").as_object();
   const std::string name = text_of(function.at("name"));

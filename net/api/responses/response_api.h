@@ -41,9 +41,9 @@ struct ResponseOptions {
                                ///< instructions, metadata, every sampling field, ...
   boost::json::array conversation{};  ///< as the chat template gets it, without the instructions;
                                       ///< the answer is put behind
-  std::shared_ptr<const ToolOrigins> tools{};  ///< what the client calls functions; null: the same
+  std::shared_ptr<const ToolOrigins> tools{};  ///< client's names of functions; null: same names
   bool logprobs = false;
-  bool structured = false;  ///< the text has to look a certain way
+  bool structured = false;  ///< the text must have a certain structure
   bool generate = true;     ///< false: completes with no output once the prompt is computed
   bool background = false;  ///< nobody waits for it: it is kept, however it ends
   std::string owner{};      ///< the client, who alone may fetch and continue it

@@ -71,7 +71,7 @@ void ResponseEvents::end_item(const ResponseItem& ended, std::string_view status
   item("response.output_item.done", ended, ended.json(status, true), out);
 }
 
-/// Writes the input of a custom tool, which is known once the call has ended.
+/// Writes the input of a custom tool, which is complete once the call has ended.
 void ResponseEvents::input(const ResponseItem& ended, EventBatch& out) {
   std::string whole;
   append_json_string(whole, custom_input(ended.text));

@@ -20,8 +20,8 @@ class ResponseEvents {
   void response(std::string_view type, std::string_view object, EventBatch& out);
   /// response.output_item.added, and response.content_part.added where the item has one.
   void begin_item(const ResponseItem& begun, EventBatch& out);
-  /// More of an item's text, or of a function's arguments; those of another tool's call come at its
-  /// end. `logprobs` are those of a message's tokens.
+  /// Appends text to an item, or arguments to a function's call; the arguments of another tool's
+  /// call come at its end. `logprobs` are the logprobs of a message's tokens.
   void delta(const ResponseItem& item, std::string_view text, std::string_view logprobs,
              EventBatch& out);
   /// The whole text or the arguments, the part, and response.output_item.done.

@@ -24,15 +24,15 @@ struct ResponseItem {
   std::size_t index = 0;      ///< output_index
   std::string text{};         ///< of a message or a thought; of a call its arguments
   std::string logprobs{};     ///< of a message's tokens, as JSON without brackets
-  std::string name{};         ///< of a call: the function, as the model knows it
-  ToolOrigin tool{};          ///< of a call: the function, as the client knows it
+  std::string name{};         ///< a call's function, by the model's name
+  ToolOrigin tool{};          ///< a call's tool, by the client's name
   std::string call_id{};      ///< of a call
   bool call_ended = false;    ///< a call is complete
   std::string_view status{};  ///< once it has ended: "completed" or "incomplete"; a constant
 
   /// Returns the item as JSON. Without `content`, as it was when it began.
   [[nodiscard]] std::string json(std::string_view status_now, bool content) const;
-  /// Whether the item's text is told piece by piece.
+  /// Returns whether the item's text is streamed piece by piece.
   [[nodiscard]] bool comes_in_pieces() const noexcept {
     return kind != Kind::kCall || tool.kind == ToolKind::kFunction;
   }
@@ -45,10 +45,10 @@ class ResponseItems {
  public:
   explicit ResponseItems(const ResponseOptions& options);
 
-  /// Returns the item that a piece goes to, made now if need be; `piece` is no kCallEnd and no
-  /// kCallId. An open item of another kind has been ended before.
+  /// Returns the item that a piece belongs to, and makes it if need be; `piece` is no kCallEnd and
+  /// no kCallId. An open item of another kind has been ended before.
   ResponseItem& place_of(const OutputPiece& piece);
-  /// The next call that begins has this id, which is the model's own.
+  /// Sets the id of the next call, which is the model's own id.
   void name_call(std::string_view id) { next_call_id_ = id; }
   /// Returns the item that is open; null: none is.
   [[nodiscard]] ResponseItem* open() noexcept;

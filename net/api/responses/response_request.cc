@@ -105,13 +105,13 @@ json::value take_reasoning(BodyFields& fields, const ServedModel& model, Request
 }
 
 bool is_function(const json::value& tool) {
-  const json::object* const object = tool.if_object();  // what is none is refused
+  const json::object* const object = tool.if_object();  // a tool that is no object is refused
   const json::value* const type = object == nullptr ? nullptr : object->if_contains("type");
   return type != nullptr && *type == "function";
 }
 
 /// What the response says of the tools: as the request has them, and null for what it leaves out,
-/// since a response names all fields of a function.
+/// because a response names all fields of a function.
 void echo_tools(BodyFields& fields, json::object& echo) {
   const auto tools = fields.any("tools");
   json::value list = tools ? to_json(*tools) : json::value(json::array());

@@ -20,10 +20,10 @@ struct StoredResponse {
   std::string owner{};                ///< the client, who alone finds it
   std::string object{};               ///< the response object, as JSON
   boost::json::array conversation{};  ///< its messages, the answer, if there is one, the last
-  std::shared_ptr<const ToolOrigins> tools{};  ///< what the client calls functions; null: the same
+  std::shared_ptr<const ToolOrigins> tools{};  ///< client's names of functions; null: same names
   bool answered = false;                       ///< there is an answer
-  bool whole = true;      ///< it can be continued: it does not run, and has not failed
-  std::size_t bytes = 0;  ///< what it takes, roughly; put() works it out
+  bool whole = true;      ///< it can be continued: it is not running, and has not failed
+  std::size_t bytes = 0;  ///< its approximate size; put() computes it
 
   StoredResponse() = default;
 };

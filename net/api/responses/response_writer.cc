@@ -105,8 +105,8 @@ class ResponseRecord {
   static constexpr std::string_view kCompleted = "completed";
   static constexpr std::string_view kIncomplete = "incomplete";
 
-  /// Whether a stop string ended what had to be complete to be of use. A plain text that it ends is
-  /// what the client wants.
+  /// Returns whether a stop string ended an output that is of use only when complete. A plain text
+  /// that a stop string ends is what the client wants.
   [[nodiscard]] bool cut_by_stop_string(const Finish& part) const {
     if (!options_.generate || part.choices.empty()) return false;
     const ChoiceEnd& end = part.choices.front();

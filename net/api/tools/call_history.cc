@@ -19,8 +19,8 @@ namespace json = boost::json;
 // What templates walk through; a body is as deep.
 constexpr std::size_t kMaxArgumentDepth = 32;
 
-/// Arguments as a client sends them: a text as the API has it, or JSON as others write it. What is
-/// no object stays what it is, and the ChatEncoder makes of it what the template takes.
+/// Reads arguments as a client sends them: a text in the API's form, or JSON as other clients write
+/// it. Arguments that are no object stay as they are; the ChatEncoder fits them to the template.
 json::value arguments_in(dom::element element) {
   std::string_view text;
   if (element.get(text) == simdjson::SUCCESS) return arguments_of(text);

@@ -11,8 +11,8 @@ namespace weft {
 /// choice and the call's number in it, so that a stream and what is kept of it agree.
 [[nodiscard]] std::string call_id(std::string_view answer, std::size_t choice, std::size_t call);
 
-/// The same, where the model has no id of its own: else that one, which is what its template takes
-/// back.
+/// Returns `own`, the model's id of the call, which its template takes back; or, where `own` is
+/// empty, the id above.
 [[nodiscard]] std::string call_id(std::string_view own, std::string_view answer, std::size_t choice,
                                   std::size_t call);
 

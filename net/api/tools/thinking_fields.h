@@ -18,8 +18,8 @@ void set_thinking(Request& request, bool wanted);
 void take_reasoning_effort(BodyFields& fields, std::string_view name,
                            std::string_view chat_template, Request& request);
 
-/// Takes `effort` of Anthropic's clients, any text, which asks for no thoughts by itself: a
-/// template that knows a reasoning_effort gets low, medium or high; xhigh and max are high.
+/// Takes `effort` of Anthropic's clients, any text, which does not turn on thoughts by itself: a
+/// template that knows a reasoning_effort gets low, medium or high; xhigh and max become high.
 void take_wished_effort(const BodyFields& fields, std::string_view chat_template, Request& request);
 
 /// Takes `thinking` as Anthropic's clients, and those of GLM and DeepSeek, write it: enabled with

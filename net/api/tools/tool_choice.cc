@@ -25,7 +25,7 @@ bool take_mode(const BodyFields& fields, std::string_view field, std::string_vie
   return false;
 }
 
-/// Whether a choice of this type is of a tool that has a name of the client's.
+/// Returns whether a choice of this type names a client's tool.
 bool is_named(std::string_view type, ToolDialect dialect) {
   return type == "function" || (type == "custom" && dialect == ToolDialect::kResponses);
 }
@@ -42,7 +42,7 @@ std::string take_name(const BodyFields& choice, ToolDialect dialect) {
   return name;
 }
 
-/// Takes the tools of `allowed_tools`, as tool_choice has one.
+/// Takes the tools of `allowed_tools`, a member of tool_choice.
 void take_allowed(const BodyFields& allowed, ToolDialect dialect, ToolChoice& choice,
                   ChosenTools& chosen) {
   const auto list = allowed.array("tools");
@@ -116,7 +116,7 @@ bool has_function(const ToolList& tools, std::string_view name) {
   });
 }
 
-/// Says why nothing can be called though a call is asked for.
+/// Returns why no tool can be called although the request forces a call.
 void refuse_without_functions(BodyFields& fields, const ToolList& tools,
                               const ChosenTools& chosen) {
   if (!tools.hidden.empty()) {

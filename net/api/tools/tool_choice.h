@@ -8,11 +8,11 @@
 
 namespace weft {
 
-/// What a request says of the choice besides request.tool_choice.
+/// The parts of a request's choice that request.tool_choice does not hold.
 struct ChosenTools {
   bool may_call = true;               ///< the model may call anything
-  bool limited = false;               ///< to the tools of a list
-  std::vector<std::string> hosted{};  ///< types of tools in that list that are no functions
+  bool limited = false;               ///< only the tools of a list may be called
+  std::vector<std::string> hosted{};  ///< types of that list's tools that are no functions
 };
 
 /// Takes `tool_choice`, and of what else says how many calls there may be `parallel_tool_calls` or,
@@ -22,8 +22,8 @@ struct ChosenTools {
 [[nodiscard]] ChosenTools take_tool_choice(BodyFields& fields, ToolDialect dialect,
                                            Request& request);
 
-/// Checks that what is chosen is there and can be called: a mistake of `tool_choice`. Where the
-/// model is free and no tool that it may call is left, it may call none.
+/// Checks that the chosen tool exists and can be called; otherwise `tool_choice` is a mistake.
+/// Where the model may choose and no allowed tool is left, it can call none.
 void check_tool_choice(BodyFields& fields, ChosenTools& chosen, const ToolList& tools,
                        const Request& request);
 

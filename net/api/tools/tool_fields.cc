@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-/// Takes the tools that items of `input` bring: `additional_tools`, and what a search has found.
+/// Takes the tools that items of `input` add: `additional_tools`, and tools that a search found.
 void take_item_tools(const BodyFields& fields, ToolReader& reader) {
   const auto input = fields.any("input");
   simdjson::dom::array items;

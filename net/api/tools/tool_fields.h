@@ -23,10 +23,10 @@ enum class ToolDialect : std::uint8_t {
 
 /// Takes `tools` and their `strict`, and what tool_choice.h says of the choice, to request.tools
 /// and what goes with it. With the choice "none" the model is not told of tools, so it cannot call
-/// them. A tool that the API's own servers run is taken and not offered to the model; to choose it
-/// is refused. Returns what the client calls the functions. Mistakes stay in `fields`: 400
-/// "unsupported" for tools where the model's template has none or how it writes calls is not known.
-/// What cannot be held to of a schema the engine says, by the place in the body.
+/// them. A tool that the API's own servers run is accepted and not offered to the model; choosing
+/// it is refused. Returns the client's names of the functions. Mistakes stay in `fields`: 400
+/// "unsupported" for tools where the model's template takes none or its form of calls is not known.
+/// The engine reports the parts of a schema that are not enforced, by their place in the body.
 ToolOrigins take_tools(BodyFields& fields, ToolDialect dialect, const ServedModel& model,
                        Request& request);
 

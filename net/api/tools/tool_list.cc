@@ -15,7 +15,7 @@ namespace {
 namespace dom = simdjson::dom;
 namespace json = boost::json;
 
-/// The name under which the model knows the client's search for tools.
+/// The model's name for the client's tool search.
 constexpr std::string_view kSearchName = "tool_search";
 constexpr std::string_view kExamples = "examples";
 
@@ -39,8 +39,8 @@ std::string_view take_name(const BodyFields& tool) {
 
 json::object no_parameters() { return {{"type", "object"}, {"properties", json::object()}}; }
 
-/// Returns a function as templates know it, with its fields in the order that models were trained
-/// with.
+/// Returns a function in the form that templates know, with its fields in the order that models
+/// were trained with.
 json::object function_of(const BodyFields& tool, std::string_view name_space,
                          std::string_view schema) {
   json::object made{{"name", function_name(name_space, take_name(tool))}};
@@ -50,7 +50,7 @@ json::object function_of(const BodyFields& tool, std::string_view name_space,
   return made;
 }
 
-/// Takes `input_examples`: they go to the model as the `examples` of the schema.
+/// Takes `input_examples`: the model gets them as the `examples` of the schema.
 void take_examples(const BodyFields& tool, json::object& function) {
   const auto list = tool.array("input_examples");
   if (!list || list->size() == 0) return;
@@ -66,7 +66,7 @@ void take_examples(const BodyFields& tool, json::object& function) {
   if (!schema.contains(kExamples)) schema[kExamples] = to_json(*tool.any("input_examples"));
 }
 
-/// Takes `allowed_callers`. Returns whether the model itself is one of them.
+/// Takes `allowed_callers`. Returns whether the model itself is one of the callers.
 bool take_callers(const BodyFields& tool) {
   const auto list = tool.array("allowed_callers");
   bool direct = !list || list->size() == 0;
@@ -84,7 +84,7 @@ bool take_callers(const BodyFields& tool) {
   return direct;
 }
 
-/// Returns what a custom tool's description says of the form of its text.
+/// Returns the part of a custom tool's description that tells the form of its text.
 std::string form_of(const BodyFields& tool) {
   const auto object = tool.object("format");
   if (!object) return {};
@@ -107,7 +107,7 @@ std::string form_of(const BodyFields& tool) {
   return said;
 }
 
-/// Whether a tool comes with what the model needs to call it: then it is no tool that an API runs.
+/// Returns whether a tool has what the model needs to call it: then it is no tool that an API runs.
 bool is_described(const BodyFields& tool) {
   constexpr std::array<std::string_view, 4> kDescriptions = {"function", "parameters",
                                                              "input_schema", "custom"};
@@ -176,7 +176,7 @@ void ToolReader::take_tool(const BodyFields& tool, std::string_view name_space) 
 
 void ToolReader::take_namespace(const BodyFields& tool) {
   const std::string_view name = take_name(tool);
-  static_cast<void>(tool.text("description"));  // each function has its own
+  static_cast<void>(tool.text("description"));  // each function has its own description
   if (!tool.array("tools")) tool.fail("tools", "is missing", api_code::kMissing);
   read_list(tool, "tools", name);
   tool.finish();

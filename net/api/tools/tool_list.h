@@ -13,22 +13,22 @@
 
 namespace weft {
 
-/// A tool that the model is not offered, and why.
+/// A tool that is not offered to the model, and the reason.
 struct HiddenTool {
-  std::string name{};    ///< of a tool without a name its type
-  std::string type{};    ///< of an API's own tool, which nobody here runs
+  std::string name{};    ///< for a tool without a name, its type
+  std::string type{};    ///< type of an API's own tool, which this server does not run
   std::string reason{};  ///< "is ..."
 };
 
-/// What a request's tools come to.
+/// The functions that a request's tools come to.
 struct ToolList {
-  boost::json::array functions{};     ///< as templates know them
-  std::vector<std::string> places{};  ///< of the functions in the body: "tools[4].tools[0]"
-  std::vector<std::string> strict{};  ///< names of functions
+  boost::json::array functions{};     ///< in the form that templates know
+  std::vector<std::string> places{};  ///< the functions' places in the body: "tools[4].tools[0]"
+  std::vector<std::string> strict{};  ///< names of strict functions
   ToolOrigins origins{};
   std::vector<HiddenTool> hidden{};
 
-  /// Returns the hidden tool of this name or type; null: there is none.
+  /// Returns the hidden tool with this name or type; null: there is none.
   [[nodiscard]] const HiddenTool* hidden_tool(std::string_view name) const;
 };
 
@@ -37,11 +37,11 @@ class ToolReader {
  public:
   ToolReader(ToolDialect dialect, ToolList& tools) : dialect_(dialect), tools_(tools) {}
 
-  /// Takes a field that is a list of tools. Functions of one name are a mistake.
+  /// Takes a field that is a list of tools. Two functions with one name are a mistake.
   void read(const BodyFields& owner, std::string_view name);
-  /// Takes a list of tools that an item of a conversation brings, where a function may come again.
+  /// Takes a list of tools that an item of a conversation adds; there a function may be repeated.
   void read_again(const BodyFields& owner, std::string_view name);
-  /// Takes one such tool.
+  /// Takes one tool of such a list.
   void read_one(const BodyFields& tool);
 
  private:
@@ -63,7 +63,7 @@ class ToolReader {
   bool again_ = false;
 };
 
-/// Returns the names of the functions that a list of tools comes to, with commas between them.
+/// Returns the function names that a list of tools comes to, with commas between them.
 [[nodiscard]] std::string function_names(simdjson::dom::array tools);
 
 }  // namespace weft

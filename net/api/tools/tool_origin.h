@@ -9,40 +9,40 @@
 
 namespace weft {
 
-/// How a client knows a tool that the model knows as a function.
+/// The client's view of a tool that the model knows as a function.
 enum class ToolKind : std::uint8_t {
   kFunction,
-  kCustom,  ///< takes a text; the model writes it as the one argument, `input`
+  kCustom,  ///< takes a text; the model writes the text as its one argument, `input`
   kSearch,  ///< the client's search for more tools
 };
 
 /// A tool as a client names it.
 struct ToolOrigin {
   ToolKind kind = ToolKind::kFunction;
-  std::string name_space{};  ///< of the Responses API; empty: none
+  std::string name_space{};  ///< namespace of the Responses API; empty: none
   std::string name{};
 };
 
-/// The tools of a request by the names of their functions. A function that is not in here is the
-/// client's by the same name. Owner only.
+/// The tools of a request by the names of their functions. A function that is not in here has the
+/// same name for the client. Owner only.
 class ToolOrigins {
  public:
   void add(std::string_view function, ToolOrigin origin) {
     origins_.insert_or_assign(std::string(function), std::move(origin));
   }
   [[nodiscard]] ToolOrigin of(std::string_view function) const;
-  /// Returns how many bytes they take, roughly.
+  /// Returns the approximate size of the tools in bytes.
   [[nodiscard]] std::size_t bytes() const noexcept;
 
  private:
   std::map<std::string, ToolOrigin, std::less<>> origins_;
 };
 
-/// Returns the function's name of a tool in a namespace: "mcp__calc" and "add" make
-/// "mcp__calc__add", which is how models know tools of MCP servers.
+/// Returns the function name of a tool in a namespace: "mcp__calc" and "add" make
+/// "mcp__calc__add", the name that models know for tools of MCP servers.
 [[nodiscard]] std::string function_name(std::string_view name_space, std::string_view name);
 
-/// Returns the text that a call of a custom tool gives: its `input`, its only text, or, where a
+/// Returns the text for a call of a custom tool: the call's `input`, its only text, or, where a
 /// model has written anything else, all of the arguments.
 [[nodiscard]] std::string custom_input(std::string_view arguments);
 

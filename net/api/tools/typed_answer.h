@@ -26,7 +26,7 @@ struct TypedAnswer {
   std::string reasoning{};
   std::string text{};
   std::vector<Call> calls{};
-  std::string next_id{};  ///< of the call that begins next
+  std::string next_id{};  ///< id of the next call
 
   void add(const Delta& delta) {
     for_each_piece(delta.text, delta.marks, [this](const OutputPiece& piece) { add(piece); });

@@ -31,7 +31,7 @@ std::vector<std::string_view> take_rank_fields(const BodyFields& fields) {
   return names;
 }
 
-/// The value of a field as a text; nothing where there is none.
+/// Returns a field's value as a text; nothing where there is none.
 std::string value_text(dom::object document, std::string_view name) {
   dom::element value;
   if (document.at_key(name).get(value) != simdjson::SUCCESS || value.is_null()) return {};
@@ -51,7 +51,7 @@ std::string ranked_text(dom::object document, std::span<const std::string_view> 
   return lines;
 }
 
-/// The ranked text of one document. It is a mistake where it has none.
+/// Returns the ranked text of one document. A document without one is a mistake.
 std::string text_of(const BodyFields& fields, const std::string& path, dom::element document,
                     std::span<const std::string_view> names) {
   std::string_view text;
@@ -71,7 +71,7 @@ std::string text_of(const BodyFields& fields, const std::string& path, dom::elem
   return ranked;
 }
 
-/// What an answer repeats: an object as it is, and of a text {"text": ...}.
+/// Returns what an answer repeats: an object unchanged, a text as {"text": ...}.
 std::string shown_document(dom::element document) {
   std::string_view text;
   if (document.get(text) != simdjson::SUCCESS) return simdjson::minify(document);

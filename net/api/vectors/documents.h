@@ -8,16 +8,16 @@
 
 namespace weft {
 
-/// Documents that are to be ranked.
+/// Documents to rank.
 struct Documents {
   std::vector<std::string> texts{};
-  std::vector<std::string> json{};  ///< of each what an answer repeats, an object; may be empty
+  std::vector<std::string> json{};  ///< each text's object, which the answer repeats; may be empty
 };
 
 /// Takes `documents`, which are texts or objects, and `rank_fields`, the fields of an object that
-/// are its text: one by its value, several as lines "name: value". Without, an object's text is its
-/// "text". None has more than `most`; none is empty. With `repeated` the answer repeats them.
-/// Mistakes stay in `fields`.
+/// make its text: one by its value, several as lines "name: value". By default an object's text is
+/// "text". The list has at most `most` documents; none is empty. `repeated`: the answer repeats
+/// them. Mistakes stay in `fields`.
 [[nodiscard]] Documents take_documents(const BodyFields& fields, std::size_t most, bool repeated);
 
 }  // namespace weft

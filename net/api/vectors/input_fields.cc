@@ -23,7 +23,7 @@ std::string lower(std::string_view text) {
   return small;
 }
 
-/// Takes `truncate`. Returns whether it cuts, where it says so.
+/// Takes `truncate`. Returns whether it asks for a cut; nothing where it does not say.
 std::optional<bool> take_truncate(const BodyFields& fields, VectorWish& wish) {
   const auto value = fields.any("truncate");
   if (!value) return std::nullopt;
@@ -53,7 +53,7 @@ void take_direction(const BodyFields& fields, VectorWish& wish) {
   wish.cut_begin = word == "left";
 }
 
-/// Words of different makers for one thing, each a name that a model's files may use for it.
+/// Names that different makers give to one purpose; a model's files may use any of them.
 constexpr std::array<std::string_view, 4> kQueryWords = {"query", "search_query", "retrieval.query",
                                                          "question"};
 constexpr std::array<std::string_view, 5> kDocumentWords = {
@@ -67,7 +67,7 @@ const std::string* prompt_of(const Prompts& prompts, std::string_view name) {
   return found == prompts.end() ? nullptr : &found->second;
 }
 
-/// Finds the prompt for what a text is said to be for: by that name, or by another of its words.
+/// Finds the prompt for a text's purpose: by that name, or by another name of the same purpose.
 const std::string* prompt_for(const Prompts& prompts, std::string_view purpose) {
   const std::string name = lower(purpose);
   if (const auto* const own = prompt_of(prompts, name)) return own;
@@ -84,7 +84,7 @@ const std::string* prompt_for(const Prompts& prompts, std::string_view purpose) 
   return prompt_of(prompts, last);
 }
 
-/// Sets what a name asks for: a type, and whether it is in base64.
+/// Sets the format that a name stands for: a type, and whether it is in base64.
 void set_form(const BodyFields& fields, std::string_view field, std::string_view name,
               EmbeddingForm& form) {
   using enum EmbeddingForm::Type;
@@ -98,7 +98,7 @@ void set_form(const BodyFields& fields, std::string_view field, std::string_view
   }
 }
 
-/// Takes a name, or a list of one.
+/// Takes a name, or a list with one name.
 void take_type(const BodyFields& fields, std::string_view field, EmbeddingForm& form) {
   const auto value = fields.any(field);
   if (!value) return;
@@ -116,7 +116,7 @@ void take_type(const BodyFields& fields, std::string_view field, EmbeddingForm& 
   set_form(fields, field, name, form);
 }
 
-/// Returns a bit for each number, the first one the highest of its byte, as numpy.packbits does.
+/// Returns a bit for each number, the first number in a byte's highest bit, as numpy.packbits does.
 std::vector<std::uint8_t> bits_of(const std::vector<float>& vector, EmbeddingForm::Type type) {
   std::vector<std::uint8_t> bytes((vector.size() + 7) / 8);
   for (std::size_t i = 0; i < vector.size(); ++i) {

@@ -11,20 +11,20 @@
 
 namespace weft {
 
-/// Fields by which the clients of Cohere, Jina, Voyage and others say what is done with an input
+/// Fields with which the clients of Cohere, Jina, Voyage and others ask for changes to an input
 /// before it is computed. Mistakes stay in `fields`.
 
 /// Takes `truncate_prompt_tokens`, `truncation` (a flag), `truncate` (a flag, or NONE, START, END)
 /// and `truncation_direction` (left, right). `cuts`: whether inputs that are too long are cut where
-/// none of them says it.
+/// none of these fields decides it.
 void take_truncation(const BodyFields& fields, bool cuts, VectorWish& wish);
 
-/// Takes `prompt_name`, `task` and `input_type`. Returns the prompt of the model's files that goes
-/// in front of each text; empty where the files have none for it. A `prompt_name` that the files do
-/// not have is a mistake.
+/// Takes `prompt_name`, `task` and `input_type`. Returns the prompt from the model's files that
+/// goes in front of each text; empty where the files have no such prompt. A `prompt_name` that the
+/// files lack is a mistake.
 [[nodiscard]] std::string take_text_prompt(const BodyFields& fields, const ServedModel& model);
 
-/// How numbers of an embedding are written.
+/// The format of an embedding's numbers.
 struct EmbeddingForm {
   enum class Type : std::uint8_t {
     kFloat,
@@ -38,7 +38,7 @@ struct EmbeddingForm {
 /// Takes `encoding_format`, `embedding_type`, `embedding_types` and `output_dtype`.
 [[nodiscard]] EmbeddingForm take_embedding_form(const BodyFields& fields);
 
-/// Appends a vector in that form, as a list or in quotes.
+/// Appends a vector in that format, as a list or in quotes.
 void append_embedding(const std::vector<float>& vector, const EmbeddingForm& form,
                       std::string& out);
 

@@ -21,9 +21,9 @@ namespace {
 
 struct RerankOptions {
   std::size_t most = 0;                  ///< results
-  std::vector<std::string> documents{};  ///< that the answer repeats, as JSON; empty: none
-  bool embeddings = false;               ///< of the documents, beside their scores
-  bool repeats_as_data = false;          ///< results stand under Voyage's name, too
+  std::vector<std::string> documents{};  ///< documents that the answer repeats, JSON; empty: none
+  bool embeddings = false;               ///< the answer has documents' embeddings beside scores
+  bool repeats_as_data = false;          ///< results appear under Voyage's name, too
 };
 
 class RerankWriter final : public VectorWriter {
@@ -104,7 +104,7 @@ std::size_t take_top(const BodyFields& fields) {
   return static_cast<std::size_t>((top ? top : other_name).value_or(kMost));
 }
 
-/// Takes how documents are cut. A document is one chunk, which is within every bound of those.
+/// Takes the limits of documents. A document is one chunk, so any limit on its chunks holds.
 void take_document_bounds(const BodyFields& fields, VectorWish& wish) {
   constexpr auto kMost = std::numeric_limits<std::int32_t>::max();
   take_truncation(fields, /*cuts=*/true, wish);

@@ -39,7 +39,7 @@ class TextPairs {
   [[nodiscard]] std::vector<Request> parts(const Request& shared, std::vector<std::string> first,
                                            std::vector<std::string> second) const;
 
-  /// The embedding of a second text; of kEmbeddings alone.
+  /// The embedding of a second text; only for kEmbeddings.
   [[nodiscard]] std::span<const float> second_embedding(std::span<const Finish> parts,
                                                         std::size_t index) const {
     return parts[first_ + index].vector;

@@ -174,7 +174,7 @@ void append_floats(std::span<const float> numbers, std::string& out) {
 void append_base64(std::span<const std::uint8_t> bytes, std::string& out) {
   out.push_back('"');
   const std::size_t begin = out.size();
-  out.resize(begin + (bytes.size() + 2) / 3 * 4 + 1);  // with the zero that is written behind it
+  out.resize(begin + (bytes.size() + 2) / 3 * 4 + 1);  // with the zero written behind the text
   const int written = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data() + begin),
                                       bytes.data(), static_cast<int>(bytes.size()));
   out.resize(begin + static_cast<std::size_t>(std::max(written, 0)));

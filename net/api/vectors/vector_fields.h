@@ -22,7 +22,7 @@ struct VectorHead {
 };
 
 /// Takes `model`, `priority`, `cache_salt`, `service_tier` and the fields that change nothing.
-/// Returns what each part of the call is to have besides its input.
+/// Returns the settings of each part of the call besides its input.
 [[nodiscard]] Request take_vector_request(BodyFields& fields, const ApiContext& context,
                                           std::string_view id_prefix, VectorHead& head);
 

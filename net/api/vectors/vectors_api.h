@@ -19,8 +19,8 @@ namespace weft {
 
 /// POST /v1/rerank, /v2/rerank and /rerank, as of Jina's and Cohere's APIs and as vLLM serves them:
 /// `query`, `documents` (documents.h), `top_n`, `return_documents`, `max_tokens_per_doc`, ... A
-/// document that is too long is cut, unless `truncation` is false. By a cross-encoder's one score,
-/// or else by the cosine of embeddings.
+/// document that is too long is cut, unless `truncation` is false. Scores are a cross-encoder's one
+/// score, or else the cosine of embeddings.
 [[nodiscard]] ApiResult<ApiCall> decode_rerank(simdjson::dom::object body,
                                                const ApiContext& context);
 

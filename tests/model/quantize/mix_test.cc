@@ -157,7 +157,7 @@ TEST(Mix, ReadsSizesThatAreListsOfLayers) {
           "llama.attention.head_count": [64, 32], "llama.attention.head_count_kv": [8, 32]})"));
   EXPECT_EQ(model.queries_per_kv_head, 8);
   EXPECT_TRUE(model.is_70b);
-  // What a file may say of itself is no crash.
+  // Odd metadata in a file causes no crash.
   for (const char* odd : {R"({})", R"({"general.architecture": 3})",
                           R"({"general.architecture": "llama", "llama.attention.head_count": [],
                               "llama.attention.head_count_kv": 0, "llama.block_count": "many"})"}) {
@@ -177,7 +177,7 @@ TEST(MixPlan, NamesTheTensorsOfAFolderAsTheFolderDoes) {
   ASSERT_TRUE(types) << to_string(types.error());
   EXPECT_TRUE(types->contains("model.embed_tokens.weight"));
   EXPECT_TRUE(types->contains("model.layers.1.self_attn.v_proj.weight"));
-  // Of every expert, but not the router.
+  // The matrices of every expert get a type, the router does not.
   EXPECT_TRUE(types->contains("model.layers.1.block_sparse_moe.experts.0.w2.weight"));
   EXPECT_TRUE(types->contains("model.layers.1.block_sparse_moe.experts.1.w2.weight"));
   EXPECT_FALSE(types->contains("model.layers.1.block_sparse_moe.gate.weight"));

@@ -172,7 +172,7 @@ class Reader final : public RequestSink {
   std::mt19937& random_;
 };
 
-/// What an output has been read as.
+/// The result of reading an output.
 struct Read {
   std::vector<Delta> deltas;
   Finish end;
@@ -221,7 +221,7 @@ Read read(const Script& script, const Cut& cut, bool typed, std::mt19937& random
   return read;
 }
 
-/// What the model's tokens are as a whole: decoded, cut at the stop string and taken apart.
+/// The expected reading of all tokens: decoded, cut at the stop string and taken apart.
 std::string expected_content(const Script& script, const Cut& cut, bool typed) {
   std::vector<TokenId> shown = cut.tokens;
   std::string text = cut.model->tokenizer.decode(shown, true).value();

@@ -85,7 +85,7 @@ json::array user_says(std::string_view text) {
   return {json::object{{"role", "user"}, {"content", text}}};
 }
 
-/// The same prompt comes of variables of which it is known who sets them.
+/// Expects the same prompt when the renderer knows which variables are a client's.
 void expect_same_text(const ChatTemplate& chat, const json::object& variables,
                       const std::string& text) {
   ChatTemplateInput input;

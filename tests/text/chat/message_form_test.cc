@@ -25,7 +25,7 @@ ChatTemplate read_template(std::string_view source) {
   return ChatTemplate::parse(source, "model").value();
 }
 
-/// What the template gets of these arguments, as JSON.
+/// Returns the arguments that the template gets for these, as JSON.
 std::string arguments_for(std::string_view source, json::value arguments) {
   json::array messages{
       {{"role", "assistant"},
@@ -34,16 +34,16 @@ std::string arguments_for(std::string_view source, json::value arguments) {
   return json::serialize(messages[0].at("tool_calls").at(0).at("function").at("arguments"));
 }
 
-/// Takes objects alone.
+/// A template that takes only objects.
 constexpr std::string_view kItems =
     "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}"
     "{% for k, v in c.function.arguments | items %}{{ k }}={{ v }};{% endfor %}"
     "{% endfor %}{% endfor %}";
-/// Takes objects and texts.
+/// A template that takes objects and texts.
 constexpr std::string_view kEither =
     "{% for m in messages %}{% for c in m.tool_calls or [] %}{% set a = c.function.arguments %}"
     "{{ a if a is string else a | tojson }}{% endfor %}{% endfor %}";
-/// Takes texts alone.
+/// A template that takes only texts.
 constexpr std::string_view kText =
     "{% for m in messages %}{% for c in m.tool_calls or [] %}{{ 'call ' + c.function.arguments }}"
     "{% endfor %}{% endfor %}";

@@ -5,18 +5,18 @@
 
 namespace weft::test {
 
-/// What a family's model writes where it thinks, speaks and calls, in the form in which its chat
+/// An output of a family's model with thoughts, text and calls, in the form in which its chat
 /// template prints past calls and thoughts.
 struct FamilyOutput {
   std::string family{};     ///< as docs/tools.md names it
-  std::string evidence{};   ///< texts of its template that tell how it writes
+  std::string evidence{};   ///< texts of its template that identify its format
   std::string published{};  ///< a template of this family in shared/data/templates; empty: none
   bool in_thought = false;  ///< its prompt has opened the thoughts
   std::string output{};
   std::vector<std::string> pieces{};  ///< as pieces_of() names them
 };
 
-/// The functions that are offered: get_weather(city: string, days: integer), now(), and
+/// The outputs of all families. Their tools: get_weather(city: string, days: integer), now(), and
 /// run(code: string, args: array).
 [[nodiscard]] const std::vector<FamilyOutput>& family_outputs();
 

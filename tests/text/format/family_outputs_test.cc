@@ -53,8 +53,8 @@ Pieces only(const Pieces& pieces, bool thoughts) {
   return some;
 }
 
-/// What a run has shown of thoughts, or of calls: "whole, streamed", or "none" where the family has
-/// none.
+/// Returns how a family's thoughts or calls were shown: "whole, streamed", or "none" where the
+/// family has none.
 std::string shown(const FamilyOutput& one, bool thoughts) {
   const Pieces expected = only(one.pieces, thoughts);
   if (expected.empty()) return "none";
@@ -91,8 +91,8 @@ TEST(FamilyOutputsTest, APublishedTemplateOfTheFamilyTellsTheSameFormat) {
   EXPECT_GE(published, 14);
 }
 
-// Whatever the model was about to write, a client sees text, thoughts and arguments of what came so
-// far, and nothing of a tag.
+// At any cut, a client sees the text, thoughts and arguments of the output so far, and nothing of a
+// tag.
 TEST(FamilyOutputsTest, AnOutputThatIsCutAnywhereShowsNoTagAndLosesNoText) {
   for (const FamilyOutput& one : family_outputs()) {
     const OutputFormat format = find_output_format(one.evidence);

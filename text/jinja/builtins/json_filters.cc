@@ -66,7 +66,7 @@ void append_json_escape(std::string& out, char32_t value) {
   }
 }
 
-/// How many bytes stand for themselves before the first character that is escaped.
+/// Returns how many bytes come before the first character that must be escaped.
 std::size_t plain_json_bytes(std::string_view text, bool ascii) {
   std::size_t at = 0;
   while (at < text.size()) {

@@ -12,7 +12,7 @@ namespace weft::jinja {
 /// kTemplateFailed when a string is not UTF-8.
 [[nodiscard]] Value from_json(Run& run, const boost::json::value& json);
 
-/// The same of a value that a client wrote: enters its strings and keys into run.client(), once,
+/// The same for a value that a client wrote: enters its strings and keys into run.client(), once,
 /// however often the value is used.
 [[nodiscard]] Value from_client_json(Run& run, const boost::json::value& json);
 

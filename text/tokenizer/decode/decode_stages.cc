@@ -61,7 +61,7 @@ class LastStage final : public DecodeStage {
  private:
   std::string& out_;
   std::vector<std::size_t>& ends_;
-  std::size_t size_ = 0;  // of all text
+  std::size_t size_ = 0;  // size of the whole text
   std::size_t last_end_ = 0;
 };
 
@@ -128,7 +128,7 @@ class ByteLevelStage final : public TokenStage {
   void boundary(std::size_t /*ahead*/) override {
     const std::size_t held = held_bytes();
     if (held == 0) return next().boundary(0);
-    ends_.push_back(held);  // within a character that may turn out to be none
+    ends_.push_back(held);  // the token ends within a character, which may turn out to be none
   }
 
   void finish() override {
@@ -163,8 +163,8 @@ class ByteLevelStage final : public TokenStage {
     return rest.empty() ? 0 : last_.size() - utf8_before(last_, last_.size());
   }
 
-  /// Tells the ends within the character that `text` begins with. Tokens whose bytes are no
-  /// character end behind what stands for these.
+  /// Reports the ends within the character that `text` begins with. Tokens whose bytes are no
+  /// character end behind the replacement character.
   void tell_ends(std::string_view text) {
     const bool broken = text.starts_with(kReplacementUtf8);
     for (const std::size_t end : ends_) {
@@ -176,7 +176,7 @@ class ByteLevelStage final : public TokenStage {
   Utf8Decoder utf8_;
   std::string ready_;
   std::string last_;               // the last bytes that utf8_ was given
-  std::vector<std::size_t> ends_;  // of tokens, in the bytes that utf8_ holds back
+  std::vector<std::size_t> ends_;  // ends of tokens, in the bytes that utf8_ holds back
 };
 
 class ByteFallbackStage final : public TokenStage {
@@ -218,7 +218,7 @@ class ByteFallbackStage final : public TokenStage {
   }
 
   std::string bytes_;
-  std::vector<std::size_t> ends_;  // of tokens, in bytes_
+  std::vector<std::size_t> ends_;  // ends of tokens, in bytes_
 };
 
 class FuseStage final : public DecodeStage {
@@ -296,7 +296,7 @@ class StripStage final : public DecodeStage {
   std::string held_;
   bool at_start_ = true;
   std::size_t stripped_ = 0;
-  std::vector<std::size_t> ends_;  // of tokens, from the beginning of held_
+  std::vector<std::size_t> ends_;  // ends of tokens, from the beginning of held_
 };
 
 class MetaspaceStage final : public TokenStage {
@@ -375,7 +375,7 @@ class BpeStage final : public TokenStage {
   const BpeDecoderStep& step_;
   std::string last_;
   bool has_last_ = false;
-  std::size_t ends_ = 0;  // of tokens, behind the last one
+  std::size_t ends_ = 0;  // ends of tokens behind the last one
 };
 
 class CtcStage final : public TokenStage {

@@ -9,7 +9,7 @@
 
 namespace weft {
 
-/// Writes text to `out`, and to `ends` where tokens end in all of it; both must outlive it.
+/// Writes text to `out`, and the tokens' ends in the whole text to `ends`; both must outlive it.
 [[nodiscard]] std::unique_ptr<DecodeStage> make_last_stage(std::string& out,
                                                            std::vector<std::size_t>& ends);
 

@@ -73,12 +73,12 @@ class DecodeStage {
 
   virtual void text(std::string_view part) = 0;
   virtual void end_token() = 0;
-  /// A token of the sequence ends so many bytes behind the text so far, which may still be to come.
+  /// A token ends this many bytes behind the text so far; these bytes may still be to come.
   virtual void boundary(std::size_t ahead) = 0;
   virtual void finish() = 0;
 
-  /// Text went before, of tokens that do not come: what is done to the first token alone is not
-  /// done. `one_text`: the stages before this one make all tokens one text.
+  /// Text of earlier tokens went before, so the stage does not treat the next token as the first.
+  /// `one_text`: the stages before this one make all tokens one text.
   virtual void go_on(bool /*one_text*/) {}
 };
 
@@ -100,8 +100,8 @@ class DecodeStream {
   /// No more tokens come.
   void finish();
 
-  /// Appends the ends of marked tokens that are known and were not taken before, as offsets in all
-  /// of the text. An end may lie in text that is still to come.
+  /// Appends the ends of marked tokens that are known and were not taken before, as offsets in the
+  /// whole text. An end may lie in text that is still to come.
   void take_ends(std::vector<std::size_t>& ends);
 
   /// Hands over what is final and was not handed over before.
@@ -117,7 +117,7 @@ class DecodeStream {
   };
   std::unique_ptr<Out> out_;  ///< Where the last stage writes; stays put when moved.
   std::vector<std::unique_ptr<DecodeStage>> stages_;  ///< The last one first.
-  std::vector<bool> one_text_;  ///< Of each stage but the last, whether what it gets is one text.
+  std::vector<bool> one_text_;  ///< For each stage but the last: its input is one text.
 };
 
 }  // namespace weft

@@ -342,7 +342,7 @@ TEST(ChatWriterTest, StreamsTheLogprobsOfEachToken) {
   const auto writer = make_chat_writer(std::move(options), byte_model());
   EventBatch out(Framing::kSse);
   Delta first = chat_delta_with_logprobs();
-  add_silent_token(first, 'x', -1);  // of a tag
+  add_silent_token(first, 'x', -1);  // the token of a tag
   writer->delta(0, first, out);
   Delta tag;
   add_silent_token(tag, 'y', -1);

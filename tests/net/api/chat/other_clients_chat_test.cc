@@ -15,7 +15,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// What clients of other servers, and older ones, say in a chat.
+/// Chat fields of other servers' clients and of older clients.
 class OtherClientsChatTest : public ApiFixture {
  public:
   /// Makes a body of one message and these fields.

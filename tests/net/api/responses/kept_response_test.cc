@@ -204,7 +204,7 @@ TEST(KeptResponseTest, CallsOfAgentsToolsAreKeptAsTheClientNamesThem) {
   ASSERT_EQ(events.size(), again.size());
   for (std::size_t i = 0; i < events.size(); ++i) EXPECT_EQ(events[i].data, again[i].data);
 
-  StoredResponse continued = *kept;  // whose answer is now of what went before
+  StoredResponse continued = *kept;  // now its answer belongs to the items before it
   continued.answered = false;
   const auto items = json_of(input_items(continued, {.ascending = true}).value()).at("data");
   EXPECT_EQ(items.at(1).at("namespace"), "calc");
