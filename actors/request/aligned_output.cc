@@ -37,7 +37,7 @@ void AlignedOutput::add(std::string_view text) {
   settled_ = added_;
 }
 
-// Text and thoughts are released run by run (sources()); all else by the parser's marks.
+// Adds text and thoughts run by run (sources()), and all else by the marks.
 void AlignedOutput::add(const TypedText& typed, std::size_t settled) {
   text_.append(typed.text());
   auto source = typed.sources().begin();

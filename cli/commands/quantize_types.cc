@@ -59,7 +59,7 @@ bool is_written(DType dtype) {
   return is_float(dtype) && dtype != DType::kF64;
 }
 
-/// The types that are not also the name of a mix.
+/// The types that weights can be written in and that are no mix's name.
 std::vector<DType> plain_types() {
   std::vector<DType> types;
   for (const Encoding& encoding : encodings()) {

@@ -99,7 +99,7 @@ struct Shared {
   Barrier* empty;  ///< by slot: all warps have read the unit
 };
 
-/// Fills the ring. Weights are constant, so the first stages' weights are loaded before the
+/// Fills the ring. Weights are constant, so loading the first stages' weights begins before the
 /// predecessor's end.
 template <int kTokens>
 __device__ void produce(const Shared<kTokens>& shared, const CodesProduct& product,

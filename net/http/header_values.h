@@ -29,8 +29,8 @@ inline constexpr std::string_view kWarningHeader = "Weft-Warning";
 [[nodiscard]] std::vector<std::string_view> list_items(std::string_view list);
 
 /// Splits a target into its path, percent-decoded, and its query, which follows "?". Slashes that
-/// follow each other count as one, and a slash at the path's end does not count: clients write such
-/// paths behind a base URL: "//v1/models/" is "/v1/models". False when the target is neither a path
+/// follow each other count as one, and a slash at the path's end does not count: clients build such
+/// paths from a base URL: "//v1/models/" is "/v1/models". False when the target is neither a path
 /// nor a URL, or cannot be decoded.
 [[nodiscard]] bool split_target(std::string_view target, std::string& path, std::string& query);
 

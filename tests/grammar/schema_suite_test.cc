@@ -94,8 +94,8 @@ bool is_written(const value& document) {
   return document.at("valid").as_bool() && !document.as_object().contains("narrow");
 }
 
-/// Expects a lenient reader to allow each valid document of a schema that a strict reader refuses.
-/// valid.
+/// Expects a lenient reader to allow each valid document of a schema that a strict reader
+/// refuses.
 void expect_superset(const std::string& schema, const value& documents) {
   Error error;
   const auto grammar = lenient_grammar(schema, &error);

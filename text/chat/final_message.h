@@ -11,7 +11,7 @@
 
 namespace weft {
 
-/// Renders a conversation whose last message the model continues instead of answering it: the
+/// Marks the last message of a conversation, which the model continues instead of answering it: the
 /// prompt ends with the message's text, before the text that the template writes behind it. As in
 /// transformers' continue_final_message, a mark goes behind the message's text, and the rendered
 /// prompt is cut at the mark.

@@ -26,9 +26,9 @@ class MessageForm {
   /// Brings messages into the template's form:
   /// - The arguments of a call become an object, or the text of one where the template wants texts.
   ///   Missing arguments, null, [] and an empty text become an empty object. A text that is no JSON
-  /// Missing arguments, null, [] and an empty text become an empty object. A text that is no JSON
-  /// object, e.g. from a call that was cut, goes to the template unchanged; where the template
-  /// takes only objects, it becomes the member kInvalidArguments of an object.
+  ///   object, e.g. from a call that was cut, goes to the template unchanged; where the template
+  ///   takes only objects, it becomes the member kInvalidArguments of an object.
+  /// - A content that is a list of text parts stays a list where the template takes lists for that
   ///   role. Elsewhere the parts are joined by newlines.
   void apply(boost::json::array& messages) const;
 

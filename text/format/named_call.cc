@@ -131,7 +131,7 @@ class NamedCall final : public CallReader {
   std::size_t matched_ = 0;  // bytes of name_open
   std::string name_;
   JsonSpan span_;
-  JsonStringDecoder string_;  // arguments that are a text
+  JsonStringDecoder string_;  // decodes arguments that are a text
   std::string text_;          // decoded
 };
 

@@ -116,7 +116,7 @@ bool has_function(const ToolList& tools, std::string_view name) {
   });
 }
 
-/// Returns why no tool can be called although the request forces a call.
+/// Reports why no tool can be called although the request forces a call.
 void refuse_without_functions(BodyFields& fields, const ToolList& tools,
                               const ChosenTools& chosen) {
   if (!tools.hidden.empty()) {
