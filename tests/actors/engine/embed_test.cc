@@ -276,24 +276,21 @@ TEST_F(EmbedTest, RefusesAnInputThatIsTooLongUnlessItIsCut) {
 
 TEST_F(EmbedTest, CutsATextByItsOwnTokensAndAtTheEndThatIsSaid) {
   open("bert-mean");
-  EXPECT_EQ(vector_of({.text = "b c d e f", .wish = {.text_tokens = 4}}),
-            vector_of({.text = "b c d e"}));
-  EXPECT_EQ(vector_of({.text = "b c d e f", .wish = {.cut_at = 6, .cut_begin = true}}),
-            vector_of({.text = "c d e f"}));
-  EXPECT_EQ(
-      vector_of({.tokens = {9, 9, 1, 5, 6, 7, 8, 2}, .wish = {.cut_at = 6, .cut_begin = true}}),
-      vector_of({.text = "b c d e"}));
-  EXPECT_THAT(refusal_of({.text = "a", .wish = {.text_tokens = -1}}, EngineErrc::kBadRequest),
+  EXPECT_EQ(vector_of(asked("b c d e f", {.text_tokens = 4})), vector_of("b c d e"));
+  EXPECT_EQ(vector_of(asked("b c d e f", {.cut_at = 6, .cut_begin = true})), vector_of("c d e f"));
+  EmbedRequest tokens = of_tokens({9, 9, 1, 5, 6, 7, 8, 2});
+  tokens.wish = {.cut_at = 6, .cut_begin = true};
+  EXPECT_EQ(vector_of(std::move(tokens)), vector_of("b c d e"));
+  EXPECT_THAT(refusal_of(asked("a", {.text_tokens = -1}), EngineErrc::kBadRequest),
               HasSubstr("text_tokens: -1"));
 }
 
 TEST_F(EmbedTest, CutsTheSecondTextOfAPairByItsOwnTokens) {
   open("bert-reranker");
   const auto score = [&](std::string second, std::int32_t tokens) {
-    return vector_of({.text = "a b",
-                      .wish = {.kind = VectorWish::Kind::kScores,
-                               .second_text = std::move(second),
-                               .text_tokens = tokens}});
+    return vector_of(asked("a b", {.kind = VectorWish::Kind::kScores,
+                                   .second_text = std::move(second),
+                                   .text_tokens = tokens}));
   };
   EXPECT_EQ(score("c d e f", 2), score("c d", 0));
   EXPECT_NE(score("c d e f", 2), score("c d e f", 0));
