@@ -76,15 +76,15 @@ TEST(ConfigSchemaTest, HasAKeyForEachFieldOfEngineAndServer) {
   const auto& [host, port, path, certificate, key, io, name, loaded, page, origins, deflate, drain,
                api_key, key_file, connections, header_bytes, header_fields, body_bytes,
                message_bytes, body_memory, streams, unread, header_time, body_rate, idle_time,
-               write_time, ping, stored, stored_bytes, kept, kept_bytes, level, format, prompts] =
-      ServerConfig();
+               write_time, ping, stream_ping, stored, stored_bytes, kept, kept_bytes, level, format,
+               prompts] = ServerConfig();
   const std::initializer_list<const void*> server_fields = {
       &host,          &port,        &path,        &certificate,  &key,           &io,
       &name,          &loaded,      &page,        &origins,      &deflate,       &drain,
       &api_key,       &key_file,    &connections, &header_bytes, &header_fields, &body_bytes,
       &message_bytes, &body_memory, &streams,     &unread,       &header_time,   &body_rate,
-      &idle_time,     &write_time,  &ping,        &stored,       &stored_bytes,  &kept,
-      &kept_bytes,    &level,       &format,      &prompts};
+      &idle_time,     &write_time,  &ping,        &stream_ping,  &stored,        &stored_bytes,
+      &kept,          &kept_bytes,  &level,       &format,       &prompts};
   EXPECT_EQ(config_schema().size() + 1,  // policy and window share a key
             fields.size() + server_fields.size());
 }
