@@ -101,7 +101,7 @@ TEST_F(WaitingStreamTest, OfAWebSocketIsPingedByItsFrames) {
   EXPECT_THAT(one.read_until(ping), testing::EndsWith(ping));
   EXPECT_THAT(one.read_until(ping), testing::EndsWith(ping));
   gate.open();
-  EXPECT_THAT(one.read_until("response.in_progress"), HasSubstr("response.created"));
+  EXPECT_THAT(one.read_until("response.incomplete"), HasSubstr("response.output_text.delta"));
 }
 
 TEST_F(WaitingStreamTest, AnAnswerThatIsNotStreamedHasNoPing) {
