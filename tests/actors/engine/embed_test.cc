@@ -238,6 +238,7 @@ TEST_F(EmbedTest, AModelThatWritesTextGivesVectorsToo) {
   config.threads = 1;
   config.max_rows = 2;
   config.max_pages = 64;
+  config.max_context = 1024;
   open(config);
   EXPECT_TRUE(engine_->model()->generates);
   const Vector vector = vector_of("Hello");

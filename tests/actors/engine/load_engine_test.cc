@@ -44,6 +44,7 @@ Config demo_config() {
   config.threads = 1;
   config.max_rows = 2;
   config.max_pages = 64;
+  config.max_context = 1024;
   return config;
 }
 

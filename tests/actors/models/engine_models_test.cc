@@ -35,6 +35,7 @@ ModelConfig demo(std::string name) {
   model.config.threads = 1;
   model.config.max_rows = 2;
   model.config.max_pages = 64;
+  model.config.max_context = 1024;
   model.config.preprocess_workers = 1;
   return model;
 }

@@ -1,5 +1,6 @@
 #include "weft/actors/request/output_form.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -101,7 +102,8 @@ TEST_F(OutputFormTest, WhatALenientSchemaIsNotHeldToIsNamedAndAStrictOneIsRefuse
   request.structured_output = {.kind = StructuredOutput::Kind::kJsonSchema,
                                .text = R"x({"type":"string","pattern":"(?=a)","maxLength":3})x",
                                .name = "guided_json"};
-  EXPECT_EQ(refusal(request), "guided_json.pattern: lookaround is not supported at byte 1");
+  EXPECT_THAT(refusal(request),
+              testing::StartsWith("guided_json.pattern: lookaround is not supported at byte 1"));
   request.structured_output.strict = false;
   for (int i = 0; i < 2; ++i) {  // compiled, and out of the cache
     Request one = request;

@@ -431,6 +431,7 @@ TEST(AnswerGrammarTest, WhereTagsAreTokensStrictCallsFollowEachOther) {
 TEST(AnswerGrammarTest, AToolMayStandElsewhereThanAtItsIndex) {
   Asked asked(format_named("hermes"), tools_of(R"({"type":"array"})"));
   asked.form.choice.places = {"tools[4].tools[0]"};
+  asked.form.choice.strict = {"get_weather"};
   EXPECT_EQ(asked.refusal(), "tools[4].tools[0].function.parameters.type: must be object");
 }
 

@@ -113,7 +113,8 @@ TEST_F(PromptTest, AConversationThatTheTemplateRefusesIsTheMessagesFault) {
     });
   };
   EXPECT_THAT(refused({}), StartsWith("bad_request: messages: "));
-  EXPECT_THAT(refused({{"x", 1}}), StartsWith("bad_request: chat_template_kwargs: 'x'"));
+  EXPECT_THAT(refused({{"messages", 1}}),
+              StartsWith("bad_request: chat_template_kwargs: 'messages'"));
 }
 
 TEST_F(PromptTest, MoreLogprobsOfThePromptThanAreTakenAreRefused) {
