@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
   if (argc != 2) return 2;
   snprintf(config, sizeof config,
            "[model]\npath = \"%s\"\n[device]\nthreads = 1\n"
-           "[memory]\nmax_rows = 4\nmax_pages = 256\n",
+           "[memory]\nmax_rows = 4\nmax_pages = 256\nmax_context = 1024\n",
            argv[1]);
   expect(weft_c_abi() == WEFT_C_ABI, "header and library are of different interfaces");
   run_stepper(config, stepped, sizeof stepped);

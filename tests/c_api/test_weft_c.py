@@ -60,7 +60,7 @@ MODEL = sys.argv[2]
 
 
 def config(path: str = MODEL, more: str = "") -> bytes:
-    return f'[model]\npath = "{path}"\n[device]\nthreads = 1\n[memory]\nmax_rows = 4\nmax_pages = 256\n{more}'.encode()
+    return f'[model]\npath = "{path}"\n[device]\nthreads = 1\n[memory]\nmax_rows = 4\nmax_pages = 256\nmax_context = 1024\n{more}'.encode()
 
 
 def request(**fields: object) -> bytes:

@@ -58,7 +58,7 @@ TEST_F(TextApiTest, AConversationIsRenderedByTheTemplate) {
   EXPECT_THAT(rendered(R"(,"add_generation_prompt":false)"), testing::EndsWith("user:hi;"));
   EXPECT_EQ(rendered(R"(,"chat_template_kwargs":{"messages":[]})"),
             "chat_template_kwargs.messages unsupported");
-  EXPECT_EQ(rendered(R"(,"chat_template_kwargs":{"colour":1})"),
+  EXPECT_EQ(rendered(R"(,"chat_template_kwargs":{"range":1})"),
             "chat_template_kwargs invalid_value");
   EXPECT_EQ(rendered(R"(,"prompt":"x")"), "prompt unknown_parameter");
   EXPECT_EQ(rendered(R"(,"add_special_tokens":true)"), "add_special_tokens unsupported");
@@ -75,7 +75,7 @@ TEST_F(TextApiTest, ThePromptOfAChatIsShown) {
             R"("tokens":[1,259,280,278,264,277,61,287,62,266,274]})");
   EXPECT_EQ(prompt(R"(,"temperature":-1)"), "temperature invalid_value")
       << "what would be refused there is here";
-  EXPECT_EQ(prompt(R"(,"chat_template_kwargs":{"colour":1})"),
+  EXPECT_EQ(prompt(R"(,"chat_template_kwargs":{"range":1})"),
             "chat_template_kwargs invalid_value");
 }
 

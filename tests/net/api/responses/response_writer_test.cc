@@ -303,7 +303,8 @@ void write_calls(ReplyWriter& writer, EventBatch& out) {
 /// Leaves out the ids of calls, which are made of the response's.
 std::string without_call_ids(std::string_view json) {
   boost::json::array items;
-  for (const boost::json::value& item : boost::json::parse(json).as_array()) {
+  const boost::json::value parsed = boost::json::parse(json);
+  for (const boost::json::value& item : parsed.as_array()) {
     boost::json::object kept;
     for (const auto& field : item.as_object()) {
       if (field.key() != "call_id") kept.emplace(field.key(), field.value());
