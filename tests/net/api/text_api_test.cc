@@ -75,8 +75,7 @@ TEST_F(TextApiTest, ThePromptOfAChatIsShown) {
             R"("tokens":[1,259,280,278,264,277,61,287,62,266,274]})");
   EXPECT_EQ(prompt(R"(,"temperature":-1)"), "temperature invalid_value")
       << "what would be refused there is here";
-  EXPECT_EQ(prompt(R"(,"chat_template_kwargs":{"range":1})"),
-            "chat_template_kwargs invalid_value");
+  EXPECT_EQ(prompt(R"(,"chat_template_kwargs":{"range":1})"), "chat_template_kwargs invalid_value");
 }
 
 TEST_F(TextApiTest, AModelWithoutAUsableTemplateCannotChatAndSaysSo) {
