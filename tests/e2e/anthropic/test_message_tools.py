@@ -147,7 +147,8 @@ def test_whether_it_thinks_is_told_to_the_template(claude):
 @pytest.mark.parametrize(("field", "options"), [
     ("tool_choice", {"tool_choice": {"type": "tool", "name": "get_news"}}),
     ("tools[0].input_schema.not", {"tool_choice": {"type": "any"},
-                                   "tools": [{**TOOLS[0], "input_schema": {"type": "object", "not": {}}}]}),
+                                   "tools": [{**TOOLS[0], "strict": True,
+                                              "input_schema": {"type": "object", "not": {}}}]}),
     ("tool_choice", {"tools": [{"type": "bash_20250124", "name": "bash"}], "tool_choice": {"type": "any"}}),
     ("tools[1]", {"tools": [TOOLS[0], TOOLS[0]]}),
     ("thinking.budget_tokens", {"thinking": {"type": "enabled", "budget_tokens": -1}}),
