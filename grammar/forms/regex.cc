@@ -208,8 +208,10 @@ class RegexReader {
       fail("groups nest deeper than " + std::to_string(defaults::kMaxGrammarDepth));
       return {};
     }
+    const RegexOptions outside = options_;
     if (ahead("?:")) {
       at_ += 2;
+    } else if (take_flags()) {
     } else if (ahead("?P<") || (ahead("?<") && !ahead("?<=") && !ahead("?<!"))) {
       const std::size_t close = pattern_.find('>', at_);
       if (close == std::string_view::npos) {
@@ -225,8 +227,22 @@ class RegexReader {
       return {};
     }
     const Part inside = alternatives(depth + 1);
+    options_ = outside;
     if (problem_.empty() && !take(')')) fail("a group is not closed");
     return inside;
+  }
+
+  /// Takes the flags of a group, as in `(?s:` and `(?i:`, and sets them until the group ends.
+  bool take_flags() {
+    const std::size_t end = pattern_.find_first_not_of("is", at_ + 1);
+    if (!ahead("?") || end == std::string_view::npos || end == at_ + 1 || pattern_[end] != ':') {
+      return false;
+    }
+    const std::string_view flags = pattern_.substr(at_ + 1, end - at_ - 1);
+    if (flags.find('s') != std::string_view::npos) options_.dot_is_all = true;
+    if (flags.find('i') != std::string_view::npos) options_.ignores_case = true;
+    at_ = end + 1;
+    return true;
   }
 
   Part character(char32_t code) {
@@ -267,7 +283,7 @@ class RegexReader {
 
   GrammarBuilder& builder_;
   std::string_view pattern_;
-  const RegexOptions options_;
+  RegexOptions options_;  ///< hold for the group that is being read
   std::size_t at_ = 0;
   std::string problem_;
   EscapeReader escapes_;

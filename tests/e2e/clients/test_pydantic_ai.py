@@ -2,10 +2,10 @@
 
 from datetime import date
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import BaseModel, Field, HttpUrl
+from pydantic import AnyUrl, BaseModel, Field, UrlConstraints
 
 from prompts import MODEL
 from script_model import ANSWER
@@ -52,7 +52,7 @@ class Visit(BaseModel):
     """What people write down without a thought of strict schemas."""
 
     day: date | None = None
-    page: HttpUrl
+    page: Annotated[AnyUrl, UrlConstraints(max_length=2083)]
     colours: set[Literal["red", "green", "blue"]] = Field(min_length=1, max_length=3)
     stars: int = Field(ge=0, le=10, multiple_of=2)
     place: Path | None = None
