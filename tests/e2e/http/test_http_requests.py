@@ -106,7 +106,7 @@ def test_a_wrong_method_is_405_and_tells_the_right_ones(raw: RawClient, method: 
     assert (answer.status, answer.headers["allow"]) == (405, allowed)
 
 
-@pytest.mark.parametrize("path", ["/v2", "/v1/chat", "/v1/chat/completions/", "/v1//models", "/..", "/%2e%2e/%2e%2e/etc"])
+@pytest.mark.parametrize("path", ["/v2", "/v1/chat", "/v1/chat/completion/", "/v1//model", "/..", "/%2e%2e/%2e%2e/etc"])
 def test_a_path_that_there_is_not_is_404(raw: RawClient, path: str):
     answer = raw.send_request("GET", path).read()
     assert (answer.status, answer.error()["code"]) == (404, "not_found")

@@ -104,7 +104,7 @@ def test_j8_a_template_in_a_request_is_400(raw: RawClient, template: str):
 
 
 @pytest.mark.parametrize("fields", [
-    {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": {"pattern": "("}}}},
+    {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "strict": True, "schema": {"pattern": "("}}}},
     {"response_format": {"type": "x" * 1000}}, {"response_format": 5},
     {"guided_regex": "foo**"}, {"guided_regex": "(?<=a*)b"}, {"guided_json": {"$ref": "#"}}, {"guided_grammar": "root ::= root"},
     {"grammar": "root ::= root"}, {"structured_outputs": {"regex": "("}}], ids=json.dumps)

@@ -99,7 +99,7 @@ def test_a_path_that_is_too_long_is_said_so(start_server: StartServer, path: Pat
 
 def test_without_a_host_there_is_no_port(path: Path, tmp_path: Path):
     config = tmp_path / "weft.toml"
-    config.write_text(f'[server]\nhost = ""\nunix_socket = "{path}"\n[memory]\nmax_rows = 4\nmax_pages = 256\n')
+    config.write_text(f'[server]\nhost = ""\nunix_socket = "{path}"\n[memory]\nmax_rows = 4\nmax_pages = 256\nmax_context = 1024\n')
     with subprocess.Popen([program(), "serve", str(MODEL), "--config", str(config)], stderr=subprocess.DEVNULL) as process:
         try:
             eventually(path.is_socket, "it listens")
