@@ -93,9 +93,9 @@ Allowed allowed_by(const json::value& schema, const json::object& whole, int dep
     if (found != nullptr) all = allowed_by(*found, whole, depth + 1);
   } else {
     for (const std::string_view name : {"anyOf", "oneOf"}) {
-      const json::value* const list = object->if_contains(name);
-      if (list == nullptr || !list->is_array()) continue;
-      all = of_each(list->get_array(),
+      const json::value* const ways = object->if_contains(name);
+      if (ways == nullptr || !ways->is_array()) continue;
+      all = of_each(ways->get_array(),
                     [&](const json::value& one) { return allowed_by(one, whole, depth + 1); });
     }
   }
