@@ -115,8 +115,9 @@ bool is_described(const BodyFields& tool) {
                              [&](std::string_view name) { return tool.any(name).has_value(); });
 }
 
-constexpr std::initializer_list<std::string_view> kFunctionExtras = {
-    "cache_control", "defer_loading", "eager_input_streaming", "output_schema"};
+void ignore_extras(const BodyFields& tool) {
+  tool.ignore({"cache_control", "defer_loading", "eager_input_streaming", "output_schema"});
+}
 
 }  // namespace
 
@@ -183,7 +184,7 @@ void ToolReader::take_namespace(const BodyFields& tool) {
 }
 
 void ToolReader::take_function(const BodyFields& tool, std::string_view name_space) {
-  tool.ignore(kFunctionExtras);
+  ignore_extras(tool);
   json::object function = function_of(tool, name_space, "parameters");
   add(tool, tool.flag("strict"), std::move(function),
       {ToolKind::kFunction, std::string(name_space), std::string(tool.text("name").value_or(""))});
@@ -191,7 +192,7 @@ void ToolReader::take_function(const BodyFields& tool, std::string_view name_spa
 }
 
 void ToolReader::take_chat_function(const BodyFields& tool) {
-  tool.ignore(kFunctionExtras);
+  ignore_extras(tool);
   const BodyFields inner = tool.needed_child("function");
   add(tool, inner.flag("strict"), function_of(inner, {}, "parameters"), {});
   inner.finish();
@@ -199,7 +200,7 @@ void ToolReader::take_chat_function(const BodyFields& tool) {
 }
 
 void ToolReader::take_message_function(const BodyFields& tool) {
-  tool.ignore(kFunctionExtras);
+  ignore_extras(tool);
   json::object function = function_of(tool, {}, "input_schema");
   take_examples(tool, function);
   const auto strict = tool.flag("strict");
@@ -215,7 +216,7 @@ void ToolReader::take_message_function(const BodyFields& tool) {
 }
 
 void ToolReader::take_custom(const BodyFields& tool, std::string_view name_space) {
-  tool.ignore(kFunctionExtras);
+  ignore_extras(tool);
   const std::string_view name = take_name(tool);
   json::object function{{"name", function_name(name_space, name)}};
   std::string description(tool.text("description").value_or(""));
@@ -233,7 +234,7 @@ void ToolReader::take_custom(const BodyFields& tool, std::string_view name_space
 }
 
 void ToolReader::take_search(const BodyFields& tool) {
-  tool.ignore(kFunctionExtras);
+  ignore_extras(tool);
   json::object function{{"name", kSearchName}};
   if (const auto description = tool.text("description")) function["description"] = *description;
   function["parameters"] = no_parameters();
