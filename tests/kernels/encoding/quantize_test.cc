@@ -292,7 +292,9 @@ TEST(Quantize, TriesEveryPointOfAGrid) {
       return sum;
     };
     const std::size_t found = nearest_point(grid, {products.data(), squares.data()}, scale);
-    if (seed == 0) EXPECT_EQ(found, 37U);
+    if (seed == 0) {
+      EXPECT_EQ(found, 37U);
+    }
     double least = distance(0);
     for (std::size_t point = 1; point < grid.points; ++point) {
       least = std::min(least, distance(point));
