@@ -36,7 +36,9 @@ TEST(ThreadTest, AskingForShortSlicesKeepsTheThreadsPriorityAndIsInherited) {
     EXPECT_EQ(niceness(), nice);
     std::thread([] { EXPECT_EQ(slice(), 100'000U); }).join();
   }).join();
-  if (slice() != 0) EXPECT_GT(slice(), 100'000U) << "other threads are as they were";
+  if (slice() != 0) {
+    EXPECT_GT(slice(), 100'000U) << "other threads are as they were";
+  }
 }
 
 }  // namespace

@@ -295,7 +295,9 @@ TEST_F(SchedulerPrefixTest, WhatAPlanWritesIsNotFoundInThatPlan) {
   EXPECT_FALSE(plan()) << "there is nothing more to do";
   GroupOutcome& second = submit({.prompt = 41, .max_tokens = 1, .seed = 2, .text = 5});
   amend();
-  if (runs(second)) EXPECT_EQ(entry_of(second)->start, 0);
+  if (runs(second)) {
+    EXPECT_EQ(entry_of(second)->start, 0);
+  }
   finish_all();
   EXPECT_EQ(second.outputs[0], alone(second));
 }

@@ -98,7 +98,9 @@ TEST(EngineLoadTest, LoadsInTurnAreToldOfAndHaveTheirOwnOutcomesAndSteps) {
     std::int64_t continued = 0;
     for (const StepRecord& step : runs[i].steps) continued += step.decodes;
     EXPECT_EQ(continued + std::ssize(loads[i].arrivals), outputs_of(loads[i]));
-    if (i > 0) EXPECT_GT(runs[i].began, runs[i - 1].steps.back().ended);
+    if (i > 0) {
+      EXPECT_GT(runs[i].began, runs[i - 1].steps.back().ended);
+    }
   }
 }
 

@@ -90,7 +90,9 @@ inline std::vector<std::string> parse_parts(const OutputFormat& format,
     settled = parser.settled();
     EXPECT_LE(settled, output.size());
     const auto sources = out.sources();
-    if (!sources.empty()) EXPECT_LE(sources.back().source + sources.back().size, settled);
+    if (!sources.empty()) {
+      EXPECT_LE(sources.back().source + sources.back().size, settled);
+    }
   }
   if (!parser.done()) parser.finish(out, cut);
   expect_sources(out, output);

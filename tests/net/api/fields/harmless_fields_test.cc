@@ -54,7 +54,9 @@ TEST_F(HarmlessFieldsTest, EachIsTakenWithItsValuesAndNoOthers) {
     const auto [good, bad] = examples(field.values);
     EXPECT_EQ(taken(field.place, name, good), "200") << name;
     EXPECT_EQ(taken(field.place, name, "null"), "200") << name;
-    if (!bad.empty()) EXPECT_EQ(taken(field.place, name, bad), name + " unsupported") << name;
+    if (!bad.empty()) {
+      EXPECT_EQ(taken(field.place, name, bad), name + " unsupported") << name;
+    }
   }
   EXPECT_EQ(taken(FieldPlace::kRequest, "temperatur", "1"), "temperatur unknown_parameter");
 }
