@@ -231,6 +231,7 @@ class RequestSink {
   virtual void admit(std::int32_t /*prompt_tokens*/) noexcept {}
   /// Schema places that the outputs are not held to (Grammar::not_enforced()). Called at most once,
   /// before admit(); not called when there are no such places.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): overriding sinks keep the list
   virtual void let_pass(std::shared_ptr<const std::vector<std::string>> /*not_enforced*/) noexcept {
   }
   virtual void deliver(const DeltaView& delta) noexcept = 0;
