@@ -22,7 +22,7 @@ ToolOrigin ToolOrigins::of(std::string_view function) const {
 std::size_t ToolOrigins::bytes() const noexcept {
   std::size_t bytes = 0;
   for (const auto& [function, origin] : origins_) {
-    bytes += sizeof function + sizeof origin + function.size() + origin.name_space.size() +
+    bytes += sizeof(std::string) + sizeof(ToolOrigin) + function.size() + origin.name_space.size() +
              origin.name.size();
   }
   return bytes;
