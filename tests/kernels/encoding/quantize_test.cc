@@ -267,7 +267,7 @@ TEST(Quantize, LosesLittleMoreThanItsBitsSayWhereWeightsAreGridPoints) {
 }
 
 TEST(Quantize, TriesEveryPointOfAGrid) {
-  GridColumns grid{.points = 192, .numbers = 4, .values = normal_numbers(192 * 4, 1, 9)};
+  GridColumns grid{.points = 192, .numbers = 4, .values = normal_numbers(768, 1, 9)};
   // Among equal points the first one is taken.
   for (std::size_t j = 0; j < grid.numbers; ++j) {
     grid.values[j * grid.points + 150] = grid.values[j * grid.points + 37];
