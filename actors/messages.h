@@ -76,7 +76,7 @@ struct OutputEnd {
   double cumulative_logprob = 0;
   // The outputs of a beam search, which are known only now; empty for others.
   std::vector<TokenId> tokens{};
-  std::vector<float> logprobs{};  ///< of the tokens
+  std::vector<float> logprobs{};  ///< one for each token
 };
 
 /// SchedulerActor -> Detokenizer: a request has ended, after all its tokens. The message owns it.

@@ -42,7 +42,7 @@ struct ServerConfig {
   std::chrono::microseconds idle_timeout{60'000'000};    ///< of a connection between requests
   std::chrono::microseconds write_timeout{30'000'000};   ///< without a byte taken
   std::chrono::microseconds ping_interval{20'000'000};   ///< of a WebSocket; two missed end it
-  std::chrono::microseconds stream_ping_interval{10'000'000};  ///< of a stream that waits; 0 = none
+  std::chrono::microseconds stream_ping_interval{10'000'000};  ///< of an idle stream; 0 = none
   std::int32_t max_stored_responses = 1000;
   std::int64_t max_stored_bytes = 64 << 20;
   std::int32_t max_conversation_responses = 64;  ///< of one WebSocket, with store: false

@@ -28,7 +28,7 @@ enum class ValueForm : std::uint8_t {
 inline constexpr std::size_t kValueForms = 3;
 }  // namespace grammar
 
-/// What becomes of the parts of a JSON schema that no grammar can hold an output to.
+/// Says what a reader does with a part of a JSON schema that no grammar can enforce.
 enum class Strictness : std::uint8_t {
   kStrict,   ///< the schema is refused with kUnsupportedSchema, by the place
   kLenient,  ///< the part is ignored, and Grammar::not_enforced() names it; the rest is enforced

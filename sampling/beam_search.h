@@ -28,7 +28,7 @@ struct BeamHypothesis {
   std::vector<TokenId> tokens;    ///< the output, the token that ended it included
   double score = 0;               ///< the sum of logprobs / length ^ length_penalty
   bool ended = false;             ///< by a token; otherwise by its length
-  std::vector<float> logprobs{};  ///< of the tokens
+  std::vector<float> logprobs{};  ///< one for each token
 };
 
 /// The bookkeeping of one request's beam search (the algorithm of Hugging Face's generate(), which

@@ -62,7 +62,7 @@ struct ServedModel {
   GenerationDefaults defaults{};   ///< of requests that do not say it themselves
   /// Why it runs where it does, one reason a line, where that was chosen (device.partition "auto").
   std::vector<std::string> placement{};
-  /// What the model's files lack, one sentence each, for the people who run the server.
+  /// Warnings for the server's operator, one sentence each, about what the model's files lack.
   std::vector<std::string> warnings{};
   CacheShare cache_share = CacheShare::kKey;  ///< Config::cache_share
   GrammarCache grammars{tokenizer};           ///< of structured outputs

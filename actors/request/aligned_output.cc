@@ -100,7 +100,7 @@ void AlignedOutput::take_text(std::size_t end) {
   text_.erase(0, taken);
 }
 
-// Of a token that stands in several runs, the run of the answer counts, else the first run.
+// A token may stand in several runs. The answer's run decides its text, else the first run.
 TokenText AlignedOutput::text_of(std::size_t begin, std::size_t end) const noexcept {
   TokenText found{};
   bool answer = false;

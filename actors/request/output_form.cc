@@ -50,8 +50,8 @@ std::string_view continued_text_of(const Request& request) {
   return text == nullptr ? std::string_view() : std::string_view(text->data(), text->size());
 }
 
-// Decodes as many of the prompt's last tokens as show whether a thought is open before the message
-// that is continued. A template may have trimmed the message's text, or shown only its end.
+// Finds out whether a thought is open where the model continues a message, from the text of the
+// prompt's last tokens. A template may have trimmed the message's text, or printed only its end.
 Beginning beginning_of(const Request& request, std::span<const TokenId> prompt,
                        const ServedModel& model) {
   constexpr std::size_t kTail = 32;

@@ -170,7 +170,7 @@ struct DeltaView {
   /// With logprobs, the tokens are those that made `text`, which begins and ends with one of them;
   /// without, `text` may lag behind the tokens.
   std::span<const TokenId> tokens{};
-  std::span<const float> logprobs{};         ///< of the tokens; empty unless asked for
+  std::span<const float> logprobs{};         ///< one for each token; empty unless asked for
   std::span<const TokenText> token_texts{};  ///< with logprobs: the part of `text` of each token
   /// top_per_token entries for each token, most probable first; kNoToken fills up where the
   /// samplers left fewer.

@@ -22,9 +22,9 @@ struct CallableTool {
   Strictness strictness = Strictness::kStrict;
 };
 
-/// Writes grammars of calls, by the same description by which they are read (CallSyntax). What a
-/// schema asks for and the family's form has no way to hold to is refused with kUnsupportedSchema,
-/// by its place, or let pass, as the tool's strictness says. Owner only.
+/// Writes grammars of calls from the same description that the parser of calls uses (CallSyntax).
+/// A strict tool's schema is refused with kUnsupportedSchema, and the place named, where the
+/// family's form cannot enforce a part of it; a lenient tool's part is let pass. Owner only.
 class CallWriter {
  public:
   using Part = GrammarBuilder::Part;

@@ -37,9 +37,9 @@ namespace weft::grammar {
 /// Any other keyword that is no annotation is unsupported. So are two keywords that would silently
 /// change a schema's meaning: an `$id` of its own around references, which would start at it, and
 /// prefixItems where `$schema` names a draft that does not know it. Strictness::kStrict refuses
-/// such a keyword with kUnsupportedSchema, by its place. Strictness::kLenient ignores it,
-/// so that the grammar has every text that a strict reader would allow, and names the place
-/// by GrammarBuilder::let_pass(); `not`, if/then/else, dependentSchemas and values beside given
+/// such a keyword with kUnsupportedSchema and names its place. Strictness::kLenient ignores it,
+/// so that the grammar has every text that a strict reader would allow, and reports the place
+/// with GrammarBuilder::let_pass(); `not`, if/then/else, dependentSchemas and values beside given
 /// ones are then enforced where that is easy (schema_conditions.cc).
 class SchemaReader {
  public:
@@ -180,7 +180,8 @@ class SchemaReader {
   std::optional<Error> error_{};
   std::map<std::string, Part, std::less<>> references_;  ///< by what is written behind $ref
   std::map<std::string, Whole, std::less<>> wholes_;     ///< by their texts
-  std::map<std::string, std::optional<Part>, std::less<>> multiples_;  ///< by divisor and bounds
+  std::map<std::string, std::optional<Part>, std::less<>>
+      multiples_;                ///< keyed by divisor and bounds
   const bool has_prefix_items_;  ///< whether the schema's draft has it
   std::size_t unordered_ = 0;    ///< nodes of arrays in any order
   std::size_t conditions_ = 0;   ///< conditions of the current schema
@@ -236,7 +237,8 @@ void write_numbers_alike(boost::json::value& value);
 /// The regular expression of a format; nothing for one that is not supported.
 [[nodiscard]] std::optional<std::string_view> format_regex(std::string_view format);
 
-/// The same format where lengths are counted too, with fewer states where a format has many.
+/// Returns a regular expression with fewer states for a format that stands beside minLength or
+/// maxLength; format_regex() where there is no smaller one.
 [[nodiscard]] std::string_view countable_format_regex(std::string_view format);
 
 }  // namespace weft::grammar

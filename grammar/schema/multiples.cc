@@ -212,7 +212,7 @@ class MagnitudeWriter {
 
   struct Place {
     bool in_fraction = false;
-    std::size_t digits = 0;  ///< of the whole part, or of the fraction
+    std::size_t digits = 0;  ///< read so far of this part of the number
     std::uint32_t remainder = 0;
     int low = 0;           ///< how the digits compare with the lower bound's: -1, 0, 1
     int high = 0;          ///< the same for the upper bound; -1 without one

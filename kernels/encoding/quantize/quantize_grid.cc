@@ -95,7 +95,8 @@ struct GridCodes {
   std::array<std::uint16_t, kGridNumbers / 4> points{};
   std::array<std::uint8_t, kGridNumbers / kSignGroup> signs{};
   std::array<int, kGridNumbers / 16> scales{};
-  std::array<bool, kGridNumbers / kSignGroup> moved_down{};  ///< by group of eight numbers
+  std::array<bool, kGridNumbers / kSignGroup>
+      moved_down{};  ///< one for each group of eight numbers
   float scale = 0;
 };
 
