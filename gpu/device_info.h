@@ -2,12 +2,16 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/core/error/error.h"
 #include "weft/gpu/device_error.h"
 
 namespace weft {
+
+/// The name of the host's processor among devices.
+inline constexpr std::string_view kHostDevice = "cpu";
 
 /// A processor or GPU on which a model can run.
 struct DeviceInfo {

@@ -9,8 +9,6 @@
 namespace weft::grammar {
 namespace {
 
-using Kind = StructuredOutput::Kind;
-
 Result<GrammarBuilder::Part> choice_part(GrammarBuilder& builder, const StructuredOutput& output) {
   if (output.choices.empty()) {
     return Error{GrammarErrc::kBadGrammar, output.name + ": there is no choice"};
@@ -32,31 +30,32 @@ Result<GrammarBuilder::Part> choice_part(GrammarBuilder& builder, const Structur
 Result<GrammarBuilder::Part> structured_part(GrammarBuilder& builder,
                                              const StructuredOutput& output) {
   switch (output.kind) {
-    case Kind::kJsonObject:
+    case StructuredOutput::Kind::kJsonObject:
       return builder.json_object();
-    case Kind::kJsonSchema:
+    case StructuredOutput::Kind::kJsonSchema:
       return builder.json_schema(output.text, output.name,
                                  output.strict ? Strictness::kStrict : Strictness::kLenient);
-    case Kind::kRegex:
+    case StructuredOutput::Kind::kRegex:
       return builder.regex(output.text);
-    case Kind::kChoice:
+    case StructuredOutput::Kind::kChoice:
       return choice_part(builder, output);
-    case Kind::kText:
+    case StructuredOutput::Kind::kText:
       return builder.grammar_text(output.text);
-    case Kind::kGrammar:
+    case StructuredOutput::Kind::kGrammar:
       if (output.grammar) return builder.grammar(*output.grammar);
       break;
-    case Kind::kNone:
+    case StructuredOutput::Kind::kNone:
       break;
   }
   return Error{GrammarErrc::kBadGrammar, "there is no grammar"};
 }
 
 std::string key_of(const StructuredOutput& output) {
-  if (output.kind == Kind::kGrammar && output.text.empty()) return {};
+  if (output.kind == StructuredOutput::Kind::kGrammar && output.text.empty()) return {};
   std::string key(1, static_cast<char>('0' + static_cast<int>(output.kind)));
   // Unenforced places are named by the field that the schema came in.
-  if (output.kind == Kind::kJsonSchema && !output.strict) key += 'l' + output.name + '\0';
+  if (output.kind == StructuredOutput::Kind::kJsonSchema && !output.strict)
+    key += 'l' + output.name + '\0';
   key += output.text;
   for (const std::string& choice : output.choices) {
     key += '\0' + std::to_string(choice.size()) + ':' + choice;

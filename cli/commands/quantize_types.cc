@@ -16,7 +16,7 @@ namespace weft::cli {
 namespace {
 
 // A name with more differences than this is another name, not a mistyped one.
-constexpr std::size_t kTypos = 2;
+constexpr std::size_t kTypeTypos = 2;
 constexpr std::size_t kMostSuggestions = 5;
 
 struct OtherName {
@@ -106,7 +106,7 @@ std::string near_names(const std::string& name) {
   for (const std::string& other : all_names()) {
     const bool begins_so = name.size() > 1 && other.starts_with(name);
     const std::size_t distance = begins_so ? 1 : edit_distance(name, other);
-    if (distance <= kTypos) found.emplace_back(distance, other);
+    if (distance <= kTypeTypos) found.emplace_back(distance, other);
   }
   std::ranges::sort(found);
   std::vector<std::string> names;

@@ -13,8 +13,6 @@
 namespace weft {
 namespace {
 
-constexpr std::string_view kHost = "cpu";
-
 Error misfit(const std::string& what) { return {DeviceErrc::kUnfit, "partition: " + what}; }
 
 std::vector<std::string_view> split(std::string_view text, char mark) {
@@ -80,7 +78,7 @@ Result<std::vector<std::int64_t>> layers_of(const Partition& partition, std::int
 
 }  // namespace
 
-bool Partition::Stage::is_on_host() const noexcept { return devices.front() == kHost; }
+bool Partition::Stage::is_on_host() const noexcept { return devices.front() == kHostDevice; }
 
 std::size_t Partition::ranks() const noexcept {
   std::size_t count = 0;
@@ -133,11 +131,11 @@ Result<RankDevices> devices_of(const Partition& partition, bool several_processe
   std::size_t on_host = 0;
   for (const Partition::Stage& stage : partition.stages) {
     for (const std::string& device : stage.devices) {
-      if ((device == kHost) != stage.is_on_host()) {
+      if ((device == kHostDevice) != stage.is_on_host()) {
         return misfit("'" + stage.devices.front() + "' and '" + device +
                       "' share layers: ranks that do are all on the host or all GPUs");
       }
-      if (device == kHost) {
+      if (device == kHostDevice) {
         ++on_host;
       } else if (!several_processes && std::ranges::find(gpus, device) != gpus.end()) {
         return misfit("'" + device + "' stands there twice, and a GPU is one rank");

@@ -19,7 +19,6 @@ constexpr double kMostRequests = 200;
 constexpr std::int32_t kLeastScaled = 4;
 constexpr std::int32_t kRoundsOfRows = 3;
 constexpr std::int32_t kRows = 32;
-constexpr const char* kHost = "cpu";
 
 std::int32_t part_of(std::int32_t tokens, std::int32_t divisor) {
   return std::max(1, tokens / divisor);
@@ -78,7 +77,7 @@ std::int32_t length_divisor(const RecipeSetup& setup, const RequestLengths& leng
                             double seconds) {
   std::int32_t divisor = 1;
   while (divided(lengths, divisor).longest() > context_of(setup)) divisor *= 2;
-  if (setup.config.device != kHost) return divisor;
+  if (setup.config.device != kHostDevice) return divisor;
   const RequestLengths fitting = divided(lengths, divisor);
   double alone = alone_seconds(setup, mean_of(fitting.prompt), mean_of(fitting.output));
   for (; alone > seconds; alone /= 2) divisor *= 2;

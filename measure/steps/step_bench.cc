@@ -16,8 +16,6 @@
 namespace weft::measure {
 namespace {
 
-constexpr const char* kHost = "cpu";
-
 std::vector<std::int32_t> ascending(std::vector<std::int32_t> values) {
   std::ranges::sort(values);
   const auto same = std::ranges::unique(values);
@@ -73,7 +71,7 @@ CapacityWishes capacity(const StepWishes& wishes) {
 template <class Work>
 StepWork work_of(const StepWishes& wishes, const Program& program, const Work& work) {
   if (wishes.stages.empty()) return work(program);
-  const bool in_common = limiting_device(wishes.device) == kHost;
+  const bool in_common = limiting_device(wishes.device) == kHostDevice;
   const auto partition = parse_partition(wishes.device);
   StepWork all;
   for (std::size_t i = 0; i < wishes.stages.size(); ++i) {
@@ -277,7 +275,8 @@ std::string limiting_device(const std::string& device) {
   if (!partition) return device;
   const auto on_host = std::ranges::find_if(
       partition->stages, [](const Partition::Stage& stage) { return stage.is_on_host(); });
-  return on_host == partition->stages.end() ? partition->stages.front().devices.front() : kHost;
+  return on_host == partition->stages.end() ? partition->stages.front().devices.front()
+                                            : std::string(kHostDevice);
 }
 
 std::shared_ptr<StepDevice> as_one_device(const StepDevices& loaded) {

@@ -136,35 +136,35 @@ std::vector<std::string> findings(const StepFigures& figures) {
   return all;
 }
 
-boost::json::value json(const Quartiles& values) {
+boost::json::value to_json(const Quartiles& values) {
   return {{"q1", values.low}, {"median", values.median}, {"q3", values.high}};
 }
 
-boost::json::value json(const std::optional<Quartiles>& values) {
-  return values ? json(*values) : boost::json::value(nullptr);
+boost::json::value to_json(const std::optional<Quartiles>& values) {
+  return values ? to_json(*values) : boost::json::value(nullptr);
 }
 
-boost::json::object json(const StepCell& cell, bool prefill) {
+boost::json::object to_json(const StepCell& cell, bool prefill) {
   boost::json::object all;
   if (!prefill) all["batch"] = cell.batch;
   all[prefill ? "tokens" : "context"] = cell.tokens;
-  all["seconds"] = json(cell.seconds);
+  all["seconds"] = to_json(cell.seconds);
   all["tokens_per_second"] = cell.rate(prefill);
   all["bytes"] = cell.work.bytes;
   all["operations"] = cell.work.operations;
-  all["reading_seconds"] = json(cell.reading);
-  all["computing_seconds"] = json(cell.computing);
-  all["of_limit"] = json(cell.of_limit);
-  all["of_peak"] = json(cell.of_peak);
-  if (!prefill) all["times_smallest_batch"] = json(cell.times_first);
+  all["reading_seconds"] = to_json(cell.reading);
+  all["computing_seconds"] = to_json(cell.computing);
+  all["of_limit"] = to_json(cell.of_limit);
+  all["of_peak"] = to_json(cell.of_peak);
+  if (!prefill) all["times_smallest_batch"] = to_json(cell.times_first);
   return all;
 }
 
 boost::json::value data(const StepFigures& figures) {
   boost::json::array decode;
-  for (const StepCell& cell : figures.decode) decode.push_back(json(cell, false));
+  for (const StepCell& cell : figures.decode) decode.push_back(to_json(cell, false));
   boost::json::array prefill;
-  for (const StepCell& cell : figures.prefill) prefill.push_back(json(cell, true));
+  for (const StepCell& cell : figures.prefill) prefill.push_back(to_json(cell, true));
   return {{"weight_bytes", figures.weight_bytes},
           {"kv_bytes_per_token", figures.kv_bytes},
           {"step_tokens", figures.step_tokens},

@@ -98,7 +98,7 @@ std::optional<std::int64_t> layer_of(std::string_view name) {
 // --- Conditions.
 
 /// A tensor's position among a number of tensors.
-struct Place {
+struct Ordinal {
   std::int64_t at = 0;
   std::int64_t count = 0;
 
@@ -113,8 +113,8 @@ struct Place {
 /// A tensor as the conditions see it.
 struct Candidate {
   Role role = Role::kOther;
-  Place place;           ///< its layer among the layers, or its number among the attention's values
-  Place counted;         ///< its number among the tensors of its role; `count` is the layers'
+  Ordinal place;         ///< its layer among the layers, or its number among the attention's values
+  Ordinal counted;       ///< its number among the tensors of its role; `count` is the layers'
   bool stacked = false;  ///< a stack of experts
   bool whole = true;     ///< its rows are whole blocks of the mix's type
   bool has_importance = false;

@@ -13,7 +13,7 @@ namespace {
 
 namespace json = boost::json;
 
-json::value text_of_token(const Tokenizer& tokenizer, TokenId id) {
+json::value text_or_empty(const Tokenizer& tokenizer, TokenId id) {
   const auto text = tokenizer.token(id);
   return text ? json::value(*text) : json::value("");
 }
@@ -44,8 +44,8 @@ std::string llama_props(const ModelInfo& card, std::size_t slots) {
                    {"model_path", card.name},
                    {"modalities", json::object{{"vision", false}, {"audio", false}}},
                    {"chat_template", tokenizer.chat_template()},
-                   {"bos_token", text_of_token(tokenizer, tokenizer.bos())},
-                   {"eos_token", text_of_token(tokenizer, tokenizer.eos())},
+                   {"bos_token", text_or_empty(tokenizer, tokenizer.bos())},
+                   {"eos_token", text_or_empty(tokenizer, tokenizer.eos())},
                    {"build_info", "weft-" WEFT_VERSION}});
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 namespace json = boost::json;
 
-json::value text_of_token(const Tokenizer& tokenizer, TokenId id) {
+json::value text_or_null(const Tokenizer& tokenizer, TokenId id) {
   const auto text = tokenizer.token(id);
   return text ? json::value(*text) : json::value();
 }
@@ -23,7 +23,7 @@ json::object special_tokens_of(const Tokenizer& tokenizer) {
   for (TokenId id = 0; id < end; ++id) {
     if (!tokenizer.is_special(id)) continue;
     list[std::to_string(id)] =
-        json::object{{"content", text_of_token(tokenizer, id)}, {"special", true}};
+        json::object{{"content", text_or_null(tokenizer, id)}, {"special", true}};
   }
   return list;
 }
@@ -40,7 +40,7 @@ std::string tokenizer_info_body(const ModelCard& card) {
            {"eos_token", tokenizer.eos()},
            {"unk_token", tokenizer.unknown()},
            {"pad_token", tokenizer.padding()}}) {
-    info[name] = text_of_token(tokenizer, id);
+    info[name] = text_or_null(tokenizer, id);
   }
   const std::string_view chat_template = tokenizer.chat_template();
   info["chat_template"] = chat_template.empty() ? json::value() : json::value(chat_template);

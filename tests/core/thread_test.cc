@@ -24,16 +24,16 @@ std::uint64_t slice() {
   return failed != 0 ? 0 : attributes.runtime;
 }
 
-int niceness() { return ::getpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid))); }
+int own_niceness() { return ::getpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid))); }
 
 TEST(ThreadTest, AskingForShortSlicesKeepsTheThreadsPriorityAndIsInherited) {
   std::thread([] {
     if (slice() == 0) GTEST_SKIP() << "this system's slices are its own affair";
-    const int nice = niceness() + 1;
+    const int nice = own_niceness() + 1;
     ASSERT_EQ(::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), nice), 0);
     ask_for_short_slices();
     EXPECT_EQ(slice(), 100'000U);
-    EXPECT_EQ(niceness(), nice);
+    EXPECT_EQ(own_niceness(), nice);
     std::thread([] { EXPECT_EQ(slice(), 100'000U); }).join();
   }).join();
   if (slice() != 0) {

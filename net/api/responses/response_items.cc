@@ -12,21 +12,19 @@
 namespace weft {
 namespace {
 
-using Kind = ResponseItem::Kind;
-
-Kind kind_of(PieceKind piece) noexcept {
+ResponseItem::Kind kind_of(PieceKind piece) noexcept {
   switch (piece) {
     case PieceKind::kText:
-      return Kind::kMessage;
+      return ResponseItem::Kind::kMessage;
     case PieceKind::kReasoning:
-      return Kind::kReasoning;
+      return ResponseItem::Kind::kReasoning;
     case PieceKind::kCallName:
     case PieceKind::kArguments:
     case PieceKind::kCallEnd:
     case PieceKind::kCallId:
       break;
   }
-  return Kind::kCall;
+  return ResponseItem::Kind::kCall;
 }
 
 void append_head(std::string_view type, std::string_view id, std::string& out) {
@@ -62,8 +60,8 @@ void append_call(const ResponseItem& item, std::string_view arguments, std::stri
 
 /// The prefix of an item's id.
 std::string_view prefix_of(const ResponseItem& item) noexcept {
-  if (item.kind == Kind::kMessage) return "msg_";
-  if (item.kind == Kind::kReasoning) return "rs_";
+  if (item.kind == ResponseItem::Kind::kMessage) return "msg_";
+  if (item.kind == ResponseItem::Kind::kReasoning) return "rs_";
   if (item.tool.kind == ToolKind::kCustom) return "ctc_";
   return item.tool.kind == ToolKind::kSearch ? "tsc_" : "fc_";
 }
@@ -73,19 +71,19 @@ std::string_view prefix_of(const ResponseItem& item) noexcept {
 std::string ResponseItem::json(std::string_view status_now, bool content) const {
   std::string out;
   switch (kind) {
-    case Kind::kMessage:
+    case ResponseItem::Kind::kMessage:
       append_head("message", id, out);
       out.append(",\"role\":\"assistant\",\"status\":");
       append_json_string(out, status_now);
       out.append(",\"content\":[").append(content ? part(true) : "").append("]}");
       break;
-    case Kind::kReasoning:
+    case ResponseItem::Kind::kReasoning:
       append_head("reasoning", id, out);
       out.append(",\"summary\":[],\"status\":");
       append_json_string(out, status_now);
       out.append(",\"content\":[").append(content ? part(true) : "").append("]}");
       break;
-    case Kind::kCall:
+    case ResponseItem::Kind::kCall:
       append_call(*this, content ? text : std::string_view{}, out);
       append_json_string(out.append(",\"status\":"), status_now);
       out.push_back('}');
@@ -96,9 +94,10 @@ std::string ResponseItem::json(std::string_view status_now, bool content) const 
 
 std::string ResponseItem::part(bool content) const {
   std::string out = "{\"type\":\"";
-  out.append(kind == Kind::kReasoning ? "reasoning_text" : "output_text").append("\",\"text\":");
+  out.append(kind == ResponseItem::Kind::kReasoning ? "reasoning_text" : "output_text")
+      .append("\",\"text\":");
   append_json_string(out, content ? text : std::string_view{});
-  if (kind == Kind::kMessage) {
+  if (kind == ResponseItem::Kind::kMessage) {
     out.append(",\"annotations\":[],\"logprobs\":[");
     if (content) out.append(logprobs);
     out.push_back(']');
@@ -125,7 +124,7 @@ ResponseItem& ResponseItems::place_of(const OutputPiece& piece) {
   ResponseItem item;
   item.kind = kind_of(piece.kind);
   item.index = items_.size();
-  if (item.kind == Kind::kCall) {
+  if (item.kind == ResponseItem::Kind::kCall) {
     item.name = piece.text;
     item.tool = tools_ ? tools_->of(item.name) : ToolOrigin{.name = item.name};
     item.call_id = call_id(std::exchange(next_call_id_, {}), response_id_, 0, calls_++);
@@ -159,9 +158,10 @@ boost::json::object ResponseItems::message(const ServedModel& model) const {
   std::string reasoning;
   boost::json::array calls;
   for (const ResponseItem& item : items_) {
-    if (item.kind == Kind::kMessage) text.append(item.text);
-    if (item.kind == Kind::kReasoning) reasoning.append(item.text);
-    if (item.kind == Kind::kCall) calls.push_back(call_of(item.call_id, item.name, item.text));
+    if (item.kind == ResponseItem::Kind::kMessage) text.append(item.text);
+    if (item.kind == ResponseItem::Kind::kReasoning) reasoning.append(item.text);
+    if (item.kind == ResponseItem::Kind::kCall)
+      calls.push_back(call_of(item.call_id, item.name, item.text));
   }
   boost::json::object message{{"role", "assistant"}, {"content", text}};
   if (!calls.empty()) message["tool_calls"] = std::move(calls);
