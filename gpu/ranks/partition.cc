@@ -6,6 +6,7 @@
 
 #include "weft/core/text/trimmed.h"
 #include "weft/gpu/device_error.h"
+#include "weft/gpu/device_info.h"
 #include "weft/gpu/host/host_processors.h"
 #include "weft/gpu/ranks/rank_link.h"
 #include "weft/model/spec/architecture.h"

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "weft/gpu/device_info.h"
 #include "weft/measure/engine/recipe_runs.h"
 
 namespace weft::measure {

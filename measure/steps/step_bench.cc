@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "weft/gpu/device_error.h"
+#include "weft/gpu/device_info.h"
 #include "weft/gpu/ranks/partition.h"
 #include "weft/gpu/ranks/step_ranks.h"
 #include "weft/measure/load/outcome.h"

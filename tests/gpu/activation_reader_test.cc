@@ -20,12 +20,12 @@
 namespace weft::test {
 namespace {
 
-const DeviceLimits reader_limits{.rows = 4,
-                                 .pages = 32,
-                                 .page_tokens = 4,
-                                 .step_tokens = 32,
-                                 .context = 32,
-                                 .vocabulary = LlamaShape{}.vocabulary};
+const DeviceLimits activation_limits{.rows = 4,
+                                     .pages = 32,
+                                     .page_tokens = 4,
+                                     .step_tokens = 32,
+                                     .context = 32,
+                                     .vocabulary = LlamaShape{}.vocabulary};
 const Tokens six_tokens = {3, 17, 42, 9, 61, 5};
 
 struct Seen {
@@ -68,7 +68,7 @@ class ActivationReaderTest : public testing::TestWithParam<DeviceKind> {
  protected:
   void SetUp() override {
     WEFT_SKIP_WITHOUT_GPU(GetParam());
-    device_ = GetParam().load_steps(llama_.checkpoint(), llama_.program(), reader_limits);
+    device_ = GetParam().load_steps(llama_.checkpoint(), llama_.program(), activation_limits);
   }
 
   /// The same tokens one by one, alone on the host.
