@@ -123,6 +123,10 @@ class WideSum {
  public:
   static constexpr bool kIsWide = true;
   struct Bytes {
+    // NOLINTNEXTLINE(modernize-use-equals-default): as of Words
+    HWY_INLINE Bytes() {}
+    HWY_INLINE Bytes(ShortVec evens, ShortVec odds) : even(evens), odd(odds) {}
+
     ShortVec even;
     ShortVec odd;
   };
@@ -247,7 +251,8 @@ MultiplyCodes multiply_codes_of(std::int64_t rows) {
   static constexpr auto kTable = []<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
     return std::array<MultiplyCodes, sizeof...(kIndex)>{
         multiply_codes<Sum, kGroupWords, kForm, static_cast<int>(kIndex) + 1>...};
-  }(std::make_index_sequence<kPairedTileRows>());
+  }
+  (std::make_index_sequence<kPairedTileRows>());
   return kTable[static_cast<std::size_t>(rows - 1)];
 }
 
