@@ -16,6 +16,7 @@
 #include "weft/kernels/linear/targets/linear_cpu_avx512bf16.h"
 #include "weft/kernels/linear/targets/linear_cpu_avx512vnni.h"
 #include "weft/kernels/linear/targets/linear_cpu_avxvnni.h"
+#include "weft/kernels/linear/targets/linear_cpu_neondot.h"
 #include "weft/kernels/simd/cpu_features.h"
 #include "weft/kernels/simd/unroll.h"
 
@@ -349,10 +350,13 @@ struct PairedMultiplier : CodedMultiplier<PairedRow<kIsWide>::kBlockWords> {
 };
 #endif
 
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
 /// As those do that add four.
-struct VnniMultiplier : CodedMultiplier<CodedPlan::kBlockWords> {
-#if HWY_TARGET == HWY_AVX2
+struct DotMultiplier : CodedMultiplier<CodedPlan::kBlockWords> {
+#if HWY_ARCH_ARM_A64
+  static constexpr std::int64_t kRows = neondot::kTileRows;
+  static constexpr int kPanels = 1;
+#elif HWY_TARGET == HWY_AVX2
   static constexpr std::int64_t kRows = avxvnni::kTileRows;
   static constexpr int kPanels = 1;
 #else
@@ -368,7 +372,9 @@ struct VnniMultiplier : CodedMultiplier<CodedPlan::kBlockWords> {
   static void multiply_tile(std::int64_t rows, [[maybe_unused]] std::int64_t panels,
                             const LinearTile& tile) {
     const auto* coded = reinterpret_cast<const CodedPanel*>(tile.panels);
-#if HWY_TARGET == HWY_AVX2
+#if HWY_ARCH_ARM_A64
+    neondot::multiply_tile(rows, *coded, tile);
+#elif HWY_TARGET == HWY_AVX2
     avxvnni::multiply_tile(rows, *coded, tile);
 #else
     avx512vnni::multiply_tile(rows, panels, coded, tile);
@@ -644,11 +650,13 @@ HWY_ATTR void linear_on_target(const LinearParams& params, Share share,
       return;
     }
 #endif
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
     if (multiplies_int8(cpu_target())) {
-      Linear<VnniMultiplier>(params, workspace).run(share);
+      Linear<DotMultiplier>(params, workspace).run(share);
       return;
     }
+#endif
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
     if (params.weight->all_types_are(has_narrow_codes)) {
       Linear<PairedMultiplier<false>>(params, workspace).run(share);
       return;

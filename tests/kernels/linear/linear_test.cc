@@ -78,7 +78,7 @@ TEST_P(LinearTest, RunsOnTheTargetThatWasForced) {
   const float row[] = {x * x, x};
   float out = kNan;
   run({.in = {row, 1, 2, 2}, .weight = &*weight, .out = {&out, 1, 1, 1}});
-  EXPECT_EQ(out != 0, GetParam() != CpuTarget::kPortable);
+  EXPECT_EQ(out != 0, test::fuses(GetParam()));
 
   // Where bf16 is multiplied, `in` is rounded to it.
   const float one = 1;
