@@ -17,6 +17,7 @@
 #include "weft/kernels/linear/targets/linear_cpu_avx512vnni.h"
 #include "weft/kernels/linear/targets/linear_cpu_avxvnni.h"
 #include "weft/kernels/linear/targets/linear_cpu_neondot.h"
+#include "weft/kernels/linear/targets/linear_cpu_neoni8mm.h"
 #include "weft/kernels/simd/cpu_features.h"
 #include "weft/kernels/simd/unroll.h"
 
@@ -355,6 +356,7 @@ struct PairedMultiplier : CodedMultiplier<PairedRow<kIsWide>::kBlockWords> {
 struct DotMultiplier : CodedMultiplier<CodedPlan::kBlockWords> {
 #if HWY_ARCH_ARM_A64
   static constexpr std::int64_t kRows = neondot::kTileRows;
+  static_assert(kRows == neoni8mm::kTileRows);
   static constexpr int kPanels = 1;
 #elif HWY_TARGET == HWY_AVX2
   static constexpr std::int64_t kRows = avxvnni::kTileRows;
@@ -373,7 +375,9 @@ struct DotMultiplier : CodedMultiplier<CodedPlan::kBlockWords> {
                             const LinearTile& tile) {
     const auto* coded = reinterpret_cast<const CodedPanel*>(tile.panels);
 #if HWY_ARCH_ARM_A64
-    neondot::multiply_tile(rows, *coded, tile);
+    const auto multiply =
+        multiplies_int8_by_twos(cpu_target()) ? neoni8mm::multiply_tile : neondot::multiply_tile;
+    multiply(rows, *coded, tile);
 #elif HWY_TARGET == HWY_AVX2
     avxvnni::multiply_tile(rows, *coded, tile);
 #else

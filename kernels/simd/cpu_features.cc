@@ -16,8 +16,9 @@ namespace weft {
 namespace {
 
 constexpr std::array kAllTargets = {
-    CpuTarget::kPortable, CpuTarget::kNeonDot,    CpuTarget::kAvx2,       CpuTarget::kAvx2Vnni,
-    CpuTarget::kAvx512,   CpuTarget::kAvx512Vnni, CpuTarget::kAvx512Bf16, CpuTarget::kAvx512Amx};
+    CpuTarget::kPortable,   CpuTarget::kNeonDot,    CpuTarget::kNeonI8mm,
+    CpuTarget::kAvx2,       CpuTarget::kAvx2Vnni,   CpuTarget::kAvx512,
+    CpuTarget::kAvx512Vnni, CpuTarget::kAvx512Bf16, CpuTarget::kAvx512Amx};
 
 bool has(CpuTarget target) noexcept {
 #if HWY_ARCH_X86
@@ -25,6 +26,7 @@ bool has(CpuTarget target) noexcept {
     case CpuTarget::kPortable:
       return true;
     case CpuTarget::kNeonDot:
+    case CpuTarget::kNeonI8mm:
       return false;
     case CpuTarget::kAvx2:
       return (hwy::SupportedTargets() & HWY_AVX2) != 0;
@@ -41,8 +43,13 @@ bool has(CpuTarget target) noexcept {
   }
   return false;
 #elif HWY_ARCH_ARM_A64
-  constexpr unsigned long kDotProducts = 1UL << 20U;  // HWCAP_ASIMDDP
-  if (target == CpuTarget::kNeonDot) return (::getauxval(AT_HWCAP) & kDotProducts) != 0;
+  constexpr unsigned long kDotProducts = 1UL << 20U;     // HWCAP_ASIMDDP
+  constexpr unsigned long kMatrixProducts = 1UL << 13U;  // HWCAP2_I8MM
+  const bool dots = (::getauxval(AT_HWCAP) & kDotProducts) != 0;
+  if (target == CpuTarget::kNeonDot) return dots;
+  if (target == CpuTarget::kNeonI8mm) {
+    return dots && (::getauxval(AT_HWCAP2) & kMatrixProducts) != 0;
+  }
   return target == CpuTarget::kPortable;
 #else
   return target == CpuTarget::kPortable;
@@ -67,6 +74,7 @@ std::int64_t highway_targets(CpuTarget target) noexcept {
   switch (target) {
     case CpuTarget::kPortable:
     case CpuTarget::kNeonDot:
+    case CpuTarget::kNeonI8mm:
       return HWY_STATIC_TARGET;
     case CpuTarget::kAvx2:
     case CpuTarget::kAvx2Vnni:
@@ -91,7 +99,7 @@ constinit std::atomic<int> forced_target{-1};
 
 std::string_view to_string(CpuTarget target) noexcept {
   constexpr std::array<std::string_view, kAllTargets.size()> kNames = {
-      "portable", "neon_dot",    "avx2",        "avx2_vnni",
+      "portable", "neon_dot",    "neon_i8mm",   "avx2",      "avx2_vnni",
       "avx512",   "avx512_vnni", "avx512_bf16", "avx512_amx"};
   return kNames[static_cast<std::size_t>(target)];
 }

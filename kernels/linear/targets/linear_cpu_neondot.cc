@@ -5,12 +5,11 @@
 #include <arm_neon.h>
 
 #include <array>
-#include <bit>
 #include <cstddef>
-#include <limits>
 #include <utility>
 
 #include "weft/kernels/linear/linear_plan.h"
+#include "weft/kernels/linear/targets/linear_cpu_neon_scale.h"
 #include "weft/kernels/simd/unroll.h"
 
 #define WEFT_NEONDOT __attribute__((target("arch=armv8.2-a+dotprod")))
@@ -22,20 +21,10 @@ constexpr std::int64_t kOutputs = PackedLayout::kPanelOutputs;
 constexpr int kWidth = 4;
 constexpr int kVectors = static_cast<int>(kOutputs) / kWidth;  // of a panel
 
-/// Whether codes are more than int8 holds. They are made int8 by taking 128 off.
-bool flips(const CodedPanel& coded) {
-  return !coded.is_signed && coded.largest > std::numeric_limits<std::int8_t>::max();
-}
-
-/// What is still to be taken off each code once it is int8.
-std::int32_t rest_of_offset(const CodedPanel& coded) {
-  return coded.is_signed || flips(coded) ? coded.offset - 128 : coded.offset;
-}
-
 template <int kRows, int kGroupWords, bool kHasMinimum, bool kFlips>
 WEFT_NEONDOT void multiply(const CodedPanel& coded, const LinearTile& tile) {
   constexpr int kGroups = static_cast<int>(CodedPlan::kCodeWords) / kGroupWords;
-  const int32x4_t offset = vdupq_n_s32(rest_of_offset(coded));
+  const int32x4_t offset = vdupq_n_s32(neon::rest_of_offset(coded));
   const uint8x16_t flip = vdupq_n_u8(0x80);
   const auto* codes = reinterpret_cast<const std::uint8_t*>(coded.codes);
   const std::uint32_t* row = tile.rows;
@@ -68,22 +57,11 @@ WEFT_NEONDOT void multiply(const CodedPanel& coded, const LinearTile& tile) {
       const bool begins = tile.first && index == 0;
       WEFT_UNROLL
       for (int r = 0; r < kRows; ++r) {
-        const std::uint32_t* sum = row + CodedPlan::kSumWord * kRows + r;
-        const int32x4_t codes_sum = vreinterpretq_s32_u32(
-            vdupq_n_u32(kGroups == 2 ? sum[group * kRows] : sum[0] + sum[kRows]));
-        const float32x4_t scale =
-            vdupq_n_f32(std::bit_cast<float>(row[CodedPlan::kScaleWord * kRows + r]));
+        const neon::RowScale scale = neon::RowScale::of<kGroups>(row + r, kRows, group);
         WEFT_UNROLL
         for (int v = 0; v < kVectors; ++v) {
-          float* to = tile.sums + r * LinearPlan::kGroupOutputs + v * kWidth;
-          const std::int64_t at = index * kOutputs + v * kWidth;
-          const int32x4_t total = vmlsq_s32(products[r][v], codes_sum, offset);
-          float32x4_t value = vmulq_f32(vcvtq_f32_s32(total), vld1q_f32(coded.scales + at));
-          if (kHasMinimum) {
-            value = vfmaq_f32(value, vcvtq_f32_s32(codes_sum), vld1q_f32(coded.minimums + at));
-          }
-          const float32x4_t before = begins ? vdupq_n_f32(0) : vld1q_f32(to);
-          vst1q_f32(to, vfmaq_f32(before, scale, value));
+          scale.add<kHasMinimum>(coded, index * kOutputs + v * kWidth, products[r][v], offset,
+                                 begins, tile.sums + r * LinearPlan::kGroupOutputs + v * kWidth);
         }
       }
     }
@@ -109,7 +87,7 @@ void multiply_tile(std::int64_t rows, const CodedPanel& coded, const LinearTile&
                                           table_of<8, true, true>(kRows)};
   static constexpr std::array kHalves = {table_of<4, false, false>(kRows),
                                          table_of<4, true, false>(kRows)};
-  const auto& tables = coded.group_words == 4 ? kHalves : flips(coded) ? kFlipped : kWhole;
+  const auto& tables = coded.group_words == 4 ? kHalves : neon::flips(coded) ? kFlipped : kWhole;
   const std::size_t minimum = coded.minimums != nullptr ? 1 : 0;
   tables[minimum][static_cast<std::size_t>(rows - 1)](coded, tile);
 }
