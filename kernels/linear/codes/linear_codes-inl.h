@@ -251,8 +251,7 @@ MultiplyCodes multiply_codes_of(std::int64_t rows) {
   static constexpr auto kTable = []<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
     return std::array<MultiplyCodes, sizeof...(kIndex)>{
         multiply_codes<Sum, kGroupWords, kForm, static_cast<int>(kIndex) + 1>...};
-  }
-  (std::make_index_sequence<kPairedTileRows>());
+  }(std::make_index_sequence<kPairedTileRows>());
   return kTable[static_cast<std::size_t>(rows - 1)];
 }
 
