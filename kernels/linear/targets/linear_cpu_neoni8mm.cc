@@ -24,8 +24,8 @@ constexpr int kTwos = static_cast<int>(kOutputs) / 2;          // pairs of outpu
 
 /// Two outputs' eight codes each, of words `word` and `word + 1` of all 16.
 template <bool kFlips>
-WEFT_NEONI8MM [[gnu::always_inline]] inline void load_weights(const std::uint8_t* codes,
-                                                              int8x16_t (&weights)[kTwos]) {
+WEFT_NEONI8MM __attribute__((always_inline)) inline void load_weights(const std::uint8_t* codes,
+                                                                      int8x16_t (&weights)[kTwos]) {
   WEFT_UNROLL
   for (int v = 0; v < kVectors; ++v) {
     uint8x16_t low = vld1q_u8(codes + std::ptrdiff_t{16} * v);
@@ -43,7 +43,8 @@ WEFT_NEONI8MM [[gnu::always_inline]] inline void load_weights(const std::uint8_t
 
 /// Rows r and r + 1 by two words: eight codes of each. Where r is the last row it stands for both.
 template <int kRows>
-WEFT_NEONI8MM [[gnu::always_inline]] inline int8x16_t load_rows(const std::uint32_t* words, int r) {
+WEFT_NEONI8MM __attribute__((always_inline)) inline int8x16_t load_rows(const std::uint32_t* words,
+                                                                        int r) {
   const int other = r + 1 < kRows ? r + 1 : r;
   const uint32x2_t first = {words[r], words[kRows + r]};
   const uint32x2_t second = {words[other], words[kRows + other]};
