@@ -17,8 +17,8 @@ import tree
 
 # What is clang's in the commands of build/lint.
 CLANG_ONLY = ("-Wdocumentation", "-Wno-unused-command-line-argument", "-Wno-deprecated-declarations")
-# Another compiler's turn costs as much again, so it comes half as often.
-GCC_SHARES = 2 * memory.SHARES
+# g++ takes 4 s of processor time for a test, so that its turn comes more seldom: half a minute of each run.
+GCC_SHARES = 4 * memory.SHARES
 
 
 def judge(source: memory.Source) -> str:
