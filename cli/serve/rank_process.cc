@@ -15,7 +15,7 @@ namespace {
 constexpr std::chrono::milliseconds kForGoodbye{500};
 
 // Then for loading, which looks at its stop before each piece of a matrix.
-constexpr std::chrono::seconds kLoadingEnds{1};
+constexpr std::chrono::seconds kRankLoadingEnds{1};
 
 }  // namespace
 
@@ -43,7 +43,7 @@ void RankProcess::wait_for_signal() {
 
 void RankProcess::leave() {
   stop_.request_stop();
-  deadline_.expires_after(kLoadingEnds);
+  deadline_.expires_after(kRankLoadingEnds);
   deadline_.async_wait([](boost::system::error_code ended) {
     if (!ended) std::_Exit(EXIT_SUCCESS);
   });

@@ -24,7 +24,7 @@ constexpr std::chrono::seconds kPatienceOfRank{10};
 
 using Steady = std::chrono::steady_clock;
 
-int left_until(Steady::time_point end) {
+int patience_left(Steady::time_point end) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Steady::now()).count();
   return left > 0 ? static_cast<int>(left) : 0;
 }
@@ -83,7 +83,7 @@ std::span<const std::byte> bytes_of(const T& value) {
 template <class T>
 Result<T> expect(RankSocket& socket, RankMessage kind, Steady::time_point end) {
   // Nobody has shown a key yet, so nobody is given memory.
-  const auto frame = socket.receive(left_until(end), sizeof(T));
+  const auto frame = socket.receive(patience_left(end), sizeof(T));
   if (!frame) return frame.error();
   T value;
   if (frame->kind != kind || frame->payload.size() != sizeof(value)) {
@@ -98,7 +98,7 @@ Result<T> expect(RankSocket& socket, RankMessage kind, Steady::time_point end) {
 Result<std::int32_t> greet_rank(RankSocket& socket, const RankWorld& world, const RankTls* tls) {
   const auto end = Steady::now() + kPatience;
   if (tls != nullptr) {
-    if (auto encrypted = socket.encrypt(*tls, true, left_until(end)); !encrypted) {
+    if (auto encrypted = socket.encrypt(*tls, true, patience_left(end)); !encrypted) {
       return encrypted.error();
     }
   }
@@ -122,7 +122,8 @@ Result<std::int32_t> greet_rank(RankSocket& socket, const RankWorld& world, cons
 Result<void> greet_head(RankSocket& socket, const RankWorld& world, const RankTls* tls) {
   const auto end = Steady::now() + kPatienceOfRank;
   if (tls != nullptr) {
-    if (auto encrypted = socket.encrypt(*tls, false, left_until(end)); !encrypted) return encrypted;
+    if (auto encrypted = socket.encrypt(*tls, false, patience_left(end)); !encrypted)
+      return encrypted;
   }
   const Hello hello{kProtocol, world.rank, world.size, random_block()};
   if (auto sent = socket.send(RankMessage::kHello, bytes_of(hello)); !sent) return sent;
