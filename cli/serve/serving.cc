@@ -57,7 +57,7 @@ std::string kv_text(const ServedModel& model) {
 }
 
 bool ignores(int signal) {
-  struct sigaction now {};
+  struct sigaction now{};
   return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 

@@ -80,7 +80,7 @@ void start_connection(IoThread& thread, Service& service, asio::ssl::context* tl
 /// Whether a socket file is one that nobody listens at any more, as a killed server leaves it.
 bool is_abandoned(asio::io_context& context, const Listener::Endpoint& endpoint,
                   const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   if (lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
   boost::system::error_code error;
   asio::generic::stream_protocol::socket probe(context);

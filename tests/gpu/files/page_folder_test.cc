@@ -71,7 +71,7 @@ TEST_F(PageFolderTest, GivesBackWhatWasWrittenAlsoInTheNextProcess) {
 TEST_F(PageFolderTest, IsForItsOwnerAlone) {
   const auto folder = open().value();
   ASSERT_TRUE(folder->write(a, page_of(1)));
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(::stat(path.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0700U);
   ASSERT_EQ(::stat(file(a).c_str(), &status), 0);
