@@ -372,6 +372,7 @@ TEST(RankHost, GatheringEndsWhenItIsToldToStop) {
       std::async(std::launch::async, [&] { return RankHost::gather(world, stop.get_token()); });
   RankSocket first(RankSocket::connect(world.address, 10'000).value());
   ASSERT_TRUE(greet_head(first, world_of(1, 3)));
+  ASSERT_TRUE(first.receive(10'000)) << "a beat: the head has it";
   stop.request_stop();
   EXPECT_THAT(host.get(), FailsWith(DeviceErrc::kRankLost, "told to stop"));
   for (;;) {
@@ -479,7 +480,9 @@ TEST_F(RankWorldTest, ARankThatLoadsEndsWhenItIsToldToStop) {
   });
   const auto host = RankHost::gather(head).value();
   ASSERT_TRUE(host->ask(std::vector<RankQuestion>(2)));
-  ASSERT_TRUE(host->set_up(1, RankSetup()));
+  RankSetup setup;
+  setup.limits = kWorldLimits;
+  ASSERT_TRUE(host->set_up(1, setup));
   EXPECT_TRUE(ran.get());
   EXPECT_FALSE(is_ready);
 }
