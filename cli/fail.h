@@ -9,8 +9,11 @@
 
 namespace weft::cli {
 
-/// Exit status of a verb that could not do what it was asked to; CLI11 has its own for wrong usage.
+/// Exit status of a verb that could not do what it was asked to.
 inline constexpr int kExitFailed = 1;
+
+/// Exit status where the command line is not understood, as shells' own commands have it.
+inline constexpr int kExitUsage = 2;
 
 /// Exit status of `weft serve` when its engine cannot serve any more, for example because it lost
 /// its GPU: EX_SOFTWARE of sysexits.h. A supervisor should start it anew; after kExitFailed that is

@@ -48,13 +48,15 @@ int run(int argc, char** argv) {
   add_verbs(app);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::RuntimeError& end) {
+    return end.get_exit_code();  // fail() has said why
   } catch (const CLI::ParseError& end) {
-    return app.exit(end);
+    return app.exit(end) == EXIT_SUCCESS ? EXIT_SUCCESS : weft::cli::kExitUsage;
   }
   // app.require_subcommand() would hide which word was not understood.
   if (app.get_subcommands().empty()) {
     std::cerr << app.help();
-    return 2;
+    return weft::cli::kExitUsage;
   }
   return 0;
 }

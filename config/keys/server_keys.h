@@ -60,6 +60,10 @@ inline constexpr std::array kKeys = {
         "Loading takes seconds to minutes, which no request should find in its way"},
     ConfigKey{"server", "web_page", flag<&ServerConfig::web_page>(),
               "Show a web page to talk with the model", "It is the first thing that people try"},
+    ConfigKey{"server", "host_names", text<&ServerConfig::host_names>(),
+              "Names by which clients may call a server on this machine's loopback without keys, "
+              "separated by commas, beside addresses and localhost; *: any",
+              "A site whose name is pointed at this machine would count as the server's own page"},
     ConfigKey{"server", "cors_origins", text<&ServerConfig::cors_origins>(),
               "Origins whose web pages may ask, separated by commas, or *; empty: none",
               "Else any page that a user opens could ask in his name"},

@@ -154,8 +154,8 @@ RouteResult rendered_chat(Service& service, const HttpCall& call) {
   return start_in_context(service, call, render_chat);
 }
 
-RouteResult upgrade(Service& service, const HttpCall& call) {
-  auto refusal = refuse_handshake(call.header, service.config().cors_origins);
+RouteResult upgrade(Service& /*service*/, const HttpCall& call) {
+  auto refusal = refuse_handshake(call.header);
   if (refusal) return *std::move(refusal);
   return Upgrade{};
 }

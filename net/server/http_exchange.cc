@@ -62,7 +62,7 @@ HttpExchange::~HttpExchange() {
 }
 
 bool HttpExchange::admit(const Header& header) {
-  auto admission = service_.admit(header);
+  auto admission = service_.admit(header, client_);
   if (auto* refusal = std::get_if<HttpReply>(&admission)) {
     path_ = std::string(header.target().substr(0, header.target().find('?')));
     refusal_ = std::move(*refusal);

@@ -14,6 +14,7 @@
 #include "weft/net/defaults.h"
 #include "weft/net/net_error.h"
 #include "weft/net/server/http_connection.h"
+#include "weft/net/service/local_caller.h"
 
 namespace weft {
 
@@ -52,7 +53,7 @@ void tune(NetStream::Socket& socket, std::chrono::microseconds write_timeout) {
 }
 
 std::string name_of(const NetStream::Socket::endpoint_type& endpoint) {
-  if (!is_tcp(endpoint)) return "unix";
+  if (!is_tcp(endpoint)) return std::string(kUnixClient);
   asio::ip::tcp::endpoint tcp;
   if (endpoint.size() > tcp.capacity()) return "tcp";
   std::memcpy(tcp.data(), endpoint.data(), endpoint.size());

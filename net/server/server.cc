@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "weft/net/defaults.h"
+#include "weft/net/http/host_names.h"
 #include "weft/net/net_error.h"
 
 namespace weft {
@@ -91,7 +92,9 @@ Result<void> Server::listen_tcp() {
   if (error || found.empty()) return Error{NetErrc::kCannotListen, name + ": " + error.message()};
   auto listener =
       std::make_shared<Listener>(threads_, connections_, *service_, tls_ ? &*tls_ : nullptr);
-  if (auto done = listener->open(found.begin()->endpoint(), name); !done) return done;
+  const asio::ip::tcp::endpoint place = found.begin()->endpoint();
+  if (auto done = listener->open(place, name); !done) return done;
+  if (is_loopback_address(place.address().to_string())) service_->listen_on_loopback();
   listeners_.push_back(std::move(listener));
   return {};
 }

@@ -53,6 +53,9 @@ class Service {
   void open(Engine& engine, ModelCard card);
   /// Likewise for an engine that knows the names of its models (Engine::models()).
   void open(Engine& engine);
+  /// Says that only this machine reaches the server. Where there are no keys either, whoever asks
+  /// over TCP must call it by one of its names (is_own_host). Before there are connections.
+  void listen_on_loopback() noexcept { on_loopback_ = true; }
   /// Refuses new requests from now on; what has begun goes on.
   void drain() noexcept { draining_.store(true); }
   [[nodiscard]] bool draining() const noexcept { return draining_.load(); }
@@ -86,9 +89,9 @@ class Service {
   /// Returns the server's metrics, and the engine's once there is one.
   [[nodiscard]] std::string metrics_text() const;
 
-  /// What the header alone decides: whether there is such a route, whether this client may use it,
-  /// whether the server is ready, and whether there is room for a request. The body is not looked
-  /// at before.
+  /// What the header alone decides: whether there is such a route, whether this client may use it
+  /// and no foreign page asks by it, whether the server is ready, and whether there is room for a
+  /// request. The body is not looked at before. `client` is as in HttpCall.
   struct Admission {
     const Route* route = nullptr;
     std::string path{};
@@ -96,7 +99,7 @@ class Service {
     std::shared_ptr<KeyHolder> key{};
   };
   [[nodiscard]] std::variant<Admission, HttpReply> admit(
-      const boost::beast::http::request_header<>& header);
+      const boost::beast::http::request_header<>& header, std::string_view client = {});
 
   /// Returns what the route's handler makes of the whole request. `admission` is that of the same
   /// request, `memory` counts its body, `client` is the address of who asks.
@@ -134,11 +137,15 @@ class Service {
       const boost::beast::http::request_header<>& header);
 
  private:
+  [[nodiscard]] std::optional<ApiError> refuse_page(
+      const boost::beast::http::request_header<>& header, std::string_view client) const;
+
   const ServerConfig config_;
   const Router router_;
   const HttpReply overloaded_;  // made once: under overload it is most of what is said
   const ApiKeys keys_;
   const std::shared_ptr<RequestLog> log_;
+  bool on_loopback_ = false;
   MetricsRegistry& metrics_;
   Counter& dropped_log_lines_;
   // Of an engine that has one model without a name; constant once engine_ is set.

@@ -24,14 +24,26 @@ TEST(Program, ShowsItsVerbsOnHelp) {
 
 TEST(Program, SaysWhatIsWrongWithAVerbItDoesNotKnow) {
   const ProgramRun outcome = run_weft("serv");
-  EXPECT_NE(outcome.status, 0);
+  EXPECT_EQ(outcome.status, 2);
   EXPECT_THAT(outcome.output, HasSubstr("serv"));
 }
 
 TEST(Program, SaysThatAVerbIsMissing) {
   const ProgramRun outcome = run_weft("");
-  EXPECT_NE(outcome.status, 0);
+  EXPECT_EQ(outcome.status, 2);
   EXPECT_THAT(outcome.output, HasSubstr("--help"));
+}
+
+TEST(Program, EndsWithTwoWhereItsCommandLineIsWrong) {
+  for (const char* const line : {"serv", "--nothing", "serve --nothing", "inspect", "version more",
+                                 "generate --tokens", "generate model --max-tokens many", "bench",
+                                 "bench nothing", "serve model --web-page --no-web-page"}) {
+    EXPECT_EQ(run_weft(line).status, 2) << line;
+  }
+  for (const char* const line : {"--help", "serve --help", "--version", "version"}) {
+    EXPECT_EQ(run_weft(line).status, 0) << line;
+  }
+  EXPECT_EQ(run_weft("inspect /no/such/model").status, 1);
 }
 
 TEST(Program, PrintsItsVersion) {

@@ -73,18 +73,18 @@ TEST(ConfigSchemaTest, HasAKeyForEachFieldOfEngineAndServer) {
       &folder,      &folder_bytes, &rank_chain,
       &rank_key,    &rank_ca,      &transport,
       &jump};
-  const auto& [host, port, path, certificate, key, io, name, loaded, page, origins, deflate, drain,
-               api_key, key_file, connections, header_bytes, header_fields, body_bytes,
+  const auto& [host, port, path, certificate, key, io, name, loaded, page, names, origins, deflate,
+               drain, api_key, key_file, connections, header_bytes, header_fields, body_bytes,
                message_bytes, body_memory, streams, unread, header_time, body_rate, idle_time,
                write_time, ping, stream_ping, stored, stored_bytes, kept, kept_bytes, level, format,
                prompts] = ServerConfig();
   const std::initializer_list<const void*> server_fields = {
-      &host,          &port,        &path,        &certificate,  &key,           &io,
-      &name,          &loaded,      &page,        &origins,      &deflate,       &drain,
-      &api_key,       &key_file,    &connections, &header_bytes, &header_fields, &body_bytes,
-      &message_bytes, &body_memory, &streams,     &unread,       &header_time,   &body_rate,
-      &idle_time,     &write_time,  &ping,        &stream_ping,  &stored,        &stored_bytes,
-      &kept,          &kept_bytes,  &level,       &format,       &prompts};
+      &host,         &port,          &path,        &certificate, &key,          &io,
+      &name,         &loaded,        &page,        &names,       &origins,      &deflate,
+      &drain,        &api_key,       &key_file,    &connections, &header_bytes, &header_fields,
+      &body_bytes,   &message_bytes, &body_memory, &streams,     &unread,       &header_time,
+      &body_rate,    &idle_time,     &write_time,  &ping,        &stream_ping,  &stored,
+      &stored_bytes, &kept,          &kept_bytes,  &level,       &format,       &prompts};
   EXPECT_EQ(config_schema().size() + 1,  // policy and window share a key
             fields.size() + server_fields.size());
 }
