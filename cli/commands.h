@@ -52,6 +52,9 @@ void add_tune_command(CLI::App& app);
 /// `weft bench serve|engine|step|recipe`: measurements, with reports.
 void add_bench_command(CLI::App& app);
 
+/// `weft help [VERB...]`: what `weft VERB --help` prints. `app` outlives the parsing.
+void add_help_command(CLI::App& app);
+
 /// `weft version`: what this build is made of.
 void add_version_command(CLI::App& app);
 

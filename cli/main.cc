@@ -7,6 +7,7 @@
 
 #include "weft/cli/commands.h"
 #include "weft/cli/fail.h"
+#include "weft/cli/usage_error.h"
 #include "weft/core/thread.h"
 
 namespace {
@@ -31,6 +32,7 @@ void add_verbs(CLI::App& app) {
   weft::cli::add_tune_command(app);
   weft::cli::add_bench_command(app);
   weft::cli::add_version_command(app);
+  weft::cli::add_help_command(app);
 }
 
 /// Runs the verb that the arguments name, and returns the exit status.
@@ -46,6 +48,7 @@ int run(int argc, char** argv) {
       "weft");
   app.set_version_flag("--version", WEFT_VERSION);
   add_verbs(app);
+  app.failure_message(weft::cli::usage_error);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& end) {

@@ -8,6 +8,7 @@
 #include "weft/core/time/clock.h"
 #include "weft/core/token.h"
 #include "weft/gpu/activation_reader.h"
+#include "weft/sampling/choice_failure.h"
 #include "weft/sampling/part_summary.h"
 #include "weft/sampling/sampler.h"
 #include "weft/sampling/sampling_params.h"
@@ -127,6 +128,7 @@ struct SampleResult {
   float mirostat_mu = 0;
   std::int32_t first_top = 0;  ///< in StepResult::top
   std::int32_t top_count = 0;
+  std::shared_ptr<const ChoiceFailure> failure{};  ///< as of SampleOutcome
 };
 
 /// What a step gave.

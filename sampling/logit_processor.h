@@ -22,7 +22,7 @@ struct LogitContext {
 /// the time between any two tokens of all requests of the step, divided by the threads of the host
 /// device. On a GPU the row's logits (4 bytes for each token of the vocabulary) are copied to the
 /// host first, and the row is chosen there. What it throws ends its own request, with
-/// EngineErrc::kNoTokenLeft.
+/// EngineErrc::kProcessorFailed and the exception's text.
 class LogitProcessor {
  public:
   LogitProcessor() = default;

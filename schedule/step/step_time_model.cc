@@ -107,7 +107,10 @@ void StepTimeModel::learn(const StepShape& shape, Duration took) {
   const double error = (measured - predicted) / scale;
   fit(features, observations_ == 0 ? error : believed(error));
   ++observations_;
-  if (shape.prefill_tokens > 0) ++prefill_observations_;
+  if (shape.prefill_tokens > 0) {
+    ++prefill_observations_;
+    newest_each_ = measured / shape.prefill_tokens;
+  }
   most_prefill_ = std::max(most_prefill_, shape.prefill_tokens);
 }
 
@@ -169,13 +172,17 @@ Duration StepTimeModel::predict(const StepShape& shape) const {
 
 std::int32_t StepTimeModel::prefill_tokens_within(Duration target, const StepShape& without_prefill,
                                                   std::int32_t most) const {
-  if (prefill_observations_ < kPrefillStepsToLearn) return std::min(most, kStartPrefillTokens);
-  const double left = static_cast<double>(target.count()) - nanoseconds(without_prefill);
+  if (prefill_observations_ == 0) return std::min(most, kStartPrefillTokens);
+  const bool is_learnt = prefill_observations_ >= kPrefillStepsToLearn;
+  const double without = is_learnt ? nanoseconds(without_prefill) : 0;
+  const double left = static_cast<double>(target.count()) - without;
   if (left <= 0) return 0;
   const std::int64_t measured = 2 * std::int64_t{most_prefill_};
   const std::int64_t trusted = std::max<std::int64_t>(measured, kStartPrefillTokens);
   const auto bound = static_cast<std::int32_t>(std::min<std::int64_t>(most, trusted));
-  const double each = kScaleOfPrefill * coefficients_[2] + kScaleOfContext * coefficients_[3];
+  const double each = is_learnt
+                          ? kScaleOfPrefill * coefficients_[2] + kScaleOfContext * coefficients_[3]
+                          : newest_each_;
   if (each * bound <= left) return bound;
   return static_cast<std::int32_t>(left / each);
 }
