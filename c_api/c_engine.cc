@@ -35,6 +35,20 @@ struct weft_stream {
 // NOLINTEND(readability-identifier-naming)
 
 namespace weft::c_api {
+namespace {
+
+constexpr int kUnavailable = 503;
+
+/// The caller is the operator, too, who is told why.
+ApiError not_there(EngineErrc code, const std::string& why) {
+  ApiError error;
+  error.status = kUnavailable;
+  error.message = make_error_code(code).message();
+  if (!why.empty()) error.message += ": " + why;
+  return error;
+}
+
+}  // namespace
 
 ApiResult<ModelCard> card_for(weft_engine& engine, std::string_view name) {
   if (engine.card.model) return engine.card;
@@ -47,20 +61,21 @@ ApiResult<ModelCard> card_for(weft_engine& engine, std::string_view name) {
   auto card = find();
   if (!card || card->model) return card;
   const bool comes = card->state == ModelState::kLoading || engine.engine.models()->loads_on_demand;
-  if (!comes) return api_error_of({EngineErrc::kModelNotLoaded, {}});
+  if (!comes)
+    return not_there(EngineErrc::kModelNotLoaded,
+                     card->failure.code ? to_string(card->failure) : std::string());
   std::promise<Completed<std::string>> promise;
   auto loaded = promise.get_future();
   engine.engine.async_load(card->name, keeping(std::move(promise)));
   auto [error, detail] = loaded.get();
-  if (error) return api_error_of({error, std::move(detail)});
+  if (error) return not_there(EngineErrc::kModelNotLoaded, to_string(Error{error, detail}));
   card = find();
   // It may have left again at once, for another one.
-  if (card && !card->model) return api_error_of({EngineErrc::kModelNotLoaded, {}});
+  if (card && !card->model) return not_there(EngineErrc::kModelNotLoaded, {});
   return card;
 }
 
 Outcome refusal_of(const ApiError& error) {
-  constexpr int kUnavailable = 503;
   return {error.status == kUnavailable ? WEFT_UNAVAILABLE : WEFT_INVALID, error.message};
 }
 

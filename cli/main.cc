@@ -1,8 +1,10 @@
 #include <CLI/CLI.hpp>
+#include <cstddef>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <new>
+#include <span>
 #include <string_view>
 
 #include "weft/cli/commands.h"
@@ -49,7 +51,12 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", WEFT_VERSION);
   add_verbs(app);
   app.failure_message(weft::cli::usage_error);
+  const std::span<char* const> words(argv, static_cast<std::size_t>(argc));
   try {
+    if (argc > 1 && std::string_view(argv[1]) == "help") {
+      weft::cli::show_help(app, words.subspan(2));
+      return 0;
+    }
     app.parse(argc, argv);
   } catch (const CLI::ParseError& end) {
     return app.exit(end);

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's names
 class App;
 class Error;
 }  // namespace CLI

@@ -17,14 +17,14 @@ struct LoadProgress {
   LoadProgress() = default;
   /// Also from a lambda where a Tell is all that there is to say.
   template <class What>
-    requires(!std::same_as<What, LoadProgress> && std::convertible_to<What, Tell>)
-  // NOLINTNEXTLINE(google-explicit-constructor): it stands where a function does
-  LoadProgress(What what, std::stop_token asked = {})
+  requires(!std::same_as<What, LoadProgress> && std::convertible_to<What, Tell>)
+      // NOLINTNEXTLINE(google-explicit-constructor): it stands where a function does
+      LoadProgress(What what, std::stop_token asked = {})
       : tell(std::move(what)), stop(std::move(asked)) {}
 
-  Tell tell;  ///< may be null
+  Tell tell{};  ///< may be null
   /// Ends the loading before the next piece of a matrix, some MiB.
-  std::stop_token stop;
+  std::stop_token stop{};
 
   /// Tells, and then throws as throw_if_stopped().
   void operator()(std::int64_t done, std::int64_t total) const;

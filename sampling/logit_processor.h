@@ -9,8 +9,8 @@ namespace weft {
 
 /// What a row's logits belong to.
 struct LogitContext {
-  std::span<const TokenId> tokens;  ///< of the sequence so far, prompt first
-  std::size_t prompt_tokens = 0;    ///< of those
+  std::span<const TokenId> tokens{};  ///< of the sequence so far, prompt first
+  std::size_t prompt_tokens = 0;      ///< of those
 };
 
 /// An application's own say in which tokens are chosen: sees the logits of a sequence, which it may

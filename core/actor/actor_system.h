@@ -19,12 +19,12 @@
 namespace weft {
 
 struct ActorSystemOptions {
-  std::shared_ptr<Clock> clock;              ///< Without: a SteadyClock.
-  std::shared_ptr<MetricsRegistry> metrics;  ///< Without: a registry of its own.
+  std::shared_ptr<Clock> clock{};              ///< Without: a SteadyClock.
+  std::shared_ptr<MetricsRegistry> metrics{};  ///< Without: a registry of its own.
   std::vector<SupervisionRule> supervision{default_supervision().begin(),
                                            default_supervision().end()};
   /// Called at the end of each instance, on the actor's thread; must be thread-safe.
-  std::function<void(const ExitReport&)> on_exit;
+  std::function<void(const ExitReport&)> on_exit{};
   MessageTap* tap = nullptr;  ///< For tests; must outlive the system.
 };
 
@@ -57,7 +57,7 @@ class ActorSystem {
   /// boost::system::system_error: the system is stopping, or the dedicated thread or its processor
   /// is not available.
   template <ActorBehavior B, class... Args>
-    requires std::constructible_from<B, ActorContext&, const Args&...>
+  requires std::constructible_from<B, ActorContext&, const Args&...>
   void start(const ActorRef<typename B::Accepts>& ref, Args... args) {
     ref.cell_->set_factory([... args = std::move(args)](ActorContext& context)
                                -> std::unique_ptr<ActorInstance<typename B::Accepts>> {
@@ -68,8 +68,8 @@ class ActorSystem {
 
   /// Declares and starts an actor.
   template <ActorBehavior B, class... Args>
-    requires std::constructible_from<B, ActorContext&, const Args&...>
-  ActorRef<typename B::Accepts> spawn(ActorOptions options, Args... args) {
+  requires std::constructible_from<B, ActorContext&, const Args&...> ActorRef<typename B::Accepts>
+  spawn(ActorOptions options, Args... args) {
     auto ref = declare<typename B::Accepts>(std::move(options));
     start<B>(ref, std::move(args)...);
     return ref;

@@ -91,6 +91,11 @@ double StepTimeModel::nanoseconds(const StepShape& shape) const {
 }
 
 void StepTimeModel::learn(const StepShape& shape, Duration took) {
+  if (shape.prefill_tokens > 0) {
+    newest_each_ =
+        static_cast<double>(std::max(took, Duration::zero()).count()) / shape.prefill_tokens;
+    most_prefill_ = std::max(most_prefill_, shape.prefill_tokens);
+  }
   if (took <= Duration::zero()) return;
   const auto measured = static_cast<double>(took.count());
   if (observations_ == 0) {
@@ -107,11 +112,7 @@ void StepTimeModel::learn(const StepShape& shape, Duration took) {
   const double error = (measured - predicted) / scale;
   fit(features, observations_ == 0 ? error : believed(error));
   ++observations_;
-  if (shape.prefill_tokens > 0) {
-    ++prefill_observations_;
-    newest_each_ = measured / shape.prefill_tokens;
-  }
-  most_prefill_ = std::max(most_prefill_, shape.prefill_tokens);
+  if (shape.prefill_tokens > 0) ++prefill_observations_;
 }
 
 double StepTimeModel::believed(double error) {
@@ -172,7 +173,7 @@ Duration StepTimeModel::predict(const StepShape& shape) const {
 
 std::int32_t StepTimeModel::prefill_tokens_within(Duration target, const StepShape& without_prefill,
                                                   std::int32_t most) const {
-  if (prefill_observations_ == 0) return std::min(most, kStartPrefillTokens);
+  if (most_prefill_ == 0) return std::min(most, kStartPrefillTokens);
   const bool is_learnt = prefill_observations_ >= kPrefillStepsToLearn;
   const double without = is_learnt ? nanoseconds(without_prefill) : 0;
   const double left = static_cast<double>(target.count()) - without;

@@ -53,8 +53,9 @@ class StepTimeModel {
   /// directions, and the rest until the noise of what is new evens out.
   static constexpr int kStepsToForget = 150;
 
-  /// A step of this shape took this long. What took no time, or less, is ignored: a clock that has
-  /// not moved tells nothing. Costs some hundred operations.
+  /// A step of this shape took this long. Of what took no time, or less, nothing is learnt but that
+  /// as much prefill again may follow: a clock that has not moved tells no more. Costs some hundred
+  /// operations.
   void learn(const StepShape& shape, Duration took);
 
   /// Zero until something is learnt.

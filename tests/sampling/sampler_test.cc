@@ -244,24 +244,27 @@ TEST(SamplerTest, NothingIsChosenWhereNothingIsProbable) {
   }
 }
 
-/// Returns what a sampler says whose LogitProcessor does `work`.
-SampleOutcome outcome_with(std::function<void(std::span<float>)> work, std::vector<float> logits) {
-  class Working final : public LogitProcessor {
-   public:
-    explicit Working(std::function<void(std::span<float>)> work) : work_(std::move(work)) {}
-    void process(const LogitContext& /*context*/, std::span<float> logits) override {
-      work_(logits);
-    }
+using LogitWork = std::function<void(std::span<float> logits)>;
 
-   private:
-    std::function<void(std::span<float>)> work_;
-  };
+class WorkingProcessor final : public LogitProcessor {
+ public:
+  explicit WorkingProcessor(LogitWork work) : work_(std::move(work)) {}
+  void process(const LogitContext& /*context*/, std::span<float> logits) override { work_(logits); }
+
+ private:
+  LogitWork work_;
+};
+
+/// Returns what a sampler says whose LogitProcessor does `work`.
+SampleOutcome outcome_with(LogitWork work, std::vector<float> logits) {
   auto params = std::make_shared<SamplingParams>();
-  params->logit_processor = std::make_shared<Working>(std::move(work));
+  params->logit_processor = std::make_shared<WorkingProcessor>(std::move(work));
   Sampler sampler(logits.size(), 4);
   sampler.start(params, {}, 1, 0);
   SamplerScratch scratch(logits.size());
-  return sampler.sample(logits, scratch);
+  SampleOutcome outcome = sampler.sample(logits, scratch);
+  outcome.top = {};  // it is the scratch's
+  return outcome;
 }
 
 TEST(SamplerTest, WhatAProcessorThrowsIsTheReasonWhyNothingIsChosen) {
