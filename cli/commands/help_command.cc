@@ -8,6 +8,16 @@
 #include "weft/cli/usage_error.h"
 
 namespace weft::cli {
+namespace {
+
+/// Returns null when there is no verb of this name.
+const CLI::App* find_verb(const CLI::App& app, std::string_view name) {
+  const auto found =
+      app.get_subcommands([name](const CLI::App* verb) { return verb->get_name() == name; });
+  return found.empty() ? nullptr : found.front();
+}
+
+}  // namespace
 
 void add_help_command(CLI::App& app) {
   app.add_subcommand("help", "Show what a verb takes, as its --help does: weft help serve");
@@ -16,7 +26,7 @@ void add_help_command(CLI::App& app) {
 void show_help(const CLI::App& app, std::span<char* const> verbs) {
   const CLI::App* found = &app;
   for (const std::string_view name : verbs) {
-    const CLI::App* const next = found->get_subcommand_no_throw(std::string(name));
+    const CLI::App* const next = find_verb(*found, name);
     if (next == nullptr) {
       const std::string meant = nearest_verb(*found, name);
       fail("help", "there is no verb " + std::string(name) +
