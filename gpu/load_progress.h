@@ -17,9 +17,9 @@ struct LoadProgress {
   LoadProgress() = default;
   /// Also from a lambda where a Tell is all that there is to say.
   template <class What>
-  requires(!std::same_as<What, LoadProgress> && std::convertible_to<What, Tell>)
-      // NOLINTNEXTLINE(google-explicit-constructor): it stands where a function does
-      LoadProgress(What what, std::stop_token asked = {})
+    requires(!std::same_as<What, LoadProgress> && std::convertible_to<What, Tell>)
+  // NOLINTNEXTLINE(google-explicit-constructor): it stands where a function does
+  LoadProgress(What what, std::stop_token asked = {})
       : tell(std::move(what)), stop(std::move(asked)) {}
 
   Tell tell{};  ///< may be null

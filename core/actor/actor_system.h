@@ -57,7 +57,7 @@ class ActorSystem {
   /// boost::system::system_error: the system is stopping, or the dedicated thread or its processor
   /// is not available.
   template <ActorBehavior B, class... Args>
-  requires std::constructible_from<B, ActorContext&, const Args&...>
+    requires std::constructible_from<B, ActorContext&, const Args&...>
   void start(const ActorRef<typename B::Accepts>& ref, Args... args) {
     ref.cell_->set_factory([... args = std::move(args)](ActorContext& context)
                                -> std::unique_ptr<ActorInstance<typename B::Accepts>> {
@@ -68,8 +68,8 @@ class ActorSystem {
 
   /// Declares and starts an actor.
   template <ActorBehavior B, class... Args>
-  requires std::constructible_from<B, ActorContext&, const Args&...> ActorRef<typename B::Accepts>
-  spawn(ActorOptions options, Args... args) {
+    requires std::constructible_from<B, ActorContext&, const Args&...>
+  ActorRef<typename B::Accepts> spawn(ActorOptions options, Args... args) {
     auto ref = declare<typename B::Accepts>(std::move(options));
     start<B>(ref, std::move(args)...);
     return ref;

@@ -41,7 +41,7 @@ PolicyFigures figures_of(const Config& config, const EngineRun& run) {
 }
 
 PolicyFigures median_of(std::span<const PolicyFigures> rounds) {
-  const auto middle = [&](auto PolicyFigures::*figure) {
+  const auto middle = [&](auto PolicyFigures::* figure) {
     std::vector<double> values;
     for (const PolicyFigures& round : rounds) values.push_back(static_cast<double>(round.*figure));
     return median(std::move(values));

@@ -79,7 +79,7 @@ struct CaseRun {
   [[nodiscard]] std::size_t policies() const { return rounds.first().policies.size(); }
   [[nodiscard]] std::size_t closed_batches() const { return rounds.first().closed.size(); }
 
-  [[nodiscard]] double median(std::size_t policy, double PolicyFigures::*figure) const {
+  [[nodiscard]] double median(std::size_t policy, double PolicyFigures::* figure) const {
     return rounds.median([&](const PolicyRound& round) { return round.policies[policy].*figure; });
   }
   [[nodiscard]] Point closed(std::size_t place) const {

@@ -202,7 +202,7 @@ void add_situation_figures(const std::string& name, const std::vector<Situation>
 void add_finding(const std::string& name, const std::vector<Situation>& all, Report& report) {
   std::array<Summary, 3> chat;
   for (std::size_t i = 0; i < chat.size(); ++i) chat[i] = summarize(all[i].chats);
-  const auto over_alone = [&](std::size_t which, Spread Summary::*spread) {
+  const auto over_alone = [&](std::size_t which, Spread Summary::* spread) {
     const double ratio = (chat[which].*spread).p50 / (chat[0].*spread).p50;
     return times_text(ratio);
   };

@@ -85,13 +85,9 @@ TEST_F(PromptTest, EachRefusalNamesItsField) {
                 r.sampling.min_tokens = 1;
               }),
               StartsWith("bad_request: sampling: allowed_tokens: no token is left"));
-  EXPECT_THAT(refusal([](Request& r) {
-                r.stop = {"ok", ""};
-              }),
+  EXPECT_THAT(refusal([](Request& r) { r.stop = {"ok", ""}; }),
               testing::AllOf(StartsWith("bad_request: stop: "), HasSubstr("stop[1]")));
-  EXPECT_EQ(refusal([](Request& r) {
-              r.prompt_tokens = {1, 48};
-            }),
+  EXPECT_EQ(refusal([](Request& r) { r.prompt_tokens = {1, 48}; }),
             "bad_request: prompt_tokens[1]: 48 is not in the vocabulary of 48");
   EXPECT_EQ(refusal([](Request& r) { r.prompt_tokens = {-1}; }),
             "bad_request: prompt_tokens[0]: -1 is not in the vocabulary of 48");
@@ -101,9 +97,7 @@ TEST_F(PromptTest, EachRefusalNamesItsField) {
   EXPECT_EQ(refusal([](Request& r) { r.prompt = "ab"; }),
             "bad_request: prompt, prompt_tokens, messages: more than one is given");
   EXPECT_EQ(refusal([](Request& r) { r.tools = "x"; }), "bad_request: tools: is no JSON array");
-  EXPECT_EQ(refusal([](Request& r) {
-              r.tools = boost::json::array{boost::json::object(), 1};
-            }),
+  EXPECT_EQ(refusal([](Request& r) { r.tools = boost::json::array{boost::json::object(), 1}; }),
             "bad_request: tools[1]: is no JSON object");
   EXPECT_EQ(refusal([](Request& r) {
               r.prompt_tokens.clear();
