@@ -25,6 +25,7 @@ void add_help_command(CLI::App& app) {
 
 void show_help(const CLI::App& app, std::span<char* const> verbs) {
   const CLI::App* found = &app;
+  std::string before;  // the names in front of the verb's in its usage
   for (const std::string_view name : verbs) {
     const CLI::App* const next = find_verb(*found, name);
     if (next == nullptr) {
@@ -32,9 +33,10 @@ void show_help(const CLI::App& app, std::span<char* const> verbs) {
       fail("help", "there is no verb " + std::string(name) +
                        (meant.empty() ? std::string() : ": did you mean " + meant + "?"));
     }
+    before.append(before.empty() ? "" : " ").append(found->get_name());
     found = next;
   }
-  std::cout << found->help();
+  std::cout << found->help(before);
 }
 
 }  // namespace weft::cli
