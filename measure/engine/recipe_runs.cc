@@ -24,9 +24,9 @@ bool stopped(const RecipeSetup& setup) {
 // settled, and where clocks or caches take longer some of these have.
 constexpr std::size_t kAlone = 8;
 
-bool alike(double one, double other) {
-  constexpr double kAlike = 0.1;
-  return std::abs(one - other) <= kAlike * std::max(one, other);
+bool agree(double one, double other) {
+  constexpr double kTenth = 0.1;
+  return std::abs(one - other) <= kTenth * std::max(one, other);
 }
 
 std::string fixed_digits(double value, int digits) {
@@ -99,7 +99,7 @@ std::int32_t scaled(const RecipeSetup& setup, std::int32_t count, std::int32_t l
 
 AloneTime settled_time(std::span<const double> seconds) {
   std::size_t first = 1;
-  while (first < seconds.size() && !alike(seconds[first - 1], seconds[first])) ++first;
+  while (first < seconds.size() && !agree(seconds[first - 1], seconds[first])) ++first;
   const bool has_settled = first < seconds.size();
   const std::size_t warm = has_settled ? first - 1 : seconds.size() / 2;
   const auto counted = seconds.subspan(warm);
