@@ -94,7 +94,7 @@ struct Config {
   std::int32_t page_tokens = 16;
   std::int64_t max_context = 0;        ///< tokens of a sequence; 0: what the model knows
   std::int32_t max_step_tokens = 512;  ///< tokens of a step
-  std::optional<DType> kv_dtype;       ///< without: what suits device and weights
+  std::optional<DType> kv_dtype{};     ///< without: what suits device and weights
   KvLayout kv_layout = KvLayout::kPages;
   KvPlacement kv_placement = KvPlacement::kDevice;  ///< of a GPU's
 

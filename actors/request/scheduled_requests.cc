@@ -155,8 +155,10 @@ void ScheduledRequests::add_end(RequestGroup& group, GroupEnd how, const Error& 
                                           request_failure(error),
                                           {},
                                           std::max(group.cached, 0)});
-  if (how == GroupEnd::kFailed && !error.code) end.error = nothing_chosen(group.spec);
   try {
+    if (how == GroupEnd::kFailed && !error.code) {
+      end.error = nothing_chosen(group.spec, group.failure.get());
+    }
     end.outputs = outputs_of(group);
   } catch (const std::bad_alloc&) {
     end.how = GroupEnd::kFailed;

@@ -54,6 +54,7 @@ void refuse_ranks(const ModelsConfig& models) {
 }
 
 void run_serve(const ConfigOptions& options) {
+  if (options.peek("log.format") == "json") tell_failures_in_json();
   const ConfigDraft draft = value_or_fail(kServeVerb, options.draft());
   const FileConfig config = value_or_fail(kServeVerb, draft.finish());
   const ModelsConfig models = models_of(config);

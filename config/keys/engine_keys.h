@@ -205,7 +205,7 @@ inline constexpr std::array kKeys = {
     ConfigKey{"scheduling", "target_inter_token_ms",
               milliseconds<&Config::target_inter_token>(0.1, 60'000),
               "Milliseconds that a running stream should wait for its next token; prefill is cut "
-              "into chunks that keep to it",
+              "into chunks that keep to it, of 16 tokens at least",
               "20 tokens a second are faster than people read"},
     ConfigKey{"scheduling", "decode_every", integer<&Config::decode_every>(1, 1'000),
               "Running streams advance at least every so many ticks",

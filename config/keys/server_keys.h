@@ -149,7 +149,8 @@ inline constexpr std::array kKeys = {
               "The least urgent of what is written to standard error", "A line for each request",
               "log-level"},
     ConfigKey{"log", "format", choice<kLogFormats, &ServerConfig::log_format>(),
-              "How it is written: for people, or as JSON objects, one a line",
+              "How it is written, errors at the start too: for people, or as JSON objects, one a "
+              "line",
               "People read it first", "log-format"},
     ConfigKey{"log", "prompts", flag<&ServerConfig::log_prompts>(),
               "Write what requests ask too, the first 1000 bytes of each",

@@ -56,6 +56,7 @@ constexpr std::array kAnswers = {
     Answer{EngineErrc::kModelLoading, 503, kServerError, "model_loading"},
     Answer{EngineErrc::kModelUnloading, 503, kServerError, "model_unloading"},
     Answer{EngineErrc::kModelFailed, 503, kServerError, "model_failed"},
+    Answer{EngineErrc::kNotNumbers, 500, kServerError, "model_failed"},
 };
 
 /// Maps what other layers say to the engine's codes; kInternal for all that is nobody's business.
