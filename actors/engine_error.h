@@ -49,6 +49,9 @@ enum class EngineErrc {
   kModelUnloading,
   /// The model could not be loaded; the detail says why.
   kModelFailed,
+  /// What the request's structured output would allow next is more work, or more memory, than one
+  /// step may take.
+  kGrammarTooLarge,
 };
 
 /// The category of these errors, and how one becomes a boost::system::error_code.

@@ -34,6 +34,9 @@ Error request_failure(Error&& why) noexcept {
 
 Error nothing_chosen(const GroupSpec& spec) {
   const SamplingParams& params = *spec.sampling;
+  if (params.constraint != nullptr && params.constraint->gave_up()) {
+    return {EngineErrc::kGrammarTooLarge, {}};
+  }
   const bool masks = spec.reader != nullptr || params.logit_processor != nullptr ||
                      params.constraint != nullptr || !params.allowed_tokens.empty() ||
                      !params.bad_tokens.empty() || params.min_tokens > 0 ||

@@ -196,13 +196,31 @@ PreprocessPool Pipeline::Assembly::start_workers(const std::vector<ReplicaEntry>
   return PreprocessPool(std::move(workers));
 }
 
+namespace {
+
+/// What a configuration says of a model that has been loaded.
+std::shared_ptr<const ServedModel> configured(ServedModel model, const Config& config,
+                                              const std::shared_ptr<MetricsRegistry>& metrics,
+                                              const std::string& name) {
+  model.cache_share = config.cache_share;
+  Gauge& held = metrics->gauge("weft_structured_bytes",
+                               "Bytes of compiled schemas and grammars, their states and masks",
+                               with_model(name));
+  model.grammars =
+      GrammarCache(model.tokenizer, static_cast<std::size_t>(config.structured_memory_bytes),
+                   std::shared_ptr<Gauge>(metrics, &held));
+  return std::make_shared<const ServedModel>(std::move(model));
+}
+
+}  // namespace
+
 Pipeline::Pipeline(boost::asio::any_io_executor executor, const Config& config,
                    const PipelineOptions& options)
     : metrics_(registry_of(options)),
       actors_(std::move(executor), system_options(options, metrics_)) {
   LoadedModel loaded =
       load_configured_model(config, options.progress, options.memory_budget).value();
-  model_ = std::make_shared<const ServedModel>(std::move(loaded.model));
+  model_ = configured(std::move(loaded.model), config, metrics_, options.model);
   Assembly(*this, config, options).start(std::move(loaded.devices));
 }
 
@@ -210,8 +228,7 @@ Pipeline::Pipeline(boost::asio::any_io_executor executor, const Config& config, 
                    std::vector<DeviceRanks> devices, const PipelineOptions& options)
     : metrics_(registry_of(options)),
       actors_(std::move(executor), system_options(options, metrics_)) {
-  model.cache_share = config.cache_share;
-  model_ = std::make_shared<const ServedModel>(std::move(model));
+  model_ = configured(std::move(model), config, metrics_, options.model);
   Assembly(*this, config, options).start(std::move(devices));
 }
 

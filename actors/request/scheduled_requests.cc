@@ -156,6 +156,8 @@ void ScheduledRequests::add_end(RequestGroup& group, GroupEnd how, const Error& 
                                           {},
                                           std::max(group.cached, 0)});
   if (how == GroupEnd::kFailed && !error.code) end.error = nothing_chosen(group.spec);
+  const auto& sampling = group.spec.sampling;
+  if (sampling != nullptr && sampling->constraint != nullptr) sampling->constraint->end();
   try {
     end.outputs = outputs_of(group);
   } catch (const std::bad_alloc&) {
