@@ -31,7 +31,7 @@ inline constexpr std::size_t kMaxOpen = 4096;
 inline constexpr std::size_t kMaxFound = 4 * kMaxOpen;
 
 /// What one mask or one token may cost: alternatives that are looked at (some 10 ns each), and
-/// states that are made (1 KiB each). A string's mask looks at 50,000 and makes 1,000.
+/// states that are made (some 300 bytes each). A string's mask looks at 50,000 and makes 1,000.
 inline constexpr std::size_t kMaxWork = 2'000'000;
 inline constexpr std::size_t kMaxNewStates = 16'384;
 

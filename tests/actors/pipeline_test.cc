@@ -485,6 +485,36 @@ TEST_F(PipelineTest, ARequestThatAFilterDropsEndsAtOnce) {
   EXPECT_EQ(pipeline->stats().requests, 0U);
 }
 
+/// A structured output whose next mask is more work than is allowed.
+class TooLargeGrammar final : public TokenConstraint {
+ public:
+  [[nodiscard]] std::unique_ptr<ConstraintState> begin() const override { return nullptr; }
+  void end() const noexcept override { ++ends; }
+  [[nodiscard]] bool gave_up() const noexcept override { return gives_up; }
+
+  bool gives_up = true;
+  mutable int ends = 0;
+};
+
+TEST_F(PipelineTest, ARequestWhoseGrammarIsTooLargeEndsWithThatReason) {
+  start();
+  device->give_no_numbers();
+  const auto grammar = std::make_shared<TooLargeGrammar>();
+  Request one = request();
+  one.sampling.constraint = grammar;
+  const Sent sent = send(std::move(one));
+  play.run_all();
+  EXPECT_EQ(sent.error(), EngineErrc::kGrammarTooLarge);
+  EXPECT_EQ(grammar->ends, 1) << "it is told when its request has ended";
+  grammar->gives_up = false;
+  Request other = request();
+  other.sampling.constraint = grammar;
+  const Sent left = send(std::move(other));
+  play.run_all();
+  EXPECT_EQ(left.error(), EngineErrc::kNoTokenLeft);
+  expect_nothing_held();
+}
+
 TEST_F(PipelineTest, ARequestWhoseMasksLeaveNothingOfTheLogitsEndsWithAReasonOfItsOwn) {
   start();
   device->give_no_numbers();

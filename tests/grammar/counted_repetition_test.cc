@@ -41,31 +41,31 @@ struct Pattern {
     return all;
   }
 
-  /// The ends of what it matches in a text that begins at one of these places.
-  [[nodiscard]] std::set<std::size_t> ends(const std::string& of,
-                                           const std::set<std::size_t>& begins) const {
-    std::set<std::size_t> found;
+  /// The ends of what it matches in a text that begins at one of these places, as bits.
+  [[nodiscard]] std::uint32_t ends(const std::string& of, std::uint32_t begins) const {
     if (kind == Kind::kLetter) {
-      for (const std::size_t at : begins) {
-        if (at < of.size() && of[at] == letter) found.insert(at + 1);
+      std::uint32_t found = 0;
+      for (std::size_t at = 0; at < of.size(); ++at) {
+        if (of[at] == letter) found |= (begins & (1U << at)) << 1U;
       }
-    } else if (kind == Kind::kSequence) {
-      found = begins;
-      for (const Pattern& part : parts) found = part.ends(of, found);
-    } else if (kind == Kind::kChoice) {
-      for (const Pattern& part : parts) found.merge(part.ends(of, begins));
-    } else {
-      std::set<std::size_t> now = begins;
+      return found;
+    }
+    std::uint32_t found = kind == Kind::kSequence ? begins : 0;
+    if (kind == Kind::kRepeat) {
       const int last = most < 0 ? least + static_cast<int>(of.size()) : most;
-      for (int times = 0; times <= last; ++times) {
-        if (times > 0) now = parts[0].ends(of, now);
-        if (times >= least) found.insert(now.begin(), now.end());
+      for (int times = 0; times <= last && begins != 0; ++times) {
+        if (times > 0) begins = parts[0].ends(of, begins);
+        if (times >= least) found |= begins;
       }
+      return found;
+    }
+    for (const Pattern& part : parts) {
+      found = kind == Kind::kSequence ? part.ends(of, found) : found | part.ends(of, begins);
     }
     return found;
   }
   [[nodiscard]] bool matches(const std::string& of) const {
-    return ends(of, {0}).contains(of.size());
+    return (ends(of, 1) >> of.size() & 1U) != 0;
   }
 };
 
@@ -149,9 +149,8 @@ TEST(CountedRepetitionTest, MasksAllowTheTokensThatASimpleMatcherCanGoOnFrom) {
     ASSERT_NE(grammar, nullptr);
     std::set<std::string> beginnings;
     for (const std::string& text : texts) {
-      for (std::size_t i = 0; pattern.matches(text) && i <= text.size(); ++i) {
-        beginnings.insert(text.substr(0, i));
-      }
+      if (!pattern.matches(text)) continue;
+      for (std::size_t i = 0; i <= text.size(); ++i) beginnings.insert(text.substr(0, i));
     }
     const auto compiled = *CompiledGrammar::make(*grammar, vocabulary);
     for (const std::string& text : texts_of(3)) {
