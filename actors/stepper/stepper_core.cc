@@ -22,12 +22,9 @@ std::uint64_t random_seed() {
   return std::uint64_t{entropy()} << 32U | entropy();
 }
 
-/// What a configuration says of a model that has been loaded.
-ServedModel configured(ServedModel model, const Config& config) {
-  model.cache_share = config.cache_share;
-  model.grammars =
-      GrammarCache(model.tokenizer, static_cast<std::size_t>(config.structured_memory_bytes));
-  return model;
+std::shared_ptr<const ServedModel> configured(ServedModel model, const Config& config) {
+  apply_config(model, config);
+  return std::make_shared<const ServedModel>(std::move(model));
 }
 
 }  // namespace
@@ -35,7 +32,7 @@ ServedModel configured(ServedModel model, const Config& config) {
 StepperCore::StepperCore(const Config& config, ServedModel model,
                          std::shared_ptr<StepDevice> device, std::shared_ptr<const Clock> clock)
     : bounds_(queue_bounds(config)),
-      model_(std::make_shared<const ServedModel>(configured(std::move(model), config))),
+      model_(configured(std::move(model), config)),
       device_(std::move(device)),
       clock_(clock ? std::move(clock) : std::make_shared<const SteadyClock>()),
       next_seed_(random_seed()),
