@@ -82,8 +82,9 @@ class TokenConstraint {
   [[nodiscard]] virtual std::unique_ptr<ConstraintState> begin() const = 0;
   /// Follows an output from its beginning on; null: nothing is said of what is forced.
   [[nodiscard]] virtual std::unique_ptr<ForcedTokens> follow() const { return nullptr; }
-  /// The request has ended: what its states have in common may go. States may outlive their request,
-  /// as in a device's row until that is taken again; what they allow from now on nobody looks at.
+  /// The request has ended: what its states have in common may go. States may outlive their
+  /// request, as in a device's row until that is taken again; what they allow from now on nobody
+  /// looks at.
   virtual void end() const noexcept {}
   /// Whether a state allowed nothing because what it would allow was more work, or more memory,
   /// than there is for it.
