@@ -120,6 +120,9 @@ struct Config {
   std::int32_t decode_every = 1;  ///< running streams advance at least every so many ticks
   bool jump_ahead = true;         ///< text that a grammar forces is put in, in one step
 
+  /// What the compiled grammars of a model may take, with their states and masks.
+  std::int64_t structured_memory_bytes = std::int64_t{256} << 20;
+
   // Bounds on what may be under way.
   std::int32_t max_queued_requests = 1024;          ///< that have not ended
   std::int64_t max_queued_prompt_tokens = 1 << 20;  ///< of those

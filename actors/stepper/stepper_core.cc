@@ -23,6 +23,7 @@ std::uint64_t random_seed() {
   return std::uint64_t{entropy()} << 32U | entropy();
 }
 
+<<<<<<< HEAD
 /// The limits of a device of several stages too, none of which has a plan of its own here: the
 /// results of a step are known before the next is planned.
 DeviceLimits one_at_a_time(DeviceLimits limits) {
@@ -33,6 +34,11 @@ DeviceLimits one_at_a_time(DeviceLimits limits) {
 ServedModel with_share(ServedModel model, CacheShare share) {
   model.cache_share = share;
   return model;
+=======
+std::shared_ptr<const ServedModel> configured(ServedModel model, const Config& config) {
+  apply_config(model, config);
+  return std::make_shared<const ServedModel>(std::move(model));
+>>>>>>> masks
 }
 
 }  // namespace
@@ -40,7 +46,7 @@ ServedModel with_share(ServedModel model, CacheShare share) {
 StepperCore::StepperCore(const Config& config, ServedModel model,
                          std::shared_ptr<StepDevice> device, std::shared_ptr<const Clock> clock)
     : bounds_(queue_bounds(config)),
-      model_(std::make_shared<const ServedModel>(with_share(std::move(model), config.cache_share))),
+      model_(configured(std::move(model), config)),
       device_(std::move(device)),
       clock_(clock ? std::move(clock) : std::make_shared<const SteadyClock>()),
       next_seed_(random_seed()),

@@ -485,6 +485,33 @@ TEST_F(PipelineTest, ARequestThatAFilterDropsEndsAtOnce) {
   EXPECT_EQ(pipeline->stats().requests, 0U);
 }
 
+/// A structured output whose next mask is more work than is allowed.
+class TooLargeGrammar final : public TokenConstraint {
+ public:
+  [[nodiscard]] std::unique_ptr<ConstraintState> begin() const override { return nullptr; }
+  void end() const noexcept override { ++ends; }
+  [[nodiscard]] bool gave_up() const noexcept override { return gives_up; }
+
+  bool gives_up = true;
+  mutable int ends = 0;
+};
+
+TEST_F(PipelineTest, ARequestWhoseGrammarIsTooLargeEndsWithThatReason) {
+  start();
+  device->give_no_numbers();
+  const auto grammar = std::make_shared<TooLargeGrammar>();
+  for (const EngineErrc reason : {EngineErrc::kGrammarTooLarge, EngineErrc::kNoTokenLeft}) {
+    Request one = request();
+    one.sampling.constraint = grammar;
+    const Sent sent = send(std::move(one));
+    play.run_all();
+    EXPECT_EQ(sent.error(), reason);
+    grammar->gives_up = false;
+  }
+  EXPECT_EQ(grammar->ends, 2) << "it is told when each of its requests has ended";
+  expect_nothing_held();
+}
+
 TEST_F(PipelineTest, ARequestWhoseMasksLeaveNothingOfTheLogitsEndsWithAReasonOfItsOwn) {
   start();
   device->give_no_numbers();

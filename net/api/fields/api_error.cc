@@ -45,6 +45,7 @@ constexpr std::array kAnswers = {
     Answer{EngineErrc::kContextLengthExceeded, 400, kInvalidRequest, api_code::kContextLength},
     Answer{EngineErrc::kNeverFits, 400, kInvalidRequest, "never_fits"},
     Answer{EngineErrc::kNoTokenLeft, 400, kInvalidRequest, "no_token_left"},
+    Answer{EngineErrc::kGrammarTooLarge, 400, kInvalidRequest, "grammar_too_large"},
     Answer{EngineErrc::kCancelled, 499, kInvalidRequest, "cancelled"},
     Answer{EngineErrc::kDeadlineExceeded, 408, "timeout_error", "deadline_exceeded"},
     Answer{EngineErrc::kSlowReader, 408, "timeout_error", "client_too_slow"},
