@@ -31,7 +31,7 @@ ServedModel with_share(ServedModel model, CacheShare share) {
 
 StepperCore::StepperCore(const Config& config, ServedModel model,
                          std::shared_ptr<StepDevice> device, std::shared_ptr<const Clock> clock)
-    : bounds_(queue_bounds(config)),
+    : bounds_(queue_bounds(config, &model)),
       model_(std::make_shared<const ServedModel>(with_share(std::move(model), config.cache_share))),
       device_(std::move(device)),
       clock_(clock ? std::move(clock) : std::make_shared<const SteadyClock>()),
@@ -45,7 +45,7 @@ Result<RequestId> StepperCore::add(Request&& request) {
   if (!ready_) return Error{EngineErrc::kNotReady, {}};
   try {
     if (const auto checked = check_outputs(request); !checked) return checked.error();
-    const PromptSize size = prompt_size(request);
+    const PromptSize size = counted_size(request, bounds_);
     const QueueUse use{static_cast<std::int64_t>(live_.size()), live_prompt_tokens_};
     if (const auto room = check_room(size, bounds_, use); !room) return room.error();
     return begin(std::move(request), size.tokens);
