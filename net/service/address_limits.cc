@@ -43,7 +43,6 @@ void AddressLimits::refill(Entry& entry, Time now) const {
 std::shared_ptr<AddressPlace> AddressLimits::enter(const boost::asio::ip::address& address,
                                                    Time now) {
   const Key key = key_of(address);
-  // Made without its connection counted: when there is no memory, nothing has changed.
   {
     const std::scoped_lock lock(mutex_);
     forget(now);
