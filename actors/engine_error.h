@@ -49,16 +49,13 @@ enum class EngineErrc {
   kModelUnloading,
   /// The model could not be loaded; the detail says why.
   kModelFailed,
-<<<<<<< HEAD
   /// The request's LogitProcessor threw; the detail is the exception's text.
   kProcessorFailed,
   /// The request's ActivationReader threw; the detail is the exception's text.
   kReaderFailed,
-=======
   /// What the request's structured output would allow next is more work, or more memory, than one
   /// step may take.
   kGrammarTooLarge,
->>>>>>> masks
 };
 
 /// The category of these errors, and how one becomes a boost::system::error_code.

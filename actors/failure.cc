@@ -51,19 +51,12 @@ Error request_failure(Error&& why) noexcept {
 Error nothing_chosen(const GroupSpec& spec, const ChoiceFailure* why) {
   if (why != nullptr) return error_of(*why);
   const SamplingParams& params = *spec.sampling;
-<<<<<<< HEAD
-  const bool masks = params.logit_processor != nullptr || params.constraint != nullptr ||
-                     !params.allowed_tokens.empty() || !params.bad_tokens.empty() ||
-                     params.min_tokens > 0 || !params.logit_bias.empty();
-=======
   if (params.constraint != nullptr && params.constraint->gave_up()) {
     return {EngineErrc::kGrammarTooLarge, {}};
   }
-  const bool masks = spec.reader != nullptr || params.logit_processor != nullptr ||
-                     params.constraint != nullptr || !params.allowed_tokens.empty() ||
-                     !params.bad_tokens.empty() || params.min_tokens > 0 ||
-                     !params.logit_bias.empty();
->>>>>>> masks
+  const bool masks = params.logit_processor != nullptr || params.constraint != nullptr ||
+                     !params.allowed_tokens.empty() || !params.bad_tokens.empty() ||
+                     params.min_tokens > 0 || !params.logit_bias.empty();
   return {masks ? EngineErrc::kNoTokenLeft : EngineErrc::kNotNumbers, {}};
 }
 

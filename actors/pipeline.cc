@@ -116,7 +116,8 @@ void Pipeline::Assembly::start(std::vector<DeviceRanks> devices) {
   }
   pipeline_.receiver_ = pipeline_.actors_.spawn<ReceiverActor>(
       on_executor("receiver", ActorRole::kReceiver, mailbox_of(config_), options_),
-      queue_bounds(config_), pipeline_.stats_, std::move(next));
+      queue_bounds(config_, pipeline_.model_.get()), pipeline_.model_, pipeline_.stats_,
+      std::move(next));
 }
 
 ActorRef<ExecutorProtocol> Pipeline::Assembly::declare_executor(const DeviceRanks& devices,

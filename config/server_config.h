@@ -31,6 +31,8 @@ struct ServerConfig {
 
   // Bounds of what one client may cost.
   std::int32_t max_connections = 10'000;
+  std::int32_t max_connections_per_address = 0;          ///< 0 = any number
+  std::int32_t max_requests_per_second_per_address = 0;  ///< 0 = any number
   std::int32_t max_header_bytes = 16 << 10;
   std::int32_t max_header_fields = 100;
   std::int32_t max_body_bytes = 8 << 20;

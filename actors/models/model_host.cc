@@ -194,10 +194,11 @@ std::optional<Error> ModelHost::wait_or_refuse(Slot& slot, RequestTicket& ticket
   if (!may_load_on_demand() && slot.state == ModelState::kUnloaded) {
     return Error{EngineErrc::kModelNotLoaded, name};
   }
-  const PromptSize size = prompt_size(ticket->request());
+  const QueueBounds bounds = queue_bounds(slot.config.config, nullptr);
+  const PromptSize size = counted_size(ticket->request(), bounds);
   QueueUse use{.requests = static_cast<std::int64_t>(slot.waiting.size())};
   for (const Slot::Waiting& one : slot.waiting) use.prompt_tokens += one.prompt_tokens;
-  const auto room = check_room(size, queue_bounds(slot.config.config), use);
+  const auto room = check_room(size, bounds, use);
   if (!room) return room.error();
   if (slot.state == ModelState::kUnloaded) begin_load(slot);
   slot.waiting.push_back({std::move(ticket), size.tokens});

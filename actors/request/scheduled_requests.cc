@@ -155,12 +155,8 @@ void ScheduledRequests::add_end(RequestGroup& group, GroupEnd how, const Error& 
                                           request_failure(error),
                                           {},
                                           std::max(group.cached, 0)});
-<<<<<<< HEAD
-=======
-  if (how == GroupEnd::kFailed && !error.code) end.error = nothing_chosen(group.spec);
   const auto& sampling = group.spec.sampling;
   if (sampling != nullptr && sampling->constraint != nullptr) sampling->constraint->end();
->>>>>>> masks
   try {
     if (how == GroupEnd::kFailed && !error.code) {
       end.error = nothing_chosen(group.spec, group.failure.get());

@@ -23,7 +23,6 @@ std::uint64_t random_seed() {
   return std::uint64_t{entropy()} << 32U | entropy();
 }
 
-<<<<<<< HEAD
 /// The limits of a device of several stages too, none of which has a plan of its own here: the
 /// results of a step are known before the next is planned.
 DeviceLimits one_at_a_time(DeviceLimits limits) {
@@ -31,21 +30,16 @@ DeviceLimits one_at_a_time(DeviceLimits limits) {
   return limits;
 }
 
-ServedModel with_share(ServedModel model, CacheShare share) {
-  model.cache_share = share;
-  return model;
-=======
 std::shared_ptr<const ServedModel> configured(ServedModel model, const Config& config) {
   apply_config(model, config);
   return std::make_shared<const ServedModel>(std::move(model));
->>>>>>> masks
 }
 
 }  // namespace
 
 StepperCore::StepperCore(const Config& config, ServedModel model,
                          std::shared_ptr<StepDevice> device, std::shared_ptr<const Clock> clock)
-    : bounds_(queue_bounds(config)),
+    : bounds_(queue_bounds(config, &model)),
       model_(configured(std::move(model), config)),
       device_(std::move(device)),
       clock_(clock ? std::move(clock) : std::make_shared<const SteadyClock>()),
@@ -59,7 +53,7 @@ Result<RequestId> StepperCore::add(Request&& request) {
   if (!ready_) return Error{EngineErrc::kNotReady, {}};
   try {
     if (const auto checked = check_outputs(request); !checked) return checked.error();
-    const PromptSize size = prompt_size(request);
+    const PromptSize size = counted_size(request, bounds_);
     const QueueUse use{static_cast<std::int64_t>(live_.size()), live_prompt_tokens_};
     if (const auto room = check_room(size, bounds_, use); !room) return room.error();
     return begin(std::move(request), size.tokens);

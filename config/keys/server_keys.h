@@ -86,6 +86,17 @@ inline constexpr std::array kKeys = {
               "Connections at once; others wait to be accepted",
               "Many times the requests that an engine queues; the process must be allowed as many "
               "open files"},
+    ConfigKey{
+        "limits", "max_connections_per_address",
+        integer<&ServerConfig::max_connections_per_address>(0, 1'048'576),
+        "Connections of one IP address at once, of IPv6 of its first 64 bits; others are closed "
+        "when they come; 0: any",
+        "Behind a proxy all clients have one address; who serves strangers without keys sets it"},
+    ConfigKey{"limits", "max_requests_per_second_per_address",
+              integer<&ServerConfig::max_requests_per_second_per_address>(0, 1'000'000),
+              "Requests a second of one such address, and as many at once after a quiet second; "
+              "others are refused with 429; 0: any",
+              "Likewise"},
     ConfigKey{"limits", "max_header_bytes", integer<&ServerConfig::max_header_bytes>(1'024, 65'536),
               "Bytes of a request's header",
               "Room for the cookies and tokens of a site, and what other servers take"},

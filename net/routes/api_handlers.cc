@@ -29,8 +29,10 @@ ApiResult<ApiCall> decode_for(const Service& service, const std::shared_ptr<KeyH
   auto card = service.loaded_card_for(body);
   if (!card) return std::move(card).error();
   const std::string model = card->name;
+  const std::int64_t context = card->model->context;
   auto decoded = decode(body, service.context(key, timeout, *std::move(card)));
   if (decoded) {
+    decoded->context = context;
     for (Request& part : decoded->parts) part.model = model;
   }
   return decoded;

@@ -17,8 +17,19 @@ Server::Server(const ServerConfig& config, ApiKeys keys, std::shared_ptr<Request
     : config_(config),
       service_(std::make_unique<Service>(config, std::move(keys), std::move(log), metrics_)) {
   for (std::int32_t i = 0; i < std::max(config.io_threads, 1); ++i) {
-    threads_.push_back(std::make_unique<IoThread>(net_defaults::kSweep));
+    threads_.push_back(std::make_unique<IoThread>(net_defaults::kSweep, stall_report()));
   }
+}
+
+IoStalls::Report Server::stall_report() {
+  Histogram& seconds = metrics_.histogram(
+      "weft_io_stall_seconds", "Steps of 1 ms or more in which an I/O thread served one connection",
+      kLatencyBounds);
+  return {.seconds = &seconds, .on_long_stall = [this](IoStalls::Seconds took) {
+            const auto ms = std::chrono::round<std::chrono::milliseconds>(took).count();
+            service_->log().warning("an I/O thread was held up for " + std::to_string(ms) +
+                                    " ms, and its other connections with it");
+          }};
 }
 
 Result<std::unique_ptr<Server>> Server::create(const ServerConfig& config,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "weft/actors/engine_error.h"
+#include "weft/actors/request/request_bounds.h"
 #include "weft/core/prometheus.h"
 #include "weft/core/text/trimmed.h"
 #include "weft/net/http/header_values.h"
@@ -125,6 +126,7 @@ Service::Service(const ServerConfig& config, ApiKeys keys, std::shared_ptr<Reque
                                 .bytes = static_cast<std::size_t>(config.max_stored_bytes)})),
       body_memory_(config.max_body_memory, metrics),
       slow_readers_(metrics),
+      address_limits_(config, metrics),
       background_(std::make_unique<BackgroundAnswers>(*this)) {}
 
 Service::~Service() = default;
@@ -260,7 +262,13 @@ std::variant<Service::Admission, HttpReply> Service::admit(const http::request_h
     if (const auto reason = not_ready()) return error_reply(*reason);
   }
   if (is_encoded(header)) return encoding_reply();
-  if (admission.route->need == RouteNeed::kRoom && engine()->full()) return overloaded_;
+  if (admission.route->need != RouteNeed::kRoom) return admission;
+  if (engine()->full()) return overloaded_;
+  if (admission.key != nullptr) {
+    if (const auto may = admission.key->check(steady_clock::now()); !may) {
+      return error_reply(may.error());
+    }
+  }
   return admission;
 }
 
@@ -303,6 +311,17 @@ ApiResult<BegunAnswer> Service::begin(ApiCall call, Asked asked, IoThread& threa
                               .began = asked.began,
                               .answer = begun.answer});
   return begun;
+}
+
+void Service::charge_refused(const std::shared_ptr<KeyHolder>& key, std::size_t bytes) const {
+  if (key == nullptr || engine() == nullptr) return;
+  std::int64_t longest = 0;
+  const auto list = models();
+  for (const ModelCard& card : list->models) {
+    if (card.model != nullptr) longest = std::max(longest, card.model->context);
+  }
+  key->charge(refusal_cost(tokens_of_bytes(static_cast<std::int64_t>(bytes)), longest),
+              steady_clock::now());
 }
 
 std::string Service::metrics_text() const {

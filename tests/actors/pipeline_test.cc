@@ -561,6 +561,32 @@ TEST_F(PipelineTest, AsManyPromptTokensAsMayWaitAreTakenButOneRequestAlone) {
   EXPECT_EQ(pipeline->stats().queued_prompt_tokens, 0);
 }
 
+TEST_F(PipelineTest, APromptThatCannotFitIsRefusedBeforeItCounts) {
+  config.max_queued_prompt_tokens = 70;
+  start();
+  const Sent too_long = send(request(65, 2));
+  ASSERT_TRUE(play.expect<SubmitMsg>({}, kReceiverId));
+  EXPECT_EQ(too_long.error(), EngineErrc::kContextLengthExceeded);
+  EXPECT_EQ(pipeline->stats().queued_prompt_tokens, 0);
+  const Sent other = send(request(12, 2));
+  play.run_all();
+  EXPECT_EQ(other.sink->end->reason, FinishReason::kLength);
+}
+
+TEST_F(PipelineTest, APromptCountsNoMoreThanTheContextWhileItWaits) {
+  config.max_queued_prompt_tokens = 80;
+  start();
+  Request conversation;  // of 1000 tokens by estimate, which only its template can tell
+  conversation.messages = {{{"role", "user"}, {"content", std::string(4000, 'x')}}};
+  send(std::move(conversation));
+  const Sent other = send(request(12, 2));
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(play.expect<SubmitMsg>({}, kReceiverId));
+  EXPECT_EQ(pipeline->stats().queued_prompt_tokens, 64 + 13);
+  play.run_all();
+  EXPECT_EQ(other.sink->end->reason, FinishReason::kLength);
+  EXPECT_EQ(pipeline->stats().queued_prompt_tokens, 0);
+}
+
 TEST_F(PipelineTest, AnInputOfTooManyBytesIsRefusedWithTheNumbers) {
   config.max_prompt_bytes = 100;
   start();

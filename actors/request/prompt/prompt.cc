@@ -223,6 +223,19 @@ RequestText::Options text_options(const Request& request, const GroupSpec& spec,
 
 }  // namespace
 
+Result<void> check_prompt_length(const Request& request, const ServedModel& model) {
+  if (request.vector || !model.generates) return {};
+  const std::size_t most = max_prompt_tokens(model);
+  if (request.prompt_tokens.size() > most) {
+    return too_long(request, model, request.prompt_tokens.size());
+  }
+  const auto longest = model.tokenizer.bytes_per_token(/*parse_special=*/false);
+  if (!longest) return {};
+  const std::size_t least = (request.prompt.size() + *longest - 1) / *longest;
+  if (least <= most) return {};
+  return too_many_tokens(request, model, weft::too_many_tokens(least));
+}
+
 Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
                                                       const ServedModel& model,
                                                       std::chrono::local_seconds now,
