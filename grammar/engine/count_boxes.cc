@@ -1,6 +1,7 @@
 #include "weft/grammar/engine/count_boxes.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "weft/grammar/grammar.h"
@@ -9,7 +10,7 @@ namespace weft::grammar {
 namespace {
 
 /// Beyond so many boxes none is compared with each other: it would cost their square.
-constexpr std::size_t kMostCompared = 512;
+constexpr std::size_t kMostCompared = 128;
 
 bool meets(const CountRange& low, const CountRange& high) {
   return low.most == kNoBound || high.least <= low.most + 1;
@@ -81,6 +82,13 @@ bool drop_covered(CountBoxes& boxes) {
 }
 
 }  // namespace
+
+std::size_t merge_work(const CountBoxes& boxes) {
+  const std::size_t count = boxes.size();
+  const auto sorted = count * static_cast<std::size_t>(std::bit_width(count)) * boxes.dimensions;
+  const std::size_t compared = std::min(count, kMostCompared);
+  return sorted / 2 + (boxes.dimensions > 1 ? compared * compared / 8 : 0);
+}
 
 bool merge_boxes(CountBoxes& boxes) {
   bool fewer = false;

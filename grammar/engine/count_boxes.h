@@ -32,4 +32,7 @@ struct CountBoxes {
 /// the boxes. Returns whether there are fewer.
 bool merge_boxes(CountBoxes& boxes);
 
+/// What merging them costs, in the units of Allowance::work.
+[[nodiscard]] std::size_t merge_work(const CountBoxes& boxes);
+
 }  // namespace weft::grammar

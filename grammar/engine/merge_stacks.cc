@@ -53,6 +53,7 @@ void LazyAutomaton::merge_shape(std::span<const std::uint32_t> stacks) {
   const bool are_alike = stacks.size() > 1 && std::ranges::all_of(stacks, [&](std::uint32_t one) {
                            return add_box(one, like);
                          });
+  if (are_alike) allowance_->spend(merge_work(boxes_));
   if (!are_alike || !merge_boxes(boxes_)) {
     merged_.insert(merged_.end(), stacks.begin(), stacks.end());
     return;
