@@ -162,8 +162,8 @@ TEST_F(StepperDeadlineTest, CutsPromptsToWhatIsLeftUntilItsDeadline) {
   }
   ASSERT_EQ(fed.size(), 12U);
   EXPECT_EQ(fed.front(), ChunkPlanner::kLeastChunk) << "nobody knows yet what a token takes";
-  for (const std::int32_t tokens : fed) EXPECT_LE(tokens, 42);
-  EXPECT_NEAR(fed.back(), 40, 3);
+  for (const std::int32_t tokens : fed) EXPECT_LE(tokens, 44) << "estimates err by a tenth";
+  EXPECT_NEAR(fed.back(), 40, 4);
   static_cast<void>(stepper->infer(clock->now() - kEach));
   EXPECT_EQ(fed.back(), ChunkPlanner::kLeastChunk) << "what cannot be cut is computed";
   static_cast<void>(stepper->infer());
