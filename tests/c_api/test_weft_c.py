@@ -189,15 +189,14 @@ class Stepper(unittest.TestCase):
         body = request(prompt="One day a little boat " * 20)
         with stepper() as one:
             add(one, body)
-            whole = texts(infer_all(one))
-            add(one, body)
             steps, said = 0, ""
             while not LIB.weft_stepper_idle(one):
                 _, found = events(LIB.weft_stepper_infer_within, one, 0)
                 said += texts(found)
                 steps += 1
-            self.assertEqual(said, whole)
             self.assertGreater(steps, 8, "the prompt was not cut")
+            add(one, body)  # now the KV cache has the prompt
+            self.assertEqual(said, texts(infer_all(one)))
 
     def test_drops_what_is_cancelled(self):
         with stepper() as one:
@@ -272,7 +271,7 @@ memory.max_context = 32
         expected = json.loads((EMBEDDER / "expected.json").read_text())
         with engine(config(str(EMBEDDER)).replace(b"max_context = 1024", b"max_context = 32")) as one:
             for row in expected:
-                status, numbers, error = embed(one, input=row["text"])
+                status, numbers, error = embed(one, input=row["text"], truncate_prompt_tokens=-1)
                 self.assertEqual(status, OK, error)
                 self.assertEqual(len(numbers), len(row["vector"]))
                 self.assertLess(max(abs(a - b) for a, b in zip(numbers, row["vector"])), 1e-4)
@@ -280,10 +279,10 @@ memory.max_context = 32
                 status, _, error = embed(one, **fields)
                 self.assertEqual(status, INVALID)
                 self.assertIn(field, error)
-        with engine() as one:
-            status, _, error = embed(one, input="a")
-            self.assertEqual(status, INVALID)
-            self.assertIn("model", error)
+        with engine() as one:  # a model that generates gives its hidden states
+            status, numbers, error = embed(one, input="a")
+            self.assertEqual(status, OK, error)
+            self.assertTrue(numbers)
 
     def test_requests_say_which_model_they_mean(self):
         body = request(prompt="Once upon a time")
