@@ -42,8 +42,8 @@ ApiResult<std::string_view> stream_id_of(simdjson::dom::object message) {
 /// The response that the message continues; empty: none.
 std::string_view previous_of(simdjson::dom::object message) {
   std::string_view previous;
-  static_cast<void>(message.at_key("previous_response_id").get(previous));
-  return previous;
+  const auto found = message.at_key("previous_response_id").get(previous);
+  return found == simdjson::SUCCESS ? previous : std::string_view();
 }
 
 /// Returns what `make` returns; 500 when it throws.
