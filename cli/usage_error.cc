@@ -79,7 +79,8 @@ std::string usage_error(const CLI::App* app, const CLI::Error& error) {
   for (const std::string& argument : arguments) {
     all.append(all.empty() ? "" : " ").append(argument);
     const std::string meant = meant_by(*verb, argument);
-    if (!meant.empty()) hints += argument + ": did you mean " + meant + "?\n";
+    if (!meant.empty())
+      hints.append(argument).append(": did you mean ").append(meant).append("?\n");
   }
   return "not expected: " + all + "\n" + hints + "Run with --help for more information.\n";
 }
