@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 
 /// Bounds of the pipeline that no configuration changes, each with its reason and what happens when
 /// it is reached.
@@ -17,6 +18,11 @@ inline constexpr std::size_t kSpareMessages = 1024;
 /// Plans that wait for an executor: one that runs in each stage, one that waits, and those taken
 /// back meanwhile. When the mailbox is full, the tick fails its requests.
 inline constexpr std::size_t kExecutorMessages = 64;
+
+/// Tokens that a prompt counts at most while its model is not loaded yet, and its context not
+/// known: the context of most models. What is longer counts as this, so that it does not keep
+/// others from waiting.
+inline constexpr std::int64_t kUnknownContext = std::int64_t{32} << 10;
 
 /// When a refusal for want of room says to try again: what is under way takes at least this long,
 /// and those who come later find room.

@@ -46,6 +46,12 @@ constexpr std::array kEngineErrors = {
               "the model is being unloaded"},
     ErrorText{static_cast<int>(EngineErrc::kModelFailed), "model_failed",
               "the model could not be loaded"},
+    ErrorText{static_cast<int>(EngineErrc::kProcessorFailed), "processor_failed",
+              "the request's LogitProcessor threw"},
+    ErrorText{static_cast<int>(EngineErrc::kReaderFailed), "reader_failed",
+              "the request's ActivationReader threw"},
+    ErrorText{static_cast<int>(EngineErrc::kGrammarTooLarge), "grammar_too_large",
+              "the structured output leaves more open at once than a step can look at"},
 };
 
 constexpr TableCategory kEngineCategory(0x3a86f2d94be107c5, "weft.engine", kEngineErrors);

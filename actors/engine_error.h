@@ -20,7 +20,8 @@ enum class EngineErrc {
   kDeadlineExceeded,
   /// Its reader did not take what was produced.
   kSlowReader,
-  /// The model gave logits that are not numbers.
+  /// None of the logits that the model gave is a number above minus infinity, whatever the request
+  /// allows.
   kNotNumbers,
   /// The device failed while it ran this request.
   kDeviceFailed,
@@ -36,8 +37,7 @@ enum class EngineErrc {
   kNotFinished,
   /// The TokenStream is empty: default-constructed or moved from.
   kNoStream,
-  /// Of the tokens that the request allows, the model gives none a number above minus infinity; or
-  /// the request's LogitProcessor or ActivationReader threw.
+  /// Of the tokens that the request allows, the model gives none a number above minus infinity.
   kNoTokenLeft,
   /// The engine has no model of this name.
   kNoSuchModel,
@@ -49,6 +49,13 @@ enum class EngineErrc {
   kModelUnloading,
   /// The model could not be loaded; the detail says why.
   kModelFailed,
+  /// The request's LogitProcessor threw; the detail is the exception's text.
+  kProcessorFailed,
+  /// The request's ActivationReader threw; the detail is the exception's text.
+  kReaderFailed,
+  /// What the request's structured output would allow next is more work, or more memory, than one
+  /// step may take.
+  kGrammarTooLarge,
 };
 
 /// The category of these errors, and how one becomes a boost::system::error_code.

@@ -4,9 +4,25 @@
 #include <utility>
 
 #include "weft/actors/engine_error.h"
+#include "weft/sampling/choice_failure.h"
 #include "weft/schedule/group.h"
 
 namespace weft {
+namespace {
+
+Error error_of(const ChoiceFailure& why) {
+  switch (why.cause) {
+    case ChoiceFailure::Cause::kProcessorThrew:
+      return {EngineErrc::kProcessorFailed, why.text};
+    case ChoiceFailure::Cause::kReaderThrew:
+      return {EngineErrc::kReaderFailed, why.text};
+    case ChoiceFailure::Cause::kNotNumbers:
+      break;
+  }
+  return {EngineErrc::kNotNumbers, {}};
+}
+
+}  // namespace
 
 Error request_failure(const Error& why) noexcept {
   try {
@@ -32,12 +48,15 @@ Error request_failure(Error&& why) noexcept {
   return {EngineErrc::kInternal, std::move(why.detail)};
 }
 
-Error nothing_chosen(const GroupSpec& spec) {
+Error nothing_chosen(const GroupSpec& spec, const ChoiceFailure* why) {
+  if (why != nullptr) return error_of(*why);
   const SamplingParams& params = *spec.sampling;
-  const bool masks = spec.reader != nullptr || params.logit_processor != nullptr ||
-                     params.constraint != nullptr || !params.allowed_tokens.empty() ||
-                     !params.bad_tokens.empty() || params.min_tokens > 0 ||
-                     !params.logit_bias.empty();
+  if (params.constraint != nullptr && params.constraint->gave_up()) {
+    return {EngineErrc::kGrammarTooLarge, {}};
+  }
+  const bool masks = params.logit_processor != nullptr || params.constraint != nullptr ||
+                     !params.allowed_tokens.empty() || !params.bad_tokens.empty() ||
+                     params.min_tokens > 0 || !params.logit_bias.empty();
   return {masks ? EngineErrc::kNoTokenLeft : EngineErrc::kNotNumbers, {}};
 }
 

@@ -6,6 +6,7 @@
 
 namespace weft {
 
+struct ChoiceFailure;
 struct GroupSpec;
 
 /// The error for a request whose message an actor could not handle: EngineErrc for core's CoreErrc.
@@ -13,8 +14,8 @@ struct GroupSpec;
 [[nodiscard]] Error request_failure(Error&& why) noexcept;
 [[nodiscard]] Error request_failure(const Error& why) noexcept;
 
-/// The error for a request for which no token could be chosen.
-[[nodiscard]] Error nothing_chosen(const GroupSpec& spec);
+/// The error for a request for which no token could be chosen. `why` may be null.
+[[nodiscard]] Error nothing_chosen(const GroupSpec& spec, const ChoiceFailure* why);
 
 /// The error for a request that an actor did not take. `ready` is ActorSystem's: an actor that is
 /// closed has failed for good when it is false, else the system stops.

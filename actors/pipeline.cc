@@ -12,6 +12,7 @@
 #include "weft/actors/failure.h"
 #include "weft/actors/loading/loaded_model.h"
 #include "weft/actors/messages.h"
+#include "weft/actors/model_label.h"
 #include "weft/actors/pipeline_stats.h"
 #include "weft/actors/preprocess/preprocess_actor.h"
 #include "weft/actors/receiver_actor.h"
@@ -115,7 +116,8 @@ void Pipeline::Assembly::start(std::vector<DeviceRanks> devices) {
   }
   pipeline_.receiver_ = pipeline_.actors_.spawn<ReceiverActor>(
       on_executor("receiver", ActorRole::kReceiver, mailbox_of(config_), options_),
-      queue_bounds(config_), pipeline_.stats_, std::move(next));
+      queue_bounds(config_, pipeline_.model_.get()), pipeline_.model_, pipeline_.stats_,
+      std::move(next));
 }
 
 ActorRef<ExecutorProtocol> Pipeline::Assembly::declare_executor(const DeviceRanks& devices,
@@ -196,13 +198,28 @@ PreprocessPool Pipeline::Assembly::start_workers(const std::vector<ReplicaEntry>
   return PreprocessPool(std::move(workers));
 }
 
+namespace {
+
+/// A model as the actors share it.
+std::shared_ptr<const ServedModel> shared_model(ServedModel model, const Config& config,
+                                                const std::shared_ptr<MetricsRegistry>& metrics,
+                                                const std::string& name) {
+  Gauge& held = metrics->gauge("weft_structured_bytes",
+                               "Bytes of compiled schemas and grammars, their states and masks",
+                               with_model(name));
+  apply_config(model, config, std::shared_ptr<Gauge>(metrics, &held));
+  return std::make_shared<const ServedModel>(std::move(model));
+}
+
+}  // namespace
+
 Pipeline::Pipeline(boost::asio::any_io_executor executor, const Config& config,
                    const PipelineOptions& options)
     : metrics_(registry_of(options)),
       actors_(std::move(executor), system_options(options, metrics_)) {
   LoadedModel loaded =
       load_configured_model(config, options.progress, options.memory_budget).value();
-  model_ = std::make_shared<const ServedModel>(std::move(loaded.model));
+  model_ = shared_model(std::move(loaded.model), config, metrics_, options.model);
   Assembly(*this, config, options).start(std::move(loaded.devices));
 }
 
@@ -210,8 +227,7 @@ Pipeline::Pipeline(boost::asio::any_io_executor executor, const Config& config, 
                    std::vector<DeviceRanks> devices, const PipelineOptions& options)
     : metrics_(registry_of(options)),
       actors_(std::move(executor), system_options(options, metrics_)) {
-  model.cache_share = config.cache_share;
-  model_ = std::make_shared<const ServedModel>(std::move(model));
+  model_ = shared_model(std::move(model), config, metrics_, options.model);
   Assembly(*this, config, options).start(std::move(devices));
 }
 

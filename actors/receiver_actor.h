@@ -11,7 +11,8 @@
 
 namespace weft {
 
-/// Where requests come in. It refuses what is too large, and everything when as much is under way
+/// Where requests come in. It refuses what is too large or can be seen not to fit into the context,
+/// before that counts for anybody, and everything when as much is under way
 /// as allowed. It counts requests, and holds none.
 class ReceiverActor {
  public:
@@ -20,14 +21,18 @@ class ReceiverActor {
   using Next = std::function<PushResult(PrepareMsg&&)>;
 
   ReceiverActor(ActorContext& context, const QueueBounds& bounds,
-                std::shared_ptr<PipelineStats> stats, Next next);
+                std::shared_ptr<const ServedModel> model, std::shared_ptr<PipelineStats> stats,
+                Next next);
 
   void on(SubmitMsg&& message);
   void undelivered(SubmitMsg&& message, const Error& why);
 
  private:
+  [[nodiscard]] Result<void> check(const Request& request, const PromptSize& size) const;
+
   ActorContext& context_;
   const QueueBounds bounds_;
+  const std::shared_ptr<const ServedModel> model_;
   const std::shared_ptr<PipelineStats> stats_;
   const Next next_;
 };

@@ -1,8 +1,7 @@
+#include "weft/c_api/c_engine.h"
+
 #include <algorithm>
-#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/error.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/system/errc.hpp>
 #include <boost/system/error_code.hpp>
 #include <chrono>
@@ -11,67 +10,18 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
+#include <string_view>
 #include <utility>
 
-#include "weft/actors/engine/engine.h"
 #include "weft/actors/engine/token_stream.h"
 #include "weft/actors/engine_error.h"
 #include "weft/c_api/c_call.h"
 #include "weft/c_api/c_events.h"
 #include "weft/c_api/c_request.h"
 #include "weft/c_api/weft_c.h"
-#include "weft/config/config.h"
-#include "weft/core/thread.h"
-
-namespace weft::c_api {
-
-namespace asio = boost::asio;
-
-/// A context with a thread that runs it, for as long as an engine or a stream needs it.
-class OwnContext {
- public:
-  OwnContext()
-      : thread_([this] {
-          name_this_thread("weft-c");
-          context_.run();
-        }) {}
-  OwnContext(const OwnContext&) = delete;
-  OwnContext& operator=(const OwnContext&) = delete;
-  ~OwnContext() {
-    context_.stop();
-    thread_.join();
-  }
-
-  [[nodiscard]] asio::any_io_executor executor() { return context_.get_executor(); }
-
- private:
-  asio::io_context context_{1};
-  const asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
-  std::thread thread_;
-};
-
-/// What an operation of two results completes with, for a caller who waits.
-template <class T>
-using Completed = std::pair<boost::system::error_code, T>;
-
-/// Makes a handler that keeps its promise to whoever waits. One that is dropped breaks it.
-template <class T>
-auto keeping(std::promise<Completed<T>> promise) {
-  return [promise = std::move(promise)](boost::system::error_code error, T value) mutable {
-    promise.set_value({error, std::move(value)});
-  };
-}
-
-}  // namespace weft::c_api
+#include "weft/config/models_config.h"
 
 // NOLINTBEGIN(readability-identifier-naming): C's names
-struct weft_engine {
-  std::shared_ptr<weft::c_api::OwnContext> context;
-  weft::Engine engine;
-  weft::ModelCard card;
-};
-
 struct weft_stream {
   std::shared_ptr<weft::c_api::OwnContext> context;
   weft::TokenStream stream;
@@ -87,21 +37,70 @@ struct weft_stream {
 namespace weft::c_api {
 namespace {
 
+constexpr int kUnavailable = 503;
+
+/// The caller is the operator, too, who is told why.
+ApiError not_there(EngineErrc code, const std::string& why) {
+  ApiError error;
+  error.status = kUnavailable;
+  error.message = make_error_code(code).message();
+  if (!why.empty()) error.message += ": " + why;
+  return error;
+}
+
+}  // namespace
+
+ApiResult<ModelCard> card_for(weft_engine& engine, std::string_view name) {
+  if (engine.card.model) return engine.card;
+  const auto find = [&]() -> ApiResult<ModelCard> {
+    const auto list = engine.engine.models();
+    const ModelInfo* const found = list->find(name);
+    if (found == nullptr) return api_error_of({EngineErrc::kNoSuchModel, "model: " + shown(name)});
+    return *found;
+  };
+  auto card = find();
+  if (!card || card->model) return card;
+  const bool comes = card->state == ModelState::kLoading || engine.engine.models()->loads_on_demand;
+  if (!comes)
+    return not_there(EngineErrc::kModelNotLoaded,
+                     card->failure.code ? to_string(card->failure) : std::string());
+  std::promise<Completed<std::string>> promise;
+  auto loaded = promise.get_future();
+  engine.engine.async_load(card->name, keeping(std::move(promise)));
+  auto [error, detail] = loaded.get();
+  if (error) return not_there(EngineErrc::kModelNotLoaded, to_string(Error{error, detail}));
+  card = find();
+  // It may have left again at once, for another one.
+  if (card && !card->model) return not_there(EngineErrc::kModelNotLoaded, {});
+  return card;
+}
+
+Outcome refusal_of(const ApiError& error) {
+  return {error.status == kUnavailable ? WEFT_UNAVAILABLE : WEFT_INVALID, error.message};
+}
+
+namespace {
+
+Result<Engine> make_engine(const asio::any_io_executor& executor, const ModelsConfig& config) {
+  if (config.models.size() > 1) return Engine::create(executor, config);
+  return Engine::create(executor, config.models.front().config);
+}
+
 Outcome create_engine(const char* config_text, weft_engine** made) {
-  const auto config = Config::parse(config_text, "config");
+  const auto config = ModelsConfig::parse(config_text, "config");
   if (!config) return outcome_of(config.error());
   auto context = std::make_shared<OwnContext>();
-  auto engine = Engine::create(context->executor(), *config);
+  auto engine = make_engine(context->executor(), *config);
   if (!engine) return outcome_of(engine.error());
-  ModelCard card = card_of(engine->model());
+  ModelCard card = card_of(config->models.size() > 1 ? nullptr : engine->model());
   *made = std::make_unique<weft_engine>(std::move(context), *std::move(engine), std::move(card))
               .release();
   return {};
 }
 
 Outcome open_stream(weft_engine& engine, const char* text, weft_stream** made) {
-  auto request = read_request(text, engine.card);
-  if (!request) return {WEFT_INVALID, request.error().message};
+  auto request = read_request(text, [&](std::string_view name) { return card_for(engine, name); });
+  if (!request) return refusal_of(request.error());
   std::promise<Completed<TokenStream>> promise;
   auto opened = promise.get_future();
   engine.engine.async_open(*std::move(request), keeping(std::move(promise)));

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string_view>
 
 #include "weft/actors/loading/served_model.h"
 #include "weft/actors/request/request.h"
+#include "weft/actors/request/vectors/embed_request.h"
 #include "weft/net/api/api_call.h"
 #include "weft/net/api/fields/api_error.h"
 
@@ -13,8 +15,15 @@ namespace weft::c_api {
 /// The model as requests name it, which is not asked for.
 [[nodiscard]] ModelCard card_of(std::shared_ptr<const ServedModel> model);
 
+/// Finds the model that a request names; "" where it names none.
+using FindCard = std::function<ApiResult<ModelCard>(std::string_view name)>;
+
 /// Reads a request as weft_c.h says: a body of the HTTP service's chat or text completions. The
-/// error names the field.
-[[nodiscard]] ApiResult<Request> read_request(std::string_view text, const ModelCard& card);
+/// error names the field, or is that of `find_card`.
+[[nodiscard]] ApiResult<Request> read_request(std::string_view text, const FindCard& find_card);
+
+/// The same of a body of the HTTP service's embeddings with one input.
+[[nodiscard]] ApiResult<EmbedRequest> read_embed_request(std::string_view text,
+                                                         const FindCard& find_card);
 
 }  // namespace weft::c_api

@@ -1,6 +1,9 @@
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,7 +37,8 @@ Outcome create_stepper(const char* config_text, weft_stepper** made) {
 }
 
 Outcome add_request(weft_stepper& to, const char* text, std::uint64_t& id) {
-  auto request = read_request(text, to.card);
+  auto request =
+      read_request(text, [&to](std::string_view) -> ApiResult<ModelCard> { return to.card; });
   if (!request) return {WEFT_INVALID, request.error().message};
   const auto added = to.stepper.add(*std::move(request));
   if (!added) return outcome_of(added.error());
@@ -53,9 +57,17 @@ void gather(const StepOutput& output, EventList& events) {
                  error.code ? to_string(error) : std::string());
 }
 
-Outcome infer(weft_stepper& stepper) {
+/// A negative budget is none.
+Outcome infer(weft_stepper& stepper, std::int64_t budget_us) {
   stepper.events.clear();
-  if (!stepper.untold) stepper.outputs = stepper.stepper.infer();
+  if (!stepper.untold) {
+    // A day is as good as any longer time, and no clock overflows.
+    constexpr std::int64_t kMost = 24LL * 60 * 60 * 1'000'000;
+    const std::chrono::microseconds budget(std::min(budget_us, kMost));
+    stepper.outputs = budget_us < 0
+                          ? stepper.stepper.infer()
+                          : stepper.stepper.infer(std::chrono::steady_clock::now() + budget);
+  }
   stepper.untold = true;
   for (const StepOutput& output : stepper.outputs) gather(output, stepper.events);
   stepper.untold = false;
@@ -88,10 +100,15 @@ weft_status weft_stepper_cancel(weft_stepper* stepper, uint64_t id) {
 
 weft_status weft_stepper_infer(weft_stepper* stepper, const weft_event** events, size_t* count,
                                char** error) {
+  return weft_stepper_infer_within(stepper, -1, events, count, error);
+}
+
+weft_status weft_stepper_infer_within(weft_stepper* stepper, int64_t budget_us,
+                                      const weft_event** events, size_t* count, char** error) {
   if (events != nullptr) *events = nullptr;
   if (count != nullptr) *count = 0;
   return c_api::call(stepper != nullptr && events != nullptr && count != nullptr, error, [&] {
-    c_api::Outcome outcome = c_api::infer(*stepper);
+    c_api::Outcome outcome = c_api::infer(*stepper, budget_us);
     stepper->events.give(events, count);
     return outcome;
   });

@@ -16,7 +16,7 @@
 /// /v1/chat/completions where it has "messages", else of POST /v1/completions with one prompt, as
 /// docs/http-api.md has them: the same fields, defaults and bounds. What of it only concerns how an
 /// answer is written (stream, stream_options, user, store) has no effect; echo and prompt_logprobs
-/// are refused. A request of more than WEFT_MOST_REQUEST_BYTES is refused.
+/// are refused. A stepper has one model. A request of more than WEFT_MOST_REQUEST_BYTES is refused.
 
 // A language without <stdint.h> of C++ reads this.
 // NOLINTBEGIN(modernize-*, readability-identifier-naming, performance-enum-size)
@@ -130,6 +130,11 @@ WEFT_C weft_status weft_stepper_cancel(weft_stepper* stepper, uint64_t id);
 /// its requests, and no error of this call. WEFT_FAILED without memory.
 WEFT_C weft_status weft_stepper_infer(weft_stepper* stepper, const weft_event** events,
                                       size_t* count, char** error);
+/// The same in a step that is to take at most so many microseconds, as far as prompts can be cut
+/// (Stepper::infer() with a deadline); below 0: in any.
+WEFT_C weft_status weft_stepper_infer_within(weft_stepper* stepper, int64_t budget_us,
+                                             const weft_event** events, size_t* count,
+                                             char** error);
 /// Returns 1 when every request has ended and its end was given, else 0; of NULL 1.
 WEFT_C int32_t weft_stepper_idle(const weft_stepper* stepper);
 
@@ -142,13 +147,16 @@ typedef struct weft_engine weft_engine;
 /// What nobody takes is kept, at most what max_tokens allows.
 typedef struct weft_stream weft_stream;
 
-/// Loads a model, and blocks meanwhile. Errors are those of weft_stepper_create() but for several
-/// devices, which an engine may have.
+/// Loads a model, or the models of [[models]], and blocks meanwhile. Of several a request's "model"
+/// says which one it means; without, it is the first. One that cannot be loaded fails alone, as
+/// long as another one loads. Errors are those of weft_stepper_create() but for several devices,
+/// which an engine may have.
 WEFT_C weft_status weft_engine_create(const char* config, weft_engine** engine, char** error);
 /// Ends all requests and threads before it returns.
 WEFT_C void weft_engine_free(weft_engine* engine);
-/// Begins a request, and blocks until it is tokenized and there is room for it. Errors: all but
-/// WEFT_TIMEOUT and WEFT_ENDED; *stream is NULL then.
+/// Begins a request, and blocks until it is tokenized and there is room for it; of several models
+/// also until its own is loaded, where requests load models (server.max_loaded_models), else it is
+/// WEFT_UNAVAILABLE. Errors: all but WEFT_TIMEOUT and WEFT_ENDED; *stream is NULL then.
 WEFT_C weft_status weft_engine_open(weft_engine* engine, const char* request, weft_stream** stream,
                                     char** error);
 /// Waits until there is something new, at most `timeout_ms` milliseconds (below 0: for ever), and
@@ -160,6 +168,22 @@ WEFT_C weft_status weft_stream_next(weft_stream* stream, int64_t timeout_ms,
 WEFT_C weft_status weft_stream_cancel(weft_stream* stream);
 /// Drops the request.
 WEFT_C void weft_stream_free(weft_stream* stream);
+
+/// An embedding.
+typedef struct weft_vector {
+  const float* numbers; /* the vector's memory */
+  size_t count;
+  int32_t prompt_tokens;
+} weft_vector;
+
+/// Computes the embedding of one input, and blocks meanwhile; the engine computes those of several
+/// threads together. `request` is the body of POST /v1/embeddings, of which how the answer is
+/// written (encoding_format) has no effect. Errors: all but WEFT_TIMEOUT and WEFT_ENDED; *vector is
+/// NULL then, else to be freed by weft_vector_free(). Thread-safe.
+WEFT_C weft_status weft_engine_embed(weft_engine* engine, const char* request,
+                                     const weft_vector** vector, char** error);
+/// NULL is allowed. Thread-safe.
+WEFT_C void weft_vector_free(const weft_vector* vector);
 
 #ifdef __cplusplus
 }

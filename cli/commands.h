@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 namespace CLI {
 class App;
 }
@@ -51,6 +53,12 @@ void add_tune_command(CLI::App& app);
 
 /// `weft bench serve|engine|step|recipe`: measurements, with reports.
 void add_bench_command(CLI::App& app);
+
+/// `weft help [VERB...]`: what `weft VERB --help` prints. CLI11 takes a verb behind another one for
+/// the program's next, so this one is only listed, and show_help() is for the program to call.
+void add_help_command(CLI::App& app);
+/// Prints the help of a verb, or a verb of it: "bench", "serve"; without any the program's.
+void show_help(const CLI::App& app, std::span<char* const> verbs);
 
 /// `weft version`: what this build is made of.
 void add_version_command(CLI::App& app);

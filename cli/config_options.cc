@@ -1,6 +1,7 @@
 #include "weft/cli/config_options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -97,12 +98,29 @@ void ConfigOptions::add_switch(CLI::App& command, const ConfigKey& key) {
   off.option->disable_flag_override()->excludes(on.option)->group(table);
 }
 
-Result<void> ConfigOptions::load_file(const Environment& environment, ConfigDraft& draft) const {
-  if (file_option_->count() > 0) return draft.load(file_);
+std::string ConfigOptions::file_path(const Environment& environment) const {
+  if (file_option_->count() > 0) return file_;
   const char* const file = environment(kFileVariable);
-  if (file == nullptr || *file == '\0') return {};
+  return file == nullptr ? std::string() : file;
+}
+
+std::string ConfigOptions::peek(std::string_view path, const Environment& environment) const {
+  for (const Flag& flag : flags_) {
+    if (flag.key->path() == path && flag.option->count() > 0) return flag.text;
+  }
+  const auto key = std::ranges::find(keys_, path, &ConfigKey::path);
+  if (key == keys_.end()) return {};
+  const char* const text = environment(key->variable().c_str());
+  if (text != nullptr && *text != '\0') return text;
+  const std::string file = file_path(environment);
+  return file.empty() ? std::string() : peek_text(file, *key);
+}
+
+Result<void> ConfigOptions::load_file(const Environment& environment, ConfigDraft& draft) const {
+  const std::string file = file_path(environment);
+  if (file_option_->count() == 0 && file.empty()) return {};
   Result<void> done = draft.load(file);
-  if (done) return done;
+  if (done || file_option_->count() > 0) return done;
   return Error{done.error().code, done.error().detail + " (the file of " + kFileVariable + ")"};
 }
 

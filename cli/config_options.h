@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "weft/config/config_draft.h"
 #include "weft/config/keys/config_schema.h"
@@ -35,6 +36,11 @@ class ConfigOptions {
   /// ConfigDraft; they name the file and line, the variable or the flag.
   [[nodiscard]] Result<ConfigDraft> draft(const Environment& environment = std::getenv) const;
 
+  /// The text that the same sources give one key, whatever is wrong with others; empty where they
+  /// give it none.
+  [[nodiscard]] std::string peek(std::string_view path,
+                                 const Environment& environment = std::getenv) const;
+
  private:
   /// A flag on the command line and the value that it was given.
   struct Flag {
@@ -45,6 +51,7 @@ class ConfigOptions {
 
   void add_value(CLI::App& command, const ConfigKey& key);
   void add_switch(CLI::App& command, const ConfigKey& key);
+  [[nodiscard]] std::string file_path(const Environment& environment) const;
   [[nodiscard]] Result<void> load_file(const Environment& environment, ConfigDraft& draft) const;
 
   std::span<const ConfigKey> keys_;

@@ -3,16 +3,34 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "weft/net/service/request_log.h"
+
 namespace weft::cli {
 
 namespace {
 
+/// Of the program, which has one standard error. Set before its threads begin.
+bool failures_are_json = false;
+
+void print_in_json(const std::string& why) {
+  constexpr auto kJson = RequestLog::Format::kJson;
+  RequestLog log(make_stderr_logger(kJson, "error"), kJson, false);
+  log.error(why);
+  log.flush();
+}
+
 [[noreturn]] void leave(std::string_view verb, const std::string& why, int status) {
-  std::cerr << "weft " << verb << ": " << why << '\n';
+  if (failures_are_json) {
+    print_in_json(why);
+  } else {
+    std::cerr << "weft " << verb << ": " << why << '\n';
+  }
   throw CLI::RuntimeError(status);
 }
 
 }  // namespace
+
+void tell_failures_in_json() noexcept { failures_are_json = true; }
 
 void fail(std::string_view verb, const std::string& why) { leave(verb, why, kExitFailed); }
 

@@ -9,8 +9,11 @@
 
 namespace weft::cli {
 
-/// Exit status of a verb that could not do what it was asked to; CLI11 has its own for wrong usage.
+/// Exit status of a verb that could not do what it was asked to.
 inline constexpr int kExitFailed = 1;
+
+/// Exit status where the command line is not understood, as shells' own commands have it.
+inline constexpr int kExitUsage = 2;
 
 /// Exit status of `weft serve` when its engine cannot serve any more, for example because it lost
 /// its GPU: EX_SOFTWARE of sysexits.h. A supervisor should start it anew; after kExitFailed that is
@@ -19,6 +22,10 @@ inline constexpr int kEngineLost = 70;
 
 /// Exit status of a process that a signal has told to end, as shells show it.
 [[nodiscard]] constexpr int status_after(int signal) { return 128 + signal; }
+
+/// Failures are told from now on as lines of the log in JSON: for a verb whose log.format is json,
+/// so that who reads its standard error finds nothing else there.
+void tell_failures_in_json() noexcept;
 
 /// Prints "weft VERB: why" on standard error and leaves the verb with the status.
 [[noreturn]] void fail(std::string_view verb, const std::string& why);

@@ -56,6 +56,7 @@ LocalService::LocalService(const Config& config)
 
 LocalService::~LocalService() {
   thread_.stop();
+  service_.stop_workers();  // which may still decode for the engine's models
   engine_.reset();
 }
 

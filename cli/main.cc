@@ -1,12 +1,15 @@
 #include <CLI/CLI.hpp>
+#include <cstddef>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <new>
+#include <span>
 #include <string_view>
 
 #include "weft/cli/commands.h"
 #include "weft/cli/fail.h"
+#include "weft/cli/usage_error.h"
 #include "weft/core/thread.h"
 
 namespace {
@@ -31,6 +34,7 @@ void add_verbs(CLI::App& app) {
   weft::cli::add_tune_command(app);
   weft::cli::add_bench_command(app);
   weft::cli::add_version_command(app);
+  weft::cli::add_help_command(app);
 }
 
 /// Runs the verb that the arguments name, and returns the exit status.
@@ -46,15 +50,23 @@ int run(int argc, char** argv) {
       "weft");
   app.set_version_flag("--version", WEFT_VERSION);
   add_verbs(app);
+  app.failure_message(weft::cli::usage_error);
+  const std::span<char* const> words(argv, static_cast<std::size_t>(argc));
   try {
+    if (argc > 1 && std::string_view(argv[1]) == "help") {
+      weft::cli::show_help(app, words.subspan(2));
+      return 0;
+    }
     app.parse(argc, argv);
+  } catch (const CLI::RuntimeError& end) {
+    return end.get_exit_code();  // fail() has said why
   } catch (const CLI::ParseError& end) {
-    return app.exit(end);
+    return app.exit(end) == EXIT_SUCCESS ? EXIT_SUCCESS : weft::cli::kExitUsage;
   }
   // app.require_subcommand() would hide which word was not understood.
   if (app.get_subcommands().empty()) {
     std::cerr << app.help();
-    return 2;
+    return weft::cli::kExitUsage;
   }
   return 0;
 }

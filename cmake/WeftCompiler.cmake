@@ -50,6 +50,9 @@ target_compile_options(
   weft_flags
   INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Woverloaded-virtual;-Wundef;${WEFT_ERRORS}>
 )
+# What is computed must not depend on the processor, nor on how the compiler groups its code: only what is written as a
+# fused multiplication is one. GCC would fuse wherever every processor of an architecture can, as on ARM64.
+target_compile_options(weft_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
   # With optimisation GCC sees overlaps and overflows that are not there: 12 in any std::string that is put together (GCC
   # bug 105651), 14 in loops over a vector that was resized.

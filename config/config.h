@@ -94,7 +94,7 @@ struct Config {
   std::int32_t page_tokens = 16;
   std::int64_t max_context = 0;        ///< tokens of a sequence; 0: what the model knows
   std::int32_t max_step_tokens = 512;  ///< tokens of a step
-  std::optional<DType> kv_dtype;       ///< without: what suits device and weights
+  std::optional<DType> kv_dtype{};     ///< without: what suits device and weights
   KvLayout kv_layout = KvLayout::kPages;
   KvPlacement kv_placement = KvPlacement::kDevice;  ///< of a GPU's
 
@@ -119,6 +119,9 @@ struct Config {
   std::chrono::microseconds target_inter_token{50'000};
   std::int32_t decode_every = 1;  ///< running streams advance at least every so many ticks
   bool jump_ahead = true;         ///< text that a grammar forces is put in, in one step
+
+  /// What the compiled grammars of a model may take, with their states and masks.
+  std::int64_t structured_memory_bytes = std::int64_t{256} << 20;
 
   // Bounds on what may be under way.
   std::int32_t max_queued_requests = 1024;          ///< that have not ended

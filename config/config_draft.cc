@@ -99,6 +99,14 @@ class ConfigReader {
 
 }  // namespace
 
+std::string peek_text(const std::filesystem::path& file, const ConfigKey& key) {
+  const Result<std::string> text = read_text_file(file, kMaxTomlBytes);
+  if (!text) return {};
+  const Result<toml::table> document = parse_toml(*text, file.string());
+  if (!document) return {};
+  return (*document)[key.table][key.name].value_or(std::string());
+}
+
 Result<void> ConfigDraft::load(const std::filesystem::path& file) {
   const Result<std::string> text = read_text_file(file, kMaxTomlBytes);
   if (!text) return text.error();

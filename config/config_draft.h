@@ -14,6 +14,10 @@
 
 namespace weft {
 
+/// Returns the text that a file gives a key, whatever else is wrong in it; empty where it gives the
+/// key none, or is no TOML. For what has to be known before errors can be told of.
+[[nodiscard]] std::string peek_text(const std::filesystem::path& file, const ConfigKey& key);
+
 /// A FileConfig that is put together from several sources, each overriding those before it. It
 /// remembers which source gave what. Each value is in its range; only finish() looks at them
 /// together, so a flag may correct what a file has. Errors name the source and the key; after an

@@ -19,6 +19,7 @@ struct ServerConfig {
   std::string model_name{};  ///< what clients call the model; "" = the last part of its path
   std::int32_t max_loaded_models = 0;  ///< ModelsConfig::max_loaded
   bool web_page = true;                ///< `/` shows the page
+  std::string host_names{};            ///< separated by commas, beside addresses and localhost
   std::string cors_origins{};          ///< separated by commas, or "*"; "" = no CORS headers
   bool compress_websocket = false;     ///< offers permessage-deflate
   std::chrono::microseconds drain_timeout{
@@ -30,6 +31,8 @@ struct ServerConfig {
 
   // Bounds of what one client may cost.
   std::int32_t max_connections = 10'000;
+  std::int32_t max_connections_per_address = 0;          ///< 0 = any number
+  std::int32_t max_requests_per_second_per_address = 0;  ///< 0 = any number
   std::int32_t max_header_bytes = 16 << 10;
   std::int32_t max_header_fields = 100;
   std::int32_t max_body_bytes = 8 << 20;

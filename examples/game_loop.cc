@@ -47,7 +47,7 @@ class Voices {
   void compute_until(FrameClock::time_point end) {
     while (!stepper_.idle()) {
       const auto began = FrameClock::now();
-      for (const weft::StepOutput& output : stepper_.infer()) take(output);
+      for (const weft::StepOutput& output : stepper_.infer(end)) take(output);
       const auto now = FrameClock::now();
       longest_ = std::max(longest_ - longest_ / 16, now - began);  // forgets slowly
       if (now + longest_ > end) return;

@@ -26,8 +26,8 @@ struct TokenActivations {
 /// product with the head for each token. On a GPU the numbers are copied to the host first. A
 /// sequence that was interrupted is computed, and read, again from its first token. After an end
 /// token or a stop string one more token may be read, whose step had begun. What read() throws ends
-/// its own request, with EngineErrc::kNoTokenLeft. The engine may keep the reader until another
-/// request takes its row.
+/// its own request, with EngineErrc::kReaderFailed and the exception's text. The engine may keep
+/// the reader until another request takes its row.
 class ActivationReader {
  public:
   ActivationReader() = default;

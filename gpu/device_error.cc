@@ -16,7 +16,7 @@ constexpr std::array kDeviceErrors = {
               "there is not enough memory"},
     ErrorText{static_cast<int>(DeviceErrc::kOutOfRange), "out_of_range",
               "this is outside what the model knows"},
-    ErrorText{static_cast<int>(DeviceErrc::kUnfit), "unfit_device", "this device cannot do that"},
+    ErrorText{static_cast<int>(DeviceErrc::kUnfit), "unfit_device", "this cannot be done here"},
     ErrorText{static_cast<int>(DeviceErrc::kBadTuning), "bad_tuning",
               "this is no table of weft tune"},
     ErrorText{static_cast<int>(DeviceErrc::kRankLost), "rank_lost",

@@ -16,7 +16,8 @@ enum class DeviceErrc {
   kOutOfMemory,
   /// A token or a position is outside what the model knows; the detail has the numbers.
   kOutOfRange,
-  /// The device is there and has not what this needs; the detail says what.
+  /// The device is there and has not what this needs, or the model cannot be laid out on devices as
+  /// the configuration says; the detail says what.
   kUnfit,
   /// A file of `weft tune` cannot be read; the detail has its name, the line and what is wrong.
   kBadTuning,

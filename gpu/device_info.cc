@@ -8,6 +8,7 @@
 #include "weft/gpu/cuda/runtime/cuda_info.h"
 #include "weft/gpu/host/host_bandwidth.h"
 #include "weft/gpu/host/host_processors.h"
+#include "weft/gpu/host/processor_name.h"
 
 namespace weft {
 namespace {
@@ -62,8 +63,9 @@ DeviceInfo host_info() {
 #else
   const char* architecture = "unknown";
 #endif
+  std::ifstream cpuinfo("/proc/cpuinfo");
   return {.name = kHostName,
-          .model = proc_value("/proc/cpuinfo", "model name"),
+          .model = processor_name(cpuinfo),
           .processors = usable_processors(),
           .architecture = architecture,
           .memory_bytes = meminfo_bytes("MemTotal"),

@@ -15,10 +15,10 @@ inline constexpr std::string_view kHostDevice = "cpu";
 
 /// A processor or GPU on which a model can run.
 struct DeviceInfo {
-  std::string name;          ///< How it is asked for: "cpu", "cuda:0", "cuda:1", ...
-  std::string model;         ///< The maker's name for it.
-  int processors = 0;        ///< Cores that this process may use; multiprocessors of a GPU.
-  std::string architecture;  ///< "x86-64", "sm_90", ...
+  std::string name{};          ///< How it is asked for: "cpu", "cuda:0", "cuda:1", ...
+  std::string model{};         ///< The maker's name for it.
+  int processors = 0;          ///< Cores that this process may use; multiprocessors of a GPU.
+  std::string architecture{};  ///< "x86-64", "sm_90", ...
   std::size_t memory_bytes = 0;
   std::size_t free_bytes = 0;  ///< When it was asked; others may take it.
 };

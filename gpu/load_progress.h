@@ -22,9 +22,9 @@ struct LoadProgress {
   LoadProgress(What what, std::stop_token asked = {})
       : tell(std::move(what)), stop(std::move(asked)) {}
 
-  Tell tell;  ///< may be null
+  Tell tell{};  ///< may be null
   /// Ends the loading before the next piece of a matrix, some MiB.
-  std::stop_token stop;
+  std::stop_token stop{};
 
   /// Tells, and then throws as throw_if_stopped().
   void operator()(std::int64_t done, std::int64_t total) const;

@@ -8,6 +8,7 @@
 #include "weft/core/time/clock.h"
 #include "weft/core/token.h"
 #include "weft/gpu/activation_reader.h"
+#include "weft/sampling/choice_failure.h"
 #include "weft/sampling/part_summary.h"
 #include "weft/sampling/sampler.h"
 #include "weft/sampling/sampling_params.h"
@@ -25,7 +26,7 @@ struct PlanMove {
 /// A sequence begins in a row, or begins again.
 struct PlanStart {
   std::int32_t row = 0;
-  std::shared_ptr<const SamplingParams> sampling;
+  std::shared_ptr<const SamplingParams> sampling{};
   std::shared_ptr<ActivationReader> reader{};  ///< of what is computed of it; null: nobody
   std::uint64_t seed = 0;
   std::int32_t prompt_tokens = 0;  ///< of what the sampler will see; the rest is output
@@ -104,18 +105,18 @@ struct Plan {
   std::uint64_t tick = 0;
   std::int32_t first_row = 0;  ///< running rows are [first_row, first_row + rows)
   std::int32_t rows = 0;
-  std::vector<PlanCopy> slab_copies;  ///< the KV of moved rows, where it lies in slabs
-  std::vector<PlanMove> moves;        ///< one after the other: `to` may be `from` of a later one
-  std::vector<PlanStart> starts;
-  std::vector<PlanTable> tables;
-  std::vector<PlanCopy> copies;
-  std::vector<PlanEncode> encodes;
-  std::vector<PlanEntry> entries;  ///< by row, behind them those that came late
-  std::vector<PlanFork> forks;
-  std::vector<PlanSample> samples;
+  std::vector<PlanCopy> slab_copies{};  ///< the KV of moved rows, where it lies in slabs
+  std::vector<PlanMove> moves{};        ///< one after the other: `to` may be `from` of a later one
+  std::vector<PlanStart> starts{};
+  std::vector<PlanTable> tables{};
+  std::vector<PlanCopy> copies{};
+  std::vector<PlanEncode> encodes{};
+  std::vector<PlanEntry> entries{};  ///< by row, behind them those that came late
+  std::vector<PlanFork> forks{};
+  std::vector<PlanSample> samples{};
 
-  std::vector<TokenId> ids;
-  std::vector<std::int32_t> pages;
+  std::vector<TokenId> ids{};
+  std::vector<std::int32_t> pages{};
 
   /// Empties the plan and keeps its memory.
   void clear();
@@ -127,12 +128,13 @@ struct SampleResult {
   float mirostat_mu = 0;
   std::int32_t first_top = 0;  ///< in StepResult::top
   std::int32_t top_count = 0;
+  std::shared_ptr<const ChoiceFailure> failure{};  ///< as of SampleOutcome
 };
 
 /// What a step gave.
 struct StepResult {
-  std::vector<SampleResult> samples;  ///< one for each PlanSample
-  std::vector<TokenLogprob> top;
+  std::vector<SampleResult> samples{};  ///< one for each PlanSample
+  std::vector<TokenLogprob> top{};
   /// The device's own time; of a rank, without what it waited for others. Zero: as long as run()
   /// was.
   Duration took{};

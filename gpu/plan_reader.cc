@@ -65,7 +65,7 @@ void PlanReader::start(const Plan& plan, const PlanStart& start) {
   slot.second_text = start.second_text;
   slot.needs = start.sampling ? logit_needs(*start.sampling) : start.needs;
   slot.reader = start.reader;
-  slot.has_failed = false;
+  slot.failure = nullptr;
 }
 
 void PlanReader::read_tables(const Plan& plan) {
@@ -157,15 +157,16 @@ void PlanReader::note_reading(const SlotTokens& tokens) {
                        .ids = tokens.ids,
                        .last = slot.last_token,
                        .reader = slot.reader.get(),
-                       .has_failed = slot.has_failed});
+                       .has_failed = slot.failure != nullptr});
 }
 
-void PlanReader::fail(std::int32_t slot, StepResult& result) {
+void PlanReader::fail(std::int32_t slot, const std::shared_ptr<const ChoiceFailure>& why,
+                      StepResult& result) {
   SlotState& state = slots_[place_of(slot)];
-  state.has_failed = true;
+  state.failure = why;
   state.last_token = kNoToken;
   for (std::size_t i = 0; i < choices_.size(); ++i) {
-    if (choices_[i].slot == slot) result.samples[i] = {};
+    if (choices_[i].slot == slot) result.samples[i] = {.failure = why};
   }
 }
 
@@ -180,7 +181,7 @@ void PlanReader::fork(const PlanFork& fork) {
   to.second_text = from.second_text;
   to.needs = from.needs;
   to.reader = from.reader;
-  to.has_failed = from.has_failed;
+  to.failure = from.failure;
 }
 
 void PlanReader::read_samples(const Plan& plan) {
@@ -232,7 +233,7 @@ std::span<TokenLogprob> PlanReader::tell(StepResult& result, std::size_t index,
                                          const SampleResult& chosen) {
   const std::size_t first = index * std::size_t{kMaxTopLogprobs};
   SlotState& slot = slots_[place_of(choices_[index].slot)];
-  result.samples[index] = slot.has_failed ? SampleResult{} : chosen;
+  result.samples[index] = slot.failure ? SampleResult{.failure = slot.failure} : chosen;
   slot.last_token = result.samples[index].token;
   result.samples[index].first_top = static_cast<std::int32_t>(first);
   return std::span(result.top).subspan(first, place_of(chosen.top_count));
@@ -241,6 +242,7 @@ std::span<TokenLogprob> PlanReader::tell(StepResult& result, std::size_t index,
 void PlanReader::tell(StepResult& result, std::size_t index, const SampleOutcome& outcome,
                       float shift) {
   SampleResult chosen{outcome.token, outcome.logprob, outcome.mirostat_mu};
+  chosen.failure = outcome.failure;
   if (chosen.token != kNoToken) chosen.logprob += shift;
   chosen.top_count = static_cast<std::int32_t>(outcome.top.size());
   std::ranges::transform(outcome.top, tell(result, index, chosen).begin(), [&](TokenLogprob one) {

@@ -24,7 +24,8 @@ struct SlotState {
   std::int32_t second_text = 0;           ///< as of PlanStart
   LogitNeeds needs = LogitNeeds::kAll;    ///< of what its tokens are chosen by
   std::shared_ptr<ActivationReader> reader{};
-  bool has_failed = false;  ///< its reader threw: nothing is chosen for it any more
+  /// Its reader threw: nothing is chosen for it any more. Null: it did not.
+  std::shared_ptr<const ChoiceFailure> failure{};
 };
 
 /// One sequence's tokens in the step: rows first .. first + count - 1 of the step, at positions
@@ -119,8 +120,8 @@ class PlanReader {
   [[nodiscard]] std::span<const SlotReading> readings() const noexcept { return readings_; }
 
   /// Nothing is chosen for a slot in this step, of which `result` has been told, and until another
-  /// sequence begins in it.
-  void fail(std::int32_t slot, StepResult& result);
+  /// sequence begins in it. `why` is not null.
+  void fail(std::int32_t slot, const std::shared_ptr<const ChoiceFailure>& why, StepResult& result);
 
   /// Notes what another rank has chosen for a slot.
   void hear(std::int32_t slot, TokenId token) {

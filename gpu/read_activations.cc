@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <numeric>
 #include <vector>
 
 #include "weft/gpu/activation_reader.h"
+#include "weft/sampling/choice_failure.h"
 
 namespace weft {
 namespace {
@@ -45,9 +47,9 @@ void for_pieces(const SlotReading& reading, ModelDevice& device, const Work& wor
   }
 }
 
-/// Returns whether the reader has taken the rows.
-bool tell(const SlotReading& reading, const ReadRows& rows, const Rows& hidden,
-          const Rows& logits) {
+/// Returns null when the reader has taken the rows, else what it threw.
+std::shared_ptr<const ChoiceFailure> tell(const SlotReading& reading, const ReadRows& rows,
+                                          const Rows& hidden, const Rows& logits) {
   try {
     for (std::int32_t i = 0; i < rows.count; ++i) {
       TokenActivations token;
@@ -58,9 +60,9 @@ bool tell(const SlotReading& reading, const ReadRows& rows, const Rows& hidden,
       reading.reader->read(token);
     }
   } catch (...) {
-    return false;
+    return caught_failure(ChoiceFailure::Cause::kReaderThrew);
   }
-  return true;
+  return nullptr;
 }
 
 }  // namespace
@@ -68,15 +70,16 @@ bool tell(const SlotReading& reading, const ReadRows& rows, const Rows& hidden,
 void read_activations(PlanReader& plan, ModelDevice& device, StepResult& result) {
   const bool is_alone = device.program().part.ranks == 1;
   for (const SlotReading& reading : plan.readings()) {
-    bool reads = !reading.has_failed;
+    std::shared_ptr<const ChoiceFailure> failure;
     for_pieces(reading, device, [&](const ReadRows& rows, bool with_logits) {
       // What the device fails at is its own failure, and not the reader's.
+      const bool reads = !reading.has_failed && !failure;
       if (!reads && is_alone) return;
       const Rows hidden = device.hidden_states(reading.first + rows.first, rows.count);
       const Rows logits = with_logits ? logits_of(reading, rows, device) : Rows{};
-      reads = reads && tell(reading, rows, hidden, logits);
+      if (reads) failure = tell(reading, rows, hidden, logits);
     });
-    if (!reads && !reading.has_failed) plan.fail(reading.slot, result);
+    if (failure) plan.fail(reading.slot, failure, result);
   }
 }
 

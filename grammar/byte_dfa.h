@@ -26,8 +26,8 @@ struct ByteDfa {
     bool accepts = false;
   };
 
-  std::vector<Edge> edges;
-  std::vector<State> states;  ///< 0 begins
+  std::vector<Edge> edges{};
+  std::vector<State> states{};  ///< 0 begins
   /// It accepts each single code point of plain text: all but controls below U+0020, the quotation
   /// mark and the backslash.
   bool covers_text = false;

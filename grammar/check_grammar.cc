@@ -123,6 +123,13 @@ void prune(GrammarData& data, const std::vector<bool>& productive) {
   }
 }
 
+/// Has no repetition count to a number that empty texts reach.
+void let_empty_repeat(GrammarData& data, const std::vector<bool>& nullable) {
+  for (Node& node : data.nodes) {
+    if (node.kind == NodeKind::kRepeat && nullable[node.first]) node.least = 0;
+  }
+}
+
 /// Calls `each` with the children that a node may begin with.
 template <class Each>
 void for_each_first(const GrammarData& data, const Node& node, const std::vector<bool>& nullable,
@@ -184,6 +191,7 @@ Result<void> check_and_prune(GrammarData& data) {
     }
     const auto nullable =
         fixpoint.find([&](const Node& node) { return is_always_empty(data, node); });
+    let_empty_repeat(data, nullable);
     prune(data, productive);
     if (begins_with_itself(data, nullable)) {
       return Error{GrammarErrc::kBadGrammar, "a rule begins with itself (left recursion)"};

@@ -25,17 +25,27 @@ inline constexpr std::size_t kMaxSchemaWork = 100'000;
 /// Bytes of a grammar's literals and states of its automata, together.
 inline constexpr std::size_t kMaxGrammarBytes = std::size_t{4} << 20;
 
-/// Alternatives that are open at once: 1000 optional properties need as many.
+/// Alternatives that are open at once: 1000 optional properties need as many. More may be found
+/// first, of which those that differ in their counts alone are merged.
 inline constexpr std::size_t kMaxOpen = 4096;
+inline constexpr std::size_t kMaxFound = 4 * kMaxOpen;
 
 /// What one mask or one token may cost: alternatives that are looked at (some 10 ns each), and
-/// states that are made (1 KiB each). A string's mask looks at 50,000 and makes 1,000.
+/// states that are made (some 300 bytes each). A string's mask looks at 50,000 and makes 1,000.
 inline constexpr std::size_t kMaxWork = 2'000'000;
 inline constexpr std::size_t kMaxNewStates = 16'384;
 
 /// Bytes that a grammar's states and masks may take, before they are dropped and made anew as they
 /// are needed.
 inline constexpr std::size_t kMaxStateBytes = std::size_t{32} << 20;
+
+/// Bytes that all compiled grammars of a model may take, with their states and masks: those of 16
+/// long grammars over a large vocabulary, or of hundreds of JSON schemas.
+inline constexpr std::size_t kMaxStructuredMemory = std::size_t{256} << 20;
+
+/// Idle grammars take at most this part of it, 8 MiB: a mask of a large vocabulary is 16 KiB, and a
+/// schema has some dozens of them.
+inline constexpr std::size_t kIdleGrammarShare = 32;
 
 /// Grammars that are kept once their requests have ended, and their texts' bytes.
 inline constexpr std::size_t kMaxKeptGrammars = 32;

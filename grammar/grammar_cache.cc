@@ -1,18 +1,17 @@
 #include "weft/grammar/grammar_cache.h"
 
 #include <algorithm>
-#include <list>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "weft/grammar/calls/answer_grammar.h"
 #include "weft/grammar/defaults.h"
 #include "weft/grammar/engine/compiled_grammar.h"
+#include "weft/grammar/engine/grammar_store.h"
 #include "weft/grammar/engine/thinking_budget.h"
 #include "weft/grammar/grammar_builder.h"
 #include "weft/grammar/grammar_error.h"
@@ -38,66 +37,49 @@ bool names_a_tool(std::string_view detail) {
 }  // namespace
 
 struct GrammarCache::Impl {
-  explicit Impl(Tokenizer one) : tokenizer(std::move(one)) {}
-
-  struct Kept {
-    std::string key;
-    CompiledOutput output;
-  };
+  Impl(Tokenizer one, std::size_t memory_bytes, std::shared_ptr<Gauge> held)
+      : tokenizer(std::move(one)),
+        store(std::make_shared<grammar::GrammarStore>(
+            std::make_shared<grammar::GrammarMemory>(memory_bytes, std::move(held)))) {}
 
   std::shared_ptr<const grammar::TokenTrie> vocabulary() {
     std::call_once(made, [&] { trie = std::make_shared<const grammar::TokenTrie>(tokenizer); });
     return trie;
   }
 
-  std::optional<CompiledOutput> find(const std::string& key) {
-    const std::scoped_lock lock(mutex);
-    const auto found = by_key.find(key);
-    if (found == by_key.end()) return std::nullopt;
-    kept.splice(kept.begin(), kept, found->second);
-    return kept.front().output;
-  }
-
-  void keep(std::string key, const CompiledOutput& output) {
-    if (key.empty() || key.size() > defaults::kMaxKeptGrammarText) return;
-    const std::scoped_lock lock(mutex);
-    if (by_key.contains(key)) return;
-    bytes += key.size();
-    kept.push_front({std::move(key), output});
-    by_key.emplace(kept.front().key, kept.begin());
-    while (kept.size() > defaults::kMaxKeptGrammars || bytes > defaults::kMaxKeptGrammarText) {
-      bytes -= kept.back().key.size();
-      by_key.erase(kept.back().key);
-      kept.pop_back();
-    }
-  }
-
   const Tokenizer tokenizer;
+  const std::shared_ptr<grammar::GrammarStore> store;
   std::once_flag made;
   std::shared_ptr<const grammar::TokenTrie> trie;
-  std::mutex mutex;
-  std::list<Kept> kept;  ///< guarded, as all below; the one that was used last is first
-  std::unordered_map<std::string_view, std::list<Kept>::iterator> by_key;
-  std::size_t bytes = 0;
 };
 
 GrammarCache::GrammarCache(Tokenizer tokenizer)
-    : impl_(std::make_shared<Impl>(std::move(tokenizer))) {}
+    : GrammarCache(std::move(tokenizer), defaults::kMaxStructuredMemory) {}
+
+GrammarCache::GrammarCache(Tokenizer tokenizer, std::size_t memory_bytes,
+                           std::shared_ptr<Gauge> held)
+    : impl_(std::make_shared<Impl>(std::move(tokenizer), memory_bytes, std::move(held))) {}
+
+std::size_t GrammarCache::held_bytes() const noexcept { return impl_->store->memory()->held(); }
 
 template <class Make>
 Result<CompiledOutput> GrammarCache::compiled(std::string key, const Make& make) const {
-  if (auto known = key.empty() ? std::nullopt : impl_->find(key)) return *std::move(known);
+  grammar::GrammarStore& store = *impl_->store;
+  if (!store.make_room()) return Error{GrammarErrc::kNoRoom, {}};
+  const auto lent = [](grammar::GrammarStore::Lent one) {
+    return CompiledOutput{std::move(one.constraint), std::move(one.not_enforced)};
+  };
+  if (auto known = key.empty() ? std::nullopt : store.find(key)) return lent(*std::move(known));
   const auto grammar = make();
   if (!grammar) return grammar.error();
-  const auto compiled = grammar::CompiledGrammar::make(**grammar, impl_->vocabulary());
+  auto compiled = grammar::CompiledGrammar::make(**grammar, impl_->vocabulary(), store.memory());
   if (!compiled) return compiled.error();
-  CompiledOutput output{*compiled, nullptr};
+  grammar::GrammarStore::Stored stored{*std::move(compiled), nullptr};
   const std::vector<std::string>& places = (*grammar)->not_enforced();
   if (!places.empty()) {
-    output.not_enforced = std::make_shared<const std::vector<std::string>>(places);
+    stored.not_enforced = std::make_shared<const std::vector<std::string>>(places);
   }
-  impl_->keep(std::move(key), output);
-  return output;
+  return lent(store.add(std::move(key), std::move(stored)));
 }
 
 Result<CompiledOutput> GrammarCache::compile(const StructuredOutput& output) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,6 +13,7 @@
 
 namespace weft {
 
+class Gauge;
 struct AnswerForm;
 struct ModelFormat;
 
@@ -23,15 +25,25 @@ struct CompiledOutput {
 };
 
 /// Compiles structured output for a model's vocabulary, and keeps what was used last
-/// (defaults::kMaxKeptGrammars), since most requests of an application ask for the same. The
-/// vocabulary is looked at when the first one comes: 0.5 s for 128,000 tokens. Thread-safe and
-/// cheap to copy: copies share everything.
+/// (defaults::kMaxKeptGrammars), since most requests of an application ask for the same. All
+/// grammars together, with their states and masks, are held to a number of bytes: what was asked
+/// for longest ago is given up first, idle grammars before those in use. The vocabulary is looked
+/// at when the first one comes: 0.5 s for 128,000 tokens. Thread-safe and cheap to copy: copies
+/// share everything.
 class GrammarCache {
  public:
   explicit GrammarCache(Tokenizer tokenizer);
+  /// May hold `memory_bytes`, and shows in `held` how many it does; null: nowhere.
+  GrammarCache(Tokenizer tokenizer, std::size_t memory_bytes,
+               std::shared_ptr<Gauge> held = nullptr);
+
+  /// The bytes of all grammars, states and masks now. What is in use may hold more than is allowed
+  /// until its sequences have gone on by a step.
+  [[nodiscard]] std::size_t held_bytes() const noexcept;
 
   /// Returns what constrains the outputs of a request: nothing for kNone. Takes up to 0.1
-  /// s for a new constraint. Errors: those of GrammarErrc, whose detail begins with `output.name`.
+  /// s for a new constraint. Errors: those of GrammarErrc, whose detail begins with `output.name`;
+  /// kNoRoom when what is in use holds more than is allowed.
   [[nodiscard]] Result<CompiledOutput> compile(const StructuredOutput& output) const;
   /// The same of outputs that have thoughts or calls in them. Errors begin with the place in the
   /// tools, or with `form.answer.name`.

@@ -17,6 +17,8 @@ constexpr std::array kGrammarErrors = {
               "the structured output is too complex"},
     ErrorText{static_cast<int>(GrammarErrc::kNoEndToken), "no_end_token",
               "structured output needs a model with an end token"},
+    ErrorText{static_cast<int>(GrammarErrc::kNoRoom), "no_room",
+              "structured outputs take all of structured.memory_bytes; try again later"},
 };
 
 constexpr TableCategory kGrammarCategory(0x71c83be5a90f42d6, "weft.grammar", kGrammarErrors);

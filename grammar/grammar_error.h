@@ -19,6 +19,8 @@ enum class GrammarErrc {
   kTooComplex,
   /// The model has no token that ends an output, so that nothing could follow the last one allowed.
   kNoEndToken,
+  /// The compiled grammars of the model take all memory that they may. Try again later.
+  kNoRoom,
 };
 
 /// The category of these errors, and how one becomes a boost::system::error_code.

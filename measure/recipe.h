@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "weft/config/config.h"
@@ -22,9 +23,11 @@ struct RecipeSetup {
   Config config{};
   std::uint64_t seed = 1;
   double scale = 1;          ///< factor on the loads' sizes: 0.1 shows quickly that a recipe works
-  std::int32_t repeats = 3;  ///< rounds of policies and flover-shuffle
+  std::int32_t repeats = 3;  ///< rounds of recipes that compare policies, and of flover-shuffle
   std::function<void(std::string_view part)> begin_part{};           ///< told what is measured next
   std::function<void(std::size_t done, std::size_t of)> progress{};  ///< within a part
+  /// Told what puts the report's figures in doubt, in a sentence.
+  std::function<void(const std::string& what)> warn{};
   const std::atomic<bool>* stop = nullptr;
 };
 

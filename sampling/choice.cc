@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
+#include <utility>
 
 #include "weft/kernels/sample/sample.h"
 #include "weft/sampling/beam_search.h"
@@ -170,6 +172,18 @@ SampleOutcome beam_outcome(std::span<const float> logits, const SequenceState& s
   return outcome;
 }
 
+/// Whether one is above -inf; of a model that works the first, mostly.
+bool has_number(std::span<const float> logits) {
+  return std::ranges::any_of(
+      logits, [](float logit) { return logit > -std::numeric_limits<float>::infinity(); });
+}
+
+SampleOutcome nothing(std::shared_ptr<const ChoiceFailure> why) {
+  SampleOutcome outcome;
+  outcome.failure = std::move(why);
+  return outcome;
+}
+
 }  // namespace
 
 SampleOutcome choose(std::span<float> logits, SequenceState& state, ChoiceScratch& scratch) {
@@ -180,24 +194,32 @@ SampleOutcome choose(std::span<float> logits, SequenceState& state, ChoiceScratc
   const bool before = wants_logprobs && !params.logprobs_after_samplers;
   const bool after = wants_logprobs && params.logprobs_after_samplers;
   std::span<const float> model_logits = logits;
-  if (edits_logits(state)) {
+  const bool edits = edits_logits(state);
+  const bool masks_at_most = edits && has_number(logits);  // edits overwrite them
+  if (edits) {
     if (before) {
       std::ranges::copy(logits, scratch.model_logits.begin());
       model_logits = std::span(scratch.model_logits).first(logits.size());
     }
     try {
       edit_logits(logits, state, scratch);
-    } catch (...) {
-      return {};  // a request's own processor failed: its row has no token, the others theirs
+    } catch (...) {  // the others of the step have their tokens
+      return nothing(caught_failure(ChoiceFailure::Cause::kProcessorThrew));
     }
   }
-  if (has_beams) return beam_outcome(logits, state, scratch);
-  const Drawn drawn = run_samplers(logits, state, after, scratch);
   SampleOutcome outcome;
-  outcome.token = drawn.token;
-  outcome.mirostat_mu = state.mirostat_mu;
-  if (before) tell_model_logprobs(model_logits, params, outcome, scratch);
-  if (after) tell_drawn_logprobs(drawn, params, outcome, scratch);
+  if (has_beams) {
+    outcome = beam_outcome(logits, state, scratch);
+  } else {
+    const Drawn drawn = run_samplers(logits, state, after, scratch);
+    outcome.token = drawn.token;
+    outcome.mirostat_mu = state.mirostat_mu;
+    if (before) tell_model_logprobs(model_logits, params, outcome, scratch);
+    if (after) tell_drawn_logprobs(drawn, params, outcome, scratch);
+  }
+  if (outcome.token == kNoToken && !masks_at_most) {
+    outcome.failure = choice_failure(ChoiceFailure::Cause::kNotNumbers);
+  }
   return outcome;
 }
 

@@ -29,6 +29,10 @@ inline constexpr std::int32_t kMaxRepeatLength = 50;
 /// of a large vocabulary.
 inline constexpr std::size_t kMaxOccurrences = 4096;
 
+/// Bytes of the text of an exception that a LogitProcessor or an ActivationReader throws: as much
+/// as the HTTP service shows of a message. The rest is cut off.
+inline constexpr std::size_t kMaxThrownText = 1024;
+
 /// FSD's candidates and its longest n-gram. The paper uses 6 and 3 or less.
 inline constexpr std::int32_t kMaxFsdTopK = 32;
 inline constexpr std::int32_t kMaxFsdNgram = 8;

@@ -9,8 +9,8 @@ namespace weft {
 
 /// What a row's logits belong to.
 struct LogitContext {
-  std::span<const TokenId> tokens;  ///< of the sequence so far, prompt first
-  std::size_t prompt_tokens = 0;    ///< of those
+  std::span<const TokenId> tokens{};  ///< of the sequence so far, prompt first
+  std::size_t prompt_tokens = 0;      ///< of those
 };
 
 /// An application's own say in which tokens are chosen: sees the logits of a sequence, which it may
@@ -22,7 +22,7 @@ struct LogitContext {
 /// the time between any two tokens of all requests of the step, divided by the threads of the host
 /// device. On a GPU the row's logits (4 bytes for each token of the vocabulary) are copied to the
 /// host first, and the row is chosen there. What it throws ends its own request, with
-/// EngineErrc::kNoTokenLeft.
+/// EngineErrc::kProcessorFailed and the exception's text.
 class LogitProcessor {
  public:
   LogitProcessor() = default;

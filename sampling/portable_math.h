@@ -6,7 +6,7 @@
 #include <limits>
 
 /// Logarithm and exponential with the same bits on every processor, which libraries do not promise:
-/// they only add, multiply and divide (this layer is compiled with -ffp-contract=off).
+/// they only add, multiply and divide (the tree is compiled with -ffp-contract=off).
 namespace weft::sampling {
 
 inline constexpr double kLn2 = 0x1.62e42fefa39efp-1;

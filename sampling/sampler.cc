@@ -116,6 +116,7 @@ void Sampler::write_mask(std::span<std::uint32_t> mask) {
           "sampler: a mask of no constraint, or of another vocabulary");
   impl_->tell_constraint();
   sampling::write_mask(mask, *impl_);
+  impl_->constraint->rest();
 }
 
 SampleOutcome Sampler::sample(std::span<float> logits, SamplerScratch& scratch) {
@@ -123,8 +124,11 @@ SampleOutcome Sampler::sample(std::span<float> logits, SamplerScratch& scratch) 
   require(
       logits.size() == impl_->vocabulary && scratch.impl_->candidates.size() >= impl_->vocabulary,
       "sampler: logits or scratch of another vocabulary");
-  if (impl_->constraint) impl_->tell_constraint();
-  return sampling::choose(logits, *impl_, *scratch.impl_);
+  if (!impl_->constraint) return sampling::choose(logits, *impl_, *scratch.impl_);
+  impl_->tell_constraint();
+  const SampleOutcome outcome = sampling::choose(logits, *impl_, *scratch.impl_);
+  impl_->constraint->rest();
+  return outcome;
 }
 
 }  // namespace weft

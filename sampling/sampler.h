@@ -6,6 +6,7 @@
 #include <span>
 
 #include "weft/core/token.h"
+#include "weft/sampling/choice_failure.h"
 #include "weft/sampling/sampling_params.h"
 
 namespace weft {
@@ -24,7 +25,9 @@ struct SampleOutcome {
   float mirostat_mu = 0;     ///< Mirostat's state after this token; 0 without Mirostat
   /// Most probable first, ties to the lower id, -inf left out: as many as top_logprobs says, or for
   /// a beam search beam_candidates(). Valid until the scratch's next use.
-  std::span<const TokenLogprob> top;
+  std::span<const TokenLogprob> top{};
+  /// Why nothing was chosen, where it is not the masks of the request; else null.
+  std::shared_ptr<const ChoiceFailure> failure{};
 };
 
 /// What one thread needs while it samples, whatever the sequence: 33 bytes for each token of the
@@ -49,7 +52,7 @@ class SamplerScratch {
 /// each with its own scratch.
 ///
 /// The steps of a choice, in this order; those whose parameters are off take no time:
-///  0. logit_processor (logit_processor.h); when it throws, nothing can be chosen. Then constraint
+///  0. logit_processor (logit_processor.h); when it throws, nothing is chosen. Then constraint
 ///     (token_constraint.h): what it does not allow is masked
 ///  1. logit_bias
 ///  2. bad_tokens and allowed_tokens are masked

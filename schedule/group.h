@@ -12,6 +12,7 @@
 #include "weft/core/token.h"
 #include "weft/gpu/plan.h"
 #include "weft/sampling/beam_search.h"
+#include "weft/sampling/choice_failure.h"
 #include "weft/sampling/sampling_params.h"
 #include "weft/sampling/token_constraint.h"
 #include "weft/schedule/memory/page_pool.h"
@@ -144,6 +145,8 @@ class Group : public WaitItem {
   std::optional<BeamSearch> beams;
   std::vector<std::vector<TokenLogprob>> candidates;  ///< of each beam, in the step under way
   std::int32_t beams_ready = 0;                       ///< how many beams have theirs
+  /// Why nothing was chosen for one of its sequences, where more is known than its masks.
+  std::shared_ptr<const ChoiceFailure> failure;
 
   /// The sequence that computes the prompt for all that share it: the first that has not ended.
   /// There is one while the group is not done.

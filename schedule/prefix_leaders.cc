@@ -85,7 +85,7 @@ bool PrefixLeaders::is_worth_a_step(std::int32_t tokens) const {
   if (tokens <= 0) return false;
   const Duration without = times_.predict({.decode_tokens = 1});
   const Duration with = times_.predict({1, tokens, tokens});
-  if (without <= Duration{0}) return tokens >= StepTimeModel::kStartPrefillTokens;
+  if (without <= Duration{0}) return tokens >= kWorthAStep;
   return with - without >= without;
 }
 

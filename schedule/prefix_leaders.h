@@ -20,6 +20,9 @@ namespace weft {
 /// Owner only. Allocates nothing. Reads what it was given, and changes `Group::leads` alone.
 class PrefixLeaders {
  public:
+  /// Tokens of a prompt that are worth waiting a step for while nobody knows what they cost.
+  static constexpr std::int32_t kWorthAStep = 64;
+
   PrefixLeaders(const SchedulerOptions& options, KvMemory& memory, const RunningGroups& running,
                 const StepTimeModel& times);
 

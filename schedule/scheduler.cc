@@ -32,6 +32,12 @@ bool may_jump_ahead(const GroupSpec& spec) {
          sampling.allowed_tokens.empty() && sampling.stop_tokens.empty();
 }
 
+/// Whether what the application brought along has thrown, which ends its request whole. A beam
+/// whose logits are no numbers only has no candidates.
+bool has_thrown(const SampleResult& result) {
+  return result.failure && result.failure->cause != ChoiceFailure::Cause::kNotNumbers;
+}
+
 /// Whether the sequence's newest token is its last.
 SequenceEnd end_at_newest(const Group& group, const Sequence& sequence) {
   if (std::ranges::binary_search(group.spec.end_tokens, sequence.outputs.back())) {
@@ -93,12 +99,13 @@ void Scheduler::end_sequence(Group& group, std::int32_t sequence) {
   finish_sequence(group, one, SequenceEnd::kStop);
 }
 
-bool Scheduler::plan(TimePoint now, Tick& tick) {
+bool Scheduler::plan(TimePoint now, Tick& tick, std::optional<Duration> budget) {
   tick.clear();
   tick.plan.tick = ticks_ + 1;
   memory_.encoder_outputs().begin_plan(tick.plan.tick);
   note_seen();
   memory_.prefixes().offer();
+  chunks_.set_budget(budget);
   chunks_.choose_decodes(tick);
   admit(now, nullptr);
   chunks_.choose_prefills(tick);
@@ -224,7 +231,10 @@ void Scheduler::take_result(const Tick& tick, std::size_t index) {
     memory_.prefixes().keep_after_step(group, sequence);
     const SampleResult& result = tick.result.samples[index];
     const auto top = top_of(result, tick.result);
-    if (group.beams) {
+    if (result.failure) group.failure = result.failure;
+    if (has_thrown(result)) {
+      finish(group, GroupEnd::kFailed, {});
+    } else if (group.beams) {
       take_beam(group, owner.sequence, top);
     } else {
       take_token(group, owner.sequence, result, top);

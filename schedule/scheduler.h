@@ -111,8 +111,9 @@ class Scheduler {
   /// Ends one sequence where its text hit a stop string.
   void end_sequence(Group& group, std::int32_t sequence);
 
-  /// Fills the next tick. False when there is nothing to run now.
-  bool plan(TimePoint now, Tick& tick);
+  /// Fills the next tick. False when there is nothing to run now. `budget` as of
+  /// ChunkPlanner::set_budget().
+  bool plan(TimePoint now, Tick& tick, std::optional<Duration> budget = {});
   /// Puts into a tick that has been planned, and not begun, what has changed since: sequences that
   /// ended leave it, groups that arrived begin in it. So nobody waits for the tick after it. Only
   /// the last tick that was planned can be amended.

@@ -45,3 +45,17 @@ report_progress() {
     sleep "$every" >/dev/null 2>&1  # it may outlive us: it must not hold the caller's pipe open
   done
 }
+
+# fresh_clone ROOT: clones HEAD to weft/ in a new folder, beside a link to the data that ROOT's tests read where they lie;
+# prints the folder.
+fresh_clone() {
+  local folder shared
+  folder=$(mktemp -d "${TMPDIR:-/tmp}/weft-clone.XXXXXX")
+  git clone -q --local "$1" "$folder/weft"
+  shared=$(dirname "$1")/shared
+  if [[ -e $shared ]]; then ln -s "$(readlink -f "$shared")" "$folder/shared"; fi
+  printf '%s\n' "$folder"
+}
+
+# print_parts LOG: how long each part of .ci/run or scripts/test took.
+print_parts() { sed -nE 's/^weft: took +/  /p; s/^weft: ([a-z]+ +(ok|FAILED), )/  \1/p; s/^ci: /  /p' "$1"; }

@@ -11,6 +11,7 @@
 #include "weft/gpu/device_info.h"
 #include "weft/gpu/load_step_devices.h"
 #include "weft/gpu/ranks/settle_partition.h"
+#include "weft/gpu/ranks/world/rank_key.h"
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/model/model_error.h"
 #include "weft/model/spec/spec.h"
@@ -176,6 +177,9 @@ Result<RankWorld> rank_world_of(const Config& config) {
     return Error{DeviceErrc::kUnfit,
                  "partition: auto is chosen by one process, and the launcher has started " +
                      std::to_string(world.size)};
+  }
+  if (!world.is_alone()) {
+    if (auto taken = take_rank_key(process_environment(), world); !taken) return taken.error();
   }
   world.timeout = std::chrono::ceil<std::chrono::milliseconds>(config.rank_timeout);
   world.tls = {config.rank_tls_certificate, config.rank_tls_key, config.rank_tls_ca};

@@ -30,9 +30,9 @@ struct LoadedModel {
     std::shared_ptr<MemoryBudget> budget = nullptr);
 
 /// The processes that share the model: one for each rank where a launcher's environment says so and
-/// `config` has a partition, else this one alone. kUnfit naming a variable, or for several replicas
-/// or a partition that is to be chosen where there are several processes; errors of
-/// Config::validate().
+/// `config` has a partition, else this one alone. Their key is that of take_rank_key(), which may
+/// make a file. kUnfit naming a variable, or for several replicas or a partition that is to be
+/// chosen where there are several processes; errors of take_rank_key() and Config::validate().
 [[nodiscard]] Result<RankWorld> rank_world_of(const Config& config);
 
 /// Measures the device, takes its memory (from `budget` where there is one) and loads a model that

@@ -1,9 +1,18 @@
 #include "weft/actors/loading/served_model.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace weft {
+
+void apply_config(ServedModel& model, const Config& config,
+                  std::shared_ptr<Gauge> structured_bytes) {
+  model.cache_share = config.cache_share;
+  model.grammars =
+      GrammarCache(model.tokenizer, static_cast<std::size_t>(config.structured_memory_bytes),
+                   std::move(structured_bytes));
+}
 
 std::vector<TokenId> sorted_once(std::vector<TokenId> tokens) {
   std::ranges::sort(tokens);

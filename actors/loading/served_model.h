@@ -17,6 +17,7 @@
 
 namespace weft {
 
+class Gauge;
 struct VectorModel;
 
 /// What people are told of a model. Nothing is computed by it.
@@ -69,6 +70,11 @@ struct ServedModel {
   std::int64_t long_from = 0;  ///< longer sequences use the long set of angles; 0 = there is none
   ModelFacts facts{};
 };
+
+/// Sets what a configuration says of a model that has been loaded. `structured_bytes` shows what
+/// its grammars hold; null: nothing does.
+void apply_config(ServedModel& model, const Config& config,
+                  std::shared_ptr<Gauge> structured_bytes = nullptr);
 
 /// Returns tokens as end tokens are kept: sorted, each once.
 [[nodiscard]] std::vector<TokenId> sorted_once(std::vector<TokenId> tokens);

@@ -61,6 +61,9 @@ ModelHost::ModelHost(boost::asio::any_io_executor executor, ModelsConfig config,
   for (const ModelConfig& model : config_.models) slots_.emplace_back(model);
   jobs_.reserve(slots_.size() * Job::kKinds + 1);
   publish();
+  // Nobody has this yet who could call stop().
+  const std::stop_callback on_stop(options_.pipeline.progress.stop,
+                                   [this] { stop_.request_stop(); });
   std::size_t wanted = 0;
   for (Slot& slot : slots_) {
     const bool has_room = !may_load_on_demand() || std::cmp_less(wanted, config_.max_loaded);
@@ -68,6 +71,7 @@ ModelHost::ModelHost(boost::asio::any_io_executor executor, ModelsConfig config,
     ++wanted;
     slot.state = ModelState::kLoading;
     load(slot);
+    throw_if_stopped(stop_.get_token());
   }
   if (wanted > 0 && loaded_count() == 0) {
     const auto failed = std::ranges::find(slots_, ModelState::kFailed, &Slot::state);
@@ -190,10 +194,11 @@ std::optional<Error> ModelHost::wait_or_refuse(Slot& slot, RequestTicket& ticket
   if (!may_load_on_demand() && slot.state == ModelState::kUnloaded) {
     return Error{EngineErrc::kModelNotLoaded, name};
   }
-  const PromptSize size = prompt_size(ticket->request());
+  const QueueBounds bounds = queue_bounds(slot.config.config, nullptr);
+  const PromptSize size = counted_size(ticket->request(), bounds);
   QueueUse use{.requests = static_cast<std::int64_t>(slot.waiting.size())};
   for (const Slot::Waiting& one : slot.waiting) use.prompt_tokens += one.prompt_tokens;
-  const auto room = check_room(size, queue_bounds(slot.config.config), use);
+  const auto room = check_room(size, bounds, use);
   if (!room) return room.error();
   if (slot.state == ModelState::kUnloaded) begin_load(slot);
   slot.waiting.push_back({std::move(ticket), size.tokens});

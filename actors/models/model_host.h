@@ -39,8 +39,9 @@ struct ModelHostOptions {
   using MakeModel = std::function<std::unique_ptr<RequestPort>(
       boost::asio::any_io_executor executor, const Config& config, const PipelineOptions& options)>;
 
-  /// Of every model's pipeline; `model`, `progress.stop` and, for models that share a device,
-  /// `memory_budget` and `before_device` are the host's to set. Metrics and clock are those of all.
+  /// Of every model's pipeline; `model` and, for models that share a device, `memory_budget` and
+  /// `before_device` are the host's to set. `progress.stop` ends the constructor half-way. Metrics
+  /// and clock are those of all.
   PipelineOptions pipeline{};
   /// Without: a Pipeline that loads the model.
   MakeModel make{};
@@ -67,7 +68,8 @@ class ModelHost final : public RequestPort {
  public:
   /// Loads the models that are to be loaded at the start, as many as `max_loaded`, and blocks
   /// meanwhile. One that fails fails alone. Throws boost::system::system_error with
-  /// ModelsConfig::validate()'s error, or the first model's when all of them fail.
+  /// ModelsConfig::validate()'s error, or the first model's when all of them fail; and as
+  /// throw_if_stopped() once the stop of the options is requested.
   ModelHost(boost::asio::any_io_executor executor, ModelsConfig config,
             ModelHostOptions options = {});
   ~ModelHost() override;

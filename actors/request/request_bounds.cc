@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "weft/actors/defaults.h"
 #include "weft/actors/engine_error.h"
 #include "weft/actors/request/stream_defaults.h"
 
@@ -36,9 +37,13 @@ Error too_many_wait(const char* what) {
 
 }  // namespace
 
-PromptSize prompt_size(const Request& request) {
+std::int64_t tokens_of_bytes(std::int64_t bytes) noexcept {
   // A text's tokens have at least one byte each, in most languages about four.
   constexpr std::int64_t kBytesPerToken = 4;
+  return bytes / kBytesPerToken + 1;
+}
+
+PromptSize prompt_size(const Request& request) {
   PromptSize size;
   size.bytes =
       static_cast<std::int64_t>(request.prompt.size()) + bytes_of(request.chat_template_kwargs);
@@ -46,14 +51,21 @@ PromptSize prompt_size(const Request& request) {
   for (const auto& message : request.messages) size.bytes += bytes_of(message);
   if (request.vector) size.bytes += static_cast<std::int64_t>(request.vector->second_text.size());
   size.tokens =
-      static_cast<std::int64_t>(request.prompt_tokens.size()) + size.bytes / kBytesPerToken + 1;
+      static_cast<std::int64_t>(request.prompt_tokens.size()) + tokens_of_bytes(size.bytes);
   return size;
 }
 
-QueueBounds queue_bounds(const Config& config) noexcept {
+QueueBounds queue_bounds(const Config& config, const ServedModel* model) noexcept {
   return {.requests = config.max_queued_requests,
           .prompt_tokens = config.max_queued_prompt_tokens,
-          .prompt_bytes = config.max_prompt_bytes};
+          .prompt_bytes = config.max_prompt_bytes,
+          .context = model != nullptr ? model->context : defaults::kUnknownContext};
+}
+
+PromptSize counted_size(const Request& request, const QueueBounds& bounds) {
+  PromptSize size = prompt_size(request);
+  size.tokens = std::min(size.tokens, bounds.context);
+  return size;
 }
 
 Result<void> check_room(const PromptSize& size, const QueueBounds& bounds, const QueueUse& use) {

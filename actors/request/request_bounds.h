@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "weft/actors/loading/served_model.h"
 #include "weft/actors/request/request.h"
 #include "weft/config/config.h"
 #include "weft/core/error/error.h"
@@ -14,15 +15,23 @@ struct PromptSize {
   std::int64_t tokens = 0;  ///< by estimate
 };
 [[nodiscard]] PromptSize prompt_size(const Request& request);
+/// Returns about how many tokens a text of so many bytes has.
+[[nodiscard]] std::int64_t tokens_of_bytes(std::int64_t bytes) noexcept;
 
 /// What may be under way at most, and what one request may bring.
 struct QueueBounds {
   std::int64_t requests = 0;       ///< that have not ended
   std::int64_t prompt_tokens = 0;  ///< of those
   std::int64_t prompt_bytes = 0;   ///< of one request
+  std::int64_t context = 0;        ///< tokens that one request counts at most
 };
 
-[[nodiscard]] QueueBounds queue_bounds(const Config& config) noexcept;
+/// `model` is null while it is not loaded: defaults::kUnknownContext then stands for its context.
+[[nodiscard]] QueueBounds queue_bounds(const Config& config, const ServedModel* model) noexcept;
+
+/// Returns the size as it counts while the request is under way: a prompt that is longer than the
+/// context never runs, and takes no more room from others than one that fills it.
+[[nodiscard]] PromptSize counted_size(const Request& request, const QueueBounds& bounds);
 
 /// What is under way.
 struct QueueUse {

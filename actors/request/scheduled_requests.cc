@@ -155,8 +155,12 @@ void ScheduledRequests::add_end(RequestGroup& group, GroupEnd how, const Error& 
                                           request_failure(error),
                                           {},
                                           std::max(group.cached, 0)});
-  if (how == GroupEnd::kFailed && !error.code) end.error = nothing_chosen(group.spec);
+  const auto& sampling = group.spec.sampling;
+  if (sampling != nullptr && sampling->constraint != nullptr) sampling->constraint->end();
   try {
+    if (how == GroupEnd::kFailed && !error.code) {
+      end.error = nothing_chosen(group.spec, group.failure.get());
+    }
     end.outputs = outputs_of(group);
   } catch (const std::bad_alloc&) {
     end.how = GroupEnd::kFailed;

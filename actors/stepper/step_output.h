@@ -13,7 +13,7 @@ namespace weft {
 
 /// What a call of Stepper::infer() gave one request.
 struct StepOutput {
-  RequestId id;
+  RequestId id{};
   /// In the order in which it came; one output may have several, and one of them several tokens (a
   /// beam search gives all at its end).
   std::vector<Delta> deltas{};

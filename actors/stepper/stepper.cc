@@ -11,17 +11,17 @@
 #include "weft/config/config_error.h"
 #include "weft/config/replicas_text.h"
 #include "weft/core/error/caught_error.h"
+#include "weft/gpu/ranks/step_ranks.h"
 
 namespace weft {
 namespace {
 
-/// Several devices wait for each other, each on a thread of its own.
-Result<void> check_one_device(const Config& config) {
+/// A Stepper runs one step at a time; replicas and instances run several.
+Result<void> check_one_step(const Config& config) {
   const auto refuse = [](const char* key) {
     return Error{ConfigErrc::kBadConfig,
-                 std::string(key) + ": a Stepper has one device; several need an Engine"};
+                 std::string(key) + ": a Stepper runs one step at a time; several need an Engine"};
   };
-  if (!config.partition.empty()) return refuse("device.partition");
   if (config.policy == BatchPolicy::kInstances) return refuse("scheduling.policy");
   const auto replicas = replica_devices(config);  // there since the configuration is valid
   if (replicas->size() > 1) return refuse("device.replicas");
@@ -32,15 +32,21 @@ Result<void> check_one_device(const Config& config) {
   return {};
 }
 
+/// A device that runs a step on all of its ranks.
+std::shared_ptr<StepDevice> as_one(DeviceRanks ranks) {
+  if (ranks.size() == 1) return std::move(ranks.front());
+  return std::make_shared<StepRanks>(std::move(ranks));
+}
+
 }  // namespace
 
 Result<Stepper> Stepper::create(const Config& config, const StepperOptions& options) {
   try {
     if (const auto valid = config.validate(); !valid) return valid.error();
-    if (const auto alone = check_one_device(config); !alone) return alone.error();
+    if (const auto alone = check_one_step(config); !alone) return alone.error();
     auto loaded = load_configured_model(config, options.progress, options.memory_budget);
     if (!loaded) return loaded.error();
-    return Stepper(config, std::move(loaded->model), std::move(loaded->devices.front().front()),
+    return Stepper(config, std::move(loaded->model), as_one(std::move(loaded->devices.front())),
                    options);
   } catch (const std::exception& failure) {
     return caught_error(failure, EngineErrc::kInternal);
@@ -59,7 +65,8 @@ Stepper::~Stepper() = default;
 Result<RequestId> Stepper::add(Request request) { return core_->add(std::move(request)); }
 bool Stepper::cancel(RequestId id) noexcept { return core_->end(id, EndCause::kCancel); }
 bool Stepper::stop(RequestId id) noexcept { return core_->end(id, EndCause::kStop); }
-std::vector<StepOutput> Stepper::infer() { return core_->infer(); }
+std::vector<StepOutput> Stepper::infer() { return core_->infer({}); }
+std::vector<StepOutput> Stepper::infer(TimePoint deadline) { return core_->infer(deadline); }
 bool Stepper::idle() const noexcept { return core_->idle(); }
 bool Stepper::ready() const noexcept { return core_->ready(); }
 EngineStats Stepper::stats() const { return core_->stats(); }

@@ -35,10 +35,11 @@ struct StepperOptions {
 /// there is Engine.
 ///
 /// It starts no threads, no actors and takes no executor. The host device's own team of threads is
-/// Config::threads, of which 1 is the caller's alone. Preprocessing, scheduling, sampling and text
-/// are the Engine's code, and so is what comes out: the same tokens and texts, bit for bit on the
-/// host, greedy or by the same seed, since a token depends on its own sequence and random numbers
-/// are drawn by position, whatever step it is computed in.
+/// Config::threads, of which 1 is the caller's alone; of a model that is cut (Config::partition)
+/// each rank but the first has a thread, and all ranks run the one step. Preprocessing, scheduling,
+/// sampling and text are the Engine's code, and so is what comes out: the same tokens and texts,
+/// bit for bit on the host, greedy or by the same seed, since a token depends on its own sequence
+/// and random numbers are drawn by position, whatever step it is computed in.
 ///
 /// The Engine plans one tick ahead of the device. Here the results of a step are known before the
 /// next is planned: a sequence that has ended, also by a stop string, costs no row in the step
@@ -46,11 +47,11 @@ struct StepperOptions {
 ///
 /// Owner only: one thread at a time. Any number of them may live in one process. A call blocks: an
 /// add() for as long as the prompt's tokenization and a grammar's compilation take, an infer() for
-/// a step, which Config::target_inter_token cuts prompts to.
+/// a step, which Config::target_inter_token and the deadline of infer() cut prompts to.
 class Stepper {
  public:
   /// Loads the model, and blocks meanwhile. Errors: kBadConfig naming the key for what takes more
-  /// than one device (partition, replicas, instances), which needs an Engine; those of
+  /// than one step at a time (replicas, instances), which needs an Engine; those of
   /// Config::validate(), of the model's files and of the device; kInternal without memory.
   [[nodiscard]] static Result<Stepper> create(const Config& config,
                                               const StepperOptions& options = {});
@@ -87,6 +88,15 @@ class Stepper {
   /// wait go on. Where the device is lost, or the scheduler failed, all end, and ready() is false
   /// from then on. Throws std::bad_alloc before anything has changed.
   [[nodiscard]] std::vector<StepOutput> infer();
+
+  /// The same where the step is to end by `deadline`, a moment of StepperOptions::clock: the pieces
+  /// of prompts that it computes are as long as steps like it were measured to leave time for. What
+  /// cannot be cut goes into the step whatever its time: a token of each sequence that decodes; 16
+  /// tokens of the first prompt (ChunkPlanner::kLeastChunk), without which it would never begin;
+  /// the whole input of an encoder. So a deadline that is over, or nearer than such a step, is
+  /// missed by it. Estimates err: by 10 % mostly, and by more in the first steps with prompts and
+  /// where the machine does other things.
+  [[nodiscard]] std::vector<StepOutput> infer(TimePoint deadline);
 
   /// Whether every request has ended, and its end was returned by infer().
   [[nodiscard]] bool idle() const noexcept;

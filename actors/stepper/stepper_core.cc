@@ -1,5 +1,6 @@
 #include "weft/actors/stepper/stepper_core.h"
 
+#include <algorithm>
 #include <exception>
 #include <new>
 #include <random>
@@ -22,22 +23,29 @@ std::uint64_t random_seed() {
   return std::uint64_t{entropy()} << 32U | entropy();
 }
 
-ServedModel with_share(ServedModel model, CacheShare share) {
-  model.cache_share = share;
-  return model;
+/// The limits of a device of several stages too, none of which has a plan of its own here: the
+/// results of a step are known before the next is planned.
+DeviceLimits one_at_a_time(DeviceLimits limits) {
+  limits.stages = 1;
+  return limits;
+}
+
+std::shared_ptr<const ServedModel> configured(ServedModel model, const Config& config) {
+  apply_config(model, config);
+  return std::make_shared<const ServedModel>(std::move(model));
 }
 
 }  // namespace
 
 StepperCore::StepperCore(const Config& config, ServedModel model,
                          std::shared_ptr<StepDevice> device, std::shared_ptr<const Clock> clock)
-    : bounds_(queue_bounds(config)),
-      model_(std::make_shared<const ServedModel>(with_share(std::move(model), config.cache_share))),
+    : bounds_(queue_bounds(config, &model)),
+      model_(configured(std::move(model), config)),
       device_(std::move(device)),
       clock_(clock ? std::move(clock) : std::make_shared<const SteadyClock>()),
       next_seed_(random_seed()),
       requests_(scheduler_, ending_, [this] { return clock_->now(); }),
-      scheduler_(scheduler_options(config, device_->limits()), requests_) {
+      scheduler_(scheduler_options(config, one_at_a_time(device_->limits())), requests_) {
   tick_.reserve(device_->limits());
 }
 
@@ -45,7 +53,7 @@ Result<RequestId> StepperCore::add(Request&& request) {
   if (!ready_) return Error{EngineErrc::kNotReady, {}};
   try {
     if (const auto checked = check_outputs(request); !checked) return checked.error();
-    const PromptSize size = prompt_size(request);
+    const PromptSize size = counted_size(request, bounds_);
     const QueueUse use{static_cast<std::int64_t>(live_.size()), live_prompt_tokens_};
     if (const auto room = check_room(size, bounds_, use); !room) return room.error();
     return begin(std::move(request), size.tokens);
@@ -86,11 +94,11 @@ bool StepperCore::end(RequestId id, EndCause cause) noexcept {
   return found != live_.end() && found->second.request->ask_to_end(cause);
 }
 
-std::vector<StepOutput> StepperCore::infer() {
+std::vector<StepOutput> StepperCore::infer(std::optional<TimePoint> deadline) {
   outputs_.begin(live_.size());
   if (ready_) {
     try {
-      step();
+      step(deadline);
     } catch (const std::exception& failure) {
       give_up(caught_error(failure, EngineErrc::kInternal));
     }
@@ -107,10 +115,12 @@ std::vector<StepOutput> StepperCore::infer() {
   return outputs;
 }
 
-void StepperCore::step() {
+void StepperCore::step(std::optional<TimePoint> deadline) {
   const TimePoint now = clock_->now();
   requests_.end_due(now);
-  if (!scheduler_.plan(now, tick_) || !run_device()) return;
+  std::optional<Duration> budget;
+  if (deadline) budget = std::max(*deadline - now, Duration::zero());
+  if (!scheduler_.plan(now, tick_, budget) || !run_device()) return;
   requests_.complete(tick_);
   tick_.stop_hits.clear();
   make_texts(tick_, clock_->now());

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -27,7 +28,7 @@ class StepperCore {
 
   [[nodiscard]] Result<RequestId> add(Request&& request);
   bool end(RequestId id, EndCause cause) noexcept;
-  [[nodiscard]] std::vector<StepOutput> infer();
+  [[nodiscard]] std::vector<StepOutput> infer(std::optional<TimePoint> deadline);
 
   [[nodiscard]] bool idle() const noexcept { return live_.empty(); }
   [[nodiscard]] bool ready() const noexcept { return ready_; }
@@ -42,7 +43,7 @@ class StepperCore {
   };
 
   [[nodiscard]] Result<RequestId> begin(Request&& request, std::int64_t prompt_tokens);
-  void step();
+  void step(std::optional<TimePoint> deadline);
   [[nodiscard]] bool run_device();
   void lose_step(const Error& why, bool device_lost);
   void give_ends() noexcept;

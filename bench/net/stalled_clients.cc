@@ -14,7 +14,7 @@ namespace {
 
 std::string post(std::string_view path, std::string_view body, std::size_t length) {
   return "POST " + std::string(path) +
-         " HTTP/1.1\r\nHost: weft\r\nContent-Length: " + std::to_string(length) + "\r\n\r\n" +
+         " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(length) + "\r\n\r\n" +
          std::string(body);
 }
 
@@ -24,7 +24,7 @@ std::string words_of(int kind) {
       R"({"prompt":"a","stream":true,"ignore_eos":true,"max_tokens":100000})";
   switch (kind) {
     case 0:
-      return "POST /v1/completions HTTP/1.1\r\nHost: weft\r\nContent-";
+      return "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-";
     case 1:
       return post("/v1/completions", kBody, 100 * kBody.size());
     case 2:

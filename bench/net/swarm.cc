@@ -83,7 +83,8 @@ void send_all(int fd, std::string_view bytes) {
 }
 
 std::string upgrade_request() {
-  return "GET /v1/responses HTTP/1.1\r\nHost: weft\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+  return "GET /v1/responses HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: "
+         "websocket\r\n"
          "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "weft/cli/bench/bench_commands.h"
 #include "weft/cli/bench/bench_progress.h"
@@ -69,8 +70,12 @@ measure::Report carry_out(const measure::Recipe& recipe, measure::RecipeSetup& s
   setup.begin_part = [&progress](std::string_view part) { progress.begin(std::string(part)); };
   setup.progress = [&progress](std::size_t done, std::size_t of) { progress.show(done, of); };
   setup.stop = &progress.stop();
+  std::vector<std::string> doubts;
+  setup.warn = [&doubts](const std::string& what) { doubts.push_back(what); };
   try {
-    return recipe.run(setup);
+    measure::Report report = recipe.run(setup);
+    report.findings.insert(report.findings.begin(), doubts.begin(), doubts.end());
+    return report;
   } catch (const boost::system::system_error& error) {
     if (error.code() == boost::system::errc::operation_canceled) {
       throw CLI::RuntimeError(status_after(SIGINT));
@@ -113,7 +118,8 @@ void add_bench_recipe(CLI::App& bench) {
       ->capture_default_str();
   command
       ->add_option("--repeats", options->repeats,
-                   "Rounds of policies and flover-shuffle: medians, with the least and the most")
+                   "Rounds of recipes that compare policies, which are played in turn, and of "
+                   "flover-shuffle: medians")
       ->check(CLI::Range(1, kMostRepeats))
       ->capture_default_str();
   add_report_options(*command, options->files);

@@ -1,14 +1,20 @@
 #include "weft/cli/bench/report_files.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <boost/json/serialize.hpp>
 #include <cerrno>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <iostream>
+#include <utility>
 
 #include "weft/cli/fail.h"
+#include "weft/gpu/device_info.h"
 
 namespace weft::cli {
 namespace {
@@ -37,6 +43,34 @@ void write(std::string_view verb, const char* flag, const std::string& file,
   if (!(out << text << std::flush)) fail_to_write(verb, flag, file);
 }
 
+/// The present moment, "2026-02-28 13:05 UTC".
+std::string date_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  const std::size_t size = std::strftime(text.data(), text.size(), "%F %R UTC", &parts);
+  return {text.data(), size};
+}
+
+/// Adds what a reader must know of the machine and the program, where the report has not said it:
+/// by whatever verb, and at the end of the measurement.
+measure::Report with_machine(measure::Report report) {
+  const auto add = [&report](const char* name, std::string value) {
+    if (std::ranges::find(report.facts, name, [](const auto& fact) { return fact.first; }) ==
+        report.facts.end()) {
+      report.facts.emplace_back(name, std::move(value));
+    }
+  };
+  const DeviceInfo host = host_info();
+  add("processor", host.model + ", " + std::to_string(host.processors) + " cores");
+  double load = 0;
+  if (::getloadavg(&load, 1) == 1) add("load average", measure::number(load));
+  add("weft", WEFT_VERSION);
+  add("date", date_text());
+  return report;
+}
+
 }  // namespace
 
 void add_report_options(CLI::App& command, ReportFiles& files) {
@@ -53,8 +87,8 @@ void check_report_files(std::string_view verb, const ReportFiles& files) {
   if (!files.svg.empty()) check(verb, "--svg", figure_file(files.svg, 1));
 }
 
-void deliver_report(std::string_view verb, const measure::Report& report,
-                    const ReportFiles& files) {
+void deliver_report(std::string_view verb, measure::Report measured, const ReportFiles& files) {
+  const measure::Report report = with_machine(std::move(measured));
   std::cout << measure::to_text(report) << std::flush;
   if (!files.json.empty()) {
     write(verb, "--json", files.json, boost::json::serialize(measure::to_json(report)) + '\n');

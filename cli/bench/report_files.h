@@ -25,7 +25,8 @@ void add_report_options(CLI::App& command, ReportFiles& files);
 /// measuring.
 void check_report_files(std::string_view verb, const ReportFiles& files);
 
-/// Prints the report and writes the files that were asked for.
-void deliver_report(std::string_view verb, const measure::Report& report, const ReportFiles& files);
+/// Prints the report, with processor, load average, version and date among its facts, and writes
+/// the files that were asked for.
+void deliver_report(std::string_view verb, measure::Report measured, const ReportFiles& files);
 
 }  // namespace weft::cli

@@ -1,5 +1,4 @@
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "weft/cli/fail.h"
 #include "weft/cli/model_loading.h"
 #include "weft/cli/serve/heap.h"
+#include "weft/cli/serve/rank_process.h"
 #include "weft/cli/serve/serving.h"
 
 namespace weft::cli {
@@ -37,10 +37,8 @@ ModelsConfig models_of(const FileConfig& config) {
 bool was_rank(const Config& config) {
   const auto world = value_or_fail(kServeVerb, rank_world_of(config));
   if (world.rank == 0) return false;
-  // The head ends its ranks when it has served what it had; launchers tell all processes at once.
-  std::signal(SIGTERM, SIG_IGN);
-  std::signal(SIGINT, SIG_IGN);
-  const auto ran = run_rank_process(config);
+  const auto ran =
+      RankProcess().run([&config](const RankStop& stop) { return run_rank_process(config, stop); });
   if (!ran) fail(kServeVerb, ran.error(), exit_status(ran.error()));
   return true;
 }
@@ -56,6 +54,7 @@ void refuse_ranks(const ModelsConfig& models) {
 }
 
 void run_serve(const ConfigOptions& options) {
+  if (options.peek("log.format") == "json") tell_failures_in_json();
   const ConfigDraft draft = value_or_fail(kServeVerb, options.draft());
   const FileConfig config = value_or_fail(kServeVerb, draft.finish());
   const ModelsConfig models = models_of(config);

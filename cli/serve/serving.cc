@@ -28,6 +28,13 @@ constexpr std::chrono::seconds kLastBytes{5};
 // The same when it is told to end at once: for the error that each stream ends with.
 constexpr std::chrono::seconds kLastWords{2};
 
+// Loading looks at its stop before each piece of a matrix. But a driver may be in the middle of
+// something, such as locking pages, and a system's call as well.
+constexpr std::chrono::seconds kLoadingEnds{1};
+
+// The time in which the last refusals may still reach their client.
+constexpr std::chrono::milliseconds kLastRefusals{200};
+
 // Long after a burst's last request, soon for who looks at the process.
 constexpr std::chrono::seconds kIdleCheck{2};
 
@@ -97,6 +104,7 @@ void Serving::load() {
       if (total < kWorthTelling || tenths == std::exchange(told, tenths)) return;
       log_->info(loading_text(done, total));
     };
+    options.pipeline.progress.stop = loading_.get_token();
     options.pipeline.notice = [this](const std::string& what) { log_->warning(what); };
     options.on_change = [this](const ModelInfo& model, std::size_t loaded) {
       on_change(model, loaded);
@@ -114,6 +122,7 @@ void Serving::load() {
 }
 
 void Serving::on_change(const ModelInfo& model, std::size_t loaded) {
+  if (loading_.stop_requested()) return;
   const std::string name = "model " + model.name + ": ";
   if (model.state == ModelState::kLoaded) return tell_of_loaded(model);
   if (model.state != ModelState::kFailed) {
@@ -151,9 +160,11 @@ void Serving::tell_of_loaded(const ModelInfo& model) {
 }
 
 void Serving::on_loaded(Result<std::unique_ptr<Engine>> engine) {
+  deadline_.cancel();  // of loading
   if (!engine) {
+    if (stopping_) return on_drained();
     failure_ = std::move(engine).error();
-    return stopping_ ? on_drained() : stop();
+    return stop();
   }
   engine_ = *std::move(engine);
   if (stopping_) return on_drained();
@@ -205,7 +216,7 @@ void Serving::wait_for_signal() {
   signals_.async_wait([this](boost::system::error_code error, int signal) {
     if (error) return;
     // With nothing to say to anybody, or to who insists.
-    if (stopping_ && (engine_ == nullptr || ended_by_ != 0)) end_process(signal);
+    if (stopping_ && (engine_ == nullptr || ended_by_ != 0)) end_process(status_after(signal));
     wait_for_signal();
     if (stopping_) return stop_at_once(signal);
     log_->info("stopping; once more ends it at once");
@@ -229,7 +240,7 @@ void Serving::wait_for_hang_up(bool at_terminal) {
       return wait_for_hang_up(false);
     }
     log_->info("stopping, since the terminal has gone");
-    if (engine_ == nullptr) end_process(SIGHUP);
+    if (engine_ == nullptr) end_process(status_after(SIGHUP));
     stop();
   });
 }
@@ -237,11 +248,7 @@ void Serving::wait_for_hang_up(bool at_terminal) {
 void Serving::stop() {
   if (std::exchange(stopping_, true)) return;
   server_->drain();
-  if (engine_ == nullptr) {
-    // While a model is still being loaded, on_loaded() goes on from here.
-    if (failure_) on_drained();
-    return;
-  }
+  if (engine_ == nullptr) return failure_ ? on_drained() : stop_loading();
   engine_->async_drain([this](boost::system::error_code) {
     deadline_.cancel();
     on_drained();
@@ -254,6 +261,17 @@ void Serving::stop() {
   });
 }
 
+/// on_loaded() goes on from here, where loading ends in time.
+void Serving::stop_loading() {
+  loading_.request_stop();
+  deadline_.expires_after(kLoadingEnds);
+  deadline_.async_wait([this](boost::system::error_code error) {
+    if (error) return;
+    server_->close(kLastRefusals);
+    end_process(EXIT_SUCCESS);
+  });
+}
+
 void Serving::stop_at_once(int signal) {
   log_->warning("what runs is cancelled");
   ended_by_ = signal;
@@ -261,18 +279,19 @@ void Serving::stop_at_once(int signal) {
   // The device may be in the middle of a long step, and the engine waits for it.
   deadline_.expires_after(kLastWords);
   deadline_.async_wait([this, signal](boost::system::error_code error) {
-    if (!error) end_process(signal);
+    if (!error) end_process(status_after(signal));
   });
 }
 
-void Serving::end_process(int signal) {
+void Serving::end_process(int status) {
   log_->flush();
-  std::_Exit(status_after(signal));
+  std::_Exit(status);
 }
 
 void Serving::on_drained() {
-  server_->close(ended_by_ == 0 ? kLastBytes : kLastWords);
-  if (ended_by_ != 0) end_process(ended_by_);
+  const auto last_bytes = ended_by_ == 0 ? kLastBytes : kLastWords;
+  server_->close(loading_.stop_requested() ? kLastRefusals : last_bytes);
+  if (ended_by_ != 0) end_process(status_after(ended_by_));
   signals_.cancel();
   hang_ups_.cancel();
   deadline_.cancel();

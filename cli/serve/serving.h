@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -21,7 +22,8 @@
 namespace weft::cli {
 
 /// A server from its first breath to its last: it listens, loads its models while it answers 503,
-/// serves, and on SIGINT or SIGTERM lets what runs come to its end. A second signal cancels
+/// serves, and on SIGINT or SIGTERM lets what runs come to its end; while its models load it leaves
+/// that half-way, within a second. A second signal cancels
 /// it, so that each stream ends with an error event, and ends the process then, or after two
 /// seconds; a third one at once. An engine that cannot serve any more, as one that has lost its
 /// last model's device, ends it likewise, once every request has been told. SIGHUP ends it as
@@ -49,9 +51,10 @@ class Serving {
   void wait_for_hang_up();
   void wait_for_hang_up(bool at_terminal);
   void stop();
+  void stop_loading();
   void stop_at_once(int signal);
   void on_drained();
-  [[noreturn]] void end_process(int signal);
+  [[noreturn]] void end_process(int status);
   /// Gives free memory back to the system when no request is under way after some were, or after
   /// connections that asked for nothing.
   void watch_idleness();
@@ -69,6 +72,7 @@ class Serving {
   std::size_t most_connections_ = 0;    ///< since then
   std::unique_ptr<Server> server_;
   std::unique_ptr<Engine> engine_;
+  std::stop_source loading_;  ///< asked to stop while models load
   std::thread loader_;
   std::optional<Error> failure_;
   bool stopping_ = false;

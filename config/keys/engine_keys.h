@@ -9,7 +9,8 @@
 #include "weft/config/keys/setting_kinds.h"
 #include "weft/core/kv_dtype.h"
 
-/// The keys of an engine: the tables model, device, memory, cache, scheduling and edge.
+/// The keys of an engine: the tables model, device, memory, cache, scheduling, structured and
+/// edge.
 namespace weft::engine_keys {
 
 template <auto kMember>
@@ -205,7 +206,7 @@ inline constexpr std::array kKeys = {
     ConfigKey{"scheduling", "target_inter_token_ms",
               milliseconds<&Config::target_inter_token>(0.1, 60'000),
               "Milliseconds that a running stream should wait for its next token; prefill is cut "
-              "into chunks that keep to it",
+              "into chunks that keep to it, of 16 tokens at least",
               "20 tokens a second are faster than people read"},
     ConfigKey{"scheduling", "decode_every", integer<&Config::decode_every>(1, 1'000),
               "Running streams advance at least every so many ticks",
@@ -214,6 +215,15 @@ inline constexpr std::array kKeys = {
               "Put in what a schema or a grammar leaves no choice about, in one step, as the "
               "model's tokenizer writes it; else the model spells it, a token a step",
               "What cannot come otherwise need not be asked for"},
+
+    ConfigKey{
+        "structured", "memory_bytes",
+        integer<&Config::structured_memory_bytes>(std::int64_t{1} << 20, std::int64_t{1} << 40),
+        "Bytes of all compiled schemas and grammars of a model, with their states and masks; "
+        "beyond, what was asked for longest ago is given up, and where what is in use still "
+        "holds more, a new structured output is refused",
+        "Those of hundreds of JSON schemas, or of 16 patterns over a large vocabulary",
+        "structured_memory_bytes"},
 
     ConfigKey{
         "edge", "max_queued_requests", integer<&Config::max_queued_requests>(1, 1'048'576),

@@ -60,6 +60,10 @@ inline constexpr std::array kKeys = {
         "Loading takes seconds to minutes, which no request should find in its way"},
     ConfigKey{"server", "web_page", flag<&ServerConfig::web_page>(),
               "Show a web page to talk with the model", "It is the first thing that people try"},
+    ConfigKey{"server", "host_names", text<&ServerConfig::host_names>(),
+              "Names by which clients may call a server on this machine's loopback without keys, "
+              "separated by commas, beside addresses and localhost; *: any",
+              "A site whose name is pointed at this machine would count as the server's own page"},
     ConfigKey{"server", "cors_origins", text<&ServerConfig::cors_origins>(),
               "Origins whose web pages may ask, separated by commas, or *; empty: none",
               "Else any page that a user opens could ask in his name"},
@@ -82,6 +86,17 @@ inline constexpr std::array kKeys = {
               "Connections at once; others wait to be accepted",
               "Many times the requests that an engine queues; the process must be allowed as many "
               "open files"},
+    ConfigKey{
+        "limits", "max_connections_per_address",
+        integer<&ServerConfig::max_connections_per_address>(0, 1'048'576),
+        "Connections of one IP address at once, of IPv6 of its first 64 bits; others are closed "
+        "when they come; 0: any",
+        "Behind a proxy all clients have one address; who serves strangers without keys sets it"},
+    ConfigKey{"limits", "max_requests_per_second_per_address",
+              integer<&ServerConfig::max_requests_per_second_per_address>(0, 1'000'000),
+              "Requests a second of one such address, and as many at once after a quiet second; "
+              "others are refused with 429; 0: any",
+              "Likewise"},
     ConfigKey{"limits", "max_header_bytes", integer<&ServerConfig::max_header_bytes>(1'024, 65'536),
               "Bytes of a request's header",
               "Room for the cookies and tokens of a site, and what other servers take"},
@@ -145,7 +160,8 @@ inline constexpr std::array kKeys = {
               "The least urgent of what is written to standard error", "A line for each request",
               "log-level"},
     ConfigKey{"log", "format", choice<kLogFormats, &ServerConfig::log_format>(),
-              "How it is written: for people, or as JSON objects, one a line",
+              "How it is written, errors at the start too: for people, or as JSON objects, one a "
+              "line",
               "People read it first", "log-format"},
     ConfigKey{"log", "prompts", flag<&ServerConfig::log_prompts>(),
               "Write what requests ask too, the first 1000 bytes of each",

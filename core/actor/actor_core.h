@@ -34,11 +34,11 @@ struct ExitReport {
 
 /// What all actors of a system share. Each of them keeps it alive.
 struct ActorEnvironment {
-  boost::asio::any_io_executor executor;
-  std::shared_ptr<Clock> clock;
-  std::shared_ptr<MetricsRegistry> metrics;
-  std::vector<SupervisionRule> supervision;
-  std::function<void(const ExitReport&)> on_exit;
+  boost::asio::any_io_executor executor{};
+  std::shared_ptr<Clock> clock{};
+  std::shared_ptr<MetricsRegistry> metrics{};
+  std::vector<SupervisionRule> supervision{};
+  std::function<void(const ExitReport&)> on_exit{};
   MessageTap* tap = nullptr;
   std::atomic<bool> ready{true};
 };

@@ -19,12 +19,12 @@
 namespace weft {
 
 struct ActorSystemOptions {
-  std::shared_ptr<Clock> clock;              ///< Without: a SteadyClock.
-  std::shared_ptr<MetricsRegistry> metrics;  ///< Without: a registry of its own.
+  std::shared_ptr<Clock> clock{};              ///< Without: a SteadyClock.
+  std::shared_ptr<MetricsRegistry> metrics{};  ///< Without: a registry of its own.
   std::vector<SupervisionRule> supervision{default_supervision().begin(),
                                            default_supervision().end()};
   /// Called at the end of each instance, on the actor's thread; must be thread-safe.
-  std::function<void(const ExitReport&)> on_exit;
+  std::function<void(const ExitReport&)> on_exit{};
   MessageTap* tap = nullptr;  ///< For tests; must outlive the system.
 };
 

@@ -85,7 +85,7 @@ class ActorFailure : public std::runtime_error {
 /// Why an instance ended, with the exception's text.
 struct ExitReason {
   ExitKind kind = ExitKind::kStopped;
-  std::string what;
+  std::string what{};
 };
 
 /// Classifies the exception. The text is left out when there is no memory for it.

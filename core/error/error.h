@@ -67,8 +67,8 @@ enum class CoreErrc {
 /// What a request, a file or a message can cause: a code to branch on and a detail for people,
 /// which names the field, file or offset. It is not thrown by itself; see Result.
 struct Error {
-  boost::system::error_code code;
-  std::string detail;
+  boost::system::error_code code{};
+  std::string detail{};
 };
 
 /// Returns "detail: message of the code", or the message alone.

@@ -2,14 +2,13 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
 #include <utility>
-
-#include "weft/core/io/file_descriptor.h"
 
 namespace weft {
 namespace {
@@ -19,19 +18,35 @@ constexpr std::array<char, 8> kMagic{'W', 'E', 'F', 'T', 'K', 'V', 0, 1};
 constexpr std::size_t kKeyBytes = sizeof(PageKey);
 constexpr std::size_t kHeaderBytes = kMagic.size() + 2 * kKeyBytes + sizeof(std::uint64_t);
 
-FileDescriptor open_file(const std::filesystem::path& path, int flags) {
-  return FileDescriptor(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
+/// Opens a file that is there to be read; none where it is not a regular one.
+FileDescriptor open_regular(const std::filesystem::path& path) {
+  // Opening a pipe would else wait for who writes into it.
+  FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
+  struct stat status{};
+  const bool is_regular =
+      file.is_open() && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode);
+  if (!is_regular) file.reset();
+  return file;
+}
+
+/// Opens a file that is not there yet to be written.
+FileDescriptor open_new(const std::filesystem::path& path) {
+  return FileDescriptor(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
 }
 
 }  // namespace
 
-PageFile::PageFile(const PageKey& identity, std::size_t page_bytes)
+PageFile::PageFile(const PageKey& identity, std::size_t page_bytes, Put put)
     : identity_(identity),
       page_bytes_(page_bytes),
+      put_(put ? std::move(put)
+               : [](const FileDescriptor& file,
+                    std::span<const std::byte> bytes) { return file.write(bytes); }),
       content_(kHeaderBytes + page_bytes + kKeyBytes) {}
 
 bool PageFile::is_at(const std::filesystem::path& path, const PageKey& key) const {
-  const FileDescriptor file = open_file(path, O_RDONLY);
+  const FileDescriptor file = open_regular(path);
   struct stat status{};
   if (!file.is_open() || ::fstat(file.get(), &status) != 0) return false;
   if (std::cmp_not_equal(status.st_size, bytes())) return false;
@@ -67,13 +82,14 @@ bool PageFile::write(const std::filesystem::path& path, const PageKey& key,
   std::ranges::copy(page, content_.begin() + kHeaderBytes);
   const PageKey sum = sha256(std::span(content_).first(kHeaderBytes + page_bytes_));
   std::ranges::copy(sum, content_.end() - static_cast<std::ptrdiff_t>(kKeyBytes));
-  const FileDescriptor file = open_file(path, O_WRONLY | O_CREAT | O_TRUNC);
-  return file.is_open() && file.write(content_);
+  ::unlink(path.c_str());
+  const FileDescriptor file = open_new(path);
+  return file.is_open() && put_(file, content_);
 }
 
 bool PageFile::read(const std::filesystem::path& path, const PageKey& key,
                     std::span<std::byte> page) {
-  const FileDescriptor file = open_file(path, O_RDONLY);
+  const FileDescriptor file = open_regular(path);
   if (!file.is_open() || !is_at(path, key) || !file.read(content_)) return false;
   const auto content = std::span(content_).first(kHeaderBytes + page_bytes_);
   if (!std::ranges::equal(sha256(content), std::span(content_).last(kKeyBytes))) return false;

@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <vector>
 
+#include "weft/core/io/file_descriptor.h"
 #include "weft/gpu/files/page_key.h"
 
 namespace weft {
@@ -14,18 +16,23 @@ namespace weft {
 ///     "WEFTKV" 0 1 | identity 32 | key 32 | bytes of the page 8 | the page | SHA-256 of all of it
 ///
 /// with the mode 0600. Nothing waits for the disk to have the bytes: a file that a crash has torn
-/// does not match its SHA-256. One thread at a time.
+/// does not match its SHA-256. What is no regular file is never opened to be read or written, so
+/// nothing waits for the other end of a pipe, and no link leads elsewhere. One thread at a time.
 class PageFile {
  public:
+  /// Writes all bytes to a file; false, with errno, where not all could be.
+  using Put = std::function<bool(const FileDescriptor& file, std::span<const std::byte> bytes)>;
+
   /// `identity` says whose pages they are, all of `page_bytes`. It allocates now and not later.
-  PageFile(const PageKey& identity, std::size_t page_bytes);
+  /// Without `put` FileDescriptor::write() writes.
+  PageFile(const PageKey& identity, std::size_t page_bytes, Put put = {});
 
   /// Of a whole file.
   [[nodiscard]] std::size_t bytes() const noexcept { return content_.size(); }
   /// Whether a file of the right length and header is there; its SHA-256 is not looked at.
   [[nodiscard]] bool is_at(const std::filesystem::path& path, const PageKey& key) const;
-  /// Writes a file, over one that is there. False, with errno, where that fails; what was written
-  /// of it is left.
+  /// Writes a new file in the place of what is there. False, with errno, where that fails; what was
+  /// written of it is left.
   [[nodiscard]] bool write(const std::filesystem::path& path, const PageKey& key,
                            std::span<const std::byte> page);
   /// Fills `page`, and notes in the file's times that it was used. False where it is gone, or is
@@ -38,6 +45,7 @@ class PageFile {
 
   const PageKey identity_;
   const std::size_t page_bytes_;
+  const Put put_;
   std::vector<std::byte> content_;  // of one as it is read or written
 };
 

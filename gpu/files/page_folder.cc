@@ -19,8 +19,14 @@ namespace {
 constexpr std::string_view kEnding = ".kv";
 constexpr std::string_view kDraftEnding = ".draft";
 constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
-Error failed(FileErrc code, const std::filesystem::path& path) {
-  return {code, path.string() + ": " + std::generic_category().message(errno)};
+/// Pages that go for one that the disk has no room for. Their files are of one size, so one is
+/// enough where nobody else writes.
+constexpr int kMostRemoved = 2;
+
+bool has_no_room(int problem) noexcept { return problem == ENOSPC || problem == EDQUOT; }
+
+Error failed(FileErrc code, const std::filesystem::path& path, int problem = errno) {
+  return {code, path.string() + ": " + std::generic_category().message(problem)};
 }
 
 struct FoundFile {
@@ -35,8 +41,8 @@ struct FoundFile {
 Result<std::unique_ptr<PageFolder>> PageFolder::open(const std::filesystem::path& folder,
                                                      const PageKey& identity,
                                                      std::size_t page_bytes,
-                                                     std::int64_t most_bytes) {
-  PageFile file(identity, page_bytes);
+                                                     std::int64_t most_bytes, PageFile::Put put) {
+  PageFile file(identity, page_bytes, std::move(put));
   if (std::cmp_greater(file.bytes(), most_bytes)) {
     return Error{FileErrc::kTooLarge, folder.string() + ": a page takes " +
                                           std::to_string(file.bytes()) + " bytes, of " +
@@ -45,8 +51,9 @@ Result<std::unique_ptr<PageFolder>> PageFolder::open(const std::filesystem::path
   if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
     return failed(FileErrc::kCannotWrite, folder);
   }
-  const int lock = ::open((folder / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
-                          S_IRUSR | S_IWUSR);
+  const int lock =
+      ::open((folder / "lock").c_str(), O_RDWR | O_CREAT | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW,
+             S_IRUSR | S_IWUSR);
   if (lock < 0) return failed(FileErrc::kCannotWrite, folder / "lock");
   auto opened =
       std::unique_ptr<PageFolder>(new PageFolder(folder, std::move(file), most_bytes, lock));
@@ -143,17 +150,25 @@ void PageFolder::forget(const PageKey& key) {
 
 /// Removes files until so many bytes more have room.
 void PageFolder::make_room(std::int64_t bytes) {
-  for (;;) {
-    PageKey oldest;
-    {
-      const std::scoped_lock lock(mutex_);
-      const bool fits = bytes_ + bytes <= most_bytes_ && entries_.size() < kMostFiles;
-      if (fits || entries_.empty()) return;
-      oldest = entries_.front().key;
-    }
-    forget(oldest);
-    ::unlink(path_of(oldest).c_str());
+  const auto fits = [this, bytes] {
+    const std::scoped_lock lock(mutex_);
+    return bytes_ + bytes <= most_bytes_ && entries_.size() < kMostFiles;
+  };
+  while (!fits() && remove_oldest()) {
   }
+}
+
+/// Removes the file that was used longest ago; false where there is none.
+bool PageFolder::remove_oldest() {
+  PageKey oldest;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (entries_.empty()) return false;
+    oldest = entries_.front().key;
+  }
+  forget(oldest);
+  ::unlink(path_of(oldest).c_str());
+  return true;
 }
 
 Result<void> PageFolder::write(const PageKey& key, std::span<const std::byte> page) {
@@ -161,16 +176,26 @@ Result<void> PageFolder::write(const PageKey& key, std::span<const std::byte> pa
   forget(key);  // a file of that name which is none of ours is replaced
   const auto bytes = static_cast<std::int64_t>(file_.bytes());
   make_room(bytes);
-  const std::filesystem::path draft = folder_ / ("." + to_hex(key) + std::string(kDraftEnding));
-  const std::filesystem::path path = path_of(key);
-  const bool is_written = file_.write(draft, key, page);
-  if (!is_written || ::rename(draft.c_str(), path.c_str()) != 0) {
-    Error why = failed(FileErrc::kCannotWrite, is_written ? path : draft);
-    ::unlink(draft.c_str());
-    return why;
+  for (int removed = 0;; ++removed) {
+    const int problem = write_file(key, page);
+    if (problem == 0) break;
+    if (!has_no_room(problem) || removed == kMostRemoved || !remove_oldest()) {
+      return failed(FileErrc::kCannotWrite, path_of(key), problem);
+    }
   }
   add({key, bytes, true});
   return {};
+}
+
+/// Returns the system's number for what failed; 0: nothing did.
+int PageFolder::write_file(const PageKey& key, std::span<const std::byte> page) {
+  const std::filesystem::path draft = folder_ / ("." + to_hex(key) + std::string(kDraftEnding));
+  const bool is_there =
+      file_.write(draft, key, page) && ::rename(draft.c_str(), path_of(key).c_str()) == 0;
+  if (is_there) return 0;
+  const int problem = errno;
+  ::unlink(draft.c_str());
+  return problem;
 }
 
 Result<void> PageFolder::read(const PageKey& key, std::span<std::byte> page) {

@@ -34,10 +34,11 @@ class PageFolder {
 
   /// Makes the folder where it is missing (not those above it), and looks at the files in it.
   /// `page_bytes` are a page's, `most_bytes` those of all files. FileErrc::kCannotWrite naming the
-  /// folder, kExists where another process has it, kTooLarge where not one page has room.
+  /// folder, kExists where another process has it, kTooLarge where not one page has room. `put` is
+  /// PageFile's.
   static Result<std::unique_ptr<PageFolder>> open(const std::filesystem::path& folder,
                                                   const PageKey& identity, std::size_t page_bytes,
-                                                  std::int64_t most_bytes);
+                                                  std::int64_t most_bytes, PageFile::Put put = {});
   PageFolder(const PageFolder&) = delete;
   PageFolder& operator=(const PageFolder&) = delete;
   ~PageFolder();
@@ -52,7 +53,8 @@ class PageFolder {
   [[nodiscard]] bool is_open_to_others() const noexcept { return is_open_to_others_; }
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return folder_; }
 
-  /// Writes a page, unless it is there. kCannotWrite with the system's reason.
+  /// Writes a page, unless it is there. Where the disk has no room the pages used longest ago go, a
+  /// few at most: others may take what they leave. kCannotWrite with the system's reason.
   [[nodiscard]] Result<void> write(const PageKey& key, std::span<const std::byte> page);
   /// Fills `page` with what was written. kCannotRead; a page that cannot be read is forgotten.
   [[nodiscard]] Result<void> read(const PageKey& key, std::span<std::byte> page);
@@ -70,6 +72,8 @@ class PageFolder {
   void look_through();
   void add(const Entry& entry);
   void make_room(std::int64_t bytes);
+  bool remove_oldest();
+  [[nodiscard]] int write_file(const PageKey& key, std::span<const std::byte> page);
   void forget(const PageKey& key);
   [[nodiscard]] std::filesystem::path path_of(const PageKey& key) const;
 

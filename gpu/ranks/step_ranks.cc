@@ -1,6 +1,9 @@
 #include "weft/gpu/ranks/step_ranks.h"
 
+#include <exception>
 #include <utility>
+
+#include "weft/core/actor/supervision.h"
 
 namespace weft {
 
@@ -15,7 +18,7 @@ void StepRanks::run(const Plan& plan, StepResult& result) {
       ranks_[rank]->run(plan, own);
     } catch (...) {
       abandon();
-      throw;
+      throw ActorFailure(ExitKind::kDeviceLost, exit_reason(std::current_exception()).what);
     }
   });
 }

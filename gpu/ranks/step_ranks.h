@@ -9,8 +9,8 @@
 namespace weft {
 
 /// The ranks of a model as one device, which runs one plan at a time on all of them, each on a
-/// thread of its own: for who measures and tests steps. A pipeline of actors has an executor for
-/// each rank instead.
+/// thread of its own: for a Stepper, and to measure and test steps. A pipeline of actors has an
+/// executor for each rank instead.
 class StepRanks final : public StepDevice {
  public:
   explicit StepRanks(DeviceRanks ranks);
@@ -18,7 +18,8 @@ class StepRanks final : public StepDevice {
   [[nodiscard]] const DeviceLimits& limits() const noexcept override {
     return ranks_.front()->limits();
   }
-  /// What fails on any rank takes the others along.
+  /// What fails on any rank takes the others along: it throws ActorFailure(kDeviceLost) then, and
+  /// from then on.
   void run(const Plan& plan, StepResult& result) override;
   void abandon() noexcept override;
 

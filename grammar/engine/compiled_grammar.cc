@@ -4,7 +4,7 @@
 
 #include "weft/grammar/defaults.h"
 #include "weft/grammar/engine/forced_follower.h"
-#include "weft/grammar/engine/matcher.h"
+#include "weft/grammar/engine/grammar_use.h"
 #include "weft/grammar/grammar_error.h"
 
 namespace weft::grammar {
@@ -20,17 +20,38 @@ GrammarData for_vocabulary(GrammarData data, const TokenTrie& trie) {
   return data;
 }
 
+std::size_t bytes_of(const GrammarData& data) {
+  std::size_t bytes = data.bytes.size() + data.nodes.size() * sizeof(Node) +
+                      (data.children.size() + data.rules.size()) * sizeof(std::uint32_t);
+  for (const ByteDfa& dfa : data.dfas) {
+    bytes += sizeof(ByteDfa) + dfa.edges.size() * sizeof(ByteDfa::Edge) +
+             dfa.states.size() * sizeof(ByteDfa::State);
+  }
+  return bytes;
+}
+
 }  // namespace
 
-CompiledGrammar::CompiledGrammar(const Grammar& grammar, std::shared_ptr<const TokenTrie> trie)
+CompiledGrammar::CompiledGrammar(const Grammar& grammar, std::shared_ptr<const TokenTrie> trie,
+                                 std::shared_ptr<GrammarMemory> memory)
     : trie_(std::move(trie)),
+      memory_(std::move(memory)),
       data_(for_vocabulary(grammar.data(), *trie_)),
-      automaton_(std::make_shared<LazyAutomaton>(data_, *trie_)),
-      current_(automaton_.get()) {}
+      own_bytes_(sizeof(*this) + bytes_of(data_)),
+      automaton_(std::make_shared<LazyAutomaton>(data_, *trie_, memory_)),
+      current_(automaton_.get()) {
+  if (memory_ != nullptr) memory_->add(own_bytes_);
+}
+
+CompiledGrammar::~CompiledGrammar() {
+  if (memory_ != nullptr) memory_->remove(own_bytes_);
+}
 
 Result<std::shared_ptr<const CompiledGrammar>> CompiledGrammar::make(
-    const Grammar& grammar, std::shared_ptr<const TokenTrie> trie) {
-  const std::shared_ptr<CompiledGrammar> made(new CompiledGrammar(grammar, std::move(trie)));
+    const Grammar& grammar, std::shared_ptr<const TokenTrie> trie,
+    std::shared_ptr<GrammarMemory> memory) {
+  const std::shared_ptr<CompiledGrammar> made(
+      new CompiledGrammar(grammar, std::move(trie), std::move(memory)));
   try {
     Place place = made->start();
     bool may_end = false;
@@ -42,7 +63,7 @@ Result<std::shared_ptr<const CompiledGrammar>> CompiledGrammar::make(
 }
 
 std::unique_ptr<ConstraintState> CompiledGrammar::begin() const {
-  return std::make_unique<Matcher>(shared_from_this());
+  return std::make_shared<const GrammarUse>(shared_from_this())->begin();
 }
 
 std::unique_ptr<ForcedTokens> CompiledGrammar::follow() const {
@@ -55,7 +76,15 @@ std::unique_ptr<ForcedTokens> CompiledGrammar::follow() const {
 
 std::size_t CompiledGrammar::state_bytes() const {
   const std::scoped_lock lock(mutex_);
-  return automaton_->bytes();
+  return automaton_ == nullptr ? 0 : automaton_->bytes();
+}
+
+std::size_t CompiledGrammar::give_up_states() const noexcept {
+  std::shared_ptr<LazyAutomaton> gone;  // freed behind the lock
+  const std::scoped_lock lock(mutex_);
+  current_.store(nullptr, std::memory_order_release);
+  gone = std::move(automaton_);
+  return gone == nullptr ? 0 : gone->bytes();
 }
 
 CompiledGrammar::Place CompiledGrammar::start() const {
@@ -66,7 +95,7 @@ CompiledGrammar::Place CompiledGrammar::start() const {
 }
 
 bool CompiledGrammar::is_current(const LazyAutomaton* automaton) const noexcept {
-  return automaton == current_.load(std::memory_order_acquire) &&
+  return automaton != nullptr && automaton == current_.load(std::memory_order_acquire) &&
          automaton->bytes() <= defaults::kMaxStateBytes;
 }
 
@@ -74,7 +103,7 @@ bool CompiledGrammar::is_current(const LazyAutomaton* automaton) const noexcept 
 std::shared_ptr<LazyAutomaton> CompiledGrammar::grown() const {
   const std::scoped_lock lock(mutex_);
   if (!is_current(automaton_.get())) {
-    automaton_ = std::make_shared<LazyAutomaton>(data_, *trie_);
+    automaton_ = std::make_shared<LazyAutomaton>(data_, *trie_, memory_);
     current_.store(automaton_.get(), std::memory_order_release);
   }
   return automaton_;

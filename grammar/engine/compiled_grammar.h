@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "weft/core/error/error.h"
+#include "weft/grammar/engine/grammar_memory.h"
 #include "weft/grammar/engine/lazy_automaton.h"
 #include "weft/grammar/engine/token_trie.h"
 #include "weft/grammar/grammar.h"
@@ -17,20 +18,28 @@ namespace weft::grammar {
 
 /// A grammar over a vocabulary, shared by all sequences that it holds for. What they find out of
 /// it, states and masks, they share too, and look it up without a lock (LazyAutomaton). What is
-/// known is dropped when it has reached defaults::kMaxStateBytes, and made anew. Thread-safe.
+/// known is dropped when it has reached defaults::kMaxStateBytes or is given up, and made anew.
+/// Thread-safe.
 class CompiledGrammar final : public TokenConstraint,
                               public std::enable_shared_from_this<CompiledGrammar> {
  public:
-  /// kTooComplex when the first mask is more work than is allowed.
+  /// kTooComplex when the first mask is more work than is allowed. `memory` counts what the grammar
+  /// takes; null: nobody does.
   [[nodiscard]] static Result<std::shared_ptr<const CompiledGrammar>> make(
-      const Grammar& grammar, std::shared_ptr<const TokenTrie> trie);
+      const Grammar& grammar, std::shared_ptr<const TokenTrie> trie,
+      std::shared_ptr<GrammarMemory> memory = nullptr);
+  ~CompiledGrammar() override;
 
   [[nodiscard]] std::unique_ptr<ConstraintState> begin() const override;
   /// Null when the beginning is too much work.
   [[nodiscard]] std::unique_ptr<ForcedTokens> follow() const override;
 
-  /// How much memory its states take now.
+  /// How much memory its states take now, and the same with the grammar itself.
   [[nodiscard]] std::size_t state_bytes() const;
+  [[nodiscard]] std::size_t bytes() const { return own_bytes_ + state_bytes(); }
+  /// Gives up what is known: places move to new states when they are used next. Returns how much
+  /// memory that frees once they have.
+  std::size_t give_up_states() const noexcept;
 
   /// Where a sequence is: a state, and the automaton that it belongs to.
   struct Place {
@@ -39,6 +48,11 @@ class CompiledGrammar final : public TokenConstraint,
   };
   /// The place where an output begins. Each of these may throw TooMuchWork or bad_alloc.
   [[nodiscard]] Place start() const;
+  /// Moves a place to states that are kept, where its own are not.
+  void refresh(Place& place) const {
+    Allowance allowance;
+    refresh(place, allowance);
+  }
   /// Goes on by a token; kDead where it is not allowed.
   void advance(Place& place, TokenId token, Allowance allowance = {}) const;
   /// The mask of a place, valid while `place` stays as it then is.
@@ -49,16 +63,20 @@ class CompiledGrammar final : public TokenConstraint,
   [[nodiscard]] bool is_known(const Place& place, std::span<const TokenId> next) const noexcept;
 
  private:
-  CompiledGrammar(const Grammar& grammar, std::shared_ptr<const TokenTrie> trie);
+  CompiledGrammar(const Grammar& grammar, std::shared_ptr<const TokenTrie> trie,
+                  std::shared_ptr<GrammarMemory> memory);
 
   [[nodiscard]] bool is_current(const LazyAutomaton* automaton) const noexcept;
   [[nodiscard]] std::shared_ptr<LazyAutomaton> grown() const;
   void refresh(Place& place, Allowance& allowance) const;
 
   const std::shared_ptr<const TokenTrie> trie_;
-  GrammarData data_;
+  const std::shared_ptr<GrammarMemory> memory_;
+  const GrammarData data_;
+  const std::size_t own_bytes_;
   mutable std::mutex mutex_;
-  mutable std::shared_ptr<LazyAutomaton> automaton_;  ///< guarded; the one that is grown
+  mutable std::shared_ptr<LazyAutomaton>
+      automaton_;  ///< guarded; the one that is grown; null: given up
   /// The same, to be compared with a place's own without the lock.
   mutable std::atomic<const LazyAutomaton*> current_;
 };

@@ -10,6 +10,11 @@ namespace {
 
 constexpr std::uint32_t kNoEdge = 0xFFFFFFFF;
 
+/// Vectors that grow have up to twice the memory that they use.
+constexpr std::size_t kVectorSlack = 2;
+/// What the allocator takes for a block besides.
+constexpr std::size_t kBlockBytes = 16;
+
 std::uint32_t dfa_step(const ByteDfa& dfa, std::uint32_t state, std::uint8_t byte) {
   for (const ByteDfa::Edge& edge : dfa.edges_of(state)) {
     if (byte < edge.low) break;
@@ -29,7 +34,10 @@ class LazyAutomaton::Making {
   }
   Making(const Making&) = delete;
   Making& operator=(const Making&) = delete;
-  ~Making() { automaton_.allowance_ = nullptr; }
+  ~Making() {
+    automaton_.allowance_ = nullptr;
+    if (automaton_.made_bytes_ > 0) automaton_.add_bytes(std::exchange(automaton_.made_bytes_, 0));
+  }
 
  private:
   LazyAutomaton& automaton_;
@@ -37,11 +45,23 @@ class LazyAutomaton::Making {
 };
 
 LazyAutomaton::LazyAutomaton(const GrammarData& grammar, const TokenTrie& trie,
-                             std::uint32_t start_node)
-    : grammar_(grammar), trie_(trie), start_node_(start_node), cells_(1), marks_(1) {
+                             std::uint32_t start_node, std::shared_ptr<GrammarMemory> memory)
+    : grammar_(grammar),
+      trie_(trie),
+      start_node_(start_node),
+      classes_(grammar, start_node),
+      memory_(std::move(memory)),
+      cells_(1),
+      shapes_(1),
+      marks_(1) {
   Allowance allowance;
   const Making making(*this, allowance);
+  made_bytes_ += sizeof(*this);
   static_cast<void>(finish_state());  // kDead
+}
+
+LazyAutomaton::~LazyAutomaton() {
+  if (memory_ != nullptr) memory_->remove(bytes());
 }
 
 std::uint32_t LazyAutomaton::cell(const Cell& wanted) {
@@ -51,10 +71,12 @@ std::uint32_t LazyAutomaton::cell(const Cell& wanted) {
   return known_cells_.find_or_add(
       hash_of(wanted), [&](std::uint32_t index) { return cells_[index] == wanted; },
       [&] {
-        marks_.resize(cells_.size() +
-                      1);  // first, so that no cell lacks its mark where memory ends
+        // First, so that no cell lacks its mark or its shape where memory ends.
+        marks_.resize(cells_.size() + 1);
+        shapes_.resize(cells_.size() + 1);
+        shapes_.back() = shape_of(wanted);
         cells_.push_back(wanted);
-        add_bytes(sizeof(Cell) + 2 * sizeof(std::uint32_t));
+        made_bytes_ += kVectorSlack * (sizeof(Cell) + sizeof(Shape) + 3 * sizeof(std::uint32_t));
         return static_cast<std::uint32_t>(cells_.size() - 1);
       },
       [&](std::uint32_t index) { return hash_of(cells_[index]); });
@@ -138,17 +160,21 @@ void LazyAutomaton::expand(std::uint32_t index) {
       const std::uint32_t most = top.b == kNoBound ? kNoBound : top.b - 1;
       const std::uint32_t rest = most == 0 ? top.next : cell({top.node, least, most, top.next});
       take(begin(node.first, rest));
+      // The rest allows nothing that this stack does not allow: a child that is empty counts not.
+      if (top.a == 0 && most != 0) marks_[rest] = mark_;
       break;
     }
     case NodeKind::kRule:
       take(begin(grammar_.rules[node.first], top.next));
       break;
   }
-  if (found_.size() > defaults::kMaxOpen) throw TooMuchWork();
+  if (found_.size() > defaults::kMaxFound) throw TooMuchWork();
 }
 
 /// The number of the state of what was found.
 LazyAutomaton::State LazyAutomaton::finish_state() {
+  merge_found();
+  if (found_.size() > defaults::kMaxOpen) throw TooMuchWork();
   std::ranges::sort(found_);
   const auto hash_cells = [](std::span<const std::uint32_t> cells, bool accepts) {
     std::uint64_t hash = accepts ? 1 : 0;
@@ -175,7 +201,8 @@ LazyAutomaton::State LazyAutomaton::finish_state() {
         data.count = static_cast<std::uint32_t>(found_.size());
         data.accepts = accepts;
         --allowance_->states;
-        add_bytes(sizeof(StateData) + found_.size() * sizeof(std::uint32_t));
+        made_bytes_ += sizeof(StateData) + 4 * sizeof(std::uint32_t) +
+                       kVectorSlack * found_.size() * sizeof(std::uint32_t);
         return made;
       },
       [&](State one) { return hash_cells(cells_of(one), states_[one].accepts); });
@@ -214,11 +241,11 @@ LazyAutomaton::State LazyAutomaton::make_step(State state, std::uint8_t byte,
   }
   const State to = finish_state();
   if (table == nullptr) {
-    table = &tables_.emplace_back();
-    add_bytes(sizeof(Table));
+    table = &tables_.emplace_back(classes_.count());
+    made_bytes_ += sizeof(Table) + kBlockBytes + classes_.count() * sizeof(State);
     from.table.store(table, std::memory_order_release);
   }
-  table->set(byte, to);
+  table->set(classes_.of(byte), to);
   return to;
 }
 

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string_view>
@@ -13,6 +13,9 @@
 
 #include "weft/core/token.h"
 #include "weft/grammar/defaults.h"
+#include "weft/grammar/engine/byte_classes.h"
+#include "weft/grammar/engine/count_boxes.h"
+#include "weft/grammar/engine/grammar_memory.h"
 #include "weft/grammar/engine/growing_list.h"
 #include "weft/grammar/engine/intern_table.h"
 #include "weft/grammar/engine/token_trie.h"
@@ -52,7 +55,8 @@ struct TokenMask {
 /// successors by byte are remembered, and so is its mask. Stacks say all there is to know, so
 /// repetitions may count and rules may nest without end, and only what is really met takes memory.
 /// (Derivatives as in Antimirov, "Partial derivatives of regular expressions", 1996, of grammars
-/// instead; laziness as in RE2's DFA.)
+/// instead; laziness as in RE2's DFA.) Stacks of a state that differ in their counts alone are
+/// merged where fewer stacks stand for the same texts (merge_stacks.cc).
 ///
 /// Thread-safe. What is known, successors and masks, is read without a lock, as the number of a
 /// state is handed on by who has made it. A new successor is made under one, which takes some 0.3
@@ -63,10 +67,16 @@ class LazyAutomaton {
   using State = std::uint32_t;
   static constexpr State kDead = 0;
 
-  /// Begins at the grammar's start, or at another node.
-  LazyAutomaton(const GrammarData& grammar, const TokenTrie& trie)
-      : LazyAutomaton(grammar, trie, grammar.start) {}
-  LazyAutomaton(const GrammarData& grammar, const TokenTrie& trie, std::uint32_t start_node);
+  /// Begins at the grammar's start, or at another node. `memory` counts what it takes; null: nobody
+  /// does.
+  LazyAutomaton(const GrammarData& grammar, const TokenTrie& trie,
+                std::shared_ptr<GrammarMemory> memory = nullptr)
+      : LazyAutomaton(grammar, trie, grammar.start, std::move(memory)) {}
+  LazyAutomaton(const GrammarData& grammar, const TokenTrie& trie, std::uint32_t start_node,
+                std::shared_ptr<GrammarMemory> memory = nullptr);
+  LazyAutomaton(const LazyAutomaton&) = delete;
+  LazyAutomaton& operator=(const LazyAutomaton&) = delete;
+  ~LazyAutomaton();
 
   /// Each of these may throw TooMuchWork; what is known by then is kept and right.
   [[nodiscard]] State start(Allowance& allowance);
@@ -106,20 +116,27 @@ class LazyAutomaton {
 
     friend bool operator==(const Cell&, const Cell&) = default;
   };
-  /// Successors by byte.
+  /// Successors by class of bytes.
   class Table {
    public:
+    explicit Table(std::size_t classes)
+        : complements_(std::make_unique<std::atomic<State>[]>(classes)) {}
     /// kUnknown where nobody has asked.
-    [[nodiscard]] State at(std::uint8_t byte) const {
-      return ~complements_[byte].load(std::memory_order_acquire);
+    [[nodiscard]] State at(std::size_t byte_class) const {
+      return ~complements_[byte_class].load(std::memory_order_acquire);
     }
-    void set(std::uint8_t byte, State to) {
-      complements_[byte].store(~to, std::memory_order_release);
+    void set(std::size_t byte_class, State to) {
+      complements_[byte_class].store(~to, std::memory_order_release);
     }
 
    private:
     // A mask may make thousands of tables, and zeroed memory comes sooner than any other.
-    std::array<std::atomic<State>, 256> complements_{};
+    std::unique_ptr<std::atomic<State>[]> complements_;
+  };
+  /// What tells which stacks may be merged with that of a cell.
+  struct Shape {
+    std::uint64_t hash = 0;      ///< of the stack without its counts
+    std::uint32_t counters = 0;  ///< cells whose counts differ from time to time
   };
   struct StateData {
     std::uint32_t first = 0;  ///< cells [first, first + count) of pool_, ascending
@@ -140,8 +157,8 @@ class LazyAutomaton {
   [[nodiscard]] const Table* table_of(State state) const {
     return states_[state].table.load(std::memory_order_acquire);
   }
-  [[nodiscard]] static State known_step(const Table* table, std::uint8_t byte) {
-    return table == nullptr ? kUnknown : table->at(byte);
+  [[nodiscard]] State known_step(const Table* table, std::uint8_t byte) const {
+    return table == nullptr ? kUnknown : table->at(classes_.of(byte));
   }
   [[nodiscard]] State step_from(const Table* table, State state, std::uint8_t byte,
                                 Allowance& allowance) {
@@ -173,7 +190,10 @@ class LazyAutomaton {
                                     Allowance& allowance);
   [[nodiscard]] bool goes_beyond(std::string_view rest, State end, Allowance& allowance);
 
-  void add_bytes(std::size_t count) noexcept { bytes_.fetch_add(count, std::memory_order_relaxed); }
+  void add_bytes(std::size_t count) noexcept {
+    bytes_.fetch_add(count, std::memory_order_relaxed);
+    if (memory_ != nullptr) memory_->add(count);
+  }
 
   // Under the lock, of who is Making.
   std::uint32_t cell(const Cell& wanted);
@@ -183,6 +203,14 @@ class LazyAutomaton {
   void expand(std::uint32_t index);
   void take(std::uint32_t stack);
   State finish_state();
+
+  // Merging (merge_stacks.cc), under the lock too.
+  [[nodiscard]] Shape shape_of(const Cell& one) const;
+  [[nodiscard]] bool is_counter(const Cell& one) const;
+  void merge_found();
+  void merge_shape(std::span<const std::uint32_t> stacks);
+  [[nodiscard]] bool add_box(std::uint32_t stack, std::uint32_t like);
+  [[nodiscard]] std::uint32_t with_counts(std::uint32_t stack, std::span<const CountRange> counts);
   [[nodiscard]] std::uint32_t after_byte(std::uint32_t index, std::uint8_t byte);
   [[nodiscard]] std::span<const std::uint32_t> cells_of(State state) const {
     return std::span(pool_).subspan(states_[state].first, states_[state].count);
@@ -193,11 +221,14 @@ class LazyAutomaton {
   const GrammarData& grammar_;
   const TokenTrie& trie_;
   const std::uint32_t start_node_;
+  const ByteClasses classes_;
+  const std::shared_ptr<GrammarMemory> memory_;
   GrowingList<StateData> states_;  ///< appended to under the lock
   std::atomic<std::size_t> bytes_{0};
 
-  std::mutex mutex_;         // all below is guarded by it
-  std::vector<Cell> cells_;  ///< by index; 0 stands for the empty stack
+  std::mutex mutex_;           // all below is guarded by it
+  std::vector<Cell> cells_;    ///< by index; 0 stands for the empty stack
+  std::vector<Shape> shapes_;  ///< by cell
   InternTable known_cells_;
   std::vector<std::uint32_t> pool_;
   InternTable known_states_;
@@ -208,11 +239,14 @@ class LazyAutomaton {
 
   // A state while it is made.
   Allowance* allowance_ = nullptr;
+  std::size_t made_bytes_ = 0;        ///< not in bytes_ yet
   std::vector<std::uint32_t> marks_;  ///< by cell: the state that has it already
   std::uint32_t mark_ = 0;
   std::vector<std::uint32_t> todo_;
   std::vector<std::uint32_t> found_;
   bool found_end_ = false;
+  CountBoxes boxes_;                   ///< of the stacks that are merged
+  std::vector<std::uint32_t> merged_;  ///< what they become
 };
 
 }  // namespace weft::grammar

@@ -7,38 +7,80 @@
 
 namespace weft::grammar {
 
-Matcher::Matcher(std::shared_ptr<const CompiledGrammar> grammar)
-    : grammar_(std::move(grammar)), place_(grammar_->start()), before_(defaults::kMaxRollback) {}
+Matcher::Matcher(std::shared_ptr<const GrammarUse> use) noexcept : use_(std::move(use)) {
+  try {
+    before_.resize(defaults::kMaxRollback);
+    place_ = use_->grammar().start();
+    note_automaton();
+  } catch (...) {
+    fail();
+  }
+}
 
 Matcher::Matcher(const Matcher& other, int)
-    : grammar_(other.grammar_),
+    : use_(other.use_),
       place_(other.place_),
       before_(other.before_),
-      of_before_(other.of_before_),
       next_(other.next_),
       kept_(other.kept_),
-      failed_(other.failed_) {}
+      failed_(other.failed_) {
+  if (place_.automaton == nullptr) place_.automaton = other.resting_.lock();
+  if (place_.automaton != nullptr) note_automaton();
+}
+
+Matcher::~Matcher() {
+  if (automaton_ == nullptr) return;
+  place_.automaton.reset();
+  use_->move(automaton_, nullptr);
+}
+
+/// Work or memory has ended.
+void Matcher::fail() noexcept {
+  failed_ = true;
+  use_->give_up();
+}
+
+/// Holds the automaton for a call, and until rest(). False where there is none.
+bool Matcher::wake() noexcept {
+  if (failed_) return false;
+  if (place_.automaton == nullptr) place_.automaton = resting_.lock();
+  return place_.automaton != nullptr;
+}
+
+/// Has the use keep the automaton where the place is now. States of another one cannot be come back
+/// to.
+void Matcher::note_automaton() {
+  if (place_.automaton.get() == automaton_) return;
+  use_->move(automaton_, place_.automaton);
+  automaton_ = place_.automaton.get();
+  resting_ = place_.automaton;
+  kept_ = 0;
+}
+
+void Matcher::rest() noexcept { place_.automaton.reset(); }
 
 void Matcher::advance(std::span<const TokenId> tokens) noexcept {
   for (const TokenId token : tokens) {
-    keep_place();
-    next_ = (next_ + 1) % before_.size();
-    if (kept_ < before_.size()) ++kept_;
+    if (!wake()) return;
     try {
-      if (!failed_) grammar_->advance(place_, token);
+      const CompiledGrammar& grammar = use_->grammar();
+      grammar.refresh(place_);
+      note_automaton();
+      keep_place();
+      const std::size_t bytes = place_.automaton->bytes();
+      grammar.advance(place_, token);
+      note_automaton();
+      if (place_.automaton->bytes() != bytes) use_->note_growth();
     } catch (...) {
-      failed_ = true;
+      fail();
     }
   }
 }
 
-/// States keep their automaton alive, so none is kept from before the states were dropped.
 void Matcher::keep_place() noexcept {
-  if (of_before_ != place_.automaton) {
-    of_before_ = place_.automaton;
-    kept_ = 0;
-  }
   before_[next_] = place_.state;
+  next_ = (next_ + 1) % before_.size();
+  if (kept_ < before_.size()) ++kept_;
 }
 
 bool Matcher::roll_back(std::size_t tokens) noexcept {
@@ -46,27 +88,33 @@ bool Matcher::roll_back(std::size_t tokens) noexcept {
   if (tokens == 0) return true;
   next_ = (next_ + before_.size() - tokens) % before_.size();
   kept_ -= tokens;
-  place_ = {of_before_, before_[next_]};
+  place_.state = before_[next_];
   return true;
 }
 
 AllowedTokens Matcher::allowed() noexcept {
-  if (failed_) return {};
+  if (!wake()) return {};
   try {
     AllowedTokens allowed;
-    const TokenMask& mask = grammar_->mask(place_, allowed.may_end);
+    const std::size_t bytes = place_.automaton->bytes();
+    const TokenMask& mask = use_->grammar().mask(place_, allowed.may_end);
+    note_automaton();
+    if (place_.automaton->bytes() != bytes) use_->note_growth();
     allowed.bits = mask.bits;
     allowed.tokens = mask.tokens;
     allowed.count = mask.count;
     return allowed;
   } catch (...) {
-    failed_ = true;
+    fail();
     return {};
   }
 }
 
 bool Matcher::is_known(std::span<const TokenId> next) const noexcept {
-  return failed_ || grammar_->is_known(place_, next);
+  if (failed_) return true;
+  if (place_.automaton != nullptr) return use_->grammar().is_known(place_, next);
+  const CompiledGrammar::Place place{resting_.lock(), place_.state};
+  return place.automaton == nullptr || use_->grammar().is_known(place, next);
 }
 
 std::unique_ptr<ConstraintState> Matcher::clone() const {

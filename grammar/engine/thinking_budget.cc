@@ -87,6 +87,10 @@ class BudgetConstraint final : public TokenConstraint,
         all(trie->words(), ~std::uint32_t{0}) {}
 
   [[nodiscard]] std::unique_ptr<ConstraintState> begin() const override;
+  void end() const noexcept override {
+    if (inner) inner->end();
+  }
+  [[nodiscard]] bool gave_up() const noexcept override { return inner && inner->gave_up(); }
 
   [[nodiscard]] std::string_view text_of(TokenId token) const {
     for (const auto& [id, text] : budget.special) {
@@ -155,6 +159,10 @@ class BudgetState final : public ConstraintState {
 
   [[nodiscard]] bool is_known(std::span<const TokenId> next) const noexcept override {
     return !inner_ || inner_->is_known(next);
+  }
+
+  void rest() noexcept override {
+    if (inner_) inner_->rest();
   }
 
   [[nodiscard]] std::unique_ptr<ConstraintState> clone() const override {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,8 @@
 #include "weft/kernels/linear/targets/linear_cpu_avx512bf16.h"
 #include "weft/kernels/linear/targets/linear_cpu_avx512vnni.h"
 #include "weft/kernels/linear/targets/linear_cpu_avxvnni.h"
+#include "weft/kernels/linear/targets/linear_cpu_neondot.h"
+#include "weft/kernels/linear/targets/linear_cpu_neoni8mm.h"
 #include "weft/kernels/simd/cpu_features.h"
 #include "weft/kernels/simd/unroll.h"
 
@@ -26,6 +29,7 @@
 
 #include "weft/kernels/linear/codes/linear_codes-inl.h"
 #include "weft/kernels/linear/linear_widen-inl.h"
+#include "weft/kernels/simd/simd_row-inl.h"
 #include "weft/kernels/simd/vector_math.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -347,10 +351,14 @@ struct PairedMultiplier : CodedMultiplier<PairedRow<kIsWide>::kBlockWords> {
 };
 #endif
 
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
 /// As those do that add four.
-struct VnniMultiplier : CodedMultiplier<CodedPlan::kBlockWords> {
-#if HWY_TARGET == HWY_AVX2
+struct DotMultiplier : CodedMultiplier<CodedPlan::kBlockWords> {
+#if HWY_ARCH_ARM_A64
+  static constexpr std::int64_t kRows = neondot::kTileRows;
+  static_assert(kRows == neoni8mm::kTileRows);
+  static constexpr int kPanels = 1;
+#elif HWY_TARGET == HWY_AVX2
   static constexpr std::int64_t kRows = avxvnni::kTileRows;
   static constexpr int kPanels = 1;
 #else
@@ -366,7 +374,11 @@ struct VnniMultiplier : CodedMultiplier<CodedPlan::kBlockWords> {
   static void multiply_tile(std::int64_t rows, [[maybe_unused]] std::int64_t panels,
                             const LinearTile& tile) {
     const auto* coded = reinterpret_cast<const CodedPanel*>(tile.panels);
-#if HWY_TARGET == HWY_AVX2
+#if HWY_ARCH_ARM_A64
+    const auto multiply =
+        multiplies_int8_by_twos(cpu_target()) ? neoni8mm::multiply_tile : neondot::multiply_tile;
+    multiply(rows, *coded, tile);
+#elif HWY_TARGET == HWY_AVX2
     avxvnni::multiply_tile(rows, *coded, tile);
 #else
     avx512vnni::multiply_tile(rows, panels, coded, tile);
@@ -405,21 +417,7 @@ class AmxCodedMultiplier : public CodedMultiplier<amxint8::kBlockWords> {
 };
 #endif
 
-/// The first `count` lanes at `from`; the others are zero and their memory is not touched.
-HWY_ATTR Floats load_lanes(const float* from, std::int64_t count) {
-  if (count >= kWidth) return hn::LoadU(kFloats, from);
-  const auto mask = hn::FirstN(kFloats, static_cast<std::size_t>(std::max<std::int64_t>(count, 0)));
-  return hn::MaskedLoad(mask, kFloats, from);
-}
-
-HWY_ATTR void store_lanes(Floats value, float* to, std::int64_t count) {
-  if (count >= kWidth) {
-    hn::StoreU(value, kFloats, to);
-    return;
-  }
-  const auto mask = hn::FirstN(kFloats, static_cast<std::size_t>(std::max<std::int64_t>(count, 0)));
-  hn::BlendedStore(value, mask, kFloats, to);
-}
+static_assert(std::is_same_v<Floats, FloatVec>);
 
 /// What happens to sums between the tile and `out`.
 class Epilogue {
@@ -437,7 +435,7 @@ class Epilogue {
       for (std::int64_t lane = 0; lane < width && first + lane < outputs; lane += kWidth) {
         const float* at = sums + r * kGroupOutputs + lane;
         const std::int64_t output = first + lane;
-        const std::int64_t count = outputs - output;
+        const auto count = static_cast<std::size_t>(outputs - output);
         const Floats value = gated ? combine(at, output, count) : transform(at, output, count);
         write(value, first_row + r, output, count);
       }
@@ -445,13 +443,13 @@ class Epilogue {
   }
 
  private:
-  HWY_ATTR Floats biased(const float* sum, std::int64_t output, std::int64_t count) const {
+  HWY_ATTR Floats biased(const float* sum, std::int64_t output, std::size_t count) const {
     const Floats value = hn::Load(kFloats, sum);
     if (params_.bias == nullptr) return value;
-    return hn::Add(value, load_lanes(params_.bias + output, count));
+    return hn::Add(value, load_first(params_.bias + output, count));
   }
 
-  HWY_ATTR Floats transform(const float* sum, std::int64_t output, std::int64_t count) const {
+  HWY_ATTR Floats transform(const float* sum, std::int64_t output, std::size_t count) const {
     const Floats value =
         activate(kFloats, params_.spec.activation, params_.spec.xielu, biased(sum, output, count));
     if (!(params_.spec.soft_cap > 0)) return value;
@@ -459,7 +457,7 @@ class Epilogue {
     return hn::Mul(cap, tanh_of(kFloats, hn::Div(value, cap)));
   }
 
-  HWY_ATTR Floats combine(const float* sum, std::int64_t output, std::int64_t count) const {
+  HWY_ATTR Floats combine(const float* sum, std::int64_t output, std::size_t count) const {
     Floats gate = biased(sum, output, count);
     Floats up = biased(sum + kLanes, params_.weight->outputs() + output, count);
     if (params_.spec.gate_limit > 0) {
@@ -479,12 +477,12 @@ class Epilogue {
   }
 
   HWY_ATTR void write(Floats value, std::int64_t row, std::int64_t output,
-                      std::int64_t count) const {
+                      std::size_t count) const {
     value = hn::Mul(value, hn::Set(kFloats, params_.spec.scale));
     if (params_.residual.data != nullptr) {
-      value = hn::Add(load_lanes(params_.residual.row(row) + output, count), value);
+      value = hn::Add(load_first(params_.residual.row(row) + output, count), value);
     }
-    store_lanes(value, params_.out.row(row) + output, count);
+    store_first(value, params_.out.row(row) + output, count);
   }
 
   const LinearParams& params_;
@@ -656,11 +654,13 @@ HWY_ATTR void linear_on_target(const LinearParams& params, Share share,
       return;
     }
 #endif
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
     if (multiplies_int8(cpu_target())) {
-      Linear<VnniMultiplier>(params, workspace).run(share);
+      Linear<DotMultiplier>(params, workspace).run(share);
       return;
     }
+#endif
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
     if (params.weight->all_types_are(has_narrow_codes)) {
       Linear<PairedMultiplier<false>>(params, workspace).run(share);
       return;

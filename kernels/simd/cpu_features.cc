@@ -1,6 +1,7 @@
 #include "weft/kernels/simd/cpu_features.h"
 
 #include <hwy/targets.h>
+#include <sys/auxv.h>
 
 #include <algorithm>
 #include <array>
@@ -15,7 +16,8 @@ namespace weft {
 namespace {
 
 constexpr std::array kAllTargets = {
-    CpuTarget::kPortable,   CpuTarget::kAvx2,       CpuTarget::kAvx2Vnni, CpuTarget::kAvx512,
+    CpuTarget::kPortable,   CpuTarget::kNeonDot,    CpuTarget::kNeonI8mm,
+    CpuTarget::kAvx2,       CpuTarget::kAvx2Vnni,   CpuTarget::kAvx512,
     CpuTarget::kAvx512Vnni, CpuTarget::kAvx512Bf16, CpuTarget::kAvx512Amx};
 
 bool has(CpuTarget target) noexcept {
@@ -23,6 +25,9 @@ bool has(CpuTarget target) noexcept {
   switch (target) {
     case CpuTarget::kPortable:
       return true;
+    case CpuTarget::kNeonDot:
+    case CpuTarget::kNeonI8mm:
+      return false;
     case CpuTarget::kAvx2:
       return (hwy::SupportedTargets() & HWY_AVX2) != 0;
     case CpuTarget::kAvx2Vnni:
@@ -37,6 +42,15 @@ bool has(CpuTarget target) noexcept {
       return has(CpuTarget::kAvx512Bf16) && may_use_amx();
   }
   return false;
+#elif HWY_ARCH_ARM_A64
+  constexpr unsigned long kDotProducts = 1UL << 20U;     // HWCAP_ASIMDDP
+  constexpr unsigned long kMatrixProducts = 1UL << 13U;  // HWCAP2_I8MM
+  const bool dots = (::getauxval(AT_HWCAP) & kDotProducts) != 0;
+  if (target == CpuTarget::kNeonDot) return dots;
+  if (target == CpuTarget::kNeonI8mm) {
+    return dots && (::getauxval(AT_HWCAP2) & kMatrixProducts) != 0;
+  }
+  return target == CpuTarget::kPortable;
 #else
   return target == CpuTarget::kPortable;
 #endif
@@ -59,6 +73,8 @@ std::int64_t highway_targets(CpuTarget target) noexcept {
 #if HWY_ARCH_X86
   switch (target) {
     case CpuTarget::kPortable:
+    case CpuTarget::kNeonDot:
+    case CpuTarget::kNeonI8mm:
       return HWY_STATIC_TARGET;
     case CpuTarget::kAvx2:
     case CpuTarget::kAvx2Vnni:
@@ -83,7 +99,8 @@ constinit std::atomic<int> forced_target{-1};
 
 std::string_view to_string(CpuTarget target) noexcept {
   constexpr std::array<std::string_view, kAllTargets.size()> kNames = {
-      "portable", "avx2", "avx2_vnni", "avx512", "avx512_vnni", "avx512_bf16", "avx512_amx"};
+      "portable", "neon_dot",    "neon_i8mm",   "avx2",      "avx2_vnni",
+      "avx512",   "avx512_vnni", "avx512_bf16", "avx512_amx"};
   return kNames[static_cast<std::size_t>(target)];
 }
 

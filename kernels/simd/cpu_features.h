@@ -8,7 +8,9 @@ namespace weft {
 
 /// The instruction sets that ops of the host are compiled for, from the poorest to the best.
 enum class CpuTarget : std::uint8_t {
-  kPortable,    ///< what every processor of this architecture has
+  kPortable,    ///< what every processor of this architecture has: on ARM64 NEON
+  kNeonDot,     ///< and products of int8 (ARM64's DotProd)
+  kNeonI8mm,    ///< and of two rows of int8 by two (ARM64's I8MM)
   kAvx2,        ///< with FMA and F16C
   kAvx2Vnni,    ///< and products of int8 (AVX-VNNI)
   kAvx512,      ///< F, BW, DQ, VL
@@ -17,9 +19,15 @@ enum class CpuTarget : std::uint8_t {
   kAvx512Amx,   ///< and of tiles of both (AMX)
 };
 
-/// Whether it has VPDPBUSD.
+/// Whether it has VPDPBUSD, or SDOT.
 [[nodiscard]] constexpr bool multiplies_int8(CpuTarget target) noexcept {
-  return target == CpuTarget::kAvx2Vnni || target >= CpuTarget::kAvx512Vnni;
+  return target == CpuTarget::kNeonDot || target == CpuTarget::kNeonI8mm ||
+         target == CpuTarget::kAvx2Vnni || target >= CpuTarget::kAvx512Vnni;
+}
+
+/// Whether it has SMMLA.
+[[nodiscard]] constexpr bool multiplies_int8_by_twos(CpuTarget target) noexcept {
+  return target == CpuTarget::kNeonI8mm;
 }
 
 /// Whether it has VDPBF16PS.
@@ -27,7 +35,8 @@ enum class CpuTarget : std::uint8_t {
   return target >= CpuTarget::kAvx512Bf16;
 }
 
-/// "portable", "avx2", "avx2_vnni", "avx512", "avx512_vnni", "avx512_bf16", "avx512_amx".
+/// "portable", "neon_dot", "neon_i8mm", "avx2", "avx2_vnni", "avx512", "avx512_vnni",
+/// "avx512_bf16", "avx512_amx".
 [[nodiscard]] std::string_view to_string(CpuTarget target) noexcept;
 
 /// Those that this processor and system can run, ascending; some between may be missing. The first

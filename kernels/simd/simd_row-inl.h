@@ -19,20 +19,35 @@ namespace hn = hwy::HWY_NAMESPACE;
 using FloatTag = hn::ScalableTag<float>;
 using FloatVec = hn::Vec<FloatTag>;
 
-/// The first `count` lanes, the others zero, when there are not enough for a vector.
+/// The first `count` lanes, the others zero. The memory behind them is not read.
 HWY_INLINE FloatVec load_first(const float* from, std::size_t count) {
   const FloatTag d;
   if (count >= hn::Lanes(d)) return hn::LoadU(d, from);
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
   return hn::MaskedLoad(hn::FirstN(d, count), d, from);
+#else
+  // Highway's masked access would read and write whole vectors.
+  HWY_ALIGN float lanes[hn::MaxLanes(d)] = {};
+  for (std::size_t i = 0; i < count; ++i) lanes[i] = from[i];
+  return hn::Load(d, lanes);
+#endif
 }
 
+/// Writes the first `count` lanes. The memory behind them may be another thread's, and is left
+/// alone.
 HWY_INLINE void store_first(FloatVec value, float* to, std::size_t count) {
   const FloatTag d;
   if (count >= hn::Lanes(d)) {
     hn::StoreU(value, d, to);
-  } else {
-    hn::BlendedStore(value, hn::FirstN(d, count), d, to);
+    return;
   }
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+  hn::BlendedStore(value, hn::FirstN(d, count), d, to);
+#else
+  HWY_ALIGN float lanes[hn::MaxLanes(d)];
+  hn::Store(value, d, lanes);
+  for (std::size_t i = 0; i < count; ++i) to[i] = lanes[i];
+#endif
 }
 
 }  // namespace

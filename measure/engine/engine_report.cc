@@ -68,7 +68,9 @@ Report engine_report(const std::string& model, const std::vector<MeasuredPolicy>
   Report report;
   report.title = "weft bench engine";
   report.summary = "The engine in one process with its clients: no network, no text.";
-  report.facts = {{"model", model}, {"device", replica_devices_text(config)}};
+  report.facts = {{"model", model},
+                  {"device", replica_devices_text(config)},
+                  {"threads", threads_text(config)}};
   report.facts.emplace_back("rows", std::to_string(measured.front().run.limits.rows));
   report.facts.emplace_back("pages", std::to_string(measured.front().run.limits.pages) + " of " +
                                          std::to_string(measured.front().run.limits.page_tokens) +

@@ -20,6 +20,15 @@ bool stopped(const RecipeSetup& setup) {
   return setup.stop != nullptr && setup.stop->load(std::memory_order_relaxed);
 }
 
+// Requests alone, one after the other: on a host whose first touches all weights the second has
+// settled, and where clocks or caches take longer some of these have.
+constexpr std::size_t kAlone = 8;
+
+bool agree(double one, double other) {
+  constexpr double kTenth = 0.1;
+  return std::abs(one - other) <= kTenth * std::max(one, other);
+}
+
 std::string fixed_digits(double value, int digits) {
   std::ostringstream text;
   text << std::fixed << std::setprecision(digits) << value;
@@ -79,18 +88,38 @@ Config with_policy(const RecipeSetup& setup, BatchPolicy policy) {
   return config;
 }
 
+std::string round_part(const RecipeSetup& setup, std::int32_t round) {
+  return setup.repeats > 1 ? "round " + std::to_string(round + 1) + ", " : std::string();
+}
+
 std::int32_t scaled(const RecipeSetup& setup, std::int32_t count, std::int32_t least) {
   const double wanted = std::round(count * setup.scale);
   return std::max(least, static_cast<std::int32_t>(wanted));
 }
 
+AloneTime settled_time(std::span<const double> seconds) {
+  std::size_t first = 1;
+  while (first < seconds.size() && !agree(seconds[first - 1], seconds[first])) ++first;
+  const bool has_settled = first < seconds.size();
+  const std::size_t warm = has_settled ? first - 1 : seconds.size() / 2;
+  const auto counted = seconds.subspan(warm);
+  return {median({counted.begin(), counted.end()}), has_settled};
+}
+
 double alone_seconds(const RecipeSetup& setup, std::int32_t prompt, std::int32_t output) {
-  const Load one_after_the_other{std::vector<Arrival>(3, Arrival{0, prompt, output}), 1};
+  const Load one_after_the_other{std::vector<Arrival>(kAlone, Arrival{0, prompt, output}), 1};
   const EngineRun run = play(setup, "one request alone", with_policy(setup, BatchPolicy::kFusion),
                              one_after_the_other);
   std::vector<double> seconds;
   for (const Outcome& one : run.outcomes) seconds.push_back(one.end);
-  return quantile(seconds, 0.5);
+  const AloneTime time = settled_time(seconds);
+  if (!time.has_settled && setup.warn) {
+    const auto [least, most] = std::ranges::minmax(seconds);
+    setup.warn("The unit of this report, one request alone, is unsure: of " +
+               std::to_string(seconds.size()) + " one after the other no two in a row took the " +
+               "same within 10 %, but " + seconds_text(least) + " to " + seconds_text(most) + ".");
+  }
+  return time.seconds;
 }
 
 std::vector<std::pair<double, double>> tokens_over_time(const std::vector<Outcome>& outcomes) {
@@ -114,8 +143,7 @@ Report begin_report(const RecipeSetup& setup, std::string title, std::string sum
   report.summary = std::move(summary);
   report.facts = {{"model", setup.model.name},
                   {"device", replica_devices_text(setup.config)},
-                  {"threads", setup.config.threads == 0 ? "one for each core"
-                                                        : std::to_string(setup.config.threads)},
+                  {"threads", threads_text(setup.config)},
                   {"seed", std::to_string(setup.seed)}};
   if (setup.config.max_rows > 0) {
     report.facts.emplace_back("rows", std::to_string(setup.config.max_rows));
@@ -125,6 +153,10 @@ Report begin_report(const RecipeSetup& setup, std::string title, std::string sum
   if (getloadavg(&load, 1) == 1) report.facts.emplace_back("load average", number(load));
   if (setup.scale != 1) report.facts.emplace_back("scale", number(setup.scale));
   return report;
+}
+
+std::string threads_text(const Config& config) {
+  return config.threads == 0 ? "one for each core" : std::to_string(config.threads);
 }
 
 Figure make_figure(std::string title, std::string caption, Axis x, Axis y) {
@@ -155,7 +187,7 @@ std::string seconds_text(double seconds) {
 }
 
 std::string with_range(const std::vector<double>& values, std::string (*text)(double value)) {
-  std::string whole = text(quantile(values, 0.5));
+  std::string whole = text(median(values));
   if (values.size() < 2) return whole;
   const auto [least, most] = std::ranges::minmax(values);
   whole += " [" + text(least) + ", " + text(most) + "]";

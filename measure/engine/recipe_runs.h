@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,11 +35,24 @@ struct NamedLoad {
 /// The setup's configuration under another policy.
 [[nodiscard]] Config with_policy(const RecipeSetup& setup, BatchPolicy policy);
 
+/// "round 2, " of several rounds; nothing of one.
+[[nodiscard]] std::string round_part(const RecipeSetup& setup, std::int32_t round);
+
 /// `count` times setup.scale, at least `least`.
 [[nodiscard]] std::int32_t scaled(const RecipeSetup& setup, std::int32_t count,
                                   std::int32_t least = 1);
 
-/// Seconds that one request takes on an engine that has nothing else to do: the median of three.
+/// How long the same request takes again and again.
+struct AloneTime {
+  double seconds = 0;
+  bool has_settled = false;  ///< two in a row took the same within 10 %
+};
+/// Returns the median of what is left of the seconds, in their order, from the first two on that
+/// took the same within 10 %; of their second half where no two did. Those before warmed up.
+[[nodiscard]] AloneTime settled_time(std::span<const double> seconds);
+
+/// Seconds that one request takes on an engine that has nothing else to do: settled_time() of
+/// eight. Tells setup.warn where they do not settle.
 [[nodiscard]] double alone_seconds(const RecipeSetup& setup, std::int32_t prompt,
                                    std::int32_t output);
 
@@ -49,6 +63,9 @@ struct NamedLoad {
 
 /// A report that says what it was measured with.
 [[nodiscard]] Report begin_report(const RecipeSetup& setup, std::string title, std::string summary);
+
+/// How many threads the host computes with.
+[[nodiscard]] std::string threads_text(const Config& config);
 
 /// Without curves yet.
 [[nodiscard]] Figure make_figure(std::string title, std::string caption, Axis x, Axis y);

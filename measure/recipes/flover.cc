@@ -1,9 +1,11 @@
 #include "weft/measure/recipes/flover.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "weft/measure/engine/recipe_runs.h"
 #include "weft/measure/load/outcome.h"
+#include "weft/measure/report/quantile.h"
 
 namespace weft::measure {
 
@@ -35,6 +37,22 @@ PolicyFigures figures_of(const Config& config, const EngineRun& run) {
   figures.iterations = run.steps.size();
   figures.batch = mean_batch(run.steps);
   figures.threads = run.threads;
+  return figures;
+}
+
+PolicyFigures median_of(std::span<const PolicyFigures> rounds) {
+  const auto middle = [&](auto PolicyFigures::* figure) {
+    std::vector<double> values;
+    for (const PolicyFigures& round : rounds) values.push_back(static_cast<double>(round.*figure));
+    return median(std::move(values));
+  };
+  PolicyFigures figures = rounds.front();
+  figures.total = middle(&PolicyFigures::total);
+  figures.tokens_per_second = middle(&PolicyFigures::tokens_per_second);
+  figures.latency = middle(&PolicyFigures::latency);
+  figures.first_token = middle(&PolicyFigures::first_token);
+  figures.iterations = static_cast<std::size_t>(middle(&PolicyFigures::iterations));
+  figures.batch = middle(&PolicyFigures::batch);
   return figures;
 }
 

@@ -2,6 +2,7 @@
 
 #include <boost/json/object.hpp>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,8 @@ struct PolicyFigures {
 };
 [[nodiscard]] PolicyFigures figures_of(const Config& config, const EngineRun& run);
 [[nodiscard]] boost::json::object to_json(const PolicyFigures& figures);
+/// Returns the median of each figure of the rounds of one policy, of which there is at least one.
+[[nodiscard]] PolicyFigures median_of(std::span<const PolicyFigures> rounds);
 
 /// A configuration with as many instances of the model as there are requests, which is what the
 /// paper compares with (FasterTransformer); at most as many as `setup` has rows. Only the host has

@@ -20,25 +20,31 @@ struct Column {
   std::vector<PolicyFigures> policies;  // fusion first
 };
 
-NamedLoad constant_load(const RecipeSetup& setup, std::int32_t requests, const Config& config,
-                        double interval) {
-  return {std::to_string(requests) + " requests, " + policy_text(config),
+NamedLoad constant_load(const RecipeSetup& setup, const std::string& part, std::int32_t requests,
+                        const Config& config, double interval) {
+  return {part + std::to_string(requests) + " requests, " + policy_text(config),
           {at_interval(requests, interval, flover_lengths(setup)), 0}};
 }
 
-/// What takes any number of requests is loaded once for all of them.
-std::vector<Column> measure_columns(const RecipeSetup& setup, double interval) {
+std::vector<Column> empty_columns(const RecipeSetup& setup) {
   std::vector<Column> columns;
   for (const int requests : kConcurrency) {
     if (requests == 1 || requests <= scaled(setup, kFloverRequests, 2)) {
       columns.push_back({requests, {}});
     }
   }
+  return columns;
+}
+
+/// Each policy once. What takes any number of requests is loaded once for all of them.
+std::vector<Column> measure_constant_round(const RecipeSetup& setup, const std::string& part,
+                                           double interval) {
+  std::vector<Column> columns = empty_columns(setup);
   for (const BatchPolicy policy : {BatchPolicy::kFusion, BatchPolicy::kStatic}) {
     const Config config = with_policy(setup, policy);
     std::vector<NamedLoad> loads;
     for (const Column& column : columns) {
-      loads.push_back(constant_load(setup, column.requests, config, interval));
+      loads.push_back(constant_load(setup, part, column.requests, config, interval));
     }
     const std::vector<EngineRun> runs = play_in_turn(setup, config, loads);
     for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -48,8 +54,25 @@ std::vector<Column> measure_columns(const RecipeSetup& setup, double interval) {
   if (!has_instances(setup)) return columns;
   for (Column& column : columns) {
     const Config config = instances_for(setup, column.requests);
-    const NamedLoad load = constant_load(setup, column.requests, config, interval);
+    const NamedLoad load = constant_load(setup, part, column.requests, config, interval);
     column.policies.push_back(figures_of(config, play(setup, load.part, config, load.load)));
+  }
+  return columns;
+}
+
+/// The medians of several rounds, so that what else the machine does meets all policies alike.
+std::vector<Column> measure_columns(const RecipeSetup& setup, double interval) {
+  std::vector<std::vector<Column>> rounds;
+  for (std::int32_t i = 0; i < setup.repeats; ++i) {
+    rounds.push_back(measure_constant_round(setup, round_part(setup, i), interval));
+  }
+  std::vector<Column> columns = rounds.front();
+  for (std::size_t column = 0; column < columns.size(); ++column) {
+    for (std::size_t policy = 0; policy < columns[column].policies.size(); ++policy) {
+      std::vector<PolicyFigures> all;
+      for (const auto& round : rounds) all.push_back(round[column].policies[policy]);
+      columns[column].policies[policy] = median_of(all);
+    }
   }
   return columns;
 }
@@ -153,6 +176,7 @@ Report flover_constant(const RecipeSetup& setup) {
                                            std::to_string(lengths.output) + " of output");
   report.facts.emplace_back("one alone", seconds_text(alone));
   report.facts.emplace_back("interval", seconds_text(interval));
+  report.facts.emplace_back("rounds", std::to_string(setup.repeats));
   report.tables = {column_totals(columns), latencies(columns, alone)};
   report.figures = draw_constant(columns, alone);
   const Column& last = columns.back();

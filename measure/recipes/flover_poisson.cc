@@ -38,6 +38,7 @@ struct PoissonRow {
   [[nodiscard]] double speedup() const { return instances->total / fusion.total; }
 };
 
+/// The interval is the same in all rounds; fusion and instances are played in turn.
 PoissonRow measure_poisson_row(const RecipeSetup& setup, const PaperPoint& point, double alone) {
   PoissonRow row;
   row.paper = point;
@@ -49,14 +50,21 @@ PoissonRow measure_poisson_row(const RecipeSetup& setup, const PaperPoint& point
   shape.prompt.low = lengths.prompt;
   shape.output.low = lengths.output;
   const Load load{draw(shape, setup.seed), 0};
-  const std::string part = "an interval of " + seconds_text(row.interval) + ", ";
   const Config fusion = with_policy(setup, BatchPolicy::kFusion);
-  row.fusion = figures_of(fusion, play(setup, part + "fusion", fusion, load));
+  const Config instances = instances_for(setup, kFloverRequests);
+  std::vector<PolicyFigures> fused;
+  std::vector<PolicyFigures> apart;
+  for (std::int32_t i = 0; i < setup.repeats; ++i) {
+    const std::string part =
+        round_part(setup, i) + "an interval of " + seconds_text(row.interval) + ", ";
+    fused.push_back(figures_of(fusion, play(setup, part + "fusion", fusion, load)));
+    if (!has_instances(setup)) continue;
+    apart.push_back(figures_of(instances, play(setup, part + "instances", instances, load)));
+  }
+  row.fusion = median_of(fused);
   // All requests have one length: if each ran alone, there would be `requests` times as many steps.
   row.overlap = lengths.output / static_cast<double>(row.fusion.iterations);
-  if (!has_instances(setup)) return row;
-  const Config instances = instances_for(setup, kFloverRequests);
-  row.instances = figures_of(instances, play(setup, part + "instances", instances, load));
+  if (!apart.empty()) row.instances = median_of(apart);
   return row;
 }
 
@@ -144,6 +152,7 @@ Report flover_poisson(const RecipeSetup& setup) {
   report.facts.emplace_back("requests", number(requests) + " of " + std::to_string(lengths.prompt) +
                                             " + " + std::to_string(lengths.output) + " tokens");
   report.facts.emplace_back("one alone", seconds_text(alone));
+  report.facts.emplace_back("rounds", std::to_string(setup.repeats));
   report.tables.push_back(poisson_table(rows));
   report.figures = draw_poisson(rows);
   report.findings.push_back(

@@ -39,8 +39,7 @@ ForwardSplit split_forward(const EngineRun& run) {
                               static_cast<double>(std::max<std::size_t>(steps, 1)));
   }
   if (whole.empty()) return {};
-  return {quantile(whole, 0.5), quantile(forward, 0.5), quantile(others, 0.5),
-          quantile(others_per_step, 0.5)};
+  return {median(whole), median(forward), median(others), median(others_per_step)};
 }
 
 std::string percent_text(double part) { return number(100 * part) + " %"; }

@@ -188,8 +188,7 @@ CaseRun measure_case(const RecipeSetup& setup, const PolicyCase& what) {
   run.interval = kInterval * alone_seconds(setup, 6, std::max(1, mean));
   const std::vector<Arrival> requests = requests_of(setup, what, run.interval);
   for (std::int32_t i = 0; i < setup.repeats; ++i) {
-    const std::string name =
-        setup.repeats > 1 ? "round " + std::to_string(i + 1) + ", " + what.name : what.name;
+    const std::string name = round_part(setup, i) + what.name;
     run.rounds.add(measure_round(setup, name, requests, run.interval));
   }
   return run;

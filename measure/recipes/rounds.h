@@ -26,7 +26,7 @@ class Rounds {
   }
   template <class Of>
   [[nodiscard]] double median(Of&& of) const {
-    return quantile(each(of), 0.5);
+    return measure::median(each(of));
   }
 
  private:

@@ -12,7 +12,7 @@ std::string_view page_style() {
 :root{--paper:#14161b;--sheet:#1b1e25;--ink:#e9e3d7;--muted:#a79f91;--line:#2e323b;--dye:#97b5ea}}
 *{box-sizing:border-box}
 html{-webkit-text-size-adjust:100%}
-body{margin:0 auto;max-width:53rem;padding:2.5rem clamp(1rem,3vw,1.5rem) 4rem;background:var(--paper);color:var(--ink);font:1rem/1.55 var(--sans);overflow-wrap:break-word}
+body{margin:0 auto;max-width:80rem;padding:2.5rem clamp(1rem,3vw,1.5rem) 4rem;background:var(--paper);color:var(--ink);font:1rem/1.55 var(--sans);overflow-wrap:break-word}
 h1,h2,h3{font-family:var(--serif);font-weight:600;line-height:1.25;margin:0;text-wrap:balance}
 h1{font-size:2rem}
 h2{font-size:1.35rem;margin:2.75rem 0 .9rem}
@@ -40,6 +40,11 @@ details .scroll{max-height:22rem;overflow:auto;margin-top:.5rem}
 dl{display:grid;grid-template-columns:minmax(8rem,max-content) 1fr;gap:.45rem 1.5rem}
 dt{color:var(--muted)}
 dd{margin:0;min-width:0}
+@media screen and (min-width:60rem){
+th,td{white-space:normal}
+thead th,tbody th{min-width:0}
+figure{max-width:53rem}
+}
 @media screen and (max-width:34rem){
 body{padding-top:1.5rem}
 h1{font-size:1.6rem}

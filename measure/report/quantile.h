@@ -15,4 +15,12 @@ namespace weft::measure {
   return *at;
 }
 
+/// Returns the middle value, of an even number the mean of the two in the middle. `values` must not
+/// be empty.
+[[nodiscard]] inline double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
 }  // namespace weft::measure

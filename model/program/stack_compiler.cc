@@ -67,7 +67,7 @@ void StackCompiler::norm(const std::string& name, const NormBlock& block, std::i
   NormOp op;
   op.spec = block.spec;
   op.weight = weights_.vector(name + ".weight", block.tensor, ".weight", width, false);
-  op.bias = weights_.vector(name + ".bias", block.tensor, ".bias", width, true);
+  op.bias = weights_.vector(name + ".bias", block.tensor, ".bias", width, !block.has_bias);
   op.scale = scale;
   op.sum_scale = sum_scale;
   op.in = in;
@@ -279,7 +279,8 @@ HeadNormPlan StackCompiler::head_norm(const std::string& what, const NormBlock& 
   const std::int64_t sets = shared ? 1 : heads;
   plan.weight =
       weights_.head_vectors(name(what) + ".weight", block.tensor, ".weight", sets, size, false);
-  plan.bias = weights_.head_vectors(name(what) + ".bias", block.tensor, ".bias", sets, size, true);
+  plan.bias = weights_.head_vectors(name(what) + ".bias", block.tensor, ".bias", sets, size,
+                                    !block.has_bias);
   if (shared) return plan;
   weights_.keep(plan.weight, {kept.first * size, kept.count * size});
   weights_.keep(plan.bias, {kept.first * size, kept.count * size});

@@ -26,6 +26,26 @@ std::string with_expert(std::string name, int expert) {
   return name;
 }
 
+// The names that a weight or a bias may have in a file, the usual one first. Parameters that are no
+// modules' (stacked experts, sinks) have no ".weight". Files from before PyTorch call a norm's
+// ".gamma" and ".beta".
+std::vector<std::string> spellings(const std::string& name, std::string_view suffix) {
+  std::vector<std::string> all = {name + std::string(suffix)};
+  if (suffix == ".weight") {
+    all.push_back(name);
+    all.push_back(name + ".gamma");
+  } else if (suffix == ".bias") {
+    all.push_back(name + "_bias");
+    all.push_back(name + ".beta");
+    // Where a spec names the weight whole, its bias stands beside it.
+    for (const auto& [weight, bias] : {std::pair(".weight", ".bias"), {".gamma", ".beta"}}) {
+      const std::string_view whole = weight;
+      if (name.ends_with(whole)) all.push_back(name.substr(0, name.size() - whole.size()) + bias);
+    }
+  }
+  return all;
+}
+
 // Whether a tensor holds the matrices of all experts, and so many that there is one for `expert`:
 // as [experts, rows, columns] or [experts * rows, columns].
 bool is_stack(const std::vector<std::int64_t>& shape, std::int64_t rows, std::int64_t expert) {
@@ -110,15 +130,10 @@ void WeightPlanner::refuse(Error error) {
 const CheckpointTensor* WeightPlanner::find(const TensorNames& names, std::string_view suffix,
                                             int expert) {
   for (const std::string& raw : names) {
-    const std::string name = with_expert(raw, expert);
-    const CheckpointTensor* found =
-        find_tensor(checkpoint_, name + std::string(suffix), model_.optional_prefixes);
-    // Parameters that are not modules' (stacked experts, sinks) have no ".weight".
-    if (found == nullptr && suffix == ".weight") {
+    const CheckpointTensor* found = nullptr;
+    for (const std::string& name : spellings(with_expert(raw, expert), suffix)) {
       found = find_tensor(checkpoint_, name, model_.optional_prefixes);
-    }
-    if (found == nullptr && suffix == ".bias") {
-      found = find_tensor(checkpoint_, name + "_bias", model_.optional_prefixes);
+      if (found != nullptr) break;
     }
     if (found == nullptr) continue;
     used_.insert(found);

@@ -196,6 +196,7 @@ class Resolver {
     norm.spec.eps = static_cast<float>(merged.number("eps", {}, 0, 1));
     norm.spec.weight_offset = static_cast<float>(merged.number("weight_offset", 0, -kAny, kAny));
     norm.tensor = names(merged, "tensor");
+    norm.has_bias = merged.flag("has_bias", false);
     return norm;
   }
 
@@ -567,6 +568,12 @@ Result<Architecture> resolve_architecture(const Spec& spec, const Checkpoint& ch
   json::object tree = spec.tree();
   if (checkpoint.format() == CheckpointFormat::kGguf) tree = apply_gguf(spec, scope);
   Architecture model = resolve_tree(scope, tree, spec.name());
+  // Nothing gives an encoder's logits, so its head must not be taken for one that is computed.
+  if (model.kind == ModelKind::kEncoder && spec.tree().contains("head") && model.head.present) {
+    scope.fail({ModelErrc::kBadConfig,
+                "head: an encoder gives hidden states and no logits; "
+                "present = false leaves its head out"});
+  }
   // What an expression has read is known and no weight.
   std::ranges::copy(scope.tensors_read(), std::back_inserter(model.ignored_tensors));
   if (scores_labels(checkpoint) || is_headless(model, checkpoint)) model.head.present = false;

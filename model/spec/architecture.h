@@ -36,7 +36,8 @@ using TensorNames = std::vector<std::string>;
 struct NormBlock {
   bool present = false;
   NormSpec spec;
-  TensorNames tensor;  ///< with ".weight" and ".bias" behind it; empty = not learned
+  TensorNames tensor;     ///< with ".weight" and ".bias" behind it; empty = not learned
+  bool has_bias = false;  ///< the model is refused where the bias is missing
 };
 
 /// A linear layer, or several that are one matrix in the program.

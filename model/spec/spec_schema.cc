@@ -46,8 +46,8 @@ constexpr std::array<std::string_view, 8> kEmbedding = {
     "types",  "norm:norm", "positions:positions", "token_norm:norm",
 };
 constexpr std::array<std::string_view, 4> kPositions = {"kind", "tensor", "offset", "endpoint"};
-constexpr std::array<std::string_view, 5> kNorm = {"tensor", "kind", "eps", "weight_offset",
-                                                   "present"};
+constexpr std::array<std::string_view, 6> kNorm = {"tensor",        "kind",     "eps",
+                                                   "weight_offset", "has_bias", "present"};
 constexpr std::array<std::string_view, 2> kLinear = {"tensor", "transposed"};
 constexpr std::array<std::string_view, 7> kResidual = {
     "norm_in:norm",   "norm_out:norm", "norm_sum:norm",     "norm_inner:norm",

@@ -41,6 +41,8 @@ struct ApiCall {
   std::vector<Request> parts{};  ///< each a request of the engine; none: begin() and end() alone
   Framing framing = Framing::kBody;
   std::unique_ptr<ReplyWriter> writer{};
+  /// Positions of the model's context: what is refused costs its key no more tokens than that.
+  std::int64_t context = 0;
   std::string object_id{};  ///< the id to cancel it by, "resp_..."; /requests shows it
   /// What the client gets at once, where the answer is made in the background: it is kept, and its
   /// bytes go nowhere. Empty: the client waits.

@@ -41,21 +41,6 @@ bool has_key(const Header& header) {
   return key.size() == 24 && bytes && bytes->size() == 16;
 }
 
-/// Whether a page of this origin came from the server that it asks. A proxy may have left the port
-/// out of `host`.
-bool is_own_origin(std::string_view origin, std::string_view host) {
-  const auto scheme_end = origin.find("://");
-  if (scheme_end == std::string_view::npos) return false;
-  std::string_view place = origin.substr(scheme_end + 3);
-  const auto port = [](std::string_view text) {
-    const auto colon = text.rfind(':');
-    return text.find(']', std::min(colon, text.size())) == std::string_view::npos ? colon
-                                                                                  : text.npos;
-  };
-  if (port(host) == std::string_view::npos) place = place.substr(0, port(place));
-  return iequals(place, host);
-}
-
 HttpReply upgrade_required(std::string message) {
   HttpReply reply =
       error_reply({.status = 426, .code = "upgrade_required", .message = std::move(message)});
@@ -65,7 +50,7 @@ HttpReply upgrade_required(std::string message) {
 
 }  // namespace
 
-std::optional<HttpReply> refuse_handshake(const Header& header, std::string_view cors_origins) {
+std::optional<HttpReply> refuse_handshake(const Header& header) {
   if (header.version() < 11 || header.method() != http::verb::get ||
       !has_token(header, http::field::connection, "upgrade") ||
       !has_token(header, http::field::upgrade, "websocket")) {
@@ -80,13 +65,6 @@ std::optional<HttpReply> refuse_handshake(const Header& header, std::string_view
   if (!has_key(header)) {
     return error_reply(
         {.code = "bad_request", .message = "Sec-WebSocket-Key must be 16 bytes in base64"});
-  }
-  const std::string_view origin = header[http::field::origin];
-  if (!origin.empty() && !is_own_origin(origin, header[http::field::host]) &&
-      !is_listed_origin(origin, cors_origins)) {
-    return error_reply({.status = 403,
-                        .code = "origin_not_allowed",
-                        .message = "pages of this origin may not ask here"});
   }
   return std::nullopt;
 }

@@ -2,7 +2,6 @@
 
 #include <boost/beast/http/message.hpp>
 #include <optional>
-#include <string_view>
 
 #include "weft/net/http/http_reply.h"
 
@@ -10,12 +9,9 @@ namespace weft {
 
 /// Returns the reply to a client whose GET may not become a WebSocket; nothing when it may. It
 /// checks all that RFC 6455, section 4.2.1, asks of a handshake, of which Beast checks the greater
-/// part.
-///
-/// Browsers let a page open a WebSocket to anywhere and say whose page it is. So an origin must be
-/// the server's own, or among `cors_origins`.
+/// part. Whose page it is of, where a browser asks, is_for_foreign_page() says.
 [[nodiscard]] std::optional<HttpReply> refuse_handshake(
-    const boost::beast::http::request_header<>& header, std::string_view cors_origins);
+    const boost::beast::http::request_header<>& header);
 
 /// Rewrites the header such that Beast can answer it: each list in one line, and no offer of
 /// compression with a window of 8 bits, which it would answer with 9.

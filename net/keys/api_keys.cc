@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "weft/config/config_error.h"
+#include "weft/net/defaults.h"
 #include "weft/net/keys/api_key_file.h"
 
 namespace weft {
@@ -17,6 +18,14 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr std::string_view kPlainKeyName = "key";
+
+ApiError limit_reached(std::string message, milliseconds later) {
+  return {.status = 429,
+          .type = "rate_limit_error",
+          .code = "rate_limit_exceeded",
+          .message = std::move(message),
+          .retry_after = later};
+}
 
 }  // namespace
 
@@ -34,32 +43,34 @@ void KeyHolder::refill(Time now) {
   filled_ = now;
 }
 
+ApiResult<void> KeyHolder::check_allowance(Time now) {
+  if (limits_.tokens_per_minute <= 0) return {};
+  const std::scoped_lock lock(mutex_);
+  refill(now);
+  if (allowance_ > 0) return {};
+  const double rate = static_cast<double>(limits_.tokens_per_minute) / 60;
+  return limit_reached(
+      "this key may use " + std::to_string(limits_.tokens_per_minute) + " tokens a minute",
+      ceil<milliseconds>(duration<double>((1 - allowance_) / rate)));
+}
+
+ApiResult<void> KeyHolder::check_running(std::int32_t running) const {
+  if (limits_.max_concurrent == 0 || running < limits_.max_concurrent) return {};
+  return limit_reached(
+      "this key may have " + std::to_string(limits_.max_concurrent) + " requests under way at once",
+      milliseconds(1000));
+}
+
+ApiResult<void> KeyHolder::check(Time now) {
+  if (auto allowed = check_allowance(now); !allowed) return allowed;
+  return check_running(running_.load());
+}
+
 ApiResult<void> KeyHolder::begin(Time now) {
-  const auto refuse = [](std::string message, milliseconds later) {
-    return ApiError{.status = 429,
-                    .type = "rate_limit_error",
-                    .code = "rate_limit_exceeded",
-                    .message = std::move(message),
-                    .retry_after = later};
-  };
-  if (limits_.tokens_per_minute > 0) {
-    const std::scoped_lock lock(mutex_);
-    refill(now);
-    if (allowance_ <= 0) {
-      const double rate = static_cast<double>(limits_.tokens_per_minute) / 60;
-      return refuse(
-          "this key may use " + std::to_string(limits_.tokens_per_minute) + " tokens a minute",
-          ceil<milliseconds>(duration<double>((1 - allowance_) / rate)));
-    }
-  }
-  const std::int32_t before = running_.fetch_add(1);
-  if (limits_.max_concurrent > 0 && before >= limits_.max_concurrent) {
-    running_.fetch_sub(1);
-    return refuse("this key may have " + std::to_string(limits_.max_concurrent) +
-                      " requests under way at once",
-                  milliseconds(1000));
-  }
-  return {};
+  if (auto allowed = check_allowance(now); !allowed) return allowed;
+  auto may_run = check_running(running_.fetch_add(1));
+  if (!may_run) running_.fetch_sub(1);
+  return may_run;
 }
 
 void KeyHolder::charge(std::int64_t tokens, Time now) {
@@ -67,6 +78,10 @@ void KeyHolder::charge(std::int64_t tokens, Time now) {
   const std::scoped_lock lock(mutex_);
   refill(now);
   allowance_ -= static_cast<double>(tokens);
+}
+
+std::int64_t refusal_cost(std::int64_t tokens, std::int64_t context) noexcept {
+  return tokens <= net_defaults::kFreeRefusal ? 0 : std::min(tokens, context);
 }
 
 ApiKeys::Hash ApiKeys::hash_of(std::string_view key) noexcept {

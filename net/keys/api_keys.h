@@ -34,6 +34,9 @@ class KeyHolder {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const KeyLimits& limits() const noexcept { return limits_; }
 
+  /// Says whether a request could begin now, as begin() does, and counts none: what cannot begin is
+  /// refused before its body is decoded.
+  [[nodiscard]] ApiResult<void> check(Time now);
   /// Begins a request; 429, with when to try again, when the limits do not allow it.
   [[nodiscard]] ApiResult<void> begin(Time now);
   void end() noexcept { running_.fetch_sub(1); }
@@ -43,6 +46,8 @@ class KeyHolder {
 
  private:
   void refill(Time now);  // called under mutex_
+  [[nodiscard]] ApiResult<void> check_allowance(Time now);
+  [[nodiscard]] ApiResult<void> check_running(std::int32_t running) const;
 
   const std::string name_;
   const KeyLimits limits_;
@@ -51,6 +56,10 @@ class KeyHolder {
   double allowance_ = 0;  // tokens; fills up to tokens_per_minute in a minute
   Time filled_{};
 };
+
+/// Returns what a request of so many tokens, by estimate, costs its key when it is refused for what
+/// it says: nothing up to net_defaults::kFreeRefusal, and no more than the model's context.
+[[nodiscard]] std::int64_t refusal_cost(std::int64_t tokens, std::int64_t context) noexcept;
 
 /// The owner of what a request makes: the key's name; without keys one owner has all.
 [[nodiscard]] inline std::string_view owner_of(const std::shared_ptr<KeyHolder>& key) noexcept {

@@ -29,8 +29,10 @@ ApiResult<ApiCall> decode_for(const Service& service, const std::shared_ptr<KeyH
   auto card = service.loaded_card_for(body);
   if (!card) return std::move(card).error();
   const std::string model = card->name;
+  const std::int64_t context = card->model->context;
   auto decoded = decode(body, service.context(key, timeout, *std::move(card)));
   if (decoded) {
+    decoded->context = context;
     for (Request& part : decoded->parts) part.model = model;
   }
   return decoded;
@@ -154,8 +156,8 @@ RouteResult rendered_chat(Service& service, const HttpCall& call) {
   return start_in_context(service, call, render_chat);
 }
 
-RouteResult upgrade(Service& service, const HttpCall& call) {
-  auto refusal = refuse_handshake(call.header, service.config().cors_origins);
+RouteResult upgrade(Service& /*service*/, const HttpCall& call) {
+  auto refusal = refuse_handshake(call.header);
   if (refusal) return *std::move(refusal);
   return Upgrade{};
 }

@@ -30,12 +30,14 @@ ApiError request_timeout() {
 }  // namespace
 
 HttpConnection::HttpConnection(IoThread& thread, Service& service, NetStream&& stream,
-                               std::string client, ConnectionCount::Place place)
-    : Connection(std::move(place)),
+                               std::string client, ConnectionCount::Place place,
+                               std::shared_ptr<AddressPlace> address)
+    : Connection(std::move(place), &thread.stalls()),
       thread_(thread),
       service_(service),
       stream_(std::move(stream)),
       client_(std::move(client)),
+      address_(std::move(address)),
       reader_(service.config(), service.body_memory()) {}
 
 void HttpConnection::start() {
@@ -115,7 +117,7 @@ bool HttpConnection::begin_exchange() {
   }
   const bool body_waits =
       reader_.wants_body() && boost::beast::iequals(header[http::field::expect], "100-continue");
-  if (!exchange_->admit(header)) {
+  if (!exchange_->admit(header, address_.get())) {
     if (reader_.wants_short_body() && !body_waits) return true;  // it is refused behind its body
     HttpReply refusal = exchange_->take_refusal();
     // A body that nobody reads would be taken for the next request.
@@ -163,7 +165,8 @@ void HttpConnection::upgrade(RequestReader::Request request) {
   if (!timeout) return reply(error_reply(timeout.error()));
   const auto socket = std::make_shared<WebSocketConnection>(
       thread_, service_, std::move(stream_),
-      ResponseSession::Client{.key = exchange_->key(), .address = client_, .timeout = *timeout},
+      ResponseSession::Client{
+          .key = exchange_->key(), .address = client_, .place = address_, .timeout = *timeout},
       take_place());
   enter(State::kClosed);
   thread_.remove(*this);

@@ -12,6 +12,7 @@
 #include "weft/net/server/http_exchange.h"
 #include "weft/net/server/output_buffer.h"
 #include "weft/net/server/request_reader.h"
+#include "weft/net/service/address_limits.h"
 #include "weft/net/service/answer.h"
 #include "weft/net/service/io_thread.h"
 #include "weft/net/service/service.h"
@@ -35,7 +36,7 @@ namespace weft {
 class HttpConnection final : public Connection, private Answer::Reader {
  public:
   HttpConnection(IoThread& thread, Service& service, NetStream&& stream, std::string client,
-                 ConnectionCount::Place place);
+                 ConnectionCount::Place place, std::shared_ptr<AddressPlace> address = nullptr);
   ~HttpConnection() override = default;
 
   void start();
@@ -97,6 +98,7 @@ class HttpConnection final : public Connection, private Answer::Reader {
   Service& service_;
   NetStream stream_;
   const std::string client_;
+  const std::shared_ptr<AddressPlace> address_;  // null where addresses are not limited
 
   State state_ = State::kIdle;
   Time state_began_{};

@@ -61,21 +61,36 @@ HttpExchange::~HttpExchange() {
   if (answer_ && !answer_->ended()) answer_->abandon(EndCause::kCancel);
 }
 
-bool HttpExchange::admit(const Header& header) {
-  auto admission = service_.admit(header);
+bool HttpExchange::admit(const Header& header, AddressPlace* address) {
+  if (address != nullptr) {
+    if (const auto limited = address->take_request(steady_clock::now())) {
+      return refuse(header, error_reply(*limited));
+    }
+  }
+  auto admission = service_.admit(header, client_);
   if (auto* refusal = std::get_if<HttpReply>(&admission)) {
-    path_ = std::string(header.target().substr(0, header.target().find('?')));
-    refusal_ = std::move(*refusal);
-    return false;
+    return refuse(header, std::move(*refusal));
   }
   admission_ = std::move(std::get<Service::Admission>(admission));
   path_ = admission_.path;
   return true;
 }
 
-RouteResult HttpExchange::handle(const Request& request, BodyMemory::Share& memory) {
+bool HttpExchange::refuse(const Header& header, HttpReply refusal) {
+  path_ = std::string(header.target().substr(0, header.target().find('?')));
+  refusal_ = std::move(refusal);
+  return false;
+}
+
+RouteResult HttpExchange::handle(Request& request, BodyMemory::Share& memory) {
   if (refusal_) return take_refusal();
   if (service_.log().prompts()) logged_body_ = request.body();
+  if (admission_.route->need == RouteNeed::kRoom) decoded_bytes_ = request.body().size();
+  if (request.body().size() > net_defaults::kInlineBody) {
+    large_body_ = std::make_shared<LargeBody>(
+        LargeBody{std::move(request), std::move(memory), admission_, client_});
+    return handle_apart(service_, large_body_);
+  }
   return service_.handle(admission_, request.base(), request.body(), memory, client_);
 }
 
@@ -105,6 +120,9 @@ void HttpExchange::append_reply(HttpReply reply, std::string& out) {
   state_ = State::kSaid;
   status_ = reply.status;
   if (reply.error) {
+    if (answer_ == nullptr && decoded_bytes_ > 0 && reply.error->status < 429) {
+      service_.charge_refused(admission_.key, decoded_bytes_);
+    }
     if (error_.empty()) error_ = reply.error->code;
     if (error_shape_ != ErrorShape::kOpenAi) {
       const bool named = request_id_ != "-";

@@ -3,6 +3,7 @@
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,8 +14,10 @@
 
 #include "weft/net/api/error_shape.h"
 #include "weft/net/http/http_reply.h"
+#include "weft/net/service/address_limits.h"
 #include "weft/net/service/answer.h"
 #include "weft/net/service/io_thread.h"
+#include "weft/net/service/large_body.h"
 #include "weft/net/service/service.h"
 
 namespace weft {
@@ -50,13 +53,14 @@ class HttpExchange {
   HttpExchange& operator=(const HttpExchange&) = delete;
   ~HttpExchange();
 
-  /// Decides by the header alone; returns whether the request is not refused.
-  [[nodiscard]] bool admit(const Header& header);
+  /// Decides by the header alone, and by what the client's address may have (null: anything);
+  /// returns whether the request is not refused.
+  [[nodiscard]] bool admit(const Header& header, AddressPlace* address = nullptr);
   /// Returns the refusal of a request whose body nobody reads.
   [[nodiscard]] HttpReply take_refusal() { return *std::move(refusal_); }
   /// Returns what is to become of the whole request: of one that is not admitted, its refusal.
-  /// `memory` counts its body.
-  [[nodiscard]] RouteResult handle(const Request& request, BodyMemory::Share& memory);
+  /// `memory` counts its body. Takes both where the body is too large for the I/O thread.
+  [[nodiscard]] RouteResult handle(Request& request, BodyMemory::Share& memory);
   /// Submits the call; `reader` hears of news, which append_news() fetches. Returns an error when
   /// the key may not have another request.
   [[nodiscard]] std::optional<ApiError> start(ApiCall call, IoThread& thread,
@@ -96,6 +100,8 @@ class HttpExchange {
   void log();
 
  private:
+  /// Keeps the refusal of a request that is not admitted; returns false.
+  bool refuse(const Header& header, HttpReply refusal);
   void append_events(std::string_view news, std::string& out);
   void begin_stream(std::string& out);
   /// Names the schema places that are not enforced, in a header and in the log.
@@ -113,6 +119,8 @@ class HttpExchange {
   std::string path_;
   std::string request_id_;
   std::string logged_body_;
+  std::size_t decoded_bytes_ = 0;          // of a body that is decoded for the model
+  std::shared_ptr<LargeBody> large_body_;  // that a worker decodes
   Service::Admission admission_;
   std::optional<HttpReply> refusal_;
   ErrorShape error_shape_ = ErrorShape::kOpenAi;  // by its path

@@ -9,11 +9,13 @@
 #include <chrono>
 #include <cstring>
 #include <future>
+#include <optional>
 #include <utility>
 
 #include "weft/net/defaults.h"
 #include "weft/net/net_error.h"
 #include "weft/net/server/http_connection.h"
+#include "weft/net/service/local_caller.h"
 
 namespace weft {
 
@@ -51,25 +53,36 @@ void tune(NetStream::Socket& socket, std::chrono::microseconds write_timeout) {
   set(UnsentBytes(net_defaults::kUnsentBytes));
 }
 
-std::string name_of(const NetStream::Socket::endpoint_type& endpoint) {
-  if (!is_tcp(endpoint)) return "unix";
+/// Returns nothing for a Unix socket.
+std::optional<asio::ip::tcp::endpoint> tcp_of(const NetStream::Socket::endpoint_type& endpoint) {
   asio::ip::tcp::endpoint tcp;
-  if (endpoint.size() > tcp.capacity()) return "tcp";
+  if (!is_tcp(endpoint) || endpoint.size() > tcp.capacity()) return std::nullopt;
   std::memcpy(tcp.data(), endpoint.data(), endpoint.size());
-  return tcp.address().to_string() + ":" + std::to_string(tcp.port());
+  return tcp;
+}
+
+std::string name_of(const std::optional<asio::ip::tcp::endpoint>& peer) {
+  if (!peer) return std::string(kUnixClient);
+  return peer->address().to_string() + ":" + std::to_string(peer->port());
 }
 
 void start_connection(IoThread& thread, Service& service, asio::ssl::context* tls,
                       NetStream::Socket socket, ConnectionCount::Place place) noexcept {
   try {
     boost::system::error_code gone;
-    const auto peer = socket.remote_endpoint(gone);
+    const auto peer = tcp_of(socket.remote_endpoint(gone));
     if (gone) return;
-    if (is_tcp(peer)) tune(socket, service.config().write_timeout);
+    AddressLimits& limits = service.address_limits();
+    std::shared_ptr<AddressPlace> address;
+    if (peer && limits.any()) {
+      address = limits.enter(peer->address(), std::chrono::steady_clock::now());
+      if (address == nullptr) return;  // closed at once: an answer would want a request to be read
+    }
+    if (peer) tune(socket, service.config().write_timeout);
     NetStream stream =
         tls != nullptr ? NetStream(std::move(socket), *tls) : NetStream(std::move(socket));
     std::make_shared<HttpConnection>(thread, service, std::move(stream), name_of(peer),
-                                     std::move(place))
+                                     std::move(place), std::move(address))
         ->start();
   } catch (const std::exception& failure) {
     service.log().failure("a connection could not be served", failure);

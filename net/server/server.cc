@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "weft/net/defaults.h"
+#include "weft/net/http/host_names.h"
 #include "weft/net/net_error.h"
 
 namespace weft {
@@ -16,8 +17,19 @@ Server::Server(const ServerConfig& config, ApiKeys keys, std::shared_ptr<Request
     : config_(config),
       service_(std::make_unique<Service>(config, std::move(keys), std::move(log), metrics_)) {
   for (std::int32_t i = 0; i < std::max(config.io_threads, 1); ++i) {
-    threads_.push_back(std::make_unique<IoThread>(net_defaults::kSweep));
+    threads_.push_back(std::make_unique<IoThread>(net_defaults::kSweep, stall_report()));
   }
+}
+
+IoStalls::Report Server::stall_report() {
+  Histogram& seconds = metrics_.histogram(
+      "weft_io_stall_seconds", "Steps of 1 ms or more in which an I/O thread served one connection",
+      kLatencyBounds);
+  return {.seconds = &seconds, .on_long_stall = [this](IoStalls::Seconds took) {
+            const auto ms = std::chrono::round<std::chrono::milliseconds>(took).count();
+            service_->log().warning("an I/O thread was held up for " + std::to_string(ms) +
+                                    " ms, and its other connections with it");
+          }};
 }
 
 Result<std::unique_ptr<Server>> Server::create(const ServerConfig& config,
@@ -91,7 +103,9 @@ Result<void> Server::listen_tcp() {
   if (error || found.empty()) return Error{NetErrc::kCannotListen, name + ": " + error.message()};
   auto listener =
       std::make_shared<Listener>(threads_, connections_, *service_, tls_ ? &*tls_ : nullptr);
-  if (auto done = listener->open(found.begin()->endpoint(), name); !done) return done;
+  const asio::ip::tcp::endpoint place = found.begin()->endpoint();
+  if (auto done = listener->open(place, name); !done) return done;
+  if (is_loopback_address(place.address().to_string())) service_->listen_on_loopback();
   listeners_.push_back(std::move(listener));
   return {};
 }

@@ -56,6 +56,7 @@ class Server {
 
  private:
   Server(const ServerConfig& config, ApiKeys keys, std::shared_ptr<RequestLog> log);
+  [[nodiscard]] IoStalls::Report stall_report();
   Result<void> load_certificate();
   Result<void> listen();
   Result<void> listen_tcp();

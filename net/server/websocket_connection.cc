@@ -52,7 +52,7 @@ void append_frame(char first, std::string_view message, std::string& out) {
 WebSocketConnection::WebSocketConnection(IoThread& thread, Service& service, NetStream stream,
                                          ResponseSession::Client client,
                                          ConnectionCount::Place place)
-    : Connection(std::move(place)),
+    : Connection(std::move(place), &thread.stalls()),
       thread_(thread),
       service_(service),
       socket_(std::move(stream)),
@@ -108,6 +108,7 @@ void WebSocketConnection::accept(Request upgrade) {
 
 void WebSocketConnection::read() {
   if (reading_ || ended_ || session_.unsent_bytes() > net_defaults::kReadAhead) return;
+  if (session_.is_opening()) return;  // a large message, behind which the next ones wait
   reading_ = true;
   // Reads a message in parts, to count its bytes as they come; 0: as many as there are.
   socket_.async_read_some(input_, 0,
@@ -132,7 +133,11 @@ void WebSocketConnection::on_read(boost::system::error_code error, std::size_t b
     return say_goodbye(websocket::close_code::bad_payload, kNotUtf8);
   }
   if (session_.idle()) quiet_since_ = steady_clock::now();
-  session_.on_message(text);
+  if (text.size() > net_defaults::kInlineBody) {
+    session_.on_large_message(text, std::move(body_memory_));
+  } else {
+    session_.on_message(text);
+  }
   input_.consume(input_.size());
   if (input_.capacity() > net_defaults::kReadAhead) input_.shrink_to_fit();
   body_memory_.clear();

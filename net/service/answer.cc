@@ -32,12 +32,22 @@ void Answer::Part::deliver(const DeltaView& delta) noexcept {
   if (wake) answer_.thread_.wake(answer_);
 }
 
+std::int64_t Answer::Part::cost(const Finish& finish) const noexcept {
+  const std::int64_t used = std::int64_t{finish.usage.prompt_tokens} + finish.usage.output_tokens;
+  if (used > 0) return used;
+  // A prompt that is refused, or that its client gives up while it waits, was read all the same.
+  const bool refused = finish.error.code == EngineErrc::kBadRequest ||
+                       finish.error.code == EngineErrc::kContextLengthExceeded ||
+                       finish.error.code == EngineErrc::kNeverFits;
+  if (!refused && finish.reason != FinishReason::kCancelled) return 0;
+  return refusal_cost(tokens, answer_.call_.context);
+}
+
 void Answer::Part::finish(Finish&& finish) noexcept {
   // Charged here, and not when the client has its answer: a client that leaves early pays for what
   // it had.
   if (answer_.payer_ != nullptr) {
-    answer_.payer_->charge(finish.usage.prompt_tokens + finish.usage.output_tokens,
-                           KeyHolder::Time::clock::now());
+    answer_.payer_->charge(cost(finish), KeyHolder::Time::clock::now());
   }
   output.finish(std::move(finish));
   answer_.thread_.wake(answer_);

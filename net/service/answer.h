@@ -95,6 +95,9 @@ class Answer final : public Wakeable {
     const std::int64_t tokens;  // of its prompt, by estimate
 
    private:
+    /// What the request costs its key.
+    [[nodiscard]] std::int64_t cost(const Finish& finish) const noexcept;
+
     Answer& answer_;
   };
 

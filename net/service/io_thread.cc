@@ -68,14 +68,21 @@ void ConnectionCount::wait_until_none() {
   none_.wait(lock, [this] { return count_.load() == 0; });
 }
 
-IoThread::IoThread(std::chrono::steady_clock::duration sweep)
-    : work_(context_.get_executor()), sweep_every_(sweep), sweeper_(context_) {
+IoThread::IoThread(std::chrono::steady_clock::duration sweep, IoStalls::Report report)
+    : work_(context_.get_executor()),
+      sweep_every_(sweep),
+      stalls_(std::move(report)),
+      sweeper_(context_) {
   this->sweep();
   thread_ = std::thread([this] { context_.run(); });
 }
 
 void IoThread::wake(Wakeable& entry) noexcept {
-  if (woken_.push(entry)) boost::asio::post(context_, [this] { woken_.wake_all(); });
+  if (!woken_.push(entry)) return;
+  boost::asio::post(context_, [this] {
+    const IoStalls::Step measured(&stalls_);
+    woken_.wake_all();
+  });
 }
 
 void IoThread::add(std::shared_ptr<Connection> connection) {
@@ -92,6 +99,7 @@ void IoThread::remove(Connection& connection) noexcept {
 
 template <class Each>
 void IoThread::for_each(Each each) {
+  const IoStalls::Step measured(&stalls_);
   // A connection may take itself out of the set.
   const std::vector<std::shared_ptr<Connection>> all(connections_.begin(), connections_.end());
   for (const auto& connection : all) {

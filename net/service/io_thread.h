@@ -14,6 +14,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "weft/net/service/io_stalls.h"
+
 namespace weft {
 
 /// Something that an I/O thread has to look at because another thread has news for it. It is in its
@@ -106,7 +108,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  explicit Connection(ConnectionCount::Place place) noexcept : place_(std::move(place)) {}
+  /// `stalls` are its thread's; null: its steps are not measured.
+  explicit Connection(ConnectionCount::Place place, IoStalls* stalls = nullptr) noexcept
+      : place_(std::move(place)), stalls_(stalls) {}
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
   virtual ~Connection() = default;
@@ -122,6 +126,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// ends this connection and no other.
   template <class Step>
   void guarded(Step step) noexcept {
+    const IoStalls::Step measured(stalls_);
     try {
       step();
     } catch (const std::exception& failure) {
@@ -136,6 +141,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   friend class IoThread;
   ConnectionCount::Place place_;
+  IoStalls* const stalls_;
 };
 
 /// A thread with an io_context of its own. All that belongs to a connection runs on one of them,
@@ -143,7 +149,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 class IoThread {
  public:
   /// `sweep` is how often connections check their time limits.
-  explicit IoThread(std::chrono::steady_clock::duration sweep);
+  explicit IoThread(std::chrono::steady_clock::duration sweep, IoStalls::Report report = {});
   IoThread(const IoThread&) = delete;
   IoThread& operator=(const IoThread&) = delete;
   ~IoThread() { stop(); }
@@ -152,6 +158,9 @@ class IoThread {
   [[nodiscard]] bool is_here() const noexcept {
     return std::this_thread::get_id() == thread_.get_id();
   }
+
+  /// For what runs on this thread.
+  [[nodiscard]] IoStalls& stalls() noexcept { return stalls_; }
 
   /// Makes the thread call the entry's on_wake(). Thread-safe.
   void wake(Wakeable& entry) noexcept;
@@ -175,6 +184,7 @@ class IoThread {
   boost::asio::io_context context_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   const std::chrono::steady_clock::duration sweep_every_;
+  IoStalls stalls_;
   boost::asio::steady_timer sweeper_;
   WakeList woken_;
   std::unordered_set<std::shared_ptr<Connection>> connections_;

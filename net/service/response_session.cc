@@ -1,9 +1,12 @@
 #include "weft/net/service/response_session.h"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
+#include <exception>
 #include <string>
 #include <utility>
 
+#include "weft/actors/engine_error.h"
 #include "weft/net/api/responses/response_api.h"
 #include "weft/net/defaults.h"
 #include "weft/net/http/header_values.h"
@@ -34,6 +37,64 @@ ApiResult<std::string_view> stream_id_of(simdjson::dom::object message) {
     return bad_field("stream_id", "must be a text of 1 .. 64 bytes");
   }
   return text;
+}
+
+/// The response that the message continues; empty: none.
+std::string_view previous_of(simdjson::dom::object message) {
+  std::string_view previous;
+  const auto found = message.at_key("previous_response_id").get(previous);
+  return found == simdjson::SUCCESS ? previous : std::string_view();
+}
+
+/// Returns what `make` returns; 500 when it throws.
+template <class Make>
+auto api_result_or_500(const Make& make) -> decltype(make()) {
+  try {
+    return make();
+  } catch (const std::exception&) {
+    return api_error_of({EngineErrc::kInternal, {}});
+  }
+}
+
+/// Returns the stream_id of a large message.
+ApiResult<std::string> stream_id_in(std::string_view text) {
+  return api_result_or_500([&]() -> ApiResult<std::string> {
+    const ParsedBody parsed(text);
+    if (!parsed.object()) return parsed.object().error();
+    std::string_view type;
+    if ((*parsed.object())["type"].get(type) != simdjson::SUCCESS || type != "response.create") {
+      return bad_field("type", "a message of this size can be a response.create alone");
+    }
+    const auto stream_id = stream_id_of(*parsed.object());
+    if (!stream_id) return stream_id.error();
+    return std::string(*stream_id);
+  });
+}
+
+/// Thread-safe.
+ApiResult<ApiCall> decode_message(const Service& service, const ResponseSession::Client& client,
+                                  const std::shared_ptr<ResponseStore>& local,
+                                  std::string_view stream_id, simdjson::dom::object message) {
+  bool generate = true;
+  simdjson::dom::element field;
+  if (message["generate"].get(field) == simdjson::SUCCESS && !field.is_null() &&
+      field.get(generate) != simdjson::SUCCESS) {
+    return bad_field("generate", "must be true or false");
+  }
+  auto card = service.loaded_card_for(message);
+  if (!card) return std::move(card).error();
+  const std::string model = card->name;
+  const std::int64_t positions = card->model->context;
+  ApiContext context = service.context(client.key, client.timeout, *std::move(card));
+  context.websocket = true;
+  context.stream_id = std::string(stream_id);
+  context.local = local;
+  auto call = decode_response(message, context, generate);
+  if (call) {
+    call->context = positions;
+    for (Request& part : call->parts) part.model = model;
+  }
+  return call;
 }
 
 ApiError too_many(std::string message) {
@@ -74,34 +135,63 @@ void ResponseSession::create(simdjson::dom::object message, std::string_view tex
   if (!stream_id) return say(stream_id.error(), {});
   const auto found = find(*stream_id);
   if (found != streams_.end()) {
-    if (found->waiting.size() >= net_defaults::kWaitingMessages) {
-      return say(too_many("too many messages wait in this stream"), *stream_id);
-    }
+    if (!may_wait(*found)) return;
     BodyMemory::Share memory(service_.body_memory());
     if (!memory.grow(text.size())) return say(Service::no_body_memory(), *stream_id);
     found->waiting.push_back({.text = std::string(text), .memory = std::move(memory)});
     return;
   }
-  if (std::cmp_greater_equal(streams_.size(), service_.config().max_streams)) {
-    return say(too_many("this connection may have " +
-                        std::to_string(service_.config().max_streams) + " streams at once"),
-               *stream_id);
-  }
-  streams_.push_back({.stream_id = std::string(*stream_id)});
+  if (!open_stream(*stream_id)) return;
   begin(streams_.back(), message, text);
   if (streams_.back().answer == nullptr) streams_.pop_back();
 }
 
+bool ResponseSession::may_wait(const Stream& stream) {
+  if (stream.waiting.size() < net_defaults::kWaitingMessages) return true;
+  say(too_many("too many messages wait in this stream"), stream.stream_id);
+  return false;
+}
+
+bool ResponseSession::open_stream(std::string_view stream_id) {
+  if (std::cmp_less(streams_.size(), service_.config().max_streams)) {
+    streams_.push_back({.stream_id = std::string(stream_id)});
+    return true;
+  }
+  say(too_many("this connection may have " + std::to_string(service_.config().max_streams) +
+               " streams at once"),
+      stream_id);
+  return false;
+}
+
+std::optional<ApiError> ResponseSession::may_not_begin() {
+  if (auto reason = service_.not_ready()) return reason;
+  if (client_.place != nullptr) {
+    if (auto reason = client_.place->take_request(steady_clock::now())) return reason;
+  }
+  if (local_ == nullptr) local_ = make_local(service_.config());
+  return std::nullopt;
+}
+
 void ResponseSession::begin(Stream& stream, simdjson::dom::object message, std::string_view text) {
-  auto call = decode(message, stream.stream_id);
-  if (!call) return refuse(call.error(), stream, message);
+  const std::string_view previous_id = previous_of(message);
+  if (const auto reason = may_not_begin()) return refuse(*reason, stream, previous_id);
+  start(stream, decode_message(service_, client_, local_, stream.stream_id, message), previous_id,
+        text);
+}
+
+void ResponseSession::start(Stream& stream, ApiResult<ApiCall> call, std::string_view previous_id,
+                            std::string_view text) {
+  if (!call) {
+    if (call.error().status < 429) service_.charge_refused(client_.key, text.size());
+    return refuse(call.error(), stream, previous_id);
+  }
   const std::string id = call->object_id;
   stream.began = steady_clock::now();
   auto begun = service_.begin(
       *std::move(call),
       {.key = client_.key, .request_id = id, .path = "/v1/responses", .began = stream.began},
       thread_, *this);
-  if (!begun) return refuse(begun.error(), stream, message);
+  if (!begun) return refuse(begun.error(), stream, previous_id);
   stream.lease = std::move(begun->lease);
   stream.place = std::move(begun->place);
   stream.answer = std::move(begun->answer);
@@ -109,37 +199,84 @@ void ResponseSession::begin(Stream& stream, simdjson::dom::object message, std::
 }
 
 void ResponseSession::refuse(const ApiError& error, const Stream& stream,
-                             simdjson::dom::object message) {
-  std::string_view previous;
-  if (local_ != nullptr &&
-      message.at_key("previous_response_id").get(previous) == simdjson::SUCCESS) {
-    local_->erase(previous, owner_of(client_.key));
+                             std::string_view previous_id) {
+  if (local_ != nullptr && !previous_id.empty()) {
+    local_->erase(previous_id, owner_of(client_.key));
   }
   say(error, stream.stream_id);
 }
 
-ApiResult<ApiCall> ResponseSession::decode(simdjson::dom::object message,
-                                           std::string_view stream_id) {
-  if (auto reason = service_.not_ready()) return *std::move(reason);
-  bool generate = true;
-  simdjson::dom::element field;
-  if (message["generate"].get(field) == simdjson::SUCCESS && !field.is_null() &&
-      field.get(generate) != simdjson::SUCCESS) {
-    return bad_field("generate", "must be true or false");
+/// Has a worker do work(message), and then this thread look at what came of it.
+template <class Work>
+void ResponseSession::post(const std::shared_ptr<LargeMessage>& message, Work work) {
+  service_.body_workers().post([&thread = thread_, here = std::weak_ptr(here_),
+                                waiting = std::weak_ptr(message), work = std::move(work)] {
+    auto mine = waiting.lock();
+    if (mine == nullptr) return;  // its connection has ended
+    work(*mine);
+    mine = nullptr;
+    boost::asio::post(thread.context(), [here, waiting] {
+      const auto session = here.lock();
+      const auto read = waiting.lock();
+      if (session == nullptr || read == nullptr) return;
+      read->ready = true;
+      (*session)->wake_();
+    });
+  });
+}
+
+void ResponseSession::on_large_message(std::string_view text, BodyMemory::Share memory) {
+  opening_ = std::make_shared<LargeMessage>(
+      LargeMessage{.message = {.text = std::string(text), .memory = std::move(memory)}});
+  post(opening_,
+       [](LargeMessage& large) { large.stream_id.emplace(stream_id_in(large.message.text)); });
+}
+
+void ResponseSession::take_opened() {
+  if (opening_ == nullptr || !opening_->ready) return;
+  const auto opened = std::exchange(opening_, nullptr);
+  if (!*opened->stream_id) return say(opened->stream_id->error(), {});
+  const std::string& stream_id = **opened->stream_id;
+  const auto found = find(stream_id);
+  if (found != streams_.end()) {
+    if (may_wait(*found)) found->waiting.push_back(std::move(opened->message));
+    return;
   }
-  auto card = service_.loaded_card_for(message);
-  if (!card) return std::move(card).error();
-  const std::string model = card->name;
-  ApiContext context = service_.context(client_.key, client_.timeout, *std::move(card));
-  context.websocket = true;
-  context.stream_id = std::string(stream_id);
-  if (local_ == nullptr) local_ = make_local(service_.config());
-  context.local = local_;
-  auto call = decode_response(message, context, generate);
-  if (call) {
-    for (Request& part : call->parts) part.model = model;
+  if (!open_stream(stream_id)) return;
+  begin_apart(streams_.back(), std::move(opened->message));
+  if (streams_.back().decoding == nullptr) streams_.pop_back();
+}
+
+void ResponseSession::begin_apart(Stream& stream, WaitingMessage message) {
+  if (const auto reason = may_not_begin()) return refuse(*reason, stream, {});
+  if (client_.key != nullptr) {
+    const auto may = client_.key->check(steady_clock::now());
+    if (!may) return refuse(may.error(), stream, {});
   }
-  return call;
+  stream.decoding = std::make_shared<LargeMessage>(LargeMessage{.message = std::move(message)});
+  post(stream.decoding, [&service = service_, client = client_, local = local_,
+                         stream_id = stream.stream_id](LargeMessage& large) {
+    large.call.emplace(api_result_or_500([&]() -> ApiResult<ApiCall> {
+      const ParsedBody parsed(large.message.text);
+      if (!parsed.object()) return parsed.object().error();
+      large.previous_id = previous_of(*parsed.object());
+      return decode_message(service, client, local, stream_id, *parsed.object());
+    }));
+  });
+}
+
+void ResponseSession::take_decoded() {
+  for (auto stream = streams_.begin(); stream != streams_.end();) {
+    const auto now = stream++;  // which may leave the list
+    if (now->decoding == nullptr || !now->decoding->ready) continue;
+    const auto large = std::exchange(now->decoding, nullptr);
+    start(*now, *std::move(large->call), large->previous_id, large->message.text);
+    if (now->answer == nullptr) {
+      go_on(now);
+    } else if (large->cancelled) {
+      now->answer->ask_to_end(EndCause::kCancel);
+    }
+  }
 }
 
 void ResponseSession::cancel(simdjson::dom::object message) {
@@ -150,7 +287,8 @@ void ResponseSession::cancel(simdjson::dom::object message) {
   const auto id = fields.text("response_id");
   if (const auto& error = fields.finish()) return say(*error, *stream_id);
   const auto found = std::ranges::find_if(streams_, [&](const Stream& stream) {
-    return id ? stream.answer->object_id() == *id : stream.stream_id == *stream_id;
+    if (!id) return stream.stream_id == *stream_id;
+    return stream.answer != nullptr && stream.answer->object_id() == *id;
   });
   if (found == streams_.end()) {
     return say({.status = 404,
@@ -159,7 +297,11 @@ void ResponseSession::cancel(simdjson::dom::object message) {
                 .message = "nothing runs that could be cancelled"},
                *stream_id);
   }
-  found->answer->ask_to_end(EndCause::kCancel);
+  if (found->answer == nullptr) {
+    found->decoding->cancelled = true;
+  } else {
+    found->answer->ask_to_end(EndCause::kCancel);
+  }
 }
 
 void ResponseSession::on_news(Answer& answer) {
@@ -170,6 +312,8 @@ void ResponseSession::on_news(Answer& answer) {
 }
 
 void ResponseSession::fetch(EventBatch& out) {
+  take_opened();
+  take_decoded();
   if (!said_.empty()) {
     std::swap(out, said_);
     said_.clear();
@@ -195,9 +339,18 @@ void ResponseSession::finish(Streams::iterator stream) {
   stream->lease = KeyLease();
   stream->place = RunningAnswers::Place();
   stream->answer = nullptr;
-  while (stream->answer == nullptr && !stream->waiting.empty()) {
-    const WaitingMessage next = std::move(stream->waiting.front());
+  go_on(stream);
+}
+
+/// Begins what waits in a stream without an answer, or ends the stream.
+void ResponseSession::go_on(Streams::iterator stream) {
+  while (stream->answer == nullptr && stream->decoding == nullptr && !stream->waiting.empty()) {
+    WaitingMessage next = std::move(stream->waiting.front());
     stream->waiting.pop_front();
+    if (next.text.size() > net_defaults::kInlineBody) {
+      begin_apart(*stream, std::move(next));
+      continue;
+    }
     const ParsedBody parsed(next.text);  // again: what was parsed when it came is gone
     if (parsed.object()) {
       begin(*stream, *parsed.object(), next.text);
@@ -205,7 +358,7 @@ void ResponseSession::finish(Streams::iterator stream) {
       say(parsed.object().error(), stream->stream_id);  // there is no memory for it
     }
   }
-  if (stream->answer == nullptr) streams_.erase(stream);
+  if (stream->answer == nullptr && stream->decoding == nullptr) streams_.erase(stream);
 }
 
 bool ResponseSession::too_slow() const noexcept {
@@ -224,6 +377,7 @@ void ResponseSession::abandon(EndCause cause) noexcept {
     if (stream.answer != nullptr) settle(stream, slow ? "client_too_slow" : "client_gone");
   }
   streams_.clear();
+  opening_ = nullptr;
 }
 
 void ResponseSession::settle(const Stream& stream, std::string_view left) {

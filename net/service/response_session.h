@@ -6,9 +6,11 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "weft/net/service/address_limits.h"
 #include "weft/net/service/answer.h"
 #include "weft/net/service/service.h"
 
@@ -26,7 +28,8 @@ class ResponseSession final : private Answer::Reader {
   struct Client {
     std::shared_ptr<KeyHolder> key{};
     std::string address{};
-    std::chrono::milliseconds timeout{0};  ///< of each response; 0 = none
+    std::shared_ptr<AddressPlace> place{};  ///< null where addresses are not limited
+    std::chrono::milliseconds timeout{0};   ///< of each response; 0 = none
   };
   /// `wake` is called when an answer has news, never from within a member.
   ResponseSession(IoThread& thread, Service& service, Client client, std::function<void()> wake);
@@ -34,12 +37,19 @@ class ResponseSession final : private Answer::Reader {
 
   /// Handles a client's message. fetch() is due after it, for what it answers at once.
   void on_message(std::string_view text);
+  /// Has the service's body workers read a message (net_defaults::kInlineBody), which `memory`
+  /// counts. Until it is known which stream it is for, is_opening(), and no other may come.
+  void on_large_message(std::string_view text, BodyMemory::Share memory);
+  /// Whether the next message has to wait. `wake` is called when it need not any more.
+  [[nodiscard]] bool is_opening() const noexcept { return opening_ != nullptr; }
 
   /// Puts the next events of one stream into `out`; streams take turns. Leaves it empty when there
   /// are none.
   void fetch(EventBatch& out);
   /// Whether nothing runs and nothing waits.
-  [[nodiscard]] bool idle() const noexcept { return streams_.empty() && said_.empty(); }
+  [[nodiscard]] bool idle() const noexcept {
+    return streams_.empty() && said_.empty() && !is_opening();
+  }
   /// Bytes of error events that were not fetched. A client that causes many and reads none is not
   /// read.
   [[nodiscard]] std::size_t unsent_bytes() const noexcept { return said_.bytes().size(); }
@@ -52,6 +62,15 @@ class ResponseSession final : private Answer::Reader {
     std::string text;
     BodyMemory::Share memory;
   };
+  /// A message that the body workers read, and what they have found: theirs until it is ready.
+  struct LargeMessage {
+    WaitingMessage message;
+    bool ready = false;                                 // set on this thread
+    bool cancelled = false;                             // likewise, meanwhile
+    std::optional<ApiResult<std::string>> stream_id{};  // of one that was opened
+    std::optional<ApiResult<ApiCall>> call{};           // of one that was decoded
+    std::string previous_id{};                          // of the response that it continues
+  };
   /// What runs under one stream_id, and what waits behind it.
   struct Stream {
     std::string stream_id{};
@@ -61,20 +80,36 @@ class ResponseSession final : private Answer::Reader {
     std::chrono::steady_clock::time_point began{};
     std::string logged_body{};
     std::deque<WaitingMessage> waiting{};
+    std::shared_ptr<LargeMessage> decoding{};  // before there is an answer
     bool news = false;
   };
   using Streams = std::list<Stream>;
 
   void on_news(Answer& answer) override;
   void create(simdjson::dom::object message, std::string_view text);
+  /// Whether one more message may wait in the stream; false after saying why not.
+  [[nodiscard]] bool may_wait(const Stream& stream);
+  /// Adds a stream; false after saying why there may be no more.
+  [[nodiscard]] bool open_stream(std::string_view stream_id);
   void begin(Stream& stream, simdjson::dom::object message, std::string_view text);
+  void start(Stream& stream, ApiResult<ApiCall> call, std::string_view previous_id,
+             std::string_view text);
+  /// Says why no response of this client can begin now.
+  [[nodiscard]] std::optional<ApiError> may_not_begin();
   /// Says why, and forgets the response that the message would have continued, where that is kept
   /// here alone.
-  void refuse(const ApiError& error, const Stream& stream, simdjson::dom::object message);
-  [[nodiscard]] ApiResult<ApiCall> decode(simdjson::dom::object message,
-                                          std::string_view stream_id);
+  void refuse(const ApiError& error, const Stream& stream, std::string_view previous_id);
+
+  // Large messages.
+  template <class Work>
+  void post(const std::shared_ptr<LargeMessage>& message, Work work);
+  void begin_apart(Stream& stream, WaitingMessage message);
+  void take_opened();
+  void take_decoded();
+
   void cancel(simdjson::dom::object message);
   void finish(Streams::iterator stream);
+  void go_on(Streams::iterator stream);
   /// Writes its line in the log. `left` says why it did not end, if it did not.
   void settle(const Stream& stream, std::string_view left);
   void say(const ApiError& error, std::string_view stream_id);
@@ -85,8 +120,11 @@ class ResponseSession final : private Answer::Reader {
   const Client client_;
   const std::function<void()> wake_;
   std::shared_ptr<ResponseStore> local_;
+  std::shared_ptr<LargeMessage> opening_;
   Streams streams_;
   EventBatch said_{Framing::kWebSocket};
+  // Tells what comes back from a worker, on this thread, whether the session is still there.
+  const std::shared_ptr<ResponseSession*> here_ = std::make_shared<ResponseSession*>(this);
 };
 
 }  // namespace weft

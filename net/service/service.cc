@@ -5,9 +5,12 @@
 #include <utility>
 
 #include "weft/actors/engine_error.h"
+#include "weft/actors/request/request_bounds.h"
 #include "weft/core/prometheus.h"
 #include "weft/core/text/trimmed.h"
 #include "weft/net/http/header_values.h"
+#include "weft/net/http/host_names.h"
+#include "weft/net/http/page_origin.h"
 #include "weft/net/routes/routes.h"
 #include "weft/net/service/background_answers.h"
 #include "weft/net/service/local_caller.h"
@@ -123,6 +126,7 @@ Service::Service(const ServerConfig& config, ApiKeys keys, std::shared_ptr<Reque
                                 .bytes = static_cast<std::size_t>(config.max_stored_bytes)})),
       body_memory_(config.max_body_memory, metrics),
       slow_readers_(metrics),
+      address_limits_(config, metrics),
       background_(std::make_unique<BackgroundAnswers>(*this)) {}
 
 Service::~Service() = default;
@@ -210,7 +214,29 @@ std::optional<ApiError> Service::not_ready() const {
   return error;
 }
 
-std::variant<Service::Admission, HttpReply> Service::admit(const http::request_header<>& header) {
+std::optional<ApiError> Service::refuse_page(const http::request_header<>& header,
+                                             std::string_view client) const {
+  ApiError error{.status = 403};
+  if (is_for_foreign_page(header, config_.cors_origins)) {
+    error.code = "origin_not_allowed";
+    error.message = "pages of this origin may not ask here: see server.cors_origins";
+    return error;
+  }
+  // Only HTTP/1.0 has no host. No browser uses a Unix socket, and none shows a key to another site.
+  const std::string_view host = header[http::field::host];
+  const bool by_tcp = !client.empty() && client != kUnixClient;
+  if (!on_loopback_ || keys_.required() || !by_tcp || host.empty()) return std::nullopt;
+  if (is_own_host(host, config_.host_names) ||
+      boost::beast::iequals(name_in_host(host), config_.host)) {
+    return std::nullopt;
+  }
+  error.code = "host_not_allowed";
+  error.message = "the server is not called " + shown(host) + ": see server.host_names";
+  return error;
+}
+
+std::variant<Service::Admission, HttpReply> Service::admit(const http::request_header<>& header,
+                                                           std::string_view client) {
   Admission admission;
   if (!split_target(header.target(), admission.path, admission.query)) {
     return error_reply({.code = "invalid_target", .message = "the request's target is no path"});
@@ -219,6 +245,9 @@ std::variant<Service::Admission, HttpReply> Service::admit(const http::request_h
   auto found = router_.find(header.method(), admission.path);
   if (auto* refusal = std::get_if<HttpReply>(&found)) return std::move(*refusal);
   admission.route = std::get<const Route*>(found);
+  if (admission.route->guarded) {
+    if (const auto refusal = refuse_page(header, client)) return error_reply(*refusal);
+  }
   if (keys_.required() && admission.route->guarded) {
     const std::string shown = presented_key(header);
     admission.key = keys_.find(shown);
@@ -233,7 +262,13 @@ std::variant<Service::Admission, HttpReply> Service::admit(const http::request_h
     if (const auto reason = not_ready()) return error_reply(*reason);
   }
   if (is_encoded(header)) return encoding_reply();
-  if (admission.route->need == RouteNeed::kRoom && engine()->full()) return overloaded_;
+  if (admission.route->need != RouteNeed::kRoom) return admission;
+  if (engine()->full()) return overloaded_;
+  if (admission.key != nullptr) {
+    if (const auto may = admission.key->check(steady_clock::now()); !may) {
+      return error_reply(may.error());
+    }
+  }
   return admission;
 }
 
@@ -276,6 +311,17 @@ ApiResult<BegunAnswer> Service::begin(ApiCall call, Asked asked, IoThread& threa
                               .began = asked.began,
                               .answer = begun.answer});
   return begun;
+}
+
+void Service::charge_refused(const std::shared_ptr<KeyHolder>& key, std::size_t bytes) const {
+  if (key == nullptr || engine() == nullptr) return;
+  std::int64_t longest = 0;
+  const auto list = models();
+  for (const ModelCard& card : list->models) {
+    if (card.model != nullptr) longest = std::max(longest, card.model->context);
+  }
+  key->charge(refusal_cost(tokens_of_bytes(static_cast<std::int64_t>(bytes)), longest),
+              steady_clock::now());
 }
 
 std::string Service::metrics_text() const {

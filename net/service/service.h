@@ -19,8 +19,10 @@
 #include "weft/net/keys/api_keys.h"
 #include "weft/net/routes/route.h"
 #include "weft/net/routes/router.h"
+#include "weft/net/service/address_limits.h"
 #include "weft/net/service/answer.h"
 #include "weft/net/service/body_memory.h"
+#include "weft/net/service/body_workers.h"
 #include "weft/net/service/request_log.h"
 #include "weft/net/service/running_answers.h"
 #include "weft/net/service/slow_readers.h"
@@ -53,11 +55,17 @@ class Service {
   void open(Engine& engine, ModelCard card);
   /// Likewise for an engine that knows the names of its models (Engine::models()).
   void open(Engine& engine);
+  /// Says that only this machine reaches the server. Where there are no keys either, whoever asks
+  /// over TCP must call it by one of its names (is_own_host). Before there are connections.
+  void listen_on_loopback() noexcept { on_loopback_ = true; }
   /// Refuses new requests from now on; what has begun goes on.
   void drain() noexcept { draining_.store(true); }
   [[nodiscard]] bool draining() const noexcept { return draining_.load(); }
-  /// Waits for what the text worker has begun; what waits for it is dropped, and nobody is told.
-  void stop_workers() noexcept { text_worker_.stop(); }
+  /// Waits for what the workers have begun; what waits for them is dropped, and nobody is told.
+  void stop_workers() noexcept {
+    body_workers_.stop();  // first: its bodies may go on to the other
+    text_worker_.stop();
+  }
   /// Cancels what runs in the background. To be called when the I/O threads have stopped.
   void stop_background() noexcept;
 
@@ -68,6 +76,8 @@ class Service {
   [[nodiscard]] SlowReaders& slow_readers() noexcept { return slow_readers_; }
   [[nodiscard]] BackgroundAnswers& background() noexcept { return *background_; }
   [[nodiscard]] TextWorker& text_worker() noexcept { return text_worker_; }
+  [[nodiscard]] BodyWorkers& body_workers() noexcept { return body_workers_; }
+  [[nodiscard]] AddressLimits& address_limits() noexcept { return address_limits_; }
   [[nodiscard]] ResponseStore& stored_responses() noexcept { return *stored_; }
   /// The models that are served, as they are now; only after open(). Never null.
   [[nodiscard]] std::shared_ptr<const ModelList> models() const;
@@ -86,9 +96,9 @@ class Service {
   /// Returns the server's metrics, and the engine's once there is one.
   [[nodiscard]] std::string metrics_text() const;
 
-  /// What the header alone decides: whether there is such a route, whether this client may use it,
-  /// whether the server is ready, and whether there is room for a request. The body is not looked
-  /// at before.
+  /// What the header alone decides: whether there is such a route, whether this client may use it
+  /// and no foreign page asks by it, whether the server is ready, and whether there is room for a
+  /// request. The body is not looked at before. `client` is as in HttpCall.
   struct Admission {
     const Route* route = nullptr;
     std::string path{};
@@ -96,7 +106,7 @@ class Service {
     std::shared_ptr<KeyHolder> key{};
   };
   [[nodiscard]] std::variant<Admission, HttpReply> admit(
-      const boost::beast::http::request_header<>& header);
+      const boost::beast::http::request_header<>& header, std::string_view client = {});
 
   /// Returns what the route's handler makes of the whole request. `admission` is that of the same
   /// request, `memory` counts its body, `client` is the address of who asks.
@@ -120,6 +130,9 @@ class Service {
   /// Submits the call's requests and lists the answer; 429 when the key may not have another one.
   [[nodiscard]] ApiResult<BegunAnswer> begin(ApiCall call, Asked asked, IoThread& thread,
                                              Answer::Reader& reader);
+  /// Charges the key for a body that was decoded in vain (refusal_cost(), with the longest context
+  /// of the models that are loaded). Nothing where there are no keys.
+  void charge_refused(const std::shared_ptr<KeyHolder>& key, std::size_t bytes) const;
   /// The error for a body or a message for which there is no room.
   [[nodiscard]] static ApiError no_body_memory();
   /// Says why nothing can begin now; nothing when it can.
@@ -134,11 +147,15 @@ class Service {
       const boost::beast::http::request_header<>& header);
 
  private:
+  [[nodiscard]] std::optional<ApiError> refuse_page(
+      const boost::beast::http::request_header<>& header, std::string_view client) const;
+
   const ServerConfig config_;
   const Router router_;
   const HttpReply overloaded_;  // made once: under overload it is most of what is said
   const ApiKeys keys_;
   const std::shared_ptr<RequestLog> log_;
+  bool on_loopback_ = false;
   MetricsRegistry& metrics_;
   Counter& dropped_log_lines_;
   // Of an engine that has one model without a name; constant once engine_ is set.
@@ -149,8 +166,11 @@ class Service {
   RunningAnswers running_;
   BodyMemory body_memory_;
   SlowReaders slow_readers_;
+  AddressLimits address_limits_;
   const std::unique_ptr<BackgroundAnswers> background_;
-  TextWorker text_worker_;  // the last: its work uses the others
+  // The last two: their work uses the others, and that of the second the first.
+  TextWorker text_worker_;
+  BodyWorkers body_workers_;
 };
 
 }  // namespace weft

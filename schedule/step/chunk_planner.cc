@@ -147,15 +147,24 @@ std::int32_t ChunkPlanner::room_for_jumps(const Tick& tick) const {
   return within_target(tick, std::max(room, 0), others_wait, 0);
 }
 
+/// How long a tick may take, as far as prompts can be cut.
+Duration ChunkPlanner::longest_step(bool streams_wait) const {
+  Duration longest = Duration::max();
+  if (options_.target_inter_token > Duration{0}) {
+    const std::int32_t times = streams_wait ? 1 : kNobodyWaits;
+    // Each of the ticks that run at once delays the streams of the others.
+    longest = times * options_.target_inter_token / options_.limits.stages;
+  }
+  return budget_ ? std::min(longest, *budget_) : longest;
+}
+
 /// How many of `room` tokens can be computed beside what is in the tick, with which that many
 /// tokens of context come, so that it takes no longer than streams may wait.
 std::int32_t ChunkPlanner::within_target(const Tick& tick, std::int32_t room, bool streams_wait,
                                          std::int64_t context) const {
-  if (options_.target_inter_token <= Duration{0}) return room;
+  const Duration target = longest_step(streams_wait);
+  if (target == Duration::max()) return room;
   const StepShape& shape = tick.shape;
-  const std::int32_t times = streams_wait ? 1 : kNobodyWaits;
-  // Each of the ticks that run at once delays the streams of the others.
-  const Duration target = times * options_.target_inter_token / options_.limits.stages;
   const StepShape without{shape.decode_tokens, 0, shape.context_tokens + context};
   const std::int32_t within =
       times_.prefill_tokens_within(target, without, room + shape.prefill_tokens) -

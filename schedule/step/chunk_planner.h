@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "weft/core/time/clock.h"
 #include "weft/schedule/running_groups.h"
@@ -34,7 +35,8 @@ namespace weft {
 class ChunkPlanner {
  public:
   /// Prompt tokens that a tick takes whatever the time budget says, and as many of jumps: a step of
-  /// the weights' reading costs the same for one token as for these.
+  /// the weights' reading costs the same for one token as for these. It is the default page; where
+  /// pages have another size it stays, as pages of one token would make prompts crawl.
   static constexpr std::int32_t kLeastChunk = 16;
   /// Jumps with fewer tokens together than one for so many rows go on by one token a step: where
   /// steps of 32 rows were made longer for less, an H100 took 17 % longer for the same tokens. Such
@@ -42,6 +44,10 @@ class ChunkPlanner {
   static constexpr std::int32_t kRowsOfAJumpToken = 6;
 
   ChunkPlanner(const SchedulerOptions& options, RunningGroups& running);
+
+  /// The ticks from now on are to take no longer, as far as prompts and jumps can be cut: beside
+  /// `target_inter_token`, and without its factor where no stream waits. None: no other bound.
+  void set_budget(std::optional<Duration> budget) noexcept { budget_ = budget; }
 
   /// Chooses a token for each sequence that decodes, unless those wait for prompts (decode_every).
   void choose_decodes(Tick& tick);
@@ -78,6 +84,7 @@ class ChunkPlanner {
                                      const Tick& tick) const;
   [[nodiscard]] Pass lengthen_jumps_in_order(Tick& tick, std::int32_t& room);
   [[nodiscard]] std::int32_t room_for_jumps(const Tick& tick) const;
+  [[nodiscard]] Duration longest_step(bool streams_wait) const;
   [[nodiscard]] std::int32_t within_target(const Tick& tick, std::int32_t room, bool streams_wait,
                                            std::int64_t context) const;
   [[nodiscard]] bool decodes_wait(const Tick& tick);
@@ -99,6 +106,7 @@ class ChunkPlanner {
   std::int32_t jump_tokens_ = 0;  // of the newest tick, that wait behind the first ones
   bool has_jumps_ = false;        // and have got some
   bool feeds_arriving_ = false;
+  std::optional<Duration> budget_;
 };
 
 }  // namespace weft

@@ -91,6 +91,11 @@ double StepTimeModel::nanoseconds(const StepShape& shape) const {
 }
 
 void StepTimeModel::learn(const StepShape& shape, Duration took) {
+  if (shape.prefill_tokens > 0) {
+    newest_each_ =
+        static_cast<double>(std::max(took, Duration::zero()).count()) / shape.prefill_tokens;
+    most_prefill_ = std::max(most_prefill_, shape.prefill_tokens);
+  }
   if (took <= Duration::zero()) return;
   const auto measured = static_cast<double>(took.count());
   if (observations_ == 0) {
@@ -108,7 +113,6 @@ void StepTimeModel::learn(const StepShape& shape, Duration took) {
   fit(features, observations_ == 0 ? error : believed(error));
   ++observations_;
   if (shape.prefill_tokens > 0) ++prefill_observations_;
-  most_prefill_ = std::max(most_prefill_, shape.prefill_tokens);
 }
 
 double StepTimeModel::believed(double error) {
@@ -169,13 +173,17 @@ Duration StepTimeModel::predict(const StepShape& shape) const {
 
 std::int32_t StepTimeModel::prefill_tokens_within(Duration target, const StepShape& without_prefill,
                                                   std::int32_t most) const {
-  if (prefill_observations_ < kPrefillStepsToLearn) return std::min(most, kStartPrefillTokens);
-  const double left = static_cast<double>(target.count()) - nanoseconds(without_prefill);
+  if (most_prefill_ == 0) return std::min(most, kStartPrefillTokens);
+  const bool is_learnt = prefill_observations_ >= kPrefillStepsToLearn;
+  const double without = is_learnt ? nanoseconds(without_prefill) : 0;
+  const double left = static_cast<double>(target.count()) - without;
   if (left <= 0) return 0;
   const std::int64_t measured = 2 * std::int64_t{most_prefill_};
   const std::int64_t trusted = std::max<std::int64_t>(measured, kStartPrefillTokens);
   const auto bound = static_cast<std::int32_t>(std::min<std::int64_t>(most, trusted));
-  const double each = kScaleOfPrefill * coefficients_[2] + kScaleOfContext * coefficients_[3];
+  const double each = is_learnt
+                          ? kScaleOfPrefill * coefficients_[2] + kScaleOfContext * coefficients_[3]
+                          : newest_each_;
   if (each * bound <= left) return bound;
   return static_cast<std::int32_t>(left / each);
 }

@@ -43,18 +43,19 @@ struct StepShape {
 /// Owner only. Allocates nothing.
 class StepTimeModel {
  public:
-  /// Prefill tokens in a step until enough of such steps were measured: a few percent of what
-  /// devices prefill in a usual target of tens of milliseconds, and enough to see its cost beside
-  /// that of a decode step.
-  static constexpr std::int32_t kStartPrefillTokens = 64;
-  /// Steps with prefill until what was learnt of them is used.
+  /// Prefill tokens in the first step that has some, whose time nobody knows: what a step computes
+  /// in about the time of one token, as it reads the weights once for them all.
+  static constexpr std::int32_t kStartPrefillTokens = 16;
+  /// Steps with prefill until what was learnt of them is used. What the newest of them took is
+  /// taken to be all for its prefill tokens before, which is more than these cost.
   static constexpr std::size_t kPrefillStepsToLearn = 8;
   /// Some until errors lean to one side enough, tens until what was is outweighed in all
   /// directions, and the rest until the noise of what is new evens out.
   static constexpr int kStepsToForget = 150;
 
-  /// A step of this shape took this long. What took no time, or less, is ignored: a clock that has
-  /// not moved tells nothing. Costs some hundred operations.
+  /// A step of this shape took this long. Of what took no time, or less, nothing is learnt but that
+  /// as much prefill again may follow: a clock that has not moved tells no more. Costs some hundred
+  /// operations.
   void learn(const StepShape& shape, Duration took);
 
   /// Zero until something is learnt.
@@ -64,10 +65,9 @@ class StepTimeModel {
   /// longer than `target`; each also adds one token of context, what the sequence holds already is
   /// part of the given shape. 0 where the step takes that long without them.
   ///
-  /// Until kPrefillStepsToLearn steps with prefill were measured it is min(most,
-  /// kStartPrefillTokens), whatever the target. Later it is at most twice what was measured in one
-  /// step so far, or the start: a line that was drawn through small chunks says little about large
-  /// ones.
+  /// Before the first step with prefill it is min(most, kStartPrefillTokens), whatever the target.
+  /// Later it is at most twice what was measured in one step so far, or the start: a line that was
+  /// drawn through small chunks says little about large ones.
   [[nodiscard]] std::int32_t prefill_tokens_within(Duration target,
                                                    const StepShape& without_prefill,
                                                    std::int32_t most) const;
@@ -92,6 +92,7 @@ class StepTimeModel {
   std::size_t observations_ = 0;
   std::size_t prefill_observations_ = 0;
   std::int32_t most_prefill_ = 0;  // in one step so far
+  double newest_each_ = 0;         // nanoseconds of the newest step with prefill, by its tokens
 };
 
 }  // namespace weft

@@ -127,22 +127,23 @@ def fingerprint(root: Path, name: str) -> str:
     return f"{name} {status.st_size} {status.st_mtime_ns}"
 
 
-def look_at(root: Path, sources_of: dict[Source, list[str]], judge: Callable[[Source], str], what: str) -> Iterator[str]:
+def look_at(root: Path, sources_of: dict[Source, list[str]], judge: Callable[[Source], str], what: str,
+            shares: int = SHARES) -> Iterator[str]:
     """What `judge` says, if anything, of those that are due and not known as clean, on all processors; of the whole tree
     with --all. `what` they are called when they are counted."""
-    due = list(sources_of) if "--all" in sys.argv else turn_of(root, sources_of)
+    due = list(sources_of) if "--all" in sys.argv else turn_of(root, sources_of, shares)
     looked_at = [source for source in due if not source.is_known_clean()]
     print(f"{len(looked_at)} of {len(sources_of)} {what} to look at", file=sys.stderr)
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         yield from filter(None, pool.map(judge, looked_at))
 
 
-def turn_of(root: Path, sources_of: dict[Source, list[str]]) -> list[Source]:
+def turn_of(root: Path, sources_of: dict[Source, list[str]], shares: int) -> list[Source]:
     """Those that a check looks at without memory of them: what holds a source that has changed lately, and a share that is
     another one each day."""
     endings = tuple({Path(name).suffix for names in sources_of.values() for name in names})
     changed = lately_changed(root, endings)
-    return [each for each, names in sources_of.items() if changed.intersection(names) or is_due(each)]
+    return [each for each, names in sources_of.items() if changed.intersection(names) or is_due(each, shares)]
 
 
 def lately_changed(root: Path, endings: tuple[str, ...]) -> set[str]:
@@ -159,5 +160,5 @@ def lately_changed(root: Path, endings: tuple[str, ...]) -> set[str]:
     return changed
 
 
-def is_due(source: Source) -> bool:
-    return int(sha(source.name), 16) % SHARES == int(time.time() // 86400) % SHARES
+def is_due(source: Source, shares: int) -> bool:
+    return int(sha(source.name), 16) % shares == int(time.time() // 86400) % shares

@@ -485,6 +485,33 @@ TEST_F(PipelineTest, ARequestThatAFilterDropsEndsAtOnce) {
   EXPECT_EQ(pipeline->stats().requests, 0U);
 }
 
+/// A structured output whose next mask is more work than is allowed.
+class TooLargeGrammar final : public TokenConstraint {
+ public:
+  [[nodiscard]] std::unique_ptr<ConstraintState> begin() const override { return nullptr; }
+  void end() const noexcept override { ++ends; }
+  [[nodiscard]] bool gave_up() const noexcept override { return gives_up; }
+
+  bool gives_up = true;
+  mutable int ends = 0;
+};
+
+TEST_F(PipelineTest, ARequestWhoseGrammarIsTooLargeEndsWithThatReason) {
+  start();
+  device->give_no_numbers();
+  const auto grammar = std::make_shared<TooLargeGrammar>();
+  for (const EngineErrc reason : {EngineErrc::kGrammarTooLarge, EngineErrc::kNoTokenLeft}) {
+    Request one = request();
+    one.sampling.constraint = grammar;
+    const Sent sent = send(std::move(one));
+    play.run_all();
+    EXPECT_EQ(sent.error(), reason);
+    grammar->gives_up = false;
+  }
+  EXPECT_EQ(grammar->ends, 2) << "it is told when each of its requests has ended";
+  expect_nothing_held();
+}
+
 TEST_F(PipelineTest, ARequestWhoseMasksLeaveNothingOfTheLogitsEndsWithAReasonOfItsOwn) {
   start();
   device->give_no_numbers();
@@ -497,75 +524,6 @@ TEST_F(PipelineTest, ARequestWhoseMasksLeaveNothingOfTheLogitsEndsWithAReasonOfI
   play.run_all();
   EXPECT_EQ(other.error(), EngineErrc::kNotNumbers);
   expect_nothing_held();
-}
-
-TEST_F(PipelineTest, AsManyRequestsAsMayWaitAreTakenAndTheNextIsTold) {
-  config.max_queued_requests = 2;
-  start();
-  send();
-  send();
-  const Sent third = send();
-  EXPECT_FALSE(pipeline->full());
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(play.expect<SubmitMsg>({}, kReceiverId));
-  EXPECT_TRUE(pipeline->full());
-  EXPECT_EQ(third.error(), EngineErrc::kOverloaded);
-  EXPECT_GT(third.sink->end->retry_after, 0ms);
-  EXPECT_EQ(third.sink->end->error.detail, "too many requests wait");
-  play.run_all();
-  EXPECT_FALSE(pipeline->full());
-  expect_served();
-}
-
-TEST_F(PipelineTest, AsManyPromptTokensAsMayWaitAreTakenButOneRequestAlone) {
-  config.max_queued_prompt_tokens = 20;
-  start();
-  const Sent alone = send(request(30, 2));
-  play.run_all();
-  EXPECT_EQ(alone.sink->end->reason, FinishReason::kLength);
-  send(request(12, 2));
-  const Sent second = send(request(12, 2));
-  const Sent small = send(request(3, 2));
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(play.expect<SubmitMsg>({}, kReceiverId));
-  EXPECT_EQ(second.error(), EngineErrc::kOverloaded);
-  EXPECT_GT(second.sink->end->retry_after, 0ms);
-  EXPECT_EQ(second.sink->end->error.detail, "too many prompt tokens wait");
-  EXPECT_FALSE(small.sink->end);
-  play.run_all();
-  EXPECT_EQ(pipeline->stats().queued_prompt_tokens, 0);
-}
-
-TEST_F(PipelineTest, AnInputOfTooManyBytesIsRefusedWithTheNumbers) {
-  config.max_prompt_bytes = 100;
-  start();
-  Request text;
-  text.prompt.assign(101, 'x');
-  EXPECT_EQ(send(std::move(text)).sink->end.has_value(), false);
-  ASSERT_TRUE(play.expect<SubmitMsg>({}, kReceiverId));
-  EXPECT_EQ(all.back().error(), EngineErrc::kBadRequest);
-  EXPECT_EQ(all.back().sink->end->error.detail, "prompt: 101 bytes, at most 100");
-  Request conversation;
-  conversation.messages = {{{"role", "user"}, {"content", std::string(95, 'x')}}};
-  send(std::move(conversation));
-  ASSERT_TRUE(play.expect<SubmitMsg>({}, kReceiverId));
-  EXPECT_EQ(all.back().error(), EngineErrc::kBadRequest);
-  Request numbers;
-  numbers.prompt = "x";
-  numbers.tools = boost::json::array(101, 0);
-  send(std::move(numbers));
-  ASSERT_TRUE(play.expect<SubmitMsg>({}, kReceiverId));
-  EXPECT_EQ(all.back().error(), EngineErrc::kBadRequest);
-}
-
-TEST_F(PipelineTest, ARequestThatAFullMailboxRefusesIsToldWhenToTryAgain) {
-  config.max_queued_requests = 1;
-  start();
-  while (!all.empty() ? !all.back().sink->end : true) {
-    ASSERT_LT(all.size(), 2000U);
-    send();
-  }
-  EXPECT_EQ(all.back().error(), EngineErrc::kOverloaded);
-  EXPECT_GT(all.back().sink->end->retry_after, 0ms);
-  play.run_all();
 }
 
 }  // namespace

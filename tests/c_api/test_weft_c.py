@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import unittest
+from pathlib import Path
 from ctypes import POINTER, byref, c_char_p, c_float, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 
 OK, INVALID, OVERLOADED, UNAVAILABLE, FAILED, TIMEOUT, ENDED = range(7)
@@ -29,6 +30,10 @@ class Event(ctypes.Structure):
     ]
 
 
+class Vector(ctypes.Structure):
+    _fields_ = [("numbers", POINTER(c_float)), ("count", c_size_t), ("prompt_tokens", c_int32)]
+
+
 def load(path: str) -> ctypes.CDLL:
     lib = ctypes.CDLL(path)
     events = [POINTER(POINTER(Event)), POINTER(c_size_t), POINTER(c_void_p)]
@@ -42,6 +47,7 @@ def load(path: str) -> ctypes.CDLL:
         ("weft_stepper_add", c_int32, [c_void_p, c_char_p, POINTER(c_uint64), POINTER(c_void_p)]),
         ("weft_stepper_cancel", c_int32, [c_void_p, c_uint64]),
         ("weft_stepper_infer", c_int32, [c_void_p, *events]),
+        ("weft_stepper_infer_within", c_int32, [c_void_p, c_int64, *events]),
         ("weft_stepper_idle", c_int32, [c_void_p]),
         ("weft_engine_create", c_int32, made),
         ("weft_engine_free", None, [c_void_p]),
@@ -49,6 +55,8 @@ def load(path: str) -> ctypes.CDLL:
         ("weft_stream_next", c_int32, [c_void_p, c_int64, *events]),
         ("weft_stream_cancel", c_int32, [c_void_p]),
         ("weft_stream_free", None, [c_void_p]),
+        ("weft_engine_embed", c_int32, [c_void_p, c_char_p, POINTER(POINTER(Vector)), POINTER(c_void_p)]),
+        ("weft_vector_free", None, [POINTER(Vector)]),
     ]:
         function = getattr(lib, name)
         function.restype, function.argtypes = result, arguments
@@ -57,6 +65,8 @@ def load(path: str) -> ctypes.CDLL:
 
 LIB = load(sys.argv[1])
 MODEL = sys.argv[2]
+# A small model of embeddings, with what its reference implementation computes.
+EMBEDDER = Path(__file__).resolve().parent.parent / "model" / "data" / "vectors" / "bert-mean"
 
 
 def config(path: str = MODEL, more: str = "") -> bytes:
@@ -175,6 +185,19 @@ class Stepper(unittest.TestCase):
             self.assertEqual(texts(found), said[:2])
             self.assertEqual([e["text"].decode() for e in found if e["kind"] == OUTPUT_END], [said[2:4]])
 
+    def test_takes_a_budget_for_a_step(self):
+        body = request(prompt="One day a little boat " * 20)
+        with stepper() as one:
+            add(one, body)
+            steps, said = 0, ""
+            while not LIB.weft_stepper_idle(one):
+                _, found = events(LIB.weft_stepper_infer_within, one, 0)
+                said += texts(found)
+                steps += 1
+            self.assertGreater(steps, 8, "the prompt was not cut")
+            add(one, body)  # now the KV cache has the prompt
+            self.assertEqual(said, texts(infer_all(one)))
+
     def test_drops_what_is_cancelled(self):
         with stepper() as one:
             _, number, _ = add(one, request(prompt="Once", max_tokens=100))
@@ -215,6 +238,66 @@ class Stepper(unittest.TestCase):
             self.assertEqual(LIB.weft_stepper_idle(one), 1)
             add(one, request(prompt="a"))
             self.assertTrue(infer_all(one), "it serves as before")
+
+
+def embed(of: c_void_p, **fields: object) -> tuple[int, list[float], str]:
+    vector, error = POINTER(Vector)(), c_void_p()
+    status = LIB.weft_engine_embed(of, json.dumps(fields).encode(), byref(vector), byref(error))
+    numbers = vector.contents.numbers[: vector.contents.count] if vector else []
+    if vector:
+        assert vector.contents.prompt_tokens > 0
+    LIB.weft_vector_free(vector)
+    return status, numbers, text_of(error)
+
+
+class Several(unittest.TestCase):
+    CONFIG = f"""
+[device]
+threads = 1
+[memory]
+max_rows = 4
+max_pages = 128
+max_context = 256
+[[models]]
+name = "talker"
+path = "{MODEL}"
+[[models]]
+name = "embedder"
+path = "{EMBEDDER}"
+memory.max_context = 32
+""".encode()
+
+    def test_an_embedding_is_the_reference_implementations(self):
+        expected = json.loads((EMBEDDER / "expected.json").read_text())
+        with engine(config(str(EMBEDDER)).replace(b"max_context = 1024", b"max_context = 32")) as one:
+            for row in expected:
+                status, numbers, error = embed(one, input=row["text"], truncate_prompt_tokens=-1)
+                self.assertEqual(status, OK, error)
+                self.assertEqual(len(numbers), len(row["vector"]))
+                self.assertLess(max(abs(a - b) for a, b in zip(numbers, row["vector"])), 1e-4)
+            for fields, field in [({}, "input"), ({"input": ["a", "b"]}, "input"), ({"input": "a", "dimensions": 0}, "dim")]:
+                status, _, error = embed(one, **fields)
+                self.assertEqual(status, INVALID)
+                self.assertIn(field, error)
+        with engine() as one:  # a model that generates gives its hidden states
+            status, numbers, error = embed(one, input="a")
+            self.assertEqual(status, OK, error)
+            self.assertTrue(numbers)
+
+    def test_requests_say_which_model_they_mean(self):
+        body = request(prompt="Once upon a time")
+        with engine() as one, stream(one, body) as streamed:
+            wanted = texts(read_all(streamed))
+        with engine(self.CONFIG) as one:
+            for name in ({}, {"model": "talker"}):
+                with stream(one, request(prompt="Once upon a time", **name)) as streamed:
+                    self.assertEqual(texts(read_all(streamed)), wanted)
+            status, numbers, error = embed(one, input="a", model="embedder")
+            self.assertEqual(status, OK, error)
+            self.assertTrue(numbers)
+            nobody = stream(one, request(prompt="a", model="nobody"))
+            self.assertEqual(nobody.status, INVALID)
+            self.assertIn("nobody", nobody.error)
 
 
 class Engine(unittest.TestCase):
@@ -282,9 +365,9 @@ class Wrong(unittest.TestCase):
                     bad = make(text)
                     self.assertEqual((bad.status, bad.value.value), (INVALID, None))
                     self.assertIn(part, bad.error)
-        bad = stepper(config().replace(b"threads = 1", b'partition = "cpu,cpu"'))
+        bad = stepper(config().replace(b"threads = 1", b'replicas = "2"'))
         self.assertEqual(bad.status, INVALID)
-        self.assertIn("device.partition", bad.error)
+        self.assertIn("device.replicas", bad.error)
 
     def test_null_is_refused_everywhere(self):
         number, handle, error = c_uint64(), c_void_p(), c_void_p()
@@ -301,6 +384,10 @@ class Wrong(unittest.TestCase):
         self.assertEqual(LIB.weft_engine_open(None, b"{}", byref(handle), None), INVALID)
         self.assertEqual(LIB.weft_stream_next(None, 0, byref(first), byref(count), None), INVALID)
         self.assertEqual(LIB.weft_stream_cancel(None), INVALID)
+        vector = POINTER(Vector)()
+        self.assertEqual(LIB.weft_engine_embed(None, b"{}", byref(vector), None), INVALID)
+        self.assertEqual(LIB.weft_stepper_infer_within(None, 1, byref(first), byref(count), None), INVALID)
+        LIB.weft_vector_free(None)
         for free in (LIB.weft_stepper_free, LIB.weft_engine_free, LIB.weft_stream_free, LIB.weft_free):
             free(None)
         with stepper() as one:

@@ -178,16 +178,18 @@ TEST_F(PlanReaderTest, ForksWithTheReaderAndItsFailure) {
   builder_.plan().forks.push_back({.from = 0, .to = 2});
   read();
   EXPECT_EQ(state_of_row(2).reader, reader);
-  EXPECT_FALSE(state_of_row(2).has_failed);
+  EXPECT_EQ(state_of_row(2).failure, nullptr);
 
   StepResult result;
   reader_.begin_results(result);
-  reader_.fail(reader_.slot_of(0), result);
+  const auto failure = choice_failure(ChoiceFailure::Cause::kReaderThrew);
+  reader_.fail(reader_.slot_of(0), failure, result);
+  EXPECT_EQ(result.samples.at(0).failure, failure);
   builder_.plan().forks.push_back({.from = 0, .to = 1});
   builder_.feed_last(1, 2).table(1, 0, {8});
   read();
   EXPECT_EQ(state_of_row(1).reader, reader);
-  EXPECT_TRUE(state_of_row(1).has_failed);
+  EXPECT_EQ(state_of_row(1).failure, failure);
   builder_.feed_last(1, 3);
   read();
   ASSERT_THAT(reader_.readings(), SizeIs(1));

@@ -5,12 +5,17 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <random>
+#include <span>
 #include <stdexcept>
+#include <string>
+#include <utility>
 
 #include "weft/kernels/sample/sample.h"
+#include "weft/sampling/defaults.h"
 #include "weft/sampling/logit_processor.h"
 #include "weft/sampling/token_constraint.h"
 #include "weft/tests/sampling/reference_sampler.h"
@@ -233,8 +238,58 @@ TEST(SamplerTest, NothingIsChosenWhereNothingIsProbable) {
     with_each_way(std::vector<float>(30, logit), [](const SampleOutcome& outcome) {
       EXPECT_EQ(outcome.token, kNoToken);
       EXPECT_TRUE(outcome.top.empty());
+      ASSERT_NE(outcome.failure, nullptr);
+      EXPECT_EQ(outcome.failure->cause, ChoiceFailure::Cause::kNotNumbers);
     });
   }
+}
+
+using LogitWork = std::function<void(std::span<float> logits)>;
+
+class WorkingProcessor final : public LogitProcessor {
+ public:
+  explicit WorkingProcessor(LogitWork work) : work_(std::move(work)) {}
+  void process(const LogitContext& /*context*/, std::span<float> logits) override { work_(logits); }
+
+ private:
+  LogitWork work_;
+};
+
+/// Returns what a sampler says whose LogitProcessor does `work`.
+SampleOutcome outcome_with(LogitWork work, std::vector<float> logits) {
+  auto params = std::make_shared<SamplingParams>();
+  params->logit_processor = std::make_shared<WorkingProcessor>(std::move(work));
+  Sampler sampler(logits.size(), 4);
+  sampler.start(params, {}, 1, 0);
+  SamplerScratch scratch(logits.size());
+  SampleOutcome outcome = sampler.sample(logits, scratch);
+  outcome.top = {};  // it is the scratch's
+  return outcome;
+}
+
+TEST(SamplerTest, WhatAProcessorThrowsIsTheReasonWhyNothingIsChosen) {
+  const auto thrown = outcome_with(
+      [](std::span<float>) {
+        throw std::runtime_error("no such \xFF word " + std::string(2000, 'x'));
+      },
+      {1, 2, 3});
+  EXPECT_EQ(thrown.token, kNoToken);
+  ASSERT_NE(thrown.failure, nullptr);
+  EXPECT_EQ(thrown.failure->cause, ChoiceFailure::Cause::kProcessorThrew);
+  EXPECT_TRUE(thrown.failure->text.starts_with("no such \xEF\xBF\xBD word x"));
+  EXPECT_EQ(thrown.failure->text.size(), defaults::kMaxThrownText);
+
+  const auto other = outcome_with([](std::span<float>) { throw 7; }, {1, 2, 3});
+  ASSERT_NE(other.failure, nullptr);
+  EXPECT_EQ(other.failure->text, "an exception that is no std::exception");
+}
+
+TEST(SamplerTest, MasksAreNotTakenForLogitsThatAreNoNumbers) {
+  const auto mask_all = [](std::span<float> logits) { std::ranges::fill(logits, -kInfinity); };
+  EXPECT_EQ(outcome_with(mask_all, {1, 2, 3}).failure, nullptr);
+  const auto broken = outcome_with(mask_all, {kNaN, kNaN, kNaN});
+  ASSERT_NE(broken.failure, nullptr);
+  EXPECT_EQ(broken.failure->cause, ChoiceFailure::Cause::kNotNumbers);
 }
 
 TEST(SamplerTest, NaNIsNeverChosen) {

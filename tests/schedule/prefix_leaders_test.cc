@@ -26,7 +26,7 @@ struct LeaderParts : SchedulerParts {
   PrefixLeaders leaders;
 };
 
-constexpr std::int32_t kLong = 2 * StepTimeModel::kStartPrefillTokens;
+constexpr std::int32_t kLong = 2 * PrefixLeaders::kWorthAStep;
 
 TEST(PrefixLeaders, ARunningGroupLeadsThoseWhosePromptBeginsLikeIts) {
   LeaderParts parts;

@@ -19,16 +19,16 @@ namespace weft {
 struct ChatTemplateInput {
   /// Objects with role, content (a string or a list of parts), tool_calls, name, ... as the client
   /// sent them; the order of their keys is what templates print.
-  boost::json::array messages;
+  boost::json::array messages{};
   /// Function schemas and documents; null when the request has none, which templates see as none.
-  boost::json::value tools;
-  boost::json::value documents;
+  boost::json::value tools{};
+  boost::json::value documents{};
   bool add_generation_prompt = false;
   /// bos_token, eos_token and the like, by name, from the tokenizer's configuration.
-  boost::json::object special_tokens;
+  boost::json::object special_tokens{};
   /// chat_template_kwargs of the request, which are variables of the template: enable_thinking,
   /// reasoning_effort, ... A name that the template does not read changes nothing.
-  boost::json::object kwargs;
+  boost::json::object kwargs{};
 };
 
 /// A prompt, and the ranges of it that are a client's text, wherever the template has put them.

@@ -46,23 +46,24 @@ struct Vocabulary {
   };
 
   Model model = Model::kByteLevelBpe;
-  std::string pre;  ///< tokenizer.ggml.pre: "llama-bpe", "gpt-2", ...; may be empty.
+  std::string pre{};  ///< tokenizer.ggml.pre: "llama-bpe", "gpt-2", ...; may be empty.
   /// Text by id; in SentencePiece's a space of the text is "▁".
-  std::vector<std::string> tokens;
-  std::vector<float> scores;        ///< By id; empty when the model needs none.
-  std::vector<TokenType> types;     ///< By id; empty means all normal.
-  std::vector<std::string> merges;  ///< "left right", best first.
-  SpecialTokens special;
+  std::vector<std::string> tokens{};
+  std::vector<float> scores{};        ///< By id; empty when the model needs none.
+  std::vector<TokenType> types{};     ///< By id; empty means all normal.
+  std::vector<std::string> merges{};  ///< "left right", best first.
+  SpecialTokens special{};
   bool add_bos = false;
   bool add_eos = false;
   bool add_space_prefix = true;  ///< SentencePiece: a space is put before the text.
   bool remove_extra_whitespaces = false;
   std::string
       precompiled_charsmap;  ///< Unigram: SentencePiece's normalization rules; may be empty.
-  std::string model_name;  ///< general.name: llama.cpp strips space after tokens of "phi-3" by it.
-  std::string chat_template;  ///< Jinja; empty when there is none.
+  std::string
+      model_name{};  ///< general.name: llama.cpp strips space after tokens of "phi-3" by it.
+  std::string chat_template{};  ///< Jinja; empty when there is none.
   /// Jinja template of conversations with tools; empty when they have none of their own.
-  std::string tool_chat_template;
+  std::string tool_chat_template{};
 };
 
 }  // namespace weft

@@ -78,6 +78,23 @@ Result<std::vector<TokenId>> text_tokens(const Request& request, const ServedMod
   return bad_field("prompt", encoded.error());
 }
 
+// What a template finds in the lists is an object each.
+Result<void> check_objects(const std::string& field, const boost::json::array& list) {
+  const auto* const other = std::ranges::find_if_not(list, &boost::json::value::is_object);
+  if (other == list.end()) return {};
+  return bad_request(field + "[" + std::to_string(other - list.begin()) + "]: is no JSON object");
+}
+
+Result<void> check_lists(const Request& request) {
+  if (const auto messages = check_objects("messages", request.messages); !messages) {
+    return messages;
+  }
+  if (request.tools.is_null()) return {};
+  const boost::json::array* const tools = request.tools.if_array();
+  if (tools == nullptr) return bad_request("tools: is no JSON array");
+  return check_objects("tools", *tools);
+}
+
 // Returns the prompt's tokens: of a text with the tokenizer's BOS and the like, of tokens as they
 // are, or of a conversation.
 Result<std::vector<TokenId>> prompt_tokens(const Request& request, const ServedModel& model,
@@ -85,6 +102,7 @@ Result<std::vector<TokenId>> prompt_tokens(const Request& request, const ServedM
   const int given = (request.prompt.empty() ? 0 : 1) + (request.prompt_tokens.empty() ? 0 : 1) +
                     (request.messages.empty() ? 0 : 1);
   if (given > 1) return bad_request("prompt, prompt_tokens, messages: more than one is given");
+  if (const auto lists = check_lists(request); !lists) return lists.error();
   if (!request.messages.empty()) return conversation_tokens(request, model, now);
   if (!request.prompt_tokens.empty()) return request.prompt_tokens;
   return text_tokens(request, model);
@@ -204,6 +222,19 @@ RequestText::Options text_options(const Request& request, const GroupSpec& spec,
 }
 
 }  // namespace
+
+Result<void> check_prompt_length(const Request& request, const ServedModel& model) {
+  if (request.vector || !model.generates) return {};
+  const std::size_t most = max_prompt_tokens(model);
+  if (request.prompt_tokens.size() > most) {
+    return too_long(request, model, request.prompt_tokens.size());
+  }
+  const auto longest = model.tokenizer.bytes_per_token(/*parse_special=*/false);
+  if (!longest) return {};
+  const std::size_t least = (request.prompt.size() + *longest - 1) / *longest;
+  if (least <= most) return {};
+  return too_many_tokens(request, model, weft::too_many_tokens(least));
+}
 
 Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
                                                       const ServedModel& model,

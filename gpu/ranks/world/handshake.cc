@@ -5,6 +5,7 @@
 #include <openssl/rand.h>
 
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <string_view>
 #include <vector>
@@ -16,7 +17,17 @@ namespace {
 
 /// Changes with every change of what processes say to each other.
 constexpr std::uint32_t kProtocol = 5;
-constexpr int kPatience = 10'000;  // milliseconds for each message of a greeting
+/// For a whole greeting: its messages are some hundred bytes, and are answered at once.
+constexpr std::chrono::seconds kPatience{5};
+/// What a rank has patience for: others whom it greets may load meanwhile.
+constexpr std::chrono::seconds kPatienceOfRank{10};
+
+using Steady = std::chrono::steady_clock;
+
+int patience_left(Steady::time_point end) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Steady::now()).count();
+  return left > 0 ? static_cast<int>(left) : 0;
+}
 
 using Block = std::array<std::byte, 32>;
 
@@ -70,9 +81,9 @@ std::span<const std::byte> bytes_of(const T& value) {
 }
 
 template <class T>
-Result<T> expect(RankSocket& socket, RankMessage kind) {
+Result<T> expect(RankSocket& socket, RankMessage kind, Steady::time_point end) {
   // Nobody has shown a key yet, so nobody is given memory.
-  const auto frame = socket.receive(kPatience, sizeof(T));
+  const auto frame = socket.receive(patience_left(end), sizeof(T));
   if (!frame) return frame.error();
   T value;
   if (frame->kind != kind || frame->payload.size() != sizeof(value)) {
@@ -85,12 +96,13 @@ Result<T> expect(RankSocket& socket, RankMessage kind) {
 }  // namespace
 
 Result<std::int32_t> greet_rank(RankSocket& socket, const RankWorld& world, const RankTls* tls) {
+  const auto end = Steady::now() + kPatience;
   if (tls != nullptr) {
-    if (auto encrypted = socket.encrypt(*tls, true, kPatience); !encrypted) {
+    if (auto encrypted = socket.encrypt(*tls, true, patience_left(end)); !encrypted) {
       return encrypted.error();
     }
   }
-  const auto hello = expect<Hello>(socket, RankMessage::kHello);
+  const auto hello = expect<Hello>(socket, RankMessage::kHello, end);
   if (!hello) return hello.error();
   if (hello->protocol != kProtocol) return refused("it is another version of weft");
   if (hello->size != world.size || hello->rank < 1 || hello->rank >= world.size) {
@@ -99,7 +111,7 @@ Result<std::int32_t> greet_rank(RankSocket& socket, const RankWorld& world, cons
   }
   const Proof own{answer_to(hello->challenge, "head", *hello, world.key, socket), random_block()};
   if (auto sent = socket.send(RankMessage::kProof, bytes_of(own)); !sent) return sent.error();
-  const auto proof = expect<Proof>(socket, RankMessage::kProof);
+  const auto proof = expect<Proof>(socket, RankMessage::kProof, end);
   if (!proof) return proof.error();
   if (!same(proof->answer, answer_to(own.challenge, "rank", *hello, world.key, socket))) {
     return refused("it has another key");
@@ -108,12 +120,14 @@ Result<std::int32_t> greet_rank(RankSocket& socket, const RankWorld& world, cons
 }
 
 Result<void> greet_head(RankSocket& socket, const RankWorld& world, const RankTls* tls) {
+  const auto end = Steady::now() + kPatienceOfRank;
   if (tls != nullptr) {
-    if (auto encrypted = socket.encrypt(*tls, false, kPatience); !encrypted) return encrypted;
+    if (auto encrypted = socket.encrypt(*tls, false, patience_left(end)); !encrypted)
+      return encrypted;
   }
   const Hello hello{kProtocol, world.rank, world.size, random_block()};
   if (auto sent = socket.send(RankMessage::kHello, bytes_of(hello)); !sent) return sent;
-  const auto proof = expect<Proof>(socket, RankMessage::kProof);
+  const auto proof = expect<Proof>(socket, RankMessage::kProof, end);
   if (!proof) return proof.error();
   if (!same(proof->answer, answer_to(hello.challenge, "head", hello, world.key, socket))) {
     return refused("it has another key");

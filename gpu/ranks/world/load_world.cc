@@ -68,12 +68,15 @@ class WorldHead {
         ranks_(static_cast<std::int32_t>(plan.partition.ranks())),
         chooses_(ranks_ - plan.partition.widths().back()),
         gpus_(own.gpus),
+        stop_(own.progress.stop),
         own_(plan.model, plan.world, std::move(own)) {}
 
   Result<std::vector<std::unique_ptr<StepDevice>>> load() {
-    auto host = RankHost::gather(plan_.world);
+    auto host = RankHost::gather(plan_.world, stop_);
     if (!host) return host.error();
     host_ = *std::move(host);
+    // Wakes all that wait for a process below.
+    const std::stop_callback on_stop(stop_, [this] { host_->dismiss("told to stop"); });
     if (auto asked = ask(); !asked) return asked.error();
     auto setup = settle();
     if (!setup) return setup.error();
@@ -82,9 +85,9 @@ class WorldHead {
     }
     const std::stop_source lost;
     host_->watch_over([lost]() mutable { lost.request_stop(); });
-    auto device = own_.load(setup_of(0, *setup), lost.get_token());
-    if (!device) return host_->loss().value_or(device.error());
-    auto head = std::make_unique<HeadRank>(*std::move(device), lost.get_token());
+    auto own = load_own(setup_of(0, *setup), lost.get_token());
+    if (!own) return host_->loss().value_or(own.error());
+    auto head = std::make_unique<HeadRank>(*std::move(own), lost.get_token());
     if (auto ready = host_->wait_until_ready(); !ready) return ready.error();
     std::vector<std::unique_ptr<StepDevice>> devices(static_cast<std::size_t>(ranks_));
     for (std::int32_t process = 1; process < ranks_; ++process) {
@@ -95,6 +98,18 @@ class WorldHead {
   }
 
  private:
+  /// A loss leaves the loading half-way, by an exception that does not say what was lost.
+  Result<std::unique_ptr<StepDevice>> load_own(const RankSetup& setup,
+                                               const std::stop_token& lost) {
+    try {
+      return own_.load(setup, lost);
+    } catch (const std::exception&) {
+      const auto loss = host_->loss();
+      if (!loss) throw;
+      return *loss;
+    }
+  }
+
   [[nodiscard]] std::size_t index_of(std::int32_t process) const {
     return static_cast<std::size_t>(index_of_process(process, ranks_, chooses_));
   }
@@ -191,6 +206,7 @@ class WorldHead {
   const WorldPlan& plan_;
   const std::int32_t ranks_, chooses_;
   const WorldGpus gpus_;
+  const std::stop_token stop_;
   WorldRank own_;
   std::shared_ptr<RankHost> host_;
   std::vector<RankRoom> rooms_;         // by rank

@@ -12,16 +12,13 @@
 #include "weft/gpu/device_error.h"
 #include "weft/gpu/ranks/world/handshake.h"
 #include "weft/gpu/ranks/world/plan_codec.h"
+#include "weft/gpu/ranks/world/rank_door.h"
+#include "weft/gpu/ranks/world/rank_key.h"
 
 namespace weft {
 namespace {
 
 using Steady = std::chrono::steady_clock;
-
-bool is_loopback(const std::string& address) {
-  return address.starts_with("127.") || address.starts_with("localhost:") ||
-         address.starts_with("[::1]:");
-}
 
 Error last_words(const RankFrame& frame) {
   return {DeviceErrc::kRankLost,
@@ -30,6 +27,13 @@ Error last_words(const RankFrame& frame) {
 
 Error in(const std::string& who, const Error& error) {
   return {error.code, who + ": " + error.detail};
+}
+
+Error nobody_came(std::int32_t missing, const std::string& refusal, const std::stop_token& stop) {
+  std::string what = std::to_string(missing) + " of the other ranks: ";
+  what += stop.stop_requested() ? "told to stop" : "nobody has connected for too long";
+  if (!refusal.empty()) what += "; one was sent away: " + refusal;
+  return {DeviceErrc::kRankLost, std::move(what)};
 }
 
 }  // namespace
@@ -68,31 +72,24 @@ class RankHost::RemoteRank final : public StepDevice {
   std::uint64_t plans_ = 0;
 };
 
-Result<std::shared_ptr<RankHost>> RankHost::gather(const RankWorld& world) {
-  if (world.key.empty() && !is_loopback(world.address)) {
-    return Error{DeviceErrc::kUnfit, "ranks on " + world.address + ": WEFT_RANK_KEY is not set"};
-  }
+Result<std::shared_ptr<RankHost>> RankHost::gather(const RankWorld& world,
+                                                   const std::stop_token& stop) {
+  if (auto keyed = check_rank_key(world); !keyed) return keyed.error();
   const auto tls = RankTls::load(world.tls);
   if (!tls) return tls.error();
   auto listener = RankListener::open(world.address);
   if (!listener) return listener.error();
   std::shared_ptr<RankHost> host(new RankHost(world));
   host->processes_.resize(static_cast<std::size_t>(world.size));
-  std::string refused;
+  RankDoor door(*listener, host->world_, tls->get());
   for (std::int32_t missing = world.size - 1; missing > 0;) {
-    const auto descriptor = listener->accept(static_cast<int>(world.gathering.count()));
-    if (!descriptor) {
-      const std::string who = std::to_string(missing) + " of the other ranks";
-      return in(who, {descriptor.error().code, descriptor.error().detail + refused});
-    }
-    auto socket = std::make_unique<RankSocket>(*descriptor);
-    // Whoever is none of ours is sent away; the others are still waited for.
-    const auto rank = greet_rank(*socket, world, tls->get());
-    if (!rank) refused = "; one was sent away: " + rank.error().detail;
-    if (!rank || host->process(*rank).socket) continue;
-    host->process(*rank).socket = std::move(socket);
-    host->process(*rank).drum =
-        std::make_unique<RankDrum>(*host->process(*rank).socket, world.timeout / 4);
+    auto guest = door.wait_for_next(Steady::now() + world.gathering, stop);
+    if (!guest) return guest.error();
+    if (!*guest) return nobody_came(missing, door.refusal(), stop);
+    Process& process = host->process((*guest)->rank);
+    if (process.socket) continue;
+    process.socket = std::move((*guest)->socket);
+    process.drum = std::make_unique<RankDrum>(*process.socket, world.timeout / 4);
     --missing;
   }
   return host;
@@ -149,7 +146,12 @@ Result<RankRoom> RankHost::hear_room(Process& process) {
 }
 
 void RankHost::watch_over(std::function<void()> on_lost) {
-  on_lost_ = std::move(on_lost);
+  std::function<void()> tell;
+  {
+    const std::lock_guard lock(mutex_);
+    (lost_ ? tell : on_lost_) = std::move(on_lost);
+  }
+  if (tell) return tell();
   for (Process& one : processes_) one.heard = Steady::now();
   watcher_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
 }
@@ -174,6 +176,13 @@ std::optional<Error> RankHost::loss() {
 
 std::unique_ptr<StepDevice> RankHost::device(std::int32_t number, const DeviceLimits& limits) {
   return std::make_unique<RemoteRank>(shared_from_this(), number, limits);
+}
+
+void RankHost::dismiss(const std::string& why) noexcept {
+  for (const Process& process : processes_) {
+    if (process.socket) static_cast<void>(process.socket->send(RankMessage::kBye));
+  }
+  abandon(why);
 }
 
 void RankHost::abandon(const std::string& why) noexcept {

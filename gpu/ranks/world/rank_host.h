@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -25,9 +26,10 @@ namespace weft {
 /// or has been silent for the world's timeout is lost, and with it all of them.
 class RankHost : public std::enable_shared_from_this<RankHost> {
  public:
-  /// Waits for all processes, for each as long as the world's `gathering`. kRankLost; kUnfit for an
-  /// address beyond the loopback without a key.
-  [[nodiscard]] static Result<std::shared_ptr<RankHost>> gather(const RankWorld& world);
+  /// Waits for all processes, for each as long as the world's `gathering`, or until a stop is
+  /// requested. kRankLost; errors of check_rank_key().
+  [[nodiscard]] static Result<std::shared_ptr<RankHost>> gather(const RankWorld& world,
+                                                                const std::stop_token& stop = {});
 
   RankHost(const RankHost&) = delete;
   RankHost& operator=(const RankHost&) = delete;
@@ -53,6 +55,8 @@ class RankHost : public std::enable_shared_from_this<RankHost> {
   /// StepDevice::watch() of any of its devices; the last one counts.
   void tell_of_loss(std::function<void(const std::string& why)> tell);
 
+  /// Says goodbye to all processes and ends what waits for them. Any thread.
+  void dismiss(const std::string& why) noexcept;
   /// Ends all processes. Any thread.
   void abandon(const std::string& why) noexcept;
 

@@ -7,27 +7,18 @@
 
 #include "weft/gpu/device_error.h"
 #include "weft/gpu/ranks/world/handshake.h"
+#include "weft/gpu/ranks/world/rank_door.h"
 
 namespace weft {
 namespace {
-
-/// Between two looks whether a rank is lost.
-constexpr int kLookForLoss = 20;
 
 Error not_met(std::size_t process, const std::string& why) {
   return {DeviceErrc::kRankLost, "meeting process " + std::to_string(process) + ": " + why};
 }
 
-/// The next connection, or why there will be none.
-Result<int> accept_next(const RankListener& listener, std::chrono::steady_clock::time_point end,
-                        const std::stop_token& lost) {
-  for (;;) {
-    if (lost.stop_requested()) {
-      return Error{DeviceErrc::kRankLost, "another rank of the model was lost"};
-    }
-    auto next = listener.accept(kLookForLoss);
-    if (next || std::chrono::steady_clock::now() > end) return next;
-  }
+Error nobody_met(const std::stop_token& lost) {
+  return {DeviceErrc::kRankLost, lost.stop_requested() ? "another rank of the model was lost"
+                                                       : "nobody has connected for too long"};
 }
 
 }  // namespace
@@ -49,23 +40,24 @@ Result<std::vector<std::unique_ptr<RankSocket>>> RankMesh::connect(
   // so each is answered by all before it, in their order, and nobody waits in a circle.
   for (std::size_t process = 0; process < own; ++process) {
     const auto descriptor =
-        RankSocket::connect(addresses[process], static_cast<int>(world.timeout.count()));
+        RankSocket::connect(addresses[process], static_cast<int>(world.timeout.count()), lost);
     if (!descriptor) return not_met(process, descriptor.error().detail);
     auto socket = std::make_unique<RankSocket>(*descriptor);
+    const std::stop_callback on_loss(lost, [one = socket.get()] { one->shut_down(); });
     if (auto greeted = greet_head(*socket, world, tls->get()); !greeted) {
       return not_met(process, greeted.error().detail);
     }
     all[process] = std::move(socket);
   }
   const auto end = std::chrono::steady_clock::now() + world.gathering;
+  RankDoor door(listener_, world, tls->get());
   for (std::size_t missing = all.size() - own - 1; missing > 0;) {
-    const auto descriptor = accept_next(listener_, end, lost);
-    if (!descriptor) return descriptor.error();
-    auto socket = std::make_unique<RankSocket>(*descriptor);
-    const auto rank = greet_rank(*socket, world, tls->get());
-    // Strangers are sent away.
-    if (!rank || *rank <= world.rank || all[static_cast<std::size_t>(*rank)]) continue;
-    all[static_cast<std::size_t>(*rank)] = std::move(socket);
+    auto guest = door.wait_for_next(end, lost);
+    if (!guest) return guest.error();
+    if (!*guest) return nobody_met(lost);
+    const auto rank = static_cast<std::size_t>((*guest)->rank);
+    if (rank <= own || all[rank]) continue;
+    all[rank] = std::move((*guest)->socket);
     --missing;
   }
   return all;

@@ -1,5 +1,6 @@
 #include "weft/gpu/ranks/world/rank_socket.h"
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -33,6 +34,7 @@ struct FrameHead {
 // "WFTR" on a machine of this byte order.
 constexpr std::uint32_t kMark = 0x52544657;
 constexpr std::chrono::milliseconds kBetweenTries{50};
+constexpr int kLookForStop = 20;  // milliseconds
 
 Error lost(const std::string& what) { return {DeviceErrc::kRankLost, what}; }
 Error lost_by(const std::string& what, int number) {
@@ -81,6 +83,28 @@ bool wait_readable(int descriptor, Steady::time_point end) {
     if (ready > 0) return true;
     if (ready == 0 || errno != EINTR) return false;
   }
+}
+
+/// A connection to that address, or a number of the system's for why there is none, negative.
+int connect_to(const addrinfo& address, Steady::time_point end, const std::stop_token& stop) {
+  const int descriptor = ::socket(
+      address.ai_family, address.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, address.ai_protocol);
+  if (descriptor < 0) return -errno;
+  int error = ::connect(descriptor, address.ai_addr, address.ai_addrlen) == 0 ? 0 : errno;
+  // An address that answers nothing takes minutes.
+  while (error == EINPROGRESS && !stop.stop_requested() && left_until(end) > 0) {
+    pollfd one{descriptor, POLLOUT, 0};
+    if (::poll(&one, 1, kLookForStop) <= 0) continue;
+    socklen_t size = sizeof(error);
+    ::getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size);
+  }
+  if (error != 0) {
+    ::close(descriptor);
+    return -error;
+  }
+  ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
+  set_flag(descriptor, IPPROTO_TCP, TCP_NODELAY);
+  return descriptor;
 }
 
 /// What is read at a time.
@@ -255,20 +279,18 @@ Result<RankFrame> RankSocket::receive(int milliseconds, std::uint64_t most) {
   }
 }
 
-Result<int> RankSocket::connect(const std::string& address, int milliseconds) {
+Result<int> RankSocket::connect(const std::string& address, int milliseconds,
+                                const std::stop_token& stop) {
   const auto end = Steady::now() + std::chrono::milliseconds(milliseconds);
   for (;;) {
     const auto found = look_up(address, false);
     int error = 0;
     for (const addrinfo* one = found ? found->get() : nullptr; one != nullptr; one = one->ai_next) {
-      const int descriptor = socket_for(*one);
-      if (descriptor >= 0 && ::connect(descriptor, one->ai_addr, one->ai_addrlen) == 0) {
-        set_flag(descriptor, IPPROTO_TCP, TCP_NODELAY);
-        return descriptor;
-      }
-      error = errno;
-      if (descriptor >= 0) ::close(descriptor);
+      const int descriptor = connect_to(*one, end, stop);
+      if (descriptor >= 0) return descriptor;
+      error = -descriptor;
     }
+    if (stop.stop_requested()) return lost("told to stop while connecting to " + address);
     if (left_until(end) == 0) {
       return found ? lost_by("connecting to " + address, error) : found.error();
     }
@@ -309,17 +331,17 @@ RankListener::~RankListener() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-Result<int> RankListener::accept(int milliseconds) const {
+Result<std::optional<int>> RankListener::accept(int milliseconds) const {
   const auto end = Steady::now() + std::chrono::milliseconds(milliseconds);
   for (;;) {
-    if (!wait_readable(descriptor_, end)) return lost("nobody has connected for too long");
+    if (!wait_readable(descriptor_, end)) return std::optional<int>();
     const int descriptor = ::accept4(descriptor_, nullptr, nullptr, SOCK_CLOEXEC);
     if (descriptor < 0) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       return lost_by("accepting", errno);
     }
     set_flag(descriptor, IPPROTO_TCP, TCP_NODELAY);
-    return descriptor;
+    return std::optional<int>(descriptor);
   }
 }
 

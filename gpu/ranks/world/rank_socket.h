@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -84,8 +85,10 @@ class RankSocket {
   [[nodiscard]] std::string own_host() const;
   [[nodiscard]] std::string other_host() const;
 
-  /// Waits up to `milliseconds` for one that listens there (numbers or a name, ":", a port).
-  [[nodiscard]] static Result<int> connect(const std::string& address, int milliseconds);
+  /// Waits up to `milliseconds` for one that listens there (numbers or a name, ":", a port), or
+  /// until a stop is requested. kRankLost.
+  [[nodiscard]] static Result<int> connect(const std::string& address, int milliseconds,
+                                           const std::stop_token& stop = {});
 
  private:
   [[nodiscard]] Result<std::optional<RankFrame>> next_frame(std::uint64_t most);
@@ -124,8 +127,9 @@ class RankListener {
   RankListener(const RankListener&) = delete;
   ~RankListener();
 
-  /// Waits for the next connection; kRankLost when there is none for so long.
-  [[nodiscard]] Result<int> accept(int milliseconds) const;
+  /// Waits for the next connection; none: there was none for so long. kRankLost when there can be
+  /// none.
+  [[nodiscard]] Result<std::optional<int>> accept(int milliseconds) const;
   [[nodiscard]] std::uint16_t port() const;
   /// Numbers and the port, for RankSocket::connect().
   [[nodiscard]] std::string address() const;

@@ -1,10 +1,13 @@
 #include "weft/gpu/ranks/world/rank_worker.h"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -18,6 +21,7 @@
 #include "weft/gpu/device_error.h"
 #include "weft/gpu/ranks/world/handshake.h"
 #include "weft/gpu/ranks/world/plan_codec.h"
+#include "weft/gpu/ranks/world/rank_key.h"
 #include "weft/gpu/ranks/world/rank_socket.h"
 
 namespace weft {
@@ -30,8 +34,12 @@ std::span<const std::byte> bytes_of(const std::string& text) {
 /// The plans that have come and are not run, and the thread that runs them.
 class PlanRunner {
  public:
-  PlanRunner(RankSocket& socket, RankLoader& loader, const RankSetup& setup)
-      : socket_(socket), setup_(setup), thread_([this, &loader] { run(loader); }) {}
+  PlanRunner(RankSocket& socket, RankLoader& loader, const RankSetup& setup,
+             const std::function<void()>& on_ready)
+      : socket_(socket),
+        setup_(setup),
+        on_ready_(on_ready),
+        thread_([this, &loader] { run(loader); }) {}
 
   /// No plan is begun any more, and one that waits for other ranks ends.
   ~PlanRunner() {
@@ -68,6 +76,7 @@ class PlanRunner {
         const std::lock_guard lock(mutex_);
         device_ = *std::move(device);
       }
+      if (on_ready_) on_ready_();
       if (auto sent = socket_.send(RankMessage::kReady); !sent) return fail(sent.error());
       while (const auto plan = take()) {
         if (auto ran = run_plan(*plan); !ran) return fail(ran.error());
@@ -109,6 +118,7 @@ class PlanRunner {
 
   RankSocket& socket_;
   const RankSetup& setup_;
+  const std::function<void()>& on_ready_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::vector<std::byte>> waiting_;  // as many as the head has ticks under way
@@ -141,9 +151,9 @@ Result<std::optional<RankFrame>> expect(RankSocket& socket, RankMessage kind, in
 }
 
 /// Runs what the head sends until it ends.
-Result<void> serve(RankSocket& socket, RankLoader& loader, const RankSetup& setup,
-                   int milliseconds) {
-  PlanRunner runner(socket, loader, setup);
+Result<void> serve(RankSocket& socket, RankLoader& loader, const RankSetup& setup, int milliseconds,
+                   const std::function<void()>& on_ready) {
+  PlanRunner runner(socket, loader, setup, on_ready);
   for (;;) {
     const auto frame = socket.receive(milliseconds);
     if (!frame || frame->kind == RankMessage::kBye) {
@@ -155,18 +165,10 @@ Result<void> serve(RankSocket& socket, RankLoader& loader, const RankSetup& setu
   }
 }
 
-}  // namespace
-
-Result<void> run_rank(const RankWorld& world, RankLoader& loader) {
-  const auto tls = RankTls::load(world.tls);
-  if (!tls) return tls.error();
-  const auto descriptor =
-      RankSocket::connect(world.address, static_cast<int>(world.gathering.count()));
-  if (!descriptor) return descriptor.error();
-  RankSocket socket(*descriptor);
-  if (auto greeted = greet_head(socket, world, tls->get()); !greeted) {
-    return of_head(greeted.error());
-  }
+/// Meets the head and does what it says until it ends.
+Result<void> follow(RankSocket& socket, const RankWorld& world, const RankTls* tls,
+                    RankLoader& loader, const std::function<void()>& on_ready) {
+  if (auto greeted = greet_head(socket, world, tls); !greeted) return of_head(greeted.error());
   const RankDrum drum(socket, world.timeout / 4);
   const auto silence = static_cast<int>(world.timeout.count());
   // The head waits for others first, and they for their machines.
@@ -186,7 +188,28 @@ Result<void> run_rank(const RankWorld& world, RankLoader& loader) {
   for (std::string& address : setup->addresses) {
     if (address.starts_with(':')) address.insert(0, socket.other_host());
   }
-  return serve(socket, loader, *setup, silence);
+  return serve(socket, loader, *setup, silence, on_ready);
+}
+
+}  // namespace
+
+Result<void> run_rank(const RankWorld& world, RankLoader& loader, const RankStop& stop) {
+  if (auto keyed = check_rank_key(world); !keyed) return keyed;
+  const auto tls = RankTls::load(world.tls);
+  if (!tls) return tls.error();
+  const auto descriptor =
+      RankSocket::connect(world.address, static_cast<int>(world.gathering.count()), stop.stop);
+  if (stop.stop.stop_requested()) {
+    if (descriptor) ::close(*descriptor);
+    return {};
+  }
+  if (!descriptor) return descriptor.error();
+  RankSocket socket(*descriptor);
+  const std::stop_callback on_stop(stop.stop, [&socket] { socket.shut_down(); });
+  auto followed = follow(socket, world, tls->get(), loader, stop.on_ready);
+  // What failed then failed since the connection was ended.
+  if (stop.stop.stop_requested()) return {};
+  return followed;
 }
 
 }  // namespace weft

@@ -6,6 +6,7 @@
 
 #include "weft/core/error/error.h"
 #include "weft/gpu/ranks/world/rank_setup.h"
+#include "weft/gpu/ranks/world/rank_stop.h"
 #include "weft/gpu/ranks/world/rank_world.h"
 #include "weft/gpu/step_device.h"
 
@@ -29,8 +30,10 @@ class RankLoader {
 };
 
 /// A process that is a rank and nothing else: connects to the head, loads its part and runs plans
-/// until the head ends. Blocks meanwhile. Returns when the head has said goodbye; kRankLost when it
-/// is gone or silent, or this rank has failed, and errors of loading, which the head is told.
-[[nodiscard]] Result<void> run_rank(const RankWorld& world, RankLoader& loader);
+/// until the head ends. Blocks meanwhile. Returns when the head has said goodbye, or soon after a
+/// stop was requested; kRankLost when the head is gone or silent, or this rank has failed, and
+/// errors of loading, which the head is told; errors of check_rank_key().
+[[nodiscard]] Result<void> run_rank(const RankWorld& world, RankLoader& loader,
+                                    const RankStop& stop = {});
 
 }  // namespace weft

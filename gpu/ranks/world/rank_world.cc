@@ -42,6 +42,11 @@ Result<std::int32_t> number_of(const Environment& environment, const char* name,
 
 }  // namespace
 
+bool is_on_loopback(const RankWorld& world) {
+  return world.address.starts_with("127.") || world.address.starts_with("localhost:") ||
+         world.address.starts_with("[::1]:");
+}
+
 Environment process_environment() {
   return [](const char* name) -> std::optional<std::string> {
     const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): at start-up
@@ -52,7 +57,6 @@ Environment process_environment() {
 
 Result<RankWorld> rank_world_of(const Environment& environment) {
   RankWorld world;
-  world.key = environment("WEFT_RANK_KEY").value_or("");
   for (const Launcher& launcher : kLaunchers) {
     if (!environment(launcher.rank) || !environment(launcher.size)) continue;
     const auto size = number_of(environment, launcher.size, static_cast<std::int32_t>(kMostRanks));

@@ -18,7 +18,8 @@ struct RankWorld {
   std::int32_t rank = 0;
   std::int32_t size = 1;
   std::string address = "127.0.0.1:29500";    ///< where the head listens
-  std::string key{};                          ///< that all must have; empty: on the loopback alone
+  std::string key{};                          ///< that all must have: take_rank_key()
+  bool without_key = false;                   ///< they may meet without one, on the loopback
   RankTlsFiles tls{};                         ///< not set: nothing is encrypted
   std::chrono::milliseconds timeout{10'000};  ///< of silence after which a process counts as lost
   /// Processes are started within so long of each other.
@@ -30,6 +31,9 @@ struct RankWorld {
   [[nodiscard]] bool is_alone() const noexcept { return size == 1; }
 };
 
+/// Whether the head listens where only its machine reaches it.
+[[nodiscard]] bool is_on_loopback(const RankWorld& world);
+
 /// Reads a variable of the environment; none when it is not set.
 using Environment = std::function<std::optional<std::string>(const char* name)>;
 [[nodiscard]] Environment process_environment();
@@ -37,7 +41,7 @@ using Environment = std::function<std::optional<std::string>(const char* name)>;
 /// What a launcher says of this process: torchrun's RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT;
 /// mpirun's OMPI_COMM_WORLD_RANK and _SIZE, MPICH's PMI_RANK and PMI_SIZE, srun's SLURM_PROCID,
 /// SLURM_NTASKS and SLURM_LAUNCH_NODE_IPADDR; Kubernetes' LWS_WORKER_INDEX, LWS_GROUP_SIZE and
-/// LWS_LEADER_ADDRESS. WEFT_RANK_KEY is the key. Without any of them the process is alone.
+/// LWS_LEADER_ADDRESS. It has no key yet. Without any of them the process is alone.
 /// DeviceErrc::kUnfit naming a variable that is no number or out of range.
 [[nodiscard]] Result<RankWorld> rank_world_of(const Environment& environment);
 

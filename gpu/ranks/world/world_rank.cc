@@ -160,6 +160,13 @@ Result<std::unique_ptr<RankLink>> WorldRank::link(const RankSetup& setup,
   return std::make_unique<NetworkLink>(layout, stage_, program_->part.rank, std::move(peers));
 }
 
+/// The progress of loading that a loss leaves half-way.
+LoadProgress WorldRank::until(const std::stop_token& lost) const {
+  LoadProgress progress = options_.progress;
+  progress.stop = lost;
+  return progress;
+}
+
 Result<std::unique_ptr<StepDevice>> WorldRank::load_on_host(const RankSetup& setup,
                                                             const std::stop_token& lost) {
   auto linked = link(setup, lost);
@@ -167,7 +174,7 @@ Result<std::unique_ptr<StepDevice>> WorldRank::load_on_host(const RankSetup& set
   const DeviceOptions options =
       step_options(*model_.program, setup.limits, setup.kv_dtype, threads_of(setup));
   auto device =
-      HostDevice::load(model_.checkpoint, program_, options, options_.progress, *std::move(linked));
+      HostDevice::load(model_.checkpoint, program_, options, until(lost), *std::move(linked));
   if (!device) return device.error();
   return std::make_unique<HostStepDevice>(*std::move(device), setup.limits, options_.end_tokens);
 }
@@ -192,7 +199,7 @@ Result<std::unique_ptr<StepDevice>> WorldRank::load_on_gpu(const RankSetup& setu
   const DeviceOptions options =
       step_options(*model_.program, setup.limits, setup.kv_dtype, threads_of(setup));
   auto devices = load_gpu_step_ranks(model_, std::move(own), setup.limits, options,
-                                     options_.end_tokens, options_.progress);
+                                     options_.end_tokens, until(lost));
   if (!devices) return devices.error();
   return std::move(devices->front());
 }

@@ -50,11 +50,13 @@ class WorldRank final : public RankLoader {
   /// kUnfit for a partition on both GPUs and the host; errors of opening the GPU.
   [[nodiscard]] Result<RankRoom> room(const RankQuestion& question,
                                       const std::string& own_host) override;
-  /// kUnfit where this model is not the head's; errors of loading.
+  /// kUnfit where this model is not the head's; errors of loading. Throws as throw_if_stopped()
+  /// once `lost` is asked to stop.
   [[nodiscard]] Result<std::unique_ptr<StepDevice>> load(const RankSetup& setup,
                                                          const std::stop_token& lost) override;
 
  private:
+  [[nodiscard]] LoadProgress until(const std::stop_token& lost) const;
   [[nodiscard]] Result<RankRoom> room_on_gpu(const std::string& device);
   [[nodiscard]] Result<std::unique_ptr<StepDevice>> load_on_host(const RankSetup& setup,
                                                                  const std::stop_token& lost);

@@ -123,6 +123,10 @@ class WideSum {
  public:
   static constexpr bool kIsWide = true;
   struct Bytes {
+    // NOLINTNEXTLINE(modernize-use-equals-default): as of Words
+    HWY_INLINE Bytes() {}
+    HWY_INLINE Bytes(ShortVec evens, ShortVec odds) : even(evens), odd(odds) {}
+
     ShortVec even;
     ShortVec odd;
   };

@@ -80,8 +80,8 @@ HWY_INLINE RoundedBlock round_block(const float* row) {
 
 /// Rounds a row and writes its words `stride` words apart. A block with a number that is not finite
 /// gets the scale NaN.
-HWY_ATTR void pack_coded_row(const float* row, std::int64_t inputs, std::uint32_t* to,
-                             std::int64_t stride) {
+[[maybe_unused]] HWY_ATTR void pack_coded_row(const float* row, std::int64_t inputs,
+                                              std::uint32_t* to, std::int64_t stride) {
   for (std::int64_t i = 0; i < inputs;
        i += CodedPlan::kBlockInputs, to += CodedPlan::kBlockWords * stride) {
     const RoundedBlock block = round_block(row + i);

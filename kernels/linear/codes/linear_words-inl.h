@@ -31,13 +31,22 @@ constexpr hn::RebindToUnsigned<decltype(kFloats)> kWords;
 constexpr hn::RebindToSigned<decltype(kFloats)> kIntegers;
 constexpr hn::Rebind<hwy::float16_t, decltype(kFloats)> kHalves;
 
+// Vectors of NEON have constructors of NEON's code. A structure of them says its own here, since
+// GCC would compile an implicit one for the poorest processor.
+
 /// A word of 32 bits of each of the 16 outputs.
 struct Words {
+  // NOLINTNEXTLINE(modernize-use-equals-default): see above
+  HWY_INLINE Words() {}
+
   hn::Vec<decltype(kWords)> part[kPanelVectors];
 };
 
 /// A number of each of the 16 outputs.
 struct Numbers {
+  // NOLINTNEXTLINE(modernize-use-equals-default): as of Words
+  HWY_INLINE Numbers() {}
+
   Floats part[kPanelVectors];
 };
 
@@ -129,6 +138,9 @@ HWY_INLINE Words load_each(const Blocks& blocks) {
 }
 
 struct Four {
+  // NOLINTNEXTLINE(modernize-use-equals-default): as of Words
+  HWY_INLINE Four() {}
+
   Words words[4];
 };
 

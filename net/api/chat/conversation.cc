@@ -65,10 +65,8 @@ std::string text_of_part(const BodyFields& message, std::string_view name, dom::
 std::vector<std::string> texts_of(const BodyFields& message, std::string_view name,
                                   dom::array parts, const Dialect& dialect) {
   std::vector<std::string> texts;
+  if (!has_at_most(message, name, parts, defaults::kMaxContentParts, "parts")) return texts;
   for (const dom::element part : parts) {
-    if (texts.size() == defaults::kMaxContentParts) {
-      message.fail(name, "has more than " + std::to_string(texts.size()) + " parts");
-    }
     texts.push_back(text_of_part(message, name, part, texts.size(), dialect));
     if (message.error()) return {};
   }
@@ -166,12 +164,9 @@ json::array take_list(BodyFields& fields, dom::array list, const ServedModel& mo
   constexpr std::string_view kName = "messages";
   json::array messages;
   CallHistory history;
+  if (!has_at_most(fields, kName, list, defaults::kMaxMessages, "messages")) return messages;
   for (const dom::element entry : list) {
     BodyFields message(entry.get_object(), fields.path_of(indexed(kName, messages.size())), fields);
-    if (messages.size() == defaults::kMaxMessages) {
-      fields.fail(kName, "has more than " + std::to_string(messages.size()) + " messages");
-      return {};
-    }
     messages.push_back(take_message(message, kChat, model, history));
     if (message.finish()) return {};
   }

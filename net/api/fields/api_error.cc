@@ -45,6 +45,7 @@ constexpr std::array kAnswers = {
     Answer{EngineErrc::kContextLengthExceeded, 400, kInvalidRequest, api_code::kContextLength},
     Answer{EngineErrc::kNeverFits, 400, kInvalidRequest, "never_fits"},
     Answer{EngineErrc::kNoTokenLeft, 400, kInvalidRequest, "no_token_left"},
+    Answer{EngineErrc::kGrammarTooLarge, 400, kInvalidRequest, "grammar_too_large"},
     Answer{EngineErrc::kCancelled, 499, kInvalidRequest, "cancelled"},
     Answer{EngineErrc::kDeadlineExceeded, 408, "timeout_error", "deadline_exceeded"},
     Answer{EngineErrc::kSlowReader, 408, "timeout_error", "client_too_slow"},
@@ -56,6 +57,7 @@ constexpr std::array kAnswers = {
     Answer{EngineErrc::kModelLoading, 503, kServerError, "model_loading"},
     Answer{EngineErrc::kModelUnloading, 503, kServerError, "model_unloading"},
     Answer{EngineErrc::kModelFailed, 503, kServerError, "model_failed"},
+    Answer{EngineErrc::kNotNumbers, 500, kServerError, "model_failed"},
 };
 
 /// Maps what other layers say to the engine's codes; kInternal for all that is nobody's business.

@@ -13,6 +13,13 @@ inline constexpr std::size_t kSmallestBody = std::size_t{4} << 10;
 /// connection.
 inline constexpr std::size_t kKeptBody = std::size_t{256} << 10;
 
+/// Fields of one object, wherever it stands. Schemas have some hundreds; each is compared with the
+/// others, and some are copied.
+inline constexpr std::size_t kMaxObjectFields = 4096;
+/// Entries of one list, wherever it stands, unless the list has a bound of its own: a context of a
+/// million tokens, given as ids.
+inline constexpr std::size_t kMaxListEntries = std::size_t{1} << 20;
+
 /// Messages of a conversation, previous responses included: each takes some 300 bytes beside its
 /// text, and no context is so long.
 inline constexpr std::size_t kMaxMessages = 8192;

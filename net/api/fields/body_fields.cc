@@ -5,7 +5,7 @@
 
 #include "weft/core/text/utf8.h"
 #include "weft/net/api/fields/body_defaults.h"
-#include "weft/net/api/fields/duplicate_keys.h"
+#include "weft/net/api/fields/body_flaw.h"
 #include "weft/net/api/fields/large_number.h"
 
 namespace weft {
@@ -30,6 +30,20 @@ ApiError invalid_json(simdjson::error_code code, std::string_view text) {
   return bad_field({}, what, api_code::kInvalidJson);
 }
 
+ApiError error_of(const BodyFlaw& flaw) {
+  const std::string path = shown_path(flaw.path);
+  switch (flaw.kind) {
+    case BodyFlaw::Kind::kDuplicate:
+      return bad_field(path, "is given twice", api_code::kDuplicate);
+    case BodyFlaw::Kind::kTooManyFields:
+      return bad_field(path, "an object may have " + std::to_string(defaults::kMaxObjectFields) +
+                                 " fields, and this one has more");
+    case BodyFlaw::Kind::kTooManyEntries:
+      break;
+  }
+  return bad_field(path, "has more than " + std::to_string(defaults::kMaxListEntries) + " entries");
+}
+
 }  // namespace
 
 ApiResult<dom::object> BodyParser::parse(std::string_view text) {
@@ -50,9 +64,7 @@ ApiResult<dom::object> BodyParser::parse(std::string_view text) {
   if (root.get(object) != simdjson::SUCCESS) {
     return bad_field({}, "the body must be a JSON object", api_code::kInvalidType);
   }
-  if (const auto path = duplicate_key(root)) {
-    return bad_field(shown_path(*path), "is given twice", api_code::kDuplicate);
-  }
+  if (const auto flaw = find_flaw(root)) return error_of(*flaw);
   return object;
 }
 
@@ -63,6 +75,13 @@ void BodyParser::trim() {
 BodyParser& ParsedBody::parser() noexcept {
   thread_local BodyParser parser;
   return parser;
+}
+
+bool has_at_most(const BodyFields& fields, std::string_view name, dom::array list, std::size_t most,
+                 std::string_view what) {
+  if (list.size() <= most) return true;
+  fields.fail(name, "has more than " + std::to_string(most) + " " + std::string(what));
+  return false;
 }
 
 ApiError BodyWords::unknown(std::string_view path) {

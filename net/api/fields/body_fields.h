@@ -19,8 +19,9 @@ class BodyParser {
   static constexpr std::size_t kMaxDepth = 64;
 
   /// 400 "invalid_json" that says what is wrong and, where that is known, at which byte;
-  /// "invalid_value" and "duplicate_parameter" with the path of a number that is too large, or of a
-  /// field that stands twice. The object borrows the parser, until its next parse() or trim().
+  /// "invalid_value" and "duplicate_parameter" with the path of a number, an object or a list that
+  /// is too large, or of a field that stands twice. The object borrows the parser, until its next
+  /// parse() or trim().
   [[nodiscard]] ApiResult<simdjson::dom::object> parse(std::string_view text);
 
   /// Frees the memory of a big body, some 15 bytes for each byte of it; parse() does it too.
@@ -70,5 +71,10 @@ struct BodyWords {
 
 /// The fields of a body, or of an object inside of it.
 using BodyFields = JsonFields<BodyWords>;
+
+/// Whether a list has at most so many entries, before any of them is read; else it fails with
+/// "has more than 256 tools".
+[[nodiscard]] bool has_at_most(const BodyFields& fields, std::string_view name,
+                               simdjson::dom::array list, std::size_t most, std::string_view what);
 
 }  // namespace weft

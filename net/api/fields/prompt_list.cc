@@ -27,6 +27,13 @@ Request text_prompt(BodyFields& fields, std::string_view path, std::string_view 
 Request token_prompt(BodyFields& fields, const std::string& path, dom::array ids,
                      const ServedModel& model, bool cut) {
   Request request;
+  if (!cut && std::cmp_greater(ids.size(), model.context)) {
+    fields.fail(path,
+                "This model's maximum context length is " + std::to_string(model.context) +
+                    " tokens. However, this prompt has more.",
+                api_code::kContextLength);
+    return request;
+  }
   for (const dom::element entry : ids) {
     const std::size_t index = request.prompt_tokens.size();
     const auto id = whole_number(entry);
@@ -35,11 +42,6 @@ Request token_prompt(BodyFields& fields, const std::string& path, dom::array ids
     } else if (*id < 0 || *id >= model.vocabulary) {
       fields.fail(indexed(path, index),
                   std::to_string(*id) + " is not in 0 .. " + std::to_string(model.vocabulary - 1));
-    } else if (!cut && std::cmp_greater_equal(index, model.context)) {
-      fields.fail(path,
-                  "This model's maximum context length is " + std::to_string(model.context) +
-                      " tokens. However, this prompt has more.",
-                  api_code::kContextLength);
     }
     if (fields.error()) return request;
     request.prompt_tokens.push_back(static_cast<TokenId>(*id));
@@ -52,14 +54,13 @@ Request token_prompt(BodyFields& fields, const std::string& path, dom::array ids
 std::vector<Request> prompts_of(BodyFields& fields, dom::array list, const ServedModel& model,
                                 const PromptList& said) {
   std::vector<Request> prompts;
+  if (!has_at_most(fields, said.name, list, said.most, "prompts")) return prompts;
   const bool texts = (*list.begin()).is_string();
   for (const dom::element entry : list) {
     const std::string path = indexed(said.name, prompts.size());
     std::string_view text;
     dom::array ids;
-    if (prompts.size() == said.most) {
-      fields.fail(said.name, "has more than " + std::to_string(prompts.size()) + " prompts");
-    } else if (texts && entry.get(text) == simdjson::SUCCESS) {
+    if (texts && entry.get(text) == simdjson::SUCCESS) {
       prompts.push_back(text_prompt(fields, path, text, model));
     } else if (!texts && entry.get(ids) == simdjson::SUCCESS) {
       prompts.push_back(token_prompt(fields, path, ids, model, said.cut));

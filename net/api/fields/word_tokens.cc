@@ -58,12 +58,9 @@ TokenId token_of(BodyFields& fields, std::string_view text, const Tokenizer& tok
 template <class Take>
 void for_each_entry(BodyFields& fields, std::string_view name, std::size_t most, const Take& take) {
   const auto list = fields.array(name);
-  if (!list) return;
+  if (!list || !has_at_most(fields, name, *list, most, "entries")) return;
   std::size_t index = 0;
   for (const dom::element entry : *list) {
-    if (index == most) {
-      return fields.fail(name, "has more than " + std::to_string(most) + " entries");
-    }
     take(entry, fields.path_of(indexed(name, index++)));
     if (fields.error()) return;
   }

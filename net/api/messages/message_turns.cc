@@ -28,11 +28,9 @@ void append_line(std::string& text, std::string_view line) {
 template <class Each>
 void for_each_block(const BodyFields& owner, std::string_view name, dom::array blocks,
                     const Each& each) {
+  if (!has_at_most(owner, name, blocks, defaults::kMaxContentParts, "blocks")) return;
   std::size_t index = 0;
   for (const dom::element element : blocks) {
-    if (index == defaults::kMaxContentParts) {
-      owner.fail(name, "has more than " + std::to_string(index) + " blocks");
-    }
     const BodyFields block(element.get_object(), owner.path_of(indexed(name, index++)), owner);
     each(block, block.needed_text("type"));
     take_harmless_fields(block, FieldPlace::kPart);
@@ -193,11 +191,9 @@ json::array take_turns(BodyFields& fields, const ServedModel& model) {
     fields.fail("messages", "is missing", api_code::kMissing);
     return {};
   }
+  if (!has_at_most(fields, "messages", *list, defaults::kMaxMessages, "messages")) return {};
   std::size_t index = 0;
   for (const dom::element entry : *list) {
-    if (index == defaults::kMaxMessages) {
-      fields.fail("messages", "has more than " + std::to_string(index) + " messages");
-    }
     reader.add_message(BodyFields(entry.get_object(), indexed("messages", index++), fields));
     if (fields.error()) return {};
   }

@@ -58,11 +58,9 @@ class OllamaMessageReader {
     const auto list = message.array("tool_calls");
     if (!list || list->size() == 0) return;
     open_.clear();  // a result is of the calls before it, which bounds what is searched
+    if (!has_at_most(message, "tool_calls", *list, defaults::kMaxCalls, "calls")) return;
     json::array calls;
     for (const dom::element entry : *list) {
-      if (calls.size() == defaults::kMaxCalls) {
-        message.fail("tool_calls", "has more than " + std::to_string(calls.size()) + " calls");
-      }
       const std::string path = message.path_of(indexed("tool_calls", calls.size()));
       calls.push_back(take_call(BodyFields(entry.get_object(), path, message)));
       if (message.error()) return;
@@ -114,10 +112,8 @@ json::array take_ollama_messages(BodyFields& fields, const ServedModel& model) {
   OllamaMessageReader reader(model);
   const auto list = fields.array("messages");
   if (!list) return {};
+  if (!has_at_most(fields, "messages", *list, defaults::kMaxMessages, "messages")) return {};
   for (const dom::element entry : *list) {
-    if (reader.size() == defaults::kMaxMessages) {
-      fields.fail("messages", "has more than " + std::to_string(reader.size()) + " messages");
-    }
     reader.add(BodyFields(entry.get_object(), indexed("messages", reader.size()), fields));
     if (fields.error()) return {};
   }

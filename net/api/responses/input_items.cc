@@ -33,12 +33,9 @@ class ItemReader {
   }
 
   json::array read(dom::array list) && {
+    if (!has_at_most(fields_, "input", list, defaults::kMaxMessages, "items")) return {};
     std::size_t index = 0;
     for (const dom::element entry : list) {
-      if (index == defaults::kMaxMessages) {
-        fields_.fail("input", "has more than " + std::to_string(index) + " items");
-        return {};
-      }
       BodyFields item(entry.get_object(), indexed("input", index++), fields_);
       take_item(item);
       if (item.finish()) return {};
@@ -200,11 +197,9 @@ class ItemReader {
     const auto list = item.array("content");
     answering_ = false;
     if (!list) return;
+    if (!has_at_most(item, "content", *list, defaults::kMaxContentParts, "parts")) return;
     std::size_t index = 0;
     for (const dom::element entry : *list) {
-      if (index == defaults::kMaxContentParts) {
-        return item.fail("content", "has more than " + std::to_string(index) + " parts");
-      }
       const BodyFields part(entry.get_object(), item.path_of(indexed("content", index++)), item);
       if (part.needed_text("type") != "reasoning_text") {
         part.fail("type", "can be reasoning_text alone", api_code::kUnsupported);

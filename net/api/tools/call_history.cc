@@ -73,11 +73,9 @@ std::string arguments_object(std::string_view arguments) {
 void take_tool_calls(const BodyFields& fields, CallHistory& history, json::object& message) {
   const auto list = fields.array("tool_calls");
   if (!list || list->size() == 0) return;
+  if (!has_at_most(fields, "tool_calls", *list, defaults::kMaxCalls, "calls")) return;
   json::array calls;
   for (const dom::element entry : *list) {
-    if (calls.size() == defaults::kMaxCalls) {
-      return fields.fail("tool_calls", "has more than " + std::to_string(calls.size()) + " calls");
-    }
     calls.push_back(take_call(fields, entry, calls.size(), history));
     if (fields.error()) return;
   }

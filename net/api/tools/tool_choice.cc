@@ -48,11 +48,9 @@ void take_allowed(const BodyFields& allowed, ToolDialect dialect, ToolChoice& ch
   const auto list = allowed.array("tools");
   if (!list || list->size() == 0) return allowed.fail("tools", "is missing", api_code::kMissing);
   chosen.limited = true;
+  if (!has_at_most(allowed, "tools", *list, defaults::kMaxTools, "tools")) return;
   std::size_t index = 0;
   for (const dom::element entry : *list) {
-    if (index == defaults::kMaxTools) {
-      return allowed.fail("tools", "has more than " + std::to_string(defaults::kMaxTools));
-    }
     const BodyFields tool(entry.get_object(), allowed.path_of(indexed("tools", index++)), allowed);
     const std::string_view type = tool.needed_text("type");
     if (is_named(type, dialect)) {

@@ -145,12 +145,9 @@ void ToolReader::read_one(const BodyFields& tool) {
 void ToolReader::read_list(const BodyFields& owner, std::string_view name,
                            std::string_view name_space) {
   const auto list = owner.array(name);
-  if (!list) return;
+  if (!list || !has_at_most(owner, name, *list, defaults::kMaxTools, "tools")) return;
   std::size_t index = 0;
   for (const dom::element entry : *list) {
-    if (index == defaults::kMaxTools) {
-      return owner.fail(name, "has more than " + std::to_string(index) + " tools");
-    }
     const BodyFields tool(entry.get_object(), owner.path_of(indexed(name, index++)), owner);
     take_tool(tool, name_space);
     if (owner.error()) return;

@@ -101,10 +101,8 @@ Documents take_documents(const BodyFields& fields, std::size_t most, bool repeat
     add(std::string(kName), *value);
     return documents;
   }
+  if (!has_at_most(fields, kName, list, most, "texts")) return documents;
   for (const dom::element document : list) {
-    if (documents.texts.size() == most) {
-      fields.fail(kName, "has more than " + std::to_string(most) + " texts");
-    }
     if (fields.error()) break;
     add(indexed(kName, documents.texts.size()), document);
   }

@@ -83,11 +83,8 @@ std::vector<std::string> take_texts(const BodyFields& fields, std::string_view n
     fields.fail(name, "is missing", api_code::kMissing);
   } else if (value->get(list) != simdjson::SUCCESS) {
     texts.emplace_back(text_of(fields, std::string(name), *value));
-  } else {
+  } else if (has_at_most(fields, name, list, most, "texts")) {
     for (const dom::element entry : list) {
-      if (texts.size() == most) {
-        fields.fail(name, "has more than " + std::to_string(most) + " texts");
-      }
       if (fields.error()) break;
       texts.emplace_back(text_of(fields, indexed(name, texts.size()), entry));
     }

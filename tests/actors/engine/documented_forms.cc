@@ -86,6 +86,8 @@ void expect_vector(const weft::EmbedResult& result, std::string_view text) {
   expect(result.vector.at(1) == static_cast<float>(text.size()), "another text was embedded");
 }
 
+// The engine outlives these coroutines, as in an application's main().
+// NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters)
 asio::awaitable<void> embed(weft::Engine& engine) {
   using asio::use_awaitable;
   expect_vector(co_await engine.async_embed("Once", asio::use_awaitable), kShort);
@@ -171,6 +173,7 @@ asio::awaitable<void> all(weft::Engine& engine) {
   co_await engine.async_drain(asio::use_awaitable);
   co_await engine.async_shutdown(asio::use_awaitable);
 }
+// NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)
 
 }  // namespace
 

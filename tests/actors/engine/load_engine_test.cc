@@ -158,7 +158,9 @@ TEST_F(LoadEngineTest, ALogitProcessorChoosesForItsRequestAndEndsNoOther) {
     while (one->wait_for(std::chrono::seconds(0)) != std::future_status::ready) io.run_one();
   }
   EXPECT_EQ(counted.get().second.choices.at(0).tokens, (std::vector<TokenId>{21, 22, 23}));
-  EXPECT_EQ(failed.get().first, EngineErrc::kNoTokenLeft);
+  const auto [error, result] = failed.get();
+  EXPECT_EQ(error, EngineErrc::kProcessorFailed);
+  EXPECT_EQ(result.error_detail, "nine");
 }
 
 TEST_F(LoadEngineTest, OutputsLookAsTheRequestSays) {
@@ -298,7 +300,11 @@ TEST_F(LoadEngineTest, AnActivationReaderSeesItsSequenceAndEndsItWhenItThrows) {
   EXPECT_GT(reader->hidden, 0U);
   EXPECT_EQ(reader->logits, static_cast<std::size_t>(engine->model()->vocabulary));
 
-  EXPECT_EQ(ask(std::make_shared<CountingReader>(4), 1).first, EngineErrc::kNoTokenLeft);
+  for (const std::size_t most : {0U, 4U}) {  // in its prompt, and in its output
+    const auto failed = ask(std::make_shared<CountingReader>(most), 1);
+    EXPECT_EQ(failed.first, EngineErrc::kReaderFailed);
+    EXPECT_EQ(failed.second.error_detail, "too many");
+  }
   const auto refused = ask(reader, 2);
   EXPECT_EQ(refused.first, EngineErrc::kBadRequest);
   EXPECT_NE(refused.second.error_detail.find("activation_reader"), std::string::npos);

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/actors/engine_error.h"
 #include "weft/text/tokenizer/byte_alphabet.h"
 
 namespace weft::test {
@@ -116,6 +117,24 @@ TEST_F(OutputFormTest, WhatALenientSchemaIsNotHeldToIsNamedAndAStrictOneIsRefuse
   Request plain;
   plain.structured_output = small_object();
   EXPECT_EQ(constrain(plain).not_enforced, nullptr);
+}
+
+TEST_F(OutputFormTest, WhereGrammarsInUseHoldAllThatTheyMayAnotherRequestIsToTryAgainLater) {
+  model.grammars = GrammarCache(model.tokenizer, 1);
+  Request first;
+  first.structured_output = small_object();
+  constrain(first);
+  EXPECT_GT(model.grammars.held_bytes(), 1U);
+  Request second;
+  second.structured_output = {
+      .kind = StructuredOutput::Kind::kRegex, .text = "[ab]+", .name = "guided_regex"};
+  const auto refused = constrain_output(second, tokens_of("a"), model);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, EngineErrc::kOverloaded);
+  EXPECT_THAT(refused.error().detail, testing::HasSubstr("structured.memory_bytes"));
+  first.sampling.constraint = nullptr;
+  EXPECT_EQ(model.grammars.held_bytes(), 0U);
+  constrain(second);
 }
 
 TEST_F(OutputFormTest, BesideAThoughtThatThePromptHasOpenedOnlyTheAnswerIsConstrained) {

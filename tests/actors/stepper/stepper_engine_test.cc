@@ -122,9 +122,9 @@ struct Outcome {
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
-std::map<std::string, Outcome> from_engine() {
+std::map<std::string, Outcome> from_engine(const Config& config) {
   boost::asio::io_context io;
-  Engine engine(io.get_executor(), demo_config());
+  Engine engine(io.get_executor(), config);
   std::map<std::string, Outcome> all;
   for (auto& [name, request] : requests()) {
     engine.async_generate(request, [&outcome = all[name]](boost::system::error_code error,
@@ -161,8 +161,8 @@ void take(const StepOutput& output, Outcome& outcome) {
   if (output.end->error.code) outcome.error = to_string(output.end->error);
 }
 
-std::map<std::string, Outcome> from_stepper() {
-  Stepper stepper = Stepper::create(demo_config()).value();
+std::map<std::string, Outcome> from_stepper(const Config& config) {
+  Stepper stepper = Stepper::create(config).value();
   std::map<RequestId, std::string> names;
   std::map<std::string, Outcome> all;
   const auto infer = [&] {
@@ -177,8 +177,8 @@ std::map<std::string, Outcome> from_stepper() {
 }
 
 TEST(StepperEngine, GivesWhatTheEngineGivesBitForBit) {
-  const auto engine = from_engine();
-  const auto stepper = from_stepper();
+  const auto engine = from_engine(demo_config());
+  const auto stepper = from_stepper(demo_config());
   ASSERT_EQ(engine.size(), requests().size());
   for (const auto& [name, wanted] : engine) {
     const Outcome& got = stepper.at(name);
@@ -192,6 +192,15 @@ TEST(StepperEngine, GivesWhatTheEngineGivesBitForBit) {
   EXPECT_EQ(engine.at("beams").choices.size(), 2U);
   EXPECT_FALSE(engine.at("stop string").choices[0].stop.empty());
   EXPECT_TRUE(engine.at("schema").choices[0].text.starts_with('{'));
+}
+
+TEST(StepperEngine, GivesWhatTheEngineGivesOnRanksThatRunEachStepTogether) {
+  for (const char* partition : {"cpu,cpu", "cpu | cpu"}) {
+    SCOPED_TRACE(partition);
+    Config config = demo_config();
+    config.partition = partition;
+    EXPECT_TRUE(from_stepper(config) == from_engine(config));
+  }
 }
 
 }  // namespace

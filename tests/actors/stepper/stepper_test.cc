@@ -21,6 +21,7 @@
 #include "weft/config/config_error.h"
 #include "weft/core/actor/supervision.h"
 #include "weft/core/time/virtual_clock.h"
+#include "weft/schedule/step/chunk_planner.h"
 #include "weft/tests/actors/letter_fixture.h"
 #include "weft/tests/fixture/allocation_count.h"
 #include "weft/tests/fixture/fake_device.h"
@@ -127,6 +128,54 @@ TEST_F(StepperTest, GivesNothingWhileItComputesALongPrompt) {
   EXPECT_EQ(device->steps(), 2U);
   infer();
   EXPECT_EQ(got[id].tokens[0], expected(request(10, 1)));
+}
+
+/// Counts what each step feeds, and takes a millisecond for each token.
+class StepperDeadlineTest : public StepperTest {
+ public:
+  static constexpr std::chrono::milliseconds kEach{1};
+
+  void start_timed(std::chrono::microseconds target) {
+    limits.step_tokens = 512;
+    limits.context = 1024;
+    limits.pages = 512;
+    config.target_inter_token = target;
+    auto options = device_options();
+    options.took = [this](const Plan& plan) {
+      fed.push_back(tokens_of(plan));
+      return kEach * tokens_of(plan);
+    };
+    device = std::make_shared<FakeDevice>(std::move(options));
+    StepperOptions how;
+    how.clock = clock;
+    stepper.emplace(config, letter_model(limits.context), device, how);
+  }
+
+  std::vector<std::int32_t> fed;
+};
+
+TEST_F(StepperDeadlineTest, CutsPromptsToWhatIsLeftUntilItsDeadline) {
+  start_timed(std::chrono::seconds(60));
+  add(request(1000, 1));
+  for (int i = 0; i < 12; ++i) {
+    static_cast<void>(stepper->infer(clock->now() + 40 * kEach));
+  }
+  ASSERT_EQ(fed.size(), 12U);
+  EXPECT_EQ(fed.front(), ChunkPlanner::kLeastChunk) << "nobody knows yet what a token takes";
+  for (const std::int32_t tokens : fed) EXPECT_LE(tokens, 44) << "estimates err by a tenth";
+  EXPECT_NEAR(fed.back(), 40, 4);
+  static_cast<void>(stepper->infer(clock->now() - kEach));
+  EXPECT_EQ(fed.back(), ChunkPlanner::kLeastChunk) << "what cannot be cut is computed";
+  static_cast<void>(stepper->infer());
+  EXPECT_GT(fed.back(), 40) << "a deadline is of one step";
+}
+
+TEST_F(StepperDeadlineTest, KeepsToTheTargetFromTheFirstStepOn) {
+  start_timed(std::chrono::microseconds(100));
+  add(request(500, 1));
+  for (int i = 0; i < 20; ++i) infer();
+  ASSERT_EQ(fed.size(), 20U);
+  for (const std::int32_t tokens : fed) EXPECT_EQ(tokens, ChunkPlanner::kLeastChunk);
 }
 
 // Nothing was planned ahead of the stop string: with the pipeline one more step would have run.
@@ -351,12 +400,9 @@ TEST_F(StepperMemoryTest, EndsEachRequestOnceWhicheverAllocationFails) {
   EXPECT_LT(n, kMost);
 }
 
-TEST(StepperCreate, RefusesWhatNeedsSeveralDevicesByItsKey) {
+TEST(StepperCreate, RefusesWhatRunsSeveralStepsByItsKey) {
   Config config;
   config.model = "nowhere";
-  config.partition = "cpu,cpu";
-  EXPECT_THAT(Stepper::create(config), FailsWith(ConfigErrc::kBadConfig, "device.partition"));
-  config.partition.clear();
   config.replicas = "2";
   EXPECT_THAT(Stepper::create(config), FailsWith(ConfigErrc::kBadConfig, "device.replicas"));
   config.replicas = "1";

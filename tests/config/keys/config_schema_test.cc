@@ -57,7 +57,7 @@ TEST(ConfigSchemaTest, HasAKeyForEachFieldOfEngineAndServer) {
                rank_chain, rank_key, rank_ca, transport, threads, tuning, fraction, budget, rows,
                pages, page_tokens, context, step_tokens, dtype, layout, placement, cache, share,
                host_bytes, folder, folder_bytes, policy, window, instances, admission, watermark,
-               target, every, jump, requests, tokens, workers, bytes] = Config();
+               target, every, jump, structured, requests, tokens, workers, bytes] = Config();
   const std::initializer_list<const void*> fields = {
       &model,       &spec,         &device,
       &threads,     &tuning,       &fraction,
@@ -72,19 +72,50 @@ TEST(ConfigSchemaTest, HasAKeyForEachFieldOfEngineAndServer) {
       &cache,       &share,        &host_bytes,
       &folder,      &folder_bytes, &rank_chain,
       &rank_key,    &rank_ca,      &transport,
-      &jump};
-  const auto& [host, port, path, certificate, key, io, name, loaded, page, origins, deflate, drain,
-               api_key, key_file, connections, header_bytes, header_fields, body_bytes,
-               message_bytes, body_memory, streams, unread, header_time, body_rate, idle_time,
-               write_time, ping, stream_ping, stored, stored_bytes, kept, kept_bytes, level, format,
-               prompts] = ServerConfig();
-  const std::initializer_list<const void*> server_fields = {
-      &host,          &port,        &path,        &certificate,  &key,           &io,
-      &name,          &loaded,      &page,        &origins,      &deflate,       &drain,
-      &api_key,       &key_file,    &connections, &header_bytes, &header_fields, &body_bytes,
-      &message_bytes, &body_memory, &streams,     &unread,       &header_time,   &body_rate,
-      &idle_time,     &write_time,  &ping,        &stream_ping,  &stored,        &stored_bytes,
-      &kept,          &kept_bytes,  &level,       &format,       &prompts};
+      &jump,        &structured};
+  const auto& [host, port, path, certificate, key, io, name, loaded, page, names, origins, deflate,
+               drain, api_key, key_file, connections, own_connections, own_requests, header_bytes,
+               header_fields, body_bytes, message_bytes, body_memory, streams, unread, header_time,
+               body_rate, idle_time, write_time, ping, stream_ping, stored, stored_bytes, kept,
+               kept_bytes, level, format, prompts] = ServerConfig();
+  const std::initializer_list<const void*> server_fields = {&host,
+                                                            &port,
+                                                            &path,
+                                                            &certificate,
+                                                            &key,
+                                                            &io,
+                                                            &name,
+                                                            &loaded,
+                                                            &page,
+                                                            &names,
+                                                            &origins,
+                                                            &deflate,
+                                                            &drain,
+                                                            &api_key,
+                                                            &key_file,
+                                                            &connections,
+                                                            &own_connections,
+                                                            &own_requests,
+                                                            &header_bytes,
+                                                            &header_fields,
+                                                            &body_bytes,
+                                                            &message_bytes,
+                                                            &body_memory,
+                                                            &streams,
+                                                            &unread,
+                                                            &header_time,
+                                                            &body_rate,
+                                                            &idle_time,
+                                                            &write_time,
+                                                            &ping,
+                                                            &stream_ping,
+                                                            &stored,
+                                                            &stored_bytes,
+                                                            &kept,
+                                                            &kept_bytes,
+                                                            &level,
+                                                            &format,
+                                                            &prompts};
   EXPECT_EQ(config_schema().size() + 1,  // policy and window share a key
             fields.size() + server_fields.size());
 }
@@ -93,7 +124,7 @@ TEST(ConfigSchemaTest, HasAnEnginesKeysFirst) {
   std::set<std::string_view> tables;
   for (const ConfigKey& key : engine_schema()) tables.insert(key.table);
   EXPECT_EQ(tables, (std::set<std::string_view>{"cache", "device", "edge", "memory", "model",
-                                                "scheduling"}));
+                                                "scheduling", "structured"}));
   EXPECT_EQ(engine_schema().data(), config_schema().data());
 }
 

@@ -1,4 +1,7 @@
-"""Pages of other origins: whose browser may show them an answer, and who may open a WebSocket."""
+"""Pages of other origins: whose browser may show them an answer, and what they may ask for at all.
+
+The numbers in the names of the tests are those of docs/bad-inputs.md.
+"""
 
 import pytest
 
@@ -98,3 +101,17 @@ def test_a_listed_page_may_open_a_websocket(start_server: StartServer, origins: 
     with RawClient(start_server(server={"cors_origins": origins}).port) as raw:
         answer = raw.send_request("GET", PATH, *UPGRADE, key_header(), f"Origin: {origin}").read_head()
         assert answer.status == status
+
+
+@pytest.mark.parametrize("headers", [
+    ("Origin: http://evil.example",), ("Host: evil.example",), ("Host: evil.example", "Origin: http://evil.example")])
+def test_x7_a_page_of_another_site_can_do_nothing(raw: RawClient, headers: tuple[str, ...]):
+    code = "host_not_allowed" if headers[0].startswith("Host") else "origin_not_allowed"
+    completion = b'{"prompt": "Once", "max_tokens": 1}'
+    for method, path, body in (("POST", "/v1/completions", completion), ("GET", "/requests", b""),
+                               ("DELETE", "/v1/responses/resp_1", b""), ("POST", "/v1/models/unload", b'{"model": "model"}')):
+        answer = raw.send_request(method, path, *headers, "Content-Type: text/plain", body=body).read()
+        assert (answer.status, answer.error()["code"]) == (403, code), path
+    answer = raw.send_request("GET", PATH, *UPGRADE, key_header(), *headers).read()
+    assert (answer.status, answer.error()["code"]) == (403, code)
+    assert raw.send_request("GET", "/health", *headers).read().status == 200

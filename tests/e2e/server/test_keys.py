@@ -163,7 +163,7 @@ def test_a_key_that_has_used_its_tokens_waits_until_they_are_paid_back(limited, 
         assert chat(watcher).usage.completion_tokens > 0
 
 
-def test_what_is_refused_costs_a_key_nothing(limited):
+def test_a_short_request_that_is_refused_costs_a_key_nothing(limited):
     server = limited(tokens_per_minute=1, max_concurrent=1)
     with RawClient(server.port) as raw:
         for _ in range(3):

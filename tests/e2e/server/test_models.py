@@ -1,5 +1,6 @@
 """One server with several models, which come and go while others serve."""
 
+import base64
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -151,7 +152,7 @@ def test_only_who_runs_the_server_loads_and_unloads(start_server: StartServer, m
                                                     tmp_path: Path):
     server = start_server(models=models)
     body = {"model": "script"}
-    for header in ("Host: weft", "Origin: http://evil.example", "X-Forwarded-For: 192.0.2.1", "X-Real-IP: 192.0.2.1",
+    for header in ("Host: weft", "Origin: http://localhost", "X-Forwarded-For: 192.0.2.1", "X-Real-IP: 192.0.2.1",
                    "Forwarded: for=192.0.2.1"):
         status, answer = post(server, "/v1/models/unload", body, header)
         assert status == 403 and answer["error"]["code"] == "not_an_admin"
@@ -166,3 +167,8 @@ def test_only_who_runs_the_server_loads_and_unloads(start_server: StartServer, m
     for key, status in (("sk-nobody", 401), ("sk-user", 403), ("sk-admin", 200)):
         assert post(guarded, "/v1/models/unload", body, "Authorization: Bearer " + key)[0] == status
     eventually(lambda: states(guarded)["script"] == "unloaded", "the model has gone")
+
+    # A browser sends the password that its user once typed, for whichever page.
+    password = "Authorization: Basic " + base64.b64encode(b":sk-admin").decode()
+    status, answer = post(guarded, "/v1/models/load", body, password, "Origin: http://evil.example")
+    assert status == 403 and answer["error"]["code"] == "origin_not_allowed"

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rank_processes import ENDLESS, PARTITIONS, Ranks
+from rank_processes import ENDLESS, PARTITIONS, Ranks, free_port
 from raw_http import RawClient
 from waiting import PATIENCE_S
 from weft_server import MODEL, program, write_config
@@ -74,3 +75,37 @@ def test_the_launcher_must_start_as_many_processes_as_there_are_ranks(tmp_path: 
                            timeout=PATIENCE_S)
     assert ended.returncode == 1
     assert "3 ranks, and the launcher has started 2 processes" in ended.stderr
+
+
+def start_one_of_two(folder: Path, rank: int, port: int) -> subprocess.Popen[str]:
+    write_config(folder / "weft.toml", {"device": {"partition": "cpu,cpu"}})
+    world = {"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_PORT": str(port), "WEFT_RANK_KEY": "a secret"}
+    return subprocess.Popen([program(), "serve", str(MODEL), "--port", "0", "--config", str(folder / "weft.toml")],
+                            env={**os.environ, **world}, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
+def test_a_head_that_waits_for_its_ranks_ends_well_when_it_is_told(tmp_path: Path, told: signal.Signals):
+    with start_one_of_two(tmp_path, 0, free_port()) as head:
+        assert head.stderr and any("listening on" in line for line in head.stderr)
+        head.send_signal(told)
+        assert head.wait(PATIENCE_S) == 0
+
+
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
+def test_a_rank_that_waits_for_its_head_ends_well_when_it_is_told(tmp_path: Path, told: signal.Signals):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(PATIENCE_S)
+        with start_one_of_two(tmp_path, 1, silent.getsockname()[1]) as rank:
+            connection, _ = silent.accept()
+            with connection:
+                rank.send_signal(told)
+                assert rank.wait(PATIENCE_S) == 0
+
+
+def test_processes_of_one_user_find_their_key_which_nobody_else_can_read(tmp_path: Path):
+    with Ranks(tmp_path, "cpu,cpu", 2, key={"TMPDIR": str(tmp_path)}) as ranks:
+        ranks.expect_answer()
+        assert (tmp_path / f"weft-{os.geteuid()}/ranks.key").stat().st_mode & 0o777 == 0o600
+        ranks.terminate()
+        ranks.expect_drained()

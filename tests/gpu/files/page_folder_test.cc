@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -228,6 +230,79 @@ TEST(PageKeyTest, IsWrittenInOneWay) {
   text[0] = 'g';
   EXPECT_FALSE(from_hex(text, read));
   EXPECT_FALSE(from_hex(std::string(64, 'A'), read)) << "two names would be one key";
+}
+
+/// A disk with room for so many pages, of which others take none.
+PageFile::Put disk_of(const fs::path& folder, const int& pages) {
+  return [&folder, &pages](const FileDescriptor& file, std::span<const std::byte> bytes) {
+    const auto kept = std::ranges::count_if(fs::directory_iterator(folder), [](const auto& one) {
+      return one.path().extension() == ".kv";
+    });
+    if (kept < pages) return file.write(bytes);
+    static_cast<void>(file.write(bytes.first(bytes.size() / 2)));
+    errno = ENOSPC;
+    return false;
+  };
+}
+
+TEST_F(PageFolderTest, GivesUpItsOldestPagesWhereTheDiskIsFull) {
+  int room = 2;
+  const auto folder =
+      PageFolder::open(path, key_of("model"), kPageBytes, 10 * kFileBytes, disk_of(path, room))
+          .value();
+  ASSERT_TRUE(folder->write(a, page_of(1)));
+  ASSERT_TRUE(folder->write(b, page_of(2)));
+  ASSERT_TRUE(folder->write(c, page_of(3)));
+  EXPECT_FALSE(folder->contains(a));
+  EXPECT_FALSE(fs::exists(file(a)));
+  EXPECT_TRUE(folder->contains(b));
+  Page page;
+  ASSERT_TRUE(folder->read(c, page));
+  EXPECT_EQ(page, page_of(3));
+  EXPECT_EQ(folder->bytes(), 2 * kFileBytes);
+}
+
+TEST_F(PageFolderTest, GoesOnOnceADiskThatOthersHaveFilledHasRoomAgain) {
+  int room = 10;
+  const auto folder =
+      PageFolder::open(path, key_of("model"), kPageBytes, 10 * kFileBytes, disk_of(path, room))
+          .value();
+  ASSERT_TRUE(folder->write(a, page_of(1)));
+  room = 0;
+  EXPECT_THAT(folder->write(b, page_of(2)),
+              test::FailsWith(FileErrc::kCannotWrite, "No space left on device"));
+  EXPECT_EQ(folder->bytes(), 0);
+  EXPECT_TRUE(fs::is_empty(path) || !fs::exists(file(b))) << "no half of it is left";
+  room = 10;
+  EXPECT_TRUE(folder->write(b, page_of(2)));
+  EXPECT_TRUE(folder->contains(b));
+}
+
+TEST_F(PageFolderTest, APipeInThePlaceOfAFileIsNotWaitedFor) {
+  const auto folder = open().value();
+  ASSERT_TRUE(folder->write(a, page_of(1)));
+  ASSERT_TRUE(fs::remove(file(a)));
+  ASSERT_EQ(::mkfifo(file(a).c_str(), 0600), 0);
+  Page page;
+  EXPECT_THAT(folder->read(a, page), test::FailsWith(FileErrc::kCannotRead, to_hex(a)));
+  EXPECT_FALSE(folder->contains(a));
+  const fs::path draft = path / ("." + to_hex(b) + ".draft");
+  ASSERT_EQ(::mkfifo(draft.c_str(), 0600), 0);
+  EXPECT_TRUE(folder->write(b, page_of(2)));
+  EXPECT_TRUE(folder->read(b, page));
+}
+
+TEST_F(PageFolderTest, ALinkOrAPipeThatIsThereAtTheStartIsNotFollowed) {
+  {
+    const auto folder = open().value();
+    ASSERT_TRUE(folder->write(a, page_of(1)));
+  }
+  fs::rename(file(a), temp.path() / "elsewhere");
+  fs::create_symlink(temp.path() / "elsewhere", file(a));
+  ASSERT_EQ(::mkfifo(file(b).c_str(), 0600), 0);
+  const auto folder = open().value();
+  EXPECT_EQ(folder->size(), 0U);
+  EXPECT_EQ(folder->foreign(), 2U);
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ class RankTlsTest : public test::RankWorldTest {
     const auto listener = RankListener::open("127.0.0.1:0").value();
     auto greeted = std::async(std::launch::async, [&] {
       const auto tls = RankTls::load(head.tls).value();
-      RankSocket socket(listener.accept(10'000).value());
+      RankSocket socket(listener.accept(10'000).value().value());
       return greet_rank(socket, head, tls.get());
     });
     RankWorld own = world_with(1, of_rank);
@@ -170,11 +170,11 @@ TEST_F(RankTlsTest, AnAnswerIsWorthNothingOnAnotherConnection) {
   const auto listener = RankListener::open("127.0.0.1:0").value();
   const auto catcher = RankListener::open("127.0.0.1:0").value();
   auto head = std::async(std::launch::async, [&] {
-    RankSocket socket(listener.accept(10'000).value());
+    RankSocket socket(listener.accept(10'000).value().value());
     return greet_rank(socket, world, tls.get());
   });
   std::jthread middle([&] {
-    RankSocket rank(catcher.accept(10'000).value());
+    RankSocket rank(catcher.accept(10'000).value().value());
     rank.encrypt(*tls, true, 10'000).value();
     RankSocket to_head(RankSocket::connect(listener.address(), 10'000).value());
     to_head.encrypt(*tls, false, 10'000).value();

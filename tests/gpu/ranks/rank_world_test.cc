@@ -20,7 +20,9 @@
 #include "weft/gpu/device_error.h"
 #include "weft/gpu/ranks/world/handshake.h"
 #include "weft/gpu/ranks/world/load_world.h"
+#include "weft/gpu/ranks/world/rank_door.h"
 #include "weft/gpu/ranks/world/rank_host.h"
+#include "weft/gpu/ranks/world/rank_mesh.h"
 #include "weft/gpu/ranks/world/rank_socket.h"
 #include "weft/gpu/ranks/world/rank_worker.h"
 #include "weft/gpu/sequence_runner.h"
@@ -54,16 +56,13 @@ TEST(RankWorld, IsWhatALauncherSays) {
   };
   EXPECT_TRUE(read({}).value().is_alone());
   EXPECT_TRUE(read({{"RANK", "0"}, {"WORLD_SIZE", "1"}}).value().is_alone());
-  const RankWorld torchrun = read({{"RANK", "2"},
-                                   {"WORLD_SIZE", "4"},
-                                   {"MASTER_ADDR", "10.0.0.1"},
-                                   {"MASTER_PORT", "123"},
-                                   {"WEFT_RANK_KEY", "k"}})
-                                 .value();
+  const RankWorld torchrun =
+      read(
+          {{"RANK", "2"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "123"}})
+          .value();
   EXPECT_EQ(torchrun.rank, 2);
   EXPECT_EQ(torchrun.size, 4);
   EXPECT_EQ(torchrun.address, "10.0.0.1:123");
-  EXPECT_EQ(torchrun.key, "k");
   const RankWorld mpirun =
       read({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}}).value();
   EXPECT_EQ(mpirun.rank, 1);
@@ -79,8 +78,13 @@ TEST(RankWorld, IsWhatALauncherSays) {
               FailsWith(DeviceErrc::kUnfit, "WORLD_SIZE='1000'"));
 }
 
-TEST(RankHost, WantsAKeyBeyondTheLoopback) {
+TEST(RankHost, WantsAKeyUnlessItIsToldNotToOnTheLoopback) {
   RankWorld world = world_of(0, 2, "");
+  world.address = "127.0.0.1:0";
+  EXPECT_THAT(RankHost::gather(world), FailsWith(DeviceErrc::kUnfit, "WEFT_RANK_KEY is not set"));
+  world.without_key = true;
+  world.gathering = 0ms;
+  EXPECT_THAT(RankHost::gather(world), FailsWith(DeviceErrc::kRankLost, "nobody has connected"));
   world.address = "0.0.0.0:0";
   EXPECT_THAT(RankHost::gather(world), FailsWith(DeviceErrc::kUnfit, "WEFT_RANK_KEY is not set"));
 }
@@ -323,6 +327,164 @@ TEST(RankHost, CountsASilentProcessAsLost) {
   lost.get_future().wait();
   StepResult result;
   EXPECT_THROW(host->device(1, kWorldLimits)->run(Plan(), result), ActorFailure);
+}
+
+/// Connections of one who says nothing.
+std::vector<std::unique_ptr<RankSocket>> silent_strangers(const std::string& address,
+                                                          std::size_t count) {
+  std::vector<std::unique_ptr<RankSocket>> all;
+  for (std::size_t i = 0; i < count; ++i) {
+    all.push_back(std::make_unique<RankSocket>(RankSocket::connect(address, 10'000).value()));
+  }
+  return all;
+}
+
+TEST(RankHost, StrangersWhoSayNothingHoldUpNobody) {
+  RankWorld world = world_of(0, 3);
+  world.address = free_address();
+  auto host = std::async(std::launch::async, [&] { return RankHost::gather(world); });
+  std::vector<std::unique_ptr<RankSocket>> ours;
+  for (const std::int32_t rank : {1, 2}) {
+    const auto strangers = silent_strangers(world.address, 20);
+    ours.push_back(
+        std::make_unique<RankSocket>(RankSocket::connect(world.address, 10'000).value()));
+    EXPECT_TRUE(greet_head(*ours.back(), world_of(rank, 3)));
+  }
+  EXPECT_TRUE(host.get());
+}
+
+TEST(RankHost, StrangersAsManyAsMayBeGreetedMakeRoomForARank) {
+  RankWorld world = world_of(0, 2);
+  world.address = free_address();
+  auto host = std::async(std::launch::async, [&] { return RankHost::gather(world); });
+  const auto strangers = silent_strangers(world.address, RankDoor::kMostGreetings);
+  RankSocket ours(RankSocket::connect(world.address, 10'000).value());
+  EXPECT_TRUE(greet_head(ours, world_of(1, 2)));
+  EXPECT_TRUE(host.get());
+  EXPECT_FALSE(strangers.front()->receive(10'000)) << "the oldest was sent away";
+}
+
+TEST(RankHost, GatheringEndsWhenItIsToldToStop) {
+  RankWorld world = world_of(0, 3);
+  world.address = free_address();
+  std::stop_source stop;
+  auto host =
+      std::async(std::launch::async, [&] { return RankHost::gather(world, stop.get_token()); });
+  RankSocket first(RankSocket::connect(world.address, 10'000).value());
+  ASSERT_TRUE(greet_head(first, world_of(1, 3)));
+  ASSERT_TRUE(first.receive(10'000)) << "a beat: the head has it";
+  stop.request_stop();
+  EXPECT_THAT(host.get(), FailsWith(DeviceErrc::kRankLost, "told to stop"));
+  for (;;) {
+    const auto frame = first.receive(10'000);
+    ASSERT_TRUE(frame) << "without a goodbye";
+    if (frame->kind == RankMessage::kBye) break;
+  }
+}
+
+TEST(RankMesh, AStrangerWhoSaysNothingHoldsUpNobody) {
+  const RankMesh first = RankMesh::open("127.0.0.1").value();
+  const RankMesh second = RankMesh::open("127.0.0.1").value();
+  const std::vector<std::string> addresses{"127.0.0.1" + first.port(), "127.0.0.1" + second.port()};
+  const auto strangers = silent_strangers(addresses.front(), 20);
+  auto met =
+      std::async(std::launch::async, [&] { return first.connect(world_of(0, 2), addresses, {}); });
+  EXPECT_TRUE(second.connect(world_of(1, 2), addresses, {}));
+  EXPECT_TRUE(met.get());
+}
+
+TEST_F(RankWorldTest, AFalseHeadIsLeft) {
+  const auto listener = RankListener::open("127.0.0.1:0").value();
+  RankWorld world = world_of(1, 2);
+  world.address = listener.address();
+  WorldRank rank(model_, world);
+  auto ran = std::async(std::launch::async, [&] { return run_rank(world, rank); });
+  RankSocket false_head(listener.accept(10'000).value().value());
+  EXPECT_FALSE(greet_rank(false_head, world_of(0, 2, "guess")));
+  EXPECT_THAT(ran.get(), FailsWith(DeviceErrc::kRankLost, "the head: it has another key"));
+}
+
+TEST_F(RankWorldTest, ARankGoesToNoHeadWithoutAKey) {
+  RankWorld world = world_of(1, 2, "");
+  world.address = free_address();
+  WorldRank rank(model_, world);
+  EXPECT_THAT(run_rank(world, rank), FailsWith(DeviceErrc::kUnfit, "WEFT_RANK_KEY is not set"));
+}
+
+TEST_F(RankWorldTest, ARankThatWaitsForTheHeadEndsWhenItIsToldToStop) {
+  RankWorld world = world_of(1, 2);
+  world.address = free_address();  // where nobody listens
+  WorldRank rank(model_, world);
+  std::stop_source stop;
+  auto ran = std::async(std::launch::async,
+                        [&] { return run_rank(world, rank, {.stop = stop.get_token()}); });
+  EXPECT_EQ(ran.wait_for(100ms), std::future_status::timeout);
+  stop.request_stop();
+  EXPECT_TRUE(ran.get());
+}
+
+TEST_F(RankWorldTest, AHeadThatWaitsForARankToLoadEndsWhenItIsToldToStop) {
+  RankWorld head = world_of(0, 2);
+  head.address = free_address();
+  partition_ = parse_partition("cpu,cpu").value();
+  programs_ = compile_parts(model_, partition_).value();
+  std::stop_source stop;
+  std::promise<bool> goodbye;
+  std::jthread slow([&] {
+    play_rank(head, room_elsewhere(), [&](RankSocket& socket) {
+      stop.request_stop();
+      for (;;) {
+        const auto frame = socket.receive(10'000);
+        if (frame && frame->kind == RankMessage::kBeat) continue;
+        return goodbye.set_value(frame && frame->kind == RankMessage::kBye);
+      }
+    });
+  });
+  WorldRankOptions own;
+  own.progress.stop = stop.get_token();
+  EXPECT_THAT(load_world(plan(head), std::move(own)),
+              FailsWith(DeviceErrc::kRankLost, "told to stop"));
+  EXPECT_TRUE(goodbye.get_future().get());
+}
+
+TEST_F(RankWorldTest, ARankThatLoadsEndsWhenItIsToldToStop) {
+  RankWorld head = world_of(0, 2);
+  head.address = free_address();
+  /// Loads until it is told that others are lost.
+  class Endless final : public RankLoader {
+   public:
+    explicit Endless(std::stop_source& stop) : stop_(stop) {}
+    Result<RankRoom> room(const RankQuestion& /*question*/, const std::string& /*host*/) override {
+      return RankRoom();
+    }
+    Result<std::unique_ptr<StepDevice>> load(const RankSetup& /*setup*/,
+                                             const std::stop_token& lost) override {
+      std::promise<void> over;
+      const std::stop_callback end(lost, [&over] { over.set_value(); });
+      stop_.request_stop();
+      over.get_future().wait();
+      return Error{DeviceErrc::kRankLost, "left half-way"};
+    }
+
+   private:
+    std::stop_source& stop_;
+  };
+  std::stop_source stop;
+  Endless loader(stop);
+  RankWorld own = head;
+  own.rank = 1;
+  bool is_ready = false;
+  auto ran = std::async(std::launch::async, [&] {
+    return run_rank(own, loader,
+                    {.stop = stop.get_token(), .on_ready = [&is_ready] { is_ready = true; }});
+  });
+  const auto host = RankHost::gather(head).value();
+  ASSERT_TRUE(host->ask(std::vector<RankQuestion>(2)));
+  RankSetup setup;
+  setup.limits = kWorldLimits;
+  ASSERT_TRUE(host->set_up(1, setup));
+  EXPECT_TRUE(ran.get());
+  EXPECT_FALSE(is_ready);
 }
 
 }  // namespace

@@ -97,10 +97,20 @@ inline void run(const LinearParams& params, int threads = 1) {
   }
 }
 
+/// Whether a target multiplies and adds with one rounding. Every processor of ARM64 does.
+constexpr bool fuses([[maybe_unused]] CpuTarget target) {
+#if defined(__x86_64__)
+  return target != CpuTarget::kPortable;
+#else
+  return true;
+#endif
+}
+
 /// Whether a target multiplies plain weights, or weights by their codes, as no poorer target does:
-/// VNNI is for codes alone, VDPBF16PS for bf16.
+/// VNNI, SDOT and SMMLA are for codes alone, VDPBF16PS for bf16.
 constexpr bool has_own_plain_product(CpuTarget target) {
-  return target != CpuTarget::kAvx2Vnni && target != CpuTarget::kAvx512Vnni;
+  return target != CpuTarget::kNeonDot && target != CpuTarget::kNeonI8mm &&
+         target != CpuTarget::kAvx2Vnni && target != CpuTarget::kAvx512Vnni;
 }
 inline bool has_own_product(DType dtype) {
   if (multiplies_codes(dtype)) return cpu_target() != CpuTarget::kAvx512Bf16;

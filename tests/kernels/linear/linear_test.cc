@@ -1,6 +1,8 @@
 #include "weft/kernels/linear/linear.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -78,7 +80,7 @@ TEST_P(LinearTest, RunsOnTheTargetThatWasForced) {
   const float row[] = {x * x, x};
   float out = kNan;
   run({.in = {row, 1, 2, 2}, .weight = &*weight, .out = {&out, 1, 1, 1}});
-  EXPECT_EQ(out != 0, GetParam() != CpuTarget::kPortable);
+  EXPECT_EQ(out != 0, test::fuses(GetParam()));
 
   // Where bf16 is multiplied, `in` is rounded to it.
   const float one = 1;
@@ -391,6 +393,50 @@ TEST_P(LinearTest, GivesTheSameBitsForAnyNumberOfThreads) {
             << threads << " threads, row " << r;
       }
     }
+  }
+}
+
+/// Numbers that end where the memory does: whoever touches what is behind them is stopped.
+class NumbersAtTheEnd {
+ public:
+  explicit NumbersAtTheEnd(std::int64_t count)
+      : page_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))),
+        memory_(::mmap(nullptr, 2 * page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                       0)) {
+    EXPECT_NE(memory_, MAP_FAILED);
+    auto* end = static_cast<std::byte*>(memory_) + page_;
+    EXPECT_EQ(::mprotect(end, page_, PROT_NONE), 0);
+    data_ = reinterpret_cast<float*>(end) - count;
+  }
+  NumbersAtTheEnd(const NumbersAtTheEnd&) = delete;
+  NumbersAtTheEnd& operator=(const NumbersAtTheEnd&) = delete;
+  ~NumbersAtTheEnd() { ::munmap(memory_, 2 * page_); }
+
+  [[nodiscard]] float* data() const { return data_; }
+
+ private:
+  std::size_t page_;
+  void* memory_;
+  float* data_;
+};
+
+/// Which may be another thread's, or nobody's.
+TEST_P(PlainLinearTest, TouchesNothingBehindTheLastOutput) {
+  for (const std::int64_t outputs : {1, 2, 3, 5, 7, 15, 17, 37}) {
+    const RandomMatrix matrix(DType::kF32, outputs, 8, 3);
+    const PackedWeight weight = pack(matrix);
+    RowBuffer in(1, 8);
+    in.randomize(1);
+    const NumbersAtTheEnd out(outputs);
+    const NumbersAtTheEnd bias(outputs);
+    const NumbersAtTheEnd residual(outputs);
+    const LinearParams params{.in = in.rows(),
+                              .weight = &weight,
+                              .bias = bias.data(),
+                              .residual = {residual.data(), 1, outputs, outputs},
+                              .out = {out.data(), 1, outputs, outputs}};
+    run(params);
+    EXPECT_TRUE(agrees(params, matrix)) << outputs;
   }
 }
 

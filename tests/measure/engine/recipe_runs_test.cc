@@ -48,6 +48,19 @@ TEST(RecipeRunsTest, OfManyTokensSomeStandForAllAndTheLastIsAmongThem) {
 TEST(RecipeRunsTest, FiguresOfSeveralRoundsComeWithTheLeastAndTheMost) {
   EXPECT_EQ(with_range({2}, times_text), "2.00x");
   EXPECT_EQ(with_range({3, 1, 2}, times_text), "2.00x [1.00x, 3.00x]");
+  EXPECT_EQ(with_range({3, 1}, times_text), "2.00x [1.00x, 3.00x]") << "of two it is no extreme";
+}
+
+TEST(RecipeRunsTest, OneAloneIsMeasuredWhenTwoInARowAgree) {
+  const AloneTime warmed = settled_time(std::vector<double>{0.132, 0.015, 0.0152, 0.0148});
+  EXPECT_TRUE(warmed.has_settled);
+  EXPECT_EQ(warmed.seconds, 0.015);
+  const AloneTime at_once = settled_time(std::vector<double>{2, 2.1, 2.2});
+  EXPECT_TRUE(at_once.has_settled);
+  EXPECT_EQ(at_once.seconds, 2.1);
+  const AloneTime never = settled_time(std::vector<double>{9, 1, 2, 4});
+  EXPECT_FALSE(never.has_settled);
+  EXPECT_EQ(never.seconds, 3) << "of the second half";
 }
 
 }  // namespace

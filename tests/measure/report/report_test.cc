@@ -197,8 +197,9 @@ TEST(ReportPageTest, NothingRunsAndNothingIsFetched) {
 
 TEST(ReportPageTest, LightAndDarkAndPaperAndPhonesAreThoughtOf) {
   const std::string html = to_html(sample());
-  for (const char* part : {"prefers-color-scheme:dark", "@media print", "max-width:34rem",
-                           "class=\"wide\"", "class=\"narrow\"", "width=device-width"}) {
+  for (const char* part :
+       {"prefers-color-scheme:dark", "@media print", "max-width:34rem", "class=\"wide\"",
+        "class=\"narrow\"", "width=device-width", "min-width:60rem"}) {
     EXPECT_THAT(html, HasSubstr(part));
   }
 }

@@ -118,6 +118,7 @@ TEST(ProgramTest, RefusesDistanceBiasesThatNoDeviceCanUse) {
     const Checkpoint checkpoint = small_checkpoint().tensor("bias", {buckets, 2}).make();
     SmallSpec spec;
     spec.top = top;
+    if (spec.top.find("encoder") != std::string::npos) spec.head = "present = false";
     spec.attention.append("\nrelative_bias = { tensor = 'bias', max_distance = ")
         .append(std::to_string(max_distance))
         .append(" }");
@@ -191,6 +192,7 @@ TEST(ProgramTest, RefusesRopeScalingThatItDoesNotKnow) {
 TEST(ProgramTest, OfAnEncoderGivesHiddenStates) {
   SmallSpec spec;
   spec.top = "kind = 'encoder'";
+  spec.head = "present = false";
   const Program program = spec.compile(test::small_model()).value();
   EXPECT_FALSE(program.has_logits);
   EXPECT_FALSE(program.has_encoder);

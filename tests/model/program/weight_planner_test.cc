@@ -107,6 +107,35 @@ TEST(WeightPlannerTest, RefusesGroupsThatDoNotDivideTheHeads) {
               FailsWith(ModelErrc::kBadConfig, "attention.qkv.groups: 3 does not divide"));
 }
 
+TEST(WeightPlannerTest, FindsTheHalvesOfANormByTheirOldNamesAndByWholeOnes) {
+  struct Case {
+    const char* tensor;
+    const char* weight;
+    const char* bias;
+  };
+  for (const Case& one :
+       {Case{"last", "last.gamma", "last.beta"}, Case{"last.gamma", "last.gamma", "last.beta"},
+        Case{"last.weight", "last.weight", "last.bias"}}) {
+    SCOPED_TRACE(one.tensor);
+    const Checkpoint checkpoint =
+        small_checkpoint().tensor(one.weight, {4}, 10).tensor(one.bias, {4}, 20).make();
+    SmallSpec spec;
+    spec.attention += std::string("\nnorm_out = '") + one.tensor + "'";
+    const Program program = spec.compile(checkpoint).value();
+    EXPECT_THAT(named(program.vectors, "0.attention.norm_out.weight"), ElementsAre(10, 11, 12, 13));
+    EXPECT_THAT(named(program.vectors, "0.attention.norm_out.bias"), ElementsAre(20, 21, 22, 23));
+  }
+}
+
+TEST(WeightPlannerTest, ANormWhoseHalfIsMissingIsRefusedByTheTensorsName) {
+  SmallSpec spec;
+  spec.attention += "\nnorm_out = { tensor = 'last', kind = 'layer', has_bias = true }";
+  const Checkpoint no_bias = small_checkpoint().tensor("last.weight", {4}).make();
+  EXPECT_THAT(spec.compile(no_bias), FailsWith(ModelErrc::kMissingTensor, "last.bias"));
+  const Checkpoint no_weight = small_checkpoint().tensor("last.bias", {4}).make();
+  EXPECT_THAT(spec.compile(no_weight), FailsWith(ModelErrc::kMissingTensor, "last.weight"));
+}
+
 TEST(WeightPlannerTest, ReadsTransposedTensorsByColumns) {
   const Checkpoint checkpoint = small_checkpoint().tensor("turned.weight", {4, 3}).make();
   SmallSpec spec;

@@ -210,6 +210,15 @@ TEST(ArchitectureTest, RefusesWhatASpecDoesNotDo) {
                                "use_bidirectional_attention = true"));
 }
 
+TEST(ArchitectureTest, RefusesTheHeadOfAnEncoder) {
+  SmallSpec spec;
+  spec.top = "kind = 'encoder'";
+  EXPECT_THAT(spec.resolve(test::small_checkpoint().make()),
+              FailsWith(ModelErrc::kBadConfig, "head: an encoder gives hidden states"));
+  spec.head = "present = false";
+  EXPECT_TRUE(spec.resolve(test::small_checkpoint().make()));
+}
+
 TEST(ArchitectureTest, ComputesEachLayersOwnValues) {
   SmallSpec spec;
   spec.top = "each_layer = { late = \"= layer > 0\", size = \"= late ? 5 : 0\" }";

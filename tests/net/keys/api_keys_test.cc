@@ -72,6 +72,17 @@ TEST(KeyHolderTest, CountsNoRequestThatItsTokensRefuse) {
   EXPECT_EQ(wait_of(holder, start + 1s), 0ms);
 }
 
+TEST(KeyHolderTest, SaysWhetherARequestCouldBeginAndCountsNone) {
+  KeyHolder holder("a", {.max_concurrent = 1, .tokens_per_minute = 60});
+  EXPECT_TRUE(holder.check(start));
+  EXPECT_EQ(wait_of(holder, start), 0ms) << "it has counted none";
+  EXPECT_EQ(holder.check(start).error().retry_after, 1'000ms);
+  holder.end();
+  holder.charge(60, start);
+  EXPECT_EQ(holder.check(start).error().status, 429);
+  EXPECT_TRUE(holder.check(start + 1s));
+}
+
 TEST(KeyLeaseTest, EndsItsRequestOnce) {
   const auto holder = std::make_shared<KeyHolder>("a", KeyLimits{.max_concurrent = 1});
   ASSERT_EQ(wait_of(*holder, start), 0ms);

@@ -34,11 +34,12 @@ class PlainClient {
   }
   /// Sends a request with a body of JSON.
   void post(std::string_view path, std::string_view body, std::string_view headers = {}) {
-    say("POST " + std::string(path) + " HTTP/1.1\r\nHost: x\r\nContent-Length: " +
+    say("POST " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
         std::to_string(body.size()) + "\r\n" + std::string(headers) + "\r\n" + std::string(body));
   }
   void get(std::string_view path, std::string_view headers = {}) {
-    say("GET " + std::string(path) + " HTTP/1.1\r\nHost: x\r\n" + std::string(headers) + "\r\n");
+    say("GET " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n" + std::string(headers) +
+        "\r\n");
   }
 
   /// Asks for a WebSocket; returns what the server answers.

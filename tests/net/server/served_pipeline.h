@@ -87,6 +87,7 @@ inline bool eventually(const std::function<bool()>& done) {
 /// A server on a free port of loopback, over the real pipeline and a fake device behind a gate.
 class ServedPipeline : public testing::Test {
  public:
+  ServedPipeline() { server_config.host_names = "x"; }  // as tests' own requests call it
   ~ServedPipeline() override { stop(); }
 
   void start() {

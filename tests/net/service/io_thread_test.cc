@@ -9,6 +9,9 @@
 #include <new>
 #include <utility>
 
+#include "weft/core/metrics.h"
+#include "weft/net/defaults.h"
+
 namespace weft::test {
 namespace {
 
@@ -84,6 +87,31 @@ TEST_F(IoThreadTest, AnExceptionEndsItsConnectionAndTheThreadGoesOn) {
   thread.drain();  // throws
   count.wait_until_none();
   wait();
+}
+
+void spin(std::chrono::milliseconds time) {
+  const auto until = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < until) {
+  }
+}
+
+TEST(IoStallsTest, AStepThatHoldsItsThreadUpIsCountedOnceAndALongOneIsTold) {
+  MetricsRegistry metrics;
+  Histogram& seconds = metrics.histogram("stalls", "of a test", kLatencyBounds);
+  int told = 0;
+  IoStalls stalls({.seconds = &seconds, .on_long_stall = [&](IoStalls::Seconds) { ++told; }});
+  {
+    const IoStalls::Step outer(&stalls);
+    const IoStalls::Step inner(&stalls);
+    spin(net_defaults::kCountedStall);
+  }
+  EXPECT_EQ(seconds.value().count, 1U);
+  {
+    const IoStalls::Step step(&stalls);
+    spin(net_defaults::kLoggedStall);
+  }
+  EXPECT_EQ(seconds.value().count, 2U);
+  EXPECT_GE(told, 1);
 }
 
 }  // namespace

@@ -270,10 +270,26 @@ TEST(StepTimeModel, GrowsChunksStepByStepBecauseSmallOnesSayLittleAboutLargeOnes
   std::int32_t expected = StepTimeModel::kStartPrefillTokens;
   for (std::size_t step = 0; step < 14; ++step) {
     const std::int32_t tokens = model.prefill_tokens_within(std::chrono::hours(1), {}, 1 << 20);
-    if (step >= StepTimeModel::kPrefillStepsToLearn) expected *= 2;
+    if (step > 0) expected *= 2;
     ASSERT_EQ(tokens, expected) << step;
     const StepShape shape{.decode_tokens = 0, .prefill_tokens = tokens, .context_tokens = tokens};
     model.learn(shape, device.takes(shape));
+  }
+}
+
+TEST(StepTimeModel, KeepsToTheTargetFromTheSecondStepOn) {
+  for (const double fixed_us : {0.0, 100.0, 400.0}) {
+    StepTimeModel model;
+    const Device device{fixed_us, 0, 20, 0};
+    const StepShape first{.prefill_tokens = StepTimeModel::kStartPrefillTokens};
+    model.learn(first, device.takes(first));
+    for (std::size_t step = 1; step < 3 * StepTimeModel::kPrefillStepsToLearn; ++step) {
+      const std::int32_t tokens = model.prefill_tokens_within(milliseconds(1), {}, 4096);
+      ASSERT_GT(tokens, 0) << step;
+      const StepShape shape{.prefill_tokens = tokens};
+      ASSERT_LE(device.exact_us(shape), 1.1 * 1000) << step << " of " << fixed_us;
+      model.learn(shape, device.takes(shape));
+    }
   }
 }
 

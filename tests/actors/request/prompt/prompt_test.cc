@@ -96,6 +96,14 @@ TEST_F(PromptTest, EachRefusalNamesItsField) {
   EXPECT_EQ(refusal([](Request& r) { r.max_tokens = -1; }), "bad_request: max_tokens: -1");
   EXPECT_EQ(refusal([](Request& r) { r.prompt = "ab"; }),
             "bad_request: prompt, prompt_tokens, messages: more than one is given");
+  EXPECT_EQ(refusal([](Request& r) { r.tools = "x"; }), "bad_request: tools: is no JSON array");
+  EXPECT_EQ(refusal([](Request& r) { r.tools = boost::json::array{boost::json::object(), 1}; }),
+            "bad_request: tools[1]: is no JSON object");
+  EXPECT_EQ(refusal([](Request& r) {
+              r.prompt_tokens.clear();
+              r.messages = {"ab"};
+            }),
+            "bad_request: messages[0]: is no JSON object");
   EXPECT_EQ(refusal([](Request& r) {
               r.prompt_tokens.clear();
               r.messages = {{{"role", "user"}, {"content", "ab"}}};

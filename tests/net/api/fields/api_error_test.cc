@@ -38,7 +38,8 @@ TEST(ApiErrorTest, EachWayToFailHasItsStatusTypeAndCode) {
       Row{EngineErrc::kDeadlineExceeded, 408, "timeout_error", "deadline_exceeded"},
       Row{EngineErrc::kSlowReader, 408, "timeout_error", "client_too_slow"},
       Row{EngineErrc::kNoTokenLeft, 400, "invalid_request_error", "no_token_left"},
-      Row{EngineErrc::kNotNumbers, 500, "server_error", "internal_error"},
+      Row{EngineErrc::kGrammarTooLarge, 400, "invalid_request_error", "grammar_too_large"},
+      Row{EngineErrc::kNotNumbers, 500, "server_error", "model_failed"},
       Row{EngineErrc::kDeviceFailed, 500, "server_error", "device_failed"},
       Row{EngineErrc::kStopping, 503, "server_error", "stopping"},
       Row{EngineErrc::kNotReady, 503, "server_error", "not_ready"},
@@ -47,6 +48,8 @@ TEST(ApiErrorTest, EachWayToFailHasItsStatusTypeAndCode) {
       Row{EngineErrc::kModelLoading, 503, "server_error", "model_loading"},
       Row{EngineErrc::kModelUnloading, 503, "server_error", "model_unloading"},
       Row{EngineErrc::kModelFailed, 503, "server_error", "model_failed"},
+      Row{EngineErrc::kProcessorFailed, 500, "server_error", "internal_error"},
+      Row{EngineErrc::kReaderFailed, 500, "server_error", "internal_error"},
       Row{EngineErrc::kInternal, 500, "server_error", "internal_error"},
       Row{EngineErrc::kReadOutstanding, 500, "server_error", "internal_error"},
       Row{EngineErrc::kNotFinished, 500, "server_error", "internal_error"},
@@ -66,7 +69,7 @@ TEST(ApiErrorTest, EachWayToFailHasItsStatusTypeAndCode) {
     EXPECT_EQ(error.type, row.type) << row.error.message();
     EXPECT_EQ(error.code, row.code) << row.error.message();
   }
-  EXPECT_EQ(engine_category().table().size(), 21U) << "a new error needs a row here";
+  EXPECT_EQ(engine_category().table().size(), 23U) << "a new error needs a row here";
 }
 
 TEST(ApiErrorTest, WhatIsTheServersFaultTellsNothingOfIt) {

@@ -1,0 +1,58 @@
+#include "weft/cli/serve/rank_process.h"
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <utility>
+
+#include "weft/core/thread.h"
+
+namespace weft::cli {
+namespace {
+
+// The head hears of the signal at the same time, and says goodbye first: it would else take who
+// leaves for one that is lost.
+constexpr std::chrono::milliseconds kForGoodbye{500};
+
+// Then for loading, which looks at its stop before each piece of a matrix.
+constexpr std::chrono::seconds kRankLoadingEnds{1};
+
+}  // namespace
+
+RankProcess::RankProcess() : signals_(io_, SIGINT, SIGTERM), deadline_(io_) {
+  wait_for_signal();
+  thread_ = std::jthread([this] {
+    name_this_thread("weft-signals");
+    io_.run();
+  });
+}
+
+RankProcess::~RankProcess() { io_.stop(); }
+
+void RankProcess::wait_for_signal() {
+  signals_.async_wait([this](boost::system::error_code error, int /*signal*/) {
+    if (error) return;
+    wait_for_signal();
+    if (ready_ || told_.exchange(true)) return;
+    deadline_.expires_after(kForGoodbye);
+    deadline_.async_wait([this](boost::system::error_code ended) {
+      if (!ended) leave();
+    });
+  });
+}
+
+void RankProcess::leave() {
+  stop_.request_stop();
+  deadline_.expires_after(kRankLoadingEnds);
+  deadline_.async_wait([](boost::system::error_code ended) {
+    if (!ended) std::_Exit(EXIT_SUCCESS);
+  });
+}
+
+Result<bool> RankProcess::run(const std::function<Result<bool>(const RankStop& stop)>& run) {
+  Result<bool> ran = run({.stop = stop_.get_token(), .on_ready = [this] { ready_ = true; }});
+  if (!ran && told_) return true;
+  return ran;
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "weft/core/error/error.h"
+#include "weft/gpu/ranks/world/rank_socket.h"
+#include "weft/gpu/ranks/world/rank_world.h"
+
+namespace weft {
+
+/// Lets ranks in and nobody else: greets all who connect to a listener side by side, each on a
+/// thread of its own, so that a stranger who says nothing holds up nobody. Owner only.
+class RankDoor {
+ public:
+  /// Greetings at once: every rank's, and as many strangers' beside them. One more sends the oldest
+  /// away, who has had the time that all who came after it took.
+  static constexpr std::size_t kMostGreetings = 128;
+
+  /// A rank that has shown the key.
+  struct Guest {
+    std::int32_t rank = 0;
+    std::unique_ptr<RankSocket> socket{};
+  };
+
+  /// All are borrowed; `tls` may be null.
+  RankDoor(const RankListener& listener, const RankWorld& world, const RankTls* tls);
+  RankDoor(const RankDoor&) = delete;
+  RankDoor& operator=(const RankDoor&) = delete;
+  /// Sends away who is still being greeted.
+  ~RankDoor();
+
+  /// Waits for the next rank until `end`, or until a stop is requested: none then. kRankLost where
+  /// nobody can be let in any more.
+  [[nodiscard]] Result<std::optional<Guest>> wait_for_next(
+      std::chrono::steady_clock::time_point end, const std::stop_token& stop);
+
+  /// Why the last one was sent away; empty: nobody was.
+  [[nodiscard]] const std::string& refusal() const noexcept { return refusal_; }
+
+ private:
+  struct Greeting {
+    std::unique_ptr<RankSocket> socket;
+    std::optional<Result<std::int32_t>> ended{};  // under mutex_: its rank, or why it is none
+    std::jthread thread{};                        // last: it uses the others
+  };
+
+  void greet(int descriptor);
+  void send_oldest_away();
+  [[nodiscard]] std::optional<Guest> take_guest();
+
+  const RankListener& listener_;
+  const RankWorld& world_;
+  const RankTls* const tls_;
+  std::string refusal_;
+  std::mutex mutex_;
+  std::list<Greeting> greetings_;  // the oldest first
+};
+
+}  // namespace weft

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "weft/grammar/engine/compiled_grammar.h"
+#include "weft/grammar/engine/grammar_memory.h"
+#include "weft/sampling/token_constraint.h"
+
+namespace weft::grammar {
+
+/// The compiled grammars of a model: those in use, and those that are idle and were used last. It
+/// makes room where all of them hold more than they may. Thread-safe.
+class GrammarStore : public std::enable_shared_from_this<GrammarStore> {
+ public:
+  /// A grammar, and the places of its schemas that it does not enforce; null: there are none.
+  struct Stored {
+    std::shared_ptr<const CompiledGrammar> grammar;
+    std::shared_ptr<const std::vector<std::string>> not_enforced;
+  };
+  /// The same for one request.
+  struct Lent {
+    std::shared_ptr<const TokenConstraint> constraint;
+    std::shared_ptr<const std::vector<std::string>> not_enforced;
+  };
+
+  explicit GrammarStore(std::shared_ptr<GrammarMemory> memory);
+
+  [[nodiscard]] const std::shared_ptr<GrammarMemory>& memory() const noexcept { return memory_; }
+  /// Lends the grammar of a key that is known.
+  [[nodiscard]] std::optional<Lent> find(const std::string& key);
+  /// Lends a new grammar, and keeps it under its key; empty: for as long as it is used.
+  [[nodiscard]] Lent add(std::string key, Stored stored);
+  /// Ends a loan (GrammarUse).
+  void end_use(const CompiledGrammar& grammar) noexcept;
+
+  /// Where more is held than may be, gives up idle grammars and then the states of those in use,
+  /// each time of the one that was asked for longest ago first, until three quarters are left.
+  /// What sequences in use still look at is freed at their next step. Returns whether less is held
+  /// now than may be.
+  bool make_room() noexcept;
+
+ private:
+  struct Entry {
+    std::string key;
+    Stored stored;
+    std::size_t uses = 0;
+  };
+  using Entries = std::list<Entry>;
+
+  [[nodiscard]] Lent lend(Entry& entry);
+  void drop(Entries::iterator entry, Entries& gone) noexcept;
+  void drop_idle(Entries& gone) noexcept;
+
+  const std::shared_ptr<GrammarMemory> memory_;
+  std::mutex mutex_;
+  Entries entries_;  ///< guarded, as all below; the one that was asked for last is first
+  std::unordered_map<std::string_view, Entries::iterator> by_key_;
+};
+
+}  // namespace weft::grammar

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "weft/grammar/engine/compiled_grammar.h"
+#include "weft/sampling/token_constraint.h"
+
+namespace weft::grammar {
+
+class GrammarStore;
+
+/// A compiled grammar as one request uses it: what the request's matchers have in common. It keeps
+/// the automata that these are in, as only it knows when the request has ended: a matcher may stay
+/// in a device's row until another request takes that. Thread-safe.
+class GrammarUse final : public TokenConstraint, public std::enable_shared_from_this<GrammarUse> {
+ public:
+  /// `store` counts the uses of its grammars and makes room for them; null: nobody does.
+  explicit GrammarUse(std::shared_ptr<const CompiledGrammar> grammar,
+                      std::shared_ptr<GrammarStore> store = nullptr);
+  GrammarUse(const GrammarUse&) = delete;
+  GrammarUse& operator=(const GrammarUse&) = delete;
+  ~GrammarUse() override;
+
+  [[nodiscard]] std::unique_ptr<ConstraintState> begin() const override;
+  /// Null when the beginning is too much work.
+  [[nodiscard]] std::unique_ptr<ForcedTokens> follow() const override;
+  /// Lets the automata go. A matcher that is asked afterwards allows nothing.
+  void end() const noexcept override;
+  [[nodiscard]] bool gave_up() const noexcept override { return gave_up_.load(); }
+
+  [[nodiscard]] const CompiledGrammar& grammar() const noexcept { return *grammar_; }
+  /// A matcher met more work than is allowed, or no memory.
+  void give_up() const noexcept { gave_up_.store(true); }
+  /// A matcher has gone from one automaton to another; null: it begins, or ends. May throw
+  /// bad_alloc, and has changed nothing then.
+  void move(const LazyAutomaton* from, std::shared_ptr<LazyAutomaton> to) const;
+  /// New states or masks were made: where memory is full, room is made.
+  void note_growth() const noexcept;
+
+ private:
+  struct Held {
+    std::shared_ptr<LazyAutomaton> automaton;
+    std::size_t matchers = 0;
+  };
+
+  const std::shared_ptr<const CompiledGrammar> grammar_;
+  const std::shared_ptr<GrammarStore> store_;
+  mutable std::atomic<bool> gave_up_{false};
+  mutable std::mutex mutex_;
+  mutable std::vector<Held> held_;  ///< guarded, as all below
+  mutable bool ended_ = false;
+};
+
+}  // namespace weft::grammar

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <array>
+#include <boost/asio/ip/address.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "weft/config/server_config.h"
+#include "weft/core/metrics.h"
+#include "weft/net/api/fields/api_error.h"
+
+namespace weft {
+
+class AddressPlace;
+
+/// What the clients of one address may have: connections at once, and requests a second. An IPv6
+/// address counts by its first 64 bits, which is what one network gets. It knows the addresses that
+/// are connected, and net_defaults::kMaxLeftAddresses of those that have left a moment ago.
+/// Thread-safe.
+class AddressLimits {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  AddressLimits(const ServerConfig& config, MetricsRegistry& metrics);
+  AddressLimits(const AddressLimits&) = delete;
+  AddressLimits& operator=(const AddressLimits&) = delete;
+
+  /// Whether anything is limited; else there is no need to enter().
+  [[nodiscard]] bool any() const noexcept { return connections_ > 0 || requests_ > 0; }
+  /// Counts a connection, for as long as its place is there; null when the address may not have
+  /// another one. The limits must outlive the place.
+  [[nodiscard]] std::shared_ptr<AddressPlace> enter(const boost::asio::ip::address& address,
+                                                    Time now);
+  /// How many addresses it knows.
+  [[nodiscard]] std::size_t known() const;
+
+ private:
+  friend class AddressPlace;
+  using Key = std::array<unsigned char, 16>;
+  struct Entry {
+    std::int32_t connections = 0;
+    double allowance = 0;  // requests; fills up to those of a second
+    Time filled{};
+  };
+  static Key key_of(const boost::asio::ip::address& address);
+  static Counter& counter(MetricsRegistry& metrics, const char* limit);
+
+  void refill(Entry& entry, Time now) const;
+  [[nodiscard]] std::optional<ApiError> take_request(const Key& key, Time now);
+  void leave(const Key& key, Time now) noexcept;
+  void forget(Time now);
+
+  const std::int32_t connections_;
+  const std::int32_t requests_;  // a second
+  Counter& refused_connections_;
+  Counter& refused_requests_;
+  mutable std::mutex mutex_;
+  std::map<Key, Entry> entries_;
+  std::deque<std::pair<Key, Time>> left_;  // those without a connection, by when they left
+};
+
+/// The place of one connection among those of its address. Thread-safe.
+class AddressPlace {
+ public:
+  AddressPlace(AddressLimits& limits, const AddressLimits::Key& key) : limits_(limits), key_(key) {}
+  AddressPlace(const AddressPlace&) = delete;
+  AddressPlace& operator=(const AddressPlace&) = delete;
+  ~AddressPlace() { limits_.leave(key_, AddressLimits::Time::clock::now()); }
+
+  /// Counts a request; 429, with when to try again, when the address has had too many.
+  [[nodiscard]] std::optional<ApiError> take_request(AddressLimits::Time now) {
+    return limits_.take_request(key_, now);
+  }
+
+ private:
+  AddressLimits& limits_;
+  const AddressLimits::Key key_;
+};
+
+}  // namespace weft

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <utility>
+
+#include "weft/net/defaults.h"
+
+namespace weft {
+
+/// Threads that decode large bodies and messages, so that the I/O threads' other connections go on
+/// meanwhile. What waits is bounded by its senders: a connection has one body here at a time, and
+/// max_body_memory counts it. Thread-safe.
+class BodyWorkers {
+ public:
+  BodyWorkers() = default;
+  BodyWorkers(const BodyWorkers&) = delete;
+  BodyWorkers& operator=(const BodyWorkers&) = delete;
+  ~BodyWorkers() { stop(); }
+
+  /// Runs `work` on one of the threads, behind what was posted before. It must not throw.
+  template <class Work>
+  void post(Work work) {
+    boost::asio::post(threads_, std::move(work));
+  }
+
+  /// Waits for what has begun; what waits is dropped, and nobody is told.
+  void stop() noexcept {
+    threads_.stop();
+    threads_.join();
+  }
+
+ private:
+  boost::asio::thread_pool threads_{net_defaults::kBodyThreads};
+};
+
+}  // namespace weft
