@@ -12,9 +12,12 @@
 namespace weft {
 
 void let_others_go_first() noexcept {
-  // Of the thread alone in Linux, whatever POSIX says of processes.
-  constexpr int kNice = 5;
-  static_cast<void>(::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice));
+  // Linux keeps a priority for each thread, whatever POSIX says of processes. A process that was
+  // started at a low priority goes lower still.
+  constexpr int kNicer = 5;
+  const auto thread = static_cast<id_t>(::gettid());
+  static_cast<void>(
+      ::setpriority(PRIO_PROCESS, thread, ::getpriority(PRIO_PROCESS, thread) + kNicer));
 }
 
 ThreadUse use_of_this_thread() noexcept {

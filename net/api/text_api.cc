@@ -10,6 +10,7 @@
 #include "weft/core/text/utf8.h"
 #include "weft/net/api/chat/chat_request.h"
 #include "weft/net/api/chat/conversation.h"
+#include "weft/net/api/fields/body_defaults.h"
 #include "weft/net/api/fields/body_fields.h"
 #include "weft/net/api/fields/json_text.h"
 #include "weft/net/api/fields/request_fields.h"
@@ -228,7 +229,7 @@ ApiResult<std::string> detokenize(simdjson::dom::object body, const ModelCard& c
   BodyFields fields(body);
   static_cast<void>(take_model(fields, card));
   std::vector<TokenId> ids;
-  take_token_ids(fields, "tokens", kMaxText, ids);
+  take_token_ids(fields, "tokens", defaults::kMaxListEntries, ids);
   if (!fields.any("tokens")) fields.fail("tokens", "is missing", api_code::kMissing);
   if (text_bytes(card.model->tokenizer, ids) > kMaxText) {
     fields.fail("tokens", "hold more than 4 MiB of text");

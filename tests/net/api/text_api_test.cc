@@ -141,15 +141,16 @@ TEST_F(TextApiTest, TokensBecomeText) {
 }
 
 TEST_F(TextApiTest, TokensBecomeTextUpToABound) {
-  const auto list = [](std::size_t count) {
-    std::string ids = "260";
-    for (std::size_t i = 1; i < count; ++i) ids += ",260";
+  const auto list = [](std::string_view id, std::size_t count) {
+    std::string ids(id);
+    for (std::size_t i = 1; i < count; ++i) ids.append(",").append(id);
     return "{\"tokens\":[" + ids + "]}";
   };
-  constexpr std::size_t kMost = std::size_t{4} << 20;
   const std::string text = "\"" + std::string(100, 'a') + "\"";
-  EXPECT_EQ(texts(list(100)), "{\"prompt\":" + text + ",\"content\":" + text + "}");
-  EXPECT_EQ(texts(list(kMost + 1)), "tokens invalid_value");
+  EXPECT_EQ(texts(list("260", 100)), "{\"prompt\":" + text + ",\"content\":" + text + "}");
+  constexpr std::size_t kMostBytes = std::size_t{4} << 20;
+  const std::string_view unknown = "0";  // "<unk>"
+  EXPECT_EQ(texts(list(unknown, kMostBytes / 5 + 1)), "tokens invalid_value");
 }
 
 TEST_F(TextApiTest, TheTokenizerIsDescribed) {
