@@ -52,6 +52,8 @@ constexpr std::array kEngineErrors = {
               "the request's ActivationReader threw"},
     ErrorText{static_cast<int>(EngineErrc::kGrammarTooLarge), "grammar_too_large",
               "the structured output leaves more open at once than a step can look at"},
+    ErrorText{static_cast<int>(EngineErrc::kGrammarsFull), "grammars_full",
+              "the structured outputs of other requests hold all the memory there is for them"},
 };
 
 constexpr TableCategory kEngineCategory(0x3a86f2d94be107c5, "weft.engine", kEngineErrors);

@@ -37,7 +37,7 @@ enum class EngineErrc {
   kNotFinished,
   /// The TokenStream is empty: default-constructed or moved from.
   kNoStream,
-  /// Of the tokens that the request allows, the model gives none a number above minus infinity.
+  /// Every token that the request allows has a logit of minus infinity.
   kNoTokenLeft,
   /// The engine has no model of this name.
   kNoSuchModel,
@@ -53,9 +53,12 @@ enum class EngineErrc {
   kProcessorFailed,
   /// The request's ActivationReader threw; the detail is the exception's text.
   kReaderFailed,
-  /// What the request's structured output would allow next is more work, or more memory, than one
-  /// step may take.
+  /// To find the tokens that a structured output allows next takes more work, or more memory, than
+  /// one step may take.
   kGrammarTooLarge,
+  /// The structured outputs that are being written hold all the memory that they may. Try again
+  /// later.
+  kGrammarsFull,
 };
 
 /// The category of these errors, and how one becomes a boost::system::error_code.

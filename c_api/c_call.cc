@@ -12,7 +12,7 @@ namespace weft::c_api {
 namespace {
 
 weft_status status_of(const boost::system::error_code& code) noexcept {
-  if (code == EngineErrc::kOverloaded) return WEFT_OVERLOADED;
+  if (code == EngineErrc::kOverloaded || code == EngineErrc::kGrammarsFull) return WEFT_OVERLOADED;
   if (code == EngineErrc::kStopping || code == EngineErrc::kNotReady) return WEFT_UNAVAILABLE;
   const bool inside = code == EngineErrc::kInternal || code == EngineErrc::kDeviceFailed ||
                       code == boost::system::errc::not_enough_memory;

@@ -43,7 +43,7 @@ class OwnContext {
   std::thread thread_;
 };
 
-/// What an operation of two results completes with, for a caller who waits.
+/// The results of an asynchronous operation that gives an error and a value.
 template <class T>
 using Completed = std::pair<boost::system::error_code, T>;
 
@@ -61,7 +61,7 @@ auto keeping(std::promise<Completed<T>> promise) {
 struct weft_engine {
   std::shared_ptr<weft::c_api::OwnContext> context;
   weft::Engine engine;
-  weft::ModelCard card;  ///< of the one model; without a `model` where there are several
+  weft::ModelCard card;  ///< the only model; its `model` is empty where the engine has several
 };
 // NOLINTEND(readability-identifier-naming)
 
@@ -71,7 +71,7 @@ namespace weft::c_api {
 /// it where a request may do that, and blocks meanwhile. The error is as of the HTTP service.
 [[nodiscard]] ApiResult<ModelCard> card_for(weft_engine& engine, std::string_view name);
 
-/// What a caller is told of a request that was not begun.
+/// Returns the status and text for a caller whose request was refused.
 [[nodiscard]] Outcome refusal_of(const ApiError& error);
 
 }  // namespace weft::c_api

@@ -22,7 +22,8 @@ using FindCard = std::function<ApiResult<ModelCard>(std::string_view name)>;
 /// error names the field, or is that of `find_card`.
 [[nodiscard]] ApiResult<Request> read_request(std::string_view text, const FindCard& find_card);
 
-/// The same of a body of the HTTP service's embeddings with one input.
+/// Reads a request for an embedding: a body of the HTTP service's embeddings with one input. The
+/// errors are as read_request()'s.
 [[nodiscard]] ApiResult<EmbedRequest> read_embed_request(std::string_view text,
                                                          const FindCard& find_card);
 

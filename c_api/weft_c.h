@@ -130,8 +130,8 @@ WEFT_C weft_status weft_stepper_cancel(weft_stepper* stepper, uint64_t id);
 /// its requests, and no error of this call. WEFT_FAILED without memory.
 WEFT_C weft_status weft_stepper_infer(weft_stepper* stepper, const weft_event** events,
                                       size_t* count, char** error);
-/// The same in a step that is to take at most so many microseconds, as far as prompts can be cut
-/// (Stepper::infer() with a deadline); below 0: in any.
+/// Runs a step as weft_stepper_infer does, which is to take at most budget_us microseconds: prompts
+/// are cut for that (Stepper::infer() with a deadline). Below 0 there is no budget.
 WEFT_C weft_status weft_stepper_infer_within(weft_stepper* stepper, int64_t budget_us,
                                              const weft_event** events, size_t* count,
                                              char** error);

@@ -39,9 +39,9 @@ struct ModelHostOptions {
   using MakeModel = std::function<std::unique_ptr<RequestPort>(
       boost::asio::any_io_executor executor, const Config& config, const PipelineOptions& options)>;
 
-  /// Of every model's pipeline; `model` and, for models that share a device, `memory_budget` and
-  /// `before_device` are the host's to set. `progress.stop` ends the constructor half-way. Metrics
-  /// and clock are those of all.
+  /// The options of every model's pipeline. The host sets `model` and, for models that share a
+  /// device, `memory_budget` and `before_device`. `progress.stop` ends the constructor half-way. All
+  /// models share the metrics and the clock.
   PipelineOptions pipeline{};
   /// Without: a Pipeline that loads the model.
   MakeModel make{};

@@ -129,7 +129,9 @@ void RequestTicket::fail(Error error) && noexcept {
   Finish finish;
   finish.reason =
       error.code == EngineErrc::kCancelled ? FinishReason::kCancelled : FinishReason::kError;
-  if (error.code == EngineErrc::kOverloaded) finish.retry_after = defaults::kRetryAfter;
+  if (error.code == EngineErrc::kOverloaded || error.code == EngineErrc::kGrammarsFull) {
+    finish.retry_after = defaults::kRetryAfter;
+  }
   finish.error = std::move(error);
   std::move(*this).finish(std::move(finish));
 }

@@ -47,7 +47,7 @@ struct GenerationResult {
   /// must be called, where these are not strict ("tools[0].function...not").
   std::vector<std::string> not_enforced{};
   std::string error_detail{};                ///< what an error_code cannot say: fields and numbers
-  std::chrono::milliseconds retry_after{0};  ///< with kOverloaded: when it is worth trying again
+  std::chrono::milliseconds retry_after{0};  ///< with kOverloaded, kGrammarsFull: when to try again
 };
 
 }  // namespace weft

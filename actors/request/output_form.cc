@@ -172,7 +172,7 @@ Result<OutputForm> constrain_output(Request& request, std::span<const TokenId> p
   auto compiled = compile(request, form, model);
   if (!compiled) {
     if (compiled.error().code == GrammarErrc::kNoRoom) {
-      return Error{EngineErrc::kOverloaded, to_string(compiled.error())};
+      return Error{EngineErrc::kGrammarsFull, to_string(compiled.error())};
     }
     const bool is_told = compiled.error().code == EngineErrc::kBadRequest;
     return is_told ? compiled.error() : refused(to_string(compiled.error()));

@@ -212,7 +212,7 @@ struct Finish {
   std::vector<float> vector{};  ///< of a request with Request::vector that ended with kStop
   Usage usage{};
   RequestTimes times{};
-  std::chrono::milliseconds retry_after{0};  ///< with kOverloaded: when it is worth trying again
+  std::chrono::milliseconds retry_after{0};  ///< with kOverloaded, kGrammarsFull: when to try again
 };
 
 /// Where a request's outputs go. The engine's actors call admit() and deliver() one at a time, and

@@ -89,13 +89,13 @@ class Stepper {
   /// from then on. Throws std::bad_alloc before anything has changed.
   [[nodiscard]] std::vector<StepOutput> infer();
 
-  /// The same where the step is to end by `deadline`, a moment of StepperOptions::clock: the pieces
-  /// of prompts that it computes are as long as steps like it were measured to leave time for. What
-  /// cannot be cut goes into the step whatever its time: a token of each sequence that decodes; 16
-  /// tokens of the first prompt (ChunkPlanner::kLeastChunk), without which it would never begin;
-  /// the whole input of an encoder. So a deadline that is over, or nearer than such a step, is
-  /// missed by it. Estimates err: by 10 % mostly, and by more in the first steps with prompts and
-  /// where the machine does other things.
+  /// Runs a step as infer() does, which is to end by `deadline`, a moment of StepperOptions::clock.
+  /// Prompts are cut into pieces that fit, by the times of earlier steps. Three things are in a
+  /// step whatever time is left: a token of each sequence that decodes; 16 tokens of the first
+  /// prompt (ChunkPlanner::kLeastChunk), without which it would never begin; the whole input of an
+  /// encoder. So a step misses a deadline that is over or too near. The estimate of a step's time
+  /// is wrong by 10 % mostly, and by more in the first steps with prompts and on a machine with
+  /// other work.
   [[nodiscard]] std::vector<StepOutput> infer(TimePoint deadline);
 
   /// Whether every request has ended, and its end was returned by infer().

@@ -53,8 +53,8 @@ std::string date_text() {
   return {text.data(), size};
 }
 
-/// Adds what a reader must know of the machine and the program, where the report has not said it:
-/// by whatever verb, and at the end of the measurement.
+/// Adds the facts of the machine and the program that the verb has not put into the report. The
+/// load is the load when the measurement ends.
 measure::Report with_machine(measure::Report report) {
   const auto add = [&report](const char* name, std::string value) {
     if (std::ranges::find(report.facts, name, [](const auto& fact) { return fact.first; }) ==

@@ -78,7 +78,7 @@ Result<std::vector<TokenId>> text_tokens(const Request& request, const ServedMod
   return bad_field("prompt", encoded.error());
 }
 
-// What a template finds in the lists is an object each.
+// Templates read fields of every entry, so every entry must be an object.
 Result<void> check_objects(const std::string& field, const boost::json::array& list) {
   const auto* const other = std::ranges::find_if_not(list, &boost::json::value::is_object);
   if (other == list.end()) return {};

@@ -46,6 +46,7 @@ constexpr std::array kAnswers = {
     Answer{EngineErrc::kNeverFits, 400, kInvalidRequest, "never_fits"},
     Answer{EngineErrc::kNoTokenLeft, 400, kInvalidRequest, "no_token_left"},
     Answer{EngineErrc::kGrammarTooLarge, 400, kInvalidRequest, "grammar_too_large"},
+    Answer{EngineErrc::kGrammarsFull, 503, kServerError, "grammars_full"},
     Answer{EngineErrc::kCancelled, 499, kInvalidRequest, "cancelled"},
     Answer{EngineErrc::kDeadlineExceeded, 408, "timeout_error", "deadline_exceeded"},
     Answer{EngineErrc::kSlowReader, 408, "timeout_error", "client_too_slow"},

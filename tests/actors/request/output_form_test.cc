@@ -130,7 +130,7 @@ TEST_F(OutputFormTest, WhereGrammarsInUseHoldAllThatTheyMayAnotherRequestIsToTry
       .kind = StructuredOutput::Kind::kRegex, .text = "[ab]+", .name = "guided_regex"};
   const auto refused = constrain_output(second, tokens_of("a"), model);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, EngineErrc::kOverloaded);
+  EXPECT_EQ(refused.error().code, EngineErrc::kGrammarsFull);
   EXPECT_THAT(refused.error().detail, testing::HasSubstr("structured.memory_bytes"));
   first.sampling.constraint = nullptr;
   EXPECT_EQ(model.grammars.held_bytes(), 0U);

@@ -39,6 +39,7 @@ TEST(ApiErrorTest, EachWayToFailHasItsStatusTypeAndCode) {
       Row{EngineErrc::kSlowReader, 408, "timeout_error", "client_too_slow"},
       Row{EngineErrc::kNoTokenLeft, 400, "invalid_request_error", "no_token_left"},
       Row{EngineErrc::kGrammarTooLarge, 400, "invalid_request_error", "grammar_too_large"},
+      Row{EngineErrc::kGrammarsFull, 503, "server_error", "grammars_full"},
       Row{EngineErrc::kNotNumbers, 500, "server_error", "model_failed"},
       Row{EngineErrc::kDeviceFailed, 500, "server_error", "device_failed"},
       Row{EngineErrc::kStopping, 503, "server_error", "stopping"},
