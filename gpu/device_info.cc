@@ -13,8 +13,6 @@
 namespace weft {
 namespace {
 
-constexpr const char* kHostName = "cpu";
-
 /// The value of the first line `key : value` of a file under /proc; empty when there is none.
 std::string proc_value(const char* path, const std::string& key) {
   std::ifstream file(path);
@@ -64,7 +62,7 @@ DeviceInfo host_info() {
   const char* architecture = "unknown";
 #endif
   std::ifstream cpuinfo("/proc/cpuinfo");
-  return {.name = kHostName,
+  return {.name = std::string(kHostDevice),
           .model = processor_name(cpuinfo),
           .processors = usable_processors(),
           .architecture = architecture,
@@ -81,7 +79,7 @@ Result<std::vector<DeviceInfo>> list_devices() {
 }
 
 Result<double> measure_read_bandwidth(const std::string& name) {
-  if (name == kHostName) return host_read_bandwidth(usable_processors());
+  if (name == kHostDevice) return host_read_bandwidth(usable_processors());
   return cuda::measure_read_bandwidth(name);
 }
 

@@ -27,8 +27,6 @@
 namespace weft {
 namespace {
 
-constexpr const char* kHost = "cpu";
-
 /// What all replicas take together: the weights once, and everything else each.
 DeviceNeeds needs_of_replicas(const Program& program, const CapacityWishes& wishes,
                               std::size_t count) {
@@ -103,8 +101,9 @@ Result<StepDevices> load_on_host(const OpenedModel& model, const DeviceWishes& w
                                  const std::vector<TokenId>& end_tokens,
                                  const LoadProgress& progress) {
   if (!wishes.tuning.empty()) {
-    return Error{DeviceErrc::kUnfit,
-                 "device.tuning: " + wishes.tuning + " is for a GPU, and the device is " + kHost};
+    return Error{DeviceErrc::kUnfit, "device.tuning: " + wishes.tuning +
+                                         " is for a GPU, and the device is " +
+                                         std::string(kHostDevice)};
   }
   if (capacity.host_bytes > 0) {
     return Error{DeviceErrc::kUnfit,
@@ -281,7 +280,7 @@ Result<StepDevices> load_step_devices(const OpenedModel& model, const DeviceWish
   const std::string& first = wishes.replicas.front();
   CapacityWishes capacity = wishes.capacity;
   capacity.kv_dtype = wishes.kv_dtype.value_or(kv_dtype_for(first, *model.program));
-  const auto load = first == kHost ? load_on_host : load_on_gpus;
+  const auto load = first == kHostDevice ? load_on_host : load_on_gpus;
   return load(model, wishes, capacity, end_tokens, progress);
 }
 
@@ -296,7 +295,7 @@ Result<std::unique_ptr<ModelDevice>> load_model_device(const OpenedModel& model,
     if (!ranks) return ranks.error();
     return *std::move(ranks);
   }
-  if (device == kHost) {
+  if (device == kHostDevice) {
     auto host = HostDevice::load(model.checkpoint, model.program, options, progress);
     if (!host) return host.error();
     return *std::move(host);

@@ -42,6 +42,7 @@ void RankProcess::wait_for_signal() {
 }
 
 void RankProcess::leave() {
+  if (ready_) return;
   stop_.request_stop();
   deadline_.expires_after(kRankLoadingEnds);
   deadline_.async_wait([](boost::system::error_code ended) {
@@ -51,7 +52,7 @@ void RankProcess::leave() {
 
 Result<bool> RankProcess::run(const std::function<Result<bool>(const RankStop& stop)>& run) {
   Result<bool> ran = run({.stop = stop_.get_token(), .on_ready = [this] { ready_ = true; }});
-  if (!ran && told_) return true;
+  if (!ran && told_ && !ready_) return true;
   return ran;
 }
 

@@ -64,11 +64,12 @@ bool ignores(int signal) {
 }  // namespace
 
 Serving::Serving(ModelsConfig models, const ServerConfig& server, std::shared_ptr<RequestLog> log,
-                 ModelHostOptions::MakeModel make)
+                 ModelHostOptions::MakeModel make, EndProcess end)
     : models_(std::move(models)),
       server_config_(server),
       log_(std::move(log)),
       make_(std::move(make)),
+      end_(std::move(end)),
       signals_(io_, SIGINT, SIGTERM),
       hang_ups_(io_),
       deadline_(io_),
@@ -285,7 +286,8 @@ void Serving::stop_at_once(int signal) {
 
 void Serving::end_process(int status) {
   log_->flush();
-  std::_Exit(status);
+  end_(status);
+  std::abort();
 }
 
 void Serving::on_drained() {

@@ -5,6 +5,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -32,9 +33,15 @@ namespace weft::cli {
 /// under nohup, it still is.
 class Serving {
  public:
-  /// Without `make` it makes the pipelines that `models` describes.
-  Serving(ModelsConfig models, const ServerConfig& server, std::shared_ptr<RequestLog> log,
-          ModelHostOptions::MakeModel make = {});
+  /// Ends the process with a status, and never returns.
+  using EndProcess = std::function<void(int status)>;
+
+  /// Without `make` it makes the pipelines that `models` describes. `end` is called where the
+  /// process must not wait for loading or for a step.
+  Serving(
+      ModelsConfig models, const ServerConfig& server, std::shared_ptr<RequestLog> log,
+      ModelHostOptions::MakeModel make = {},
+      EndProcess end = [](int status) { std::_Exit(status); });
   ~Serving();
 
   /// Returns when all is over. Errors: of Server::create and of loading; EngineErrc::kNotReady
@@ -63,6 +70,7 @@ class Serving {
   const ServerConfig server_config_;
   const std::shared_ptr<RequestLog> log_;
   const ModelHostOptions::MakeModel make_;
+  const EndProcess end_;
   boost::asio::io_context io_{1};
   boost::asio::signal_set signals_;
   boost::asio::signal_set hang_ups_;

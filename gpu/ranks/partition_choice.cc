@@ -12,13 +12,13 @@
 
 #include "weft/gpu/cuda/layout.h"
 #include "weft/gpu/device_error.h"
+#include "weft/gpu/device_info.h"
 #include "weft/gpu/load_step_devices.h"
 #include "weft/model/spec/architecture.h"
 
 namespace weft {
 namespace {
 
-constexpr std::string_view kHostDevice = "cpu";
 // Who has no wish wants to hold a conversation.
 constexpr std::int64_t kUsualContext = 4096;
 // What a sum of a row's stream among GPUs adds to a step: 5 us on two H100s (docs/performance.md),

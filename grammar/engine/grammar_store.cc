@@ -68,13 +68,16 @@ void GrammarStore::drop_idle(Entries& gone) noexcept {
   for (auto entry = entries_.begin(); entry != entries_.end();) {
     const auto one = entry++;
     if (one->uses > 0) continue;
+    const std::size_t own = one->stored.grammar->bytes();
+    if (grammars == defaults::kMaxKeptGrammars ||
+        text + one->key.size() > defaults::kMaxKeptGrammarText ||
+        bytes + own > memory_->limit() / defaults::kIdleGrammarShare) {
+      drop(one, gone);
+      continue;
+    }
     ++grammars;
     text += one->key.size();
-    bytes += one->stored.grammar->bytes();
-    if (grammars > defaults::kMaxKeptGrammars || text > defaults::kMaxKeptGrammarText ||
-        bytes > memory_->limit() / defaults::kIdleGrammarShare) {
-      drop(one, gone);
-    }
+    bytes += own;
   }
 }
 

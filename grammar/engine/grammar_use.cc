@@ -25,7 +25,7 @@ void GrammarUse::end() const noexcept {
   std::vector<Held> gone;  // freed behind the lock
   {
     const std::scoped_lock lock(mutex_);
-    if (std::exchange(ended_, true)) return;
+    if (ended_.exchange(true)) return;
     gone.swap(held_);
   }
   gone.clear();

@@ -32,6 +32,7 @@ class GrammarUse final : public TokenConstraint, public std::enable_shared_from_
   [[nodiscard]] bool gave_up() const noexcept override { return gave_up_.load(); }
 
   [[nodiscard]] const CompiledGrammar& grammar() const noexcept { return *grammar_; }
+  [[nodiscard]] bool has_ended() const noexcept { return ended_.load(); }
   /// A matcher met more work than is allowed, or no memory.
   void give_up() const noexcept { gave_up_.store(true); }
   /// A matcher has gone from one automaton to another; null: it begins, or ends. May throw
@@ -50,8 +51,8 @@ class GrammarUse final : public TokenConstraint, public std::enable_shared_from_
   const std::shared_ptr<GrammarStore> store_;
   mutable std::atomic<bool> gave_up_{false};
   mutable std::mutex mutex_;
-  mutable std::vector<Held> held_;  ///< guarded, as all below
-  mutable bool ended_ = false;
+  mutable std::vector<Held> held_;  ///< guarded
+  mutable std::atomic<bool> ended_{false};
 };
 
 }  // namespace weft::grammar

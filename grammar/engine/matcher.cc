@@ -42,7 +42,7 @@ void Matcher::fail() noexcept {
 
 /// Holds the automaton for a call, and until rest(). False where there is none.
 bool Matcher::wake() noexcept {
-  if (failed_) return false;
+  if (failed_ || use_->has_ended()) return false;
   if (place_.automaton == nullptr) place_.automaton = resting_.lock();
   return place_.automaton != nullptr;
 }

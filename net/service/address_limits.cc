@@ -86,7 +86,7 @@ void AddressLimits::leave(const Key& key, Time now) noexcept {
   if (--at->second.connections > 0) return;
   refill(at->second, now);
   try {
-    if (at->second.allowance < requests_) left_.emplace_back(key, now);
+    if (at->second.allowance < requests_) left_.emplace_back(key, at->second.filled);
   } catch (const std::exception&) {
     at->second.allowance = requests_;  // without memory to remember it nothing is remembered
   }

@@ -114,7 +114,10 @@ ResponseSession::ResponseSession(IoThread& thread, Service& service, Client clie
 void ResponseSession::on_message(std::string_view text) {
   const ParsedBody parsed(text);
   const auto& message = parsed.object();
-  if (!message) return say(message.error(), {});
+  if (!message) {
+    service_.charge_refused(client_.key, text.size());
+    return say(message.error(), {});
+  }
   std::string_view type;
   if ((*message)["type"].get(type) != simdjson::SUCCESS) {
     return say(bad_field("type", "must be a text"), {});
@@ -209,19 +212,23 @@ void ResponseSession::refuse(const ApiError& error, const Stream& stream,
 /// Has a worker do work(message), and then this thread look at what came of it.
 template <class Work>
 void ResponseSession::post(const std::shared_ptr<LargeMessage>& message, Work work) {
-  service_.body_workers().post([&thread = thread_, here = std::weak_ptr(here_),
+  service_.body_workers().post([&thread = thread_, &service = service_, here = std::weak_ptr(here_),
                                 waiting = std::weak_ptr(message), work = std::move(work)] {
     auto mine = waiting.lock();
     if (mine == nullptr) return;  // its connection has ended
     work(*mine);
     mine = nullptr;
-    boost::asio::post(thread.context(), [here, waiting] {
-      const auto session = here.lock();
-      const auto read = waiting.lock();
-      if (session == nullptr || read == nullptr) return;
-      read->ready = true;
-      (*session)->wake_();
-    });
+    try {
+      boost::asio::post(thread.context(), [here, waiting] {
+        const auto session = here.lock();
+        const auto read = waiting.lock();
+        if (session == nullptr || read == nullptr) return;
+        read->ready = true;
+        (*session)->wake_();
+      });
+    } catch (const std::exception& failure) {
+      service.log().failure("a large message was left without an answer", failure);
+    }
   });
 }
 
@@ -235,7 +242,10 @@ void ResponseSession::on_large_message(std::string_view text, BodyMemory::Share 
 void ResponseSession::take_opened() {
   if (opening_ == nullptr || !opening_->ready) return;
   const auto opened = std::exchange(opening_, nullptr);
-  if (!*opened->stream_id) return say(opened->stream_id->error(), {});
+  if (!*opened->stream_id) {
+    service_.charge_refused(client_.key, opened->message.text.size());
+    return say(opened->stream_id->error(), {});
+  }
   const std::string& stream_id = **opened->stream_id;
   const auto found = find(stream_id);
   if (found != streams_.end()) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/core/error/internal_error.h"
 #include "weft/gpu/device_error.h"
 
 namespace weft {
@@ -47,7 +48,10 @@ Error refused(const std::string& why) { return {DeviceErrc::kRankLost, why}; }
 
 Block random_block() {
   Block block;
-  RAND_bytes(reinterpret_cast<unsigned char*>(block.data()), static_cast<int>(block.size()));
+  if (RAND_bytes(reinterpret_cast<unsigned char*>(block.data()), static_cast<int>(block.size())) !=
+      1) {
+    internal_error("there are no random numbers");
+  }
   return block;
 }
 

@@ -5,22 +5,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <system_error>
 
+#include "weft/core/error/internal_error.h"
 #include "weft/core/io/file_descriptor.h"
 #include "weft/gpu/device_error.h"
+#include "weft/gpu/files/page_key.h"
 
 namespace weft {
 namespace {
 
-constexpr std::size_t kMadeKeyBytes = 32;   // of a key that is made
 constexpr std::size_t kMostKeyFile = 4096;  // of a file: more is no key
 constexpr mode_t kOthersMayDo = S_IRWXG | S_IRWXO;
 constexpr mode_t kOthersMayWrite = S_IWGRP | S_IWOTH;
@@ -40,15 +39,12 @@ Error key_failed(const std::filesystem::path& file, int problem) {
 }
 
 std::string made_key() {
-  std::array<unsigned char, kMadeKeyBytes> bytes{};
-  RAND_bytes(bytes.data(), static_cast<int>(bytes.size()));
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string key;
-  for (const unsigned char byte : bytes) {
-    key += kDigits[byte / 16];
-    key += kDigits[byte % 16];
+  PageKey bytes;
+  if (RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(bytes.size())) !=
+      1) {
+    internal_error("there are no random numbers");
   }
-  return key;
+  return to_hex(bytes);
 }
 
 /// Makes the file with a new key, unless it is there: whole, since it gets its name last.
@@ -56,7 +52,7 @@ Result<void> make_if_missing(const std::filesystem::path& file) {
   if (::access(file.c_str(), F_OK) == 0) return {};
   const std::string key = made_key();
   std::filesystem::path draft = file;
-  draft += "." + made_key().substr(0, kMadeKeyBytes / 2);
+  draft += "." + made_key().substr(0, 16);
   {
     const FileDescriptor out(
         ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
@@ -81,7 +77,10 @@ Result<std::string> key_in(const std::filesystem::path& file, KeyFileOf of) {
   if (!S_ISREG(status.st_mode)) return bad_key(file, "is no file");
   const bool own = status.st_uid == ::geteuid() && (status.st_mode & kOthersMayDo) == 0;
   if (of == KeyFileOf::kThisUser && !own) return bad_key(file, "others can read or change it");
-  if ((status.st_mode & kOthersMayWrite) != 0) return bad_key(file, "others can change it");
+  const bool trusted = status.st_uid == ::geteuid() || status.st_uid == 0;
+  if (!trusted || (status.st_mode & kOthersMayWrite) != 0) {
+    return bad_key(file, "others can change it");
+  }
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size > kMostKeyFile) return bad_key(file, "is too long for a key");
   std::string text(size, '\0');

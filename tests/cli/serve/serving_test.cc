@@ -54,7 +54,8 @@ class ServingTest : public testing::Test {
         ModelsConfig::of(config_, "tiny"), server_config_, std::move(log),
         [this](auto executor, const Config& config, const PipelineOptions& options) {
           return make_pipeline(std::move(executor), config, options);
-        });
+        },
+        on_end);
     return std::async(std::launch::async, [this] { return serving_->run(); });
   }
 
@@ -71,6 +72,8 @@ class ServingTest : public testing::Test {
     return static_cast<std::uint16_t>(std::stoi(line.substr(line.rfind(':') + 1)));
   }
 
+  /// An end of the process that no test expects must not look as if all tests had passed.
+  cli::Serving::EndProcess on_end = [](int /*status*/) { std::abort(); };
   std::function<void(const Plan&)> on_step;
   std::function<void(const PipelineOptions&)> on_load;
   std::string chat_template;          ///< instead of the model's, where it is not empty
@@ -185,6 +188,7 @@ TEST_F(ServingTest, ItEndsWellWhateverBecomesOfLoadingOnceItIsToldToStop) {
 TEST_F(ServingTest, LoadingThatDoesNotLookAtTheStopEndsWithTheProcess) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto stopped_while_loading = [this] {
+    on_end = [](int status) { std::_Exit(status); };
     on_load = [](const PipelineOptions&) {
       ::raise(SIGINT);
       std::promise<void>().get_future().wait_for(std::chrono::hours(1));

@@ -50,6 +50,7 @@ TEST_F(LargeBodyTest, OtherConnectionsAreServedWhileOneIsDecoded) {
   const auto held = hold_workers();
   PlainClient large = client();
   large.post(kCompletions, std::string(kThreeTokens) + kSpaces);
+  EXPECT_TRUE(will_show("weft_body_bytes " + std::to_string(kThreeTokens.size() + kSpaces.size())));
   PlainClient small = client();
   small.post(kCompletions, kThreeTokens);
   EXPECT_THAT(small.read_answer(), StartsWith("HTTP/1.1 200"));
