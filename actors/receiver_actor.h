@@ -11,9 +11,9 @@
 
 namespace weft {
 
-/// Where requests come in. It refuses what is too large or can be seen not to fit into the context,
-/// before that counts for anybody, and everything when as much is under way
-/// as allowed. It counts requests, and holds none.
+/// Where requests come in. It refuses a request that is too large or can be seen not to fit into
+/// the context, before it counts; and every request while as much is under way as allowed. It
+/// counts requests, and holds none.
 class ReceiverActor {
  public:
   using Accepts = ReceiverProtocol;

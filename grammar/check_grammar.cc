@@ -123,7 +123,8 @@ void prune(GrammarData& data, const std::vector<bool>& productive) {
   }
 }
 
-/// Has no repetition count to a number that empty texts reach.
+/// Sets the least count of a repetition to 0 where its part may be empty: empty texts reach any
+/// count.
 void let_empty_repeat(GrammarData& data, const std::vector<bool>& nullable) {
   for (Node& node : data.nodes) {
     if (node.kind == NodeKind::kRepeat && nullable[node.first]) node.least = 0;

@@ -15,9 +15,9 @@ inline constexpr std::size_t kReadAhead = std::size_t{64} << 10;
 /// The size of a read: a header fits, and an idle connection keeps no more.
 inline constexpr std::size_t kReadBytes = 4096;
 
-/// The largest body or message that is decoded on an I/O thread: of the dearest JSON it takes some
-/// 2 ms there, and most requests are smaller. A larger one goes to the body workers, which costs it
-/// two changes of thread.
+/// The largest body or message that is decoded on an I/O thread: the costliest JSON of this size
+/// takes some 2 ms, and most requests are smaller. A larger one goes to the body workers, which
+/// costs it two changes of thread.
 inline constexpr std::size_t kInlineBody = std::size_t{64} << 10;
 
 /// Threads that decode larger ones. One, since cores are for the model: a large body waits for
@@ -25,7 +25,7 @@ inline constexpr std::size_t kInlineBody = std::size_t{64} << 10;
 inline constexpr std::size_t kBodyThreads = 1;
 
 /// The shortest step of an I/O thread that is counted as a stall, and the shortest that is logged:
-/// there a client's p99 begins to show it.
+/// a client's p99 begins to show a stall of that length.
 inline constexpr std::chrono::milliseconds kCountedStall{1};
 inline constexpr std::chrono::milliseconds kLoggedStall{50};
 
@@ -34,8 +34,8 @@ inline constexpr std::chrono::milliseconds kLoggedStall{50};
 /// takes some 200 bytes.
 inline constexpr std::size_t kMaxLeftAddresses = 16384;
 
-/// Tokens of a request that is refused, by estimate, up to which that costs its key nothing: a
-/// mistake in a short request is soon found. What is longer costs all its tokens.
+/// A refused request of at most so many tokens, by estimate, costs its key nothing, since it was
+/// cheap to decode. A longer one costs all its tokens, at most those of the longest context.
 inline constexpr std::int64_t kFreeRefusal = 1024;
 
 /// Texts that wait for the tokenizer of /tokenize and /detokenize. More are 429.

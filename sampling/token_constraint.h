@@ -42,8 +42,8 @@ class ConstraintState {
   [[nodiscard]] virtual bool is_known(std::span<const TokenId> /*next*/) const noexcept {
     return false;
   }
-  /// What allowed() returned is not looked at any more until it is called again. A state that is
-  /// not used again may then let go what belongs to a request that has ended.
+  /// Says that the caller is done with what allowed() returned. The state may let go of memory that
+  /// belongs to the request; the next call gets it again.
   virtual void rest() noexcept {}
   /// Another sequence that has come as far.
   [[nodiscard]] virtual std::unique_ptr<ConstraintState> clone() const = 0;
@@ -82,9 +82,8 @@ class TokenConstraint {
   [[nodiscard]] virtual std::unique_ptr<ConstraintState> begin() const = 0;
   /// Follows an output from its beginning on; null: nothing is said of what is forced.
   [[nodiscard]] virtual std::unique_ptr<ForcedTokens> follow() const { return nullptr; }
-  /// The request has ended: what its states have in common may go. States may outlive their
-  /// request, as in a device's row until that is taken again; what they allow from now on nobody
-  /// looks at.
+  /// Called when the request has ended: frees what its states share. A state may live on, since a
+  /// device's row keeps it until another request takes the row. Nobody uses what it allows then.
   virtual void end() const noexcept {}
   /// Whether a state allowed nothing because what it would allow was more work, or more memory,
   /// than there is for it.

@@ -10,11 +10,10 @@
 namespace weft::cli {
 namespace {
 
-// The head hears of the signal at the same time, and says goodbye first: it would else take who
-// leaves for one that is lost.
+// The head gets the same signal. It must say goodbye first, or it would report this rank as lost.
 constexpr std::chrono::milliseconds kForGoodbye{500};
 
-// Then for loading, which looks at its stop before each piece of a matrix.
+// How long loading may take to notice the stop, which it checks before each piece of a matrix.
 constexpr std::chrono::seconds kRankLoadingEnds{1};
 
 }  // namespace

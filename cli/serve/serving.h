@@ -22,14 +22,14 @@
 
 namespace weft::cli {
 
-/// A server from its first breath to its last: it listens, loads its models while it answers 503,
-/// serves, and on SIGINT or SIGTERM lets what runs come to its end; while its models load it leaves
-/// that half-way, within a second. A second signal cancels
-/// it, so that each stream ends with an error event, and ends the process then, or after two
-/// seconds; a third one at once. An engine that cannot serve any more, as one that has lost its
-/// last model's device, ends it likewise, once every request has been told. SIGHUP ends it as
-/// SIGTERM does where it began at a terminal, which has gone then, and else does nothing: the log
-/// goes to stderr, which is not the server's to open anew. Where SIGHUP was ignored before, as
+/// A server from start to end: it listens, answers 503 while its models load, then serves. SIGINT
+/// or SIGTERM lets running requests end; while models load it stops loading, within a second. A
+/// second signal cancels the requests, so that each stream ends with an error event, and ends the
+/// process within two seconds, or four where clients are slow to read; while models load it ends
+/// the process at once. A third one ends it at once. An engine that has lost its last model's
+/// device ends the server as a first signal does, once every request has been told. SIGHUP ends it
+/// as SIGTERM does where it began at a terminal, which has gone then, and else does nothing: the
+/// log goes to stderr, which is not the server's to open anew. Where SIGHUP was ignored before, as
 /// under nohup, it still is.
 class Serving {
  public:

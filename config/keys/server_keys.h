@@ -96,7 +96,7 @@ inline constexpr std::array kKeys = {
               integer<&ServerConfig::max_requests_per_second_per_address>(0, 1'000'000),
               "Requests a second of one such address, and as many at once after a quiet second; "
               "others are refused with 429; 0: any",
-              "Likewise"},
+              "Behind a proxy all clients have one address"},
     ConfigKey{"limits", "max_header_bytes", integer<&ServerConfig::max_header_bytes>(1'024, 65'536),
               "Bytes of a request's header",
               "Room for the cookies and tokens of a site, and what other servers take"},

@@ -16,8 +16,8 @@ namespace weft {
 ///     "WEFTKV" 0 1 | identity 32 | key 32 | bytes of the page 8 | the page | SHA-256 of all of it
 ///
 /// with the mode 0600. Nothing waits for the disk to have the bytes: a file that a crash has torn
-/// does not match its SHA-256. What is no regular file is never opened to be read or written, so
-/// nothing waits for the other end of a pipe, and no link leads elsewhere. One thread at a time.
+/// does not match its SHA-256. It reads and writes regular files alone: it waits for no pipe and
+/// follows no link. One thread at a time.
 class PageFile {
  public:
   /// Writes all bytes to a file; false, with errno, where not all could be.

@@ -53,8 +53,9 @@ class PageFolder {
   [[nodiscard]] bool is_open_to_others() const noexcept { return is_open_to_others_; }
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return folder_; }
 
-  /// Writes a page, unless it is there. Where the disk has no room the pages used longest ago go, a
-  /// few at most: others may take what they leave. kCannotWrite with the system's reason.
+  /// Writes a page, unless it is there. Where the disk is full, the pages used longest ago are
+  /// removed, two at most: another program may take the room. kCannotWrite with the system's
+  /// reason.
   [[nodiscard]] Result<void> write(const PageKey& key, std::span<const std::byte> page);
   /// Fills `page` with what was written. kCannotRead; a page that cannot be read is forgotten.
   [[nodiscard]] Result<void> read(const PageKey& key, std::span<std::byte> page);

@@ -41,10 +41,10 @@ class GrammarStore : public std::enable_shared_from_this<GrammarStore> {
   /// Ends a loan (GrammarUse).
   void end_use(const CompiledGrammar& grammar) noexcept;
 
-  /// Where more is held than may be, gives up idle grammars and then the states of those in use,
-  /// each time of the one that was asked for longest ago first, until three quarters are left.
-  /// What sequences in use still look at is freed at their next step. Returns whether less is held
-  /// now than may be.
+  /// When the grammars hold more than the limit, drops idle ones and then the states of those in
+  /// use, the one asked for longest ago first, until they hold three quarters of it. A sequence
+  /// frees the states it still uses at its next step. Returns whether the grammars now hold no more
+  /// than the limit.
   bool make_room() noexcept;
 
  private:

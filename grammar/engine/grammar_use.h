@@ -12,9 +12,9 @@ namespace weft::grammar {
 
 class GrammarStore;
 
-/// A compiled grammar as one request uses it: what the request's matchers have in common. It keeps
-/// the automata that these are in, as only it knows when the request has ended: a matcher may stay
-/// in a device's row until another request takes that. Thread-safe.
+/// One request's use of a compiled grammar. It keeps the automata alive that the request's matchers
+/// are in, until end(). Matchers hold them only weakly from rest() to the next call, because a
+/// matcher may stay in a device's row after its request has ended. Thread-safe.
 class GrammarUse final : public TokenConstraint, public std::enable_shared_from_this<GrammarUse> {
  public:
   /// `store` counts the uses of its grammars and makes room for them; null: nobody does.

@@ -160,7 +160,7 @@ void LazyAutomaton::expand(std::uint32_t index) {
       const std::uint32_t most = top.b == kNoBound ? kNoBound : top.b - 1;
       const std::uint32_t rest = most == 0 ? top.next : cell({top.node, least, most, top.next});
       take(begin(node.first, rest));
-      // The rest allows nothing that this stack does not allow: a child that is empty counts not.
+      // This stack allows all that `rest` allows, so `rest` is not added as well.
       if (top.a == 0 && most != 0) marks_[rest] = mark_;
       break;
     }

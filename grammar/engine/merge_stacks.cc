@@ -9,8 +9,8 @@
 
 namespace weft::grammar {
 
-/// Whether a cell of a repetition may come with several counts: of `x{1,2}` there is only one that
-/// has begun, and of `x*`.
+/// Whether cells of one repetition can differ in their counts. Once begun, `x{1,2}` and `x*` have
+/// one count each.
 bool LazyAutomaton::is_counter(const Cell& one) const {
   const Node& node = grammar_.nodes[one.node];
   if (node.kind != NodeKind::kRepeat) return false;

@@ -8,7 +8,8 @@ namespace weft {
 /// Whether a browser sends this request for a page of another site, which `cors_origins` does not
 /// list. A browser lets any page send requests and open WebSockets to anywhere, with the password
 /// that its user once typed there, and only says whose page it is: in Origin, and in
-/// Sec-Fetch-Site, which no script can set. Programs send neither.
+/// Sec-Fetch-Site, which no script can set. Programs send neither. A plain GET of another site's
+/// page carries no Origin and is not seen here; its page cannot read the answer.
 ///
 /// A page is the server's own where its origin has the name and port of the Host header, or of its
 /// name alone where a proxy has left out the port, or where the browser itself calls it so. "*"

@@ -23,7 +23,8 @@ Server::Server(const ServerConfig& config, ApiKeys keys, std::shared_ptr<Request
 
 IoStalls::Report Server::stall_report() {
   Histogram& seconds = metrics_.histogram(
-      "weft_io_stall_seconds", "Steps of 1 ms or more in which an I/O thread served one connection",
+      "weft_io_stall_seconds",
+      "Steps of 1 ms or more of an I/O thread, during which its other connections waited",
       kLatencyBounds);
   return {.seconds = &seconds, .on_long_stall = [this](IoStalls::Seconds took) {
             const auto ms = std::chrono::round<std::chrono::milliseconds>(took).count();

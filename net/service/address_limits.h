@@ -21,8 +21,8 @@ namespace weft {
 class AddressPlace;
 
 /// What the clients of one address may have: connections at once, and requests a second. An IPv6
-/// address counts by its first 64 bits, which is what one network gets. It knows the addresses that
-/// are connected, and net_defaults::kMaxLeftAddresses of those that have left a moment ago.
+/// address counts by its first 64 bits, which is what one network gets. It remembers the addresses
+/// that have a connection, and, for a second, at most net_defaults::kMaxLeftAddresses that had one.
 /// Thread-safe.
 class AddressLimits {
  public:

@@ -9,8 +9,9 @@
 namespace weft {
 
 /// Threads that decode large bodies and messages, so that the I/O threads' other connections go on
-/// meanwhile. What waits is bounded by its senders: a connection has one body here at a time, and
-/// max_body_memory counts it. Thread-safe.
+/// meanwhile. The queue is bounded by its senders: an HTTP connection has one body here at a time,
+/// a WebSocket one for each of its streams and one more, and max_body_memory counts them all.
+/// Thread-safe.
 class BodyWorkers {
  public:
   BodyWorkers() = default;

@@ -11,7 +11,7 @@
 namespace weft {
 
 /// A request whose body is too large to be decoded on an I/O thread (net_defaults::kInlineBody).
-/// Its exchange owns it: one that has ended before a worker begins is not decoded.
+/// The exchange owns it. A body whose exchange ends before a worker takes it is not decoded.
 struct LargeBody {
   boost::beast::http::request<boost::beast::http::string_body> request;
   BodyMemory::Share memory;  ///< counts the body

@@ -62,13 +62,14 @@ class ResponseSession final : private Answer::Reader {
     std::string text;
     BodyMemory::Share memory;
   };
-  /// A message that the body workers read, and what they have found: theirs until it is ready.
+  /// A message that a body worker reads, and what the worker found. The worker owns it until
+  /// `ready`.
   struct LargeMessage {
     WaitingMessage message;
     bool ready = false;                                 // set on this thread
-    bool cancelled = false;                             // likewise, meanwhile
-    std::optional<ApiResult<std::string>> stream_id{};  // of one that was opened
-    std::optional<ApiResult<ApiCall>> call{};           // of one that was decoded
+    bool cancelled = false;                             // set on this thread while the worker reads
+    std::optional<ApiResult<std::string>> stream_id{};  // found by the first job
+    std::optional<ApiResult<ApiCall>> call{};           // found by the second job
     std::string previous_id{};                          // of the response that it continues
   };
   /// What runs under one stream_id, and what waits behind it.
@@ -123,7 +124,7 @@ class ResponseSession final : private Answer::Reader {
   std::shared_ptr<LargeMessage> opening_;
   Streams streams_;
   EventBatch said_{Framing::kWebSocket};
-  // Tells what comes back from a worker, on this thread, whether the session is still there.
+  // Lets a worker's result, back on this thread, find out whether the session still exists.
   const std::shared_ptr<ResponseSession*> here_ = std::make_shared<ResponseSession*>(this);
 };
 

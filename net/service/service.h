@@ -96,9 +96,9 @@ class Service {
   /// Returns the server's metrics, and the engine's once there is one.
   [[nodiscard]] std::string metrics_text() const;
 
-  /// What the header alone decides: whether there is such a route, whether this client may use it
-  /// and no foreign page asks by it, whether the server is ready, and whether there is room for a
-  /// request. The body is not looked at before. `client` is as in HttpCall.
+  /// What the header alone decides: whether there is such a route, whether this client may use it,
+  /// whether a browser asks for a page of another site, whether the server is ready, and whether
+  /// there is room for a request. The body is not looked at before. `client` is as in HttpCall.
   struct Admission {
     const Route* route = nullptr;
     std::string path{};

@@ -46,8 +46,8 @@ class StepTimeModel {
   /// Prefill tokens in the first step that has some, whose time nobody knows: what a step computes
   /// in about the time of one token, as it reads the weights once for them all.
   static constexpr std::int32_t kStartPrefillTokens = 16;
-  /// Steps with prefill until what was learnt of them is used. What the newest of them took is
-  /// taken to be all for its prefill tokens before, which is more than these cost.
+  /// Steps with prefill until what was learnt of them is used. Until then the whole time of the
+  /// newest such step is charged to its prefill tokens, which is more than they cost.
   static constexpr std::size_t kPrefillStepsToLearn = 8;
   /// Some until errors lean to one side enough, tens until what was is outweighed in all
   /// directions, and the rest until the noise of what is new evens out.

@@ -168,7 +168,7 @@ TEST(CountedRepetitionTest, MasksAllowTheTokensThatASimpleMatcherCanGoOnFrom) {
   }
 }
 
-/// Bytes that one of two sets of counts can come to after some text, for `(x{1,INNER}y?){1,OUTER}`.
+/// A pattern like `(x{1,INNER}y?){1,OUTER}`: x matches `letter`, y is `separator`.
 struct Nested {
   std::string pattern;
   char letter;

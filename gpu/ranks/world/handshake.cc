@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint32_t kProtocol = 5;
 /// For a whole greeting: its messages are some hundred bytes, and are answered at once.
 constexpr std::chrono::seconds kPatience{5};
-/// What a rank has patience for: others whom it greets may load meanwhile.
+/// For the rank's side of a greeting: the other process may still be busy loading.
 constexpr std::chrono::seconds kPatienceOfRank{10};
 
 using Steady = std::chrono::steady_clock;

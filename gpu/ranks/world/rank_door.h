@@ -17,12 +17,12 @@
 
 namespace weft {
 
-/// Lets ranks in and nobody else: greets all who connect to a listener side by side, each on a
-/// thread of its own, so that a stranger who says nothing holds up nobody. Owner only.
+/// Accepts the connections of ranks. Each connection is greeted on a thread of its own, so a client
+/// that sends nothing delays no rank. Owner only.
 class RankDoor {
  public:
-  /// Greetings at once: every rank's, and as many strangers' beside them. One more sends the oldest
-  /// away, who has had the time that all who came after it took.
+  /// Greetings at once: every rank's, and as many strangers' beside them. One more closes the
+  /// oldest greeting, which has had the most time.
   static constexpr std::size_t kMostGreetings = 128;
 
   /// A rank that has shown the key.
@@ -43,7 +43,7 @@ class RankDoor {
   [[nodiscard]] Result<std::optional<Guest>> wait_for_next(
       std::chrono::steady_clock::time_point end, const std::stop_token& stop);
 
-  /// Why the last one was sent away; empty: nobody was.
+  /// Why the last connection was refused; empty when none was.
   [[nodiscard]] const std::string& refusal() const noexcept { return refusal_; }
 
  private:

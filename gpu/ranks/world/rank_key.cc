@@ -24,10 +24,10 @@ constexpr std::size_t kMostKeyFile = 4096;  // of a file: more is no key
 constexpr mode_t kOthersMayDo = S_IRWXG | S_IRWXO;
 constexpr mode_t kOthersMayWrite = S_IWGRP | S_IWOTH;
 
-/// Whom a file has to be of.
+/// Which users may own a key file, and what others may do with it.
 enum class KeyFileOf : std::uint8_t {
-  kThisUser,  ///< alone: nobody chose the file
-  kAnybody,   ///< as long as nobody else can change it
+  kThisUser,  ///< this user, and nobody else has access: it is the default file
+  kAnybody,   ///< any user, and its mode lets nobody else change it: a variable names it
 };
 
 Error bad_key(const std::filesystem::path& file, const std::string& why) {

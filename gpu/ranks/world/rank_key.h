@@ -7,13 +7,12 @@
 
 namespace weft {
 
-/// Gives a world of several processes the key that they show each other: WEFT_RANK_KEY itself, or
-/// what stands in the file of WEFT_RANK_KEY_FILE. Without either, on the loopback, it is the key of
-/// this user on this machine, in "weft-UID/ranks.key" below TMPDIR ("/tmp"), which only the user
-/// can read; so processes that one user starts find each other, and no other user's can take a
-/// place among them. Whoever comes first makes a file that is missing. With WEFT_RANK_NO_KEY there
-/// is none, on the loopback alone. Elsewhere a world without a key stays without, and is refused
-/// later. DeviceErrc::kUnfit naming the file and why its key cannot be had or trusted.
+/// Sets `world.key`, which the processes of a model prove to each other that they have. The first
+/// of these counts: WEFT_RANK_KEY; the content of the file WEFT_RANK_KEY_FILE; on the loopback, the
+/// content of "weft-UID/ranks.key" below TMPDIR ("/tmp"). A file that is missing is made with a
+/// random key. With WEFT_RANK_NO_KEY and no file named, no key is set on the loopback. Elsewhere a
+/// world without a key keeps none, and check_rank_key() refuses it. DeviceErrc::kUnfit names the
+/// file and says why its key cannot be read or trusted.
 [[nodiscard]] Result<void> take_rank_key(const Environment& environment, RankWorld& world);
 
 /// Why such a world may not meet; nothing where it has a key, or needs none: kUnfit.
