@@ -27,7 +27,7 @@ constexpr mode_t kOthersMayWrite = S_IWGRP | S_IWOTH;
 /// Which users may own a key file, and what others may do with it.
 enum class KeyFileOf : std::uint8_t {
   kThisUser,  ///< this user, and nobody else has access: it is the default file
-  kAnybody,   ///< any user, and its mode lets nobody else change it: a variable names it
+  kAnybody,   ///< this user or root, and nobody else can change it: a variable names it
 };
 
 Error bad_key(const std::filesystem::path& file, const std::string& why) {

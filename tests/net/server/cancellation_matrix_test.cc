@@ -100,6 +100,11 @@ class Desk {
   StepGate* const gate_;
 };
 
+/// Sets SO_SNDBUF or SO_RCVBUF; the system takes the smallest or largest there is.
+void set_size(int socket, int buffer, int bytes) {
+  ::setsockopt(socket, SOL_SOCKET, buffer, &bytes, sizeof bytes);
+}
+
 /// What requests hold in the server.
 struct Held {
   std::size_t requests = 0, running = 0, waiting = 0;

@@ -10,11 +10,6 @@
 
 namespace weft::test {
 
-/// Sets SO_SNDBUF or SO_RCVBUF; the system takes the smallest or largest there is.
-inline void set_size(int socket, int buffer, int bytes) {
-  ::setsockopt(socket, SOL_SOCKET, buffer, &bytes, sizeof bytes);
-}
-
 /// One of this process' sockets, which is recognised after its descriptor has been closed and given
 /// away.
 struct OwnSocket {

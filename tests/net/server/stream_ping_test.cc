@@ -95,7 +95,8 @@ TEST_F(WaitingStreamTest, OfAWebSocketIsPingedByItsFrames) {
   PlainClient one = client();
   EXPECT_THAT(one.ask_to_upgrade(), StartsWith("HTTP/1.1 101"));
   one.say_frame(Opcode::kText,
-                R"({"type":"response.create","input":"a","store":false,"max_output_tokens":2})");
+                R"({"type":"response.create","input":"a","store":false,"max_output_tokens":2,)"
+                R"("ignore_eos":true})");
   const std::string ping{'\x89', '\0'};
   EXPECT_THAT(one.read_until(ping), testing::EndsWith(ping));
   EXPECT_THAT(one.read_until(ping), testing::EndsWith(ping));
