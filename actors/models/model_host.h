@@ -40,8 +40,8 @@ struct ModelHostOptions {
       boost::asio::any_io_executor executor, const Config& config, const PipelineOptions& options)>;
 
   /// The options of every model's pipeline. The host sets `model` and, for models that share a
-  /// device, `memory_budget` and `before_device`. `progress.stop` ends the constructor half-way. All
-  /// models share the metrics and the clock.
+  /// device, `memory_budget` and `before_device`. `progress.stop` ends the constructor half-way.
+  /// All models share the metrics and the clock.
   PipelineOptions pipeline{};
   /// Without: a Pipeline that loads the model.
   MakeModel make{};
