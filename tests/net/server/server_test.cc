@@ -565,7 +565,7 @@ TEST_F(ServerTest, PongsStandBetweenAWebSocketsMessagesWhateverRoomThereIs) {
   std::string all;
   for (int round = 0; round < kRounds; ++round) {
     gate.let(40);
-    ASSERT_TRUE(eventually([&] { return servers_end.unsent() > 16'000; }));
+    ASSERT_TRUE(eventually([&] { return servers_end.unsent() > 0; }));
     for (int i = 1; i < kPings; ++i) one.say_frame(Opcode::kPing, "");
     one.say_frame(Opcode::kPing, "last");
     all += one.read_until("\x8A\x04last");
