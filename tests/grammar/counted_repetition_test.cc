@@ -236,7 +236,9 @@ TEST(CountedRepetitionTest, ManyNestedChoicesAreOpenAtOnce) {
   std::string text = "root ::= (r0 \" \")*\n";
   for (int i = 0; i < kChoices; ++i) {
     const std::string number = std::to_string(i);
-    text += "r" + number + " ::= \"" + static_cast<char>('a' + i % 26) + number + "\"";
+    text += "r" + number + " ::= \"";
+    text += static_cast<char>('a' + i % 26);
+    text += number + "\"";
     if (i + 1 < kChoices) text += " | r" + std::to_string(i + 1);
     text += "\n";
   }

@@ -85,7 +85,7 @@ Result<std::string> key_in(const std::filesystem::path& file, KeyFileOf of) {
   if (size > kMostKeyFile) return bad_key(file, "is too long for a key");
   std::string text(size, '\0');
   if (!in.read(std::as_writable_bytes(std::span(text)))) return key_failed(file, errno);
-  const std::string key = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+  std::string key = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
   if (key.empty()) return bad_key(file, "is empty");
   return key;
 }
@@ -93,9 +93,8 @@ Result<std::string> key_in(const std::filesystem::path& file, KeyFileOf of) {
 /// The folder of this user's key, which nobody else may have made.
 Result<std::filesystem::path> own_folder(const Environment& environment) {
   const std::string temporary = environment("TMPDIR").value_or("");
-  const std::filesystem::path folder =
-      std::filesystem::path(temporary.empty() ? "/tmp" : temporary) /
-      ("weft-" + std::to_string(::geteuid()));
+  std::filesystem::path folder = std::filesystem::path(temporary.empty() ? "/tmp" : temporary) /
+                                 ("weft-" + std::to_string(::geteuid()));
   if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) return key_failed(folder, errno);
   struct stat status{};
   if (::lstat(folder.c_str(), &status) != 0) return key_failed(folder, errno);

@@ -263,17 +263,17 @@ TEST_F(PageFolderTest, GivesUpItsOldestPagesWhereTheDiskIsFull) {
 }
 
 TEST_F(PageFolderTest, GoesOnOnceADiskThatOthersHaveFilledHasRoomAgain) {
-  int room = 10;
+  const auto room = std::make_shared<int>(10);
   const auto folder =
-      PageFolder::open(path, key_of("model"), kPageBytes, 10 * kFileBytes, disk_of(path, room))
+      PageFolder::open(path, key_of("model"), kPageBytes, 10 * kFileBytes, disk_of(path, *room))
           .value();
   ASSERT_TRUE(folder->write(a, page_of(1)));
-  room = 0;
+  *room = 0;
   EXPECT_THAT(folder->write(b, page_of(2)),
               test::FailsWith(FileErrc::kCannotWrite, "No space left on device"));
   EXPECT_EQ(folder->bytes(), 0);
   EXPECT_FALSE(fs::exists(path / ("." + to_hex(b) + ".draft"))) << "no half of it is left";
-  room = 10;
+  *room = 10;
   EXPECT_TRUE(folder->write(b, page_of(2)));
   EXPECT_TRUE(folder->contains(b));
 }

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-const std::string kSpaces(net_defaults::kInlineBody, ' ');
+const std::string many_spaces(net_defaults::kInlineBody, ' ');
 
 constexpr std::string_view kEnd = R"("type":"response.incomplete")";
 
@@ -41,7 +41,7 @@ class LargeBodyTest : public ServedPipeline {
   }
   static std::string large_create(const std::string& fields) {
     return large_frame(R"({"type":"response.create","input":"a","ignore_eos":true,)" + fields +
-                       "}" + kSpaces);
+                       "}" + many_spaces);
   }
 };
 
@@ -49,15 +49,16 @@ TEST_F(LargeBodyTest, OtherConnectionsAreServedWhileOneIsDecoded) {
   start();
   const auto held = hold_workers();
   PlainClient large = client();
-  large.post(kCompletions, std::string(kThreeTokens) + kSpaces);
-  EXPECT_TRUE(will_show("weft_body_bytes " + std::to_string(kThreeTokens.size() + kSpaces.size())));
+  large.post(kCompletions, std::string(kThreeTokens) + many_spaces);
+  EXPECT_TRUE(
+      will_show("weft_body_bytes " + std::to_string(kThreeTokens.size() + many_spaces.size())));
   PlainClient small = client();
   small.post(kCompletions, kThreeTokens);
   EXPECT_THAT(small.read_answer(), StartsWith("HTTP/1.1 200"));
   held->set_value();
   EXPECT_THAT(large.read_answer(), StartsWith("HTTP/1.1 200"));
   EXPECT_TRUE(will_show("weft_body_bytes 0"));
-  large.post(kCompletions, "{" + kSpaces);
+  large.post(kCompletions, "{" + many_spaces);
   EXPECT_THAT(large.read_answer(), AllOf(StartsWith("HTTP/1.1 400"), HasSubstr("invalid_json")));
 }
 
@@ -66,8 +67,8 @@ TEST_F(LargeBodyTest, OneWhoseClientHasGoneIsNotDecodedAndItsMemoryIsFree) {
   const auto held = hold_workers();
   {
     PlainClient large = client();
-    large.post(kCompletions, std::string(kThreeTokens) + kSpaces);
-    const std::size_t size = kThreeTokens.size() + kSpaces.size();
+    large.post(kCompletions, std::string(kThreeTokens) + many_spaces);
+    const std::size_t size = kThreeTokens.size() + many_spaces.size();
     EXPECT_TRUE(will_show("weft_body_bytes " + std::to_string(size)));
   }
   EXPECT_TRUE(will_show("weft_body_bytes 0"));
@@ -79,8 +80,9 @@ TEST_F(LargeBodyTest, TheServerEndsWhileOneWaits) {
   start();
   auto held = hold_workers();
   PlainClient large = client();
-  large.post(kCompletions, std::string(kThreeTokens) + kSpaces);
-  EXPECT_TRUE(will_show("weft_body_bytes " + std::to_string(kThreeTokens.size() + kSpaces.size())));
+  large.post(kCompletions, std::string(kThreeTokens) + many_spaces);
+  EXPECT_TRUE(
+      will_show("weft_body_bytes " + std::to_string(kThreeTokens.size() + many_spaces.size())));
   held->set_value();
   stop();
 }
@@ -94,7 +96,7 @@ TEST_F(LargeBodyTest, AMessageIsAnsweredAsASmallOneIs) {
               AllOf(HasSubstr("response.created"), HasSubstr(R"("stream_id":"s")")));
   socket.say(large_create(R"("top_p":7)"));
   EXPECT_THAT(socket.read_until(R"("param":"top_p")"), HasSubstr(R"("status":400)"));
-  socket.say(large_frame(R"({"type":"response.cancel"})" + kSpaces));
+  socket.say(large_frame(R"({"type":"response.cancel"})" + many_spaces));
   EXPECT_THAT(socket.read_until("response.create alone"), HasSubstr("error"));
   EXPECT_TRUE(will_show("weft_body_bytes 0"));
 }
