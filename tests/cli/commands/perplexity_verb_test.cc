@@ -1,4 +1,4 @@
-// What `weft perplexity` refuses; perplexity_numbers_test.cc has what it computes.
+// Refusals of `weft perplexity`. perplexity_numbers_test.cc checks its numbers.
 
 #include <gmock/gmock.h>
 
