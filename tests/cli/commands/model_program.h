@@ -11,7 +11,7 @@
 namespace weft::test {
 
 /// The demo model's folder.
-inline const std::filesystem::path kWideModel = source_path("examples/demo_model/model");
+inline const std::filesystem::path wide_model = source_path("examples/demo_model/model");
 
 inline std::string shell_word(const std::filesystem::path& path) {
   return '"' + path.string() + "\" ";

@@ -21,7 +21,7 @@ using testing::StartsWith;
 
 namespace json = boost::json;
 
-const std::string measured_model = shell_word(kWideModel);
+const std::string measured_model = shell_word(wide_model);
 const std::string measured_text = shell_word(source_path("tests/cli/commands/data/perplexity.txt"));
 
 json::value numbers_of(const std::string& arguments) {

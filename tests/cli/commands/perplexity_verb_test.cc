@@ -16,7 +16,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-const std::string scored_model = shell_word(kWideModel);
+const std::string scored_model = shell_word(wide_model);
 const std::string scored_text = shell_word(source_path("tests/cli/commands/data/perplexity.txt"));
 
 std::string perplexity_refusal(const std::string& arguments, const std::string& before = {}) {

@@ -27,7 +27,7 @@ TEST(QuantizeVerb, TakesOtherTypesForTheTensorsThatAreNamed) {
   const TempFolder folder;
   const fs::path out = folder.path() / "mixed";
   const ProgramRun outcome = quantize(
-      kWideModel, out, "--type q3_b32 --tensor '*.v_proj.weight=q8_0' --tensor '*embed*=q8_b32'");
+      wide_model, out, "--type q3_b32 --tensor '*.v_proj.weight=q8_0' --tensor '*embed*=q8_b32'");
   EXPECT_EQ(outcome.status, 0) << outcome.output;
   EXPECT_THAT(tensors_in(out), AllOf(ContainsRegex("q3_b32 .*layers.3.self_attn.q_proj.weight"),
                                      ContainsRegex("q8_0 .*layers.3.self_attn.v_proj.weight"),
@@ -90,7 +90,7 @@ TEST(QuantizeVerb, SaysWhatGgufCannot) {
 TEST(QuantizeVerb, LeavesNothingWhenItIsTerminated) {
   const TempFolder folder;
   // Slow enough to be met at work.
-  ChildProgram child({"quantize", kWideModel, (folder.path() / "small").string(), "--type",
+  ChildProgram child({"quantize", wide_model, (folder.path() / "small").string(), "--type",
                       "iq4_nl", "--tensor", "*embed*=iq4_nl", "--threads", "1"});
   while (entries_in(folder.path()) == 0 && child.is_running()) std::this_thread::yield();
   ASSERT_EQ(entries_in(folder.path()), 1) << "the hidden folder that it writes to";
@@ -102,7 +102,7 @@ TEST(QuantizeVerb, LeavesNothingWhenItIsTerminated) {
 TEST(QuantizeVerb, ReplacesNothing) {
   const TempFolder folder;
   const fs::path there = folder.write("there", "old");
-  const ProgramRun outcome = quantize(kWideModel, there, "--type q8_0");
+  const ProgramRun outcome = quantize(wide_model, there, "--type q8_0");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("there"), HasSubstr("is not replaced")));
   EXPECT_EQ(*read_text_file(there, kAnySize), "old");
@@ -111,7 +111,7 @@ TEST(QuantizeVerb, ReplacesNothing) {
 TEST(QuantizeVerb, LeavesNothingWhereThereIsNoRoom) {
   const TempFolder folder;
   // A file that may not grow is what a full disk is to a writer.
-  const ProgramRun outcome = quantize(kWideModel, folder.path() / "small", "--type q4_b64",
+  const ProgramRun outcome = quantize(wide_model, folder.path() / "small", "--type q4_b64",
                                       "trap '' XFSZ; ulimit -f 1000; ");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("weft quantize: "), HasSubstr("model.safetensors"),
@@ -123,7 +123,7 @@ TEST(QuantizeVerb, NamesTheFlagThatIsWrong) {
   const TempFolder folder;
   const fs::path out = folder.path() / "small";
   const auto refusal = [&](const std::string& options, const fs::path& to) {
-    const ProgramRun outcome = quantize(kWideModel, to, options);
+    const ProgramRun outcome = quantize(wide_model, to, options);
     EXPECT_EQ(outcome.status, 1);
     EXPECT_EQ(entries_in(folder.path()), 0);
     return outcome.output;

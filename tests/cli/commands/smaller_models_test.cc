@@ -30,7 +30,7 @@ double perplexity_ratio(const fs::path& model) {
   const ProgramRun outcome =
       run_weft("perplexity " + shell_word(model) +
                shell_word(source_path("tests/cli/commands/data/perplexity.txt")) +
-               "--context 512 --stride 512 --json --against " + shell_word(kWideModel));
+               "--context 512 --stride 512 --json --against " + shell_word(wide_model));
   EXPECT_EQ(outcome.status, 0) << outcome.output;
   return json::parse(outcome.output).at("ratio").at("value").as_double();
 }
@@ -38,7 +38,7 @@ double perplexity_ratio(const fs::path& model) {
 TEST(SmallerModels, MakesAFolderThatIsAModel) {
   const TempFolder folder;
   const fs::path out = folder.path() / "small";
-  const ProgramRun outcome = quantize(kWideModel, out, "--type q6_b64");
+  const ProgramRun outcome = quantize(wide_model, out, "--type q6_b64");
   EXPECT_EQ(outcome.status, 0) << outcome.output;
   EXPECT_THAT(outcome.output, ContainsRegex("small: [0-9.]+ MB of 10.0 MB, 56 of 74 tensors"));
   EXPECT_EQ(entries_in(folder.path()), 1) << "something was left beside it";
@@ -52,7 +52,7 @@ TEST(SmallerModels, MakesAFolderThatIsAModel) {
 TEST(SmallerModels, MakesAGgufFileOfAFolder) {
   const TempFolder folder;
   const fs::path out = folder.path() / "demo.gguf";
-  const ProgramRun outcome = quantize(kWideModel, out, "--type bf16");
+  const ProgramRun outcome = quantize(wide_model, out, "--type bf16");
   EXPECT_EQ(outcome.status, 0) << outcome.output;
   EXPECT_EQ(entries_in(folder.path()), 1) << "something was left beside it";
   EXPECT_EQ(run_weft("generate " + shell_word(out) + "\"What is 12 + 30?\" --chat").output,
@@ -61,7 +61,7 @@ TEST(SmallerModels, MakesAGgufFileOfAFolder) {
   EXPECT_NEAR(perplexity_ratio(out), 1, 1e-3);
   // And at once in another type.
   const fs::path small = folder.path() / "small.gguf";
-  EXPECT_EQ(quantize(kWideModel, small, "--type q8_0 --tensor '*token_embd*=q8_0'").status, 0);
+  EXPECT_EQ(quantize(wide_model, small, "--type q8_0 --tensor '*token_embd*=q8_0'").status, 0);
   EXPECT_THAT(tensors_in(small), AllOf(ContainsRegex("q8_0 .*blk.3.attn_q.weight"),
                                        ContainsRegex("q8_0 .*token_embd.weight"),
                                        ContainsRegex("f32 .*blk.3.attn_norm.weight")));
@@ -82,7 +82,7 @@ std::uint32_t file_type_in(const fs::path& file) {
 TEST(SmallerModels, MixesTypesAsLlamaCppDoesInAFileAndInAFolder) {
   const TempFolder folder;
   const fs::path file = folder.path() / "mixed.gguf";
-  EXPECT_EQ(quantize(kWideModel, file, "--type MOSTLY_Q4_K_M").status, 0);
+  EXPECT_EQ(quantize(wide_model, file, "--type MOSTLY_Q4_K_M").status, 0);
   EXPECT_THAT(tensors_in(file),
               AllOf(ContainsRegex("q6_k .*token_embd.weight"), ContainsRegex("q6_k .*blk.0.attn_v"),
                     ContainsRegex("q4_k .*blk.1.attn_v"), ContainsRegex("q6_k .*blk.7.ffn_down"),
@@ -90,7 +90,7 @@ TEST(SmallerModels, MixesTypesAsLlamaCppDoesInAFileAndInAFolder) {
   EXPECT_EQ(file_type_in(file), 15U);
   EXPECT_NEAR(perplexity_ratio(file), 1, 0.1);
   const fs::path other = folder.path() / "mixed";
-  EXPECT_EQ(quantize(kWideModel, other, "--type 15").status, 0);
+  EXPECT_EQ(quantize(wide_model, other, "--type 15").status, 0);
   EXPECT_THAT(tensors_in(other), AllOf(ContainsRegex("q6_k .*model.embed_tokens.weight"),
                                        ContainsRegex("q6_k .*layers.0.self_attn.v_proj"),
                                        ContainsRegex("q4_k .*layers.1.self_attn.v_proj"),
@@ -102,11 +102,11 @@ TEST(SmallerModels, MixesTypesAsLlamaCppDoesInAFileAndInAFolder) {
 TEST(SmallerModels, MakesEveryMatrixOneTypeWhenItIsPure) {
   const TempFolder folder;
   const fs::path out = folder.path() / "pure.gguf";
-  EXPECT_EQ(quantize(kWideModel, out, "--type q4_k --pure").status, 0);
+  EXPECT_EQ(quantize(wide_model, out, "--type q4_k --pure").status, 0);
   EXPECT_THAT(tensors_in(out), AllOf(ContainsRegex("q4_k .*token_embd.weight"),
                                      ContainsRegex("q4_k .*blk.0.attn_v.weight")));
   const fs::path other = folder.path() / "pure";
-  EXPECT_EQ(quantize(kWideModel, other, "--type q4_b64 --pure").status, 0);
+  EXPECT_EQ(quantize(wide_model, other, "--type q4_b64 --pure").status, 0);
   EXPECT_THAT(tensors_in(other), ContainsRegex("q4_b64 .*model.embed_tokens.weight"));
 }
 
@@ -118,7 +118,7 @@ TEST(SmallerModels, KnowsInferflowsNames) {
                                     {"Q4_B64T1", "q4_b64"},
                                     {"q2_b32t1a", "q2_b32"}}) {
     const fs::path out = folder.path() / std::to_string(number++);
-    EXPECT_EQ(quantize(kWideModel, out, std::string("--type ") + typed).status, 0) << typed;
+    EXPECT_EQ(quantize(wide_model, out, std::string("--type ") + typed).status, 0) << typed;
     EXPECT_THAT(tensors_in(out), ContainsRegex(std::string(type) + " .*q_proj")) << typed;
   }
 }
