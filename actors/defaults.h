@@ -24,6 +24,11 @@ inline constexpr std::size_t kExecutorMessages = 64;
 /// others from waiting.
 inline constexpr std::int64_t kUnknownContext = std::int64_t{32} << 10;
 
+/// Tokens for one mask token, at most: far more than people look at.
+inline constexpr std::int32_t kMaxMaskFills = 1000;
+/// Tokens in all filled-in copies of one prompt: some 5 MiB of text. What asks for more is refused.
+inline constexpr std::int64_t kMaxFilledTokens = std::int64_t{1} << 20;
+
 /// When a refusal for want of room says to try again: what is under way takes at least this long,
 /// and those who come later find room.
 inline constexpr std::chrono::milliseconds kRetryAfter{1000};

@@ -14,7 +14,8 @@ struct TokenActivations {
   TokenId token = kNoToken;
   /// [H], after the last layer and its final norm: what the head is multiplied by.
   std::span<const float> hidden_state{};
-  /// [V], of the token that follows; before penalties, temperature and masks. Empty unless wanted.
+  /// [V], of the token that follows, of an encoder of the token itself; before penalties,
+  /// temperature and masks. Empty unless wanted.
   std::span<const float> logits{};
 };
 

@@ -49,7 +49,8 @@ class ModelDevice {
   virtual void encode(const Step& step) = 0;
 
   /// [outputs, V] of the last decode, in the order of Step::outputs; the hidden states [T, H] of a
-  /// model that has no logits. In the host's memory; a sampler may overwrite them.
+  /// model that has no logits (Program::has_logits). In the host's memory; a sampler may overwrite
+  /// them.
   [[nodiscard]] virtual Rows results() = 0;
 
   /// The hidden states [count, H] of rows first .. first + count - 1 of the last decode: what the

@@ -34,11 +34,11 @@ DeviceOptions SequenceRunner::options_for(const Program& program, std::int64_t c
                                           std::int32_t outputs) {
   DeviceOptions options;
   options.max_context = std::min(context, program.context);
-  const bool whole = !program.has_logits || program.has_encoder;  // an encoder sees all at once
+  const bool whole = !program.causal || program.has_encoder;  // an encoder sees all at once
   const std::int64_t tokens =
       whole ? options.max_context : std::min(options.max_context, kStepTokens);
   options.max_tokens = static_cast<std::int32_t>(std::max<std::int64_t>(tokens, 1));
-  options.max_outputs = std::min(options.max_tokens, outputs);
+  options.max_outputs = program.causal ? std::min(options.max_tokens, outputs) : options.max_tokens;
   options.max_sequences = 1;
   const std::int32_t pages = pages_for(options.max_context, options.page_tokens);
   options.pages = program.self_kv.empty() ? 0 : pages;

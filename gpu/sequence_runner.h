@@ -24,17 +24,18 @@ class SequenceRunner {
   explicit SequenceRunner(ModelDevice& device);
 
   /// Options for a device that a runner needs for sequences of `context` tokens, every one of whose
-  /// logits may be asked for, of at most `outputs` tokens in a step.
+  /// logits may be asked for, of at most `outputs` tokens in a step (of an encoder: of all).
   [[nodiscard]] static DeviceOptions options_for(const Program& program, std::int64_t context,
                                                  std::int32_t outputs = kStepOutputs);
 
   /// Reads the encoder's input; before the first feed() of an encoder-decoder model.
   [[nodiscard]] Result<void> encode(std::span<const TokenId> ids);
 
-  /// Appends tokens to the sequence. `sink` gets the logits after each of them (hidden states of an
-  /// encoder-only model, which takes its whole sequence in one call), or with `last_only` after the
-  /// last. `whole` is how long the sequence is going to be, where that matters (LongRoPE); 0 = as
-  /// long as it is now. DeviceErrc::kOutOfRange naming the token or the length.
+  /// Appends tokens to the sequence. `sink` gets the logits after each of them, or with `last_only`
+  /// after the last. An encoder-only model takes its whole sequence in one call, and gives the
+  /// logits of each token, or hidden states where it has no head. `whole` is how long the sequence
+  /// is going to be, where that matters (LongRoPE); 0 = as long as it is now.
+  /// DeviceErrc::kOutOfRange naming the token or the length.
   [[nodiscard]] Result<void> feed(std::span<const TokenId> ids, const Sink& sink, bool last_only,
                                   std::int64_t whole = 0);
 

@@ -181,6 +181,7 @@ boost::system::error_code StreamState::copy_result(EmbedResult& result) const no
   const Finish& end = output_.end();
   try {
     result = {.vector = end.vector,
+              .masks = end.masks,
               .usage = end.usage,
               .times = end.times,
               .error_detail = end.error.detail,

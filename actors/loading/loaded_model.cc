@@ -230,8 +230,10 @@ Result<LoadedModel> load_served(const OpenedModel& opened, Tokenizer tokenizer,
       config.kv_dtype.value_or(kv_dtype_for(wishes.replicas.front(), *opened.program));
   ServedModel model =
       served(*opened.program, std::move(tokenizer), std::move(ends), *devices, kv_dtype);
-  model.generates = opened.program->has_logits && opened.program->causal;
+  model.generates = opened.program->generates();
   set_vectors(*std::move(vectors), model);
+  model.vector_facts.mask_fills =
+      opened.program->fills_masks() && model.tokenizer.mask() != kNoToken;
   model.defaults = std::move(*defaults);
   model.placement = *std::move(placement);
   model.format = *std::move(format);

@@ -36,8 +36,12 @@ struct VectorWish {
   enum class Kind : std::uint8_t {
     kEmbedding,  ///< a vector that says what the text is about
     kScores,     ///< of a classifier: one for each of its labels
+    kMaskFills,  ///< of a masked language model: tokens for each mask token of the prompt
   };
   Kind kind = Kind::kEmbedding;
+  /// Of kMaskFills: how many tokens are wanted for each mask token, the most probable ones; at most
+  /// defaults::kMaxMaskFills.
+  std::int32_t top_k = 5;
   /// Another text that the prompt is to be judged with, as cross-encoders do. The prompt is a text
   /// then, too.
   std::string second_text{};
@@ -97,7 +101,8 @@ struct Request {
   /// negative: it thinks as long as it likes. Of a family without thoughts it means nothing.
   std::int32_t thinking_budget = -1;
 
-  /// A vector instead of text, which Finish::vector gets; Engine::async_embed() sets it. No output
+  /// A vector instead of text, which Finish::vector gets (tokens for masks: Finish::masks);
+  /// Engine::async_embed() sets it. No output
   /// has text then, and nothing that says how tokens are chosen counts.
   std::optional<VectorWish> vector{};
 
@@ -203,6 +208,14 @@ struct RequestTimes {
   TimePoint arrived{}, queued{}, started{}, first_token{}, ended{};  ///< zero: never
 };
 
+/// A token that a masked language model puts in the place of a mask token.
+struct MaskFill {
+  TokenId token = kNoToken;
+  float score = 0;         ///< its probability
+  std::string text{};      ///< of the token alone
+  std::string sequence{};  ///< the whole prompt with it; other mask tokens stay
+};
+
 /// The one terminal event of a request.
 struct Finish {
   FinishReason reason =
@@ -210,6 +223,9 @@ struct Finish {
   Error error{};            ///< with kError and kCancelled: why
   std::vector<ChoiceEnd> choices{};
   std::vector<float> vector{};  ///< of a request with Request::vector that ended with kStop
+  /// Of VectorWish::Kind::kMaskFills, instead of a vector: for each mask token, the most probable
+  /// token first.
+  std::vector<std::vector<MaskFill>> masks{};
   Usage usage{};
   RequestTimes times{};
   std::chrono::milliseconds retry_after{0};  ///< with kOverloaded, kGrammarsFull: when to try again

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "weft/actors/engine_error.h"
-#include "weft/actors/request/vectors/vector_reader.h"
+#include "weft/actors/request/vectors/result_reader.h"
 
 namespace weft {
 namespace {
@@ -240,7 +240,7 @@ void RequestText::finish_vector(EndMsg& end, Finish& finish) const {
   }
   if (end.how != GroupEnd::kDone) return;
   if (options_.vector->complete()) {
-    finish.vector = options_.vector->vector();
+    options_.vector->give(finish);
     return;
   }
   end.how = GroupEnd::kFailed;

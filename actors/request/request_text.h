@@ -19,7 +19,7 @@
 
 namespace weft {
 
-class VectorReader;
+class ResultReader;
 
 /// The texts of one request's outputs while they grow, and their way to its sink. It belongs to the
 /// detokenizer from the request's first token on.
@@ -34,8 +34,8 @@ class RequestText {
     /// How outputs are taken apart; null: they are not (Request::typed_output).
     std::shared_ptr<const ModelFormat> format{};
     ParserOptions parser{};
-    /// Makes the vector of a request that has no outputs; else null.
-    std::shared_ptr<const VectorReader> vector{};
+    /// Makes the result of a request that has no outputs; else null.
+    std::shared_ptr<const ResultReader> vector{};
   };
 
   RequestText(ActiveRequest& request, Tokenizer tokenizer, StopStrings stops,

@@ -24,6 +24,7 @@ constexpr auto kPaths = std::to_array<std::string_view>({
     "/v2/rerank",
     "/v1/score",
     "/v1/classify",
+    "/v1/fill-mask",
 });
 
 // The beginning of the ids of OpenAI's results, and so of all lines that are written here.

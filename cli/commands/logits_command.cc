@@ -27,6 +27,7 @@ constexpr std::size_t kShown = 5;
 struct LogitsOptions {
   ModelOptions model;
   std::vector<TokenId> ids;
+  std::string text;  ///< instead of ids
   std::vector<TokenId> decoder_ids;
   std::int64_t generate = 0;
   bool json = false;
@@ -34,6 +35,8 @@ struct LogitsOptions {
 
 struct Answer {
   std::vector<std::vector<float>> rows;
+  std::vector<std::size_t> positions;  ///< of the rows
+  bool masks = false;                  ///< the rows are those of mask tokens alone
   std::vector<TokenId> greedy;
   bool hidden = false;
 };
@@ -51,7 +54,7 @@ std::vector<TokenId> decoder_input(const LogitsOptions& options, const Program& 
 Answer compute(const LogitsOptions& options, const OpenedModel& model) {
   const Program& program = *model.program;
   const std::vector<TokenId> ids = decoder_input(options, program);
-  if (!program.has_logits && options.generate > 0) {
+  if (!program.generates() && options.generate > 0) {
     fail(kLogitsVerb, "--generate: an encoder generates nothing");
   }
   const auto longest = static_cast<std::int64_t>(std::max(options.ids.size(), ids.size()));
@@ -71,6 +74,8 @@ Answer compute(const LogitsOptions& options, const OpenedModel& model) {
   const auto follow = [&](ConstRows rows) {
     next = sample({rows.row(0), static_cast<std::size_t>(rows.width)}, {}, {});
   };
+  answer.positions.resize(answer.rows.size());
+  std::iota(answer.positions.begin(), answer.positions.end(), std::size_t{0});
   for (std::int64_t step = 0; step < options.generate; ++step) {
     if (next == kNoToken) fail(kLogitsVerb, "the logits are not numbers");
     answer.greedy.push_back(next);
@@ -78,6 +83,19 @@ Answer compute(const LogitsOptions& options, const OpenedModel& model) {
     value_or_fail(kLogitsVerb, runner.feed(std::span(&answer.greedy.back(), 1), follow, true));
   }
   return answer;
+}
+
+/// Leaves the rows of mask tokens alone, where there are any.
+void keep_masks(std::span<const TokenId> ids, TokenId mask, Answer& answer) {
+  if (mask == kNoToken || std::ranges::find(ids, mask) == ids.end()) return;
+  const auto is_other = [&](std::size_t position) { return ids[position] != mask; };
+  std::erase_if(answer.positions, is_other);
+  std::vector<std::vector<float>> rows;
+  for (const std::size_t position : answer.positions) {
+    rows.push_back(std::move(answer.rows[position]));
+  }
+  answer.rows = std::move(rows);
+  answer.masks = true;
 }
 
 // Prints null for NaN and infinities, which JSON lacks.
@@ -102,6 +120,13 @@ void print_json(const Answer& answer, bool generated) {
     std::cout << ']';
   }
   std::cout << ']';
+  if (answer.masks) {
+    std::cout << ", \"positions\": [";
+    for (std::size_t i = 0; i < answer.positions.size(); ++i) {
+      std::cout << (i == 0 ? "" : ", ") << answer.positions[i];
+    }
+    std::cout << ']';
+  }
   if (generated || !answer.hidden) {
     std::cout << ", \"greedy\": [";
     for (std::size_t i = 0; i < answer.greedy.size(); ++i) {
@@ -123,7 +148,7 @@ void print_table(const Answer& answer) {
           order, order.begin() + static_cast<std::ptrdiff_t>(shown),
           [&](std::size_t a, std::size_t b) { return numbers[a] > numbers[b]; });
     }
-    std::cout << std::setw(6) << row << ' ';
+    std::cout << std::setw(6) << answer.positions[row] << ' ';
     for (std::size_t i = 0; i < shown; ++i) {
       if (!answer.hidden) std::cout << std::setw(8) << order[i] << ':';
       std::cout << std::fixed << std::setprecision(4) << std::setw(answer.hidden ? 12 : 0)
@@ -137,10 +162,21 @@ void print_table(const Answer& answer) {
   std::cout << '\n';
 }
 
-void run_logits(const LogitsOptions& options) {
+void run_logits(LogitsOptions options) {
   const OpenedModel model =
       value_or_fail(kLogitsVerb, open_model(options.model.path, options.model.spec));
-  const Answer answer = compute(options, model);
+  TokenId mask = kNoToken;
+  if (!options.text.empty()) {
+    const Tokenizer tokenizer = value_or_fail(kLogitsVerb, load_tokenizer(options.model.path));
+    value_or_fail(kLogitsVerb, tokenizer.encode(options.text, {true, true}, options.ids));
+    mask = tokenizer.mask();
+  } else if (model.program->fills_masks()) {
+    const auto tokenizer = load_tokenizer(options.model.path);
+    if (tokenizer) mask = tokenizer->mask();  // a model of numbers alone has none
+  }
+  if (options.ids.empty()) fail(kLogitsVerb, "--ids, --text: there are no tokens");
+  Answer answer = compute(options, model);
+  if (model.program->fills_masks()) keep_masks(options.ids, mask, answer);
   if (options.json) {
     print_json(answer, options.generate > 0);
   } else {
@@ -154,10 +190,13 @@ void add_logits_command(CLI::App& app) {
   auto* command = app.add_subcommand("logits", "Print what a model computes for given tokens");
   auto options = std::make_shared<LogitsOptions>();
   add_model_options(*command, options->model, true);
+  auto* ids = command->add_option("--ids", options->ids,
+                                  "Tokens, as 5,17,301 (of the encoder where there is one)");
+  ids->delimiter(',');
   command
-      ->add_option("--ids", options->ids, "Tokens, as 5,17,301 (of the encoder where there is one)")
-      ->delimiter(',')
-      ->required();
+      ->add_option("--text", options->text,
+                   "Text instead of tokens, in which the texts of special tokens are these tokens")
+      ->excludes(ids);
   command->add_option("--decoder-ids", options->decoder_ids, "Tokens of the decoder")
       ->delimiter(',');
   command->add_option("--generate", options->generate, "Continue greedily by so many tokens")

@@ -71,7 +71,7 @@ PerplexityModel open_measured(const PerplexityOptions& options, const std::strin
   if (path != options.model.path) model.options.spec.clear();
   model.opened = value_or_fail(kPerplexityVerb, open_model(path, model.options.spec));
   const Program& program = *model.opened.program;
-  if (!program.has_logits || program.has_encoder) {
+  if (!program.generates() || program.has_encoder) {
     fail(kPerplexityVerb, path + ": perplexity is of models that have a decoder alone");
   }
   const Tokenizer tokenizer = value_or_fail(kPerplexityVerb, load_tokenizer(path));

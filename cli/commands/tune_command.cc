@@ -112,7 +112,7 @@ std::vector<std::vector<TokenId>> prompts_of(const TuneOptions& options, const P
 
 /// Says why no phi is sought; empty when one is.
 std::string no_phi(const Program& program, DType kv_dtype) {
-  if (program.has_encoder || !program.has_logits) return "only decoders have one";
+  if (program.has_encoder || !program.generates()) return "only decoders have one";
   if (cuda::takes_phi(kv_dtype)) return "";
   return "only keys in bf16 are scaled by one, and these are in " +
          std::string(kv_dtype_name(kv_dtype));

@@ -125,7 +125,7 @@ void CudaStepDevice::take_memory() {
   cut(Arena(pinned_.get()));
   *flag_ = 0;
   const Program& program = device_->program();
-  if (samples_ && program.has_logits) {
+  if (samples_ && program.generates()) {
     const Layout& layout = device_->layout();
     host_logits_.emplace(device_->runtime(), layout, layout.buffers[at(program.decode.result)]);
     masks_.emplace(device_->runtime(), limits_.vocabulary, limits_.rows, layout.masks);

@@ -190,7 +190,7 @@ class Layouter {
     std::byte* memory = arena_.take(counted.bytes);
     layout_.step = StepArea::cut(shape_, options_.max_context, memory);
     const auto slots = size(shape_.slots);
-    const bool chooses = program_.has_logits && program_.gives_results;
+    const bool chooses = program_.generates() && program_.gives_results;
     const std::size_t logits = slots * size(chooses ? program_.vocabulary : 0);
     layout_.page_tables = arena_.take<std::int32_t>(size(shape_.table_entries()));
     layout_.last_tokens = arena_.take<TokenId>(slots);

@@ -25,7 +25,7 @@ HostStepDevice::HostStepDevice(std::unique_ptr<HostDevice> device, const DeviceL
       limits_(limits),
       end_tokens_(std::move(end_tokens)),
       samples_(device_->program().gives_results),
-      chooses_(samples_ && device_->program().has_logits),
+      chooses_(samples_ && device_->program().generates()),
       hears_tokens_(device_->program().part.is_first_stage() && !samples_),
       reader_(limits, device_->options().encoder_pages),
       mask_workers_(at(limits.rows), mask_threads()) {

@@ -52,7 +52,7 @@ Result<MeasuredModel> open_measured_model(const std::filesystem::path& path,
                                           const std::filesystem::path& spec) {
   auto opened = open_model(path, spec);
   if (!opened) return opened.error();
-  if (!opened->program->has_logits) {
+  if (!opened->program->generates()) {
     return Error{MeasureErrc::kBadLoad, path.string() + ": an encoder, which generates nothing"};
   }
   auto tokenizer = load_tokenizer(path);

@@ -35,7 +35,7 @@ DType kv_dtype(const StepWishes& wishes, const Program& program) {
 Error bad(std::string detail) { return {MeasureErrc::kBadSteps, std::move(detail)}; }
 
 std::optional<Error> unfit(const Program& program, const StepWishes& wishes) {
-  if (!program.has_logits || program.has_encoder) {
+  if (!program.generates() || program.has_encoder) {
     return bad("the model has an encoder, and what is measured are steps of decoders alone");
   }
   const auto too_long = [&](const char* flag, std::int32_t tokens) {

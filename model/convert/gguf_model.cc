@@ -183,6 +183,13 @@ Result<Program> program_of(const Spec& reader, const Checkpoint& checkpoint) {
   return compile(*architecture, checkpoint);
 }
 
+Result<Program> program_without_head(const Spec& spec, const Checkpoint& checkpoint) {
+  auto architecture = resolve_architecture(spec, checkpoint);
+  if (!architecture) return architecture.error();
+  architecture->head.present = false;
+  return compile(*architecture, checkpoint);
+}
+
 std::vector<GgufPair> pairs_of(const Outline& outline, GgufTokenizer tokenizer) {
   std::vector<GgufPair> pairs = {
       gguf_pair("general.architecture", json::value(outline.architecture))};
@@ -267,6 +274,11 @@ class GgufModelMaker {
 
 Result<GgufModel> make_gguf_model(const Spec& spec, std::shared_ptr<const Checkpoint> checkpoint,
                                   const Program& program, const Vocabulary* vocabulary) {
+  if (program.fills_masks()) {
+    const auto encoder = program_without_head(spec, *checkpoint);
+    if (!encoder) return encoder.error();
+    return make_gguf_model(spec, std::move(checkpoint), *encoder, vocabulary);
+  }
   GgufModelMaker maker(spec, std::move(checkpoint), program, vocabulary);
   // Which layers have a window most architectures know by themselves, and some readers stumble over
   // a file that says it.

@@ -27,7 +27,8 @@ struct GgufModel {
 /// its spec (docs/model-specs.md). `program` is the one that `spec` makes of the checkpoint;
 /// `vocabulary` may be null: then the file has no tokenizer. The form is read back by the spec, and
 /// what comes out is compared with `program`, so that no file says another model than the
-/// checkpoint. kUnsupportedFormat naming what GGUF cannot say, kCannotQuantize for tensors whose
+/// checkpoint. GGUF has no names for the head of masked tokens: the file has the encoder alone.
+/// kUnsupportedFormat naming what GGUF cannot say, kCannotQuantize for tensors whose
 /// encoding it lacks; errors of reading.
 [[nodiscard]] Result<GgufModel> make_gguf_model(const Spec& spec,
                                                 std::shared_ptr<const Checkpoint> checkpoint,

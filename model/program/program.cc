@@ -149,7 +149,7 @@ Result<Program> compile(const Architecture& architecture, const Checkpoint& chec
   program.has_encoder = architecture.encoder.has_value();
   program.causal = architecture.decoder.causal;
   program.window = window_of_all(architecture);
-  program.has_logits = architecture.kind != ModelKind::kEncoder && architecture.head.present;
+  program.has_logits = architecture.head.present;
   const auto all = static_cast<std::int64_t>(architecture.decoder.layers.size());
   const bool is_last = part.is_last_stage(all);
   program.gives_results = is_last && part.rank == 0;

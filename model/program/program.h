@@ -273,6 +273,10 @@ struct Program {
   std::int64_t parameters = 0;              ///< numbers of the checkpoint that it uses, each once
   std::vector<std::string> unused_tensors;  ///< in the checkpoint and not known to the spec
 
+  /// Whether the logits choose the tokens that follow. An encoder's fill in masked tokens.
+  [[nodiscard]] bool generates() const noexcept { return has_logits && causal; }
+  /// Whether the logits are those of masked tokens.
+  [[nodiscard]] bool fills_masks() const noexcept { return has_logits && !causal; }
   [[nodiscard]] std::int64_t weight_bytes() const noexcept;
   /// Bytes that one token of context takes in a KV cache of `dtype` (core/kv_dtype.h).
   [[nodiscard]] std::int64_t kv_bytes_per_token(DType dtype) const noexcept;

@@ -63,7 +63,7 @@ class Resolver {
     model.optional_prefixes = top_.texts("optional_prefixes");
     model.ignored_tensors = top_.texts("ignored_tensors");
     add_stacks(model);
-    model.head = head();
+    model.head = head(encodes(model));
     model.pooling = pooling(encodes(model));
     model.scores = scores(encodes(model));
     return model;
@@ -497,10 +497,10 @@ class Resolver {
     return block;
   }
 
-  HeadBlock head() {
+  HeadBlock head(bool encodes) {
     HeadBlock block;
     const SpecTableReader reader = top_.table("head");
-    block.present = reader.flag("present", true);
+    block.present = reader.flag("present", reader.present() || !encodes);
     block.tied = reader.flag("tied", false);
     block.linear = reader.has("tensor") ? LinearBlock{names(reader, "tensor"),
                                                       reader.flag("transposed", transposed_)}
@@ -568,12 +568,6 @@ Result<Architecture> resolve_architecture(const Spec& spec, const Checkpoint& ch
   json::object tree = spec.tree();
   if (checkpoint.format() == CheckpointFormat::kGguf) tree = apply_gguf(spec, scope);
   Architecture model = resolve_tree(scope, tree, spec.name());
-  // Nothing gives an encoder's logits, so its head must not be taken for one that is computed.
-  if (model.kind == ModelKind::kEncoder && spec.tree().contains("head") && model.head.present) {
-    scope.fail({ModelErrc::kBadConfig,
-                "head: an encoder gives hidden states and no logits; "
-                "present = false leaves its head out"});
-  }
   // What an expression has read is known and no weight.
   std::ranges::copy(scope.tensors_read(), std::back_inserter(model.ignored_tensors));
   if (scores_labels(checkpoint) || is_headless(model, checkpoint)) model.head.present = false;

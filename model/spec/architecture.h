@@ -179,8 +179,10 @@ struct StackBlock {
   bool causal = true;
 };
 
+/// The layers that give logits: of the token that follows, or of an encoder (a masked language
+/// model) of the token itself.
 struct HeadBlock {
-  bool present = true;
+  bool present = true;  ///< of an encoder only where its spec has the table
   bool tied = false;
   LinearBlock linear;
   TensorNames bias;        ///< under a name of its own (BART)

@@ -140,6 +140,10 @@ RouteResult classify(Service& service, const HttpCall& call) {
   return generate(service, call, decode_classify);
 }
 
+RouteResult fill_mask(Service& service, const HttpCall& call) {
+  return generate(service, call, decode_fill_mask);
+}
+
 RouteResult response(Service& service, const HttpCall& call) {
   return generate(service, call, decode_posted_response);
 }

@@ -21,6 +21,7 @@ using DecodeCall = ApiResult<ApiCall> (*)(simdjson::dom::object, const ApiContex
 [[nodiscard]] RouteResult rerank(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult score(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult classify(Service& service, const HttpCall& call);
+[[nodiscard]] RouteResult fill_mask(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult response(Service& service, const HttpCall& call);
 /// Makes the connection a WebSocket, which speaks the Responses API.
 [[nodiscard]] RouteResult upgrade(Service& service, const HttpCall& call);

@@ -34,6 +34,7 @@ std::span<const Route> all_routes() noexcept {
       {verb::post, "/score", true, kRoom, handlers::score},
       {verb::post, "/v1/classify", true, kRoom, handlers::classify},
       {verb::post, "/classify", true, kRoom, handlers::classify},
+      {verb::post, "/v1/fill-mask", true, kRoom, handlers::fill_mask},
       {verb::post, "/api/embed", true, kRoom, handlers::ollama_embed},
       {verb::post, "/api/embeddings", true, kRoom, handlers::ollama_embeddings},
       {verb::post, "/api/chat", true, kRoom, handlers::ollama_chat},

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -37,6 +38,23 @@ class FirstReader final : public ActivationReader {
     hidden.assign(token.hidden_state.begin(), token.hidden_state.end());
   }
   std::vector<float> hidden;
+};
+
+/// Keeps the logits of the token at one position.
+class LogitsReader final : public ActivationReader {
+ public:
+  explicit LogitsReader(std::int32_t position) : position_(position) {}
+  [[nodiscard]] bool wants_logits() const noexcept override { return true; }
+  [[nodiscard]] std::int32_t first_position() const noexcept override { return position_; }
+  [[nodiscard]] std::int32_t end_position() const noexcept override { return position_ + 1; }
+  void read(const TokenActivations& token) override {
+    EXPECT_EQ(token.position, position_);
+    logits.assign(token.logits.begin(), token.logits.end());
+  }
+  std::vector<float> logits;
+
+ private:
+  const std::int32_t position_;
 };
 
 /// What a cross-encoder makes of one or two texts (make_vectors.py).
@@ -130,6 +148,61 @@ TEST_P(EncoderStepTest, ReadsTextsOfOneTokenEach) {
   EXPECT_NE(together[0], together[1]);
 }
 
+/// The same devices with a masked language model.
+class MaskStepTest : public testing::TestWithParam<DeviceKind> {
+ protected:
+  void SetUp() override {
+    WEFT_SKIP_WITHOUT_GPU(GetParam());
+    const std::string folder = source_path("tests/model/data/vectors/bert-masked");
+    model_ = open_model(folder).value();
+    const DeviceLimits limits{.rows = 4,
+                              .page_tokens = 4,
+                              .step_tokens = 64,
+                              .context = 64,
+                              .vocabulary = 31,
+                              .keeps_kv = false};
+    device_ = GetParam().load_steps(model_.checkpoint, model_.program, limits);
+    expected_ = json::parse(read_text_file(folder + "/expected.json", kAnySize).value());
+  }
+
+  OpenedModel model_;
+  std::unique_ptr<StepDevice> device_;
+  json::value expected_;
+  PlanBuilder plan_;
+};
+
+TEST_P(MaskStepTest, ReadsTheLogitsOfMaskTokensSideBySide) {
+  std::vector<std::shared_ptr<LogitsReader>> readers;
+  for (const json::value& one : expected_.as_array()) {
+    Tokens tokens;
+    for (const json::value& id : one.at("tokens").as_array()) {
+      tokens.push_back(static_cast<TokenId>(id.as_int64()));
+    }
+    const auto mask = std::ranges::find(tokens, 4) - tokens.begin();
+    const auto row = static_cast<std::int32_t>(readers.size());
+    plan_.start(row, greedy(), static_cast<std::int32_t>(tokens.size()));
+    readers.push_back(std::make_shared<LogitsReader>(static_cast<std::int32_t>(mask)));
+    plan_.plan().starts.back().reader = readers.back();
+    plan_.feed(row, 0, tokens);
+  }
+  EXPECT_TRUE(plan_.run(*device_).samples.empty());
+  ASSERT_EQ(readers.size(), 4);
+  const bool rounds = GetParam().name.find("gpu") != std::string::npos;
+  for (std::size_t i = 0; i < readers.size(); ++i) {
+    const std::vector<float>& logits = readers[i]->logits;
+    ASSERT_EQ(logits.size(), 31);
+    double sum = 0;
+    for (const float logit : logits) sum += std::exp(static_cast<double>(logit));
+    for (const json::value& fill : expected_.at(i).at("masks").at(0).as_array()) {
+      const float logit = logits[fill.at("token").to_number<std::size_t>()];
+      EXPECT_NEAR(std::exp(static_cast<double>(logit)) / sum, fill.at("score").to_number<double>(),
+                  rounds ? 3e-2 : 1e-4)
+          << i;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, MaskStepTest, testing::ValuesIn(device_kinds()), kind_name);
 INSTANTIATE_TEST_SUITE_P(Devices, EncoderStepTest, testing::ValuesIn(device_kinds()), kind_name);
 INSTANTIATE_TEST_SUITE_P(KvOnHost, EncoderStepTest, testing::ValuesIn(kv_on_host_kinds()),
                          kind_name);

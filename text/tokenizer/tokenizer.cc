@@ -241,6 +241,7 @@ TokenId Tokenizer::bos() const noexcept { return data_->parts.roles.bos; }
 TokenId Tokenizer::eos() const noexcept { return data_->parts.roles.eos; }
 TokenId Tokenizer::unknown() const noexcept { return data_->parts.roles.unknown; }
 TokenId Tokenizer::padding() const noexcept { return data_->parts.roles.padding; }
+TokenId Tokenizer::mask() const noexcept { return data_->parts.roles.mask; }
 
 std::span<const TokenId> Tokenizer::end_tokens() const noexcept { return data_->parts.roles.ends; }
 

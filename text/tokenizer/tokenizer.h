@@ -120,6 +120,8 @@ class Tokenizer {
   [[nodiscard]] TokenId eos() const noexcept;
   [[nodiscard]] TokenId unknown() const noexcept;
   [[nodiscard]] TokenId padding() const noexcept;
+  /// Stands where a masked language model fills in a token.
+  [[nodiscard]] TokenId mask() const noexcept;
 
   /// Every token that ends a generation, EOS among them; sorted.
   [[nodiscard]] std::span<const TokenId> end_tokens() const noexcept;

@@ -48,6 +48,17 @@ void read_role_texts(const json::value& config, const TokenTable& tokens, TokenR
   set_role(roles.eos, config, "eos_token", tokens);
   set_role(roles.padding, config, "pad_token", tokens);
   set_role(roles.unknown, config, "unk_token", tokens);
+  set_role(roles.mask, config, "mask_token", tokens);
+}
+
+/// The mask token of files that name none: the class of BERT's tokenizer, or RoBERTa's, knows it.
+void guess_mask(TokenizerParts& parts) {
+  if (parts.roles.mask != kNoToken) return;
+  const auto is_mask = [](const AddedToken& token) {
+    return token.special && (token.content == "[MASK]" || token.content == "<mask>");
+  };
+  const auto found = std::ranges::find_if(parts.added, is_mask);
+  if (found != parts.added.end()) parts.roles.mask = found->id;
 }
 
 /// kNoToken for what is none.
@@ -194,6 +205,7 @@ Result<void> read_beside(const fs::path& folder, TokenizerParts& parts) {
     return Result<void>();
   });
   if (!done) return done;
+  guess_mask(parts);
   for (const std::string_view name : {"generation_config.json", "config.json"}) {
     const fs::path file = folder / name;
     done = with_json(file, [&](const json::value& config) {

@@ -24,6 +24,7 @@ struct TokenRoles {
   TokenId eos = kNoToken;
   TokenId unknown = kNoToken;
   TokenId padding = kNoToken;
+  TokenId mask = kNoToken;
   std::vector<TokenId> ends;  ///< Further tokens that end a generation.
 };
 

@@ -39,7 +39,8 @@ struct EmbedRequest {
 
 /// What became of it.
 struct EmbedResult {
-  std::vector<float> vector{};  ///< empty where there is an error
+  std::vector<float> vector{};                 ///< empty where there is an error
+  std::vector<std::vector<MaskFill>> masks{};  ///< as of Finish, instead of a vector
   Usage usage{};
   RequestTimes times{};
   std::string error_detail{};                ///< what an error_code cannot say: fields and numbers

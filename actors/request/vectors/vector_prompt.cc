@@ -7,9 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "weft/actors/defaults.h"
 #include "weft/actors/engine_error.h"
 #include "weft/actors/request/prompt/prompt_parts.h"
 #include "weft/actors/request/request_text.h"
+#include "weft/actors/request/vectors/mask_reader.h"
 #include "weft/actors/request/vectors/vector_reader.h"
 #include "weft/model/vectors/vector_model.h"
 #include "weft/text/output/stop_strings.h"
@@ -18,6 +20,23 @@
 
 namespace weft {
 namespace {
+
+bool fills_masks(const VectorWish& wish) { return wish.kind == VectorWish::Kind::kMaskFills; }
+
+Result<void> check_mask_wish(const VectorWish& wish, const ServedModel& model) {
+  if (!model.vector_facts.mask_fills) {
+    return bad_request("model: is no masked language model, or its tokenizer names no mask token");
+  }
+  if (wish.top_k < 1 || wish.top_k > defaults::kMaxMaskFills) {
+    return bad_request("top_k: " + std::to_string(wish.top_k) + " is not in 1 .. " +
+                       std::to_string(defaults::kMaxMaskFills));
+  }
+  if (!wish.second_text.empty()) return bad_request("second_text: not with mask tokens");
+  if (wish.cut_at != 0 || wish.text_tokens != 0) {
+    return bad_request("cut_at: a prompt with mask tokens is not cut");
+  }
+  return {};
+}
 
 /// Whether this model gives what is wished.
 Result<void> check_wish(const Request& request, const ServedModel& model) {
@@ -33,6 +52,10 @@ Result<void> check_wish(const Request& request, const ServedModel& model) {
     return bad_request(
         "model: gives no scores, as it is no classifier (its architecture is none for sequence "
         "classification)");
+  }
+  if (fills_masks(wish)) {
+    const auto possible = check_mask_wish(wish, model);
+    if (!possible) return possible;
   }
   if (!scores && model.vectors->scores) {
     return bad_request("model: is a classifier, which gives scores and no embeddings");
@@ -93,7 +116,9 @@ Result<void> add_text(const Request& request, const ServedModel& model, std::siz
                       {.tokens = cuts ? most : kAll, .own = own, .begin = wish.cut_begin},
                       input.ids);
   }
-  return model.tokenizer.encode(request.prompt, {.max_tokens = most}, input.ids);
+  // The mask token is a special one.
+  return model.tokenizer.encode(
+      request.prompt, {.parse_special = fills_masks(wish), .max_tokens = most}, input.ids);
 }
 
 /// Cuts a list of token ids that is an input by itself.
@@ -130,6 +155,25 @@ Result<Input> read_input(const Request& request, const ServedModel& model) {
   return input;
 }
 
+Result<std::shared_ptr<ResultReader>> result_reader_of(const VectorWish& wish,
+                                                       const ServedModel& model,
+                                                       const std::vector<TokenId>& prompt) {
+  using Reader = std::shared_ptr<ResultReader>;
+  if (!fills_masks(wish)) {
+    const auto tokens = static_cast<std::int32_t>(prompt.size());
+    return Reader(std::make_shared<VectorReader>(model.vectors, wish, tokens));
+  }
+  const auto masks = std::ranges::count(prompt, model.tokenizer.mask());
+  if (masks == 0) return bad_request("prompt: has no mask token");
+  if (std::int64_t{masks} * wish.top_k * std::ssize(prompt) > defaults::kMaxFilledTokens) {
+    return bad_request("top_k: " + std::to_string(wish.top_k) + " copies of " +
+                       std::to_string(prompt.size()) + " tokens for each of " +
+                       std::to_string(masks) + " mask tokens are more than " +
+                       std::to_string(defaults::kMaxFilledTokens) + " tokens");
+  }
+  return Reader(std::make_shared<MaskReader>(model.tokenizer, prompt, wish.top_k));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<RequestGroup>> prepare_vector_request(RequestTicket& ticket,
@@ -139,19 +183,20 @@ Result<std::unique_ptr<RequestGroup>> prepare_vector_request(RequestTicket& tick
   if (!possible) return possible.error();
   auto input = read_input(request, model);
   if (!input) return input.error();
+  auto reader = result_reader_of(*request.vector, model, input->ids);
+  if (!reader) return reader.error();
   const auto tokens = static_cast<std::int32_t>(input->ids.size());
   GroupSpec spec;
   spec.prompt = std::move(input->ids);
   spec.second_text = input->second_text;
   spec.max_tokens = request.max_tokens = 0;
   spec.sampling = std::make_shared<const SamplingParams>();
-  auto reader = std::make_shared<VectorReader>(model.vectors, *request.vector, tokens);
-  spec.reader = reader;
+  spec.reader = *reader;
   spec.long_context = model.long_from > 0 && tokens > model.long_from;
   const auto scoped = set_cache_domain(spec, request, model);
   if (!scoped) return scoped.error();
   RequestText::Options options{.sequences = 0, .prompt_tokens = tokens};
-  options.vector = std::move(reader);
+  options.vector = *std::move(reader);
   auto text = std::make_unique<RequestText>(*ticket, model.tokenizer,
                                             StopStrings::compile({}).value(), options);
   return make_group(std::move(spec), ticket, std::move(text));

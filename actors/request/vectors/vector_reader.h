@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "weft/actors/request/request.h"
+#include "weft/actors/request/vectors/result_reader.h"
 #include "weft/gpu/activation_reader.h"
 #include "weft/model/vectors/pooling.h"
 #include "weft/model/vectors/vector_model.h"
@@ -14,7 +15,7 @@ namespace weft {
 /// Makes the vector of one request from the hidden states of its prompt. The executor pools them
 /// while it reads a step; the layers behind that, which may take a millisecond, are the
 /// detokenizer's work. The messages between the two order what they write and read.
-class VectorReader final : public ActivationReader {
+class VectorReader final : public ResultReader {
  public:
   /// `tokens`: of the prompt.
   VectorReader(std::shared_ptr<const VectorModel> model, const VectorWish& wish,
@@ -26,12 +27,12 @@ class VectorReader final : public ActivationReader {
     pooled_.add(token.position, token.hidden_state);
   }
 
-  /// Whether the whole prompt was read; only once nothing reads it any more.
-  [[nodiscard]] bool complete() const noexcept { return pooled_.complete(); }
-  /// Computes the vector of a prompt that was read. Throws std::bad_alloc.
-  [[nodiscard]] std::vector<float> vector() const;
+  [[nodiscard]] bool complete() const noexcept override { return pooled_.complete(); }
+  void give(Finish& finish) const override { finish.vector = vector(); }
 
  private:
+  [[nodiscard]] std::vector<float> vector() const;
+
   const std::shared_ptr<const VectorModel> model_;
   const VectorWish wish_;
   Pooled pooled_;

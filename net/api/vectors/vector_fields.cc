@@ -107,6 +107,12 @@ void need_labels(const BodyFields& fields, const ServedModel& model) {
   fields.fail("model", "is no classifier: it has no labels", api_code::kUnsupported);
 }
 
+void need_mask_fills(const BodyFields& fields, const ServedModel& model) {
+  if (model.vector_facts.mask_fills) return;
+  fields.fail("model", "is no masked language model: it has no head that fills in mask tokens",
+              api_code::kUnsupported);
+}
+
 void check_vector_numbers(const BodyFields& fields, std::string_view name, std::size_t inputs,
                           const VectorWish& wish, const ServedModel& model) {
   const auto each =

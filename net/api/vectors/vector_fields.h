@@ -40,9 +40,10 @@ struct VectorHead {
 void check_vector_numbers(const BodyFields& fields, std::string_view name, std::size_t inputs,
                           const VectorWish& wish, const ServedModel& model);
 
-/// Says what the served model does not give: embeddings, scores.
+/// Says what the served model does not give: embeddings, scores, tokens for masks.
 void need_embeddings(const BodyFields& fields, const ServedModel& model);
 void need_labels(const BodyFields& fields, const ServedModel& model);
+void need_mask_fills(const BodyFields& fields, const ServedModel& model);
 
 /// Appends what vLLM's lists begin with, up to the "[" of `data`.
 void begin_vector_list(const VectorHead& head, std::string& out);

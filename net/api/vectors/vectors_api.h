@@ -34,4 +34,10 @@ namespace weft {
 [[nodiscard]] ApiResult<ApiCall> decode_classify(simdjson::dom::object body,
                                                  const ApiContext& context);
 
+/// POST /v1/fill-mask: `input` (a text or texts, each with the model's mask token) and `top_k`, how
+/// many tokens are wanted for each mask token. The entries are those of Hugging Face's task
+/// "fill-mask". Bounds: kMaxMaskFills, kMaxFilledBytes.
+[[nodiscard]] ApiResult<ApiCall> decode_fill_mask(simdjson::dom::object body,
+                                                  const ApiContext& context);
+
 }  // namespace weft

@@ -334,6 +334,84 @@ TEST_F(EmbedTest, GivesProbabilitiesUnlessScoresAreToBeRaw) {
             (std::vector<std::string>{"LABEL_0", "LABEL_1", "LABEL_2"}));
 }
 
+class MaskTest : public EmbedTest {
+ protected:
+  MaskTest() { open("bert-masked"); }
+  static EmbedRequest masked(std::string text, std::int32_t top_k = 3) {
+    return asked(std::move(text), {.kind = VectorWish::Kind::kMaskFills, .top_k = top_k});
+  }
+  static json::array expected() {
+    const std::string file = folder_of("bert-masked") + "/expected.json";
+    return json::parse(read_text_file(file, kAnySize).value()).as_array();
+  }
+  void expect_reference() {
+    for (const json::value& one : expected()) {
+      const auto [error, result] = embed(masked(std::string(one.at("text").as_string())));
+      ASSERT_FALSE(error) << error.message() << ": " << result.error_detail;
+      EXPECT_EQ(result.usage.prompt_tokens, one.at("tokens").as_array().size());
+      const json::array& masks = one.at("masks").as_array();
+      ASSERT_EQ(result.masks.size(), masks.size());
+      for (std::size_t i = 0; i < masks.size(); ++i) {
+        expect_fills(result.masks[i], masks[i].as_array());
+      }
+    }
+  }
+
+ private:
+  static void expect_fills(const std::vector<MaskFill>& got, const json::array& wanted) {
+    ASSERT_EQ(got.size(), wanted.size());
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      EXPECT_EQ(got[i].token, wanted[i].at("token").to_number<TokenId>());
+      EXPECT_NEAR(got[i].score, wanted[i].at("score").to_number<float>(), kTolerance);
+      EXPECT_EQ(got[i].text, wanted[i].at("token_str").as_string());
+      EXPECT_EQ(got[i].sequence, wanted[i].at("sequence").as_string());
+    }
+  }
+};
+
+TEST_F(MaskTest, GetsTheTokensThatTheReferenceFillsIn) { expect_reference(); }
+
+TEST_F(MaskTest, GetsTheSameTokensInParts) {
+  for (const char* partition : {"cpu,cpu", "cpu|cpu"}) {
+    SCOPED_TRACE(partition);
+    Config config = config_of("bert-masked");
+    config.partition = partition;
+    open(config);
+    expect_reference();
+  }
+}
+
+TEST_F(MaskTest, GetsAsManyTokensAsThereAreAndTheirProbabilitiesAreOne) {
+  const auto [error, result] = embed(masked("a [MASK] c", 1000));
+  ASSERT_FALSE(error) << result.error_detail;
+  ASSERT_EQ(result.masks.size(), 1);
+  EXPECT_EQ(result.masks[0].size(), 31);
+  float sum = 0;
+  for (const MaskFill& fill : result.masks[0]) sum += fill.score;
+  EXPECT_NEAR(sum, 1, 1e-5);
+}
+
+TEST_F(MaskTest, AMaskedLanguageModelGivesEmbeddingsToo) {
+  EXPECT_EQ(vector_of("a b").size(), 16);
+  EXPECT_FALSE(engine_->model()->generates);
+  EXPECT_TRUE(engine_->model()->vector_facts.mask_fills);
+}
+
+TEST_F(MaskTest, RefusesWhatHasNoMaskOrAsksForTooMuch) {
+  const auto refusal = [&](EmbedRequest request) {
+    return refusal_of(std::move(request), EngineErrc::kBadRequest);
+  };
+  EXPECT_THAT(refusal(masked("a b")), HasSubstr("prompt: has no mask token"));
+  EXPECT_THAT(refusal(masked("[MASK]", 0)), HasSubstr("top_k: 0"));
+  std::string many;
+  for (int i = 0; i < 60; ++i) many += "[MASK] ";
+  EXPECT_THAT(refusal(masked(many, 1000)), HasSubstr("top_k: 1000 copies of 62 tokens"));
+  EXPECT_THAT(refusal(asked("[MASK]", {.kind = VectorWish::Kind::kMaskFills, .cut_at = 3})),
+              HasSubstr("is not cut"));
+  open("bert-mean");
+  EXPECT_THAT(refusal(masked("a")), HasSubstr("model: is no masked language model"));
+}
+
 TEST_F(EmbedTest, CanBeAwaited) {
   open("bert-mean");
   std::future<Vector> vector = co_spawn(

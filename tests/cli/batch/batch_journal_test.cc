@@ -138,7 +138,7 @@ TEST(BatchLines, AsksEveryPathWhoseAnswerIsAWholeBody) {
        {std::string("/v1/chat/completions"), std::string("/v1/completions"),
         std::string("/v1/responses"), std::string("/v1/messages"), std::string("/v1/embeddings"),
         std::string("/v1/rerank"), std::string("/v2/rerank"), std::string("/v1/score"),
-        std::string("/v1/classify")}) {
+        std::string("/v1/classify"), std::string("/v1/fill-mask")}) {
     const BatchLine line =
         parse_batch_line(R"({"custom_id":"a","method":"POST","url":")" + path + R"(","body":{}})");
     EXPECT_FALSE(line.error) << path;

@@ -187,6 +187,24 @@ TEST(LogitsVerb, PrintsEveryPositionAndTheGreedyTokensAsJson) {
   EXPECT_EQ(answer.at("greedy").as_array().size(), 4U);
 }
 
+TEST(LogitsVerb, PrintsTheMaskTokensOfAMaskedLanguageModel) {
+  const std::string model = '"' + source_path("tests/model/data/vectors/bert-masked") + "\" ";
+  const json::value text = parsed(run_weft("logits " + model + "--text 'a [MASK] c' --json"));
+  EXPECT_EQ(text.at("positions"), json::parse("[2]"));  // [CLS] a [MASK] c [SEP]
+  ASSERT_EQ(text.at("logits").as_array().size(), 1U);
+  EXPECT_EQ(text.at("logits").at(0).as_array().size(), 31U);
+  EXPECT_EQ(parsed(run_weft("logits " + model + "--ids 1,5,4,7,2 --json")), text);
+  const json::value all = parsed(run_weft("logits " + model + "--ids 1,5,6,7,2 --json"));
+  EXPECT_EQ(all.at("logits").as_array().size(), 5U) << "there is no mask token";
+  EXPECT_EQ(run_weft("logits " + model + "--ids 1,4,2 --generate 1").status, 1);
+}
+
+TEST(LogitsVerb, NeedsTokens) {
+  const ProgramRun outcome = run_weft("logits " + quoted_demo_model);
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.output, HasSubstr("--ids, --text"));
+}
+
 TEST(LogitsVerb, NamesTheTokenThatTheModelDoesNotKnow) {
   const ProgramRun outcome = run_weft("logits " + quoted_demo_model + "--ids 5,2048");
   EXPECT_EQ(outcome.status, 1);

@@ -142,6 +142,21 @@ def test_a_classifier_names_its_labels(start_server: StartServer):
     assert answer["num_classes"] == 3
 
 
+def test_a_masked_language_model_fills_in_its_masks(start_server: StartServer):
+    server = start_server(model=VECTORS / "bert-masked")
+    wanted = expected("bert-masked")
+    answer = ask(server, "/v1/fill-mask", {"input": [one["text"] for one in wanted], "top_k": 3})
+    for one, got in zip(wanted, answer["data"], strict=True):
+        for fills, found in zip(one["masks"], got["masks"], strict=True):
+            assert [fill["sequence"] for fill in found] == [fill["sequence"] for fill in fills]
+            assert [fill["score"] for fill in found] == pytest.approx([fill["score"] for fill in fills], abs=CLOSE)
+    refused = ask(server, "/v1/fill-mask", {"input": ["a [MASK]", "a b"]}, 400)["error"]
+    assert refused["param"] == "input[1]"
+    refused = ask(server, "/v1/chat/completions", {"messages": [{"role": "user", "content": "a"}]}, 400)["error"]
+    assert (refused["param"], refused["code"]) == ("model", "unsupported")
+    assert len(ask(server, "/v1/embeddings", {"input": "a b"})["data"][0]["embedding"]) == 16
+
+
 def test_ollamas_client_gets_vectors(encoder: WeftServer):
     with ollama.Client(encoder.url, timeout=PATIENCE_S) as llama:
         wanted = expected("bert-mean")[1]

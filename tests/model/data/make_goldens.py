@@ -6,7 +6,8 @@
 
 A case is a folder in Hugging Face layout with weights in float16 and expected.safetensors:
     prompt_I [T] token ids; greedy_I [N] the tokens that follow, each the most probable;
-    decoders: logits_I [T, V] after each token of the prompt; encoders: hidden_I [T, H];
+    decoders: logits_I [T, V] after each token of the prompt; encoders: hidden_I [T, H], or with a
+    head for masked tokens both, logits_I [T, V] being of the tokens themselves, and no greedy_I;
     encoder-decoders: prompt_I is the encoder's input, greedy_I begins with the start token, and
     logits_I belongs to greedy_I[:-1].
 The reference is transformers' eager code in float32 with the same rounded weights. Prompts are of 2
@@ -20,7 +21,8 @@ import sys
 import torch
 from safetensors.torch import load_file, save_file
 from chatglm import ChatGlm
-from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForSeq2SeqLM
+from transformers import (AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM,
+                          AutoModelForSeq2SeqLM)
 
 V, H, L, A, K, D, F, P = 24, 16, 2, 4, 2, 4, 8, 64
 N = 8  # a stream narrower than the heads together
@@ -68,6 +70,7 @@ CASES = {
                                          decoder_start_token_id=2, tie_word_embeddings=False)),
     "bert": ("encoder", "bert", SIZES),
     "bert-decoder": ("lm", "bert", dict(SIZES, is_decoder=True)),
+    "bert-masked": ("masked", "bert", dict(SIZES, tie_word_embeddings=False)),
     "bert_generation": ("lm", "bert-generation", dict(SIZES, is_decoder=True)),
     "biogpt": ("lm", "biogpt", SIZES),
     "bitnet": ("lm", "bitnet", dict(GROUPED, head_dim=D)),
@@ -106,6 +109,8 @@ CASES = {
                                                          rope_theta=10000.0),
                                 ffn_config=dict(ffn_hidden_size=8, moe_num_experts=3,
                                                 moe_top_k=2))),
+    "distilbert-masked": ("masked", "distilbert", dict(
+        vocab_size=V, dim=H, n_layers=L, n_heads=A, hidden_dim=F, max_position_embeddings=P)),
     "dots1": ("lm", "dots1", dict(WIDE, n_routed_experts=6, num_experts_per_tok=2,
                                   n_shared_experts=1, moe_intermediate_size=8,
                                   first_k_dense_replace=1, n_group=3, topk_group=2,
@@ -247,14 +252,18 @@ CASES = {
     "modernbert": ("encoder", "modernbert", dict(
         SIZES, local_attention=9, layer_types=SLIDES, norm_bias=True, mlp_bias=True,
         attention_bias=True, cls_token_id=1, sep_token_id=2)),
+    "modernbert-masked": ("masked", "modernbert", dict(
+        SIZES, local_attention=9, layer_types=SLIDES, cls_token_id=1, sep_token_id=2)),
     "modernbert_decoder": ("lm", "modernbert-decoder", dict(
         SIZES, sliding_window=6, layer_types=SLIDES, norm_bias=True, mlp_bias=True,
         attention_bias=True, cls_token_id=1, sep_token_id=2)),
+    "mpnet-masked": ("masked", "mpnet", dict(SIZES, pad_token_id=1, bos_token_id=0)),
     "mpt": ("lm", "mpt", BLOCKS),
     "mvp": ("pair", "mvp", dict(PAIR, bos_token_id=0, eos_token_id=2, pad_token_id=1,
                                 decoder_start_token_id=2)),
     "nanochat": ("lm", "nanochat", GROUPED),
     "nemotron": ("lm", "nemotron", dict(WIDE, partial_rotary_factor=0.5)),
+    "nomic_bert-masked": ("masked", "nomic_bert", SIZES),
     "olmo": ("lm", "olmo", dict(GROUPED, clip_qkv=1.0)),
     "olmo2": ("lm", "olmo2", GROUPED),
     "olmo3": ("lm", "olmo3", dict(GROUPED, sliding_window=6, layer_types=SLIDES)),
@@ -294,6 +303,7 @@ CASES = {
     "roberta": ("encoder", "roberta", dict(SIZES, pad_token_id=1, bos_token_id=0)),
     "roberta-decoder": ("lm", "roberta", dict(SIZES, is_decoder=True, pad_token_id=1,
                                               bos_token_id=0)),
+    "roberta-masked": ("masked", "roberta", dict(SIZES, pad_token_id=1, bos_token_id=0)),
     "roberta_prelayernorm": ("encoder", "roberta-prelayernorm", dict(SIZES, pad_token_id=1,
                                                                      bos_token_id=0)),
     "roformer-decoder": ("lm", "roformer", dict(SIZES, is_decoder=True, embedding_size=12)),
@@ -329,7 +339,8 @@ IN_MEMORY = {"gpt_neox-in_memory", "mixtral-in_memory"}
 REACH = {"llama-dynamic": 17}
 # Eager Falcon adds ALiBi twice: to the scores and, with the mask, once more.
 ATTENTION = {"falcon-alibi": "sdpa"}
-CLASSES = {"lm": AutoModelForCausalLM, "encoder": AutoModel, "pair": AutoModelForSeq2SeqLM}
+CLASSES = {"lm": AutoModelForCausalLM, "encoder": AutoModel, "masked": AutoModelForMaskedLM,
+           "pair": AutoModelForSeq2SeqLM}
 
 
 def randomize(model, name, generator):
@@ -355,6 +366,9 @@ def randomize(model, name, generator):
 def expect(model, kind, prompt, reach):
     if kind == "encoder":
         return {"hidden": model(prompt[None]).last_hidden_state[0]}
+    if kind == "masked":
+        hidden = model.base_model(prompt[None]).last_hidden_state[0]
+        return {"logits": model(prompt[None]).logits[0], "hidden": hidden}
     if kind == "lm":
         ids = prompt
         for _ in range(min(8, reach + 1 - len(prompt))):

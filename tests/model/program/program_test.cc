@@ -201,5 +201,17 @@ TEST(ProgramTest, OfAnEncoderGivesHiddenStates) {
   EXPECT_EQ(program.kv_bytes_per_token(DType::kF32), 0);
 }
 
+TEST(ProgramTest, OfAnEncoderWithAHeadFillsMasksAndGeneratesNothing) {
+  SmallSpec spec;
+  spec.top = "kind = 'encoder'";
+  const Program program = spec.compile(test::small_model()).value();
+  EXPECT_TRUE(program.has_logits);
+  EXPECT_TRUE(program.fills_masks());
+  EXPECT_FALSE(program.generates());
+  EXPECT_EQ(program.buffers[static_cast<std::size_t>(program.decode.result)].width,
+            program.vocabulary);
+  EXPECT_NE(program.decode.result, program.hidden_states);
+}
+
 }  // namespace
 }  // namespace weft

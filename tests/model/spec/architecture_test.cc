@@ -210,13 +210,28 @@ TEST(ArchitectureTest, RefusesWhatASpecDoesNotDo) {
                                "use_bidirectional_attention = true"));
 }
 
-TEST(ArchitectureTest, RefusesTheHeadOfAnEncoder) {
+TEST(ArchitectureTest, OfAnEncoderHasTheHeadThatItsSpecStates) {
   SmallSpec spec;
   spec.top = "kind = 'encoder'";
-  EXPECT_THAT(spec.resolve(test::small_checkpoint().make()),
-              FailsWith(ModelErrc::kBadConfig, "head: an encoder gives hidden states"));
-  spec.head = "present = false";
-  EXPECT_TRUE(spec.resolve(test::small_checkpoint().make()));
+  EXPECT_TRUE(spec.resolve(test::small_checkpoint().make())->head.present);
+  spec.head = "present = \"= has('model.transform.weight')\"";
+  EXPECT_FALSE(spec.resolve(test::small_checkpoint().make())->head.present);
+}
+
+/// A BERT of one layer, by its config alone.
+CheckpointBuilder bert() {
+  return CheckpointBuilder(R"({"model_type": "bert", "vocab_size": 8, "hidden_size": 4,
+      "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 4,
+      "max_position_embeddings": 8})");
+}
+
+TEST(ArchitectureTest, OfAnEncoderHasAHeadWhereItsFilesHaveOne) {
+  EXPECT_FALSE(resolve(bert())->head.present);
+  const auto masked = resolve(bert().tensor("cls.predictions.transform.dense.weight", {4, 4}));
+  ASSERT_TRUE(masked) << to_string(masked.error());
+  EXPECT_TRUE(masked->head.present);
+  EXPECT_TRUE(masked->head.tied);
+  EXPECT_EQ(masked->kind, ModelKind::kEncoder);
 }
 
 TEST(ArchitectureTest, ComputesEachLayersOwnValues) {

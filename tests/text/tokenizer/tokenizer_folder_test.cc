@@ -73,6 +73,16 @@ TEST_F(TokenizerFolderTest, ReadsRolesAndTemplateOfItsConfig) {
             (std::vector<TokenId>{3}));
 }
 
+TEST_F(TokenizerFolderTest, KnowsTheMaskTokenThatItsFilesNameOrThatIsCalledSo) {
+  EXPECT_EQ(load().mask(), kNoToken);
+  std::string text(kTokenizer);
+  text.replace(text.find("</s>"), 4, "[MASK]");
+  write("tokenizer.json", text);
+  EXPECT_EQ(load().mask(), 3) << "as the classes of BERT's tokenizers know it";
+  write("tokenizer_config.json", R"({"mask_token": {"content": "<end>"}})");
+  EXPECT_EQ(load().mask(), 4);
+}
+
 TEST_F(TokenizerFolderTest, TakesTheDefaultOfSeveralTemplatesAndPrefersAFile) {
   write("tokenizer_config.json", R"({"chat_template": [{"name": "tool_use", "template": "t"},
       {"name": "default", "template": "d"}]})");

@@ -141,8 +141,8 @@ class VocabularyReader {
   }
 
   void read_roles() {
-    parts_.roles = {
-        from_.special.bos, from_.special.eos, from_.special.unknown, from_.special.padding, {}};
+    const SpecialTokens& special = from_.special;
+    parts_.roles = {special.bos, special.eos, special.unknown, special.padding, special.mask, {}};
     for (TokenId id = 0; std::cmp_less(id, from_.types.size()); ++id) {
       if (ends_by_name(from_, id)) parts_.roles.ends.push_back(id);
     }

@@ -35,6 +35,13 @@ class VectorsApi : public ApiFixture {
  protected:
   VectorsApi() { give_embeddings(); }
   void give_embeddings() { model->vector_facts = {.embeddings = true, .size = 4}; }
+  /// The token "ab" is the mask token.
+  void give_mask_fills() {
+    Vocabulary vocabulary = tiny_vocabulary();
+    vocabulary.special.mask = kAbToken;
+    model->tokenizer = Tokenizer::from_vocabulary(vocabulary, "tiny").value();
+    model->vector_facts = {.embeddings = true, .size = 4, .mask_fills = true};
+  }
   void give_scores(std::vector<std::string> labels) {
     const auto size = static_cast<std::int64_t>(labels.size());
     model->vector_facts = {.scores = true, .size = size, .labels = std::move(labels)};
@@ -50,6 +57,9 @@ class VectorsApi : public ApiFixture {
       parts[i].vector = vectors[i];
       parts[i].usage.prompt_tokens = 3;
     }
+    return written(call, parts);
+  }
+  static json::value written(const ApiCall& call, const std::vector<Finish>& parts) {
     EventBatch out(Framing::kBody);
     call.writer->begin(out);
     call.writer->end(parts, out);
@@ -178,6 +188,62 @@ TEST_F(VectorsApi, AModelSaysWhatItDoesNotGive) {
   model->vector_facts = {};
   EXPECT_EQ(verdict_of(decode_rerank, R"({"query": "a", "documents": ["b"]})"),
             "model unsupported");
+}
+
+TEST_F(VectorsApi, TakesTextsWithTheMaskToken) {
+  give_mask_fills();
+  const auto one = decode(decode_fill_mask, R"({"model": "tiny", "input": "c ab d"})");
+  ASSERT_TRUE(one) << one.error().message;
+  ASSERT_EQ(one->parts.size(), 1);
+  EXPECT_EQ(one->parts[0].prompt, "c ab d");
+  EXPECT_EQ(one->parts[0].client, "somebody");
+  EXPECT_EQ(one->parts[0].vector->kind, VectorWish::Kind::kMaskFills);
+  EXPECT_EQ(one->parts[0].vector->top_k, 5);
+  const auto two = decode(decode_fill_mask, R"({"input": ["ab", "ab ab"], "top_k": 7})");
+  ASSERT_EQ(two->parts.size(), 2);
+  EXPECT_EQ(two->parts[1].prompt, "ab ab");
+  EXPECT_EQ(two->parts[1].vector->top_k, 7);
+}
+
+TEST_F(VectorsApi, NamesTheTextWithoutAMaskToken) {
+  const auto said = [this](std::string_view text) { return verdict_of(decode_fill_mask, text); };
+  EXPECT_EQ(said(R"({"input": "ab"})"), "model unsupported");
+  give_mask_fills();
+  EXPECT_EQ(said(R"({"input": "a b"})"), "input invalid_value");
+  EXPECT_EQ(said(R"({"input": ["ab", "a b"]})"), "input[1] invalid_value");
+  EXPECT_THAT(decode(decode_fill_mask, R"({"input": "c"})").error().message,
+              HasSubstr("does not have the mask token, ab"));
+  EXPECT_EQ(said(R"({"input": [5, 6]})"), "input[0] invalid_type");
+  EXPECT_EQ(said(R"({"input": "ab", "top_k": 0})"), "top_k invalid_value");
+  EXPECT_EQ(said(R"({"input": "ab", "top_k": 1001})"), "top_k invalid_value");
+  EXPECT_EQ(said(R"({"input": "ab", "dimensions": 2})"), "dimensions unknown_parameter");
+}
+
+TEST_F(VectorsApi, RefusesMoreFilledTextsThanAnAnswerHolds) {
+  give_mask_fills();
+  const auto text_of = [](std::size_t bytes) {
+    return R"({"top_k": 1000, "input": ["ab", "ab)" + std::string(bytes - 2, 'c') + R"("]})";
+  };
+  const std::size_t most = defaults::kMaxFilledBytes / 1000 - 2;
+  EXPECT_EQ(verdict_of(decode_fill_mask, text_of(most)), "200");
+  EXPECT_EQ(verdict_of(decode_fill_mask, text_of(most + 1)), "input[1] invalid_value");
+}
+
+TEST_F(VectorsApi, WritesTokensForEachMaskAsHuggingFaceDoes) {
+  give_mask_fills();
+  const auto call = decode(decode_fill_mask, R"({"input": ["ab", "ab ab"]})");
+  std::vector<Finish> parts(2);
+  parts[0].masks = {{{260, 0.5F, "a", "\"a\""}, {261, 0.25F, "b", "b"}}};
+  parts[1].masks = {{}, {{260, std::nanf(""), "a", "ab a"}}};
+  for (Finish& part : parts) part.usage.prompt_tokens = 3;
+  EXPECT_EQ(written(*call, parts), expected(R"({"id": "fill-mask-42", "object": "list",
+              "created": 1000, "model": "tiny", "data": [
+              {"index": 0, "masks": [[
+                {"score": 0.5, "token": 260, "token_str": "a", "sequence": "\"a\""},
+                {"score": 0.25, "token": 261, "token_str": "b", "sequence": "b"}]]},
+              {"index": 1, "masks": [[],
+                [{"score": null, "token": 260, "token_str": "a", "sequence": "ab a"}]]}],
+              "usage": {"prompt_tokens": 6, "total_tokens": 6}})"));
 }
 
 TEST_F(VectorsApi, AModelThatWritesNoTextRefusesAChatByName) {

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "weft/actors/request/request.h"
+#include "weft/actors/request/vectors/result_reader.h"
+#include "weft/core/token.h"
+#include "weft/text/tokenizer/tokenizer.h"
+
+namespace weft {
+
+/// Where `mask` stands in a prompt, ascending.
+[[nodiscard]] std::vector<std::int32_t> mask_positions(std::span<const TokenId> prompt,
+                                                       TokenId mask);
+
+/// Finds the most probable tokens for each mask token of a prompt. The executor looks through the
+/// logits of the positions in question; the texts are the detokenizer's work.
+class MaskReader final : public ResultReader {
+ public:
+  /// `prompt` has the tokenizer's mask token at least once. `top_k`: tokens for each.
+  MaskReader(Tokenizer tokenizer, std::vector<TokenId> prompt, std::int32_t top_k);
+
+  [[nodiscard]] bool wants_logits() const noexcept override { return true; }
+  [[nodiscard]] std::int32_t first_position() const noexcept override { return masks_.front(); }
+  [[nodiscard]] std::int32_t end_position() const noexcept override { return masks_.back() + 1; }
+  void read(const TokenActivations& token) override;
+
+  [[nodiscard]] bool complete() const noexcept override;
+  void give(Finish& finish) const override;
+
+ private:
+  struct Choice {
+    TokenId token = kNoToken;
+    float score = 0;
+  };
+
+  [[nodiscard]] std::vector<Choice> likeliest(std::span<const float> logits) const;
+  [[nodiscard]] MaskFill fill(std::size_t mask, const Choice& choice,
+                              std::vector<TokenId>& prompt) const;
+
+  const Tokenizer tokenizer_;
+  const std::vector<TokenId> prompt_;
+  const std::vector<std::int32_t> masks_;
+  const std::size_t top_k_;
+  std::vector<std::vector<Choice>> choices_;  // by mask; empty until it was read
+};
+
+}  // namespace weft
