@@ -121,15 +121,13 @@ struct RouteOp {
   VectorId weight_scales;
 };
 
-/// A linear op for every expert over the choices that fell on it. `in` has token rows when
-/// `gathers`, otherwise choice rows. Rows of choices that fell on other ranks' experts are not
-/// written.
+/// A linear op for every expert over the choices that fell on it. Rows of choices that fell on
+/// other ranks' experts are not written.
 struct ExpertLinearOp {
   static constexpr OpTraits kTraits{.name = "experts", .work = WorkKind::kProduct};
   std::int32_t first_expert = 0;  ///< of the router's; those behind it are by weights.size()
   std::vector<MatrixId> weights;  ///< by expert
   std::vector<VectorId> biases;   ///< by expert, or empty
-  bool gathers = false;
   LinearSpec spec;
   Input<OperandRows::kGathered, OperandType::kOfWeight> in;
   Output<OperandRows::kChoices, OperandType::kAny> out;
