@@ -155,10 +155,9 @@ class ProgramMatcher {
 
   // Attributes. False where the ops do not compute the same.
 
-  /// What ranks exchange: whole models have none of it.
-  template <class RankOp>
-  static bool same(const RankOp& /*a*/, const RankOp& /*b*/) {
-    return false;
+  template <class AnyOp>
+  static bool same(const AnyOp& a, const AnyOp& b) {
+    return have_same_attributes(a, b);
   }
 
   static bool same(const EmbedOp& a, const EmbedOp& b) {
@@ -168,8 +167,6 @@ class ProgramMatcher {
   static bool same(const NormOp& a, const NormOp& b) {
     return is_same(a.spec, b.spec) && a.scale == b.scale && a.sum_scale == b.sum_scale;
   }
-
-  static bool same(const LinearOp& a, const LinearOp& b) { return a.spec == b.spec; }
 
   bool same(const RotaryOp& a, const RotaryOp& b) const {
     RotarySpec spec = a.spec;
@@ -194,21 +191,6 @@ class ProgramMatcher {
     if (a.relative_bias == kAbsent) own.relative_max_distance = other.relative_max_distance = 0;
     return own == other && a.heads == b.heads && a.group == b.group && a.layer == b.layer;
   }
-
-  static bool same(const RouteOp& a, const RouteOp& b) {
-    return a.experts == b.experts && a.spec == b.spec;
-  }
-
-  static bool same(const ExpertLinearOp& a, const ExpertLinearOp& b) {
-    return a.spec == b.spec && a.first_expert == b.first_expert &&
-           a.weights.size() == b.weights.size() && a.biases.size() == b.biases.size();
-  }
-
-  static bool same(const CombineOp& a, const CombineOp& b) {
-    return a.chosen == b.chosen && a.experts == b.experts;
-  }
-
-  static bool same(const ScaleRowsOp& /*a*/, const ScaleRowsOp& /*b*/) { return true; }
 
   // Operands. How a weight's numbers in `to` differ from those in `from`.
 

@@ -54,6 +54,22 @@ constexpr void for_each_operand_of_both(AnyOp& a, AnyOp& b, Visit&& visit) {
   visit_operands(visit, a, b);
 }
 
+/// Whether two ops of one type agree in all that is no operand, and in how many weights their lists
+/// have.
+template <class AnyOp>
+[[nodiscard]] constexpr bool have_same_attributes(const AnyOp& a, const AnyOp& b) {
+  bool all = true;
+  boost::pfr::for_each_field(a, [&]<class Field>(const Field& own, auto at) {
+    const Field& other = boost::pfr::get<decltype(at)::value>(b);
+    if constexpr (kIsOperandList<Field>) {
+      all = all && own.size() == other.size();
+    } else if constexpr (!kIsOperand<Field>) {
+      all = all && own == other;
+    }
+  });
+  return all;
+}
+
 /// The buffers alone, those that are there.
 template <class AnyOp, class Visit>
 constexpr void for_each_buffer(AnyOp& op, Visit&& visit) {

@@ -27,7 +27,7 @@ struct GoodOp {
 
 weft::BufferId out_of(const GoodOp& op) { return weft::row_buffer(op); }
 
-#if CASE == 4  // expects: Index<weft::MatrixPlan>
+#if CASE == 4  // expects: MatrixPlan
 weft::MatrixId mixed_up(const GoodOp& op) { return op.in; }
 #endif
 

@@ -112,6 +112,19 @@ TEST(OperandsTest, OperandsOfTwoOpsComeInPairs) {
   EXPECT_EQ(pairs, 5);
 }
 
+TEST(OperandsTest, AttributesAreWhatIsNoOperand) {
+  LinearOp linear;
+  LinearOp other = linear;
+  number(other);
+  EXPECT_TRUE(have_same_attributes(linear, other));
+  other.spec.scale = 2;
+  EXPECT_FALSE(have_same_attributes(linear, other));
+  ExpertLinearOp experts;
+  ExpertLinearOp more = experts;
+  more.weights.resize(3);
+  EXPECT_FALSE(have_same_attributes(experts, more));
+}
+
 TEST(OperandsTest, ReadsAndWritesAreTold) {
   EXPECT_EQ(reads_and_writes(ScaleRowsOp{1, 2, 3, 4}), "1r 2r 3r? 4w ");
   EXPECT_EQ(reads_and_writes(CombineOp{1, 5, kAbsent, 6, {}}), "5r 6w ");
