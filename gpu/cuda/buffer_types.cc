@@ -6,6 +6,7 @@
 
 #include "weft/core/dtype.h"
 #include "weft/kernels/linear/linear_cuda.h"
+#include "weft/model/program/operands.h"
 
 namespace weft::cuda {
 namespace {
@@ -30,40 +31,21 @@ class Uses {
     return types;
   }
 
-  void operator()(const EmbedOp& op) { plain(op.out); }
-  void operator()(const NormOp& op) {
-    plain(op.in);
-    plain(op.residual);
+  template <class AnyOp>
+  void operator()(const AnyOp& op) {
+    for_each_buffer(op, [&]<OperandSpec spec>(const BufferOperand<spec>& buffer) {
+      switch (spec.type) {
+        case OperandType::kF32:
+          return plain(buffer);
+        case OperandType::kAny:
+          return;
+        case OperandType::kOfWeight:
+          return product(buffer, matrix_of(weight_plan(op)), false);
+        case OperandType::kOfWeightOrCodes:
+          return product(buffer, matrix_of(weight_plan(op)), codes_);
+      }
+    });
   }
-  void operator()(const LinearOp& op) {
-    const DeviceMatrix matrix = matrix_of(plan(op.weight));
-    product(op.in, codes_ && takes_codes(matrix) ? DType::kBF16 : input_type(matrix.dtype));
-    plain(op.residual);
-  }
-  void operator()(const RotaryOp& op) { plain(op.qkv); }
-  void operator()(const AttentionOp& op) { plain(op.queries); }
-  void operator()(const RouteOp& op) { plain(op.scores); }
-  void operator()(const ExpertLinearOp& op) {
-    product(op.in, input_type(device_type(plan(op.weights.front()))));
-  }
-  void operator()(const CombineOp& op) {
-    plain(op.in);
-    plain(op.residual);
-    plain(op.out);
-  }
-  void operator()(const ScaleRowsOp& op) {
-    plain(op.in);
-    plain(op.scales);
-    plain(op.residual);
-    plain(op.out);
-  }
-  void operator()(const AllReduceOp& op) { plain(op.values); }
-  void operator()(const GatherOp& op) {
-    plain(op.in);
-    plain(op.out);
-  }
-  void operator()(const ReceiveOp& op) { plain(op.out); }
-  void operator()(const SendOp& op) { plain(op.in); }
 
  private:
   struct Use {
@@ -75,11 +57,18 @@ class Uses {
     if (id != kAbsent) wanted_[static_cast<std::size_t>(id)].plain = true;
   }
 
-  [[nodiscard]] const MatrixPlan& plan(MatrixId weight) const {
-    return program_.matrices[static_cast<std::size_t>(weight)];
+  /// Of the experts' matrices the first: all are held in one type.
+  template <class AnyOp>
+  [[nodiscard]] const MatrixPlan& weight_plan(const AnyOp& op) const {
+    MatrixId first;
+    for_each_matrix(op, [&](const MatrixId& weight) {
+      if (first == kAbsent) first = weight;
+    });
+    return program_.matrices[static_cast<std::size_t>(first)];
   }
 
-  void product(BufferId in, DType type) {
+  void product(BufferId in, const DeviceMatrix& matrix, bool codes) {
+    const DType type = codes && takes_codes(matrix) ? DType::kBF16 : input_type(matrix.dtype);
     Use& use = wanted_[static_cast<std::size_t>(in)];
     if (use.type && *use.type != type) use.plain = true;
     use.type = type;

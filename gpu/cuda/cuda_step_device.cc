@@ -127,7 +127,8 @@ void CudaStepDevice::take_memory() {
   const Program& program = device_->program();
   if (samples_ && program.generates()) {
     const Layout& layout = device_->layout();
-    host_logits_.emplace(device_->runtime(), layout, layout.buffers[at(program.decode.result)]);
+    host_logits_.emplace(device_->runtime(), layout,
+                         layout.buffers[static_cast<std::size_t>(program.decode.result)]);
     masks_.emplace(device_->runtime(), limits_.vocabulary, limits_.rows, layout.masks);
   }
   if (limits_.host_pages > 0) swapper_.emplace(device_->runtime(), device_->layout(), limits_);
@@ -470,7 +471,7 @@ void CudaStepDevice::choose() {
     params.items = layout.step.samples;
     params.item_count = &layout.step.head->samples;
     params.max_items = device_->writer().samples();
-    params.logits = layout.buffers[at(device_->program().decode.result)];
+    params.logits = layout.buffers[static_cast<std::size_t>(device_->program().decode.result)];
     if (tells_) {
       const auto ranks = static_cast<std::int32_t>(layout.told.rows.size());
       params.told = {layout.told.parts, ranks, device_->shape().outputs};

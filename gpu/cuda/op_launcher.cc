@@ -7,6 +7,7 @@
 #include "weft/gpu/cuda/buffer_types.h"
 #include "weft/gpu/cuda/runtime/failure.h"
 #include "weft/model/checkpoint/checkpoint.h"
+#include "weft/model/program/operands.h"
 
 namespace weft::cuda {
 namespace {
@@ -31,7 +32,7 @@ class Launcher {
 
   void operator()(const EmbedOp& op) const {
     CudaEmbeddingParams params;
-    params.rows = step_.rows;
+    params.rows = rows_of(op);
     params.ids = layout_.step.ids;
     if (op.table != nullptr) {
       const DeviceTable& table = layout_.tables.at(op.table);
@@ -59,7 +60,7 @@ class Launcher {
     const auto* sum = std::get_if<AllReduceOp>(&first);
     const auto* norm = std::get_if<NormOp>(&second);
     return sum != nullptr && norm != nullptr && norm->in == sum->values &&
-           rows_of(norm->out) == rows_of(sum->values) && rows_of(norm->out) > 0;
+           rows_of(*norm) == rows_of(*sum) && rows_of(*norm) > 0;
   }
   void sum_and_norm(const Op& first, const Op& second) const {
     const CudaNormParams params = norm(std::get<NormOp>(second));
@@ -70,7 +71,7 @@ class Launcher {
   void operator()(const LinearOp& op) const {
     CudaLinearParams params;
     params.spec = op.spec;
-    params.rows = rows_of(op.out);
+    params.rows = rows_of(op);
     if (params.rows == 0) return;
     params.weight = layout_.matrices[static_cast<std::size_t>(op.weight)];
     params.bias = vector(op.bias);
@@ -89,7 +90,7 @@ class Launcher {
 
   void operator()(const RotaryOp& op) const {
     CudaRotaryParams params;
-    params.rows = step_.rows;
+    params.rows = rows_of(op);
     params.qkv = buffer(op.qkv);
     params.shape = op.shape;
     params.spec = op.spec;
@@ -114,7 +115,7 @@ class Launcher {
   void operator()(const AttentionOp& op) const {
     CudaAttentionParams params;
     const bool cross = op.group == KvGroup::kCross;
-    params.rows = step_.rows;
+    params.rows = rows_of(op);
     params.queries = buffer(op.queries);
     params.heads = op.heads;
     params.kv = layout_.kv(op.group)[static_cast<std::size_t>(op.layer)];
@@ -137,7 +138,7 @@ class Launcher {
 
   void operator()(const RouteOp& op) const {
     CudaRouteParams params;
-    params.rows = step_.rows;
+    params.rows = rows_of(op);
     params.scores = buffer(op.scores);
     params.experts = op.experts;
     params.spec = op.spec;
@@ -152,8 +153,9 @@ class Launcher {
     CudaExpertLinearParams params;
     CudaLinearParams& linear = params.linear;
     linear.weight = layout_.matrices[static_cast<std::size_t>(op.weights.front())];
-    linear.rows = rows_of(op.out);
-    const std::int64_t rows_in = op.gathers ? step_.rows : linear.rows;
+    linear.rows = rows_of(op);
+    params.gathers = gathers_rows(program_, op);
+    const std::int64_t rows_in = params.gathers ? step_.rows : linear.rows;
     linear.in = input(op.in, input_type(linear.weight.dtype), rows_in, nullptr);
     linear.spec = op.spec;
     linear.out = buffer(op.out);
@@ -162,14 +164,13 @@ class Launcher {
     params.first_expert = op.first_expert;
     params.weights = table.matrices;
     params.biases = table.biases;
-    params.gathers = op.gathers;
     params.routing = layout_.routing;
     run(params, "experts");
   }
 
   void operator()(const CombineOp& op) const {
     CudaCombineParams params;
-    params.rows = step_.rows;
+    params.rows = rows_of(op);
     params.in = buffer(op.in);
     params.chosen = op.chosen;
     params.experts = op.experts;
@@ -180,18 +181,18 @@ class Launcher {
   }
 
   void operator()(const ScaleRowsOp& op) const {
-    run(CudaScaleRowsParams{step_.rows, buffer(op.in), buffer(op.scales), buffer(op.residual),
+    run(CudaScaleRowsParams{rows_of(op), buffer(op.in), buffer(op.scales), buffer(op.residual),
                             buffer(op.out)},
         "scale rows");
   }
 
   void operator()(const AllReduceOp& op) const {
-    const std::int64_t rows = rows_of(op.values);
+    const std::int64_t rows = rows_of(op);
     if (rows > 0) run(CudaAllReduceParams{rows, buffer(op.values)}, "all-reduce");
   }
 
   void operator()(const GatherOp& op) const {
-    const std::int64_t rows = rows_of(op.in);
+    const std::int64_t rows = rows_of(op);
     if (rows == 0) return;
     if (step_.tells) return tell(op, rows);
     const DeviceRows own = buffer(op.in);
@@ -209,16 +210,16 @@ class Launcher {
   }
 
   void operator()(const ReceiveOp& op) const {
-    run(CudaReceiveParams{rows_of(op.out), buffer(op.out)}, "receive");
+    run(CudaReceiveParams{rows_of(op), buffer(op.out)}, "receive");
   }
   void operator()(const SendOp& op) const {
-    run(CudaSendParams{rows_of(op.in), buffer(op.in)}, "send");
+    run(CudaSendParams{rows_of(op), buffer(op.in)}, "send");
   }
 
  private:
   [[nodiscard]] CudaNormParams norm(const NormOp& op) const {
     CudaNormParams params;
-    params.rows = rows_of(op.out);
+    params.rows = rows_of(op);
     params.spec = op.spec;
     params.in = buffer(op.in);
     params.weight = vector(op.weight);
@@ -244,7 +245,7 @@ class Launcher {
   }
 
   [[nodiscard]] DeviceRows linear_input(const LinearOp& op, DType type, std::int64_t rows) const {
-    const bool gathers = is_output(op.out) && !is_output(op.in);
+    const bool gathers = gathers_rows(program_, op);
     return input(op.in, type, rows, gathers ? layout_.step.output_rows : nullptr);
   }
 
@@ -295,13 +296,10 @@ class Launcher {
     return id == kAbsent ? nullptr : layout_.vectors[static_cast<std::size_t>(id)];
   }
 
-  [[nodiscard]] bool is_output(BufferId id) const {
-    return program_.buffers[static_cast<std::size_t>(id)].rows == RowKind::kOutputs;
-  }
-
-  [[nodiscard]] std::int64_t rows_of(BufferId id) const {
-    const BufferPlan& plan = program_.buffers[static_cast<std::size_t>(id)];
-    return is_output(id) ? step_.outputs : step_.rows * plan.rows_per_token;
+  template <class AnyOp>
+  [[nodiscard]] std::int64_t rows_of(const AnyOp& op) const {
+    const BufferPlan& plan = program_.buffers[static_cast<std::size_t>(row_buffer(op))];
+    return plan.rows == RowKind::kOutputs ? step_.outputs : step_.rows * plan.rows_per_token;
   }
 
   /// The input of a product: the buffer itself, or its rows in the type that the product wants,

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cstddef>
+#include <span>
+#include <type_traits>
 
 #include "weft/core/error/internal_error.h"
 #include "weft/gpu/host/gather_logits.h"
@@ -13,6 +15,7 @@
 #include "weft/kernels/norm/scale_rows.h"
 #include "weft/kernels/rotary/rotary.h"
 #include "weft/model/checkpoint/checkpoint.h"
+#include "weft/model/program/operands.h"
 
 namespace weft {
 namespace {
@@ -26,7 +29,7 @@ class OpRunner {
   void operator()(const EmbedOp& op) const {
     EmbeddingParams params;
     params.ids = step_.ids;
-    params.out = state_.rows(op.out);
+    params.out = rows(op.out);
     if (op.table != nullptr) {
       const HostWeights::Table table = state_.weights->table(op.table);
       params.table = table.rows;
@@ -56,27 +59,25 @@ class OpRunner {
   void operator()(const NormOp& op) const {
     NormParams params;
     params.spec = op.spec;
-    params.in = state_.rows(op.in);
+    params.in = rows(op.in);
     params.weight = state_.weights->vector(op.weight);
     params.bias = state_.weights->vector(op.bias);
     params.scale = op.scale;
     params.sum_scale = op.sum_scale;
-    params.residual = state_.rows(op.residual);
-    params.out = state_.rows(op.out);
+    params.residual = rows(op.residual);
+    params.out = rows(op.out);
     norm(params, share_);
   }
 
   void operator()(const LinearOp& op) const {
     LinearParams params;
-    params.in = state_.rows(op.in);
+    params.in = rows(op.in);
     params.weight = &state_.weights->matrix(op.weight);
     params.bias = state_.weights->vector(op.bias);
     params.spec = op.spec;
-    params.residual = state_.rows(op.residual);
-    params.out = state_.rows(op.out);
-    const auto& buffers = state_.program->buffers;
-    const bool gathers = buffers[static_cast<std::size_t>(op.out)].rows == RowKind::kOutputs &&
-                         buffers[static_cast<std::size_t>(op.in)].rows == RowKind::kTokens;
+    params.residual = rows(op.residual);
+    params.out = rows(op.out);
+    const bool gathers = gathers_rows(*state_.program, op);
     // Nothing is wanted of this step; no input_rows would mean all of them.
     if (gathers && step_.outputs.empty()) return;
     if (gathers) params.input_rows = step_.outputs;
@@ -86,7 +87,7 @@ class OpRunner {
 
   void operator()(const RotaryOp& op) const {
     RotaryParams params;
-    params.qkv = state_.rows(op.qkv);
+    params.qkv = rows(op.qkv);
     params.shape = op.shape;
     params.spec = op.spec;
     params.query_norm = head_norm(op.query_norm);
@@ -107,7 +108,7 @@ class OpRunner {
 
   void operator()(const AttentionOp& op) const {
     AttentionParams params;
-    params.queries = state_.rows(op.queries);
+    params.queries = rows(op.queries);
     params.heads = op.heads;
     params.kv = state_.kv(op.group).layers[static_cast<std::size_t>(op.layer)];
     params.spans = op.group == KvGroup::kCross ? step_.cross_spans : step_.spans;
@@ -115,13 +116,13 @@ class OpRunner {
     params.alibi_slopes = state_.weights->vector(op.alibi_slopes);
     params.relative_bias = state_.weights->vector(op.relative_bias);
     params.sinks = state_.weights->vector(op.sinks);
-    params.out = state_.rows(op.out);
+    params.out = rows(op.out);
     attention(params, share_, state_.workspace(share_));
   }
 
   void operator()(const RouteOp& op) const {
     RouteParams params;
-    params.scores = state_.rows(op.scores);
+    params.scores = rows(op.scores);
     params.spec = op.spec;
     params.selection_bias = state_.weights->vector(op.selection_bias);
     params.weight_scales = state_.weights->vector(op.weight_scales);
@@ -136,8 +137,9 @@ class OpRunner {
   }
 
   void operator()(const ExpertLinearOp& op) const {
-    const ConstRows in = state_.rows(op.in);
-    const Rows out = state_.rows(op.out);
+    const ConstRows in = rows(op.in);
+    const Rows out = rows(op.out);
+    const bool gathers = gathers_rows(*state_.program, op);
     for (std::size_t expert = 0; expert < op.weights.size(); ++expert) {
       const std::size_t routed = static_cast<std::size_t>(op.first_expert) + expert;
       const std::int32_t begin = step_.starts[routed];
@@ -148,7 +150,7 @@ class OpRunner {
       params.bias = state_.weights->vector(op.biases[expert]);
       params.spec = op.spec;
       params.out = {out.row(begin), count, out.width, out.stride};
-      if (op.gathers) {
+      if (gathers) {
         params.in = in;
         params.input_rows =
             std::span(step_.token_of)
@@ -164,22 +166,20 @@ class OpRunner {
     CombineParams params = combine_params(op.chosen);
     params.expert_of = std::span(step_.expert_of).first(choices_of(op.chosen));
     params.experts = op.experts;
-    params.in = state_.rows(op.in);
-    params.residual = state_.rows(op.residual);
-    params.out = state_.rows(op.out);
+    params.in = rows(op.in);
+    params.residual = rows(op.residual);
+    params.out = rows(op.out);
     combine(params, share_);
   }
 
   void operator()(const ScaleRowsOp& op) const {
-    scale_rows(
-        {state_.rows(op.in), state_.rows(op.scales), state_.rows(op.residual), state_.rows(op.out)},
-        share_);
+    scale_rows({rows(op.in), rows(op.scales), rows(op.residual), rows(op.out)}, share_);
   }
 
   void operator()(const AllReduceOp& op) const { link().all_reduce(numbers(op.values)); }
 
   void operator()(const GatherOp& op) const {
-    gather_logits(op, state_.rows(op.in), state_.rows(op.out), state_.program->part, step_, link());
+    gather_logits(op, rows(op.in), rows(op.out), state_.program->part, step_, link());
   }
 
   void operator()(const ReceiveOp& op) const { link().receive(numbers(op.out)); }
@@ -191,10 +191,19 @@ class OpRunner {
     return *state_.link;
   }
 
-  /// All of a buffer, whose rows stand one behind the other.
-  [[nodiscard]] std::span<float> numbers(BufferId id) const {
-    const Rows rows = state_.rows(id);
-    return {rows.data, static_cast<std::size_t>(rows.count * rows.width)};
+  /// Rows of an operand that the op only reads cannot be written.
+  template <OperandSpec spec>
+  [[nodiscard]] std::conditional_t<spec.writes(), Rows, ConstRows> rows(
+      const BufferOperand<spec>& operand) const {
+    return state_.rows(operand);
+  }
+
+  /// All of an operand, whose rows stand one behind the other.
+  template <OperandSpec spec>
+  [[nodiscard]] std::span<std::conditional_t<spec.writes(), float, const float>> numbers(
+      const BufferOperand<spec>& operand) const {
+    const auto all = rows(operand);
+    return {all.data, static_cast<std::size_t>(all.count * all.width)};
   }
 
   [[nodiscard]] std::size_t choices_of(std::int32_t chosen) const {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <variant>
 
 namespace weft {
 namespace {
@@ -24,76 +23,29 @@ double as_double(std::int64_t value) { return static_cast<double>(value); }
 
 }  // namespace
 
-class StepCosts::Estimator {
- public:
-  explicit Estimator(const Program& program) : program_(program) {}
-
-  OpCost operator()(const LinearOp& op) const { return of_product(op.weight, op.out); }
-  OpCost operator()(const AttentionOp& op) const {
-    OpCost cost = of_floats(op.out);
-    cost.per_key = 2 * as_double(buffer(op.out).width) / kKeyProducts;
-    cost.cross = op.group == KvGroup::kCross;
-    return cost;
-  }
-  OpCost operator()(const ExpertLinearOp& op) const {
-    if (op.weights.empty()) return {};
-    OpCost cost = of_product(op.weights.front(), op.out);
-    cost.experts = as_double(static_cast<std::int64_t>(op.weights.size()));
-    // Of the choices those fall on a rank's experts that its part of them is.
-    const double own = cost.experts / std::max(as_double(program_.max_experts), cost.experts);
-    cost.chosen = own * as_double(buffer(op.out).rows_per_token);
-    cost.per_row *= own;
-    cost.read *= cost.experts;
-    return cost;
-  }
-  OpCost operator()(const RotaryOp& op) const { return of_floats(op.qkv); }
-  OpCost operator()(const RouteOp& op) const { return of_floats(op.scores); }
-  // What ranks exchange is done by one thread.
-  OpCost operator()(const AllReduceOp& /*op*/) const { return one_piece(); }
-  OpCost operator()(const GatherOp& /*op*/) const { return one_piece(); }
-  OpCost operator()(const ReceiveOp& /*op*/) const { return one_piece(); }
-  OpCost operator()(const SendOp& /*op*/) const { return one_piece(); }
-  template <class Other>
-  OpCost operator()(const Other& op) const {
-    return of_floats(op.out);
-  }
-
- private:
-  static OpCost one_piece() {
-    OpCost cost;
-    cost.one_piece = true;
-    return cost;
-  }
-
-  [[nodiscard]] const BufferPlan& buffer(BufferId id) const {
-    return program_.buffers[static_cast<std::size_t>(id)];
-  }
-
-  [[nodiscard]] OpCost of_floats(BufferId out) const {
-    const BufferPlan& plan = buffer(out);
-    OpCost cost;
-    cost.per_row = as_double(plan.width * plan.rows_per_token) / kFloats;
-    cost.by_output = plan.rows == RowKind::kOutputs;
-    return cost;
-  }
-
-  [[nodiscard]] OpCost of_product(MatrixId weight, BufferId out) const {
-    const MatrixPlan& matrix = program_.matrices[static_cast<std::size_t>(weight)];
-    const std::int64_t numbers = matrix.outputs * matrix.inputs * (matrix.gated ? 2 : 1);
-    OpCost cost = of_floats(out);
-    cost.read = as_double(matrix.bytes()) / kBytesRead;
-    cost.per_row += as_double(numbers * buffer(out).rows_per_token) / kProducts;
-    return cost;
-  }
-
-  const Program& program_;
-};
+StepCosts::OpCost StepCosts::cost_of(const OpWork& work, std::int64_t max_experts) {
+  OpCost cost;
+  cost.one_piece = work.kind == WorkKind::kExchange;  // what ranks exchange is done by one thread
+  cost.by_output = work.by_output;
+  cost.cross = work.keys == KvGroup::kCross;
+  cost.read = as_double(work.weight_bytes) / kBytesRead;
+  cost.per_row = as_double(work.numbers) / kFloats + as_double(work.products) / kProducts;
+  cost.per_key = as_double(work.key_products) / kKeyProducts;
+  if (work.experts == 0) return cost;
+  cost.experts = as_double(work.experts);
+  // Of the choices those fall on a rank's experts that its part of them is.
+  const double own = cost.experts / std::max(as_double(max_experts), cost.experts);
+  cost.chosen = own * as_double(work.chosen);
+  cost.per_row *= own;
+  return cost;
+}
 
 StepCosts::StepCosts(const Program& program, const OpList& list) {
   costs_.reserve(list.ops.size());
   pieces_.resize(list.ops.size());
-  const Estimator estimate(program);
-  for (const Op& op : list.ops) costs_.push_back(std::visit(estimate, op));
+  for (const Op& op : list.ops) {
+    costs_.push_back(cost_of(work_of(program, op), program.max_experts));
+  }
 }
 
 double StepCosts::nanoseconds(const OpCost& cost, const StepSize& size) {

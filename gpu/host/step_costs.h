@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "weft/model/program/op_work.h"
 #include "weft/model/program/program.h"
 
 namespace weft {
@@ -47,8 +48,7 @@ class StepCosts {
     bool one_piece = false;  // not to be cut: it waits for other ranks
   };
 
-  class Estimator;
-
+  [[nodiscard]] static OpCost cost_of(const OpWork& work, std::int64_t max_experts);
   [[nodiscard]] static double nanoseconds(const OpCost& cost, const StepSize& size);
 
   std::vector<OpCost> costs_;

@@ -14,6 +14,7 @@
 #include "weft/gpu/device_error.h"
 #include "weft/gpu/device_info.h"
 #include "weft/gpu/load_step_devices.h"
+#include "weft/model/program/op_work.h"
 #include "weft/model/spec/architecture.h"
 
 namespace weft {
@@ -51,26 +52,6 @@ std::string rounded(double number, int digits, const char* unit) {
 }
 
 std::string megabytes(double bytes) { return rounded(bytes * 1e-6, 0, "MB"); }
-
-/// Adds what an op reads of the weights for one row.
-struct BytesOfOp {
-  const Program& program;
-  double& bytes;
-
-  void operator()(const LinearOp& op) const { bytes += bytes_of(op.weight); }
-  void operator()(const ExpertLinearOp& op) const {
-    double all = 0;
-    for (const MatrixId weight : op.weights) all += bytes_of(weight);
-    const auto experts = static_cast<double>(std::max<std::int64_t>(program.max_experts, 1));
-    bytes += all * static_cast<double>(program.max_chosen) / experts;
-  }
-  template <class Op>
-  void operator()(const Op& /*op*/) const {}
-
-  [[nodiscard]] double bytes_of(MatrixId weight) const {
-    return static_cast<double>(program.matrices[static_cast<std::size_t>(weight)].bytes());
-  }
-};
 
 class Chooser {
  public:
@@ -327,7 +308,12 @@ PartitionChoice Chooser::told(const Candidate& chosen) const {
 
 double bytes_of_row(const Program& program) {
   double bytes = 0;
-  for (const Op& op : program.decode.ops) std::visit(BytesOfOp{program, bytes}, op);
+  const auto experts = static_cast<double>(std::max<std::int64_t>(program.max_experts, 1));
+  for (const Op& op : program.decode.ops) {
+    const OpWork work = work_of(program, op);
+    const auto all = static_cast<double>(work.weight_bytes);
+    bytes += work.experts == 0 ? all : all * static_cast<double>(program.max_chosen) / experts;
+  }
   return bytes;
 }
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <variant>
 
 #include "weft/core/kv_dtype.h"
 #include "weft/model/checkpoint/checkpoint.h"
+#include "weft/model/program/operands.h"
 
 namespace weft::measure {
 namespace {
@@ -54,24 +56,9 @@ class Counter {
     work_.bytes += rows * bytes(DType::kF32, program_.hidden) - bytes(DType::kF32, table);
   }
 
-  void add(const LinearOp& op) {
-    const RowKind kind = program_.buffers[static_cast<std::size_t>(op.out)].rows;
-    const std::int64_t chosen = part_.chooses ? part_.sequences : 0;
-    const std::int64_t rows = kind == RowKind::kOutputs ? chosen : part_.tokens();
-    if (rows > 0) multiply(op.weight, static_cast<double>(rows), 1);
-  }
-
   void add(const RouteOp& op) {
     chosen_ = op.spec.chosen;
     experts_ = op.experts;
-  }
-
-  void add(const ExpertLinearOp& op) {
-    const auto tokens = static_cast<double>(part_.tokens());
-    const double missed = std::pow(1 - chosen_ / experts_, tokens);
-    for (const MatrixId weight : op.weights) {
-      multiply(weight, tokens * chosen_ / experts_, 1 - missed);
-    }
   }
 
   void add(const AttentionOp& op) {
@@ -90,8 +77,29 @@ class Counter {
     work_.operations += sequences * pairs * 4 * op.heads * kv.head_size;
   }
 
+  /// Products count, whichever op computes them; what else grows with the step's rows alone does
+  /// not.
   template <class Other>
-  void add(const Other& /*op*/) {}  // grows with the step's rows alone: not counted
+  void add(const Other& op) {
+    for_each_matrix(op, [&](const MatrixId& matrix) {
+      switch (program_.buffers[static_cast<std::size_t>(row_buffer(op))].rows) {
+        case RowKind::kTokens:
+          return multiply(matrix, static_cast<double>(part_.tokens()), 1);
+        case RowKind::kOutputs:
+          if (part_.chooses) multiply(matrix, static_cast<double>(part_.sequences), 1);
+          return;
+        case RowKind::kChoices:
+          return multiply_expert(matrix);
+      }
+    });
+  }
+
+  /// As often as even choices fall on the expert.
+  void multiply_expert(MatrixId id) {
+    const auto tokens = static_cast<double>(part_.tokens());
+    const double missed = std::pow(1 - chosen_ / experts_, tokens);
+    multiply(id, tokens * chosen_ / experts_, 1 - missed);
+  }
 
   /// Counts a product of `rows` rows with a matrix, of which `read` (a part) is read.
   void multiply(MatrixId id, double rows, double read) {

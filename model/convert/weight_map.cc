@@ -11,6 +11,7 @@
 
 #include "weft/core/error/internal_error.h"
 #include "weft/model/model_error.h"
+#include "weft/model/program/operands.h"
 
 namespace weft {
 namespace {
@@ -132,114 +133,121 @@ class ProgramMatcher {
     return found == turns_.end() ? nullptr : &found->second;
   }
 
-  // --- Ops. False where they do not compute the same.
-
   bool match(const Op& own, const Op& other) {
     if (own.index() != other.index()) return false;
     return std::visit(
-        [&](const auto& op) { return same(op, std::get<std::decay_t<decltype(op)>>(other)); }, own);
+        [&](const auto& op) {
+          const auto& counterpart = std::get<std::decay_t<decltype(op)>>(other);
+          return same(op, counterpart) && same_operands(op, counterpart);
+        },
+        own);
   }
 
-  /// What ranks exchange: whole models have none of it.
-  template <class RankOp>
-  static bool same(const RankOp& /*a*/, const RankOp& /*b*/) {
-    return false;
+  /// Whether the ops have the same buffers, and their weights the same numbers.
+  template <class AnyOp>
+  bool same_operands(const AnyOp& a, const AnyOp& b) {
+    bool all = true;
+    for_each_operand_of_both(a, b, [&](const auto& own, const auto& other) {
+      all = all && matches(own, other, change_of(a, b, own));
+    });
+    return all;
   }
 
-  bool same(const EmbedOp& a, const EmbedOp& b) {
-    if (a.out != b.out || a.spec.scale != b.spec.scale || a.first_column != b.first_column)
-      return false;
-    if ((a.table == nullptr) != (b.table == nullptr)) return false;
-    if (a.table != nullptr) {
-      const std::int64_t width = a.table->shape[1];
-      keep(*b.table, width, 0, {0, a.table->shape[0], a.table, 0, width, 1});
-    }
-    const std::int64_t skipped = a.spec.position_offset - b.spec.position_offset;
-    const std::int64_t width = from_.buffers[static_cast<std::size_t>(a.out)].width;
-    return vectors(a.positions, b.positions, {.skipped = skipped * width}) &&
-           vectors(a.constant, b.constant, {});
+  // Attributes. False where the ops do not compute the same.
+
+  template <class AnyOp>
+  static bool same(const AnyOp& a, const AnyOp& b) {
+    return have_same_attributes(a, b);
   }
 
-  bool same(const NormOp& a, const NormOp& b) {
-    return is_same(a.spec, b.spec) && a.scale == b.scale && a.sum_scale == b.sum_scale &&
-           a.in == b.in && a.out == b.out && a.residual == b.residual &&
-           vectors(a.weight, b.weight, {.offset = a.spec.weight_offset - b.spec.weight_offset}) &&
-           vectors(a.bias, b.bias, {});
+  static bool same(const EmbedOp& a, const EmbedOp& b) {
+    return a.spec.scale == b.spec.scale && a.first_column == b.first_column;
   }
 
-  bool same(const LinearOp& a, const LinearOp& b) {
-    const TurnedRows* turns = turns_of(a.out);
-    return a.spec == b.spec && a.in == b.in && a.out == b.out && a.residual == b.residual &&
-           matrices(a.weight, b.weight, turns) && vectors(a.bias, b.bias, {.turns = turns});
+  static bool same(const NormOp& a, const NormOp& b) {
+    return is_same(a.spec, b.spec) && a.scale == b.scale && a.sum_scale == b.sum_scale;
   }
 
-  bool same(const RotaryOp& a, const RotaryOp& b) {
+  bool same(const RotaryOp& a, const RotaryOp& b) const {
     RotarySpec spec = a.spec;
     if (a.table != kAbsent) spec.style = b.spec.style;
     if ((a.table == kAbsent) != (b.table == kAbsent) || spec != b.spec) return false;
     const auto index = [](std::int32_t table) { return static_cast<std::size_t>(table); };
-    return a.qkv == b.qkv && a.shape == b.shape && a.group == b.group && a.layer == b.layer &&
-           a.stores == b.stores &&
+    return a.shape == b.shape && a.group == b.group && a.layer == b.layer && a.stores == b.stores &&
            (a.table == kAbsent ||
             is_same(from_.rotary[index(a.table)], to_.rotary[index(b.table)])) &&
-           same(a.query_norm, b.query_norm, a.qkv) && same(a.key_norm, b.key_norm, a.qkv) &&
-           same(a.value_norm, b.value_norm, a.qkv);
+           same(a.query_norm, b.query_norm) && same(a.key_norm, b.key_norm) &&
+           same(a.value_norm, b.value_norm);
   }
 
-  bool same(const HeadNormPlan& a, const HeadNormPlan& b, BufferId qkv) {
+  static bool same(const HeadNormPlan& a, const HeadNormPlan& b) {
     if (a.spec.enabled != b.spec.enabled || a.spec.scope != b.spec.scope) return false;
-    if (!a.spec.enabled) return true;
-    const float offset = a.spec.norm.weight_offset - b.spec.norm.weight_offset;
-    const TurnedRows* turns = turns_of(qkv);
-    return is_same(a.spec.norm, b.spec.norm) &&
-           vectors(a.weight, b.weight, {.offset = offset, .turns = turns}) &&
-           vectors(a.bias, b.bias, {.turns = turns});
+    return !a.spec.enabled || is_same(a.spec.norm, b.spec.norm);
   }
 
-  bool same(const AttentionOp& a, const AttentionOp& b) {
+  static bool same(const AttentionOp& a, const AttentionOp& b) {
     AttentionSpec own = a.spec;
     AttentionSpec other = b.spec;
     if (a.relative_bias == kAbsent) own.relative_max_distance = other.relative_max_distance = 0;
-    return own == other && a.queries == b.queries && a.out == b.out && a.heads == b.heads &&
-           a.group == b.group && a.layer == b.layer &&
-           vectors(a.alibi_slopes, b.alibi_slopes, {}) &&
-           vectors(a.relative_bias, b.relative_bias, {}) && vectors(a.sinks, b.sinks, {});
+    return own == other && a.heads == b.heads && a.group == b.group && a.layer == b.layer;
   }
 
-  bool same(const RouteOp& a, const RouteOp& b) {
-    return a.scores == b.scores && a.experts == b.experts && a.spec == b.spec &&
-           vectors(a.selection_bias, b.selection_bias, {}) &&
-           vectors(a.weight_scales, b.weight_scales, {});
+  // Operands. How a weight's numbers in `to` differ from those in `from`.
+
+  struct WeightChange {
+    std::int64_t skipped = 0;  ///< of the first numbers of `from`
+    float offset = 0;          ///< is added to each number
+    const TurnedRows* turns = nullptr;
+  };
+
+  template <class AnyOp, class Operand>
+  static WeightChange change_of(const AnyOp& /*a*/, const AnyOp& /*b*/, const Operand& /*own*/) {
+    return {};
   }
 
-  bool same(const ExpertLinearOp& a, const ExpertLinearOp& b) {
-    if (a.spec != b.spec || a.gathers != b.gathers || a.in != b.in || a.out != b.out ||
-        a.first_expert != b.first_expert || a.weights.size() != b.weights.size() ||
-        a.biases.size() != b.biases.size())
-      return false;
-    for (std::size_t i = 0; i < a.weights.size(); ++i) {
-      if (!matrices(a.weights[i], b.weights[i], nullptr)) return false;
+  WeightChange change_of(const EmbedOp& a, const EmbedOp& b, const VectorId& own) const {
+    if (&own != &a.positions) return {};
+    const std::int64_t width = from_.buffers[static_cast<std::size_t>(a.out)].width;
+    return {.skipped = (a.spec.position_offset - b.spec.position_offset) * width};
+  }
+
+  static WeightChange change_of(const NormOp& a, const NormOp& b, const VectorId& own) {
+    if (&own != &a.weight) return {};
+    return {.offset = a.spec.weight_offset - b.spec.weight_offset};
+  }
+
+  WeightChange change_of(const LinearOp& a, const LinearOp& /*b*/, const VectorId& /*own*/) const {
+    return {.turns = turns_of(a.out)};
+  }
+  WeightChange change_of(const LinearOp& a, const LinearOp& /*b*/, const MatrixId& /*own*/) const {
+    return {.turns = turns_of(a.out)};
+  }
+
+  WeightChange change_of(const RotaryOp& a, const RotaryOp& b, const VectorId& own) const {
+    WeightChange change{.turns = turns_of(a.qkv)};
+    for (const auto norm : {&RotaryOp::query_norm, &RotaryOp::key_norm, &RotaryOp::value_norm}) {
+      if (&own != &(a.*norm).weight) continue;
+      change.offset = (a.*norm).spec.norm.weight_offset - (b.*norm).spec.norm.weight_offset;
     }
-    for (std::size_t i = 0; i < a.biases.size(); ++i) {
-      if (!vectors(a.biases[i], b.biases[i], {})) return false;
-    }
+    return change;
+  }
+
+  static bool matches(const BufferId& own, const BufferId& other, const WeightChange& /*change*/) {
+    return own == other;
+  }
+
+  bool matches(const CheckpointTensor* own, const CheckpointTensor* other,
+               const WeightChange& /*change*/) {
+    if (own == nullptr || other == nullptr) return own == other;
+    const std::int64_t width = own->shape[1];
+    keep(*other, width, 0, {0, own->shape[0], own, 0, width, 1});
     return true;
   }
 
-  bool same(const CombineOp& a, const CombineOp& b) {
-    return a.chosen == b.chosen && a.in == b.in && a.residual == b.residual && a.out == b.out &&
-           a.experts == b.experts;
-  }
-
-  bool same(const ScaleRowsOp& a, const ScaleRowsOp& b) {
-    return a.in == b.in && a.scales == b.scales && a.residual == b.residual && a.out == b.out;
-  }
-
-  // --- Weights.
-
-  bool matrices(MatrixId own, MatrixId other, const TurnedRows* turns) {
+  bool matches(const MatrixId& own, const MatrixId& other, const WeightChange& change) {
     if ((own == kAbsent) != (other == kAbsent)) return false;
     if (own == kAbsent) return true;
+    const TurnedRows* const turns = change.turns;
     const MatrixPlan& a = from_.matrices[static_cast<std::size_t>(own)];
     const MatrixPlan& b = to_.matrices[static_cast<std::size_t>(other)];
     if (a.outputs != b.outputs || a.inputs != b.inputs || a.gated != b.gated) return false;
@@ -278,13 +286,7 @@ class ProgramMatcher {
                    found->stride_input};
   }
 
-  struct VectorChange {
-    std::int64_t skipped = 0;  ///< of the first numbers of `from`
-    float offset = 0;
-    const TurnedRows* turns = nullptr;
-  };
-
-  bool vectors(VectorId own, VectorId other, VectorChange change) {
+  bool matches(const VectorId& own, const VectorId& other, const WeightChange& change) {
     if ((own == kAbsent) != (other == kAbsent)) return false;
     if (own == kAbsent) return true;
     const VectorPlan& a = from_.vectors[static_cast<std::size_t>(own)];

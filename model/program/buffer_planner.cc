@@ -4,30 +4,10 @@
 #include <cstddef>
 #include <limits>
 
+#include "weft/model/program/operands.h"
+
 namespace weft {
 namespace {
-
-struct Lister {
-  std::vector<BufferId> operator()(const EmbedOp& op) const { return {op.out}; }
-  std::vector<BufferId> operator()(const NormOp& op) const { return {op.in, op.residual, op.out}; }
-  std::vector<BufferId> operator()(const LinearOp& op) const {
-    return {op.in, op.residual, op.out};
-  }
-  std::vector<BufferId> operator()(const RotaryOp& op) const { return {op.qkv}; }
-  std::vector<BufferId> operator()(const AttentionOp& op) const { return {op.queries, op.out}; }
-  std::vector<BufferId> operator()(const RouteOp& op) const { return {op.scores}; }
-  std::vector<BufferId> operator()(const ExpertLinearOp& op) const { return {op.in, op.out}; }
-  std::vector<BufferId> operator()(const CombineOp& op) const {
-    return {op.in, op.residual, op.out};
-  }
-  std::vector<BufferId> operator()(const ScaleRowsOp& op) const {
-    return {op.in, op.scales, op.residual, op.out};
-  }
-  std::vector<BufferId> operator()(const AllReduceOp& op) const { return {op.values}; }
-  std::vector<BufferId> operator()(const GatherOp& op) const { return {op.in, op.out}; }
-  std::vector<BufferId> operator()(const ReceiveOp& op) const { return {op.out}; }
-  std::vector<BufferId> operator()(const SendOp& op) const { return {op.in}; }
-};
 
 struct Life {
   BufferId id = kAbsent;
@@ -52,7 +32,7 @@ std::vector<Life> lives_of(const OpList& list, std::size_t buffers) {
     life.last = std::max(life.last, at);
   };
   for (std::size_t at = 0; at < list.ops.size(); ++at) {
-    for (const BufferId id : buffers_of(list.ops[at])) touch(id, at);
+    for (const BufferUse& use : buffers_of(list.ops[at])) touch(use.id, at);
   }
   if (list.result != kAbsent) touch(list.result, list.ops.size());
   std::erase_if(lives, [](const Life& life) { return life.id == kAbsent; });
@@ -87,12 +67,6 @@ std::int64_t place(std::vector<Life> lives, std::vector<BufferPlan>& buffers,
 }
 
 }  // namespace
-
-std::vector<BufferId> buffers_of(const Op& op) {
-  std::vector<BufferId> ids = std::visit(Lister(), op);
-  std::erase(ids, kAbsent);
-  return ids;
-}
 
 void plan_buffers(OpList& list, std::vector<BufferPlan>& buffers, std::int64_t alignment) {
   std::vector<Life> by_token = lives_of(list, buffers.size());

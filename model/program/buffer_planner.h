@@ -7,9 +7,6 @@
 
 namespace weft {
 
-/// The buffers that an op reads or writes, kAbsent left out.
-[[nodiscard]] std::vector<BufferId> buffers_of(const Op& op);
-
 /// Gives every buffer that `list` uses its offset, such that buffers whose lives meet do not
 /// overlap and the whole is small: in order of size, each goes to the lowest gap that is free for
 /// its whole life (greedy by size; Pisarchyk and Lee, arXiv 2001.03288, section 5). Fills the sizes

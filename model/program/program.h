@@ -3,20 +3,13 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
-#include <variant>
 #include <vector>
 
 #include "weft/core/dtype.h"
 #include "weft/core/error/error.h"
-#include "weft/kernels/attention/attention_spec.h"
-#include "weft/kernels/embedding/embedding_spec.h"
-#include "weft/kernels/experts/expert_run.h"
-#include "weft/kernels/experts/route_spec.h"
-#include "weft/kernels/linear/linear_spec.h"
 #include "weft/kernels/linear/packed_layout.h"
-#include "weft/kernels/norm/norm_spec.h"
-#include "weft/kernels/rotary/rotary_spec.h"
+#include "weft/model/program/operand.h"
+#include "weft/model/program/ops.h"
 #include "weft/model/program/program_part.h"
 #include "weft/model/program/rotary_frequencies.h"
 
@@ -25,12 +18,6 @@ namespace weft {
 class Checkpoint;
 struct Architecture;
 struct CheckpointTensor;
-
-/// Indices into a program's lists; kAbsent where something optional is absent.
-using BufferId = std::int32_t;
-using MatrixId = std::int32_t;
-using VectorId = std::int32_t;
-inline constexpr std::int32_t kAbsent = -1;
 
 /// A rectangle of a checkpoint's tensor and where it goes in the program's matrix. Strides and
 /// offset are in elements of the tensor.
@@ -96,140 +83,10 @@ struct BufferPlan {
   std::int64_t offset = 0;
 };
 
-/// Which KV cache an op uses. Each has its own pages.
-enum class KvGroup : std::uint8_t {
-  kSelf,    ///< of the decoder's own tokens
-  kCross,   ///< of the encoder's output, read by the decoder
-  kEncoder  ///< of the encoder's tokens while it runs; one layer, used again by each
-};
-
 struct KvLayerPlan {
   std::int32_t kv_heads = 0;
   std::int32_t head_size = 0;
 };
-
-struct EmbedOp {
-  const CheckpointTensor* table = nullptr;
-  Extent rows;                    ///< of the table that are here; the tokens of others get zeros
-  std::int64_t first_column = 0;  ///< of a table that is wider than `out`
-  EmbeddingSpec spec;
-  VectorId positions = kAbsent;
-  VectorId constant = kAbsent;     ///< [constant_rows, H], of each token the row of its type
-  std::int64_t constant_rows = 1;  ///< 1: the same for all
-  BufferId out = kAbsent;
-};
-
-struct NormOp {
-  NormSpec spec;
-  VectorId weight = kAbsent;
-  VectorId bias = kAbsent;
-  float scale = 1;
-  float sum_scale = 1;
-  BufferId in = kAbsent;
-  BufferId residual = kAbsent;
-  BufferId out = kAbsent;
-};
-
-/// The rows of `out` are those of the op: tokens in their order, or gathered outputs.
-struct LinearOp {
-  LinearSpec spec;
-  MatrixId weight = kAbsent;
-  VectorId bias = kAbsent;
-  BufferId in = kAbsent;
-  BufferId residual = kAbsent;
-  BufferId out = kAbsent;
-};
-
-struct HeadNormPlan {
-  HeadNormSpec spec;
-  VectorId weight = kAbsent;
-  VectorId bias = kAbsent;
-};
-
-struct RotaryOp {
-  BufferId qkv = kAbsent;
-  HeadShape shape;
-  RotarySpec spec;
-  HeadNormPlan query_norm, key_norm, value_norm;
-  std::int32_t table = kAbsent;  ///< into Program::rotary; absent where spec.rotary_size is 0
-  KvGroup group = KvGroup::kSelf;
-  std::int32_t layer = 0;  ///< of the group
-  bool stores = true;
-};
-
-struct AttentionOp {
-  BufferId queries = kAbsent;
-  BufferId out = kAbsent;
-  std::int32_t heads = 0;
-  KvGroup group = KvGroup::kSelf;
-  std::int32_t layer = 0;
-  AttentionSpec spec;
-  VectorId alibi_slopes = kAbsent;
-  VectorId relative_bias = kAbsent;
-  VectorId sinks = kAbsent;
-};
-
-/// The routing of a step stays with the device; the expert ops after it read it.
-struct RouteOp {
-  BufferId scores = kAbsent;
-  std::int32_t experts = 0;
-  RouteSpec spec;
-  VectorId selection_bias = kAbsent;
-  VectorId weight_scales = kAbsent;
-};
-
-/// A linear op for every expert over the choices that fell on it. `in` has token rows when
-/// `gathers`, otherwise choice rows. Rows of choices that fell on other ranks' experts are not
-/// written.
-struct ExpertLinearOp {
-  std::int32_t first_expert = 0;  ///< of the router's; those behind it are by weights.size()
-  std::vector<MatrixId> weights;  ///< by expert
-  std::vector<VectorId> biases;   ///< by expert, or empty
-  bool gathers = false;
-  LinearSpec spec;
-  BufferId in = kAbsent;
-  BufferId out = kAbsent;
-};
-
-struct CombineOp {
-  std::int32_t chosen = 1;
-  BufferId in = kAbsent;
-  BufferId residual = kAbsent;
-  BufferId out = kAbsent;
-  ExpertRun experts;  ///< whose choices are added up; of others `in` has no numbers
-};
-
-/// out = residual + scales * in; `scales` has one number for a row, or one for each run of its
-/// width's share.
-struct ScaleRowsOp {
-  BufferId in = kAbsent;
-  BufferId scales = kAbsent;
-  BufferId residual = kAbsent;
-  BufferId out = kAbsent;
-};
-
-/// values = the sum of what the ranks that share the layers have there, the same on each.
-struct AllReduceOp {
-  BufferId values = kAbsent;
-};
-
-/// The first rank of those that share the layers gets all ranks' columns, one behind the other.
-struct GatherOp {
-  BufferId in = kAbsent;        ///< this rank's columns
-  BufferId out = kAbsent;       ///< all columns; the first rank's alone
-  std::vector<Extent> columns;  ///< of `out`, by rank
-};
-
-/// The stream comes from the stage before; it goes to the stage behind.
-struct ReceiveOp {
-  BufferId out = kAbsent;
-};
-struct SendOp {
-  BufferId in = kAbsent;
-};
-
-using Op = std::variant<EmbedOp, NormOp, LinearOp, RotaryOp, AttentionOp, RouteOp, ExpertLinearOp,
-                        CombineOp, ScaleRowsOp, AllReduceOp, GatherOp, ReceiveOp, SendOp>;
 
 /// A list of fused ops to run in order, with a barrier between: one stack of the model.
 struct OpList {

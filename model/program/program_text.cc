@@ -1,8 +1,10 @@
 #include <iomanip>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include "weft/model/checkpoint/checkpoint.h"
+#include "weft/model/program/operands.h"
 #include "weft/model/program/program.h"
 
 namespace weft {
@@ -13,9 +15,32 @@ class OpWriter {
  public:
   OpWriter(const Program& program, std::ostream& out) : program_(program), out_(out) {}
 
-  void operator()(const EmbedOp& op) const {
-    verb("embed");
-    out_ << "ids -> " << buffer(op.out);
+  template <class AnyOp>
+  void operator()(const AnyOp& op) const {
+    constexpr std::string_view kName = AnyOp::kTraits.name;
+    out_ << std::left << std::setw(10) << kName << (kName.size() < 10 ? "" : " ");
+    flow(op);
+    words(op);
+  }
+
+ private:
+  /// "in -> out + residual", or what of it there is.
+  template <class AnyOp>
+  void flow(const AnyOp& op) const {
+    std::string in(AnyOp::kTraits.step_input);
+    std::string out;
+    std::string residual;
+    for_each_buffer(op, [&]<OperandSpec spec>(const BufferOperand<spec>& operand) {
+      std::string& place = spec.writes() ? out : spec.optional ? residual : in;
+      if (place.empty()) place = buffer(operand);
+    });
+    out_ << in << (in.empty() || out.empty() ? "" : " -> ") << out;
+    if (!residual.empty()) out_ << " + " << residual;
+  }
+
+  // What an op does with its operands.
+
+  void words(const EmbedOp& op) const {
     if (op.table != nullptr) out_ << "  " << op.table->name;
     if (op.first_column > 0) out_ << " from column " << op.first_column;
     if (op.spec.scale != 1) out_ << " * " << op.spec.scale;
@@ -23,27 +48,21 @@ class OpWriter {
     if (op.constant != kAbsent) out_ << " + " << vector(op.constant) << "[0]";
   }
 
-  void operator()(const NormOp& op) const {
-    verb("norm");
-    flow(op.in, op.out, op.residual);
+  void words(const NormOp& op) const {
     out_ << "  " << (op.spec.kind == NormKind::kRms ? "rms" : "layer") << ' ' << vector(op.weight);
     if (op.bias != kAbsent) out_ << " + bias";
     if (op.spec.weight_offset != 0) out_ << " + " << op.spec.weight_offset;
     if (op.sum_scale != 1) out_ << ", sum * " << op.sum_scale;
   }
 
-  void operator()(const LinearOp& op) const {
-    verb("linear");
-    flow(op.in, op.out, op.residual);
+  void words(const LinearOp& op) const {
     out_ << "  " << matrix(op.weight);
     epilogue(op.bias, op.spec.activation, op.weight);
     if (op.spec.scale != 1) out_ << " * " << op.spec.scale;
     if (op.spec.soft_cap > 0) out_ << ", soft cap " << op.spec.soft_cap;
   }
 
-  void operator()(const RotaryOp& op) const {
-    verb("rotary");
-    out_ << buffer(op.qkv);
+  void words(const RotaryOp& op) const {
     if (op.query_norm.spec.enabled) out_ << ", q norm";
     if (op.key_norm.spec.enabled) out_ << ", k norm";
     if (op.value_norm.spec.enabled) out_ << ", v norm";
@@ -55,9 +74,7 @@ class OpWriter {
     if (op.shape.kv_heads > 0) out_ << " -> KV " << group(op.group) << '.' << op.layer;
   }
 
-  void operator()(const AttentionOp& op) const {
-    verb("attention");
-    flow(op.queries, op.out, kAbsent);
+  void words(const AttentionOp& op) const {
     out_ << "  KV " << group(op.group) << '.' << op.layer << ", " << op.heads << " heads, "
          << (op.spec.causal ? "causal" : "whole") << ", scale " << op.spec.scale;
     if (op.spec.window > 0) out_ << ", window " << op.spec.window;
@@ -68,58 +85,20 @@ class OpWriter {
     if (op.sinks != kAbsent) out_ << ", sinks";
   }
 
-  void operator()(const RouteOp& op) const {
-    verb("route");
-    out_ << buffer(op.scores) << "  " << op.spec.chosen << " of " << op.experts << " experts";
+  void words(const RouteOp& op) const {
+    out_ << "  " << op.spec.chosen << " of " << op.experts << " experts";
   }
 
-  void operator()(const ExpertLinearOp& op) const {
-    verb("experts");
-    flow(op.in, op.out, kAbsent);
+  void words(const ExpertLinearOp& op) const {
     out_ << "  " << op.weights.size() << " x " << matrix(op.weights.front());
     if (op.first_expert > 0) out_ << " from " << op.first_expert;
     epilogue(op.biases.front(), op.spec.activation, op.weights.front());
   }
 
-  void operator()(const CombineOp& op) const {
-    verb("combine");
-    flow(op.in, op.out, op.residual);
-  }
+  void words(const ScaleRowsOp& op) const { out_ << "  * " << buffer(op.scales); }
 
-  void operator()(const ScaleRowsOp& op) const {
-    verb("scale");
-    flow(op.in, op.out, op.residual);
-    out_ << "  * " << buffer(op.scales);
-  }
-
-  void operator()(const AllReduceOp& op) const {
-    verb("all_reduce");
-    out_ << ' ' << buffer(op.values);
-  }
-
-  void operator()(const GatherOp& op) const {
-    verb("gather");
-    out_ << buffer(op.in);
-    if (op.out != kAbsent) out_ << " -> " << buffer(op.out);
-  }
-
-  void operator()(const ReceiveOp& op) const {
-    verb("receive");
-    out_ << buffer(op.out);
-  }
-
-  void operator()(const SendOp& op) const {
-    verb("send");
-    out_ << buffer(op.in);
-  }
-
- private:
-  void verb(const char* name) const { out_ << std::left << std::setw(10) << name; }
-
-  void flow(BufferId in, BufferId out, BufferId residual) const {
-    out_ << buffer(in) << " -> " << buffer(out);
-    if (residual != kAbsent) out_ << " + " << buffer(residual);
-  }
+  template <class PlainOp>
+  void words(const PlainOp& /*op*/) const {}
 
   void epilogue(VectorId bias, Activation activation, MatrixId weight) const {
     if (bias != kAbsent) out_ << " + bias";

@@ -136,7 +136,7 @@ void StackCompiler::embed_apart(EmbedOp op, const EmbeddingBlock& block, bool pr
   op.positions = kAbsent;
   emit(op);
   if (is_part) sum_up(op.out);
-  const BufferId residual = placed.positions == kAbsent ? kAbsent : stream_;
+  const BufferId residual = placed.positions == kAbsent ? BufferId() : stream_;
   if (residual != kAbsent) emit(placed);
   const std::string token_norm = prefix_ + "embedding.token_norm";
   if (!projects) {

@@ -116,7 +116,6 @@ void StackCompiler::experts(const MlpBlock& block, const ResidualBlock& residual
   const BufferId inner = buffer("f", own.width, RowKind::kChoices, routed.route.chosen);
   const BufferId each = buffer("e", model_.hidden, RowKind::kChoices, routed.route.chosen);
   ExpertLinearOp first;
-  first.gathers = true;
   first.spec = block.up;
   first.in = routed_in;
   first.out = inner;

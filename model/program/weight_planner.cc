@@ -220,7 +220,7 @@ void WeightPlanner::hold_alike(std::span<const MatrixId> matrices) {
     return program_.matrices[static_cast<std::size_t>(id)];
   };
   // What is missing is told elsewhere.
-  if (std::ranges::find(matrices, kAbsent) != matrices.end()) return;
+  if (std::ranges::find(matrices, MatrixId()) != matrices.end()) return;
   const MatrixPlan& first = plan_of(matrices.front());
   const bool alike = std::ranges::all_of(matrices, [&](MatrixId id) {
     return plan_of(id).dtype == first.dtype && plan_of(id).runs == first.runs;

@@ -3,6 +3,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <concepts>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "weft/kernels/encoding/quantize/quantize.h"
 #include "weft/model/checkpoint/checkpoint_file.h"
 #include "weft/model/model_error.h"
+#include "weft/model/program/operands.h"
 
 namespace weft {
 namespace {
@@ -53,21 +55,19 @@ class UseFinder {
   }
 
  private:
-  void look_at(const EmbedOp& op) { use_.ends.insert(op.table); }
-  void look_at(const LinearOp& op) {
-    const bool head = program_.buffers[static_cast<std::size_t>(op.out)].rows == RowKind::kOutputs;
-    add(op.weight, head                       ? &MatrixUse::ends
-                   : scores_.contains(op.out) ? &MatrixUse::routers
-                                              : &MatrixUse::layers);
-  }
-  void look_at(const ExpertLinearOp& op) {
-    for (const MatrixId weight : op.weights) add(weight, &MatrixUse::layers);
-  }
-  template <class Other>
-  void look_at(const Other& /*op*/) {}
-
-  void add(MatrixId matrix, TensorSet MatrixUse::* use) {
-    use_.add(program_.matrices[static_cast<std::size_t>(matrix)], use);
+  template <class AnyOp>
+  void look_at(const AnyOp& op) {
+    const BufferId out = row_buffer(op);
+    const bool head = program_.buffers[static_cast<std::size_t>(out)].rows == RowKind::kOutputs;
+    TensorSet MatrixUse::* const use = head                    ? &MatrixUse::ends
+                                       : scores_.contains(out) ? &MatrixUse::routers
+                                                               : &MatrixUse::layers;
+    for_each_operand(op, [&]<class Operand>(const Operand& operand) {
+      if constexpr (kIsTable<Operand>) use_.ends.insert(operand);
+      if constexpr (std::same_as<Operand, MatrixId>) {
+        use_.add(program_.matrices[static_cast<std::size_t>(operand)], use);
+      }
+    });
   }
 
   const Program& program_;

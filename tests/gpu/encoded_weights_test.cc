@@ -192,8 +192,8 @@ TEST(EncodedWeights, TakeNoMoreOfTheHostThanOfTheFile) {
   ThreadTeam team({.threads = 2});
   const HostWeights weights = HostWeights::load(*model.program, team, {}).value();
   std::size_t held = 0;
-  for (MatrixId id = 0; id < static_cast<MatrixId>(model.program->matrices.size()); ++id) {
-    held += weights.matrix(id).bytes();
+  for (std::size_t id = 0; id < model.program->matrices.size(); ++id) {
+    held += weights.matrix(MatrixId(id)).bytes();
   }
   EXPECT_LE(static_cast<double>(held), 1.03 * static_cast<double>(in_file));
 }

@@ -12,6 +12,7 @@
 #include "weft/gpu/ranks/partition.h"
 #include "weft/gpu/ranks/partitioned_device.h"
 #include "weft/gpu/sequence_runner.h"
+#include "weft/model/program/operands.h"
 #include "weft/model/spec/architecture.h"
 #include "weft/tests/fixture/golden_model.h"
 #include "weft/tests/gpu/device_kinds.h"
@@ -142,7 +143,8 @@ std::vector<std::vector<std::size_t>> experts_of(const fs::path& golden, const c
     std::vector<std::size_t>& own = all.emplace_back();
     for (const Op& op : program->decode.ops) {
       const auto* experts = std::get_if<ExpertLinearOp>(&op);
-      if (experts != nullptr && experts->gathers) own.push_back(experts->weights.size());
+      if (experts != nullptr && gathers_rows(*program, *experts))
+        own.push_back(experts->weights.size());
     }
   }
   return all;

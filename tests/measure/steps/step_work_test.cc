@@ -59,6 +59,8 @@ TEST_F(StepWorkTest, ReadsTheExpertsThatEvenChoicesHit) {
   const StepWork without = decode_work(program_, DType::kBF16, 1, 8);
   const StepWork five_without = decode_work(program_, DType::kBF16, 5, 8);
   ExpertLinearOp experts;
+  experts.out = static_cast<BufferId>(program_.buffers.size());
+  program_.buffers.push_back({"e", RowKind::kChoices, 32, 2, 0});
   for (int i = 0; i < 8; ++i) {
     experts.weights.push_back(static_cast<MatrixId>(program_.matrices.size()));
     program_.matrices.push_back(matrix);

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <compare>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+namespace weft {
+
+struct BufferPlan;
+struct MatrixPlan;
+struct VectorPlan;
+
+/// The index of a thing that is not there, such as the bias of a product without one.
+inline constexpr std::int32_t kAbsent = -1;
+
+/// Where a buffer, a matrix or a vector stands in its program's list; kAbsent where it is not
+/// there. Each list has a type of its own, so an op's fields tell its operands from its other
+/// numbers.
+template <class List>
+class Index {
+ public:
+  constexpr Index() noexcept = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): kAbsent and small numbers are indices
+  constexpr Index(std::int32_t value) noexcept : value_(value) {}
+  template <std::integral Integer>
+  constexpr explicit Index(Integer value) noexcept : value_(static_cast<std::int32_t>(value)) {}
+
+  constexpr explicit operator std::size_t() const noexcept {
+    return static_cast<std::size_t>(value_);
+  }
+
+  friend constexpr bool operator==(const Index&, const Index&) noexcept = default;
+  friend constexpr auto operator<=>(const Index&, const Index&) noexcept = default;
+
+ private:
+  std::int32_t value_ = kAbsent;
+};
+
+using BufferId = Index<BufferPlan>;
+using MatrixId = Index<MatrixPlan>;
+using VectorId = Index<VectorPlan>;
+
+/// What an op does with a buffer.
+enum class Access : std::uint8_t {
+  kRead,
+  kWrite,    ///< without having read it
+  kInPlace,  ///< reads it and writes it
+};
+
+/// Which rows of a step a buffer of an op has.
+enum class OperandRows : std::uint8_t {
+  kOfOp,      ///< tokens or outputs: the same for all such buffers of the op
+  kTokens,    ///< tokens alone
+  kChoices,   ///< tokens' choices of experts
+  kOutputs,   ///< outputs alone
+  kGathered,  ///< the op's own rows, or all tokens, of which the op takes the rows that it wants
+};
+
+/// In which type a device may hold a buffer that is not the stream of the layers. An operand's
+/// wish: a buffer is f32 unless all who read it agree.
+enum class OperandType : std::uint8_t {
+  kF32,             ///< f32 alone
+  kAny,             ///< whichever its readers wish for
+  kOfWeight,        ///< in which a product with the op's weight takes its input
+  kOfWeightOrCodes  ///< the same, or bf16 where the device multiplies the weight's codes
+};
+
+struct OperandSpec {
+  Access access = Access::kRead;
+  bool optional = false;  ///< may be kAbsent
+  OperandRows rows = OperandRows::kOfOp;
+  OperandType type = OperandType::kF32;
+
+  [[nodiscard]] constexpr bool reads() const noexcept { return access != Access::kWrite; }
+  [[nodiscard]] constexpr bool writes() const noexcept { return access != Access::kRead; }
+};
+
+/// A buffer as a field of an op: its type says what the op does with the buffer.
+template <OperandSpec spec>
+class BufferOperand : public BufferId {
+ public:
+  static constexpr OperandSpec kSpec = spec;
+
+  using BufferId::BufferId;
+  constexpr BufferOperand() noexcept = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): the field takes any buffer
+  constexpr BufferOperand(BufferId id) noexcept : BufferId(id) {}
+};
+
+template <OperandRows rows = OperandRows::kOfOp, OperandType type = OperandType::kF32>
+using Input = BufferOperand<OperandSpec{Access::kRead, false, rows, type}>;
+template <OperandRows rows = OperandRows::kOfOp, OperandType type = OperandType::kF32>
+using Output = BufferOperand<OperandSpec{Access::kWrite, false, rows, type}>;
+template <OperandRows rows = OperandRows::kOfOp>
+using OptionalOutput = BufferOperand<OperandSpec{Access::kWrite, true, rows, OperandType::kF32}>;
+template <OperandRows rows = OperandRows::kOfOp>
+using InPlace = BufferOperand<OperandSpec{Access::kInPlace, false, rows, OperandType::kF32}>;
+/// What is added to the output, where it is there. May be the output's own buffer.
+template <OperandRows rows = OperandRows::kOfOp>
+using Residual = BufferOperand<OperandSpec{Access::kRead, true, rows, OperandType::kF32}>;
+
+}  // namespace weft

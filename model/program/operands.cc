@@ -1,0 +1,16 @@
+#include "weft/model/program/operands.h"
+
+#include <variant>
+
+namespace weft {
+
+std::vector<BufferUse> buffers_of(const Op& op) {
+  std::vector<BufferUse> uses;
+  const auto add = [&]<OperandSpec spec>(const BufferOperand<spec>& buffer) {
+    uses.push_back({buffer, spec});
+  };
+  std::visit([&](const auto& one) { for_each_buffer(one, add); }, op);
+  return uses;
+}
+
+}  // namespace weft

@@ -1,0 +1,129 @@
+#pragma once
+
+#include <boost/pfr/core.hpp>
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+#include <vector>
+
+#include "weft/model/program/program.h"
+
+namespace weft {
+
+template <class Operand>
+inline constexpr bool kIsBuffer = std::derived_from<Operand, BufferId>;
+template <class Operand>
+inline constexpr bool kIsTable = std::same_as<Operand, const CheckpointTensor*>;
+template <class Operand>
+inline constexpr bool kIsOperand =
+    kIsBuffer<Operand> || kIsTable<Operand> || std::same_as<Operand, MatrixId> ||
+    std::same_as<Operand, VectorId>;
+/// Of experts an op has a matrix or a vector each.
+template <class Field>
+inline constexpr bool kIsOperandList =
+    std::same_as<Field, std::vector<MatrixId>> || std::same_as<Field, std::vector<VectorId>>;
+
+/// Calls `visit` with each operand among the fields of one op or of several that are of one type;
+/// of lists with what stands at the same place in each, so lists must be equally long.
+template <class Visit, class One, class... Same>
+constexpr void visit_operands(Visit& visit, One& one, Same&... same) {
+  using Field = std::remove_const_t<One>;
+  static_assert(!std::same_as<Field, BufferId> && !std::same_as<Field, std::vector<BufferId>>,
+                "an op's buffer is an Input, an Output, InPlace or a Residual");
+  if constexpr (kIsOperand<Field>) {
+    visit(one, same...);
+  } else if constexpr (kIsOperandList<Field>) {
+    for (std::size_t i = 0; i < one.size(); ++i) visit(one[i], same[i]...);
+  } else if constexpr (std::is_class_v<Field> && std::is_aggregate_v<Field>) {
+    boost::pfr::for_each_field(one, [&](auto& field, [[maybe_unused]] auto at) {
+      visit_operands(visit, field, boost::pfr::get<decltype(at)::value>(same)...);
+    });
+  }
+}
+
+/// Calls `visit` with each operand of an op, in the order of its fields and whether it is there or
+/// not: a BufferOperand, a MatrixId, a VectorId or a `const CheckpointTensor*`.
+template <class AnyOp, class Visit>
+constexpr void for_each_operand(AnyOp& op, Visit&& visit) {
+  visit_operands(visit, op);
+}
+
+/// The same with the operands of two ops of one type side by side, whose lists are equally long.
+template <class AnyOp, class Visit>
+constexpr void for_each_operand_of_both(AnyOp& a, AnyOp& b, Visit&& visit) {
+  visit_operands(visit, a, b);
+}
+
+/// Whether two ops of one type agree in all that is no operand, and in how many weights their lists
+/// have.
+template <class AnyOp>
+[[nodiscard]] constexpr bool have_same_attributes(const AnyOp& a, const AnyOp& b) {
+  bool all = true;
+  boost::pfr::for_each_field(a, [&]<class Field>(const Field& own, auto at) {
+    const Field& other = boost::pfr::get<decltype(at)::value>(b);
+    if constexpr (kIsOperandList<Field>) {
+      all = all && own.size() == other.size();
+    } else if constexpr (!kIsOperand<Field>) {
+      all = all && own == other;
+    }
+  });
+  return all;
+}
+
+/// The buffers alone, those that are there.
+template <class AnyOp, class Visit>
+constexpr void for_each_buffer(AnyOp& op, Visit&& visit) {
+  for_each_operand(op, [&](auto& operand) {
+    if constexpr (kIsBuffer<std::remove_cvref_t<decltype(operand)>>) {
+      if (operand != kAbsent) visit(operand);
+    }
+  });
+}
+
+/// The matrices alone.
+template <class AnyOp, class Visit>
+constexpr void for_each_matrix(AnyOp& op, Visit&& visit) {
+  for_each_operand(op, [&](auto& operand) {
+    if constexpr (std::same_as<std::remove_cvref_t<decltype(operand)>, MatrixId>) {
+      if (operand != kAbsent) visit(operand);
+    }
+  });
+}
+
+/// The buffer whose rows are the op's: the first that it writes, else the first that it reads.
+template <class AnyOp>
+[[nodiscard]] constexpr BufferId row_buffer(const AnyOp& op) {
+  BufferId read;
+  BufferId written;
+  for_each_buffer(op, [&]<OperandSpec spec>(const BufferOperand<spec>& buffer) {
+    BufferId& first = spec.writes() ? written : read;
+    if (first == kAbsent) first = buffer;
+  });
+  return written == kAbsent ? read : written;
+}
+
+/// Whether the op takes only those rows of its input that it wants: of tokens those whose outputs
+/// are wanted, or those that an expert was chosen for.
+template <class AnyOp>
+[[nodiscard]] constexpr bool gathers_rows(const Program& program, const AnyOp& op) {
+  const auto rows = [&](const BufferId& id) {
+    return program.buffers[static_cast<std::size_t>(id)].rows;
+  };
+  bool gathers = false;
+  for_each_buffer(op, [&]<OperandSpec spec>(const BufferOperand<spec>& buffer) {
+    if (spec.rows != OperandRows::kGathered) return;
+    gathers = rows(buffer) == RowKind::kTokens && rows(row_buffer(op)) != RowKind::kTokens;
+  });
+  return gathers;
+}
+
+/// A buffer that an op of any type uses.
+struct BufferUse {
+  BufferId id;
+  OperandSpec spec;
+};
+
+/// The buffers that an op uses, in the order of its fields; kAbsent ones left out.
+[[nodiscard]] std::vector<BufferUse> buffers_of(const Op& op);
+
+}  // namespace weft
