@@ -40,7 +40,7 @@ struct VectorFacts {
   std::vector<std::string> labels{};  ///< of scores
   /// The prompts that may be put in front of a text, by name (VectorModel::prompts).
   std::vector<std::pair<std::string, std::string>> prompts{};
-  bool mask_fills = false;  ///< tokens for mask tokens (ServedModel::tokenizer knows which)
+  bool mask_fills = false;  ///< tokens for mask tokens, each a Tokenizer::mask()
 };
 
 /// What the actors know of the model that is served. Immutable, shared by all of them.

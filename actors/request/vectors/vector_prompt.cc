@@ -165,6 +165,10 @@ Result<std::shared_ptr<ResultReader>> result_reader_of(const VectorWish& wish,
   }
   const auto masks = std::ranges::count(prompt, model.tokenizer.mask());
   if (masks == 0) return bad_request("prompt: has no mask token");
+  if (masks > defaults::kMaxMasks) {
+    return bad_request("prompt: has " + std::to_string(masks) + " mask tokens, more than " +
+                       std::to_string(defaults::kMaxMasks));
+  }
   if (std::int64_t{masks} * wish.top_k * std::ssize(prompt) > defaults::kMaxFilledTokens) {
     return bad_request("top_k: " + std::to_string(wish.top_k) + " copies of " +
                        std::to_string(prompt.size()) + " tokens for each of " +
