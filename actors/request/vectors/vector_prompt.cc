@@ -192,11 +192,10 @@ Result<std::unique_ptr<RequestGroup>> prepare_vector_request(RequestTicket& tick
   const auto tokens = static_cast<std::int32_t>(input->ids.size());
   GroupSpec spec;
   spec.prompt = std::move(input->ids);
-  spec.second_text = input->second_text;
+  spec.traits = {.kv = {model.angles_of(tokens)}, .second_text = input->second_text};
   spec.max_tokens = request.max_tokens = 0;
   spec.sampling = std::make_shared<const SamplingParams>();
   spec.reader = *reader;
-  spec.long_context = model.long_from > 0 && tokens > model.long_from;
   const auto scoped = set_cache_domain(spec, request, model);
   if (!scoped) return scoped.error();
   RequestText::Options options{.sequences = 0, .prompt_tokens = tokens};
