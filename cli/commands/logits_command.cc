@@ -139,7 +139,7 @@ void print_masks(const Answer& answer) {
     for (std::size_t j = 0; j < answer.masks[i].size(); ++j) {
       const MaskToken& token = answer.masks[i][j];
       std::string text;
-      append_json_string(token.text, text);
+      append_json_string(text, token.text);
       std::cout << (j == 0 ? "" : ", ") << "{\"score\": " << token.best.score
                 << ", \"token\": " << token.best.token << ", \"token_str\": " << text << '}';
     }

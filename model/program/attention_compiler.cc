@@ -133,27 +133,6 @@ std::int32_t AttentionCompiler::cache_of(const AttentionBlock& block, const KvLa
   return place;
 }
 
-// Where the layer's keys and values stand: at a new place, or where another layer's do.
-std::int32_t AttentionCompiler::cache_of(const AttentionBlock& block, const KvLayerPlan& plan) {
-  auto& cache = out_.group() == KvGroup::kEncoder ? program_.encoder_kv : program_.self_kv;
-  if (block.kv_from < 0) {
-    add_cache_layer(cache, plan);
-    return static_cast<std::int32_t>(cache.size()) - 1;
-  }
-  const auto from = static_cast<std::size_t>(block.kv_from);
-  const std::string which = "layer " + std::to_string(out_.layer()) +
-                            " reads the keys and values of layer " + std::to_string(from);
-  if (from < out_.first_layer()) {
-    weights_.refuse({ModelErrc::kBadConfig, which + ", which another stage has"});
-    return 0;
-  }
-  const std::int32_t place = cache_layers_[from - out_.first_layer()];
-  if (cache[static_cast<std::size_t>(place)].kv_heads != plan.kv_heads) {
-    weights_.refuse({ModelErrc::kBadConfig, which + ", whose heads ranks share in another way"});
-  }
-  return place;
-}
-
 AttentionOp AttentionCompiler::attention_op(const AttentionBlock& block, const Extent& heads,
                                             BufferId queries, BufferId out) {
   const std::int32_t all = block.shape.heads;

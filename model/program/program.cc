@@ -7,6 +7,7 @@
 
 #include "weft/core/kv_dtype.h"
 #include "weft/model/checkpoint/checkpoint.h"
+#include "weft/model/model_error.h"
 #include "weft/model/program/buffer_planner.h"
 #include "weft/model/program/program_part.h"
 #include "weft/model/program/stack_compiler.h"
@@ -161,6 +162,9 @@ Result<Program> compile(const Architecture& architecture, const Checkpoint& chec
                       program.decode, weights);
   auto compiled = StackCompiler(decoder, architecture.decoder).run(part.layers_of(all));
   if (!compiled) return compiled.error();
+  if (own == KvGroup::kSelf && program.self_kv.empty()) {
+    return Error{ModelErrc::kBadConfig, "attention: no layer of this part of the model has it"};
+  }
   program.hidden_states = program.decode.result = decoder.stream();
   program.first_head_op = program.decode.ops.size();
   if (program.has_logits && is_last) compile_head(architecture, program, decoder, weights);
