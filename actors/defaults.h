@@ -34,7 +34,7 @@ inline constexpr std::int64_t kPreparedBytes = std::int64_t{4} << 10U;
 inline constexpr std::int32_t kMaxMaskFills = 1000;
 /// Mask tokens of one prompt: for each the executor looks through all logits while all rows wait. A
 /// request with more is refused (kBadRequest), as with more of what follows.
-inline constexpr std::int64_t kMaxMasks = 64;
+inline constexpr std::int64_t kMaxMasks = 32;
 /// Tokens in all filled-in copies of one prompt: some 5 MiB of text.
 inline constexpr std::int64_t kMaxFilledTokens = std::int64_t{1} << 20;
 
