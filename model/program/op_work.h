@@ -15,10 +15,11 @@ struct OpWork {
   std::int64_t numbers = 0;       ///< of its buffer, a row
   std::int64_t products = 0;      ///< multiplications with weights, a row
   std::int64_t key_products = 0;  ///< multiplications with keys and values, a row and key it sees
-  KvGroup keys = KvGroup::kSelf;  ///< which
+  KvGroup keys = KvGroup::kSelf;  ///< the KV cache that key_products counts
   std::int64_t weight_bytes = 0;  ///< of all its matrices
-  std::int64_t experts = 0;       ///< so many matrices, of which a row takes some; 0: it takes all
   std::int64_t chosen = 1;        ///< of all experts of the layer, for a token
+  /// How many experts' matrices the op has; 0: each row is multiplied with all matrices.
+  std::int64_t experts = 0;
 };
 
 /// `op` is one of the program.

@@ -58,7 +58,7 @@ enum class OperandRows : std::uint8_t {
 };
 
 /// In which type a device may hold a buffer that is not the stream of the layers. An operand's
-/// wish: a buffer is f32 unless all who read it agree.
+/// wish: a buffer is f32 unless all ops that read it wish for the same type.
 enum class OperandType : std::uint8_t {
   kF32,             ///< f32 alone
   kAny,             ///< whichever its readers wish for

@@ -17,7 +17,7 @@
 
 // The ops of a program. An op states its operands by the types of its fields, and nowhere else: a
 // buffer is an Input, an Output, InPlace or a Residual; a weight is a MatrixId, a VectorId or a
-// table. operands.h finds the fields for all who need an op's operands.
+// table. operands.h finds the fields for every visitor of operands.
 
 namespace weft {
 
@@ -38,7 +38,7 @@ enum class WorkKind : std::uint8_t {
   kExchange,  ///< it waits for other ranks
 };
 
-/// What else holds of all ops of a kind.
+/// What all ops of one type have in common besides their operands.
 struct OpTraits {
   std::string_view name;  ///< in a program's text
   WorkKind work = WorkKind::kPass;
