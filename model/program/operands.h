@@ -17,7 +17,7 @@ inline constexpr bool kIsTable = std::same_as<Operand, const CheckpointTensor*>;
 template <class Operand>
 inline constexpr bool kIsOperand =
     kIsBuffer<Operand> || kIsTable<Operand> || std::same_as<Operand, MatrixId> ||
-    std::same_as<Operand, VectorId>;
+    std::same_as<Operand, VectorId> || std::same_as<Operand, RotaryId>;
 /// Of experts an op has a matrix or a vector each.
 template <class Field>
 inline constexpr bool kIsOperandList =
@@ -38,11 +38,15 @@ constexpr void visit_operands(Visit& visit, One& one, Same&... same) {
     boost::pfr::for_each_field(one, [&](auto& field, [[maybe_unused]] auto at) {
       visit_operands(visit, field, boost::pfr::get<decltype(at)::value>(same)...);
     });
+  } else {
+    static_assert(std::is_arithmetic_v<Field> || std::is_enum_v<Field> ||
+                      std::same_as<Field, std::vector<Extent>>,
+                  "a field of an op is an operand, a number or a struct of such");
   }
 }
 
 /// Calls `visit` with each operand of an op, in the order of its fields and whether it is there or
-/// not: a BufferOperand, a MatrixId, a VectorId or a `const CheckpointTensor*`.
+/// not: a BufferOperand, a MatrixId, a VectorId, a RotaryId or a `const CheckpointTensor*`.
 template <class AnyOp, class Visit>
 constexpr void for_each_operand(AnyOp& op, Visit&& visit) {
   visit_operands(visit, op);

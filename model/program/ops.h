@@ -17,7 +17,7 @@
 
 // The ops of a program. An op states its operands by the types of its fields, and nowhere else: a
 // buffer is an Input, an Output, InPlace or a Residual; a weight is a MatrixId, a VectorId or a
-// table. operands.h finds the fields for every visitor of operands.
+// table; angles are a RotaryId. operands.h finds the fields for every visitor of operands.
 
 namespace weft {
 
@@ -92,7 +92,7 @@ struct RotaryOp {
   HeadShape shape;
   RotarySpec spec;
   HeadNormPlan query_norm, key_norm, value_norm;
-  std::int32_t table = kAbsent;  ///< into Program::rotary; absent where spec.rotary_size is 0
+  RotaryId table;  ///< absent where spec.rotary_size is 0
   KvGroup group = KvGroup::kSelf;
   std::int32_t layer = 0;  ///< of the group
   bool stores = true;

@@ -136,7 +136,7 @@ class StackCompiler {
   Program& program_;
   OpList& list_;
   WeightPlanner& weights_;
-  std::vector<std::int32_t> rotary_tables_;
+  std::vector<RotaryId> rotary_tables_;
   std::size_t layer_ = 0;
   std::size_t first_layer_ = 0;
   BufferId stream_ = kAbsent;

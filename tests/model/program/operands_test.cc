@@ -23,14 +23,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// "B" for a buffer, "M" a matrix, "V" a vector, "T" a table, each with its number.
+/// "B" for a buffer, "M" a matrix, "V" a vector, "R" angles, "T" a table, each with its number.
 std::string operand_names_of(const Op& op) {
   std::string names;
   const auto add = [&]<class Operand>(const Operand& operand) {
     if constexpr (kIsTable<Operand>) {
       names += "T ";
     } else {
-      const char* kind = kIsBuffer<Operand> ? "B" : std::is_same_v<Operand, MatrixId> ? "M" : "V";
+      const char* kind = kIsBuffer<Operand>                  ? "B"
+                         : std::is_same_v<Operand, MatrixId> ? "M"
+                         : std::is_same_v<Operand, RotaryId> ? "R"
+                                                             : "V";
       names += kind + std::to_string(static_cast<std::size_t>(operand)) + " ";
     }
   };
@@ -86,8 +89,8 @@ TEST(OperandsTest, EveryOperandOfAnOpIsVisitedOnce) {
 
 TEST(OperandsTest, OperandsInAPartOfAnOpAreVisitedToo) {
   RotaryOp rotary;
-  EXPECT_EQ(number(rotary), 7);
-  EXPECT_EQ(operand_names_of(rotary), "B0 V1 V2 V3 V4 V5 V6 ");
+  EXPECT_EQ(number(rotary), 8);
+  EXPECT_EQ(operand_names_of(rotary), "B0 V1 V2 V3 V4 V5 V6 R7 ");
   EXPECT_EQ(rotary.value_norm.bias, 6);
 }
 
