@@ -34,14 +34,14 @@ class Launcher {
     CudaEmbeddingParams params;
     params.rows = rows_of(op);
     params.ids = layout_.step.ids;
-    if (op.table != nullptr) {
-      const DeviceTable& table = layout_.tables.at(op.table);
+    if (const CheckpointTensor* const tensor = op.table.tensor; tensor != nullptr) {
+      const DeviceTable& table = layout_.tables.at(tensor);
       params.table = table.data;
       params.first_row = table.rows.first;
       params.table_rows = table.rows.count;
-      params.table_width = op.table->shape.back();
+      params.table_width = tensor->shape.back();
       params.first_column = op.first_column;
-      params.dtype = device_type(op.table->dtype);
+      params.dtype = device_type(tensor->dtype);
       params.block = block_of(params.dtype);
     }
     params.spec = op.spec;
@@ -149,7 +149,6 @@ class Launcher {
   }
 
   void operator()(const ExpertLinearOp& op) const {
-    const ExpertTable& table = layout_.experts.at(&op);
     CudaExpertLinearParams params;
     CudaLinearParams& linear = params.linear;
     linear.weight = layout_.matrices[static_cast<std::size_t>(op.weights.front())];
@@ -162,8 +161,8 @@ class Launcher {
     linear.workspace = layout_.linear_workspace;
     params.experts = static_cast<std::int32_t>(op.weights.size());
     params.first_expert = op.first_expert;
-    params.weights = table.matrices;
-    params.biases = table.biases;
+    params.weights = layout_.matrix_lists.at(&op.weights);
+    params.biases = layout_.vector_lists.at(&op.biases);
     params.routing = layout_.routing;
     run(params, "experts");
   }

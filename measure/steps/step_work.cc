@@ -50,7 +50,7 @@ class Counter {
   void add(const EmbedOp& op) {
     const auto rows = static_cast<double>(part_.tokens());
     const std::int64_t width = program_.buffers[static_cast<std::size_t>(op.out)].width;
-    if (op.table != nullptr) work_.bytes += rows * bytes(op.table->dtype, width);
+    if (op.table.tensor != nullptr) work_.bytes += rows * bytes(op.table.tensor->dtype, width);
     if (op.positions == kAbsent) return;
     const std::int64_t table = program_.vectors[static_cast<std::size_t>(op.positions)].size;
     work_.bytes += rows * bytes(DType::kF32, program_.hidden) - bytes(DType::kF32, table);

@@ -238,11 +238,11 @@ class ProgramMatcher {
                    to_.rotary[static_cast<std::size_t>(other)]);
   }
 
-  bool matches(const CheckpointTensor* own, const CheckpointTensor* other,
-               const WeightChange& /*change*/) {
-    if (own == nullptr || other == nullptr) return own == other;
-    const std::int64_t width = own->shape[1];
-    keep(*other, width, 0, {0, own->shape[0], own, 0, width, 1});
+  bool matches(const TableRows& own, const TableRows& other, const WeightChange& /*change*/) {
+    const CheckpointTensor* const tensor = own.tensor;
+    if (tensor == nullptr || other.tensor == nullptr) return tensor == other.tensor;
+    const std::int64_t width = tensor->shape[1];
+    keep(*other.tensor, width, 0, {0, tensor->shape[0], tensor, 0, width, 1});
     return true;
   }
 

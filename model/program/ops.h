@@ -16,8 +16,8 @@
 #include "weft/model/program/program_part.h"
 
 // The ops of a program. An op states its operands by the types of its fields, and nowhere else: a
-// buffer is an Input, an Output, InPlace or a Residual; a weight is a MatrixId, a VectorId or a
-// table; angles are a RotaryId. operands.h finds the fields for every visitor of operands.
+// buffer is an Input, an Output, InPlace or a Residual; a weight is a MatrixId, a VectorId or
+// TableRows; angles are a RotaryId. operands.h finds the fields for every visitor of operands.
 
 namespace weft {
 
@@ -45,10 +45,16 @@ struct OpTraits {
   std::string_view step_input = {};  ///< what it reads of the step itself, in a program's text
 };
 
+/// Rows of a checkpoint's table, of which an op reads one for each token.
+struct TableRows {
+  const CheckpointTensor* tensor = nullptr;  ///< null where the op has no table
+  Extent rows;                               ///< that are here; the tokens of others get zeros
+  friend bool operator==(const TableRows&, const TableRows&) = default;
+};
+
 struct EmbedOp {
   static constexpr OpTraits kTraits{.name = "embed", .step_input = "ids"};
-  const CheckpointTensor* table = nullptr;
-  Extent rows;                    ///< of the table that are here; the tokens of others get zeros
+  TableRows table;
   std::int64_t first_column = 0;  ///< of a table that is wider than `out`
   EmbeddingSpec spec;
   VectorId positions;
@@ -127,7 +133,7 @@ struct ExpertLinearOp {
   static constexpr OpTraits kTraits{.name = "experts", .work = WorkKind::kProduct};
   std::int32_t first_expert = 0;  ///< of the router's; those behind it are by weights.size()
   std::vector<MatrixId> weights;  ///< by expert
-  std::vector<VectorId> biases;   ///< by expert, or empty
+  std::vector<VectorId> biases;   ///< by expert, each kAbsent where there is none
   LinearSpec spec;
   Input<OperandRows::kGathered, OperandType::kOfWeight> in;
   Output<OperandRows::kChoices, OperandType::kAny> out;

@@ -79,9 +79,9 @@ void StackCompiler::norm(const std::string& name, const NormBlock& block, std::i
 void StackCompiler::embed() {
   const EmbeddingBlock& block = stack_.embedding;
   EmbedOp op;
-  op.table = weights_.embedding(block.tensor, model_.vocabulary, block.size);
+  op.table.tensor = weights_.embedding(block.tensor, model_.vocabulary, block.size);
   const auto rows = share_of(model_.vocabulary, 1, program_.part);
-  op.rows = rows.value_or(Extent{0, model_.vocabulary});
+  op.table.rows = rows.value_or(Extent{0, model_.vocabulary});
   const bool is_part = program_.part.ranks > 1 && rows;
   op.spec = block.spec;
   types(op, block);
@@ -116,9 +116,9 @@ void StackCompiler::embed_for_layers() {
     weights_.refuse({ModelErrc::kBadSpec, "layer_input needs an embedding that is a table alone"});
   }
   EmbedOp op;
-  op.table = weights_.embedding(block.tensor, model_.vocabulary, block.size);
+  op.table.tensor = weights_.embedding(block.tensor, model_.vocabulary, block.size);
   const auto rows = share_of(model_.vocabulary, 1, program_.part);
-  op.rows = rows.value_or(Extent{0, model_.vocabulary});
+  op.table.rows = rows.value_or(Extent{0, model_.vocabulary});
   op.spec = block.spec;
   op.out = embedded_ = buffer("embedded", model_.hidden);
   emit(op);
@@ -130,7 +130,7 @@ void StackCompiler::embed_for_layers() {
 void StackCompiler::embed_apart(EmbedOp op, const EmbeddingBlock& block, bool projects,
                                 bool is_part) {
   EmbedOp placed = op;
-  placed.table = nullptr;
+  placed.table = {};
   placed.constant = kAbsent;
   placed.out = stream_;
   op.positions = kAbsent;

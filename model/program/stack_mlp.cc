@@ -231,14 +231,15 @@ void StackCompiler::layer_input(const LayerInputBlock& block) {
   project.spec.scale = block.projection_scale;
   emit(project);
   EmbedOp row;
-  row.table = weights_.embedding(block.tensor, model_.vocabulary, layers * block.size);
-  row.rows = {0, model_.vocabulary};
+  const CheckpointTensor* table =
+      weights_.embedding(block.tensor, model_.vocabulary, layers * block.size);
+  row.table = {table, {0, model_.vocabulary}};
   row.first_column = columns.first;
   row.spec = block.spec;
   row.out = buffer("t", block.size);
-  if (row.table != nullptr && columns.first % block_of(row.table->dtype).elements != 0) {
-    weights_.refuse({ModelErrc::kBadTensor, row.table->name + " is " +
-                                                std::string(to_string(row.table->dtype)) +
+  if (table != nullptr && columns.first % block_of(table->dtype).elements != 0) {
+    weights_.refuse({ModelErrc::kBadTensor, table->name + " is " +
+                                                std::string(to_string(table->dtype)) +
                                                 ", whose blocks layers would share"});
   }
   emit(row);

@@ -102,6 +102,31 @@ TEST(OperandsTest, EachWeightOfAListIsAnOperand) {
   EXPECT_EQ(operand_names_of(experts), "M0 M1 M2 V3 V4 B5 B6 ");
 }
 
+TEST(OperandsTest, TablesAreFoundWithTheirRowsWhereAnOpHasOne) {
+  std::vector<TableRows> found;
+  const auto keep = [&](const TableRows& table) { found.push_back(table); };
+  const CheckpointTensor tensor;
+  const LinearOp linear;
+  EmbedOp embed;
+  for_each_table(embed, keep);
+  for_each_table(linear, keep);
+  EXPECT_TRUE(found.empty());
+  embed.table = {&tensor, {3, 4}};
+  for_each_table(embed, keep);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0], embed.table);
+}
+
+TEST(OperandsTest, ListsOfWeightsAreFoundWhole) {
+  std::vector<const void*> found;
+  const auto keep = [&](const auto& list) { found.push_back(&list); };
+  const LinearOp linear;
+  const ExpertLinearOp experts;
+  for_each_list(linear, keep);
+  for_each_list(experts, keep);
+  EXPECT_EQ(found, (std::vector<const void*>{&experts.weights, &experts.biases}));
+}
+
 TEST(OperandsTest, OperandsOfTwoOpsComeInPairs) {
   NormOp a;
   NormOp b;
