@@ -75,8 +75,8 @@ class Layouter {
 
   template <class AnyOp>
   void tables_and_lists(const AnyOp& op) {
-    for_each_table(op, [this](const TableRows& one) { table(*one.tensor, one.rows); });
-    for_each_list(op, [this](const auto& one) { list(one); });
+    for_each_table(op, [&](const TableRows& one) { table(*one.tensor, one.rows); });
+    for_each_list(op, [&](const auto& one) { list(one); });
   }
 
   void table(const CheckpointTensor& tensor, const Extent& rows) {
