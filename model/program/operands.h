@@ -125,6 +125,16 @@ constexpr void for_each_matrix(AnyOp& op, Visit&& visit) {
   });
 }
 
+/// The vectors alone.
+template <class AnyOp, class Visit>
+constexpr void for_each_vector(AnyOp& op, Visit&& visit) {
+  for_each_operand(op, [&](auto& operand) {
+    if constexpr (std::same_as<std::remove_cvref_t<decltype(operand)>, VectorId>) {
+      if (operand != kAbsent) visit(operand);
+    }
+  });
+}
+
 /// The buffer whose rows are the op's: the first that it writes, else the first that it reads.
 template <class AnyOp>
 [[nodiscard]] constexpr BufferId row_buffer(const AnyOp& op) {

@@ -33,8 +33,10 @@ enum class KvGroup : std::uint8_t {
 /// What an op's time is made of (op_work.h).
 enum class WorkKind : std::uint8_t {
   kPass,      ///< each number of its rows passes by once
+  kLookUp,    ///< kPass, and of its tables a row is read for each of its rows
   kProduct,   ///< kPass, and the rows are multiplied with its matrices
   kAttend,    ///< kPass, and the rows are multiplied with the keys and values that they see
+  kRoute,     ///< kPass, and it chooses the experts of the products behind it
   kExchange,  ///< it waits for other ranks
 };
 
@@ -53,7 +55,8 @@ struct TableRows {
 };
 
 struct EmbedOp {
-  static constexpr OpTraits kTraits{.name = "embed", .step_input = "ids"};
+  static constexpr OpTraits kTraits{
+      .name = "embed", .work = WorkKind::kLookUp, .step_input = "ids"};
   TableRows table;
   std::int64_t first_column = 0;  ///< of a table that is wider than `out`
   EmbeddingSpec spec;
@@ -119,7 +122,7 @@ struct AttentionOp {
 
 /// The routing of a step stays with the device; the expert ops after it read it.
 struct RouteOp {
-  static constexpr OpTraits kTraits{.name = "route"};
+  static constexpr OpTraits kTraits{.name = "route", .work = WorkKind::kRoute};
   Input<OperandRows::kTokens> scores;
   std::int32_t experts = 0;
   RouteSpec spec;
