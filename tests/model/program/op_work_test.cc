@@ -11,7 +11,7 @@ class OpWorkTest : public testing::Test {
  protected:
   OpWorkTest() {
     program_.buffers = {{"x", RowKind::kTokens, 64}};
-    program_.vectors = {{"positions", 10 * 64}, {"types", 2 * 64}};
+    program_.vectors = {{"positions", 10 * 64, {}, {}}, {"types", 2 * 64, {}, {}}};
     program_.self_kv = {{.kv_heads = 1, .head_size = 16}, {.kv_heads = 2, .head_size = 32}};
     program_.cross_kv = {{.kv_heads = 4, .head_size = 8}};
   }
