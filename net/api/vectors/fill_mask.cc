@@ -83,6 +83,10 @@ void check_masks(const BodyFields& fields, const ServedModel& model,
     const std::size_t masks = count_of(*mask, texts[i]);
     const std::string name = texts.size() == 1 ? "input" : indexed("input", i);
     if (masks == 0) fields.fail(name, "does not have the mask token, " + std::string(*mask));
+    if (std::cmp_greater(masks, defaults::kMaxMasks)) {
+      fields.fail(name, "has " + std::to_string(masks) + " mask tokens, more than " +
+                            std::to_string(defaults::kMaxMasks));
+    }
     const std::size_t copies = masks * static_cast<std::size_t>(top_k);
     const std::size_t each = texts[i].size() + defaults::kMaskFillBytes;
     if (copies > (defaults::kMaxFilledBytes - bytes) / each) {

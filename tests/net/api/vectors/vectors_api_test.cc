@@ -213,6 +213,10 @@ TEST_F(VectorsApi, NamesTheTextWithoutAMaskToken) {
   EXPECT_EQ(said(R"({"input": ["ab", "a b"]})"), "input[1] invalid_value");
   EXPECT_THAT(decode(decode_fill_mask, R"({"input": "c"})").error().message,
               HasSubstr("does not have the mask token, ab"));
+  std::string many;
+  for (int i = 0; i < 33; ++i) many += "ab ";
+  const auto error = decode(decode_fill_mask, R"({"input": ")" + many + R"("})").error();
+  EXPECT_THAT(error.message, HasSubstr("has 33 mask tokens, more than 32"));
   EXPECT_EQ(said(R"({"input": [5, 6]})"), "input[0] invalid_type");
   EXPECT_EQ(said(R"({"input": "ab", "top_k": 0})"), "top_k invalid_value");
   EXPECT_EQ(said(R"({"input": "ab", "top_k": 1001})"), "top_k invalid_value");
@@ -224,8 +228,7 @@ TEST_F(VectorsApi, RefusesMoreFilledTextsThanAnAnswerHolds) {
   const auto text_of = [](std::size_t bytes) {
     return R"({"top_k": 1000, "input": ["ab", "ab)" + std::string(bytes - 2, 'c') + R"("]})";
   };
-  const std::size_t most =
-      defaults::kMaxFilledBytes / 1000 - 2 * defaults::kMaskFillBytes - 2;
+  const std::size_t most = defaults::kMaxFilledBytes / 1000 - 2 * defaults::kMaskFillBytes - 2;
   EXPECT_EQ(verdict_of(decode_fill_mask, text_of(most)), "200");
   EXPECT_EQ(verdict_of(decode_fill_mask, text_of(most + 1)), "input[1] invalid_value");
 }
