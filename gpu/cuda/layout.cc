@@ -52,10 +52,10 @@ class Layouter {
   void weights() {
     layout_.weights_begin = arena_.take(0);
     const std::size_t before = arena_.used();
-    const std::vector<bool> experts = matrices_of_experts();
+    const std::vector<bool> of_experts = matrices_of_experts();
     for (std::size_t i = 0; i < program_.matrices.size(); ++i) {
       layout_.matrices.push_back(
-          take_matrix(program_.matrices[i], arena_, shape_.multiplies_codes && !experts[i]));
+          take_matrix(program_.matrices[i], arena_, shape_.multiplies_codes && !of_experts[i]));
     }
     for (const VectorPlan& plan : program_.vectors) {
       layout_.vectors.push_back(arena_.take<float>(size(plan.size)));
