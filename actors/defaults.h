@@ -24,9 +24,18 @@ inline constexpr std::size_t kExecutorMessages = 64;
 /// others from waiting.
 inline constexpr std::int64_t kUnknownContext = std::int64_t{32} << 10;
 
+/// A prompt of so many bytes takes a preprocessing worker tens of milliseconds: more than a small
+/// prompt is to wait. It goes to the workers for large prompts.
+inline constexpr std::int64_t kLargePromptBytes = std::int64_t{256} << 10U;
+/// Bytes that preparing a request costs beside those of its prompt: a template, checks.
+inline constexpr std::int64_t kPreparedBytes = std::int64_t{4} << 10U;
+
 /// Tokens for one mask token, at most: far more than people look at.
 inline constexpr std::int32_t kMaxMaskFills = 1000;
-/// Tokens in all filled-in copies of one prompt: some 5 MiB of text. What asks for more is refused.
+/// Mask tokens of one prompt: for each the executor looks through all logits while all rows wait. A
+/// request with more is refused (kBadRequest), as with more of what follows.
+inline constexpr std::int64_t kMaxMasks = 32;
+/// Tokens in all filled-in copies of one prompt: some 5 MiB of text.
 inline constexpr std::int64_t kMaxFilledTokens = std::int64_t{1} << 20;
 
 /// When a refusal for want of room says to try again: what is under way takes at least this long,

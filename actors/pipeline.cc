@@ -195,7 +195,7 @@ PreprocessPool Pipeline::Assembly::start_workers(const std::vector<ReplicaEntry>
                   options_),
         pipeline_.model_, replicas, loads, seed));
   }
-  return PreprocessPool(std::move(workers));
+  return PreprocessPool(workers);
 }
 
 namespace {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "weft/actors/preprocess/preprocess_share.h"
 #include "weft/actors/request/active_request.h"
 #include "weft/core/mailbox/message.h"
 
@@ -14,6 +15,7 @@ struct SubmitMsg {
 /// request.
 struct PrepareMsg {
   RequestTicket ticket;
+  PreprocessShare share{};  ///< of the worker that has the message; set by the pool
 };
 
 using ReceiverProtocol = Protocol<SubmitMsg>;

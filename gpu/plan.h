@@ -8,6 +8,7 @@
 #include "weft/core/time/clock.h"
 #include "weft/core/token.h"
 #include "weft/gpu/activation_reader.h"
+#include "weft/gpu/sequence_traits.h"
 #include "weft/sampling/choice_failure.h"
 #include "weft/sampling/part_summary.h"
 #include "weft/sampling/sampler.h"
@@ -31,9 +32,7 @@ struct PlanStart {
   std::uint64_t seed = 0;
   std::int32_t prompt_tokens = 0;  ///< of what the sampler will see; the rest is output
   float mirostat_mu = 0;
-  bool long_context = false;  ///< uses the long set of angles
-  /// The position where the second of two texts begins, as token types tell it; 0: there is one.
-  std::int32_t second_text = 0;
+  SequenceTraits traits{};
   /// What its choices need of the logits, where `sampling` is null, as in another process.
   LogitNeeds needs = LogitNeeds::kAll;
   std::int32_t first_history = 0;  ///< in Plan::ids: tokens that are in the KV already

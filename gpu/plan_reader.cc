@@ -61,8 +61,7 @@ void PlanReader::start(const Plan& plan, const PlanStart& start) {
   slot.prompt_tokens = start.prompt_tokens;
   slot.observed = start.history_tokens;
   slot.last_token = kNoToken;
-  slot.long_context = start.long_context;
-  slot.second_text = start.second_text;
+  slot.traits = start.traits;
   slot.needs = start.sampling ? logit_needs(*start.sampling) : start.needs;
   slot.reader = start.reader;
   slot.failure = nullptr;
@@ -177,8 +176,7 @@ void PlanReader::fork(const PlanFork& fork) {
   to.cross_context = from.cross_context;
   to.prompt_tokens = from.prompt_tokens;
   to.observed = from.observed;
-  to.long_context = from.long_context;
-  to.second_text = from.second_text;
+  to.traits = from.traits;
   to.needs = from.needs;
   to.reader = from.reader;
   to.failure = from.failure;

@@ -8,6 +8,7 @@
 
 #include "weft/core/token.h"
 #include "weft/gpu/plan.h"
+#include "weft/gpu/sequence_traits.h"
 #include "weft/gpu/step_device.h"
 
 namespace weft {
@@ -20,9 +21,8 @@ struct SlotState {
   std::int32_t prompt_tokens = 0;         ///< of what its sampler sees; the rest is output
   std::int32_t observed = 0;              ///< tokens that its sampler has seen after this step
   TokenId last_token = kNoToken;          ///< what was chosen for it last
-  bool long_context = false;              ///< uses the long set of angles
-  std::int32_t second_text = 0;           ///< as of PlanStart
-  LogitNeeds needs = LogitNeeds::kAll;    ///< of what its tokens are chosen by
+  SequenceTraits traits{};
+  LogitNeeds needs = LogitNeeds::kAll;  ///< of what its tokens are chosen by
   std::shared_ptr<ActivationReader> reader{};
   /// Its reader threw: nothing is chosen for it any more. Null: it did not.
   std::shared_ptr<const ChoiceFailure> failure{};

@@ -61,17 +61,19 @@ Result<void> SequenceRunner::check(std::span<const TokenId> ids, std::int64_t st
                       std::to_string(context));
 }
 
-bool SequenceRunner::long_context(std::int64_t length) const {
-  return std::ranges::any_of(device_.program().rotary, [&](const RotaryFrequencies& rotary) {
-    return !rotary.long_frequency.empty() && length > rotary.long_from;
-  });
+SequenceTraits SequenceRunner::traits(std::int64_t length) const {
+  const bool is_long =
+      std::ranges::any_of(device_.program().rotary, [&](const RotaryFrequencies& rotary) {
+        return !rotary.long_frequency.empty() && length > rotary.long_from;
+      });
+  return {.kv = {is_long ? AngleSet::kLong : AngleSet::kShort}};
 }
 
 Result<void> SequenceRunner::encode(std::span<const TokenId> ids) {
   auto checked = check(ids, 0);
   if (!checked) return checked;
   const auto count = static_cast<std::int32_t>(ids.size());
-  const std::array sequence = {StepSequence{0, count, 0, pages_, pages_, count, false}};
+  const std::array sequence = {StepSequence{0, count, 0, pages_, pages_, count, {}}};
   device_.encode({ids, sequence, {}});
   encoded_ = count;
   return {};
@@ -83,7 +85,7 @@ Result<void> SequenceRunner::feed(std::span<const TokenId> ids, const Sink& sink
   if (!checked) return checked;
   const DeviceOptions& options = device_.options();
   const auto after = length_ + static_cast<std::int64_t>(ids.size());
-  const bool is_long = long_context(std::max(whole, after));
+  const SequenceTraits of_all = traits(std::max(whole, after));
   const bool hidden = !device_.program().has_logits;
   const auto most =
       static_cast<std::size_t>(last_only || hidden ? options.max_tokens : options.max_outputs);
@@ -100,8 +102,7 @@ Result<void> SequenceRunner::feed(std::span<const TokenId> ids, const Sink& sink
     }
     if (hidden) outputs_.clear();
     const std::array sequence = {StepSequence{0, count, static_cast<std::int32_t>(length_), pages_,
-                                              pages_, static_cast<std::int32_t>(encoded_),
-                                              is_long}};
+                                              pages_, static_cast<std::int32_t>(encoded_), of_all}};
     device_.decode({chunk, sequence, outputs_});
     length_ += count;
     if (sink && (hidden || !outputs_.empty())) sink(device_.results());

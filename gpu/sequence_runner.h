@@ -8,6 +8,7 @@
 #include "weft/core/error/error.h"
 #include "weft/core/token.h"
 #include "weft/gpu/model_device.h"
+#include "weft/gpu/sequence_traits.h"
 
 namespace weft {
 
@@ -46,7 +47,7 @@ class SequenceRunner {
 
  private:
   [[nodiscard]] Result<void> check(std::span<const TokenId> ids, std::int64_t start) const;
-  [[nodiscard]] bool long_context(std::int64_t length) const;
+  [[nodiscard]] SequenceTraits traits(std::int64_t length) const;
 
   ModelDevice& device_;
   std::vector<std::int32_t> pages_;

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "weft/core/token.h"
+#include "weft/gpu/sequence_traits.h"
 #include "weft/sampling/part_summary.h"
 
 namespace weft {
@@ -17,15 +18,8 @@ struct StepSequence {
   std::span<const std::int32_t> pages;        ///< of its own KV, for start + count tokens
   std::span<const std::int32_t> cross_pages;  ///< of its encoder's output; empty without encoder
   std::int32_t cross_context = 0;             ///< tokens of that
-  bool long_context = false;     ///< uses the long set of angles; the same for its whole life
-  std::int32_t second_text = 0;  ///< as of PlanStart
+  SequenceTraits traits{};
 };
-
-/// The token type of the token at a position of a sequence: 1 in the second of two texts.
-[[nodiscard]] constexpr std::int32_t token_type(std::int32_t position,
-                                                std::int32_t second_text) noexcept {
-  return second_text > 0 && position >= second_text ? 1 : 0;
-}
 
 /// One fused step over all running sequences: any mix of prefill chunks and single tokens. Borrowed
 /// for the call.

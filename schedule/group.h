@@ -11,6 +11,7 @@
 
 #include "weft/core/token.h"
 #include "weft/gpu/plan.h"
+#include "weft/gpu/sequence_traits.h"
 #include "weft/sampling/beam_search.h"
 #include "weft/sampling/choice_failure.h"
 #include "weft/sampling/sampling_params.h"
@@ -33,8 +34,7 @@ struct GroupSpec {
   std::int32_t max_tokens = 1;
   std::uint64_t seed = 0;
   std::vector<TokenId> end_tokens;  ///< that end an output, sorted
-  std::int32_t second_text = 0;     ///< as of PlanStart
-  bool long_context = false;        ///< by its greatest length (LongRoPE, dynamic RoPE)
+  SequenceTraits traits{};          ///< the angles by its greatest length
   /// With whom it shares pages of the same tokens: those of the same text; null is one of its own.
   std::shared_ptr<const std::string> cache_domain;
 
@@ -116,7 +116,7 @@ struct PrefixLeader {
 class Group : public WaitItem {
  public:
   explicit Group(GroupSpec what)
-      : spec(std::move(what)), prefix_scope{spec.cache_domain, spec.long_context} {}
+      : spec(std::move(what)), prefix_scope{spec.cache_domain, spec.traits.kv} {}
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
   virtual ~Group() = default;

@@ -10,6 +10,7 @@
 #include "weft/config/config.h"
 #include "weft/core/dtype.h"
 #include "weft/core/token.h"
+#include "weft/gpu/sequence_traits.h"
 #include "weft/grammar/grammar_cache.h"
 #include "weft/text/chat/chat_encoder.h"
 #include "weft/text/format/model_format.h"
@@ -40,7 +41,7 @@ struct VectorFacts {
   std::vector<std::string> labels{};  ///< of scores
   /// The prompts that may be put in front of a text, by name (VectorModel::prompts).
   std::vector<std::pair<std::string, std::string>> prompts{};
-  bool mask_fills = false;  ///< tokens for mask tokens (ServedModel::tokenizer knows which)
+  bool mask_fills = false;  ///< tokens for mask tokens, each a Tokenizer::mask()
 };
 
 /// What the actors know of the model that is served. Immutable, shared by all of them.
@@ -70,6 +71,11 @@ struct ServedModel {
   GrammarCache grammars{tokenizer};           ///< of structured outputs
   std::int64_t long_from = 0;  ///< longer sequences use the long set of angles; 0 = there is none
   ModelFacts facts{};
+
+  /// The angles of a sequence that may get so many tokens.
+  [[nodiscard]] AngleSet angles_of(std::int64_t tokens) const noexcept {
+    return long_from > 0 && tokens > long_from ? AngleSet::kLong : AngleSet::kShort;
+  }
 };
 
 /// Sets what a configuration says of a model that has been loaded. `structured_bytes` shows what

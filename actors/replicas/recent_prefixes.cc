@@ -30,7 +30,7 @@ RecentPrefixes::RecentPrefixes(std::size_t replicas) : seed_(drawn_seed()) {
 std::vector<std::uint64_t> RecentPrefixes::beginnings_of(const GroupSpec& spec) const {
   std::vector<std::uint64_t> all;
   if (places_.empty()) return all;
-  std::uint64_t hash = seed_ ^ (spec.long_context ? 1U : 0U);
+  std::uint64_t hash = seed_ ^ key_number(spec.traits.kv);
   if (spec.cache_domain) hash ^= std::hash<std::string>{}(*spec.cache_domain);
   if (!spec.encoder_input.empty()) {
     for (const TokenId token : spec.encoder_input) {

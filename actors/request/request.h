@@ -102,8 +102,8 @@ struct Request {
   std::int32_t thinking_budget = -1;
 
   /// A vector instead of text, which Finish::vector gets (tokens for masks: Finish::masks);
-  /// Engine::async_embed() sets it. No output
-  /// has text then, and nothing that says how tokens are chosen counts.
+  /// Engine::async_embed() sets it. No output has text then, and nothing that says how tokens are
+  /// chosen counts.
   std::optional<VectorWish> vector{};
 
   /// Of each output; 0 = what the context has room for, at most what Config::generation_config

@@ -239,12 +239,10 @@ void RequestText::finish_vector(EndMsg& end, Finish& finish) const {
     end.error = {EngineErrc::kCancelled, {}};
   }
   if (end.how != GroupEnd::kDone) return;
-  if (options_.vector->complete()) {
-    options_.vector->give(finish);
-    return;
-  }
+  const ResultReader& reader = *options_.vector;
+  if (reader.complete() && !reader.lacks_numbers()) return reader.give(finish);
   end.how = GroupEnd::kFailed;
-  end.error = {EngineErrc::kInternal, {}};
+  end.error = {reader.complete() ? EngineErrc::kNotNumbers : EngineErrc::kInternal, {}};
 }
 
 Finish RequestText::finish(EndMsg& end, TimePoint now) {

@@ -4,8 +4,8 @@
 //            (of_reading), and over host_read_bandwidth (of_host); weights pass by that are far
 //            larger than the caches
 //   batch    T = 32  tokens a second over those of T = 1 (times_decode)
-//   prefill  T = 512 operations a second over those of a loop of VDPBF16PS or TDPBF16PS alone
-//   (of_peak) fill     bytes a second that are packed, over memcpy's (of_copy)
+//   prefill  T = 512 operations a second over those of a loop of bf16 products alone (of_peak)
+//   fill     bytes a second that are packed, over memcpy's (of_copy)
 
 #include <benchmark/benchmark.h>
 

@@ -6,15 +6,18 @@
 #include <iostream>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "weft/actors/request/vectors/mask_reader.h"
 #include "weft/cli/commands.h"
 #include "weft/cli/fail.h"
 #include "weft/cli/model_loading.h"
 #include "weft/gpu/sequence_runner.h"
 #include "weft/kernels/sample/sample.h"
+#include "weft/net/api/fields/json_text.h"
 
 namespace weft::cli {
 namespace {
@@ -33,10 +36,17 @@ struct LogitsOptions {
   bool json = false;
 };
 
+/// A token for a mask token.
+struct MaskToken {
+  TokenScore best;
+  std::string text;
+};
+
 struct Answer {
   std::vector<std::vector<float>> rows;
   std::vector<std::size_t> positions;  ///< of the rows
-  bool masks = false;                  ///< the rows are those of mask tokens alone
+  /// Where the rows are those of mask tokens alone: the best tokens, by row.
+  std::vector<std::vector<MaskToken>> masks;
   std::vector<TokenId> greedy;
   bool hidden = false;
 };
@@ -85,8 +95,18 @@ Answer compute(const LogitsOptions& options, const OpenedModel& model) {
   return answer;
 }
 
+std::vector<MaskToken> best_tokens(const Tokenizer& tokenizer, std::span<const float> logits) {
+  std::vector<MaskToken> tokens;
+  for (const TokenScore& best : likeliest_tokens(tokenizer, logits, kShown)) {
+    const auto text = tokenizer.decode(std::span(&best.token, 1), false);
+    tokens.push_back({best, text ? *text : std::string()});
+  }
+  return tokens;
+}
+
 /// Leaves the rows of mask tokens alone, where there are any.
-void keep_masks(std::span<const TokenId> ids, TokenId mask, Answer& answer) {
+void keep_masks(std::span<const TokenId> ids, const Tokenizer& tokenizer, Answer& answer) {
+  const TokenId mask = tokenizer.mask();
   if (mask == kNoToken || std::ranges::find(ids, mask) == ids.end()) return;
   const auto is_other = [&](std::size_t position) { return ids[position] != mask; };
   std::erase_if(answer.positions, is_other);
@@ -95,7 +115,7 @@ void keep_masks(std::span<const TokenId> ids, TokenId mask, Answer& answer) {
     rows.push_back(std::move(answer.rows[position]));
   }
   answer.rows = std::move(rows);
-  answer.masks = true;
+  for (const auto& row : answer.rows) answer.masks.push_back(best_tokens(tokenizer, row));
 }
 
 // Prints null for NaN and infinities, which JSON lacks.
@@ -105,6 +125,27 @@ void print_number(float number) {
   } else {
     std::cout << "null";
   }
+}
+
+/// As /v1/fill-mask names them.
+void print_masks(const Answer& answer) {
+  std::cout << ", \"positions\": [";
+  for (std::size_t i = 0; i < answer.positions.size(); ++i) {
+    std::cout << (i == 0 ? "" : ", ") << answer.positions[i];
+  }
+  std::cout << "], \"masks\": [";
+  for (std::size_t i = 0; i < answer.masks.size(); ++i) {
+    std::cout << (i == 0 ? "[" : ", [");
+    for (std::size_t j = 0; j < answer.masks[i].size(); ++j) {
+      const MaskToken& token = answer.masks[i][j];
+      std::string text;
+      append_json_string(text, token.text);
+      std::cout << (j == 0 ? "" : ", ") << "{\"score\": " << token.best.score
+                << ", \"token\": " << token.best.token << ", \"token_str\": " << text << '}';
+    }
+    std::cout << ']';
+  }
+  std::cout << ']';
 }
 
 void print_json(const Answer& answer, bool generated) {
@@ -120,13 +161,7 @@ void print_json(const Answer& answer, bool generated) {
     std::cout << ']';
   }
   std::cout << ']';
-  if (answer.masks) {
-    std::cout << ", \"positions\": [";
-    for (std::size_t i = 0; i < answer.positions.size(); ++i) {
-      std::cout << (i == 0 ? "" : ", ") << answer.positions[i];
-    }
-    std::cout << ']';
-  }
+  if (!answer.masks.empty()) print_masks(answer);
   if (generated || !answer.hidden) {
     std::cout << ", \"greedy\": [";
     for (std::size_t i = 0; i < answer.greedy.size(); ++i) {
@@ -135,6 +170,19 @@ void print_json(const Answer& answer, bool generated) {
     std::cout << ']';
   }
   std::cout << "}\n";
+}
+
+/// A line for each mask token: its position, then tokens with their probabilities.
+void print_mask_table(const Answer& answer) {
+  for (std::size_t row = 0; row < answer.masks.size(); ++row) {
+    std::cout << std::setw(6) << answer.positions[row] << ' ';
+    if (answer.masks[row].empty()) std::cout << " the logits are not numbers";
+    for (const MaskToken& token : answer.masks[row]) {
+      std::cout << std::setw(8) << token.best.token << ' ' << std::quoted(token.text) << ": "
+                << std::fixed << std::setprecision(4) << token.best.score;
+    }
+    std::cout << '\n';
+  }
 }
 
 void print_table(const Answer& answer) {
@@ -165,20 +213,20 @@ void print_table(const Answer& answer) {
 void run_logits(LogitsOptions options) {
   const OpenedModel model =
       value_or_fail(kLogitsVerb, open_model(options.model.path, options.model.spec));
-  TokenId mask = kNoToken;
+  std::optional<Tokenizer> tokenizer;  // a model of numbers alone has none
   if (!options.text.empty()) {
-    const Tokenizer tokenizer = value_or_fail(kLogitsVerb, load_tokenizer(options.model.path));
-    value_or_fail(kLogitsVerb, tokenizer.encode(options.text, {true, true}, options.ids));
-    mask = tokenizer.mask();
+    tokenizer = value_or_fail(kLogitsVerb, load_tokenizer(options.model.path));
+    value_or_fail(kLogitsVerb, tokenizer->encode(options.text, {true, true}, options.ids));
   } else if (model.program->fills_masks()) {
-    const auto tokenizer = load_tokenizer(options.model.path);
-    if (tokenizer) mask = tokenizer->mask();  // a model of numbers alone has none
+    if (auto loaded = load_tokenizer(options.model.path)) tokenizer = *std::move(loaded);
   }
-  if (options.ids.empty()) fail(kLogitsVerb, "--ids, --text: there are no tokens");
+  if (options.ids.empty()) fail(kLogitsVerb, "--text: has no tokens");
   Answer answer = compute(options, model);
-  if (model.program->fills_masks()) keep_masks(options.ids, mask, answer);
+  if (tokenizer && model.program->fills_masks()) keep_masks(options.ids, *tokenizer, answer);
   if (options.json) {
     print_json(answer, options.generate > 0);
+  } else if (!answer.masks.empty()) {
+    print_mask_table(answer);
   } else {
     print_table(answer);
   }
@@ -202,7 +250,10 @@ void add_logits_command(CLI::App& app) {
   command->add_option("--generate", options->generate, "Continue greedily by so many tokens")
       ->check(CLI::Range(std::int64_t{0}, kMaxGenerated));
   command->add_flag("--json", options->json, "Print every number, as JSON");
-  command->callback([options] { run_logits(*options); });
+  command->callback([options] {
+    if (options->ids.empty() && options->text.empty()) throw CLI::RequiredError("--ids or --text");
+    run_logits(*options);
+  });
 }
 
 }  // namespace weft::cli

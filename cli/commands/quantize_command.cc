@@ -48,6 +48,10 @@ WrittenModel as_gguf(const OpenedModel& model) {
   if (vocabulary == nullptr) {
     std::cerr << "weft quantize: MODEL has no tokenizer, and so has OUT none\n";
   }
+  if (model.program->fills_masks()) {
+    std::cerr << "weft quantize: GGUF has no names for the head that fills in mask tokens: OUT has "
+                 "none\n";
+  }
   auto made = value_or_fail(kQuantizeVerb, make_gguf_model(*model.family, model.checkpoint,
                                                            *model.program, vocabulary.get()));
   return {std::move(made.checkpoint), std::move(made.program), std::move(made.metadata),

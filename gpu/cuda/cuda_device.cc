@@ -213,8 +213,7 @@ void CudaDevice::write_step(const Step& step, bool encodes) {
     entry.start = sequence.start;
     entry.ids = step.ids.subspan(static_cast<std::size_t>(sequence.first),
                                  static_cast<std::size_t>(sequence.count));
-    entry.long_context = sequence.long_context;
-    entry.second_text = sequence.second_text;
+    entry.traits = sequence.traits;
     entry.cross_context = sequence.cross_context;
     writer_->add(entry);
   }

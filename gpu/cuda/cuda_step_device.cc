@@ -322,7 +322,7 @@ void CudaStepDevice::encode(const Plan& plan) {
     writer.write_table(device_->shape().cross_table(tokens.slot), 0, slot.cross_pages);
     writer.add({.slot = tokens.slot,
                 .ids = tokens.ids,
-                .long_context = slot.long_context,
+                .traits = slot.traits,
                 .cross_context = slot.cross_context});
   }
   writer.upload_tables(device_->stream(), device_->layout().page_tables);
@@ -346,8 +346,7 @@ void CudaStepDevice::write_entries(const Plan& plan) {
     writer.add({.slot = tokens.slot,
                 .start = tokens.start,
                 .ids = ids,
-                .long_context = slot.long_context,
-                .second_text = slot.second_text,
+                .traits = slot.traits,
                 .cross_context = slot.cross_context,
                 .observed = tokens.observed,
                 .prompt_tokens = slot.prompt_tokens});

@@ -39,11 +39,14 @@ void PageKeyMaker::add(const void* from, std::size_t size) {
   scratch_.insert(scratch_.end(), bytes, bytes + size);
 }
 
-PageKey PageKeyMaker::first(const PageKey& identity, const std::string* domain, bool long_context) {
+PageKey PageKeyMaker::first(const PageKey& identity, const std::string* domain,
+                            const KvTraits& traits) {
   scratch_.clear();
   add(identity.data(), identity.size());
-  const std::array<char, 2> kind{domain == nullptr ? '\0' : '\1', long_context ? '\1' : '\0'};
-  add(kind.data(), kind.size());
+  const char has_domain = domain == nullptr ? '\0' : '\1';
+  add(&has_domain, sizeof(has_domain));
+  const auto of_traits = key_bytes(traits);
+  add(of_traits.data(), of_traits.size());
   if (domain != nullptr) add(domain->data(), domain->size());
   return sha256(scratch_);
 }

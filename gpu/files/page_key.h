@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "weft/core/token.h"
+#include "weft/gpu/sequence_traits.h"
 
 namespace weft {
 
@@ -36,10 +37,10 @@ struct PageKeyHash {
 /// Makes keys, each of the one before it. Owner only; allocates while its scratch grows.
 class PageKeyMaker {
  public:
-  /// What the first page of a text continues. `identity` is the model's; `domain` as
-  /// PrefixScope::domain, null where it is; `long_context` as there.
+  /// What the first page of a text continues. `identity` is the model's; `domain` and
+  /// `traits` as in PrefixScope, `domain` null where it is.
   [[nodiscard]] PageKey first(const PageKey& identity, const std::string* domain,
-                              bool long_context);
+                              const KvTraits& traits);
   /// The key of the page with these tokens that continues `before`.
   [[nodiscard]] PageKey next(const PageKey& before, std::span<const TokenId> tokens);
 

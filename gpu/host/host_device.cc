@@ -192,7 +192,7 @@ void prepare(HostState& state, const Step& step, bool encoding) {
   own.types.resize(step.ids.size());
   own.spans.clear();
   own.cross_spans.clear();
-  const auto behind = static_cast<std::int32_t>(options.max_context);
+  const auto longest = static_cast<std::int32_t>(options.max_context);
   for (const StepSequence& sequence : step.sequences) {
     if (sequence.start + std::int64_t{sequence.count} > options.max_context) {
       internal_error("a sequence is longer than the device was made for");
@@ -204,8 +204,8 @@ void prepare(HostState& state, const Step& step, bool encoding) {
     for (std::int32_t i = 0; i < sequence.count; ++i) {
       const auto row = static_cast<std::size_t>(sequence.first) + static_cast<std::size_t>(i);
       own.positions[row] = sequence.start + i;
-      own.long_positions[row] = sequence.start + i + (sequence.long_context ? behind : 0);
-      own.types[row] = token_type(sequence.start + i, sequence.second_text);
+      own.long_positions[row] = angle_row(sequence.traits, sequence.start + i, longest);
+      own.types[row] = token_type(sequence.traits, sequence.start + i);
     }
   }
 }

@@ -107,7 +107,7 @@ void HostStepDevice::add(const SlotTokens& tokens) {
   const std::span<const TokenId> ids = reader_.known_ids(tokens);
   ids_.insert(ids_.end(), ids.begin(), ids.end());
   sequences_.push_back({tokens.first, tokens.count, tokens.start, tokens.pages, slot.cross_pages,
-                        slot.cross_context, slot.long_context, slot.second_text});
+                        slot.cross_context, slot.traits});
 }
 
 void HostStepDevice::encode(const Plan& plan) {

@@ -43,12 +43,12 @@ struct LinearParams {
 /// A row of `out` depends on its row of `in` alone, bit for bit: neither T nor the row's index nor
 /// the number of threads changes it. Sums are in float32 over K in one fixed order. Where
 /// narrower numbers are multiplied, `in` is rounded first, for every T: with bf16 weights to bf16
-/// on a processor that has their products (CpuTarget::kAvx512Bf16; of AMX the order of sums is
-/// another, linear_cpu_amxbf16.h); with weights whose codes are
-/// multiplied (kernels/encoding/README.md) to int8 on every processor but those that run the
-/// portable code of x86-64, each 32 inputs of a row under a scale of their own.
-/// `workspace` belongs to the calling thread, aligned to a cache line. Nothing is allocated. A
-/// parameter that does not fit is a bug of the caller: internal_error.
+/// on a processor that has their products (CpuTarget::kAvx512Bf16 and kNeonBf16; AMX adds in
+/// another order, linear_cpu_amxbf16.h, and ARM64's products round their sums to odd,
+/// linear_cpu_neonbf16.h); with weights whose codes are multiplied (kernels/encoding/README.md) to
+/// int8 on every processor but those that run the portable code of x86-64, each 32 inputs of a row
+/// under a scale of their own. `workspace` belongs to the calling thread, aligned to a cache line.
+/// Nothing is allocated. A parameter that does not fit is a bug of the caller: internal_error.
 void linear(const LinearParams& params, Share share, std::span<std::byte> workspace);
 
 }  // namespace weft

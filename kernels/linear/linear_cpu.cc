@@ -16,6 +16,7 @@
 #include "weft/kernels/linear/targets/linear_cpu_avx512bf16.h"
 #include "weft/kernels/linear/targets/linear_cpu_avx512vnni.h"
 #include "weft/kernels/linear/targets/linear_cpu_avxvnni.h"
+#include "weft/kernels/linear/targets/linear_cpu_neonbf16.h"
 #include "weft/kernels/linear/targets/linear_cpu_neondot.h"
 #include "weft/kernels/linear/targets/linear_cpu_neoni8mm.h"
 #include "weft/kernels/simd/cpu_features.h"
@@ -215,20 +216,29 @@ struct WideMultiplier {
   }
 };
 
-#if HWY_TARGET == HWY_AVX3
+#if HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
 /// bf16 times bf16, as the processor multiplies them.
 struct Bf16Multiplier {
+#if HWY_ARCH_ARM_A64
+  static constexpr std::int64_t kRows = neonbf16::kTileRows;
+  static constexpr int kPanels = 1;
+#else
   static constexpr std::int64_t kRows = avx512bf16::kTileRows;
+  static constexpr int kPanels = 2;
+#endif
   static constexpr std::int64_t kRowsOfOneStream = 0;
   static constexpr bool kFillsTiles = false;
-  static constexpr int kPanels = 2;
   static constexpr std::int64_t kStep = LinearPlan::kBlockWords;
 
   static std::int64_t words_of(std::int64_t inputs) { return (inputs + 1) / 2; }
   static std::int64_t word_bytes(const PackedLayout& /*layout*/) { return kLanes * 4; }
 
   static void pack_row(const float* row, std::int64_t inputs, const PackedRow& to) {
+#if HWY_ARCH_ARM_A64
+    neonbf16::pack_row(row, inputs, to.tile, to.index, to.rows);
+#else
     avx512bf16::pack_row(row, inputs, to.tile + to.index, to.rows);
+#endif
   }
 
   static void find_weights(const PanelGroup& group, std::int64_t first, std::int64_t /*count*/,
@@ -242,11 +252,18 @@ struct Bf16Multiplier {
     return false;
   }
 
-  static void multiply_tile(std::int64_t rows, std::int64_t panels, const LinearTile& tile) {
+  static void multiply_tile(std::int64_t rows, [[maybe_unused]] std::int64_t panels,
+                            const LinearTile& tile) {
+#if HWY_ARCH_ARM_A64
+    neonbf16::multiply_tile(rows, tile);
+#else
     avx512bf16::multiply_tile(rows, panels, tile);
+#endif
   }
 };
+#endif
 
+#if HWY_TARGET == HWY_AVX3
 /// The same by tiles. Rows are filled up with zeros to whole lines, and so is the end of a weight.
 class AmxBf16Multiplier : public Bf16Multiplier {
  public:
@@ -634,13 +651,17 @@ HWY_ATTR void linear_on_target(const LinearParams& params, Share share,
                                std::span<std::byte> workspace) {
 #if HWY_TARGET == HWY_AVX3
   const bool has_amx = cpu_target() == CpuTarget::kAvx512Amx;
+#endif
+#if HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
   if (multiplies_bf16(cpu_target()) &&
       params.weight->all_types_are([](DType dtype) { return dtype == DType::kBF16; })) {
+#if HWY_TARGET == HWY_AVX3
     if (has_amx) {
       Linear<AmxBf16Multiplier>(params, workspace).run(share);
-    } else {
-      Linear<Bf16Multiplier>(params, workspace).run(share);
+      return;
     }
+#endif
+    Linear<Bf16Multiplier>(params, workspace).run(share);
     return;
   }
 #endif

@@ -7,6 +7,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 namespace weft {
@@ -50,6 +52,25 @@ __attribute__((target("avx512f,avx512bf16"))) void do_vectors(std::int64_t opera
 
 void do_bf16_operations(std::int64_t operations) {
   (cpu_target() == CpuTarget::kAvx512Amx ? do_tiles : do_vectors)(operations);
+}
+
+#elif defined(__aarch64__)
+
+__attribute__((target("arch=armv8.2-a+bf16"))) void do_bf16_operations(std::int64_t operations) {
+  constexpr int kSums = 24;
+  constexpr std::int64_t kOperations =
+      std::int64_t{kSums} * 32;  // an instruction: 16 products, as many sums
+  uint32x4_t ones = vdupq_n_u32(0x3f803f80);
+  asm volatile("" : "+w"(ones));  // GCC 12 would write this constant as eight f16
+  const bfloat16x8_t factor = vreinterpretq_bf16_u32(ones);
+  float32x4_t sums[kSums] = {};
+  for (std::int64_t done = 0; done < operations; done += kOperations) {
+    WEFT_UNROLL
+    for (int i = 0; i < kSums; ++i) {
+      sums[i] = vbfmmlaq_f32(sums[i], factor, factor);
+      asm volatile("" : "+w"(sums[i]));
+    }
+  }
 }
 
 #else

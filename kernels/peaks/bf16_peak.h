@@ -4,7 +4,7 @@
 
 namespace weft {
 
-/// Whether this processor multiplies bf16 (VDPBF16PS, and by tiles TDPBF16PS).
+/// Whether this processor multiplies bf16 (VDPBF16PS, and by tiles TDPBF16PS; on ARM64 BFMMLA).
 [[nodiscard]] bool multiplies_bf16();
 
 /// As many multiplications and additions of bf16 as fit into registers and nothing else, on one

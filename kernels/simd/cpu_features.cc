@@ -16,9 +16,9 @@ namespace weft {
 namespace {
 
 constexpr std::array kAllTargets = {
-    CpuTarget::kPortable,   CpuTarget::kNeonDot,    CpuTarget::kNeonI8mm,
-    CpuTarget::kAvx2,       CpuTarget::kAvx2Vnni,   CpuTarget::kAvx512,
-    CpuTarget::kAvx512Vnni, CpuTarget::kAvx512Bf16, CpuTarget::kAvx512Amx};
+    CpuTarget::kPortable,   CpuTarget::kNeonDot,  CpuTarget::kNeonI8mm, CpuTarget::kNeonBf16,
+    CpuTarget::kAvx2,       CpuTarget::kAvx2Vnni, CpuTarget::kAvx512,   CpuTarget::kAvx512Vnni,
+    CpuTarget::kAvx512Bf16, CpuTarget::kAvx512Amx};
 
 bool has(CpuTarget target) noexcept {
 #if HWY_ARCH_X86
@@ -27,6 +27,7 @@ bool has(CpuTarget target) noexcept {
       return true;
     case CpuTarget::kNeonDot:
     case CpuTarget::kNeonI8mm:
+    case CpuTarget::kNeonBf16:
       return false;
     case CpuTarget::kAvx2:
       return (hwy::SupportedTargets() & HWY_AVX2) != 0;
@@ -45,10 +46,13 @@ bool has(CpuTarget target) noexcept {
 #elif HWY_ARCH_ARM_A64
   constexpr unsigned long kDotProducts = 1UL << 20U;     // HWCAP_ASIMDDP
   constexpr unsigned long kMatrixProducts = 1UL << 13U;  // HWCAP2_I8MM
-  const bool dots = (::getauxval(AT_HWCAP) & kDotProducts) != 0;
-  if (target == CpuTarget::kNeonDot) return dots;
+  constexpr unsigned long kBf16Products = 1UL << 14U;    // HWCAP2_BF16
+  if (target == CpuTarget::kNeonDot) return (::getauxval(AT_HWCAP) & kDotProducts) != 0;
   if (target == CpuTarget::kNeonI8mm) {
-    return dots && (::getauxval(AT_HWCAP2) & kMatrixProducts) != 0;
+    return has(CpuTarget::kNeonDot) && (::getauxval(AT_HWCAP2) & kMatrixProducts) != 0;
+  }
+  if (target == CpuTarget::kNeonBf16) {
+    return has(CpuTarget::kNeonI8mm) && (::getauxval(AT_HWCAP2) & kBf16Products) != 0;
   }
   return target == CpuTarget::kPortable;
 #else
@@ -75,6 +79,7 @@ std::int64_t highway_targets(CpuTarget target) noexcept {
     case CpuTarget::kPortable:
     case CpuTarget::kNeonDot:
     case CpuTarget::kNeonI8mm:
+    case CpuTarget::kNeonBf16:
       return HWY_STATIC_TARGET;
     case CpuTarget::kAvx2:
     case CpuTarget::kAvx2Vnni:
@@ -99,8 +104,8 @@ constinit std::atomic<int> forced_target{-1};
 
 std::string_view to_string(CpuTarget target) noexcept {
   constexpr std::array<std::string_view, kAllTargets.size()> kNames = {
-      "portable", "neon_dot",    "neon_i8mm",   "avx2",      "avx2_vnni",
-      "avx512",   "avx512_vnni", "avx512_bf16", "avx512_amx"};
+      "portable",  "neon_dot", "neon_i8mm",   "neon_bf16",   "avx2",
+      "avx2_vnni", "avx512",   "avx512_vnni", "avx512_bf16", "avx512_amx"};
   return kNames[static_cast<std::size_t>(target)];
 }
 

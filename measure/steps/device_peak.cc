@@ -49,7 +49,7 @@ class HostPeak final : public DevicePeak {
     return "plain loops of " + std::to_string(team_.size()) + " threads";
   }
   [[nodiscard]] std::string computer() const override {
-    return bf16_ ? "products of bf16 (VDPBF16PS or TDPBF16PS) on registers"
+    return bf16_ ? "products of bf16 (VDPBF16PS, TDPBF16PS or BFMMLA) on registers"
                  : "fused multiplications of f32 on registers";
   }
 

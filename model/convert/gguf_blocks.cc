@@ -6,21 +6,26 @@
 #include <cstddef>
 #include <functional>
 #include <string_view>
+#include <variant>
 
 namespace weft {
 namespace {
 
 namespace json = boost::json;
 
-bool has_window(const LayerBlock& layer) { return layer.attention.spec.window > 0; }
+/// make_gguf_model() refuses layers without attention.
+const AttentionBlock& attention_in(const LayerBlock& layer) {
+  return std::get<AttentionBlock>(layer.mixer);
+}
 
-bool turns(const LayerBlock& layer) { return layer.attention.rotary >= 0; }
+bool has_window(const LayerBlock& layer) { return attention_in(layer).spec.window > 0; }
+
+bool turns(const LayerBlock& layer) { return attention_in(layer).rotary >= 0; }
 
 json::value norm_of(const StackBlock& stack) {
   const LayerBlock& layer = stack.layers.front();
-  for (const NormBlock* norm :
-       {&stack.final_norm, &layer.attention_residual.norm_in, &layer.attention_residual.norm_sum,
-        &layer.attention_residual.norm_out}) {
+  for (const NormBlock* norm : {&stack.final_norm, &layer.mixer_residual.norm_in,
+                                &layer.mixer_residual.norm_sum, &layer.mixer_residual.norm_out}) {
     if (!norm->present) continue;
     return json::object{{"kind", norm->spec.kind == NormKind::kRms ? "rms" : "layer"},
                         {"eps", norm->spec.eps}};
@@ -30,7 +35,7 @@ json::value norm_of(const StackBlock& stack) {
 
 json::value rotary_of(const StackBlock& stack, const LayerBlock* layer) {
   if (layer == nullptr) return nullptr;
-  const RotaryBlock& rotary = stack.rotary[static_cast<std::size_t>(layer->attention.rotary)];
+  const RotaryBlock& rotary = stack.rotary[static_cast<std::size_t>(attention_in(*layer).rotary)];
   return json::object{{"size", rotary.size}, {"theta", rotary.theta}, {"scaling", rotary.scaling}};
 }
 
@@ -49,12 +54,13 @@ void add_rotary(const StackBlock& stack, json::object& model) {
       first_layer(stack, [](const auto& layer) { return turns(layer) && has_window(layer); });
   model["rotary"] = rotary_of(stack, open == nullptr ? slides : open);
   model["window_rotary"] = nullptr;
-  if (open != nullptr && slides != nullptr && open->attention.rotary != slides->attention.rotary)
+  if (open != nullptr && slides != nullptr &&
+      attention_in(*open).rotary != attention_in(*slides).rotary)
     model["window_rotary"] = rotary_of(stack, slides);
 }
 
 json::object attention_of(const StackBlock& stack, const LayerBlock& layer) {
-  const AttentionBlock& block = layer.attention;
+  const AttentionBlock& block = attention_in(layer);
   const auto standard = static_cast<float>(1.0 / std::sqrt(double{1} * block.shape.head_size));
   return {{"heads", block.shape.heads},
           {"kv_heads", block.shape.kv_heads},
@@ -132,7 +138,7 @@ std::vector<json::object> gguf_blocks(const Architecture& model) {
     own["attention"] = attention_of(stack, layer);
     own["experts"] = experts_of(layer.mlp);
     own["parallel"] = layer.parallel;
-    own["residual_scale"] = layer.attention_residual.scale;
+    own["residual_scale"] = layer.mixer_residual.scale;
   }
   return layers;
 }

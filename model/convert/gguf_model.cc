@@ -124,6 +124,10 @@ Result<Outline> outline_of(const Spec& spec, const Checkpoint& checkpoint, const
   scope.assume_tensors({"blk.", "dec.blk.", "enc.blk."});
   const Architecture names = resolve_tree(scope, gguf_naming(spec, *target->reader), spec.name());
   if (scope.error()) return *scope.error();
+  for (const LayerBlock& layer : model.decoder.layers) {
+    if (layer.attention() != nullptr) continue;
+    return Error{ModelErrc::kUnsupportedFormat, "GGUF is not written of layers without attention"};
+  }
   std::vector<json::object> blocks = gguf_blocks(model);
   for (json::object& block : blocks) block["states_windows"] = states_windows;
   Outline outline{target->architecture,

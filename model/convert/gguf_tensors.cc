@@ -154,10 +154,11 @@ class TensorLister {
   }
 
   void layer(const LayerBlock& own, const LayerBlock& names) {
-    const HeadShape& shape = own.attention.shape;
-    attention(own.attention, names.attention);
-    residual(own.attention_residual, names.attention_residual,
-             std::int64_t{shape.heads} * shape.head_size);
+    // make_gguf_model() refuses layers without attention.
+    const auto& mixer = std::get<AttentionBlock>(own.mixer);
+    attention(mixer, std::get<AttentionBlock>(names.mixer));
+    residual(own.mixer_residual, names.mixer_residual,
+             std::int64_t{mixer.shape.heads} * mixer.shape.head_size);
     if (own.has_cross) {
       attention(own.cross, names.cross);
       residual(own.cross_residual, names.cross_residual,

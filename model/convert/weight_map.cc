@@ -104,8 +104,10 @@ class ProgramMatcher {
   [[nodiscard]] std::string_view whole() const {
     if (from_.vocabulary != to_.vocabulary) return "its vocabulary";
     if (from_.context != to_.context) return "its context";
-    if (from_.has_encoder != to_.has_encoder || from_.has_logits != to_.has_logits)
+    if (from_.has_encoder != to_.has_encoder || from_.has_logits != to_.has_logits ||
+        from_.causal != to_.causal) {
       return "what its stacks are for";
+    }
     if (from_.start_token != to_.start_token) return "its start token";
     if (!std::ranges::equal(from_.buffers, to_.buffers,
                             [](const auto& a, const auto& b) { return is_same(a, b); }))

@@ -7,6 +7,7 @@
 
 #include "weft/core/kv_dtype.h"
 #include "weft/model/checkpoint/checkpoint.h"
+#include "weft/model/model_error.h"
 #include "weft/model/program/buffer_planner.h"
 #include "weft/model/program/program_part.h"
 #include "weft/model/program/stack_compiler.h"
@@ -19,22 +20,17 @@ namespace {
 // The decoder's cross attention reads keys and values that are made once, from the encoder's last
 // hidden states.
 void compile_cross_keys(const Architecture& model, const Extent& layers, Program& program,
-                        StackCompiler& encoder, WeightPlanner& weights) {
+                        StackWriter& encoder, WeightPlanner& weights) {
   for (std::int64_t layer = layers.first; layer < layers.end(); ++layer) {
     const LayerBlock& block = model.decoder.layers[static_cast<std::size_t>(layer)];
     if (!block.has_cross) continue;
     const AttentionBlock& cross = block.cross;
-    const auto shared = encoder.share(cross, block.cross_residual);
+    const auto shared = share_of(encoder, cross, block.cross_residual);
     const auto kv_heads = static_cast<std::int32_t>(heads_of(cross, shared).kv_heads.count);
     const auto weight = weights.qkv("decoder." + std::to_string(layer) + ".cross.kv", cross,
                                     model.hidden, false, true, kept_of(cross, shared, false, true));
     const BufferId kv = encoder.buffer("kv", std::int64_t{2} * kv_heads * cross.shape.head_size);
-    LinearOp linear;
-    linear.weight = weight.weight;
-    linear.bias = weight.bias;
-    linear.in = encoder.stream();
-    linear.out = kv;
-    encoder.emit(linear);
+    encoder.emit(StackWriter::plain(weight, encoder.stream(), kv));
     RotaryOp store;
     store.qkv = kv;
     store.shape = {0, kv_heads, cross.shape.head_size};
@@ -49,7 +45,7 @@ void compile_cross_keys(const Architecture& model, const Extent& layers, Program
 
 // The first rank gets the logits of the whole vocabulary, which the ranks share.
 BufferId gather_logits(const Architecture& model, const Program& program, BufferId part,
-                       StackCompiler& decoder) {
+                       StackWriter& decoder) {
   GatherOp gather;
   gather.in = part;
   if (program.gives_results) {
@@ -63,7 +59,7 @@ BufferId gather_logits(const Architecture& model, const Program& program, Buffer
   return gather.out;
 }
 
-void compile_head(const Architecture& model, Program& program, StackCompiler& decoder,
+void compile_head(const Architecture& model, Program& program, StackWriter& decoder,
                   WeightPlanner& weights) {
   const HeadBlock& head = model.head;
   BufferId in = decoder.stream();
@@ -110,10 +106,10 @@ void compile_head(const Architecture& model, Program& program, StackCompiler& de
 
 // The encoder is the first stage's; the stages behind it get what it gives, for their own layers.
 Result<void> compile_encoder(const Architecture& model, Program& program, WeightPlanner& weights) {
-  StackCompiler encoder(model, *model.encoder, "encoder.", KvGroup::kEncoder, program,
-                        program.encode, weights);
+  StackWriter encoder(model, "encoder.", KvGroup::kEncoder, program, program.encode, weights);
   if (program.part.is_first_stage()) {
-    auto compiled = encoder.run({0, static_cast<std::int64_t>(model.encoder->layers.size())});
+    StackCompiler stack(encoder, *model.encoder);
+    auto compiled = stack.run({0, static_cast<std::int64_t>(model.encoder->layers.size())});
     if (!compiled) return compiled;
   } else {
     encoder.receive();
@@ -128,8 +124,10 @@ std::int64_t window_of_all(const Architecture& model) {
   if (model.encoder || !model.decoder.causal) return 0;
   std::int64_t window = 0;
   for (const LayerBlock& layer : model.decoder.layers) {
-    if (layer.attention.spec.window == 0) return 0;
-    window = std::max<std::int64_t>(window, layer.attention.spec.window);
+    const AttentionBlock* attention = layer.attention();
+    if (attention == nullptr) continue;
+    if (attention->spec.window == 0) return 0;
+    window = std::max<std::int64_t>(window, attention->spec.window);
   }
   return window;
 }
@@ -160,10 +158,13 @@ Result<Program> compile(const Architecture& architecture, const Checkpoint& chec
     if (!compiled) return compiled.error();
   }
   const KvGroup own = architecture.decoder.causal ? KvGroup::kSelf : KvGroup::kEncoder;
-  StackCompiler decoder(architecture, architecture.decoder, architecture.encoder ? "decoder." : "",
-                        own, program, program.decode, weights);
-  auto compiled = decoder.run(part.layers_of(all));
+  StackWriter decoder(architecture, architecture.encoder ? "decoder." : "", own, program,
+                      program.decode, weights);
+  auto compiled = StackCompiler(decoder, architecture.decoder).run(part.layers_of(all));
   if (!compiled) return compiled.error();
+  if (own == KvGroup::kSelf && program.self_kv.empty()) {
+    return Error{ModelErrc::kBadConfig, "attention: no layer of this part of the model has it"};
+  }
   program.hidden_states = program.decode.result = decoder.stream();
   program.first_head_op = program.decode.ops.size();
   if (program.has_logits && is_last) compile_head(architecture, program, decoder, weights);

@@ -145,6 +145,11 @@ class Resolver {
       stack.layers.push_back(this->layer(reader, stack));
     }
     layer_.clear();
+    if (!scope_.error() && std::ranges::all_of(stack.layers, [](const LayerBlock& layer) {
+          return layer.attention() == nullptr;
+        })) {
+      reader.fail("attention", "is present in no layer");
+    }
     stack.final_norm = norm(reader, "final_norm");
     return stack;
   }
@@ -152,9 +157,14 @@ class Resolver {
   LayerBlock layer(const SpecTableReader& reader, StackBlock& stack) {
     LayerBlock layer;
     layer.parallel = reader.flag("parallel", false);
-    layer.attention = attention(reader.table("attention"), stack);
-    layer.attention_residual = residual(reader.table("attention"));
-    if (has_encoder_ && reader.has("cross")) {
+    if (const SpecTableReader own = reader.table("attention"); own.flag("present", true)) {
+      layer.mixer = attention(own, stack);
+      layer.mixer_residual = residual(own);
+    }
+    if (layer.parallel && layer.attention() == nullptr) {
+      reader.fail("parallel", "needs attention, which is not present");
+    }
+    if (has_encoder_ && reader.has("cross") && reader.table("cross").flag("present", true)) {
       layer.has_cross = true;
       layer.cross = attention(reader.table("cross"), stack);
       layer.cross_residual = residual(reader.table("cross"));
@@ -304,10 +314,10 @@ class Resolver {
   static std::int32_t layer_like(const SpecTableReader& reader, const AttentionBlock& block,
                                  const StackBlock& stack) {
     for (std::size_t i = stack.layers.size(); i-- > 0;) {
-      const AttentionBlock& other = stack.layers[i].attention;
-      if (other.kv_from < 0 && other.spec.window == block.spec.window &&
-          other.spec.chunk == block.spec.chunk && other.shape.kv_heads == block.shape.kv_heads &&
-          other.shape.head_size == block.shape.head_size) {
+      const AttentionBlock* other = stack.layers[i].attention();
+      if (other != nullptr && other->kv_from < 0 && other->spec.window == block.spec.window &&
+          other->spec.chunk == block.spec.chunk && other->shape.kv_heads == block.shape.kv_heads &&
+          other->shape.head_size == block.shape.head_size) {
         return static_cast<std::int32_t>(i);
       }
     }

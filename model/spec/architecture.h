@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "weft/core/error/error.h"
@@ -133,16 +134,27 @@ struct LayerInputBlock {
   ResidualBlock residual;
 };
 
+/// The layer's tokens do not mix: it is an MLP alone.
+struct NoMixer {};
+
+/// How the tokens of a layer learn of each other.
+using MixerBlock = std::variant<NoMixer, AttentionBlock>;
+
 struct LayerBlock {
-  AttentionBlock attention;
-  ResidualBlock attention_residual;
+  MixerBlock mixer;
+  ResidualBlock mixer_residual;
   bool has_cross = false;
   AttentionBlock cross;
   ResidualBlock cross_residual;
   MlpBlock mlp;
   ResidualBlock mlp_residual;
-  bool parallel = false;  ///< the MLP reads what attention reads; both are added (GPT-J, NeoX)
+  bool parallel = false;  ///< the MLP reads what the mixer reads; both are added (GPT-J, NeoX)
   LayerInputBlock input;
+
+  /// The mixer, where it is attention; null where it is not.
+  [[nodiscard]] const AttentionBlock* attention() const noexcept {
+    return std::get_if<AttentionBlock>(&mixer);
+  }
 };
 
 struct PositionBlock {

@@ -72,6 +72,7 @@ constexpr std::array<std::string_view, 28> kAttention = {
     "k_norm:norm",
     "v_norm:norm",
     "own_kv",
+    "present",
     "head_norm_scope",
     "norm_after_rotary",
     "query_growth",

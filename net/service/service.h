@@ -96,9 +96,10 @@ class Service {
   /// Returns the server's metrics, and the engine's once there is one.
   [[nodiscard]] std::string metrics_text() const;
 
-  /// What the header alone decides: whether there is such a route, whether this client may use it,
-  /// whether a browser asks for a page of another site, whether the server is ready, and whether
-  /// there is room for a request. The body is not looked at before. `client` is as in HttpCall.
+  /// The route of a request that its header does not refuse. A header is refused without a look at
+  /// the body: where there is no such route, or it is not for this client, or a browser asks for a
+  /// page of another site, or the server is not ready, or there is no room for a request.
+  /// `client` is as in HttpCall.
   struct Admission {
     const Route* route = nullptr;
     std::string path{};

@@ -101,8 +101,7 @@ class PageFetches {
   [[nodiscard]] std::vector<PageKey> choose(Fetch& fetch, std::span<const PageId> path,
                                             std::int32_t whole) const;
   [[nodiscard]] PageKey first_key(const Fetch& fetch) const {
-    return saver_.keys().first(files_.identity(), fetch.scope.domain.get(),
-                               fetch.scope.long_context);
+    return saver_.keys().first(files_.identity(), fetch.scope.domain.get(), fetch.scope.traits);
   }
   [[nodiscard]] std::int64_t tokens_in(std::int32_t pages) const noexcept {
     return std::int64_t{pages} * limits_.page_tokens;

@@ -15,9 +15,9 @@ PageSaver::PageSaver(std::shared_ptr<PageFiles> files, std::int32_t pages, std::
 
 PageKey PageSaver::key_behind(const PrefixScope& scope, PageId parent,
                               std::span<const TokenId> tokens) {
-  const PageKey before =
-      parent == kNoPage ? maker_.first(files_->identity(), scope.domain.get(), scope.long_context)
-                        : key(parent);
+  const PageKey before = parent == kNoPage
+                             ? maker_.first(files_->identity(), scope.domain.get(), scope.traits)
+                             : key(parent);
   return maker_.next(before, tokens);
 }
 

@@ -30,7 +30,7 @@ std::uint32_t PrefixHash::operator()(const PrefixScope& scope, PageId parent,
   std::uint64_t hash = seed_ ^ static_cast<std::uint32_t>(parent);
   if (parent == kNoPage) {
     if (scope.domain) hash ^= std::hash<std::string>{}(*scope.domain);
-    if (scope.long_context) hash = ~hash;
+    hash = mix(hash ^ key_number(scope.traits), kOdd);
   }
   // Four chains beside each other, since each multiplication waits for the one before.
   const std::uint64_t key = seed_ ^ kOdd;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "weft/core/token.h"
+#include "weft/gpu/sequence_traits.h"
 #include "weft/schedule/memory/page_pool.h"
 
 namespace weft {
@@ -16,10 +17,10 @@ inline constexpr PageId kNoPage = -1;
 /// those of another.
 struct PrefixScope {
   std::shared_ptr<const std::string> domain{};  ///< compared by its text; null is one of its own
-  bool long_context = false;                    ///< the angles of keys differ (GroupSpec)
+  KvTraits traits{};
 
   friend bool operator==(const PrefixScope& a, const PrefixScope& b) noexcept {
-    if (a.long_context != b.long_context) return false;
+    if (a.traits != b.traits) return false;
     if (a.domain == b.domain) return true;
     return a.domain != nullptr && b.domain != nullptr && *a.domain == *b.domain;
   }

@@ -26,8 +26,7 @@ void write_start(Plan& plan, const Group& group, Sequence& sequence, std::int32_
   start.seed = seed_of(group, index);
   start.prompt_tokens = group.prompt_tokens();
   start.mirostat_mu = sequence.mirostat_mu;
-  start.long_context = group.spec.long_context;
-  start.second_text = group.spec.second_text;
+  start.traits = group.spec.traits;
   start.first_history = static_cast<std::int32_t>(plan.ids.size());
   start.history_tokens = sequence.computed;
   for (std::int32_t i = 0; i < sequence.computed; ++i) {

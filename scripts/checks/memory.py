@@ -25,6 +25,9 @@ KEEP_STATES = 8
 SHARES = 14
 LAST_COMMITS = 10
 MOST_CHANGED = 60
+# A changed header makes a source due only where so few sources include it: one that many include is judged with those of
+# them that have changed.
+FEW_INCLUDERS = 6
 
 
 def sha(*parts: str) -> str:
@@ -139,16 +142,29 @@ def look_at(root: Path, sources_of: dict[Source, list[str]], judge: Callable[[So
 
 
 def turn_of(root: Path, sources_of: dict[Source, list[str]], shares: int) -> list[Source]:
-    """Those that a check looks at without memory of them: what holds a source that has changed lately, and a share that is
-    another one each day."""
+    """The sources that a check looks at without memory of them: those that have changed lately, those that include a
+    header that has, and a share that is another one each day."""
     endings = tuple({Path(name).suffix for names in sources_of.values() for name in names})
-    changed = lately_changed(root, endings)
-    return [each for each, names in sources_of.items() if changed.intersection(names) or is_due(each, shares)]
+    changed = lately_changed(root, (*endings, ".h", ".cuh"))
+    including = includers(root, sources_of, changed)
+    return [each for each, names in sources_of.items()
+            if changed.intersection(names) or each in including or is_due(each, shares)]
+
+
+def includers(root: Path, sources_of: dict[Source, list[str]], changed: set[str]) -> set[Source]:
+    """The sources that name a changed header in an #include, of each header at most FEW_INCLUDERS."""
+    found = {}
+    for each, names in sources_of.items():
+        for name in names:
+            for header in re.findall(r'^#include "weft/(.+)"$', (root / name).read_text(), re.MULTILINE):
+                if header in changed:
+                    found.setdefault(header, set()).add(each)
+    return {each for sources in found.values() if len(sources) <= FEW_INCLUDERS for each in sources}
 
 
 def lately_changed(root: Path, endings: tuple[str, ...]) -> set[str]:
-    """The sources so called that the working tree and the last commits have changed; those of fewer commits where they are
-    many, as after files have moved."""
+    """The files with such endings that the working tree and the last commits have changed; those of fewer commits where they
+    are many, as after files have moved."""
     changed = set()
     for count in range(LAST_COMMITS + 1):
         diff = subprocess.run(["git", "diff", "--name-only", "-M", "--diff-filter=AM", f"HEAD~{count}"], cwd=root,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The rules of orphans.py, repo.py and sizes.py, seen to fire and seen to keep quiet in small trees."""
+"""The rules of orphans.py, repo.py and sizes.py, and what memory.py thinks due, seen to fire and seen to keep quiet in small trees."""
 
 import json
 import subprocess
@@ -8,6 +8,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import memory
 import orphans
 import repo
 import sizes
@@ -43,6 +44,18 @@ class FilesTest(TreeTest):
         subprocess.run(["git", "add", "core/gone.cc"], cwd=self.root, check=True)
         (self.root / "core/gone.cc").unlink()
         self.assertEqual(tree.files(self.root), [".gitignore", "core/new.cc"])
+
+
+class DueTest(TreeTest):
+    def test_a_changed_header_makes_the_few_sources_due_that_include_it(self):
+        self.write("core/a.cc", '#include "weft/core/own.h"\n#include "weft/core/common.h"\n')
+        sources = {"a": ["core/a.cc"]}
+        for number in range(memory.FEW_INCLUDERS):
+            self.write(f"core/{number}.cc", '#include "weft/core/common.h"\n')
+            sources[str(number)] = [f"core/{number}.cc"]
+        self.assertEqual(memory.includers(self.root, sources, {"core/own.h"}), {"a"})
+        self.assertEqual(memory.includers(self.root, sources, {"core/common.h"}), set())
+        self.assertEqual(memory.includers(self.root, sources, {"core/other.h"}), set())
 
 
 class OrphansTest(TreeTest):

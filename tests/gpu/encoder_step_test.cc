@@ -101,7 +101,7 @@ class EncoderStepTest : public testing::TestWithParam<DeviceKind> {
       plan_.start(row, greedy(), static_cast<std::int32_t>(one.tokens.size()));
       readers.push_back(std::make_shared<FirstReader>());
       plan_.plan().starts.back().reader = readers.back();
-      plan_.plan().starts.back().second_text = one.second_text;
+      plan_.plan().starts.back().traits.second_text = one.second_text;
       plan_.feed(row, 0, one.tokens);
     }
     EXPECT_TRUE(plan_.run(*device_).samples.empty());

@@ -128,7 +128,7 @@ GroupOutcome& SchedulerFixture::submit(const Ask& ask) {
   spec.max_tokens = ask.max_tokens;
   spec.seed = ask.seed;
   spec.end_tokens = ask.end_tokens;
-  spec.long_context = ask.long_context;
+  if (ask.long_context) spec.traits.kv.angles = AngleSet::kLong;
   if (!ask.domain.empty()) spec.cache_domain = std::make_shared<const std::string>(ask.domain);
   if (ask.has_reader) spec.reader = std::make_shared<NoReader>();
   EXPECT_EQ(scheduler_->never_fits(spec), "");

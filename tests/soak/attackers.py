@@ -22,6 +22,7 @@ HONEST = 4  # clients, each with one request at a time
 PAUSE_S = 0.02
 BODY = 7_900_000  # bytes, a little less than the server takes
 SLOWER = 3  # times the p99 without attackers
+AFTER_GRAMMARS = 1.3  # times the memory at rest before clients came with grammars of their own
 GROWTH_KIB = 8 * 1024  # of the memory at rest, from one round of all attacks to the next
 STREAMS = 32  # at once, that one attacker leaves unread
 CONFIG: dict[str, Any] = {"memory": {"max_rows": 64, "max_pages": 8192}}
@@ -98,6 +99,18 @@ def hold_streams(port: int, reads: bool) -> None:
             raw.close()
 
 
+def bring_grammars(port: int, client: int) -> None:
+    """Asks for outputs after expressions of which no two are the same."""
+    number = 0
+    while True:
+        with RawClient(port) as raw:
+            for _ in range(64):
+                number += 1
+                body = {"prompt": "Once", "max_tokens": 100,
+                        "regex": rf"([a-z ]{{1,{40 + client}}}\n?){{1,{30 + number % 30}}}[0-9]{number}*"}
+                raw.post("/v1/completions", body).read()
+
+
 def ask_in_short(port: int) -> None:
     """Asks as often as half_close(), for one token, and reads it."""
     path, body = completion({"prompt": "Once"})
@@ -106,7 +119,8 @@ def ask_in_short(port: int) -> None:
             raw.send_request("POST", path, body=body).read()
 
 
-# How many connections play it, and what each does.
+GRAMMARS = "expressions of their own"
+# How many connections play it, and what each does; of GRAMMARS each has its number.
 ATTACKS: dict[str, tuple[int, Callable[..., None], tuple[Any, ...]]] = {
     "a prompt of 7.9 MB that does not fit": (1, post_again_and_again, (long_prompt,)),
     "8,192 messages": (2, post_again_and_again, (many_messages,)),
@@ -116,6 +130,7 @@ ATTACKS: dict[str, tuple[int, Callable[..., None], tuple[Any, ...]]] = {
     "logit_bias of 500,000 entries": (2, post_again_and_again, (biases,)),
     "half-closed streams": (8, half_close, ()),
     "streams that nobody reads": (1, hold_streams, (False,)),
+    GRAMMARS: (8, bring_grammars, ()),
 }
 # The same load by clients that do nothing wrong: what honest clients then wait for is the model.
 CONTROLS: dict[str, tuple[int, Callable[..., None], tuple[Any, ...]]] = {
@@ -174,7 +189,9 @@ def watch(port: int, seconds: float) -> Honest:
 def play(server: WeftServer, name: str, seconds: float) -> Honest:
     count, attack, arguments = {**ATTACKS, **CONTROLS}[name]
     context = multiprocessing.get_context("spawn")  # no threads of this process come along
-    attackers = [context.Process(target=attack, args=(server.port, *arguments), daemon=True) for _ in range(count)]
+    numbered = ((number,) if name == GRAMMARS else () for number in range(count))
+    attackers = [context.Process(target=attack, args=(server.port, *arguments, *number), daemon=True)
+                 for number in numbered]
     for attacker in attackers:
         attacker.start()
     try:
@@ -196,8 +213,11 @@ def main() -> None:
         for _ in range(options.rounds):
             for name in (*ATTACKS, *CONTROLS):
                 quiet = watch(server.port, options.seconds)
+                before = at_rest(server) if name == GRAMMARS else 0
                 beside = play(server, name, options.seconds)
                 say(rows, name, quiet, beside, options.untimed or name in CONTROLS)
+                if name == GRAMMARS:
+                    say_memory(rows, name, before, at_rest(server))
             server.wait_until_idle()
             rest.append(at_rest(server))
         if len(rest) > 1 and not server.is_sanitized():
@@ -209,6 +229,11 @@ def main() -> None:
                  long_stalls == 0 or options.untimed)
         server.stop()
     rows.exit()
+
+
+def say_memory(rows: Rows, name: str, before: int, after: int) -> None:
+    rows.add(f"{name}: memory at rest", f"<= {AFTER_GRAMMARS} x that before",
+             f"{after / before:.2f} x: {after / 1024:.1f} of {before / 1024:.1f} MiB", after <= AFTER_GRAMMARS * before)
 
 
 def say(rows: Rows, name: str, quiet: Honest, beside: Honest, untimed: bool) -> None:

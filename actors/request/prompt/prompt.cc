@@ -205,7 +205,7 @@ Result<void> complete(GroupSpec& spec, Request& request, const ServedModel& mode
   spec.sampling =
       std::make_shared<const SamplingParams>(for_device(sampling, spec.end_tokens.size()));
   const auto whole = static_cast<std::int64_t>(spec.prompt.size()) + spec.max_tokens;
-  spec.long_context = model.long_from > 0 && whole > model.long_from;
+  spec.traits.kv.angles = model.angles_of(whole);
   return {};
 }
 

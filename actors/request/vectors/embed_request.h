@@ -39,7 +39,7 @@ struct EmbedRequest {
 
 /// What became of it.
 struct EmbedResult {
-  std::vector<float> vector{};                 ///< empty where there is an error
+  std::vector<float> vector{};  ///< empty where there is an error, or masks are filled in
   std::vector<std::vector<MaskFill>> masks{};  ///< as of Finish, instead of a vector
   Usage usage{};
   RequestTimes times{};

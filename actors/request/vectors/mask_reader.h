@@ -16,8 +16,20 @@ namespace weft {
 [[nodiscard]] std::vector<std::int32_t> mask_positions(std::span<const TokenId> prompt,
                                                        TokenId mask);
 
+struct TokenScore {
+  TokenId token = kNoToken;
+  float score = 0;  ///< probability
+};
+
+/// The `count` most probable tokens of logits [V] that the tokenizer knows, the most probable one
+/// first; of equal ones the smallest id. Logits that are NaN have no part; empty where none is a
+/// number above -inf.
+[[nodiscard]] std::vector<TokenScore> likeliest_tokens(const Tokenizer& tokenizer,
+                                                       std::span<const float> logits,
+                                                       std::size_t count);
+
 /// Finds the most probable tokens for each mask token of a prompt. The executor looks through the
-/// logits of the positions in question; the texts are the detokenizer's work.
+/// logits of the mask tokens' positions; the texts are the detokenizer's work.
 class MaskReader final : public ResultReader {
  public:
   /// `prompt` has the tokenizer's mask token at least once. `top_k`: tokens for each.
@@ -29,23 +41,19 @@ class MaskReader final : public ResultReader {
   void read(const TokenActivations& token) override;
 
   [[nodiscard]] bool complete() const noexcept override;
+  [[nodiscard]] bool lacks_numbers() const noexcept override;
   void give(Finish& finish) const override;
 
  private:
-  struct Choice {
-    TokenId token = kNoToken;
-    float score = 0;
-  };
-
-  [[nodiscard]] std::vector<Choice> likeliest(std::span<const float> logits) const;
-  [[nodiscard]] MaskFill fill(std::size_t mask, const Choice& choice,
+  [[nodiscard]] MaskFill fill(std::size_t mask, const TokenScore& choice,
                               std::vector<TokenId>& prompt) const;
 
   const Tokenizer tokenizer_;
   const std::vector<TokenId> prompt_;
   const std::vector<std::int32_t> masks_;
   const std::size_t top_k_;
-  std::vector<std::vector<Choice>> choices_;  // by mask; empty until it was read
+  std::vector<std::vector<TokenScore>> choices_;  // by mask
+  std::vector<bool> is_read_;                     // likewise
 };
 
 }  // namespace weft

@@ -165,6 +165,10 @@ Result<std::shared_ptr<ResultReader>> result_reader_of(const VectorWish& wish,
   }
   const auto masks = std::ranges::count(prompt, model.tokenizer.mask());
   if (masks == 0) return bad_request("prompt: has no mask token");
+  if (masks > defaults::kMaxMasks) {
+    return bad_request("prompt: has " + std::to_string(masks) + " mask tokens, more than " +
+                       std::to_string(defaults::kMaxMasks));
+  }
   if (std::int64_t{masks} * wish.top_k * std::ssize(prompt) > defaults::kMaxFilledTokens) {
     return bad_request("top_k: " + std::to_string(wish.top_k) + " copies of " +
                        std::to_string(prompt.size()) + " tokens for each of " +
@@ -188,11 +192,10 @@ Result<std::unique_ptr<RequestGroup>> prepare_vector_request(RequestTicket& tick
   const auto tokens = static_cast<std::int32_t>(input->ids.size());
   GroupSpec spec;
   spec.prompt = std::move(input->ids);
-  spec.second_text = input->second_text;
+  spec.traits = {.kv = {model.angles_of(tokens)}, .second_text = input->second_text};
   spec.max_tokens = request.max_tokens = 0;
   spec.sampling = std::make_shared<const SamplingParams>();
   spec.reader = *reader;
-  spec.long_context = model.long_from > 0 && tokens > model.long_from;
   const auto scoped = set_cache_domain(spec, request, model);
   if (!scoped) return scoped.error();
   RequestText::Options options{.sequences = 0, .prompt_tokens = tokens};

@@ -59,15 +59,15 @@ void StepWriter::add(const StepEntry& entry) {
   if (std::int64_t{entry.start} + count > longest_) {
     internal_error("a sequence is longer than the device was made for");
   }
-  const auto behind = entry.long_context ? static_cast<std::int32_t>(longest_) : 0;
+  const auto longest = static_cast<std::int32_t>(longest_);
   for (std::int32_t i = 0; i < count; ++i) {
     const std::int32_t row = tokens_ + i;
     area_.wanted[row] = entry.ids.empty() ? -1 - entry.slot : entry.ids[index_of(i)];
     area_.slot_of[row] = entry.slot;
     area_.is_output[row] = entry.observed + i >= entry.prompt_tokens ? 1 : 0;
     area_.positions[row] = entry.start + i;
-    area_.long_positions[row] = entry.start + i + behind;
-    area_.types[row] = token_type(entry.start + i, entry.second_text);
+    area_.long_positions[row] = angle_row(entry.traits, entry.start + i, longest);
+    area_.types[row] = token_type(entry.traits, entry.start + i);
     area_.sequence_of[row] = sequences();
   }
   sequences_.push_back(

@@ -9,6 +9,7 @@
 #include "weft/gpu/cuda/runtime/resources.h"
 #include "weft/gpu/cuda/step/copy_batches.h"
 #include "weft/gpu/cuda/step/step_area.h"
+#include "weft/gpu/sequence_traits.h"
 
 namespace weft::cuda {
 
@@ -17,8 +18,7 @@ struct StepEntry {
   std::int32_t slot = 0;
   std::int32_t start = 0;
   std::span<const TokenId> ids{};  ///< empty: one token, the last one of the slot
-  bool long_context = false;
-  std::int32_t second_text = 0;  ///< as of PlanStart
+  SequenceTraits traits{};
   std::int32_t cross_context = 0;
   std::int32_t observed = 0;       ///< tokens that its sampler has seen before
   std::int32_t prompt_tokens = 0;  ///< of what its sampler sees

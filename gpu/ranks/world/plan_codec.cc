@@ -9,6 +9,7 @@
 
 #include "weft/core/io/byte_reader.h"
 #include "weft/gpu/device_error.h"
+#include "weft/gpu/sequence_traits.h"
 
 namespace weft {
 namespace {
@@ -24,11 +25,11 @@ struct WireStart {
   std::int32_t cross_pages = 0;
   std::int32_t read_first = 0;  ///< of its reader
   std::int32_t read_end = 0;
-  std::int32_t second_text = 0;
-  std::uint8_t long_context = 0;
+  SequenceTraits traits{};
   std::uint8_t is_read = 0;
   std::uint8_t reads_logits = 0;
   std::uint8_t needs = 0;  ///< LogitNeeds
+  std::uint8_t unused = 0;
 };
 
 /// Stands for a reader of another process: its rank computes what that wants, and nobody reads it.
@@ -137,8 +138,8 @@ class PlanDecoder {
       start.cross_context = one.cross_context;
       start.first_cross_page = one.first_cross_page;
       start.cross_pages = one.cross_pages;
-      start.second_text = one.second_text;
-      start.long_context = one.long_context != 0;
+      if (!is_sound(one.traits)) return wrong("starts");
+      start.traits = one.traits;
       if (one.needs > static_cast<std::uint8_t>(LogitNeeds::kAll)) return wrong("starts");
       start.needs = static_cast<LogitNeeds>(one.needs);
       if (one.is_read != 0) {
@@ -271,8 +272,7 @@ void encode_plan(const Plan& plan, std::vector<std::byte>& bytes) {
     one.cross_context = start.cross_context;
     one.first_cross_page = start.first_cross_page;
     one.cross_pages = start.cross_pages;
-    one.second_text = start.second_text;
-    one.long_context = start.long_context ? 1 : 0;
+    one.traits = start.traits;
     one.needs =
         static_cast<std::uint8_t>(start.sampling ? logit_needs(*start.sampling) : start.needs);
     one.read_first = start.reader ? start.reader->first_position() : 0;

@@ -17,8 +17,8 @@
 
 namespace weft {
 
-/// Accepts the connections of ranks. Each connection is greeted on a thread of its own, so a client
-/// that sends nothing delays no rank. Owner only.
+/// Accepts the connections of ranks. Each connection is greeted on a thread of its own, so a silent
+/// client delays no rank. Owner only.
 class RankDoor {
  public:
   /// Greetings at once: every rank's, and as many strangers' beside them. One more closes the

@@ -7,8 +7,8 @@
 
 namespace weft {
 
-/// Sets `world.key`, which the processes of a model prove to each other that they have. The first
-/// of these counts: WEFT_RANK_KEY; the content of the file WEFT_RANK_KEY_FILE; on the loopback, the
+/// Sets `world.key`, which the processes of a model prove to each other that they have. The key is
+/// WEFT_RANK_KEY; else the content of the file WEFT_RANK_KEY_FILE; else, on the loopback, the
 /// content of "weft-UID/ranks.key" below TMPDIR ("/tmp"). A file that is missing is made with a
 /// random key. With WEFT_RANK_NO_KEY and no file named, no key is set on the loopback. Elsewhere a
 /// world without a key keeps none, and check_rank_key() refuses it. DeviceErrc::kUnfit names the

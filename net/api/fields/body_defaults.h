@@ -46,8 +46,11 @@ inline constexpr std::size_t kMaxRankFields = 64;
 /// Numbers in the vectors of one answer: 16 MiB in memory, and some 50 as text.
 inline constexpr std::size_t kMaxVectorNumbers = std::size_t{4} << 20;
 
-/// Bytes of the filled-in texts of one answer: a text for each token of each of its mask tokens.
+/// Bytes of the filled-in texts of one answer, a text for each token of each of its mask tokens,
+/// with kMaskFillBytes for each.
 inline constexpr std::size_t kMaxFilledBytes = std::size_t{16} << 20;
+/// Bytes that a token for a mask token takes beside its filled-in text, in memory and as JSON.
+inline constexpr std::size_t kMaskFillBytes = 160;
 
 /// Bytes of a text that is paired with several others, over all its pairs: a cross-encoder's
 /// request has a copy in each.

@@ -84,14 +84,16 @@ void check_masks(const BodyFields& fields, const ServedModel& model,
     const std::string name = texts.size() == 1 ? "input" : indexed("input", i);
     if (masks == 0) fields.fail(name, "does not have the mask token, " + std::string(*mask));
     const std::size_t copies = masks * static_cast<std::size_t>(top_k);
-    if (copies > (defaults::kMaxFilledBytes - bytes) / texts[i].size()) {
+    const std::size_t each = texts[i].size() + defaults::kMaskFillBytes;
+    if (copies > (defaults::kMaxFilledBytes - bytes) / each) {
       fields.fail(name,
                   "has too many mask tokens for its length and top_k: the sequences of an "
-                  "answer are at most " +
+                  "answer, and " +
+                      std::to_string(defaults::kMaskFillBytes) + " bytes for each, are at most " +
                       std::to_string(defaults::kMaxFilledBytes) + " bytes");
     }
     if (fields.error()) return;
-    bytes += copies * texts[i].size();
+    bytes += copies * each;
   }
 }
 

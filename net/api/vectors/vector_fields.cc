@@ -109,7 +109,7 @@ void need_labels(const BodyFields& fields, const ServedModel& model) {
 
 void need_mask_fills(const BodyFields& fields, const ServedModel& model) {
   if (model.vector_facts.mask_fills) return;
-  fields.fail("model", "is no masked language model: it has no head that fills in mask tokens",
+  fields.fail("model", "is no masked language model, or its tokenizer names no mask token",
               api_code::kUnsupported);
 }
 

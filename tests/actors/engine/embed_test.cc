@@ -391,6 +391,28 @@ TEST_F(MaskTest, GetsAsManyTokensAsThereAreAndTheirProbabilitiesAreOne) {
   EXPECT_NEAR(sum, 1, 1e-5);
 }
 
+TEST_F(MaskTest, GetsTokensForMoreMasksThanAStepHasLogits) {
+  std::string many = "a";
+  for (int i = 0; i < 12; ++i) many += " [MASK]";
+  const auto [error, alone] = embed(masked(many));
+  ASSERT_FALSE(error) << alone.error_detail;
+  ASSERT_EQ(alone.masks.size(), 12);
+  Config config = config_of("bert-masked");
+  config.partition = "cpu,cpu";
+  ASSERT_LT(config.max_rows, 12);
+  open(config);
+  const auto [second_error, parts] = embed(masked(many));
+  ASSERT_FALSE(second_error) << parts.error_detail;
+  ASSERT_EQ(parts.masks.size(), 12);
+  for (std::size_t i = 0; i < parts.masks.size(); ++i) {
+    ASSERT_EQ(alone.masks[i].size(), 3);
+    for (std::size_t j = 0; j < 3; ++j) {
+      EXPECT_EQ(parts.masks[i][j].token, alone.masks[i][j].token);
+      EXPECT_NEAR(parts.masks[i][j].score, alone.masks[i][j].score, kTolerance);
+    }
+  }
+}
+
 TEST_F(MaskTest, AMaskedLanguageModelGivesEmbeddingsToo) {
   EXPECT_EQ(vector_of("a b").size(), 16);
   EXPECT_FALSE(engine_->model()->generates);
@@ -404,8 +426,10 @@ TEST_F(MaskTest, RefusesWhatHasNoMaskOrAsksForTooMuch) {
   EXPECT_THAT(refusal(masked("a b")), HasSubstr("prompt: has no mask token"));
   EXPECT_THAT(refusal(masked("[MASK]", 0)), HasSubstr("top_k: 0"));
   std::string many;
-  for (int i = 0; i < 60; ++i) many += "[MASK] ";
-  EXPECT_THAT(refusal(masked(many, 1000)), HasSubstr("top_k: 1000 copies of 62 tokens"));
+  for (int i = 0; i < 20; ++i) many += "a ";
+  for (int i = 0; i < 32; ++i) many += "[MASK] ";
+  EXPECT_THAT(refusal(masked(many, 1000)), HasSubstr("top_k: 1000 copies of 54 tokens"));
+  EXPECT_THAT(refusal(masked(many + "[MASK]")), HasSubstr("prompt: has 33 mask tokens"));
   EXPECT_THAT(refusal(asked("[MASK]", {.kind = VectorWish::Kind::kMaskFills, .cut_at = 3})),
               HasSubstr("is not cut"));
   open("bert-mean");

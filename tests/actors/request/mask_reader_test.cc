@@ -105,13 +105,26 @@ TEST(MaskReader, OffersNoTokenThatTheTokenizerLacks) {
   EXPECT_FLOAT_EQ(finish.masks[0][0].score, 0.5F) << "what it lacks takes its part of the sum";
 }
 
-TEST(MaskReader, GivesNoNumbersWhereTheModelGivesNone) {
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+TEST(MaskReader, SaysThatTheModelGaveNoNumbers) {
   MaskReader reader(words(), {kMask}, 3);
-  read(reader, 0, std::vector<float>(kVocabulary, std::numeric_limits<float>::quiet_NaN()));
+  EXPECT_FALSE(reader.complete());
+  read(reader, 0, std::vector<float>(kVocabulary, kNaN));
+  EXPECT_TRUE(reader.complete());
+  EXPECT_TRUE(reader.lacks_numbers());
+}
+
+TEST(MaskReader, LeavesOutTokensWhoseLogitIsNotANumber) {
+  MaskReader reader(words(), {kMask}, 1000);
+  read(reader, 0, logits_of({{kA, 0}, {kA + 1, kNaN}}));
+  ASSERT_TRUE(reader.complete());
+  EXPECT_FALSE(reader.lacks_numbers());
   Finish finish;
   reader.give(finish);
-  ASSERT_EQ(finish.masks.at(0).size(), 3);
-  EXPECT_TRUE(std::isnan(finish.masks[0][0].score));
+  ASSERT_EQ(finish.masks.at(0).size(), kVocabulary - 1);
+  EXPECT_EQ(finish.masks[0][0].token, kA);
+  EXPECT_FLOAT_EQ(finish.masks[0][0].score, 1.0F);
 }
 
 TEST(MaskReader, FindsMaskTokens) {

@@ -193,6 +193,13 @@ TEST(LogitsVerb, PrintsTheMaskTokensOfAMaskedLanguageModel) {
   EXPECT_EQ(text.at("positions"), json::parse("[2]"));  // [CLS] a [MASK] c [SEP]
   ASSERT_EQ(text.at("logits").as_array().size(), 1U);
   EXPECT_EQ(text.at("logits").at(0).as_array().size(), 31U);
+  const json::array& best = text.at("masks").at(0).as_array();
+  ASSERT_EQ(best.size(), 5U);
+  for (const json::value& one : best) EXPECT_TRUE(one.at("token_str").is_string());
+  EXPECT_GE(best[0].at("score").to_number<double>(), best[4].at("score").to_number<double>());
+  const std::string first(best[0].at("token_str").as_string());
+  EXPECT_THAT(run_weft("logits " + model + "--text 'a [MASK] c'").output,
+              HasSubstr(std::to_string(best[0].at("token").as_int64()) + " \"" + first + "\": "));
   EXPECT_EQ(parsed(run_weft("logits " + model + "--ids 1,5,4,7,2 --json")), text);
   const json::value all = parsed(run_weft("logits " + model + "--ids 1,5,6,7,2 --json"));
   EXPECT_EQ(all.at("logits").as_array().size(), 5U) << "there is no mask token";
@@ -201,8 +208,8 @@ TEST(LogitsVerb, PrintsTheMaskTokensOfAMaskedLanguageModel) {
 
 TEST(LogitsVerb, NeedsTokens) {
   const ProgramRun outcome = run_weft("logits " + quoted_demo_model);
-  EXPECT_EQ(outcome.status, 1);
-  EXPECT_THAT(outcome.output, HasSubstr("--ids, --text"));
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.output, HasSubstr("--ids or --text is required"));
 }
 
 TEST(LogitsVerb, NamesTheTokenThatTheModelDoesNotKnow) {

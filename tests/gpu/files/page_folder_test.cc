@@ -207,12 +207,12 @@ TEST(PageKeyTest, IsAnotherForEachThingThatLeadsToThePage) {
   PageKeyMaker maker;
   const PageKey model = key_of("model");
   const std::string alice = "alice";
-  const PageKey none = maker.first(model, nullptr, false);
+  const PageKey none = maker.first(model, nullptr, {});
   const std::string empty;
-  EXPECT_NE(none, maker.first(key_of("other"), nullptr, false));
-  EXPECT_NE(none, maker.first(model, &empty, false));
-  EXPECT_NE(none, maker.first(model, &alice, false));
-  EXPECT_NE(none, maker.first(model, nullptr, true));
+  EXPECT_NE(none, maker.first(key_of("other"), nullptr, {}));
+  EXPECT_NE(none, maker.first(model, &empty, {}));
+  EXPECT_NE(none, maker.first(model, &alice, {}));
+  EXPECT_NE(none, maker.first(model, nullptr, {AngleSet::kLong}));
   const std::array<TokenId, 4> tokens{1, 2, 3, 4};
   const std::array<TokenId, 4> others{1, 2, 3, 5};
   EXPECT_EQ(maker.next(none, tokens), maker.next(none, tokens));

@@ -43,7 +43,7 @@ std::vector<std::string> given_of(const std::vector<LogitNeeds>& needs, std::int
   size_told_parts(step, program, options);
   step.needs = needs;
   const std::vector<float> logits(5 * static_cast<std::size_t>(width), 0.5F);
-  const GatherOp op{.columns = {{0, width}, {width, width}}};
+  const GatherOp op{.in = 0, .out = kAbsent, .columns = {{0, width}, {width, width}}};
   NotingLink link;
   gather_logits(op, {logits.data(), 5, width, width}, {}, program.part, step, link);
   return link.given;

@@ -48,7 +48,7 @@ Plan full_plan() {
   plan.copies = {{2, 3}};
   plan.forks.push_back({.from = 1, .to = 2, .copied_pages = 1});
   plan.starts.front().reader = std::make_shared<Reader>();
-  plan.starts.front().long_context = true;
+  plan.starts.front().traits = {.kv = {AngleSet::kLong}, .second_text = 3};
   return plan;
 }
 
@@ -69,7 +69,7 @@ TEST(PlanCodec, BringsAcrossAllThatARankNeeds) {
   EXPECT_EQ(got.pages, sent.pages);
   ASSERT_EQ(got.starts.size(), 1U);
   EXPECT_EQ(got.starts[0].history_tokens, 2);
-  EXPECT_TRUE(got.starts[0].long_context);
+  EXPECT_EQ(got.starts[0].traits, sent.starts[0].traits);
   ASSERT_TRUE(got.starts[0].reader);
   EXPECT_TRUE(got.starts[0].reader->wants_logits());
   EXPECT_EQ(got.starts[0].reader->first_position(), 4);
@@ -102,6 +102,8 @@ TEST(PlanCodec, RefusesIndicesBeyondWhatTheDeviceHas) {
       {"ids", [](Plan& plan) { plan.ids.front() = 100; }},
       {"starts", [](Plan& plan) { plan.starts.front().history_tokens = 100; }},
       {"starts", [](Plan& plan) { plan.starts.front().first_cross_page = -1; }},
+      {"starts", [](Plan& plan) { plan.starts.front().traits.kv.angles = AngleSet{2}; }},
+      {"starts", [](Plan& plan) { plan.starts.front().traits.second_text = -1; }},
       {"tables", [](Plan& plan) { plan.tables.front().first = 8; }},
       {"forks", [](Plan& plan) { plan.forks.front().copied_pages = 9; }},
       {"entries", [](Plan& plan) { plan.entries.front().start = 30; }},

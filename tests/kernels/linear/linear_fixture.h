@@ -107,13 +107,15 @@ constexpr bool fuses([[maybe_unused]] CpuTarget target) {
 }
 
 /// Whether a target multiplies plain weights, or weights by their codes, as no poorer target does:
-/// VNNI, SDOT and SMMLA are for codes alone, VDPBF16PS for bf16.
+/// VNNI, SDOT and SMMLA are for codes alone, VDPBF16PS and BFMMLA for bf16.
 constexpr bool has_own_plain_product(CpuTarget target) {
   return target != CpuTarget::kNeonDot && target != CpuTarget::kNeonI8mm &&
          target != CpuTarget::kAvx2Vnni && target != CpuTarget::kAvx512Vnni;
 }
 inline bool has_own_product(DType dtype) {
-  if (multiplies_codes(dtype)) return cpu_target() != CpuTarget::kAvx512Bf16;
+  if (multiplies_codes(dtype)) {
+    return cpu_target() != CpuTarget::kAvx512Bf16 && cpu_target() != CpuTarget::kNeonBf16;
+  }
   return has_own_plain_product(cpu_target());
 }
 

@@ -241,6 +241,8 @@ CASES = {
                                     moe_intermediate_size=8, sliding_window=6, layer_types=SLIDES,
                                     mlp_layer_types=["sparse", "dense"])),
     "megatron-decoder": ("lm", "megatron-bert", dict(SIZES, is_decoder=True)),
+    "megatron-masked": ("masked", "megatron-bert", dict(SIZES, hidden_act="relu",
+                                                        tie_word_embeddings=False)),
     "minimax_m2": ("lm", "minimax_m2", dict(WIDE, num_local_experts=4, num_experts_per_tok=2,
                                             intermediate_size=8, rotary_dim=4)),
     "ministral": ("lm", "ministral", dict(WIDE, sliding_window=6, layer_types=SLIDES)),
@@ -306,7 +308,10 @@ CASES = {
     "roberta-masked": ("masked", "roberta", dict(SIZES, pad_token_id=1, bos_token_id=0)),
     "roberta_prelayernorm": ("encoder", "roberta-prelayernorm", dict(SIZES, pad_token_id=1,
                                                                      bos_token_id=0)),
+    "roberta_prelayernorm-masked": ("masked", "roberta-prelayernorm", dict(SIZES, pad_token_id=1,
+                                                                           bos_token_id=0)),
     "roformer-decoder": ("lm", "roformer", dict(SIZES, is_decoder=True, embedding_size=12)),
+    "roformer-masked": ("masked", "roformer", dict(SIZES, hidden_act="relu", embedding_size=12)),
     "seed_oss": ("lm", "seed_oss", WIDE),
     "smollm3": ("lm", "smollm3", dict(GROUPED, no_rope_layers=[1, 0])),
     "solar_open": ("lm", "solar_open", dict(WIDE, n_routed_experts=4, num_experts_per_tok=2,
@@ -327,12 +332,15 @@ CASES = {
                                 eos_token_id=2)),
     "xlm_roberta_xl": ("lm", "xlm-roberta-xl", dict(SIZES, is_decoder=True, pad_token_id=1,
                                                     bos_token_id=0)),
+    # Its head has gelu, whatever its layers have.
+    "xlm_roberta_xl-masked": ("masked", "xlm-roberta-xl", dict(SIZES, hidden_act="relu",
+                                                               pad_token_id=1, bos_token_id=0)),
 }
 
 # Tensors that a file lacks: half precision would round positions that are computed (Marian's files
 # have none), and what sees and hears is not read.
 LEFT_OUT = {"marian": "embed_positions", "roformer-decoder": "embed_positions",
-            "phi4_multimodal": "embed_tokens_extend"}
+            "roformer-masked": "embed_positions", "phi4_multimodal": "embed_tokens_extend"}
 # With the names that tensors have in memory, which save_pretrained changes to older ones.
 IN_MEMORY = {"gpt_neox-in_memory", "mixtral-in_memory"}
 # The reference has another dynamic base for each length, and one is that of the whole context.

@@ -71,6 +71,22 @@ TEST(ProgramTest, LetsAParallelMlpReadWhatAttentionReads) {
                           "linear", "linear", "norm", "linear"));
 }
 
+TEST(ProgramTest, HasNoKeysOfALayerWithoutAttention) {
+  SmallSpec spec;
+  spec.layers = 3;
+  spec.attention.append("\npresent = \"= layer != 1\"");
+  const Program program = spec.compile(test::small_model()).value();
+  EXPECT_THAT(program.self_kv, testing::SizeIs(2));
+  std::vector<std::int32_t> read;
+  std::size_t products = 0;
+  for (const Op& op : program.decode.ops) {
+    if (const auto* attention = std::get_if<AttentionOp>(&op)) read.push_back(attention->layer);
+    if (std::holds_alternative<LinearOp>(op)) ++products;
+  }
+  EXPECT_THAT(read, ElementsAre(0, 1));
+  EXPECT_EQ(products, 4U + 2U + 4U + 1U);
+}
+
 TEST(ProgramTest, ScalesWhatASublayerAdds) {
   SmallSpec spec;
   spec.attention.append("\nresidual_scale = 0.5");

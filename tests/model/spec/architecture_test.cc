@@ -39,7 +39,7 @@ Result<Architecture> resolve(const CheckpointBuilder& builder) {
 std::vector<int> windows_of(const Architecture& model) {
   std::vector<int> windows;
   for (const LayerBlock& layer : model.decoder.layers)
-    windows.push_back(layer.attention.spec.window);
+    windows.push_back(layer.attention()->spec.window);
   return windows;
 }
 
@@ -52,7 +52,7 @@ TEST(ArchitectureTest, TakesItsSizesFromTheConfig) {
   EXPECT_EQ(model.context, 128);
   EXPECT_THAT(model.end_tokens, ElementsAre(2, 3));
   ASSERT_THAT(model.decoder.layers, SizeIs(2));
-  const AttentionBlock& attention = model.decoder.layers[1].attention;
+  const AttentionBlock& attention = *model.decoder.layers[1].attention();
   EXPECT_EQ(attention.shape.heads, 8);
   EXPECT_EQ(attention.shape.kv_heads, 2);
   EXPECT_EQ(attention.shape.head_size, 8);
@@ -68,7 +68,7 @@ TEST(ArchitectureTest, TakesDefaultsForWhatTheConfigLeavesOut) {
       llama().set("num_key_value_heads", nullptr).set("rope_theta", nullptr).make();
   const Architecture model =
       resolve_architecture(find_spec(checkpoint).value(), checkpoint).value();
-  EXPECT_EQ(model.decoder.layers[0].attention.shape.kv_heads, 8);
+  EXPECT_EQ(model.decoder.layers[0].attention()->shape.kv_heads, 8);
   EXPECT_EQ(model.decoder.rotary.at(0).theta, 10000);
 }
 
@@ -183,12 +183,27 @@ TEST(ArchitectureTest, ReadsTheKeysOfTheLastLayerBeforeThatMakesSuchKeys) {
   spec.attention.append("\nwindow = \"= slides ? 4 : 0\"\nown_kv = \"= owns\"");
   const Architecture model = spec.resolve(test::small_checkpoint().make()).value();
   std::vector<int> from;
-  for (const LayerBlock& layer : model.decoder.layers) from.push_back(layer.attention.kv_from);
+  for (const LayerBlock& layer : model.decoder.layers) from.push_back(layer.attention()->kv_from);
   EXPECT_THAT(from, ElementsAre(-1, -1, -1, 1, 2));
   spec.top = "each_layer = { slides = \"= layer == 3\", owns = \"= layer < 3\" }";
   EXPECT_THAT(
       spec.resolve(test::small_checkpoint().make()),
       FailsWith(ModelErrc::kBadConfig, "attention.own_kv = owns: no layer before has keys"));
+}
+
+TEST(ArchitectureTest, AttentionMayBeAbsentFromSomeLayersAndNotFromAll) {
+  SmallSpec spec;
+  spec.layers = 3;
+  spec.attention.append("\npresent = \"= layer != 1\"");
+  const Architecture model = spec.resolve(test::small_checkpoint().make()).value();
+  std::vector<bool> has;
+  for (const LayerBlock& layer : model.decoder.layers) has.push_back(layer.attention() != nullptr);
+  EXPECT_THAT(has, ElementsAre(true, false, true));
+  EXPECT_FALSE(model.decoder.layers[1].mixer_residual.norm_in.present);
+  SmallSpec none;
+  none.attention.append("\npresent = false");
+  EXPECT_THAT(none.resolve(test::small_checkpoint().make()),
+              FailsWith(ModelErrc::kBadConfig, "attention: is present in no layer"));
 }
 
 TEST(ArchitectureTest, RefusesScalesAndNormsOfWhatIsNotThere) {
@@ -283,8 +298,8 @@ TEST(ArchitectureTest, MakesAnEncoderOfTheDecodersTables) {
   EXPECT_FALSE(model.encoder->layers.at(0).has_cross);
   EXPECT_TRUE(model.decoder.causal);
   EXPECT_TRUE(model.decoder.layers.at(0).has_cross);
-  EXPECT_EQ(model.encoder->layers[0].attention.shape.heads,
-            model.decoder.layers[0].attention.shape.heads);
+  EXPECT_EQ(model.encoder->layers[0].attention()->shape.heads,
+            model.decoder.layers[0].attention()->shape.heads);
 }
 
 TEST(ArchitectureTest, ReadsAGgufByItsOwnNames) {
@@ -298,8 +313,8 @@ TEST(ArchitectureTest, ReadsAGgufByItsOwnNames) {
   const Architecture model =
       resolve_architecture(find_spec(checkpoint).value(), checkpoint).value();
   EXPECT_EQ(model.vocabulary, 32);
-  EXPECT_EQ(model.decoder.layers.at(1).attention.rotary_spec.style, RotaryStyle::kInterleaved);
-  EXPECT_THAT(model.decoder.layers[1].attention.out.tensor, ElementsAre("blk.1.attn_output"));
+  EXPECT_EQ(model.decoder.layers.at(1).attention()->rotary_spec.style, RotaryStyle::kInterleaved);
+  EXPECT_THAT(model.decoder.layers[1].attention()->out.tensor, ElementsAre("blk.1.attn_output"));
   EXPECT_TRUE(model.head.tied);
 }
 

@@ -37,7 +37,7 @@ TEST(PrefixTree, KeepsScopesApart) {
   PrefixTree tree(8, 2);
   const Tokens tokens = {1, 2};
   PrefixScope is_long;
-  is_long.long_context = true;
+  is_long.traits.angles = AngleSet::kLong;
   tree.insert({}, kNoPage, 0, tokens);
   tree.insert(scope_named("a"), kNoPage, 1, tokens);
   tree.insert(is_long, kNoPage, 2, tokens);

@@ -224,7 +224,8 @@ TEST_F(VectorsApi, RefusesMoreFilledTextsThanAnAnswerHolds) {
   const auto text_of = [](std::size_t bytes) {
     return R"({"top_k": 1000, "input": ["ab", "ab)" + std::string(bytes - 2, 'c') + R"("]})";
   };
-  const std::size_t most = defaults::kMaxFilledBytes / 1000 - 2;
+  const std::size_t most =
+      defaults::kMaxFilledBytes / 1000 - 2 * defaults::kMaskFillBytes - 2;
   EXPECT_EQ(verdict_of(decode_fill_mask, text_of(most)), "200");
   EXPECT_EQ(verdict_of(decode_fill_mask, text_of(most + 1)), "input[1] invalid_value");
 }

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace weft {
+
+/// Which of a model's two sets of angles turns a sequence's queries and keys (LongRoPE, dynamic
+/// RoPE).
+enum class AngleSet : std::int32_t { kShort, kLong };
+
+/// What changes the keys and values of tokens beside the tokens before them. Sequences whose
+/// KvTraits differ never share pages (PrefixScope).
+struct KvTraits {
+  AngleSet angles = AngleSet::kShort;
+
+  friend bool operator==(const KvTraits&, const KvTraits&) = default;
+};
+
+/// What a sequence is beyond its tokens, the same for its whole life. It travels whole: from the
+/// request's group (GroupSpec) by the plan (PlanStart), also to other processes, to the device's
+/// slot and its step. A new trait is a field here, a value that a request gives it, and the kernel
+/// that wants it.
+struct SequenceTraits {
+  KvTraits kv{};
+  /// The position where the second of two texts begins, as token types tell it; 0: there is one.
+  std::int32_t second_text = 0;
+
+  friend bool operator==(const SequenceTraits&, const SequenceTraits&) = default;
+};
+// Other processes get its bytes.
+static_assert(std::has_unique_object_representations_v<SequenceTraits> &&
+              std::is_trivially_copyable_v<SequenceTraits>);
+
+/// Whether traits that came from elsewhere are such as a scheduler gives.
+[[nodiscard]] constexpr bool is_sound(const SequenceTraits& traits) noexcept {
+  const AngleSet angles = traits.kv.angles;
+  return (angles == AngleSet::kShort || angles == AngleSet::kLong) && traits.second_text >= 0;
+}
+
+/// The traits as bytes of a key that names pages, also in files.
+[[nodiscard]] constexpr std::array<std::byte, 1> key_bytes(const KvTraits& traits) noexcept {
+  return {static_cast<std::byte>(traits.angles)};
+}
+
+/// A number that tells different traits apart, for hashes.
+[[nodiscard]] constexpr std::uint64_t key_number(const KvTraits& traits) noexcept {
+  std::uint64_t number = 0;
+  for (const std::byte byte : key_bytes(traits)) {
+    number = number << 8U | std::to_integer<std::uint64_t>(byte);
+  }
+  return number;
+}
+
+/// The token type of the token at a position: 1 in the second of two texts.
+[[nodiscard]] constexpr std::int32_t token_type(const SequenceTraits& traits,
+                                                std::int32_t position) noexcept {
+  return traits.second_text > 0 && position >= traits.second_text ? 1 : 0;
+}
+
+/// The row of a position's angles in a table that has the short set for positions below `longest`
+/// and the long set behind it.
+[[nodiscard]] constexpr std::int32_t angle_row(const SequenceTraits& traits, std::int32_t position,
+                                               std::int32_t longest) noexcept {
+  return traits.kv.angles == AngleSet::kLong ? position + longest : position;
+}
+
+}  // namespace weft

@@ -1,0 +1,126 @@
+#include "weft/model/program/embedding_compiler.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "weft/model/model_error.h"
+#include "weft/model/program/position_tables.h"
+#include "weft/model/program/program_part.h"
+
+namespace weft {
+namespace {
+
+// Computed position tables are float32: this bounds them to 1 GiB at a width of 4096.
+constexpr std::int64_t kMaxTablePositions = 65536;
+
+}  // namespace
+
+void EmbeddingCompiler::embed() {
+  const EmbeddingBlock& block = stack_.embedding;
+  EmbedOp op;
+  op.table = weights_.embedding(block.tensor, model_.vocabulary, block.size);
+  const auto rows = share_of(model_.vocabulary, 1, program_.part);
+  op.rows = rows.value_or(Extent{0, model_.vocabulary});
+  const bool is_part = program_.part.ranks > 1 && rows;
+  op.spec = block.spec;
+  types(op, block);
+  const bool projects = !block.projection.tensor.empty();
+  const bool apart = projects || block.token_norm.present;
+  op.out = apart ? out_.buffer("e", block.size) : out_.stream();
+  positions(op);
+  if (is_part && !out_.is_first_rank()) {
+    // The first rank's to add; where the token has a way of its own, each rank's.
+    op.constant = kAbsent;
+    if (!apart) op.positions = kAbsent;
+  }
+  if (apart) {
+    embed_apart(op, block, projects, is_part);
+  } else {
+    out_.emit(op);
+    if (is_part) out_.sum_up(out_.stream());
+  }
+  out_.norm(out_.of_stack("embedding.norm"), block.norm, model_.hidden, out_.stream(),
+            out_.stream());
+}
+
+BufferId EmbeddingCompiler::embed_for_layers() {
+  const bool wants = std::ranges::any_of(
+      stack_.layers, [](const LayerBlock& layer) { return layer.input.size > 0; });
+  if (!wants) return {};
+  const EmbeddingBlock& block = stack_.embedding;
+  const bool is_table = block.projection.tensor.empty() && !block.token_norm.present &&
+                        !block.norm.present && block.types.empty() &&
+                        block.positions.kind == PositionKind::kNone;
+  if (!is_table) {
+    weights_.refuse({ModelErrc::kBadSpec, "layer_input needs an embedding that is a table alone"});
+  }
+  EmbedOp op;
+  op.table = weights_.embedding(block.tensor, model_.vocabulary, block.size);
+  const auto rows = share_of(model_.vocabulary, 1, program_.part);
+  op.rows = rows.value_or(Extent{0, model_.vocabulary});
+  op.spec = block.spec;
+  op.out = out_.buffer("embedded", model_.hidden);
+  out_.emit(op);
+  if (program_.part.ranks > 1 && rows) out_.sum_up(op.out);
+  return op.out;
+}
+
+// Positions are as wide as the stream and have no norm of their own: they are added to what a
+// projection or a norm makes of the token.
+void EmbeddingCompiler::embed_apart(EmbedOp op, const EmbeddingBlock& block, bool projects,
+                                    bool is_part) {
+  EmbedOp placed = op;
+  placed.table = nullptr;
+  placed.constant = kAbsent;
+  placed.out = out_.stream();
+  op.positions = kAbsent;
+  out_.emit(op);
+  if (is_part) out_.sum_up(op.out);
+  const BufferId residual = placed.positions == kAbsent ? BufferId() : out_.stream();
+  if (residual != kAbsent) out_.emit(placed);
+  const std::string token_norm = out_.of_stack("embedding.token_norm");
+  if (!projects) {
+    out_.norm(token_norm, block.token_norm, block.size, op.out, out_.stream(), residual);
+    return;
+  }
+  out_.norm(token_norm, block.token_norm, block.size, op.out, op.out);
+  LinearOp project =
+      StackWriter::plain(weights_.linear(out_.of_stack("embedding.projection"), block.projection,
+                                         model_.hidden, block.size),
+                         op.out, out_.stream());
+  project.residual = residual;
+  out_.emit(project);
+}
+
+// A request's first text has type 0 and its second type 1; more types are of no use.
+void EmbeddingCompiler::types(EmbedOp& op, const EmbeddingBlock& block) {
+  if (block.types.empty()) return;
+  std::int64_t rows = 0;
+  op.constant =
+      weights_.table(out_.of_stack("embedding.types"), block.types, block.size, false, &rows);
+  op.constant_rows = std::max<std::int64_t>(rows, 1);
+}
+
+void EmbeddingCompiler::positions(EmbedOp& op) {
+  const PositionBlock& block = stack_.embedding.positions;
+  const std::int64_t offset = op.spec.position_offset;
+  const std::string table = out_.of_stack("embedding.positions");
+  if (block.kind == PositionKind::kLearned) {
+    std::int64_t rows = 0;
+    op.positions = weights_.table(table, block.tensor, model_.hidden, false, &rows);
+    if (op.positions != kAbsent && rows <= offset) {
+      weights_.refuse({ModelErrc::kBadTensor, block.tensor.front() + ": of its " +
+                                                  std::to_string(rows) + " rows " +
+                                                  "embedding.positions.offset leaves none"});
+    }
+    program_.context = std::min(program_.context, rows - offset);
+  } else if (block.kind == PositionKind::kSinusoidal) {
+    program_.context = std::min(program_.context, kMaxTablePositions);
+    op.positions = weights_.computed(
+        table, sinusoidal_positions(program_.context + offset, model_.hidden, block.endpoint));
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "weft/model/program/stack_writer.h"
+
+namespace weft {
+
+/// Turns a stack's embedding into ops, with which the residual stream begins. Owner only; borrows
+/// all it is given.
+class EmbeddingCompiler {
+ public:
+  EmbeddingCompiler(StackWriter& out, const StackBlock& stack)
+      : out_(out),
+        model_(out.model()),
+        program_(out.program()),
+        weights_(out.weights()),
+        stack_(stack) {}
+
+  /// Tokens, their types and positions become the stream.
+  void embed();
+
+  /// Returns the tokens' rows once more, for the layers that read them (LayerInputBlock): the
+  /// stream changes in place, and each stage of a pipeline looks them up. kAbsent where no layer
+  /// does.
+  [[nodiscard]] BufferId embed_for_layers();
+
+ private:
+  void embed_apart(EmbedOp op, const EmbeddingBlock& block, bool projects, bool is_part);
+  void types(EmbedOp& op, const EmbeddingBlock& block);
+  void positions(EmbedOp& op);
+
+  StackWriter& out_;
+  const Architecture& model_;
+  Program& program_;
+  WeightPlanner& weights_;
+  const StackBlock& stack_;
+};
+
+}  // namespace weft

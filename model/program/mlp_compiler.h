@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "weft/model/program/program_part.h"
+#include "weft/model/program/stack_writer.h"
+
+namespace weft {
+
+/// Turns the MLP of a layer, or its experts, into ops, of the columns or experts that are this
+/// rank's. Owner only; borrows all it is given.
+class MlpCompiler {
+ public:
+  explicit MlpCompiler(StackWriter& out)
+      : out_(out), model_(out.model()), program_(out.program()), weights_(out.weights()) {}
+
+  void compile(const MlpBlock& block, const ResidualBlock& residual, BufferId input, PartSums sums);
+
+  /// Whether ranks share the block by its inner columns, so that their results are parts of a sum
+  /// and nothing else.
+  [[nodiscard]] bool sums_columns(const MlpBlock& block, const ResidualBlock& residual);
+
+ private:
+  /// How wide a rank's inner part of an MLP is, and what it keeps of its two matrices.
+  struct InnerShare {
+    std::int64_t width = 0;
+    KeptPart up, down;
+  };
+
+  /// The inner columns of the block that are this rank's; none where it computes all of them.
+  [[nodiscard]] std::optional<Extent> share(const GatedMlpBlock& block, std::int64_t grain) const;
+  [[nodiscard]] std::optional<Extent> share(const MlpBlock& block, const ResidualBlock& residual);
+  /// The experts of the block that are this rank's, where each rank has whole ones; none where they
+  /// are not dealt out.
+  [[nodiscard]] std::optional<ExpertRun> own_experts(const MlpBlock& block,
+                                                     const ResidualBlock& residual);
+  /// Whether the ranks share the expert that all tokens have too, where there is one.
+  [[nodiscard]] bool shares_expert_beside(const MlpBlock& block);
+  [[nodiscard]] std::int64_t expert_grain(const MlpBlock& block);
+  [[nodiscard]] InnerShare inner_share(const GatedMlpBlock& block,
+                                       const std::optional<Extent>& columns) const;
+  LinearOp up(const std::string& what, const MlpBlock& mlp, const GatedMlpBlock& block,
+              const KeptPart& kept, BufferId in, BufferId out);
+  LinearOp down(const std::string& what, const GatedMlpBlock& block, const KeptPart& kept,
+                BufferId in, BufferId out);
+  void dense(const MlpBlock& block, const ResidualBlock& residual, BufferId input, PartSums sums);
+  void experts(const MlpBlock& block, const ResidualBlock& residual, BufferId input, PartSums sums);
+  void route(const ExpertsBlock& routed, BufferId input, float scale);
+  void shared_expert(const MlpBlock& block, const SublayerExit& exit, BufferId input);
+  BufferId normed(std::string_view what, const NormBlock& block, BufferId otherwise);
+  void norm_apart(const ExpertsBlock& routed, BufferId routed_sum, BufferId shared,
+                  const SublayerExit& exit);
+
+  StackWriter& out_;
+  const Architecture& model_;
+  Program& program_;
+  WeightPlanner& weights_;
+};
+
+}  // namespace weft
