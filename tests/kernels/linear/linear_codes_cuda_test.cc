@@ -219,6 +219,7 @@ TEST_F(CodesCudaTest, MultipliesEveryEncodingThatIsHeldInBoxes) {
     for (const bool gated : {false, true}) {
       for (const std::int64_t outputs : {64, 320}) {
         for (const std::int64_t rows : kRowCounts) {
+          if (encoding.dtype == DType::kQ8_0 && rows > kMaxCodesTokens / 2) continue;
           expect_product(rows, {{encoding.dtype, gated ? 2 * outputs : outputs}}, gated);
         }
       }
@@ -229,7 +230,7 @@ TEST_F(CodesCudaTest, MultipliesEveryEncodingThatIsHeldInBoxes) {
 TEST_F(CodesCudaTest, MultipliesMatricesOfSeveralEncodings) {
   for (const std::int64_t rows : kRowCounts) {
     expect_product(rows, {{DType::kQ4_K, 256}, {DType::kQ6_K, 64}}, false);
-    expect_product(rows, {{DType::kQ8_0, 64}, {DType::kQ4_K, 100}, {DType::kI4_128, 192}}, false);
+    expect_product(rows, {{DType::kF8_128, 64}, {DType::kQ4_K, 100}, {DType::kI4_128, 192}}, false);
   }
 }
 
@@ -248,6 +249,9 @@ TEST_F(CodesCudaTest, CannotMultiplyOtherMatricesOrManyRows) {
   EXPECT_FALSE(can(LinearWay::kCodes, other.on(true), 1));
   EXPECT_FALSE(can(LinearWay::kCodes, two_and_gated.on(true), 1));
   EXPECT_FALSE(can(LinearWay::kCodes, codes.on(true), kMaxCodesTokens + 1));
+  const BlockMatrix long_codes({{DType::kQ8_0, 64}}, false, true, engine_);
+  EXPECT_TRUE(can(LinearWay::kCodes, long_codes.on(true), kMaxCodesTokens / 2));
+  EXPECT_FALSE(can(LinearWay::kCodes, long_codes.on(true), kMaxCodesTokens / 2 + 1));
 }
 
 TEST_F(CodesCudaTest, DecodesBoxesForProductsOneByOne) {
