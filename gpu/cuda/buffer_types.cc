@@ -149,7 +149,8 @@ DeviceMatrix matrix_of(const MatrixPlan& plan, bool codes) noexcept {
     held.first = static_cast<std::int32_t>(run.first_output);
     held.boxed = for_codes && run.dtype != DType::kQ4_K;
     const CodeBox box = box_of(run.dtype);
-    const DTypeBlock block = held.boxed ? DTypeBlock{box.columns, box.bytes()} : block_of(run.dtype);
+    const DTypeBlock block =
+        held.boxed ? DTypeBlock{box.columns, box.bytes()} : block_of(run.dtype);
     held.block_elements = static_cast<std::int32_t>(block.elements);
     held.block_bytes = static_cast<std::int32_t>(block.bytes);
   }

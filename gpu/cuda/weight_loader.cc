@@ -108,8 +108,7 @@ Result<void> WeightLoader::blocks(const MatrixPlan& plan, const DeviceMatrix& ma
     const auto write = [&](std::span<std::byte> out, std::size_t at, Share share) -> Result<void> {
       const auto [begin, stop] = share.of(static_cast<std::int64_t>(out.size()) / grain);
       if (begin == stop) return {};
-      const std::int64_t first =
-          run.first + (static_cast<std::int64_t>(at) / grain + begin) * rows;
+      const std::int64_t first = run.first + (static_cast<std::int64_t>(at) / grain + begin) * rows;
       const auto own = out.subspan(static_cast<std::size_t>(begin * grain),
                                    static_cast<std::size_t>((stop - begin) * grain));
       return run.boxed ? write_boxes(plan, run.dtype, first, own)

@@ -85,8 +85,7 @@ void put_in_boxes(DType dtype, std::int64_t inputs, std::span<const std::byte> b
                   std::span<std::byte> boxes) {
   const std::int64_t bytes = file_row(dtype, inputs);
   require(static_cast<std::int64_t>(blocks.size()) == bytes * CodeBox::kRows &&
-              static_cast<std::int64_t>(boxes.size()) ==
-                  boxed_bytes(dtype, CodeBox::kRows, inputs),
+              static_cast<std::int64_t>(boxes.size()) == boxed_bytes(dtype, CodeBox::kRows, inputs),
           "put_in_boxes: sizes");
   for (std::int32_t row = 0; row < CodeBox::kRows; ++row) {
     const std::byte* from = blocks.data() + row * bytes;
@@ -100,8 +99,7 @@ void put_in_boxes(DType dtype, std::int64_t inputs, std::span<const std::byte> b
 void take_from_boxes(DType dtype, std::int64_t inputs, std::int32_t row,
                      std::span<const std::byte> boxes, std::span<std::byte> blocks) {
   require(static_cast<std::int64_t>(blocks.size()) == file_row(dtype, inputs) &&
-              static_cast<std::int64_t>(boxes.size()) ==
-                  boxed_bytes(dtype, CodeBox::kRows, inputs),
+              static_cast<std::int64_t>(boxes.size()) == boxed_bytes(dtype, CodeBox::kRows, inputs),
           "take_from_boxes: sizes");
   each_piece(dtype, inputs, row,
              [&](std::int64_t in_row, std::int64_t in_boxes, std::size_t count) {

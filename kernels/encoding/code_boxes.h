@@ -17,9 +17,9 @@ namespace weft {
 ///   scales  as they follow one another
 ///   rest    zeros, or the scale of all scales
 ///
-/// Bits are those of the file. A row's parts of 16 bytes stand in an order of their own in planes of
-/// codes, so that tensor cores' operands come from different banks. Boxes of a run of outputs lie
-/// one after the other: all along the first kRows outputs, then those of the next.
+/// Bits are those of the file. A row's parts of 16 bytes stand in an order of their own in planes
+/// of codes, so that tensor cores' operands come from different banks. Boxes of a run of outputs
+/// lie one after the other: all along the first kRows outputs, then those of the next.
 struct CodeBox {
   static constexpr std::int64_t kRows = 64;
 
@@ -87,7 +87,7 @@ struct CodeBox {
 
 /// Whether outputs of so many inputs fill boxes of an encoding.
 [[nodiscard]] inline bool fill_boxes(DType dtype, std::int64_t outputs,
-                                        std::int64_t inputs) noexcept {
+                                     std::int64_t inputs) noexcept {
   const CodeBox box = box_of(dtype);
   return box.exists() && outputs > 0 && outputs % CodeBox::kRows == 0 &&
          inputs % box.columns == 0 && inputs % block_of(dtype).elements == 0;

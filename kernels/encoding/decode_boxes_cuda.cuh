@@ -34,9 +34,8 @@ __device__ Eight boxed_i4(Bytes box, int row, int i) {
   const int zero = *boxed_rest<kType>(box, row, group);
   const Bytes codes = boxed_codes<kType>(box, row, i / 32 * 16 + i % 16);
   const int shift = i % 32 / 16 * 4;
-  return eight([&](int j) {
-    return times(scale, static_cast<float>((codes[j] >> shift & 15) - zero));
-  });
+  return eight(
+      [&](int j) { return times(scale, static_cast<float>((codes[j] >> shift & 15) - zero)); });
 }
 
 __device__ inline Eight boxed_q6_k(Bytes box, int row, int i) {
@@ -58,14 +57,12 @@ __device__ inline Eight boxed_q6_k(Bytes box, int row, int i) {
 __device__ inline Eight boxed_q8_0(Bytes box, int row, int i) {
   const float scale = half_at(boxed_scale<DType::kQ8_0>(box, row, i / 32 * 2));
   const Bytes codes = boxed_codes<DType::kQ8_0>(box, row, i);
-  return eight([&](int j) {
-    return times(scale, static_cast<float>(static_cast<std::int8_t>(codes[j])));
-  });
+  return eight(
+      [&](int j) { return times(scale, static_cast<float>(static_cast<std::int8_t>(codes[j]))); });
 }
 
 __device__ inline Eight boxed_f8(Bytes box, int row, int i) {
-  const float scale =
-      *reinterpret_cast<const float*>(boxed_scale<DType::kF8_128>(box, row, 0));
+  const float scale = *reinterpret_cast<const float*>(boxed_scale<DType::kF8_128>(box, row, 0));
   const Bytes codes = boxed_codes<DType::kF8_128>(box, row, i);
   return eight([&](int j) { return times(from_e4m3(codes[j]), scale); });
 }

@@ -36,8 +36,7 @@ __device__ void into_operands(const uint2 (&words)[4], std::uint32_t (&to)[2][2]
 template <class Sizes, class Codes>
 __device__ uint4 tokens_at(const std::byte* inputs, const Lane& at, const Codes& codes, int step,
                            int t) {
-  const std::byte* from =
-      inputs + at.input<Sizes>(codes.column(step)) + t * 8 * Sizes::kBoxBytes;
+  const std::byte* from = inputs + at.input<Sizes>(codes.column(step)) + t * 8 * Sizes::kBoxBytes;
   if constexpr (Codes::kSplitColumns) {  // four columns, and four that are 16 further
     const auto first = *reinterpret_cast<const uint2*>(from);
     const auto second = *reinterpret_cast<const uint2*>(from + 32);

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "weft/kernels/cuda/launch_cuda.cuh"
-#include "weft/kernels/linear/linear_codes_kinds_cuda.h"
+#include "weft/kernels/linear/linear_codes_kinds_cuda.cuh"
 #include "weft/kernels/linear/linear_codes_ring_cuda.cuh"
 
 /// Products with a few tokens whose weights stay codes: blocks stream through shared memory, and
@@ -107,11 +107,10 @@ Status encode_blocks(TensorMapEncoder encoder, CUtensorMap& map, const DeviceMat
   const cuuint64_t strides[] = {sizes[0]};
   const cuuint32_t box[] = {static_cast<cuuint32_t>(box_bytes), static_cast<cuuint32_t>(box_rows)};
   const cuuint32_t steps[] = {1, 1};
-  return status_of_map(encoder(&map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 2,
-                               const_cast<std::byte*>(run.data), sizes, strides, box, steps,
-                               CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
-                               CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-                               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+  return status_of_map(
+      encoder(&map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 2, const_cast<std::byte*>(run.data), sizes,
+              strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+              CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
 }
 
 Status encode_inputs(TensorMapEncoder encoder, CUtensorMap& map, const CudaLinearParams& params,

@@ -23,14 +23,13 @@ struct I4 : BoxedEncoding<kType, 200 << 10> {
     /// bytes: eight columns, and eight that are 16 further. Odd places take these first, so that
     /// the lanes of two tokens read from different banks.
     __device__ Codes(const std::byte* box, std::byte* /*scales*/, const Lane& at)
-        : first_column(at.half * 128 + at.place / 2 * 32 + at.place % 2 * 8),
-          odd(at.place % 2) {
+        : first_column(at.half * 128 + at.place / 2 * 32 + at.place % 2 * 8), odd(at.place % 2) {
       const int row = row_in_box(at);
       const int byte = at.half * 64 + at.place / 2 * 16;
 #pragma unroll
       for (int pair = 0; pair < 2; ++pair) {
-        codes[pair] = box + row * kBox.codes + CodeBox::code_place(row, byte + 32 * pair) +
-                      at.place % 2 * 8;
+        codes[pair] =
+            box + row * kBox.codes + CodeBox::code_place(row, byte + 32 * pair) + at.place % 2 * 8;
       }
       // Scales are read where they are needed, since registers are few.
       scale_at = box + kBox.scales_at() + row * kBox.scales + own_at(at) * 2;
@@ -71,8 +70,8 @@ struct I4 : BoxedEncoding<kType, 200 << 10> {
       if (far) take_rest(own, to);
     }
 
-    /// Of zeros that bf16 cannot hold as 128 + zero, what is above 128. No code of a real file is as
-    /// far from its zero.
+    /// Of zeros that bf16 cannot hold as 128 + zero, what is above 128. No code of a real file is
+    /// as far from its zero.
     __device__ void take_rest(int own, std::uint32_t (&to)[2][2][4]) const {
 #pragma unroll
       for (int m = 0; m < 2; ++m) {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "weft/kernels/cuda/launch_cuda.cuh"
-#include "weft/kernels/linear/linear_codes_kinds_cuda.h"
+#include "weft/kernels/linear/linear_codes_kinds_cuda.cuh"
 #include "weft/kernels/linear/linear_codes_ring_cuda.cuh"
 
 /// The kernel of kCodes for an encoding, and its launch.
@@ -123,8 +123,8 @@ Status start(const CudaLinearParams& params, const FlatDevice& device, Stream st
     status = encode_blocks(device.encoder, weights, weight, Encoding::kRowBytes, kBoxRows);
   }
   if (status != Status::kSuccess) return status;
-  status = encode_inputs(device.encoder, inputs, params, kTokens, Sizes::kBoxColumns,
-                         !Sizes::kExact);
+  status =
+      encode_inputs(device.encoder, inputs, params, kTokens, Sizes::kBoxColumns, !Sizes::kExact);
   if (status != Status::kSuccess) return status;
   const std::int64_t columns = weight.inputs / Encoding::kColumns;
   const CodesProduct product{

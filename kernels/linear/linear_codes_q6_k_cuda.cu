@@ -14,7 +14,8 @@ struct Q6K : BoxedEncoding<DType::kQ6_K, 226 << 10> {
   template <bool kExact>
   struct Codes {
     using Scale = std::conditional_t<kExact, float, std::uint32_t>;
-    [[maybe_unused]] static constexpr int kSteps = 4;  // pairs of groups of 32: low bits in low and high halves
+    [[maybe_unused]] static constexpr int kSteps =
+        4;  // pairs of groups of 32: low bits in low and high halves
     [[maybe_unused]] static constexpr int kProducts = kExact ? 1 : 0;
     [[maybe_unused]] static constexpr bool kSplitColumns = kExact;
     static constexpr int kGroups = 8;  // of 16 columns, of a half
@@ -46,8 +47,8 @@ struct Q6K : BoxedEncoding<DType::kQ6_K, 226 << 10> {
     /// such that bytes 16 further stand there or 16 before.
     static __device__ uint2 load(const std::byte* from) {
       if constexpr (!kExact) return *reinterpret_cast<const uint2*>(from);
-      const auto other = reinterpret_cast<const std::byte*>(
-          reinterpret_cast<std::uintptr_t>(from) ^ std::uintptr_t{16});
+      const auto other = reinterpret_cast<const std::byte*>(reinterpret_cast<std::uintptr_t>(from) ^
+                                                            std::uintptr_t{16});
       return make_uint2(*reinterpret_cast<const std::uint32_t*>(from),
                         *reinterpret_cast<const std::uint32_t*>(other));
     }
@@ -63,8 +64,7 @@ struct Q6K : BoxedEncoding<DType::kQ6_K, 226 << 10> {
 #pragma unroll
       for (int i = 0; i < kGroups; ++i) {
         const std::uint32_t word = i < 4 ? codes.x : codes.y;
-        const float scale =
-            whole * static_cast<float>(static_cast<std::int8_t>(word >> i % 4 * 8));
+        const float scale = whole * static_cast<float>(static_cast<std::int8_t>(word >> i % 4 * 8));
         if constexpr (kExact) {
           shared[at.own * kGroups + i] = scale;
         } else {

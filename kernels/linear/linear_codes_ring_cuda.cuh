@@ -33,9 +33,9 @@ constexpr int kProducer = kHalves * kHalfThreads;  // first thread of the warp t
 constexpr int kThreads = kProducer + 32;
 constexpr int kScaleBytes = 32;  // of a row, for a warp to share what it makes of its scales
 
-constexpr int kSwizzleBytes = 1024;         // alignment of swizzled boxes
-constexpr int kMaxBlockBytes = 227 << 10;   // that a block can have
-constexpr int kLeastDepth = 3;              // of the ring
+constexpr int kSwizzleBytes = 1024;        // alignment of swizzled boxes
+constexpr int kMaxBlockBytes = 227 << 10;  // that a block can have
+constexpr int kLeastDepth = 3;             // of the ring
 
 /// Named barriers of all threads that multiply; put_together() has barrier 1.
 constexpr int kFreeBarrier = 2;

@@ -14,7 +14,8 @@ namespace weft::cuda {
 inline constexpr std::int64_t kGateBlock = 8;
 
 /// Outputs of a matrix from `first` on that are held as blocks of one encoding, row by row, as they
-/// stand in a file, or in boxes (code_boxes.h). Of a gated matrix the gates are outputs 0 .. N-1 and the ups N .. 2N-1.
+/// stand in a file, or in boxes (code_boxes.h). Of a gated matrix the gates are outputs 0 .. N-1
+/// and the ups N .. 2N-1.
 struct EncodedRun {
   const std::byte* data = nullptr;  ///< aligned to 256 bytes
   DType dtype = DType::kQ4_0;
@@ -61,7 +62,8 @@ enum class LinearWay : std::uint8_t {
   kFlat,
   /// cuBLASLt, then a kernel for what it cannot do after the product; 16-bit weights.
   kLibrary,
-  /// Few tokens, tensor cores that multiply the codes of blocks, which stream; takes_codes(), sm_90a.
+  /// Few tokens, tensor cores that multiply the codes of blocks, which stream; takes_codes(),
+  /// sm_90a.
   /// A row's bits are one thing up to 8 rows and one for more, where weights may be rounded to
   /// bf16; they do not depend on M otherwise.
   kCodes,

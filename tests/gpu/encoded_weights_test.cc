@@ -174,8 +174,8 @@ TEST(EncodedWeights, AreMultipliedAsCodesOnAGpuThatCan) {
 
 TEST(EncodedWeights, AreMultipliedAsCodesWhereAMatrixHasSeveralEncodings) {
   const auto type_of = [](const std::string& name) {
-    const bool longer = name.find("v_proj") != std::string::npos ||
-                        name.find("down_proj") != std::string::npos;
+    const bool longer =
+        name.find("v_proj") != std::string::npos || name.find("down_proj") != std::string::npos;
     return longer ? DType::kQ6_K : DType::kQ4_K;
   };
   expect_products_by_codes(test::llama_of(type_of), 5);
