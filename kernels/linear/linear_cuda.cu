@@ -117,8 +117,7 @@ bool can(LinearWay way, const DeviceMatrix& weight, std::int64_t tokens) {
     case LinearWay::kLibrary:
       return is_narrow(weight.dtype) && LinearLibrary::fits(weight);
     case LinearWay::kCodes:
-      return takes_codes(weight) && tokens <= max_codes_tokens(weight) && fits_codes(weight) &&
-             has_hopper();
+      return takes_codes(weight) && tokens <= kMaxCodesTokens && fits_codes(weight) && has_hopper();
   }
   return false;
 }

@@ -112,19 +112,10 @@ struct CudaDecodeParams {
 [[nodiscard]] bool multiplies_codes(std::int32_t architecture);
 
 /// Returns whether `way` can compute this product on the current device. kFlat takes at most
-/// kMaxFlatTokens, kCodes max_codes_tokens().
+/// kMaxFlatTokens, kCodes kMaxCodesTokens.
 [[nodiscard]] bool can(LinearWay way, const DeviceMatrix& weight, std::int64_t tokens);
 inline constexpr std::int64_t kMaxFlatTokens = 128;
 inline constexpr std::int64_t kMaxCodesTokens = 128;
-
-/// The most tokens that kCodes takes of a matrix for which it has a kernel. With more than 64 it
-/// reads weights twice, and q8_0 is faster decoded first (docs/performance.md).
-[[nodiscard]] constexpr std::int64_t max_codes_tokens(const DeviceMatrix& weight) noexcept {
-  for (std::int32_t i = 0; i < weight.run_count; ++i) {
-    if (weight.runs[i].dtype == DType::kQ8_0) return kMaxCodesTokens / 2;
-  }
-  return kMaxCodesTokens;
-}
 
 /// Bytes that a device of so many multiprocessors needs of workspace, for all its calls, one after
 /// the other.

@@ -309,8 +309,7 @@ void FakeRuntime::release(cuda::Graph graph) noexcept {
 bool FakeRuntime::can(cuda::LinearWay way, const cuda::DeviceMatrix& weight,
                       std::int64_t tokens) const {
   if (way == cuda::LinearWay::kCodes) {
-    return gpu_->multiplies_codes && cuda::takes_codes(weight) &&
-           tokens <= cuda::max_codes_tokens(weight);
+    return gpu_->multiplies_codes && cuda::takes_codes(weight) && tokens <= cuda::kMaxCodesTokens;
   }
   if (gpu_->can) return gpu_->can(way, tokens);
   return way == cuda::LinearWay::kVector;
