@@ -8,6 +8,7 @@
 #include "weft/kernels/encoding/code_boxes.h"
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/model/program/buffer_planner.h"
+#include "weft/model/program/operands.h"
 
 namespace weft::cuda {
 namespace {
@@ -62,12 +63,7 @@ class Layouter {
     }
     for (const OpList* list : {&program_.encode, &program_.decode}) {
       for (const Op& op : list->ops) {
-        if (const auto* embed = std::get_if<EmbedOp>(&op)) table(embed->table, embed->rows);
-        if (const auto* experts = std::get_if<ExpertLinearOp>(&op)) {
-          const std::size_t count = experts->weights.size();
-          layout_.experts[experts] = {arena_.take<DeviceMatrix>(count),
-                                      arena_.take<const float*>(count)};
-        }
+        std::visit([this](const auto& one) { tables_and_lists(one); }, op);
       }
     }
     for (const RotaryFrequencies& frequencies : program_.rotary) {
@@ -93,10 +89,23 @@ class Layouter {
     return are;
   }
 
-  void table(const CheckpointTensor* tensor, const Extent& rows) {
-    if (tensor == nullptr || layout_.tables.contains(tensor)) return;
-    const std::int64_t numbers = rows.count * tensor->shape.back();
-    layout_.tables[tensor] = {arena_.take(bytes(device_type(tensor->dtype), numbers)), rows};
+  template <class AnyOp>
+  void tables_and_lists(const AnyOp& op) {
+    for_each_table(op, [&](const TableRows& one) { table(*one.tensor, one.rows); });
+    for_each_list(op, [&](const auto& one) { list(one); });
+  }
+
+  void table(const CheckpointTensor& tensor, const Extent& rows) {
+    if (layout_.tables.contains(&tensor)) return;
+    const std::int64_t numbers = rows.count * tensor.shape.back();
+    layout_.tables[&tensor] = {arena_.take(bytes(device_type(tensor.dtype), numbers)), rows};
+  }
+
+  void list(const std::vector<MatrixId>& matrices) {
+    layout_.matrix_lists[&matrices] = arena_.take<DeviceMatrix>(matrices.size());
+  }
+  void list(const std::vector<VectorId>& vectors) {
+    layout_.vector_lists[&vectors] = arena_.take<const float*>(vectors.size());
   }
 
   std::vector<DeviceKvLayer> kv(const std::vector<KvLayerPlan>& plans, std::int32_t pages,

@@ -13,13 +13,7 @@
 
 namespace weft::cuda {
 
-/// One op's experts as the device reads them.
-struct ExpertTable {
-  DeviceMatrix* matrices = nullptr;
-  const float** biases = nullptr;
-};
-
-/// Rows of an embedding's table.
+/// The rows of a TableRows.
 struct DeviceTable {
   std::byte* data = nullptr;  ///< in device_type()
   Extent rows;                ///< of the checkpoint's that are here
@@ -56,7 +50,9 @@ struct Layout {
   std::byte* attention_workspace = nullptr;
   std::uint32_t* recomputed = nullptr;  ///< see CudaAttentionParams
   DeviceRouting routing;
-  std::map<const ExpertLinearOp*, ExpertTable> experts;
+  /// By the list in its op: what the device reads for it.
+  std::map<const std::vector<MatrixId>*, DeviceMatrix*> matrix_lists;
+  std::map<const std::vector<VectorId>*, const float**> vector_lists;
 
   StepArea step;  ///< what a step uploads
   std::int32_t* page_tables = nullptr;

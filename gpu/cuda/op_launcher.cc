@@ -34,14 +34,14 @@ class Launcher {
     CudaEmbeddingParams params;
     params.rows = rows_of(op);
     params.ids = layout_.step.ids;
-    if (op.table != nullptr) {
-      const DeviceTable& table = layout_.tables.at(op.table);
+    if (const CheckpointTensor* const tensor = op.table.tensor; tensor != nullptr) {
+      const DeviceTable& table = layout_.tables.at(tensor);
       params.table = table.data;
       params.first_row = table.rows.first;
       params.table_rows = table.rows.count;
-      params.table_width = op.table->shape.back();
+      params.table_width = tensor->shape.back();
       params.first_column = op.first_column;
-      params.dtype = device_type(op.table->dtype);
+      params.dtype = device_type(tensor->dtype);
       params.block = block_of(params.dtype);
     }
     params.spec = op.spec;
@@ -49,7 +49,7 @@ class Launcher {
     params.position_ids = layout_.step.positions;
     params.constant = vector(op.constant);
     if (op.constant_rows > 1) params.constant_ids = layout_.step.types;
-    params.out = buffer(op.out);
+    params.out = written(op.out);
     run(params, "embedding");
   }
 
@@ -64,7 +64,7 @@ class Launcher {
   }
   void sum_and_norm(const Op& first, const Op& second) const {
     const CudaNormParams params = norm(std::get<NormOp>(second));
-    run(CudaSumNormParams{{params.rows, buffer(std::get<AllReduceOp>(first).values)}, params},
+    run(CudaSumNormParams{{params.rows, written(std::get<AllReduceOp>(first).values)}, params},
         "all-reduce and norm");
   }
 
@@ -75,8 +75,8 @@ class Launcher {
     if (params.rows == 0) return;
     params.weight = layout_.matrices[static_cast<std::size_t>(op.weight)];
     params.bias = vector(op.bias);
-    params.residual = buffer(op.residual);
-    params.out = buffer(op.out);
+    params.residual = read(op.residual);
+    params.out = written(op.out);
     params.workspace = layout_.linear_workspace;
     params.way = way_of(runtime_, tuning_.linear, params.weight, params.rows);
     const bool decodes = params.weight.encoded() && params.way == LinearWay::kVector &&
@@ -91,7 +91,7 @@ class Launcher {
   void operator()(const RotaryOp& op) const {
     CudaRotaryParams params;
     params.rows = rows_of(op);
-    params.qkv = buffer(op.qkv);
+    params.qkv = written(op.qkv);
     params.shape = op.shape;
     params.spec = op.spec;
     params.query_norm = head_norm(op.query_norm);
@@ -116,7 +116,7 @@ class Launcher {
     CudaAttentionParams params;
     const bool cross = op.group == KvGroup::kCross;
     params.rows = rows_of(op);
-    params.queries = buffer(op.queries);
+    params.queries = read(op.queries);
     params.heads = op.heads;
     params.kv = layout_.kv(op.group)[static_cast<std::size_t>(op.layer)];
     params.spans = spans(op.group);
@@ -128,7 +128,7 @@ class Launcher {
     params.alibi_slopes = vector(op.alibi_slopes);
     params.relative_bias = vector(op.relative_bias);
     params.sinks = vector(op.sinks);
-    params.out = buffer(op.out);
+    params.out = written(op.out);
     params.unified = tuning_.unified_softmax;
     params.phi = tuning_.phi;
     params.recomputed = layout_.recomputed;
@@ -139,7 +139,7 @@ class Launcher {
   void operator()(const RouteOp& op) const {
     CudaRouteParams params;
     params.rows = rows_of(op);
-    params.scores = buffer(op.scores);
+    params.scores = read(op.scores);
     params.experts = op.experts;
     params.spec = op.spec;
     params.selection_bias = vector(op.selection_bias);
@@ -149,7 +149,6 @@ class Launcher {
   }
 
   void operator()(const ExpertLinearOp& op) const {
-    const ExpertTable& table = layout_.experts.at(&op);
     CudaExpertLinearParams params;
     CudaLinearParams& linear = params.linear;
     linear.weight = layout_.matrices[static_cast<std::size_t>(op.weights.front())];
@@ -158,12 +157,12 @@ class Launcher {
     const std::int64_t rows_in = params.gathers ? step_.rows : linear.rows;
     linear.in = input(op.in, input_type(linear.weight.dtype), rows_in, nullptr);
     linear.spec = op.spec;
-    linear.out = buffer(op.out);
+    linear.out = written(op.out);
     linear.workspace = layout_.linear_workspace;
     params.experts = static_cast<std::int32_t>(op.weights.size());
     params.first_expert = op.first_expert;
-    params.weights = table.matrices;
-    params.biases = table.biases;
+    params.weights = layout_.matrix_lists.at(&op.weights);
+    params.biases = layout_.vector_lists.at(&op.biases);
     params.routing = layout_.routing;
     run(params, "experts");
   }
@@ -171,36 +170,36 @@ class Launcher {
   void operator()(const CombineOp& op) const {
     CudaCombineParams params;
     params.rows = rows_of(op);
-    params.in = buffer(op.in);
+    params.in = read(op.in);
     params.chosen = op.chosen;
     params.experts = op.experts;
     params.routing = layout_.routing;
-    params.residual = buffer(op.residual);
-    params.out = buffer(op.out);
+    params.residual = read(op.residual);
+    params.out = written(op.out);
     run(params, "combine");
   }
 
   void operator()(const ScaleRowsOp& op) const {
-    run(CudaScaleRowsParams{rows_of(op), buffer(op.in), buffer(op.scales), buffer(op.residual),
-                            buffer(op.out)},
+    run(CudaScaleRowsParams{rows_of(op), read(op.in), read(op.scales), read(op.residual),
+                            written(op.out)},
         "scale rows");
   }
 
   void operator()(const AllReduceOp& op) const {
     const std::int64_t rows = rows_of(op);
-    if (rows > 0) run(CudaAllReduceParams{rows, buffer(op.values)}, "all-reduce");
+    if (rows > 0) run(CudaAllReduceParams{rows, written(op.values)}, "all-reduce");
   }
 
   void operator()(const GatherOp& op) const {
     const std::int64_t rows = rows_of(op);
     if (rows == 0) return;
     if (step_.tells) return tell(op, rows);
-    const DeviceRows own = buffer(op.in);
+    const DeviceRows own = read(op.in);
     const bool is_first = op.out != kAbsent;
     run(CudaGatherParams{rows, own, op.columns, is_first ? layout_.gathered.data() : nullptr},
         "gather");
     if (!is_first) return;
-    const DeviceRows whole = buffer(op.out);
+    const DeviceRows whole = written(op.out);
     for (std::size_t rank = 0; rank < op.columns.size(); ++rank) {
       const Extent& place = op.columns[rank];
       run(CudaConvertParams{rows, rank == 0 ? own : layout_.gathered[rank], nullptr,
@@ -210,24 +209,22 @@ class Launcher {
   }
 
   void operator()(const ReceiveOp& op) const {
-    run(CudaReceiveParams{rows_of(op), buffer(op.out)}, "receive");
+    run(CudaReceiveParams{rows_of(op), written(op.out)}, "receive");
   }
-  void operator()(const SendOp& op) const {
-    run(CudaSendParams{rows_of(op), buffer(op.in)}, "send");
-  }
+  void operator()(const SendOp& op) const { run(CudaSendParams{rows_of(op), read(op.in)}, "send"); }
 
  private:
   [[nodiscard]] CudaNormParams norm(const NormOp& op) const {
     CudaNormParams params;
     params.rows = rows_of(op);
     params.spec = op.spec;
-    params.in = buffer(op.in);
+    params.in = read(op.in);
     params.weight = vector(op.weight);
     params.bias = vector(op.bias);
     params.scale = op.scale;
     params.sum_scale = op.sum_scale;
-    params.residual = buffer(op.residual);
-    params.out = buffer(op.out);
+    params.residual = read(op.residual);
+    params.out = written(op.out);
     return params;
   }
 
@@ -236,7 +233,7 @@ class Launcher {
     const auto rank = static_cast<std::size_t>(program_.part.rank);
     CudaTellParams params;
     params.rows = rows;
-    params.logits = buffer(op.in);
+    params.logits = read(op.in);
     params.first_token = static_cast<TokenId>(op.columns[rank].first);
     params.told = told.parts;
     run(params, "telling logits");
@@ -288,7 +285,23 @@ class Launcher {
     check(runtime_, runtime_.run(params, stream_), name);
   }
 
-  [[nodiscard]] DeviceRows buffer(BufferId id) const {
+  /// The rows that a kernel reads; none where the operand is absent.
+  template <OperandSpec spec>
+  [[nodiscard]] DeviceRows read(const BufferOperand<spec>& operand) const
+    requires(!spec.writes())
+  {
+    return buffer(operand);
+  }
+
+  /// The rows that a kernel writes, or reads and writes; none where the operand is absent.
+  template <OperandSpec spec>
+  [[nodiscard]] DeviceRows written(const BufferOperand<spec>& operand) const
+    requires(spec.writes())
+  {
+    return buffer(operand);
+  }
+
+  [[nodiscard]] DeviceRows buffer(const BufferId& id) const {
     return id == kAbsent ? DeviceRows{} : layout_.buffers[static_cast<std::size_t>(id)];
   }
 
@@ -304,9 +317,10 @@ class Launcher {
 
   /// The input of a product: the buffer itself, or its rows in the type that the product wants,
   /// gathered where `rows_of` says so.
-  [[nodiscard]] DeviceRows input(BufferId id, DType wanted, std::int64_t rows,
-                                 const std::int32_t* rows_of) const {
-    const DeviceRows in = buffer(id);
+  template <OperandSpec spec>
+  [[nodiscard]] DeviceRows input(const BufferOperand<spec>& operand, DType wanted,
+                                 std::int64_t rows, const std::int32_t* rows_of) const {
+    const DeviceRows in = read(operand);
     if (in.dtype == wanted && rows_of == nullptr) return in;
     DeviceRows converted = in;
     converted.data = layout_.converted;

@@ -146,19 +146,20 @@ Result<void> WeightLoader::matrix(const MatrixPlan& plan, const DeviceMatrix& ma
   return {};
 }
 
-void WeightLoader::experts(const Layout& layout) {
-  for (const auto& [op, table] : layout.experts) {
+void WeightLoader::lists(const Layout& layout) {
+  for (const auto& [list, to] : layout.matrix_lists) {
     std::vector<DeviceMatrix> matrices;
-    std::vector<const float*> biases;
-    for (const MatrixId id : op->weights) {
+    for (const MatrixId id : *list) {
       matrices.push_back(layout.matrices[static_cast<std::size_t>(id)]);
     }
-    for (std::size_t expert = 0; expert < matrices.size(); ++expert) {
-      const VectorId id = op->biases.empty() ? kAbsent : op->biases[expert];
-      biases.push_back(id == kAbsent ? nullptr : layout.vectors[static_cast<std::size_t>(id)]);
+    bring_copy(reinterpret_cast<std::byte*>(to), std::as_bytes(std::span(matrices)));
+  }
+  for (const auto& [list, to] : layout.vector_lists) {
+    std::vector<const float*> vectors;
+    for (const VectorId id : *list) {
+      vectors.push_back(id == kAbsent ? nullptr : layout.vectors[static_cast<std::size_t>(id)]);
     }
-    bring_copy(reinterpret_cast<std::byte*>(table.matrices), std::as_bytes(std::span(matrices)));
-    bring_copy(reinterpret_cast<std::byte*>(table.biases), std::as_bytes(std::span(biases)));
+    bring_copy(reinterpret_cast<std::byte*>(to), std::as_bytes(std::span(vectors)));
   }
 }
 
@@ -200,7 +201,7 @@ Result<void> WeightLoader::load(const Program& program, const Layout& layout,
   for (const auto& [tensor, place] : layout.tables) {
     if (const auto brought = table(*tensor, place); !brought) return brought;
   }
-  experts(layout);
+  lists(layout);
   rotary(program, layout, options.max_context);
   page_blocks(layout);
   check(runtime_, runtime_.synchronize(stream_.get()), "copying weights");

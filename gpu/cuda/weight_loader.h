@@ -47,7 +47,7 @@ class WeightLoader {
   Result<void> matrix(const MatrixPlan& plan, const DeviceMatrix& matrix);
   Result<void> blocks(const MatrixPlan& plan, const DeviceMatrix& matrix);
   Result<void> table(const CheckpointTensor& tensor, const DeviceTable& to);
-  void experts(const Layout& layout);
+  void lists(const Layout& layout);
   void rotary(const Program& program, const Layout& layout, std::int64_t positions);
   void page_blocks(const Layout& layout);
 

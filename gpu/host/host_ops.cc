@@ -30,15 +30,15 @@ class OpRunner {
     EmbeddingParams params;
     params.ids = step_.ids;
     params.out = rows(op.out);
-    if (op.table != nullptr) {
-      const HostWeights::Table table = state_.weights->table(op.table);
+    if (const CheckpointTensor* const tensor = op.table.tensor; tensor != nullptr) {
+      const HostWeights::Table table = state_.weights->table(tensor);
       params.table = table.rows;
       params.packed = table.packed;
-      params.dtype = op.table->dtype;
-      params.first_row = op.rows.first;
-      params.rows = op.rows.count;
+      params.dtype = tensor->dtype;
+      params.first_row = op.table.rows.first;
+      params.rows = op.table.rows.count;
       if (table.packed == nullptr) {
-        params.table_width = op.table->shape.back();
+        params.table_width = tensor->shape.back();
         params.first_column = op.first_column;
       }
     }

@@ -8,6 +8,7 @@
 #include "weft/gpu/host/thread_team.h"
 #include "weft/gpu/part_reader.h"
 #include "weft/model/checkpoint/checkpoint.h"
+#include "weft/model/program/operands.h"
 
 namespace weft {
 namespace {
@@ -77,15 +78,16 @@ using Tables = std::map<const CheckpointTensor*, TablePart>;
 
 Tables tables_of(const Program& program) {
   Tables tables;
+  const auto find = [&](const auto& op) {
+    for_each_table(op, [&](const TableRows& table) {
+      TablePart& part = tables[table.tensor];
+      part.rows = table.rows;
+      const BufferPlan& out = program.buffers[static_cast<std::size_t>(row_buffer(op))];
+      if (out.width != table.tensor->shape.back()) part.whole_rows = false;
+    });
+  };
   for (const OpList* list : {&program.encode, &program.decode}) {
-    for (const Op& op : list->ops) {
-      const auto* embed = std::get_if<EmbedOp>(&op);
-      if (embed == nullptr || embed->table == nullptr) continue;
-      TablePart& part = tables[embed->table];
-      part.rows = embed->rows;
-      const BufferPlan& out = program.buffers[static_cast<std::size_t>(embed->out)];
-      if (out.width != embed->table->shape.back()) part.whole_rows = false;
-    }
+    for (const Op& op : list->ops) std::visit(find, op);
   }
   return tables;
 }

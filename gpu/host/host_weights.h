@@ -46,7 +46,7 @@ class HostWeights {
     const PackedWeight* packed = nullptr;
     const std::byte* rows = nullptr;
   };
-  /// `tensor` is an EmbedOp's of the program.
+  /// `tensor` is of an op's TableRows in the program.
   [[nodiscard]] Table table(const CheckpointTensor* tensor) const;
 
  private:

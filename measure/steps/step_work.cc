@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <variant>
 
 #include "weft/core/kv_dtype.h"
-#include "weft/model/checkpoint/checkpoint.h"
-#include "weft/model/program/operands.h"
+#include "weft/model/program/op_work.h"
 
 namespace weft::measure {
 namespace {
@@ -22,98 +19,55 @@ struct Part {
   [[nodiscard]] std::int64_t tokens() const { return sequences * count; }
 };
 
-double bytes(DType dtype, std::int64_t numbers) {
-  return static_cast<double>(bytes_of(dtype, numbers).value_or(0));
-}
-
-/// The first position that a token at `position` attends to.
-std::int64_t first_seen(const AttentionOp& op, std::int64_t position) {
-  const AttentionSpec& spec = op.spec;
-  if (spec.chunk > 0) return position / spec.chunk * spec.chunk;
-  return spec.window > 0 ? std::max<std::int64_t>(position + 1 - spec.window, 0) : 0;
-}
-
 /// Adds up a program's ops over one step.
 class Counter {
  public:
   Counter(const Program& program, DType kv_dtype, const Part& part)
-      : program_(program), kv_dtype_(kv_dtype), part_(part) {
-    for (const VectorPlan& vector : program.vectors) work_.bytes += bytes(DType::kF32, vector.size);
-    for (const Op& op : program.decode.ops) {
-      std::visit([this](const auto& one) { add(one); }, op);
-    }
+      : kv_dtype_(kv_dtype), part_(part) {
+    for (const Op& op : program.decode.ops) add(work_of(program, op));
   }
 
   [[nodiscard]] const StepWork& work() const { return work_; }
 
  private:
-  void add(const EmbedOp& op) {
-    const auto rows = static_cast<double>(part_.tokens());
-    const std::int64_t width = program_.buffers[static_cast<std::size_t>(op.out)].width;
-    if (op.table != nullptr) work_.bytes += rows * bytes(op.table->dtype, width);
-    if (op.positions == kAbsent) return;
-    const std::int64_t table = program_.vectors[static_cast<std::size_t>(op.positions)].size;
-    work_.bytes += rows * bytes(DType::kF32, program_.hidden) - bytes(DType::kF32, table);
+  void add(const OpWork& work) {
+    if (work.routed > 0) routed_ = static_cast<double>(work.routed);
+    const std::int64_t outputs = part_.chooses ? part_.sequences : 0;
+    const auto rows = static_cast<double>(work.by_output ? outputs : part_.tokens());
+    if (rows == 0) return;
+    double read = 1;  // the part of the weights
+    double here = 1;  // the part of the layer's experts
+    if (work.experts > 0) {
+      here = static_cast<double>(work.experts) / routed_;
+      // Even choices hit as many.
+      read = 1 - std::pow(1 - static_cast<double>(work.chosen) / routed_, rows);
+    }
+    work_.bytes += static_cast<double>(work.vector_bytes) +
+                   read * static_cast<double>(work.weight_bytes) +
+                   rows * static_cast<double>(work.table_bytes);
+    // A product and a sum for each.
+    work_.operations += 2 * rows * here * static_cast<double>(work.products);
+    // Keys of other caches do not grow with the context.
+    if (work.kind == WorkKind::kAttend && work.keys == KvGroup::kSelf) attend(work);
   }
 
-  void add(const RouteOp& op) {
-    chosen_ = op.spec.chosen;
-    experts_ = op.experts;
-  }
-
-  void add(const AttentionOp& op) {
-    if (op.group != KvGroup::kSelf) return;
-    const KvLayerPlan& kv = program_.self_kv[static_cast<std::size_t>(op.layer)];
+  void attend(const OpWork& work) {
     const std::int64_t end = part_.start + part_.count;
     double pairs = 0;
     for (std::int64_t at = part_.start; at < end; ++at) {
-      pairs += static_cast<double>(at + 1 - first_seen(op, at));
+      pairs += static_cast<double>(at + 1 - work.first_key(at));
     }
     const auto sequences = static_cast<double>(part_.sequences);
-    const auto read = static_cast<double>(end - first_seen(op, part_.start));
-    work_.bytes += sequences * read * 2 * kv.kv_heads *
-                   static_cast<double>(kv_row_bytes(kv_dtype_, kv.head_size));
-    // The score takes a product and a sum, and so does the value.
-    work_.operations += sequences * pairs * 4 * op.heads * kv.head_size;
+    const auto keys = static_cast<double>(end - work.first_key(part_.start));
+    const std::int64_t key_bytes =
+        2 * work.kv.kv_heads * kv_row_bytes(kv_dtype_, work.kv.head_size);
+    work_.bytes += sequences * keys * static_cast<double>(key_bytes);
+    work_.operations += 2 * sequences * pairs * static_cast<double>(work.key_products);
   }
 
-  /// Products count, whichever op computes them; what else grows with the step's rows alone does
-  /// not.
-  template <class Other>
-  void add(const Other& op) {
-    for_each_matrix(op, [&](const MatrixId& matrix) {
-      switch (program_.buffers[static_cast<std::size_t>(row_buffer(op))].rows) {
-        case RowKind::kTokens:
-          return multiply(matrix, static_cast<double>(part_.tokens()), 1);
-        case RowKind::kOutputs:
-          if (part_.chooses) multiply(matrix, static_cast<double>(part_.sequences), 1);
-          return;
-        case RowKind::kChoices:
-          return multiply_expert(matrix);
-      }
-    });
-  }
-
-  /// As often as even choices fall on the expert.
-  void multiply_expert(MatrixId id) {
-    const auto tokens = static_cast<double>(part_.tokens());
-    const double missed = std::pow(1 - chosen_ / experts_, tokens);
-    multiply(id, tokens * chosen_ / experts_, 1 - missed);
-  }
-
-  /// Counts a product of `rows` rows with a matrix, of which `read` (a part) is read.
-  void multiply(MatrixId id, double rows, double read) {
-    const MatrixPlan& matrix = program_.matrices[static_cast<std::size_t>(id)];
-    const std::int64_t numbers = matrix.outputs * matrix.inputs * (matrix.gated ? 2 : 1);
-    work_.bytes += read * bytes(matrix.dtype, numbers);
-    work_.operations += 2 * rows * static_cast<double>(numbers);
-  }
-
-  const Program& program_;
   const DType kv_dtype_;
   const Part part_;
-  double chosen_ = 1;  // experts that the router before chose for a token, of so many
-  double experts_ = 1;
+  double routed_ = 1;  // experts that the router before chose among
   StepWork work_;
 };
 

@@ -170,16 +170,12 @@ class ProgramMatcher {
     return is_same(a.spec, b.spec) && a.scale == b.scale && a.sum_scale == b.sum_scale;
   }
 
-  bool same(const RotaryOp& a, const RotaryOp& b) const {
+  static bool same(const RotaryOp& a, const RotaryOp& b) {
     RotarySpec spec = a.spec;
     if (a.table != kAbsent) spec.style = b.spec.style;
-    if ((a.table == kAbsent) != (b.table == kAbsent) || spec != b.spec) return false;
-    const auto index = [](std::int32_t table) { return static_cast<std::size_t>(table); };
-    return a.shape == b.shape && a.group == b.group && a.layer == b.layer && a.stores == b.stores &&
-           (a.table == kAbsent ||
-            is_same(from_.rotary[index(a.table)], to_.rotary[index(b.table)])) &&
-           same(a.query_norm, b.query_norm) && same(a.key_norm, b.key_norm) &&
-           same(a.value_norm, b.value_norm);
+    return spec == b.spec && a.shape == b.shape && a.group == b.group && a.layer == b.layer &&
+           a.stores == b.stores && same(a.query_norm, b.query_norm) &&
+           same(a.key_norm, b.key_norm) && same(a.value_norm, b.value_norm);
   }
 
   static bool same(const HeadNormPlan& a, const HeadNormPlan& b) {
@@ -238,11 +234,17 @@ class ProgramMatcher {
     return own == other;
   }
 
-  bool matches(const CheckpointTensor* own, const CheckpointTensor* other,
-               const WeightChange& /*change*/) {
-    if (own == nullptr || other == nullptr) return own == other;
-    const std::int64_t width = own->shape[1];
-    keep(*other, width, 0, {0, own->shape[0], own, 0, width, 1});
+  bool matches(const RotaryId& own, const RotaryId& other, const WeightChange& /*change*/) const {
+    if (own == kAbsent || other == kAbsent) return own == other;
+    return is_same(from_.rotary[static_cast<std::size_t>(own)],
+                   to_.rotary[static_cast<std::size_t>(other)]);
+  }
+
+  bool matches(const TableRows& own, const TableRows& other, const WeightChange& /*change*/) {
+    const CheckpointTensor* const tensor = own.tensor;
+    if (tensor == nullptr || other.tensor == nullptr) return tensor == other.tensor;
+    const std::int64_t width = tensor->shape[1];
+    keep(*other.tensor, width, 0, {0, tensor->shape[0], tensor, 0, width, 1});
     return true;
   }
 

@@ -26,7 +26,7 @@ Result<void> AttentionCompiler::plan_rotary() {
     if (block.reversed) reverse(*frequencies);
     program_.context = std::max(program_.context, frequencies->context);
     const auto found = std::ranges::find(program_.rotary, *frequencies);
-    rotary_tables_.push_back(static_cast<std::int32_t>(found - program_.rotary.begin()));
+    rotary_tables_.push_back(static_cast<RotaryId>(found - program_.rotary.begin()));
     if (found == program_.rotary.end()) program_.rotary.push_back(std::move(*frequencies));
   }
   return {};

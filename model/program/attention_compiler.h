@@ -53,7 +53,7 @@ class AttentionCompiler {
   Program& program_;
   WeightPlanner& weights_;
   const StackBlock& stack_;
-  std::vector<std::int32_t> rotary_tables_;
+  std::vector<RotaryId> rotary_tables_;
   std::vector<std::int32_t> cache_layers_;  // by layer from the first one here
 };
 

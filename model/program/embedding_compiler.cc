@@ -20,9 +20,9 @@ constexpr std::int64_t kMaxTablePositions = 65536;
 void EmbeddingCompiler::embed() {
   const EmbeddingBlock& block = stack_.embedding;
   EmbedOp op;
-  op.table = weights_.embedding(block.tensor, model_.vocabulary, block.size);
+  op.table.tensor = weights_.embedding(block.tensor, model_.vocabulary, block.size);
   const auto rows = share_of(model_.vocabulary, 1, program_.part);
-  op.rows = rows.value_or(Extent{0, model_.vocabulary});
+  op.table.rows = rows.value_or(Extent{0, model_.vocabulary});
   const bool is_part = program_.part.ranks > 1 && rows;
   op.spec = block.spec;
   types(op, block);
@@ -57,9 +57,9 @@ BufferId EmbeddingCompiler::embed_for_layers() {
     weights_.refuse({ModelErrc::kBadSpec, "layer_input needs an embedding that is a table alone"});
   }
   EmbedOp op;
-  op.table = weights_.embedding(block.tensor, model_.vocabulary, block.size);
+  op.table.tensor = weights_.embedding(block.tensor, model_.vocabulary, block.size);
   const auto rows = share_of(model_.vocabulary, 1, program_.part);
-  op.rows = rows.value_or(Extent{0, model_.vocabulary});
+  op.table.rows = rows.value_or(Extent{0, model_.vocabulary});
   op.spec = block.spec;
   op.out = out_.buffer("embedded", model_.hidden);
   out_.emit(op);
@@ -72,7 +72,7 @@ BufferId EmbeddingCompiler::embed_for_layers() {
 void EmbeddingCompiler::embed_apart(EmbedOp op, const EmbeddingBlock& block, bool projects,
                                     bool is_part) {
   EmbedOp placed = op;
-  placed.table = nullptr;
+  placed.table = {};
   placed.constant = kAbsent;
   placed.out = out_.stream();
   op.positions = kAbsent;

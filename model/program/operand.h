@@ -9,14 +9,15 @@ namespace weft {
 
 struct BufferPlan;
 struct MatrixPlan;
+struct RotaryFrequencies;
 struct VectorPlan;
 
 /// The index of a thing that is not there, such as the bias of a product without one.
 inline constexpr std::int32_t kAbsent = -1;
 
-/// Where a buffer, a matrix or a vector stands in its program's list; kAbsent where it is not
-/// there. Each list has a type of its own, so an op's fields tell its operands from its other
-/// numbers.
+/// Where a buffer, a matrix, a vector or a set of angles stands in its program's list; kAbsent
+/// where it is not there. Each list has a type of its own, so an op's fields tell its operands from
+/// its other numbers.
 template <class List>
 class Index {
  public:
@@ -40,6 +41,7 @@ class Index {
 using BufferId = Index<BufferPlan>;
 using MatrixId = Index<MatrixPlan>;
 using VectorId = Index<VectorPlan>;
+using RotaryId = Index<RotaryFrequencies>;
 
 /// What an op does with a buffer.
 enum class Access : std::uint8_t {
@@ -58,7 +60,7 @@ enum class OperandRows : std::uint8_t {
 };
 
 /// In which type a device may hold a buffer that is not the stream of the layers. An operand's
-/// wish: a buffer is f32 unless all who read it agree.
+/// wish: a buffer is f32 unless all ops that read it wish for the same type.
 enum class OperandType : std::uint8_t {
   kF32,             ///< f32 alone
   kAny,             ///< whichever its readers wish for

@@ -13,36 +13,52 @@ namespace weft {
 template <class Operand>
 inline constexpr bool kIsBuffer = std::derived_from<Operand, BufferId>;
 template <class Operand>
-inline constexpr bool kIsTable = std::same_as<Operand, const CheckpointTensor*>;
+inline constexpr bool kIsTable = std::same_as<Operand, TableRows>;
 template <class Operand>
 inline constexpr bool kIsOperand =
     kIsBuffer<Operand> || kIsTable<Operand> || std::same_as<Operand, MatrixId> ||
-    std::same_as<Operand, VectorId>;
+    std::same_as<Operand, VectorId> || std::same_as<Operand, RotaryId>;
 /// Of experts an op has a matrix or a vector each.
 template <class Field>
 inline constexpr bool kIsOperandList =
     std::same_as<Field, std::vector<MatrixId>> || std::same_as<Field, std::vector<VectorId>>;
 
+/// Calls `visit` with each operand and each list of operands among the fields of one op or of
+/// several that are of one type.
+template <class Visit, class One, class... Same>
+constexpr void visit_fields(Visit& visit, One& one, Same&... same) {
+  using Field = std::remove_const_t<One>;
+  static_assert(!std::same_as<Field, BufferId> && !std::same_as<Field, std::vector<BufferId>>,
+                "an op's buffer is an Input, an Output, InPlace or a Residual");
+  if constexpr (kIsOperand<Field> || kIsOperandList<Field>) {
+    visit(one, same...);
+  } else if constexpr (std::is_class_v<Field> && std::is_aggregate_v<Field>) {
+    boost::pfr::for_each_field(one, [&](auto& field, [[maybe_unused]] auto at) {
+      visit_fields(visit, field, boost::pfr::get<decltype(at)::value>(same)...);
+    });
+  } else {
+    static_assert(std::is_arithmetic_v<Field> || std::is_enum_v<Field> ||
+                      std::same_as<Field, std::vector<Extent>>,
+                  "a field of an op is an operand, a number or a struct of such");
+  }
+}
+
 /// Calls `visit` with each operand among the fields of one op or of several that are of one type;
 /// of lists with what stands at the same place in each, so lists must be equally long.
 template <class Visit, class One, class... Same>
 constexpr void visit_operands(Visit& visit, One& one, Same&... same) {
-  using Field = std::remove_const_t<One>;
-  static_assert(!std::same_as<Field, BufferId> && !std::same_as<Field, std::vector<BufferId>>,
-                "an op's buffer is an Input, an Output, InPlace or a Residual");
-  if constexpr (kIsOperand<Field>) {
-    visit(one, same...);
-  } else if constexpr (kIsOperandList<Field>) {
-    for (std::size_t i = 0; i < one.size(); ++i) visit(one[i], same[i]...);
-  } else if constexpr (std::is_class_v<Field> && std::is_aggregate_v<Field>) {
-    boost::pfr::for_each_field(one, [&](auto& field, [[maybe_unused]] auto at) {
-      visit_operands(visit, field, boost::pfr::get<decltype(at)::value>(same)...);
-    });
-  }
+  const auto visit_each = [&visit]<class Field>(Field& field, auto&... others) {
+    if constexpr (kIsOperandList<std::remove_const_t<Field>>) {
+      for (std::size_t i = 0; i < field.size(); ++i) visit(field[i], others[i]...);
+    } else {
+      visit(field, others...);
+    }
+  };
+  visit_fields(visit_each, one, same...);
 }
 
 /// Calls `visit` with each operand of an op, in the order of its fields and whether it is there or
-/// not: a BufferOperand, a MatrixId, a VectorId or a `const CheckpointTensor*`.
+/// not: a BufferOperand, a MatrixId, a VectorId, a RotaryId or TableRows.
 template <class AnyOp, class Visit>
 constexpr void for_each_operand(AnyOp& op, Visit&& visit) {
   visit_operands(visit, op);
@@ -70,6 +86,25 @@ template <class AnyOp>
   return all;
 }
 
+/// The tables alone, those that are there.
+template <class AnyOp, class Visit>
+constexpr void for_each_table(AnyOp& op, Visit&& visit) {
+  for_each_operand(op, [&](auto& operand) {
+    if constexpr (kIsTable<std::remove_cvref_t<decltype(operand)>>) {
+      if (operand.tensor != nullptr) visit(operand);
+    }
+  });
+}
+
+/// The lists alone: a std::vector<MatrixId> or a std::vector<VectorId>.
+template <class AnyOp, class Visit>
+constexpr void for_each_list(AnyOp& op, Visit&& visit) {
+  const auto visit_list = [&visit]<class Field>(Field& field) {
+    if constexpr (kIsOperandList<std::remove_const_t<Field>>) visit(field);
+  };
+  visit_fields(visit_list, op);
+}
+
 /// The buffers alone, those that are there.
 template <class AnyOp, class Visit>
 constexpr void for_each_buffer(AnyOp& op, Visit&& visit) {
@@ -85,6 +120,16 @@ template <class AnyOp, class Visit>
 constexpr void for_each_matrix(AnyOp& op, Visit&& visit) {
   for_each_operand(op, [&](auto& operand) {
     if constexpr (std::same_as<std::remove_cvref_t<decltype(operand)>, MatrixId>) {
+      if (operand != kAbsent) visit(operand);
+    }
+  });
+}
+
+/// The vectors alone.
+template <class AnyOp, class Visit>
+constexpr void for_each_vector(AnyOp& op, Visit&& visit) {
+  for_each_operand(op, [&](auto& operand) {
+    if constexpr (std::same_as<std::remove_cvref_t<decltype(operand)>, VectorId>) {
       if (operand != kAbsent) visit(operand);
     }
   });

@@ -16,8 +16,8 @@
 #include "weft/model/program/program_part.h"
 
 // The ops of a program. An op states its operands by the types of its fields, and nowhere else: a
-// buffer is an Input, an Output, InPlace or a Residual; a weight is a MatrixId, a VectorId or a
-// table. operands.h finds the fields for all who need an op's operands.
+// buffer is an Input, an Output, InPlace or a Residual; a weight is a MatrixId, a VectorId or
+// TableRows; angles are a RotaryId. operands.h finds the fields for every visitor of operands.
 
 namespace weft {
 
@@ -33,22 +33,31 @@ enum class KvGroup : std::uint8_t {
 /// What an op's time is made of (op_work.h).
 enum class WorkKind : std::uint8_t {
   kPass,      ///< each number of its rows passes by once
+  kLookUp,    ///< kPass, and of its tables a row is read for each of its rows
   kProduct,   ///< kPass, and the rows are multiplied with its matrices
   kAttend,    ///< kPass, and the rows are multiplied with the keys and values that they see
+  kRoute,     ///< kPass, and it chooses the experts of the products behind it
   kExchange,  ///< it waits for other ranks
 };
 
-/// What else holds of all ops of a kind.
+/// What all ops of one type have in common besides their operands.
 struct OpTraits {
   std::string_view name;  ///< in a program's text
   WorkKind work = WorkKind::kPass;
   std::string_view step_input = {};  ///< what it reads of the step itself, in a program's text
 };
 
+/// Rows of a checkpoint's table, of which an op reads one for each token.
+struct TableRows {
+  const CheckpointTensor* tensor = nullptr;  ///< null where the op has no table
+  Extent rows;                               ///< that are here; the tokens of others get zeros
+  friend bool operator==(const TableRows&, const TableRows&) = default;
+};
+
 struct EmbedOp {
-  static constexpr OpTraits kTraits{.name = "embed", .step_input = "ids"};
-  const CheckpointTensor* table = nullptr;
-  Extent rows;                    ///< of the table that are here; the tokens of others get zeros
+  static constexpr OpTraits kTraits{
+      .name = "embed", .work = WorkKind::kLookUp, .step_input = "ids"};
+  TableRows table;
   std::int64_t first_column = 0;  ///< of a table that is wider than `out`
   EmbeddingSpec spec;
   VectorId positions;
@@ -92,7 +101,7 @@ struct RotaryOp {
   HeadShape shape;
   RotarySpec spec;
   HeadNormPlan query_norm, key_norm, value_norm;
-  std::int32_t table = kAbsent;  ///< into Program::rotary; absent where spec.rotary_size is 0
+  RotaryId table;  ///< absent where spec.rotary_size is 0
   KvGroup group = KvGroup::kSelf;
   std::int32_t layer = 0;  ///< of the group
   bool stores = true;
@@ -113,7 +122,7 @@ struct AttentionOp {
 
 /// The routing of a step stays with the device; the expert ops after it read it.
 struct RouteOp {
-  static constexpr OpTraits kTraits{.name = "route"};
+  static constexpr OpTraits kTraits{.name = "route", .work = WorkKind::kRoute};
   Input<OperandRows::kTokens> scores;
   std::int32_t experts = 0;
   RouteSpec spec;
@@ -127,7 +136,7 @@ struct ExpertLinearOp {
   static constexpr OpTraits kTraits{.name = "experts", .work = WorkKind::kProduct};
   std::int32_t first_expert = 0;  ///< of the router's; those behind it are by weights.size()
   std::vector<MatrixId> weights;  ///< by expert
-  std::vector<VectorId> biases;   ///< by expert, or empty
+  std::vector<VectorId> biases;   ///< by expert, each kAbsent where there is none
   LinearSpec spec;
   Input<OperandRows::kGathered, OperandType::kOfWeight> in;
   Output<OperandRows::kChoices, OperandType::kAny> out;

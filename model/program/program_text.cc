@@ -41,7 +41,7 @@ class OpWriter {
   // What an op does with its operands.
 
   void words(const EmbedOp& op) const {
-    if (op.table != nullptr) out_ << "  " << op.table->name;
+    for_each_table(op, [&](const TableRows& table) { out_ << "  " << table.tensor->name; });
     if (op.first_column > 0) out_ << " from column " << op.first_column;
     if (op.spec.scale != 1) out_ << " * " << op.spec.scale;
     if (op.positions != kAbsent) out_ << " + " << vector(op.positions);

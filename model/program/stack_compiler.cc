@@ -103,14 +103,15 @@ void StackCompiler::gate_by_input(const LayerInputBlock& block) {
   project.spec.scale = block.projection_scale;
   out_.emit(project);
   EmbedOp row;
-  row.table = weights.embedding(block.tensor, model.vocabulary, layers * block.size);
-  row.rows = {0, model.vocabulary};
+  const CheckpointTensor* table =
+      weights.embedding(block.tensor, model.vocabulary, layers * block.size);
+  row.table = {table, {0, model.vocabulary}};
   row.first_column = columns.first;
   row.spec = block.spec;
   row.out = out_.buffer("t", block.size);
-  if (row.table != nullptr && columns.first % block_of(row.table->dtype).elements != 0) {
-    weights.refuse({ModelErrc::kBadTensor, row.table->name + " is " +
-                                               std::string(to_string(row.table->dtype)) +
+  if (table != nullptr && columns.first % block_of(table->dtype).elements != 0) {
+    weights.refuse({ModelErrc::kBadTensor, table->name + " is " +
+                                               std::string(to_string(table->dtype)) +
                                                ", whose blocks layers would share"});
   }
   out_.emit(row);

@@ -62,11 +62,9 @@ class UseFinder {
     TensorSet MatrixUse::* const use = head                    ? &MatrixUse::ends
                                        : scores_.contains(out) ? &MatrixUse::routers
                                                                : &MatrixUse::layers;
-    for_each_operand(op, [&]<class Operand>(const Operand& operand) {
-      if constexpr (kIsTable<Operand>) use_.ends.insert(operand);
-      if constexpr (std::same_as<Operand, MatrixId>) {
-        use_.add(program_.matrices[static_cast<std::size_t>(operand)], use);
-      }
+    for_each_table(op, [&](const TableRows& table) { use_.ends.insert(table.tensor); });
+    for_each_matrix(op, [&](const MatrixId& matrix) {
+      use_.add(program_.matrices[static_cast<std::size_t>(matrix)], use);
     });
   }
 

@@ -53,7 +53,7 @@ constexpr std::array<std::string_view, 7> kResidual = {
     "norm_in:norm",   "norm_out:norm", "norm_sum:norm",     "norm_inner:norm",
     "residual_scale", "sum_scale",     "adds_normed_input",
 };
-constexpr std::array<std::string_view, 28> kAttention = {
+constexpr std::array<std::string_view, 29> kAttention = {
     "heads",
     "kv_heads",
     "head_size",

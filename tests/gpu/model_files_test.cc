@@ -201,7 +201,7 @@ class HostWeightsTest : public testing::Test {
 };
 
 const CheckpointTensor* table_of(const Program& program) {
-  return std::get<EmbedOp>(program.decode.ops.front()).table;
+  return std::get<EmbedOp>(program.decode.ops.front()).table.tensor;
 }
 
 TEST_F(HostWeightsTest, HoldATableOnceWhereTheHeadIsTiedToIt) {

@@ -1,5 +1,6 @@
 // Each CASE is a mistake that the compiler must stop; CASE 0 is the same without a mistake.
 
+#include <optional>
 #include <vector>
 
 #include "weft/model/program/operands.h"
@@ -20,6 +21,9 @@ struct GoodOp {
 #endif
 #if CASE == 2  // expects: an op's buffer is an Input, an Output, InPlace or a Residual
   std::vector<weft::BufferId> forgotten;
+#endif
+#if CASE == 5  // expects: a field of an op is an operand, a number or a struct of such
+  std::optional<weft::BufferId> forgotten;
 #endif
   NestedPlan nested;
   weft::Output<> out;

@@ -95,42 +95,6 @@ TEST_P(LinearTest, RunsOnTheTargetThatWasForced) {
   EXPECT_EQ(out == 1, multiplies_bf16(GetParam()));
 }
 
-TEST_P(LinearTest, RoundsRowsToTheNearestBf16) {
-  if (!multiplies_bf16(GetParam())) GTEST_SKIP() << "rows are not rounded to bf16";
-  std::vector<float> numbers = {1 + 0x1p-8F,  1 + 0x3p-8F, 1 + 0x1p-8F + 0x1p-23F,
-                                -1 - 0x1p-8F, HUGE_VALF,   std::numeric_limits<float>::max(),
-                                -HUGE_VALF,   kNan};
-  std::mt19937 random(71);
-  std::normal_distribution<float> normal;
-  while (numbers.size() < 100) numbers.push_back(normal(random));
-  const auto count = static_cast<std::int64_t>(numbers.size());
-  for (const std::int64_t inputs : {5, 7}) {
-    const std::vector<float> ones(static_cast<std::size_t>(inputs), 1);
-    auto weight = PackedWeight::allocate(DType::kBF16, 1, inputs);
-    ASSERT_TRUE(weight);
-    weight->fill(0, {.data = reinterpret_cast<const std::byte*>(ones.data()),
-                     .dtype = DType::kF32,
-                     .outputs = 1,
-                     .inputs = inputs,
-                     .stride_output = inputs});
-    RowBuffer in(count, inputs);
-    RowBuffer out(count, 1);
-    for (std::int64_t r = 0; r < count; ++r) {
-      for (std::int64_t i = 0; i < inputs; ++i) in.at(r, i) = 0;
-      in.at(r, r % inputs) = numbers[static_cast<std::size_t>(r)];
-    }
-    run({.in = in.rows(), .weight = &*weight, .out = out.rows()});
-    for (std::int64_t r = 0; r < count; ++r) {
-      const float expected = from_bf16(to_bf16(numbers[static_cast<std::size_t>(r)]));
-      if (std::isnan(expected)) {
-        EXPECT_TRUE(std::isnan(out.at(r, 0)));
-      } else {
-        EXPECT_EQ(out.at(r, 0), expected) << "row " << r;
-      }
-    }
-  }
-}
-
 TEST_P(LinearTest, AgreesWithFloat64AtEverySizeAroundTheTiles) {
   constexpr std::int64_t kSizes[] = {1, 2, 15, 16, 17, 31, 33, 49, 70};
   constexpr std::int64_t kTokens[] = {1, 2, 7, 12, 13, 25, 33};

@@ -66,6 +66,7 @@ TEST_F(StepWorkTest, ReadsTheExpertsThatEvenChoicesHit) {
     program_.matrices.push_back(matrix);
   }
   RouteOp route;
+  route.scores = 0;
   route.experts = 8;
   route.spec.chosen = 2;
   program_.decode.ops.emplace_back(route);

@@ -23,14 +23,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// "B" for a buffer, "M" a matrix, "V" a vector, "T" a table, each with its number.
-std::string names_of(const Op& op) {
+/// "B" for a buffer, "M" a matrix, "V" a vector, "R" angles, "T" a table, each with its number.
+std::string operand_names_of(const Op& op) {
   std::string names;
   const auto add = [&]<class Operand>(const Operand& operand) {
     if constexpr (kIsTable<Operand>) {
       names += "T ";
     } else {
-      const char* kind = kIsBuffer<Operand> ? "B" : std::is_same_v<Operand, MatrixId> ? "M" : "V";
+      const char* kind = kIsBuffer<Operand>                  ? "B"
+                         : std::is_same_v<Operand, MatrixId> ? "M"
+                         : std::is_same_v<Operand, RotaryId> ? "R"
+                                                             : "V";
       names += kind + std::to_string(static_cast<std::size_t>(operand)) + " ";
     }
   };
@@ -73,21 +76,21 @@ void for_each_type(Check&& check) {
 TEST(OperandsTest, EveryOperandOfAnOpIsVisitedOnce) {
   LinearOp linear;
   EXPECT_EQ(number(linear), 5);
-  EXPECT_EQ(names_of(linear), "M0 V1 B2 B3 B4 ");
+  EXPECT_EQ(operand_names_of(linear), "M0 V1 B2 B3 B4 ");
   EXPECT_EQ(linear.weight, 0);
   EXPECT_EQ(linear.out, 4);
   EmbedOp embed;
   EXPECT_EQ(number(embed), 4);
-  EXPECT_EQ(names_of(embed), "T V1 V2 B3 ");
+  EXPECT_EQ(operand_names_of(embed), "T V1 V2 B3 ");
   AttentionOp attention;
   EXPECT_EQ(number(attention), 5);
-  EXPECT_EQ(names_of(attention), "B0 B1 V2 V3 V4 ");
+  EXPECT_EQ(operand_names_of(attention), "B0 B1 V2 V3 V4 ");
 }
 
 TEST(OperandsTest, OperandsInAPartOfAnOpAreVisitedToo) {
   RotaryOp rotary;
-  EXPECT_EQ(number(rotary), 7);
-  EXPECT_EQ(names_of(rotary), "B0 V1 V2 V3 V4 V5 V6 ");
+  EXPECT_EQ(number(rotary), 8);
+  EXPECT_EQ(operand_names_of(rotary), "B0 V1 V2 V3 V4 V5 V6 R7 ");
   EXPECT_EQ(rotary.value_norm.bias, 6);
 }
 
@@ -96,7 +99,32 @@ TEST(OperandsTest, EachWeightOfAListIsAnOperand) {
   experts.weights.resize(3);
   experts.biases.resize(2);
   EXPECT_EQ(number(experts), 7);
-  EXPECT_EQ(names_of(experts), "M0 M1 M2 V3 V4 B5 B6 ");
+  EXPECT_EQ(operand_names_of(experts), "M0 M1 M2 V3 V4 B5 B6 ");
+}
+
+TEST(OperandsTest, TablesAreFoundWithTheirRowsWhereAnOpHasOne) {
+  std::vector<TableRows> found;
+  const auto keep = [&](const TableRows& table) { found.push_back(table); };
+  const CheckpointTensor tensor;
+  const LinearOp linear;
+  EmbedOp embed;
+  for_each_table(embed, keep);
+  for_each_table(linear, keep);
+  EXPECT_TRUE(found.empty());
+  embed.table = {&tensor, {3, 4}};
+  for_each_table(embed, keep);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0], embed.table);
+}
+
+TEST(OperandsTest, ListsOfWeightsAreFoundWhole) {
+  std::vector<const void*> found;
+  const auto keep = [&](const auto& list) { found.push_back(&list); };
+  const LinearOp linear;
+  const ExpertLinearOp experts;
+  for_each_list(linear, keep);
+  for_each_list(experts, keep);
+  EXPECT_EQ(found, (std::vector<const void*>{&experts.weights, &experts.biases}));
 }
 
 TEST(OperandsTest, OperandsOfTwoOpsComeInPairs) {

@@ -90,7 +90,7 @@ TEST(EncoderOutputs, OnlyTheWholeInputInTheSameScopeIsFound) {
   EXPECT_FALSE(outputs.contains({}, input_of(9)));
   EXPECT_FALSE(outputs.contains({}, input_of(8, 1)));
   EXPECT_FALSE(outputs.contains({std::make_shared<const std::string>("another")}, input));
-  EXPECT_FALSE(outputs.contains({nullptr, true}, input));
+  EXPECT_FALSE(outputs.contains({nullptr, {AngleSet::kLong}}, input));
   auto last_differs = input;
   last_differs.back() = 99;
   EXPECT_FALSE(outputs.contains({}, last_differs));
