@@ -164,32 +164,6 @@ WEFT_WARPGROUP_PRODUCT(__half, "f16", 64, 32, 32, 33, 34)
 WEFT_WARPGROUP_PRODUCT(__half, "f16", 128, 64, 64, 65, 66)
 
 #undef WEFT_WARPGROUP_PRODUCT
-
-/// The same with A in registers, of bf16: thread t holds rows t / 32 * 16 + t % 32 / 4 and 8
-/// further as {row, row + 8} of columns t % 4 * 2 and the next, then of those 8 columns further.
-/// They must not change until the product has ended.
-template <int kColumns>
-struct HeldProduct;
-
-#define WEFT_HELD_PRODUCT(columns, count, a, b, c, d, e)                                       \
-  template <>                                                                                  \
-  struct HeldProduct<columns> {                                                                \
-    static __device__ void add(float (&sums)[count], const std::uint32_t (&left)[4],           \
-                               std::uint64_t right) {                                          \
-      asm volatile("wgmma.mma_async.sync.aligned.m64n" #columns                                \
-                   "k16.f32.bf16.bf16"                                                         \
-                   " {" WEFT_REGISTERS_##count "}, {%" #a ", %" #b ", %" #c ", %" #d "}, %" #e \
-                                               ", 1, 1, 1, 0;\n"                               \
-                   : WEFT_SUMS_##count(0)                                                      \
-                   : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right));      \
-    }                                                                                          \
-  };
-
-WEFT_HELD_PRODUCT(16, 8, 8, 9, 10, 11, 12)
-WEFT_HELD_PRODUCT(32, 16, 16, 17, 18, 19, 20)
-WEFT_HELD_PRODUCT(64, 32, 32, 33, 34, 35, 36)
-
-#undef WEFT_HELD_PRODUCT
 #undef WEFT_SUMS_64
 #undef WEFT_SUMS_32
 #undef WEFT_SUMS_16

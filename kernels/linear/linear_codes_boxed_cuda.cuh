@@ -2,94 +2,121 @@
 
 #include "weft/kernels/linear/linear_codes_kernel_cuda.cuh"
 
-/// Products of codes that are exact numbers of bf16.
+/// Products of boxes (code_boxes.h). Codes become the exact numbers of bf16 that they stand for; a
+/// scale goes on the sums of its columns, in float32, or on the weights, which are then rounded to
+/// bf16 once for the scale and once for the product.
 ///
-/// Up to kExactTokens tokens scales go on sums, in float32, by a lane's codes of a unit:
-///   operands(step, a)    operands of 32 columns, in two products
-///   tokens(inputs, step)  the numbers of token `quad` that they meet
-///   scale(product, i)    of the lane's i-th row
-/// Encoding::kProducts says how many products are under one scale. For more tokens:
-///   operands(step, a)  as above, scaled: a[box][product][{row, row + 8} of 2 x 2 columns]
-///   column(step, k)    the first of a product's 16 columns
+/// A lane's codes are a class, made for each unit:
+///   kProducts            products of 16 columns under one scale; 0: scales go on weights
+///   Codes(box, scales, at)  reads the scales; `box` has the warp's rows
+///   operands(step, a)    the operands of 32 columns, in two products
+///   column(step)         the first of the lane's eight columns, a multiple of 8
+///   scale(p, row)        of product p: a float, or twice a bf16
 namespace weft::cuda::codes {
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-/// Steps of 32 columns of a half.
-template <class Sizes>
-constexpr int kSteps = Sizes::Encoding::kColumns / kHalves / 32;
+/// A lane's number of its first row in its warp's box.
+__device__ inline int row_in_box(const Lane& at) { return at.first_row % kBoxRows + at.quad; }
 
 /// Puts four rows' words of eight codes into the operands' order.
 template <class Convert>
 __device__ void into_operands(const uint2 (&words)[4], std::uint32_t (&to)[2][2][4],
                               const Convert& convert) {
 #pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    convert(words[i].x, i, to[i / 2][0][i % 2], to[i / 2][0][i % 2 + 2]);
-    convert(words[i].y, i, to[i / 2][1][i % 2], to[i / 2][1][i % 2 + 2]);
+  for (int m = 0; m < 2; ++m) {
+    convert(words[2 * m].x, 2 * m, to[m][0][0], to[m][0][2]);
+    convert(words[2 * m + 1].x, 2 * m + 1, to[m][0][1], to[m][0][3]);
+    convert(words[2 * m].y, 2 * m, to[m][1][0], to[m][1][2]);
+    convert(words[2 * m + 1].y, 2 * m + 1, to[m][1][1], to[m][1][3]);
   }
 }
 
+/// The tokens' numbers that a lane's operands of a step meet: eight columns side by side.
 template <class Sizes, class Codes>
-__device__ void add_exact(const Codes& codes, const std::byte* inputs, Sums<Sizes>& sums) {
-  static_assert(Sizes::kTokens == 8);
-  float part[2][4];
+__device__ uint4 tokens_at(const std::byte* inputs, const Lane& at, const Codes& codes, int step,
+                           int t) {
+  const std::byte* from = inputs + at.input<Sizes>(codes.column(step)) + t * 8 * Sizes::kBoxBytes;
+  if constexpr (Codes::kSplitColumns) {  // four columns, and four that are 16 further
+    const auto first = *reinterpret_cast<const uint2*>(from);
+    const auto second = *reinterpret_cast<const uint2*>(from + 32);
+    return make_uint4(first.x, first.y, second.x, second.y);
+  }
+  return *reinterpret_cast<const uint4*>(from);
+}
+
+template <class Sizes, class Codes>
+__device__ void add_scaled_sums(const Codes& codes, const std::byte* inputs, const Lane& at,
+                                Sums<Sizes>& sums) {
+  float part[2][Sizes::kTokens / 8][4];
 #pragma unroll
-  for (int step = 0; step < kSteps<Sizes>; ++step) {
+  for (int step = 0; step < Codes::kSteps; ++step) {
     std::uint32_t a[2][2][4];
     codes.operands(step, a);
-    const uint4 x = codes.tokens(inputs, step);
 #pragma unroll
-    for (int k = 0; k < 2; ++k) {
-      const int product = 2 * step + k;
+    for (int t = 0; t < Sizes::kTokens / 8; ++t) {
+      const uint4 x = tokens_at<Sizes>(inputs, at, codes, step, t);
 #pragma unroll
-      for (int m = 0; m < 2; ++m) {
-        if (product % Sizes::Encoding::kProducts == 0) {
+      for (int k = 0; k < 2; ++k) {
+        const int product = 2 * step + k;
 #pragma unroll
-          for (float& sum : part[m]) sum = 0;
+        for (int m = 0; m < 2; ++m) {
+          if (product % Codes::kProducts == 0) {
+#pragma unroll
+            for (float& sum : part[m][t]) sum = 0;
+          }
+          multiply_add(part[m][t], a[m][k], k == 0 ? x.x : x.z, k == 0 ? x.y : x.w);
+          if (product % Codes::kProducts != Codes::kProducts - 1) continue;
+#pragma unroll
+          for (int i = 0; i < 4; ++i) {
+            sums[m][t][i] = fmaf(codes.scale(product, 2 * m + i / 2), part[m][t][i], sums[m][t][i]);
+          }
         }
-        multiply_add(part[m], a[m][k], k == 0 ? x.x : x.z, k == 0 ? x.y : x.w);
-        if (product % Sizes::Encoding::kProducts != Sizes::Encoding::kProducts - 1) continue;
+      }
+    }
+  }
+}
+
+template <class Sizes, class Codes>
+__device__ void add_scaled_weights(const Codes& codes, const std::byte* inputs, const Lane& at,
+                                   Sums<Sizes>& sums) {
+#pragma unroll
+  for (int step = 0; step < Codes::kSteps; ++step) {
+    std::uint32_t a[2][2][4];
+    codes.operands(step, a);
+#pragma unroll
+    for (int m = 0; m < 2; ++m) {
+#pragma unroll
+      for (int k = 0; k < 2; ++k) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-          sums[m][0][i] = fmaf(codes.scale(product, 2 * m + i / 2), part[m][i], sums[m][0][i]);
+          a[m][k][i] = times(a[m][k][i], codes.scale(2 * step + k, 2 * m + i % 2));
         }
       }
     }
-  }
-}
-
-/// A lane's two times two bytes of a chunk of 16, in the order of operands of 16 columns.
-__device__ inline std::uint32_t operand_bytes(const std::byte* chunk) {
-  const auto* from = reinterpret_cast<const std::uint16_t*>(chunk) + threadIdx.x % 4;
-  return from[0] | std::uint32_t{from[4]} << 16U;
-}
-
-/// The operands of a step are made while the products of the one before run.
-template <class Sizes, class Codes>
-__device__ void add_wide(const Codes& codes, const std::byte* inputs, Sums<Sizes>& sums) {
-  constexpr int kTokens = Sizes::kTokens;
-  std::uint32_t a[2][2][2][4];
 #pragma unroll
-  for (int step = 0; step < kSteps<Sizes>; ++step) {
-    codes.operands(step, a[step % 2]);
-    begin_products();
-#pragma unroll
-    for (int k = 0; k < 2; ++k) {
-      const int column = codes.column(step, k);
-      const std::uint64_t right =
-          matrix_descriptor(inputs + column / 64 * (kTokens * Sizes::kBoxBytes)) +
-          column % 64 * 2 / 16;
+    for (int t = 0; t < Sizes::kTokens / 8; ++t) {
+      const uint4 x = tokens_at<Sizes>(inputs, at, codes, step, t);
 #pragma unroll
       for (int m = 0; m < 2; ++m) {
-        HeldProduct<kTokens>::add(reinterpret_cast<float(&)[kTokens / 2]>(sums[m]),
-                                  a[step % 2][m][k], right);
+        multiply_add(sums[m][t], a[m][0], x.x, x.y);
+        multiply_add(sums[m][t], a[m][1], x.z, x.w);
       }
     }
-    commit_products();
-    wait_products<1>();
   }
-  wait_products<0>();
+}
+
+/// Encoding::add() of boxes, by the codes of a lane.
+template <class Sizes, class Codes>
+__device__ void add_boxed(const std::byte* weights, const std::byte* inputs, std::byte* scales,
+                          const Lane& at, Sums<Sizes>& sums) {
+  constexpr int kBytes = kBoxRows * Sizes::Encoding::kRowBytes;
+  const Codes codes(weights + at.first_row / kBoxRows * kBytes, scales, at);
+  if constexpr (Codes::kProducts > 0) {
+    add_scaled_sums<Sizes>(codes, inputs, at, sums);
+  } else {
+    add_scaled_weights<Sizes>(codes, inputs, at, sums);
+  }
 }
 
 #endif  // __CUDA_ARCH_FEAT_SM90_ALL

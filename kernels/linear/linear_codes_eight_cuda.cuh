@@ -6,58 +6,37 @@ namespace weft::cuda::codes {
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-/// The bytes of a lane's codes of 8 bits in boxes of 128 columns, of which a half has 64. Exact:
-/// of either 32 columns eight side by side.
-template <class Sizes>
-struct EightBits {
-  static constexpr int kRow = Sizes::Encoding::kBox.codes;
+/// Where a lane's codes of 8 bits lie in boxes of 128 columns: of a half's 64 columns eight of
+/// either 32. Odd places take the second 32 first, so that the lanes of two tokens read from
+/// different banks; only where both are under one scale, or scales go on weights.
+template <int kCodesOfRow, bool kTurns>
+struct EightBitPlaces {
+  static constexpr int kSteps = 2;
+  static constexpr bool kSplitColumns = false;
 
-  __device__ EightBits(const std::byte* weights, const Lane& at)
-      : box(weights + at.row<Sizes>() / kBoxRows * (kBoxRows * Sizes::Encoding::kRowBytes)),
-        row(at.row_in_box<Sizes>()),
-        half(at.half),
-        place(at.place),
-        input(at.quad * Sizes::kBoxBytes + (at.half * 64 + 8 * at.place) * 2) {}
+  __device__ EightBitPlaces(const std::byte* box, const Lane& at)
+      : first_column(at.half * 64 + 8 * at.place), odd(kTurns ? at.place % 2 : 0) {
+    const int row = row_in_box(at);
+    const int byte = at.half * 64 + at.place / 2 * 16;
+    codes = box + row * kCodesOfRow + CodeBox::code_place(row, byte) + at.place % 2 * 8;
+    turned = CodeBox::code_place(row, byte ^ 32) - CodeBox::code_place(row, byte);
+  }
 
-  /// Calls convert(word, i, first, second) for words of four codes.
-  template <class Convert>
-  __device__ void convert(int step, std::uint32_t (&to)[2][2][4], const Convert& of) const {
-    if constexpr (Sizes::kExact) {
-      uint2 words[4];
-      const std::byte* from = box + row * kRow +
-                              CodeBox::code_place(row, half * 64 + step * 32 + place / 2 * 16) +
-                              place % 2 * 8;
+  [[nodiscard]] __device__ int turn(int step) const { return step ^ odd; }
+  [[nodiscard]] __device__ int column(int step) const { return first_column + 32 * turn(step); }
+
+  __device__ void load(int step, uint2 (&words)[4]) const {
+    const std::byte* from = codes + (turn(step) == 0 ? 0 : turned);
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        words[i] = *reinterpret_cast<const uint2*>(from + row_step<Sizes>(i, kRow));
-      }
-      into_operands(words, to, of);
-    } else {
-#pragma unroll
-      for (int k = 0; k < 2; ++k) {
-        const std::byte* from =
-            box + row * kRow + CodeBox::code_place(row, half * 64 + step * 32 + k * 16);
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          of(operand_bytes(from + row_step<Sizes>(i, kRow)), i, to[i / 2][k][i % 2],
-             to[i / 2][k][i % 2 + 2]);
-        }
-      }
+    for (int i = 0; i < 4; ++i) {
+      words[i] = *reinterpret_cast<const uint2*>(from + i * 8 * kCodesOfRow);
     }
   }
 
-  [[nodiscard]] __device__ uint4 tokens(const std::byte* inputs, int step) const {
-    return *reinterpret_cast<const uint4*>(inputs + input + step * 64);
-  }
-  [[nodiscard]] __device__ int column(int step, int k) const {
-    return half * 64 + step * 32 + k * 16;
-  }
-
-  const std::byte* box;
-  int row;
-  int half;
-  int place;
-  int input;
+  const std::byte* codes;
+  int turned;  ///< from the first 32 columns' codes to the second's
+  int first_column;
+  int odd;
 };
 
 #endif  // __CUDA_ARCH_FEAT_SM90_ALL

@@ -5,19 +5,15 @@
 namespace weft::cuda::codes {
 namespace {
 
-/// FP8 (e4m3) under scales of 128 or 256 columns, which are the same for a unit.
+/// FP8 (e4m3) under scales of 128 or 256 columns, which are the same for a half: scales go on sums.
 struct F8 : BoxedEncoding<DType::kF8_128, 200 << 10> {
-  static constexpr int kProducts = 4;
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  template <class Sizes>
-  struct Codes : EightBits<Sizes> {
-    __device__ Codes(const std::byte* weights, const Lane& at) : EightBits<Sizes>(weights, at) {
-      const std::byte* from = this->box + kBox.scales_at() + this->row * kBox.scales;
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        scales[i] = *reinterpret_cast<const float*>(from + row_step<Sizes>(i, kBox.scales));
-      }
-    }
+  struct Codes : EightBitPlaces<kBox.codes, true> {
+    static constexpr int kProducts = 4;
+
+    __device__ Codes(const std::byte* box, std::byte* /*scales*/, const Lane& at)
+        : EightBitPlaces(box, at),
+          scale_at(box + kBox.scales_at() + row_in_box(at) * kBox.scales) {}
 
     /// Two codes, each in the upper byte of its half of `bytes`, as bf16: exponent and mantissa
     /// move to their places, and 2^120 makes up for the exponents' different zeros. Of codes that
@@ -28,31 +24,27 @@ struct F8 : BoxedEncoding<DType::kF8_128, 200 << 10> {
     }
 
     __device__ void operands(int step, std::uint32_t (&to)[2][2][4]) const {
-      this->convert(step, to,
-                    [&](std::uint32_t word, int i, std::uint32_t& first, std::uint32_t& second) {
+      uint2 words[4];
+      load(step, words);
+      into_operands(words, to,
+                    [](std::uint32_t word, int, std::uint32_t& first, std::uint32_t& second) {
                       first = two(__byte_perm(word, 0, 0x1404));
                       second = two(__byte_perm(word, 0, 0x3424));
-                      if constexpr (!Sizes::kExact) {
-                        first = times(first, twice(scales[i]));
-                        second = times(second, twice(scales[i]));
-                      }
                     });
     }
 
-    [[nodiscard]] __device__ float scale(int /*product*/, int i) const { return scales[i]; }
+    /// Read where it is needed, since registers are few.
+    [[nodiscard]] __device__ float scale(int /*product*/, int row) const {
+      return *reinterpret_cast<const float*>(scale_at + 8 * row * kBox.scales);
+    }
 
-    float scales[4];
+    const std::byte* scale_at;
   };
 
   template <class Sizes>
-  static __device__ void add(const std::byte* weights, const std::byte* inputs,
-                             std::byte* /*scales*/, const Lane& at, Sums<Sizes>& sums) {
-    const Codes<Sizes> codes(weights, at);
-    if constexpr (Sizes::kExact) {
-      add_exact<Sizes>(codes, inputs, sums);
-    } else {
-      add_wide<Sizes>(codes, inputs, sums);
-    }
+  static __device__ void add(const std::byte* weights, const std::byte* inputs, std::byte* scales,
+                             const Lane& at, Sums<Sizes>& sums) {
+    add_boxed<Sizes, Codes>(weights, inputs, scales, at, sums);
   }
 #endif
 };

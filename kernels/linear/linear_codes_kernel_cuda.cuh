@@ -15,18 +15,17 @@ struct Position {
   unsigned parity = 0;
 };
 
-/// Calls what(sum, token, row) for each of a lane's sums, rows in the tile.
+/// Calls what(sum, token, row) for each of a lane's sums, rows in the warp.
 template <class Sizes, class What>
-__device__ void each_sum(const Lane& at, Sums<Sizes>& sums, What what) {
-  const int first = at.row<Sizes>();
+__device__ void each_sum(Sums<Sizes>& sums, What what) {
+  const int lane = threadIdx.x % 32;
 #pragma unroll
   for (int m = 0; m < 2; ++m) {
 #pragma unroll
     for (int t = 0; t < Sizes::kTokens / 8; ++t) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const int row = first + m * (Sizes::kExact ? 16 : kBoxRows) + i / 2 * 8;
-        what(sums[m][t][i], t * 8 + at.place * 2 + i % 2, row);
+        what(sums[m][t][i], t * 8 + lane % 4 * 2 + i % 2, m * 16 + i / 2 * 8 + lane / 4);
       }
     }
   }
@@ -39,7 +38,7 @@ __device__ void consume(const Shared<Sizes>& shared, const CodesProduct& product
   const Lane at;
   std::byte* scales = shared.scales + threadIdx.x / 32 * (kWarpRows * kScaleBytes);
   const auto place_of = [&](int token, int row) {
-    return shared.staged + token * Sizes::kStagedStride + row;
+    return shared.staged + token * Sizes::kStagedStride + at.first_row + row;
   };
   const unsigned end = first_of(cut, blockIdx.x + 1);
   Position position;
@@ -64,19 +63,17 @@ __device__ void consume(const Shared<Sizes>& shared, const CodesProduct& product
     // The second half hands its sums to the first, once the first is done with earlier sums.
     meet(kFreeBarrier, kProducer);
     if (at.half == 1) {
-      each_sum<Sizes>(at, sums,
-                      [&](float sum, int token, int row) { *place_of(token, row) = sum; });
+      each_sum<Sizes>(sums, [&](float sum, int token, int row) { *place_of(token, row) = sum; });
     }
     meet(kStagedBarrier, kProducer);
     if (at.half == 1) continue;
-    each_sum<Sizes>(at, sums,
-                    [&](float& sum, int token, int row) { sum += *place_of(token, row); });
+    each_sum<Sizes>(sums, [&](float& sum, int token, int row) { sum += *place_of(token, row); });
     auto& flat = reinterpret_cast<float(&)[Sizes::kTokens]>(sums);
     if (!whole &&
         !put_together<1, kHalfThreads>(cut, product.meeting, tile, 0, threadIdx.x, flat)) {
       continue;
     }
-    each_sum<Sizes>(at, sums, [&](float sum, int token, int row) { *place_of(token, row) = sum; });
+    each_sum<Sizes>(sums, [&](float sum, int token, int row) { *place_of(token, row) = sum; });
     meet(1, kHalfThreads);
     const StagedSums<kTileRows, Sizes::kStagedStride> staged{shared.staged, product.gated,
                                                              kBoxRows};

@@ -1,6 +1,6 @@
 #include <cstdint>
 
-#include "weft/kernels/linear/linear_codes_boxed_cuda.cuh"
+#include "weft/kernels/linear/linear_codes_kernel_cuda.cuh"
 
 namespace weft::cuda::codes {
 namespace {
@@ -57,21 +57,21 @@ __device__ inline void read_scales(const std::byte* block, int half,
 
 /// A lane's operands from two groups: codes of the four rows quad, quad + 8, + 16 and + 24, and
 /// their scales: x and y for the first group, z and w for the second.
-template <class Sizes>
+template <class Four>
 struct PairOfGroups {
   uint2 codes[4];
-  float4 scale[4];
+  Four scale[4];
 
   __device__ PairOfGroups(const std::byte* weights, const std::byte* scales, const Lane& at,
                           int pair) {
-    static_assert(kHalfGroups * sizeof(float2) == kScaleBytes);
-    const std::byte* from = weights + at.row<Sizes>() * Q4K::kRowBytes + kHeadBytes +
+    static_assert(kHalfGroups * sizeof(Four) / 2 == kScaleBytes);
+    const std::byte* from = weights + (at.first_row + at.quad) * Q4K::kRowBytes + kHeadBytes +
                             (at.half * kPairs + pair) * kGroup + 8 * at.place;
     const std::byte* scale_from = scales + at.quad * kScaleBytes;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       codes[i] = *reinterpret_cast<const uint2*>(from + 8 * i * Q4K::kRowBytes);
-      scale[i] = reinterpret_cast<const float4*>(scale_from + 8 * i * kScaleBytes)[pair];
+      scale[i] = reinterpret_cast<const Four*>(scale_from + 8 * i * kScaleBytes)[pair];
     }
   }
 
@@ -87,13 +87,18 @@ struct PairOfGroups {
   }
 };
 
+/// The first of a lane's eight columns of a group.
+__device__ inline int column_of(const Lane& at, int pair, int upper) {
+  return (at.half * kHalfGroups + 2 * pair + upper) * kGroup + 8 * at.place;
+}
+
 /// Codes as they are.
 template <class Sizes>
 __device__ void add_codes(const std::byte* weights, const std::byte* inputs, std::byte* scales,
                           const Lane& at, Sums<Sizes>& sums) {
   constexpr std::uint32_t kOnes[4] = {0x3f803f80U, 0x3f803f80U, 0x3f803f80U, 0x3f803f80U};
   GroupScale own[kHalfGroups];
-  read_scales(weights + at.own_row<Sizes>() * Q4K::kRowBytes, at.half, own);
+  read_scales(weights + (at.first_row + at.own) * Q4K::kRowBytes, at.half, own);
   __syncwarp();
 #pragma unroll
   for (int i = 0; i < kHalfGroups; ++i) {
@@ -103,27 +108,29 @@ __device__ void add_codes(const std::byte* weights, const std::byte* inputs, std
   __syncwarp();
 #pragma unroll
   for (int pair = 0; pair < kPairs; ++pair) {
-    const PairOfGroups<Sizes> groups(weights, scales, at, pair);
+    const PairOfGroups<float4> groups(weights, scales, at, pair);
 #pragma unroll
     for (int upper = 0; upper < 2; ++upper) {
       std::uint32_t a[2][2][4];
       groups.operands(upper, a);
-      const int column = (at.half * kHalfGroups + 2 * pair + upper) * kGroup + 8 * at.place;
-      const uint4 x =
-          *reinterpret_cast<const uint4*>(inputs + at.quad * Sizes::kBoxBytes + column * 2);
-      float totals[4] = {};
-      multiply_add(totals, kOnes, x.x, x.y);
-      multiply_add(totals, kOnes, x.z, x.w);
+      const std::byte* from = inputs + at.input<Sizes>(column_of(at, pair, upper));
 #pragma unroll
-      for (int m = 0; m < 2; ++m) {
-        float part[4] = {};
-        multiply_add(part, a[m][0], x.x, x.y);
-        multiply_add(part, a[m][1], x.z, x.w);
+      for (int t = 0; t < Sizes::kTokens / 8; ++t) {
+        const uint4 x = *reinterpret_cast<const uint4*>(from + t * 8 * Sizes::kBoxBytes);
+        float totals[4] = {};
+        multiply_add(totals, kOnes, x.x, x.y);
+        multiply_add(totals, kOnes, x.z, x.w);
 #pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const float4& of = groups.scale[2 * m + i / 2];
-          sums[m][0][i] = fmaf(upper == 0 ? of.x : of.z, part[i],
-                               fmaf(upper == 0 ? of.y : of.w, totals[i % 2], sums[m][0][i]));
+        for (int m = 0; m < 2; ++m) {
+          float part[4] = {};
+          multiply_add(part, a[m][0], x.x, x.y);
+          multiply_add(part, a[m][1], x.z, x.w);
+#pragma unroll
+          for (int i = 0; i < 4; ++i) {
+            const float4& of = groups.scale[2 * m + i / 2];
+            sums[m][t][i] = fmaf(upper == 0 ? of.x : of.z, part[i],
+                                 fmaf(upper == 0 ? of.y : of.w, totals[i % 2], sums[m][t][i]));
+          }
         }
       }
     }
@@ -136,50 +143,57 @@ __device__ inline std::uint32_t scaled(std::uint32_t codes, std::uint32_t scale,
   return bits_of(__hfma2(two_of(minus(codes, 0x43004300U)), two_of(scale), two_of(offset)));
 }
 
-/// A lane's codes for more tokens, for which weights are rounded to bf16. A step has 16 bytes,
-/// whose low halves are 16 columns and whose high halves 16 that are 32 further.
+/// As add_codes(), with weights rounded to bf16. Odd places take the second group of a pair first,
+/// so that the lanes of two tokens read from different banks.
 template <class Sizes>
-struct RoundedCodes {
-  __device__ RoundedCodes(const std::byte* weights, std::byte* shared, const Lane& at)
-      : from(weights + at.row<Sizes>() * Q4K::kRowBytes + kHeadBytes + at.half * kPairs * kGroup),
-        half(at.half),
-        scales(reinterpret_cast<const uint4*>(shared + at.quad * kScaleBytes)) {
-    GroupScale own[kHalfGroups];
-    read_scales(weights + at.own_row<Sizes>() * Q4K::kRowBytes, at.half, own);
-    __syncwarp();
+__device__ void add_rounded(const std::byte* weights, const std::byte* inputs, std::byte* scales,
+                            const Lane& at, Sums<Sizes>& sums) {
+  GroupScale own[kHalfGroups];
+  read_scales(weights + (at.first_row + at.own) * Q4K::kRowBytes, at.half, own);
+  __syncwarp();
 #pragma unroll
-    for (int i = 0; i < kHalfGroups; ++i) {
-      reinterpret_cast<uint2*>(shared)[at.own * kHalfGroups + i] =
-          make_uint2(twice(own[i].scale), twice(-own[i].minimum));
-    }
-    __syncwarp();
+  for (int i = 0; i < kHalfGroups; ++i) {
+    reinterpret_cast<uint2*>(scales)[at.own * kHalfGroups + i] =
+        make_uint2(twice(own[i].scale), twice(-own[i].minimum));
   }
-
-  __device__ void operands(int step, std::uint32_t (&to)[2][2][4]) const {
+  __syncwarp();
+  const int odd = at.place % 2;
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const std::uint32_t word =
-          operand_bytes(from + step * 16 + row_step<Sizes>(i, Q4K::kRowBytes));
-      const uint4 of = scales[8 * i * (kScaleBytes / sizeof(uint4)) + step / 2];
+  for (int pair = 0; pair < kPairs; ++pair) {
+    PairOfGroups<uint4> groups(weights, scales, at, pair);
 #pragma unroll
-      for (int k = 0; k < 2; ++k) {
-        std::uint32_t& first = to[i / 2][k][i % 2];
-        std::uint32_t& second = to[i / 2][k][i % 2 + 2];
-        four_codes(word, k, first, second);
-        first = scaled(first, k == 0 ? of.x : of.z, k == 0 ? of.y : of.w);
-        second = scaled(second, k == 0 ? of.x : of.z, k == 0 ? of.y : of.w);
+    for (uint4& of : groups.scale) {
+      if (odd != 0) of = make_uint4(of.z, of.w, of.x, of.y);
+    }
+#pragma unroll
+    for (int turn = 0; turn < 2; ++turn) {
+      const int upper = turn ^ odd;
+      std::uint32_t a[2][2][4];
+      groups.operands(upper, a);
+#pragma unroll
+      for (int m = 0; m < 2; ++m) {
+#pragma unroll
+        for (int k = 0; k < 2; ++k) {
+#pragma unroll
+          for (int i = 0; i < 4; ++i) {
+            const uint4& of = groups.scale[2 * m + i % 2];
+            a[m][k][i] = scaled(a[m][k][i], turn == 0 ? of.x : of.z, turn == 0 ? of.y : of.w);
+          }
+        }
+      }
+      const std::byte* from = inputs + at.input<Sizes>(column_of(at, pair, upper));
+#pragma unroll
+      for (int t = 0; t < Sizes::kTokens / 8; ++t) {
+        const uint4 x = *reinterpret_cast<const uint4*>(from + t * 8 * Sizes::kBoxBytes);
+#pragma unroll
+        for (int m = 0; m < 2; ++m) {
+          multiply_add(sums[m][t], a[m][0], x.x, x.y);
+          multiply_add(sums[m][t], a[m][1], x.z, x.w);
+        }
       }
     }
   }
-
-  [[nodiscard]] __device__ int column(int step, int k) const {
-    return half * 128 + step / 2 * 64 + k * 32 + step % 2 * 16;
-  }
-
-  const std::byte* from;
-  int half;
-  const uint4* scales;
-};
+}
 
 template <class Sizes>
 __device__ void Q4K::add(const std::byte* weights, const std::byte* inputs, std::byte* scales,
@@ -187,8 +201,7 @@ __device__ void Q4K::add(const std::byte* weights, const std::byte* inputs, std:
   if constexpr (Sizes::kExact) {
     add_codes<Sizes>(weights, inputs, scales, at, sums);
   } else {
-    const RoundedCodes<Sizes> codes(weights, scales, at);
-    add_wide<Sizes>(codes, inputs, sums);
+    add_rounded<Sizes>(weights, inputs, scales, at, sums);
   }
 }
 

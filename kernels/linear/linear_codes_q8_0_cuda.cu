@@ -1,23 +1,36 @@
 #include <cstdint>
+#include <type_traits>
 
 #include "weft/kernels/linear/linear_codes_eight_cuda.cuh"
 
 namespace weft::cuda::codes {
 namespace {
 
-/// Blocks of q8_0: scales of 32 columns.
+/// Blocks of q8_0. Up to kExactTokens tokens scales go on the sums of 32 columns; for more that
+/// costs more than scaling the weights.
 struct Q8 : BoxedEncoding<DType::kQ8_0, 200 << 10> {
-  static constexpr int kProducts = 2;
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  template <class Sizes>
-  struct Codes : EightBits<Sizes> {
-    __device__ Codes(const std::byte* weights, const Lane& at) : EightBits<Sizes>(weights, at) {
+  template <bool kExact>
+  struct Codes : EightBitPlaces<kBox.codes, !kExact> {
+    using Places = EightBitPlaces<kBox.codes, !kExact>;
+    using Scale = std::conditional_t<kExact, float, std::uint32_t>;
+    [[maybe_unused]] static constexpr int kProducts = kExact ? 2 : 0;
+
+    __device__ Codes(const std::byte* box, std::byte* /*scales*/, const Lane& at)
+        : Places(box, at) {
       const std::byte* from =
-          this->box + kBox.scales_at() + this->row * kBox.scales + at.half * (kBox.scales / 2);
+          box + kBox.scales_at() + row_in_box(at) * kBox.scales + at.half * (kBox.scales / 2);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        scales[i] = __half22float2(
-            *reinterpret_cast<const __half2*>(from + row_step<Sizes>(i, kBox.scales)));
+        const float2 both =
+            __half22float2(*reinterpret_cast<const __half2*>(from + i * 8 * kBox.scales));
+        if constexpr (kExact) {
+          scales[0][i] = both.x;
+          scales[1][i] = both.y;
+        } else {
+          scales[0][i] = twice(this->odd == 0 ? both.x : both.y);
+          scales[1][i] = twice(this->odd == 0 ? both.y : both.x);
+        }
       }
     }
 
@@ -29,35 +42,27 @@ struct Q8 : BoxedEncoding<DType::kQ8_0, 200 << 10> {
     }
 
     __device__ void operands(int step, std::uint32_t (&to)[2][2][4]) const {
-      this->convert(step, to,
-                    [&](std::uint32_t word, int i, std::uint32_t& first, std::uint32_t& second) {
+      uint2 words[4];
+      this->load(step, words);
+      into_operands(words, to,
+                    [](std::uint32_t word, int, std::uint32_t& first, std::uint32_t& second) {
                       four_bytes(word, first, second);
                       first = two(first);
                       second = two(second);
-                      if constexpr (!Sizes::kExact) {
-                        const std::uint32_t both = twice(scale(2 * step, i));
-                        first = times(first, both);
-                        second = times(second, both);
-                      }
                     });
     }
 
-    [[nodiscard]] __device__ float scale(int product, int i) const {
-      return product < 2 ? scales[i].x : scales[i].y;
+    [[nodiscard]] __device__ Scale scale(int product, int row) const {
+      return scales[product / 2][row];
     }
 
-    float2 scales[4];
+    Scale scales[2][4];
   };
 
   template <class Sizes>
-  static __device__ void add(const std::byte* weights, const std::byte* inputs,
-                             std::byte* /*scales*/, const Lane& at, Sums<Sizes>& sums) {
-    const Codes<Sizes> codes(weights, at);
-    if constexpr (Sizes::kExact) {
-      add_exact<Sizes>(codes, inputs, sums);
-    } else {
-      add_wide<Sizes>(codes, inputs, sums);
-    }
+  static __device__ void add(const std::byte* weights, const std::byte* inputs, std::byte* scales,
+                             const Lane& at, Sums<Sizes>& sums) {
+    add_boxed<Sizes, Codes<Sizes::kExact>>(weights, inputs, scales, at, sums);
   }
 #endif
 };

@@ -45,8 +45,6 @@ template <class Of, int kOf>
 struct Layout {
   using Encoding = Of;
   static constexpr int kTokens = kOf;
-  /// Up to so many tokens each warp multiplies 32 rows, and weights are exact. For more a warpgroup
-  /// multiplies all rows of a tile, with weights in registers; scales go on the weights.
   static constexpr bool kExact = kTokens <= kExactTokens;
   /// Columns of a box of the tokens. A copy with fewer rows is faster; where it is read often,
   /// 128 bytes with the widest swizzle avoid bank conflicts.
@@ -185,47 +183,29 @@ __device__ void produce(const Shared<Sizes>& shared, const CodesProduct& product
   }
 }
 
-/// A lane's place in its warp and its warp's among a unit's rows and columns. A lane has four rows
-/// of weights: up to kExactTokens tokens rows quad, quad + 8, + 16 and + 24 of its warp's 32; for
-/// more quad and quad + 8 of its warp's 16 in either box.
+/// A lane's place in its warp and its warp's among a unit's rows and columns.
 struct Lane {
   __device__ Lane()
       : half(threadIdx.x / kHalfThreads),
-        warp(threadIdx.x / 32 % kRowWarps),
+        first_row(threadIdx.x / 32 % kRowWarps * kWarpRows),
         own(threadIdx.x % 32),
         quad(threadIdx.x % 32 / 4),
         place(threadIdx.x % 4) {}
 
-  /// The lane's first row in a tile.
+  /// Offset of eight columns of token `quad` from `column` on, a multiple of 8.
   template <class Sizes>
-  [[nodiscard]] __device__ int row() const {
-    return warp * (Sizes::kExact ? kWarpRows : kWarpRows / 2) + quad;
-  }
-  /// Its first row in the box where that is.
-  template <class Sizes>
-  [[nodiscard]] __device__ int row_in_box() const {
-    return row<Sizes>() % kBoxRows;
-  }
-  /// The row whose scales it reads for its warp.
-  template <class Sizes>
-  [[nodiscard]] __device__ int own_row() const {
-    return Sizes::kExact ? warp * kWarpRows + own
-                         : own / 16 * kBoxRows + warp * (kWarpRows / 2) + own % 16;
+  __device__ int input(int column) const {
+    if constexpr (Sizes::kExact) return quad * Sizes::kBoxBytes + column * 2;
+    return column / 64 * (Sizes::kTokens * Sizes::kBoxBytes) + quad * Sizes::kBoxBytes +
+           ((column / 8 % 8) ^ quad) * 16;
   }
 
   int half;
-  int warp;
+  int first_row;
   int own;
-  int quad;   ///< number of the lane's quad: which rows and tokens
+  int quad;   ///< number of the lane's quad: it has rows quad, quad + 8, ... and tokens alike
   int place;  ///< the lane's place in its quad: which columns
 };
-
-/// From a lane's first row to its `i`-th of four, where rows of a box have so many bytes.
-template <class Sizes>
-constexpr int row_step(int i, int bytes) {
-  constexpr int kBoxBytes = kBoxRows * Sizes::Encoding::kRowBytes;
-  return Sizes::kExact ? 8 * i * bytes : i / 2 * kBoxBytes + 8 * (i % 2) * bytes;
-}
 
 /// sums [16, 8] += A [16, 16] B [8, 16]^T of bf16. Lane l holds rows l / 4 and l / 4 + 8 of A.
 __device__ inline void multiply_add(float (&sums)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
