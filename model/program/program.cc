@@ -162,9 +162,6 @@ Result<Program> compile(const Architecture& architecture, const Checkpoint& chec
                       program.decode, weights);
   auto compiled = StackCompiler(decoder, architecture.decoder).run(part.layers_of(all));
   if (!compiled) return compiled.error();
-  if (own == KvGroup::kSelf && program.self_kv.empty()) {
-    return Error{ModelErrc::kBadConfig, "attention: no layer of this part of the model has it"};
-  }
   program.hidden_states = program.decode.result = decoder.stream();
   program.first_head_op = program.decode.ops.size();
   if (program.has_logits && is_last) compile_head(architecture, program, decoder, weights);
@@ -174,6 +171,9 @@ Result<Program> compile(const Architecture& architecture, const Checkpoint& chec
   }
   auto complete = weights.result();
   if (!complete) return complete.error();
+  if (own == KvGroup::kSelf && program.self_kv.empty()) {
+    return Error{ModelErrc::kBadConfig, "attention: no layer of this part of the model has it"};
+  }
   program.parameters = weights.parameters();
   if (part.is_whole()) program.unused_tensors = weights.unused_tensors();
   plan_buffers(program.encode, program.buffers);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+
 #include "weft/model/checkpoint/checkpoint.h"
 
 namespace weft {
@@ -10,8 +12,10 @@ namespace {
 class OpWorkTest : public testing::Test {
  protected:
   OpWorkTest() {
-    program_.buffers = {{"x", RowKind::kTokens, 64}};
-    program_.vectors = {{"positions", 10 * 64, {}, {}}, {"types", 2 * 64, {}, {}}};
+    program_.buffers = {{.name = "x", .width = 64}};
+    program_.vectors.resize(2);
+    program_.vectors[0].size = std::int64_t{10} * 64;  // positions
+    program_.vectors[1].size = std::int64_t{2} * 64;   // types
     program_.self_kv = {{.kv_heads = 1, .head_size = 16}, {.kv_heads = 2, .head_size = 32}};
     program_.cross_kv = {{.kv_heads = 4, .head_size = 8}};
   }
