@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 #include "weft/core/dtype.h"
+#include "weft/gpu/cuda/runtime/runtime.h"
+#include "weft/kernels/encoding/code_boxes.h"
 #include "weft/kernels/linear/linear_cuda.h"
 #include "weft/model/program/operands.h"
 
@@ -42,7 +45,7 @@ class Uses {
         case OperandType::kOfWeight:
           return product(buffer, matrix_of(weight_plan(op)), false);
         case OperandType::kOfWeightOrCodes:
-          return product(buffer, matrix_of(weight_plan(op)), codes_);
+          return product(buffer, matrix_of(weight_plan(op), codes_), codes_);
       }
     });
   }
@@ -79,19 +82,43 @@ class Uses {
   std::vector<Use> wanted_;
 };
 
-}  // namespace
-
-std::vector<WeightRun> encoded_runs(const MatrixPlan& plan) {
+/// encoded_runs(), with q8_0 alone as a run.
+std::vector<WeightRun> all_runs(const MatrixPlan& plan) {
   const std::int64_t outputs = plan.gated ? 2 * plan.outputs : plan.outputs;
   if (plan.input_order) return {};
   if (plan.runs.empty()) {
-    if (!is_encoded(plan.dtype) || plan.dtype == DType::kQ8_0) return {};
+    if (!is_encoded(plan.dtype)) return {};
     return {{plan.dtype, 0, outputs}};
   }
   const bool all_encoded =
       std::ranges::all_of(plan.runs, [](const WeightRun& run) { return is_encoded(run.dtype); });
   if (!all_encoded || plan.runs.size() > std::size_t{DeviceMatrix::kMaxRuns}) return {};
   return plan.runs;
+}
+
+/// Whether a run's outputs fill boxes that a load can bring.
+bool can_be_boxed(const MatrixPlan& plan, const WeightRun& run) {
+  if (plan.gated && plan.outputs % CodeBox::kRows != 0) return false;
+  return fill_boxes(run.dtype, run.outputs, plan.inputs) &&
+         boxed_bytes(run.dtype, CodeBox::kRows, plan.inputs) <=
+             static_cast<std::int64_t>(kLoadBufferBytes);
+}
+
+/// The runs in which products by codes are computed; empty where there are none.
+std::vector<WeightRun> runs_of_codes(const MatrixPlan& plan) {
+  std::vector<WeightRun> runs = all_runs(plan);
+  if (plan.gated && runs.size() > 1) return {};
+  const bool all = std::ranges::all_of(runs, [&](const WeightRun& run) {
+    return run.dtype == DType::kQ4_K || can_be_boxed(plan, run);
+  });
+  return all ? std::move(runs) : std::vector<WeightRun>{};
+}
+
+}  // namespace
+
+std::vector<WeightRun> encoded_runs(const MatrixPlan& plan) {
+  if (plan.runs.empty() && plan.dtype == DType::kQ8_0) return {};
+  return all_runs(plan);
 }
 
 DType device_type(const MatrixPlan& plan) noexcept {
@@ -105,18 +132,25 @@ DType device_type(const MatrixPlan& plan) noexcept {
   return narrow ? DType::kBF16 : DType::kF32;
 }
 
-DeviceMatrix matrix_of(const MatrixPlan& plan) noexcept {
+DeviceMatrix matrix_of(const MatrixPlan& plan, bool codes) noexcept {
   DeviceMatrix matrix;
   matrix.dtype = device_type(plan);
   matrix.outputs = plan.outputs;
   matrix.inputs = plan.inputs;
   matrix.gated = plan.gated;
   matrix.stride = rounded_row(plan.inputs);
-  for (const WeightRun& run : encoded_runs(plan)) {
-    const DTypeBlock block = block_of(run.dtype);
+  std::vector<WeightRun> runs;
+  if (codes) runs = runs_of_codes(plan);
+  const bool for_codes = !runs.empty();
+  if (!for_codes) runs = encoded_runs(plan);
+  for (const WeightRun& run : runs) {
     EncodedRun& held = matrix.runs[matrix.run_count++];
     held.dtype = run.dtype;
     held.first = static_cast<std::int32_t>(run.first_output);
+    held.boxed = for_codes && run.dtype != DType::kQ4_K;
+    const CodeBox box = box_of(run.dtype);
+    const DTypeBlock block =
+        held.boxed ? DTypeBlock{box.columns, box.bytes()} : block_of(run.dtype);
     held.block_elements = static_cast<std::int32_t>(block.elements);
     held.block_bytes = static_cast<std::int32_t>(block.bytes);
   }

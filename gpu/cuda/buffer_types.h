@@ -36,8 +36,10 @@ inline constexpr std::int64_t kRowElements = 64;
   return (elements + kRowElements - 1) / kRowElements * kRowElements;
 }
 
-/// The layout of a matrix on a GPU, without its memory.
-[[nodiscard]] DeviceMatrix matrix_of(const MatrixPlan& plan) noexcept;
+/// The layout of a matrix on a GPU, without its memory. With `codes` the matrix is for products on
+/// a GPU that multiplies codes: where that has a kernel for all of its runs, they are held for it
+/// (EncodedRun::boxed), q8_0 alone too.
+[[nodiscard]] DeviceMatrix matrix_of(const MatrixPlan& plan, bool codes = false) noexcept;
 
 /// The type in which a product with such weights takes its input.
 [[nodiscard]] constexpr DType input_type(DType weight) noexcept {

@@ -5,6 +5,7 @@
 #include "weft/core/dtype.h"
 #include "weft/core/kv_dtype.h"
 #include "weft/gpu/cuda/buffer_types.h"
+#include "weft/kernels/encoding/code_boxes.h"
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/model/program/buffer_planner.h"
 #include "weft/model/program/operands.h"
@@ -52,8 +53,10 @@ class Layouter {
   void weights() {
     layout_.weights_begin = arena_.take(0);
     const std::size_t before = arena_.used();
-    for (const MatrixPlan& plan : program_.matrices) {
-      layout_.matrices.push_back(take_matrix(plan, arena_));
+    const std::vector<bool> of_experts = matrices_of_experts();
+    for (std::size_t i = 0; i < program_.matrices.size(); ++i) {
+      layout_.matrices.push_back(
+          take_matrix(program_.matrices[i], arena_, shape_.multiplies_codes && !of_experts[i]));
     }
     for (const VectorPlan& plan : program_.vectors) {
       layout_.vectors.push_back(arena_.take<float>(size(plan.size)));
@@ -71,6 +74,19 @@ class Layouter {
       layout_.sines.push_back(arena_.take<float>(count));
     }
     layout_.weight_bytes = arena_.used() - before;
+  }
+
+  /// By MatrixId: experts' products have no codes.
+  [[nodiscard]] std::vector<bool> matrices_of_experts() const {
+    std::vector<bool> are(program_.matrices.size());
+    for (const OpList* list : {&program_.encode, &program_.decode}) {
+      for (const Op& op : list->ops) {
+        const auto* experts = std::get_if<ExpertLinearOp>(&op);
+        if (experts == nullptr) continue;
+        for (const MatrixId id : experts->weights) are[static_cast<std::size_t>(id)] = true;
+      }
+    }
+    return are;
   }
 
   template <class AnyOp>
@@ -238,11 +254,22 @@ std::int64_t decoded_outputs(const DeviceMatrix& matrix) noexcept {
   return std::min(matrix.outputs, most * kRowElements);
 }
 
-DeviceMatrix take_matrix(const MatrixPlan& plan, Arena& arena) {
-  DeviceMatrix matrix = matrix_of(plan);
-  const std::vector<WeightRun> runs = encoded_runs(plan);
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    matrix.runs[i].data = arena.take(bytes(runs[i].dtype, runs[i].outputs * plan.inputs));
+std::int64_t outputs_of_run(const DeviceMatrix& matrix, int run) noexcept {
+  const std::int64_t all = matrix.gated ? 2 * matrix.outputs : matrix.outputs;
+  return (run + 1 < matrix.run_count ? matrix.runs[run + 1].first : all) - matrix.runs[run].first;
+}
+
+std::int64_t bytes_of_run(const DeviceMatrix& matrix, int run) noexcept {
+  const EncodedRun& of = matrix.runs[run];
+  const std::int64_t rows = outputs_of_run(matrix, run) / (of.boxed ? CodeBox::kRows : 1);
+  return rows * (matrix.inputs / of.block_elements) * of.block_bytes;
+}
+
+DeviceMatrix take_matrix(const MatrixPlan& plan, Arena& arena, bool codes) {
+  DeviceMatrix matrix = matrix_of(plan, codes);
+  for (int i = 0; i < matrix.run_count; ++i) {
+    EncodedRun& run = matrix.runs[i];
+    run.data = arena.take(size(bytes_of_run(matrix, i)));
   }
   if (matrix.keeps_blocks()) return matrix;
   const std::int64_t numbers = matrix.rows() * matrix.stride;

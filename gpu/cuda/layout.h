@@ -73,8 +73,14 @@ struct Layout {
 [[nodiscard]] Layout lay_out(const Program& program, const DeviceOptions& options,
                              const CudaStepShape& shape, Arena& arena, Arena& kv_arena);
 
-/// A matrix as devices hold it, its numbers taken from `arena`.
-[[nodiscard]] DeviceMatrix take_matrix(const MatrixPlan& plan, Arena& arena);
+/// A matrix as devices hold it, its numbers taken from `arena`; `codes` as matrix_of() has it.
+[[nodiscard]] DeviceMatrix take_matrix(const MatrixPlan& plan, Arena& arena, bool codes = false);
+
+/// How many outputs a run of a matrix has; of a gated one gates and ups.
+[[nodiscard]] std::int64_t outputs_of_run(const DeviceMatrix& matrix, int run) noexcept;
+
+/// Bytes of a run's blocks or boxes.
+[[nodiscard]] std::int64_t bytes_of_run(const DeviceMatrix& matrix, int run) noexcept;
 
 /// How many outputs of an encoded matrix are decoded at once, of a gated one all.
 [[nodiscard]] std::int64_t decoded_outputs(const DeviceMatrix& matrix) noexcept;

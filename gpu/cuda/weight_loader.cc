@@ -10,6 +10,7 @@
 #include "weft/gpu/device_error.h"
 #include "weft/gpu/host/rotary_table.h"
 #include "weft/gpu/host/thread_team.h"
+#include "weft/kernels/encoding/code_boxes.h"
 #include "weft/kernels/simd/narrow_float.h"
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/model/checkpoint/tensor_values.h"
@@ -21,6 +22,20 @@ namespace {
 constexpr std::size_t kBuffers = 3;
 // Pieces that one thread copies at a time: far more than a page, far less than its share.
 constexpr std::int64_t kGrainBytes = std::int64_t{64} << 10U;
+
+/// Fills `out` with the boxes of outputs from `first` on.
+Result<void> write_boxes(const MatrixPlan& plan, DType dtype, std::int64_t first,
+                         std::span<std::byte> out) {
+  const auto boxes = static_cast<std::size_t>(boxed_bytes(dtype, CodeBox::kRows, plan.inputs));
+  std::vector<std::byte> blocks(
+      static_cast<std::size_t>(bytes_of(dtype, CodeBox::kRows * plan.inputs).value()));
+  for (; !out.empty(); out = out.subspan(boxes), first += CodeBox::kRows) {
+    const auto read = read_encoded_outputs(plan, first, CodeBox::kRows, blocks);
+    if (!read) return read;
+    put_in_boxes(dtype, plan.inputs, blocks, out.first(boxes));
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -85,22 +100,23 @@ Result<void> WeightLoader::table(const CheckpointTensor& tensor, const DeviceTab
 }
 
 Result<void> WeightLoader::blocks(const MatrixPlan& plan, const DeviceMatrix& matrix) {
-  const std::int64_t outputs = matrix.gated ? 2 * matrix.outputs : matrix.outputs;
   for (int i = 0; i < matrix.run_count; ++i) {
     const EncodedRun& run = matrix.runs[i];
-    const std::int64_t end = i + 1 < matrix.run_count ? matrix.runs[i + 1].first : outputs;
-    const std::int64_t row = matrix.inputs / run.block_elements * run.block_bytes;
+    // What lies together: an output's blocks, or the boxes along some outputs.
+    const std::int64_t rows = run.boxed ? CodeBox::kRows : 1;
+    const std::int64_t grain = matrix.inputs / run.block_elements * run.block_bytes;
     const auto write = [&](std::span<std::byte> out, std::size_t at, Share share) -> Result<void> {
-      const auto [begin, stop] = share.of(static_cast<std::int64_t>(out.size()) / row);
+      const auto [begin, stop] = share.of(static_cast<std::int64_t>(out.size()) / grain);
       if (begin == stop) return {};
-      return read_encoded_outputs(plan, run.first + static_cast<std::int64_t>(at) / row + begin,
-                                  stop - begin,
-                                  out.subspan(static_cast<std::size_t>(begin * row),
-                                              static_cast<std::size_t>((stop - begin) * row)));
+      const std::int64_t first = run.first + (static_cast<std::int64_t>(at) / grain + begin) * rows;
+      const auto own = out.subspan(static_cast<std::size_t>(begin * grain),
+                                   static_cast<std::size_t>((stop - begin) * grain));
+      return run.boxed ? write_boxes(plan, run.dtype, first, own)
+                       : read_encoded_outputs(plan, first, stop - begin, own);
     };
     const auto brought =
-        bring(const_cast<std::byte*>(run.data), static_cast<std::size_t>((end - run.first) * row),
-              static_cast<std::size_t>(row), write);
+        bring(const_cast<std::byte*>(run.data), static_cast<std::size_t>(bytes_of_run(matrix, i)),
+              static_cast<std::size_t>(grain), write);
     if (!brought) return brought;
   }
   return {};

@@ -76,6 +76,17 @@ __device__ inline void copy_box(void* to, const CUtensorMap* map, std::int32_t c
       : "memory");
 }
 
+/// Copies bytes that lie together to shared memory; `barrier` counts them. Both addresses and the
+/// number are multiples of 16.
+__device__ inline void copy_bytes(void* to, const void* from, std::uint32_t bytes, Barrier* barrier,
+                                  CacheHint hint) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint"
+      " [%0], [%1], %2, [%3], %4;" ::"r"(shared_address(to)),
+      "l"(from), "r"(bytes), "r"(shared_address(barrier)), "l"(static_cast<std::uint64_t>(hint))
+      : "memory");
+}
+
 __device__ inline void prefetch_map(const CUtensorMap* map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }

@@ -1,23 +1,27 @@
 #pragma once
 
+#include "weft/kernels/encoding/decode_boxes_cuda.cuh"
 #include "weft/kernels/encoding/decode_cuda.cuh"
 #include "weft/kernels/linear/linear_cuda.h"
 
 namespace weft::cuda {
 
-/// A row of blocks.
+/// A row of blocks, or of boxes.
 struct EncodedRow {
   const std::uint8_t* blocks = nullptr;  ///< null: the row belongs to no output, its weights are 0
   DType dtype = DType::kQ4_0;
-  int elements = 1;
-  int bytes = 1;
+  int elements = 1;  ///< of a block, or columns of a box
+  int bytes = 1;     ///< of a block or box
+  int in_box = -1;   ///< which of a box's rows; negative: blocks stand as in a file
 
   /// Weights k .. k + 7, a multiple of 8.
   [[nodiscard]] __device__ decoding::Eight load(std::int64_t k) const {
     if (blocks == nullptr) return {};
     const auto block = static_cast<int>(k) / elements;
-    return decode_eight(dtype, blocks + std::int64_t{block} * bytes,
-                        static_cast<int>(k) - block * elements);
+    const std::uint8_t* from = blocks + std::int64_t{block} * bytes;
+    const int in_block = static_cast<int>(k) - block * elements;
+    return in_box < 0 ? decode_eight(dtype, from, in_block)
+                      : decode_boxed_eight(dtype, from, in_box, in_block);
   }
 };
 
@@ -28,9 +32,15 @@ __device__ inline EncodedRow encoded_output(const DeviceMatrix& weight, std::int
   for (int i = 1; i < DeviceMatrix::kMaxRuns; ++i) {
     if (i < weight.run_count && output >= weight.runs[i].first) run = weight.runs[i];
   }
+  const auto* data = reinterpret_cast<const std::uint8_t*>(run.data);
+  if (run.boxed) {
+    const std::int64_t boxes = (output - run.first) / CodeBox::kRows;
+    return {data + boxes * (weight.inputs / run.block_elements) * run.block_bytes, run.dtype,
+            run.block_elements, run.block_bytes,
+            static_cast<int>((output - run.first) % CodeBox::kRows)};
+  }
   const std::int64_t row = (output - run.first) * (weight.inputs / run.block_elements);
-  return {reinterpret_cast<const std::uint8_t*>(run.data) + row * run.block_bytes, run.dtype,
-          run.block_elements, run.block_bytes};
+  return {data + row * run.block_bytes, run.dtype, run.block_elements, run.block_bytes, -1};
 }
 
 /// Row `row` in the order of DeviceMatrix, in which gates and ups alternate.

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "weft/kernels/cuda/launch_cuda.cuh"
+#include "weft/kernels/encoding/code_boxes.h"
 #include "weft/kernels/linear/linear_cuda.h"
 #include "weft/kernels/linear/linear_ways_cuda.cuh"
 
@@ -29,6 +30,10 @@ bool are_sound(const DeviceMatrix& weight) {
     const EncodedRun& run = weight.runs[i];
     if (run.data == nullptr || run.block_elements < 1 || run.block_bytes < 1) return false;
     if (weight.inputs % run.block_elements != 0) return false;
+    const std::int64_t all = weight.gated ? 2 * weight.outputs : weight.outputs;
+    const std::int64_t end = i + 1 < weight.run_count ? weight.runs[i + 1].first : all;
+    if (run.boxed && !fill_boxes(run.dtype, end - run.first, weight.inputs)) return false;
+    if (run.boxed && weight.gated && weight.outputs % CodeBox::kRows != 0) return false;
     if (i == 0 ? run.first != 0 : run.first <= next) return false;
     next = run.first;
   }

@@ -14,13 +14,15 @@ namespace weft::cuda {
 inline constexpr std::int64_t kGateBlock = 8;
 
 /// Outputs of a matrix from `first` on that are held as blocks of one encoding, row by row, as they
-/// stand in a file. Of a gated matrix the gates are outputs 0 .. N-1 and the ups N .. 2N-1.
+/// stand in a file, or in boxes (code_boxes.h). Of a gated matrix the gates are outputs 0 .. N-1
+/// and the ups N .. 2N-1.
 struct EncodedRun {
   const std::byte* data = nullptr;  ///< aligned to 256 bytes
   DType dtype = DType::kQ4_0;
   std::int32_t first = 0;
-  std::int32_t block_elements = 1;  ///< block_of(dtype)
-  std::int32_t block_bytes = 1;
+  std::int32_t block_elements = 1;  ///< of block_of(dtype), or columns of box_of(dtype)
+  std::int32_t block_bytes = 1;     ///< of a block or box
+  bool boxed = false;               ///< of a gated matrix gates fill boxes, and ups
 };
 
 /// W [rows, K] in a device's memory, row-major. `rows` is N, or of a gated one 2 * N rounded up to
@@ -28,7 +30,7 @@ struct EncodedRun {
 /// no output are zeros. Columns K .. stride - 1 are zeros as well.
 struct DeviceMatrix {
   const std::byte* data = nullptr;    ///< aligned to 256 bytes
-  const std::byte* scales = nullptr;  ///< q8_0: f16 [rows, K / 32]; `data` is then int8
+  const std::byte* scales = nullptr;  ///< q8_0 without runs: f16 [rows, K / 32]; `data` is int8
   DType dtype = DType::kBF16;         ///< f32, f16, bf16, q8_0; with runs that of the first
   std::int64_t outputs = 0;           ///< N
   std::int64_t inputs = 0;            ///< K
@@ -60,8 +62,10 @@ enum class LinearWay : std::uint8_t {
   kFlat,
   /// cuBLASLt, then a kernel for what it cannot do after the product; 16-bit weights.
   kLibrary,
-  /// Few tokens, tensor cores that multiply the codes of blocks, which stream as the file has them;
-  /// takes_codes(), sm_90a. A row's bits do not depend on M.
+  /// Few tokens, tensor cores that multiply the codes of blocks, which stream; takes_codes(),
+  /// sm_90a.
+  /// A row's bits are one thing up to 8 rows and one for more, where weights may be rounded to
+  /// bf16; they do not depend on M otherwise.
   kCodes,
 };
 
@@ -95,9 +99,13 @@ struct CudaDecodeParams {
 };
 [[nodiscard]] Status decode_matrix(const CudaDecodeParams& params, Stream stream);
 
-/// Whether kCodes has a kernel for how this matrix is encoded: one run of q4_k.
+/// Whether kCodes has a kernel for how this matrix is encoded: runs in boxes or of q4_k, of a gated
+/// matrix one.
 [[nodiscard]] constexpr bool takes_codes(const DeviceMatrix& weight) noexcept {
-  return weight.run_count == 1 && weight.runs[0].dtype == DType::kQ4_K;
+  for (std::int32_t i = 0; i < weight.run_count; ++i) {
+    if (!weight.runs[i].boxed && weight.runs[i].dtype != DType::kQ4_K) return false;
+  }
+  return weight.run_count == 1 || (weight.run_count > 1 && !weight.gated);
 }
 
 /// Whether GPUs of an architecture (90 of sm_90) have kCodes.

@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <numeric>
-#include <set>
+#include <string>
 #include <vector>
 
 #include "weft/gpu/cuda/buffer_types.h"
@@ -129,30 +130,62 @@ TEST(EncodedWeights, AreDecodedOnAGpuForProductsOfManyRows) {
   for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 0.02F * largest);
 }
 
-TEST(EncodedWeights, AreMultipliedAsCodesOnAGpuThatCan) {
-  const test::CompiledModel encoded = test::llama_of(DType::kQ4_K);
-  std::set<cuda::LinearWay> ways;
-  const auto run = [&](bool codes) {
-    const auto gpu = std::make_shared<test::FakeGpu>();
-    gpu->multiplies_codes = codes;
-    gpu->linear_seconds = [&](const cuda::CudaLinearParams& params) {
-      const bool multiplies = params.way == cuda::LinearWay::kCodes;
-      EXPECT_EQ(params.in.dtype, multiplies ? DType::kBF16 : DType::kF32);
-      if (cuda::takes_codes(params.weight)) ways.insert(params.way);
-      return 0.0;
-    };
-    DeviceOptions options = kOptions;
-    options.threads = 1;
-    const auto device = cuda::CudaDevice::load(std::make_unique<test::FakeRuntime>(gpu),
-                                               encoded.checkpoint, encoded.program, options, {})
-                            .value();
-    return logits_of(*device, encoded.program->vocabulary);
+/// The logits of a GPU, and how often each way multiplied by an encoded matrix.
+std::vector<float> logits_on_a_gpu(const test::CompiledModel& model, bool codes,
+                                   std::map<cuda::LinearWay, int>& ways) {
+  const auto gpu = std::make_shared<test::FakeGpu>();
+  gpu->multiplies_codes = codes;
+  gpu->linear_seconds = [&](const cuda::CudaLinearParams& params) {
+    const bool multiplies = params.way == cuda::LinearWay::kCodes;
+    EXPECT_EQ(params.in.dtype, multiplies ? DType::kBF16 : DType::kF32);
+    ++ways[params.way];
+    return 0.0;
   };
-  const std::vector<float> want = run(false);
-  EXPECT_EQ(ways, std::set{cuda::LinearWay::kVector});
-  ways.clear();
-  const std::vector<float> got = run(true);
-  EXPECT_EQ(ways, std::set{cuda::LinearWay::kCodes});
+  DeviceOptions options = kOptions;
+  options.threads = 1;
+  const auto device = cuda::CudaDevice::load(std::make_unique<test::FakeRuntime>(gpu),
+                                             model.checkpoint, model.program, options, {})
+                          .value();
+  return logits_of(*device, model.program->vocabulary);
+}
+
+/// Of five products with matrices `least` or more are by codes, and logits stay what they were.
+void expect_products_by_codes(const test::CompiledModel& model, int least) {
+  std::map<cuda::LinearWay, int> ways;
+  const std::vector<float> want = logits_on_a_gpu(model, false, ways);
+  EXPECT_EQ(ways[cuda::LinearWay::kCodes], 0);
+  const std::vector<float> got = logits_on_a_gpu(model, true, ways);
+  EXPECT_GE(ways[cuda::LinearWay::kCodes], least);
+  ASSERT_EQ(got.size(), want.size());
+  const float largest =
+      std::abs(*std::ranges::max_element(want, {}, [](float x) { return std::abs(x); }));
+  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 0.02F * largest);
+}
+
+TEST(EncodedWeights, AreMultipliedAsCodesOnAGpuThatCan) {
+  expect_products_by_codes(test::llama_of(DType::kQ4_K), 5);
+  // The head has 80 outputs, which fill no boxes.
+  for (const DType dtype : {DType::kI4_64, DType::kI4_128, DType::kI4_256, DType::kQ6_K,
+                            DType::kQ8_0, DType::kF8_128, DType::kF8_256}) {
+    SCOPED_TRACE(to_string(dtype));
+    expect_products_by_codes(test::llama_of(dtype), 4);
+  }
+}
+
+TEST(EncodedWeights, AreMultipliedAsCodesWhereAMatrixHasSeveralEncodings) {
+  const auto type_of = [](const std::string& name) {
+    const bool longer =
+        name.find("v_proj") != std::string::npos || name.find("down_proj") != std::string::npos;
+    return longer ? DType::kQ6_K : DType::kQ4_K;
+  };
+  expect_products_by_codes(test::llama_of(type_of), 5);
+}
+
+TEST(EncodedWeights, OfExpertsStayBlocksOnAGpuThatMultipliesCodes) {
+  std::map<cuda::LinearWay, int> ways;
+  const test::CompiledModel mixtral = test::encoded_mixtral();
+  const std::vector<float> want = logits_on_a_gpu(mixtral, false, ways);
+  const std::vector<float> got = logits_on_a_gpu(mixtral, true, ways);
   ASSERT_EQ(got.size(), want.size());
   const float largest =
       std::abs(*std::ranges::max_element(want, {}, [](float x) { return std::abs(x); }));

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "weft/kernels/encoding/code_boxes.h"
 #include "weft/kernels/encoding/encoding.h"
 #include "weft/kernels/linear/linear_cuda.h"
 #include "weft/kernels/simd/narrow_float.h"
@@ -85,12 +86,21 @@ inline std::vector<float> decoded_row(const cuda::DeviceMatrix& weight, std::int
     if (output >= weight.runs[i].first) run = &weight.runs[i];
   }
   const DTypeBlock block = block_of(run->dtype);
-  const std::int64_t blocks = weight.inputs / block.elements;
+  const std::int64_t count = weight.inputs / block.elements;
+  const std::int64_t bytes = count * block.bytes;
+  const std::byte* blocks = run->data + (output - run->first) * bytes;
+  std::vector<std::byte> unboxed;
+  if (run->boxed) {
+    unboxed.resize(static_cast<std::size_t>(bytes));
+    const std::int64_t boxes = boxed_bytes(run->dtype, CodeBox::kRows, weight.inputs);
+    const std::int64_t in_run = output - run->first;
+    take_from_boxes(run->dtype, weight.inputs, static_cast<std::int32_t>(in_run % CodeBox::kRows),
+                    {run->data + in_run / CodeBox::kRows * boxes, static_cast<std::size_t>(boxes)},
+                    unboxed);
+    blocks = unboxed.data();
+  }
   std::vector<float> numbers(static_cast<std::size_t>(weight.inputs));
-  decode_blocks({.dtype = run->dtype,
-                 .data = run->data + (output - run->first) * blocks * block.bytes,
-                 .count = blocks},
-                numbers.data());
+  decode_blocks({.dtype = run->dtype, .data = blocks, .count = count}, numbers.data());
   return numbers;
 }
 

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "weft/core/dtype.h"
+
+namespace weft {
+
+/// How a GPU that multiplies codes holds blocks whose bytes are no multiple of 16: a box has the
+/// blocks of kRows outputs and `columns` inputs, taken apart into planes, each with a part for
+/// each row:
+///
+///   codes   as they follow one another in the row's blocks
+///   high    the upper bits of codes that are longer than four
+///   scales  as they follow one another
+///   rest    zeros, or the scale of all scales
+///
+/// Bits are those of the file. A row's parts of 16 bytes stand in an order of their own in planes
+/// of codes, so that tensor cores' operands come from different banks. Boxes of a run of outputs
+/// lie one after the other: all along the first kRows outputs, then those of the next.
+struct CodeBox {
+  static constexpr std::int64_t kRows = 64;
+
+  std::int32_t columns = 0;
+  std::int32_t codes = 0;  ///< bytes of a row's part
+  std::int32_t high = 0;
+  std::int32_t scales = 0;
+  std::int32_t rest = 0;
+
+  [[nodiscard]] constexpr bool exists() const noexcept { return columns > 0; }
+  [[nodiscard]] constexpr std::int32_t row_bytes() const noexcept {
+    return codes + high + scales + rest;
+  }
+  [[nodiscard]] constexpr std::int32_t bytes() const noexcept {
+    return static_cast<std::int32_t>(kRows) * row_bytes();
+  }
+  [[nodiscard]] constexpr std::int32_t high_at() const noexcept {
+    return static_cast<std::int32_t>(kRows) * codes;
+  }
+  [[nodiscard]] constexpr std::int32_t scales_at() const noexcept {
+    return high_at() + static_cast<std::int32_t>(kRows) * high;
+  }
+  [[nodiscard]] constexpr std::int32_t rest_at() const noexcept {
+    return scales_at() + static_cast<std::int32_t>(kRows) * scales;
+  }
+
+  /// Where byte `byte` of a row's codes stands in its part.
+  [[nodiscard]] static constexpr std::int32_t code_place(std::int32_t row, std::int32_t byte) {
+    return byte ^ ((row & 3) << 5 | (row >> 2 & 1) << 4);
+  }
+  /// As code_place(), in the plane of upper bits.
+  [[nodiscard]] static constexpr std::int32_t high_place(std::int32_t row, std::int32_t byte) {
+    return byte ^ ((row >> 1 & 1) << 5 | (row >> 2 & 1) << 4);
+  }
+};
+
+/// The box of an encoding; of one that is not held in boxes !exists().
+[[nodiscard]] constexpr CodeBox box_of(DType dtype) noexcept {
+  switch (dtype) {
+    case DType::kI4_64:
+      return {256, 128, 0, 8, 4};
+    case DType::kI4_128:
+      return {256, 128, 0, 4, 2};
+    case DType::kI4_256:
+      return {256, 128, 0, 2, 1};
+    case DType::kQ6_K:
+      return {256, 128, 64, 16, 2};
+    case DType::kQ8_0:
+      return {128, 128, 0, 8, 0};
+    case DType::kF8_128:
+      return {128, 128, 0, 4, 0};
+    case DType::kF8_256:  // either half of a block has its scale
+      return {128, 128, 0, 4, 0};
+    default:
+      return {};
+  }
+}
+
+/// Bytes of `outputs` outputs of `inputs` inputs in boxes, which they fill.
+[[nodiscard]] constexpr std::int64_t boxed_bytes(DType dtype, std::int64_t outputs,
+                                                 std::int64_t inputs) noexcept {
+  const CodeBox box = box_of(dtype);
+  return outputs / CodeBox::kRows * (inputs / box.columns) * box.bytes();
+}
+
+/// Whether outputs of so many inputs fill boxes of an encoding.
+[[nodiscard]] inline bool fill_boxes(DType dtype, std::int64_t outputs,
+                                     std::int64_t inputs) noexcept {
+  const CodeBox box = box_of(dtype);
+  return box.exists() && outputs > 0 && outputs % CodeBox::kRows == 0 &&
+         inputs % box.columns == 0 && inputs % block_of(dtype).elements == 0;
+}
+
+/// Writes the blocks of CodeBox::kRows outputs, row by row as in a file, to their boxes, one after
+/// the other. Both are whole: `inputs` fills boxes.
+void put_in_boxes(DType dtype, std::int64_t inputs, std::span<const std::byte> blocks,
+                  std::span<std::byte> boxes);
+
+/// The inverse for one row: its blocks as in a file.
+void take_from_boxes(DType dtype, std::int64_t inputs, std::int32_t row,
+                     std::span<const std::byte> boxes, std::span<std::byte> blocks);
+
+}  // namespace weft

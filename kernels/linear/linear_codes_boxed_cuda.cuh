@@ -1,0 +1,134 @@
+#pragma once
+
+#include "weft/kernels/linear/linear_codes_kernel_cuda.cuh"
+
+/// Products of boxes (code_boxes.h). Codes become the exact numbers of bf16 that they stand for; a
+/// scale goes on the sums of its columns, in float32, or on the weights, which are then rounded to
+/// bf16 once for the scale and once for the product.
+///
+/// A lane's codes are a class, made for each unit:
+///   kProducts            products of 16 columns under one scale; 0: scales go on weights
+///   Codes(box, scales, at)  reads the scales; `box` has the warp's rows
+///   operands(step, a)    the operands of 32 columns, in two products
+///   column(step)         the first of the lane's eight columns, a multiple of 8
+///   scale(p, row)        of product p: a float, or twice a bf16
+namespace weft::cuda::codes {
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+
+/// A lane's number of its first row in its warp's box.
+__device__ inline int row_in_box(const Lane& at) { return at.first_row % kBoxRows + at.quad; }
+
+/// Puts four rows' words of eight codes into the operands' order.
+template <class Convert>
+__device__ void into_operands(const uint2 (&words)[4], std::uint32_t (&to)[2][2][4],
+                              const Convert& convert) {
+#pragma unroll
+  for (int m = 0; m < 2; ++m) {
+    convert(words[2 * m].x, 2 * m, to[m][0][0], to[m][0][2]);
+    convert(words[2 * m + 1].x, 2 * m + 1, to[m][0][1], to[m][0][3]);
+    convert(words[2 * m].y, 2 * m, to[m][1][0], to[m][1][2]);
+    convert(words[2 * m + 1].y, 2 * m + 1, to[m][1][1], to[m][1][3]);
+  }
+}
+
+/// The tokens' numbers that a lane's operands of a step meet: eight columns side by side.
+template <class Sizes, class Codes>
+__device__ uint4 tokens_at(const std::byte* inputs, const Lane& at, const Codes& codes, int step,
+                           int t) {
+  const std::byte* from = inputs + at.input<Sizes>(codes.column(step)) + t * 8 * Sizes::kBoxBytes;
+  if constexpr (Codes::kSplitColumns) {  // four columns, and four that are 16 further
+    const auto first = *reinterpret_cast<const uint2*>(from);
+    const auto second = *reinterpret_cast<const uint2*>(from + 32);
+    return make_uint4(first.x, first.y, second.x, second.y);
+  }
+  return *reinterpret_cast<const uint4*>(from);
+}
+
+template <class Sizes, class Codes>
+__device__ void add_scaled_sums(const Codes& codes, const std::byte* inputs, const Lane& at,
+                                Sums<Sizes>& sums) {
+  float part[2][Sizes::kTokens / 8][4];
+#pragma unroll
+  for (int step = 0; step < Codes::kSteps; ++step) {
+    std::uint32_t a[2][2][4];
+    codes.operands(step, a);
+#pragma unroll
+    for (int t = 0; t < Sizes::kTokens / 8; ++t) {
+      const uint4 x = tokens_at<Sizes>(inputs, at, codes, step, t);
+#pragma unroll
+      for (int k = 0; k < 2; ++k) {
+        const int product = 2 * step + k;
+#pragma unroll
+        for (int m = 0; m < 2; ++m) {
+          if (product % Codes::kProducts == 0) {
+#pragma unroll
+            for (float& sum : part[m][t]) sum = 0;
+          }
+          multiply_add(part[m][t], a[m][k], k == 0 ? x.x : x.z, k == 0 ? x.y : x.w);
+          if (product % Codes::kProducts != Codes::kProducts - 1) continue;
+#pragma unroll
+          for (int i = 0; i < 4; ++i) {
+            sums[m][t][i] = fmaf(codes.scale(product, 2 * m + i / 2), part[m][t][i], sums[m][t][i]);
+          }
+        }
+      }
+    }
+  }
+}
+
+template <class Sizes, class Codes>
+__device__ void add_scaled_weights(const Codes& codes, const std::byte* inputs, const Lane& at,
+                                   Sums<Sizes>& sums) {
+#pragma unroll
+  for (int step = 0; step < Codes::kSteps; ++step) {
+    std::uint32_t a[2][2][4];
+    codes.operands(step, a);
+#pragma unroll
+    for (int m = 0; m < 2; ++m) {
+#pragma unroll
+      for (int k = 0; k < 2; ++k) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          a[m][k][i] = times(a[m][k][i], codes.scale(2 * step + k, 2 * m + i % 2));
+        }
+      }
+    }
+#pragma unroll
+    for (int t = 0; t < Sizes::kTokens / 8; ++t) {
+      const uint4 x = tokens_at<Sizes>(inputs, at, codes, step, t);
+#pragma unroll
+      for (int m = 0; m < 2; ++m) {
+        multiply_add(sums[m][t], a[m][0], x.x, x.y);
+        multiply_add(sums[m][t], a[m][1], x.z, x.w);
+      }
+    }
+  }
+}
+
+/// Encoding::add() of boxes, by the codes of a lane.
+template <class Sizes, class Codes>
+__device__ void add_boxed(const std::byte* weights, const std::byte* inputs, std::byte* scales,
+                          const Lane& at, Sums<Sizes>& sums) {
+  constexpr int kBytes = kBoxRows * Sizes::Encoding::kRowBytes;
+  const Codes codes(weights + at.first_row / kBoxRows * kBytes, scales, at);
+  if constexpr (Codes::kProducts > 0) {
+    add_scaled_sums<Sizes>(codes, inputs, at, sums);
+  } else {
+    add_scaled_weights<Sizes>(codes, inputs, at, sums);
+  }
+}
+
+#endif  // __CUDA_ARCH_FEAT_SM90_ALL
+
+/// What all encodings in boxes share.
+template <DType kType, int kShared>
+struct BoxedEncoding {
+  static constexpr CodeBox kBox = box_of(kType);
+  static constexpr int kColumns = kBox.columns;
+  static constexpr int kRowBytes = kBox.row_bytes();
+  static constexpr bool kBoxed = true;
+  static constexpr int kSharedBytes = kShared;
+};
+
+}  // namespace weft::cuda::codes

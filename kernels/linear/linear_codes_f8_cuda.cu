@@ -1,0 +1,57 @@
+#include <cstdint>
+
+#include "weft/kernels/linear/linear_codes_eight_cuda.cuh"
+
+namespace weft::cuda::codes {
+namespace {
+
+/// FP8 (e4m3) under scales of 128 or 256 columns, which are the same for a half: scales go on sums.
+struct F8 : BoxedEncoding<DType::kF8_128, 200 << 10> {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  struct Codes : EightBitPlaces<kBox.codes, true> {
+    static constexpr int kProducts = 4;
+
+    __device__ Codes(const std::byte* box, std::byte* /*scales*/, const Lane& at)
+        : EightBitPlaces(box, at),
+          scale_at(box + kBox.scales_at() + row_in_box(at) * kBox.scales) {}
+
+    /// Two codes, each in the upper byte of its half of `bytes`, as bf16: exponent and mantissa
+    /// move to their places, and 2^120 makes up for the exponents' different zeros. Of codes that
+    /// are no numbers it makes +-480.
+    static __device__ std::uint32_t two(std::uint32_t bytes) {
+      constexpr std::uint32_t k2To120 = 0x7b807b80U;
+      return times((bytes >> 4U & 0x07f007f0U) | (bytes & 0x80008000U), k2To120);
+    }
+
+    __device__ void operands(int step, std::uint32_t (&to)[2][2][4]) const {
+      uint2 words[4];
+      load(step, words);
+      into_operands(words, to,
+                    [](std::uint32_t word, int, std::uint32_t& first, std::uint32_t& second) {
+                      first = two(__byte_perm(word, 0, 0x1404));
+                      second = two(__byte_perm(word, 0, 0x3424));
+                    });
+    }
+
+    /// Read where it is needed, since registers are few.
+    [[nodiscard]] __device__ float scale(int /*product*/, int row) const {
+      return *reinterpret_cast<const float*>(scale_at + 8 * row * kBox.scales);
+    }
+
+    const std::byte* scale_at;
+  };
+
+  template <class Sizes>
+  static __device__ void add(const std::byte* weights, const std::byte* inputs, std::byte* scales,
+                             const Lane& at, Sums<Sizes>& sums) {
+    add_boxed<Sizes, Codes>(weights, inputs, scales, at, sums);
+  }
+#endif
+};
+static_assert(box_of(DType::kF8_256).row_bytes() == F8::kRowBytes);
+
+}  // namespace
+
+CodesKind f8() { return kind_of<F8>(); }
+
+}  // namespace weft::cuda::codes

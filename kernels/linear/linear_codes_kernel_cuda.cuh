@@ -1,0 +1,173 @@
+#pragma once
+
+#include "weft/kernels/cuda/launch_cuda.cuh"
+#include "weft/kernels/linear/linear_codes_kinds_cuda.cuh"
+#include "weft/kernels/linear/linear_codes_ring_cuda.cuh"
+
+/// The kernel of kCodes for an encoding, and its launch.
+namespace weft::cuda::codes {
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+
+/// A warp's position in the ring.
+struct Position {
+  unsigned slot = 0;
+  unsigned parity = 0;
+};
+
+/// Calls what(sum, token, row) for each of a lane's sums, rows in the warp.
+template <class Sizes, class What>
+__device__ void each_sum(Sums<Sizes>& sums, What what) {
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int m = 0; m < 2; ++m) {
+#pragma unroll
+    for (int t = 0; t < Sizes::kTokens / 8; ++t) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        what(sums[m][t][i], t * 8 + lane % 4 * 2 + i % 2, m * 16 + i / 2 * 8 + lane / 4);
+      }
+    }
+  }
+}
+
+template <class Sizes>
+__device__ void consume(const Shared<Sizes>& shared, const CodesProduct& product,
+                        const LinearEpilogue& epilogue) {
+  const Cut& cut = product.cut;
+  const Lane at;
+  std::byte* scales = shared.scales + threadIdx.x / 32 * (kWarpRows * kScaleBytes);
+  const auto place_of = [&](int token, int row) {
+    return shared.staged + token * Sizes::kStagedStride + at.first_row + row;
+  };
+  const unsigned end = first_of(cut, blockIdx.x + 1);
+  Position position;
+  wait_for_predecessor();
+  for (unsigned unit = first_of(cut, blockIdx.x); unit < end;) {
+    const unsigned tile = unit / cut.tile_units;
+    const unsigned tile_end = (tile + 1) * cut.tile_units;
+    const unsigned part_end = min(end, tile_end);
+    const bool whole = unit == tile_end - cut.tile_units && part_end == tile_end;
+    Sums<Sizes> sums = {};
+    for (; unit < part_end; ++unit) {
+      wait(&shared.full[position.slot], position.parity);
+      Sizes::Encoding::template add<Sizes>(shared.weights(position.slot),
+                                           shared.inputs(position.slot), scales, at, sums);
+      __syncwarp();
+      if (threadIdx.x % 32 == 0) arrive(&shared.empty[position.slot]);
+      if (++position.slot == Sizes::kDepth) {
+        position.slot = 0;
+        position.parity ^= 1U;
+      }
+    }
+    // The second half hands its sums to the first, once the first is done with earlier sums.
+    meet(kFreeBarrier, kProducer);
+    if (at.half == 1) {
+      each_sum<Sizes>(sums, [&](float sum, int token, int row) { *place_of(token, row) = sum; });
+    }
+    meet(kStagedBarrier, kProducer);
+    if (at.half == 1) continue;
+    each_sum<Sizes>(sums, [&](float& sum, int token, int row) { sum += *place_of(token, row); });
+    auto& flat = reinterpret_cast<float(&)[Sizes::kTokens]>(sums);
+    if (!whole &&
+        !put_together<1, kHalfThreads>(cut, product.meeting, tile, 0, threadIdx.x, flat)) {
+      continue;
+    }
+    each_sum<Sizes>(sums, [&](float sum, int token, int row) { *place_of(token, row) = sum; });
+    meet(1, kHalfThreads);
+    const StagedSums<kTileRows, Sizes::kStagedStride> staged{shared.staged, product.gated,
+                                                             kBoxRows};
+    staged.template write<kHalfThreads>(epilogue, threadIdx.x, 0, product.tokens, tile,
+                                        [](int column) { return column; });
+  }
+}
+
+#endif  // __CUDA_ARCH_FEAT_SM90_ALL
+
+template <class Encoding, int kTokens>
+__global__ void __launch_bounds__(kThreads, Layout<Encoding, kTokens>::kBlocks)
+    codes_kernel(const __grid_constant__ CUtensorMap weights,
+                 const __grid_constant__ CUtensorMap inputs, const CodesProduct product,
+                 const LinearEpilogue epilogue) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  using Sizes = Layout<Encoding, kTokens>;
+  extern __shared__ std::byte memory[];
+  const Shared<Sizes> shared(memory);
+  if (threadIdx.x == kProducer) {
+    if constexpr (!Encoding::kBoxed) prefetch_map(&weights);
+    prefetch_map(&inputs);
+    for (int slot = 0; slot < Sizes::kDepth; ++slot) {
+      init_barrier(&shared.full[slot], 1);
+      init_barrier(&shared.empty[slot], kHalves * kRowWarps);
+    }
+    publish_barriers();
+  }
+  __syncthreads();
+  let_successor_start();
+  if (threadIdx.x >= kProducer) {
+    if (threadIdx.x == kProducer) produce<Sizes>(shared, product, &weights, &inputs);
+  } else {
+    consume<Sizes>(shared, product, epilogue);
+  }
+#endif
+}
+
+template <class Encoding, int kTokens>
+Status start(const CudaLinearParams& params, const FlatDevice& device, Stream stream) {
+  using Sizes = Layout<Encoding, kTokens>;
+  const DeviceMatrix& weight = params.weight;
+  CUtensorMap weights{};
+  CUtensorMap inputs;
+  Status status = Status::kSuccess;
+  if constexpr (!Encoding::kBoxed) {
+    status = encode_blocks(device.encoder, weights, weight, Encoding::kRowBytes, kBoxRows);
+  }
+  if (status != Status::kSuccess) return status;
+  status =
+      encode_inputs(device.encoder, inputs, params, kTokens, Sizes::kBoxColumns, !Sizes::kExact);
+  if (status != Status::kSuccess) return status;
+  const std::int64_t columns = weight.inputs / Encoding::kColumns;
+  const CodesProduct product{
+      .cut = {.units = static_cast<unsigned>(tiles_of(weight) * columns),
+              .tile_units = static_cast<unsigned>(columns)},
+      .tokens = static_cast<int>(params.rows),
+      .outputs = static_cast<int>(weight.outputs),
+      .gated = weight.gated,
+      .boxes = weight.runs[0].data,
+      .meeting = {reinterpret_cast<unsigned*>(params.workspace),
+                  reinterpret_cast<float4*>(params.workspace + kLinearCounterBytes)}};
+  const auto blocks =
+      std::min(product.cut.units, static_cast<unsigned>(device.processors * Sizes::kBlocks));
+  return launch(codes_kernel<Encoding, kTokens>, dim3(blocks), dim3(kThreads), Sizes::kBytes,
+                stream, weights, inputs, product, LinearEpilogue(params));
+}
+
+template <class Encoding, int... kTokens>
+Status allow_all_shared() {
+  Status status = Status::kSuccess;
+  ((status = status == Status::kSuccess
+                 ? status_of(cudaFuncSetAttribute(codes_kernel<Encoding, kTokens>,
+                                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                  Layout<Encoding, kTokens>::kBytes))
+                 : status),
+   ...);
+  return status;
+}
+
+template <class Encoding>
+Status run_padded(const CudaLinearParams& params, std::int64_t padded, const FlatDevice& device,
+                  Stream stream) {
+  if (padded <= 8) return start<Encoding, 8>(params, device, stream);
+  if (padded <= 16) return start<Encoding, 16>(params, device, stream);
+  if (padded <= 32) return start<Encoding, 32>(params, device, stream);
+  return start<Encoding, kMostTokens>(params, device, stream);
+}
+
+template <class Encoding>
+constexpr CodesKind kind_of() {
+  return {.prepare = allow_all_shared<Encoding, 8, 16, 32, kMostTokens>,
+          .run = run_padded<Encoding>,
+          .columns = Encoding::kColumns};
+}
+
+}  // namespace weft::cuda::codes

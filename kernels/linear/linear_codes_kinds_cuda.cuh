@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+
+#include "weft/kernels/linear/linear_ways_cuda.cuh"
+
+/// The encodings of kCodes. Each has its kernels in a source of its own, since compiling them takes
+/// long.
+namespace weft::cuda::codes {
+
+constexpr std::int64_t kMostTokens = 64;  // of a launch: the registers cannot hold sums of more
+
+struct CodesKind {
+  Status (*prepare)();
+  /// Multiplies a matrix of one run, with the kernel for `padded` tokens, at most kMostTokens.
+  Status (*run)(const CudaLinearParams& params, std::int64_t padded, const FlatDevice& device,
+                Stream stream);
+  std::int64_t columns;  ///< of a unit
+};
+
+[[nodiscard]] CodesKind q4_k();
+[[nodiscard]] CodesKind q6_k();
+[[nodiscard]] CodesKind q8_0();
+[[nodiscard]] CodesKind f8();
+[[nodiscard]] CodesKind i4_64();
+[[nodiscard]] CodesKind i4_128();
+[[nodiscard]] CodesKind i4_256();
+
+/// Tiles of 128 rows of weights.
+[[nodiscard]] std::int64_t tiles_of(const DeviceMatrix& weight);
+
+/// The rows of a matrix of blocks, as bytes, in boxes of so many rows and bytes.
+[[nodiscard]] Status encode_blocks(TensorMapEncoder encoder, CUtensorMap& map,
+                                   const DeviceMatrix& weight, int box_bytes, int box_rows);
+
+/// The rows to multiply with, in boxes of `tokens` rows and `columns` columns.
+[[nodiscard]] Status encode_inputs(TensorMapEncoder encoder, CUtensorMap& map,
+                                   const CudaLinearParams& params, std::int64_t tokens, int columns,
+                                   bool swizzled);
+
+}  // namespace weft::cuda::codes

@@ -1,0 +1,74 @@
+#include <cstdint>
+#include <type_traits>
+
+#include "weft/kernels/linear/linear_codes_eight_cuda.cuh"
+
+namespace weft::cuda::codes {
+namespace {
+
+/// Blocks of q8_0. Up to kExactTokens tokens scales go on the sums of 32 columns; for more that
+/// costs more than scaling the weights.
+struct Q8 : BoxedEncoding<DType::kQ8_0, 200 << 10> {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  template <bool kExact>
+  struct Codes : EightBitPlaces<kBox.codes, !kExact> {
+    using Places = EightBitPlaces<kBox.codes, !kExact>;
+    using Scale = std::conditional_t<kExact, float, std::uint32_t>;
+    [[maybe_unused]] static constexpr int kProducts = kExact ? 2 : 0;
+
+    __device__ Codes(const std::byte* box, std::byte* /*scales*/, const Lane& at)
+        : Places(box, at) {
+      const std::byte* from =
+          box + kBox.scales_at() + row_in_box(at) * kBox.scales + at.half * (kBox.scales / 2);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const float2 both =
+            __half22float2(*reinterpret_cast<const __half2*>(from + i * 8 * kBox.scales));
+        if constexpr (kExact) {
+          scales[0][i] = both.x;
+          scales[1][i] = both.y;
+        } else {
+          scales[0][i] = twice(this->odd == 0 ? both.x : both.y);
+          scales[1][i] = twice(this->odd == 0 ? both.y : both.x);
+        }
+      }
+    }
+
+    /// Two codes, each in the lower byte of its half of `bytes` below the bits of 128, as bf16. The
+    /// seven lower bits of a code are a mantissa, 128 + bits; its sign makes 128, which is to be
+    /// taken from that, to 256.
+    static __device__ std::uint32_t two(std::uint32_t bytes) {
+      return minus(bytes & 0xff7fff7fU, bytes & 0xff80ff80U);
+    }
+
+    __device__ void operands(int step, std::uint32_t (&to)[2][2][4]) const {
+      uint2 words[4];
+      this->load(step, words);
+      into_operands(words, to,
+                    [](std::uint32_t word, int, std::uint32_t& first, std::uint32_t& second) {
+                      four_bytes(word, first, second);
+                      first = two(first);
+                      second = two(second);
+                    });
+    }
+
+    [[nodiscard]] __device__ Scale scale(int product, int row) const {
+      return scales[product / 2][row];
+    }
+
+    Scale scales[2][4];
+  };
+
+  template <class Sizes>
+  static __device__ void add(const std::byte* weights, const std::byte* inputs, std::byte* scales,
+                             const Lane& at, Sums<Sizes>& sums) {
+    add_boxed<Sizes, Codes<Sizes::kExact>>(weights, inputs, scales, at, sums);
+  }
+#endif
+};
+
+}  // namespace
+
+CodesKind q8_0() { return kind_of<Q8>(); }
+
+}  // namespace weft::cuda::codes

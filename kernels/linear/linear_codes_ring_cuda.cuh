@@ -1,0 +1,255 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/kernels/cuda/hopper_cuda.cuh"
+#include "weft/kernels/encoding/code_boxes.h"
+#include "weft/kernels/linear/linear_cut_cuda.cuh"
+#include "weft/kernels/linear/linear_epilogue_cuda.cuh"
+#include "weft/kernels/linear/linear_ways_cuda.cuh"
+
+/// Where the blocks of kCodes lie in shared memory, and the warp that brings them there.
+///
+/// An encoding is a struct:
+///   kColumns      columns of a unit, of which every warp multiplies one half
+///   kRowBytes     bytes of an output in a unit
+///   kBoxed        whether units are boxes (code_boxes.h), or blocks that a tensor map cuts
+///   kSharedBytes  shared memory of a multiprocessor that it may take
+///   add<Sizes>(weights, inputs, scales, at, sums)
+///                 adds a unit's products of a warp's 32 rows and its half of the columns
+namespace weft::cuda::codes {
+
+constexpr int kExactTokens = 8;
+constexpr int kTileRows = 128;
+constexpr int kBoxRows = kTileRows / 2;  // gates and ups come from different rows
+static_assert(kBoxRows == CodeBox::kRows);
+constexpr int kWarpRows = 32;
+constexpr int kRowWarps = kTileRows / kWarpRows;
+constexpr int kHalves = 2;  // halves of a unit's columns
+constexpr int kHalfThreads = kRowWarps * 32;
+constexpr int kProducer = kHalves * kHalfThreads;  // first thread of the warp that loads
+constexpr int kThreads = kProducer + 32;
+constexpr int kScaleBytes = 32;  // of a row, for a warp to share what it makes of its scales
+
+constexpr int kSwizzleBytes = 1024;        // alignment of swizzled boxes
+constexpr int kMaxBlockBytes = 227 << 10;  // that a block can have
+constexpr int kLeastDepth = 3;             // of the ring
+
+/// Named barriers of all threads that multiply; put_together() has barrier 1.
+constexpr int kFreeBarrier = 2;
+constexpr int kStagedBarrier = 3;
+
+template <class Of, int kOf>
+struct Layout {
+  using Encoding = Of;
+  static constexpr int kTokens = kOf;
+  static constexpr bool kExact = kTokens <= kExactTokens;
+  /// Columns of a box of the tokens. A copy with fewer rows is faster; where it is read often,
+  /// 128 bytes with the widest swizzle avoid bank conflicts.
+  static constexpr int kBoxColumns = kExact ? Encoding::kColumns : 64;
+  static constexpr int kBoxBytes = kBoxColumns * 2;  // bytes of a token
+  static constexpr int kWeightBytes = kTileRows * Encoding::kRowBytes;
+  static constexpr int kInputBytes = kTokens * Encoding::kColumns * 2;
+  static_assert(kInputBytes % kSwizzleBytes == 0);
+  static constexpr int kStageBytes =
+      kInputBytes + (kWeightBytes + kSwizzleBytes - 1) / kSwizzleBytes * kSwizzleBytes;
+  static constexpr int kStagedStride = kTileRows + 4;  // no two lanes write to one bank
+  static constexpr int kStagedBytes = kTokens * kStagedStride * 4;
+  static constexpr int kScalesBytes = kHalves * kTileRows * kScaleBytes;
+  static constexpr int kRest = kSwizzleBytes + kStagedBytes + kScalesBytes + 512;  // with barriers
+  static constexpr int depth_of(int blocks) {
+    return (std::min(Encoding::kSharedBytes / blocks, kMaxBlockBytes) - kRest) / kStageBytes;
+  }
+  /// Blocks on a multiprocessor. Two blocks hide each other's waits, and the next product's blocks
+  /// fill their rings while this product ends. The registers of many tokens leave room for one.
+  static constexpr int kBlocks = kTokens <= 16 && depth_of(2) >= kLeastDepth ? 2 : 1;
+  static constexpr int kDepth = depth_of(kBlocks);
+  static constexpr int kBytes = kDepth * kStageBytes + kRest;
+  static_assert(kDepth >= kLeastDepth);
+};
+
+struct CodesProduct {
+  Cut cut;
+  int tokens;
+  int outputs;
+  bool gated;
+  const std::byte* boxes;
+  CutSums meeting;
+};
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+
+template <class Sizes>
+struct Shared {
+  __device__ explicit Shared(std::byte* memory)
+      : stages(memory + (kSwizzleBytes - shared_address(memory) % kSwizzleBytes) % kSwizzleBytes),
+        staged(reinterpret_cast<float*>(stages + Sizes::kDepth * Sizes::kStageBytes)),
+        scales(reinterpret_cast<std::byte*>(staged) + Sizes::kStagedBytes),
+        full(reinterpret_cast<Barrier*>(scales + Sizes::kScalesBytes)),
+        empty(full + Sizes::kDepth) {}
+
+  __device__ std::byte* inputs(unsigned slot) const { return stages + slot * Sizes::kStageBytes; }
+  __device__ std::byte* weights(unsigned slot) const { return inputs(slot) + Sizes::kInputBytes; }
+
+  std::byte* stages;
+  float* staged;      ///< [kTokens, kStagedStride]
+  std::byte* scales;  ///< by warp, [kWarpRows] of kScaleBytes
+  Barrier* full;      ///< by slot: the unit is loaded
+  Barrier* empty;     ///< by slot: all warps have read the unit
+};
+
+/// Brings the two boxes of a tile's rows in a unit of columns.
+template <class Sizes>
+__device__ void load_weights(const CodesProduct& product, const CUtensorMap* map, unsigned tile,
+                             unsigned column, std::byte* to, Barrier* full) {
+  constexpr int kRowBytes = Sizes::Encoding::kRowBytes;
+  constexpr int kBytes = kBoxRows * kRowBytes;
+  if constexpr (Sizes::Encoding::kBoxed) {
+    const auto boxes = static_cast<unsigned>(product.outputs) / kBoxRows;
+    const unsigned first = product.gated ? tile : 2 * tile;
+    const unsigned second = product.gated ? boxes + tile : 2 * tile + 1;
+    const bool has_second = product.gated || second < boxes;
+    arrive_expecting(full, Sizes::kInputBytes + (has_second ? 2 : 1) * kBytes);
+    const auto copy = [&](std::byte* place, unsigned box) {
+      copy_bytes(place,
+                 product.boxes + (std::size_t{box} * product.cut.tile_units + column) * kBytes,
+                 kBytes, full, CacheHint::kEvictFirst);
+    };
+    copy(to, first);
+    if (has_second) copy(to + kBytes, second);
+  } else {
+    arrive_expecting(full, Sizes::kInputBytes + 2 * kBytes);
+    const int row = static_cast<int>(tile) * (product.gated ? kBoxRows : kTileRows);
+    const int next = product.gated ? row + product.outputs : row + kBoxRows;
+    const int at = static_cast<int>(column) * kRowBytes;
+    copy_box(to, map, at, row, full, CacheHint::kEvictFirst);
+    copy_box(to + kBytes, map, at, next, full, CacheHint::kEvictFirst);
+  }
+}
+
+/// Fills the ring. Weights are constant, so loading the first stages' weights begins before the
+/// predecessor's end.
+template <class Sizes>
+__device__ void produce(const Shared<Sizes>& shared, const CodesProduct& product,
+                        const CUtensorMap* weights, const CUtensorMap* inputs) {
+  constexpr int kColumns = Sizes::Encoding::kColumns;
+  const Cut& cut = product.cut;
+  const unsigned first = first_of(cut, blockIdx.x);
+  const unsigned count = first_of(cut, blockIdx.x + 1) - first;
+  const unsigned ahead = min(count, static_cast<unsigned>(Sizes::kDepth));
+  unsigned tile = first / cut.tile_units;
+  unsigned column = first % cut.tile_units;
+  const auto load = [&](unsigned slot) {
+    load_weights<Sizes>(product, weights, tile, column, shared.weights(slot), &shared.full[slot]);
+  };
+  const auto load_inputs = [&](unsigned slot, unsigned at) {
+#pragma unroll
+    for (int box = 0; box < kColumns / Sizes::kBoxColumns; ++box) {
+      copy_box(shared.inputs(slot) + box * (Sizes::kTokens * Sizes::kBoxBytes), inputs,
+               static_cast<int>(at) * kColumns + box * Sizes::kBoxColumns, 0, &shared.full[slot],
+               CacheHint::kEvictLast);
+    }
+  };
+  const auto advance = [&] {
+    if (++column == cut.tile_units) {
+      column = 0;
+      ++tile;
+    }
+  };
+
+  unsigned input_column = column;
+  for (unsigned i = 0; i < ahead; ++i) {
+    load(i);
+    advance();
+  }
+  wait_for_predecessor();
+  for (unsigned i = 0; i < ahead; ++i) {
+    load_inputs(i, input_column);
+    if (++input_column == cut.tile_units) input_column = 0;
+  }
+  unsigned slot = 0;
+  unsigned parity = 0;
+  for (unsigned i = ahead; i < count; ++i) {
+    wait(&shared.empty[slot], parity);
+    load(slot);
+    load_inputs(slot, column);
+    advance();
+    if (++slot == Sizes::kDepth) {
+      slot = 0;
+      parity ^= 1U;
+    }
+  }
+}
+
+/// A lane's place in its warp and its warp's among a unit's rows and columns.
+struct Lane {
+  __device__ Lane()
+      : half(threadIdx.x / kHalfThreads),
+        first_row(threadIdx.x / 32 % kRowWarps * kWarpRows),
+        own(threadIdx.x % 32),
+        quad(threadIdx.x % 32 / 4),
+        place(threadIdx.x % 4) {}
+
+  /// Offset of eight columns of token `quad` from `column` on, a multiple of 8.
+  template <class Sizes>
+  __device__ int input(int column) const {
+    if constexpr (Sizes::kExact) return quad * Sizes::kBoxBytes + column * 2;
+    return column / 64 * (Sizes::kTokens * Sizes::kBoxBytes) + quad * Sizes::kBoxBytes +
+           ((column / 8 % 8) ^ quad) * 16;
+  }
+
+  int half;
+  int first_row;
+  int own;
+  int quad;   ///< number of the lane's quad: it has rows quad, quad + 8, ... and tokens alike
+  int place;  ///< the lane's place in its quad: which columns
+};
+
+/// sums [16, 8] += A [16, 16] B [8, 16]^T of bf16. Lane l holds rows l / 4 and l / 4 + 8 of A.
+__device__ inline void multiply_add(float (&sums)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
+                                    std::uint32_t b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+template <class Sizes>
+using Sums = float[2][Sizes::kTokens / 8][4];  ///< by 16 rows and 8 tokens
+
+/// Two numbers of bf16 in a register.
+__device__ inline std::uint32_t bits_of(__nv_bfloat162 two) {
+  return reinterpret_cast<const std::uint32_t&>(two);
+}
+__device__ inline __nv_bfloat162 two_of(std::uint32_t bits) {
+  return reinterpret_cast<const __nv_bfloat162&>(bits);
+}
+__device__ inline std::uint32_t minus(std::uint32_t a, std::uint32_t b) {
+  return bits_of(__hsub2(two_of(a), two_of(b)));
+}
+__device__ inline std::uint32_t times(std::uint32_t a, std::uint32_t b) {
+  return bits_of(__hmul2(two_of(a), two_of(b)));
+}
+/// Twice a number in bf16.
+__device__ inline std::uint32_t twice(float number) {
+  return bits_of(__float2bfloat162_rn(number));
+}
+
+/// Four bytes, each less than 128, as 128 + byte in bf16, in their order.
+__device__ inline void four_bytes(std::uint32_t bytes, std::uint32_t& first,
+                                  std::uint32_t& second) {
+  first = __byte_perm(bytes, 0x43434343U, 0x4140);
+  second = __byte_perm(bytes, 0x43434343U, 0x4342);
+}
+
+/// The lower or upper four bits of four bytes, as 128 + code.
+__device__ inline void four_codes(std::uint32_t word, int upper, std::uint32_t& first,
+                                  std::uint32_t& second) {
+  four_bytes(word >> 4 * upper & 0x0f0f0f0fU, first, second);
+}
+
+#endif  // __CUDA_ARCH_FEAT_SM90_ALL
+
+}  // namespace weft::cuda::codes

@@ -1,0 +1,269 @@
+// Products by codes on tensor cores.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "weft/kernels/linear/linear_cuda.h"
+#include "weft/kernels/simd/narrow_float.h"
+#include "weft/tests/fixture/random_matrix.h"
+#include "weft/tests/kernels/cuda/ops_cuda_fixture.h"
+#include "weft/tests/kernels/encoding/block_matrix.h"
+#include "weft/tests/kernels/linear/linear_reference.h"
+
+namespace weft::cuda {
+namespace {
+
+constexpr std::int64_t kExactRows = 8;  // for more, some weights are rounded
+
+std::uint16_t half_at(const std::byte* at) {
+  std::uint16_t bits = 0;
+  std::memcpy(&bits, at, sizeof(bits));
+  return bits;
+}
+
+float rounded(float number) { return from_bf16(to_bf16(number)); }
+
+/// Weights of a block of q4_k as kCodes rounds them for more than 8 rows: scale, minimum and what
+/// they make of a code, each in bf16.
+void round_q4_k(const std::byte* block, std::uint16_t* to) {
+  const float scale = from_f16(half_at(block));
+  const float minimum = from_f16(half_at(block + 2));
+  const auto byte = [&](int i) { return std::to_integer<unsigned>(block[4 + i]); };
+  for (int group = 0; group < 8; ++group) {
+    const bool low = group < 4;
+    const unsigned times =
+        low ? byte(group) & 63U : (byte(group + 4) & 15U) | (byte(group - 4) >> 6U << 4U);
+    const unsigned minus =
+        low ? byte(group + 4) & 63U : (byte(group + 4) >> 4U) | (byte(group) >> 6U << 4U);
+    const float s = rounded(scale * static_cast<float>(times));
+    const float m = rounded(minimum * static_cast<float>(minus));
+    for (int i = 0; i < 32; ++i) {
+      const auto two = std::to_integer<unsigned>(block[16 + group / 2 * 32 + i]);
+      const unsigned code = two >> (4U * static_cast<unsigned>(group % 2)) & 15U;
+      to[group * 32 + i] = to_bf16(std::fma(s, static_cast<float>(code), -m));
+    }
+  }
+}
+
+/// The same of q8_0: scale and weight.
+void round_q8_0(const std::byte* block, std::uint16_t* to) {
+  const float scale = rounded(from_f16(half_at(block)));
+  for (int i = 0; i < 32; ++i) {
+    to[i] = to_bf16(scale * static_cast<float>(static_cast<std::int8_t>(block[2 + i])));
+  }
+}
+
+/// The same of q6_k.
+void round_q6_k(const std::byte* block, std::uint16_t* to) {
+  const float whole = from_f16(half_at(block + 208));
+  for (int i = 0; i < 256; ++i) {
+    const int in_half = i % 128;
+    const auto low = std::to_integer<unsigned>(block[i / 128 * 64 + in_half % 64]);
+    const auto high = std::to_integer<unsigned>(block[128 + i / 128 * 32 + in_half % 32]);
+    const unsigned code = (low >> static_cast<unsigned>(in_half / 64 * 4) & 15U) |
+                          (high >> static_cast<unsigned>(in_half / 32 * 2) & 3U) << 4U;
+    const float scale =
+        rounded(whole * static_cast<float>(static_cast<std::int8_t>(block[192 + i / 16])));
+    to[i] = to_bf16(scale * (static_cast<float>(code) - 32));
+  }
+}
+
+using RoundBlock = void (*)(const std::byte* block, std::uint16_t* to);
+
+/// How weights of an encoding are rounded for many rows; null: they are not.
+RoundBlock rounding_of(DType dtype) {
+  switch (dtype) {
+    case DType::kQ4_K:
+      return round_q4_k;
+    case DType::kQ8_0:
+      return round_q8_0;
+    case DType::kQ6_K:
+      return round_q6_k;
+    default:
+      return nullptr;
+  }
+}
+
+/// A product by codes with rows of bf16, on both sides.
+class CodesProduct {
+ public:
+  using Parts = std::vector<BlockMatrix::Part>;
+
+  CodesProduct(std::int64_t rows, const Parts& parts, bool gated, std::mt19937& random)
+      : rows_(rows),
+        blocks_(parts, gated, true, random),
+        in_(RowsPair::random(rows, kBlockInputs, DType::kBF16, random)),
+        out_(RowsPair::poisoned(rows, blocks_.on(true).outputs)),
+        workspace_(std::vector<std::byte>(cuda_linear_workspace_bytes(kProcessors, rows))) {}
+
+  [[nodiscard]] CudaLinearParams params(bool device) {
+    CudaLinearParams made;
+    made.rows = rows_;
+    made.in = device ? in_.device() : in_.host();
+    made.weight = blocks_.on(device);
+    made.out = device ? out_.device() : out_.host();
+    made.spec.scale = 1e-3F;  // leaves outputs whose sums cancel below what is looked at
+    made.way = LinearWay::kCodes;
+    made.workspace = workspace_.device();
+    return made;
+  }
+
+  /// What the host says, with weights rounded as they are for so many rows.
+  void compute_reference() {
+    CudaLinearParams made = params(false);
+    if (rows_ > kExactRows) {
+      decode();
+      made.weight.run_count = 0;
+      made.weight.dtype = DType::kF32;
+      made.weight.data = reinterpret_cast<const std::byte*>(numbers_.data());
+    }
+    weft::test::linear_reference(made);
+  }
+
+  RowsPair& out() { return out_; }
+
+ private:
+  static constexpr std::int32_t kProcessors = 256;  // no GPU has more
+
+  void decode() {
+    const DeviceMatrix& blocks = blocks_.on(false);
+    numbers_.clear();
+    for (std::int64_t row = 0; row < blocks.rows(); ++row) {
+      const std::int64_t in_pair = row % (2 * kGateBlock);
+      const std::int64_t gate = row / (2 * kGateBlock) * kGateBlock + in_pair % kGateBlock;
+      if (blocks.gated && gate >= blocks.outputs) {
+        numbers_.resize(numbers_.size() + kBlockInputs);
+        continue;
+      }
+      const std::int64_t up = in_pair < kGateBlock ? 0 : blocks.outputs;
+      decode(blocks.gated ? gate + up : row, row);
+    }
+  }
+
+  void decode(std::int64_t output, std::int64_t row) {
+    const DeviceMatrix& blocks = blocks_.on(false);
+    const EncodedRun* run = &blocks.runs[0];
+    for (int i = 1; i < blocks.run_count; ++i) {
+      if (output >= blocks.runs[i].first) run = &blocks.runs[i];
+    }
+    const RoundBlock round = rounding_of(run->dtype);
+    if (round == nullptr) {
+      const std::vector<float> numbers = weft::test::decoded_row(blocks, row);
+      numbers_.insert(numbers_.end(), numbers.begin(), numbers.end());
+      return;
+    }
+    std::vector<std::uint16_t> bits(static_cast<std::size_t>(kBlockInputs));
+    for (std::int64_t k = 0; k < kBlockInputs; k += run->block_elements) {
+      const std::int64_t block = ((output - run->first) * kBlockInputs + k) / run->block_elements;
+      round(run->data + block * run->block_bytes, bits.data() + k);
+    }
+    for (const std::uint16_t number : bits) numbers_.push_back(from_bf16(number));
+  }
+
+  std::int64_t rows_;
+  BlockMatrix blocks_;
+  RowsPair in_;
+  RowsPair out_;
+  Mirror<std::byte> workspace_;
+  std::vector<float> numbers_;
+};
+
+class CodesCudaTest : public OpsCudaTest {
+ protected:
+  void SetUp() override {
+    OpsCudaTest::SetUp();
+    if (IsSkipped()) return;
+    const BlockMatrix any({{DType::kQ4_K, 37}}, false, false, engine_);
+    if (!can(LinearWay::kCodes, any.on(true), 1)) GTEST_SKIP() << "the GPU is none of sm_90";
+    linear_.emplace();
+  }
+
+  void expect_product(std::int64_t rows, const CodesProduct::Parts& parts, bool gated) {
+    SCOPED_TRACE(testing::Message() << rows << " rows, " << to_string(parts.front().dtype) << ", "
+                                    << parts.front().outputs << (gated ? " gated" : ""));
+    CodesProduct product(rows, parts, gated, engine_);
+    ASSERT_TRUE(can(LinearWay::kCodes, product.params(true).weight, rows));
+    const auto run = [&](Stream stream) { return linear_->run(product.params(true), stream); };
+    expect_runs(run);
+    expect_runs(run);  // counters are left as they were found
+    product.compute_reference();
+    product.out().expect_close(1e-2);
+  }
+
+  std::optional<LinearEngine> linear_;
+};
+
+constexpr std::int64_t kRowCounts[] = {1, 8, 9, 16, 17, 33, 64, 65, 128};
+
+TEST_F(CodesCudaTest, MultipliesBlocksOfQ4K) {
+  for (const bool gated : {false, true}) {
+    for (const std::int64_t outputs : {1, 37, 300}) {
+      for (const std::int64_t rows : kRowCounts) {
+        expect_product(rows, {{DType::kQ4_K, gated ? 2 * outputs : outputs}}, gated);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_F(CodesCudaTest, MultipliesEveryEncodingThatIsHeldInBoxes) {
+  for (const Encoding& encoding : encodings()) {
+    if (!box_of(encoding.dtype).exists()) continue;
+    for (const bool gated : {false, true}) {
+      for (const std::int64_t outputs : {64, 320}) {
+        for (const std::int64_t rows : kRowCounts) {
+          expect_product(rows, {{encoding.dtype, gated ? 2 * outputs : outputs}}, gated);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(CodesCudaTest, MultipliesMatricesOfSeveralEncodings) {
+  for (const std::int64_t rows : kRowCounts) {
+    expect_product(rows, {{DType::kQ4_K, 256}, {DType::kQ6_K, 64}}, false);
+    expect_product(rows, {{DType::kQ8_0, 64}, {DType::kQ4_K, 100}, {DType::kI4_128, 192}}, false);
+  }
+}
+
+TEST_F(CodesCudaTest, MultipliesATileBetweenBlocksOfALaunchAsOneThatIsWhole) {
+  // Eight tiles of two or four units on more than a hundred multiprocessors: every tile is cut.
+  expect_product(5, {{DType::kF8_128, 1024}}, false);
+  expect_product(5, {{DType::kI4_128, 1024}}, false);
+}
+
+TEST_F(CodesCudaTest, CannotMultiplyOtherMatricesOrManyRows) {
+  const BlockMatrix unboxed({{DType::kQ6_K, 64}}, false, false, engine_);
+  const BlockMatrix other({{DType::kQ4_K, 64}, {DType::kIQ2_S, 64}}, false, false, engine_);
+  const BlockMatrix two_and_gated({{DType::kQ4_K, 64}, {DType::kQ6_K, 64}}, true, true, engine_);
+  const BlockMatrix codes({{DType::kQ4_K, 37}}, false, true, engine_);
+  EXPECT_FALSE(can(LinearWay::kCodes, unboxed.on(true), 1));
+  EXPECT_FALSE(can(LinearWay::kCodes, other.on(true), 1));
+  EXPECT_FALSE(can(LinearWay::kCodes, two_and_gated.on(true), 1));
+  EXPECT_FALSE(can(LinearWay::kCodes, codes.on(true), kMaxCodesTokens + 1));
+}
+
+TEST_F(CodesCudaTest, DecodesBoxesForProductsOneByOne) {
+  for (const bool gated : {false, true}) {
+    CodesProduct product(3, {{DType::kQ6_K, 128}}, gated, engine_);
+    CudaLinearParams params = product.params(true);
+    RowsPair in = RowsPair::random(3, kBlockInputs, DType::kF32, engine_);
+    params.way = LinearWay::kVector;
+    params.in = in.device();
+    expect_runs([&](Stream stream) { return linear_->run(params, stream); });
+    params = product.params(false);
+    params.in = in.host();
+    weft::test::linear_reference(params);
+    product.out().expect_close(1e-3);
+  }
+}
+
+}  // namespace
+}  // namespace weft::cuda
