@@ -286,17 +286,17 @@ class Launcher {
   }
 
   /// The rows that a kernel reads; none where the operand is absent.
-  template <OperandSpec spec>
-  [[nodiscard]] DeviceRows read(const BufferOperand<spec>& operand) const
-    requires(!spec.writes())
+  template <OperandSpec kSpec>
+  [[nodiscard]] DeviceRows read(const BufferOperand<kSpec>& operand) const
+    requires(!kSpec.writes())
   {
     return buffer(operand);
   }
 
   /// The rows that a kernel writes, or reads and writes; none where the operand is absent.
-  template <OperandSpec spec>
-  [[nodiscard]] DeviceRows written(const BufferOperand<spec>& operand) const
-    requires(spec.writes())
+  template <OperandSpec kSpec>
+  [[nodiscard]] DeviceRows written(const BufferOperand<kSpec>& operand) const
+    requires(kSpec.writes())
   {
     return buffer(operand);
   }
@@ -317,8 +317,8 @@ class Launcher {
 
   /// The input of a product: the buffer itself, or its rows in the type that the product wants,
   /// gathered where `rows_of` says so.
-  template <OperandSpec spec>
-  [[nodiscard]] DeviceRows input(const BufferOperand<spec>& operand, DType wanted,
+  template <OperandSpec kSpec>
+  [[nodiscard]] DeviceRows input(const BufferOperand<kSpec>& operand, DType wanted,
                                  std::int64_t rows, const std::int32_t* rows_of) const {
     const DeviceRows in = read(operand);
     if (in.dtype == wanted && rows_of == nullptr) return in;

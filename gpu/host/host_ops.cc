@@ -192,16 +192,16 @@ class OpRunner {
   }
 
   /// Rows of an operand that the op only reads cannot be written.
-  template <OperandSpec spec>
-  [[nodiscard]] std::conditional_t<spec.writes(), Rows, ConstRows> rows(
-      const BufferOperand<spec>& operand) const {
+  template <OperandSpec kSpec>
+  [[nodiscard]] std::conditional_t<kSpec.writes(), Rows, ConstRows> rows(
+      const BufferOperand<kSpec>& operand) const {
     return state_.rows(operand);
   }
 
   /// All of an operand, whose rows stand one behind the other.
-  template <OperandSpec spec>
-  [[nodiscard]] std::span<std::conditional_t<spec.writes(), float, const float>> numbers(
-      const BufferOperand<spec>& operand) const {
+  template <OperandSpec kSpec>
+  [[nodiscard]] std::span<std::conditional_t<kSpec.writes(), float, const float>> numbers(
+      const BufferOperand<kSpec>& operand) const {
     const auto all = rows(operand);
     return {all.data, static_cast<std::size_t>(all.count * all.width)};
   }

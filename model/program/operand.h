@@ -79,7 +79,7 @@ struct OperandSpec {
 };
 
 /// A buffer as a field of an op: its type says what the op does with the buffer.
-template <OperandSpec spec>
+template <OperandSpec spec>  // NOLINT(readability-identifier-naming): as OperandSpec's fields
 class BufferOperand : public BufferId {
  public:
   static constexpr OperandSpec kSpec = spec;
@@ -88,7 +88,7 @@ class BufferOperand : public BufferId {
   constexpr BufferOperand() noexcept = default;
   // NOLINTNEXTLINE(google-explicit-constructor): the field takes any buffer
   constexpr BufferOperand(BufferId id) noexcept : BufferId(id) {}
-};
+};  // NOLINTBEGIN(readability-identifier-naming): parameters are named as OperandSpec's fields
 
 template <OperandRows rows = OperandRows::kOfOp, OperandType type = OperandType::kF32>
 using Input = BufferOperand<OperandSpec{Access::kRead, false, rows, type}>;
@@ -101,5 +101,5 @@ using InPlace = BufferOperand<OperandSpec{Access::kInPlace, false, rows, Operand
 /// What is added to the output, where it is there. May be the output's own buffer.
 template <OperandRows rows = OperandRows::kOfOp>
 using Residual = BufferOperand<OperandSpec{Access::kRead, true, rows, OperandType::kF32}>;
-
+// NOLINTEND(readability-identifier-naming)
 }  // namespace weft
