@@ -60,7 +60,7 @@ class Counter {
     const auto sequences = static_cast<double>(part_.sequences);
     const auto keys = static_cast<double>(end - work.first_key(part_.start));
     const std::int64_t key_bytes =
-        2 * work.kv.kv_heads * kv_row_bytes(kv_dtype_, work.kv.head_size);
+        std::int64_t{2} * work.kv.kv_heads * kv_row_bytes(kv_dtype_, work.kv.head_size);
     work_.bytes += sequences * keys * static_cast<double>(key_bytes);
     work_.operations += 2 * sequences * pairs * static_cast<double>(work.key_products);
   }

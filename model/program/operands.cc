@@ -6,8 +6,8 @@ namespace weft {
 
 std::vector<BufferUse> buffers_of(const Op& op) {
   std::vector<BufferUse> uses;
-  const auto add = [&]<OperandSpec spec>(const BufferOperand<spec>& buffer) {
-    uses.push_back({buffer, spec});
+  const auto add = [&]<OperandSpec kSpec>(const BufferOperand<kSpec>& buffer) {
+    uses.push_back({buffer, kSpec});
   };
   std::visit([&](const auto& one) { for_each_buffer(one, add); }, op);
   return uses;

@@ -30,8 +30,8 @@ class OpWriter {
     std::string in(AnyOp::kTraits.step_input);
     std::string out;
     std::string residual;
-    for_each_buffer(op, [&]<OperandSpec spec>(const BufferOperand<spec>& operand) {
-      std::string& place = spec.writes() ? out : spec.optional ? residual : in;
+    for_each_buffer(op, [&]<OperandSpec kSpec>(const BufferOperand<kSpec>& operand) {
+      std::string& place = kSpec.writes() ? out : kSpec.optional ? residual : in;
       if (place.empty()) place = buffer(operand);
     });
     out_ << in << (in.empty() || out.empty() ? "" : " -> ") << out;
