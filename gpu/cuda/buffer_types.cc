@@ -36,8 +36,8 @@ class Uses {
 
   template <class AnyOp>
   void operator()(const AnyOp& op) {
-    for_each_buffer(op, [&]<OperandSpec spec>(const BufferOperand<spec>& buffer) {
-      switch (spec.type) {
+    for_each_buffer(op, [&]<OperandSpec kSpec>(const BufferOperand<kSpec>& buffer) {
+      switch (kSpec.type) {
         case OperandType::kF32:
           return plain(buffer);
         case OperandType::kAny:
