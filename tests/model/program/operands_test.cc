@@ -65,11 +65,11 @@ std::string reads_and_writes(const Op& op) {
 }
 
 /// Calls `check` with a default op of every type.
-template <std::size_t at = 0, class Check>
+template <std::size_t kAt = 0, class Check>
 void for_each_type(Check&& check) {
-  if constexpr (at < std::variant_size_v<Op>) {
-    check(std::variant_alternative_t<at, Op>());
-    for_each_type<at + 1>(check);
+  if constexpr (kAt < std::variant_size_v<Op>) {
+    check(std::variant_alternative_t<kAt, Op>());
+    for_each_type<kAt + 1>(check);
   }
 }
 
