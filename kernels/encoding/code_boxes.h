@@ -69,7 +69,7 @@ struct CodeBox {
       return {256, 128, 64, 16, 2};
     case DType::kQ8_0:
       return {128, 128, 0, 8, 0};
-    case DType::kF8_128:
+    case DType::kF8_128:  // NOLINT(bugprone-branch-clone): kF8_256 is apart for its comment
       return {128, 128, 0, 4, 0};
     case DType::kF8_256:  // either half of a block has its scale
       return {128, 128, 0, 4, 0};
