@@ -256,8 +256,8 @@ TEST_F(RankWorldTest, ALossWhileRanksMeetEndsTheMeeting) {
   programs_ = compile_parts(model_, partition_).value();
   // It sees no memory, so the head waits for its connection, and then it is gone.
   std::jthread killed([&] { play_rank(head, room_elsewhere(), [](RankSocket& /*socket*/) {}); });
-  EXPECT_THAT(load_world(plan(head), {}),
-              FailsWith(DeviceErrc::kRankLost, "rank 1: the connection ended"));
+  // Its connection is reset where bytes are unread, and ends else.
+  EXPECT_THAT(load_world(plan(head), {}), FailsWith(DeviceErrc::kRankLost, "rank 1: "));
 }
 
 TEST_F(RankWorldTest, WantsTheMemoryThatItIsTold) {
