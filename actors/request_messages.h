@@ -15,7 +15,7 @@ struct SubmitMsg {
 /// request.
 struct PrepareMsg {
   RequestTicket ticket;
-  PreprocessShare share{};  ///< of the worker that has the message; set by the pool
+  PreprocessShare share{};  ///< counts the message in its worker's load; set by the pool
 };
 
 using ReceiverProtocol = Protocol<SubmitMsg>;

@@ -22,7 +22,7 @@ PushResult PreprocessPool::try_send(PrepareMsg&& message) const noexcept {
   const bool large = bytes >= defaults::kLargePromptBytes;
   const std::span<const Worker> all(workers_);
   const std::span<const Worker> fitting = large ? all.first((all.size() + 1) / 2) : all;
-  // Of workers with equally much to do the last: it is the last to get a large prompt.
+  // The last of the least loaded workers is chosen: it is the last to get a large prompt.
   const auto least =
       std::ranges::min_element(fitting.rbegin(), fitting.rend(), {},
                                [](const Worker& worker) { return worker.load->load(); });

@@ -44,7 +44,7 @@ struct MaskToken {
 
 struct Answer {
   std::vector<std::vector<float>> rows;
-  std::vector<std::size_t> positions;  ///< of the rows
+  std::vector<std::size_t> positions;  ///< of the tokens that the rows belong to
   /// Where the rows are those of mask tokens alone: the best tokens, by row.
   std::vector<std::vector<MaskToken>> masks;
   std::vector<TokenId> greedy;

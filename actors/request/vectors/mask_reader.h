@@ -52,7 +52,7 @@ class MaskReader final : public ResultReader {
   const std::vector<TokenId> prompt_;
   const std::vector<std::int32_t> masks_;
   const std::size_t top_k_;
-  std::vector<std::vector<TokenScore>> choices_;  // by mask
+  std::vector<std::vector<TokenScore>> choices_;  // the best tokens, by mask
   std::vector<bool> is_read_;                     // likewise
 };
 
