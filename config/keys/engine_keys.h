@@ -233,8 +233,11 @@ inline constexpr std::array kKeys = {
               integer<&Config::max_queued_prompt_tokens>(1, std::int64_t{1} << 40),
               "Tokens of the prompts of those requests",
               "A thousand for each, and 4 MiB of memory"},
-    ConfigKey{"edge", "preprocess_workers", integer<&Config::preprocess_workers>(1, 256),
-              "Threads that make tokens of text", "One long prompt does not hold up all others"},
+    ConfigKey{
+        "edge", "preprocess_workers", integer<&Config::preprocess_workers>(1, 256),
+        "Threads that make tokens of text",
+        "Prompts of 256 KiB and more go to the first half of them only, so that with two or more "
+        "workers small prompts do not wait for large ones"},
     ConfigKey{"edge", "max_prompt_bytes", integer<&Config::max_prompt_bytes>(1, 256 << 20),
               "Bytes of one prompt's text", "More tokens than any context holds"},
 };
