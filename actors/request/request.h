@@ -36,10 +36,10 @@ struct VectorWish {
   enum class Kind : std::uint8_t {
     kEmbedding,  ///< a vector that says what the text is about
     kScores,     ///< of a classifier: one for each of its labels
-    kMaskFills,  ///< of a masked language model: tokens for each mask token of the prompt
+    kMaskFills,  ///< tokens for each mask token of the prompt, by a masked language model
   };
   Kind kind = Kind::kEmbedding;
-  /// Of kMaskFills: how many tokens are wanted for each mask token, the most probable ones; at most
+  /// With kMaskFills: how many tokens each mask token gets, the most probable ones; at most
   /// defaults::kMaxMaskFills.
   std::int32_t top_k = 5;
   /// Another text that the prompt is to be judged with, as cross-encoders do. The prompt is a text
@@ -212,7 +212,7 @@ struct RequestTimes {
 struct MaskFill {
   TokenId token = kNoToken;
   float score = 0;         ///< its probability
-  std::string text{};      ///< of the token alone
+  std::string text{};      ///< the token's own text
   std::string sequence{};  ///< the whole prompt with it; other mask tokens stay
 };
 
@@ -223,8 +223,8 @@ struct Finish {
   Error error{};            ///< with kError and kCancelled: why
   std::vector<ChoiceEnd> choices{};
   std::vector<float> vector{};  ///< of a request with Request::vector that ended with kStop
-  /// Of VectorWish::Kind::kMaskFills, instead of a vector: for each mask token, the most probable
-  /// token first.
+  /// Where the request wanted VectorWish::Kind::kMaskFills, instead of `vector`: the tokens for
+  /// each mask token, the most probable one first.
   std::vector<std::vector<MaskFill>> masks{};
   Usage usage{};
   RequestTimes times{};

@@ -60,7 +60,7 @@ class Uses {
     if (id != kAbsent) wanted_[static_cast<std::size_t>(id)].plain = true;
   }
 
-  /// Of the experts' matrices the first: all are held in one type.
+  /// Returns the op's first matrix: all experts' matrices are held in one type.
   template <class AnyOp>
   [[nodiscard]] const MatrixPlan& weight_plan(const AnyOp& op) const {
     MatrixId first;

@@ -102,7 +102,7 @@ Result<void> WeightLoader::table(const CheckpointTensor& tensor, const DeviceTab
 Result<void> WeightLoader::blocks(const MatrixPlan& plan, const DeviceMatrix& matrix) {
   for (int i = 0; i < matrix.run_count; ++i) {
     const EncodedRun& run = matrix.runs[i];
-    // What lies together: an output's blocks, or the boxes along some outputs.
+    // Memory holds one output's blocks after the other's, or the boxes of kRows outputs.
     const std::int64_t rows = run.boxed ? CodeBox::kRows : 1;
     const std::int64_t grain = matrix.inputs / run.block_elements * run.block_bytes;
     const auto write = [&](std::span<std::byte> out, std::size_t at, Share share) -> Result<void> {

@@ -37,8 +37,8 @@ struct PageKeyHash {
 /// Makes keys, each of the one before it. Owner only; allocates while its scratch grows.
 class PageKeyMaker {
  public:
-  /// What the first page of a text continues. `identity` is the model's; `domain` and
-  /// `traits` as in PrefixScope, `domain` null where it is.
+  /// Returns the key that a text's first page continues. `identity` is the model's; `domain` and
+  /// `traits` are the PrefixScope's, and `domain` is null where the scope's is.
   [[nodiscard]] PageKey first(const PageKey& identity, const std::string* domain,
                               const KvTraits& traits);
   /// The key of the page with these tokens that continues `before`.

@@ -25,7 +25,7 @@ double as_double(std::int64_t value) { return static_cast<double>(value); }
 
 StepCosts::OpCost StepCosts::cost_of(const OpWork& work, std::int64_t max_experts) {
   OpCost cost;
-  cost.one_piece = work.kind == WorkKind::kExchange;  // what ranks exchange is done by one thread
+  cost.one_piece = work.kind == WorkKind::kExchange;  // one thread exchanges with other ranks
   cost.by_output = work.by_output;
   cost.cross = work.keys == KvGroup::kCross;
   cost.read = as_double(work.weight_bytes) / kBytesRead;

@@ -14,6 +14,7 @@
 #include "weft/net/api/vectors/vectors_api.h"
 #include "weft/net/http/header_values.h"
 #include "weft/net/http/websocket_handshake.h"
+#include "weft/net/service/decode_call.h"
 #include "weft/net/service/service.h"
 
 namespace weft::handlers {
@@ -21,21 +22,6 @@ namespace {
 
 ApiResult<ApiCall> decode_posted_response(simdjson::dom::object body, const ApiContext& context) {
   return decode_response(body, context);
-}
-
-ApiResult<ApiCall> decode_for(const Service& service, const std::shared_ptr<KeyHolder>& key,
-                              std::chrono::milliseconds timeout, simdjson::dom::object body,
-                              DecodeCall decode) {
-  auto card = service.loaded_card_for(body);
-  if (!card) return std::move(card).error();
-  const std::string model = card->name;
-  const std::int64_t context = card->model->context;
-  auto decoded = decode(body, service.context(key, timeout, *std::move(card)));
-  if (decoded) {
-    decoded->context = context;
-    for (Request& part : decoded->parts) part.model = model;
-  }
-  return decoded;
 }
 
 /// A request whose model is being loaded.
@@ -50,7 +36,7 @@ struct WaitingCall {
 LaterResult result_of(const Service& service, const WaitingCall& call) {
   const ParsedBody body(call.body);
   if (!body.object()) return error_reply(body.object().error());
-  auto decoded = decode_for(service, call.key, call.timeout, *body.object(), call.decode);
+  auto decoded = decode_for_model(service, call.key, call.timeout, *body.object(), call.decode);
   if (!decoded) return error_reply(decoded.error());
   return std::move(*decoded);
 }
@@ -111,7 +97,7 @@ RouteResult generate(Service& service, const HttpCall& call, DecodeCall decode) 
   if (card->model == nullptr && comes) {
     return generate_when_loaded(service, call, decode, std::move(card->name), *timeout);
   }
-  auto decoded = decode_for(service, call.key, *timeout, *body.object(), decode);
+  auto decoded = decode_for_model(service, call.key, *timeout, *body.object(), decode);
   if (!decoded) return error_reply(decoded.error());
   return std::move(*decoded);
 }

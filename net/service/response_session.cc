@@ -10,6 +10,7 @@
 #include "weft/net/api/responses/response_api.h"
 #include "weft/net/defaults.h"
 #include "weft/net/http/header_values.h"
+#include "weft/net/service/decode_call.h"
 #include "weft/net/service/random_id.h"
 
 namespace weft {
@@ -56,8 +57,8 @@ auto api_result_or_500(const Make& make) -> decltype(make()) {
   }
 }
 
-/// Returns the stream_id of a large message.
-ApiResult<std::string> stream_id_in(std::string_view text) {
+/// Returns the stream_id of a large message, and writes which response the message continues.
+ApiResult<std::string> open_message(std::string_view text, std::string& previous_id) {
   return api_result_or_500([&]() -> ApiResult<std::string> {
     const ParsedBody parsed(text);
     if (!parsed.object()) return parsed.object().error();
@@ -67,6 +68,7 @@ ApiResult<std::string> stream_id_in(std::string_view text) {
     }
     const auto stream_id = stream_id_of(*parsed.object());
     if (!stream_id) return stream_id.error();
+    previous_id = previous_of(*parsed.object());
     return std::string(*stream_id);
   });
 }
@@ -81,20 +83,13 @@ ApiResult<ApiCall> decode_message(const Service& service, const ResponseSession:
       field.get(generate) != simdjson::SUCCESS) {
     return bad_field("generate", "must be true or false");
   }
-  auto card = service.loaded_card_for(message);
-  if (!card) return std::move(card).error();
-  const std::string model = card->name;
-  const std::int64_t positions = card->model->context;
-  ApiContext context = service.context(client.key, client.timeout, *std::move(card));
-  context.websocket = true;
-  context.stream_id = std::string(stream_id);
-  context.local = local;
-  auto call = decode_response(message, context, generate);
-  if (call) {
-    call->context = positions;
-    for (Request& part : call->parts) part.model = model;
-  }
-  return call;
+  return decode_for_model(service, client.key, client.timeout, message,
+                          [&](simdjson::dom::object body, ApiContext context) {
+                            context.websocket = true;
+                            context.stream_id = std::string(stream_id);
+                            context.local = local;
+                            return decode_response(body, context, generate);
+                          });
 }
 
 ApiError too_many(std::string message) {
@@ -235,8 +230,10 @@ void ResponseSession::post(const std::shared_ptr<LargeMessage>& message, Work wo
 void ResponseSession::on_large_message(std::string_view text, BodyMemory::Share memory) {
   opening_ = std::make_shared<LargeMessage>(
       LargeMessage{.message = {.text = std::string(text), .memory = std::move(memory)}});
-  post(opening_,
-       [](LargeMessage& large) { large.stream_id.emplace(stream_id_in(large.message.text)); });
+  post(opening_, [](LargeMessage& large) {
+    WaitingMessage& message = large.message;
+    large.stream_id.emplace(open_message(message.text, message.previous_id));
+  });
 }
 
 void ResponseSession::take_opened() {
@@ -258,10 +255,10 @@ void ResponseSession::take_opened() {
 }
 
 void ResponseSession::begin_apart(Stream& stream, WaitingMessage message) {
-  if (const auto reason = may_not_begin()) return refuse(*reason, stream, {});
+  if (const auto reason = may_not_begin()) return refuse(*reason, stream, message.previous_id);
   if (client_.key != nullptr) {
     const auto may = client_.key->check(steady_clock::now());
-    if (!may) return refuse(may.error(), stream, {});
+    if (!may) return refuse(may.error(), stream, message.previous_id);
   }
   stream.decoding = std::make_shared<LargeMessage>(LargeMessage{.message = std::move(message)});
   post(stream.decoding, [&service = service_, client = client_, local = local_,
@@ -269,7 +266,6 @@ void ResponseSession::begin_apart(Stream& stream, WaitingMessage message) {
     large.call.emplace(api_result_or_500([&]() -> ApiResult<ApiCall> {
       const ParsedBody parsed(large.message.text);
       if (!parsed.object()) return parsed.object().error();
-      large.previous_id = previous_of(*parsed.object());
       return decode_message(service, client, local, stream_id, *parsed.object());
     }));
   });
@@ -280,7 +276,7 @@ void ResponseSession::take_decoded() {
     const auto now = stream++;  // which may leave the list
     if (now->decoding == nullptr || !now->decoding->ready) continue;
     const auto large = std::exchange(now->decoding, nullptr);
-    start(*now, *std::move(large->call), large->previous_id, large->message.text);
+    start(*now, *std::move(large->call), large->message.previous_id, large->message.text);
     if (now->answer == nullptr) {
       go_on(now);
     } else if (large->cancelled) {

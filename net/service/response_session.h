@@ -61,6 +61,7 @@ class ResponseSession final : private Answer::Reader {
   struct WaitingMessage {
     std::string text;
     BodyMemory::Share memory;
+    std::string previous_id{};  // of the response that a large message continues
   };
   /// A message that a body worker reads, and what the worker found. The worker owns it until
   /// `ready`.
@@ -70,7 +71,6 @@ class ResponseSession final : private Answer::Reader {
     bool cancelled = false;                             // set on this thread while the worker reads
     std::optional<ApiResult<std::string>> stream_id{};  // found by the first job
     std::optional<ApiResult<ApiCall>> call{};           // found by the second job
-    std::string previous_id{};                          // of the response that it continues
   };
   /// What runs under one stream_id, and what waits behind it.
   struct Stream {

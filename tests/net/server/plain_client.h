@@ -56,9 +56,9 @@ class PlainClient {
     if (payload.size() < 126) {
       frame += static_cast<char>(0x80U | payload.size());
     } else {
-      frame += '\xFE';
-      frame += static_cast<char>(payload.size() >> 8U);
-      frame += static_cast<char>(payload.size() & 0xFFU);
+      const unsigned bytes = payload.size() <= 0xFFFFU ? 2 : 8;  // of its length
+      frame += bytes == 2 ? '\xFE' : '\xFF';
+      for (unsigned i = bytes; i-- > 0;) frame += static_cast<char>(payload.size() >> 8U * i);
     }
     frame.append(4, '\0');
     say(frame.append(payload));

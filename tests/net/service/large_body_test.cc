@@ -32,16 +32,9 @@ class LargeBodyTest : public ServedPipeline {
     server->service().body_workers().post([until] { until->wait(); });
     return held;
   }
-  /// A frame of more than 64 KiB.
-  static std::string large_frame(const std::string& message) {
-    const std::size_t size = message.size();
-    std::string frame = "\x81\xFF";
-    for (unsigned place = 8; place-- > 0;) frame += static_cast<char>(size >> 8U * place);
-    return frame.append(4, '\0').append(message);
-  }
   static std::string large_create(const std::string& fields) {
-    return large_frame(R"({"type":"response.create","input":"a","ignore_eos":true,)" + fields +
-                       "}" + many_spaces);
+    return R"({"type":"response.create","input":"a","ignore_eos":true,)" + fields + "}" +
+           many_spaces;
   }
 };
 
@@ -91,12 +84,12 @@ TEST_F(LargeBodyTest, AMessageIsAnsweredAsASmallOneIs) {
   start();
   PlainClient socket = client();
   EXPECT_THAT(socket.ask_to_upgrade(), StartsWith("HTTP/1.1 101"));
-  socket.say(large_create(R"("max_output_tokens":2,"stream_id":"s")"));
+  socket.say_frame(Opcode::kText, large_create(R"("max_output_tokens":2,"stream_id":"s")"));
   EXPECT_THAT(socket.read_until(kEnd),
               AllOf(HasSubstr("response.created"), HasSubstr(R"("stream_id":"s")")));
-  socket.say(large_create(R"("top_p":7)"));
+  socket.say_frame(Opcode::kText, large_create(R"("top_p":7)"));
   EXPECT_THAT(socket.read_until(R"("param":"top_p")"), HasSubstr(R"("status":400)"));
-  socket.say(large_frame(R"({"type":"response.cancel"})" + many_spaces));
+  socket.say_frame(Opcode::kText, R"({"type":"response.cancel"})" + many_spaces);
   EXPECT_THAT(socket.read_until("response.create alone"), HasSubstr("error"));
   EXPECT_TRUE(will_show("weft_body_bytes 0"));
 }
@@ -106,7 +99,8 @@ TEST_F(LargeBodyTest, MessagesBehindOneKeepTheirOrder) {
   auto held = hold_workers();
   PlainClient socket = client();
   EXPECT_THAT(socket.ask_to_upgrade(), StartsWith("HTTP/1.1 101"));
-  socket.say(large_create(R"("max_output_tokens":2,"metadata":{"turn":"first"})"));
+  socket.say_frame(Opcode::kText,
+                   large_create(R"("max_output_tokens":2,"metadata":{"turn":"first"})"));
   socket.say_frame(Opcode::kText, R"({"type":"response.create","input":"b","ignore_eos":true,)"
                                   R"("max_output_tokens":2,"metadata":{"turn":"second"}})");
   PlainClient other = client();
@@ -123,7 +117,7 @@ TEST_F(LargeBodyTest, AWebSocketThatEndsMeanwhileIsForgotten) {
   {
     PlainClient socket = client();
     EXPECT_THAT(socket.ask_to_upgrade(), StartsWith("HTTP/1.1 101"));
-    socket.say(large_create(R"("max_output_tokens":2)"));
+    socket.say_frame(Opcode::kText, large_create(R"("max_output_tokens":2)"));
     PlainClient other = client();
     other.post(kCompletions, kThreeTokens);
     EXPECT_THAT(other.read_answer(), StartsWith("HTTP/1.1 200"));

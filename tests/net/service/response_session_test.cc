@@ -4,6 +4,7 @@
 
 #include <boost/json/parse.hpp>
 
+#include "weft/net/defaults.h"
 #include "weft/tests/fixture/temp_folder.h"
 #include "weft/tests/net/server/plain_client.h"
 #include "weft/tests/net/server/served_pipeline.h"
@@ -75,6 +76,19 @@ TEST_F(ResponseSessionTest, SoDoesOneThatTheKeyHasNothingLeftFor) {
   Socket one(*this, "X-Api-Key: one\r\n");
   const std::string previous = R"("previous_response_id":")" + kept_by(one) + "\"";
   one.create(previous);
+  EXPECT_THAT(one.read_until("}}"), HasSubstr("rate_limit_exceeded"));
+  one.create(previous);
+  EXPECT_THAT(one.read_until("}}"), HasSubstr("previous_response_not_found"));
+}
+
+TEST_F(ResponseSessionTest, SoDoesALargeOneThatIsRefusedBeforeItIsDecoded) {
+  const TempFolder folder;
+  const char* const keys = "[[key]]\nname = 'one'\nkey = 'one'\ntokens_per_minute = 1\n";
+  server_config.api_key_file = folder.write("keys.toml", keys).string();
+  start();
+  Socket one(*this, "X-Api-Key: one\r\n");
+  const std::string previous = R"("previous_response_id":")" + kept_by(one) + "\"";
+  one.create(previous + std::string(net_defaults::kInlineBody, ' '));
   EXPECT_THAT(one.read_until("}}"), HasSubstr("rate_limit_exceeded"));
   one.create(previous);
   EXPECT_THAT(one.read_until("}}"), HasSubstr("previous_response_not_found"));
