@@ -1,9 +1,15 @@
 #!/usr/bin/env python3
 """Attackers beside honest clients: whoever sends what costs much and is refused in the end, or does not read, takes
-nothing from the others. Each attack is played after a while without one, and the honest clients of both are compared."""
+nothing from the others. Each attack is played after a while without one, and the honest clients of both are compared.
 
+Attackers have an address of their own, and the lowest priority: from a machine of their own they would take no time of the
+server's processors. Loads are attacks that a server cannot tell from many clients at work. A load has no bar; the same load
+of clients that do nothing wrong is played beside it. Played again, where each address has limits, it has the bar."""
+
+import argparse
 import json
 import multiprocessing
+import os
 import select
 import socket
 import statistics
@@ -17,6 +23,7 @@ from typing import Any
 from soak import Rows, WeftServer, at_rest, parse
 
 from raw_http import RawClient
+from waiting import PATIENCE_S
 
 HONEST = 4  # clients, each with one request at a time
 PAUSE_S = 0.02
@@ -26,6 +33,16 @@ AFTER_GRAMMARS = 1.3  # times the memory at rest before clients came with gramma
 GROWTH_KIB = 8 * 1024  # of the memory at rest, from one round of all attacks to the next
 STREAMS = 32  # at once, that one attacker leaves unread
 CONFIG: dict[str, Any] = {"memory": {"max_rows": 64, "max_pages": 8192}}
+# The honest clients, who share an address, have as many connections and ask less than 200 times a second.
+LIMITS = {"limits": {"max_connections_per_address": 4, "max_requests_per_second_per_address": 200}}
+LOWEST_PRIORITY = 19
+
+
+def connect(port: int) -> RawClient:
+    """As an attacker: not from the address of the honest clients."""
+    connection = socket.create_connection(("127.0.0.1", port), PATIENCE_S, source_address=("127.0.0.2", 0))
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return RawClient(connection)
 
 
 def completion(fields: dict[str, Any]) -> tuple[str, bytes]:
@@ -63,7 +80,7 @@ def post_again_and_again(port: int, make: Callable[[], tuple[str, bytes]]) -> No
     path, body = make()
     while True:
         try:
-            with RawClient(port) as raw:
+            with connect(port) as raw:
                 while True:
                     raw.send_request("POST", path, body=body).read()
         except (OSError, AssertionError, ValueError):
@@ -75,7 +92,7 @@ def half_close(port: int) -> None:
     path, body = completion({"prompt": "Once", "max_tokens": 200, "ignore_eos": True, "stream": True})
     while True:
         try:
-            with RawClient(port) as raw:
+            with connect(port) as raw:
                 raw.send_request("POST", path, body=body).socket.shutdown(socket.SHUT_WR)
                 while raw.socket.recv(1 << 16):
                     pass
@@ -87,14 +104,20 @@ def hold_streams(port: int, reads: bool) -> None:
     """Begins streams, and reads them or does not, for a second; then it leaves."""
     path, body = completion({"prompt": "Once", "max_tokens": 900, "ignore_eos": True, "stream": True})
     while True:
-        streams = [RawClient(port).send_request("POST", path, body=body) for _ in range(STREAMS)]
+        streams = []
+        for _ in range(STREAMS):
+            try:
+                streams.append(connect(port).send_request("POST", path, body=body))
+            except OSError:
+                break  # it has as many as its address may have
         end = time.monotonic() + 1
         while (left := end - time.monotonic()) > 0:
             if not reads:
                 time.sleep(left)
                 continue
             for ready in select.select([raw.socket for raw in streams], [], [], left)[0]:
-                ready.recv(1 << 16)
+                if not ready.recv(1 << 16):
+                    streams = [raw for raw in streams if raw.socket is not ready]
         for raw in streams:
             raw.close()
 
@@ -103,7 +126,7 @@ def bring_grammars(port: int, client: int) -> None:
     """Asks for outputs after expressions of which no two are the same."""
     number = 0
     while True:
-        with RawClient(port) as raw:
+        with connect(port) as raw:
             for _ in range(64):
                 number += 1
                 body = {"prompt": "Once", "max_tokens": 100,
@@ -115,25 +138,27 @@ def ask_in_short(port: int) -> None:
     """Asks as often as half_close(), for one token, and reads it."""
     path, body = completion({"prompt": "Once"})
     while True:
-        with RawClient(port) as raw:
+        with connect(port) as raw:
             raw.send_request("POST", path, body=body).read()
 
 
 GRAMMARS = "expressions of their own"
+Play = tuple[int, Callable[..., None], tuple[Any, ...]]
 # How many connections play it, and what each does; of GRAMMARS each has its number.
-ATTACKS: dict[str, tuple[int, Callable[..., None], tuple[Any, ...]]] = {
+ATTACKS: dict[str, Play] = {
     "a prompt of 7.9 MB that does not fit": (1, post_again_and_again, (long_prompt,)),
     "8,192 messages": (2, post_again_and_again, (many_messages,)),
     "8,192 items and truncation auto": (2, post_again_and_again, (shortened,)),
     "2.6 million token ids": (2, post_again_and_again, (integers,)),
     "500,000 fields": (2, post_again_and_again, (keys,)),
     "logit_bias of 500,000 entries": (2, post_again_and_again, (biases,)),
-    "half-closed streams": (8, half_close, ()),
-    "streams that nobody reads": (1, hold_streams, (False,)),
     GRAMMARS: (8, bring_grammars, ()),
 }
-# The same load by clients that do nothing wrong: what honest clients then wait for is the model.
-CONTROLS: dict[str, tuple[int, Callable[..., None], tuple[Any, ...]]] = {
+LOADS: dict[str, Play] = {
+    "half-closed streams": (8, half_close, ()),
+    "streams that nobody reads": (1, hold_streams, (False,)),
+}
+CONTROLS: dict[str, Play] = {
     "beside half-closed streams: short requests": (8, ask_in_short, ()),
     "beside streams that nobody reads: that are read": (1, hold_streams, (True,)),
 }
@@ -146,6 +171,7 @@ class Honest:
         self.took: list[float] = []
         self.refused = 0
         self.wrong: list[str] = []
+        self.all_ended = 0.0  # requests of all clients that ended, a second
         self._go_on = True
         self._count_from = time.monotonic() + 1
         self._threads = [threading.Thread(target=self._run, args=(port,)) for _ in range(HONEST)]
@@ -179,28 +205,45 @@ class Honest:
         return statistics.quantiles(self.took, n=100)[98] if len(self.took) > 1 else float("inf")
 
 
-def watch(port: int, seconds: float) -> Honest:
-    honest = Honest(port)
+def watch(server: WeftServer, seconds: float) -> Honest:
+    ended = server.metric("weft_requests_finished_total")
+    honest = Honest(server.port)
     time.sleep(1 + seconds)
     honest.stop()
+    honest.all_ended = (server.metric("weft_requests_finished_total") - ended) / (1 + seconds)
     return honest
 
 
+def play_as_stranger(attack: Callable[..., None], *arguments: Any) -> None:
+    os.nice(LOWEST_PRIORITY)
+    attack(*arguments)
+
+
 def play(server: WeftServer, name: str, seconds: float) -> Honest:
-    count, attack, arguments = {**ATTACKS, **CONTROLS}[name]
+    count, attack, arguments = {**ATTACKS, **LOADS, **CONTROLS}[name]
     context = multiprocessing.get_context("spawn")  # no threads of this process come along
     numbered = ((number,) if name == GRAMMARS else () for number in range(count))
-    attackers = [context.Process(target=attack, args=(server.port, *arguments, *number), daemon=True)
+    attackers = [context.Process(target=play_as_stranger, args=(attack, server.port, *arguments, *number), daemon=True)
                  for number in numbered]
     for attacker in attackers:
         attacker.start()
     try:
         time.sleep(1)  # until their bodies are made
-        return watch(server.port, seconds)
+        return watch(server, seconds)
     finally:
         for attacker in attackers:
             attacker.kill()
             attacker.join()
+
+
+def play_all(rows: Rows, server: WeftServer, names: tuple[str, ...], where: str, options: argparse.Namespace) -> None:
+    for name in names:
+        quiet = watch(server, options.seconds)
+        before = at_rest(server) if name == GRAMMARS else 0
+        beside = play(server, name, options.seconds)
+        say(rows, name + where, quiet, beside, options.untimed or (not where and name not in ATTACKS))
+        if name == GRAMMARS:
+            say_memory(rows, name, before, at_rest(server))
 
 
 def main() -> None:
@@ -208,16 +251,13 @@ def main() -> None:
                     ("--untimed", bool, False, "without bars on times"))
     rows = Rows("attackers")
     with tempfile.TemporaryDirectory() as folder:
-        server = WeftServer(Path(folder), CONFIG)
+        limited = WeftServer(Path(folder) / "limited", CONFIG | LIMITS)
+        play_all(rows, limited, tuple(LOADS), ", where addresses have limits", options)
+        limited.stop()
+        server = WeftServer(Path(folder) / "open", CONFIG)
         rest = []
         for _ in range(options.rounds):
-            for name in (*ATTACKS, *CONTROLS):
-                quiet = watch(server.port, options.seconds)
-                before = at_rest(server) if name == GRAMMARS else 0
-                beside = play(server, name, options.seconds)
-                say(rows, name, quiet, beside, options.untimed or name in CONTROLS)
-                if name == GRAMMARS:
-                    say_memory(rows, name, before, at_rest(server))
+            play_all(rows, server, (*ATTACKS, *LOADS, *CONTROLS), "", options)
             server.wait_until_idle()
             rest.append(at_rest(server))
         if len(rest) > 1 and not server.is_sanitized():
@@ -241,8 +281,9 @@ def say(rows: Rows, name: str, quiet: Honest, beside: Honest, untimed: bool) -> 
     rows.add(f"{name}: honest requests", "none is refused", f"{len(beside.took)} answered, {beside.refused} refused, "
              f"{len(wrong)} went wrong {wrong[:3]}", not beside.refused and not wrong and len(beside.took) > 0)
     ratio = beside.p99() / quiet.p99()
-    rows.add(f"{name}: their p99", f"<= {SLOWER} x without", f"{ratio:.1f} x: {beside.p99() * 1000:.0f} of "
-             f"{quiet.p99() * 1000:.0f} ms", ratio <= SLOWER or untimed)
+    rows.add(f"{name}: their p99", "none" if untimed else f"<= {SLOWER} x without",
+             f"{ratio:.1f} x: {beside.p99() * 1000:.0f} of {quiet.p99() * 1000:.0f} ms, while {beside.all_ended:.0f} "
+             f"requests of all ended a second", ratio <= SLOWER or untimed)
 
 
 if __name__ == "__main__":
