@@ -27,6 +27,11 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool computes) 
   command.add_option("--spec", options.spec, "Read the model by this spec (docs/model-specs.md)")
       ->type_name("FILE");
   if (!computes) return;
+  command
+      .add_option("--weights", options.weights,
+                  "Type that floating-point weights get while they are loaded, as weft quantize "
+                  "--type names it")
+      ->type_name("TYPE");
   auto* const device =
       command
           .add_option("--device", options.device, "Where the model runs, as weft devices names it")
@@ -48,6 +53,10 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool computes) 
           "--kv-dtype", choose,
           "What keys and values are kept as; default: f32 on the host, on a GPU as weights")
       ->check(CLI::IsMember(names));
+}
+
+Result<OpenedModel> open_asked(const ModelOptions& options) {
+  return open_model(options.path, options.spec, options.weights);
 }
 
 Error device_flag_error(const Error& error, const std::string& device) {

@@ -23,14 +23,19 @@ namespace weft::cli {
 struct ModelOptions {
   std::string path;
   std::string spec;            ///< a file; empty: chosen by the checkpoint
+  std::string weights;         ///< type that floating-point weights get; empty: their own
   std::string device = "cpu";  ///< as `weft devices` names it, or a partition
   int threads = 0;
   std::optional<DType> kv_dtype;  ///< without: kv_dtype_for() the device
 };
 
-/// Adds MODEL, --spec and, for verbs that compute, --device, which defaults to `options.device`,
+/// Adds MODEL, --spec and, for verbs that compute, --weights, --device, which defaults to
+/// `options.device`,
 /// --partition, --threads and --kv-dtype.
 void add_model_options(CLI::App& command, ModelOptions& options, bool computes);
+
+/// Opens the model as the options say. Errors of open_model().
+[[nodiscard]] Result<OpenedModel> open_asked(const ModelOptions& options);
 
 /// Loads the model for one sequence of up to `context` tokens, with a progress bar on a terminal; a
 /// step gives the logits of at most `outputs` tokens. Errors of load_model_device();

@@ -66,6 +66,9 @@ struct Config {
 
   std::string model{};  ///< a folder, a GGUF file or a llama2.c file
   std::string spec{};   ///< a spec file; without: looked for
+  /// The type that floating-point weights get while they are loaded, as `weft quantize --type`
+  /// names it; without: their own.
+  std::string weights{};
   /// Defaults of requests: "auto" for those of the model's makers, or the folder of a
   /// generation_config.json; without: what Weft has.
   std::string generation_config{};

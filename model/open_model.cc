@@ -6,14 +6,30 @@
 #include <system_error>
 #include <utility>
 
+#include "weft/model/quantize/quantized_checkpoint.h"
 #include "weft/model/spec/architecture.h"
 #include "weft/model/spec/spec.h"
 #include "weft/text/tokenizer/gguf/gguf_form.h"
 
 namespace weft {
 
+namespace {
+
+/// Reads the architecture of the opened checkpoint, and compiles it.
+Result<void> compile_opened(const std::filesystem::path& model, OpenedModel& opened) {
+  auto architecture = resolve_architecture(*opened.family, *opened.checkpoint);
+  if (!architecture) return error_in(model.string(), architecture.error());
+  opened.architecture = std::make_shared<Architecture>(*std::move(architecture));
+  auto program = compile(*opened.architecture, *opened.checkpoint);
+  if (!program) return error_in(model.string(), program.error());
+  opened.program = std::make_shared<Program>(std::move(*program));
+  return {};
+}
+
+}  // namespace
+
 Result<OpenedModel> open_model(const std::filesystem::path& model,
-                               const std::filesystem::path& spec) {
+                               const std::filesystem::path& spec, std::string_view weights) {
   auto checkpoint = open_checkpoint(model);
   if (!checkpoint) return checkpoint.error();
   const auto found = spec.empty() ? find_spec(*checkpoint) : Spec::load(spec);
@@ -22,12 +38,13 @@ Result<OpenedModel> open_model(const std::filesystem::path& model,
   opened.spec = found->file();
   opened.family = std::make_shared<Spec>(*found);
   opened.checkpoint = std::make_shared<Checkpoint>(std::move(*checkpoint));
-  auto architecture = resolve_architecture(*found, *opened.checkpoint);
-  if (!architecture) return error_in(model.string(), architecture.error());
-  opened.architecture = std::make_shared<Architecture>(*std::move(architecture));
-  auto program = compile(*opened.architecture, *opened.checkpoint);
-  if (!program) return error_in(model.string(), program.error());
-  opened.program = std::make_shared<Program>(std::move(*program));
+  if (auto compiled = compile_opened(model, opened); !compiled) return compiled.error();
+  if (weights.empty()) return opened;
+  // Which matrices are encoded depends on what the model does with them, so it is compiled twice.
+  auto encoded = quantized_checkpoint(*opened.checkpoint, *opened.program, *opened.family, weights);
+  if (!encoded) return error_in(model.string(), encoded.error());
+  opened.checkpoint = std::make_shared<Checkpoint>(*std::move(encoded));
+  if (auto compiled = compile_opened(model, opened); !compiled) return compiled.error();
   return opened;
 }
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "weft/core/error/error.h"
 #include "weft/model/checkpoint/checkpoint.h"
@@ -25,10 +26,12 @@ struct OpenedModel {
 };
 
 /// Opens a folder in Hugging Face layout, a GGUF file or a llama2.c file. `spec` is the file of a
-/// spec, or empty: then the one beside the model or a built-in one. Errors of the checkpoint, the
-/// spec and the compiler name file and field.
+/// spec, or empty: then the one beside the model or a built-in one. `weights` is the type that
+/// floating-point weights get when they are loaded (quantized_checkpoint()), or empty: their own.
+/// Errors of the checkpoint, the spec, the type and the compiler name file and field.
 [[nodiscard]] Result<OpenedModel> open_model(const std::filesystem::path& model,
-                                             const std::filesystem::path& spec = {});
+                                             const std::filesystem::path& spec = {},
+                                             std::string_view weights = {});
 
 /// Returns the tokenizer of such a model: tokenizer.json, or the vocabulary in the model's file. A
 /// model with neither, and without files of another tokenizer, gets Tokenizer::none().

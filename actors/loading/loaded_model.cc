@@ -192,7 +192,7 @@ Result<RankWorld> rank_world_of(const Config& config) {
 Result<LoadedModel> load_configured_model(const Config& config, const LoadProgress& progress,
                                           std::shared_ptr<MemoryBudget> budget) {
   if (const auto valid = config.validate(); !valid) return valid.error();
-  const auto opened = open_model(config.model, config.spec);
+  const auto opened = open_model(config.model, config.spec, config.weights);
   if (!opened) return opened.error();
   auto tokenizer = load_tokenizer(config.model);
   if (!tokenizer) return tokenizer.error();

@@ -18,7 +18,8 @@ namespace weft {
 class ModelFiles {
  public:
   /// As open_model().
-  [[nodiscard]] Result<OpenedModel> open(const std::string& model, const std::string& spec);
+  [[nodiscard]] Result<OpenedModel> open(const std::string& model, const std::string& spec,
+                                         const std::string& weights);
   [[nodiscard]] const std::shared_ptr<HostWeightPool>& weights() const noexcept { return weights_; }
 
  private:

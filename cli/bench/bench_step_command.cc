@@ -44,7 +44,7 @@ struct NamedModel {
 };
 
 NamedModel make_random(const BenchStepOptions& options) {
-  NamedShape shape = shape_of(kBenchStepVerb, options.shape);
+  NamedShape shape = shape_of(kBenchStepVerb, options.shape, options.model.weights);
   const RandomLlama llama(shape.shape, static_cast<std::uint32_t>(options.wishes.seed));
   return {std::move(shape.name), llama.opened()};
 }
@@ -58,8 +58,7 @@ NamedModel open_what_is_asked(const BenchStepOptions& options) {
     return make_random(options);
   }
   expect_no_shape_options(kBenchStepVerb, options.shape);
-  return {model_name(options.model.path),
-          value_or_fail(kBenchStepVerb, open_model(options.model.path, options.model.spec))};
+  return {model_name(options.model.path), value_or_fail(kBenchStepVerb, open_asked(options.model))};
 }
 
 /// Shortens lengths to the model's context.

@@ -25,14 +25,15 @@ measure::MeasuredModel open_measured(std::string_view verb, const Config& config
   if (!config.model.empty()) {
     if (!options.shape.name.empty()) fail(verb, "either MODEL or --shape, not both");
     expect_no_shape_options(verb, options.shape);
-    return value_or_fail(verb, measure::open_measured_model(config.model, config.spec));
+    return value_or_fail(verb,
+                         measure::open_measured_model(config.model, config.spec, config.weights));
   }
   ShapeOptions wanted = options.shape;
   if (wanted.name.empty()) wanted.name = otherwise;
   if (wanted.name.empty()) {
     fail(verb, "give either MODEL or --shape, which is one of " + llama_shape_names());
   }
-  NamedShape shape = shape_of(verb, wanted);
+  NamedShape shape = shape_of(verb, wanted, config.weights);
   return measure::make_random_model(std::move(shape.name), shape.shape);
 }
 

@@ -18,17 +18,13 @@ void add_shape_options(CLI::App& command, ShapeOptions& options) {
       "Instead of MODEL: random weights of this shape; one of " + llama_shape_names());
   command.add_option("--layers", options.layers, "Cut the shape to so many layers")
       ->check(CLI::Range(std::int64_t{1}, kMostLayers));
-  command.add_option(
-      "--weights", options.weights,
-      "What the shape's weights are held as: bf16 (default), or an encoding, such as q4_k");
 }
 
 void expect_no_shape_options(std::string_view verb, const ShapeOptions& options) {
   if (options.layers > 0) fail(verb, "--layers: only with --shape");
-  if (!options.weights.empty()) fail(verb, "--weights: only with --shape");
 }
 
-NamedShape shape_of(std::string_view verb, const ShapeOptions& options) {
+NamedShape shape_of(std::string_view verb, const ShapeOptions& options, const std::string& wanted) {
   auto shape = find_llama_shape(options.name);
   if (!shape) {
     fail(verb, "--shape " + options.name + ": there is no such; there are " + llama_shape_names());
@@ -37,7 +33,7 @@ NamedShape shape_of(std::string_view verb, const ShapeOptions& options) {
     fail(verb, "--layers " + std::to_string(options.layers) + ": " + options.name + " has " +
                    std::to_string(shape->layers));
   }
-  const std::string held_as = options.weights.empty() ? "bf16" : options.weights;
+  const std::string held_as = wanted.empty() ? "bf16" : wanted;
   const auto weights = dtype_named(held_as);
   const bool known = weights && (*weights == DType::kBF16 || is_encoded(*weights));
   if (!known) {

@@ -16,10 +16,9 @@ namespace weft::cli {
 struct ShapeOptions {
   std::string name;         ///< "" = none was asked for
   std::int64_t layers = 0;  ///< as many as are kept; 0 = all
-  std::string weights;      ///< type of the matrices; "" = bf16
 };
 
-/// Adds --shape, --layers and --weights. `options` must live as long as `command`.
+/// Adds --shape and --layers. `options` must live as long as `command`.
 void add_shape_options(CLI::App& command, ShapeOptions& options);
 
 /// Leaves with fail() where options of shapes were given and no shape.
@@ -30,7 +29,9 @@ struct NamedShape {
   LlamaShape shape;
 };
 
-/// Returns the shape; leaves with fail() where there is no such shape, or it has fewer layers.
-[[nodiscard]] NamedShape shape_of(std::string_view verb, const ShapeOptions& options);
+/// Returns the shape; `wanted` is the value of --weights, the matrices' type by its name, or empty:
+/// bf16. Leaves with fail() where there is no such shape or type, or the shape has fewer layers.
+[[nodiscard]] NamedShape shape_of(std::string_view verb, const ShapeOptions& options,
+                                  const std::string& wanted);
 
 }  // namespace weft::cli

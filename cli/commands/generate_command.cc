@@ -214,8 +214,7 @@ void print_stats(const Timing& timing, const std::string& device) {
 }
 
 void run_generate(const GenerateOptions& options) {
-  const OpenedModel model =
-      value_or_fail(kGenerateVerb, open_model(options.model.path, options.model.spec));
+  const OpenedModel model = value_or_fail(kGenerateVerb, open_asked(options.model));
   if (!model.program->generates())
     fail(kGenerateVerb, "an encoder generates nothing; see weft logits");
   const Tokenizer tokenizer = value_or_fail(kGenerateVerb, load_tokenizer(options.model.path));

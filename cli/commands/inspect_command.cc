@@ -177,8 +177,7 @@ void print_parts(const OpenedModel& model, const std::string& text, bool with_op
 }
 
 void run_inspect(const InspectOptions& options) {
-  const OpenedModel model =
-      value_or_fail(kInspectVerb, open_model(options.model.path, options.model.spec));
+  const OpenedModel model = value_or_fail(kInspectVerb, open_asked(options.model));
   if (!options.partition.empty()) {
     return print_parts(model, options.partition, !options.no_program);
   }

@@ -211,8 +211,7 @@ void print_table(const Answer& answer) {
 }
 
 void run_logits(LogitsOptions options) {
-  const OpenedModel model =
-      value_or_fail(kLogitsVerb, open_model(options.model.path, options.model.spec));
+  const OpenedModel model = value_or_fail(kLogitsVerb, open_asked(options.model));
   std::optional<Tokenizer> tokenizer;  // a model of numbers alone has none
   if (!options.text.empty()) {
     tokenizer = value_or_fail(kLogitsVerb, load_tokenizer(options.model.path));

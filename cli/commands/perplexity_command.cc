@@ -68,8 +68,11 @@ PerplexityModel open_measured(const PerplexityOptions& options, const std::strin
   PerplexityModel model;
   model.options = options.model;
   model.options.path = path;
-  if (path != options.model.path) model.options.spec.clear();
-  model.opened = value_or_fail(kPerplexityVerb, open_model(path, model.options.spec));
+  if (path != options.model.path) {
+    model.options.spec.clear();
+    model.options.weights.clear();
+  }
+  model.opened = value_or_fail(kPerplexityVerb, open_asked(model.options));
   const Program& program = *model.opened.program;
   if (!program.generates() || program.has_encoder) {
     fail(kPerplexityVerb, path + ": perplexity is of models that have a decoder alone");

@@ -17,7 +17,6 @@
 
 #include "weft/cli/commands.h"
 #include "weft/cli/commands/quantize_planner.h"
-#include "weft/cli/commands/quantize_types.h"
 #include "weft/cli/fail.h"
 #include "weft/cli/model_loading.h"
 #include "weft/cli/progress_bar.h"
@@ -29,6 +28,7 @@
 #include "weft/model/convert/gguf_model.h"
 #include "weft/model/quantize/quantize_plan.h"
 #include "weft/model/quantize/quantize_tensors.h"
+#include "weft/model/quantize/quantize_type.h"
 
 namespace weft::cli {
 namespace {

@@ -7,14 +7,6 @@
 #include "weft/model/quantize/importance.h"
 
 namespace weft::cli {
-namespace {
-
-TensorTypes of_mix(const Mix& mix, Result<TensorTypes>&& types) {
-  return of_flag("--type " + std::string(mix.name), std::move(types));
-}
-
-}  // namespace
-
 std::vector<TypeRule> type_rules(const QuantizeArguments& arguments) {
   std::vector<TypeRule> rules;
   for (const std::string& rule : arguments.tensors) {
@@ -71,13 +63,10 @@ std::vector<PlannedTensor> TypePlanner::plan(const QuantizeType& type, std::vect
 std::optional<TensorTypes> TypePlanner::types_of(const Mix& mix,
                                                  const ImportanceMap* importance) const {
   const MixPlan plan{mix.id, arguments_.pure, importance};
-  if (is_gguf_name(arguments_.out)) return of_mix(mix, plan_mix(plan, *model_.checkpoint));
-  if (!is_encoded(mix.dtype)) return std::nullopt;
-  if (names_) return of_mix(mix, plan_mix(plan, *names_));
-  if (importance == nullptr && needs_importance(mix.id, {}, mix.dtype)) {
-    fail(kQuantizeVerb, "--type " + std::string(mix.name) +
-                            ": is noise without an importance matrix (--importance)");
-  }
+  const std::string flag = "--type " + std::string(mix.name);
+  if (is_gguf_name(arguments_.out)) return of_flag(flag, plan_mix(plan, *model_.checkpoint));
+  auto types = of_flag(flag, plan_mix_or_type(plan, names_ ? &*names_ : nullptr));
+  if (types || !is_encoded(mix.dtype)) return types;
   std::cerr << "weft quantize: GGUF has no names for this model, and llama.cpp no " << mix.name
             << "; its layers' matrices become " << to_string(mix.dtype) << "\n";
   return std::nullopt;

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "weft/cli/commands/quantize_types.h"
 #include "weft/cli/fail.h"
 #include "weft/cli/model_loading.h"
 #include "weft/model/checkpoint/gguf/gguf_writer.h"
@@ -17,6 +16,7 @@
 #include "weft/model/quantize/mix_plan.h"
 #include "weft/model/quantize/quantize_plan.h"
 #include "weft/model/quantize/quantize_tensors.h"
+#include "weft/model/quantize/quantize_type.h"
 
 namespace weft::cli {
 

@@ -199,8 +199,7 @@ class Replacement {
 };
 
 void run_tune(const TuneOptions& options) {
-  const OpenedModel model =
-      value_or_fail(kTuneVerb, open_model(options.model.path, options.model.spec));
+  const OpenedModel model = value_or_fail(kTuneVerb, open_asked(options.model));
   const std::unique_ptr<cuda::Runtime> runtime = open_gpu(options.model.device);
   const std::string gpu = runtime->properties().name;
   cuda::TuningTable table = table_to_write(options.output, gpu);

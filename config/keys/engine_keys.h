@@ -76,6 +76,10 @@ inline constexpr std::array kKeys = {
     ConfigKey{"model", "spec", text<&Config::spec>(),
               "The spec to read the model with; empty: looked for",
               "The model's own, or the built-in one that claims it"},
+    ConfigKey{"model", "weights", text<&Config::weights>(),
+              "Type that floating-point weights get while they are loaded, as weft quantize --type "
+              "names it: q4_k_m, q8_0, ...; empty: the type that they have in the file",
+              "A smaller type changes what the model says"},
     ConfigKey{"model", "generation_config", text<&Config::generation_config>(),
               "generation_config.json whose values requests have that do not say theirs: auto for "
               "the model's own, or the folder that it is in; empty: none",

@@ -49,8 +49,9 @@ Tokenizer made_up_tokenizer(std::size_t size) {
 }  // namespace
 
 Result<MeasuredModel> open_measured_model(const std::filesystem::path& path,
-                                          const std::filesystem::path& spec) {
-  auto opened = open_model(path, spec);
+                                          const std::filesystem::path& spec,
+                                          std::string_view weights) {
+  auto opened = open_model(path, spec, weights);
   if (!opened) return opened.error();
   if (!opened->program->generates()) {
     return Error{MeasureErrc::kBadLoad, path.string() + ": an encoder, which generates nothing"};

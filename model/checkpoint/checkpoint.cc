@@ -68,6 +68,10 @@ Result<Checkpoint> Checkpoint::make(CheckpointFormat format, std::filesystem::pa
   return checkpoint;
 }
 
+Result<Checkpoint> Checkpoint::with_tensors(std::vector<CheckpointTensor> tensors) const {
+  return make(format_, path_, config_, std::move(tensors), vocabulary_, stored_bytes_);
+}
+
 std::vector<std::string> warnings_of(const Checkpoint& checkpoint) {
   const Vocabulary* const vocabulary = checkpoint.vocabulary();
   const bool typeless = checkpoint.format() == CheckpointFormat::kGguf && vocabulary != nullptr &&

@@ -64,6 +64,21 @@ Result<TensorTypes> plan_mix(const MixPlan& plan, const GgufNames& names) {
   return own;
 }
 
+Result<std::optional<TensorTypes>> plan_mix_or_type(const MixPlan& plan, const GgufNames* names) {
+  const Mix& mix = mix_of(plan.mix);
+  if (!is_encoded(mix.dtype)) return std::optional<TensorTypes>();
+  if (names != nullptr) {
+    auto types = plan_mix(plan, *names);
+    if (!types) return types.error();
+    return std::optional(*std::move(types));
+  }
+  if (plan.importance == nullptr && needs_importance(mix.id, {}, mix.dtype)) {
+    return Error{ModelErrc::kCannotQuantize,
+                 std::string(mix.name) + " is noise without an importance matrix (--importance)"};
+  }
+  return std::optional<TensorTypes>();
+}
+
 ImportanceMap renamed_importance(ImportanceMap importance, const GgufNames& names) {
   for (const GgufTensor& tensor : names.tensors) {
     const auto found = importance.find(tensor.name);

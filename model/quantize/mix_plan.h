@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "weft/core/dtype.h"
@@ -30,6 +31,12 @@ struct MixPlan {
 /// Plans a model that is not in GGUF's form, for its own tensors: each tensor gets the type of the
 /// GGUF tensor that would hold its numbers.
 [[nodiscard]] Result<TensorTypes> plan_mix(const MixPlan& plan, const GgufNames& names);
+
+/// The same of a model for which GGUF has `names`, or none: null. Nothing where the mix has one
+/// type for all matrices: a mix of floats, and any mix of a model without names. kCannotQuantize
+/// where such a type needs an importance matrix and there is none.
+[[nodiscard]] Result<std::optional<TensorTypes>> plan_mix_or_type(const MixPlan& plan,
+                                                                  const GgufNames* names);
 
 /// Returns an importance matrix by the names of a model that is not in GGUF's form, from a matrix
 /// by GGUF's names. Entries by the model's own names stay.

@@ -2,21 +2,15 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "weft/core/error/error.h"
 #include "weft/core/io/output.h"
 #include "weft/model/checkpoint/tensor_layout.h"
 #include "weft/model/quantize/quantize_plan.h"
+#include "weft/model/quantize/row_encoder.h"
 
 namespace weft {
-
-/// For a tensor's name how much the squared error of each input's weights counts; of stacked
-/// experts those of each, one after the other.
-using ImportanceMap = std::map<std::string, std::vector<float>, std::less<>>;
 
 /// What is written where. Borrowed for the call.
 struct QuantizeJob {

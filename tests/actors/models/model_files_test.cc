@@ -47,9 +47,9 @@ TEST(ModelFilesTest, TellsFilesThatWereChangedFromThoseBefore) {
 TEST(ModelFilesTest, OpensAModelOnceForAsLongAsSomebodyHasIt) {
   const std::string demo = test::source_path("examples/demo_model/model");
   ModelFiles files;
-  auto first = files.open(demo, {}).value();
+  auto first = files.open(demo, {}, {}).value();
   {
-    const auto second = files.open(demo + "/../model", {}).value();
+    const auto second = files.open(demo + "/../model", {}, {}).value();
     EXPECT_EQ(second.program, first.program);
     EXPECT_EQ(second.checkpoint, first.checkpoint);
     EXPECT_EQ(second.spec, first.spec);
@@ -57,8 +57,8 @@ TEST(ModelFilesTest, OpensAModelOnceForAsLongAsSomebodyHasIt) {
   const std::weak_ptr<const Program> gone = first.program;
   first = OpenedModel();
   EXPECT_TRUE(gone.expired()) << "it is kept though nobody has it";
-  EXPECT_TRUE(files.open(demo, {}));
-  EXPECT_TRUE(files.open("/no/such/model", {}).has_error());
+  EXPECT_TRUE(files.open(demo, {}, {}));
+  EXPECT_TRUE(files.open("/no/such/model", {}, {}).has_error());
 }
 
 }  // namespace

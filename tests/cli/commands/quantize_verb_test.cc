@@ -64,6 +64,24 @@ TEST(QuantizeVerb, MakesAGgufFileOfALlama2cFile) {
             run_weft("generate " + shell_word(model) + story).output);
 }
 
+TEST(QuantizeVerb, WritesWhatWeightsBecomeWhenTheyAreLoadedAsThatType) {
+  const TempFolder folder;
+  for (const std::string type : {"q4_k_m", "q3h", "f16"}) {
+    const fs::path out = folder.path() / type;
+    EXPECT_EQ(quantize(wide_model, out, "--type " + type).status, 0);
+    const ProgramRun written = run_weft("logits " + shell_word(out) + "--text 'Once upon a time'");
+    const ProgramRun loaded = run_weft("logits " + shell_word(wide_model) +
+                                       "--text 'Once upon a time' --weights " + type);
+    EXPECT_EQ(written.status, 0) << written.output;
+    EXPECT_EQ(loaded.output, written.output) << type;
+  }
+  EXPECT_THAT(run_weft("logits " + shell_word(wide_model) + "--text Hi --weights q4_k_mm").output,
+              AllOf(HasSubstr("q4_k_mm"), HasSubstr("near: q4_k_m")));
+  EXPECT_THAT(
+      run_weft("logits " + shell_word(folder.path() / "q3h") + "--text Hi --weights q8_0").output,
+      HasSubstr("is q3h_b64 already"));
+}
+
 TEST(QuantizeVerb, ListsItsTypesOnHelp) {
   const ProgramRun help = run_weft("quantize --help");
   EXPECT_EQ(help.status, 0);

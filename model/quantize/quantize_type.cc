@@ -1,4 +1,4 @@
-#include "weft/cli/commands/quantize_types.h"
+#include "weft/model/quantize/quantize_type.h"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 #include "weft/kernels/encoding/quantize/quantize.h"
 #include "weft/model/model_error.h"
 
-namespace weft::cli {
+namespace weft {
 namespace {
 
 // A name with more differences than this is another name, not a mistyped one.
@@ -167,4 +167,4 @@ std::string quantize_types_help() {
          joined(inferflow);
 }
 
-}  // namespace weft::cli
+}  // namespace weft

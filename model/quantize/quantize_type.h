@@ -9,9 +9,9 @@
 #include "weft/core/error/error.h"
 #include "weft/model/quantize/mix.h"
 
-namespace weft::cli {
+namespace weft {
 
-/// The meaning of a name of --type.
+/// The meaning of a type's name, as `weft quantize --type` takes it.
 struct QuantizeType {
   std::string name;  ///< as Weft spells it
   DType dtype = DType::kF16;
@@ -26,7 +26,7 @@ struct QuantizeType {
 /// Finds the type of a single tensor, which cannot be a mix.
 [[nodiscard]] Result<DType> tensor_type_named(std::string_view typed);
 
-/// Returns all names that --type takes, grouped by their origin, for the help text.
+/// Returns all names of types, grouped by their origin, for the help text.
 [[nodiscard]] std::string quantize_types_help();
 
-}  // namespace weft::cli
+}  // namespace weft

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/core/dtype.h"
+#include "weft/core/error/error.h"
+#include "weft/model/quantize/quantize_plan.h"
+
+namespace weft {
+
+/// For a tensor's name how much the squared error of each input's weights counts; of stacked
+/// experts those of each, one after the other.
+using ImportanceMap = std::map<std::string, std::vector<float>, std::less<>>;
+
+/// Rows [first, first + count) of a tensor, which has one row where it has no dimension.
+struct RowRange {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+[[nodiscard]] std::int64_t row_numbers(const CheckpointTensor& tensor);
+/// Bytes of one of the tensor's rows in a type. Rows that are no whole blocks are a bug of the
+/// caller: internal_error.
+[[nodiscard]] std::int64_t row_bytes(const CheckpointTensor& tensor, DType dtype);
+
+/// Turns rows of tensors into bytes of the planned types. Owner only: each thread has one.
+class RowEncoder {
+ public:
+  /// `importance` is borrowed; null: all weights count alike.
+  explicit RowEncoder(const ImportanceMap* importance) : importance_(importance) {}
+
+  /// Fills `out` with the rows as `tensor.dtype` has them. kCannotQuantize naming tensor and row of
+  /// a number that the type does not have, and an importance of another length; errors of
+  /// read_values().
+  [[nodiscard]] Result<void> encode(const PlannedTensor& tensor, RowRange rows,
+                                    std::span<std::byte> out);
+
+ private:
+  /// Encodes numbers_[index * row ...], the row `number` of its tensor; false where a number does
+  /// not fit.
+  [[nodiscard]] Result<bool> encode_row(const PlannedTensor& tensor, std::int64_t index,
+                                        std::int64_t number, std::byte* to) const;
+  /// Returns null where the tensor has none.
+  [[nodiscard]] Result<const float*> importance_for(const CheckpointTensor& tensor,
+                                                    std::int64_t number) const;
+
+  const ImportanceMap* importance_;
+  std::vector<float> numbers_;
+};
+
+}  // namespace weft
