@@ -7,9 +7,11 @@
 
 namespace weft {
 
-PrefixCache::PrefixCache(std::int32_t pages, std::int32_t page_tokens, bool keeps,
-                         std::int32_t places, std::vector<PlanCopy>* copies, std::int32_t hollow)
-    : keeps_(keeps),
+PrefixCache::PrefixCache(const PlanClock& clock, std::int32_t pages, std::int32_t page_tokens,
+                         bool keeps, std::int32_t places, std::vector<PlanCopy>* copies,
+                         std::int32_t hollow)
+    : clock_(clock),
+      keeps_(keeps),
       pool_(pages),
       host_(pages, keeps ? places : 0),
       hollow_(pages + host_.size(), keeps ? hollow : 0),
@@ -18,7 +20,7 @@ PrefixCache::PrefixCache(std::int32_t pages, std::int32_t page_tokens, bool keep
       idle_(NodeLinks{tree_}),
       tails_(keeps ? pages : 0) {
   if (keeps) tail_.reserve(static_cast<std::size_t>(pages));
-  if (host_.size() > 0) unsure_in_.resize(static_cast<std::size_t>(pages));
+  if (host_.size() > 0) filled_in_.resize(static_cast<std::size_t>(pages));
   brought_.reserve(1);
 }
 
@@ -55,7 +57,7 @@ void PrefixCache::read_tail(PageId head) {
 
 /// The page goes to host memory, or to nothing; then its node may stay.
 void PrefixCache::give_up(PageId page) {
-  const bool can_move = host_.size() > 0 && unsure_in_[static_cast<std::size_t>(page)] != plans_;
+  const bool can_move = host_.size() > 0 && is_sure(page);
   const PageId place = can_move ? find_place() : HostPlaces::kNone;
   if (place == HostPlaces::kNone) {
     ++given_up_;
@@ -68,6 +70,11 @@ void PrefixCache::give_up(PageId page) {
     renumber(page, place);
     pool_.release({&page, 1});
   }
+}
+
+void PrefixCache::take_back(PageId page) {
+  if (!filled_in_.empty()) filled_in_[static_cast<std::size_t>(page)] = 0;
+  empty(page);
 }
 
 PageId PrefixCache::find_place() {

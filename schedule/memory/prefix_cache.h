@@ -12,6 +12,7 @@
 #include "weft/schedule/memory/page_pool.h"
 #include "weft/schedule/memory/page_tails.h"
 #include "weft/schedule/memory/prefix_tree.h"
+#include "weft/schedule/plan_clock.h"
 
 namespace weft {
 
@@ -52,9 +53,10 @@ class PrefixCache {
  public:
   /// Copies of pages that are in no plan yet are in `copies`; those to and from places in host
   /// memory are appended to it. Tables may lose pages from their beginning on where `hollow` nodes
-  /// are allowed.
-  PrefixCache(std::int32_t pages, std::int32_t page_tokens, bool keeps, std::int32_t places = 0,
-              std::vector<PlanCopy>* copies = nullptr, std::int32_t hollow = 0);
+  /// are allowed. `clock` outlives it.
+  PrefixCache(const PlanClock& clock, std::int32_t pages, std::int32_t page_tokens, bool keeps,
+              std::int32_t places = 0, std::vector<PlanCopy>* copies = nullptr,
+              std::int32_t hollow = 0);
 
   [[nodiscard]] bool keeps() const noexcept { return keeps_; }
   [[nodiscard]] std::int32_t size() const noexcept { return pool_.size(); }
@@ -98,12 +100,9 @@ class PrefixCache {
   /// free, or idle where they are kept.
   void release(std::span<const PageId> pages);
 
-  /// From here on pages of which mark_unsure() was not said are sure to hold what they are kept
-  /// for.
-  void begin_plan() noexcept { ++plans_; }
-  /// What the page holds is not sure until the next call of begin_plan(): so it is not copied.
+  /// The newest plan fills the page, perhaps: so it is not copied before that is sure.
   void mark_unsure(PageId page) noexcept {
-    if (!unsure_in_.empty()) unsure_in_[static_cast<std::size_t>(page)] = plans_;
+    if (!filled_in_.empty()) filled_in_[static_cast<std::size_t>(page)] = clock_.newest();
   }
 
   /// One table more has these nodes of a path, none of which is hollow. Those in host memory are
@@ -117,7 +116,7 @@ class PrefixCache {
   PageId keep(const PrefixScope& scope, PageId parent, PageId page,
               std::span<const TokenId> tokens);
   /// Keeps a page no longer. What continues it is kept where its node may be hollow, else not.
-  void take_back(PageId page) { empty(page); }
+  void take_back(PageId page);
   /// Gets ready for lead_to() of each page of a path with these tokens: what is there of it counts
   /// as used, and there are as many hollow nodes to be had as it lacks. Where nodes may be hollow,
   /// and the path is no longer than a row.
@@ -201,6 +200,10 @@ class PrefixCache {
   [[nodiscard]] bool is_in_idle_tail(PageId page) const noexcept {
     return tails_.idle() > 0 && is_here(page) && tails_.is_idle(page);
   }
+  /// Whether it is sure what the page holds.
+  [[nodiscard]] bool is_sure(PageId page) const noexcept {
+    return filled_in_[static_cast<std::size_t>(page)] <= clock_.sure();
+  }
   void give_up(PageId page);
   void empty(PageId node);
   void renumber(PageId from, PageId to);
@@ -228,6 +231,7 @@ class PrefixCache {
     [[nodiscard]] PageLinks& operator()(PageId page) const noexcept { return tree.links(page); }
   };
 
+  const PlanClock& clock_;
   const bool keeps_;
   PagePool pool_;
   HostPlaces host_;
@@ -242,8 +246,7 @@ class PrefixCache {
   std::function<void()> call_back_;
   std::vector<bool> is_lent_;  // by page; empty until one is lent
   std::int32_t lent_count_ = 0;
-  std::uint64_t plans_ = 1;
-  std::vector<std::uint64_t> unsure_in_;  // by page: where there are places
+  std::vector<std::uint64_t> filled_in_;  // by page: the tick, or 0; where there are places
   std::uint64_t given_up_ = 0;
   std::uint64_t went_out_ = 0;
   std::uint64_t came_in_ = 0;

@@ -12,6 +12,7 @@
 #include "weft/schedule/memory/prefix_cache.h"
 #include "weft/schedule/memory/prefix_stats.h"
 #include "weft/schedule/memory/swap_costs.h"
+#include "weft/schedule/plan_clock.h"
 
 namespace weft {
 
@@ -48,8 +49,9 @@ namespace weft {
 /// has no room.
 class PrefixKeeper {
  public:
-  /// Copies that plans have to make are appended to `copies`.
-  PrefixKeeper(const DeviceLimits& limits, PrefixCache& pages, std::vector<PlanCopy>& copies);
+  /// Copies that plans have to make are appended to `copies`. All of them outlive it.
+  PrefixKeeper(const PlanClock& clock, const DeviceLimits& limits, PrefixCache& pages,
+               std::vector<PlanCopy>& copies);
 
   /// Whether the group's full pages are kept.
   [[nodiscard]] bool covers(const Group& group) const noexcept {
@@ -68,7 +70,7 @@ class PrefixKeeper {
   /// Whether pages of the sequence come from host memory with the plan in the making. It had better
   /// be fed in the next one: then the device may copy beside its step.
   [[nodiscard]] bool is_arriving(const Sequence& sequence) const noexcept {
-    return sequence.arrives_in == plans_;
+    return sequence.arrives_in == clock_.making();
   }
   /// The nodes that lead along a sequence's first `most` tokens, as far as there are any.
   [[nodiscard]] std::vector<PageId> path(const Group& group, const Sequence& sequence,
@@ -190,12 +192,12 @@ class PrefixKeeper {
                                                    std::int32_t first, std::int32_t count) const;
   [[nodiscard]] Match match(const Group& group, const Sequence& sequence, std::int32_t most);
 
+  const PlanClock& clock_;
   const DeviceLimits limits_;
   PrefixCache& pages_;
   bool has_tails_ = false;
   std::int32_t pages_in_tails_ = 0;  // that running sequences have, and that are findable
   const SwapCosts* costs_ = nullptr;
-  std::uint64_t plans_ = 1;  // how often one was in the making
   std::vector<PlanCopy>& copies_;
   std::vector<Offer> offers_;
   std::vector<Group*> noted_;  // that may have pages to offer in one of the next plans
