@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "weft/gpu/plan.h"
-#include "weft/schedule/memory/host_places.h"
 #include "weft/schedule/memory/idle_pages.h"
+#include "weft/schedule/memory/node_places.h"
 #include "weft/schedule/memory/page_pool.h"
 #include "weft/schedule/memory/page_tails.h"
 #include "weft/schedule/memory/prefix_tree.h"
@@ -29,18 +29,22 @@ class PageSaver;
 /// idle no later than their parents, leaves first, and the one that was left longest ago never has
 /// children: giving up that one is LRU (RadixAttention, arXiv 2312.07104, section 3).
 ///
-/// With `places` in host memory a page that is given up goes there instead and stays findable, and
-/// from there to nothing, again least recently used first. It keeps its node under the place's
-/// number. Unless sequences slide, a page on the device has all that lead to it on the device; what
-/// continues it may be in host memory, and all behind that is.
+/// A node of the tree has its page in one of three tiers, and its number says in which:
+/// - device: the node has the page's number;
+/// - host memory, where there are `places`: the node has the number of its place;
+/// - none: the node is hollow. It has its tokens alone, and a number behind those of the places.
 ///
-/// Where sequences slide, one may have pages and not those that lead to them. So an idle page may
-/// lead to others that are in use, or were left later, and so may one in host memory. When its room
-/// is needed, its node stays in the tree as a hollow one: with tokens and without a page, under a
-/// number behind those of the places. So what continues it is still found. A hollow node goes with
-/// the last page behind it, and computing its tokens again, or reading its page from a file, fills
-/// it. There are so many at most; to make room, the one that was used longest ago is forgotten with
-/// all behind it.
+/// When a tier is full, the node that was used longest ago moves down: from the device to host
+/// memory, if it is sure what its page holds, or it loses the page. A node without a page stays as
+/// a hollow one while pages continue it, if there are `hollow` ones, and goes with the last of
+/// these pages. When hollow ones run out the oldest is forgotten with all behind it. A node moves
+/// up when a table wants its page (share_path), and when its page is computed again or read from a
+/// file (keep).
+///
+/// Unless sequences slide, a page on the device has all that lead to it on the device, what
+/// continues one in host memory is there as well, and no node is hollow. Where they slide, one may
+/// have pages and not those that lead to them, so a page may be idle, or below the device, though
+/// it leads to pages that are in use or were left later.
 ///
 /// Without places, files and sliding a sequence's pages may be kept as a tail (PageTails): its
 /// first page of its own is in the tree, as the head, and those behind it come into the tree when
@@ -63,13 +67,12 @@ class PrefixCache {
   [[nodiscard]] std::int32_t on_host() const noexcept { return host_.taken(); }
   [[nodiscard]] std::uint64_t went_out() const noexcept { return went_out_; }
   [[nodiscard]] std::uint64_t came_in() const noexcept { return came_in_; }
-  /// A node of the tree is a page of the device, or has another number and is in host memory or
-  /// hollow.
+  /// In which tier a node has its page.
   [[nodiscard]] bool is_here(PageId node) const noexcept { return node < size(); }
   [[nodiscard]] bool is_on_host(PageId node) const noexcept {
     return !is_here(node) && !is_hollow(node);
   }
-  [[nodiscard]] bool is_hollow(PageId node) const noexcept { return node >= size() + host_.size(); }
+  [[nodiscard]] bool is_hollow(PageId node) const noexcept { return node >= hollow_.first(); }
   /// Whether nodes may be hollow.
   [[nodiscard]] bool has_hollow() const noexcept { return hollow_.size() > 0; }
   /// Numbers that nodes may have beside those of the device's pages, and behind them.
@@ -204,10 +207,17 @@ class PrefixCache {
   [[nodiscard]] bool is_sure(PageId page) const noexcept {
     return filled_in_[static_cast<std::size_t>(page)] <= clock_.sure();
   }
+  /// Where a node is that is not on the device.
+  [[nodiscard]] NodePlaces& places_of(PageId node) noexcept {
+    return is_hollow(node) ? hollow_ : host_;
+  }
   void give_up(PageId page);
-  void empty(PageId node);
-  void renumber(PageId from, PageId to);
-  void free_page_of(PageId node);
+  [[nodiscard]] bool send_out(PageId page);
+  void lose_page(PageId node);
+  void move(PageId from, PageId to);
+  void touch(PageId node);
+  void unlist(PageId node);
+  void free_room_of(PageId node);
   void forget(PageId node);
   void unkeep(PageId node);
   void drop_hollow_end(PageId node);
@@ -219,11 +229,9 @@ class PrefixCache {
     return last;
   }
   void check_page(PageId page) const;
-  [[nodiscard]] PageId find_place();
   void forget_behind(PageId node);
   [[nodiscard]] std::int32_t use_path(const PrefixScope& scope, std::span<const TokenId> tokens);
-  void check_host() const;
-  void check_hollow() const;
+  void check_places(const NodePlaces& places) const;
 
   /// The list of idle pages is linked through their nodes.
   struct NodeLinks {
@@ -234,8 +242,8 @@ class PrefixCache {
   const PlanClock& clock_;
   const bool keeps_;
   PagePool pool_;
-  HostPlaces host_;
-  HostPlaces hollow_;
+  NodePlaces host_;
+  NodePlaces hollow_;
   std::vector<PlanCopy>* const copies_;
   PrefixTree tree_;
   PageList<NodeLinks> idle_;  // those of tails are idle with their heads
