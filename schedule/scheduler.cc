@@ -72,7 +72,6 @@ bool Scheduler::use_files(const SchedulerOptions& options) {
   saver_.emplace(clock_, options.files, options.limits.pages, memory_.pages().others());
   fetches_.emplace(clock_, *saver_, memory_.pages(), memory_.prefixes(), chunks_.times(),
                    options.limits);
-  memory_.prefixes().use_no_tails();
   memory_.pages().use(*saver_, [this] { fetches_->cancel_all(); });
   return true;
 }

@@ -12,6 +12,7 @@ PrefixCache::PrefixCache(const PlanClock& clock, std::int32_t pages, std::int32_
                          std::int32_t hollow)
     : clock_(clock),
       keeps_(keeps),
+      has_tails_(keeps && places == 0 && hollow == 0),
       pool_(pages),
       host_(pages, keeps ? places : 0),
       hollow_(pages + host_.size(), keeps ? hollow : 0),

@@ -134,6 +134,7 @@ class PrefixCache {
   /// that are lent.
   void use(PageSaver& saver, std::function<void()> call_back) {
     saver_ = &saver;
+    has_tails_ = false;
     call_back_ = std::move(call_back);
   }
   /// Lends pages to who fills them before they are kept. They count as free: where there are no
@@ -155,9 +156,7 @@ class PrefixCache {
   [[nodiscard]] std::int32_t idle() const noexcept { return idle_.size() + tails_.idle(); }
 
   /// Whether pages may be kept as tails: what goes to host memory or to files goes page by page.
-  [[nodiscard]] bool has_tails() const noexcept {
-    return keeps_ && host_.size() == 0 && saver_ == nullptr && !has_hollow();
-  }
+  [[nodiscard]] bool has_tails() const noexcept { return has_tails_; }
   /// Of the path that ends with this node, which is in the tree or kNoPage, the last `nodes` count
   /// as left just now where they are idle pages or in host memory, as what they lead to is. All
   /// hollow ones count as used.
@@ -241,6 +240,7 @@ class PrefixCache {
 
   const PlanClock& clock_;
   const bool keeps_;
+  bool has_tails_;
   PagePool pool_;
   NodePlaces host_;
   NodePlaces hollow_;

@@ -17,7 +17,6 @@ constexpr std::int32_t kLeastPartCopied = 4;
 PrefixKeeper::PrefixKeeper(const PlanClock& clock, const DeviceLimits& limits, PrefixCache& pages,
                            std::vector<PlanCopy>& copies)
     : clock_(clock), limits_(limits), pages_(pages), copies_(copies) {
-  has_tails_ = pages.has_tails();
   if (!pages.keeps()) return;
   const auto rows = static_cast<std::size_t>(limits.rows);
   noted_.reserve(rows);

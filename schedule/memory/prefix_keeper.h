@@ -58,8 +58,6 @@ class PrefixKeeper {
     return pages_.keeps() && group.spec.encoder_input.empty();
   }
 
-  /// No page is in a tail from now on; before any group begins.
-  void use_no_tails() noexcept { has_tails_ = false; }
   /// What is in host memory is taken as `costs`, which outlive it, say; without any, always.
   void use(const SwapCosts& costs) noexcept { costs_ = &costs; }
 
@@ -112,7 +110,7 @@ class PrefixKeeper {
   /// The same with the result of a step, which most sequences need nothing to be done for: what
   /// they write is in their tail.
   void keep_after_step(Group& group, Sequence& sequence) {
-    if (!has_tails_ || group.spec.sequences > 1) keep(group, sequence);
+    if (!may_have_tail(group)) keep(group, sequence);
   }
   /// The sequence is about to release its pages. Those of its tail are left, and not in its table
   /// any more.
@@ -162,7 +160,7 @@ class PrefixKeeper {
   }
   /// Whether the group's pages may be a tail.
   [[nodiscard]] bool may_have_tail(const Group& group) const noexcept {
-    return has_tails_ && group.spec.sequences == 1;
+    return pages_.has_tails() && group.spec.sequences == 1;
   }
   [[nodiscard]] std::int32_t written(const Group& group, const Sequence& sequence) const noexcept;
   [[nodiscard]] const Offer* offer_of(const Sequence& sequence) const noexcept;
@@ -195,7 +193,6 @@ class PrefixKeeper {
   const PlanClock& clock_;
   const DeviceLimits limits_;
   PrefixCache& pages_;
-  bool has_tails_ = false;
   std::int32_t pages_in_tails_ = 0;  // that running sequences have, and that are findable
   const SwapCosts* costs_ = nullptr;
   std::vector<PlanCopy>& copies_;
