@@ -67,8 +67,8 @@ struct Sequence {
   std::int32_t findable = 0;       ///< its first pages, which others can find by their tokens
   std::int32_t tail_from = 0;      ///< the first of these that is not in the tree; 0: all are
   std::size_t outputs_before = 0;  ///< of its outputs, those that were known when it began
-  std::uint64_t arrives_in = 0;  ///< which plan brings pages of it from host memory, by its keeper
-  bool fresh = true;             ///< its row has not begun
+  std::uint64_t arrives_in = 0;    ///< the tick whose plan brings pages of it from host memory
+  bool fresh = true;               ///< its row has not begun
   SequenceEnd end = SequenceEnd::kNone;
   float mirostat_mu = 0;
   double cumulative_logprob = 0;

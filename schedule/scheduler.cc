@@ -54,7 +54,7 @@ Scheduler::Scheduler(const SchedulerOptions& options, SchedulerListener& listene
       page_bytes_(options.page_bytes),
       jumps_ahead_(options.jump_ahead),
       rows_(options.limits.rows),
-      memory_(options.limits, options.layout, options.cache),
+      memory_(clock_, options.limits, options.layout, options.cache),
       running_(options.limits, options.admission, rows_, memory_, waiting_),
       chunks_(options, running_),
       swaps_(chunks_.times(), options.limits),
@@ -69,9 +69,9 @@ Scheduler::Scheduler(const SchedulerOptions& options, SchedulerListener& listene
 /// Whether pages go to files.
 bool Scheduler::use_files(const SchedulerOptions& options) {
   if (options.files == nullptr || !memory_.pages().keeps()) return false;
-  saver_.emplace(options.files, options.limits.pages, memory_.pages().others());
-  fetches_.emplace(*saver_, memory_.pages(), memory_.prefixes(), chunks_.times(), options.limits);
-  memory_.prefixes().use_no_tails();
+  saver_.emplace(clock_, options.files, options.limits.pages, memory_.pages().others());
+  fetches_.emplace(clock_, *saver_, memory_.pages(), memory_.prefixes(), chunks_.times(),
+                   options.limits);
   memory_.pages().use(*saver_, [this] { fetches_->cancel_all(); });
   return true;
 }
@@ -101,8 +101,8 @@ void Scheduler::end_sequence(Group& group, std::int32_t sequence) {
 
 bool Scheduler::plan(TimePoint now, Tick& tick, std::optional<Duration> budget) {
   tick.clear();
-  tick.plan.tick = ticks_ + 1;
-  memory_.encoder_outputs().begin_plan(tick.plan.tick);
+  clock_.begin_plan();
+  tick.plan.tick = clock_.making();
   note_seen();
   memory_.prefixes().offer();
   chunks_.set_budget(budget);
@@ -117,28 +117,22 @@ bool Scheduler::plan(TimePoint now, Tick& tick, std::optional<Duration> budget) 
     memory_.prefixes().take_back_offers();
     return false;
   }
+  clock_.write();
   memory_.prefixes().keep_offers();
   writer_.write(tick);
   amender_.note_planned();
-  ++ticks_;
-  memory_.encoder_outputs().planned(ticks_);
-  if (saver_) {
-    saver_->planned(ticks_);
-    fetches_->planned(ticks_);
-  }
   return true;
 }
 
 void Scheduler::amend(TimePoint now, Tick& tick) {
-  needs_from_ = std::min(needs_from_, tick.plan.tick);
-  memory_.encoder_outputs().begin_plan(tick.plan.tick);
+  clock_.begin_amending(tick.plan.tick);
   amender_.drop_stale(tick);
   admit(now, &tick);
   if (chunks_.chat_has_prompts(tick)) amender_.withdraw_batch_prompts(tick);
   chunks_.choose_prefills(tick);
   amender_.drop_stale(tick);
   writer_.write_more(tick);
-  if (fetches_) fetches_->planned(ticks_);
+  clock_.write();
   note_seen();
 }
 
@@ -149,10 +143,8 @@ void Scheduler::note_seen() noexcept {
 
 /// Lets all begin that may, in the order of their turns; in the plan that is amended, if any.
 void Scheduler::admit(TimePoint now, Tick* amended) {
-  if (fetches_) {
-    saver_->have_run(ticks_back_);  // of what was left since
-    fetches_->advance(now);
-  }
+  save_pages();  // that were left since
+  if (fetches_) fetches_->advance(now);
   if (!admission_.is_open(now)) return;
   for (const RequestClass cls : kRequestClasses) {
     for (;;) {
@@ -187,18 +179,14 @@ void Scheduler::begin(Group& group, Tick* amended) {
 void Scheduler::complete(const Tick& tick) {
   chunks_.learn(tick.shape, tick.result.took);
   swaps_.learn(tick.result.swapped, tick.result.swapping);
-  memory_.encoder_outputs().have_run(tick.plan.tick);
+  clock_.run(tick.plan.tick);
   for (std::size_t i = 0; i < tick.owners.size(); ++i) take_result(tick, i);
   for (const SampleOwner& owner : tick.computed) take_computed(owner);
-  note_run();
+  save_pages();
 }
 
-/// Of ticks that are refused it is told before those that run: so they are counted.
-void Scheduler::note_run() {
-  ++ticks_back_;
-  if (!saver_) return;
-  saver_->have_run(ticks_back_);
-  fetches_->have_run(ticks_back_);
+void Scheduler::save_pages() {
+  if (saver_) saver_->advance();
 }
 
 std::optional<TimePoint> Scheduler::wake_at() const {
@@ -328,13 +316,16 @@ void Scheduler::finish(Group& group, GroupEnd how, const Error& error) {
 void Scheduler::fail(const Tick& tick, const Error& error) {
   for (const SampleOwner& owner : tick.owners) groups_.settle_result(*owner.group);
   for (const SampleOwner& owner : tick.computed) groups_.settle_result(*owner.group);
-  if (tick.plan.tick < needs_from_) return note_run();
-  needs_from_ = ticks_ + 1;
+  if (clock_.lose(tick.plan.tick)) lose_all(error);
+  save_pages();
+}
+
+/// Nobody's keys and values are sure any more.
+void Scheduler::lose_all(const Error& error) {
   while (!running_.empty()) finish(*running_.all().back(), GroupEnd::kFailed, error);
   if (fetches_) fetches_->cancel_all();
   memory_.prefixes().forget_all();
   memory_.encoder_outputs().forget_all();
-  note_run();
 }
 
 SchedulerStats Scheduler::stats() const {
@@ -342,7 +333,7 @@ SchedulerStats Scheduler::stats() const {
   stats.waiting = waiting_.size();
   stats.running = static_cast<std::size_t>(rows_.size() - rows_.free());
   stats.pages_free = memory_.free();
-  stats.ticks = ticks_;
+  stats.ticks = clock_.newest();
   stats.prompt_tokens = writer_.prompt_tokens() - amender_.withdrawn_tokens();
   stats.output_tokens = output_tokens_;
   stats.forced_tokens = forced_tokens_;

@@ -16,6 +16,7 @@
 #include "weft/schedule/memory/page_fetches.h"
 #include "weft/schedule/memory/page_saver.h"
 #include "weft/schedule/memory/swap_costs.h"
+#include "weft/schedule/plan_clock.h"
 #include "weft/schedule/prefix_leaders.h"
 #include "weft/schedule/rows/row_table.h"
 #include "weft/schedule/running_groups.h"
@@ -128,7 +129,7 @@ class Scheduler {
   /// had been told.
   void fail(const Tick& tick, const Error& error);
   /// The first tick since the last loss: those planned now need the results of none before it.
-  [[nodiscard]] std::uint64_t needs_from() const noexcept { return needs_from_; }
+  [[nodiscard]] std::uint64_t needs_from() const noexcept { return clock_.needs_from(); }
 
   /// When plan() may find something though nothing happens before: the end of a batching window, or
   /// pages that were read.
@@ -150,7 +151,7 @@ class Scheduler {
   void make_room(const Group& group);
   void begin(Group& group, Tick* amended);
   void note_seen() noexcept;
-  void note_run();
+  void save_pages();
   [[nodiscard]] bool use_files(const SchedulerOptions& options);
 
   void take_result(const Tick& tick, std::size_t index);
@@ -163,10 +164,12 @@ class Scheduler {
   void take_beam(Group& group, std::int32_t index, std::span<const TokenLogprob> top);
   void finish_sequence(Group& group, Sequence& sequence, SequenceEnd end);
   void finish(Group& group, GroupEnd how, const Error& error);
+  void lose_all(const Error& error);
 
   SchedulerListener& listener_;
   const std::int64_t page_bytes_;
   const bool jumps_ahead_;
+  PlanClock clock_;    // which the parts below ask
   GroupTable groups_;  // outlives the parts below, which refer to groups
   RowTable rows_;
   KvMemory memory_;
@@ -182,9 +185,6 @@ class Scheduler {
   PlanAmender amender_;
   bool arrived_ = false;             // a group, since the last plan
   std::uint64_t releases_seen_ = 0;  // of rows, before the last plan
-  std::uint64_t needs_from_ = 1;     // a tick; they count from 1
-  std::uint64_t ticks_ = 0;
-  std::uint64_t ticks_back_ = 0;  // that have run or are lost
   std::uint64_t output_tokens_ = 0;
   std::uint64_t forced_tokens_ = 0;
 };

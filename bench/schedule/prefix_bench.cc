@@ -37,7 +37,8 @@ std::unique_ptr<Group> group_of(std::vector<TokenId> prompt) {
 /// A memory full of prompts that have ended, half of which begin alike.
 class FullMemory {
  public:
-  explicit FullMemory(std::int32_t prompt) : memory_(limits_for(prompt), KvLayout::kPages, true) {
+  explicit FullMemory(std::int32_t prompt)
+      : memory_(clock_, limits_for(prompt), KvLayout::kPages, true) {
     std::vector<TokenId> text(static_cast<std::size_t>(prompt));
     for (TokenId& token : text) token = draw();
     for (int i = 0; i < 4; ++i) {
@@ -78,6 +79,7 @@ class FullMemory {
   }
 
   std::mt19937_64 random_{1};
+  PlanClock clock_;
   KvMemory memory_;
   std::unique_ptr<Group> asked_;
 };

@@ -8,8 +8,10 @@
 
 namespace weft {
 
-EncoderOutputs::EncoderOutputs(std::int32_t pages, std::int32_t page_tokens, bool keeps)
-    : keeps_(keeps),
+EncoderOutputs::EncoderOutputs(const PlanClock& clock, std::int32_t pages, std::int32_t page_tokens,
+                               bool keeps)
+    : clock_(clock),
+      keeps_(keeps),
       page_tokens_(page_tokens),
       pool_(pages),
       outputs_(static_cast<std::size_t>(pages)),
@@ -48,7 +50,7 @@ bool EncoderOutputs::is_of(PageId first, std::span<const TokenId> input) const {
 PageId EncoderOutputs::find(const EncoderKey& key) const {
   if (listed_pages_ == 0) return kNoPage;
   const PageId first = find_listed(key);
-  const bool precedes = first != kNoPage && is_sure(at(first), std::max(precedes_, sure_));
+  const bool precedes = first != kNoPage && at(first).is_computed_by(clock_.preceding());
   return precedes ? first : kNoPage;
 }
 
@@ -97,10 +99,9 @@ void EncoderOutputs::share(PageId first, std::vector<PageId>& out) {
   idle_pages_ -= pages_of(at(first));
 }
 
-void EncoderOutputs::note_computed(std::span<const PageId> pages, const EncoderKey& key,
-                                   std::uint64_t tick) {
+void EncoderOutputs::note_computed(std::span<const PageId> pages, const EncoderKey& key) {
   const PageId first = pages.front();
-  at(first).computed_in = tick;
+  at(first).computed_in = clock_.making();
   if (!keeps_ || at(first).next_in_bucket != kUnlisted) return;
   if (find_listed(key) == kNoPage) list(first, key);
 }
@@ -135,7 +136,8 @@ void EncoderOutputs::release(std::span<const PageId> pages) {
   Output& output = at(first);
   if (output.users == 0) internal_error("an encoder's output is released that nobody has");
   if (--output.users > 0) return;
-  if (output.next_in_bucket == kUnlisted || !is_sure(output, sure_)) return drop(first);
+  const bool is_sure = output.is_computed_by(clock_.sure());
+  if (output.next_in_bucket == kUnlisted || !is_sure) return drop(first);
   idle_.add(first);
   idle_pages_ += pages_of(output);
 }

@@ -11,6 +11,7 @@
 #include "weft/schedule/memory/page_pool.h"
 #include "weft/schedule/memory/prefix_scope.h"
 #include "weft/schedule/memory/prefix_stats.h"
+#include "weft/schedule/plan_clock.h"
 
 namespace weft {
 
@@ -35,20 +36,14 @@ struct EncoderKey {
 /// everything; a call costs the pages and tokens that it is about. Misuse is an internal_error.
 class EncoderOutputs {
  public:
-  EncoderOutputs(std::int32_t pages, std::int32_t page_tokens, bool keeps);
+  /// `clock` outlives it.
+  EncoderOutputs(const PlanClock& clock, std::int32_t pages, std::int32_t page_tokens, bool keeps);
 
   [[nodiscard]] bool keeps() const noexcept { return keeps_; }
   [[nodiscard]] std::int32_t size() const noexcept { return pool_.size(); }
   /// Pages that can be taken: free ones, and those given up for it.
   [[nodiscard]] std::int32_t free() const noexcept { return pool_.free() + idle_pages_; }
   [[nodiscard]] PrefixStats stats() const noexcept;
-
-  /// The plan of this tick is being made or amended: those before it precede it.
-  void begin_plan(std::uint64_t tick) noexcept { precedes_ = tick - 1; }
-  /// It has been made, so the one before it is not amended any more.
-  void planned(std::uint64_t tick) noexcept { sure_ = std::max(sure_, tick - 1); }
-  /// Its results have come.
-  void have_run(std::uint64_t tick) noexcept { sure_ = std::max(sure_, tick); }
 
   /// Takes the time of the input; so whoever asks for it again and again keeps what this returns.
   [[nodiscard]] std::uint32_t hash(const PrefixScope& scope, std::span<const TokenId> input) const {
@@ -69,15 +64,15 @@ class EncoderOutputs {
   };
   /// Appends the pages of an input's output to `out`, for one group.
   [[nodiscard]] Taken take(const EncoderKey& key, std::vector<PageId>& out);
-  /// The plan of this tick computes an output into pages that a group has.
-  void note_computed(std::span<const PageId> pages, const EncoderKey& key, std::uint64_t tick);
+  /// The plan in the making computes an output into pages that a group has.
+  void note_computed(std::span<const PageId> pages, const EncoderKey& key);
   /// Whether a plan before the one in the making computes what a group has in these pages.
   [[nodiscard]] bool precedes(std::span<const PageId> pages) const {
-    return !pages.empty() && is_sure(at(pages.front()), std::max(precedes_, sure_));
+    return !pages.empty() && at(pages.front()).is_computed_by(clock_.preceding());
   }
   /// Whether what a group has in these pages is computed for sure, whatever becomes of plans.
   [[nodiscard]] bool is_sure(std::span<const PageId> pages) const {
-    return !pages.empty() && is_sure(at(pages.front()), sure_);
+    return !pages.empty() && at(pages.front()).is_computed_by(clock_.sure());
   }
   /// One group less has the output in these pages.
   void release(std::span<const PageId> pages);
@@ -97,6 +92,10 @@ class EncoderOutputs {
     std::int32_t tokens = 0;  // 0: no output begins with this page
     std::uint32_t hash = 0;
     PageId next_in_bucket = kUnlisted;
+
+    [[nodiscard]] bool is_computed_by(std::uint64_t tick) const noexcept {
+      return computed_in > 0 && computed_in <= tick;
+    }
   };
   static constexpr PageId kUnlisted = -2;  // not to be found
 
@@ -104,9 +103,6 @@ class EncoderOutputs {
     return outputs_.at(static_cast<std::size_t>(first));
   }
   [[nodiscard]] Output& at(PageId first) { return outputs_.at(static_cast<std::size_t>(first)); }
-  [[nodiscard]] static bool is_sure(const Output& output, std::uint64_t until) noexcept {
-    return output.computed_in > 0 && output.computed_in <= until;
-  }
   [[nodiscard]] std::int32_t pages_of(const Output& output) const noexcept {
     return (output.tokens + page_tokens_ - 1) / page_tokens_;
   }
@@ -123,6 +119,7 @@ class EncoderOutputs {
   void drop(PageId first);
   void give_up_oldest();
 
+  const PlanClock& clock_;
   const bool keeps_;
   const std::int32_t page_tokens_;
   PagePool pool_;
@@ -135,8 +132,6 @@ class EncoderOutputs {
   IdlePages idle_;                   // first pages
   std::int32_t idle_pages_ = 0;
   std::int32_t listed_pages_ = 0;
-  std::uint64_t precedes_ = 0;
-  std::uint64_t sure_ = 0;
   PrefixStats stats_;
 };
 

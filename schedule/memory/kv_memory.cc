@@ -17,14 +17,14 @@ std::int32_t most_hollow(const DeviceLimits& limits) {
 
 }  // namespace
 
-KvMemory::KvMemory(const DeviceLimits& limits, KvLayout layout, bool keeps)
+KvMemory::KvMemory(const PlanClock& clock, const DeviceLimits& limits, KvLayout layout, bool keeps)
     : limits_(limits),
       layout_(layout),
-      pages_(layout == KvLayout::kPages ? limits.pages : 0, limits.page_tokens,
+      pages_(clock, layout == KvLayout::kPages ? limits.pages : 0, limits.page_tokens,
              keeps && limits.keeps_kv && layout == KvLayout::kPages, limits.host_pages, &copies_,
              most_hollow(limits)),
-      encoder_outputs_(limits.cross_pages, limits.page_tokens, keeps),
-      prefixes_(limits, pages_, copies_),
+      encoder_outputs_(clock, limits.cross_pages, limits.page_tokens, keeps),
+      prefixes_(clock, limits, pages_, copies_),
       held_(static_cast<std::size_t>(pages_.size())),
       cross_held_(static_cast<std::size_t>(limits.cross_pages)) {
   const auto rows = static_cast<std::size_t>(limits.rows);
@@ -121,9 +121,9 @@ std::int32_t KvMemory::begin_encoder(Group& group) {
   return group.encoded ? static_cast<std::int32_t>(input.size()) : 0;
 }
 
-void KvMemory::note_encoded(Group& group, std::uint64_t tick) {
+void KvMemory::note_encoded(Group& group) {
   group.encoded = true;
-  encoder_outputs_.note_computed(group.cross_pages, encoder_key(group), tick);
+  encoder_outputs_.note_computed(group.cross_pages, encoder_key(group));
 }
 
 bool KvMemory::is_encoded(const Group& group) const {

@@ -13,6 +13,7 @@
 #include "weft/schedule/memory/page_pool.h"
 #include "weft/schedule/memory/prefix_cache.h"
 #include "weft/schedule/memory/prefix_keeper.h"
+#include "weft/schedule/plan_clock.h"
 
 namespace weft {
 
@@ -39,8 +40,8 @@ namespace weft {
 class KvMemory {
  public:
   /// `keeps`: full pages stay findable, in kPages. In kSlab it is an internal_error if the device
-  /// has fewer pages than its rows need.
-  KvMemory(const DeviceLimits& limits, KvLayout layout, bool keeps = false);
+  /// has fewer pages than its rows need. `clock` outlives it.
+  KvMemory(const PlanClock& clock, const DeviceLimits& limits, KvLayout layout, bool keeps = false);
   KvMemory(const KvMemory&) = delete;
   KvMemory& operator=(const KvMemory&) = delete;
 
@@ -81,8 +82,8 @@ class KvMemory {
   /// Gives a group that begins the pages of its encoder's output, and returns how many tokens of
   /// the input need not be read: then it is `encoded`. There must be room.
   std::int32_t begin_encoder(Group& group);
-  /// The plan of this tick has the group's input read.
-  void note_encoded(Group& group, std::uint64_t tick);
+  /// The plan in the making has the group's input read.
+  void note_encoded(Group& group);
   /// Whether the group's output is there whatever becomes of plans, or it has no encoder.
   [[nodiscard]] bool is_encoded(const Group& group) const;
 

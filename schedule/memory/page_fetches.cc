@@ -17,9 +17,11 @@ std::int32_t most_found(const Group& group) {
 
 }  // namespace
 
-PageFetches::PageFetches(PageSaver& saver, PrefixCache& pages, PrefixKeeper& keeper,
-                         const StepTimeModel& times, const DeviceLimits& limits)
-    : saver_(saver),
+PageFetches::PageFetches(const PlanClock& clock, PageSaver& saver, PrefixCache& pages,
+                         PrefixKeeper& keeper, const StepTimeModel& times,
+                         const DeviceLimits& limits)
+    : clock_(clock),
+      saver_(saver),
       files_(saver.files()),
       pages_(pages),
       keeper_(keeper),
@@ -110,8 +112,8 @@ bool PageFetches::start(const Group& group) {
   if (!costs_.copying_is_sooner(count + queued(), tokens_in(there), gains)) return false;
   if (!lend(fetch, path)) return false;
   // After another scheduler, ticks of its own may still run until one of this one has.
-  fetch.after = std::max<std::uint64_t>(ticks_, saver_.is_first() ? 0 : 1);
-  fetch.waits_for_copies = pages_.has_copies();
+  fetch.after = std::max<std::uint64_t>(clock_.newest(), saver_.is_first() ? 0 : 1);
+  fetch.copied_by = pages_.has_copies() ? clock_.writings() + 1 : 0;
   fetch.read = std::make_shared<PageRead>(std::move(keys), fetch.pages);
   read_if_ready(fetch);
   fetches_.push_back(std::move(fetch));
@@ -181,15 +183,16 @@ void PageFetches::advance(TimePoint now) {
   std::erase_if(fetches_, [this](Fetch& one) { return look_at(one); });
 }
 
-void PageFetches::planned(std::uint64_t ticks) noexcept {
-  ticks_ = ticks;
-  for (Fetch& one : fetches_) {
-    if (std::exchange(one.waits_for_copies, false)) one.after = std::max(one.after, ticks);
-  }
+/// Whether no tick is to run any more that may use the pages.
+bool PageFetches::may_begin(Fetch& fetch) const noexcept {
+  if (clock_.writings() < fetch.copied_by) return false;
+  // Each plan looks here before it is written: so the newest one has the copies.
+  if (std::exchange(fetch.copied_by, 0) > 0) fetch.after = std::max(fetch.after, clock_.newest());
+  return clock_.over() >= fetch.after;
 }
 
 void PageFetches::read_if_ready(Fetch& fetch) {
-  if (fetch.has_begun || fetch.waits_for_copies || run_ < fetch.after) return;
+  if (fetch.has_begun || !may_begin(fetch)) return;
   files_.read(fetch.read);
   fetch.has_begun = true;
 }

@@ -15,6 +15,7 @@
 #include "weft/schedule/memory/prefix_cache.h"
 #include "weft/schedule/memory/prefix_keeper.h"
 #include "weft/schedule/memory/swap_costs.h"
+#include "weft/schedule/plan_clock.h"
 
 namespace weft {
 
@@ -48,7 +49,7 @@ class PageFetches {
   static constexpr Duration kLookAgain = std::chrono::milliseconds(1);
 
   /// All of them outlive it.
-  PageFetches(PageSaver& saver, PrefixCache& pages, PrefixKeeper& keeper,
+  PageFetches(const PlanClock& clock, PageSaver& saver, PrefixCache& pages, PrefixKeeper& keeper,
               const StepTimeModel& times, const DeviceLimits& limits);
   ~PageFetches();
   PageFetches(const PageFetches&) = delete;
@@ -65,11 +66,6 @@ class PageFetches {
   /// When to plan though nothing else happens.
   [[nodiscard]] std::optional<TimePoint> looks_again_at() const noexcept;
 
-  /// So many ticks have been planned, the last of them now or more of it; so many have run, or are
-  /// lost.
-  void planned(std::uint64_t ticks) noexcept;
-  void have_run(std::uint64_t ticks) noexcept { run_ = ticks; }
-
   /// Ends all of them: what they have been lent is needed, or not sure any more.
   void cancel_all();
 
@@ -82,12 +78,12 @@ class PageFetches {
     Waiting group;
     std::vector<Waiting> followers;
     PrefixScope scope;
-    std::vector<TokenId> tokens;    // all that lead to the last page
-    std::vector<std::int32_t> at;   // which pages of these are read, from the first on
-    std::int32_t needed_from = 0;   // the first page that who goes on behind them needs
-    std::vector<PageId> pages;      // lent, for those
-    std::uint64_t after = 0;        // the tick that must have run
-    bool waits_for_copies = false;  // which are in no tick yet
+    std::vector<TokenId> tokens;   // all that lead to the last page
+    std::vector<std::int32_t> at;  // which pages of these are read, from the first on
+    std::int32_t needed_from = 0;  // the first page that who goes on behind them needs
+    std::vector<PageId> pages;     // lent, for those
+    std::uint64_t after = 0;       // the tick that must have run
+    std::uint64_t copied_by = 0;   // PlanClock::writings() when copies are in a tick; 0: they are
     std::shared_ptr<PageRead> read;
     bool has_begun = false;
     std::int32_t done = 0;  // pages, when it was last looked at
@@ -110,12 +106,14 @@ class PageFetches {
   [[nodiscard]] bool need_not_be_read(PageId node) const noexcept;
   [[nodiscard]] std::span<const TokenId> tokens_of(const Fetch& fetch,
                                                    std::int32_t page) const noexcept;
+  [[nodiscard]] bool may_begin(Fetch& fetch) const noexcept;
   void read_if_ready(Fetch& fetch);
   [[nodiscard]] bool look_at(Fetch& fetch);
   void finish(Fetch& fetch);
   [[nodiscard]] PageId keep(const Fetch& fetch, PageId parent, std::size_t which);
   [[nodiscard]] std::int32_t queued() const noexcept;
 
+  const PlanClock& clock_;
   PageSaver& saver_;
   PageFiles& files_;
   PrefixCache& pages_;
@@ -123,8 +121,6 @@ class PageFetches {
   SwapCosts costs_;
   const DeviceLimits limits_;
   std::vector<Fetch> fetches_;
-  std::uint64_t ticks_ = 0;
-  std::uint64_t run_ = 0;
   TimePoint looked_at_{};
 };
 

@@ -5,8 +5,10 @@
 
 namespace weft {
 
-PageSaver::PageSaver(std::shared_ptr<PageFiles> files, std::int32_t pages, std::int32_t others)
-    : files_(std::move(files)),
+PageSaver::PageSaver(const PlanClock& clock, std::shared_ptr<PageFiles> files, std::int32_t pages,
+                     std::int32_t others)
+    : clock_(clock),
+      files_(std::move(files)),
       is_first_(files_->attach()),
       keys_(static_cast<std::size_t>(pages) + static_cast<std::size_t>(others)),
       known_(static_cast<std::size_t>(pages)) {
@@ -31,7 +33,7 @@ void PageSaver::left(PageId page, bool is_copied_next) {
   // Entries of pages that were forgotten meanwhile may fill the list: then it is not saved now.
   if (known.is_listed || left_.size() == left_.capacity()) return;
   known.is_listed = true;
-  left_.push_back({page, ticks_ + (is_copied_next ? 1 : 0), known.serial});
+  left_.push_back({page, clock_.newest() + (is_copied_next ? 1 : 0), known.serial});
 }
 
 void PageSaver::forgotten(PageId page) {
@@ -41,9 +43,9 @@ void PageSaver::forgotten(PageId page) {
   files_->withdraw(page);
 }
 
-void PageSaver::have_run(std::uint64_t ticks) {
+void PageSaver::advance() {
   const auto ready =
-      std::ranges::find_if(left_, [ticks](const Left& one) { return one.after > ticks; });
+      std::ranges::find_if(left_, [this](const Left& one) { return one.after > clock_.over(); });
   for (auto one = left_.begin(); one != ready; ++one) {
     Known& known = known_[static_cast<std::size_t>(one->page)];
     if (known.serial != one->serial) continue;

@@ -10,6 +10,7 @@
 #include "weft/gpu/files/page_key.h"
 #include "weft/schedule/memory/page_pool.h"
 #include "weft/schedule/memory/prefix_tree.h"
+#include "weft/schedule/plan_clock.h"
 
 namespace weft {
 
@@ -22,8 +23,9 @@ namespace weft {
 class PageSaver {
  public:
   /// The device has `pages` pages; `others` are numbers behind them, of places in host memory and
-  /// of hollow nodes.
-  PageSaver(std::shared_ptr<PageFiles> files, std::int32_t pages, std::int32_t others = 0);
+  /// of hollow nodes. `clock` outlives it.
+  PageSaver(const PlanClock& clock, std::shared_ptr<PageFiles> files, std::int32_t pages,
+            std::int32_t others = 0);
 
   [[nodiscard]] PageFiles& files() const noexcept { return *files_; }
   /// Whether it is the first that the device's pages are saved for.
@@ -49,10 +51,9 @@ class PageSaver {
     if (is_page(from)) forgotten(from);
   }
 
-  /// So many ticks have been planned.
-  void planned(std::uint64_t ticks) noexcept { ticks_ = ticks; }
-  /// So many of them have run, or are lost.
-  void have_run(std::uint64_t ticks);
+  /// Hands over the pages that can be read by now. To be called in each plan, and when a tick has
+  /// run or is lost.
+  void advance();
 
  private:
   [[nodiscard]] bool is_page(PageId node) const noexcept {
@@ -69,13 +70,13 @@ class PageSaver {
     bool is_listed = false;    // in left_ with this serial
   };
 
+  const PlanClock& clock_;
   const std::shared_ptr<PageFiles> files_;
   const bool is_first_;
   PageKeyMaker maker_;
   std::vector<PageKey> keys_;  // by node; of those in the tree
   std::vector<Known> known_;   // by page
   std::vector<Left> left_;     // in the order in which they were left
-  std::uint64_t ticks_ = 0;
 };
 
 }  // namespace weft

@@ -7,9 +7,12 @@
 
 namespace weft {
 
-PrefixCache::PrefixCache(std::int32_t pages, std::int32_t page_tokens, bool keeps,
-                         std::int32_t places, std::vector<PlanCopy>* copies, std::int32_t hollow)
-    : keeps_(keeps),
+PrefixCache::PrefixCache(const PlanClock& clock, std::int32_t pages, std::int32_t page_tokens,
+                         bool keeps, std::int32_t places, std::vector<PlanCopy>* copies,
+                         std::int32_t hollow)
+    : clock_(clock),
+      keeps_(keeps),
+      has_tails_(keeps && places == 0 && hollow == 0),
       pool_(pages),
       host_(pages, keeps ? places : 0),
       hollow_(pages + host_.size(), keeps ? hollow : 0),
@@ -18,7 +21,7 @@ PrefixCache::PrefixCache(std::int32_t pages, std::int32_t page_tokens, bool keep
       idle_(NodeLinks{tree_}),
       tails_(keeps ? pages : 0) {
   if (keeps) tail_.reserve(static_cast<std::size_t>(pages));
-  if (host_.size() > 0) unsure_in_.resize(static_cast<std::size_t>(pages));
+  if (host_.size() > 0) filled_in_.resize(static_cast<std::size_t>(pages));
   brought_.reserve(1);
 }
 
@@ -53,30 +56,68 @@ void PrefixCache::read_tail(PageId head) {
   }
 }
 
-/// The page goes to host memory, or to nothing; then its node may stay.
+/// The room of the page is needed.
 void PrefixCache::give_up(PageId page) {
-  const bool can_move = host_.size() > 0 && unsure_in_[static_cast<std::size_t>(page)] != plans_;
-  const PageId place = can_move ? find_place() : HostPlaces::kNone;
-  if (place == HostPlaces::kNone) {
-    ++given_up_;
-    empty(page);
-  } else if (!tree_.contains(page)) {  // it was behind what had to go for the place
-    host_.drop(place);
-  } else {
-    copies_->push_back({page, place});
-    ++went_out_;
-    renumber(page, place);
-    pool_.release({&page, 1});
-  }
+  if (host_.size() == 0 || !is_sure(page) || !send_out(page)) lose_page(page);
 }
 
-PageId PrefixCache::find_place() {
-  const PageId free = host_.take();
-  const PageId oldest = host_.oldest();
-  if (free != HostPlaces::kNone || oldest == HostPlaces::kNone) return free;
-  ++given_up_;
-  empty(oldest);
-  return host_.take();
+/// Moves a page to host memory, from where another has to go if that is full. False where there is
+/// no place to be had.
+bool PrefixCache::send_out(PageId page) {
+  if (host_.free() == 0 && host_.taken() > 0) lose_page(host_.oldest());
+  if (!tree_.contains(page)) return true;  // it was behind the other, and went with it
+  const PageId place = host_.take();
+  if (place == kNoPage) return false;
+  copies_->push_back({page, place});
+  ++went_out_;
+  move(page, place);
+  return true;
+}
+
+/// The node has no page from now on. It is hollow then, or goes where nothing continues it.
+void PrefixCache::lose_page(PageId node) {
+  while (has_hollow() && tree_.has_children(node)) {
+    const PageId hollow = hollow_.take();
+    if (hollow != kNoPage) {
+      ++given_up_;
+      return move(node, hollow);
+    }
+    forget(hollow_.oldest());  // which may lead to the node
+  }
+  if (tree_.contains(node)) forget(node);
+}
+
+/// The node has another number from now on, and the room that it had is free.
+void PrefixCache::move(PageId from, PageId to) {
+  unlist(from);
+  tree_.renumber(from, to);
+  if (saver_ != nullptr) saver_->renumbered(from, to);
+  free_room_of(from);
+}
+
+/// The node counts as left just now, if it is not in use.
+void PrefixCache::touch(PageId node) {
+  if (!is_here(node)) return places_of(node).touch(node);
+  if (!idle_.contains(node)) return;
+  idle_.remove(node);
+  idle_.add(node);
+}
+
+/// A page of the device is not idle from now on.
+void PrefixCache::unlist(PageId node) {
+  if (is_here(node) && idle_.contains(node)) idle_.remove(node);
+}
+
+/// What a node had that has another number now, or has gone.
+void PrefixCache::free_room_of(PageId node) {
+  if (is_here(node)) return pool_.release({&node, 1});
+  places_of(node).drop(node);
+}
+
+void PrefixCache::take_back(PageId page) {
+  if (!filled_in_.empty()) filled_in_[static_cast<std::size_t>(page)] = 0;
+  lose_page(page);
+  --given_up_;  // that was not for want of room
 }
 
 /// Keeps nothing any more that continues the node in the tree.
@@ -88,37 +129,8 @@ void PrefixCache::forget_behind(PageId node) {
     if (is_here(leaf) && !has_hollow()) {
       internal_error("a page is given up before one that continues it");
     }
-    given_up_ += is_hollow(leaf) ? 0 : 1;
     unkeep(leaf);
   }
-}
-
-/// The node has no page from now on: it is hollow, or goes where nothing continues it.
-void PrefixCache::empty(PageId node) {
-  while (has_hollow() && tree_.contains(node) && tree_.has_children(node)) {
-    const PageId hollow = hollow_.take();
-    if (hollow == HostPlaces::kNone) {
-      forget(hollow_.oldest());  // which may lead to the node
-      continue;
-    }
-    renumber(node, hollow);
-    free_page_of(node);
-    return;
-  }
-  if (tree_.contains(node)) return forget(node);
-  --given_up_;  // behind the hollow one: who gives it up counts it
-}
-
-void PrefixCache::renumber(PageId from, PageId to) {
-  if (is_here(from) && idle_.contains(from)) idle_.remove(from);
-  tree_.renumber(from, to);
-  if (saver_ != nullptr) saver_->renumbered(from, to);
-}
-
-/// What a node had that has another number now, or has gone.
-void PrefixCache::free_page_of(PageId node) {
-  if (is_here(node)) return pool_.release({&node, 1});
-  (is_hollow(node) ? hollow_ : host_).drop(node);
 }
 
 /// Hollow nodes from this one up are dropped as far as they lead to nothing.
@@ -130,15 +142,7 @@ void PrefixCache::drop_hollow_end(PageId node) {
 
 void PrefixCache::leave_path(PageId last, std::int32_t nodes) {
   for (PageId node = last; node != kNoPage; node = tree_.parent(node)) {
-    if (is_hollow(node)) {
-      hollow_.touch(node);
-    } else if (nodes > 0 && is_on_host(node)) {
-      host_.touch(node);
-    } else if (nodes > 0 && idle_.contains(node)) {
-      idle_.remove(node);
-      idle_.add(node);
-    }
-    --nodes;
+    if (nodes-- > 0 || is_hollow(node)) touch(node);
   }
 }
 
@@ -148,9 +152,8 @@ PageId PrefixCache::bring(PageId place) {
   brought_.clear();
   if (!take(1, brought_)) return kNoPage;
   const PageId page = brought_.front();
-  renumber(place, page);
+  move(place, page);
   pool_.share({&page, 1});
-  host_.free_held(place);
   copies_->push_back({place, page});
   ++came_in_;
   return page;
@@ -208,25 +211,21 @@ void PrefixCache::release(std::span<const PageId> pages) {
 PageId PrefixCache::keep(const PrefixScope& scope, PageId parent, PageId page,
                          std::span<const TokenId> tokens) {
   const PageId kept = tree_.insert(scope, parent, page, tokens);
-  if (!is_here(kept)) {
-    // It was computed again though it was there, or its page was gone.
-    tree_.renumber(kept, page);
-    free_page_of(kept);
-  } else if (kept != page) {
+  if (kept == page) {
+    if (saver_ != nullptr) saver_->kept(scope, parent, page, tokens);
+  } else if (is_here(kept)) {
     return kept;
+  } else {
+    move(kept, page);  // it was computed again though it was there, or its page was gone
   }
   pool_.share({&page, 1});
-  if (saver_ != nullptr) saver_->kept(scope, parent, page, tokens);
   return page;
 }
 
 bool PrefixCache::lend(std::int32_t count, std::vector<PageId>& out) {
   if (count > pool_.free() + idle()) return false;
   // Not to host memory, as no plan may come that copies it before it is filled.
-  while (pool_.free() < count) {
-    ++given_up_;
-    empty(idle_.oldest());
-  }
+  while (pool_.free() < count) lose_page(idle_.oldest());
   if (!take(count, out)) return false;
   if (is_lent_.empty()) is_lent_.resize(static_cast<std::size_t>(size()));
   for (const PageId page : std::span(out).last(static_cast<std::size_t>(count))) {
@@ -261,14 +260,13 @@ std::int32_t PrefixCache::use_path(const PrefixScope& scope, std::span<const Tok
 }
 
 void PrefixCache::prepare_path(const PrefixScope& scope, std::span<const TokenId> tokens) {
-  const auto room = [this] { return hollow_.size() - hollow_.taken(); };
   if (std::cmp_greater(tokens.size() / tree_.page_tokens(), hollow_.size())) {
     internal_error("a path has more pages than there are hollow nodes");
   }
   // What is there of it goes last, but for an end that leads to what goes before.
-  for (std::int32_t lacks = use_path(scope, tokens); room() < lacks;
+  for (std::int32_t lacks = use_path(scope, tokens); hollow_.free() < lacks;
        lacks = use_path(scope, tokens)) {
-    while (room() < lacks) forget(hollow_.oldest());
+    while (hollow_.free() < lacks) forget(hollow_.oldest());
   }
 }
 
@@ -277,7 +275,7 @@ PageId PrefixCache::lead_to(const PrefixScope& scope, PageId parent,
   const PageId found = tree_.find(scope, parent, tokens);
   if (found != kNoPage || !has_hollow()) return found;
   const PageId hollow = hollow_.take();
-  if (hollow == HostPlaces::kNone) internal_error("a path is longer than was prepared");
+  if (hollow == kNoPage) internal_error("a path is longer than was prepared");
   tree_.insert(scope, parent, hollow, tokens);
   if (saver_ != nullptr) saver_->kept(scope, parent, hollow, tokens);
   return hollow;
@@ -298,12 +296,11 @@ void PrefixCache::forget(PageId node) {
 
 /// Takes a node out of the tree that nothing continues.
 void PrefixCache::unkeep(PageId node) {
-  if (is_here(node)) {
-    if (saver_ != nullptr) saver_->forgotten(node);
-    if (idle_.contains(node)) idle_.remove(node);
-  }
+  given_up_ += is_hollow(node) ? 0 : 1;
+  if (is_here(node) && saver_ != nullptr) saver_->forgotten(node);
+  unlist(node);
   tree_.erase(node);
-  free_page_of(node);
+  free_room_of(node);
 }
 
 void PrefixCache::forget_all() {
@@ -326,8 +323,8 @@ void PrefixCache::check() const {
     if (is_kept(page)) check_page(page);
   }
   if (idle != this->idle()) internal_error("idle pages are miscounted");
-  check_host();
-  check_hollow();
+  check_places(host_);
+  check_places(hollow_);
 }
 
 void PrefixCache::check_page(PageId page) const {
@@ -344,30 +341,17 @@ void PrefixCache::check_page(PageId page) const {
     internal_error("a page outlives one before it");
 }
 
-void PrefixCache::check_hollow() const {
-  hollow_.check();
-  const std::int32_t first = size() + host_.size();
-  for (PageId node = first; node < first + hollow_.size(); ++node) {
-    if (tree_.contains(node) != hollow_.is_taken(node)) {
-      internal_error("a hollow node is lost");
+void PrefixCache::check_places(const NodePlaces& places) const {
+  places.check();
+  for (PageId node = places.first(); node < places.end(); ++node) {
+    if (tree_.contains(node) != places.is_taken(node)) {
+      internal_error("a node's place is taken without it, or the reverse");
     }
     if (!tree_.contains(node)) continue;
     const PageId parent = tree_.parent(node);
-    if (!tree_.has_children(node) || (parent != kNoPage && !tree_.contains(parent))) {
-      internal_error("a hollow node leads to nothing, or nothing to it");
-    }
-  }
-}
-
-void PrefixCache::check_host() const {
-  host_.check();
-  for (PageId place = size(); place < size() + host_.size(); ++place) {
-    if (tree_.contains(place) != host_.is_taken(place)) {
-      internal_error("a place holds what cannot be found");
-    }
-    const PageId parent = tree_.contains(place) ? tree_.parent(place) : kNoPage;
-    if (parent != kNoPage && !tree_.contains(parent)) {
-      internal_error("a page is in host memory without those that lead to it");
+    const bool leads_nowhere = is_hollow(node) && !tree_.has_children(node);
+    if (leads_nowhere || (parent != kNoPage && !tree_.contains(parent))) {
+      internal_error("a node below the device leads to nothing, or nothing to it");
     }
   }
 }

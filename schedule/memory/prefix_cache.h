@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "weft/gpu/plan.h"
-#include "weft/schedule/memory/host_places.h"
 #include "weft/schedule/memory/idle_pages.h"
+#include "weft/schedule/memory/node_places.h"
 #include "weft/schedule/memory/page_pool.h"
 #include "weft/schedule/memory/page_tails.h"
 #include "weft/schedule/memory/prefix_tree.h"
+#include "weft/schedule/plan_clock.h"
 
 namespace weft {
 
@@ -28,18 +29,22 @@ class PageSaver;
 /// idle no later than their parents, leaves first, and the one that was left longest ago never has
 /// children: giving up that one is LRU (RadixAttention, arXiv 2312.07104, section 3).
 ///
-/// With `places` in host memory a page that is given up goes there instead and stays findable, and
-/// from there to nothing, again least recently used first. It keeps its node under the place's
-/// number. Unless sequences slide, a page on the device has all that lead to it on the device; what
-/// continues it may be in host memory, and all behind that is.
+/// A node of the tree has its page in one of three tiers, and its number says in which:
+/// - device: the node has the page's number;
+/// - host memory, where there are `places`: the node has the number of its place;
+/// - none: the node is hollow. It has its tokens alone, and a number behind those of the places.
 ///
-/// Where sequences slide, one may have pages and not those that lead to them. So an idle page may
-/// lead to others that are in use, or were left later, and so may one in host memory. When its room
-/// is needed, its node stays in the tree as a hollow one: with tokens and without a page, under a
-/// number behind those of the places. So what continues it is still found. A hollow node goes with
-/// the last page behind it, and computing its tokens again, or reading its page from a file, fills
-/// it. There are so many at most; to make room, the one that was used longest ago is forgotten with
-/// all behind it.
+/// When a tier is full, the node that was used longest ago moves down: from the device to host
+/// memory, if it is sure what its page holds, or it loses the page. A node without a page stays as
+/// a hollow one while pages continue it, if there are `hollow` ones, and goes with the last of
+/// these pages. When hollow ones run out the oldest is forgotten with all behind it. A node moves
+/// up when a table wants its page (share_path), and when its page is computed again or read from a
+/// file (keep).
+///
+/// Unless sequences slide, a page on the device has all that lead to it on the device, what
+/// continues one in host memory is there as well, and no node is hollow. Where they slide, one may
+/// have pages and not those that lead to them, so a page may be idle, or below the device, though
+/// it leads to pages that are in use or were left later.
 ///
 /// Without places, files and sliding a sequence's pages may be kept as a tail (PageTails): its
 /// first page of its own is in the tree, as the head, and those behind it come into the tree when
@@ -52,22 +57,22 @@ class PrefixCache {
  public:
   /// Copies of pages that are in no plan yet are in `copies`; those to and from places in host
   /// memory are appended to it. Tables may lose pages from their beginning on where `hollow` nodes
-  /// are allowed.
-  PrefixCache(std::int32_t pages, std::int32_t page_tokens, bool keeps, std::int32_t places = 0,
-              std::vector<PlanCopy>* copies = nullptr, std::int32_t hollow = 0);
+  /// are allowed. `clock` outlives it.
+  PrefixCache(const PlanClock& clock, std::int32_t pages, std::int32_t page_tokens, bool keeps,
+              std::int32_t places = 0, std::vector<PlanCopy>* copies = nullptr,
+              std::int32_t hollow = 0);
 
   [[nodiscard]] bool keeps() const noexcept { return keeps_; }
   [[nodiscard]] std::int32_t size() const noexcept { return pool_.size(); }
   [[nodiscard]] std::int32_t on_host() const noexcept { return host_.taken(); }
   [[nodiscard]] std::uint64_t went_out() const noexcept { return went_out_; }
   [[nodiscard]] std::uint64_t came_in() const noexcept { return came_in_; }
-  /// A node of the tree is a page of the device, or has another number and is in host memory or
-  /// hollow.
+  /// In which tier a node has its page.
   [[nodiscard]] bool is_here(PageId node) const noexcept { return node < size(); }
   [[nodiscard]] bool is_on_host(PageId node) const noexcept {
     return !is_here(node) && !is_hollow(node);
   }
-  [[nodiscard]] bool is_hollow(PageId node) const noexcept { return node >= size() + host_.size(); }
+  [[nodiscard]] bool is_hollow(PageId node) const noexcept { return node >= hollow_.first(); }
   /// Whether nodes may be hollow.
   [[nodiscard]] bool has_hollow() const noexcept { return hollow_.size() > 0; }
   /// Numbers that nodes may have beside those of the device's pages, and behind them.
@@ -98,12 +103,9 @@ class PrefixCache {
   /// free, or idle where they are kept.
   void release(std::span<const PageId> pages);
 
-  /// From here on pages of which mark_unsure() was not said are sure to hold what they are kept
-  /// for.
-  void begin_plan() noexcept { ++plans_; }
-  /// What the page holds is not sure until the next call of begin_plan(): so it is not copied.
+  /// The newest plan fills the page, perhaps: so it is not copied before that is sure.
   void mark_unsure(PageId page) noexcept {
-    if (!unsure_in_.empty()) unsure_in_[static_cast<std::size_t>(page)] = plans_;
+    if (!filled_in_.empty()) filled_in_[static_cast<std::size_t>(page)] = clock_.newest();
   }
 
   /// One table more has these nodes of a path, none of which is hollow. Those in host memory are
@@ -117,7 +119,7 @@ class PrefixCache {
   PageId keep(const PrefixScope& scope, PageId parent, PageId page,
               std::span<const TokenId> tokens);
   /// Keeps a page no longer. What continues it is kept where its node may be hollow, else not.
-  void take_back(PageId page) { empty(page); }
+  void take_back(PageId page);
   /// Gets ready for lead_to() of each page of a path with these tokens: what is there of it counts
   /// as used, and there are as many hollow nodes to be had as it lacks. Where nodes may be hollow,
   /// and the path is no longer than a row.
@@ -132,6 +134,7 @@ class PrefixCache {
   /// that are lent.
   void use(PageSaver& saver, std::function<void()> call_back) {
     saver_ = &saver;
+    has_tails_ = false;
     call_back_ = std::move(call_back);
   }
   /// Lends pages to who fills them before they are kept. They count as free: where there are no
@@ -153,9 +156,7 @@ class PrefixCache {
   [[nodiscard]] std::int32_t idle() const noexcept { return idle_.size() + tails_.idle(); }
 
   /// Whether pages may be kept as tails: what goes to host memory or to files goes page by page.
-  [[nodiscard]] bool has_tails() const noexcept {
-    return keeps_ && host_.size() == 0 && saver_ == nullptr && !has_hollow();
-  }
+  [[nodiscard]] bool has_tails() const noexcept { return has_tails_; }
   /// Of the path that ends with this node, which is in the tree or kNoPage, the last `nodes` count
   /// as left just now where they are idle pages or in host memory, as what they lead to is. All
   /// hollow ones count as used.
@@ -201,10 +202,21 @@ class PrefixCache {
   [[nodiscard]] bool is_in_idle_tail(PageId page) const noexcept {
     return tails_.idle() > 0 && is_here(page) && tails_.is_idle(page);
   }
+  /// Whether it is sure what the page holds.
+  [[nodiscard]] bool is_sure(PageId page) const noexcept {
+    return filled_in_[static_cast<std::size_t>(page)] <= clock_.sure();
+  }
+  /// Where a node is that is not on the device.
+  [[nodiscard]] NodePlaces& places_of(PageId node) noexcept {
+    return is_hollow(node) ? hollow_ : host_;
+  }
   void give_up(PageId page);
-  void empty(PageId node);
-  void renumber(PageId from, PageId to);
-  void free_page_of(PageId node);
+  [[nodiscard]] bool send_out(PageId page);
+  void lose_page(PageId node);
+  void move(PageId from, PageId to);
+  void touch(PageId node);
+  void unlist(PageId node);
+  void free_room_of(PageId node);
   void forget(PageId node);
   void unkeep(PageId node);
   void drop_hollow_end(PageId node);
@@ -216,11 +228,9 @@ class PrefixCache {
     return last;
   }
   void check_page(PageId page) const;
-  [[nodiscard]] PageId find_place();
   void forget_behind(PageId node);
   [[nodiscard]] std::int32_t use_path(const PrefixScope& scope, std::span<const TokenId> tokens);
-  void check_host() const;
-  void check_hollow() const;
+  void check_places(const NodePlaces& places) const;
 
   /// The list of idle pages is linked through their nodes.
   struct NodeLinks {
@@ -228,10 +238,12 @@ class PrefixCache {
     [[nodiscard]] PageLinks& operator()(PageId page) const noexcept { return tree.links(page); }
   };
 
+  const PlanClock& clock_;
   const bool keeps_;
+  bool has_tails_;
   PagePool pool_;
-  HostPlaces host_;
-  HostPlaces hollow_;
+  NodePlaces host_;
+  NodePlaces hollow_;
   std::vector<PlanCopy>* const copies_;
   PrefixTree tree_;
   PageList<NodeLinks> idle_;  // those of tails are idle with their heads
@@ -242,8 +254,7 @@ class PrefixCache {
   std::function<void()> call_back_;
   std::vector<bool> is_lent_;  // by page; empty until one is lent
   std::int32_t lent_count_ = 0;
-  std::uint64_t plans_ = 1;
-  std::vector<std::uint64_t> unsure_in_;  // by page: where there are places
+  std::vector<std::uint64_t> filled_in_;  // by page: the tick, or 0; where there are places
   std::uint64_t given_up_ = 0;
   std::uint64_t went_out_ = 0;
   std::uint64_t came_in_ = 0;

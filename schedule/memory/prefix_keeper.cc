@@ -14,10 +14,9 @@ constexpr std::int32_t kLeastPartCopied = 4;
 
 }  // namespace
 
-PrefixKeeper::PrefixKeeper(const DeviceLimits& limits, PrefixCache& pages,
+PrefixKeeper::PrefixKeeper(const PlanClock& clock, const DeviceLimits& limits, PrefixCache& pages,
                            std::vector<PlanCopy>& copies)
-    : limits_(limits), pages_(pages), copies_(copies) {
-  has_tails_ = pages.has_tails();
+    : clock_(clock), limits_(limits), pages_(pages), copies_(copies) {
   if (!pages.keeps()) return;
   const auto rows = static_cast<std::size_t>(limits.rows);
   noted_.reserve(rows);
@@ -81,7 +80,7 @@ std::int32_t PrefixKeeper::take(Group& group, Sequence& sequence, std::int32_t m
     const Match left = match(group, sequence, most);
     (void)take_path(sequence, left.path.first(static_cast<std::size_t>(left.here)));
   }
-  if (pages_.came_in() > came_in) sequence.arrives_in = plans_;
+  if (pages_.came_in() > came_in) sequence.arrives_in = clock_.making();
   sequence.findable = static_cast<std::int32_t>(sequence.pages.size());
   std::int32_t tokens = sequence.findable * limits_.page_tokens;
   tokens += copy_beginning(group, sequence, most);
@@ -227,8 +226,6 @@ void PrefixKeeper::adopt_next(const Group& group, Sequence& sequence) {
 }
 
 void PrefixKeeper::offer() {
-  ++plans_;
-  pages_.begin_plan();
   for (Group* const group : noted_) {
     // Those that share a prompt take others' pages into their tables together.
     for (Sequence& sequence : group->sequences) {
@@ -265,7 +262,6 @@ void PrefixKeeper::keep_offers() {
   }
   duplicates_.clear();
   std::erase_if(noted_, [](const Group* group) { return group->phase != GroupPhase::kPrompt; });
-  pages_.begin_plan();
   offers_.clear();
   offered_.clear();
 }

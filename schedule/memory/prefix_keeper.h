@@ -12,6 +12,7 @@
 #include "weft/schedule/memory/prefix_cache.h"
 #include "weft/schedule/memory/prefix_stats.h"
 #include "weft/schedule/memory/swap_costs.h"
+#include "weft/schedule/plan_clock.h"
 
 namespace weft {
 
@@ -48,16 +49,15 @@ namespace weft {
 /// has no room.
 class PrefixKeeper {
  public:
-  /// Copies that plans have to make are appended to `copies`.
-  PrefixKeeper(const DeviceLimits& limits, PrefixCache& pages, std::vector<PlanCopy>& copies);
+  /// Copies that plans have to make are appended to `copies`. All of them outlive it.
+  PrefixKeeper(const PlanClock& clock, const DeviceLimits& limits, PrefixCache& pages,
+               std::vector<PlanCopy>& copies);
 
   /// Whether the group's full pages are kept.
   [[nodiscard]] bool covers(const Group& group) const noexcept {
     return pages_.keeps() && group.spec.encoder_input.empty();
   }
 
-  /// No page is in a tail from now on; before any group begins.
-  void use_no_tails() noexcept { has_tails_ = false; }
   /// What is in host memory is taken as `costs`, which outlive it, say; without any, always.
   void use(const SwapCosts& costs) noexcept { costs_ = &costs; }
 
@@ -68,7 +68,7 @@ class PrefixKeeper {
   /// Whether pages of the sequence come from host memory with the plan in the making. It had better
   /// be fed in the next one: then the device may copy beside its step.
   [[nodiscard]] bool is_arriving(const Sequence& sequence) const noexcept {
-    return sequence.arrives_in == plans_;
+    return sequence.arrives_in == clock_.making();
   }
   /// The nodes that lead along a sequence's first `most` tokens, as far as there are any.
   [[nodiscard]] std::vector<PageId> path(const Group& group, const Sequence& sequence,
@@ -110,7 +110,7 @@ class PrefixKeeper {
   /// The same with the result of a step, which most sequences need nothing to be done for: what
   /// they write is in their tail.
   void keep_after_step(Group& group, Sequence& sequence) {
-    if (!has_tails_ || group.spec.sequences > 1) keep(group, sequence);
+    if (!may_have_tail(group)) keep(group, sequence);
   }
   /// The sequence is about to release its pages. Those of its tail are left, and not in its table
   /// any more.
@@ -160,7 +160,7 @@ class PrefixKeeper {
   }
   /// Whether the group's pages may be a tail.
   [[nodiscard]] bool may_have_tail(const Group& group) const noexcept {
-    return has_tails_ && group.spec.sequences == 1;
+    return pages_.has_tails() && group.spec.sequences == 1;
   }
   [[nodiscard]] std::int32_t written(const Group& group, const Sequence& sequence) const noexcept;
   [[nodiscard]] const Offer* offer_of(const Sequence& sequence) const noexcept;
@@ -190,12 +190,11 @@ class PrefixKeeper {
                                                    std::int32_t first, std::int32_t count) const;
   [[nodiscard]] Match match(const Group& group, const Sequence& sequence, std::int32_t most);
 
+  const PlanClock& clock_;
   const DeviceLimits limits_;
   PrefixCache& pages_;
-  bool has_tails_ = false;
   std::int32_t pages_in_tails_ = 0;  // that running sequences have, and that are findable
   const SwapCosts* costs_ = nullptr;
-  std::uint64_t plans_ = 1;  // how often one was in the making
   std::vector<PlanCopy>& copies_;
   std::vector<Offer> offers_;
   std::vector<Group*> noted_;  // that may have pages to offer in one of the next plans

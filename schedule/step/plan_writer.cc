@@ -154,7 +154,7 @@ void PlanWriter::write_entry(Tick& tick, Group& group, std::int32_t index) {
   if (sequence.fresh) write_start(plan, group, sequence, index);
   if (!group.encoded) {
     write_encode(plan, group, sequence);
-    memory_.note_encoded(group, plan.tick);
+    memory_.note_encoded(group);
   }
   write_table(plan, sequence);
   const auto entry = static_cast<std::int32_t>(plan.entries.size());

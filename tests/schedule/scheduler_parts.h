@@ -59,7 +59,7 @@ struct SchedulerParts {
   explicit SchedulerParts(const SchedulerOptions& how = small_options())
       : options(how),
         rows(how.limits.rows),
-        memory(how.limits, how.layout, how.cache),
+        memory(clock, how.limits, how.layout, how.cache),
         running(how.limits, how.admission, rows, memory, waiting) {}
 
   /// Adds a group that waits.
@@ -96,6 +96,7 @@ struct SchedulerParts {
   SchedulerOptions options;
   TimePoint now{Duration(1)};
   std::uint64_t arrivals = 0;
+  PlanClock clock;
   GroupTable groups;
   RowTable rows;
   KvMemory memory;

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdint>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -22,9 +21,13 @@ std::vector<TokenId> input_of(std::size_t tokens, TokenId first = 0) {
   return input;
 }
 
+struct Clock {
+  PlanClock clock;
+};
+
 /// Eight pages of four tokens, of which plans are made one after the other.
-struct Outputs : EncoderOutputs {
-  explicit Outputs(bool keeps = true) : EncoderOutputs(8, 4, keeps) {}
+struct Outputs : Clock, EncoderOutputs {
+  explicit Outputs(bool keeps = true) : EncoderOutputs(clock, 8, 4, keeps) {}
 
   [[nodiscard]] EncoderKey key(const PrefixScope& scope, const std::vector<TokenId>& input) const {
     return {scope, input, hash(scope, input)};
@@ -40,20 +43,20 @@ struct Outputs : EncoderOutputs {
     return EncoderOutputs::take(key(scope, input), out);
   }
   void note_computed(std::span<const PageId> pages, const PrefixScope& scope,
-                     const std::vector<TokenId>& input, std::uint64_t number) {
-    EncoderOutputs::note_computed(pages, key(scope, input), number);
+                     const std::vector<TokenId>& input) {
+    EncoderOutputs::note_computed(pages, key(scope, input));
   }
 
   /// A plan computes an output, and its results come.
   std::vector<PageId> compute(const std::vector<TokenId>& input, const PrefixScope& scope = {}) {
     std::vector<PageId> pages;
     EXPECT_EQ(take(scope, input, pages), Taken::kNew);
-    note_computed(pages, scope, input, ++tick);
-    planned(tick);
-    have_run(tick);
+    clock.begin_plan();
+    note_computed(pages, scope, input);
+    clock.write();
+    clock.run(clock.newest());
     return pages;
   }
-  std::uint64_t tick = 0;
 };
 
 TEST(EncoderOutputs, AnEqualInputFindsThePagesOfOneThatRunsOrRan) {
@@ -101,17 +104,17 @@ TEST(EncoderOutputs, AnOutputIsFoundOnceItsPlanPrecedes) {
   const auto input = input_of(4);
   std::vector<PageId> pages;
   ASSERT_EQ(outputs.take({}, input, pages), Taken::kNew);
-  outputs.begin_plan(1);
-  outputs.note_computed(pages, {}, input, 1);
+  outputs.clock.begin_plan();
+  outputs.note_computed(pages, {}, input);
   EXPECT_FALSE(outputs.contains({}, input));
-  outputs.planned(1);
-  outputs.begin_plan(2);
+  outputs.clock.write();
+  outputs.clock.begin_plan();
   EXPECT_TRUE(outputs.contains({}, input));
   EXPECT_FALSE(outputs.is_sure(pages)) << "if there is no second plan, the first may change";
-  outputs.begin_plan(1);
+  outputs.clock.begin_amending(1);
   EXPECT_FALSE(outputs.contains({}, input));
-  outputs.begin_plan(2);
-  outputs.planned(2);
+  outputs.clock.begin_plan();
+  outputs.clock.write();
   EXPECT_TRUE(outputs.is_sure(pages));
 }
 
@@ -120,10 +123,11 @@ TEST(EncoderOutputs, WhatTheNewestPlanComputesIsGivenUpWithItsGroup) {
   const auto input = input_of(4);
   std::vector<PageId> pages;
   ASSERT_EQ(outputs.take({}, input, pages), Taken::kNew);
-  outputs.note_computed(pages, {}, input, 1);
-  outputs.planned(1);
+  outputs.clock.begin_plan();
+  outputs.note_computed(pages, {}, input);
+  outputs.clock.write();
   outputs.release(pages);
-  outputs.have_run(1);
+  outputs.clock.run(1);
   EXPECT_FALSE(outputs.contains({}, input));
   outputs.check(0);
 }
@@ -135,9 +139,11 @@ TEST(EncoderOutputs, OfTwoThatComputeTheSameTheFirstOnesIsKept) {
   std::vector<PageId> second;
   ASSERT_EQ(outputs.take({}, input, first), Taken::kNew);
   ASSERT_EQ(outputs.take({}, input, second), Taken::kNew);
-  outputs.note_computed(first, {}, input, 1);
-  outputs.note_computed(second, {}, input, 1);
-  outputs.have_run(1);
+  outputs.clock.begin_plan();
+  outputs.note_computed(first, {}, input);
+  outputs.note_computed(second, {}, input);
+  outputs.clock.write();
+  outputs.clock.run(1);
   EXPECT_EQ(outputs.stats().encoder_pages, 1);
   outputs.release(second);
   outputs.check(1);

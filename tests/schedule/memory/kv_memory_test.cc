@@ -26,7 +26,8 @@ DeviceLimits slab_limits() {
 }
 
 TEST(KvMemory, CountsTheMostPagesOfAGroupWithItsPromptShared) {
-  const KvMemory memory(small_limits(), KvLayout::kPages);
+  const PlanClock clock;
+  const KvMemory memory(clock, small_limits(), KvLayout::kPages);
   // The last token's keys and values are never needed: 4 + 4 tokens, then 4 + 5.
   EXPECT_EQ(memory.most_pages(make_group({.prompt = 4, .max_tokens = 5})->spec), 2);
   EXPECT_EQ(memory.most_pages(make_group({.prompt = 4, .max_tokens = 6})->spec), 3);
@@ -36,7 +37,8 @@ TEST(KvMemory, CountsTheMostPagesOfAGroupWithItsPromptShared) {
 }
 
 TEST(KvMemory, CountsWhatAGroupNeedsToBeginWithTheTokensThatItHas) {
-  const KvMemory memory(small_limits(), KvLayout::kPages);
+  const PlanClock clock;
+  const KvMemory memory(clock, small_limits(), KvLayout::kPages);
   const auto group = make_group({.prompt = 4, .max_tokens = 20, .sequences = 2});
   EXPECT_EQ(memory.pages_to_begin(*group), 1 + 2);
   group->sequences[0].outputs.assign(4, 1);
@@ -46,7 +48,8 @@ TEST(KvMemory, CountsWhatAGroupNeedsToBeginWithTheTokensThatItHas) {
 }
 
 TEST(KvMemory, ExtendsATableByWhatItLacks) {
-  KvMemory memory(small_limits(), KvLayout::kPages);
+  const PlanClock clock;
+  KvMemory memory(clock, small_limits(), KvLayout::kPages);
   const auto group = make_group({});
   group->encoded = true;
   Sequence& one = group->sequences[0];
@@ -61,7 +64,8 @@ TEST(KvMemory, ExtendsATableByWhatItLacks) {
 }
 
 TEST(KvMemory, LeavesATableAsItIsWhereTooFewPagesAreFree) {
-  KvMemory memory(small_limits(), KvLayout::kPages);
+  const PlanClock clock;
+  KvMemory memory(clock, small_limits(), KvLayout::kPages);
   const auto group = make_group({.sequences = 2});
   group->encoded = true;
   ASSERT_TRUE(memory.extend(group->sequences[0], 7 * 4));
@@ -73,7 +77,8 @@ TEST(KvMemory, LeavesATableAsItIsWhereTooFewPagesAreFree) {
 TEST(KvMemory, GivesTheEncodersPagesToAGroupAndTakesThemBackWithIt) {
   DeviceLimits limits = small_limits();
   limits.cross_pages = 3;
-  KvMemory memory(limits, KvLayout::kPages);
+  const PlanClock clock;
+  KvMemory memory(clock, limits, KvLayout::kPages);
   const auto group = make_group({.sequences = 2, .encoder_input = 9});
   const auto other = make_group({.encoder_input = 1});
   EXPECT_EQ(memory.cross_pages_to_begin(*group), 3);
@@ -90,13 +95,16 @@ TEST(KvMemory, GivesTheEncodersPagesToAGroupAndTakesThemBackWithIt) {
 TEST(KvMemory, HashesAnEncodersInputOnceHoweverOftenItIsLookedFor) {
   DeviceLimits limits = small_limits();
   limits.cross_pages = 6;
-  KvMemory memory(limits, KvLayout::kPages, /*keeps=*/true);
+  PlanClock clock;
+  KvMemory memory(clock, limits, KvLayout::kPages, /*keeps=*/true);
   const auto first = make_group({.encoder_input = 9});
   const auto waiting = make_group({.encoder_input = 9});
   EXPECT_EQ(memory.cross_pages_to_begin(*waiting), 3);
   memory.begin_encoder(*first);
-  memory.note_encoded(*first, 1);
-  memory.encoder_outputs().have_run(1);
+  clock.begin_plan();
+  memory.note_encoded(*first);
+  clock.write();
+  clock.run(1);
   ASSERT_TRUE(waiting->encoder_hash);
   EXPECT_EQ(memory.cross_pages_to_begin(*waiting), 0);
   // What it is looked for by is what was computed then, right or not.
@@ -107,13 +115,16 @@ TEST(KvMemory, HashesAnEncodersInputOnceHoweverOftenItIsLookedFor) {
 TEST(KvMemory, CountsAnEncodersPagesThatAllOfAClassHaveInCommonOnce) {
   DeviceLimits limits = small_limits();
   limits.cross_pages = 6;
-  KvMemory memory(limits, KvLayout::kPages, /*keeps=*/true);
+  PlanClock clock;
+  KvMemory memory(clock, limits, KvLayout::kPages, /*keeps=*/true);
   const auto first = make_group({.encoder_input = 9, .cls = RequestClass::kBatch});
   const auto second = make_group({.encoder_input = 9, .cls = RequestClass::kBatch});
   const auto chat = make_group({.encoder_input = 9});
   memory.begin_encoder(*first);
-  memory.note_encoded(*first, 1);
-  memory.encoder_outputs().have_run(1);
+  clock.begin_plan();
+  memory.note_encoded(*first);
+  clock.write();
+  clock.run(1);
   EXPECT_EQ(memory.cross_pages_to_begin(*second), 0);
   EXPECT_EQ(memory.begin_encoder(*second), 9);
   EXPECT_TRUE(second->encoded);
@@ -125,7 +136,8 @@ TEST(KvMemory, CountsAnEncodersPagesThatAllOfAClassHaveInCommonOnce) {
 }
 
 TEST(KvMemory, CopiesASharedPageForWhoeverWritesToItFirst) {
-  KvMemory memory(small_limits(), KvLayout::kPages);
+  const PlanClock clock;
+  KvMemory memory(clock, small_limits(), KvLayout::kPages);
   const auto group = make_group({.sequences = 2});
   group->encoded = true;
   Sequence& first = group->sequences[0];
@@ -159,7 +171,8 @@ TEST(KvMemory, CopiesASharedPageForWhoeverWritesToItFirst) {
 }
 
 TEST(KvMemory, SaysSoWhenNoPageIsLeftToCopyTo) {
-  KvMemory memory(small_limits(), KvLayout::kPages);
+  const PlanClock clock;
+  KvMemory memory(clock, small_limits(), KvLayout::kPages);
   const auto group = make_group({.sequences = 2});
   group->encoded = true;
   ASSERT_TRUE(memory.extend(group->sequences[0], 8 * 4));
@@ -169,7 +182,8 @@ TEST(KvMemory, SaysSoWhenNoPageIsLeftToCopyTo) {
 }
 
 TEST(KvMemory, KeepsASharedPageUntilTheLastHasReleasedIt) {
-  KvMemory memory(small_limits(), KvLayout::kPages);
+  const PlanClock clock;
+  KvMemory memory(clock, small_limits(), KvLayout::kPages);
   const auto group = make_group({.sequences = 2});
   group->encoded = true;
   ASSERT_TRUE(memory.extend(group->sequences[0], 8));
@@ -181,7 +195,8 @@ TEST(KvMemory, KeepsASharedPageUntilTheLastHasReleasedIt) {
 }
 
 TEST(KvMemory, PromisesAGroupItsMostPagesUntilItIsReleased) {
-  KvMemory memory(small_limits(), KvLayout::kPages);
+  const PlanClock clock;
+  KvMemory memory(clock, small_limits(), KvLayout::kPages);
   const auto group = make_group({.prompt = 4, .max_tokens = 6});
   memory.reserve(*group);
   EXPECT_EQ(memory.reserved(), 3);
@@ -191,7 +206,8 @@ TEST(KvMemory, PromisesAGroupItsMostPagesUntilItIsReleased) {
 }
 
 TEST(KvMemory, GivesASlabsPagesByTheRowAndMovesThemWithIt) {
-  KvMemory memory(slab_limits(), KvLayout::kSlab);
+  const PlanClock clock;
+  KvMemory memory(clock, slab_limits(), KvLayout::kSlab);
   const auto group = make_group({});
   group->encoded = true;
   Sequence& one = group->sequences[0];
@@ -211,7 +227,8 @@ TEST(KvMemory, GivesASlabsPagesByTheRowAndMovesThemWithIt) {
 }
 
 TEST(KvMemory, ForksASlabIntoPagesThatHaveToBeCopied) {
-  KvMemory memory(slab_limits(), KvLayout::kSlab);
+  const PlanClock clock;
+  KvMemory memory(clock, slab_limits(), KvLayout::kSlab);
   const auto group = make_group({.sequences = 2});
   group->encoded = true;
   group->sequences[0].row = 0;
@@ -225,11 +242,12 @@ TEST(KvMemory, ForksASlabIntoPagesThatHaveToBeCopied) {
 TEST(KvMemory, RefusesSlabsThatTheDeviceHasNoRoomFor) {
   DeviceLimits limits = slab_limits();
   --limits.pages;
-  WEFT_EXPECT_BUG(KvMemory(limits, KvLayout::kSlab), "rows lack their slabs");
+  WEFT_EXPECT_BUG(KvMemory(PlanClock(), limits, KvLayout::kSlab), "rows lack their slabs");
 }
 
 TEST(KvMemory, FindsAPageThatIsInATableAndNotCounted) {
-  KvMemory memory(small_limits(), KvLayout::kPages);
+  const PlanClock clock;
+  KvMemory memory(clock, small_limits(), KvLayout::kPages);
   const auto group = make_group({});
   group->encoded = true;
   ASSERT_TRUE(memory.extend(group->sequences[0], 4));
@@ -240,7 +258,8 @@ TEST(KvMemory, FindsAPageThatIsInATableAndNotCounted) {
 }
 
 TEST(KvMemory, FindsAPageThatIsCountedAndInNoTable) {
-  KvMemory memory(small_limits(), KvLayout::kPages);
+  const PlanClock clock;
+  KvMemory memory(clock, small_limits(), KvLayout::kPages);
   const auto group = make_group({});
   group->encoded = true;
   ASSERT_TRUE(memory.extend(group->sequences[0], 8));

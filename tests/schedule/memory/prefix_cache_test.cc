@@ -12,14 +12,19 @@
 namespace weft {
 namespace {
 
+using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 using Tokens = std::vector<TokenId>;
 
 /// A cache of four pages of two tokens, and perhaps places in host memory or hollow nodes.
 struct FourPages {
   explicit FourPages(std::int32_t places = 0, std::int32_t hollow = 0)
-      : cache(4, 2, true, places, &copies, hollow) {}
+      : cache(clock, 4, 2, true, places, &copies, hollow) {}
 
+  void make_plan() {
+    clock.begin_plan();
+    clock.write();
+  }
   /// Fills and keeps pages that lead from one to the next, and returns them.
   std::vector<PageId> keep_path(TokenId first, std::int32_t count) {
     std::vector<PageId> pages;
@@ -48,12 +53,14 @@ struct FourPages {
     return cache.tree().find({}, parent, Tokens{first, 0});
   }
 
+  PlanClock clock;
   std::vector<PlanCopy> copies;
   PrefixCache cache;
 };
 
 TEST(PrefixCache, WithoutKeepingIsAPoolOfPages) {
-  PrefixCache cache(4, 2, false);
+  const PlanClock clock;
+  PrefixCache cache(clock, 4, 2, false);
   std::vector<PageId> pages;
   ASSERT_TRUE(cache.take(3, pages));
   EXPECT_EQ(cache.free(), 1);
@@ -414,6 +421,7 @@ TEST(PrefixCache, APageThatIsComputedAgainTakesThePlaceOfItsCopy) {
 
 TEST(PrefixCache, WhatMayStillChangeDoesNotGoToHostMemory) {
   FourPages four(4);
+  four.make_plan();
   const auto pages = four.keep_path(1, 1);
   four.cache.mark_unsure(pages[0]);
   four.cache.release(pages);
@@ -422,6 +430,31 @@ TEST(PrefixCache, WhatMayStillChangeDoesNotGoToHostMemory) {
   EXPECT_TRUE(four.copies.empty());
   EXPECT_EQ(four.find(kNoPage, 1), kNoPage);
   four.cache.check();
+}
+
+TEST(PrefixCache, WhatCannotChangeAnyMoreGoesToHostMemory) {
+  FourPages four(4);
+  four.make_plan();
+  const auto pages = four.keep_path(1, 1);
+  four.cache.mark_unsure(pages[0]);
+  four.make_plan();
+  four.give_up(pages[0]);
+  EXPECT_THAT(four.copies, SizeIs(1));
+  EXPECT_TRUE(four.cache.is_on_host(four.find(kNoPage, 1)));
+}
+
+TEST(PrefixCache, APageThatIsTakenBackIsNotInDoubtForWhoeverHasItNext) {
+  FourPages four(4);
+  four.make_plan();
+  const auto pages = four.keep_path(1, 1);
+  four.cache.mark_unsure(pages[0]);
+  four.cache.take_back(pages[0]);
+  four.cache.release(pages);
+  const auto next = four.keep_path(2, 1);
+  ASSERT_EQ(next, pages);
+  four.give_up(next[0]);
+  EXPECT_THAT(four.copies, SizeIs(1));
+  EXPECT_TRUE(four.cache.is_on_host(four.find(kNoPage, 2)));
 }
 
 TEST(PrefixCache, ForgetsWhatIsInHostMemoryToo) {
@@ -502,7 +535,7 @@ TEST(PrefixCache, ForgetsTailsToo) {
 TEST(PrefixCache, HasNoTailsWherePagesGoToHostMemory) {
   EXPECT_TRUE(FourPages().cache.has_tails());
   EXPECT_FALSE(FourPages(1).cache.has_tails());
-  EXPECT_FALSE(PrefixCache(4, 2, false).has_tails());
+  EXPECT_FALSE(PrefixCache(PlanClock(), 4, 2, false).has_tails());
 }
 
 TEST(PageTails, TellMisuse) {
