@@ -125,7 +125,7 @@ bool Admission::fits(const Group& group) const {
 bool Admission::fits_by_sharing(const Group& group, Room room) const {
   if (memory_.slabs() || options_.admission == AdmissionMode::kReserve) return false;
   const Sequence& leader = group.leader();
-  const std::int32_t tokens = group.alive == 1 ? group.known(leader) : group.prompt_tokens();
+  const std::int32_t tokens = group.alive == 1 ? leader.progress.known() : group.prompt_tokens();
   // Of what others have it would take the end alone.
   if (options_.limits.first_page_needed(tokens) > 0) return false;
   room.pages += tokens / options_.limits.page_tokens;

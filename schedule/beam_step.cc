@@ -14,11 +14,11 @@ void follow_beam(const Group& group, const Beam& beam, std::size_t index, Sequen
   const Sequence& from = group.sequences[parent];
   // The sampler of a row begins anew when it gets the tokens of another beam.
   next.fresh = parent != index || from.fresh;
-  next.computed = from.computed;
+  next.progress = from.progress;
   next.outputs.reserve(static_cast<std::size_t>(group.spec.max_tokens));
   next.outputs.assign(from.outputs.begin(), from.outputs.end());
-  next.outputs.push_back(beam.token);
-  next.pages.reserve(from.pages.capacity());
+  next.add(beam.token);
+  next.table.pages.reserve(from.table.pages.capacity());
   // A beam search runs in pages alone, so no slab is to be copied.
   static_cast<void>(memory.fork(from, next));
 }
@@ -43,9 +43,10 @@ void follow_beams(Group& group, std::span<const Beam> beams, KvMemory& memory) {
   for (std::size_t i = 0; i < after.size(); ++i) {
     Sequence& next = after[i];
     next.row = group.sequences[i].row;
-    next.serial = group.sequences[i].serial;
+    next.under_way = UnderWay(group.sequences[i].under_way.serial());
     next.fresh = false;
-    next.computed = group.prompt_tokens();  // a row without a beam feeds nothing
+    next.progress = Progress(group.prompt_tokens());
+    next.progress.begin(group.prompt_tokens());  // a row without a beam feeds nothing
     if (i < beams.size()) follow_beam(group, beams[i], i, next, memory);
   }
   for (Sequence& before : group.sequences) memory.release(group, before);

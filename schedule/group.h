@@ -15,9 +15,9 @@
 #include "weft/sampling/beam_search.h"
 #include "weft/sampling/choice_failure.h"
 #include "weft/sampling/sampling_params.h"
-#include "weft/sampling/token_constraint.h"
 #include "weft/schedule/memory/page_pool.h"
 #include "weft/schedule/memory/prefix_scope.h"
+#include "weft/schedule/sequence/sequence.h"
 #include "weft/schedule/waiting/wait_queue.h"
 
 namespace weft {
@@ -53,49 +53,6 @@ struct GroupSpec {
   [[nodiscard]] bool beams() const noexcept { return sampling->beams.num_beams > 1; }
 };
 
-enum class SequenceEnd : std::uint8_t { kNone, kStop, kLength };
-
-/// One running generation of a group. The scheduler's own.
-struct Sequence {
-  std::int32_t row = -1;
-  std::uint32_t serial = 0;        ///< changes when results under way no longer count
-  std::int32_t in_flight = 0;      ///< tokens that steps under way will give it
-  std::int32_t computed = 0;       ///< tokens whose keys and values are planned
-  std::int32_t chunk = 0;          ///< tokens that the plan in the making feeds
-  std::uint64_t planned_in = 0;    ///< the last tick that feeds it
-  std::size_t table_from = 0;      ///< page table entries that the device has
-  std::int32_t findable = 0;       ///< its first pages, which others can find by their tokens
-  std::int32_t tail_from = 0;      ///< the first of these that is not in the tree; 0: all are
-  std::size_t outputs_before = 0;  ///< of its outputs, those that were known when it began
-  std::uint64_t arrives_in = 0;    ///< the tick whose plan brings pages of it from host memory
-  bool fresh = true;               ///< its row has not begun
-  SequenceEnd end = SequenceEnd::kNone;
-  float mirostat_mu = 0;
-  double cumulative_logprob = 0;
-  std::vector<TokenId> outputs;  ///< known ones
-  /// Its page table. The first `gone` are kNoPage: those before its window, which it gave back.
-  std::vector<PageId> pages;
-  std::int32_t gone = 0;
-  std::unique_ptr<ForcedTokens> forced{};  ///< of its output; null: it is not jumped ahead
-
-  [[nodiscard]] bool ended() const noexcept { return end != SequenceEnd::kNone; }
-  /// The pages of its table that it has.
-  [[nodiscard]] std::span<const PageId> held() const {
-    return std::span(pages).subspan(static_cast<std::size_t>(gone));
-  }
-  /// Forgets what is computed and under way. What is known stays, and its keys and values have to
-  /// be computed again.
-  void restart() noexcept {
-    ++serial;
-    in_flight = 0;
-    computed = 0;
-    chunk = 0;
-    arrives_in = 0;
-    outputs_before = outputs.size();
-    fresh = true;
-  }
-};
-
 enum class GroupPhase : std::uint8_t {
   kWaiting,
   kPrompt,  ///< the first sequence computes the prompt, which the others will share
@@ -116,7 +73,12 @@ struct PrefixLeader {
 class Group : public WaitItem {
  public:
   explicit Group(GroupSpec what)
-      : spec(std::move(what)), prefix_scope{spec.cache_domain, spec.traits.kv} {}
+      : spec(std::move(what)), prefix_scope{spec.cache_domain, spec.traits.kv} {
+    const auto count = static_cast<std::size_t>(spec.sequences);
+    sequences.reserve(count);
+    while (sequences.size() < count) sequences.emplace_back(prompt_tokens());
+    alive = spec.sequences;
+  }
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
   virtual ~Group() = default;
@@ -165,10 +127,6 @@ class Group : public WaitItem {
                              std::int32_t count) const noexcept {
     return sequence.forced != nullptr && count > 1 && start >= prompt_tokens() &&
            std::cmp_less_equal(count, kMaxForcedTokens + 1);
-  }
-  /// Tokens of a sequence that are known.
-  [[nodiscard]] std::int32_t known(const Sequence& sequence) const noexcept {
-    return prompt_tokens() + static_cast<std::int32_t>(sequence.outputs.size());
   }
   [[nodiscard]] TokenId token(const Sequence& sequence, std::int32_t position) const {
     const auto place = static_cast<std::size_t>(position);

@@ -38,7 +38,7 @@ bool PrefixLeaders::still_leads(const PrefixLeader& leader) const {
   return std::ranges::any_of(running_.all(), [&](const Group* group) {
     if (group != leader.group || group->order != leader.order) return false;
     if (!group->spec.encoder_input.empty()) return computes_output(*group);
-    return group->leader().findable < leader.pages &&
+    return group->leader().table.findable < leader.pages &&
            !memory_.prefixes().has_lost_its_path(group->leader());
   });
 }
@@ -67,7 +67,7 @@ PrefixLeader PrefixLeaders::find(const Group& waiting) const {
   PrefixLeader best;
   // All of a prompt can be found in the plan after its last piece, which most are long past.
   for (const Group* const group : memory_.prefixes().computing()) {
-    const std::int32_t findable = group->leader().findable;
+    const std::int32_t findable = group->leader().table.findable;
     const std::int32_t comes = std::min(group->prompt_tokens(), most) / size;
     if (comes <= std::max(findable, best.pages) || group->cls > waiting.cls) continue;
     if (group->prefix_scope != waiting.prefix_scope) continue;

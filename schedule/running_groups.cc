@@ -25,11 +25,12 @@ void RunningGroups::begin(Group& group) {
   // one another.
   Sequence& leader = group.leader();
   const bool alone = group.alive == 1;
-  const std::int32_t tokens = alone ? group.known(leader) : group.prompt_tokens();
+  const std::int32_t tokens = alone ? leader.progress.known() : group.prompt_tokens();
   // What follows the last of them is chosen by what it computes.
-  leader.computed = memory_.prefixes().take(group, leader, tokens - 1);
+  leader.progress.begin(memory_.prefixes().take(group, leader, tokens - 1));
   const std::int32_t read = memory_.begin_encoder(group);
-  if (group.cached < 0) group.cached = read + std::min(leader.computed, group.prompt_tokens());
+  if (group.cached < 0)
+    group.cached = read + std::min(leader.progress.planned(), group.prompt_tokens());
   memory_.slide(leader);
   if (!memory_.extend(leader, memory_.tokens_to_hold(leader, tokens))) {
     internal_error("pages that were counted are not there");
@@ -44,7 +45,7 @@ void RunningGroups::reserve_outputs(Group& group) const {
   const auto pages = static_cast<std::size_t>(limits_.kv_pages_for(tokens)) + 1;
   for (Sequence& sequence : group.sequences) {
     sequence.outputs.reserve(outputs);
-    sequence.pages.reserve(pages);
+    sequence.table.pages.reserve(pages);
   }
   if (!group.spec.beams() || group.beams) return;
   group.beams.emplace(group.spec.sequences, outputs);
@@ -77,10 +78,10 @@ void RunningGroups::release_all(Group& group) {
 
 ChunkRoom RunningGroups::make_room_for_chunk(Group& group, Sequence& sequence) {
   memory_.slide(sequence);
-  const std::int32_t known = group.alive == 1 ? group.known(sequence) : group.prompt_tokens();
-  const std::int32_t tokens =
-      std::max(sequence.computed + sequence.chunk, memory_.tokens_to_hold(sequence, known));
-  const auto first = static_cast<std::size_t>(sequence.computed / limits_.page_tokens);
+  const std::int32_t known = group.alive == 1 ? sequence.progress.known() : group.prompt_tokens();
+  const std::int32_t tokens = std::max(sequence.progress.planned() + sequence.chunk,
+                                       memory_.tokens_to_hold(sequence, known));
+  const auto first = static_cast<std::size_t>(sequence.progress.planned() / limits_.page_tokens);
   ChunkRoom room = ChunkRoom::kFree;
   while (!memory_.extend(sequence, tokens) || !memory_.make_writable(sequence, first)) {
     Group* other = victim(group);
@@ -111,7 +112,7 @@ Group* RunningGroups::cheapest_batch(const Group& except) const {
   for (Group* group : groups_) {
     if (group == &except || group->cls != RequestClass::kBatch) continue;
     std::int64_t loss = 0;
-    for (const Sequence& sequence : group->sequences) loss += sequence.computed;
+    for (const Sequence& sequence : group->sequences) loss += sequence.progress.planned();
     if (best != nullptr && loss >= least) continue;
     best = group;
     least = loss;

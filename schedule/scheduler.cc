@@ -38,6 +38,22 @@ bool has_thrown(const SampleResult& result) {
   return result.failure && result.failure->cause != ChoiceFailure::Cause::kNotNumbers;
 }
 
+/// A result that counts has come for the sequence.
+void note_result(Sequence& sequence) {
+  sequence.under_way.take_result();
+  sequence.progress.verify();
+}
+
+/// internal_error where what a sequence's Progress says cannot be.
+void check_progress(const Group& group, const Sequence& sequence) {
+  const Progress& progress = sequence.progress;
+  const std::size_t known = group.spec.prompt.size() + sequence.outputs.size();
+  if (std::cmp_not_equal(progress.known(), known)) internal_error("known tokens are miscounted");
+  if (progress.verified() > progress.known() || progress.verified() > progress.planned()) {
+    internal_error("tokens are verified that nobody has computed");
+  }
+}
+
 /// Whether the sequence's newest token is its last.
 SequenceEnd end_at_newest(const Group& group, const Sequence& sequence) {
   if (std::ranges::binary_search(group.spec.end_tokens, sequence.outputs.back())) {
@@ -78,8 +94,6 @@ bool Scheduler::use_files(const SchedulerOptions& options) {
 
 void Scheduler::submit(std::unique_ptr<Group> group, TimePoint now) {
   Group& one = groups_.add(std::move(group));
-  one.sequences.resize(static_cast<std::size_t>(one.spec.sequences));
-  one.alive = one.spec.sequences;
   if (jumps_ahead_ && may_jump_ahead(one.spec)) {
     for (Sequence& sequence : one.sequences)
       sequence.forced = one.spec.sampling->constraint->follow();
@@ -200,8 +214,8 @@ std::optional<TimePoint> Scheduler::wake_at() const {
 void Scheduler::take_computed(const SampleOwner& owner) {
   Group& group = *owner.group;
   Sequence& sequence = group.sequences[static_cast<std::size_t>(owner.sequence)];
-  if (!group.done && sequence.serial == owner.serial) {
-    --sequence.in_flight;
+  if (!group.done && sequence.under_way.serial() == owner.serial) {
+    note_result(sequence);
     memory_.prefixes().keep(group, sequence);
     finish_sequence(group, sequence, SequenceEnd::kStop);
   }
@@ -212,8 +226,8 @@ void Scheduler::take_result(const Tick& tick, std::size_t index) {
   const SampleOwner& owner = tick.owners[index];
   Group& group = *owner.group;  // stays while its result is under way
   Sequence& sequence = group.sequences[static_cast<std::size_t>(owner.sequence)];
-  if (!group.done && sequence.serial == owner.serial) {
-    --sequence.in_flight;
+  if (!group.done && sequence.under_way.serial() == owner.serial) {
+    note_result(sequence);
     // What is known of it is written by this tick and those before, as later ones feed its result.
     // It may be about to end.
     memory_.prefixes().keep_after_step(group, sequence);
@@ -245,7 +259,7 @@ void Scheduler::take_token(Group& group, std::int32_t index, const SampleResult&
 void Scheduler::add_output(Group& group, std::int32_t index, const SampleResult& result,
                            std::span<const TokenLogprob> top) {
   Sequence& sequence = group.sequences[static_cast<std::size_t>(index)];
-  sequence.outputs.push_back(result.token);
+  sequence.add(result.token);
   sequence.mirostat_mu = result.mirostat_mu;
   sequence.cumulative_logprob += static_cast<double>(result.logprob);
   ++output_tokens_;
@@ -262,10 +276,7 @@ void Scheduler::jump_ahead(Group& group, std::int32_t index) {
   sequence.forced->advance(std::span(sequence.outputs).last(1));
   const std::span<const TokenId> forced = sequence.forced->next();
   if (forced.size() < kLeastJump) return;
-  if (sequence.in_flight > 0) {
-    ++sequence.serial;
-    sequence.in_flight = 0;
-  }
+  if (sequence.under_way.results() > 0) sequence.under_way.disown_results();
   std::size_t taken = 0;
   while (taken < forced.size() && !sequence.ended()) {
     SampleResult result;
@@ -350,6 +361,9 @@ void Scheduler::check_invariants() const {
   const std::vector<Group*> all = groups_.all();
   rows_.check(all);
   memory_.check(all);
+  for (const Group* const group : all) {
+    for (const Sequence& sequence : group->sequences) check_progress(*group, sequence);
+  }
 }
 
 }  // namespace weft

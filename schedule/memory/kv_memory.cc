@@ -54,8 +54,8 @@ std::int64_t KvMemory::pages_to_begin(const Group& group) const {
   std::int64_t held = 0;
   for (const Sequence& sequence : group.sequences) {
     if (sequence.ended()) continue;
-    pages += limits_.kv_pages_for(group.known(sequence) + 1) - shared;
-    held += held_pages_for(group.known(sequence) + 1);
+    pages += limits_.kv_pages_for(sequence.progress.known() + 1) - shared;
+    held += held_pages_for(sequence.progress.known() + 1);
   }
   return std::min({pages, held, most_pages(group.spec)});
 }
@@ -81,7 +81,8 @@ std::int64_t KvMemory::pages_held_by(std::span<Group* const> groups, RequestClas
     for (const Group* group : groups) {
       if (group->cls != cls) continue;
       for (const Sequence& sequence : group->sequences) {
-        for (const PageId page : sequence.held()) call(page, held_[static_cast<std::size_t>(page)]);
+        for (const PageId page : sequence.table.held())
+          call(page, held_[static_cast<std::size_t>(page)]);
       }
     }
   };
@@ -131,49 +132,50 @@ bool KvMemory::is_encoded(const Group& group) const {
 }
 
 std::int32_t KvMemory::tokens_to_hold(const Sequence& sequence, std::int32_t tokens) const {
-  const std::int64_t pages = sequence.gone + held_pages_for(tokens);
+  const std::int64_t pages = sequence.table.gone + held_pages_for(tokens);
   return static_cast<std::int32_t>(std::min<std::int64_t>(tokens, pages * limits_.page_tokens));
 }
 
 void KvMemory::slide(Sequence& sequence) {
   if (slabs() || limits_.window == 0) return;
-  const std::int64_t most = std::ssize(sequence.pages);
-  const auto first =
-      static_cast<std::int32_t>(std::min(limits_.first_page_needed(sequence.computed), most));
-  if (first <= sequence.gone) return;
-  const auto count = static_cast<std::size_t>(first - sequence.gone);
-  pages_.release(sequence.held().first(count));
-  std::fill_n(sequence.pages.begin() + sequence.gone, count, kNoPage);
-  sequence.gone = first;
+  const std::int64_t most = std::ssize(sequence.table.pages);
+  const auto first = static_cast<std::int32_t>(
+      std::min(limits_.first_page_needed(sequence.progress.planned()), most));
+  if (first <= sequence.table.gone) return;
+  const auto count = static_cast<std::size_t>(first - sequence.table.gone);
+  pages_.release(sequence.table.held().first(count));
+  std::fill_n(sequence.table.pages.begin() + sequence.table.gone, count, kNoPage);
+  sequence.table.gone = first;
 }
 
 bool KvMemory::extend(Sequence& sequence, std::int32_t tokens) {
   const auto wanted = static_cast<std::size_t>(limits_.kv_pages_for(tokens));
-  if (sequence.pages.size() >= wanted) return true;
+  if (sequence.table.pages.size() >= wanted) return true;
   if (slabs()) {
     extend_in_slab(sequence, wanted);
     return true;
   }
-  return pages_.take(static_cast<std::int32_t>(wanted - sequence.pages.size()), sequence.pages);
+  return pages_.take(static_cast<std::int32_t>(wanted - sequence.table.pages.size()),
+                     sequence.table.pages);
 }
 
 void KvMemory::extend_in_slab(Sequence& sequence, std::size_t pages) const {
   const std::int32_t first = sequence.row * limits_.pages_per_row();
-  while (sequence.pages.size() < pages) {
-    sequence.pages.push_back(first + static_cast<std::int32_t>(sequence.pages.size()));
+  while (sequence.table.pages.size() < pages) {
+    sequence.table.pages.push_back(first + static_cast<std::int32_t>(sequence.table.pages.size()));
   }
 }
 
 bool KvMemory::make_writable(Sequence& sequence, std::size_t index) {
-  if (slabs() || index >= sequence.pages.size()) return true;
-  const PageId shared = sequence.pages[index];
+  if (slabs() || index >= sequence.table.pages.size()) return true;
+  const PageId shared = sequence.table.pages[index];
   if (pages_.is_unshared(shared)) return true;
   // The copy is taken behind the table's end, where there is room, and replaces the original.
-  if (!pages_.take(1, sequence.pages)) return false;
-  const PageId own = sequence.pages.back();
-  sequence.pages.pop_back();
-  sequence.pages[index] = own;
-  sequence.table_from = std::min(sequence.table_from, index);
+  if (!pages_.take(1, sequence.table.pages)) return false;
+  const PageId own = sequence.table.pages.back();
+  sequence.table.pages.pop_back();
+  sequence.table.pages[index] = own;
+  sequence.table.resend_from(index);
   copies_.push_back({shared, own});
   pages_.release({&shared, 1});
   return true;
@@ -181,13 +183,13 @@ bool KvMemory::make_writable(Sequence& sequence, std::size_t index) {
 
 std::int32_t KvMemory::fork(const Sequence& from, Sequence& to) {
   if (slabs()) {
-    extend_in_slab(to, static_cast<std::size_t>(limits_.pages_for(to.computed)));
-    return static_cast<std::int32_t>(to.pages.size());
+    extend_in_slab(to, static_cast<std::size_t>(limits_.pages_for(to.progress.planned())));
+    return static_cast<std::int32_t>(to.table.pages.size());
   }
-  to.pages.assign(from.pages.begin(), from.pages.end());
-  to.findable = from.findable;
-  to.gone = from.gone;
-  pages_.share(to.held());
+  to.table.pages.assign(from.table.pages.begin(), from.table.pages.end());
+  to.table.findable = from.table.findable;
+  to.table.gone = from.table.gone;
+  pages_.share(to.table.held());
   return 0;
 }
 
@@ -200,13 +202,10 @@ void KvMemory::release(Group& group, Sequence& sequence) {
   if (!slabs()) {
     prefixes_.leave(group, sequence);
     const PrefixKeeper::PathBefore before = prefixes_.path_before_window(sequence);
-    pages_.release(sequence.held());
+    pages_.release(sequence.table.held());
     pages_.leave_path(before.last, before.used);
   }
-  sequence.pages.clear();
-  sequence.gone = 0;
-  sequence.table_from = 0;
-  sequence.findable = 0;
+  sequence.table.clear();
 }
 
 void KvMemory::release(Group& group) {
@@ -219,13 +218,13 @@ void KvMemory::release(Group& group) {
 void KvMemory::follow_row(Sequence& sequence) {
   if (!slabs()) return;
   const std::int32_t first = sequence.row * limits_.pages_per_row();
-  const auto used = static_cast<std::size_t>(limits_.pages_for(sequence.computed));
-  for (std::size_t i = 0; i < sequence.pages.size(); ++i) {
+  const auto used = static_cast<std::size_t>(limits_.pages_for(sequence.progress.planned()));
+  for (std::size_t i = 0; i < sequence.table.pages.size(); ++i) {
     const PageId page = first + static_cast<std::int32_t>(i);
-    if (i < used) slab_copies_.push_back({sequence.pages[i], page});
-    sequence.pages[i] = page;
+    if (i < used) slab_copies_.push_back({sequence.table.pages[i], page});
+    sequence.table.pages[i] = page;
   }
-  sequence.table_from = 0;
+  sequence.table.resend_from(0);
 }
 
 void KvMemory::write_copies(Plan& plan) {
@@ -255,7 +254,7 @@ void KvMemory::check_slabs(std::span<Group* const> groups) const {
   for (const Group* group : groups) {
     for (const Sequence& sequence : group->sequences) {
       PageId own = sequence.row * limits_.pages_per_row();
-      for (const PageId page : sequence.pages) {
+      for (const PageId page : sequence.table.pages) {
         if (page != own++) internal_error("a sequence has a page of another's slab");
       }
     }
@@ -266,9 +265,9 @@ void KvMemory::check_references(std::span<Group* const> groups) const {
   std::vector<std::int32_t> references(static_cast<std::size_t>(pages_.size()));
   for (const Group* group : groups) {
     for (const Sequence& sequence : group->sequences) {
-      for (const PageId page : sequence.held()) ++references[static_cast<std::size_t>(page)];
-      const auto gone =
-          std::span(sequence.pages).first(sequence.pages.size() - sequence.held().size());
+      for (const PageId page : sequence.table.held()) ++references[static_cast<std::size_t>(page)];
+      const auto gone = std::span(sequence.table.pages)
+                            .first(sequence.table.pages.size() - sequence.table.held().size());
       if (std::ranges::count(gone, kNoPage) != std::ssize(gone)) {
         internal_error("a sequence has a page before its window");
       }

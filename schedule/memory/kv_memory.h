@@ -18,7 +18,7 @@
 namespace weft {
 
 /// The KV cache's memory, as pages: only here are they taken and given back. It owns
-/// `Sequence::pages` and `table_from`, `Group::cross_pages` and `Group::reserved` of every group,
+/// `Sequence::table`, `Group::cross_pages` and `Group::reserved` of every group,
 /// and knows nothing of rows, queues or plans beyond the copies that a plan must make.
 ///
 /// Where all layers have a window, a sequence that goes on gives back the pages before it

@@ -12,7 +12,7 @@ namespace {
 /// As many tokens as it would take from the cache when it begins.
 std::int32_t most_found(const Group& group) {
   const Sequence& leader = group.leader();
-  return (group.alive == 1 ? group.known(leader) : group.prompt_tokens()) - 1;
+  return (group.alive == 1 ? leader.progress.known() : group.prompt_tokens()) - 1;
 }
 
 }  // namespace

@@ -80,9 +80,9 @@ std::int32_t PrefixKeeper::take(Group& group, Sequence& sequence, std::int32_t m
     const Match left = match(group, sequence, most);
     (void)take_path(sequence, left.path.first(static_cast<std::size_t>(left.here)));
   }
-  if (pages_.came_in() > came_in) sequence.arrives_in = clock_.making();
-  sequence.findable = static_cast<std::int32_t>(sequence.pages.size());
-  std::int32_t tokens = sequence.findable * limits_.page_tokens;
+  if (pages_.came_in() > came_in) sequence.table.arrives_in = clock_.making();
+  sequence.table.findable = static_cast<std::int32_t>(sequence.table.pages.size());
+  std::int32_t tokens = sequence.table.findable * limits_.page_tokens;
   tokens += copy_beginning(group, sequence, most);
   ++stats_.lookups;
   stats_.looked_up += static_cast<std::uint64_t>(most + 1);
@@ -112,14 +112,14 @@ bool PrefixKeeper::take_path(Sequence& sequence, std::span<const PageId> path) {
   const auto is_hollow = [this](PageId node) { return pages_.is_hollow(node); };
   const bool has_lost_some = std::ranges::any_of(path.first(gone), is_hollow);
   if (gone > 0) pages_.leave_path(path[gone - 1], 0);
-  sequence.pages.assign(gone, kNoPage);
-  sequence.pages.insert(sequence.pages.end(), path.begin() + static_cast<std::ptrdiff_t>(gone),
-                        path.end());
-  if (!pages_.share_path(std::span(sequence.pages).subspan(gone))) {
-    sequence.pages.clear();
+  sequence.table.pages.assign(gone, kNoPage);
+  sequence.table.pages.insert(sequence.table.pages.end(),
+                              path.begin() + static_cast<std::ptrdiff_t>(gone), path.end());
+  if (!pages_.share_path(std::span(sequence.table.pages).subspan(gone))) {
+    sequence.table.pages.clear();
     return false;
   }
-  sequence.gone = static_cast<std::int32_t>(gone);
+  sequence.table.gone = static_cast<std::int32_t>(gone);
   stats_.hollow_hits += has_lost_some ? 1 : 0;
   return true;
 }
@@ -128,10 +128,10 @@ bool PrefixKeeper::take_path(Sequence& sequence, std::span<const PageId> path) {
 /// returns how many of these it has.
 std::int32_t PrefixKeeper::copy_beginning(const Group& group, Sequence& sequence,
                                           std::int32_t most) {
-  const std::int32_t first = sequence.findable * limits_.page_tokens;
+  const std::int32_t first = sequence.table.findable * limits_.page_tokens;
   const std::int32_t count = std::min(most - first, limits_.page_tokens);
   if (count * kLeastPartCopied < limits_.page_tokens) return 0;
-  const PageId parent = sequence.pages.empty() ? kNoPage : sequence.pages.back();
+  const PageId parent = sequence.table.pages.empty() ? kNoPage : sequence.table.pages.back();
   read_tail(parent);
   const PrefixTree::Beginning best = pages_.tree().find_beginning(
       group.prefix_scope, parent, tokens_of(group, sequence, first, count));
@@ -140,8 +140,8 @@ std::int32_t PrefixKeeper::copy_beginning(const Group& group, Sequence& sequence
   // Held meanwhile, so that it is not given up for its own copy. Later its room may be another's,
   // whose tokens are written after the copy.
   pages_.share({&best.page, 1});
-  const bool copied = pages_.take(1, sequence.pages);
-  if (copied) copies_.push_back({best.page, sequence.pages.back()});
+  const bool copied = pages_.take(1, sequence.table.pages);
+  if (copied) copies_.push_back({best.page, sequence.table.pages.back()});
   pages_.release({&best.page, 1});
   return copied ? best.tokens : 0;
 }
@@ -172,84 +172,89 @@ std::int32_t PrefixKeeper::count_in_use(const Group& group, const Sequence& sequ
 PrefixKeeper::Next PrefixKeeper::keep_next(const Group& group, Sequence& sequence,
                                            std::int32_t tokens, std::vector<PageId>* offered) {
   if (tokens < end_of_next(sequence)) return Next::kNone;
-  const auto index = static_cast<std::size_t>(sequence.findable);
-  if (index >= sequence.pages.size()) return Next::kNone;  // a beam that has ended before others
+  const auto index = static_cast<std::size_t>(sequence.table.findable);
+  if (index >= sequence.table.pages.size())
+    return Next::kNone;  // a beam that has ended before others
   if (has_lost_its_path(sequence)) return Next::kNone;
-  const PageId page = sequence.pages[index];
-  const PageId parent = index == 0 ? kNoPage : sequence.pages[index - 1];
+  const PageId page = sequence.table.pages[index];
+  const PageId parent = index == 0 ? kNoPage : sequence.table.pages[index - 1];
   make_room_behind(parent);
   // Those that forked have pages in common, which the first of them has kept.
   if (!pages_.is_kept(page)) {
     const std::int32_t size = limits_.page_tokens;
-    const PageId kept = pages_.keep(group.prefix_scope, parent, page,
-                                    tokens_of(group, sequence, sequence.findable * size, size));
+    const PageId kept =
+        pages_.keep(group.prefix_scope, parent, page,
+                    tokens_of(group, sequence, sequence.table.findable * size, size));
     if (kept != page) return Next::kDuplicate;
     if (offered != nullptr) {
       offered->push_back(page);
       pages_.mark_unsure(page);  // the plan that fills it may still change
     }
   }
-  ++sequence.findable;
+  ++sequence.table.findable;
   return Next::kKept;
 }
 
 bool PrefixKeeper::has_lost_its_path(const Sequence& sequence) const {
   if (limits_.window == 0) return false;
-  const auto index = static_cast<std::size_t>(sequence.findable);
-  if (std::cmp_less(index, sequence.gone)) return true;
+  const auto index = static_cast<std::size_t>(sequence.table.findable);
+  if (std::cmp_less(index, sequence.table.gone)) return true;
   if (index == 0) return false;
-  return std::cmp_equal(index, sequence.gone) || !pages_.is_kept(sequence.pages[index - 1]);
+  return std::cmp_equal(index, sequence.table.gone) ||
+         !pages_.is_kept(sequence.table.pages[index - 1]);
 }
 
 PrefixKeeper::PathBefore PrefixKeeper::path_before_window(const Sequence& sequence) const {
-  if (sequence.gone == 0 || sequence.held().empty()) return {};
-  const PageId first = sequence.held().front();
+  if (sequence.table.gone == 0 || sequence.table.held().empty()) return {};
+  const PageId first = sequence.table.held().front();
   if (!pages_.is_kept(first)) return {};
   const PageId last = pages_.tree().parent(first);
   // Who goes on from its last full page may need a page more than the sequence did.
   const std::int64_t needed =
-      limits_.first_page_needed(std::int64_t{sequence.findable} * limits_.page_tokens);
-  return {last, static_cast<std::int32_t>(std::max<std::int64_t>(sequence.gone - needed, 0))};
+      limits_.first_page_needed(std::int64_t{sequence.table.findable} * limits_.page_tokens);
+  return {last, static_cast<std::int32_t>(std::max<std::int64_t>(sequence.table.gone - needed, 0))};
 }
 
 /// Takes the page that another has filled with the same tokens.
 void PrefixKeeper::adopt_next(const Group& group, Sequence& sequence) {
-  const auto index = static_cast<std::size_t>(sequence.findable);
-  const PageId parent = index == 0 ? kNoPage : sequence.pages[index - 1];
-  const PageId theirs = find_next(group, sequence, parent, sequence.findable);
-  const PageId own = sequence.pages[index];
+  const auto index = static_cast<std::size_t>(sequence.table.findable);
+  const PageId parent = index == 0 ? kNoPage : sequence.table.pages[index - 1];
+  const PageId theirs = find_next(group, sequence, parent, sequence.table.findable);
+  const PageId own = sequence.table.pages[index];
   pages_.share({&theirs, 1});
-  sequence.pages[index] = theirs;
-  sequence.table_from = std::min(sequence.table_from, index);
+  sequence.table.pages[index] = theirs;
+  sequence.table.resend_from(index);
   pages_.release({&own, 1});
-  ++sequence.findable;
+  ++sequence.table.findable;
 }
 
 void PrefixKeeper::offer() {
   for (Group* const group : noted_) {
     // Those that share a prompt take others' pages into their tables together.
     for (Sequence& sequence : group->sequences) {
-      if (sequence.computed >= end_of_next(sequence)) offer_pages(*group, sequence);
+      if (sequence.progress.planned() >= end_of_next(sequence)) offer_pages(*group, sequence);
     }
   }
 }
 
 void PrefixKeeper::offer_pages(Group& group, Sequence& sequence) {
-  const std::int32_t before = sequence.findable;
-  if (!may_have_tail(group)) prefetch(sequence, before, sequence.computed / limits_.page_tokens);
-  const std::int32_t tokens = std::min(sequence.computed, group.known(sequence));
+  const std::int32_t before = sequence.table.findable;
+  if (!may_have_tail(group))
+    prefetch(sequence, before, sequence.progress.planned() / limits_.page_tokens);
+  const std::int32_t tokens = sequence.progress.known_in_plans();
   const Next next = keep_more(group, sequence, tokens, &offered_);
   if (next == Next::kDuplicate) duplicates_.push_back({&group, &sequence});
-  if (sequence.findable > before) offers_.push_back({&sequence, before});
+  if (sequence.table.findable > before) offers_.push_back({&sequence, before});
 }
 
 /// Has the processor fetch what is needed to keep the pages `first` .. `end`-1 of the sequence.
 void PrefixKeeper::prefetch(const Sequence& sequence, std::int32_t first,
                             std::int32_t end) const noexcept {
   if (!pages_.keeps()) return;
-  const std::size_t last = std::min(static_cast<std::size_t>(end), sequence.pages.size());
+  const std::size_t last = std::min(static_cast<std::size_t>(end), sequence.table.pages.size());
   for (auto i = static_cast<std::size_t>(first); i < last; ++i) {
-    if (sequence.pages[i] != kNoPage) pages_.tree().prefetch_to_insert(sequence.pages[i]);
+    if (sequence.table.pages[i] != kNoPage)
+      pages_.tree().prefetch_to_insert(sequence.table.pages[i]);
   }
 }
 
@@ -257,8 +262,7 @@ void PrefixKeeper::keep_offers() {
   // Only now is it sure that nobody can be given the pages that become free in a plan that writes
   // to them.
   for (const Duplicate& one : duplicates_) {
-    const std::int32_t known = one.group->known(*one.sequence);
-    adopt_pages(*one.group, *one.sequence, std::min(one.sequence->computed, known));
+    adopt_pages(*one.group, *one.sequence, one.sequence->progress.known_in_plans());
   }
   duplicates_.clear();
   std::erase_if(noted_, [](const Group* group) { return group->phase != GroupPhase::kPrompt; });
@@ -274,9 +278,10 @@ void PrefixKeeper::take_back_offers() {
     pages_.take_back(*page);
   }
   for (const Offer& one : offers_) {
-    const std::int32_t findable = std::min(one.sequence->findable, one.findable_before);
-    if (one.sequence->tail_from > 0) pages_in_tails_ -= one.sequence->findable - findable;
-    one.sequence->findable = findable;
+    const std::int32_t findable = std::min(one.sequence->table.findable, one.findable_before);
+    if (one.sequence->table.tail_from > 0)
+      pages_in_tails_ -= one.sequence->table.findable - findable;
+    one.sequence->table.findable = findable;
   }
   duplicates_.clear();
   offers_.clear();
@@ -285,7 +290,7 @@ void PrefixKeeper::take_back_offers() {
 
 void PrefixKeeper::keep_pages(Group& group, Sequence& sequence) {
   if (!covers(group)) return;
-  const std::int32_t tokens = std::min(sequence.computed, group.known(sequence));
+  const std::int32_t tokens = sequence.progress.known_in_plans();
   if (keep_more(group, sequence, tokens, nullptr) == Next::kDuplicate) note(group);
 }
 
@@ -293,7 +298,7 @@ void PrefixKeeper::keep_pages(Group& group, Sequence& sequence) {
 /// is another's already.
 PrefixKeeper::Next PrefixKeeper::keep_more(Group& group, Sequence& sequence, std::int32_t tokens,
                                            std::vector<PageId>* offered) {
-  while (sequence.tail_from == 0) {
+  while (sequence.table.tail_from == 0) {
     const Next next = keep_next(group, sequence, tokens, offered);
     if (next != Next::kKept) return next;
     if (may_have_tail(group)) begin_tail(group, sequence);
@@ -322,11 +327,12 @@ PrefixStats PrefixKeeper::stats() const noexcept {
 
 void PrefixKeeper::check(const Group& group, const Sequence& sequence) const {
   PageId parent = kNoPage;
-  const std::int32_t in_tree = sequence.tail_from > 0 ? sequence.tail_from : sequence.findable;
-  for (std::int32_t i = sequence.gone; i < in_tree; ++i) {
-    const PageId page = sequence.pages.at(static_cast<std::size_t>(i));
+  const std::int32_t in_tree =
+      sequence.table.tail_from > 0 ? sequence.table.tail_from : sequence.table.findable;
+  for (std::int32_t i = sequence.table.gone; i < in_tree; ++i) {
+    const PageId page = sequence.table.pages.at(static_cast<std::size_t>(i));
     if (limits_.window > 0 && !pages_.is_kept(page)) return;  // its path is lost
-    if (i > 0 && i == sequence.gone) parent = pages_.tree().parent(page);
+    if (i > 0 && i == sequence.table.gone) parent = pages_.tree().parent(page);
     if (!pages_.is_kept(page) || pages_.tree().parent(page) != parent) {
       internal_error("a sequence's pages are no path in the tree of prefixes");
     }
@@ -340,12 +346,12 @@ void PrefixKeeper::check(const Group& group, const Sequence& sequence) const {
     }
     parent = page;
   }
-  if (sequence.tail_from == 0) return;
+  if (sequence.table.tail_from == 0) return;
   if (pages_.tail_owner(parent).sequence != &sequence || !pages_.tree().has_tail(parent)) {
     internal_error("a sequence's tail hangs at no page");
   }
-  for (std::int32_t i = in_tree; i < sequence.findable; ++i) {
-    if (pages_.references(sequence.pages.at(static_cast<std::size_t>(i))) != 1) {
+  for (std::int32_t i = in_tree; i < sequence.table.findable; ++i) {
+    if (pages_.references(sequence.table.pages.at(static_cast<std::size_t>(i))) != 1) {
       internal_error("a page of a sequence's tail is another's as well");
     }
   }

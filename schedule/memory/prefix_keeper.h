@@ -26,7 +26,7 @@ namespace weft {
 /// others may wait for. What is decoded is kept when results say that it is written: so a plan
 /// looks at the groups alone that filled a page with known tokens, not at all that run.
 ///
-/// The first `Sequence::findable` pages of a sequence's table, up to its tail, are a path in the
+/// The first `PageTable::findable` pages of a sequence's table, up to its tail, are a path in the
 /// tree. Where another has filled a page with the same tokens already, the sequence takes that one
 /// and frees its own, so that its path goes on there.
 ///
@@ -68,7 +68,7 @@ class PrefixKeeper {
   /// Whether pages of the sequence come from host memory with the plan in the making. It had better
   /// be fed in the next one: then the device may copy beside its step.
   [[nodiscard]] bool is_arriving(const Sequence& sequence) const noexcept {
-    return sequence.arrives_in == clock_.making();
+    return sequence.table.arrives_in == clock_.making();
   }
   /// The nodes that lead along a sequence's first `most` tokens, as far as there are any.
   [[nodiscard]] std::vector<PageId> path(const Group& group, const Sequence& sequence,
@@ -82,9 +82,10 @@ class PrefixKeeper {
 
   /// A plan has been written that computes known tokens of the sequence.
   void note_computed(Group& group, const Sequence& sequence) {
-    if (sequence.computed < end_of_next(sequence) || !covers(group)) return;
+    if (sequence.progress.planned() < end_of_next(sequence) || !covers(group)) return;
     note(group);
-    if (sequence.tail_from == 0) prefetch(sequence, sequence.findable, sequence.findable + 1);
+    if (sequence.table.tail_from == 0)
+      prefetch(sequence, sequence.table.findable, sequence.table.findable + 1);
   }
   /// The groups, in no order, whose full pages of known tokens are not all findable yet: those that
   /// are in their prompt, and those of which a plan, after which none has been made, computes some.
@@ -99,11 +100,11 @@ class PrefixKeeper {
   /// filled a page with the same tokens, the sequence takes it with the next plan: the newest one
   /// still reads the sequence's own, which is free then, and may be amended.
   void keep(Group& group, Sequence& sequence) {
-    const std::int32_t missing = end_of_next(sequence) - sequence.computed;
+    const std::int32_t missing = end_of_next(sequence) - sequence.progress.planned();
     if (missing <= 0) {
       keep_pages(group, sequence);
     } else if (missing == 1) {  // a step is time enough
-      prefetch(sequence, sequence.findable, sequence.findable + 1);
+      prefetch(sequence, sequence.table.findable, sequence.table.findable + 1);
     }
   }
 
@@ -153,7 +154,7 @@ class PrefixKeeper {
   };
 
   [[nodiscard]] std::int32_t end_of_next(const Sequence& sequence) const noexcept {
-    return (sequence.findable + 1) * limits_.page_tokens;
+    return (sequence.table.findable + 1) * limits_.page_tokens;
   }
   void note(Group& group) {
     if (std::ranges::find(noted_, &group) == noted_.end()) noted_.push_back(&group);
@@ -162,7 +163,7 @@ class PrefixKeeper {
   [[nodiscard]] bool may_have_tail(const Group& group) const noexcept {
     return pages_.has_tails() && group.spec.sequences == 1;
   }
-  [[nodiscard]] std::int32_t written(const Group& group, const Sequence& sequence) const noexcept;
+  [[nodiscard]] std::int32_t written(const Sequence& sequence) const noexcept;
   [[nodiscard]] const Offer* offer_of(const Sequence& sequence) const noexcept;
   void begin_tail(Group& group, Sequence& sequence);
   void end_tail(Sequence& sequence);

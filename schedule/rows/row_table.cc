@@ -61,7 +61,7 @@ std::span<const PlanMove> RowTable::compact() {
     cost = 0;
     if (is_free(row)) continue;
     const Sequence& sequence = sequence_in(row);
-    cost = sequence.fresh ? 1 : kDenseCost + static_cast<std::int64_t>(sequence.pages.size());
+    cost = sequence.fresh ? 1 : kDenseCost + static_cast<std::int64_t>(sequence.table.pages.size());
   }
   region_ = shuffle_rows(costs_, moves_);
   for (const PlanMove& one : moves_) move(one);

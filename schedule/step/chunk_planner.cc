@@ -12,17 +12,22 @@ constexpr std::int32_t kNobodyWaits = 4;
 /// Whether so many tokens of the sequence are what it decodes by: its newest one, or a jump.
 bool decodes(const Group& group, const Sequence& sequence, std::int32_t feeds) {
   return group.phase == GroupPhase::kForked &&
-         (feeds == 1 || group.is_jump(sequence, sequence.computed, feeds));
+         (feeds == 1 || group.is_jump(sequence, sequence.progress.planned(), feeds));
+}
+
+/// Whether the sequence has a token to come behind the results under way.
+bool wants_more(const Group& group, const Sequence& sequence) {
+  const auto outputs = static_cast<std::int32_t>(sequence.outputs.size());
+  return outputs + sequence.under_way.results() < group.spec.max_tokens;
 }
 
 /// Whether the sequence decodes now or, as far as is known, after the steps under way.
 bool goes_on(const Group& group, const Sequence& sequence) {
   if (sequence.row < 0) return false;
-  if (sequence.in_flight == 0) {
-    return decodes(group, sequence, group.known(sequence) - sequence.computed);
+  if (sequence.under_way.results() == 0) {
+    return decodes(group, sequence, sequence.progress.to_plan());
   }
-  const auto planned = static_cast<std::int32_t>(sequence.outputs.size()) + sequence.in_flight;
-  return planned < group.spec.max_tokens;
+  return wants_more(group, sequence);
 }
 
 }  // namespace
@@ -32,19 +37,19 @@ bool goes_on(const Group& group, const Sequence& sequence) {
 /// stages.
 std::int32_t ChunkPlanner::tokens_to_feed(const Group& group, const Sequence& sequence,
                                           const Tick& tick) const {
-  if (sequence.row < 0 || sequence.planned_in == tick.plan.tick) return 0;
+  const UnderWay& under_way = sequence.under_way;
+  if (sequence.row < 0 || under_way.last_tick() == tick.plan.tick) return 0;
   if (running_.is_arriving(sequence) && !feeds_arriving_) return 0;
-  const std::int32_t known = group.known(sequence);
+  const Progress& progress = sequence.progress;
   if (group.phase == GroupPhase::kPrompt && group.alive > 1) {
-    return &group.leader() == &sequence ? group.prompt_tokens() - sequence.computed : 0;
+    return &group.leader() == &sequence ? group.prompt_tokens() - progress.planned() : 0;
   }
-  if (sequence.computed < known) return known - sequence.computed;
-  const auto planned = static_cast<std::int32_t>(sequence.outputs.size()) + sequence.in_flight;
+  if (progress.to_plan() > 0) return progress.to_plan();
   const bool next_is_coming =
-      sequence.computed == known && sequence.in_flight == 1 &&
-      tick.plan.tick >= sequence.planned_in + static_cast<std::uint64_t>(options_.limits.stages);
+      progress.planned() == progress.known() && under_way.results() == 1 &&
+      tick.plan.tick >= under_way.last_tick() + static_cast<std::uint64_t>(options_.limits.stages);
   // Which tokens a beam goes on with is known only after the step.
-  return next_is_coming && !group.beams && planned < group.spec.max_tokens ? 1 : 0;
+  return next_is_coming && !group.beams && wants_more(group, sequence) ? 1 : 0;
 }
 
 ChunkPlanner::ChunkPlanner(const SchedulerOptions& options, RunningGroups& running)
@@ -85,7 +90,7 @@ void ChunkPlanner::give_turns(const Tick& tick) {
     if (group->phase != GroupPhase::kForked) continue;
     for (const Sequence& sequence : group->sequences) {
       if (!goes_on(*group, sequence)) continue;
-      turns_.add(sequence.planned_in,
+      turns_.add(sequence.under_way.last_tick(),
                  decodes(*group, sequence, tokens_to_feed(*group, sequence, tick)));
     }
   }
@@ -99,13 +104,14 @@ ChunkPlanner::Pass ChunkPlanner::choose_decodes_in_order(Tick& tick) {
     for (Sequence& sequence : group->sequences) {
       const std::int32_t feeds = tokens_to_feed(*group, sequence, tick);
       if (sequence.chunk > 0 || !decodes(*group, sequence, feeds)) continue;
-      if (options_.limits.stages > 1 && !turns_.take(sequence.planned_in)) continue;
+      if (options_.limits.stages > 1 && !turns_.take(sequence.under_way.last_tick())) continue;
       jump_tokens_ += feeds - 1;
       sequence.chunk = 1;
       const ChunkRoom room = running_.make_room_for_chunk(*group, sequence);
       if (room != ChunkRoom::kNone) {
         ++tick.shape.decode_tokens;
-        tick.shape.context_tokens += attended_tokens(options_.limits.window, sequence.computed, 1);
+        tick.shape.context_tokens +=
+            attended_tokens(options_.limits.window, sequence.progress.planned(), 1);
       }
       if (room != ChunkRoom::kFree) return Pass::kListChanged;
     }
@@ -224,7 +230,8 @@ ChunkRoom ChunkPlanner::choose_prefill(Group& group, Sequence& sequence, Tick& t
   if (room == ChunkRoom::kNone) return room;
   budget.tokens -= chunk;
   tick.shape.prefill_tokens += chunk;
-  tick.shape.context_tokens += attended_tokens(options_.limits.window, sequence.computed, chunk);
+  tick.shape.context_tokens +=
+      attended_tokens(options_.limits.window, sequence.progress.planned(), chunk);
   if (!group.encoded) {
     const auto input = static_cast<std::int32_t>(group.spec.encoder_input.size());
     budget.encoder_tokens -= input;
@@ -253,7 +260,7 @@ std::int64_t ChunkPlanner::context_of_next_prefill(const Tick& tick) const {
       if (group->cls != cls) continue;
       for (const Sequence& sequence : group->sequences) {
         if (sequence.chunk == 0 && computes_prompt(*group, sequence, tick)) {
-          return attended_tokens(options_.limits.window, sequence.computed, 0);
+          return attended_tokens(options_.limits.window, sequence.progress.planned(), 0);
         }
       }
     }

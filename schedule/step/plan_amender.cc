@@ -52,7 +52,8 @@ void PlanAmender::drop_entries(Tick& tick, Goes&& goes) {
 void PlanAmender::drop_computed(Tick& tick) {
   std::erase_if(tick.computed, [this](const SampleOwner& owner) {
     const Sequence& sequence = owner.group->sequences[static_cast<std::size_t>(owner.sequence)];
-    const bool stays = sequence.serial == owner.serial && sequence.planned_in > 0;
+    const bool stays =
+        sequence.under_way.serial() == owner.serial && sequence.under_way.last_tick() > 0;
     if (!stays) groups_.settle_result(*owner.group);
     return !stays;
   });
@@ -83,7 +84,8 @@ void PlanAmender::withdraw_batch_prompts(Tick& tick) {
   bool any = false;
   for (const PlanEntry& entry : tick.plan.entries) any = withdraw(entry) || any;
   if (!any) return;
-  drop_entries(tick, [this](std::int32_t row) { return rows_.sequence_in(row).planned_in == 0; });
+  drop_entries(
+      tick, [this](std::int32_t row) { return rows_.sequence_in(row).under_way.last_tick() == 0; });
 }
 
 /// Lets the entry's sequence be as before the plan, if it computes a prompt of batch that it shares
@@ -94,11 +96,10 @@ bool PlanAmender::withdraw(const PlanEntry& entry) {
   Sequence& sequence = rows_.sequence_in(entry.row);
   const bool decodes = entry.count == 1 || group.is_jump(sequence, entry.start, entry.count);
   if (group.cls != RequestClass::kBatch || !plain || decodes) return false;
-  sequence.computed = entry.start;
-  sequence.planned_in = 0;
-  sequence.in_flight = 0;  // it computes what is known, so nothing else is under way
+  sequence.progress.take_back(entry.count);
+  sequence.under_way.take_back();  // it computes what is known, so nothing else is under way
   rows_.set_decodes(entry.row, false);
-  if (sequence.computed < group.prompt_tokens()) group.phase = GroupPhase::kPrompt;
+  if (sequence.progress.planned() < group.prompt_tokens()) group.phase = GroupPhase::kPrompt;
   withdrawn_tokens_ += static_cast<std::uint64_t>(entry.count);
   return true;
 }

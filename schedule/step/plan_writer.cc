@@ -28,8 +28,8 @@ void write_start(Plan& plan, const Group& group, Sequence& sequence, std::int32_
   start.mirostat_mu = sequence.mirostat_mu;
   start.traits = group.spec.traits;
   start.first_history = static_cast<std::int32_t>(plan.ids.size());
-  start.history_tokens = sequence.computed;
-  for (std::int32_t i = 0; i < sequence.computed; ++i) {
+  start.history_tokens = sequence.progress.planned();
+  for (std::int32_t i = 0; i < sequence.progress.planned(); ++i) {
     plan.ids.push_back(group.token(sequence, i));
   }
   if (group.encoded && !group.spec.encoder_input.empty()) {
@@ -45,14 +45,15 @@ void write_start(Plan& plan, const Group& group, Sequence& sequence, std::int32_
 /// The device gets the entries of the sequence's page table that it has not, but for those before
 /// its window.
 void write_table(Plan& plan, Sequence& sequence) {
-  const std::size_t from = std::max(std::exchange(sequence.table_from, sequence.pages.size()),
-                                    static_cast<std::size_t>(sequence.gone));
-  if (from >= sequence.pages.size()) return;
+  const std::vector<PageId>& pages = sequence.table.pages;
+  const std::size_t from = std::max(std::exchange(sequence.table.sent, pages.size()),
+                                    static_cast<std::size_t>(sequence.table.gone));
+  if (from >= pages.size()) return;
   plan.tables.push_back({sequence.row, static_cast<std::int32_t>(from),
                          static_cast<std::int32_t>(plan.pages.size()),
-                         static_cast<std::int32_t>(sequence.pages.size() - from)});
-  plan.pages.insert(plan.pages.end(), sequence.pages.begin() + static_cast<std::ptrdiff_t>(from),
-                    sequence.pages.end());
+                         static_cast<std::int32_t>(pages.size() - from)});
+  plan.pages.insert(plan.pages.end(), pages.begin() + static_cast<std::ptrdiff_t>(from),
+                    pages.end());
 }
 
 void write_encode(Plan& plan, const Group& group, const Sequence& sequence) {
@@ -69,16 +70,16 @@ void write_encode(Plan& plan, const Group& group, const Sequence& sequence) {
 void write_sample(Tick& tick, Group& group, std::int32_t index, std::int32_t entry) {
   Sequence& sequence = group.sequences[static_cast<std::size_t>(index)];
   tick.plan.samples.push_back({entry, sequence.row});
-  tick.owners.push_back({&group, index, sequence.serial});
-  ++sequence.in_flight;
+  tick.owners.push_back({&group, index, sequence.under_way.serial()});
+  sequence.under_way.expect_result();
   ++group.in_flight;
 }
 
 /// The sequence has no more to compute than what the plan does, and nothing is chosen for it.
 void write_computed(Tick& tick, Group& group, std::int32_t index) {
   Sequence& sequence = group.sequences[static_cast<std::size_t>(index)];
-  tick.computed.push_back({&group, index, sequence.serial});
-  ++sequence.in_flight;
+  tick.computed.push_back({&group, index, sequence.under_way.serial()});
+  sequence.under_way.expect_result();
   ++group.in_flight;
 }
 
@@ -158,10 +159,10 @@ void PlanWriter::write_entry(Tick& tick, Group& group, std::int32_t index) {
   }
   write_table(plan, sequence);
   const auto entry = static_cast<std::int32_t>(plan.entries.size());
-  plan.entries.push_back(
-      {sequence.row, sequence.chunk, sequence.computed, write_tokens(plan, group, sequence)});
-  sequence.planned_in = plan.tick;
-  sequence.computed += std::exchange(sequence.chunk, 0);
+  plan.entries.push_back({sequence.row, sequence.chunk, sequence.progress.planned(),
+                          write_tokens(plan, group, sequence)});
+  sequence.under_way.feed(plan.tick);
+  sequence.progress.plan(std::exchange(sequence.chunk, 0));
   if (plan.entries.back().first_id != kLastToken) {
     memory_.prefixes().note_computed(group, sequence);
   }
@@ -170,12 +171,13 @@ void PlanWriter::write_entry(Tick& tick, Group& group, std::int32_t index) {
 
 /// Writes the tokens that the chunk feeds and returns where they are in the plan, or kLastToken.
 std::int32_t PlanWriter::write_tokens(Plan& plan, const Group& group, const Sequence& sequence) {
-  if (sequence.computed >= group.known(sequence)) return kLastToken;
+  if (sequence.progress.to_plan() == 0) return kLastToken;
   const auto first = static_cast<std::int32_t>(plan.ids.size());
+  const std::int32_t start = sequence.progress.planned();
   for (std::int32_t i = 0; i < sequence.chunk; ++i) {
-    plan.ids.push_back(group.token(sequence, sequence.computed + i));
+    plan.ids.push_back(group.token(sequence, start + i));
   }
-  if (!group.is_jump(sequence, sequence.computed, sequence.chunk)) {
+  if (!group.is_jump(sequence, start, sequence.chunk)) {
     prompt_tokens_ += static_cast<std::uint64_t>(sequence.chunk);
   }
   return first;
@@ -185,14 +187,14 @@ std::int32_t PlanWriter::write_tokens(Plan& plan, const Group& group, const Sequ
 /// that share it, which fork; later the sequence's next token.
 void PlanWriter::write_outputs(Tick& tick, Group& group, std::int32_t index, std::int32_t entry) {
   const Sequence& sequence = group.sequences[static_cast<std::size_t>(index)];
-  const bool all_is_planned = sequence.computed >= group.known(sequence);
+  const bool all_is_planned = sequence.progress.to_plan() == 0;
   if (!group.spec.generates()) {
     if (!all_is_planned) return;
     group.phase = GroupPhase::kForked;
     return write_computed(tick, group, index);
   }
   if (all_is_planned) rows_.set_decodes(sequence.row, true);
-  if (group.phase == GroupPhase::kPrompt && sequence.computed >= group.prompt_tokens()) {
+  if (group.phase == GroupPhase::kPrompt && sequence.progress.planned() >= group.prompt_tokens()) {
     const bool begins = sequence.outputs.empty();
     // Which beams go on from the prompt is known by its result.
     if (begins && group.beams) return write_sample(tick, group, index, entry);
@@ -210,8 +212,8 @@ void PlanWriter::fork(Plan& plan, Group& group) {
   for (std::size_t i = 0; i < group.sequences.size(); ++i) {
     Sequence& sequence = group.sequences[i];
     if (sequence.ended() || &sequence == &leader) continue;
-    sequence.computed = leader.computed;
-    sequence.planned_in = leader.planned_in;  // feeds nothing before what it shares is there
+    sequence.progress.share(leader.progress);
+    sequence.under_way.feed(plan.tick);  // it feeds nothing before what it shares is there
     sequence.fresh = false;
     const std::int32_t copied_pages = memory_.fork(leader, sequence);
     write_table(plan, sequence);

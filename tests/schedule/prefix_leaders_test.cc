@@ -45,10 +45,10 @@ TEST(PrefixLeaders, ALeaderThatHasComputedItAllLeadsNobody) {
   Group& waits = parts.arrive({.prompt = kLong});
   ASSERT_TRUE(parts.leaders.has_leader(waits));
   Sequence& sequence = leader.sequences[0];
-  sequence.computed = kLong - 8;
+  sequence.progress.begin(kLong - 8);
   parts.memory.prefixes().keep(leader, sequence);
   EXPECT_TRUE(parts.leaders.has_leader(waits));
-  sequence.computed = kLong;
+  sequence.progress.begin(kLong);
   parts.memory.prefixes().keep(leader, sequence);
   EXPECT_FALSE(parts.leaders.has_leader(waits));
   EXPECT_EQ(waits.leads.group, nullptr);

@@ -26,7 +26,7 @@ TEST(RunningGroups, TakeMemoryForAllThatAGroupMayComeToAtItsFirstRow) {
   EXPECT_EQ(group.sequences[0].outputs.capacity(), 0U);
   parts.running.begin(group);
   EXPECT_GE(group.sequences[0].outputs.capacity(), 9U);
-  EXPECT_GE(group.sequences[0].pages.capacity(), 5U);  // 14 tokens, and one page to copy to
+  EXPECT_GE(group.sequences[0].table.pages.capacity(), 5U);  // 14 tokens, and one page to copy to
 }
 
 TEST(RunningGroups, RefuseAGroupWhosePagesNobodyCounted) {
@@ -54,8 +54,8 @@ TEST(RunningGroups, LetAGroupThatGaveWayKeepItsTokensAndNothingElse) {
   SchedulerParts parts;
   Group& group = parts.begin({.prompt = 4, .sequences = 2});
   SchedulerParts::decode(group);
-  group.sequences[0].outputs.assign(2, 1);
-  const std::uint32_t serial = group.sequences[0].serial;
+  for (int i = 0; i < 2; ++i) group.sequences[0].add(1);
+  const std::uint32_t serial = group.sequences[0].under_way.serial();
   parts.running.preempt(group);
   EXPECT_FALSE(parts.runs(group));
   EXPECT_EQ(group.phase, GroupPhase::kWaiting);
@@ -64,10 +64,10 @@ TEST(RunningGroups, LetAGroupThatGaveWayKeepItsTokensAndNothingElse) {
   EXPECT_EQ(parts.memory.free(), 8);
   const Sequence& one = group.sequences[0];
   EXPECT_EQ(one.outputs.size(), 2U);
-  EXPECT_EQ(one.computed, 0);
-  EXPECT_EQ(one.in_flight, 0);
+  EXPECT_EQ(one.progress.planned(), 0);
+  EXPECT_EQ(one.under_way.results(), 0);
   EXPECT_TRUE(one.fresh);
-  EXPECT_NE(one.serial, serial) << "results under way do not count";
+  EXPECT_NE(one.under_way.serial(), serial) << "results under way do not count";
   EXPECT_EQ(parts.running.preemptions(), 1U);
 }
 
@@ -107,7 +107,7 @@ TEST(RunningGroups, TakeAChunksPagesFromWhatIsFree) {
   SchedulerParts::decode(group);
   group.sequences[0].chunk = 1;
   EXPECT_EQ(parts.running.make_room_for_chunk(group, group.sequences[0]), ChunkRoom::kFree);
-  EXPECT_EQ(group.sequences[0].pages.size(), 2U);
+  EXPECT_EQ(group.sequences[0].table.pages.size(), 2U);
 }
 
 TEST(RunningGroups, TakeAChunksPagesFromOthersWhereNoneAreFree) {
@@ -119,7 +119,7 @@ TEST(RunningGroups, TakeAChunksPagesFromOthersWhereNoneAreFree) {
   group.sequences[0].chunk = 1;
   EXPECT_EQ(parts.running.make_room_for_chunk(group, group.sequences[0]), ChunkRoom::kTaken);
   EXPECT_FALSE(parts.runs(batch));
-  EXPECT_EQ(group.sequences[0].pages.size(), 2U);
+  EXPECT_EQ(group.sequences[0].table.pages.size(), 2U);
   parts.check();
 }
 

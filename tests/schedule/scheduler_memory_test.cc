@@ -63,14 +63,14 @@ TEST_F(SchedulerMemoryTest, AGroupHasRoomForItsOutputsFromItsFirstRowsOn) {
   std::vector<std::size_t> room;
   for (const Sequence& one : waits.group->sequences) {
     room.push_back(one.outputs.capacity());
-    room.push_back(one.pages.capacity());
+    room.push_back(one.table.pages.capacity());
   }
   EXPECT_GE(room[0], 3U);
   while (waits.outputs[0].size() < 2) {
     ASSERT_TRUE(tick());
     for (std::size_t i = 0; i < 2; ++i) {
       EXPECT_EQ(waits.group->sequences[i].outputs.capacity(), room[2 * i]);
-      EXPECT_EQ(waits.group->sequences[i].pages.capacity(), room[2 * i + 1]);
+      EXPECT_EQ(waits.group->sequences[i].table.pages.capacity(), room[2 * i + 1]);
     }
   }
 }

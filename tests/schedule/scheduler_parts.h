@@ -36,8 +36,6 @@ inline std::unique_ptr<Group> make_group(const GroupWish& wish) {
   group->cls = wish.cls;
   group->priority = wish.priority;
   group->client = ClientId(wish.client);
-  group->sequences.resize(static_cast<std::size_t>(wish.sequences));
-  group->alive = wish.sequences;
   return group;
 }
 
@@ -79,8 +77,8 @@ struct SchedulerParts {
   static void decode(Group& group) {
     group.phase = GroupPhase::kForked;
     for (Sequence& sequence : group.sequences) {
-      sequence.computed = group.known(sequence);
-      sequence.in_flight = 1;
+      sequence.progress.begin(sequence.progress.known());
+      sequence.under_way.expect_result();
       sequence.fresh = false;
     }
   }

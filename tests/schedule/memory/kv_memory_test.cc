@@ -41,7 +41,7 @@ TEST(KvMemory, CountsWhatAGroupNeedsToBeginWithTheTokensThatItHas) {
   const KvMemory memory(clock, small_limits(), KvLayout::kPages);
   const auto group = make_group({.prompt = 4, .max_tokens = 20, .sequences = 2});
   EXPECT_EQ(memory.pages_to_begin(*group), 1 + 2);
-  group->sequences[0].outputs.assign(4, 1);
+  for (int i = 0; i < 4; ++i) group->sequences[0].add(1);
   EXPECT_EQ(memory.pages_to_begin(*group), 1 + 2 + 1);
   group->sequences[1].end = SequenceEnd::kStop;
   EXPECT_EQ(memory.pages_to_begin(*group), 1 + 2);
@@ -54,12 +54,12 @@ TEST(KvMemory, ExtendsATableByWhatItLacks) {
   group->encoded = true;
   Sequence& one = group->sequences[0];
   ASSERT_TRUE(memory.extend(one, 5));
-  EXPECT_EQ(one.pages.size(), 2U);
+  EXPECT_EQ(one.table.pages.size(), 2U);
   ASSERT_TRUE(memory.extend(one, 8));
-  EXPECT_EQ(one.pages.size(), 2U);
+  EXPECT_EQ(one.table.pages.size(), 2U);
   EXPECT_EQ(memory.free(), 6);
   memory.release(*group, one);
-  EXPECT_THAT(one.pages, IsEmpty());
+  EXPECT_THAT(one.table.pages, IsEmpty());
   EXPECT_EQ(memory.free(), 8);
 }
 
@@ -70,7 +70,7 @@ TEST(KvMemory, LeavesATableAsItIsWhereTooFewPagesAreFree) {
   group->encoded = true;
   ASSERT_TRUE(memory.extend(group->sequences[0], 7 * 4));
   EXPECT_FALSE(memory.extend(group->sequences[1], 5));
-  EXPECT_THAT(group->sequences[1].pages, IsEmpty());
+  EXPECT_THAT(group->sequences[1].table.pages, IsEmpty());
   EXPECT_EQ(memory.free(), 1);
 }
 
@@ -144,27 +144,27 @@ TEST(KvMemory, CopiesASharedPageForWhoeverWritesToItFirst) {
   Sequence& second = group->sequences[1];
   ASSERT_TRUE(memory.extend(first, 6));
   EXPECT_EQ(memory.fork(first, second), 0);
-  EXPECT_EQ(second.pages, first.pages);
+  EXPECT_EQ(second.table.pages, first.table.pages);
   EXPECT_EQ(memory.free(), 6);
   const std::array<Group*, 1> all{group.get()};
   EXPECT_EQ(memory.pages_held_by(all, RequestClass::kChat), 2);
   EXPECT_EQ(memory.pages_held_by(all, RequestClass::kBatch), 0);
 
-  second.table_from = 2;
-  const PageId shared = second.pages[1];
+  second.table.sent = 2;
+  const PageId shared = second.table.pages[1];
   ASSERT_TRUE(memory.make_writable(second, 1));
-  EXPECT_NE(second.pages[1], shared);
-  EXPECT_EQ(second.pages[0], first.pages[0]);
-  EXPECT_EQ(second.table_from, 1U) << "the device must hear of the page";
+  EXPECT_NE(second.table.pages[1], shared);
+  EXPECT_EQ(second.table.pages[0], first.table.pages[0]);
+  EXPECT_EQ(second.table.sent, 1U) << "the device must hear of the page";
   EXPECT_EQ(memory.pages_held_by(all, RequestClass::kChat), 3);
   ASSERT_TRUE(memory.make_writable(first, 1));  // has it alone now
-  EXPECT_EQ(first.pages[1], shared);
+  EXPECT_EQ(first.table.pages[1], shared);
 
   Plan plan;
   memory.write_copies(plan);
   ASSERT_EQ(plan.copies.size(), 1U);
   EXPECT_EQ(plan.copies[0].from, shared);
-  EXPECT_EQ(plan.copies[0].to, second.pages[1]);
+  EXPECT_EQ(plan.copies[0].to, second.table.pages[1]);
   memory.write_copies(plan);
   EXPECT_EQ(plan.copies.size(), 1U) << "a copy is made once";
   memory.check(all);
@@ -178,7 +178,7 @@ TEST(KvMemory, SaysSoWhenNoPageIsLeftToCopyTo) {
   ASSERT_TRUE(memory.extend(group->sequences[0], 8 * 4));
   EXPECT_EQ(memory.fork(group->sequences[0], group->sequences[1]), 0);
   EXPECT_FALSE(memory.make_writable(group->sequences[1], 7));
-  EXPECT_EQ(group->sequences[1].pages, group->sequences[0].pages);
+  EXPECT_EQ(group->sequences[1].table.pages, group->sequences[0].table.pages);
 }
 
 TEST(KvMemory, KeepsASharedPageUntilTheLastHasReleasedIt) {
@@ -213,12 +213,12 @@ TEST(KvMemory, GivesASlabsPagesByTheRowAndMovesThemWithIt) {
   Sequence& one = group->sequences[0];
   one.row = 2;
   ASSERT_TRUE(memory.extend(one, 12));
-  EXPECT_THAT(one.pages, ElementsAre(16, 17, 18));
-  one.computed = 5;
+  EXPECT_THAT(one.table.pages, ElementsAre(16, 17, 18));
+  one.progress.begin(5);
   one.row = 1;
   memory.follow_row(one);
-  EXPECT_THAT(one.pages, ElementsAre(8, 9, 10));
-  EXPECT_EQ(one.table_from, 0U);
+  EXPECT_THAT(one.table.pages, ElementsAre(8, 9, 10));
+  EXPECT_EQ(one.table.sent, 0U);
   Plan plan;
   memory.write_copies(plan);
   ASSERT_EQ(plan.slab_copies.size(), 2U) << "the third page holds nothing yet";
@@ -233,10 +233,10 @@ TEST(KvMemory, ForksASlabIntoPagesThatHaveToBeCopied) {
   group->encoded = true;
   group->sequences[0].row = 0;
   group->sequences[1].row = 3;
-  group->sequences[1].computed = 6;
+  group->sequences[1].progress.begin(6);
   ASSERT_TRUE(memory.extend(group->sequences[0], 6));
   EXPECT_EQ(memory.fork(group->sequences[0], group->sequences[1]), 2);
-  EXPECT_THAT(group->sequences[1].pages, ElementsAre(24, 25));
+  EXPECT_THAT(group->sequences[1].table.pages, ElementsAre(24, 25));
 }
 
 TEST(KvMemory, RefusesSlabsThatTheDeviceHasNoRoomFor) {
@@ -253,7 +253,7 @@ TEST(KvMemory, FindsAPageThatIsInATableAndNotCounted) {
   ASSERT_TRUE(memory.extend(group->sequences[0], 4));
   const std::array<Group*, 1> all{group.get()};
   memory.check(all);
-  group->sequences[0].pages.push_back(group->sequences[0].pages[0]);
+  group->sequences[0].table.pages.push_back(group->sequences[0].table.pages[0]);
   WEFT_EXPECT_BUG(memory.check(all), "miscounted");
 }
 
@@ -263,7 +263,7 @@ TEST(KvMemory, FindsAPageThatIsCountedAndInNoTable) {
   const auto group = make_group({});
   group->encoded = true;
   ASSERT_TRUE(memory.extend(group->sequences[0], 8));
-  group->sequences[0].pages.pop_back();
+  group->sequences[0].table.pages.pop_back();
   const std::array<Group*, 1> all{group.get()};
   WEFT_EXPECT_BUG(memory.check(all), "miscounted");
 }

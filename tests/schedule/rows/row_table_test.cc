@@ -71,7 +71,7 @@ TEST_F(RowTableTest, RefusesToGiveMoreRowsThanThereAre) {
 TEST_F(RowTableTest, FillsHolesByTheCheapestMovesAndTellsTheSequences) {
   RowTable rows(4);
   const auto group = join(rows, 4);
-  group->sequences[3].pages = {1, 2};
+  group->sequences[3].table.pages = {1, 2};
   rows.release(group->sequences[0]);
   rows.release(group->sequences[1]);
   rows.release(group->sequences[2]);
@@ -92,7 +92,7 @@ TEST_F(RowTableTest, MovesARowThatHasNotBegunRatherThanOneThatHas) {
   const auto group = join(rows, 3);
   rows.release(group->sequences[1]);
   group->sequences[2].fresh = true;
-  group->sequences[2].pages = {1, 2, 3, 4};  // taken, and nothing in them yet
+  group->sequences[2].table.pages = {1, 2, 3, 4};  // taken, and nothing in them yet
   EXPECT_THAT(rows.compact(), ElementsAre(PlanMove{2, 1}));
 }
 

@@ -53,7 +53,7 @@ TEST(ChunkPlanner, FeedsATokenOfEachSequenceThatDecodes) {
 TEST(ChunkPlanner, FeedsNothingOfASequenceThatIsInTheTickAlready) {
   ChunkParts parts;
   Group& group = parts.begin_decoding({});
-  group.sequences[0].planned_in = parts.tick.plan.tick;
+  group.sequences[0].under_way.feed(parts.tick.plan.tick);
   parts.choose();
   EXPECT_EQ(chunk_of(group), 0);
 }
@@ -119,7 +119,7 @@ TEST(ChunkPlanner, CountsOfAContextWhatTheWindowLetsATokenSee) {
   Group& early = parts.begin_decoding({.prompt = 5});
   Group& late = parts.begin_decoding({.prompt = 100});
   Group& prompt = parts.begin({.prompt = 90});
-  prompt.sequences[0].computed = 60;
+  prompt.sequences[0].progress.begin(60);
   parts.choose();
   EXPECT_EQ(chunk_of(early) + chunk_of(late), 2);
   EXPECT_EQ(chunk_of(prompt), 30);
@@ -142,7 +142,7 @@ TEST(ChunkPlanner, ALongContextBehindAWindowTakesNoTimeFromItsChunk) {
     }
     parts.begin_decoding({.prompt = 2});
     Group& group = parts.begin({.prompt = 8'000});
-    group.sequences[0].computed = 7'000;
+    group.sequences[0].progress.begin(7'000);
     parts.choose();
     return chunk_of(group);
   };
@@ -162,8 +162,8 @@ Group& begin_jump(ChunkParts& parts, std::size_t tokens) {
   Group& group = parts.begin({.prompt = 2, .max_tokens = 100});
   ChunkParts::decode(group);
   Sequence& sequence = group.sequences[0];
-  sequence.in_flight = 0;
-  sequence.outputs.assign(1 + tokens, TokenId{5});
+  sequence.under_way.take_result();
+  for (std::size_t i = 0; i < 1 + tokens; ++i) sequence.add(TokenId{5});
   sequence.forced = std::make_unique<NothingForced>();
   return group;
 }

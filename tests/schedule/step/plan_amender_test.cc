@@ -112,8 +112,8 @@ TEST(PlanAmender, WithdrawsPromptsOfBatchAlone) {
   EXPECT_EQ(parts.tick.shape.prefill_tokens, 5);
   EXPECT_EQ(parts.tick.plan.starts.size(), 2U) << "its row has begun all the same";
   const Sequence& sequence = batch.sequences[0];
-  EXPECT_EQ(sequence.computed, 0);
-  EXPECT_EQ(sequence.in_flight, 0);
+  EXPECT_EQ(sequence.progress.planned(), 0);
+  EXPECT_EQ(sequence.under_way.results(), 0);
   EXPECT_EQ(batch.in_flight, 0);
   EXPECT_EQ(batch.phase, GroupPhase::kPrompt);
   EXPECT_FALSE(parts.rows.at(sequence.row).decodes);

@@ -26,8 +26,8 @@ struct WriterParts : SchedulerParts {
   void next_tick() {
     for (const SampleOwner& owner : tick.owners) {
       Sequence& sequence = owner.group->sequences[static_cast<std::size_t>(owner.sequence)];
-      sequence.outputs.push_back(TokenId{1});
-      --sequence.in_flight;
+      sequence.under_way.take_result();
+      sequence.add(TokenId{1});
       groups.settle_result(*owner.group);
     }
     const std::uint64_t number = tick.plan.tick;
@@ -80,7 +80,7 @@ TEST(PlanWriter, WritesAPromptWithItsStartItsTableAndItsSample) {
   ASSERT_EQ(plan.samples.size(), 1U);
   EXPECT_EQ(parts.tick.owners[0].group, &group);
   EXPECT_EQ(group.in_flight, 1);
-  EXPECT_EQ(group.sequences[0].in_flight, 1);
+  EXPECT_EQ(group.sequences[0].under_way.results(), 1);
   EXPECT_EQ(group.sequences[0].chunk, 0);
   EXPECT_EQ(group.phase, GroupPhase::kForked);
   EXPECT_TRUE(parts.rows.at(0).decodes);
@@ -116,7 +116,7 @@ TEST(PlanWriter, FeedsTheTokenThatIsUnderWayByItsRow) {
   parts.writer.write(parts.tick);
   EXPECT_EQ(parts.tick.plan.entries[0].first_id, kLastToken);
   EXPECT_THAT(parts.tick.plan.ids, IsEmpty());
-  EXPECT_EQ(group.sequences[0].in_flight, 2);
+  EXPECT_EQ(group.sequences[0].under_way.results(), 2);
 }
 
 TEST(PlanWriter, ForksThoseThatShareAPromptAndSamplesForAll) {
@@ -152,8 +152,8 @@ TEST(PlanWriter, TellsARowThatBeginsAgainWhatItHasComputed) {
   WriterParts parts;
   Group& group = parts.begin({.prompt = 4});
   Sequence& sequence = group.sequences[0];
-  sequence.outputs = {11, 12};
-  sequence.computed = 5;
+  for (const TokenId token : {11, 12}) sequence.add(token);
+  sequence.progress.begin(5);
   parts.feed(group, 1);
   parts.writer.write(parts.tick);
   const PlanStart& start = parts.tick.plan.starts[0];

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "weft/schedule/memory/page_pool.h"
+
+namespace weft {
+
+/// The pages of a sequence, in the order of its tokens. KvMemory with its PrefixKeeper owns what
+/// stands in it; others read it. Only `sent` is PlanWriter's as well.
+struct PageTable {
+  /// The first `gone` are kNoPage: those before the sequence's window, which it gave back.
+  std::vector<PageId> pages;
+  std::int32_t gone = 0;
+  std::size_t sent = 0;          ///< first entries that the device has, or will have with its plans
+  std::int32_t findable = 0;     ///< first pages, which others can find by their tokens
+  std::int32_t tail_from = 0;    ///< the first findable page that is not in the tree; 0: all are
+  std::uint64_t arrives_in = 0;  ///< which plan brings pages of it from host memory, by its keeper
+
+  /// The pages that the sequence has.
+  [[nodiscard]] std::span<const PageId> held() const {
+    return std::span(pages).subspan(static_cast<std::size_t>(gone));
+  }
+  /// The entry at `index` has changed, and the device has to be told of it and of those behind it.
+  void resend_from(std::size_t index) noexcept {
+    if (index < sent) sent = index;
+  }
+  /// The sequence has given back its pages. The memory of the table stays.
+  void clear() noexcept {
+    pages.clear();
+    gone = 0;
+    sent = 0;
+    findable = 0;
+    arrives_in = 0;
+  }
+};
+
+}  // namespace weft
