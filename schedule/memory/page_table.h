@@ -18,7 +18,7 @@ struct PageTable {
   std::size_t sent = 0;          ///< first entries that the device has, or will have with its plans
   std::int32_t findable = 0;     ///< first pages, which others can find by their tokens
   std::int32_t tail_from = 0;    ///< the first findable page that is not in the tree; 0: all are
-  std::uint64_t arrives_in = 0;  ///< which plan brings pages of it from host memory, by its keeper
+  std::uint64_t arrives_in = 0;  ///< the tick whose plan brings pages of it from host memory
 
   /// The pages that the sequence has.
   [[nodiscard]] std::span<const PageId> held() const {
