@@ -6,9 +6,10 @@
 #include <utility>
 
 #include "weft/core/dtype.h"
+#include "weft/core/encodings.h"
 #include "weft/gpu/cuda/runtime/runtime.h"
 #include "weft/kernels/encoding/code_boxes.h"
-#include "weft/kernels/linear/linear_cuda.h"
+#include "weft/kernels/linear/linear_ways_cuda.h"
 #include "weft/model/program/operands.h"
 
 namespace weft::cuda {
@@ -43,9 +44,9 @@ class Uses {
         case OperandType::kAny:
           return;
         case OperandType::kOfWeight:
-          return product(buffer, matrix_of(weight_plan(op)), false);
+          return product(buffer, weight_plan(op), ProductKind::kExperts);
         case OperandType::kOfWeightOrCodes:
-          return product(buffer, matrix_of(weight_plan(op), codes_), codes_);
+          return product(buffer, weight_plan(op), ProductKind::kMatrix);
       }
     });
   }
@@ -70,8 +71,9 @@ class Uses {
     return program_.matrices[static_cast<std::size_t>(first)];
   }
 
-  void product(BufferId in, const DeviceMatrix& matrix, bool codes) {
-    const DType type = codes && takes_codes(matrix) ? DType::kBF16 : input_type(matrix.dtype);
+  void product(BufferId in, const MatrixPlan& plan, ProductKind kind) {
+    const DeviceMatrix matrix = matrix_of(plan, codes_ && has_way_of_codes(kind));
+    const DType type = input_type(usual_way(kind, matrix, codes_), matrix);
     Use& use = wanted_[static_cast<std::size_t>(in)];
     if (use.type && *use.type != type) use.plain = true;
     use.type = type;
@@ -109,7 +111,8 @@ std::vector<WeightRun> runs_of_codes(const MatrixPlan& plan) {
   std::vector<WeightRun> runs = all_runs(plan);
   if (plan.gated && runs.size() > 1) return {};
   const bool all = std::ranges::all_of(runs, [&](const WeightRun& run) {
-    return run.dtype == DType::kQ4_K || can_be_boxed(plan, run);
+    const TensorCodes held = encoding_row(run.dtype).tensor_codes;
+    return held == TensorCodes::kBlocks || (held == TensorCodes::kBoxes && can_be_boxed(plan, run));
   });
   return all ? std::move(runs) : std::vector<WeightRun>{};
 }
@@ -147,7 +150,7 @@ DeviceMatrix matrix_of(const MatrixPlan& plan, bool codes) noexcept {
     EncodedRun& held = matrix.runs[matrix.run_count++];
     held.dtype = run.dtype;
     held.first = static_cast<std::int32_t>(run.first_output);
-    held.boxed = for_codes && run.dtype != DType::kQ4_K;
+    held.boxed = for_codes && encoding_row(run.dtype).tensor_codes == TensorCodes::kBoxes;
     const CodeBox box = box_of(run.dtype);
     const DTypeBlock block =
         held.boxed ? DTypeBlock{box.columns, box.bytes()} : block_of(run.dtype);

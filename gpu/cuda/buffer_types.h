@@ -12,7 +12,7 @@ namespace weft::cuda {
 /// The type of each of a program's buffers on a GPU, by BufferId. What only products with 16-bit
 /// weights read is written in the weights' type, which halves what passes through the caches and
 /// is what the tensor cores take anyway; all else, the residual stream first of all, is f32.
-/// `codes` says whether the GPU multiplies codes (Properties::multiplies_codes), which wants bf16.
+/// `codes` says whether the GPU multiplies codes (Properties::multiplies_codes).
 [[nodiscard]] std::vector<DType> buffer_types(const Program& program, bool codes);
 
 /// The type in which numbers of a checkpoint are held on a GPU: their own where a kernel reads it.
@@ -40,10 +40,5 @@ inline constexpr std::int64_t kRowElements = 64;
 /// a GPU that multiplies codes: where that has a kernel for all of its runs, they are held for it
 /// (EncodedRun::boxed), q8_0 alone too.
 [[nodiscard]] DeviceMatrix matrix_of(const MatrixPlan& plan, bool codes = false) noexcept;
-
-/// The type in which a product with such weights takes its input.
-[[nodiscard]] constexpr DType input_type(DType weight) noexcept {
-  return weight == DType::kF16 || weight == DType::kBF16 ? weight : DType::kF32;
-}
 
 }  // namespace weft::cuda

@@ -6,6 +6,7 @@
 #include "weft/core/kv_dtype.h"
 #include "weft/gpu/cuda/buffer_types.h"
 #include "weft/kernels/encoding/code_boxes.h"
+#include "weft/kernels/linear/linear_ways_cuda.h"
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/model/program/buffer_planner.h"
 #include "weft/model/program/operands.h"
@@ -53,10 +54,10 @@ class Layouter {
   void weights() {
     layout_.weights_begin = arena_.take(0);
     const std::size_t before = arena_.used();
-    const std::vector<bool> of_experts = matrices_of_experts();
+    const std::vector<ProductKind> products = products_of_matrices();
     for (std::size_t i = 0; i < program_.matrices.size(); ++i) {
-      layout_.matrices.push_back(
-          take_matrix(program_.matrices[i], arena_, shape_.multiplies_codes && !of_experts[i]));
+      const bool codes = shape_.multiplies_codes && has_way_of_codes(products[i]);
+      layout_.matrices.push_back(take_matrix(program_.matrices[i], arena_, codes));
     }
     for (const VectorPlan& plan : program_.vectors) {
       layout_.vectors.push_back(arena_.take<float>(size(plan.size)));
@@ -76,17 +77,18 @@ class Layouter {
     layout_.weight_bytes = arena_.used() - before;
   }
 
-  /// By MatrixId: experts' products have no codes.
-  [[nodiscard]] std::vector<bool> matrices_of_experts() const {
-    std::vector<bool> are(program_.matrices.size());
+  /// By MatrixId.
+  [[nodiscard]] std::vector<ProductKind> products_of_matrices() const {
+    std::vector<ProductKind> products(program_.matrices.size(), ProductKind::kMatrix);
     for (const OpList* list : {&program_.encode, &program_.decode}) {
       for (const Op& op : list->ops) {
         const auto* experts = std::get_if<ExpertLinearOp>(&op);
         if (experts == nullptr) continue;
-        for (const MatrixId id : experts->weights) are[static_cast<std::size_t>(id)] = true;
+        for (const MatrixId id : experts->weights)
+          products[static_cast<std::size_t>(id)] = ProductKind::kExperts;
       }
     }
-    return are;
+    return products;
   }
 
   template <class AnyOp>

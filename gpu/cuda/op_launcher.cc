@@ -6,16 +6,12 @@
 #include "weft/core/error/internal_error.h"
 #include "weft/gpu/cuda/buffer_types.h"
 #include "weft/gpu/cuda/runtime/failure.h"
+#include "weft/kernels/linear/linear_ways_cuda.h"
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/model/program/operands.h"
 
 namespace weft::cuda {
 namespace {
-
-/// Up to so many rows a product decodes what it multiplies; beyond, decoding the matrix once and
-/// multiplying by tensor cores is faster. Measured on an H100 (docs/performance.md): blocks cost
-/// more to decode than q8_0.
-std::int64_t most_direct_rows(const DeviceMatrix& weight) { return weight.keeps_blocks() ? 4 : 8; }
 
 /// Fills an op's parameters from its plan and the step, and launches it.
 class Launcher {
@@ -80,11 +76,9 @@ class Launcher {
     params.workspace = layout_.linear_workspace;
     params.way = way_of(runtime_, tuning_.linear, params.weight, params.rows);
     const bool decodes = params.weight.encoded() && params.way == LinearWay::kVector &&
-                         params.rows > most_direct_rows(params.weight);
+                         params.rows > most_decoded_rows(params.weight);
     if (decodes && decode(op, params)) return;
-    const bool codes = params.way == LinearWay::kCodes;
-    params.in =
-        linear_input(op, codes ? DType::kBF16 : input_type(params.weight.dtype), params.rows);
+    params.in = linear_input(op, input_type(params.way, params.weight), params.rows);
     run(params, "linear");
   }
 
@@ -155,7 +149,8 @@ class Launcher {
     linear.rows = rows_of(op);
     params.gathers = gathers_rows(program_, op);
     const std::int64_t rows_in = params.gathers ? step_.rows : linear.rows;
-    linear.in = input(op.in, input_type(linear.weight.dtype), rows_in, nullptr);
+    linear.way = LinearWay::kExperts;
+    linear.in = input(op.in, input_type(linear.way, linear.weight), rows_in, nullptr);
     linear.spec = op.spec;
     linear.out = written(op.out);
     linear.workspace = layout_.linear_workspace;
@@ -352,13 +347,11 @@ class Launcher {
 
 LinearWay way_of(const Runtime& runtime, const CudaLinearTable& table, const DeviceMatrix& weight,
                  std::int64_t rows) {
-  if (weight.keeps_blocks()) {
-    return runtime.can(LinearWay::kCodes, weight, rows) ? LinearWay::kCodes : LinearWay::kVector;
+  const LinearWay measured = table.choose({weight.dtype, weight.rows(), weight.inputs, rows});
+  for (const LinearWay way : {LinearWay::kCodes, measured, LinearWay::kLibrary}) {
+    if (runtime.can(way, weight, rows)) return way;
   }
-  const LinearWay way = table.choose({weight.dtype, weight.rows(), weight.inputs, rows});
-  if (runtime.can(way, weight, rows)) return way;
-  const LinearWay other = LinearWay::kLibrary;
-  return runtime.can(other, weight, rows) ? other : LinearWay::kVector;
+  return LinearWay::kVector;
 }
 
 void launch_ops(Runtime& runtime, const Program& program, const OpList& list, const Layout& layout,

@@ -19,7 +19,8 @@ struct StepView {
   bool tells = false;
 };
 
-/// How a product is computed: as the table says, where that can be done here.
+/// The way of a product: from codes where they are held for that, else the measured one, else the
+/// library, else plain arithmetic: the first that can do it here.
 [[nodiscard]] LinearWay way_of(const Runtime& runtime, const CudaLinearTable& table,
                                const DeviceMatrix& weight, std::int64_t rows);
 

@@ -3,39 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "weft/kernels/encoding/integer_codes.h"
 #include "weft/kernels/require.h"
 
 namespace weft {
 namespace {
-
-/// Where the pieces of a block stand, and how many bytes they have.
-struct BlockPieces {
-  std::int32_t codes_at, codes;
-  std::int32_t high_at, high;
-  std::int32_t scales_at, scales;
-  std::int32_t rest_at, rest;
-};
-
-BlockPieces pieces_of(DType dtype) {
-  if (const IntegerCodes* codes = integer_codes_of(dtype)) {
-    const auto at = static_cast<std::int32_t>(codes->codes_at());
-    const auto zeros = static_cast<std::int32_t>(codes->zeros_at());
-    return {at, static_cast<std::int32_t>(codes->bytes()) - at, 0, 0, 0, zeros, zeros, 1};
-  }
-  switch (dtype) {
-    case DType::kQ6_K:
-      return {0, 128, 128, 64, 192, 16, 208, 2};
-    case DType::kQ8_0:
-      return {2, 32, 0, 0, 0, 2, 0, 0};
-    case DType::kF8_128:
-      return {4, 128, 0, 0, 0, 4, 0, 0};
-    case DType::kF8_256:
-      return {4, 256, 0, 0, 0, 4, 0, 0};
-    default:
-      internal_error("an encoding that is not held in boxes");
-  }
-}
 
 /// Calls copy(in_block, in_box, bytes) for what one block has in one box, of which it is the
 /// `index`-th; `part` counts the boxes that the block reaches into.
@@ -60,7 +31,8 @@ void each_piece(const CodeBox& box, const BlockPieces& of, std::int32_t row, std
 template <class Copy>
 void each_piece(DType dtype, std::int64_t inputs, std::int32_t row, const Copy& copy) {
   const CodeBox box = box_of(dtype);
-  const BlockPieces pieces = pieces_of(dtype);
+  require(box.exists(), "an encoding that is not held in boxes");
+  const BlockPieces& pieces = encoding_row(dtype).pieces;
   const DTypeBlock block = block_of(dtype);
   const std::int64_t in_box = std::max<std::int64_t>(box.columns / block.elements, 1);
   const std::int64_t parts = std::max<std::int64_t>(block.elements / box.columns, 1);

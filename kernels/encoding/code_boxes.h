@@ -5,6 +5,7 @@
 #include <span>
 
 #include "weft/core/dtype.h"
+#include "weft/core/encodings.h"
 
 namespace weft {
 
@@ -29,6 +30,7 @@ struct CodeBox {
   std::int32_t scales = 0;
   std::int32_t rest = 0;
 
+  friend constexpr bool operator==(const CodeBox&, const CodeBox&) = default;
   [[nodiscard]] constexpr bool exists() const noexcept { return columns > 0; }
   [[nodiscard]] constexpr std::int32_t row_bytes() const noexcept {
     return codes + high + scales + rest;
@@ -56,26 +58,18 @@ struct CodeBox {
   }
 };
 
-/// The box of an encoding; of one that is not held in boxes !exists().
+/// The box of an encoding; of one that is not held in boxes !exists(). A row's part has kRowCodes
+/// bytes of codes, of as many blocks as have them, or of a part of a block with its scale.
 [[nodiscard]] constexpr CodeBox box_of(DType dtype) noexcept {
-  switch (dtype) {
-    case DType::kI4_64:
-      return {256, 128, 0, 8, 4};
-    case DType::kI4_128:
-      return {256, 128, 0, 4, 2};
-    case DType::kI4_256:
-      return {256, 128, 0, 2, 1};
-    case DType::kQ6_K:
-      return {256, 128, 64, 16, 2};
-    case DType::kQ8_0:
-      return {128, 128, 0, 8, 0};
-    case DType::kF8_128:  // NOLINT(bugprone-branch-clone): kF8_256 is apart for its comment
-      return {128, 128, 0, 4, 0};
-    case DType::kF8_256:  // either half of a block has its scale
-      return {128, 128, 0, 4, 0};
-    default:
-      return {};
-  }
+  constexpr std::int32_t kRowCodes = 128;
+  if (!is_encoding(dtype)) return {};
+  const Encoding& row = encoding_row(dtype);
+  if (row.tensor_codes != TensorCodes::kBoxes) return {};
+  const BlockPieces& pieces = row.pieces;
+  const auto elements = static_cast<std::int32_t>(row.block.elements);
+  const std::int32_t blocks = pieces.codes < kRowCodes ? kRowCodes / pieces.codes : 1;
+  return {elements * kRowCodes / pieces.codes, kRowCodes, blocks * pieces.high,
+          blocks * pieces.scales, blocks * pieces.rest};
 }
 
 /// Bytes of `outputs` outputs of `inputs` inputs in boxes, which they fill.

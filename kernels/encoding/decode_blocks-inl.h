@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "weft/core/encodings.h"
 #include "weft/kernels/encoding/codebooks.h"
 #include "weft/kernels/simd/narrow_float.h"
 
@@ -32,6 +33,18 @@ HWY_INLINE T load_bits(Bytes from) {
 }
 
 HWY_INLINE float load_f16(Bytes from) { return from_f16(load_bits<std::uint16_t>(from)); }
+
+/// How a block of an encoding is decoded: kDecode. Each decoder is registered below its code, and
+/// decode_cpu.cc asks for all of kEncodings, so that an encoding without one does not compile.
+template <DType kType>
+struct Decoder;
+
+using DecodeBlock = void (*)(Bytes block, float* to);
+
+template <DecodeBlock kFunction>
+struct Decodes {
+  static constexpr DecodeBlock kDecode = kFunction;
+};
 
 HWY_INLINE void decode_q8_0(Bytes block, float* HWY_RESTRICT to) {
   const float scale = load_f16(block);
@@ -252,6 +265,37 @@ HWY_INLINE void decode_tq2_0(Bytes block, float* HWY_RESTRICT to) {
     }
   }
 }
+
+template <>
+struct Decoder<DType::kQ8_0> : Decodes<decode_q8_0> {};
+template <>
+struct Decoder<DType::kQ4_0> : Decodes<decode_q4_0> {};
+template <>
+struct Decoder<DType::kQ4_1> : Decodes<decode_q4_1> {};
+template <>
+struct Decoder<DType::kQ5_0> : Decodes<decode_q5_0> {};
+template <>
+struct Decoder<DType::kQ5_1> : Decodes<decode_q5_1> {};
+template <>
+struct Decoder<DType::kQ2_K> : Decodes<decode_q2_k> {};
+template <>
+struct Decoder<DType::kQ3_K> : Decodes<decode_q3_k> {};
+template <>
+struct Decoder<DType::kQ4_K> : Decodes<decode_q4_k> {};
+template <>
+struct Decoder<DType::kQ5_K> : Decodes<decode_q5_k> {};
+template <>
+struct Decoder<DType::kQ6_K> : Decodes<decode_q6_k> {};
+template <>
+struct Decoder<DType::kIQ4_NL> : Decodes<decode_iq4_nl> {};
+template <>
+struct Decoder<DType::kIQ4_XS> : Decodes<decode_iq4_xs> {};
+template <>
+struct Decoder<DType::kTQ1_0> : Decodes<decode_tq1_0> {};
+template <>
+struct Decoder<DType::kTQ2_0> : Decodes<decode_tq2_0> {};
+template <>
+struct Decoder<DType::kMXFP4> : Decodes<decode_mxfp4> {};
 
 }  // namespace
 }  // namespace weft::HWY_NAMESPACE

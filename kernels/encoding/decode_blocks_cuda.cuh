@@ -197,4 +197,35 @@ __device__ inline Eight tq2_0(Bytes block, int i) {
       [&](int j) { return times(scale, static_cast<float>((codes[j] >> shift & 3) - 1)); });
 }
 
+template <>
+struct Decoder<DType::kQ8_0> : Decodes<q8_0> {};
+template <>
+struct Decoder<DType::kQ4_0> : Decodes<q4_0> {};
+template <>
+struct Decoder<DType::kQ4_1> : Decodes<q4_1> {};
+template <>
+struct Decoder<DType::kQ5_0> : Decodes<q5_0> {};
+template <>
+struct Decoder<DType::kQ5_1> : Decodes<q5_1> {};
+template <>
+struct Decoder<DType::kQ2_K> : Decodes<q2_k> {};
+template <>
+struct Decoder<DType::kQ3_K> : Decodes<q3_k> {};
+template <>
+struct Decoder<DType::kQ4_K> : Decodes<q4_k> {};
+template <>
+struct Decoder<DType::kQ5_K> : Decodes<q5_k> {};
+template <>
+struct Decoder<DType::kQ6_K> : Decodes<q6_k> {};
+template <>
+struct Decoder<DType::kIQ4_NL> : Decodes<iq4_nl> {};
+template <>
+struct Decoder<DType::kIQ4_XS> : Decodes<iq4_xs> {};
+template <>
+struct Decoder<DType::kTQ1_0> : Decodes<tq1_0> {};
+template <>
+struct Decoder<DType::kTQ2_0> : Decodes<tq2_0> {};
+template <>
+struct Decoder<DType::kMXFP4> : Decodes<mxfp4> {};
+
 }  // namespace weft::cuda::decoding

@@ -3,8 +3,7 @@
 #include <cstdint>
 
 #include "weft/kernels/encoding/code_boxes.h"
-#include "weft/kernels/encoding/decode_blocks_cuda.cuh"
-#include "weft/kernels/encoding/decode_groups_cuda.cuh"
+#include "weft/kernels/encoding/decode_cuda.cuh"
 
 /// Decoders of boxes (code_boxes.h), on GPUs: weights i .. i + 7 of a row of a box, `i` a multiple
 /// of 8. The arithmetic is that of the blocks' decoders.
@@ -61,11 +60,44 @@ __device__ inline Eight boxed_q8_0(Bytes box, int row, int i) {
       [&](int j) { return times(scale, static_cast<float>(static_cast<std::int8_t>(codes[j]))); });
 }
 
-__device__ inline Eight boxed_f8(Bytes box, int row, int i) {
-  const float scale = *reinterpret_cast<const float*>(boxed_scale<DType::kF8_128>(box, row, 0));
-  const Bytes codes = boxed_codes<DType::kF8_128>(box, row, i);
+template <DType kType>
+__device__ Eight boxed_f8(Bytes box, int row, int i) {
+  const float scale = *reinterpret_cast<const float*>(boxed_scale<kType>(box, row, 0));
+  const Bytes codes = boxed_codes<kType>(box, row, i);
   return eight([&](int j) { return times(from_e4m3(codes[j]), scale); });
 }
+
+/// As Decoder, of boxes: decode(box, row, i). An encoding of TensorCodes::kBoxes without one does
+/// not compile.
+template <DType kType>
+struct BoxDecoder;
+
+template <Eight (*kFunction)(Bytes box, int row, int i)>
+struct DecodesBoxes {
+  static __device__ Eight decode(Bytes box, int row, int i) { return kFunction(box, row, i); }
+};
+
+template <DType kType>
+  requires(encoding_row(kType).has_zero)
+struct BoxDecoder<kType> : DecodesBoxes<boxed_i4<kType>> {};
+template <DType kType>
+  requires(encoding_row(kType).codes == CodeType::kFloat)
+struct BoxDecoder<kType> : DecodesBoxes<boxed_f8<kType>> {};
+template <>
+struct BoxDecoder<DType::kQ6_K> : DecodesBoxes<boxed_q6_k> {};
+template <>
+struct BoxDecoder<DType::kQ8_0> : DecodesBoxes<boxed_q8_0> {};
+
+struct BoxChoice {
+  static constexpr bool decodes(DType dtype) { return box_of(dtype).exists(); }
+  static constexpr bool alike(DType a, DType b) {
+    return decode_alike(a, b) && box_of(a) == box_of(b);
+  }
+  template <DType kType>
+  static __device__ Eight decode(Bytes box, int row, int i) {
+    return BoxDecoder<kType>::decode(box, row, i);
+  }
+};
 
 }  // namespace weft::cuda::decoding
 
@@ -74,24 +106,7 @@ namespace weft::cuda {
 /// Not inlined, as decode_eight().
 static __device__ __noinline__ decoding::Eight decode_boxed_eight(DType dtype, decoding::Bytes box,
                                                                   int row, int i) {
-  using namespace decoding;
-  switch (dtype) {
-    case DType::kQ6_K:
-      return boxed_q6_k(box, row, i);
-    case DType::kQ8_0:
-      return boxed_q8_0(box, row, i);
-    case DType::kF8_128:
-    case DType::kF8_256:
-      return boxed_f8(box, row, i);
-    case DType::kI4_64:
-      return boxed_i4<DType::kI4_64>(box, row, i);
-    case DType::kI4_128:
-      return boxed_i4<DType::kI4_128>(box, row, i);
-    case DType::kI4_256:
-      return boxed_i4<DType::kI4_256>(box, row, i);
-    default:
-      return {};
-  }
+  return decoding::decode_by<decoding::BoxChoice>(dtype, box, row, i);
 }
 
 }  // namespace weft::cuda

@@ -145,6 +145,21 @@ HWY_INLINE void decode_iq1_m(Bytes block, float* HWY_RESTRICT to) {
   }
 }
 
+template <>
+struct Decoder<DType::kIQ1_S> : Decodes<decode_iq1_s> {};
+template <>
+struct Decoder<DType::kIQ1_M> : Decodes<decode_iq1_m> {};
+template <>
+struct Decoder<DType::kIQ2_XXS> : Decodes<decode_iq2_xxs> {};
+template <>
+struct Decoder<DType::kIQ2_XS> : Decodes<decode_iq2_xs> {};
+template <>
+struct Decoder<DType::kIQ2_S> : Decodes<decode_iq2_s> {};
+template <>
+struct Decoder<DType::kIQ3_XXS> : Decodes<decode_iq3_xxs> {};
+template <>
+struct Decoder<DType::kIQ3_S> : Decodes<decode_iq3_s> {};
+
 }  // namespace
 }  // namespace weft::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -120,4 +120,19 @@ __device__ inline Eight iq1_m(Bytes block, int i) {
                      times(half_of(bits), static_cast<float>(own_scale)));
 }
 
+template <>
+struct Decoder<DType::kIQ1_S> : Decodes<iq1_s> {};
+template <>
+struct Decoder<DType::kIQ1_M> : Decodes<iq1_m> {};
+template <>
+struct Decoder<DType::kIQ2_XXS> : Decodes<iq2_xxs> {};
+template <>
+struct Decoder<DType::kIQ2_XS> : Decodes<iq2_xs> {};
+template <>
+struct Decoder<DType::kIQ2_S> : Decodes<iq2_s> {};
+template <>
+struct Decoder<DType::kIQ3_XXS> : Decodes<iq3_xxs> {};
+template <>
+struct Decoder<DType::kIQ3_S> : Decodes<iq3_s> {};
+
 }  // namespace weft::cuda::decoding

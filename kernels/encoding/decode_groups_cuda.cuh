@@ -24,17 +24,18 @@ __device__ int run_code(Bytes codes, int i, int j) {
   return two | (run[8 + i % 32 / 8] >> j & 1) << 2;
 }
 
-template <int kBits>
-__device__ Eight integers(Bytes block, int i, int group, int groups) {
-  constexpr int kScaleBytes = kBits == 8 ? 4 : 2;
-  const int own = i / group;
-  const Bytes scale_at = block + own * kScaleBytes;
-  const float scale = kBits == 8 ? float_at(scale_at) : odd_half_at(scale_at);
-  const int zeros = block[groups * kScaleBytes];
-  const int zero = groups == 1 ? zeros : zeros >> (4 * own) & 15;
-  const Bytes codes = block + groups * kScaleBytes + 1;
-  return eight(
-      [&](int j) { return times(scale, static_cast<float>(run_code<kBits>(codes, i, j) - zero)); });
+template <DType kType>
+__device__ Eight integers(Bytes block, int i) {
+  constexpr IntegerCodes kCodes = *integer_codes_of(kType);
+  const int own = kCodes.groups == 1 ? 0 : i / static_cast<int>(kCodes.group);
+  const Bytes scale_at = block + own * kCodes.scale_bytes();
+  const float scale = kCodes.bits == 8 ? float_at(scale_at) : odd_half_at(scale_at);
+  const int zeros = block[kCodes.zeros_at()];
+  const int zero = kCodes.groups == 1 ? zeros : zeros >> (4 * own) & 15;
+  const Bytes codes = block + kCodes.codes_at();
+  return eight([&](int j) {
+    return times(scale, static_cast<float>(run_code<kCodes.bits>(codes, i, j) - zero));
+  });
 }
 
 __device__ inline float from_e4m3(unsigned code) {
@@ -53,6 +54,9 @@ __device__ inline Eight four_bit_floats(const Table<float>& table, Bytes block, 
   return eight([&](int j) { return times(table.at[run_code<4>(block + 4, i, j)], scale); });
 }
 
+__device__ inline Eight nf4(Bytes block, int i) { return four_bit_floats(nf4_values, block, i); }
+__device__ inline Eight fp4(Bytes block, int i) { return four_bit_floats(fp4_values, block, i); }
+
 /// Code `i` of a block of `count` codes of so many bits.
 __device__ inline unsigned plane_code(Bytes codes, unsigned bits, int count, int i) {
   unsigned code = 0;
@@ -69,11 +73,12 @@ __device__ inline unsigned plane_code(Bytes codes, unsigned bits, int count, int
   return code;
 }
 
-__device__ inline Eight planes(Bytes block, int i, unsigned bits, int count) {
+template <unsigned kBits, int kCount>
+__device__ Eight planes(Bytes block, int i) {
   const float scale = half_at(block);
   const float minimum = half_at(block + 2);
   return eight([&](int j) {
-    const unsigned code = plane_code(block + BitPlanes::kCodesAt, bits, count, i + j);
+    const unsigned code = plane_code(block + BitPlanes::kCodesAt, kBits, kCount, i + j);
     return plus(times(scale, static_cast<float>(code)), minimum);
   });
 }
@@ -87,5 +92,32 @@ __device__ inline Eight pairs_of_11(Bytes block, int i) {
     return plus(times(scale, static_cast<float>(code)), minimum);
   });
 }
+
+template <DType kType>
+  requires(encoding_row(kType).has_zero)
+struct Decoder<kType> : Decodes<integers<kType>> {};
+template <DType kType>
+  requires(encoding_row(kType).codes == CodeType::kFloat)
+struct Decoder<kType> : Decodes<f8> {};
+template <>
+struct Decoder<DType::kNF4_64> : Decodes<nf4> {};
+template <>
+struct Decoder<DType::kFP4_64> : Decodes<fp4> {};
+template <>
+struct Decoder<DType::kQ2_B32> : Decodes<planes<2, 32>> {};
+template <>
+struct Decoder<DType::kQ3_B32> : Decodes<planes<3, 32>> {};
+template <>
+struct Decoder<DType::kQ4_B32> : Decodes<planes<4, 32>> {};
+template <>
+struct Decoder<DType::kQ4_B64> : Decodes<planes<4, 64>> {};
+template <>
+struct Decoder<DType::kQ5_B64> : Decodes<planes<5, 64>> {};
+template <>
+struct Decoder<DType::kQ6_B64> : Decodes<planes<6, 64>> {};
+template <>
+struct Decoder<DType::kQ8_B32> : Decodes<planes<8, 32>> {};
+template <>
+struct Decoder<DType::kQ3H_B64> : Decodes<pairs_of_11> {};
 
 }  // namespace weft::cuda::decoding

@@ -48,10 +48,9 @@ HWY_INLINE void unpack_run(Bytes from, std::uint8_t* HWY_RESTRICT codes) {
   }
 }
 
-/// Row `kIndex` of kIntegerCodes.
-template <std::size_t kIndex>
+template <DType kType>
 HWY_INLINE void decode_integers(Bytes block, float* HWY_RESTRICT to) {
-  constexpr IntegerCodes kCodes = kIntegerCodes[kIndex];
+  constexpr IntegerCodes kCodes = *integer_codes_of(kType);
   constexpr int kRun = static_cast<int>(IntegerCodes::kRun);
   Bytes from = block + kCodes.codes_at();
   for (std::int64_t group = 0; group < kCodes.groups; ++group) {
@@ -77,10 +76,11 @@ HWY_INLINE float from_e4m3(std::uint8_t code) {
   return std::bit_cast<float>(magnitude << 20U | sign) * 0x1p120F;
 }
 
-template <std::int64_t kElements>
+template <DType kType>
 HWY_INLINE void decode_f8(Bytes block, float* HWY_RESTRICT to) {
   const auto scale = load_bits<float>(block);
-  for (std::int64_t i = 0; i < kElements; ++i) to[i] = from_e4m3(block[4 + i]) * scale;
+  for (std::int64_t i = 0; i < encoding_row(kType).block.elements; ++i)
+    to[i] = from_e4m3(block[4 + i]) * scale;
 }
 
 /// An f32, then two runs of 32 codes as those of 4 bits lie.
@@ -101,6 +101,17 @@ HWY_INLINE void decode_nf4(Bytes block, float* HWY_RESTRICT to) {
 HWY_INLINE void decode_fp4(Bytes block, float* HWY_RESTRICT to) {
   decode_floats(block, kFp4Values, to);
 }
+
+template <DType kType>
+  requires(encoding_row(kType).has_zero)
+struct Decoder<kType> : Decodes<decode_integers<kType>> {};
+template <DType kType>
+  requires(encoding_row(kType).codes == CodeType::kFloat)
+struct Decoder<kType> : Decodes<decode_f8<kType>> {};
+template <>
+struct Decoder<DType::kNF4_64> : Decodes<decode_nf4> {};
+template <>
+struct Decoder<DType::kFP4_64> : Decodes<decode_fp4> {};
 
 }  // namespace
 }  // namespace weft::HWY_NAMESPACE

@@ -61,6 +61,23 @@ HWY_INLINE void decode_pairs_of_11(Bytes block, float* HWY_RESTRICT to) {
   }
 }
 
+template <>
+struct Decoder<DType::kQ2_B32> : Decodes<decode_planes<2, 32>> {};
+template <>
+struct Decoder<DType::kQ3_B32> : Decodes<decode_planes<3, 32>> {};
+template <>
+struct Decoder<DType::kQ3H_B64> : Decodes<decode_pairs_of_11> {};
+template <>
+struct Decoder<DType::kQ4_B32> : Decodes<decode_planes<4, 32>> {};
+template <>
+struct Decoder<DType::kQ4_B64> : Decodes<decode_planes<4, 64>> {};
+template <>
+struct Decoder<DType::kQ5_B64> : Decodes<decode_planes<5, 64>> {};
+template <>
+struct Decoder<DType::kQ6_B64> : Decodes<decode_planes<6, 64>> {};
+template <>
+struct Decoder<DType::kQ8_B32> : Decodes<decode_planes<8, 32>> {};
+
 }  // namespace
 }  // namespace weft::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

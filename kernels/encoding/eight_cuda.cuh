@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "weft/core/encodings.h"
+
 /// What decoders on GPUs share. Blocks of an even number of bytes begin at even addresses.
 namespace weft::cuda::decoding {
 
@@ -11,6 +13,17 @@ using Bytes = const std::uint8_t*;
 
 struct Eight {
   float at[8];
+};
+
+/// How eight weights of an encoding's block are decoded: decode(block, i), i a multiple of 8. Each
+/// decoder is registered below its code, and decode_cuda.cuh asks for all of kEncodings, so that an
+/// encoding without one does not compile.
+template <DType kType>
+struct Decoder;
+
+template <Eight (*kFunction)(Bytes block, int i)>
+struct Decodes {
+  static __device__ Eight decode(Bytes block, int i) { return kFunction(block, i); }
 };
 
 /// Eight numbers, the j-th made by number(j).

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 
 #include "weft/core/dtype.h"
+#include "weft/core/encodings.h"
 
 namespace weft {
 
@@ -39,17 +41,23 @@ struct IntegerCodes {
   [[nodiscard]] constexpr int middle() const noexcept { return 1 << (bits - 1); }
 };
 
-/// All of them, in the order of DType.
-inline constexpr std::array kIntegerCodes = {
-    IntegerCodes{DType::kI2_32, 2, 32, 2}, IntegerCodes{DType::kI2_64, 2, 64, 2},
-    IntegerCodes{DType::kI2_128, 2, 128},  IntegerCodes{DType::kI2_256, 2, 256},
-    IntegerCodes{DType::kI3_32, 3, 32, 2}, IntegerCodes{DType::kI3_64, 3, 64},
-    IntegerCodes{DType::kI3_128, 3, 128},  IntegerCodes{DType::kI3_256, 3, 256},
-    IntegerCodes{DType::kI4_32, 4, 32},    IntegerCodes{DType::kI4_64, 4, 64},
-    IntegerCodes{DType::kI4_128, 4, 128},  IntegerCodes{DType::kI4_256, 4, 256},
-    IntegerCodes{DType::kI8_32, 8, 32},    IntegerCodes{DType::kI8_64, 8, 64},
-    IntegerCodes{DType::kI8_128, 8, 128},  IntegerCodes{DType::kI8_256, 8, 256},
-};
+/// All of them, in the order of DType: the rows of kEncodings that have zeros.
+inline constexpr auto kIntegerCodes = [] {
+  std::array<IntegerCodes, std::ranges::count_if(kEncodings, &Encoding::has_zero)> all{};
+  auto* next = all.begin();
+  for (const Encoding& row : kEncodings) {
+    if (!row.has_zero) continue;
+    const auto levels = static_cast<std::uint64_t>(row.levels);
+    *next++ = {row.dtype, std::countr_zero(levels), row.group, row.scales};
+  }
+  return all;
+}();
+
+static_assert(std::ranges::all_of(kIntegerCodes, [](const IntegerCodes& codes) {
+  const Encoding& row = encoding_row(codes.dtype);
+  return codes.elements() == row.block.elements && codes.bytes() == row.block.bytes &&
+         codes.codes_at() == row.words.head;
+}));
 
 /// The row of a type; null where it is no encoding of integers.
 [[nodiscard]] constexpr const IntegerCodes* integer_codes_of(DType dtype) noexcept {

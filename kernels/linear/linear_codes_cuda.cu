@@ -13,29 +13,10 @@ namespace weft::cuda {
 namespace codes {
 namespace {
 
-constexpr DType kAll[] = {DType::kQ4_K,  DType::kQ6_K,   DType::kQ8_0,  DType::kF8_128,
-                          DType::kI4_64, DType::kI4_128, DType::kI4_256};
-
 std::optional<CodesKind> kind_of(DType dtype) {
-  switch (dtype) {
-    case DType::kQ4_K:
-      return q4_k();
-    case DType::kQ6_K:
-      return q6_k();
-    case DType::kQ8_0:
-      return q8_0();
-    case DType::kF8_128:
-    case DType::kF8_256:
-      return f8();
-    case DType::kI4_64:
-      return i4_64();
-    case DType::kI4_128:
-      return i4_128();
-    case DType::kI4_256:
-      return i4_256();
-    default:
-      return std::nullopt;
-  }
+  const auto* found = std::ranges::find(kCodesRows, dtype, &CodesRow::dtype);
+  if (found == kCodesRows.end()) return std::nullopt;
+  return found->kind();
 }
 
 Status status_of_map(CUresult result) {
@@ -131,8 +112,8 @@ Status encode_inputs(TensorMapEncoder encoder, CUtensorMap& map, const CudaLinea
 
 Status prepare_codes() {
   Status status = Status::kSuccess;
-  for (const DType dtype : codes::kAll) {
-    if (status == Status::kSuccess) status = codes::kind_of(dtype)->prepare();
+  for (const codes::CodesRow& row : codes::kCodesRows) {
+    if (status == Status::kSuccess) status = row.kind().prepare();
   }
   return status;
 }

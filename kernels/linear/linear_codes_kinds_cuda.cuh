@@ -2,8 +2,11 @@
 
 #include <cuda.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 
+#include "weft/core/encodings.h"
 #include "weft/kernels/linear/linear_ways_cuda.cuh"
 
 /// The encodings of kCodes. Each has its kernels in a source of its own, since compiling them takes
@@ -27,6 +30,26 @@ struct CodesKind {
 [[nodiscard]] CodesKind i4_64();
 [[nodiscard]] CodesKind i4_128();
 [[nodiscard]] CodesKind i4_256();
+
+struct CodesRow {
+  DType dtype;
+  CodesKind (*kind)();
+};
+
+/// The kernels of each encoding of TensorCodes.
+inline constexpr std::array kCodesRows = {
+    CodesRow{DType::kQ4_K, q4_k},     CodesRow{DType::kQ6_K, q6_k},
+    CodesRow{DType::kQ8_0, q8_0},     CodesRow{DType::kF8_128, f8},
+    CodesRow{DType::kF8_256, f8},     CodesRow{DType::kI4_64, i4_64},
+    CodesRow{DType::kI4_128, i4_128}, CodesRow{DType::kI4_256, i4_256},
+};
+static_assert(std::ranges::all_of(kEncodings,
+                                  [](const Encoding& encoding) {
+                                    return (encoding.tensor_codes != TensorCodes::kNone) ==
+                                           (std::ranges::count(kCodesRows, encoding.dtype,
+                                                               &CodesRow::dtype) == 1);
+                                  }),
+              "an encoding of TensorCodes without kernels, or kernels of another encoding");
 
 /// Tiles of 128 rows of weights.
 [[nodiscard]] std::int64_t tiles_of(const DeviceMatrix& weight);

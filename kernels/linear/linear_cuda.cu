@@ -1,7 +1,10 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "weft/kernels/cuda/launch_cuda.cuh"
 #include "weft/kernels/encoding/code_boxes.h"
@@ -49,16 +52,10 @@ bool is_sound(const DeviceMatrix& weight) {
   return weight.dtype == DType::kF32 || is_narrow(weight.dtype);
 }
 
-DType input_type(const CudaLinearParams& params) {
-  const DeviceMatrix& weight = params.weight;
-  if (params.way == LinearWay::kCodes) return DType::kBF16;
-  return is_narrow(weight.dtype) && !weight.keeps_blocks() ? weight.dtype : DType::kF32;
-}
-
 bool is_sound(const CudaLinearParams& params) {
   const DeviceMatrix& weight = params.weight;
   const std::int64_t least = params.input_rows == nullptr ? params.rows : 1;
-  if (!is_sound(weight) || params.in.dtype != input_type(params)) return false;
+  if (!is_sound(weight) || params.in.dtype != input_type(params.way, weight)) return false;
   if (!holds(params.in, least, weight.inputs)) return false;
   if (!holds(params.out, params.rows, weight.outputs)) return false;
   if (params.out.dtype != DType::kF32 && !is_narrow(params.out.dtype)) return false;
@@ -96,6 +93,32 @@ TensorMapEncoder find_encoder() {
   return reinterpret_cast<TensorMapEncoder>(found);
 }
 
+/// WayKernels at run time; null for a way that is none of LinearEngine's.
+struct KernelsOfWay {
+  Status (*prepare)(LinearMeans& means) = nullptr;
+  bool (*fits)(const DeviceMatrix& weight) = nullptr;
+  Status (*launch)(const CudaLinearParams& params, LinearMeans& means, Stream stream) = nullptr;
+};
+
+template <std::size_t kRow>
+constexpr KernelsOfWay kernels_of_row() {
+  if constexpr (kLinearWays[kRow].product != ProductKind::kMatrix) {
+    return {};
+  } else {
+    using Own = WayKernels<kLinearWays[kRow].way>;
+    return {Own::prepare, Own::fits, Own::launch};
+  }
+}
+
+template <std::size_t... kRow>
+constexpr std::array<KernelsOfWay, sizeof...(kRow)> kernels_of_all(
+    std::index_sequence<kRow...> /*rows*/) {
+  return {kernels_of_row<kRow>()...};
+}
+constexpr auto kKernels = kernels_of_all(std::make_index_sequence<kLinearWays.size()>());
+
+const KernelsOfWay& kernels_of(LinearWay way) { return kKernels[static_cast<std::size_t>(way)]; }
+
 }  // namespace
 
 bool multiplies_codes([[maybe_unused]] std::int32_t architecture) {
@@ -107,44 +130,29 @@ bool multiplies_codes([[maybe_unused]] std::int32_t architecture) {
 }
 
 bool can(LinearWay way, const DeviceMatrix& weight, std::int64_t tokens) {
-  if (!is_sound(weight) || tokens < 0) return false;
-  switch (way) {
-    case LinearWay::kVector:
-      return true;
-    case LinearWay::kFlat:
-      return is_narrow(weight.dtype) && tokens <= kMaxFlatTokens && fits_flat(weight) &&
-             has_hopper();
-    case LinearWay::kLibrary:
-      return is_narrow(weight.dtype) && LinearLibrary::fits(weight);
-    case LinearWay::kCodes:
-      return takes_codes(weight) && tokens <= kMaxCodesTokens && fits_codes(weight) && has_hopper();
-  }
-  return false;
+  const KernelsOfWay& kernels = kernels_of(way);
+  return kernels.fits != nullptr && tokens >= 0 && is_sound(weight) &&
+         takes(way, weight, tokens, has_hopper()) && kernels.fits(weight);
 }
 
 struct LinearEngine::Impl {
-  FlatDevice flat;
-  LinearLibrary library;
+  LinearMeans means;
   void* gathered = nullptr;  ///< kGatheredBytes for rows of `in`
   Status status = Status::kSuccess;
 
   Status prepare() {
-    flat = {.encoder = find_encoder(), .processors = processors()};
+    means.device = {.encoder = find_encoder(), .processors = processors()};
     Status prepared = status_of(cudaMalloc(&gathered, kGatheredBytes));
-    if (prepared == Status::kSuccess && has_hopper()) prepared = prepare_flat();
-    if (prepared == Status::kSuccess && has_hopper()) prepared = prepare_codes();
-    return prepared == Status::kSuccess ? library.prepare() : prepared;
+    for (const LinearWayRow& row : kLinearWays) {
+      const KernelsOfWay& kernels = kernels_of(row.way);
+      const bool is_here = kernels.prepare != nullptr && (!row.needs_sm90a || has_hopper());
+      if (is_here && prepared == Status::kSuccess) prepared = kernels.prepare(means);
+    }
+    return prepared;
   }
 
   Status multiply(const CudaLinearParams& params, Stream stream) {
-    switch (params.way) {
-      case LinearWay::kFlat:
-        return linear_flat(params, flat, stream);
-      case LinearWay::kCodes:
-        return linear_codes(params, flat, stream);
-      default:
-        return library.run(params, stream);
-    }
+    return kernels_of(params.way).launch(params, means, stream);
   }
 
   /// The rows that input_rows names, one after the other, so many at a time as fit.
@@ -179,12 +187,11 @@ Status LinearEngine::run(const CudaLinearParams& params, Stream stream) {
     return status_of(cudaErrorInvalidValue);
   }
   if (impl_->status != Status::kSuccess) return impl_->status;
-  if (params.way == LinearWay::kVector) return linear_vector(params, stream);
-  if (params.way != LinearWay::kLibrary && params.workspace == nullptr) {
-    return status_of(cudaErrorInvalidValue);
-  }
-  return params.input_rows == nullptr ? impl_->multiply(params, stream)
-                                      : impl_->multiply_gathered(params, stream);
+  const LinearWayRow& way = row_of_way(params.way);
+  if (way.needs_workspace && params.workspace == nullptr) return status_of(cudaErrorInvalidValue);
+  return params.input_rows == nullptr || way.reads_input_rows
+             ? impl_->multiply(params, stream)
+             : impl_->multiply_gathered(params, stream);
 }
 
 }  // namespace weft::cuda

@@ -51,8 +51,8 @@ struct DeviceMatrix {
   }
 };
 
-/// Ways to multiply. FlashDecoding++ (arXiv 2311.01282, section 5) chooses by the shape; so do we,
-/// see CudaLinearTable.
+/// Ways to multiply, each a row of kLinearWays (linear_ways_cuda.h). FlashDecoding++ (arXiv
+/// 2311.01282, section 5) chooses by the shape; so do we, see CudaLinearTable.
 enum class LinearWay : std::uint8_t {
   /// One warp for a few outputs, plain arithmetic; any dtype, any processor. A row's bits do not
   /// depend on M. Of blocks it decodes what it multiplies.
@@ -62,15 +62,17 @@ enum class LinearWay : std::uint8_t {
   kFlat,
   /// cuBLASLt, then a kernel for what it cannot do after the product; 16-bit weights.
   kLibrary,
-  /// Few tokens, tensor cores that multiply the codes of blocks, which stream; takes_codes(),
-  /// sm_90a.
+  /// Few tokens, tensor cores that multiply the codes of blocks, which stream; sm_90a.
   /// A row's bits are one thing up to 8 rows and one for more, where weights may be rounded to
   /// bf16; they do not depend on M otherwise.
   kCodes,
+  /// The products of experts, expert_linear() (experts_cuda.h): plain arithmetic; any dtype, any
+  /// processor.
+  kExperts,
 };
 
-/// The product and what follows it are those of weft::LinearParams. Sums are in float32. With
-/// 16-bit weights `in` has their type; with others it is f32, for kCodes bf16.
+/// The product and what follows it are those of weft::LinearParams. Sums are in float32. `in` has
+/// the way's input_type().
 struct CudaLinearParams {
   std::int64_t rows = 0;  ///< M
   DeviceRows in{};
@@ -99,20 +101,11 @@ struct CudaDecodeParams {
 };
 [[nodiscard]] Status decode_matrix(const CudaDecodeParams& params, Stream stream);
 
-/// Whether kCodes has a kernel for how this matrix is encoded: runs in boxes or of q4_k, of a gated
-/// matrix one.
-[[nodiscard]] constexpr bool takes_codes(const DeviceMatrix& weight) noexcept {
-  for (std::int32_t i = 0; i < weight.run_count; ++i) {
-    if (!weight.runs[i].boxed && weight.runs[i].dtype != DType::kQ4_K) return false;
-  }
-  return weight.run_count == 1 || (weight.run_count > 1 && !weight.gated);
-}
-
 /// Whether GPUs of an architecture (90 of sm_90) have kCodes.
 [[nodiscard]] bool multiplies_codes(std::int32_t architecture);
 
-/// Returns whether `way` can compute this product on the current device. kFlat takes at most
-/// kMaxFlatTokens, kCodes kMaxCodesTokens.
+/// Returns whether `way`, one of LinearEngine's, can compute this product on the current device:
+/// takes() (linear_ways_cuda.h), and the matrix is not too large for its kernels.
 [[nodiscard]] bool can(LinearWay way, const DeviceMatrix& weight, std::int64_t tokens);
 inline constexpr std::int64_t kMaxFlatTokens = 128;
 inline constexpr std::int64_t kMaxCodesTokens = 128;

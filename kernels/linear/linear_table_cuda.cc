@@ -7,12 +7,12 @@
 #include <optional>
 
 #include "weft/core/words.h"
+#include "weft/kernels/linear/linear_ways_cuda.h"
 
 namespace weft::cuda {
 namespace {
 
 constexpr std::array kDTypes = {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0};
-constexpr std::array kWays = {LinearWay::kVector, LinearWay::kFlat, LinearWay::kLibrary};
 constexpr std::int64_t kMaxTokens = std::int64_t{1} << 30U;  // the largest bucket
 
 std::optional<std::int64_t> positive(std::string_view word) {
@@ -22,33 +22,25 @@ std::optional<std::int64_t> positive(std::string_view word) {
   return number;
 }
 
-/// The value of `all` that has this name.
-template <class Values>
-std::optional<typename Values::value_type> named(const Values& all, std::string_view name) {
-  const auto found =
-      std::ranges::find_if(all, [&](auto value) { return to_string(value) == name; });
-  if (found == all.end()) return std::nullopt;
+std::optional<DType> dtype_of(std::string_view name) {
+  const auto* found =
+      std::ranges::find(kDTypes, name, [](DType dtype) { return weft::to_string(dtype); });
+  if (found == kDTypes.end()) return std::nullopt;
   return *found;
+}
+
+const LinearWayRow* measured_way(std::string_view name) {
+  const auto* found = std::ranges::find_if(
+      kLinearWays, [&](const LinearWayRow& row) { return row.is_measured && row.name == name; });
+  return found == kLinearWays.end() ? nullptr : found;
 }
 
 }  // namespace
 
-std::string_view to_string(LinearWay way) noexcept {
-  switch (way) {
-    case LinearWay::kVector:
-      return "vector";
-    case LinearWay::kFlat:
-      return "flat";
-    case LinearWay::kLibrary:
-      return "library";
-    case LinearWay::kCodes:
-      return "codes";
-  }
-  return "unknown";
-}
+std::string_view to_string(LinearWay way) noexcept { return row_of_way(way).name; }
 
 std::string_view CudaLinearTable::read_line(std::string_view line) {
-  const auto dtype = named(kDTypes, next_word(line));
+  const auto dtype = dtype_of(next_word(line));
   if (!dtype) return "a dtype that no way multiplies";
   const auto rows = positive(next_word(line));
   const auto inputs = positive(next_word(line));
@@ -58,10 +50,10 @@ std::string_view CudaLinearTable::read_line(std::string_view line) {
       !std::has_single_bit(static_cast<std::uint64_t>(*tokens))) {
     return "tokens are a power of two";
   }
-  const auto way = named(kWays, next_word(line));
-  if (!way) return "a way that there is not";
+  const LinearWayRow* way = measured_way(next_word(line));
+  if (way == nullptr) return "a way that there is not";
   if (!next_word(line).empty()) return "more words than an entry has";
-  set({.dtype = *dtype, .rows = *rows, .inputs = *inputs, .tokens = *tokens}, *way);
+  set({.dtype = *dtype, .rows = *rows, .inputs = *inputs, .tokens = *tokens}, way->way);
   return "";
 }
 

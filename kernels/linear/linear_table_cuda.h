@@ -52,7 +52,7 @@ class CudaLinearTable {
   std::map<LinearShape, LinearWay> ways_;
 };
 
-/// "vector", "flat", "library".
+/// "vector", "flat", "library", ...: LinearWayRow::name.
 [[nodiscard]] std::string_view to_string(LinearWay way) noexcept;
 
 }  // namespace weft::cuda

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "weft/kernels/linear/linear_cuda.h"
+#include "weft/kernels/linear/linear_ways_cuda.h"
 
 /// The ways to multiply, behind LinearEngine. Parameters are checked, rows > 0.
 namespace weft::cuda {
@@ -71,6 +72,54 @@ class LinearLibrary {
  private:
   struct Impl;
   Impl* impl_;
+};
+
+/// What LinearEngine has for all ways.
+struct LinearMeans {
+  FlatDevice device;
+  LinearLibrary library;
+};
+
+/// The kernels of a way of LinearEngine: prepare() is called once for each device before the first
+/// launch, fits() says whether a matrix is not too large, launch() multiplies. Each such row of
+/// kLinearWays has them; a row without does not compile.
+template <LinearWay kWay>
+struct WayKernels;
+
+template <>
+struct WayKernels<LinearWay::kVector> {
+  static Status prepare(LinearMeans& /*means*/) { return Status::kSuccess; }
+  static bool fits(const DeviceMatrix& /*weight*/) { return true; }
+  static Status launch(const CudaLinearParams& params, LinearMeans& /*means*/, Stream stream) {
+    return linear_vector(params, stream);
+  }
+};
+
+template <>
+struct WayKernels<LinearWay::kFlat> {
+  static Status prepare(LinearMeans& /*means*/) { return prepare_flat(); }
+  static bool fits(const DeviceMatrix& weight) { return fits_flat(weight); }
+  static Status launch(const CudaLinearParams& params, LinearMeans& means, Stream stream) {
+    return linear_flat(params, means.device, stream);
+  }
+};
+
+template <>
+struct WayKernels<LinearWay::kLibrary> {
+  static Status prepare(LinearMeans& means) { return means.library.prepare(); }
+  static bool fits(const DeviceMatrix& weight) { return LinearLibrary::fits(weight); }
+  static Status launch(const CudaLinearParams& params, LinearMeans& means, Stream stream) {
+    return means.library.run(params, stream);
+  }
+};
+
+template <>
+struct WayKernels<LinearWay::kCodes> {
+  static Status prepare(LinearMeans& /*means*/) { return prepare_codes(); }
+  static bool fits(const DeviceMatrix& weight) { return fits_codes(weight); }
+  static Status launch(const CudaLinearParams& params, LinearMeans& means, Stream stream) {
+    return linear_codes(params, means.device, stream);
+  }
 };
 
 /// `to` [count, stride of from]: row i is row rows[i] of `from`, which has numbers of 16 bits.

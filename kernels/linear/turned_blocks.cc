@@ -5,29 +5,11 @@
 #include <cstring>
 #include <iterator>
 
+#include "weft/core/encodings.h"
 #include "weft/kernels/encoding/encoding.h"
-#include "weft/kernels/encoding/integer_codes.h"
 
 namespace weft {
 namespace {
-
-/// How many bytes a block has before and after its units of 4 bytes. Integers (IntegerCodes) say
-/// it by themselves.
-struct Cut {
-  DType dtype;
-  std::int64_t head;
-  std::int64_t tail;
-};
-
-constexpr std::array kCuts = {
-    Cut{DType::kQ4_0, 2, 0},   Cut{DType::kQ4_1, 4, 0},   Cut{DType::kQ5_0, 2, 0},
-    Cut{DType::kQ5_1, 4, 0},   Cut{DType::kQ2_K, 0, 4},   Cut{DType::kQ3_K, 0, 2},
-    Cut{DType::kQ4_K, 4, 0},   Cut{DType::kQ5_K, 4, 0},   Cut{DType::kQ6_K, 0, 2},
-    Cut{DType::kIQ4_NL, 2, 0}, Cut{DType::kIQ4_XS, 4, 0}, Cut{DType::kMXFP4, 1, 0},
-    Cut{DType::kQ2_B32, 4, 0}, Cut{DType::kQ3_B32, 4, 0}, Cut{DType::kQ4_B32, 4, 0},
-    Cut{DType::kQ4_B64, 4, 0}, Cut{DType::kQ5_B64, 4, 0}, Cut{DType::kQ6_B64, 4, 0},
-    Cut{DType::kQ8_B32, 4, 0},
-};
 
 /// Calls use(at, size) for the units of 2 bytes, and of 1, in [begin, end).
 template <class Use>
@@ -43,15 +25,11 @@ void copy(const std::byte* from, std::byte* to, std::int64_t bytes) {
 }  // namespace
 
 TurnedBlocks::TurnedBlocks(DType dtype) noexcept : bytes_(block_of(dtype).bytes) {
-  if (const IntegerCodes* integers = integer_codes_of(dtype)) {
-    head_ = integers->codes_at();
-    are_whole_ = false;
-  }
-  const auto* found = std::ranges::find(kCuts, dtype, &Cut::dtype);
-  if (found == kCuts.end()) return;
-  head_ = found->head;
-  tail_ = found->tail;
-  are_whole_ = false;
+  if (!is_encoded(dtype)) return;
+  const BlockWords& words = encoding_row(dtype).words;
+  head_ = words.head;
+  tail_ = words.tail;
+  are_whole_ = !words.exist;
 }
 
 void TurnedBlocks::put(const std::byte* block, std::int64_t lane, std::byte* row) const noexcept {

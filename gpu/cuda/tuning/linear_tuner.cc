@@ -14,12 +14,11 @@
 #include "weft/gpu/cuda/layout.h"
 #include "weft/gpu/cuda/op_launcher.h"
 #include "weft/gpu/cuda/runtime/resources.h"
+#include "weft/kernels/linear/linear_ways_cuda.h"
 #include "weft/kernels/simd/narrow_float.h"
 
 namespace weft::cuda {
 namespace {
-
-constexpr std::array kWays = {LinearWay::kVector, LinearWay::kFlat, LinearWay::kLibrary};
 
 // Weights go round through so many times the L2 cache: what was read is long gone from it.
 constexpr std::int64_t kCaches = 4;
@@ -121,8 +120,9 @@ class ProductTimer {
       best = std::min(best, time.ways.back().seconds);
     };
     measure(usual);
-    for (const LinearWay way : kWays) {
-      if (way != usual && runtime_.can(way, weight, tokens)) measure(way);
+    for (const LinearWayRow& row : kLinearWays) {
+      if (row.is_measured && row.way != usual && runtime_.can(row.way, weight, tokens))
+        measure(row.way);
     }
     time.fastest = fastest_of(time.ways);
     return time;
@@ -142,7 +142,8 @@ class ProductTimer {
       operands_.weights.push_back(take_matrix(*product_.plan, arena));
     }
     const DeviceMatrix& weight = operands_.weights.front();
-    operands_.in = take_rows(input_type(weight.dtype), weight.inputs, most_tokens, arena);
+    operands_.in =
+        take_rows(input_type(LinearWay::kVector, weight), weight.inputs, most_tokens, arena);
     operands_.out = take_rows(product_.out, weight.outputs, most_tokens, arena);
     if (product_.op->residual != kAbsent) {
       operands_.residual = take_rows(DType::kF32, weight.outputs, most_tokens, arena);

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "weft/core/encodings.h"
 #include "weft/kernels/encoding/codebooks.h"
 #include "weft/kernels/encoding/integer_codes.h"
 #include "weft/kernels/linear/codes/linear_codes.h"
@@ -238,52 +239,105 @@ HWY_ATTR void unpack_q3_k(const Blocks& blocks, const Unpacked& to) {
   }
 }
 
+using UnpackBlocks = void (*)(const Blocks&, const Unpacked&);
+
 /// How blocks of one encoding are unpacked, and what CodedPanel says of them.
 struct Unpacker {
-  DType dtype;
-  std::int32_t offset;
-  std::int32_t largest;
-  std::int32_t group_words;
-  bool has_minimum;
-  void (*unpack)(const Blocks&, const Unpacked&);
+  UnpackBlocks unpack = nullptr;
+  std::int32_t offset = 0;
+  std::int32_t largest = 0;
+  std::int32_t group_words = CodedPlan::kCodeWords;
+  bool has_minimum = false;
+  bool has_wide_scales = false;
 };
 
-constexpr std::array kFixedUnpackers = {
-    Unpacker{DType::kQ4_0, 8, 15, 8, false, unpack_q4_0},
-    Unpacker{DType::kQ4_1, 0, 15, 8, true, unpack_q4_1},
-    Unpacker{DType::kQ5_0, 16, 31, 8, false, unpack_q5_0},
-    Unpacker{DType::kQ5_1, 0, 31, 8, true, unpack_q5_1},
-    Unpacker{DType::kQ2_K, 0, 3, 4, true, unpack_q2_k},
-    Unpacker{DType::kQ3_K, 4, 7, 4, false, unpack_q3_k},
-    Unpacker{DType::kQ4_K, 0, 15, 8, true, unpack_q4_k},
-    Unpacker{DType::kQ5_K, 0, 31, 8, true, unpack_q5_k},
-    Unpacker{DType::kQ6_K, 32, 63, 4, false, unpack_q6_k},
-    Unpacker{DType::kIQ4_NL, kIq4Offset, 255, 8, false, unpack_iq4_nl},
-    Unpacker{DType::kIQ4_XS, kIq4Offset, 255, 8, false, unpack_iq4_xs},
-    Unpacker{DType::kMXFP4, kE2M1Offset, 2 * kE2M1Offset, 8, false, unpack_mxfp4},
-    Unpacker{DType::kQ2_B32, 0, 3, 8, true, unpack_planes<2, 32>},
-    Unpacker{DType::kQ3_B32, 0, 7, 8, true, unpack_planes<3, 32>},
-    Unpacker{DType::kQ4_B32, 0, 15, 8, true, unpack_planes<4, 32>},
-    Unpacker{DType::kQ4_B64, 0, 15, 8, true, unpack_planes<4, 64>},
-    Unpacker{DType::kQ5_B64, 0, 31, 8, true, unpack_planes<5, 64>},
-    Unpacker{DType::kQ6_B64, 0, 63, 8, true, unpack_planes<6, 64>},
-    Unpacker{DType::kQ8_B32, 0, 255, 8, true, unpack_planes<8, 32>},
+/// The unpacker of an encoding. Each encoding with BlockWords is registered here; one that is not
+/// does not compile.
+template <DType kType>
+struct UnpackerOf;
+
+/// The function, what it adds to all codes, and their largest where that is not the last level.
+template <UnpackBlocks kFunction, std::int32_t kOffsetOfCodes = 0, std::int32_t kLargestCode = 0>
+struct Unpacks {
+  static constexpr UnpackBlocks kUnpack = kFunction;
+  static constexpr std::int32_t kOffset = kOffsetOfCodes;
+  static constexpr std::int32_t kLargest = kLargestCode;
 };
 
-template <std::size_t... kIndex>
-constexpr std::array<Unpacker, sizeof...(kIndex)> integer_unpackers(
-    std::index_sequence<kIndex...> /*rows*/) {
-  return {Unpacker{kIntegerCodes[kIndex].dtype, kIntegerCodes[kIndex].middle(),
-                   2 * kIntegerCodes[kIndex].middle() - 1, 8, true, unpack_integers<kIndex>}...};
+template <>
+struct UnpackerOf<DType::kQ4_0> : Unpacks<unpack_q4_0, 8> {};
+template <>
+struct UnpackerOf<DType::kQ4_1> : Unpacks<unpack_q4_1> {};
+template <>
+struct UnpackerOf<DType::kQ5_0> : Unpacks<unpack_q5_0, 16> {};
+template <>
+struct UnpackerOf<DType::kQ5_1> : Unpacks<unpack_q5_1> {};
+template <>
+struct UnpackerOf<DType::kQ2_K> : Unpacks<unpack_q2_k> {};
+template <>
+struct UnpackerOf<DType::kQ3_K> : Unpacks<unpack_q3_k, 4> {};
+template <>
+struct UnpackerOf<DType::kQ4_K> : Unpacks<unpack_q4_k> {};
+template <>
+struct UnpackerOf<DType::kQ5_K> : Unpacks<unpack_q5_k> {};
+template <>
+struct UnpackerOf<DType::kQ6_K> : Unpacks<unpack_q6_k, 32> {};
+template <>
+struct UnpackerOf<DType::kIQ4_NL> : Unpacks<unpack_iq4_nl, kIq4Offset, 255> {};
+template <>
+struct UnpackerOf<DType::kIQ4_XS> : Unpacks<unpack_iq4_xs, kIq4Offset, 255> {};
+template <>
+struct UnpackerOf<DType::kMXFP4> : Unpacks<unpack_mxfp4, kE2M1Offset, 2 * kE2M1Offset> {};
+template <>
+struct UnpackerOf<DType::kQ2_B32> : Unpacks<unpack_planes<2, 32>> {};
+template <>
+struct UnpackerOf<DType::kQ3_B32> : Unpacks<unpack_planes<3, 32>> {};
+template <>
+struct UnpackerOf<DType::kQ4_B32> : Unpacks<unpack_planes<4, 32>> {};
+template <>
+struct UnpackerOf<DType::kQ4_B64> : Unpacks<unpack_planes<4, 64>> {};
+template <>
+struct UnpackerOf<DType::kQ5_B64> : Unpacks<unpack_planes<5, 64>> {};
+template <>
+struct UnpackerOf<DType::kQ6_B64> : Unpacks<unpack_planes<6, 64>> {};
+template <>
+struct UnpackerOf<DType::kQ8_B32> : Unpacks<unpack_planes<8, 32>> {};
+template <DType kType>
+  requires(encoding_row(kType).has_zero)
+struct UnpackerOf<kType> : Unpacks<unpack_integers<kType>, integer_codes_of(kType)->middle()> {};
+
+/// Empty of an encoding without BlockWords.
+template <std::size_t kRow>
+constexpr Unpacker unpacker_of_row() {
+  constexpr const Encoding& kEncoding = kEncodings[kRow];
+  if constexpr (!kEncoding.words.exist) {
+    return {};
+  } else {
+    using Own = UnpackerOf<kEncoding.dtype>;
+    const bool is_last = Own::kLargest == 0;
+    return {.unpack = Own::kUnpack,
+            .offset = Own::kOffset,
+            .largest = is_last ? static_cast<std::int32_t>(kEncoding.levels - 1) : Own::kLargest,
+            .group_words = kEncoding.group < CodedPlan::kBlockInputs ? CodedPlan::kCodeWords / 2
+                                                                     : CodedPlan::kCodeWords,
+            .has_minimum = kEncoding.has_minimum || kEncoding.has_zero,
+            // Scales are f16 times a small integer, or f32, or a power of two of any size.
+            .has_wide_scales = kEncoding.scale_type != ScaleType::kF16};
+  }
 }
 
-constexpr auto kUnpackers = [] {
-  constexpr auto kIntegerUnpackers =
-      integer_unpackers(std::make_index_sequence<kIntegerCodes.size()>());
-  std::array<Unpacker, kFixedUnpackers.size() + kIntegerUnpackers.size()> all{};
-  std::ranges::copy(kIntegerUnpackers, std::ranges::copy(kFixedUnpackers, all.begin()).out);
-  return all;
-}();
+template <std::size_t... kRow>
+constexpr std::array<Unpacker, sizeof...(kRow)> unpackers_of_all(
+    std::index_sequence<kRow...> /*rows*/) {
+  return {unpacker_of_row<kRow>()...};
+}
+constexpr auto kUnpackers = unpackers_of_all(std::make_index_sequence<kEncodings.size()>());
+
+/// Null where codes are not unpacked: of plain types, and of q8_0, whose codes stand ready.
+constexpr const Unpacker* unpacker_of(DType dtype) {
+  const auto row = static_cast<std::size_t>(dtype) - kFirstEncoding;
+  return row < kUnpackers.size() && kUnpackers[row].unpack != nullptr ? &kUnpackers[row] : nullptr;
+}
 
 /// What will be unpacked in the step after next. What the next one takes is asked for by the step
 /// before, so it is there even where few rows pass in no time. Once a panel of `own` bytes ends,
@@ -326,25 +380,19 @@ bool has_codes(DType dtype) {
 #else
   if (dtype == DType::kQ8_0) return true;
 #endif
-  return std::ranges::find(kUnpackers, dtype, &Unpacker::dtype) != kUnpackers.end();
+  return unpacker_of(dtype) != nullptr;
 }
 
 /// Whether all of its codes are below 64, so that bytes are multiplied as bytes.
 [[maybe_unused]] bool has_narrow_codes(DType dtype) {
-  const auto found = std::ranges::find(kUnpackers, dtype, &Unpacker::dtype);
-  return found != kUnpackers.end() && found->largest < 64;
+  const Unpacker* found = unpacker_of(dtype);
+  return found != nullptr && found->largest < 64;
 }
 
 /// Whether a scale is for 32 inputs, as all those of a row are, and not for 16.
 [[maybe_unused]] bool has_whole_groups(DType dtype) {
-  const auto found = std::ranges::find(kUnpackers, dtype, &Unpacker::dtype);
-  return found == kUnpackers.end() || found->group_words == CodedPlan::kCodeWords;
-}
-
-/// Scales are f16 times a small integer but where they are f32, or a power of two of any size.
-bool has_wide_scales(DType dtype) {
-  const IntegerCodes* integers = integer_codes_of(dtype);
-  return dtype == DType::kMXFP4 || (integers != nullptr && integers->scale_bytes() == 4);
+  const Unpacker* found = unpacker_of(dtype);
+  return found == nullptr || found->group_words == CodedPlan::kCodeWords;
 }
 
 /// Unpacks inputs [first, first + count) of a panel, at whole blocks. `panels` pass at once.
@@ -352,7 +400,7 @@ HWY_ATTR CodedPanel unpack(const PackedPanel& panel, std::int64_t first, std::in
                            std::int64_t panels, CodedGroup::Room& room) {
   const PackedLayout& layout = *panel.layout;
   if (layout.dtype == DType::kQ8_0) return use_q8_0(panel, first, count, panels, room);
-  const auto& unpacker = *std::ranges::find(kUnpackers, layout.dtype, &Unpacker::dtype);
+  const Unpacker& unpacker = *unpacker_of(layout.dtype);
   const DTypeBlock block = block_of(layout.dtype);
   const std::int64_t groups = block.elements / (std::int64_t{4} * unpacker.group_words);
   const std::byte* from = panel.data + layout.block_row_offset(first);
@@ -370,7 +418,7 @@ HWY_ATTR CodedPanel unpack(const PackedPanel& panel, std::int64_t first, std::in
           .offset = unpacker.offset,
           .group_words = unpacker.group_words,
           .largest = unpacker.largest,
-          .has_wide_scales = has_wide_scales(layout.dtype),
+          .has_wide_scales = unpacker.has_wide_scales,
           .ahead = ahead_of(panel, from, bytes, layout.block_row_offset(layout.inputs), panels),
           .ahead_bytes = bytes};
 }

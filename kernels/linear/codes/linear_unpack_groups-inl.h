@@ -106,11 +106,11 @@ HWY_INLINE void unpack_runs(const Blocks& codes, std::int64_t runs, const Unpack
   }
 }
 
-/// Row `kIndex` of kIntegerCodes. Codes are taken around their middle, so that what is added for a
+/// Codes are taken around their middle, so that what is added for a
 /// zero that stands there, as all of a symmetric weight do, is nothing.
-template <std::size_t kIndex>
+template <DType kType>
 HWY_ATTR void unpack_integers(const Blocks& blocks, const Unpacked& to) {
-  constexpr IntegerCodes kCodes = kIntegerCodes[kIndex];
+  constexpr IntegerCodes kCodes = *integer_codes_of(kType);
   constexpr std::int64_t kRuns = kCodes.group / IntegerCodes::kRun;
   const Words zeros = load_each<std::uint8_t>(blocks.at(kCodes.zeros_at()));
   for (std::int64_t group = 0; group < kCodes.groups; ++group) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "weft/core/encodings.h"
 #include "weft/model/checkpoint/quantized/integer_rows.h"
 #include "weft/model/checkpoint/quantized/schemes.h"
 
@@ -53,11 +54,12 @@ constexpr std::int64_t divide_up(std::int64_t count, std::int64_t each) {
   return (count + each - 1) / each;
 }
 
-DType dtype_of(std::int64_t length) {
-  return length == 256   ? DType::kF8_256
-         : length == 128 ? DType::kF8_128
-         : length == 64  ? DType::kF8_64
-                         : DType::kF8_32;
+/// The FP8 encoding whose scales are for blocks of `length`; null where there is none.
+const Encoding* encoding_with(std::int64_t length) {
+  const auto* found = std::ranges::find_if(kEncodings, [&](const Encoding& encoding) {
+    return encoding.codes == CodeType::kFloat && encoding.group == length;
+  });
+  return found == kEncodings.end() ? nullptr : found;
 }
 
 Result<void> find_fp8_scales(const CheckpointTensor& scales, std::span<const std::int64_t> block,
@@ -96,13 +98,13 @@ Result<void> take_fp8_weight(const std::string& module, const CheckpointTensor& 
   Fp8Weight weight{.codes = codes, .inputs = codes.shape[1]};
   if (const auto found = find_fp8_scales(scales, block, codes.shape[0], weight); !found)
     return found;
-  weight.length = block_length(weight.inputs_each, weight.inputs);
-  if (weight.length == 0)
+  const Encoding* to = encoding_with(block_length(weight.inputs_each, weight.inputs));
+  if (to == nullptr)
     return unsupported_raw(
         codes, "has " + std::to_string(weight.inputs) + " inputs, which no encoding of FP8 has");
   const std::vector shape = codes.shape;
-  const DType dtype = dtype_of(weight.length);
-  return model.add(assembled(codes.name, codes.file(), dtype, shape,
+  weight.length = to->group;
+  return model.add(assembled(codes.name, codes.file(), to->dtype, shape,
                              std::make_unique<Fp8Rows>(std::move(weight))));
 }
 

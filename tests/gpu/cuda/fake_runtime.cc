@@ -10,6 +10,7 @@
 
 #include "weft/core/actor/supervision.h"
 #include "weft/gpu/cuda/runtime/kept_buffers.h"
+#include "weft/kernels/linear/linear_ways_cuda.h"
 #include "weft/tests/kernels/attention/attention_reference_cuda.h"
 #include "weft/tests/kernels/cuda/ops_reference_cuda.h"
 #include "weft/tests/kernels/linear/linear_reference.h"
@@ -308,9 +309,8 @@ void FakeRuntime::release(cuda::Graph graph) noexcept {
 
 bool FakeRuntime::can(cuda::LinearWay way, const cuda::DeviceMatrix& weight,
                       std::int64_t tokens) const {
-  if (way == cuda::LinearWay::kCodes) {
-    return gpu_->multiplies_codes && cuda::takes_codes(weight) && tokens <= cuda::kMaxCodesTokens;
-  }
+  if (!cuda::takes(way, weight, tokens, true)) return false;
+  if (way == cuda::LinearWay::kCodes) return gpu_->multiplies_codes;
   if (gpu_->can) return gpu_->can(way, tokens);
   return way == cuda::LinearWay::kVector;
 }

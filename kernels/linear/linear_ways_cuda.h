@@ -1,0 +1,142 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "weft/core/encodings.h"
+#include "weft/kernels/linear/linear_cuda.h"
+
+/// The ways to multiply on a GPU as rows of one table. What launches products, lays weights out,
+/// types buffers, loads and tunes asks these rows; the kernels of each row are WayKernels
+/// (linear_ways_cuda.cuh). Nothing here needs CUDA.
+namespace weft::cuda {
+
+/// Which products a way computes.
+enum class ProductKind : std::uint8_t {
+  kMatrix,   ///< a row times one matrix: LinearEngine
+  kExperts,  ///< a row times the matrices of its experts: expert_linear()
+};
+
+/// What a way wants of how a matrix lies.
+enum class WeightForm : std::uint8_t {
+  kAny,          ///< numbers in rows, or blocks as in a file
+  kNumbers,      ///< numbers of 16 bits in rows
+  kTensorCodes,  ///< each encoding as its row's TensorCodes say
+};
+
+struct LinearWayRow {
+  LinearWay way = LinearWay::kVector;
+  std::string_view name;  ///< in a tuning table
+  ProductKind product = ProductKind::kMatrix;
+  WeightForm form = WeightForm::kAny;
+  std::int64_t most_rows = INT64_MAX;  ///< M
+  bool needs_sm90a = false;
+  bool needs_workspace = false;   ///< CudaLinearParams::workspace
+  bool reads_input_rows = false;  ///< else the rows are gathered before
+  bool is_measured = false;       ///< weft tune measures it, and a tuning table may name it
+};
+
+inline constexpr std::array kLinearWays = {
+    LinearWayRow{
+        .way = LinearWay::kVector, .name = "vector", .reads_input_rows = true, .is_measured = true},
+    LinearWayRow{.way = LinearWay::kFlat,
+                 .name = "flat",
+                 .form = WeightForm::kNumbers,
+                 .most_rows = kMaxFlatTokens,
+                 .needs_sm90a = true,
+                 .needs_workspace = true,
+                 .is_measured = true},
+    LinearWayRow{.way = LinearWay::kLibrary,
+                 .name = "library",
+                 .form = WeightForm::kNumbers,
+                 .is_measured = true},
+    LinearWayRow{.way = LinearWay::kCodes,
+                 .name = "codes",
+                 .form = WeightForm::kTensorCodes,
+                 .most_rows = kMaxCodesTokens,
+                 .needs_sm90a = true,
+                 .needs_workspace = true},
+    LinearWayRow{.way = LinearWay::kExperts,
+                 .name = "experts",
+                 .product = ProductKind::kExperts,
+                 .reads_input_rows = true},
+};
+
+static_assert(
+    [] {
+      for (std::size_t i = 0; i < kLinearWays.size(); ++i) {
+        if (static_cast<std::size_t>(kLinearWays[i].way) != i) return false;
+      }
+      return true;
+    }(),
+    "a row stands at another place than its LinearWay");
+
+[[nodiscard]] constexpr const LinearWayRow& row_of_way(LinearWay way) noexcept {
+  return kLinearWays[static_cast<std::size_t>(way)];
+}
+
+/// Whether a matrix lies as the form says. Its memory is not looked at.
+[[nodiscard]] constexpr bool lies_as(WeightForm form, const DeviceMatrix& weight) noexcept {
+  const bool is_narrow = weight.dtype == DType::kF16 || weight.dtype == DType::kBF16;
+  switch (form) {
+    case WeightForm::kAny:
+      return true;
+    case WeightForm::kNumbers:
+      return !weight.keeps_blocks() && is_narrow;
+    case WeightForm::kTensorCodes:
+      return std::all_of(weight.runs, weight.runs + weight.run_count,
+                         [](const EncodedRun& run) {
+                           if (!is_encoding(run.dtype)) return false;
+                           const TensorCodes codes = encoding_row(run.dtype).tensor_codes;
+                           return run.boxed ? codes == TensorCodes::kBoxes
+                                            : codes == TensorCodes::kBlocks;
+                         }) &&
+             (weight.run_count == 1 || (weight.run_count > 1 && !weight.gated));
+  }
+  return false;
+}
+
+/// Whether a way multiplies so many rows by a matrix that lies so, on a GPU with or without
+/// sm_90a's instructions. can() also asks the kernels whether the matrix is too large for them.
+[[nodiscard]] constexpr bool takes(LinearWay way, const DeviceMatrix& weight, std::int64_t rows,
+                                   bool has_sm90a) noexcept {
+  const LinearWayRow& row = row_of_way(way);
+  return lies_as(row.form, weight) && rows <= row.most_rows && (has_sm90a || !row.needs_sm90a);
+}
+
+/// The type in which a way takes its input: bf16 beside codes, of numbers of 16 bits their own,
+/// else f32.
+[[nodiscard]] constexpr DType input_type(LinearWay way, const DeviceMatrix& weight) noexcept {
+  if (row_of_way(way).form == WeightForm::kTensorCodes) return DType::kBF16;
+  return lies_as(WeightForm::kNumbers, weight) ? weight.dtype : DType::kF32;
+}
+
+/// Whether a way computes such products from codes: whether their matrices are held for it.
+[[nodiscard]] constexpr bool has_way_of_codes(ProductKind product) noexcept {
+  return std::ranges::any_of(kLinearWays, [&](const LinearWayRow& row) {
+    return row.product == product && row.form == WeightForm::kTensorCodes;
+  });
+}
+
+/// The way whose input_type() the buffers before a matrix's products have: of codes, where the GPU
+/// multiplies them (`has_codes`) and the matrix is held for it, else plain arithmetic.
+[[nodiscard]] constexpr LinearWay usual_way(ProductKind product, const DeviceMatrix& weight,
+                                            bool has_codes) noexcept {
+  for (const LinearWayRow& row : kLinearWays) {
+    const bool from_codes = row.form == WeightForm::kTensorCodes;
+    if (row.product == product && from_codes && has_codes && lies_as(row.form, weight))
+      return row.way;
+  }
+  return product == ProductKind::kExperts ? LinearWay::kExperts : LinearWay::kVector;
+}
+
+/// Up to so many rows a product decodes what it multiplies; beyond, decoding the matrix once and
+/// multiplying by tensor cores is faster. Measured on an H100 (docs/performance.md): blocks cost
+/// more to decode than q8_0.
+[[nodiscard]] constexpr std::int64_t most_decoded_rows(const DeviceMatrix& weight) noexcept {
+  return weight.keeps_blocks() ? 4 : 8;
+}
+
+}  // namespace weft::cuda

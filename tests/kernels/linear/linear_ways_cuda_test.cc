@@ -1,0 +1,100 @@
+#include "weft/kernels/linear/linear_ways_cuda.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string_view>
+
+namespace weft::cuda {
+namespace {
+
+DeviceMatrix numbers_of(DType dtype) {
+  DeviceMatrix matrix;
+  matrix.dtype = dtype;
+  matrix.outputs = 128;
+  matrix.inputs = matrix.stride = 256;
+  return matrix;
+}
+
+/// One run of blocks, or of boxes.
+DeviceMatrix encoded_in(DType dtype, bool boxed) {
+  DeviceMatrix matrix = numbers_of(dtype);
+  matrix.runs[0].dtype = dtype;
+  matrix.runs[0].boxed = boxed;
+  matrix.run_count = 1;
+  return matrix;
+}
+
+bool can_take_codes(const DeviceMatrix& matrix) {
+  return takes(LinearWay::kCodes, matrix, 1, true);
+}
+
+TEST(LinearWays, HaveNamesOfTheirOwn) {
+  std::set<std::string_view> names;
+  for (const LinearWayRow& row : kLinearWays) {
+    EXPECT_TRUE(names.insert(row.name).second) << row.name;
+    EXPECT_EQ(&row_of_way(row.way), &row);
+  }
+}
+
+TEST(LinearWays, MultiplyCodesOfMatricesThatLieAsTheirEncodingSays) {
+  for (const Encoding& encoding : kEncodings) {
+    SCOPED_TRACE(encoding.name);
+    EXPECT_EQ(can_take_codes(encoded_in(encoding.dtype, true)),
+              encoding.tensor_codes == TensorCodes::kBoxes);
+    EXPECT_EQ(can_take_codes(encoded_in(encoding.dtype, false)),
+              encoding.tensor_codes == TensorCodes::kBlocks);
+  }
+  EXPECT_FALSE(can_take_codes(numbers_of(DType::kQ8_0))) << "q8_0 without runs";
+  EXPECT_FALSE(can_take_codes(numbers_of(DType::kBF16)));
+}
+
+TEST(LinearWays, MultiplyCodesOfSeveralEncodingsOnlyWithoutGates) {
+  DeviceMatrix matrix = encoded_in(DType::kQ4_K, false);
+  matrix.runs[1] = {.dtype = DType::kQ6_K, .first = 64, .boxed = true};
+  matrix.run_count = 2;
+  EXPECT_TRUE(can_take_codes(matrix));
+  matrix.gated = true;
+  EXPECT_FALSE(can_take_codes(matrix));
+}
+
+TEST(LinearWays, MultiplyOnTensorCoresOnlyWhatTheyAreMadeFor) {
+  const DeviceMatrix narrow = numbers_of(DType::kBF16);
+  for (const LinearWay way : {LinearWay::kFlat, LinearWay::kLibrary}) {
+    EXPECT_TRUE(takes(way, narrow, 1, true));
+    EXPECT_FALSE(takes(way, numbers_of(DType::kF32), 1, true));
+    EXPECT_FALSE(takes(way, numbers_of(DType::kQ8_0), 1, true));
+    EXPECT_FALSE(takes(way, encoded_in(DType::kQ4_K, false), 1, true));
+  }
+  EXPECT_TRUE(takes(LinearWay::kFlat, narrow, kMaxFlatTokens, true));
+  EXPECT_FALSE(takes(LinearWay::kFlat, narrow, kMaxFlatTokens + 1, true));
+  EXPECT_TRUE(takes(LinearWay::kLibrary, narrow, kMaxFlatTokens + 1, false));
+  EXPECT_FALSE(takes(LinearWay::kFlat, narrow, 1, false));
+  EXPECT_FALSE(takes(LinearWay::kCodes, encoded_in(DType::kQ4_K, false), 1, false));
+  EXPECT_FALSE(
+      takes(LinearWay::kCodes, encoded_in(DType::kQ4_K, false), kMaxCodesTokens + 1, true));
+}
+
+TEST(LinearWays, TakeTheirInputInTheTypeOfTheUsualWay) {
+  const auto type = [](const DeviceMatrix& matrix, ProductKind product, bool has_codes) {
+    return input_type(usual_way(product, matrix, has_codes), matrix);
+  };
+  constexpr auto kMatrix = ProductKind::kMatrix;
+  constexpr auto kExperts = ProductKind::kExperts;
+  EXPECT_EQ(type(numbers_of(DType::kF16), kMatrix, true), DType::kF16);
+  EXPECT_EQ(type(numbers_of(DType::kF16), kExperts, true), DType::kF16);
+  EXPECT_EQ(type(numbers_of(DType::kF32), kMatrix, true), DType::kF32);
+  EXPECT_EQ(type(numbers_of(DType::kQ8_0), kMatrix, true), DType::kF32);
+  const DeviceMatrix codes = encoded_in(DType::kQ6_K, true);
+  EXPECT_EQ(type(codes, kMatrix, true), DType::kBF16);
+  EXPECT_EQ(type(codes, kMatrix, false), DType::kF32);
+  EXPECT_EQ(type(codes, kExperts, true), DType::kF32);
+}
+
+TEST(LinearWays, HoldMatricesForCodesButNotThoseOfExperts) {
+  EXPECT_TRUE(has_way_of_codes(ProductKind::kMatrix));
+  EXPECT_FALSE(has_way_of_codes(ProductKind::kExperts));
+}
+
+}  // namespace
+}  // namespace weft::cuda
