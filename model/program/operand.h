@@ -79,27 +79,25 @@ struct OperandSpec {
 };
 
 /// A buffer as a field of an op: its type says what the op does with the buffer.
-template <OperandSpec spec>  // NOLINT(readability-identifier-naming): as OperandSpec's fields
+template <OperandSpec kSpec>
 class BufferOperand : public BufferId {
  public:
-  static constexpr OperandSpec kSpec = spec;
-
   using BufferId::BufferId;
   constexpr BufferOperand() noexcept = default;
   // NOLINTNEXTLINE(google-explicit-constructor): the field takes any buffer
   constexpr BufferOperand(BufferId id) noexcept : BufferId(id) {}
-};  // NOLINTBEGIN(readability-identifier-naming): parameters are named as OperandSpec's fields
+};
 
-template <OperandRows rows = OperandRows::kOfOp, OperandType type = OperandType::kF32>
-using Input = BufferOperand<OperandSpec{Access::kRead, false, rows, type}>;
-template <OperandRows rows = OperandRows::kOfOp, OperandType type = OperandType::kF32>
-using Output = BufferOperand<OperandSpec{Access::kWrite, false, rows, type}>;
-template <OperandRows rows = OperandRows::kOfOp>
-using OptionalOutput = BufferOperand<OperandSpec{Access::kWrite, true, rows, OperandType::kF32}>;
-template <OperandRows rows = OperandRows::kOfOp>
-using InPlace = BufferOperand<OperandSpec{Access::kInPlace, false, rows, OperandType::kF32}>;
+template <OperandRows kRows = OperandRows::kOfOp, OperandType kType = OperandType::kF32>
+using Input = BufferOperand<OperandSpec{Access::kRead, false, kRows, kType}>;
+template <OperandRows kRows = OperandRows::kOfOp, OperandType kType = OperandType::kF32>
+using Output = BufferOperand<OperandSpec{Access::kWrite, false, kRows, kType}>;
+template <OperandRows kRows = OperandRows::kOfOp>
+using OptionalOutput = BufferOperand<OperandSpec{Access::kWrite, true, kRows, OperandType::kF32}>;
+template <OperandRows kRows = OperandRows::kOfOp>
+using InPlace = BufferOperand<OperandSpec{Access::kInPlace, false, kRows, OperandType::kF32}>;
 /// What is added to the output, where it is there. May be the output's own buffer.
-template <OperandRows rows = OperandRows::kOfOp>
-using Residual = BufferOperand<OperandSpec{Access::kRead, true, rows, OperandType::kF32}>;
-// NOLINTEND(readability-identifier-naming)
+template <OperandRows kRows = OperandRows::kOfOp>
+using Residual = BufferOperand<OperandSpec{Access::kRead, true, kRows, OperandType::kF32}>;
+
 }  // namespace weft

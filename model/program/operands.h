@@ -139,9 +139,9 @@ constexpr void for_each_vector(AnyOp& op, Visit&& visit) {
 template <class AnyOp>
 [[nodiscard]] constexpr BufferId row_buffer(const AnyOp& op) {
   BufferId read;
-  BufferId written;  // NOLINTNEXTLINE(readability-identifier-naming): as OperandSpec's fields
-  for_each_buffer(op, [&]<OperandSpec spec>(const BufferOperand<spec>& buffer) {
-    BufferId& first = spec.writes() ? written : read;
+  BufferId written;
+  for_each_buffer(op, [&]<OperandSpec kSpec>(const BufferOperand<kSpec>& buffer) {
+    BufferId& first = kSpec.writes() ? written : read;
     if (first == kAbsent) first = buffer;
   });
   return written == kAbsent ? read : written;
@@ -154,9 +154,9 @@ template <class AnyOp>
   const auto rows = [&](const BufferId& id) {
     return program.buffers[static_cast<std::size_t>(id)].rows;
   };
-  bool gathers = false;  // NOLINTNEXTLINE(readability-identifier-naming): as OperandSpec's fields
-  for_each_buffer(op, [&]<OperandSpec spec>(const BufferOperand<spec>& buffer) {
-    if (spec.rows != OperandRows::kGathered) return;
+  bool gathers = false;
+  for_each_buffer(op, [&]<OperandSpec kSpec>(const BufferOperand<kSpec>& buffer) {
+    if (kSpec.rows != OperandRows::kGathered) return;
     gathers = rows(buffer) == RowKind::kTokens && rows(row_buffer(op)) != RowKind::kTokens;
   });
   return gathers;
