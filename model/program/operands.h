@@ -18,6 +18,10 @@ template <class Operand>
 inline constexpr bool kIsOperand =
     kIsBuffer<Operand> || kIsTable<Operand> || std::same_as<Operand, MatrixId> ||
     std::same_as<Operand, VectorId> || std::same_as<Operand, RotaryId>;
+template <class Field>
+inline constexpr bool kIsInPlace = false;
+template <OperandRows kRows>
+inline constexpr bool kIsInPlace<InPlace<kRows>> = true;
 /// Of experts an op has a matrix or a vector each.
 template <class Field>
 inline constexpr bool kIsOperandList =
@@ -79,7 +83,7 @@ template <class AnyOp>
     const Field& other = boost::pfr::get<decltype(at)::value>(b);
     if constexpr (kIsOperandList<Field>) {
       all = all && own.size() == other.size();
-    } else if constexpr (!kIsOperand<Field>) {
+    } else if constexpr (!kIsOperand<Field> && !kIsInPlace<Field>) {
       all = all && own == other;
     }
   });
@@ -170,5 +174,8 @@ struct BufferUse {
 
 /// The buffers that an op uses, in the order of its fields; kAbsent ones left out.
 [[nodiscard]] std::vector<BufferUse> buffers_of(const Op& op);
+
+/// The buffer that an op writes; kAbsent where it writes none.
+[[nodiscard]] BufferId output_of(const Op& op);
 
 }  // namespace weft
