@@ -55,12 +55,13 @@ class Launcher {
   [[nodiscard]] bool is_sum_and_norm(const Op& first, const Op& second) const {
     const auto* sum = std::get_if<AllReduceOp>(&first);
     const auto* norm = std::get_if<NormOp>(&second);
-    return sum != nullptr && norm != nullptr && norm->in == sum->values &&
+    return sum != nullptr && norm != nullptr && norm->in == sum->values.after &&
            rows_of(*norm) == rows_of(*sum) && rows_of(*norm) > 0;
   }
   void sum_and_norm(const Op& first, const Op& second) const {
     const CudaNormParams params = norm(std::get<NormOp>(second));
-    run(CudaSumNormParams{{params.rows, written(std::get<AllReduceOp>(first).values)}, params},
+    run(CudaSumNormParams{{params.rows, written(std::get<AllReduceOp>(first).values.after)},
+                          params},
         "all-reduce and norm");
   }
 
@@ -85,7 +86,7 @@ class Launcher {
   void operator()(const RotaryOp& op) const {
     CudaRotaryParams params;
     params.rows = rows_of(op);
-    params.qkv = written(op.qkv);
+    params.qkv = written(op.qkv.after);
     params.shape = op.shape;
     params.spec = op.spec;
     params.query_norm = head_norm(op.query_norm);
@@ -182,7 +183,7 @@ class Launcher {
 
   void operator()(const AllReduceOp& op) const {
     const std::int64_t rows = rows_of(op);
-    if (rows > 0) run(CudaAllReduceParams{rows, written(op.values)}, "all-reduce");
+    if (rows > 0) run(CudaAllReduceParams{rows, written(op.values.after)}, "all-reduce");
   }
 
   void operator()(const GatherOp& op) const {

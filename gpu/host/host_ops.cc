@@ -87,7 +87,7 @@ class OpRunner {
 
   void operator()(const RotaryOp& op) const {
     RotaryParams params;
-    params.qkv = rows(op.qkv);
+    params.qkv = rows(op.qkv.after);
     params.shape = op.shape;
     params.spec = op.spec;
     params.query_norm = head_norm(op.query_norm);
@@ -176,7 +176,7 @@ class OpRunner {
     scale_rows({rows(op.in), rows(op.scales), rows(op.residual), rows(op.out)}, share_);
   }
 
-  void operator()(const AllReduceOp& op) const { link().all_reduce(numbers(op.values)); }
+  void operator()(const AllReduceOp& op) const { link().all_reduce(numbers(op.values.after)); }
 
   void operator()(const GatherOp& op) const {
     gather_logits(op, rows(op.in), rows(op.out), state_.program->part, step_, link());

@@ -125,8 +125,8 @@ class ProgramMatcher {
       if (a == nullptr || b == nullptr || a->table == kAbsent || a->spec.style == b->spec.style)
         continue;
       const std::int64_t heads = std::int64_t{a->shape.heads} + a->shape.kv_heads;
-      turns_[a->qkv] = {heads * a->shape.head_size, a->shape.head_size, a->spec.rotary_size,
-                        a->spec.style == RotaryStyle::kHalves};
+      turns_[a->qkv.after] = {heads * a->shape.head_size, a->shape.head_size, a->spec.rotary_size,
+                              a->spec.style == RotaryStyle::kHalves};
     }
   }
 
@@ -222,7 +222,7 @@ class ProgramMatcher {
   }
 
   WeightChange change_of(const RotaryOp& a, const RotaryOp& b, const VectorId& own) const {
-    WeightChange change{.turns = turns_of(a.qkv)};
+    WeightChange change{.turns = turns_of(a.qkv.after)};
     for (const auto norm : {&RotaryOp::query_norm, &RotaryOp::key_norm, &RotaryOp::value_norm}) {
       if (&own != &(a.*norm).weight) continue;
       change.offset = (a.*norm).spec.norm.weight_offset - (b.*norm).spec.norm.weight_offset;

@@ -86,7 +86,7 @@ HeadNormPlan AttentionCompiler::head_norm(std::string_view what, const NormBlock
 RotaryOp AttentionCompiler::rotary(const AttentionBlock& block, const HeadShare& heads,
                                    BufferId qkv) {
   RotaryOp op;
-  op.qkv = qkv;
+  op.qkv = {qkv, out_.next(qkv)};
   op.shape = {static_cast<std::int32_t>(heads.heads.count),
               static_cast<std::int32_t>(heads.kv_heads.count), block.shape.head_size};
   op.spec = block.rotary_spec;
@@ -180,7 +180,7 @@ void AttentionCompiler::check_relative(const AttentionOp& op, const AttentionBlo
 }
 
 void AttentionCompiler::attend(const AttentionBlock& block, const ResidualBlock& residual,
-                               BufferId input, PartSums sums) {
+                               BufferId input) {
   const auto shared = share_of(out_, block, residual);
   const HeadShare heads = heads_of(block, shared);
   const std::int64_t size = block.shape.head_size;
@@ -199,19 +199,21 @@ void AttentionCompiler::attend(const AttentionBlock& block, const ResidualBlock&
   }
   const BufferId qkv = out_.buffer("qkv", query_width + 2 * kv_width);
   out_.emit(StackWriter::plain(weight, input, qkv));
-  out_.emit(rotary(block, heads, qkv));
-  const BufferId mixed = out_.buffer("a", query_width);
-  out_.emit(attention_op(block, heads.heads, qkv, mixed));
-  gate_heads(block, heads.heads, input, mixed);
-  out_.norm(out_.of_layer("attention.norm_inner"), residual.norm_inner, query_width, mixed, mixed);
-  const SublayerExit exit = out_.exit(residual, input, shared.has_value(), sums);
+  const RotaryOp turned = rotary(block, heads, qkv);
+  out_.emit(turned);
+  BufferId mixed = out_.buffer("a", query_width);
+  out_.emit(attention_op(block, heads.heads, turned.qkv.after, mixed));
+  mixed = gate_heads(block, heads.heads, input, mixed);
+  mixed =
+      out_.normed(out_.of_layer("attention.norm_inner"), residual.norm_inner, query_width, mixed);
+  const SublayerExit exit = out_.exit(residual, input, shared.has_value());
   project("attention", block, shared, exit, mixed);
   out_.leave("attention", residual, exit, input);
 }
 
-void AttentionCompiler::gate_heads(const AttentionBlock& block, const Extent& heads, BufferId input,
-                                   BufferId mixed) {
-  if (block.gate.tensor.empty()) return;
+BufferId AttentionCompiler::gate_heads(const AttentionBlock& block, const Extent& heads,
+                                       BufferId input, BufferId mixed) {
+  if (block.gate.tensor.empty()) return mixed;
   const std::int64_t size = block.gate_per_head ? 1 : block.shape.head_size;
   const BufferId gate = out_.buffer("g", heads.count * size);
   KeptPart kept;
@@ -222,7 +224,9 @@ void AttentionCompiler::gate_heads(const AttentionBlock& block, const Extent& he
                          input, gate);
   op.spec.activation = block.gate_activation;
   out_.emit(op);
-  out_.emit(ScaleRowsOp{mixed, gate, kAbsent, mixed});
+  const BufferId gated = out_.next(mixed);
+  out_.emit(ScaleRowsOp{mixed, gate, kAbsent, gated});
+  return gated;
 }
 
 void AttentionCompiler::attend_to_encoder(const AttentionBlock& block,

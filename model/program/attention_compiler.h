@@ -27,8 +27,7 @@ class AttentionCompiler {
   [[nodiscard]] Result<void> plan_rotary();
 
   /// The layer's tokens attend to those before them, or to all where the stack is not causal.
-  void attend(const AttentionBlock& block, const ResidualBlock& residual, BufferId input,
-              PartSums sums);
+  void attend(const AttentionBlock& block, const ResidualBlock& residual, BufferId input);
   /// The layer has no attention, and so no keys and values.
   void pass() { cache_layers_.push_back(kAbsent); }
   /// The layer's tokens attend to the encoder's.
@@ -43,7 +42,8 @@ class AttentionCompiler {
   AttentionOp attention_op(const AttentionBlock& block, const Extent& heads, BufferId queries,
                            BufferId out);
   void check_relative(const AttentionOp& op, const AttentionBlock& block);
-  void gate_heads(const AttentionBlock& block, const Extent& heads, BufferId input, BufferId mixed);
+  [[nodiscard]] BufferId gate_heads(const AttentionBlock& block, const Extent& heads,
+                                    BufferId input, BufferId mixed);
   void project(std::string_view what, const AttentionBlock& block,
                const std::optional<HeadShare>& shared, const SublayerExit& exit, BufferId in);
   void add_cache_layer(std::vector<KvLayerPlan>& cache, const KvLayerPlan& plan);

@@ -29,6 +29,7 @@ void EmbeddingCompiler::embed() {
   const bool projects = !block.projection.tensor.empty();
   const bool apart = projects || block.token_norm.present;
   op.out = apart ? out_.buffer("e", block.size) : out_.stream();
+  out_.mark_part(op.out, is_part);
   positions(op);
   if (is_part && !out_.is_first_rank()) {
     // The first rank's to add; where the token has a way of its own, each rank's.
@@ -36,13 +37,11 @@ void EmbeddingCompiler::embed() {
     if (!apart) op.positions = kAbsent;
   }
   if (apart) {
-    embed_apart(op, block, projects, is_part);
+    embed_apart(op, block, projects);
   } else {
     out_.emit(op);
-    if (is_part) out_.sum_up(out_.stream());
   }
-  out_.norm(out_.of_stack("embedding.norm"), block.norm, model_.hidden, out_.stream(),
-            out_.stream());
+  out_.norm_stream(out_.of_stack("embedding.norm"), block.norm);
 }
 
 BufferId EmbeddingCompiler::embed_for_layers() {
@@ -62,34 +61,36 @@ BufferId EmbeddingCompiler::embed_for_layers() {
   op.table.rows = rows.value_or(Extent{0, model_.vocabulary});
   op.spec = block.spec;
   op.out = out_.buffer("embedded", model_.hidden);
+  out_.mark_part(op.out, program_.part.ranks > 1 && rows);
   out_.emit(op);
-  if (program_.part.ranks > 1 && rows) out_.sum_up(op.out);
   return op.out;
 }
 
 // Positions are as wide as the stream and have no norm of their own: they are added to what a
 // projection or a norm makes of the token.
-void EmbeddingCompiler::embed_apart(EmbedOp op, const EmbeddingBlock& block, bool projects,
-                                    bool is_part) {
+void EmbeddingCompiler::embed_apart(EmbedOp op, const EmbeddingBlock& block, bool projects) {
   EmbedOp placed = op;
   placed.table = {};
   placed.constant = kAbsent;
   placed.out = out_.stream();
   op.positions = kAbsent;
   out_.emit(op);
-  if (is_part) out_.sum_up(op.out);
-  const BufferId residual = placed.positions == kAbsent ? BufferId() : out_.stream();
-  if (residual != kAbsent) out_.emit(placed);
+  BufferId residual;
+  if (placed.positions != kAbsent) {
+    out_.emit(placed);
+    residual = placed.out;
+    out_.continue_stream(out_.next(residual));
+  }
   const std::string token_norm = out_.of_stack("embedding.token_norm");
   if (!projects) {
     out_.norm(token_norm, block.token_norm, block.size, op.out, out_.stream(), residual);
     return;
   }
-  out_.norm(token_norm, block.token_norm, block.size, op.out, op.out);
+  const BufferId token = out_.normed(token_norm, block.token_norm, block.size, op.out);
   LinearOp project =
       StackWriter::plain(weights_.linear(out_.of_stack("embedding.projection"), block.projection,
                                          model_.hidden, block.size),
-                         op.out, out_.stream());
+                         token, out_.stream());
   project.residual = residual;
   out_.emit(project);
 }

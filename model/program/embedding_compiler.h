@@ -24,7 +24,7 @@ class EmbeddingCompiler {
   [[nodiscard]] BufferId embed_for_layers();
 
  private:
-  void embed_apart(EmbedOp op, const EmbeddingBlock& block, bool projects, bool is_part);
+  void embed_apart(EmbedOp op, const EmbeddingBlock& block, bool projects);
   void types(EmbedOp& op, const EmbeddingBlock& block);
   void positions(EmbedOp& op);
 

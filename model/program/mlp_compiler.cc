@@ -79,27 +79,21 @@ MlpCompiler::InnerShare MlpCompiler::inner_share(const GatedMlpBlock& block,
   return share;
 }
 
-void MlpCompiler::compile(const MlpBlock& block, const ResidualBlock& residual, BufferId input,
-                          PartSums sums) {
+void MlpCompiler::compile(const MlpBlock& block, const ResidualBlock& residual, BufferId input) {
   if (block.experts.count > 0) {
-    experts(block, residual, input, sums);
+    experts(block, residual, input);
   } else {
-    dense(block, residual, input, sums);
+    dense(block, residual, input);
   }
 }
 
-bool MlpCompiler::sums_columns(const MlpBlock& block, const ResidualBlock& residual) {
-  return !block.experts.norm_out.present && share(block, residual).has_value();
-}
-
-void MlpCompiler::dense(const MlpBlock& block, const ResidualBlock& residual, BufferId input,
-                        PartSums sums) {
+void MlpCompiler::dense(const MlpBlock& block, const ResidualBlock& residual, BufferId input) {
   const auto columns = share(block, residual);
   const InnerShare own = inner_share(block.dense, columns);
-  const BufferId inner = out_.buffer("f", own.width);
+  BufferId inner = out_.buffer("f", own.width);
   out_.emit(up(out_.of_layer("mlp"), block, block.dense, own.up, input, inner));
-  out_.norm(out_.of_layer("mlp.norm_inner"), residual.norm_inner, own.width, inner, inner);
-  const SublayerExit exit = out_.exit(residual, input, columns.has_value(), sums);
+  inner = out_.normed(out_.of_layer("mlp.norm_inner"), residual.norm_inner, own.width, inner);
+  const SublayerExit exit = out_.exit(residual, input, columns.has_value());
   LinearOp last = down(out_.of_layer("mlp"), block.dense, own.down, inner, exit.out);
   last.residual = exit.residual;
   last.spec.scale = exit.scale;
@@ -107,17 +101,18 @@ void MlpCompiler::dense(const MlpBlock& block, const ResidualBlock& residual, Bu
   out_.leave("mlp", residual, exit, input);
 }
 
-void MlpCompiler::experts(const MlpBlock& block, const ResidualBlock& residual, BufferId input,
-                          PartSums sums) {
+void MlpCompiler::experts(const MlpBlock& block, const ResidualBlock& residual, BufferId input) {
   const ExpertsBlock& routed = block.experts;
   program_.max_experts = std::max<std::int64_t>(program_.max_experts, routed.count);
   program_.max_chosen = std::max<std::int64_t>(program_.max_chosen, routed.route.chosen);
   const auto dealt = own_experts(block, residual);
   const auto columns = dealt ? std::nullopt : share(block, residual);
   const InnerShare own = inner_share(block.dense, columns);
-  const SublayerExit exit = out_.exit(residual, input, dealt || columns, sums);
-  const BufferId routed_in = normed("mlp.experts.norm_in", routed.norm_in, input);
-  route(routed, normed("mlp.router_norm", routed.router_norm, routed_in), exit.scale);
+  const bool is_part = dealt || columns;
+  const bool apart = routed.norm_out.present;
+  const SublayerExit exit = out_.exit(residual, input, is_part && !apart);
+  const BufferId routed_in = norm_of_stream("mlp.experts.norm_in", routed.norm_in, input);
+  route(routed, norm_of_stream("mlp.router_norm", routed.router_norm, routed_in), exit.scale);
   const BufferId inner = out_.buffer("f", own.width, RowKind::kChoices, routed.route.chosen);
   const BufferId each = out_.buffer("e", model_.hidden, RowKind::kChoices, routed.route.chosen);
   ExpertLinearOp first;
@@ -142,40 +137,51 @@ void MlpCompiler::experts(const MlpBlock& block, const ResidualBlock& residual, 
   weights_.hold_alike(second.weights);
   out_.emit(first);
   out_.emit(second);
-  const ExpertRun added = dealt.value_or(ExpertRun{});
-  if (routed.norm_out.present) {
-    const BufferId sum = out_.buffer("m", model_.hidden);
-    out_.emit(CombineOp{routed.route.chosen, each, kAbsent, sum, added});
-    SublayerExit apart = exit;
-    apart.out = out_.buffer("n", model_.hidden);
-    shared_expert(block, apart, input);
-    norm_apart(routed, sum, apart.out, exit);
-    out_.leave("mlp", residual, {exit.out, exit.residual, exit.scale, false}, input);
-    return;
-  }
-  out_.emit(CombineOp{routed.route.chosen, each, exit.residual, exit.out, added});
-  if (routed.shared.size > 0) shared_expert(block, exit, input);
-  out_.leave("mlp", residual, exit, input);
+  CombineOp combine;
+  combine.chosen = routed.route.chosen;
+  combine.in = each;
+  combine.experts = dealt.value_or(ExpertRun{});
+  const BufferId out = apart ? norm_apart(block, combine, exit, is_part, input)
+                             : add_shared(block, combine, exit, input);
+  out_.leave("mlp", residual, {out, exit.residual, exit.scale, exit.is_part}, input);
 }
 
-BufferId MlpCompiler::normed(std::string_view what, const NormBlock& block, BufferId otherwise) {
+BufferId MlpCompiler::norm_of_stream(std::string_view what, const NormBlock& block,
+                                     BufferId otherwise) {
   if (!block.present) return otherwise;
   const BufferId out = out_.buffer("h", model_.hidden);
   out_.norm(out_.of_layer(what), block, model_.hidden, out_.stream(), out);
   return out;
 }
 
+// What the experts give, and to that what the shared one gives.
+BufferId MlpCompiler::add_shared(const MlpBlock& block, CombineOp combine, const SublayerExit& exit,
+                                 BufferId input) {
+  combine.residual = exit.residual;
+  combine.out = exit.out;
+  out_.emit(combine);
+  if (block.experts.shared.size == 0) return exit.out;
+  const BufferId both = out_.next(exit.out);
+  out_.mark_part(both, exit.is_part);
+  shared_expert(block, {both, exit.out, exit.scale, exit.is_part}, input);
+  return both;
+}
+
 // What the experts and what the shared one give have a norm each before they are added.
-void MlpCompiler::norm_apart(const ExpertsBlock& routed, BufferId routed_sum, BufferId shared,
-                             const SublayerExit& exit) {
-  if (exit.is_part) {
-    out_.sum_up(routed_sum);
-    out_.sum_up(shared);
-  }
-  out_.norm(out_.of_layer("mlp.experts.norm_out"), routed.norm_out, model_.hidden, routed_sum,
-            routed_sum);
+BufferId MlpCompiler::norm_apart(const MlpBlock& block, CombineOp combine, const SublayerExit& exit,
+                                 bool is_part, BufferId input) {
+  const ExpertsBlock& routed = block.experts;
+  combine.out = out_.buffer("m", model_.hidden);
+  out_.mark_part(combine.out, is_part);
+  out_.emit(combine);
+  const BufferId shared = out_.buffer("n", model_.hidden);
+  out_.mark_part(shared, is_part);
+  shared_expert(block, {shared, kAbsent, exit.scale, is_part}, input);
+  const BufferId sum = out_.normed(out_.of_layer("mlp.experts.norm_out"), routed.norm_out,
+                                   model_.hidden, combine.out);
   out_.norm(out_.of_layer("mlp.shared.norm_out"), routed.shared_norm_out, model_.hidden, shared,
-            exit.out, routed_sum);
+            exit.out, sum);
+  return exit.out;
 }
 
 void MlpCompiler::route(const ExpertsBlock& routed, BufferId input, float scale) {
@@ -208,7 +214,7 @@ void MlpCompiler::shared_expert(const MlpBlock& block, const SublayerExit& exit,
   out_.emit(up(what, block, shared, own.up, input, inner));
   if (block.experts.shared_gate.tensor.empty()) {
     LinearOp last = down(what, shared, own.down, inner, exit.out);
-    if (!block.experts.norm_out.present) last.residual = exit.out;
+    last.residual = exit.residual;
     last.spec.scale = exit.scale;
     out_.emit(last);
     return;
@@ -223,7 +229,7 @@ void MlpCompiler::shared_expert(const MlpBlock& block, const SublayerExit& exit,
   out_.emit(gate_op);
   const BufferId ungated = out_.buffer("u", model_.hidden);
   out_.emit(down(what, shared, own.down, inner, ungated));
-  out_.emit(ScaleRowsOp{ungated, gate, exit.out, exit.out});
+  out_.emit(ScaleRowsOp{ungated, gate, exit.residual, exit.out});
 }
 
 }  // namespace weft

@@ -17,11 +17,7 @@ class MlpCompiler {
   explicit MlpCompiler(StackWriter& out)
       : out_(out), model_(out.model()), program_(out.program()), weights_(out.weights()) {}
 
-  void compile(const MlpBlock& block, const ResidualBlock& residual, BufferId input, PartSums sums);
-
-  /// Whether ranks share the block by its inner columns, so that their results are parts of a sum
-  /// and nothing else.
-  [[nodiscard]] bool sums_columns(const MlpBlock& block, const ResidualBlock& residual);
+  void compile(const MlpBlock& block, const ResidualBlock& residual, BufferId input);
 
  private:
   /// How wide a rank's inner part of an MLP is, and what it keeps of its two matrices.
@@ -46,13 +42,17 @@ class MlpCompiler {
               const KeptPart& kept, BufferId in, BufferId out);
   LinearOp down(const std::string& what, const GatedMlpBlock& block, const KeptPart& kept,
                 BufferId in, BufferId out);
-  void dense(const MlpBlock& block, const ResidualBlock& residual, BufferId input, PartSums sums);
-  void experts(const MlpBlock& block, const ResidualBlock& residual, BufferId input, PartSums sums);
+  void dense(const MlpBlock& block, const ResidualBlock& residual, BufferId input);
+  void experts(const MlpBlock& block, const ResidualBlock& residual, BufferId input);
   void route(const ExpertsBlock& routed, BufferId input, float scale);
+  /// Writes what the shared expert gives to `exit.out`, with `exit.residual` added.
   void shared_expert(const MlpBlock& block, const SublayerExit& exit, BufferId input);
-  BufferId normed(std::string_view what, const NormBlock& block, BufferId otherwise);
-  void norm_apart(const ExpertsBlock& routed, BufferId routed_sum, BufferId shared,
-                  const SublayerExit& exit);
+  [[nodiscard]] BufferId norm_of_stream(std::string_view what, const NormBlock& block,
+                                        BufferId otherwise);
+  [[nodiscard]] BufferId add_shared(const MlpBlock& block, CombineOp combine,
+                                    const SublayerExit& exit, BufferId input);
+  [[nodiscard]] BufferId norm_apart(const MlpBlock& block, CombineOp combine,
+                                    const SublayerExit& exit, bool is_part, BufferId input);
 
   StackWriter& out_;
   const Architecture& model_;

@@ -46,8 +46,14 @@ using RotaryId = Index<RotaryFrequencies>;
 /// What an op does with a buffer.
 enum class Access : std::uint8_t {
   kRead,
-  kWrite,    ///< without having read it
-  kInPlace,  ///< reads it and writes it
+  kWrite,
+};
+
+/// Whether an op can write its output into the memory of a buffer that it reads.
+enum class Overwrite : std::uint8_t {
+  kNever,  ///< no: the op still reads the buffer when it has begun to write
+  kMay,    ///< yes: the op reads each number before it writes the number at the same place
+  kMust,   ///< the op changes the numbers where they are, so the output has the same memory
 };
 
 /// Which rows of a step a buffer of an op has.
@@ -73,33 +79,45 @@ struct OperandSpec {
   bool optional = false;  ///< may be kAbsent
   OperandRows rows = OperandRows::kOfOp;
   OperandType type = OperandType::kF32;
+  Overwrite overwrite = Overwrite::kNever;  ///< of a buffer that is read
 
-  [[nodiscard]] constexpr bool reads() const noexcept { return access != Access::kWrite; }
-  [[nodiscard]] constexpr bool writes() const noexcept { return access != Access::kRead; }
+  [[nodiscard]] constexpr bool reads() const noexcept { return access == Access::kRead; }
+  [[nodiscard]] constexpr bool writes() const noexcept { return access == Access::kWrite; }
 };
 
-/// A buffer as a field of an op: its type says what the op does with the buffer.
-template <OperandSpec spec>  // NOLINT(readability-identifier-naming): as OperandSpec's fields
+/// A buffer as a field of an op: its type says what the op does with the buffer. An op writes one
+/// buffer at most.
+template <OperandSpec kSpec>
 class BufferOperand : public BufferId {
  public:
-  static constexpr OperandSpec kSpec = spec;
-
   using BufferId::BufferId;
   constexpr BufferOperand() noexcept = default;
   // NOLINTNEXTLINE(google-explicit-constructor): the field takes any buffer
   constexpr BufferOperand(BufferId id) noexcept : BufferId(id) {}
-};  // NOLINTBEGIN(readability-identifier-naming): parameters are named as OperandSpec's fields
+};
 
-template <OperandRows rows = OperandRows::kOfOp, OperandType type = OperandType::kF32>
-using Input = BufferOperand<OperandSpec{Access::kRead, false, rows, type}>;
-template <OperandRows rows = OperandRows::kOfOp, OperandType type = OperandType::kF32>
-using Output = BufferOperand<OperandSpec{Access::kWrite, false, rows, type}>;
-template <OperandRows rows = OperandRows::kOfOp>
-using OptionalOutput = BufferOperand<OperandSpec{Access::kWrite, true, rows, OperandType::kF32}>;
-template <OperandRows rows = OperandRows::kOfOp>
-using InPlace = BufferOperand<OperandSpec{Access::kInPlace, false, rows, OperandType::kF32}>;
-/// What is added to the output, where it is there. May be the output's own buffer.
-template <OperandRows rows = OperandRows::kOfOp>
-using Residual = BufferOperand<OperandSpec{Access::kRead, true, rows, OperandType::kF32}>;
-// NOLINTEND(readability-identifier-naming)
+template <OperandRows kRows = OperandRows::kOfOp, OperandType kType = OperandType::kF32>
+using Input = BufferOperand<OperandSpec{Access::kRead, false, kRows, kType}>;
+/// An input in whose memory the output may be written.
+template <OperandRows kRows = OperandRows::kOfOp>
+using ReplaceableInput =
+    BufferOperand<OperandSpec{Access::kRead, false, kRows, OperandType::kF32, Overwrite::kMay}>;
+template <OperandRows kRows = OperandRows::kOfOp, OperandType kType = OperandType::kF32>
+using Output = BufferOperand<OperandSpec{Access::kWrite, false, kRows, kType}>;
+template <OperandRows kRows = OperandRows::kOfOp>
+using OptionalOutput = BufferOperand<OperandSpec{Access::kWrite, true, kRows}>;
+/// What is added to the output, where it is there. The output may be written in its memory.
+template <OperandRows kRows = OperandRows::kOfOp>
+using Residual =
+    BufferOperand<OperandSpec{Access::kRead, true, kRows, OperandType::kF32, Overwrite::kMay}>;
+
+/// What an op changes where it is: `before` and `after` have the same memory, once buffers share
+/// memory. A device's op is given `after`.
+template <OperandRows kRows = OperandRows::kOfOp>
+struct InPlace {
+  BufferOperand<OperandSpec{Access::kRead, false, kRows, OperandType::kF32, Overwrite::kMust}>
+      before;
+  Output<kRows> after;
+};
+
 }  // namespace weft

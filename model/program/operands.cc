@@ -13,4 +13,11 @@ std::vector<BufferUse> buffers_of(const Op& op) {
   return uses;
 }
 
+BufferId output_of(const Op& op) {
+  for (const BufferUse& use : buffers_of(op)) {
+    if (use.spec.writes()) return use.id;
+  }
+  return {};
+}
+
 }  // namespace weft

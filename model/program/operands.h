@@ -18,6 +18,10 @@ template <class Operand>
 inline constexpr bool kIsOperand =
     kIsBuffer<Operand> || kIsTable<Operand> || std::same_as<Operand, MatrixId> ||
     std::same_as<Operand, VectorId> || std::same_as<Operand, RotaryId>;
+template <class Field>
+inline constexpr bool kIsInPlace = false;
+template <OperandRows kRows>
+inline constexpr bool kIsInPlace<InPlace<kRows>> = true;
 /// Of experts an op has a matrix or a vector each.
 template <class Field>
 inline constexpr bool kIsOperandList =
@@ -79,7 +83,7 @@ template <class AnyOp>
     const Field& other = boost::pfr::get<decltype(at)::value>(b);
     if constexpr (kIsOperandList<Field>) {
       all = all && own.size() == other.size();
-    } else if constexpr (!kIsOperand<Field>) {
+    } else if constexpr (!kIsOperand<Field> && !kIsInPlace<Field>) {
       all = all && own == other;
     }
   });
@@ -139,9 +143,9 @@ constexpr void for_each_vector(AnyOp& op, Visit&& visit) {
 template <class AnyOp>
 [[nodiscard]] constexpr BufferId row_buffer(const AnyOp& op) {
   BufferId read;
-  BufferId written;  // NOLINTNEXTLINE(readability-identifier-naming): as OperandSpec's fields
-  for_each_buffer(op, [&]<OperandSpec spec>(const BufferOperand<spec>& buffer) {
-    BufferId& first = spec.writes() ? written : read;
+  BufferId written;
+  for_each_buffer(op, [&]<OperandSpec kSpec>(const BufferOperand<kSpec>& buffer) {
+    BufferId& first = kSpec.writes() ? written : read;
     if (first == kAbsent) first = buffer;
   });
   return written == kAbsent ? read : written;
@@ -154,9 +158,9 @@ template <class AnyOp>
   const auto rows = [&](const BufferId& id) {
     return program.buffers[static_cast<std::size_t>(id)].rows;
   };
-  bool gathers = false;  // NOLINTNEXTLINE(readability-identifier-naming): as OperandSpec's fields
-  for_each_buffer(op, [&]<OperandSpec spec>(const BufferOperand<spec>& buffer) {
-    if (spec.rows != OperandRows::kGathered) return;
+  bool gathers = false;
+  for_each_buffer(op, [&]<OperandSpec kSpec>(const BufferOperand<kSpec>& buffer) {
+    if (kSpec.rows != OperandRows::kGathered) return;
     gathers = rows(buffer) == RowKind::kTokens && rows(row_buffer(op)) != RowKind::kTokens;
   });
   return gathers;
@@ -170,5 +174,8 @@ struct BufferUse {
 
 /// The buffers that an op uses, in the order of its fields; kAbsent ones left out.
 [[nodiscard]] std::vector<BufferUse> buffers_of(const Op& op);
+
+/// The buffer that an op writes; kAbsent where it writes none.
+[[nodiscard]] BufferId output_of(const Op& op);
 
 }  // namespace weft

@@ -73,7 +73,7 @@ struct NormOp {
   VectorId bias;
   float scale = 1;
   float sum_scale = 1;
-  Input<> in;
+  ReplaceableInput<> in;
   Residual<> residual;
   Output<OperandRows::kOfOp, OperandType::kAny> out;
 };
@@ -155,7 +155,7 @@ struct CombineOp {
 /// width's share.
 struct ScaleRowsOp {
   static constexpr OpTraits kTraits{.name = "scale"};
-  Input<OperandRows::kTokens> in;
+  ReplaceableInput<OperandRows::kTokens> in;
   Input<OperandRows::kTokens> scales;
   Residual<OperandRows::kTokens> residual;
   Output<OperandRows::kTokens> out;

@@ -5,10 +5,14 @@
 #include <optional>
 #include <utility>
 
+#include "weft/core/error/internal_error.h"
 #include "weft/core/kv_dtype.h"
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/model/model_error.h"
 #include "weft/model/program/buffer_planner.h"
+#include "weft/model/program/passes/add_sums.h"
+#include "weft/model/program/passes/find_misused_buffer.h"
+#include "weft/model/program/passes/share_buffers.h"
 #include "weft/model/program/program_part.h"
 #include "weft/model/program/stack_compiler.h"
 #include "weft/model/program/weight_planner.h"
@@ -32,7 +36,7 @@ void compile_cross_keys(const Architecture& model, const Extent& layers, Program
     const BufferId kv = encoder.buffer("kv", std::int64_t{2} * kv_heads * cross.shape.head_size);
     encoder.emit(StackWriter::plain(weight, encoder.stream(), kv));
     RotaryOp store;
-    store.qkv = kv;
+    store.qkv = {kv, encoder.next(kv)};
     store.shape = {0, kv_heads, cross.shape.head_size};
     store.group = KvGroup::kCross;
     store.layer = static_cast<std::int32_t>(layer - layers.first);
@@ -74,7 +78,7 @@ void compile_head(const Architecture& model, Program& program, StackWriter& deco
     project.out = in = decoder.buffer("head.projected", width, RowKind::kOutputs);
     project.spec.activation = head.projection_activation;
     decoder.emit(project);
-    decoder.norm("head.norm", head.projection_norm, width, in, in);
+    in = decoder.normed("head.norm", head.projection_norm, width, in);
   }
   const LinearBlock tied{model.decoder.embedding.tensor, false};
   // Many files hold the tied head once more under its own name.
@@ -132,6 +136,23 @@ std::int64_t window_of_all(const Architecture& model) {
   return window;
 }
 
+void require_written_once(const Program& program) {
+  const std::string misuse = find_misused_buffer(program);
+  if (!misuse.empty()) internal_error(misuse);
+}
+
+/// The passes over a program whose blocks are compiled. Until share_buffers() each buffer is
+/// written by one op, and a pass may rely on it.
+Program finish(Program program) {
+  require_written_once(program);
+  program = add_sums(std::move(program));
+  require_written_once(program);
+  program = share_buffers(std::move(program));
+  plan_buffers(program.encode, program.buffers);
+  plan_buffers(program.decode, program.buffers);
+  return program;
+}
+
 }  // namespace
 
 Result<Program> compile(const Architecture& architecture, const Checkpoint& checkpoint,
@@ -176,9 +197,7 @@ Result<Program> compile(const Architecture& architecture, const Checkpoint& chec
   }
   program.parameters = weights.parameters();
   if (part.is_whole()) program.unused_tensors = weights.unused_tensors();
-  plan_buffers(program.encode, program.buffers);
-  plan_buffers(program.decode, program.buffers);
-  return program;
+  return finish(std::move(program));
 }
 
 std::int64_t MatrixPlan::bytes() const noexcept {

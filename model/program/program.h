@@ -73,14 +73,19 @@ enum class RowKind : std::uint8_t {
   kOutputs,  ///< the tokens whose logits are wanted
 };
 
-/// A float32 [rows, width] buffer. Buffers whose lives do not meet share memory: `offset` counts in
-/// floats per row (of kTokens and kChoices together: per token; of kOutputs: per output).
+/// A float32 [rows, width] buffer. The compilers of blocks make one for each value that an op
+/// writes; what several ops change, such as the stream, is several values of one name. Last,
+/// share_buffers() lets values stand in one buffer, and plan_buffers() lets buffers whose lives do
+/// not meet share memory: `offset` counts in floats per row (of kTokens and kChoices together: per
+/// token; of kOutputs: per output).
 struct BufferPlan {
   std::string name;
   RowKind rows = RowKind::kTokens;
   std::int64_t width = 0;
   std::int64_t rows_per_token = 1;
   std::int64_t offset = 0;
+  /// Each rank has an addend of the value, which add_sums() has them add up; false afterwards.
+  bool is_part = false;
 };
 
 struct KvLayerPlan {

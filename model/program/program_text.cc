@@ -31,6 +31,7 @@ class OpWriter {
     std::string out;
     std::string residual;
     for_each_buffer(op, [&]<OperandSpec kSpec>(const BufferOperand<kSpec>& operand) {
+      if (kSpec.overwrite == Overwrite::kMust) return;  // it is named as what the op writes
       std::string& place = kSpec.writes() ? out : kSpec.optional ? residual : in;
       if (place.empty()) place = buffer(operand);
     });

@@ -26,11 +26,10 @@ Result<void> StackCompiler::run(const Extent& layers) {
     auto compiled = layer(stack_.layers[out_.layer()]);
     if (!compiled) return compiled;
   }
-  const BufferId x = out_.stream();
   if (end == stack_.layers.size()) {
-    out_.norm(out_.of_stack("final_norm"), stack_.final_norm, out_.model().hidden, x, x);
+    out_.norm_stream(out_.of_stack("final_norm"), stack_.final_norm);
   } else {
-    out_.emit(SendOp{x});
+    out_.emit(SendOp{out_.stream()});
   }
   return {};
 }
@@ -41,17 +40,15 @@ Result<void> StackCompiler::layer(const LayerBlock& layer) {
   if (layer.parallel) {
     if (auto compiled = parallel_layer(layer); !compiled) return compiled;
   } else {
-    mix(layer, out_.entry("attention", layer.mixer_residual), PartSums::kAtEnd);
+    mix(layer, out_.entry("attention", layer.mixer_residual));
     attend_to_encoder(layer);
-    mlp_.compile(layer.mlp, layer.mlp_residual, out_.entry("mlp", layer.mlp_residual),
-                 PartSums::kAtEnd);
+    mlp_.compile(layer.mlp, layer.mlp_residual, out_.entry("mlp", layer.mlp_residual));
   }
   if (layer.input.size > 0) gate_by_input(layer.input);
   return {};
 }
 
-/// h = norm(x), and x += mixer(h) + mlp(h): the ranks' parts of both are one sum where nothing
-/// stands between them.
+/// h = norm(x), and x += mixer(h) + mlp(h).
 Result<void> StackCompiler::parallel_layer(const LayerBlock& layer) {
   const BufferId mixer_in = out_.entry("attention", layer.mixer_residual);
   const BufferId mlp_in =
@@ -59,16 +56,15 @@ Result<void> StackCompiler::parallel_layer(const LayerBlock& layer) {
   if (mlp_in == out_.stream() || mixer_in == out_.stream()) {
     return Error{ModelErrc::kBadSpec, "parallel needs attention.norm_in"};
   }
-  const bool once = sums_once(layer);
-  mix(layer, mixer_in, once ? PartSums::kWithNext : PartSums::kAtEnd);
+  mix(layer, mixer_in);
   attend_to_encoder(layer);
-  mlp_.compile(layer.mlp, layer.mlp_residual, mlp_in, once ? PartSums::kOfBoth : PartSums::kAtEnd);
+  mlp_.compile(layer.mlp, layer.mlp_residual, mlp_in);
   return {};
 }
 
-void StackCompiler::mix(const LayerBlock& layer, BufferId input, PartSums sums) {
+void StackCompiler::mix(const LayerBlock& layer, BufferId input) {
   if (const AttentionBlock* attention = layer.attention()) {
-    attention_.attend(*attention, layer.mixer_residual, input, sums);
+    attention_.attend(*attention, layer.mixer_residual, input);
   } else {
     attention_.pass();
   }
@@ -76,15 +72,6 @@ void StackCompiler::mix(const LayerBlock& layer, BufferId input, PartSums sums) 
 
 void StackCompiler::attend_to_encoder(const LayerBlock& layer) {
   if (layer.has_cross) attention_.attend_to_encoder(layer.cross, layer.cross_residual);
-}
-
-bool StackCompiler::sums_once(const LayerBlock& layer) {
-  const AttentionBlock* attention = layer.attention();
-  const ResidualBlock& first = layer.mixer_residual;
-  const ResidualBlock& second = layer.mlp_residual;
-  return attention != nullptr && !layer.has_cross && !first.norm_out.present &&
-         !first.norm_sum.present && !second.norm_out.present && !second.adds_normed_input &&
-         share_of(out_, *attention, first) && mlp_.sums_columns(layer.mlp, second);
 }
 
 /// x += out(activation(gate(x)) * own), where `own` is the layer's part of an embedding.
@@ -115,7 +102,8 @@ void StackCompiler::gate_by_input(const LayerInputBlock& block) {
                                                ", whose blocks layers would share"});
   }
   out_.emit(row);
-  out_.norm(out_.of_layer("layer_input.norm"), block.norm, block.size, own, own, row.out, 1,
+  const BufferId both = out_.next(own);
+  out_.norm(out_.of_layer("layer_input.norm"), block.norm, block.size, own, both, row.out, 1,
             block.scale);
   const BufferId gate = out_.buffer("g", block.size);
   LinearOp gated = StackWriter::plain(
@@ -123,10 +111,11 @@ void StackCompiler::gate_by_input(const LayerInputBlock& block) {
       out_.stream(), gate);
   gated.spec.activation = block.activation;
   out_.emit(gated);
-  out_.emit(ScaleRowsOp{gate, own, kAbsent, gate});
+  const BufferId inner = out_.next(gate);
+  out_.emit(ScaleRowsOp{gate, both, kAbsent, inner});
   const SublayerExit exit = out_.exit(block.residual, out_.stream(), false);
   LinearOp last = StackWriter::plain(
-      weights.linear(out_.of_layer("layer_input.out"), block.out, model.hidden, block.size), gate,
+      weights.linear(out_.of_layer("layer_input.out"), block.out, model.hidden, block.size), inner,
       exit.out);
   last.residual = exit.residual;
   last.spec.scale = exit.scale;

@@ -22,10 +22,9 @@ class StackCompiler {
  private:
   [[nodiscard]] Result<void> layer(const LayerBlock& layer);
   [[nodiscard]] Result<void> parallel_layer(const LayerBlock& layer);
-  void mix(const LayerBlock& layer, BufferId input, PartSums sums);
+  void mix(const LayerBlock& layer, BufferId input);
   void attend_to_encoder(const LayerBlock& layer);
   void gate_by_input(const LayerInputBlock& block);
-  [[nodiscard]] bool sums_once(const LayerBlock& layer);
 
   StackWriter& out_;
   const StackBlock& stack_;

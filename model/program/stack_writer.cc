@@ -1,11 +1,24 @@
 #include "weft/model/program/stack_writer.h"
 
+#include <cstddef>
+
 namespace weft {
 
 BufferId StackWriter::buffer(std::string_view name, std::int64_t width, RowKind rows,
                              std::int64_t rows_per_token) {
   program_.buffers.push_back({of_stack(name), rows, width, rows_per_token, 0});
   return static_cast<BufferId>(program_.buffers.size() - 1);
+}
+
+BufferId StackWriter::next(BufferId value) {
+  BufferPlan plan = program_.buffers[static_cast<std::size_t>(value)];
+  plan.is_part = false;
+  program_.buffers.push_back(std::move(plan));
+  return static_cast<BufferId>(program_.buffers.size() - 1);
+}
+
+void StackWriter::mark_part(BufferId value, bool is_part) {
+  program_.buffers[static_cast<std::size_t>(value)].is_part = is_part;
 }
 
 void StackWriter::norm(const std::string& name, const NormBlock& block, std::int64_t width,
@@ -21,6 +34,18 @@ void StackWriter::norm(const std::string& name, const NormBlock& block, std::int
   op.residual = residual;
   op.out = out;
   emit(op);
+}
+
+BufferId StackWriter::normed(const std::string& name, const NormBlock& block, std::int64_t width,
+                             BufferId in) {
+  if (!block.present) return in;
+  const BufferId out = next(in);
+  norm(name, block, width, in, out);
+  return out;
+}
+
+void StackWriter::norm_stream(const std::string& name, const NormBlock& block) {
+  stream_ = normed(name, block, model_.hidden, stream_);
 }
 
 LinearOp StackWriter::plain(const WeightPlanner::Linear& weight, BufferId in, BufferId out) {
@@ -44,23 +69,31 @@ BufferId StackWriter::entry(std::string_view name, const ResidualBlock& block) {
   return normed;
 }
 
-SublayerExit StackWriter::exit(const ResidualBlock& block, BufferId input, bool is_part,
-                               PartSums sums) {
-  if (block.norm_out.present) return {buffer("o", model_.hidden), kAbsent, 1, is_part, sums};
-  SublayerExit exit{stream_, block.adds_normed_input ? input : stream_, block.scale, is_part, sums};
-  // Where the stream is each rank's own part, each rank adds to its own.
-  if (is_part && !is_first_rank() && sums != PartSums::kOfBoth) exit.residual = kAbsent;
+SublayerExit StackWriter::exit(const ResidualBlock& block, BufferId input, bool is_part) {
+  SublayerExit exit;
+  exit.is_part = is_part;
+  if (block.norm_out.present) {
+    exit.out = buffer("o", model_.hidden);
+  } else {
+    exit.out = next(stream_);
+    exit.residual = block.adds_normed_input ? input : stream_;
+    exit.scale = block.scale;
+  }
+  mark_part(exit.out, is_part);
   return exit;
 }
 
 void StackWriter::leave(std::string_view name, const ResidualBlock& block, const SublayerExit& exit,
                         BufferId input) {
-  if (exit.is_part && exit.sums != PartSums::kWithNext) sum_up(exit.out);
   if (block.norm_out.present) {
-    norm(of_layer(name) + ".norm_out", block.norm_out, model_.hidden, exit.out, stream_,
+    const BufferId out = next(stream_);
+    norm(of_layer(name) + ".norm_out", block.norm_out, model_.hidden, exit.out, out,
          block.adds_normed_input ? input : stream_, block.scale, block.sum_scale);
+    stream_ = out;
+  } else {
+    stream_ = exit.out;
   }
-  norm(of_layer(name) + ".norm_sum", block.norm_sum, model_.hidden, stream_, stream_);
+  norm_stream(of_layer(name) + ".norm_sum", block.norm_sum);
 }
 
 }  // namespace weft

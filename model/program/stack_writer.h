@@ -12,26 +12,18 @@
 
 namespace weft {
 
-/// When the ranks' parts of a sublayer's result are summed up (AllReduceOp).
-enum class PartSums : std::uint8_t {
-  kAtEnd,     ///< where the sublayer ends
-  kWithNext,  ///< with the next sublayer's: until then the stream is each rank's own part
-  kOfBoth,    ///< where the sublayer ends, together with what the one before has left
-};
-
-/// Where a sublayer's last op writes and what it adds, and what follows it.
+/// Where a sublayer's last op writes, and what the op adds.
 struct SublayerExit {
   BufferId out = kAbsent;
   BufferId residual = kAbsent;
   float scale = 1;
-  bool is_part = false;  ///< the ranks' results are parts of one sum
-  PartSums sums = PartSums::kAtEnd;
+  bool is_part = false;  ///< `out` is BufferPlan::is_part
 };
 
 /// What the compilers of a stack's blocks write: ops and buffers of a program, and the residual
-/// stream, which each sublayer reads and adds to. What the ranks share is summed up where a
-/// sublayer ends; bias and residual are the first rank's to add. Owner only; borrows all it is
-/// given.
+/// stream, which each sublayer reads and adds to. Each buffer is written by one op: what changes a
+/// value writes next() of it. Where ranks share a sublayer, its result is marked as a part, and a
+/// bias is the first rank's to add. Owner only; borrows all it is given.
 class StackWriter {
  public:
   StackWriter(const Architecture& model, std::string prefix, KvGroup group, Program& program,
@@ -65,26 +57,36 @@ class StackWriter {
 
   BufferId buffer(std::string_view name, std::int64_t width, RowKind rows = RowKind::kTokens,
                   std::int64_t rows_per_token = 1);
+  /// A buffer for what an op makes of `value` when it changes that: of the same name and shape.
+  [[nodiscard]] BufferId next(BufferId value);
+  /// Sets BufferPlan::is_part: the ranks' values are the addends of one sum.
+  void mark_part(BufferId value, bool is_part);
   void emit(Op op) { list_.ops.push_back(std::move(op)); }
-  void sum_up(BufferId values) { emit(AllReduceOp{values}); }
   /// Normalizes `in` into `out`; nothing when the block is not there.
   void norm(const std::string& name, const NormBlock& block, std::int64_t width, BufferId in,
             BufferId out, BufferId residual = kAbsent, float scale = 1, float sum_scale = 1);
+  /// `in` normalized, as the next value of the same thing; `in` when the block is not there.
+  [[nodiscard]] BufferId normed(const std::string& name, const NormBlock& block, std::int64_t width,
+                                BufferId in);
   [[nodiscard]] static LinearOp plain(const WeightPlanner::Linear& weight, BufferId in,
                                       BufferId out);
 
+  /// The stream's value behind the ops so far.
   [[nodiscard]] BufferId stream() const noexcept { return stream_; }
   /// The stream begins, in a buffer that the ops which follow fill.
   void begin_stream() { stream_ = buffer("x", model_.hidden); }
   /// The stream is what another stage has computed.
   void receive();
+  /// What follows reads `value` as the stream.
+  void continue_stream(BufferId value) noexcept { stream_ = value; }
+  /// Normalizes the stream; nothing when the block is not there.
+  void norm_stream(const std::string& name, const NormBlock& block);
 
   /// What the layer's sublayer `name` reads: the stream, or the stream normalized.
   [[nodiscard]] BufferId entry(std::string_view name, const ResidualBlock& block);
-  /// `input`: what entry() gave.
-  [[nodiscard]] SublayerExit exit(const ResidualBlock& block, BufferId input, bool is_part,
-                                  PartSums sums = PartSums::kAtEnd);
-  /// What follows the last op of the layer's sublayer `name`: the ranks' sum, and norms.
+  /// `input`: what entry() gave. The stream goes on with leave().
+  [[nodiscard]] SublayerExit exit(const ResidualBlock& block, BufferId input, bool is_part);
+  /// What follows the last op of the layer's sublayer `name`: norms.
   void leave(std::string_view name, const ResidualBlock& block, const SublayerExit& exit,
              BufferId input);
 

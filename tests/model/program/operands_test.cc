@@ -89,9 +89,10 @@ TEST(OperandsTest, EveryOperandOfAnOpIsVisitedOnce) {
 
 TEST(OperandsTest, OperandsInAPartOfAnOpAreVisitedToo) {
   RotaryOp rotary;
-  EXPECT_EQ(number(rotary), 8);
-  EXPECT_EQ(operand_names_of(rotary), "B0 V1 V2 V3 V4 V5 V6 R7 ");
-  EXPECT_EQ(rotary.value_norm.bias, 6);
+  EXPECT_EQ(number(rotary), 9);
+  EXPECT_EQ(operand_names_of(rotary), "B0 B1 V2 V3 V4 V5 V6 V7 R8 ");
+  EXPECT_EQ(rotary.qkv.after, 1);
+  EXPECT_EQ(rotary.value_norm.bias, 7);
 }
 
 TEST(OperandsTest, EachWeightOfAListIsAnOperand) {
@@ -156,7 +157,7 @@ TEST(OperandsTest, AttributesAreWhatIsNoOperand) {
 TEST(OperandsTest, ReadsAndWritesAreTold) {
   EXPECT_EQ(reads_and_writes(ScaleRowsOp{1, 2, 3, 4}), "1r 2r 3r? 4w ");
   EXPECT_EQ(reads_and_writes(CombineOp{1, 5, kAbsent, 6, {}}), "5r 6w ");
-  EXPECT_EQ(reads_and_writes(AllReduceOp{7}), "7rw ");
+  EXPECT_EQ(reads_and_writes(AllReduceOp{{7, 8}}), "7r 8w ");
   EXPECT_EQ(reads_and_writes(SendOp{8}), "8r ");
   EXPECT_EQ(reads_and_writes(ReceiveOp{9}), "9w ");
   EXPECT_EQ(reads_and_writes(GatherOp{1, 2, {}}), "1r 2w? ");
@@ -164,7 +165,7 @@ TEST(OperandsTest, ReadsAndWritesAreTold) {
 
 TEST(OperandsTest, AnOpHasTheRowsOfWhatItWritesOrElseReads) {
   EXPECT_EQ(row_buffer(ScaleRowsOp{1, 2, 3, 4}), 4);
-  EXPECT_EQ(row_buffer(AllReduceOp{7}), 7);
+  EXPECT_EQ(row_buffer(AllReduceOp{{7, 8}}), 8);
   EXPECT_EQ(row_buffer(SendOp{8}), 8);
   EXPECT_EQ(row_buffer(GatherOp{1, kAbsent, {}}), 1);
 }
