@@ -53,7 +53,7 @@ TEST(ConfigSchemaTest, HasEachKeyOnceAndTablesTogether) {
 
 // A new field in either struct does not compile here; then it needs a key as well.
 TEST(ConfigSchemaTest, HasAKeyForEachFieldOfEngineAndServer) {
-  const auto& [model, spec, generation_config, device, partition, replicas, rank_timeout,
+  const auto& [model, spec, weights, generation_config, device, partition, replicas, rank_timeout,
                rank_chain, rank_key, rank_ca, transport, threads, tuning, fraction, budget, rows,
                pages, page_tokens, context, step_tokens, dtype, layout, placement, cache, share,
                host_bytes, folder, folder_bytes, policy, window, instances, admission, watermark,
@@ -72,7 +72,7 @@ TEST(ConfigSchemaTest, HasAKeyForEachFieldOfEngineAndServer) {
       &cache,       &share,        &host_bytes,
       &folder,      &folder_bytes, &rank_chain,
       &rank_key,    &rank_ca,      &transport,
-      &jump,        &structured};
+      &jump,        &structured,   &weights};
   const auto& [host, port, path, certificate, key, io, name, loaded, page, names, origins, deflate,
                drain, api_key, key_file, connections, own_connections, own_requests, header_bytes,
                header_fields, body_bytes, message_bytes, body_memory, streams, unread, header_time,
