@@ -443,6 +443,16 @@ TEST(PrefixCache, WhatCannotChangeAnyMoreGoesToHostMemory) {
   EXPECT_TRUE(four.cache.is_on_host(four.find(kNoPage, 1)));
 }
 
+TEST(PrefixCache, WhatTheNewestPlanFilledGoesToHostMemoryOnceItHasRun) {
+  FourPages four(4);
+  four.make_plan();
+  const auto pages = four.keep_path(1, 1);
+  four.cache.mark_unsure(pages[0]);
+  four.clock.run(1);
+  four.give_up(pages[0]);
+  EXPECT_THAT(four.copies, SizeIs(1));
+}
+
 TEST(PrefixCache, APageThatIsTakenBackIsNotInDoubtForWhoeverHasItNext) {
   FourPages four(4);
   four.make_plan();
