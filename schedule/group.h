@@ -73,12 +73,7 @@ struct PrefixLeader {
 class Group : public WaitItem {
  public:
   explicit Group(GroupSpec what)
-      : spec(std::move(what)), prefix_scope{spec.cache_domain, spec.traits.kv} {
-    const auto count = static_cast<std::size_t>(spec.sequences);
-    sequences.reserve(count);
-    while (sequences.size() < count) sequences.emplace_back(prompt_tokens());
-    alive = spec.sequences;
-  }
+      : spec(std::move(what)), prefix_scope{spec.cache_domain, spec.traits.kv} {}
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
   virtual ~Group() = default;
@@ -110,6 +105,14 @@ class Group : public WaitItem {
   /// Why nothing was chosen for one of its sequences, where more is known than its masks.
   std::shared_ptr<const ChoiceFailure> failure;
 
+  /// Makes the sequences, which know the prompt. It allocates, as the constructor must not: whoever
+  /// derives from the class gives it what is lost if that throws.
+  void make_sequences() {
+    const auto count = static_cast<std::size_t>(spec.sequences);
+    sequences.reserve(count);
+    while (sequences.size() < count) sequences.emplace_back(prompt_tokens());
+    alive = spec.sequences;
+  }
   /// The sequence that computes the prompt for all that share it: the first that has not ended.
   /// There is one while the group is not done.
   [[nodiscard]] Sequence& leader() noexcept {

@@ -94,6 +94,7 @@ bool Scheduler::use_files(const SchedulerOptions& options) {
 
 void Scheduler::submit(std::unique_ptr<Group> group, TimePoint now) {
   Group& one = groups_.add(std::move(group));
+  one.make_sequences();
   if (jumps_ahead_ && may_jump_ahead(one.spec)) {
     for (Sequence& sequence : one.sequences)
       sequence.forced = one.spec.sampling->constraint->follow();

@@ -36,6 +36,7 @@ inline std::unique_ptr<Group> make_group(const GroupWish& wish) {
   group->cls = wish.cls;
   group->priority = wish.priority;
   group->client = ClientId(wish.client);
+  group->make_sequences();
   return group;
 }
 
