@@ -61,7 +61,8 @@ struct PipelineTick : Tick {
 
   void reserve(const DeviceLimits& limits) {
     Tick::reserve(limits);
-    events.reserve(static_cast<std::size_t>(limits.rows));
+    events.reserve(static_cast<std::size_t>(limits.rows) *
+                   (1 + static_cast<std::size_t>(limits.guesses)));
     stop_hits.reserve(static_cast<std::size_t>(limits.rows));
   }
 

@@ -84,15 +84,24 @@ struct PlanEncode {
 /// one or, on a device of several stages, so many plans before (DeviceLimits::stages).
 inline constexpr std::int32_t kLastToken = -1;
 
-/// One sequence's new tokens.
+/// One sequence's new tokens: those that the plan gives, and behind them guesses of the device.
 struct PlanEntry {
   std::int32_t row = 0;
-  std::int32_t count = 0;
-  std::int32_t start = 0;              ///< position of the first
-  std::int32_t first_id = kLastToken;  ///< in Plan::ids
+  std::int32_t count = 0;              ///< guesses included
+  std::int32_t start = 0;              ///< position of the first; the latest one, if `unsure`
+  std::int32_t first_id = kLastToken;  ///< in Plan::ids, of the tokens that are no guesses
+  /// The last so many tokens are what the device guesses (DeviceLimits::guesses).
+  std::int32_t guesses = 0;
+  /// How many guesses of the row are in plans before whose results the host has not had. The entry
+  /// begins where the row's tokens end on the device: at `start` if all these are right, and so
+  /// many positions before it if none is.
+  std::int32_t unsure = 0;
 };
 
-/// A token is chosen for a row by the logits of an entry's last token.
+/// A token is chosen for a row by the logits of an entry's last token. Where an entry has guesses,
+/// one is chosen behind its last token that is no guess, and one behind each guess that is right:
+/// one that is the token chosen there, as are all guesses before it. The row's tokens end on the
+/// device behind the right guesses.
 struct PlanSample {
   std::int32_t entry = 0;
   std::int32_t row = 0;
@@ -128,11 +137,13 @@ struct SampleResult {
   std::int32_t first_top = 0;  ///< in StepResult::top
   std::int32_t top_count = 0;
   std::shared_ptr<const ChoiceFailure> failure{};  ///< as of SampleOutcome
+  bool more = false;  ///< the next result is of the same PlanSample, as a guess was right
 };
 
 /// What a step gave.
 struct StepResult {
-  std::vector<SampleResult> samples{};  ///< one for each PlanSample
+  /// For each PlanSample one, and one more for each guess of its entry that is right.
+  std::vector<SampleResult> samples{};
   std::vector<TokenLogprob> top{};
   /// The device's own time; of a rank, without what it waited for others. Zero: as long as run()
   /// was.

@@ -1,8 +1,12 @@
 #include "weft/gpu/plan_reader.h"
 
 #include <algorithm>
+#include <boost/system/system_error.hpp>
 #include <numeric>
+#include <string>
 #include <utility>
+
+#include "weft/gpu/device_error.h"
 
 namespace weft {
 namespace {
@@ -12,6 +16,13 @@ std::size_t place_of(std::int64_t index) { return static_cast<std::size_t>(index
 /// What a row is fed when nothing could be chosen for it and the plan was made before that was
 /// known: its sequence has failed, so any token does.
 constexpr TokenId kAnyToken = 0;
+
+void refuse_guesses(const PlanEntry& entry) {
+  if (entry.guesses == 0 && entry.unsure == 0) return;
+  throw boost::system::system_error(DeviceErrc::kUnfit, "plan: the entry of row " +
+                                                            std::to_string(entry.row) +
+                                                            " has guesses, which are not verified");
+}
 
 }  // namespace
 
@@ -119,6 +130,7 @@ std::span<const SlotTokens> PlanReader::read_entries(const Plan& plan) {
   std::int32_t first = 0;
   std::size_t next_page = 0;
   for (const PlanEntry& one : plan.entries) {
+    refuse_guesses(one);
     SlotState& slot = state_of_row(one.row);
     std::span<const TokenId> ids;
     if (one.first_id != kLastToken) {

@@ -102,7 +102,8 @@ class PlanReader {
   std::span<const SlotTokens> read_encodes(const Plan& plan);
 
   /// What the decoder reads, in the order of Plan::entries. Slots that fork have their new state
-  /// afterwards.
+  /// afterwards. Throws kUnfit if an entry has guesses: no device that reads plans by this class
+  /// makes or verifies any.
   std::span<const SlotTokens> read_entries(const Plan& plan);
 
   /// `tokens.ids`, with the last token where these are empty.

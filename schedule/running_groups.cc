@@ -81,7 +81,8 @@ ChunkRoom RunningGroups::make_room_for_chunk(Group& group, Sequence& sequence) {
   const std::int32_t known = group.alive == 1 ? sequence.progress.known() : group.prompt_tokens();
   const std::int32_t tokens = std::max(sequence.progress.planned() + sequence.chunk,
                                        memory_.tokens_to_hold(sequence, known));
-  const auto first = static_cast<std::size_t>(sequence.progress.planned() / limits_.page_tokens);
+  const auto first =
+      static_cast<std::size_t>(sequence.progress.surely_planned() / limits_.page_tokens);
   ChunkRoom room = ChunkRoom::kFree;
   while (!memory_.extend(sequence, tokens) || !memory_.make_writable(sequence, first)) {
     Group* other = victim(group);
@@ -93,6 +94,10 @@ ChunkRoom RunningGroups::make_room_for_chunk(Group& group, Sequence& sequence) {
     room = ChunkRoom::kTaken;
   }
   return room;
+}
+
+bool RunningGroups::make_room_for_guesses(Sequence& sequence, std::int32_t guesses) {
+  return memory_.extend(sequence, sequence.progress.planned() + sequence.chunk + guesses);
 }
 
 Group* RunningGroups::victim(const Group& for_whom) const {

@@ -56,6 +56,10 @@ class RunningGroups {
   /// the answer is kFree.
   [[nodiscard]] ChunkRoom make_room_for_chunk(Group& group, Sequence& sequence);
 
+  /// Gets the pages for `guesses` tokens more behind the sequence's chunk. False when too few are
+  /// free: nobody gives way for guesses.
+  [[nodiscard]] bool make_room_for_guesses(Sequence& sequence, std::int32_t guesses);
+
   /// Whether pages of the sequence come from host memory with the plan in the making.
   [[nodiscard]] bool is_arriving(const Sequence& sequence) const noexcept {
     return memory_.prefixes().is_arriving(sequence);

@@ -12,6 +12,19 @@ namespace {
 
 bool is_empty(const StepShape& shape) { return shape.decode_tokens + shape.prefill_tokens == 0; }
 
+/// The results of one PlanSample, of which the first is at `first`.
+std::span<const SampleResult> results_from(const StepResult& step, std::size_t first) {
+  std::size_t end = first;
+  while (step.samples.at(end++).more) {
+  }
+  return std::span(step.samples).subspan(first, end - first);
+}
+
+/// The entry by whose logits a tick's sample of this index is chosen.
+const PlanEntry& entry_of(const Plan& plan, std::size_t sample) {
+  return plan.entries[static_cast<std::size_t>(plan.samples[sample].entry)];
+}
+
 std::span<const TokenLogprob> top_of(const SampleResult& result, const StepResult& step) {
   return std::span(step.top).subspan(static_cast<std::size_t>(result.first_top),
                                      static_cast<std::size_t>(result.top_count));
@@ -38,9 +51,10 @@ bool has_thrown(const SampleResult& result) {
   return result.failure && result.failure->cause != ChoiceFailure::Cause::kNotNumbers;
 }
 
-/// A result that counts has come for the sequence.
-void note_result(Sequence& sequence) {
+/// A result that counts has come for the sequence, of whose guesses so many are right.
+void note_result(Sequence& sequence, std::int32_t guesses, std::size_t right) {
   sequence.under_way.take_result();
+  sequence.progress.resolve(guesses, static_cast<std::int32_t>(right));
   sequence.progress.verify();
 }
 
@@ -49,7 +63,7 @@ void check_progress(const Group& group, const Sequence& sequence) {
   const Progress& progress = sequence.progress;
   const std::size_t known = group.spec.prompt.size() + sequence.outputs.size();
   if (std::cmp_not_equal(progress.known(), known)) internal_error("known tokens are miscounted");
-  if (progress.verified() > progress.known() || progress.verified() > progress.planned()) {
+  if (progress.verified() > progress.known() || progress.verified() > progress.surely_planned()) {
     internal_error("tokens are verified that nobody has computed");
   }
 }
@@ -132,6 +146,7 @@ bool Scheduler::plan(TimePoint now, Tick& tick, std::optional<Duration> budget) 
     memory_.prefixes().take_back_offers();
     return false;
   }
+  chunks_.choose_guesses(tick);
   clock_.write();
   memory_.prefixes().keep_offers();
   writer_.write(tick);
@@ -195,7 +210,12 @@ void Scheduler::complete(const Tick& tick) {
   chunks_.learn(tick.shape, tick.result.took);
   swaps_.learn(tick.result.swapped, tick.result.swapping);
   clock_.run(tick.plan.tick);
-  for (std::size_t i = 0; i < tick.owners.size(); ++i) take_result(tick, i);
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < tick.owners.size(); ++i) {
+    const std::span<const SampleResult> results = results_from(tick.result, first);
+    take_results(tick, i, results);
+    first += results.size();
+  }
   for (const SampleOwner& owner : tick.computed) take_computed(owner);
   save_pages();
 }
@@ -216,34 +236,44 @@ void Scheduler::take_computed(const SampleOwner& owner) {
   Group& group = *owner.group;
   Sequence& sequence = group.sequences[static_cast<std::size_t>(owner.sequence)];
   if (!group.done && sequence.under_way.serial() == owner.serial) {
-    note_result(sequence);
+    note_result(sequence, 0, 0);
     memory_.prefixes().keep(group, sequence);
     finish_sequence(group, sequence, SequenceEnd::kStop);
   }
   groups_.settle_result(group);
 }
 
-void Scheduler::take_result(const Tick& tick, std::size_t index) {
+void Scheduler::take_results(const Tick& tick, std::size_t index,
+                             std::span<const SampleResult> results) {
   const SampleOwner& owner = tick.owners[index];
   Group& group = *owner.group;  // stays while its result is under way
   Sequence& sequence = group.sequences[static_cast<std::size_t>(owner.sequence)];
   if (!group.done && sequence.under_way.serial() == owner.serial) {
-    note_result(sequence);
+    const std::int32_t guesses = entry_of(tick.plan, index).guesses;
+    note_result(sequence, guesses, results.size() - 1);
+    if (guesses > 0) memory_.trim(sequence);
     // What is known of it is written by this tick and those before, as later ones feed its result.
     // It may be about to end.
     memory_.prefixes().keep_after_step(group, sequence);
-    const SampleResult& result = tick.result.samples[index];
-    const auto top = top_of(result, tick.result);
-    if (result.failure) group.failure = result.failure;
-    if (has_thrown(result)) {
-      finish(group, GroupEnd::kFailed, {});
-    } else if (group.beams) {
-      take_beam(group, owner.sequence, top);
-    } else {
-      take_token(group, owner.sequence, result, top);
+    for (const SampleResult& result : results) {
+      if (group.done || sequence.ended()) break;
+      sequence.progress.verify();
+      take_result(group, owner.sequence, result, top_of(result, tick.result));
     }
   }
   groups_.settle_result(group);
+}
+
+void Scheduler::take_result(Group& group, std::int32_t index, const SampleResult& result,
+                            std::span<const TokenLogprob> top) {
+  if (result.failure) group.failure = result.failure;
+  if (has_thrown(result)) {
+    finish(group, GroupEnd::kFailed, {});
+  } else if (group.beams) {
+    take_beam(group, index, top);
+  } else {
+    take_token(group, index, result, top);
+  }
 }
 
 void Scheduler::take_token(Group& group, std::int32_t index, const SampleResult& result,

@@ -72,6 +72,10 @@ struct RowUse {
 /// plan t+1 is made before the results of step t are known, so it says "the token that step t gives
 /// this row", and a sequence that turns out to have ended at t costs one wasted row in t+1.
 ///
+/// Where a device guesses tokens and verifies them (PlanEntry::guesses), a step gives a row one
+/// token and one more for each right guess. Plan t+1 is made all the same before the results of
+/// step t are known: it says between which positions the row goes on, and the device knows which.
+///
 /// On a device of S stages S steps run at once, and the plan t+S is made before the results of step
 /// t are known: rows are shared out among S ticks, of which each row is in one (Orca, section 4.2:
 /// stages are kept busy without cutting a batch into micro-batches).
@@ -154,7 +158,9 @@ class Scheduler {
   void save_pages();
   [[nodiscard]] bool use_files(const SchedulerOptions& options);
 
-  void take_result(const Tick& tick, std::size_t index);
+  void take_results(const Tick& tick, std::size_t index, std::span<const SampleResult> results);
+  void take_result(Group& group, std::int32_t index, const SampleResult& result,
+                   std::span<const TokenLogprob> top);
   void take_computed(const SampleOwner& owner);
   void take_token(Group& group, std::int32_t index, const SampleResult& result,
                   std::span<const TokenLogprob> top);

@@ -140,7 +140,7 @@ void KvMemory::slide(Sequence& sequence) {
   if (slabs() || limits_.window == 0) return;
   const std::int64_t most = std::ssize(sequence.table.pages);
   const auto first = static_cast<std::int32_t>(
-      std::min(limits_.first_page_needed(sequence.progress.planned()), most));
+      std::min(limits_.first_page_needed(sequence.progress.surely_planned()), most));
   if (first <= sequence.table.gone) return;
   const auto count = static_cast<std::size_t>(first - sequence.table.gone);
   pages_.release(sequence.table.held().first(count));
@@ -191,6 +191,15 @@ std::int32_t KvMemory::fork(const Sequence& from, Sequence& to) {
   to.table.gone = from.table.gone;
   pages_.share(to.table.held());
   return 0;
+}
+
+void KvMemory::trim(Sequence& sequence) {
+  std::vector<PageId>& pages = sequence.table.pages;
+  const auto wanted = static_cast<std::size_t>(limits_.kv_pages_for(sequence.progress.planned()));
+  if (slabs() || pages.size() <= wanted) return;
+  pages_.release(std::span(pages).subspan(wanted));
+  pages.resize(wanted);
+  sequence.table.resend_from(wanted);
 }
 
 void KvMemory::reserve(Group& group) {

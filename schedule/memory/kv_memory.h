@@ -105,6 +105,8 @@ class KvMemory {
   /// are pages of its own, as many as its computed tokens need, and the returned number of them
   /// must get what those of `from` hold.
   [[nodiscard]] std::int32_t fork(const Sequence& from, Sequence& to);
+  /// Gives back the pages behind all that is planned, which guesses had that were wrong.
+  void trim(Sequence& sequence);
   /// Promises the group its most_pages().
   void reserve(Group& group);
 

@@ -21,8 +21,9 @@ struct Sequence {
   PageTable table;     ///< its pages
   UnderWay under_way;  ///< what has no result yet
   std::int32_t row = -1;
-  std::int32_t chunk = 0;  ///< tokens that the plan in the making feeds
-  bool fresh = true;       ///< its row has not begun
+  std::int32_t chunk = 0;    ///< tokens that the plan in the making feeds
+  std::int32_t guesses = 0;  ///< of these, guesses
+  bool fresh = true;         ///< its row has not begun
   SequenceEnd end = SequenceEnd::kNone;
   float mirostat_mu = 0;
   double cumulative_logprob = 0;
@@ -44,7 +45,7 @@ struct Sequence {
   void restart() noexcept {
     progress.restart();
     under_way.disown_results();
-    chunk = 0;
+    chunk = guesses = 0;
     fresh = true;
   }
 };

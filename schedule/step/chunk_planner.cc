@@ -21,6 +21,11 @@ bool wants_more(const Group& group, const Sequence& sequence) {
   return outputs + sequence.under_way.results() < group.spec.max_tokens;
 }
 
+/// Whether a token behind all that is planned, right guesses or not, is one of its output.
+bool has_room_for_next(const Group& group, const Sequence& sequence) {
+  return sequence.progress.planned() < group.spec.most_kept_tokens();
+}
+
 /// Whether the sequence decodes now or, as far as is known, after the steps under way.
 bool goes_on(const Group& group, const Sequence& sequence) {
   if (sequence.row < 0) return false;
@@ -46,10 +51,10 @@ std::int32_t ChunkPlanner::tokens_to_feed(const Group& group, const Sequence& se
   }
   if (progress.to_plan() > 0) return progress.to_plan();
   const bool next_is_coming =
-      progress.planned() == progress.known() && under_way.results() == 1 &&
+      progress.surely_planned() == progress.known() && under_way.results() == 1 &&
       tick.plan.tick >= under_way.last_tick() + static_cast<std::uint64_t>(options_.limits.stages);
   // Which tokens a beam goes on with is known only after the step.
-  return next_is_coming && !group.beams && wants_more(group, sequence) ? 1 : 0;
+  return next_is_coming && !group.beams && has_room_for_next(group, sequence) ? 1 : 0;
 }
 
 ChunkPlanner::ChunkPlanner(const SchedulerOptions& options, RunningGroups& running)
@@ -208,6 +213,39 @@ ChunkPlanner::Pass ChunkPlanner::choose_prefills_in_order(RequestClass cls, Tick
     }
   }
   return Pass::kComplete;
+}
+
+void ChunkPlanner::choose_guesses(Tick& tick) {
+  if (options_.limits.guesses == 0) return;
+  StepShape& shape = tick.shape;
+  const std::int32_t left =
+      options_.limits.step_tokens - shape.decode_tokens - shape.prefill_tokens;
+  std::int32_t room = within_target(tick, std::max(left, 0), true, 0);
+  for (Group* const group : running_.all()) {
+    for (Sequence& sequence : group->sequences) {
+      const std::int32_t guesses = guesses_of(*group, sequence, room);
+      if (guesses <= 0 || !running_.make_room_for_guesses(sequence, guesses)) continue;
+      sequence.guesses = guesses;
+      sequence.chunk += guesses;
+      room -= guesses;
+      --shape.decode_tokens;
+      shape.prefill_tokens += 1 + guesses;
+      shape.context_tokens += guesses;
+    }
+  }
+}
+
+/// How many guesses the sequence may have in the plan in the making. None where somebody looks at
+/// each token that is computed, and where a constraint puts in what it leaves no choice about.
+std::int32_t ChunkPlanner::guesses_of(const Group& group, const Sequence& sequence,
+                                      std::int32_t room) const {
+  const Progress& progress = sequence.progress;
+  const bool decodes_one = group.phase == GroupPhase::kForked && sequence.chunk == 1 &&
+                           progress.to_plan() <= 1 && group.spec.generates();
+  if (!decodes_one || group.beams || group.spec.reader || sequence.forced) return 0;
+  const auto behind =
+      static_cast<std::int32_t>(group.spec.most_kept_tokens()) - (progress.planned() + 1);
+  return std::min({options_.limits.guesses, room, behind});
 }
 
 /// How many of `most` tokens go into the tick.

@@ -58,6 +58,10 @@ class ChunkPlanner {
   /// leaves them to the next one.
   void choose_arriving(Tick& tick);
 
+  /// Adds guesses behind the token of each sequence that decodes, as many as the device makes, the
+  /// step and its time have room for, and pages are free for. Called when all else is chosen.
+  void choose_guesses(Tick& tick);
+
   /// Whether a running group of `chat` could compute more than one token in this tick.
   [[nodiscard]] bool chat_has_prompts(const Tick& tick) const;
 
@@ -95,6 +99,8 @@ class ChunkPlanner {
                                       const Budget& budget) const;
   [[nodiscard]] ChunkRoom choose_prefill(Group& group, Sequence& sequence, Tick& tick,
                                          Budget& budget);
+  [[nodiscard]] std::int32_t guesses_of(const Group& group, const Sequence& sequence,
+                                        std::int32_t room) const;
   [[nodiscard]] Budget prefill_budget(const Tick& tick) const;
   [[nodiscard]] std::int64_t context_of_next_prefill(const Tick& tick) const;
 

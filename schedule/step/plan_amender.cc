@@ -94,7 +94,8 @@ bool PlanAmender::withdraw(const PlanEntry& entry) {
   Group& group = *rows_.at(entry.row).group;
   const bool plain = group.spec.sequences == 1 && group.spec.encoder_input.empty();
   Sequence& sequence = rows_.sequence_in(entry.row);
-  const bool decodes = entry.count == 1 || group.is_jump(sequence, entry.start, entry.count);
+  const std::int32_t given = entry.count - entry.guesses;
+  const bool decodes = given == 1 || group.is_jump(sequence, entry.start, given);
   if (group.cls != RequestClass::kBatch || !plain || decodes) return false;
   sequence.progress.take_back(entry.count);
   sequence.under_way.take_back();  // it computes what is known, so nothing else is under way

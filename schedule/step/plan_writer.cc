@@ -160,26 +160,25 @@ void PlanWriter::write_entry(Tick& tick, Group& group, std::int32_t index) {
   write_table(plan, sequence);
   const auto entry = static_cast<std::int32_t>(plan.entries.size());
   plan.entries.push_back({sequence.row, sequence.chunk, sequence.progress.planned(),
-                          write_tokens(plan, group, sequence)});
+                          write_tokens(plan, group, sequence), sequence.guesses,
+                          sequence.progress.guesses()});
   sequence.under_way.feed(plan.tick);
-  sequence.progress.plan(std::exchange(sequence.chunk, 0));
+  sequence.progress.plan(std::exchange(sequence.chunk, 0), std::exchange(sequence.guesses, 0));
   if (plan.entries.back().first_id != kLastToken) {
     memory_.prefixes().note_computed(group, sequence);
   }
   write_outputs(tick, group, index, entry);
 }
 
-/// Writes the tokens that the chunk feeds and returns where they are in the plan, or kLastToken.
+/// Writes the tokens that the chunk feeds, but for guesses, and returns where they are in the plan,
+/// or kLastToken.
 std::int32_t PlanWriter::write_tokens(Plan& plan, const Group& group, const Sequence& sequence) {
   if (sequence.progress.to_plan() == 0) return kLastToken;
   const auto first = static_cast<std::int32_t>(plan.ids.size());
   const std::int32_t start = sequence.progress.planned();
-  for (std::int32_t i = 0; i < sequence.chunk; ++i) {
-    plan.ids.push_back(group.token(sequence, start + i));
-  }
-  if (!group.is_jump(sequence, start, sequence.chunk)) {
-    prompt_tokens_ += static_cast<std::uint64_t>(sequence.chunk);
-  }
+  const std::int32_t count = sequence.chunk - sequence.guesses;
+  for (std::int32_t i = 0; i < count; ++i) plan.ids.push_back(group.token(sequence, start + i));
+  if (!group.is_jump(sequence, start, count)) prompt_tokens_ += static_cast<std::uint64_t>(count);
   return first;
 }
 

@@ -22,8 +22,9 @@ void Tick::reserve(const DeviceLimits& limits) {
   plan.samples.reserve(rows);
   plan.ids.reserve(tokens);
   plan.pages.reserve(pages);
-  result.samples.reserve(rows);
-  result.top.reserve(rows * kMaxTopLogprobs);
+  const std::size_t results = rows * (1 + static_cast<std::size_t>(limits.guesses));
+  result.samples.reserve(results);
+  result.top.reserve(results * kMaxTopLogprobs);
   owners.reserve(rows);
   computed.reserve(rows);
 }

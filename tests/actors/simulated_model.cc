@@ -49,6 +49,8 @@ SimulatedModel::SimulatedModel(const Options& options, std::mt19937_64& random)
   if (options.encoder) limits_.cross_pages = whole + static_cast<std::int32_t>(below(most));
   limits_.vocabulary = kLetters;
   limits_.stages = options.stages;
+  limits_.guesses = options.guesses;
+  if (options.guesses > 0) acceptance_.seed(random());
 
   config.kv_layout = slab ? KvLayout::kSlab : KvLayout::kPages;
   config.page_tokens = limits_.page_tokens;
@@ -92,7 +94,20 @@ FakeDevice::Options SimulatedModel::device_options(const std::function<void()>& 
   device.took = [token](const Plan& plan) {
     return std::chrono::microseconds(500 + token * tokens_of(plan));
   };
-  device.run = [run](const Plan&) { run(); };
+  device.right_guesses = [this](std::int32_t made) {
+    const auto right =
+        static_cast<std::int32_t>(acceptance_() % (static_cast<std::uint64_t>(made) + 1));
+    guesses.made += static_cast<std::uint64_t>(made);
+    guesses.right += static_cast<std::uint64_t>(right);
+    return right;
+  };
+  device.run = [this, run](const Plan& plan) {
+    for (const PlanEntry& entry : plan.entries) {
+      guesses.entries += entry.guesses > 0 ? 1 : 0;
+      guesses.unsure += entry.unsure > 0 ? 1 : 0;
+    }
+    run();
+  };
   return device;
 }
 

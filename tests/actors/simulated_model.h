@@ -33,6 +33,7 @@ class SimulatedModel {
     bool windows = false;                           ///< of all layers; not with an encoder
     bool places = false;                            ///< in host memory, for sure
     bool pages_only = false;                        ///< no slabs
+    std::int32_t guesses = 0;                       ///< that its device makes, at most
     std::optional<std::filesystem::path> folder{};  ///< of files with its pages
   };
 
@@ -57,8 +58,18 @@ class SimulatedModel {
   /// How many pages came back from files.
   [[nodiscard]] std::uint64_t pages_read() const;
 
+  /// What came of guesses: in how many entries there were some, in how many the start was not known
+  /// to the host, and how many were made and were right.
+  struct Guesses {
+    std::uint64_t entries = 0;
+    std::uint64_t unsure = 0;
+    std::uint64_t made = 0;
+    std::uint64_t right = 0;
+  };
+
   const std::string name;
   Config config;
+  Guesses guesses;
   std::shared_ptr<FakeRanks> ranks;                ///< null where one device is all stages
   std::weak_ptr<PageFiles> files;                  ///< while the model is there, if it has some
   std::weak_ptr<DeviceTurns::SharedDevice> turns;  ///< where other models have its device too
@@ -72,6 +83,7 @@ class SimulatedModel {
   const Options options_;
   DeviceLimits limits_;
   const std::uint64_t weights_;
+  std::mt19937_64 acceptance_;                               // which guesses are right
   std::unordered_map<std::uint64_t, std::int32_t> domains_;  // by seed
   // Pages read by devices that have gone.
   std::shared_ptr<std::uint64_t> pages_read_before_ = std::make_shared<std::uint64_t>(0);

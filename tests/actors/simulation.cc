@@ -255,6 +255,17 @@ std::uint64_t Simulation::pages_read() const {
   return sum;
 }
 
+SimulatedModel::Guesses Simulation::guesses() const {
+  SimulatedModel::Guesses sum;
+  for (const SimulatedModel& model : models_) {
+    sum.entries += model.guesses.entries;
+    sum.unsure += model.guesses.unsure;
+    sum.made += model.guesses.made;
+    sum.right += model.guesses.right;
+  }
+  return sum;
+}
+
 void Simulation::note(std::uint64_t value) noexcept {
   digest_ = (digest_ ^ value) * 0xD6E8FEB86659FD93U;
   digest_ ^= digest_ >> 32U;

@@ -38,6 +38,7 @@ struct Tally {
   std::size_t failed_models = 0;
   std::uint64_t found = 0;  // tokens
   std::uint64_t hollow_hits = 0;
+  SimulatedModel::Guesses guesses;
   std::uint64_t digest = 0;
 };
 
@@ -59,6 +60,10 @@ void simulate(const SimulationOptions& options, Tally& tally) {
   tally.failed_models += simulation.failed_models();
   tally.found += simulation.tokens_found();
   tally.hollow_hits += simulation.hollow_hits();
+  tally.guesses.entries += simulation.guesses().entries;
+  tally.guesses.unsure += simulation.guesses().unsure;
+  tally.guesses.made += simulation.guesses().made;
+  tally.guesses.right += simulation.guesses().right;
   tally.digest ^= simulation.digest() + options.seed;
 }
 
@@ -175,6 +180,30 @@ TEST(SimulationTest, NothingIsLostOfModelsWithAWindowWhosePagesGoElsewhere) {
   EXPECT_GT(in_places.hollow_hits, 0U);
   EXPECT_GT(in_files.hollow_hits, 0U);
   EXPECT_GT(in_files.pages_read, 0U);
+}
+
+/// Each simulation compares every output with what the model gives without guesses.
+void simulate_guesses(SimulationOptions options) {
+  options.guesses = 4;
+  const SimulatedModel::Guesses guesses = simulate_all(options).guesses;
+  EXPECT_GT(guesses.right, 0U);
+  EXPECT_LT(guesses.right, guesses.made);
+  EXPECT_GT(guesses.unsure, guesses.entries / 10) << "plans wait for what is accepted";
+  std::cout << guesses.entries << " entries with guesses, " << guesses.unsure
+            << " that began where the device knew, " << guesses.right << " of " << guesses.made
+            << " guesses right\n";
+}
+
+TEST(SimulationTest, NothingIsLostOrTakenBackWhereDevicesGuess) {
+  for (const std::int32_t stages : {1, 2, 3}) {
+    SCOPED_TRACE(std::to_string(stages) + " stages");
+    simulate_guesses({.allocations = true, .stages = stages});
+  }
+}
+
+TEST(SimulationTest, NothingIsLostOrTakenBackWhereDevicesWithWindowsOrRanksGuess) {
+  simulate_guesses({.allocations = true, .windows = true});
+  simulate_guesses({.stages = 2, .ranks = 2});
 }
 
 TEST(SimulationTest, ASeedReplaysBitByBit) {

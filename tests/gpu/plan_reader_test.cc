@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/system/system_error.hpp>
 #include <memory>
 #include <vector>
 
+#include "weft/gpu/device_error.h"
 #include "weft/tests/gpu/plan_builder.h"
 
 namespace weft::test {
@@ -214,6 +216,18 @@ TEST_F(PlanReaderTest, TellsEachChoiceItsPlaceAmongTheMostProbable) {
   EXPECT_EQ(result.top[kMaxTopLogprobs + 1].logprob, -1.25F);
   EXPECT_EQ(state_of_row(1).last_token, 5);
   EXPECT_EQ(state_of_row(0).last_token, kNoToken);
+}
+
+TEST_F(PlanReaderTest, RefusesAnEntryWithGuesses) {
+  builder_.start(2, greedy(), 1).table(2, 0, {5}).feed(2, 0, {20, 21});
+  builder_.plan().entries.back().guesses = 1;
+  try {
+    read();
+    FAIL() << "nobody verifies them";
+  } catch (const boost::system::system_error& error) {
+    EXPECT_EQ(error.code(), DeviceErrc::kUnfit);
+    EXPECT_THAT(error.what(), testing::HasSubstr("row 2 has guesses"));
+  }
 }
 
 }  // namespace

@@ -58,6 +58,7 @@ void SchedulerFixture::start(const SchedulerOptions& options,
   FakeDevice::Options device{.limits = options.limits};
   device.took = std::move(took);
   device.swap = swap;
+  device.right_guesses = right_guesses_;
   device_ = std::make_unique<FakeDevice>(std::move(device));
   scheduler_ = std::make_unique<Scheduler>(options, static_cast<SchedulerListener&>(*this));
 }
@@ -290,7 +291,8 @@ void SchedulerFixture::check(const Tick& tick) const {
     EXPECT_GT(entry.count, 0);
     // Known tokens are a chunk, though it may be of one token where a sequence goes on.
     const bool last = entry.first_id == kLastToken;
-    EXPECT_TRUE(!last || entry.count == 1);
+    EXPECT_TRUE(!last || entry.count == 1 + entry.guesses);
+    EXPECT_LE(entry.guesses, options_.limits.guesses);
     (entry.count == 1 ? shape.decode_tokens : shape.prefill_tokens) += entry.count;
     // Its first token sees the most of those before it.
     const std::int64_t window = options_.limits.window;

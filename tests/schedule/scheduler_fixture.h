@@ -127,7 +127,8 @@ class SchedulerFixture : public testing::Test, protected SchedulerListener {
 
   SchedulerOptions options_;
   std::unique_ptr<FakeDevice> device_;
-  std::shared_ptr<PageFiles> files_;  // closed before the device goes
+  std::shared_ptr<PageFiles> files_;                         // closed before the device goes
+  std::function<std::int32_t(std::int32_t)> right_guesses_;  ///< of the next device
   std::int64_t file_bytes_ = std::int64_t{1} << 24U;
   std::unique_ptr<Scheduler> scheduler_;
   TimePoint now_{Duration(1)};

@@ -214,16 +214,24 @@ class PlanDecoder {
     return {};
   }
 
+  /// Whether an entry has only as many guesses, and may begin only as much earlier, as guesses of
+  /// this device allow.
+  [[nodiscard]] bool are_guesses(const PlanEntry& entry) const {
+    return entry.guesses >= 0 && entry.guesses <= limits_.guesses && entry.unsure >= 0 &&
+           entry.unsure <= entry.start && (limits_.guesses > 0 || entry.unsure == 0);
+  }
+
   Result<void> check_step() const {
     std::int64_t tokens = 0;
     for (const PlanEntry& one : plan_.entries) {
+      const std::int64_t ids = std::int64_t{one.count} - one.guesses;
       const bool given = one.first_id == kLastToken
-                             ? one.count == 1
-                             : is_run(one.first_id, one.count, plan_.ids.size());
+                             ? ids == 1
+                             : ids > 0 && is_run(one.first_id, ids, plan_.ids.size());
       const std::int64_t end = std::int64_t{one.start} + one.count;
       const bool whole = limits_.keeps_kv || one.start == 0;
       if (!is_row(one.row) || one.start < 0 || one.count < 1 || end > limits_.context || !given ||
-          !whole) {
+          !whole || !are_guesses(one)) {
         return wrong("entries");
       }
       tokens += one.count;

@@ -52,6 +52,33 @@ TEST(Progress, AnotherSequenceSharesWhatIsComputed) {
   EXPECT_EQ(second.planned(), 5);
 }
 
+TEST(Progress, GuessesArePlannedAndNotForSure) {
+  Progress progress(5);
+  progress.plan(5);
+  progress.plan(1 + 3, 3);
+  EXPECT_EQ(progress.planned(), 9);
+  EXPECT_EQ(progress.surely_planned(), 6);
+  progress.plan(1 + 2, 2);
+  EXPECT_EQ(progress.guesses(), 5);
+  EXPECT_EQ(progress.surely_planned(), 7) << "a token of each plan";
+}
+
+TEST(Progress, AResultTakesBackWrongGuesses) {
+  Progress progress(5);
+  progress.plan(5 + 3, 3);
+  progress.plan(1 + 2, 2);
+  progress.resolve(3, 1);
+  EXPECT_EQ(progress.planned(), 5 + 1 + 1 + 2);
+  EXPECT_EQ(progress.surely_planned(), 5 + 1 + 1);
+  for (int token = 0; token < 2; ++token) {
+    progress.verify();
+    progress.learn(1);
+  }
+  EXPECT_EQ(progress.known(), 7);
+  EXPECT_EQ(progress.verified(), 6) << "the right guess is computed";
+  EXPECT_EQ(progress.known(), progress.surely_planned()) << "the next plan feeds the newest token";
+}
+
 TEST(Progress, ARestartKeepsWhatIsKnown) {
   Progress progress(5);
   progress.plan(5);
