@@ -71,6 +71,25 @@ TEST(ProgramTest, LetsAParallelMlpReadWhatAttentionReads) {
                           "linear", "linear", "norm", "linear"));
 }
 
+TEST(ProgramTest, SumsUpOnceWhatRanksComputeOfAParallelLayer) {
+  const Checkpoint checkpoint = test::small_model();
+  for (const std::int32_t rank : {0, 1}) {
+    ProgramPart part;
+    part.ranks = 2;
+    part.rank = rank;
+    SmallSpec spec;
+    EXPECT_THAT(verbs_of(spec.compile(checkpoint, part).value()),
+                ElementsAre("embed", "all_reduce", "norm", "linear", "rotary", "attention",
+                            "linear", "all_reduce", "norm", "linear", "linear", "all_reduce",
+                            "norm", "linear", "gather"));
+    spec.top = "parallel = true";
+    EXPECT_THAT(
+        verbs_of(spec.compile(checkpoint, part).value()),
+        ElementsAre("embed", "all_reduce", "norm", "norm", "linear", "rotary", "attention",
+                    "linear", "linear", "linear", "all_reduce", "norm", "linear", "gather"));
+  }
+}
+
 TEST(ProgramTest, HasNoKeysOfALayerWithoutAttention) {
   SmallSpec spec;
   spec.layers = 3;
