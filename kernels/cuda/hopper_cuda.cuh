@@ -96,6 +96,17 @@ __device__ inline void meet(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
+/// All threads of a warpgroup leave registers to the others of their block, or take what was left:
+/// each has `kCount` then, a multiple of 8.
+template <int kCount>
+__device__ inline void give_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kCount));
+}
+template <int kCount>
+__device__ inline void take_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kCount));
+}
+
 /// A matrix of 16-bit numbers in shared memory, K fastest, in rows of 64 with the 128-byte swizzle:
 /// groups of 8 rows lie 1024 bytes apart.
 __device__ inline std::uint64_t matrix_descriptor(const void* at) {
@@ -103,6 +114,12 @@ __device__ inline std::uint64_t matrix_descriptor(const void* at) {
   constexpr std::uint64_t kGroupStride = std::uint64_t{1024 >> 4} << 32U;
   constexpr std::uint64_t kUnusedStride = std::uint64_t{1} << 16U;
   return kSwizzle128 | kGroupStride | kUnusedStride | (shared_address(at) & 0x3ffffU) >> 4U;
+}
+
+/// Orders the calling thread's writes to shared memory before products that read them: before it
+/// tells the others.
+__device__ inline void publish_to_products() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
 /// Orders earlier accesses to registers and shared memory before the products that follow.

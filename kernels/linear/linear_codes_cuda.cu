@@ -6,9 +6,10 @@
 #include "weft/kernels/linear/linear_codes_kinds_cuda.cuh"
 #include "weft/kernels/linear/linear_codes_ring_cuda.cuh"
 
-/// Products with a few tokens whose weights stay codes: blocks stream through shared memory, and
-/// tensor cores multiply what their codes stand for. A warp multiplies 32 rows by one half of a
-/// unit's columns. Units are cut among the multiprocessors by linear_cut_cuda.cuh.
+/// Products with up to kMaxCodesTokens tokens whose weights stay codes: blocks stream through
+/// shared memory, and tensor cores multiply what their codes stand for. Up to kStreamedTokens
+/// tokens a warp multiplies 32 rows by one half of a unit's columns; linear_codes_tile_cuda.cuh has
+/// the kernel for more. Units are cut among the multiprocessors by linear_cut_cuda.cuh.
 namespace weft::cuda {
 namespace codes {
 namespace {
@@ -57,18 +58,7 @@ bool fits_one(const DeviceMatrix& weight) {
 Status multiply(const CudaLinearParams& params, const FlatDevice& device, Stream stream) {
   const auto kind = kind_of(params.weight.runs[0].dtype);
   if (!kind) return status_of(cudaErrorInvalidValue);
-  Status status = Status::kSuccess;
-  for (std::int64_t first = 0; first < params.rows && status == Status::kSuccess;
-       first += kMostTokens) {
-    CudaLinearParams part = params;
-    part.rows = std::min(kMostTokens, params.rows - first);
-    part.in = from_row(params.in, first);
-    part.residual = from_row(params.residual, first);
-    part.out = from_row(params.out, first);
-    // The last rows of a product in several launches are rounded like the other rows.
-    status = kind->run(part, params.rows > kMostTokens ? kMostTokens : part.rows, device, stream);
-  }
-  return status;
+  return kind->run(params, device, stream);
 }
 
 }  // namespace

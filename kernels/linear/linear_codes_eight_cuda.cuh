@@ -13,6 +13,7 @@ template <int kCodesOfRow, bool kTurns>
 struct EightBitPlaces {
   static constexpr int kSteps = 2;
   static constexpr bool kSplitColumns = false;
+  static __device__ constexpr int step_of(int /*chunk*/, int turn) { return turn; }
 
   __device__ EightBitPlaces(const std::byte* box, const Lane& at)
       : first_column(at.half * 64 + 8 * at.place), odd(kTurns ? at.place % 2 : 0) {

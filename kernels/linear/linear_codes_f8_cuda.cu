@@ -41,6 +41,8 @@ struct F8 : BoxedEncoding<DType::kF8_128, 200 << 10> {
     const std::byte* scale_at;
   };
 
+  using Weights = BoxedWeights<Codes, kBox.row_bytes()>;
+
   template <class Sizes>
   static __device__ void add(const std::byte* weights, const std::byte* inputs, std::byte* scales,
                              const Lane& at, Sums<Sizes>& sums) {

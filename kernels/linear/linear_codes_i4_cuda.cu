@@ -18,6 +18,7 @@ struct I4 : BoxedEncoding<kType, 200 << 10> {
     static constexpr int kProducts = kGroups == 4 ? 4 : 8;
     static constexpr int kOwn = kGroups == 4 ? 2 : 1;  // groups of a half
     static constexpr bool kSplitColumns = false;
+    static __device__ constexpr int step_of(int chunk, int turn) { return 2 * chunk + turn; }
 
     /// 16 bytes hold 32 columns, the first 16 in the low halves. A lane has of 64 columns eight
     /// bytes: eight columns, and eight that are 16 further. Odd places take these first, so that
@@ -102,6 +103,8 @@ struct I4 : BoxedEncoding<kType, 200 << 10> {
     const std::byte* zero_at;
     std::uint32_t zeros[kOwn][4];
   };
+
+  using Weights = BoxedWeights<Codes, kBox.row_bytes()>;
 
   template <class Sizes>
   static __device__ void add(const std::byte* weights, const std::byte* inputs, std::byte* scales,

@@ -1,8 +1,9 @@
 #pragma once
 
-#include "weft/kernels/cuda/launch_cuda.cuh"
 #include "weft/kernels/linear/linear_codes_kinds_cuda.cuh"
 #include "weft/kernels/linear/linear_codes_ring_cuda.cuh"
+#include "weft/kernels/linear/linear_codes_start_cuda.cuh"
+#include "weft/kernels/linear/linear_codes_tile_cuda.cuh"
 
 /// The kernel of kCodes for an encoding, and its launch.
 namespace weft::cuda::codes {
@@ -115,57 +116,42 @@ __global__ void __launch_bounds__(kThreads, Layout<Encoding, kTokens>::kBlocks)
 template <class Encoding, int kTokens>
 Status start(const CudaLinearParams& params, const FlatDevice& device, Stream stream) {
   using Sizes = Layout<Encoding, kTokens>;
-  const DeviceMatrix& weight = params.weight;
-  CUtensorMap weights{};
-  CUtensorMap inputs;
-  Status status = Status::kSuccess;
-  if constexpr (!Encoding::kBoxed) {
-    status = encode_blocks(device.encoder, weights, weight, Encoding::kRowBytes, kBoxRows);
-  }
-  if (status != Status::kSuccess) return status;
-  status =
-      encode_inputs(device.encoder, inputs, params, kTokens, Sizes::kBoxColumns, !Sizes::kExact);
-  if (status != Status::kSuccess) return status;
-  const std::int64_t columns = weight.inputs / Encoding::kColumns;
-  const CodesProduct product{
-      .cut = {.units = static_cast<unsigned>(tiles_of(weight) * columns),
-              .tile_units = static_cast<unsigned>(columns)},
-      .tokens = static_cast<int>(params.rows),
-      .outputs = static_cast<int>(weight.outputs),
-      .gated = weight.gated,
-      .boxes = weight.runs[0].data,
-      .meeting = {reinterpret_cast<unsigned*>(params.workspace),
-                  reinterpret_cast<float4*>(params.workspace + kLinearCounterBytes)}};
-  const auto blocks =
-      std::min(product.cut.units, static_cast<unsigned>(device.processors * Sizes::kBlocks));
-  return launch(codes_kernel<Encoding, kTokens>, dim3(blocks), dim3(kThreads), Sizes::kBytes,
-                stream, weights, inputs, product, LinearEpilogue(params));
+  return start_kernel<Sizes>(codes_kernel<Encoding, kTokens>, kThreads, Sizes::kBlocks, params,
+                             device, stream);
 }
 
-template <class Encoding, int... kTokens>
+template <class Encoding, int kTokens>
+Status allow_shared() {
+  return status_of(cudaFuncSetAttribute(codes_kernel<Encoding, kTokens>,
+                                        cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                        Layout<Encoding, kTokens>::kBytes));
+}
+
+template <class Encoding>
 Status allow_all_shared() {
+  using Allow = Status (*)();
   Status status = Status::kSuccess;
-  ((status = status == Status::kSuccess
-                 ? status_of(cudaFuncSetAttribute(codes_kernel<Encoding, kTokens>,
-                                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                  Layout<Encoding, kTokens>::kBytes))
-                 : status),
-   ...);
+  for (const Allow allow :
+       {allow_shared<Encoding, 8>, allow_shared<Encoding, 16>, allow_shared<Encoding, 32>,
+        allow_tile_shared<Encoding, 64>, allow_tile_shared<Encoding, kMaxCodesTokens>}) {
+    if (status == Status::kSuccess) status = allow();
+  }
   return status;
 }
 
 template <class Encoding>
-Status run_padded(const CudaLinearParams& params, std::int64_t padded, const FlatDevice& device,
-                  Stream stream) {
-  if (padded <= 8) return start<Encoding, 8>(params, device, stream);
-  if (padded <= 16) return start<Encoding, 16>(params, device, stream);
-  if (padded <= 32) return start<Encoding, 32>(params, device, stream);
-  return start<Encoding, kMostTokens>(params, device, stream);
+Status run_padded(const CudaLinearParams& params, const FlatDevice& device, Stream stream) {
+  static_assert(kStreamedTokens == 32);
+  if (params.rows <= 8) return start<Encoding, 8>(params, device, stream);
+  if (params.rows <= 16) return start<Encoding, 16>(params, device, stream);
+  if (params.rows <= kStreamedTokens) return start<Encoding, 32>(params, device, stream);
+  if (params.rows <= 64) return start_tiles<Encoding, 64>(params, device, stream);
+  return start_tiles<Encoding, kMaxCodesTokens>(params, device, stream);
 }
 
 template <class Encoding>
 constexpr CodesKind kind_of() {
-  return {.prepare = allow_all_shared<Encoding, 8, 16, 32, kMostTokens>,
+  return {.prepare = allow_all_shared<Encoding>,
           .run = run_padded<Encoding>,
           .columns = Encoding::kColumns};
 }

@@ -13,13 +13,12 @@
 /// long.
 namespace weft::cuda::codes {
 
-constexpr std::int64_t kMostTokens = 64;  // of a launch: the registers cannot hold sums of more
+constexpr std::int64_t kStreamedTokens = 32;  // beyond, weights are unpacked once for all tokens
 
 struct CodesKind {
   Status (*prepare)();
-  /// Multiplies a matrix of one run, with the kernel for `padded` tokens, at most kMostTokens.
-  Status (*run)(const CudaLinearParams& params, std::int64_t padded, const FlatDevice& device,
-                Stream stream);
+  /// Multiplies a matrix of one run.
+  Status (*run)(const CudaLinearParams& params, const FlatDevice& device, Stream stream);
   std::int64_t columns;  ///< of a unit
 };
 

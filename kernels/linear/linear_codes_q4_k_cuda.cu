@@ -19,6 +19,7 @@ struct Q4K {
   static constexpr bool kBoxed = false;
   static constexpr int kSharedBytes = 200 << 10;  // as kFlat takes
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  class Weights;
   template <class Sizes>
   static __device__ void add(const std::byte* weights, const std::byte* inputs, std::byte* scales,
                              const Lane& at, Sums<Sizes>& sums);
@@ -143,11 +144,9 @@ __device__ inline std::uint32_t scaled(std::uint32_t codes, std::uint32_t scale,
   return bits_of(__hfma2(two_of(minus(codes, 0x43004300U)), two_of(scale), two_of(offset)));
 }
 
-/// As add_codes(), with weights rounded to bf16. Odd places take the second group of a pair first,
-/// so that the lanes of two tokens read from different banks.
-template <class Sizes>
-__device__ void add_rounded(const std::byte* weights, const std::byte* inputs, std::byte* scales,
-                            const Lane& at, Sums<Sizes>& sums) {
+/// Every lane makes the scales and minimums of a row, in bf16, which all read.
+__device__ inline void share_rounded_scales(const std::byte* weights, std::byte* scales,
+                                            const Lane& at) {
   GroupScale own[kHalfGroups];
   read_scales(weights + (at.first_row + at.own) * Q4K::kRowBytes, at.half, own);
   __syncwarp();
@@ -157,6 +156,14 @@ __device__ void add_rounded(const std::byte* weights, const std::byte* inputs, s
         make_uint2(twice(own[i].scale), twice(-own[i].minimum));
   }
   __syncwarp();
+}
+
+/// As add_codes(), with weights rounded to bf16. Odd places take the second group of a pair first,
+/// so that the lanes of two tokens read from different banks.
+template <class Sizes>
+__device__ void add_rounded(const std::byte* weights, const std::byte* inputs, std::byte* scales,
+                            const Lane& at, Sums<Sizes>& sums) {
+  share_rounded_scales(weights, scales, at);
   const int odd = at.place % 2;
 #pragma unroll
   for (int pair = 0; pair < kPairs; ++pair) {
@@ -204,6 +211,42 @@ __device__ void Q4K::add(const std::byte* weights, const std::byte* inputs, std:
     add_rounded<Sizes>(weights, inputs, scales, at, sums);
   }
 }
+
+/// The weights of add_rounded().
+class Q4K::Weights {
+ public:
+  __device__ Weights(const std::byte* weights, std::byte* scales, const Lane& at)
+      : weights_(weights), scales_(scales), at_(at) {
+    share_rounded_scales(weights, scales, at);
+  }
+
+  [[nodiscard]] __device__ int column(int chunk, int turn) const {
+    return column_of(at_, chunk, turn ^ at_.place % 2);
+  }
+
+  __device__ void load(int chunk, int turn, uint4 (&to)[4]) const {
+    const PairOfGroups<uint4> groups(weights_, scales_, at_, chunk);
+    const int upper = turn ^ at_.place % 2;
+    std::uint32_t a[2][2][4];
+    groups.operands(upper, a);
+#pragma unroll
+    for (int row = 0; row < 4; ++row) {
+      const auto& first = a[row / 2][0];
+      const auto& second = a[row / 2][1];
+      const uint4& of = groups.scale[row];
+      const std::uint32_t scale = upper == 0 ? of.x : of.z;
+      const std::uint32_t offset = upper == 0 ? of.y : of.w;
+      to[row] = make_uint4(
+          scaled(first[row % 2], scale, offset), scaled(first[2 + row % 2], scale, offset),
+          scaled(second[row % 2], scale, offset), scaled(second[2 + row % 2], scale, offset));
+    }
+  }
+
+ private:
+  const std::byte* weights_;
+  const std::byte* scales_;
+  const Lane& at_;
+};
 
 #endif  // __CUDA_ARCH_FEAT_SM90_ALL
 

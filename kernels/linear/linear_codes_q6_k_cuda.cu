@@ -19,6 +19,7 @@ struct Q6K : BoxedEncoding<DType::kQ6_K, 226 << 10> {
     [[maybe_unused]] static constexpr int kProducts = kExact ? 1 : 0;
     [[maybe_unused]] static constexpr bool kSplitColumns = kExact;
     static constexpr int kGroups = 8;  // of 16 columns, of a half
+    static __device__ constexpr int step_of(int chunk, int turn) { return chunk + 2 * turn; }
     static_assert(kGroups * sizeof(Scale) == kScaleBytes);
 
     __device__ Codes(const std::byte* box, std::byte* shared, const Lane& at)
@@ -114,6 +115,8 @@ struct Q6K : BoxedEncoding<DType::kQ6_K, 226 << 10> {
     int odd;
     const Scale* scales;
   };
+
+  using Weights = BoxedWeights<Codes<false>, kBox.row_bytes()>;
 
   template <class Sizes>
   static __device__ void add(const std::byte* weights, const std::byte* inputs, std::byte* scales,

@@ -59,6 +59,8 @@ struct Q8 : BoxedEncoding<DType::kQ8_0, 200 << 10> {
     Scale scales[2][4];
   };
 
+  using Weights = BoxedWeights<Codes<false>, kBox.row_bytes()>;
+
   template <class Sizes>
   static __device__ void add(const std::byte* weights, const std::byte* inputs, std::byte* scales,
                              const Lane& at, Sums<Sizes>& sums) {

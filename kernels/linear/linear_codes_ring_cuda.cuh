@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "weft/kernels/cuda/hopper_cuda.cuh"
+#include "weft/kernels/cuda/launch_cuda.cuh"
 #include "weft/kernels/encoding/code_boxes.h"
 #include "weft/kernels/linear/linear_cut_cuda.cuh"
 #include "weft/kernels/linear/linear_epilogue_cuda.cuh"
@@ -46,12 +47,14 @@ struct Layout {
   using Encoding = Of;
   static constexpr int kTokens = kOf;
   static constexpr bool kExact = kTokens <= kExactTokens;
+  static constexpr bool kSwizzled = !kExact;
   /// Columns of a box of the tokens. A copy with fewer rows is faster; where it is read often,
   /// 128 bytes with the widest swizzle avoid bank conflicts.
   static constexpr int kBoxColumns = kExact ? Encoding::kColumns : 64;
   static constexpr int kBoxBytes = kBoxColumns * 2;  // bytes of a token
   static constexpr int kWeightBytes = kTileRows * Encoding::kRowBytes;
   static constexpr int kInputBytes = kTokens * Encoding::kColumns * 2;
+  static constexpr int kBesideWeights = kInputBytes;  // bytes that the weights' barrier counts too
   static_assert(kInputBytes % kSwizzleBytes == 0);
   static constexpr int kStageBytes =
       kInputBytes + (kWeightBytes + kSwizzleBytes - 1) / kSwizzleBytes * kSwizzleBytes;
@@ -111,7 +114,7 @@ __device__ void load_weights(const CodesProduct& product, const CUtensorMap* map
     const unsigned first = product.gated ? tile : 2 * tile;
     const unsigned second = product.gated ? boxes + tile : 2 * tile + 1;
     const bool has_second = product.gated || second < boxes;
-    arrive_expecting(full, Sizes::kInputBytes + (has_second ? 2 : 1) * kBytes);
+    arrive_expecting(full, Sizes::kBesideWeights + (has_second ? 2 : 1) * kBytes);
     const auto copy = [&](std::byte* place, unsigned box) {
       copy_bytes(place,
                  product.boxes + (std::size_t{box} * product.cut.tile_units + column) * kBytes,
@@ -120,7 +123,7 @@ __device__ void load_weights(const CodesProduct& product, const CUtensorMap* map
     copy(to, first);
     if (has_second) copy(to + kBytes, second);
   } else {
-    arrive_expecting(full, Sizes::kInputBytes + 2 * kBytes);
+    arrive_expecting(full, Sizes::kBesideWeights + 2 * kBytes);
     const int row = static_cast<int>(tile) * (product.gated ? kBoxRows : kTileRows);
     const int next = product.gated ? row + product.outputs : row + kBoxRows;
     const int at = static_cast<int>(column) * kRowBytes;

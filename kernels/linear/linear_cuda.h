@@ -62,9 +62,10 @@ enum class LinearWay : std::uint8_t {
   kFlat,
   /// cuBLASLt, then a kernel for what it cannot do after the product; 16-bit weights.
   kLibrary,
-  /// Few tokens, tensor cores that multiply the codes of blocks, which stream; sm_90a.
-  /// A row's bits are one thing up to 8 rows and one for more, where weights may be rounded to
-  /// bf16; they do not depend on M otherwise.
+  /// Tensor cores that multiply the codes of blocks, which stream; sm_90a. A row's bits are one
+  /// thing up to 8 rows, one up to 32, where weights may be rounded to bf16, and one for more,
+  /// where
+  /// all are and each is unpacked once for all rows; they do not depend on M otherwise.
   kCodes,
   /// The products of experts, expert_linear() (experts_cuda.h): plain arithmetic; any dtype, any
   /// processor.

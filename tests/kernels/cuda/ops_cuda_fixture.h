@@ -69,6 +69,17 @@ class RowsPair {
   [[nodiscard]] DeviceRows host() { return with(bytes_.host.data()); }
   [[nodiscard]] DeviceRows device() const { return with(bytes_.device()); }
 
+  /// The numbers of the device's first rows.
+  [[nodiscard]] std::vector<double> fetch(std::int64_t count) {
+    auto got = bytes_.fetch();
+    const DeviceRows rows = with(got.data());
+    std::vector<double> numbers;
+    for (std::int64_t r = 0; r < count; ++r) {
+      for (std::int64_t i = 0; i < rows.width; ++i) numbers.push_back(reference::at(rows, r, i));
+    }
+    return numbers;
+  }
+
   /// What the device has beside what the reference has, and nothing beyond the width.
   void expect_close(double tolerance) {
     auto got = bytes_.fetch();

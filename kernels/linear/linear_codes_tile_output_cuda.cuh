@@ -1,0 +1,149 @@
+#pragma once
+
+#include <cstdint>
+
+#include "weft/kernels/linear/linear_codes_tile_ring_cuda.cuh"
+#include "weft/kernels/linear/linear_epilogue_cuda.cuh"
+
+/// What follows the product in kCodes for many tokens.
+namespace weft::cuda::codes {
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+
+/// Four outputs of a tile that stand side by side, which a thread writes for some of the tokens:
+/// StagedSums of many tokens waits for each number.
+template <class Sizes>
+class FourOutputs {
+ public:
+  __device__ FourOutputs(const TileShared<Sizes>& shared, const CodesProduct& product,
+                         const LinearEpilogue& epilogue, unsigned tile, int thread)
+      : epilogue_(epilogue), gated_(product.gated) {
+    const int fours = (gated_ ? kBoxRows : kTileRows) / 4;
+    step_ = kMultipliers / fours;
+    token_ = thread / fours;
+    output_ = std::int64_t{tile} * (4 * fours) + thread % fours * 4;
+    sums_ = shared.staged + thread % fours * 4;
+    count_ = static_cast<int>(min(std::int64_t{4}, epilogue.outputs - output_));
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      bias_[i] = i < count_ ? epilogue.bias_of(output_ + i) : 0.0F;
+      up_bias_[i] = i < count_ && gated_ ? epilogue.bias_of(epilogue.outputs + output_ + i) : 0.0F;
+    }
+  }
+
+  /// For tokens first .. first + count, whose sums are staged.
+  __device__ void write(int first, int count) const {
+    constexpr int kBatch = 4;  // residuals that are read together
+    if (count_ <= 0) return;
+    for (int begin = token_; begin < count; begin += kBatch * step_) {
+      float4 addends[kBatch];
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) {
+        const int token = begin + i * step_;
+        addends[i] = token < count ? residual_of(first + token) : float4{};
+      }
+#pragma unroll 1
+      for (int i = 0; i < kBatch && begin + i * step_ < count; ++i) {
+        float4 addend = addends[0];
+#pragma unroll
+        for (int j = 1; j < kBatch; ++j) {
+          if (i == j) addend = addends[j];
+        }
+        write_token(first, begin + i * step_, addend);
+      }
+    }
+  }
+
+ private:
+  template <class Number>
+  [[nodiscard]] __device__ bool are_aligned(const Number* at) const {
+    return count_ == 4 && reinterpret_cast<std::uintptr_t>(at) % (4 * sizeof(Number)) == 0;
+  }
+
+  [[nodiscard]] __device__ float4 residual_of(int token) const {
+    const DeviceRows& rows = epilogue_.residual;
+    if (rows.data == nullptr) return {};
+    const auto* at = static_cast<const float*>(rows.data) + token * rows.stride + output_;
+    if (are_aligned(at)) return *reinterpret_cast<const float4*>(at);
+    return {at[0], count_ > 1 ? at[1] : 0, count_ > 2 ? at[2] : 0, count_ > 3 ? at[3] : 0};
+  }
+
+  __device__ void write_token(int first, int token, const float4& addend) const {
+    const float* at = sums_ + token * Sizes::kStagedStride;
+    const float4 sum = *reinterpret_cast<const float4*>(at);
+    float values[4] = {sum.x, sum.y, sum.z, sum.w};
+    if (gated_) {
+      const float4 up = *reinterpret_cast<const float4*>(at + kBoxRows);
+      const float ups[4] = {up.x, up.y, up.z, up.w};
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        values[i] = gated_output(epilogue_.spec, values[i] + bias_[i], ups[i] + up_bias_[i]);
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) values[i] = plain_output(epilogue_.spec, values[i] + bias_[i]);
+    }
+    const float scale = epilogue_.spec.scale;
+    store(first + token, {fmaf(scale, values[0], addend.x), fmaf(scale, values[1], addend.y),
+                          fmaf(scale, values[2], addend.z), fmaf(scale, values[3], addend.w)});
+  }
+
+  __device__ void store(int token, const float4& values) const {
+    const DeviceRows& out = epilogue_.out;
+    const std::int64_t at = token * out.stride + output_;
+    auto* wide = static_cast<float*>(out.data) + at;
+    auto* narrow = static_cast<std::uint16_t*>(out.data) + at;
+    if (out.dtype == DType::kF32 && are_aligned(wide)) {
+      *reinterpret_cast<float4*>(wide) = values;
+    } else if (out.dtype == DType::kBF16 && are_aligned(narrow)) {
+      *reinterpret_cast<uint2*>(narrow) =
+          make_uint2(bits_of(__floats2bfloat162_rn(values.x, values.y)),
+                     bits_of(__floats2bfloat162_rn(values.z, values.w)));
+    } else {
+      store_number(out, token, output_, values.x);
+      if (count_ > 1) store_number(out, token, output_ + 1, values.y);
+      if (count_ > 2) store_number(out, token, output_ + 2, values.z);
+      if (count_ > 3) store_number(out, token, output_ + 3, values.w);
+    }
+  }
+
+  const LinearEpilogue& epilogue_;
+  bool gated_;
+  int step_;   ///< from one of the thread's tokens to the next
+  int token_;  ///< the first
+  int count_;  ///< outputs that there are, at most four
+  std::int64_t output_;
+  const float* sums_;
+  float bias_[4];
+  float up_bias_[4];
+};
+
+/// What follows the product, as the flat product's: from registers through shared memory.
+template <class Sizes>
+__device__ void finish_tile(const TileShared<Sizes>& shared, const CodesProduct& product,
+                            const LinearEpilogue& epilogue, unsigned tile, int thread,
+                            const float (&sums)[Sizes::kTokens / 2]) {
+  const int row = thread / 32 * 16 + thread % 32 / 4;
+  const int pair = thread % 4 * 2;
+  const FourOutputs<Sizes> outputs(shared, product, epilogue, tile, thread);
+#pragma unroll 1
+  for (int first = 0; first < product.tokens; first += Sizes::kStagedTokens) {
+    meet(1, kMultipliers);
+#pragma unroll
+    for (int i = 0; i < Sizes::kTokens / 8; ++i) {
+      if (i * 8 / Sizes::kStagedTokens * Sizes::kStagedTokens != first) continue;
+      float* at =
+          shared.staged + (i * 8 % Sizes::kStagedTokens + pair) * Sizes::kStagedStride + row;
+      at[0] = sums[4 * i];
+      at[Sizes::kStagedStride] = sums[4 * i + 1];
+      at[8] = sums[4 * i + 2];
+      at[Sizes::kStagedStride + 8] = sums[4 * i + 3];
+    }
+    meet(1, kMultipliers);
+    outputs.write(first, min(Sizes::kStagedTokens, product.tokens - first));
+  }
+}
+
+#endif  // __CUDA_ARCH_FEAT_SM90_ALL
+
+}  // namespace weft::cuda::codes
