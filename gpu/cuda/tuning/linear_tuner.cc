@@ -39,7 +39,8 @@ struct Product {
   DType out = DType::kF32;
 };
 
-/// One for each dtype, rows and inputs.
+/// One for each dtype, rows and inputs. A matrix that is held in blocks has one way at each number
+/// of rows, so there is nothing to measure.
 std::vector<Product> products_of(const Program& program, bool codes) {
   const std::vector<DType> types = buffer_types(program, codes);
   std::set<std::tuple<DType, std::int64_t, std::int64_t>> known;
@@ -51,6 +52,7 @@ std::vector<Product> products_of(const Program& program, bool codes) {
       const MatrixPlan& plan = program.matrices[static_cast<std::size_t>(op->weight)];
       Arena counter;
       const DeviceMatrix matrix = take_matrix(plan, counter);
+      if (matrix.keeps_blocks()) continue;
       if (!known.emplace(matrix.dtype, matrix.rows(), matrix.inputs).second) continue;
       products.push_back({op, &plan, types[static_cast<std::size_t>(op->out)]});
     }

@@ -96,6 +96,13 @@ TEST_F(LinearTunerTest, NoneOfTheWeightsIsInTheCacheWhenItsTurnComes) {
   }
 }
 
+TEST_F(LinearTunerTest, WeightsThatAreHeldInBlocksAreNotMeasured) {
+  LlamaShape shape;
+  shape.weights = DType::kQ4_0;
+  llama = RandomLlama(shape, 11);
+  for (const ProductTime& time : times({1, 2})) EXPECT_NE(time.shape.dtype, DType::kQ4_0);
+}
+
 TEST(FastestOf, WantsMoreThanNoiseToReplaceTheDefault) {
   constexpr auto kFlat = LinearWay::kFlat;
   constexpr auto kVector = LinearWay::kVector;
