@@ -80,8 +80,8 @@ struct PlanEncode {
   std::int32_t pages = 0;
 };
 
-/// The id of an entry whose one token is what its row's last sample was, in the plan before this
-/// one or, on a device of several stages, so many plans before (DeviceLimits::stages).
+/// The id of an entry whose one token, guesses apart, is its row's last sample: in the plan before
+/// this one or, on a device of several stages, so many plans before (DeviceLimits::stages).
 inline constexpr std::int32_t kLastToken = -1;
 
 /// One sequence's new tokens: those that the plan gives, and behind them guesses of the device.

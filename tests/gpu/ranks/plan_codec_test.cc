@@ -79,6 +79,21 @@ TEST(PlanCodec, BringsAcrossAllThatARankNeeds) {
   EXPECT_EQ(encoded(got), encoded(sent)) << "and everything else";
 }
 
+TEST(PlanCodec, BringsAcrossGuessesOfADeviceThatMakesSome) {
+  DeviceLimits limits = kCodecLimits;
+  limits.guesses = 2;
+  Plan sent = full_plan();
+  sent.entries.back().count = 1 + 2;
+  sent.entries.back().guesses = 2;
+  sent.entries.back().unsure = 2;
+  Plan got;
+  ASSERT_TRUE(decode_plan(encoded(sent), limits, got));
+  EXPECT_EQ(got.entries.back().guesses, 2);
+  EXPECT_EQ(got.entries.back().unsure, 2);
+  limits.guesses = 1;
+  EXPECT_FALSE(decode_plan(encoded(sent), limits, got));
+}
+
 TEST(PlanCodec, RefusesWhatIsCutOffOrTooLong) {
   const std::vector<std::byte> whole = encoded(full_plan());
   Plan plan;
