@@ -175,7 +175,10 @@ void SchedulerActor::queue(PipelineTick& tick) {
   tick.returned = false;
   tick.set_holder(PipelineTick::Holder::kQueued);
   const PushResult result = executor_.try_send(StepMsg{&tick, tick.number});
-  if (!taken(result)) return refuse(tick, result);
+  if (!taken(result)) {
+    newest_ = nullptr;  // the plan before has one behind it now
+    return refuse(tick, result);
+  }
   under_way_.push_back(&tick);
   newest_ = &tick;
 }

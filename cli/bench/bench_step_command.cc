@@ -58,7 +58,9 @@ NamedModel open_what_is_asked(const BenchStepOptions& options) {
     return make_random(options);
   }
   expect_no_shape_options(kBenchStepVerb, options.shape);
-  return {model_name(options.model.path), value_or_fail(kBenchStepVerb, open_asked(options.model))};
+  std::string name = model_name(options.model.path);
+  if (!options.model.weights.empty()) name += ", weights as " + options.model.weights;
+  return {std::move(name), value_or_fail(kBenchStepVerb, open_asked(options.model))};
 }
 
 /// Shortens lengths to the model's context.

@@ -64,14 +64,12 @@ std::string read_text(const std::string& path) {
 }
 
 PerplexityModel open_measured(const PerplexityOptions& options, const std::string& path,
-                              const std::string& text) {
+                              const std::string& text, bool is_reference) {
   PerplexityModel model;
   model.options = options.model;
   model.options.path = path;
-  if (path != options.model.path) {
-    model.options.spec.clear();
-    model.options.weights.clear();
-  }
+  if (path != options.model.path) model.options.spec.clear();
+  if (is_reference) model.options.weights.clear();
   model.opened = value_or_fail(kPerplexityVerb, open_asked(model.options));
   const Program& program = *model.opened.program;
   if (!program.generates() || program.has_encoder) {
@@ -139,9 +137,9 @@ struct PerplexityModels {
 
 PerplexityModels open_models(const PerplexityOptions& options) {
   const std::string text = read_text(options.text);
-  PerplexityModels models{open_measured(options, options.model.path, text), std::nullopt};
+  PerplexityModels models{open_measured(options, options.model.path, text, false), std::nullopt};
   if (options.against.empty()) return models;
-  models.reference = open_measured(options, options.against, text);
+  models.reference = open_measured(options, options.against, text, true);
   require_same_vocabulary(models.model, *models.reference);
   return models;
 }

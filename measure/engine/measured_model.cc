@@ -58,7 +58,9 @@ Result<MeasuredModel> open_measured_model(const std::filesystem::path& path,
   }
   auto tokenizer = load_tokenizer(path);
   if (!tokenizer) return tokenizer.error();
-  return MeasuredModel{path.string(), *std::move(opened), *std::move(tokenizer)};
+  std::string name = path.string();
+  if (!weights.empty()) name.append(", weights as ").append(weights);
+  return MeasuredModel{std::move(name), *std::move(opened), *std::move(tokenizer)};
 }
 
 MeasuredModel make_random_model(std::string name, const LlamaShape& shape, std::uint32_t seed) {

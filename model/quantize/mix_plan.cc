@@ -16,9 +16,10 @@ MixChoice choice_of(const MixPlan& plan) {
 }
 
 Error lacks_importance(std::string_view tensor, DType dtype) {
-  return {ModelErrc::kCannotQuantize,
-          "tensor " + in_quotes(tensor) + ": " + std::string(to_string(dtype)) +
-              " needs the tensor's importance, without which it is noise (--importance)"};
+  return {
+      ModelErrc::kCannotQuantize,
+      "tensor " + in_quotes(tensor) + ": " + std::string(to_string(dtype)) +
+          " needs the tensor's importance, without which it is noise (weft quantize --importance)"};
 }
 
 /// Experts whose matrices the model has one by one.
@@ -74,7 +75,8 @@ Result<std::optional<TensorTypes>> plan_mix_or_type(const MixPlan& plan, const G
   }
   if (plan.importance == nullptr && needs_importance(mix.id, {}, mix.dtype)) {
     return Error{ModelErrc::kCannotQuantize,
-                 std::string(mix.name) + " is noise without an importance matrix (--importance)"};
+                 std::string(mix.name) +
+                     " is noise without an importance matrix (weft quantize --importance)"};
   }
   return std::optional<TensorTypes>();
 }

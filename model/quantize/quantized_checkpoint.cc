@@ -53,6 +53,7 @@ Result<Checkpoint> quantized_checkpoint(const Checkpoint& checkpoint, const Prog
   if (!wanted) return wanted.error();
   QuantizeOptions options;
   options.dtype = wanted->dtype;
+  options.may_stay = !is_encoded(wanted->dtype);  // they may have that type already
   if (wanted->mix != nullptr) {
     auto types = types_of(*wanted->mix, checkpoint, program, family);
     if (!types) return types.error();

@@ -59,6 +59,11 @@ TEST(QuantizedCheckpointTest, ReadsAnyPieceAsAWholeTensorHasIt) {
   }
 }
 
+TEST(QuantizedCheckpointTest, LeavesFloatsThatHaveTheirTypeAlready) {
+  const OpenedModel model = open_model(demo_model(), {}, "bf16").value();
+  EXPECT_EQ(type_of(model, "model.layers.0.self_attn.q_proj.weight"), DType::kBF16);
+}
+
 TEST(QuantizedCheckpointTest, RefusesWhatCannotBeMade) {
   EXPECT_THAT(open_model(demo_model(), {}, "q9"), FailsWith(ModelErrc::kCannotQuantize, "q9"));
   EXPECT_THAT(open_model(demo_model(), {}, "iq2_xxs"),
