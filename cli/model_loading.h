@@ -29,9 +29,9 @@ struct ModelOptions {
   std::optional<DType> kv_dtype;  ///< without: kv_dtype_for() the device
 };
 
-/// Adds MODEL, --spec and, for verbs that compute, --weights, --device, which defaults to
-/// `options.device`,
-/// --partition, --threads and --kv-dtype.
+/// Adds MODEL and --spec. For verbs that compute it also adds --weights, --device, --partition,
+/// --threads and --kv-dtype.
+/// The value that `options.device` has before is the default of --device.
 void add_model_options(CLI::App& command, ModelOptions& options, bool computes);
 
 /// Opens the model as the options say. Errors of open_model().

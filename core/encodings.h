@@ -11,8 +11,8 @@
 /// kernels' choices come from its rows; kernels/encoding/README.md says how to add one.
 namespace weft {
 
-/// How the scale of a block is stored. It multiplies all of its weights, and the scales of groups
-/// where a block has several.
+/// How the scale of a block is stored. The scale multiplies all weights of the block; where a block
+/// has several groups, it multiplies their scales.
 enum class ScaleType : std::uint8_t {
   kF16,
   kF32,
@@ -24,8 +24,8 @@ enum class ScaleType : std::uint8_t {
 enum class CodeType : std::uint8_t {
   kLinear,  ///< an integer
   kFloat,   ///< a floating-point number of 8 bits
-  kTable,   ///< a number of a table of 16
-  kGrid,    ///< 4 or 8 weights together are one of a grid's points
+  kTable,   ///< an index into a table of 16 numbers
+  kGrid,    ///< an index of a grid's point, which gives 4 or 8 weights
 };
 
 /// How a GPU holds a matrix whose codes its tensor cores multiply.
@@ -35,7 +35,7 @@ enum class TensorCodes : std::uint8_t {
   kBoxes,   ///< boxes (kernels/encoding/code_boxes.h), made of the blocks' pieces
 };
 
-/// Where the parts of a block stand that a box holds apart, and how many bytes they have.
+/// Offset and length, in bytes, of the parts of a block that a box holds apart.
 struct BlockPieces {
   std::int32_t codes_at = 0, codes = 0;
   std::int32_t high_at = 0, high = 0;  ///< the upper bits of codes that are longer than four
@@ -43,16 +43,16 @@ struct BlockPieces {
   std::int32_t rest_at = 0, rest = 0;  ///< zeros, or the scale of all scales
 };
 
-/// Where a block's 32-bit words of codes stand, of an encoding whose codes the host multiplies
-/// (kernels/linear/turned_blocks.h).
+/// Where the 32-bit words of codes stand in a block. Encodings whose codes the host multiplies have
+/// such words (kernels/linear/turned_blocks.h).
 struct BlockWords {
   bool exist = false;
   std::int64_t head = 0;  ///< bytes before the words
   std::int64_t tail = 0;  ///< bytes after them
 };
 
-/// One encoding of weights: its name, its length and what is in a block. The decoders' template
-/// arguments are such rows, so a row without a decoder does not compile.
+/// One encoding of weights: its name, its length and what is in a block. The arrays of
+/// decoders are made of these rows, so a row without a decoder does not compile.
 struct Encoding {
   static constexpr std::uint32_t kNotInGguf = 0xffffffff;
 
@@ -67,14 +67,14 @@ struct Encoding {
   ScaleType scale_type = ScaleType::kF16;
   std::int64_t scale_at = 0;    ///< where the block's scale stands, in bytes
   std::int64_t minimum_at = 0;  ///< where the f16 stands that scales the minimums
-  std::int64_t scales = 1;      ///< scales side by side, of as many equal parts of the block
-  /// Every group has a zero that is taken from its codes; IntegerCodes says how the block lies.
+  std::int64_t scales = 1;      ///< scales side by side, one for each equal part of the block
+  /// Every group has a zero, which is subtracted from its codes; IntegerCodes says where it stands.
   bool has_zero = false;
   BlockWords words{};
   TensorCodes tensor_codes = TensorCodes::kNone;
-  BlockPieces pieces{};  ///< of an encoding that is held in boxes
+  BlockPieces pieces{};  ///< where tensor_codes is kBoxes
 
-  // What follows a row of the table says how kernels hold the encoding.
+  // Rows of the table call these to say how kernels hold the encoding.
   [[nodiscard]] constexpr Encoding in_words(std::int64_t head, std::int64_t tail = 0) const {
     Encoding row = *this;
     row.words = {true, head, tail};
@@ -95,7 +95,7 @@ struct Encoding {
 
 namespace encoding_rows {
 
-/// Integers of so many bits with a scale and a zero for each group. Two groups share a block where
+/// Integers of `bits` bits with a scale and a zero for each group. Two groups share a block where
 /// their zeros have room in one byte. The block has the scales, the zeros' byte, then the codes.
 constexpr Encoding integers(DType dtype, std::string_view name, std::int64_t bits,
                             std::int64_t group, std::int64_t groups = 1) {
@@ -120,7 +120,7 @@ constexpr Encoding in_boxes(const Encoding& integers) {
   return integers.in_boxes({head, codes, 0, 0, 0, head - 1, head - 1, 1});
 }
 
-/// One group under an f32, with codes of 8 bits or, of a table, of 4.
+/// One group under a scale in f32. Codes of kFloat have 8 bits, codes of kTable have 4.
 constexpr Encoding floats(DType dtype, std::string_view name, CodeType codes, std::int64_t group,
                           std::int64_t levels) {
   const std::int64_t bytes = codes == CodeType::kFloat ? group : group / 2;
@@ -236,7 +236,7 @@ static_assert(
   return static_cast<std::size_t>(dtype) - kFirstEncoding < kEncodings.size();
 }
 
-/// The row of an encoding, which the type is.
+/// Returns the row of a type that is an encoding.
 [[nodiscard]] constexpr const Encoding& encoding_row(DType dtype) noexcept {
   return kEncodings[static_cast<std::size_t>(dtype) - kFirstEncoding];
 }

@@ -80,28 +80,28 @@ struct PlanEncode {
   std::int32_t pages = 0;
 };
 
-/// The id of an entry whose one token, guesses apart, is its row's last sample: in the plan before
-/// this one or, on a device of several stages, so many plans before (DeviceLimits::stages).
+/// PlanEntry::first_id where the one token, guesses apart, is the row's last sample. The plan
+/// before this one chose it or, on a device of S stages (DeviceLimits::stages), the plan S before.
 inline constexpr std::int32_t kLastToken = -1;
 
-/// One sequence's new tokens: those that the plan gives, and behind them guesses of the device.
+/// New tokens of one sequence: first those that the plan gives, then guesses of the device.
 struct PlanEntry {
   std::int32_t row = 0;
   std::int32_t count = 0;              ///< guesses included
-  std::int32_t start = 0;              ///< position of the first; the latest one, if `unsure`
+  std::int32_t start = 0;              ///< position of the first; if `unsure`, the last it may have
   std::int32_t first_id = kLastToken;  ///< in Plan::ids, of the tokens that are no guesses
-  /// The last so many tokens are what the device guesses (DeviceLimits::guesses).
+  /// How many tokens at the end are guesses of the device (DeviceLimits::guesses).
   std::int32_t guesses = 0;
-  /// How many guesses of the row are in plans before whose results the host has not had. The entry
-  /// begins where the row's tokens end on the device: at `start` if all these are right, and so
-  /// many positions before it if none is.
+  /// How many guesses for the row stand in earlier plans whose results the host does not have yet.
+  /// The entry begins where the row's tokens end on the device: at `start` if all these guesses are
+  /// right, at `start - unsure` if none is.
   std::int32_t unsure = 0;
 };
 
 /// A token is chosen for a row by the logits of an entry's last token. Where an entry has guesses,
-/// one is chosen behind its last token that is no guess, and one behind each guess that is right:
-/// one that is the token chosen there, as are all guesses before it. The row's tokens end on the
-/// device behind the right guesses.
+/// one token is chosen behind its last token that is no guess, and one behind each right guess. A
+/// guess is right if it is the token chosen at its position and all guesses before it are right.
+/// The row's tokens then end on the device behind its last right guess.
 struct PlanSample {
   std::int32_t entry = 0;
   std::int32_t row = 0;
@@ -137,12 +137,12 @@ struct SampleResult {
   std::int32_t first_top = 0;  ///< in StepResult::top
   std::int32_t top_count = 0;
   std::shared_ptr<const ChoiceFailure> failure{};  ///< as of SampleOutcome
-  bool more = false;  ///< the next result is of the same PlanSample, as a guess was right
+  bool more = false;  ///< a guess was right: the next result is of the same PlanSample
 };
 
 /// What a step gave.
 struct StepResult {
-  /// For each PlanSample one, and one more for each guess of its entry that is right.
+  /// One for each PlanSample, and one more for each right guess of its entry.
   std::vector<SampleResult> samples{};
   std::vector<TokenLogprob> top{};
   /// The device's own time; of a rank, without what it waited for others. Zero: as long as run()

@@ -36,8 +36,8 @@ struct DeviceLimits {
   /// Ticks that run at once, at most: the stages of a pipeline. A plan names kLastToken only for a
   /// row whose last sample was so many plans before, or more.
   std::int32_t stages = 1;
-  /// Tokens that the device guesses behind what it has chosen for a row, at most, and then verifies
-  /// (PlanEntry::guesses); 0: it guesses none.
+  /// How many tokens the device guesses at most behind the token that it chose for a row, and then
+  /// verifies (PlanEntry::guesses); 0: it guesses none.
   std::int32_t guesses = 0;
 
   [[nodiscard]] std::int64_t pages_for(std::int64_t tokens) const noexcept {

@@ -105,8 +105,8 @@ class Group : public WaitItem {
   /// Why nothing was chosen for one of its sequences, where more is known than its masks.
   std::shared_ptr<const ChoiceFailure> failure;
 
-  /// Makes the sequences, which know the prompt. It allocates, as the constructor must not: whoever
-  /// derives from the class gives it what is lost if that throws.
+  /// Makes the sequences, which know the prompt. It allocates, which the constructor must not: the
+  /// data that a derived class is given would be lost if the constructor threw.
   void make_sequences() {
     const auto count = static_cast<std::size_t>(spec.sequences);
     sequences.reserve(count);

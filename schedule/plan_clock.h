@@ -12,7 +12,7 @@ namespace weft {
 ///
 ///     1 .. sure()    carried out as they are: nothing changes them any more
 ///     newest()       waits for its device or runs. It may be amended until the next plan comes to
-///                    be or its result is in: nobody tells when its device takes it
+///                    be or its result is in: no message says when the device takes it
 ///     making()       is being made now: the plan after the newest one, or the newest one again
 ///                    while it is amended
 ///
@@ -23,8 +23,8 @@ namespace weft {
 /// Owner only. Misuse is an internal_error.
 class PlanClock {
  public:
-  /// The plan that is being made or amended. Between plans it is the one that was so last, whether
-  /// it came to be or not.
+  /// The plan that is being made or amended. Between plans it is the last one that was, even if it
+  /// came to nothing.
   [[nodiscard]] std::uint64_t making() const noexcept { return making_; }
   /// The last plan that came to be; 0 before the first one.
   [[nodiscard]] std::uint64_t newest() const noexcept { return newest_; }
@@ -38,7 +38,7 @@ class PlanClock {
   /// so plan n is over for sure once so many are.
   [[nodiscard]] std::uint64_t over() const noexcept { return over_; }
   /// How often a plan was written, each amendment counted as well. What is noted down for the next
-  /// plan, as copies of pages are, is in the newest one once this has become larger.
+  /// plan, such as copies of pages, is in the newest plan once this number has grown.
   [[nodiscard]] std::uint64_t writings() const noexcept { return writings_; }
   /// The first plan since the last loss: plans that are made now need the results of none before.
   [[nodiscard]] std::uint64_t needs_from() const noexcept { return needs_from_; }

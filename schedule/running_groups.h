@@ -56,8 +56,8 @@ class RunningGroups {
   /// the answer is kFree.
   [[nodiscard]] ChunkRoom make_room_for_chunk(Group& group, Sequence& sequence);
 
-  /// Gets the pages for `guesses` tokens more behind the sequence's chunk. False when too few are
-  /// free: nobody gives way for guesses.
+  /// Gets the pages for `guesses` more tokens behind the sequence's chunk. False when too few are
+  /// free: no group gives way for guesses.
   [[nodiscard]] bool make_room_for_guesses(Sequence& sequence, std::int32_t guesses);
 
   /// Whether pages of the sequence come from host memory with the plan in the making.

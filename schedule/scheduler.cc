@@ -12,7 +12,7 @@ namespace {
 
 bool is_empty(const StepShape& shape) { return shape.decode_tokens + shape.prefill_tokens == 0; }
 
-/// The results of one PlanSample, of which the first is at `first`.
+/// Returns the results of the PlanSample whose first result is at `first`.
 std::span<const SampleResult> results_from(const StepResult& step, std::size_t first) {
   std::size_t end = first;
   while (step.samples.at(end++).more) {
@@ -20,7 +20,7 @@ std::span<const SampleResult> results_from(const StepResult& step, std::size_t f
   return std::span(step.samples).subspan(first, end - first);
 }
 
-/// The entry by whose logits a tick's sample of this index is chosen.
+/// Returns the entry by whose logits the plan's sample of this index is chosen.
 const PlanEntry& entry_of(const Plan& plan, std::size_t sample) {
   return plan.entries[static_cast<std::size_t>(plan.samples[sample].entry)];
 }
@@ -51,14 +51,14 @@ bool has_thrown(const SampleResult& result) {
   return result.failure && result.failure->cause != ChoiceFailure::Cause::kNotNumbers;
 }
 
-/// A result that counts has come for the sequence, of whose guesses so many are right.
+/// Notes a result that counts for the sequence, `right` of whose `guesses` are right.
 void note_result(Sequence& sequence, std::int32_t guesses, std::size_t right) {
   sequence.under_way.take_result();
   sequence.progress.resolve(guesses, static_cast<std::int32_t>(right));
   sequence.progress.verify();
 }
 
-/// internal_error where what a sequence's Progress says cannot be.
+/// internal_error where a sequence's Progress contradicts its tokens or itself.
 void check_progress(const Group& group, const Sequence& sequence) {
   const Progress& progress = sequence.progress;
   const std::size_t known = group.spec.prompt.size() + sequence.outputs.size();
@@ -362,7 +362,7 @@ void Scheduler::fail(const Tick& tick, const Error& error) {
   save_pages();
 }
 
-/// Nobody's keys and values are sure any more.
+/// Ends all running groups and forgets all pages, as no keys and values are sure any more.
 void Scheduler::lose_all(const Error& error) {
   while (!running_.empty()) finish(*running_.all().back(), GroupEnd::kFailed, error);
   if (fetches_) fetches_->cancel_all();

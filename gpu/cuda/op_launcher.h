@@ -19,8 +19,8 @@ struct StepView {
   bool tells = false;
 };
 
-/// The way of a product: from codes where they are held for that, else the measured one, else the
-/// library, else plain arithmetic: the first that can do it here.
+/// Returns the first of these ways that can compute the product on this GPU: kCodes, the way that
+/// `table` names, kLibrary, kVector.
 [[nodiscard]] LinearWay way_of(const Runtime& runtime, const CudaLinearTable& table,
                                const DeviceMatrix& weight, std::int64_t rows);
 

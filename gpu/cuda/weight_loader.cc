@@ -102,7 +102,7 @@ Result<void> WeightLoader::table(const CheckpointTensor& tensor, const DeviceTab
 Result<void> WeightLoader::blocks(const MatrixPlan& plan, const DeviceMatrix& matrix) {
   for (int i = 0; i < matrix.run_count; ++i) {
     const EncodedRun& run = matrix.runs[i];
-    // Memory holds one output's blocks after the other's, or the boxes of kRows outputs.
+    // Memory holds the blocks of one output after another or, boxed, of kRows outputs together.
     const std::int64_t rows = run.boxed ? CodeBox::kRows : 1;
     const std::int64_t grain = matrix.inputs / run.block_elements * run.block_bytes;
     const auto write = [&](std::span<std::byte> out, std::size_t at, Share share) -> Result<void> {

@@ -96,8 +96,8 @@ __device__ inline void meet(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-/// All threads of a warpgroup leave registers to the others of their block, or take what was left:
-/// each has `kCount` then, a multiple of 8.
+/// All threads of a warpgroup call these: to give registers to other warpgroups of the block, or to
+/// take given ones. Each thread has `kCount` registers afterwards, a multiple of 8.
 template <int kCount>
 __device__ inline void give_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kCount));
@@ -116,8 +116,8 @@ __device__ inline std::uint64_t matrix_descriptor(const void* at) {
   return kSwizzle128 | kGroupStride | kUnusedStride | (shared_address(at) & 0x3ffffU) >> 4U;
 }
 
-/// Orders the calling thread's writes to shared memory before products that read them: before it
-/// tells the others.
+/// Orders the calling thread's writes to shared memory before products that read them. The
+/// thread calls it before it tells other threads of these writes.
 __device__ inline void publish_to_products() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }

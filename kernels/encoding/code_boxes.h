@@ -58,8 +58,8 @@ struct CodeBox {
   }
 };
 
-/// The box of an encoding; of one that is not held in boxes !exists(). A row's part has kRowCodes
-/// bytes of codes, of as many blocks as have them, or of a part of a block with its scale.
+/// Returns the box of an encoding; !exists() if it is not held in boxes. A row's part has kRowCodes
+/// bytes of codes: the codes of some whole blocks, or a part of one block's codes and its scale.
 [[nodiscard]] constexpr CodeBox box_of(DType dtype) noexcept {
   constexpr std::int32_t kRowCodes = 128;
   if (!is_encoding(dtype)) return {};

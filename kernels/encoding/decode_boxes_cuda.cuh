@@ -67,8 +67,8 @@ __device__ Eight boxed_f8(Bytes box, int row, int i) {
   return eight([&](int j) { return times(from_e4m3(codes[j]), scale); });
 }
 
-/// As Decoder, of boxes: decode(box, row, i). An encoding of TensorCodes::kBoxes without one does
-/// not compile.
+/// Decodes weights i .. i + 7 of a row in a box: decode(box, row, i). An encoding of
+/// TensorCodes::kBoxes without a BoxDecoder does not compile.
 template <DType kType>
 struct BoxDecoder;
 

@@ -11,8 +11,8 @@
 namespace weft::cuda {
 namespace decoding {
 
-/// Whether one code decodes the blocks of both. Blocks with the scale, and the zero, of their one
-/// group before the codes differ by their lengths alone.
+/// Whether the same code decodes blocks of both types. Blocks of one group, whose scale and zero
+/// stand before the codes, differ in their lengths alone.
 constexpr bool decode_alike(DType first, DType second) {
   const Encoding& a = encoding_row(first);
   const Encoding& b = encoding_row(second);
@@ -21,8 +21,8 @@ constexpr bool decode_alike(DType first, DType second) {
          a.levels == b.levels;
 }
 
-/// The types from which on another code decodes, in the order of the table. Rows side by side that
-/// Choice::alike() says are decoded alike share the code of their first.
+/// Returns the first type of each run of rows that the same code decodes, in the table's order.
+/// Choice::alike() says whether a row is in one run with the row before it.
 template <class Choice>
 constexpr auto decoder_starts() {
   constexpr auto kStarts = [](std::size_t row) {

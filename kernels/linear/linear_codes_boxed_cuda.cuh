@@ -11,7 +11,7 @@
 ///   Codes(box, scales, at)  reads the scales; `box` has the warp's rows
 ///   operands(step, a)    the operands of 32 columns, in two products
 ///   column(step)         the first of the lane's eight columns, a multiple of 8
-///   step_of(chunk, turn) the step, 0 or 1, of 64 of the columns of a half
+///   step_of(chunk, turn) the step of turn 0 or 1 in a half's chunk of 64 columns
 ///   scale(p, row)        of product p: a float, or twice a bf16
 namespace weft::cuda::codes {
 
@@ -120,18 +120,18 @@ __device__ void add_boxed(const std::byte* weights, const std::byte* inputs, std
   }
 }
 
-/// Two weights under a scale, rounded to bf16.
+/// Multiplies two codes by their scale, rounded to bf16.
 __device__ inline std::uint32_t scaled(std::uint32_t codes, std::uint32_t scale) {
   return times(codes, scale);
 }
-/// A scale in f32 is two numbers of bf16, so that the product is rounded but once.
+/// Splits a scale in f32 into two numbers of bf16, so that the product is rounded once.
 __device__ inline std::uint32_t scaled(std::uint32_t codes, float scale) {
   const float upper = __bfloat162float(__float2bfloat16_rn(scale));
   return bits_of(
       __hfma2(two_of(codes), two_of(twice(upper)), two_of(times(codes, twice(scale - upper)))));
 }
 
-/// Encoding::Weights of boxes.
+/// Encoding::Weights (linear_codes_tile_unpack_cuda.cuh) of boxes.
 template <class Codes, int kRowBytes>
 struct BoxedWeights {
   static_assert(!Codes::kSplitColumns);

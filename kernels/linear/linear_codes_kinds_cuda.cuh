@@ -35,7 +35,7 @@ struct CodesRow {
   CodesKind (*kind)();
 };
 
-/// The kernels of each encoding of TensorCodes.
+/// The kernels of each encoding whose row has TensorCodes.
 inline constexpr std::array kCodesRows = {
     CodesRow{DType::kQ4_K, q4_k},     CodesRow{DType::kQ6_K, q6_k},
     CodesRow{DType::kQ8_0, q8_0},     CodesRow{DType::kF8_128, f8},

@@ -144,7 +144,7 @@ __device__ inline std::uint32_t scaled(std::uint32_t codes, std::uint32_t scale,
   return bits_of(__hfma2(two_of(minus(codes, 0x43004300U)), two_of(scale), two_of(offset)));
 }
 
-/// Every lane makes the scales and minimums of a row, in bf16, which all read.
+/// Each lane writes the scales and minimums of one row, in bf16; all lanes read them.
 __device__ inline void share_rounded_scales(const std::byte* weights, std::byte* scales,
                                             const Lane& at) {
   GroupScale own[kHalfGroups];
@@ -212,7 +212,7 @@ __device__ void Q4K::add(const std::byte* weights, const std::byte* inputs, std:
   }
 }
 
-/// The weights of add_rounded().
+/// Encoding::Weights, rounded as in add_rounded().
 class Q4K::Weights {
  public:
   __device__ Weights(const std::byte* weights, std::byte* scales, const Lane& at)

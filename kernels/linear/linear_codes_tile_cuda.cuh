@@ -8,8 +8,8 @@
 #include "weft/kernels/linear/linear_codes_tile_unpack_cuda.cuh"
 
 /// The kernel of kCodes for many tokens. Two warpgroups unpack weights into shared memory, each a
-/// half of every unit, in chunks of 64 columns, as numbers of bf16 with their scales; two others
-/// multiply a chunk by all tokens. One thread of either kind loads what its kind has room for.
+/// half of every unit, in chunks of 64 columns, as scaled numbers of bf16. Two others multiply each
+/// chunk by all tokens. One thread that unpacks loads units; one that multiplies loads tokens.
 /// Units are cut among the multiprocessors by linear_cut_cuda.cuh, for every number of tokens
 /// alike.
 namespace weft::cuda::codes {
@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(kTileThreads, 1)
                       const LinearEpilogue epilogue) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   using Sizes = TileLayout<Encoding, kTokens>;
-  // Of 256 registers for a thread that unpacks and one that multiplies, whose sums want more.
+  // A thread that unpacks and one that multiplies share 256 registers. Sums take more of them.
   constexpr int kOfUnpacker = 88;
   constexpr int kOfMultiplier = 168;
   extern __shared__ std::byte memory[];

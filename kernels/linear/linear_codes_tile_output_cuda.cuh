@@ -5,13 +5,13 @@
 #include "weft/kernels/linear/linear_codes_tile_ring_cuda.cuh"
 #include "weft/kernels/linear/linear_epilogue_cuda.cuh"
 
-/// What follows the product in kCodes for many tokens.
+/// Writes the outputs of kCodes for many tokens.
 namespace weft::cuda::codes {
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-/// Four outputs of a tile that stand side by side, which a thread writes for some of the tokens:
-/// StagedSums of many tokens waits for each number.
+/// Four outputs side by side in a tile, which a thread writes for some of the tokens. A thread of
+/// StagedSums waits for each number, which takes long for many tokens.
 template <class Sizes>
 class FourOutputs {
  public:
@@ -31,7 +31,7 @@ class FourOutputs {
     }
   }
 
-  /// For tokens first .. first + count, whose sums are staged.
+  /// Writes the outputs of tokens first .. first + count - 1, whose sums are staged.
   __device__ void write(int first, int count) const {
     constexpr int kBatch = 4;  // residuals that are read together
     if (count_ <= 0) return;
@@ -110,15 +110,15 @@ class FourOutputs {
   const LinearEpilogue& epilogue_;
   bool gated_;
   int step_;   ///< from one of the thread's tokens to the next
-  int token_;  ///< the first
-  int count_;  ///< outputs that there are, at most four
+  int token_;  ///< the thread's first
+  int count_;  ///< outputs that the matrix has here, at most four
   std::int64_t output_;
   const float* sums_;
   float bias_[4];
   float up_bias_[4];
 };
 
-/// What follows the product, as the flat product's: from registers through shared memory.
+/// Writes a tile's outputs: sums go from registers through shared memory, as in the flat product.
 template <class Sizes>
 __device__ void finish_tile(const TileShared<Sizes>& shared, const CodesProduct& product,
                             const LinearEpilogue& epilogue, unsigned tile, int thread,

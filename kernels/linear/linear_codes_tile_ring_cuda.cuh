@@ -6,8 +6,8 @@
 
 #include "weft/kernels/linear/linear_codes_ring_cuda.cuh"
 
-/// Where the blocks of kCodes for many tokens lie in shared memory, and what loads them: units of
-/// weights as they come; chunks of 64 columns of weights, unpacked, and of tokens.
+/// The shared memory of a thread block of kCodes for many tokens, and its loaders. It has units of
+/// packed weights, and chunks of 64 columns of unpacked weights and of tokens.
 namespace weft::cuda::codes {
 
 constexpr int kChunkColumns = 64;  // 128 bytes, the widest swizzle
@@ -73,7 +73,7 @@ struct TileShared {
   }
 
   std::byte* slots;     ///< a chunk [kTileRows, kChunkColumns], its tokens [kTokens, kChunkColumns]
-  std::byte* units;     ///< as they come
+  std::byte* units;     ///< packed weights
   float* staged;        ///< [kStagedTokens, kStagedStride]
   std::byte* scales;    ///< by warp, [kWarpRows] of kScaleBytes
   Barrier* full;        ///< by slot: chunk and tokens are there
@@ -98,7 +98,7 @@ struct RingPlace {
   unsigned parity;
 };
 
-/// Units on their way from memory; one thread's.
+/// Loads units from memory. Owned by one thread.
 template <class Sizes>
 class UnitLoader {
  public:
@@ -135,7 +135,7 @@ class UnitLoader {
   unsigned left_;
 };
 
-/// Chunks of tokens on their way from memory; one thread's.
+/// Loads chunks of tokens from memory. Owned by one thread.
 template <class Sizes>
 class InputLoader {
  public:

@@ -7,7 +7,7 @@
 
 /// The warpgroups of kCodes for many tokens that unpack weights.
 ///
-/// Encoding::Weights, made by a warp for each unit and half, of a lane:
+/// Each lane of a warp makes an Encoding::Weights for a half of a unit:
 ///   Weights(weights, scales, at)
 ///   column(chunk, turn)    the first of its eight columns in a chunk of the half; turn is 0 or 1
 ///   load(chunk, turn, to)  these columns of rows quad, quad + 8, + 16 and + 24
@@ -44,7 +44,7 @@ __device__ void unpack_half(const TileShared<Sizes>& shared, const std::byte* un
 }
 
 /// Unpacks the warpgroup's half of every unit. The second half is unpacked later than the first, so
-/// a thread of its warpgroup loads.
+/// a thread of its warpgroup loads the units.
 template <class Sizes>
 __device__ void unpack(const TileShared<Sizes>& shared, const CodesProduct& product,
                        const CUtensorMap* map) {
@@ -58,7 +58,7 @@ __device__ void unpack(const TileShared<Sizes>& shared, const CodesProduct& prod
   for (unsigned unit = 0; unit < count; ++unit) {
     wait(&shared.unit_full[place.slot], place.parity);
     unpack_half<Sizes>(shared, shared.unit(place.slot), at, slot);
-    slot.advance(Sizes::kHalfChunks);  // those of the other half
+    slot.advance(Sizes::kHalfChunks);  // past the other half's
     __syncwarp();
     if (at.own == 0) arrive(&shared.unit_empty[place.slot]);
     if (loads && unit + Sizes::kDepth < count) {

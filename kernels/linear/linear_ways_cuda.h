@@ -19,7 +19,7 @@ enum class ProductKind : std::uint8_t {
   kExperts,  ///< a row times the matrices of its experts: expert_linear()
 };
 
-/// What a way wants of how a matrix lies.
+/// How a matrix must lie in memory for a way.
 enum class WeightForm : std::uint8_t {
   kAny,          ///< numbers in rows, or blocks as in a file
   kNumbers,      ///< numbers of 16 bits in rows
@@ -28,13 +28,13 @@ enum class WeightForm : std::uint8_t {
 
 struct LinearWayRow {
   LinearWay way = LinearWay::kVector;
-  std::string_view name;  ///< in a tuning table
+  std::string_view name;  ///< its name in a tuning table
   ProductKind product = ProductKind::kMatrix;
   WeightForm form = WeightForm::kAny;
   std::int64_t most_rows = INT64_MAX;  ///< M
   bool needs_sm90a = false;
   bool needs_workspace = false;   ///< CudaLinearParams::workspace
-  bool reads_input_rows = false;  ///< else the rows are gathered before
+  bool reads_input_rows = false;  ///< takes input_rows; else LinearEngine gathers the rows
   bool is_measured = false;       ///< weft tune measures it, and a tuning table may name it
 };
 
@@ -106,22 +106,22 @@ static_assert(
   return lies_as(row.form, weight) && rows <= row.most_rows && (has_sm90a || !row.needs_sm90a);
 }
 
-/// The type in which a way takes its input: bf16 beside codes, of numbers of 16 bits their own,
-/// else f32.
+/// Returns the type in which a way takes its input: bf16 beside codes, the weights' own type where
+/// they are numbers of 16 bits, else f32.
 [[nodiscard]] constexpr DType input_type(LinearWay way, const DeviceMatrix& weight) noexcept {
   if (row_of_way(way).form == WeightForm::kTensorCodes) return DType::kBF16;
   return lies_as(WeightForm::kNumbers, weight) ? weight.dtype : DType::kF32;
 }
 
-/// Whether a way computes such products from codes: whether their matrices are held for it.
+/// Whether a way computes such products from codes. Only then are their matrices held for it.
 [[nodiscard]] constexpr bool has_way_of_codes(ProductKind product) noexcept {
   return std::ranges::any_of(kLinearWays, [&](const LinearWayRow& row) {
     return row.product == product && row.form == WeightForm::kTensorCodes;
   });
 }
 
-/// The way whose input_type() the buffers before a matrix's products have: of codes, where the GPU
-/// multiplies them (`has_codes`) and the matrix is held for it, else plain arithmetic.
+/// Returns the way whose input_type() inputs of a matrix's products have: the way of codes where
+/// the GPU multiplies codes (`has_codes`) and the matrix is held for it, else plain arithmetic.
 [[nodiscard]] constexpr LinearWay usual_way(ProductKind product, const DeviceMatrix& weight,
                                             bool has_codes) noexcept {
   for (const LinearWayRow& row : kLinearWays) {
@@ -132,7 +132,7 @@ static_assert(
   return product == ProductKind::kExperts ? LinearWay::kExperts : LinearWay::kVector;
 }
 
-/// Up to so many rows a product decodes what it multiplies; beyond, decoding the matrix once and
+/// Up to so many rows kVector decodes weights as it multiplies; beyond, decoding them once and
 /// multiplying by tensor cores is faster. Measured on an H100 (docs/performance.md): blocks cost
 /// more to decode than q8_0.
 [[nodiscard]] constexpr std::int64_t most_decoded_rows(const DeviceMatrix& weight) noexcept {

@@ -63,7 +63,7 @@ class Checkpoint {
       std::vector<CheckpointTensor> tensors, std::shared_ptr<const Vocabulary> vocabulary,
       std::optional<std::uint64_t> stored_bytes = std::nullopt);
 
-  /// The same model with other tensors, which take as many stored bytes. kBadCheckpoint as make().
+  /// Returns the same model with other tensors and the same stored bytes. kBadCheckpoint as make().
   [[nodiscard]] Result<Checkpoint> with_tensors(std::vector<CheckpointTensor> tensors) const;
 
   [[nodiscard]] CheckpointFormat format() const noexcept { return format_; }

@@ -154,7 +154,7 @@ BufferId MlpCompiler::norm_of_stream(std::string_view what, const NormBlock& blo
   return out;
 }
 
-// What the experts give, and to that what the shared one gives.
+// Combines the experts' outputs, and adds the shared expert's output to the sum.
 BufferId MlpCompiler::add_shared(const MlpBlock& block, CombineOp combine, const SublayerExit& exit,
                                  BufferId input) {
   combine.residual = exit.residual;

@@ -45,7 +45,7 @@ class MlpCompiler {
   void dense(const MlpBlock& block, const ResidualBlock& residual, BufferId input);
   void experts(const MlpBlock& block, const ResidualBlock& residual, BufferId input);
   void route(const ExpertsBlock& routed, BufferId input, float scale);
-  /// Writes what the shared expert gives to `exit.out`, with `exit.residual` added.
+  /// Writes the shared expert's output to `exit.out`, with `exit.residual` added.
   void shared_expert(const MlpBlock& block, const SublayerExit& exit, BufferId input);
   [[nodiscard]] BufferId norm_of_stream(std::string_view what, const NormBlock& block,
                                         BufferId otherwise);

@@ -106,13 +106,13 @@ template <OperandRows kRows = OperandRows::kOfOp, OperandType kType = OperandTyp
 using Output = BufferOperand<OperandSpec{Access::kWrite, false, kRows, kType}>;
 template <OperandRows kRows = OperandRows::kOfOp>
 using OptionalOutput = BufferOperand<OperandSpec{Access::kWrite, true, kRows}>;
-/// What is added to the output, where it is there. The output may be written in its memory.
+/// An addend of the output, which may be absent. The output may be written into its memory.
 template <OperandRows kRows = OperandRows::kOfOp>
 using Residual =
     BufferOperand<OperandSpec{Access::kRead, true, kRows, OperandType::kF32, Overwrite::kMay}>;
 
-/// What an op changes where it is: `before` and `after` have the same memory, once buffers share
-/// memory. A device's op is given `after`.
+/// A value that an op changes in place, before and after. share_buffers() gives both the same
+/// buffer; devices use `after`.
 template <OperandRows kRows = OperandRows::kOfOp>
 struct InPlace {
   BufferOperand<OperandSpec{Access::kRead, false, kRows, OperandType::kF32, Overwrite::kMust}>

@@ -84,7 +84,7 @@ struct BufferPlan {
   std::int64_t width = 0;
   std::int64_t rows_per_token = 1;
   std::int64_t offset = 0;
-  /// Each rank has an addend of the value, which add_sums() has them add up; false afterwards.
+  /// Each rank has an addend of the value, for add_sums(); false in a compiled program.
   bool is_part = false;
 };
 

@@ -21,7 +21,7 @@ struct SublayerExit {
 };
 
 /// What the compilers of a stack's blocks write: ops and buffers of a program, and the residual
-/// stream, which each sublayer reads and adds to. Each buffer is written by one op: what changes a
+/// stream, which each sublayer reads and adds to. One op writes each buffer: an op that changes a
 /// value writes next() of it. Where ranks share a sublayer, its result is marked as a part, and a
 /// bias is the first rank's to add. Owner only; borrows all it is given.
 class StackWriter {
@@ -57,7 +57,7 @@ class StackWriter {
 
   BufferId buffer(std::string_view name, std::int64_t width, RowKind rows = RowKind::kTokens,
                   std::int64_t rows_per_token = 1);
-  /// A buffer for what an op makes of `value` when it changes that: of the same name and shape.
+  /// Returns a buffer of the same name and shape, for the value that an op makes of `value`.
   [[nodiscard]] BufferId next(BufferId value);
   /// Sets BufferPlan::is_part: the ranks' values are the addends of one sum.
   void mark_part(BufferId value, bool is_part);
@@ -65,7 +65,7 @@ class StackWriter {
   /// Normalizes `in` into `out`; nothing when the block is not there.
   void norm(const std::string& name, const NormBlock& block, std::int64_t width, BufferId in,
             BufferId out, BufferId residual = kAbsent, float scale = 1, float sum_scale = 1);
-  /// `in` normalized, as the next value of the same thing; `in` when the block is not there.
+  /// Normalizes `in` into its next() and returns that; returns `in` when the block is not there.
   [[nodiscard]] BufferId normed(const std::string& name, const NormBlock& block, std::int64_t width,
                                 BufferId in);
   [[nodiscard]] static LinearOp plain(const WeightPlanner::Linear& weight, BufferId in,
@@ -77,7 +77,7 @@ class StackWriter {
   void begin_stream() { stream_ = buffer("x", model_.hidden); }
   /// The stream is what another stage has computed.
   void receive();
-  /// What follows reads `value` as the stream.
+  /// Makes `value` the stream for the ops that follow.
   void continue_stream(BufferId value) noexcept { stream_ = value; }
   /// Normalizes the stream; nothing when the block is not there.
   void norm_stream(const std::string& name, const NormBlock& block);

@@ -32,9 +32,9 @@ struct MixPlan {
 /// GGUF tensor that would hold its numbers.
 [[nodiscard]] Result<TensorTypes> plan_mix(const MixPlan& plan, const GgufNames& names);
 
-/// The same of a model for which GGUF has `names`, or none: null. Nothing where the mix has one
-/// type for all matrices: a mix of floats, and any mix of a model without names. kCannotQuantize
-/// where such a type needs an importance matrix and there is none.
+/// Plans a model for which GGUF has `names`; null: it has none. Returns no types where all matrices
+/// get the mix's own type: with a mix of floats, and with any mix without names. kCannotQuantize
+/// where that type needs an importance matrix and there is none.
 [[nodiscard]] Result<std::optional<TensorTypes>> plan_mix_or_type(const MixPlan& plan,
                                                                   const GgufNames* names);
 

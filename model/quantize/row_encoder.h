@@ -13,8 +13,8 @@
 
 namespace weft {
 
-/// For a tensor's name how much the squared error of each input's weights counts; of stacked
-/// experts those of each, one after the other.
+/// By a tensor's name: how much the squared error of each input's weights counts. Stacked experts
+/// have the numbers of one expert after the other.
 using ImportanceMap = std::map<std::string, std::vector<float>, std::less<>>;
 
 /// Rows [first, first + count) of a tensor, which has one row where it has no dimension.
@@ -34,9 +34,9 @@ class RowEncoder {
   /// `importance` is borrowed; null: all weights count alike.
   explicit RowEncoder(const ImportanceMap* importance) : importance_(importance) {}
 
-  /// Fills `out` with the rows as `tensor.dtype` has them. kCannotQuantize naming tensor and row of
-  /// a number that the type does not have, and an importance of another length; errors of
-  /// read_values().
+  /// Fills `out` with the rows in the type `tensor.dtype`. kCannotQuantize names the tensor
+  /// and row of a number that the type cannot hold, or the tensor whose importance has another
+  /// length; errors of read_values().
   [[nodiscard]] Result<void> encode(const PlannedTensor& tensor, RowRange rows,
                                     std::span<std::byte> out);
 

@@ -64,7 +64,7 @@ class EncoderOutputs {
   };
   /// Appends the pages of an input's output to `out`, for one group.
   [[nodiscard]] Taken take(const EncoderKey& key, std::vector<PageId>& out);
-  /// The plan in the making computes an output into pages that a group has.
+  /// Notes that the plan in the making computes an output into pages that a group has.
   void note_computed(std::span<const PageId> pages, const EncoderKey& key);
   /// Whether a plan before the one in the making computes what a group has in these pages.
   [[nodiscard]] bool precedes(std::span<const PageId> pages) const {

@@ -82,7 +82,7 @@ class KvMemory {
   /// Gives a group that begins the pages of its encoder's output, and returns how many tokens of
   /// the input need not be read: then it is `encoded`. There must be room.
   std::int32_t begin_encoder(Group& group);
-  /// The plan in the making has the group's input read.
+  /// Notes that the plan in the making has the encoder read the group's input.
   void note_encoded(Group& group);
   /// Whether the group's output is there whatever becomes of plans, or it has no encoder.
   [[nodiscard]] bool is_encoded(const Group& group) const;
@@ -105,7 +105,7 @@ class KvMemory {
   /// are pages of its own, as many as its computed tokens need, and the returned number of them
   /// must get what those of `from` hold.
   [[nodiscard]] std::int32_t fork(const Sequence& from, Sequence& to);
-  /// Gives back the pages behind all that is planned, which guesses had that were wrong.
+  /// Gives back the pages behind all planned tokens: wrong guesses had them.
   void trim(Sequence& sequence);
   /// Promises the group its most_pages().
   void reserve(Group& group);

@@ -10,9 +10,9 @@
 namespace weft {
 
 /// The places that nodes of the tree can have below the device's pages, in one tier of PrefixCache:
-/// which are free, and in which order the others were used. A place has a number behind those of
-/// the device's pages, as in PlanCopy, which is its node's. In host memory a place has room for a
-/// page; a hollow node's has none.
+/// which are free, and in which order the others were used. Places are numbered behind the device's
+/// pages, as in PlanCopy, and a node has the number of its place. In host memory a place has room
+/// for a page; the place of a hollow node has none.
 ///
 /// Owner only; a part of PrefixCache. It allocates in the constructor, and each call takes the same
 /// time. Misuse is an internal_error.

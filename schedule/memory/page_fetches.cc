@@ -183,7 +183,7 @@ void PageFetches::advance(TimePoint now) {
   std::erase_if(fetches_, [this](Fetch& one) { return look_at(one); });
 }
 
-/// Whether no tick is to run any more that may use the pages.
+/// Whether all ticks that may use the pages have run.
 bool PageFetches::may_begin(Fetch& fetch) const noexcept {
   if (clock_.writings() < fetch.copied_by) return false;
   // Each plan looks here before it is written: so the newest one has the copies.

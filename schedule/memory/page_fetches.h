@@ -80,8 +80,8 @@ class PageFetches {
     PrefixScope scope;
     std::vector<TokenId> tokens;   // all that lead to the last page
     std::vector<std::int32_t> at;  // which pages of these are read, from the first on
-    std::int32_t needed_from = 0;  // the first page that who goes on behind them needs
-    std::vector<PageId> pages;     // lent, for those
+    std::int32_t needed_from = 0;  // the first page that a group needs to go on
+    std::vector<PageId> pages;     // lent, one for each of `at`
     std::uint64_t after = 0;       // the tick that must have run
     std::uint64_t copied_by = 0;   // PlanClock::writings() when copies are in a tick; 0: they are
     std::shared_ptr<PageRead> read;

@@ -9,8 +9,8 @@
 
 namespace weft {
 
-/// The pages of a sequence, in the order of its tokens. KvMemory with its PrefixKeeper owns what
-/// stands in it; others read it. Only `sent` is PlanWriter's as well.
+/// The pages of a sequence, in the order of its tokens. KvMemory and its PrefixKeeper change the
+/// table; others read it. `sent` alone is changed by PlanWriter, too.
 struct PageTable {
   /// The first `gone` are kNoPage: those before the sequence's window, which it gave back.
   std::vector<PageId> pages;
@@ -24,11 +24,11 @@ struct PageTable {
   [[nodiscard]] std::span<const PageId> held() const {
     return std::span(pages).subspan(static_cast<std::size_t>(gone));
   }
-  /// The entry at `index` has changed, and the device has to be told of it and of those behind it.
+  /// Has the next plan tell the device the entry at `index`, which has changed, and all behind it.
   void resend_from(std::size_t index) noexcept {
     if (index < sent) sent = index;
   }
-  /// The sequence has given back its pages. The memory of the table stays.
+  /// Empties the table of a sequence that has given back its pages. Its memory stays.
   void clear() noexcept {
     pages.clear();
     gone = 0;

@@ -56,13 +56,13 @@ void PrefixCache::read_tail(PageId head) {
   }
 }
 
-/// The room of the page is needed.
+/// Takes a page off the device, because its room is needed.
 void PrefixCache::give_up(PageId page) {
   if (host_.size() == 0 || !is_sure(page) || !send_out(page)) lose_page(page);
 }
 
-/// Moves a page to host memory, from where another has to go if that is full. False where there is
-/// no place to be had.
+/// Moves a page to host memory, which loses its oldest page if it is full. Returns false where
+/// there is no place to be had.
 bool PrefixCache::send_out(PageId page) {
   if (host_.free() == 0 && host_.taken() > 0) lose_page(host_.oldest());
   if (!tree_.contains(page)) return true;  // it was behind the other, and went with it
@@ -74,7 +74,7 @@ bool PrefixCache::send_out(PageId page) {
   return true;
 }
 
-/// The node has no page from now on. It is hollow then, or goes where nothing continues it.
+/// Drops the node's page. The node becomes a hollow one, or is forgotten if nothing continues it.
 void PrefixCache::lose_page(PageId node) {
   while (has_hollow() && tree_.has_children(node)) {
     const PageId hollow = hollow_.take();
@@ -87,7 +87,7 @@ void PrefixCache::lose_page(PageId node) {
   if (tree_.contains(node)) forget(node);
 }
 
-/// The node has another number from now on, and the room that it had is free.
+/// Gives the node another number, and frees the room that it had.
 void PrefixCache::move(PageId from, PageId to) {
   unlist(from);
   tree_.renumber(from, to);
@@ -95,7 +95,7 @@ void PrefixCache::move(PageId from, PageId to) {
   free_room_of(from);
 }
 
-/// The node counts as left just now, if it is not in use.
+/// Counts the node as left just now, if it is not in use.
 void PrefixCache::touch(PageId node) {
   if (!is_here(node)) return places_of(node).touch(node);
   if (!idle_.contains(node)) return;
@@ -103,12 +103,12 @@ void PrefixCache::touch(PageId node) {
   idle_.add(node);
 }
 
-/// A page of the device is not idle from now on.
+/// Takes a page of the device off the list of idle ones.
 void PrefixCache::unlist(PageId node) {
   if (is_here(node) && idle_.contains(node)) idle_.remove(node);
 }
 
-/// What a node had that has another number now, or has gone.
+/// Frees the page or place of a node that has another number now, or has gone.
 void PrefixCache::free_room_of(PageId node) {
   if (is_here(node)) return pool_.release({&node, 1});
   places_of(node).drop(node);
@@ -216,7 +216,7 @@ PageId PrefixCache::keep(const PrefixScope& scope, PageId parent, PageId page,
   } else if (is_here(kept)) {
     return kept;
   } else {
-    move(kept, page);  // it was computed again though it was there, or its page was gone
+    move(kept, page);  // its page was in host memory, or gone, and was computed again
   }
   pool_.share({&page, 1});
   return page;

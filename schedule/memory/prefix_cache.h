@@ -32,7 +32,7 @@ class PageSaver;
 /// A node of the tree has its page in one of three tiers, and its number says in which:
 /// - device: the node has the page's number;
 /// - host memory, where there are `places`: the node has the number of its place;
-/// - none: the node is hollow. It has its tokens alone, and a number behind those of the places.
+/// - none: the node is hollow. It has only tokens, and a number behind the numbers of places.
 ///
 /// When a tier is full, the node that was used longest ago moves down: from the device to host
 /// memory, if it is sure what its page holds, or it loses the page. A node without a page stays as
@@ -41,10 +41,10 @@ class PageSaver;
 /// up when a table wants its page (share_path), and when its page is computed again or read from a
 /// file (keep).
 ///
-/// Unless sequences slide, a page on the device has all that lead to it on the device, what
-/// continues one in host memory is there as well, and no node is hollow. Where they slide, one may
-/// have pages and not those that lead to them, so a page may be idle, or below the device, though
-/// it leads to pages that are in use or were left later.
+/// Unless sequences slide, all pages that lead to a page on the device are on the device, all pages
+/// that continue one in host memory are in host memory, and no node is hollow. A sequence that
+/// slides may have pages without those that lead to them, so a page may be idle, or below the
+/// device, though it leads to pages that are in use or were left later.
 ///
 /// Without places, files and sliding a sequence's pages may be kept as a tail (PageTails): its
 /// first page of its own is in the tree, as the head, and those behind it come into the tree when
@@ -103,7 +103,7 @@ class PrefixCache {
   /// free, or idle where they are kept.
   void release(std::span<const PageId> pages);
 
-  /// The newest plan fills the page, perhaps: so it is not copied before that is sure.
+  /// Notes that the newest plan may fill the page, which is not copied before that plan is sure.
   void mark_unsure(PageId page) noexcept {
     if (!filled_in_.empty()) filled_in_[static_cast<std::size_t>(page)] = clock_.newest();
   }
@@ -206,7 +206,7 @@ class PrefixCache {
   [[nodiscard]] bool is_sure(PageId page) const noexcept {
     return filled_in_[static_cast<std::size_t>(page)] <= clock_.sure();
   }
-  /// Where a node is that is not on the device.
+  /// Returns the tier of a node that is not on the device.
   [[nodiscard]] NodePlaces& places_of(PageId node) noexcept {
     return is_hollow(node) ? hollow_ : host_;
   }

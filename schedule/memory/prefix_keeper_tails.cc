@@ -35,8 +35,8 @@ void PrefixKeeper::extend_tail(Sequence& sequence, std::int32_t findable) {
   sequence.table.findable = findable;
 }
 
-/// How many tokens of the sequence are written for sure: a result says so, and plans before the one
-/// in the making write what is findable.
+/// How many tokens of the sequence are written for sure: a result says so, or their pages are
+/// findable, which plans before the one in the making write.
 std::int32_t PrefixKeeper::written(const Sequence& sequence) const noexcept {
   return std::max(sequence.table.findable * limits_.page_tokens, sequence.progress.verified());
 }

@@ -15,13 +15,13 @@ bool decodes(const Group& group, const Sequence& sequence, std::int32_t feeds) {
          (feeds == 1 || group.is_jump(sequence, sequence.progress.planned(), feeds));
 }
 
-/// Whether the sequence has a token to come behind the results under way.
+/// Whether the output may have a token behind those of the results under way.
 bool wants_more(const Group& group, const Sequence& sequence) {
   const auto outputs = static_cast<std::int32_t>(sequence.outputs.size());
   return outputs + sequence.under_way.results() < group.spec.max_tokens;
 }
 
-/// Whether a token behind all that is planned, right guesses or not, is one of its output.
+/// Whether the output has room for one more token even if all planned guesses are right.
 bool has_room_for_next(const Group& group, const Sequence& sequence) {
   return sequence.progress.planned() < group.spec.most_kept_tokens();
 }
@@ -235,8 +235,8 @@ void ChunkPlanner::choose_guesses(Tick& tick) {
   }
 }
 
-/// How many guesses the sequence may have in the plan in the making. None where somebody looks at
-/// each token that is computed, and where a constraint puts in what it leaves no choice about.
+/// How many guesses the sequence may have in the plan in the making. None where a reader looks
+/// at each computed token, or a constraint puts in text.
 std::int32_t ChunkPlanner::guesses_of(const Group& group, const Sequence& sequence,
                                       std::int32_t room) const {
   const Progress& progress = sequence.progress;

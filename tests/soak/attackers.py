@@ -34,7 +34,7 @@ GROWTH_KIB = 8 * 1024  # of the memory at rest, from one round of all attacks to
 STREAMS = 32  # at once, that one attacker leaves unread
 # So few pages that the floods, which are played first, use them all: a page of the KV cache takes memory once it is used.
 CONFIG: dict[str, Any] = {"memory": {"max_rows": 64, "max_pages": 2048}}
-# The honest clients, who share an address, have 4 connections, beside one for metrics, and ask less than 200 times a second.
+# The honest clients share an address: they have 4 connections, beside one for metrics, and ask less than 200 times a second.
 LIMITS = {"limits": {"max_connections_per_address": 5, "max_requests_per_second_per_address": 200}}
 LOWEST_PRIORITY = 19
 

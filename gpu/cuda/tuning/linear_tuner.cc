@@ -39,8 +39,8 @@ struct Product {
   DType out = DType::kF32;
 };
 
-/// One for each dtype, rows and inputs. A matrix that is held in blocks has one way at each number
-/// of rows, so there is nothing to measure.
+/// Returns one product for each dtype, rows and inputs. It leaves out matrices that are held in
+/// blocks: they have one way at each number of rows, so there is nothing to measure.
 std::vector<Product> products_of(const Program& program, bool codes) {
   const std::vector<DType> types = buffer_types(program, codes);
   std::set<std::tuple<DType, std::int64_t, std::int64_t>> known;

@@ -214,8 +214,8 @@ class PlanDecoder {
     return {};
   }
 
-  /// Whether an entry has only as many guesses, and may begin only as much earlier, as guesses of
-  /// this device allow.
+  /// Whether the entry has no more guesses than this device makes, and an unsure start only where
+  /// the device guesses.
   [[nodiscard]] bool are_guesses(const PlanEntry& entry) const {
     return entry.guesses >= 0 && entry.guesses <= limits_.guesses && entry.unsure >= 0 &&
            entry.unsure <= entry.start && (limits_.guesses > 0 || entry.unsure == 0);

@@ -251,12 +251,12 @@ struct Unpacker {
   bool has_wide_scales = false;
 };
 
-/// The unpacker of an encoding. Each encoding with BlockWords is registered here; one that is not
-/// does not compile.
+/// The unpacker of an encoding. Each encoding with BlockWords is registered here; without that
+/// it does not compile.
 template <DType kType>
 struct UnpackerOf;
 
-/// The function, what it adds to all codes, and their largest where that is not the last level.
+/// The function, the offset that it adds to all codes, and the largest code; 0: the last level.
 template <UnpackBlocks kFunction, std::int32_t kOffsetOfCodes = 0, std::int32_t kLargestCode = 0>
 struct Unpacks {
   static constexpr UnpackBlocks kUnpack = kFunction;
@@ -306,7 +306,7 @@ template <DType kType>
   requires(encoding_row(kType).has_zero)
 struct UnpackerOf<kType> : Unpacks<unpack_integers<kType>, integer_codes_of(kType)->middle()> {};
 
-/// Empty of an encoding without BlockWords.
+/// Returns no function for an encoding without BlockWords.
 template <std::size_t kRow>
 constexpr Unpacker unpacker_of_row() {
   constexpr const Encoding& kEncoding = kEncodings[kRow];

@@ -106,8 +106,8 @@ HWY_INLINE void unpack_runs(const Blocks& codes, std::int64_t runs, const Unpack
   }
 }
 
-/// Codes are taken around their middle, so that what is added for a
-/// zero that stands there, as all of a symmetric weight do, is nothing.
+/// Subtracts the middle of the codes' range. A symmetric weight has all its zeros there, so nothing
+/// is added for them.
 template <DType kType>
 HWY_ATTR void unpack_integers(const Blocks& blocks, const Unpacked& to) {
   constexpr IntegerCodes kCodes = *integer_codes_of(kType);

@@ -4,11 +4,11 @@
 
 namespace weft {
 
-/// Has ranks that share layers add up what each of them has an addend of (BufferPlan::is_part):
-/// an AllReduceOp stands behind the op that writes the addend, and other ops read the sum. There is
-/// none where each op that reads the addend adds it to another addend, whose sum then has both: a
-/// layer whose attention and MLP read the same is summed up once. Where an op adds a whole value to
-/// an addend, the first rank alone adds it.
+/// Adds the sums of ranks that share layers. Where each rank has an addend (BufferPlan::is_part),
+/// an AllReduceOp stands behind the op that writes it, and other ops read the sum. An addend that
+/// each reader adds to another addend needs none, because that one's sum has both: a layer whose
+/// attention and MLP read the same is summed up once. Where an op adds a whole value to an addend,
+/// the first rank alone adds it.
 [[nodiscard]] Program add_sums(Program program);
 
 }  // namespace weft

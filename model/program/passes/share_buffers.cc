@@ -40,7 +40,7 @@ class BufferSharer {
     }
   }
 
-  /// By buffer, the last op that reads it. What is read of the program itself has none.
+  /// By buffer, the index of the last op that reads it; of a result, an index behind all ops.
   [[nodiscard]] std::vector<std::size_t> last_reads(const OpList& list) const {
     std::vector<std::size_t> last(program_.buffers.size());
     for (std::size_t at = 0; at < list.ops.size(); ++at) {
@@ -79,7 +79,7 @@ class BufferSharer {
            one.rows_per_token == other.rows_per_token;
   }
 
-  /// Leaves buffers that a value stands in, and renumbers them.
+  /// Keeps the buffers that values have, and renumbers them.
   void renumber() {
     std::vector<BufferPlan> kept;
     std::vector<BufferId> number(program_.buffers.size());

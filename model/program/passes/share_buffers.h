@@ -4,11 +4,11 @@
 
 namespace weft {
 
-/// Lets what an op writes stand in the buffer of a value that it reads, where that is the value's
-/// last use and the op's operand allows it (Overwrite); so the stream is one buffer again, which
-/// each sublayer adds to. The two must be of one shape and one name: a device holds a buffer in one
-/// type, and the stream, say, in another one than a normed row that products read. The last pass
-/// over a program, in which buffers are written more than once afterwards.
+/// Gives an op's output the buffer of a value that the op reads, where that is the value's last use
+/// and the operand allows it (Overwrite). So the stream is one buffer again, to which each sublayer
+/// adds. Both values must have one shape and one name, as a device holds a buffer in one type: the
+/// stream, for example, in another type than a normed row that products read. This is the last pass
+/// over a program: afterwards a buffer may be written more than once.
 [[nodiscard]] Program share_buffers(Program program);
 
 }  // namespace weft

@@ -34,7 +34,7 @@ class PageSaverTest : public testing::Test {
     clock_.begin_plan();
     clock_.write();
   }
-  /// So many plans have run, and the saver is asked to look.
+  /// Lets so many plans run, and has the saver look.
   void run_to(std::uint64_t plan) {
     while (clock_.over() < plan) clock_.run(clock_.over() + 1);
     saver_->advance();
