@@ -17,6 +17,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 namespace json = boost::json;
@@ -68,6 +69,14 @@ TEST(PerplexityNumbers, FindsNoDifferenceBetweenAModelAndItself) {
   EXPECT_EQ(outcome.status, 0);
   EXPECT_THAT(outcome.output, AllOf(StartsWith("perplexity  3."), HasSubstr("ratio       1.00000 "),
                                     HasSubstr("mean 0.000000"), HasSubstr("100.00 %")));
+}
+
+TEST(PerplexityNumbers, ComparesWeightsOfATypeWithTheWeightsAsTheyStand) {
+  const ProgramRun outcome =
+      run_weft("perplexity " + measured_model + measured_text +
+               "--context 512 --stride 512 --weights q2_b32 --against " + measured_model);
+  EXPECT_EQ(outcome.status, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, Not(HasSubstr("ratio       1.00000 ")));
 }
 
 }  // namespace
