@@ -29,8 +29,7 @@ std::unique_ptr<Group> group_of(std::vector<TokenId> prompt) {
   spec.sampling = std::make_shared<const SamplingParams>();
   auto group = std::make_unique<Group>(std::move(spec));
   group->encoded = true;
-  group->sequences.resize(1);
-  group->alive = 1;
+  group->make_sequences();
   return group;
 }
 
@@ -71,9 +70,10 @@ class FullMemory {
   void leave(const std::vector<TokenId>& text) {
     const auto group = group_of(text);
     Sequence& sequence = group->sequences[0];
-    sequence.computed = memory_.prefixes().take(*group, sequence, group->prompt_tokens() - 1);
+    sequence.progress.begin(memory_.prefixes().take(*group, sequence, group->prompt_tokens() - 1));
     if (!memory_.extend(sequence, group->prompt_tokens())) return;
-    sequence.computed = group->prompt_tokens();
+    sequence.progress.plan(sequence.progress.to_plan());
+    sequence.progress.verify();
     memory_.prefixes().keep(*group, sequence);
     memory_.release(*group, sequence);
   }
