@@ -28,7 +28,8 @@ class MisuseFinder {
       const std::string misuse = in_op(op);
       if (misuse.empty()) continue;
       const auto name = std::visit([](const auto& one) { return one.kTraits.name; }, op);
-      return title + ", op " + std::to_string(at) + " (" + std::string(name) + "): " + misuse;
+      std::string found = title + ", op " + std::to_string(at) + " (";
+      return found.append(name).append("): ").append(misuse);
     }
     return in_reading(title + ", result: ", list.result);
   }
