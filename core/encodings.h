@@ -20,7 +20,7 @@ enum class ScaleType : std::uint8_t {
   kE8M0,  ///< a power of two as its exponent, 255 is NaN (OCP Microscaling 1.0, section 5.4)
 };
 
-/// What a weight's code stands for, before it is multiplied by its group's scale.
+/// The kind of number that a weight's code stands for. The group's scale multiplies it.
 enum class CodeType : std::uint8_t {
   kLinear,  ///< an integer
   kFloat,   ///< a floating-point number of 8 bits
@@ -113,7 +113,7 @@ constexpr Encoding integers(DType dtype, std::string_view name, std::int64_t bit
   return row.in_words(head);
 }
 
-/// The same integers, held in boxes.
+/// Returns the row of such integers with the pieces of their boxes.
 constexpr Encoding in_boxes(const Encoding& integers) {
   const auto head = static_cast<std::int32_t>(integers.words.head);
   const std::int32_t codes = static_cast<std::int32_t>(integers.block.bytes) - head;

@@ -7,7 +7,7 @@
 #include "weft/kernels/linear/linear_codes_kinds_cuda.cuh"
 #include "weft/kernels/linear/linear_codes_ring_cuda.cuh"
 
-/// What launches of the kernels of kCodes share.
+/// Types and functions that all launches of the kernels of kCodes use.
 namespace weft::cuda::codes {
 
 using CodesKernel = void (*)(CUtensorMap weights, CUtensorMap inputs, CodesProduct product,

@@ -75,11 +75,11 @@ struct TileShared {
   std::byte* slots;     ///< a chunk [kTileRows, kChunkColumns], its tokens [kTokens, kChunkColumns]
   std::byte* units;     ///< packed weights
   float* staged;        ///< [kStagedTokens, kStagedStride]
-  std::byte* scales;    ///< by warp, [kWarpRows] of kScaleBytes
-  Barrier* full;        ///< by slot: chunk and tokens are there
-  Barrier* empty;       ///< by slot: both have been multiplied
-  Barrier* unit_full;   ///< by unit's slot: the unit is loaded
-  Barrier* unit_empty;  ///< by unit's slot: all warps have unpacked the unit
+  std::byte* scales;    ///< each warp has [kWarpRows] of kScaleBytes
+  Barrier* full;        ///< one a slot: its chunk and tokens have come
+  Barrier* empty;       ///< one a slot: its chunk has been multiplied
+  Barrier* unit_full;   ///< one a unit's slot: the unit is loaded
+  Barrier* unit_empty;  ///< one a unit's slot: all warps have unpacked it
 };
 
 /// A place in a ring of kOf slots. Barriers of empty slots are waited for with the other parity,

@@ -74,7 +74,7 @@ class LinearLibrary {
   Impl* impl_;
 };
 
-/// What LinearEngine keeps for the kernels of its ways.
+/// Resources that LinearEngine keeps for the kernels of its ways.
 struct LinearMeans {
   FlatDevice device;
   LinearLibrary library;

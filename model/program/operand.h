@@ -79,7 +79,7 @@ struct OperandSpec {
   bool optional = false;  ///< may be kAbsent
   OperandRows rows = OperandRows::kOfOp;
   OperandType type = OperandType::kF32;
-  Overwrite overwrite = Overwrite::kNever;  ///< of a buffer that is read
+  Overwrite overwrite = Overwrite::kNever;  ///< what may become of a read buffer
 
   [[nodiscard]] constexpr bool reads() const noexcept { return access == Access::kRead; }
   [[nodiscard]] constexpr bool writes() const noexcept { return access == Access::kWrite; }
