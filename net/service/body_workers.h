@@ -4,6 +4,7 @@
 #include <boost/asio/thread_pool.hpp>
 #include <utility>
 
+#include "weft/core/background.h"
 #include "weft/net/defaults.h"
 
 namespace weft {
@@ -11,7 +12,8 @@ namespace weft {
 /// Threads that decode large bodies and messages, so that the I/O threads' other connections go on
 /// meanwhile. The queue is bounded by its senders: an HTTP connection has one body here at a time,
 /// a WebSocket one for each of its streams and one more, and max_body_memory counts them all.
-/// Thread-safe.
+/// Where processors are short, the threads let the model go first: a client that sends large bodies
+/// slows itself down and not the streams of others. Thread-safe.
 class BodyWorkers {
  public:
   BodyWorkers() = default;
@@ -22,7 +24,11 @@ class BodyWorkers {
   /// Runs `work` on one of the threads, behind what was posted before. It must not throw.
   template <class Work>
   void post(Work work) {
-    boost::asio::post(threads_, std::move(work));
+    boost::asio::post(threads_, [work = std::move(work)]() mutable {
+      thread_local const bool goes_last = (let_others_go_first(), true);
+      static_cast<void>(goes_last);
+      work();
+    });
   }
 
   /// Waits for what has begun; what waits is dropped, and nobody is told.
