@@ -63,7 +63,8 @@ void SuffixDrafter::learn(Slot& slot) {
   const std::span<const TokenId> tokens = slot.history.tokens();
   if (slot.guessed_at == 0 || slot.guessed_at >= tokens.size()) return;
   const bool is_right = tokens[slot.guessed_at] == slot.guessed;
-  slot.needs = is_right ? kLeastMatch : std::min(slot.needs + 1, kMostNeeded);
+  slot.needs =
+      is_right ? std::max(slot.needs - 1, kLeastMatch) : std::min(slot.needs + 1, kMostNeeded);
   slot.guessed_at = 0;
 }
 

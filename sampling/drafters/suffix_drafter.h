@@ -19,16 +19,16 @@ namespace weft {
 /// Of the places where the newest token stood, it takes those where the most tokens before it are
 /// the same, too. Each votes for what followed there; the token with the most votes is guessed, and
 /// places with another one vote no more. It guesses no more tokens than are the same before, and
-/// stops where less than half of the places would go along. A sequence whose first guesses were
-/// wrong needs longer matches, until one is right.
+/// stops where less than half of the places would go along. Whenever the first guess is wrong, the
+/// sequence needs a match longer by a token for its next guesses; whenever it is right, a shorter.
 ///
 /// Takes all its memory when it is made: a TokenHistory for each slot.
 class SuffixDrafter final : public Drafter {
  public:
   /// Tokens before a place that are compared, at most.
   static constexpr std::size_t kLongestMatch = 32;
-  /// Tokens that must be the same, at least: one alone says little.
-  static constexpr std::size_t kLeastMatch = 2;
+  /// Tokens that must be the same, at least: two often are in any text.
+  static constexpr std::size_t kLeastMatch = 3;
   /// What kLeastMatch grows to at most.
   static constexpr std::size_t kMostNeeded = 8;
   /// Places that are looked at, the newest first: some microseconds, of a step's milliseconds.

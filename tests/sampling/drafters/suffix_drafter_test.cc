@@ -32,12 +32,12 @@ TEST_F(SuffixDrafterTest, GuessesThatATextGoesOnAsItDidBefore) {
 }
 
 TEST_F(SuffixDrafterTest, GuessesNoMoreThanIsTheSameBefore) {
-  drafter_.start(0, Tokens{1, 2, 3, 4, 5, 6, 7, 8, 9, 20, 3, 4});
-  EXPECT_THAT(guess(8), ElementsAre(5, 6));
+  drafter_.start(0, Tokens{1, 2, 3, 4, 5, 6, 7, 8, 9, 20, 2, 3, 4});
+  EXPECT_THAT(guess(8), ElementsAre(5, 6, 7));
 }
 
-TEST_F(SuffixDrafterTest, NeedsMoreThanOneTokenThatIsTheSame) {
-  drafter_.start(0, Tokens{1, 2, 3, 4, 5, 6, 20, 4});
+TEST_F(SuffixDrafterTest, NeedsThreeTokensThatAreTheSame) {
+  drafter_.start(0, Tokens{1, 2, 3, 4, 5, 6, 20, 3, 4});
   EXPECT_THAT(guess(8), IsEmpty());
 }
 
@@ -47,7 +47,7 @@ TEST_F(SuffixDrafterTest, PrefersThePlaceBeforeWhichTheMostIsTheSame) {
 }
 
 TEST_F(SuffixDrafterTest, GuessesWhatCameMostOften) {
-  drafter_.start(0, Tokens{1, 2, 50, 1, 2, 50, 1, 2, 60, 70, 71, 1, 2});
+  drafter_.start(0, Tokens{7, 1, 2, 50, 7, 1, 2, 50, 7, 1, 2, 60, 70, 7, 1, 2});
   EXPECT_THAT(guess(1), ElementsAre(50)) << "and 60 once, later";
 }
 
@@ -62,19 +62,19 @@ TEST_F(SuffixDrafterTest, GuessesOnInWhatItGuessesWhereATextRepeatsItself) {
 }
 
 TEST_F(SuffixDrafterTest, NeedsLongerMatchesAfterWrongGuesses) {
-  drafter_.start(0, Tokens{1, 2, 3, 4, 5, 6, 20, 3, 4});
+  drafter_.start(0, Tokens{1, 2, 3, 4, 5, 6, 20, 2, 3, 4});
   EXPECT_THAT(guess(1), ElementsAre(5));
-  drafter_.observe(0, Tokens{30, 3, 4});
-  EXPECT_THAT(guess(1), IsEmpty()) << "two that are the same were not enough";
-  drafter_.observe(0, Tokens{31, 2, 3, 4});
+  drafter_.observe(0, Tokens{30, 2, 3, 4});
+  EXPECT_THAT(guess(1), IsEmpty()) << "three that are the same were not enough";
+  drafter_.observe(0, Tokens{31, 1, 2, 3, 4});
   EXPECT_THAT(guess(1), ElementsAre(5));
-  drafter_.observe(0, Tokens{5, 40, 3, 4});
+  drafter_.observe(0, Tokens{5, 40, 2, 3, 4});
   EXPECT_THAT(guess(1), testing::Not(IsEmpty())) << "it was right";
 }
 
 TEST_F(SuffixDrafterTest, KeepsSlotsApartAndCopiesThemWhereTheyFork) {
-  drafter_.start(0, Tokens{1, 2, 3, 4, 1, 2});
-  drafter_.start(1, Tokens{1, 2, 9, 9, 1, 2});
+  drafter_.start(0, Tokens{1, 2, 5, 3, 4, 1, 2, 5});
+  drafter_.start(1, Tokens{1, 2, 5, 9, 9, 1, 2, 5});
   EXPECT_THAT(guess(1, 0), ElementsAre(3));
   EXPECT_THAT(guess(1, 1), ElementsAre(9));
   drafter_.fork(0, 1);
