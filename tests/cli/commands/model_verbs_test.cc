@@ -74,9 +74,10 @@ TEST(GenerateVerb, GivesTheSameTextWithGuesses) {
     EXPECT_EQ(plain.status, 0);
     EXPECT_EQ(run_weft(text + " --speculation suffix").output, plain.output) << how;
   }
-  const ProgramRun guessed = run_weft("generate " + quoted_demo_model +
-                                      "'one two three. one two three. one two' --stats "
-                                      "--ignore-end --max-tokens 60 --speculation suffix");
+  const ProgramRun guessed =
+      run_weft("generate " + quoted_demo_model +
+               "'one two three. one two three. one two' --stats --temperature 0 "
+               "--ignore-end --max-tokens 60 --speculation suffix");
   EXPECT_THAT(guessed.output, ContainsRegex("[1-9][0-9]* of [0-9]+ guesses right"));
 }
 
