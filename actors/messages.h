@@ -88,6 +88,7 @@ struct EndMsg {
   Error error;
   std::vector<OutputEnd> outputs;
   std::int32_t cached_tokens = 0;  ///< of the prompt, found in the KV cache
+  GuessCounts guesses{};
 };
 
 using SchedulerProtocol = Protocol<EnqueueMsg, EndingMsg, StepDoneMsg, TickFreeMsg>;

@@ -158,6 +158,7 @@ ReplicaEntry Pipeline::Assembly::start_replica(DeviceRanks devices, std::size_t 
   state->stats = pipeline_.stats_;
   state->replica = number;
   state->observer = options_.observer;
+  state->notice = options_.notice;
   ReplicaEntry entry{scheduler, state->ending};
 
   const std::shared_ptr<TickPool> ticks(state, &state->ticks);

@@ -24,7 +24,13 @@ struct CountRow {
   std::string_view name;
   std::string_view help;
   std::uint64_t (*of)(const SchedulerStats&);
+  std::string_view drafter{};  ///< whose guesses it counts; empty: it counts none
 };
+
+Labels labels_of(const CountRow& row, const std::string& model) {
+  if (row.drafter.empty()) return with_model(model);
+  return with_model(model, {{"drafter", std::string(row.drafter)}});
+}
 
 constexpr std::array kLevels = std::to_array<LevelRow>({
     {PipelineLevel::kRunning, "weft_num_requests_running", "Sequences that hold a row",
@@ -65,6 +71,14 @@ constexpr std::array kCounts = std::to_array<CountRow>({
     {PipelineCount::kForcedTokens, "weft_forced_tokens_total",
      "Tokens generated that a grammar left no choice about, and that were put in",
      [](const SchedulerStats& now) { return now.forced_tokens; }},
+    {PipelineCount::kAcceptedGuesses, "weft_speculation_accepted_tokens_total",
+     "Tokens guessed that became output, each without a step of its own",
+     [](const SchedulerStats& now) { return static_cast<std::uint64_t>(now.guesses.accepted); },
+     "suffix"},
+    {PipelineCount::kRejectedGuesses, "weft_speculation_rejected_tokens_total",
+     "Tokens guessed and computed that were not what the model chose",
+     [](const SchedulerStats& now) { return static_cast<std::uint64_t>(now.guesses.rejected); },
+     "suffix"},
     {PipelineCount::kPreemptions, "weft_num_preemptions_total", "Requests that gave way",
      [](const SchedulerStats& now) { return now.preemptions; }},
     {PipelineCount::kMovedRows, "weft_moved_rows_total", "Rows moved by the shuffle",
@@ -147,7 +161,7 @@ PipelineStats::PipelineStats(MetricsRegistry& registry, const DeviceLimits& limi
     levels_[i] = &registry.gauge(kLevels[i].name, kLevels[i].help, labels);
   }
   for (std::size_t i = 0; i < kPipelineCounts; ++i) {
-    counts_[i] = &registry.counter(kCounts[i].name, kCounts[i].help, labels);
+    counts_[i] = &registry.counter(kCounts[i].name, kCounts[i].help, labels_of(kCounts[i], model));
   }
   for (SchedulerStats& before : before_) before.pages_free = limits.pages;
   const auto of_pages = static_cast<double>(kv_bytes);
@@ -265,6 +279,8 @@ EngineStats PipelineStats::read() const noexcept {
   stats.ticks = count(PipelineCount::kTicks);
   stats.prompt_tokens = count(PipelineCount::kPromptTokens);
   stats.output_tokens = count(PipelineCount::kOutputTokens);
+  stats.accepted_guesses = count(PipelineCount::kAcceptedGuesses);
+  stats.rejected_guesses = count(PipelineCount::kRejectedGuesses);
   stats.preemptions = count(PipelineCount::kPreemptions);
   stats.prefix_lookups = count(PipelineCount::kPrefixLookups);
   stats.prefix_hits = count(PipelineCount::kPrefixHits);

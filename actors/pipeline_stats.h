@@ -34,6 +34,8 @@ enum class PipelineCount : std::uint8_t {
   kPromptTokens,
   kOutputTokens,
   kForcedTokens,
+  kAcceptedGuesses,
+  kRejectedGuesses,
   kPreemptions,
   kMovedRows,
   kPrefixLookups,
@@ -48,7 +50,7 @@ enum class PipelineCount : std::uint8_t {
   kFilePagesDropped,
   kFileFailures,
 };
-inline constexpr std::size_t kPipelineCounts = 17;
+inline constexpr std::size_t kPipelineCounts = 19;
 
 /// The numbers of one pipeline, for everyone to read; they belong together only roughly.
 /// Thread-safe except where stated.

@@ -1,6 +1,7 @@
 #include "weft/actors/scheduler_actor.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "weft/actors/engine_error.h"
@@ -29,8 +30,21 @@ SchedulerActor::SchedulerActor(ActorContext& context, std::shared_ptr<SchedulerS
 
 void SchedulerActor::on(EnqueueMsg&& message) {
   begin_message();
+  tell_of_guesses(message.group->spec);
   requests_.take(std::move(message.group), context_.now());
   after_message();
+}
+
+/// Says once that a kind of request runs without guesses, where the device makes some.
+void SchedulerActor::tell_of_guesses(const GroupSpec& spec) {
+  if (state_->options.limits.guesses == 0 || state_->told_of_guesses || !state_->notice) return;
+  if (!spec.generates()) return;
+  const bool is_processed = spec.sampling->logit_processor != nullptr;
+  if (!is_processed && !spec.beams()) return;
+  state_->told_of_guesses = true;
+  state_->notice(std::string("speculation: a request with ") +
+                 (is_processed ? "a logit processor" : "beams") +
+                 " runs without guesses, as all such requests do; this is said once");
 }
 
 void SchedulerActor::on(EndingMsg&& /*message*/) {

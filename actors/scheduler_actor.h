@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "weft/actors/messages.h"
@@ -25,9 +27,11 @@ struct SchedulerState {
   std::shared_ptr<PipelineStats> stats;
   std::size_t replica = 0;
   // Changed by the actor's turn alone:
-  std::uint64_t generations = 0;               ///< instances so far
-  std::uint64_t last_number = 0;               ///< the greatest that a tick has had
-  std::shared_ptr<PipelineObserver> observer;  ///< may be null
+  std::uint64_t generations = 0;                   ///< instances so far
+  std::uint64_t last_number = 0;                   ///< the greatest that a tick has had
+  std::shared_ptr<PipelineObserver> observer;      ///< may be null
+  std::function<void(const std::string&)> notice;  ///< PipelineOptions::notice; may be empty
+  bool told_of_guesses = false;                    ///< that there are requests without them
 
   /// Ticks that are planned and not back, at most: one that runs in each stage, and one that waits.
   [[nodiscard]] std::size_t most_under_way() const noexcept {
@@ -55,6 +59,7 @@ class SchedulerActor {
   void exiting(const Error& why);
 
  private:
+  void tell_of_guesses(const GroupSpec& spec);
   void change_queued_plan(TimePoint now);
   void send_ends();
   void take_tick(PipelineTick& tick);

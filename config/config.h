@@ -53,6 +53,12 @@ enum class CacheShare : std::uint8_t {
   kAll,  ///< everybody
 };
 
+/// What guesses the tokens that a device verifies in one step (speculative decoding).
+enum class SpeculationKind : std::uint8_t {
+  kOff,
+  kSuffix,  ///< that a text goes on as it did where its newest tokens stood before
+};
+
 /// How ranks on the host exchange numbers that are in processes of their own.
 enum class RankTransport : std::uint8_t {
   kAuto,     ///< through memory where all see the same, else over the network
@@ -122,6 +128,9 @@ struct Config {
   std::chrono::microseconds target_inter_token{50'000};
   std::int32_t decode_every = 1;  ///< running streams advance at least every so many ticks
   bool jump_ahead = true;         ///< text that a grammar forces is put in, in one step
+
+  SpeculationKind speculation = SpeculationKind::kOff;
+  std::int32_t speculation_max_tokens = 8;  ///< that are guessed of a sequence at once
 
   /// What the compiled grammars of a model may take, with their states and masks.
   std::int64_t structured_memory_bytes = std::int64_t{256} << 20;

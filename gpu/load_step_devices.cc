@@ -23,6 +23,7 @@
 #include "weft/gpu/ranks/partitioned_device.h"
 #include "weft/gpu/step_options.h"
 #include "weft/kernels/simd/simd_target.h"
+#include "weft/sampling/drafters/suffix_drafter.h"
 
 namespace weft {
 namespace {
@@ -94,6 +95,15 @@ DeviceNeeds without_weights(DeviceNeeds needs) {
   return needs;
 }
 
+/// Lets a device guess as much as its limits allow.
+void use_drafter(HostStepDevice& device) {
+  const DeviceLimits& limits = device.limits();
+  if (limits.guesses == 0) return;
+  device.use(std::make_unique<SuffixDrafter>(static_cast<std::size_t>(limits.rows),
+                                             static_cast<std::size_t>(limits.vocabulary),
+                                             static_cast<std::size_t>(limits.context) + 1));
+}
+
 Error several_replicas() { return {DeviceErrc::kUnfit, "cache.folder: files are of one replica"}; }
 
 Result<StepDevices> load_on_host(const OpenedModel& model, const DeviceWishes& wishes,
@@ -137,10 +147,12 @@ Result<StepDevices> load_on_host(const OpenedModel& model, const DeviceWishes& w
     if (!files) return files.error();
     first->use(*std::move(files));
   }
+  use_drafter(*first);
   StepDevices loaded{limits, {}};
   for (std::size_t i = 1; i < replicas; ++i) {
     auto other = first->share_weights(limits, capacity.kv_dtype, threads);
     if (!other) return other.error();
+    use_drafter(**other);
     loaded.devices.push_back({with_claim(*std::move(other), claims)});
   }
   loaded.devices.push_back({with_claim(std::move(first), claims)});
@@ -265,7 +277,13 @@ Result<StepDevices> load_step_devices(const OpenedModel& model, const DeviceWish
                                       const LoadProgress& progress) {
   const auto replicas = parse_replicas(wishes.replicas);
   if (!replicas) return replicas.error();
-  if (replicas->front().ranks() > 1) {
+  const bool is_cut = replicas->front().ranks() > 1;
+  if (wishes.capacity.guesses > 0 && (is_cut || wishes.replicas.front() != kHostDevice)) {
+    return Error{DeviceErrc::kUnfit, "speculation.kind: guesses are verified by the device " +
+                                         std::string(kHostDevice) +
+                                         " alone, not by a GPU or a model that is cut"};
+  }
+  if (is_cut) {
     if (wishes.capacity.host_bytes > 0) {
       return Error{DeviceErrc::kUnfit,
                    "cache.host_bytes: of a model that is cut pages stay on its "

@@ -90,7 +90,8 @@ struct PlanEntry {
   std::int32_t count = 0;              ///< guesses included
   std::int32_t start = 0;              ///< position of the first; if `unsure`, the last it may have
   std::int32_t first_id = kLastToken;  ///< in Plan::ids, of the tokens that are no guesses
-  /// How many tokens at the end are guesses of the device (DeviceLimits::guesses).
+  /// How many tokens at the end are guesses of the device (DeviceLimits::guesses). It makes so many
+  /// or fewer, whatever its drafter has to guess.
   std::int32_t guesses = 0;
   /// How many guesses for the row stand in earlier plans whose results the host does not have yet.
   /// The entry begins where the row's tokens end on the device: at `start` if all these guesses are
@@ -138,6 +139,8 @@ struct SampleResult {
   std::int32_t top_count = 0;
   std::shared_ptr<const ChoiceFailure> failure{};  ///< as of SampleOutcome
   bool more = false;  ///< a guess was right: the next result is of the same PlanSample
+  /// Of the first result of a PlanSample: how many guesses the device made and computed.
+  std::int32_t guessed = 0;
 };
 
 /// What a step gave.

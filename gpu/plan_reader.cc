@@ -17,11 +17,23 @@ std::size_t place_of(std::int64_t index) { return static_cast<std::size_t>(index
 /// known: its sequence has failed, so any token does.
 constexpr TokenId kAnyToken = 0;
 
-void refuse_guesses(const PlanEntry& entry) {
-  if (entry.guesses == 0 && entry.unsure == 0) return;
-  throw boost::system::system_error(DeviceErrc::kUnfit, "plan: the entry of row " +
-                                                            std::to_string(entry.row) +
-                                                            " has guesses, which are not verified");
+Error unfit(const PlanEntry& entry, const char* why) {
+  return {DeviceErrc::kUnfit, "plan: the entry of row " + std::to_string(entry.row) + why};
+}
+
+/// Refuses guesses that the device does not verify.
+void check_guesses(const PlanEntry& entry, const DeviceLimits& limits) {
+  if (entry.guesses <= limits.guesses && entry.unsure <= limits.guesses) return;
+  const Error error = unfit(entry, " has guesses, which are not verified");
+  throw boost::system::system_error(error.code, error.detail);
+}
+
+/// Returns where an entry begins of a row whose tokens end at `end`.
+std::int32_t start_of(const PlanEntry& entry, std::int32_t end) {
+  if (entry.unsure == 0) return entry.start;
+  if (end <= entry.start && end >= entry.start - entry.unsure) return end;
+  const Error error = unfit(entry, " does not begin where its tokens end");
+  throw boost::system::system_error(error.code, error.detail);
 }
 
 }  // namespace
@@ -43,13 +55,16 @@ PlanReader::PlanReader(const DeviceLimits& limits, std::int32_t encoder_pages)
   tables_.reserve(rows);
   encodes_.reserve(rows);
   entries_.reserve(rows);
-  outputs_.reserve(rows);
-  needs_.reserve(rows);
-  first_choice_.reserve(rows);
   output_of_entry_.reserve(rows);
   choices_.reserve(rows);
   forked_.reserve(place_of(limits.pages_per_row()));
   readings_.reserve(rows);
+  // Each with its guesses.
+  const std::size_t guesses = rows * place_of(limits.guesses);
+  guesses_.resize(guesses);
+  outputs_.reserve(rows + guesses);
+  needs_.reserve(rows + guesses);
+  first_choice_.reserve(rows + guesses);
 }
 
 std::span<const TokenId> PlanReader::history(const Plan& plan, const PlanStart& start) {
@@ -76,6 +91,7 @@ void PlanReader::start(const Plan& plan, const PlanStart& start) {
   slot.needs = start.sampling ? logit_needs(*start.sampling) : start.needs;
   slot.reader = start.reader;
   slot.failure = nullptr;
+  if (drafter_) drafter_->start(slot_of(start.row), history(plan, start));
 }
 
 void PlanReader::read_tables(const Plan& plan) {
@@ -127,34 +143,44 @@ std::span<const SlotTokens> PlanReader::read_encodes(const Plan& plan) {
 std::span<const SlotTokens> PlanReader::read_entries(const Plan& plan) {
   entries_.clear();
   readings_.clear();
+  guessed_ = 0;
   std::int32_t first = 0;
   std::size_t next_page = 0;
   for (const PlanEntry& one : plan.entries) {
-    refuse_guesses(one);
+    check_guesses(one, limits_);
     SlotState& slot = state_of_row(one.row);
-    std::span<const TokenId> ids;
+    SlotTokens tokens{.slot = slot_of(one.row),
+                      .first = first,
+                      .count = one.count - one.guesses,
+                      .start = start_of(one, slot.observed),
+                      .observed = slot.observed};
     if (one.first_id != kLastToken) {
-      ids = std::span(plan.ids).subspan(place_of(one.first_id), place_of(one.count));
+      tokens.ids = std::span(plan.ids).subspan(place_of(one.first_id), place_of(tokens.count));
     }
-    const std::size_t pages = place_of(limits_.pages_for(std::int64_t{one.start} + one.count));
-    const std::span<const std::int32_t> own =
-        limits_.keeps_kv ? std::span(slot.pages).first(pages)
-                         : std::span(encoder_pages_).subspan(next_page, pages);
+    slot.observed += tokens.count;
+    if (drafter_) tokens.guesses = guess(tokens, one.guesses);
+    tokens.count += static_cast<std::int32_t>(tokens.guesses.size());
+    const std::size_t pages =
+        place_of(limits_.pages_for(std::int64_t{tokens.start} + tokens.count));
+    tokens.pages = limits_.keeps_kv ? std::span(slot.pages).first(pages)
+                                    : std::span(encoder_pages_).subspan(next_page, pages);
     next_page += pages;
-    entries_.push_back({.slot = slot_of(one.row),
-                        .first = first,
-                        .count = one.count,
-                        .start = one.start,
-                        .ids = ids,
-                        .pages = own,
-                        .observed = slot.observed});
-    if (slot.reader) note_reading(entries_.back());
-    slot.observed += one.count;
-    first += one.count;
+    entries_.push_back(tokens);
+    if (slot.reader) note_reading(tokens);
+    first += tokens.count;
   }
   for (const PlanFork& one : plan.forks) fork(one);
   read_samples(plan);
   return entries_;
+}
+
+/// Tells the drafter of an entry's tokens, and returns what it guesses behind them.
+std::span<const TokenId> PlanReader::guess(const SlotTokens& tokens, std::int32_t most) {
+  drafter_->observe(tokens.slot, known_ids(tokens));
+  const std::span<TokenId> room = std::span(guesses_).subspan(guessed_, place_of(most));
+  const std::size_t count = room.empty() ? 0 : drafter_->guess(tokens.slot, room);
+  guessed_ += count;
+  return room.first(count);
 }
 
 void PlanReader::note_reading(const SlotTokens& tokens) {
@@ -177,7 +203,7 @@ void PlanReader::fail(std::int32_t slot, const std::shared_ptr<const ChoiceFailu
   state.failure = why;
   state.last_token = kNoToken;
   for (std::size_t i = 0; i < choices_.size(); ++i) {
-    if (choices_[i].slot == slot) result.samples[i] = {.failure = why};
+    if (choices_[i].slot == slot) result.samples[choices_[i].first_result] = {.failure = why};
   }
 }
 
@@ -192,6 +218,7 @@ void PlanReader::fork(const PlanFork& fork) {
   to.needs = from.needs;
   to.reader = from.reader;
   to.failure = from.failure;
+  if (drafter_) drafter_->fork(slot_of(fork.from), slot_of(fork.to));
 }
 
 void PlanReader::read_samples(const Plan& plan) {
@@ -199,22 +226,35 @@ void PlanReader::read_samples(const Plan& plan) {
   needs_.clear();
   first_choice_.clear();
   choices_.clear();
+  results_ = 0;
   output_of_entry_.assign(plan.entries.size(), -1);
   for (const PlanSample& sample : plan.samples) {
     std::int32_t& output = output_of_entry_[place_of(sample.entry)];
+    const SlotTokens& tokens = entries_[place_of(sample.entry)];
     const bool shares = output >= 0;
     if (shares) {
       choices_[first_choice_[place_of(output)]].shares_output = true;
     } else {
-      const SlotTokens& tokens = entries_[place_of(sample.entry)];
       output = static_cast<std::int32_t>(outputs_.size());
-      outputs_.push_back(tokens.first + tokens.count - 1);
-      needs_.push_back(LogitNeeds::kCandidates);
-      first_choice_.push_back(choices_.size());
+      add_outputs(tokens);
     }
-    LogitNeeds& needs = needs_[place_of(output)];
-    needs = std::max(needs, state_of_row(sample.row).needs);
-    choices_.push_back({slot_of(sample.row), output, shares});
+    for (std::size_t i = 0; i <= tokens.guesses.size(); ++i) {
+      LogitNeeds& needs = needs_[place_of(output) + i];
+      needs = std::max(needs, state_of_row(sample.row).needs);
+    }
+    choices_.push_back({slot_of(sample.row), output, shares, tokens.guesses, results_});
+    results_ += 1 + tokens.guesses.size();
+  }
+}
+
+/// Wants the logits of the entry's last token that is no guess, and of each guess.
+void PlanReader::add_outputs(const SlotTokens& tokens) {
+  const auto guesses = static_cast<std::int32_t>(tokens.guesses.size());
+  const std::int32_t end = tokens.first + tokens.count;
+  for (std::int32_t row = end - 1 - guesses; row < end; ++row) {
+    outputs_.push_back(row);
+    needs_.push_back(LogitNeeds::kCandidates);
+    first_choice_.push_back(choices_.size());
   }
 }
 
@@ -235,18 +275,40 @@ std::span<const PlanCopy> PlanReader::forked_pages(const PlanFork& fork) {
 }
 
 void PlanReader::begin_results(StepResult& result) const {
-  result.samples.resize(choices_.size());
-  result.top.resize(choices_.size() * std::size_t{kMaxTopLogprobs});
+  result.samples.resize(results_);
+  result.top.resize(results_ * std::size_t{kMaxTopLogprobs});
 }
 
 std::span<TokenLogprob> PlanReader::tell(StepResult& result, std::size_t index,
                                          const SampleResult& chosen) {
-  const std::size_t first = index * std::size_t{kMaxTopLogprobs};
-  SlotState& slot = slots_[place_of(choices_[index].slot)];
-  result.samples[index] = slot.failure ? SampleResult{.failure = slot.failure} : chosen;
-  slot.last_token = result.samples[index].token;
-  result.samples[index].first_top = static_cast<std::int32_t>(first);
+  SlotChoice& choice = choices_[index];
+  SlotState& slot = slots_[place_of(choice.slot)];
+  const std::size_t place = choice.first_result + choice.told++;
+  const std::size_t first = place * std::size_t{kMaxTopLogprobs};
+  SampleResult& told = result.samples[place];
+  told = slot.failure ? SampleResult{.failure = slot.failure} : chosen;
+  told.first_top = static_cast<std::int32_t>(first);
+  if (choice.told == 1) {
+    told.guessed = static_cast<std::int32_t>(choice.guesses.size());
+  } else {
+    result.samples[place - 1].more = true;
+    ++slot.observed;
+  }
+  slot.last_token = told.token;
   return std::span(result.top).subspan(first, place_of(chosen.top_count));
+}
+
+void PlanReader::end_results(StepResult& result) {
+  if (guessed_ == 0) return;
+  std::size_t kept = 0;
+  for (SlotChoice& choice : choices_) {
+    if (choice.told > 1) drafter_->observe(choice.slot, choice.guesses.first(choice.told - 1));
+    const std::size_t first = std::exchange(choice.first_result, kept);
+    for (std::size_t i = 0; i < choice.told; ++i, ++kept) {
+      if (kept != first + i) result.samples[kept] = std::move(result.samples[first + i]);
+    }
+  }
+  result.samples.resize(kept);
 }
 
 void PlanReader::tell(StepResult& result, std::size_t index, const SampleOutcome& outcome,

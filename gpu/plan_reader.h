@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "weft/core/token.h"
 #include "weft/gpu/plan.h"
 #include "weft/gpu/sequence_traits.h"
 #include "weft/gpu/step_device.h"
+#include "weft/sampling/drafters/drafter.h"
 
 namespace weft {
 
@@ -19,8 +21,10 @@ struct SlotState {
   std::vector<std::int32_t> cross_pages;  ///< of its encoder's output; empty where that is absent
   std::int32_t cross_context = 0;         ///< tokens of its encoder's output
   std::int32_t prompt_tokens = 0;         ///< of what its sampler sees; the rest is output
-  std::int32_t observed = 0;              ///< tokens that its sampler has seen after this step
-  TokenId last_token = kNoToken;          ///< what was chosen for it last
+  /// Tokens that its sampler has seen after this step, right guesses included: where the sequence's
+  /// tokens end, and the next entry begins.
+  std::int32_t observed = 0;
+  TokenId last_token = kNoToken;  ///< what was chosen for it last
   SequenceTraits traits{};
   LogitNeeds needs = LogitNeeds::kAll;  ///< of what its tokens are chosen by
   std::shared_ptr<ActivationReader> reader{};
@@ -33,9 +37,10 @@ struct SlotState {
 struct SlotTokens {
   std::int32_t slot = 0;
   std::int32_t first = 0;
-  std::int32_t count = 0;
+  std::int32_t count = 0;  ///< guesses included
   std::int32_t start = 0;
-  std::span<const TokenId> ids = {};  ///< empty: one token, what was chosen for the slot last
+  std::span<const TokenId> ids = {};      ///< empty: one token, what was chosen for the slot last
+  std::span<const TokenId> guesses = {};  ///< behind `ids`, at most as many as the plan allows
   std::span<const std::int32_t> pages = {};  ///< of the KV that it writes, for start + count tokens
   std::int32_t observed = 0;                 ///< tokens that its sampler has seen before
 };
@@ -64,11 +69,15 @@ struct SlotReading {
   }
 };
 
-/// A token is to be chosen for a slot.
+/// A token is to be chosen for a slot: by outputs()[output] and, as long as guesses are right, one
+/// more by each output behind it. A guess is right if it is the token chosen by the output before.
 struct SlotChoice {
   std::int32_t slot = 0;
   std::int32_t output = 0;     ///< which of outputs() it is chosen by
-  bool shares_output = false;  ///< others choose by the same
+  bool shares_output = false;  ///< others choose by the same; then there are no guesses
+  std::span<const TokenId> guesses = {};
+  std::size_t first_result = 0;  ///< in StepResult::samples
+  std::size_t told = 0;          ///< how many results there are so far
 };
 
 /// Reads plans for a device, whatever that computes with. It keeps what plans say of a sequence in
@@ -101,9 +110,14 @@ class PlanReader {
   /// What the encoder reads.
   std::span<const SlotTokens> read_encodes(const Plan& plan);
 
+  /// Lets the device guess by this drafter from now on. Without one no guess is made, whatever
+  /// plans allow.
+  void use(std::unique_ptr<Drafter> drafter) { drafter_ = std::move(drafter); }
+
   /// What the decoder reads, in the order of Plan::entries. Slots that fork have their new state
-  /// afterwards. Throws kUnfit if an entry has guesses: no device that reads plans by this class
-  /// makes or verifies any.
+  /// afterwards. An entry gets the guesses of the drafter, at most as many as the plan allows, and
+  /// begins where its slot's tokens end. Throws kUnfit if a plan allows more guesses than the
+  /// device verifies (DeviceLimits::guesses), or an entry would not begin where the plan says.
   std::span<const SlotTokens> read_entries(const Plan& plan);
 
   /// `tokens.ids`, with the last token where these are empty.
@@ -136,12 +150,16 @@ class PlanReader {
   void begin_results(StepResult& result) const;
 
   /// Notes what choice `index` gave, and returns where its `top_count` most probable tokens go.
-  /// Different choices may be told by different threads.
+  /// Told again of the same choice, it notes that the next guess was right, and what is chosen
+  /// behind it. Different choices may be told by different threads.
   std::span<TokenLogprob> tell(StepResult& result, std::size_t index, const SampleResult& chosen);
 
   /// The same for a sampler's outcome, whose most probable tokens are copied. `shift` is added to
   /// its logprobs: what logits that other ranks did not tell of make them less (join_parts()).
   void tell(StepResult& result, std::size_t index, const SampleOutcome& outcome, float shift);
+
+  /// All choices have been told: takes out the room for what was not chosen, as guesses were wrong.
+  void end_results(StepResult& result);
 
  private:
   [[nodiscard]] SlotState& state_of_row(std::int32_t row) {
@@ -152,6 +170,8 @@ class PlanReader {
   void read_samples(const Plan& plan);
   void fork(const PlanFork& fork);
   void note_reading(const SlotTokens& tokens);
+  [[nodiscard]] std::span<const TokenId> guess(const SlotTokens& tokens, std::int32_t most);
+  void add_outputs(const SlotTokens& tokens);
 
   const DeviceLimits limits_;
   std::vector<SlotState> slots_;
@@ -168,6 +188,10 @@ class PlanReader {
   std::vector<SlotChoice> choices_;
   std::vector<PlanCopy> forked_;
   std::vector<SlotReading> readings_;
+  std::unique_ptr<Drafter> drafter_;
+  std::vector<TokenId> guesses_;  // of the step
+  std::size_t guessed_ = 0;       // of these, so far
+  std::size_t results_ = 0;       // that choices_ give at most
 };
 
 }  // namespace weft

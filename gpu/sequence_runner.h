@@ -40,6 +40,9 @@ class SequenceRunner {
   [[nodiscard]] Result<void> feed(std::span<const TokenId> ids, const Sink& sink, bool last_only,
                                   std::int64_t whole = 0);
 
+  /// Forgets the tokens from position `length` on, which is at most length(): the next ones take
+  /// their place.
+  void rewind(std::int64_t length) { length_ = length; }
   /// Forgets the sequence.
   void reset() { length_ = 0; }
 

@@ -40,6 +40,12 @@ struct DeviceLimits {
   /// verifies (PlanEntry::guesses); 0: it guesses none.
   std::int32_t guesses = 0;
 
+  /// The most tokens of a step by whose logits something is chosen.
+  [[nodiscard]] std::int32_t step_outputs() const noexcept {
+    const std::int64_t all = std::int64_t{rows} * (1 + guesses);
+    return static_cast<std::int32_t>(std::min<std::int64_t>(all, std::max(step_tokens, rows)));
+  }
+
   [[nodiscard]] std::int64_t pages_for(std::int64_t tokens) const noexcept {
     return (tokens + page_tokens - 1) / page_tokens;
   }
@@ -55,11 +61,13 @@ struct DeviceLimits {
            page_tokens;
   }
   /// The pages that a sequence with so many tokens holds at most at once: where all layers have a
-  /// window, those of the window and of what a step adds, wherever they begin in a page.
+  /// window, those of the window and of what is added to it, wherever they begin in a page. That is
+  /// a step, or one token with guesses behind guesses of which nobody knows which are right.
   [[nodiscard]] std::int64_t held_pages_for(std::int64_t tokens) const noexcept {
     const std::int64_t all = kv_pages_for(tokens);
     if (window == 0) return all;
-    return std::min(all, pages_for(std::max<std::int64_t>(window, 2) + step_tokens - 2) + 1);
+    const std::int64_t added = std::max(step_tokens, 2 * guesses + 1);
+    return std::min(all, pages_for(std::max<std::int64_t>(window, 2) + added - 2) + 1);
   }
   [[nodiscard]] std::int32_t pages_per_row() const noexcept {
     return static_cast<std::int32_t>(kv_pages_for(context));

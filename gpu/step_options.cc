@@ -11,7 +11,7 @@ DeviceOptions step_options(const Program& program, const DeviceLimits& limits, D
   DeviceOptions options;
   options.threads = threads;
   options.max_tokens = limits.step_tokens;
-  options.max_outputs = limits.rows;
+  options.max_outputs = limits.step_outputs();
   options.max_sequences = limits.rows;
   options.max_context = limits.context;
   options.page_tokens = limits.page_tokens;

@@ -50,6 +50,11 @@ struct GroupSpec {
   [[nodiscard]] std::int64_t most_kept_tokens() const noexcept {
     return static_cast<std::int64_t>(prompt.size()) + std::max(max_tokens, 1) - 1;
   }
+  /// Whether a device may guess its tokens (PlanEntry::guesses). A logit processor sees each choice
+  /// once, in turn.
+  [[nodiscard]] bool may_guess() const noexcept {
+    return generates() && !beams() && !reader && !sampling->logit_processor;
+  }
   [[nodiscard]] bool beams() const noexcept { return sampling->beams.num_beams > 1; }
 };
 
@@ -60,6 +65,12 @@ enum class GroupPhase : std::uint8_t {
 };
 
 class Group;
+
+/// What became of guesses that a device made (PlanEntry::guesses).
+struct GuessCounts {
+  std::int64_t accepted = 0;  ///< became output, each without a step of its own
+  std::int64_t rejected = 0;  ///< were computed for nothing
+};
 
 /// A running group whose prompt begins like that of one that waits for its pages.
 struct PrefixLeader {
@@ -97,6 +108,7 @@ class Group : public WaitItem {
   std::int32_t cached = -1;
   bool looked_in_files = false;  ///< since it began to wait: whether some of its pages are there
   PrefixLeader leads;            ///< for whose pages it waits, though it could begin
+  GuessCounts guesses;           ///< of its sequences
   bool charged = false;          ///< its prompt is on its client's account
   bool done = false;             ///< has ended; kept while results are under way
   std::optional<BeamSearch> beams;

@@ -96,8 +96,11 @@ ChunkRoom RunningGroups::make_room_for_chunk(Group& group, Sequence& sequence) {
   return room;
 }
 
-bool RunningGroups::make_room_for_guesses(Sequence& sequence, std::int32_t guesses) {
-  return memory_.extend(sequence, sequence.progress.planned() + sequence.chunk + guesses);
+std::int32_t RunningGroups::make_room_for_guesses(Sequence& sequence, std::int32_t most) {
+  const std::int32_t tokens = sequence.progress.planned() + sequence.chunk;
+  const std::int64_t room = memory_.tokens_with_spare_pages(sequence) - tokens;
+  const auto guesses = static_cast<std::int32_t>(std::min<std::int64_t>(most, room));
+  return guesses > 0 && memory_.extend(sequence, tokens + guesses) ? guesses : 0;
 }
 
 Group* RunningGroups::victim(const Group& for_whom) const {

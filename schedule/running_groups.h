@@ -56,9 +56,9 @@ class RunningGroups {
   /// the answer is kFree.
   [[nodiscard]] ChunkRoom make_room_for_chunk(Group& group, Sequence& sequence);
 
-  /// Gets the pages for `guesses` more tokens behind the sequence's chunk. False when too few are
-  /// free: no group gives way for guesses.
-  [[nodiscard]] bool make_room_for_guesses(Sequence& sequence, std::int32_t guesses);
+  /// Gets pages for guesses behind the sequence's chunk, `most` at most, and returns for how many:
+  /// no group gives way for guesses, and no page that is kept.
+  [[nodiscard]] std::int32_t make_room_for_guesses(Sequence& sequence, std::int32_t most);
 
   /// Whether pages of the sequence come from host memory with the plan in the making.
   [[nodiscard]] bool is_arriving(const Sequence& sequence) const noexcept {

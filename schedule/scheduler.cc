@@ -158,6 +158,7 @@ void Scheduler::amend(TimePoint now, Tick& tick) {
   clock_.begin_amending(tick.plan.tick);
   amender_.drop_stale(tick);
   admit(now, &tick);
+  if (chunks_.has_prompts(tick)) amender_.take_back_guesses(tick);
   if (chunks_.chat_has_prompts(tick)) amender_.withdraw_batch_prompts(tick);
   chunks_.choose_prefills(tick);
   amender_.drop_stale(tick);
@@ -207,7 +208,7 @@ void Scheduler::begin(Group& group, Tick* amended) {
 }
 
 void Scheduler::complete(const Tick& tick) {
-  chunks_.learn(tick.shape, tick.result.took);
+  chunks_.learn(shape_that_ran(tick), tick.result.took);
   swaps_.learn(tick.result.swapped, tick.result.swapping);
   clock_.run(tick.plan.tick);
   std::size_t first = 0;
@@ -252,16 +253,26 @@ void Scheduler::take_results(const Tick& tick, std::size_t index,
     const std::int32_t guesses = entry_of(tick.plan, index).guesses;
     note_result(sequence, guesses, results.size() - 1);
     if (guesses > 0) memory_.trim(sequence);
+    const auto right = static_cast<std::int64_t>(results.size()) - 1;
+    count_guesses(group, 0, results.front().guessed - right);
     // What is known of it is written by this tick and those before, as later ones feed its result.
     // It may be about to end.
     memory_.prefixes().keep_after_step(group, sequence);
     for (const SampleResult& result : results) {
       if (group.done || sequence.ended()) break;
+      if (&result != &results.front()) count_guesses(group, 1, 0);
       sequence.progress.verify();
       take_result(group, owner.sequence, result, top_of(result, tick.result));
     }
   }
   groups_.settle_result(group);
+}
+
+void Scheduler::count_guesses(Group& group, std::int64_t accepted, std::int64_t rejected) {
+  for (GuessCounts* const counts : {&guesses_, &group.guesses}) {
+    counts->accepted += accepted;
+    counts->rejected += rejected;
+  }
 }
 
 void Scheduler::take_result(Group& group, std::int32_t index, const SampleResult& result,
@@ -379,6 +390,7 @@ SchedulerStats Scheduler::stats() const {
   stats.prompt_tokens = writer_.prompt_tokens() - amender_.withdrawn_tokens();
   stats.output_tokens = output_tokens_;
   stats.forced_tokens = forced_tokens_;
+  stats.guesses = guesses_;
   stats.preemptions = running_.preemptions();
   stats.moved_rows = rows_.moved();
   stats.prefixes = memory_.prefixes().stats();

@@ -54,6 +54,7 @@ struct SchedulerStats {
   std::uint64_t prompt_tokens = 0;  ///< computed, those computed again included
   std::uint64_t output_tokens = 0;  ///< given to listeners
   std::uint64_t forced_tokens = 0;  ///< of those, put in and not chosen
+  GuessCounts guesses{};            ///< of all groups
   std::uint64_t preemptions = 0;
   std::uint64_t moved_rows = 0;
   PrefixStats prefixes{};
@@ -159,6 +160,7 @@ class Scheduler {
   [[nodiscard]] bool use_files(const SchedulerOptions& options);
 
   void take_results(const Tick& tick, std::size_t index, std::span<const SampleResult> results);
+  void count_guesses(Group& group, std::int64_t accepted, std::int64_t rejected);
   void take_result(Group& group, std::int32_t index, const SampleResult& result,
                    std::span<const TokenLogprob> top);
   void take_computed(const SampleOwner& owner);
@@ -193,6 +195,7 @@ class Scheduler {
   std::uint64_t releases_seen_ = 0;  // of rows, before the last plan
   std::uint64_t output_tokens_ = 0;
   std::uint64_t forced_tokens_ = 0;
+  GuessCounts guesses_;
 };
 
 }  // namespace weft

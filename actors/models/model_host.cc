@@ -330,6 +330,8 @@ EngineStats ModelHost::stats() const {
     sum.prompt_tokens += one.prompt_tokens;
     sum.output_tokens += one.output_tokens;
     sum.preemptions += one.preemptions;
+    sum.accepted_guesses += one.accepted_guesses;
+    sum.rejected_guesses += one.rejected_guesses;
     sum.prefix_lookups += one.prefix_lookups;
     sum.prefix_hits += one.prefix_hits;
     sum.prefix_tokens += one.prefix_tokens;

@@ -35,6 +35,8 @@ struct EngineStats {
   std::uint64_t prompt_tokens = 0;  ///< computed since the start
   std::uint64_t output_tokens = 0;
   std::uint64_t preemptions = 0;
+  std::uint64_t accepted_guesses = 0;  ///< tokens that were guessed and became output
+  std::uint64_t rejected_guesses = 0;  ///< tokens that were guessed wrongly
   std::uint64_t prefix_lookups = 0;    ///< requests that looked for their beginning in the KV cache
   std::uint64_t prefix_hits = 0;       ///< of those, how many found some of it
   std::uint64_t prefix_tokens = 0;     ///< that need not be computed therefore

@@ -255,6 +255,8 @@ Finish RequestText::finish(EndMsg& end, TimePoint now) {
   if (options_.vector) finish_vector(end, finish);
   finish.usage.prompt_tokens = options_.prompt_tokens;
   finish.usage.cached_tokens = end.cached_tokens;
+  finish.usage.accepted_guesses = static_cast<std::int32_t>(end.guesses.accepted);
+  finish.usage.rejected_guesses = static_cast<std::int32_t>(end.guesses.rejected);
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     close(outputs_[i], static_cast<std::int32_t>(i));
   }

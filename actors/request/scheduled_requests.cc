@@ -94,7 +94,7 @@ void ScheduledRequests::take(std::unique_ptr<RequestGroup>&& group, TimePoint no
 /// For one that never fits, as `refusal` says, or that was asked to end on its way.
 void ScheduledRequests::refuse(std::unique_ptr<RequestGroup> group, EndCause cause,
                                std::string refusal) {
-  EndMsg end{std::move(group->ticket), std::move(group->text), GroupEnd::kFailed, {}, {}, 0};
+  EndMsg end{std::move(group->ticket), std::move(group->text), GroupEnd::kFailed, {}, {}, 0, {}};
   if (!refusal.empty()) {
     end.error = {EngineErrc::kNeverFits, std::move(refusal)};
   } else {
@@ -154,7 +154,8 @@ void ScheduledRequests::add_end(RequestGroup& group, GroupEnd how, const Error& 
                                           how,
                                           request_failure(error),
                                           {},
-                                          std::max(group.cached, 0)});
+                                          std::max(group.cached, 0),
+                                          group.guesses});
   const auto& sampling = group.spec.sampling;
   if (sampling != nullptr && sampling->constraint != nullptr) sampling->constraint->end();
   try {

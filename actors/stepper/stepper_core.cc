@@ -178,6 +178,8 @@ EngineStats StepperCore::stats() const {
           .prompt_tokens = now.prompt_tokens,
           .output_tokens = now.output_tokens,
           .preemptions = now.preemptions,
+          .accepted_guesses = static_cast<std::uint64_t>(now.guesses.accepted),
+          .rejected_guesses = static_cast<std::uint64_t>(now.guesses.rejected),
           .prefix_lookups = now.prefixes.lookups,
           .prefix_hits = now.prefixes.hits,
           .prefix_tokens = now.prefixes.found,

@@ -23,6 +23,7 @@
 #include "weft/cli/model_loading.h"
 #include "weft/gpu/sequence_runner.h"
 #include "weft/kernels/sample/sample.h"
+#include "weft/sampling/drafters/suffix_drafter.h"
 #include "weft/text/chat/chat_encoder.h"
 #include "weft/text/output/incremental_detokenizer.h"
 #include "weft/text/tokenizer/tokenizer.h"
@@ -34,6 +35,7 @@ using std::chrono::steady_clock;
 
 constexpr const char* kGenerateVerb = "generate";
 constexpr std::int64_t kMaxGeneratedTokens = std::int64_t{1} << 20;
+constexpr std::size_t kMostGuesses = 8;  // as speculation.max_tokens
 
 struct GenerateOptions {
   ModelOptions model;
@@ -47,6 +49,7 @@ struct GenerateOptions {
   SampleParams sampling;
   float repetition_penalty = 1;  ///< as PenaltyParams::repetition
   std::string generation_config;
+  std::string speculation = "off";
   std::string forced_bos;               ///< a token's text or number
   TokenId usual_forced_bos = kNoToken;  ///< where the flag names none
 };
@@ -54,6 +57,8 @@ struct GenerateOptions {
 struct Timing {
   std::size_t prompt_tokens = 0;
   std::size_t tokens = 0;
+  std::size_t guessed = 0;
+  std::size_t accepted = 0;  ///< of the guesses
   std::chrono::duration<double> prefill{};
   std::chrono::duration<double> decode{};
 };
@@ -130,7 +135,11 @@ class Generation {
         device_(device),
         runner_(device),
         forced_bos_(forced_bos(options, tokenizer, device.program())) {
-    scratch_.resize(2 * static_cast<std::size_t>(device.program().vocabulary));
+    const auto vocabulary = static_cast<std::size_t>(device.program().vocabulary);
+    scratch_.resize(2 * vocabulary);
+    if (options.speculation != "suffix") return;
+    const auto context = static_cast<std::size_t>(device.options().max_context);
+    drafter_ = std::make_unique<SuffixDrafter>(1, vocabulary, context + 1);
   }
 
   Timing run(std::vector<TokenId> prompt) {
@@ -145,24 +154,13 @@ class Generation {
       if (forced_bos_ != kNoToken) prompt.push_back(forced_bos_);
     }
     seen_.insert(prompt.begin(), prompt.end());
-    feed(prompt, whole);
+    if (drafter_) drafter_->start(0, prompt);
+    feed(prompt, {}, whole);
     const auto prefilled = steady_clock::now();
-    IncrementalDetokenizer detokenizer(tokenizer_);
     const std::int64_t room = device_.options().max_context - runner_.length();
-    const std::int64_t most = std::min(options_.max_tokens, room + 1);
-    while (std::cmp_less(timing.tokens, most)) {
-      if (next_ == kNoToken) fail(kGenerateVerb, "the logits are not numbers");
-      if (!options_.ignore_end && ends(tokenizer_, program, next_)) break;
-      ++timing.tokens;
-      if (options_.ids) {
-        std::cout << (timing.tokens > 1 ? ", " : "") << next_ << std::flush;
-      } else {
-        std::cout << value_or_fail(kGenerateVerb, detokenizer.push(next_)) << std::flush;
-      }
-      if (std::cmp_equal(timing.tokens, most)) break;
-      const TokenId token = next_;
-      feed(std::span(&token, 1), whole);
-    }
+    const auto most = static_cast<std::size_t>(std::min(options_.max_tokens, room + 1));
+    IncrementalDetokenizer detokenizer(tokenizer_);
+    while (take_chosen(timing, most, detokenizer)) advance(timing, most, whole);
     std::cout << detokenizer.finish() << '\n';
     timing.prefill = prefilled - started;
     timing.decode = steady_clock::now() - prefilled;
@@ -170,16 +168,63 @@ class Generation {
   }
 
  private:
-  void feed(std::span<const TokenId> ids, std::int64_t whole) {
+  /// Prints what was chosen. Returns whether the output goes on.
+  bool take_chosen(Timing& timing, std::size_t most, IncrementalDetokenizer& detokenizer) {
+    for (const TokenId token : chosen_) {
+      if (token == kNoToken) fail(kGenerateVerb, "the logits are not numbers");
+      if (!options_.ignore_end && ends(tokenizer_, device_.program(), token)) return false;
+      ++timing.tokens;
+      if (options_.ids) {
+        std::cout << (timing.tokens > 1 ? ", " : "") << token << std::flush;
+      } else {
+        std::cout << value_or_fail(kGenerateVerb, detokenizer.push(token)) << std::flush;
+      }
+      if (timing.tokens == most) return false;
+    }
+    return true;
+  }
+
+  /// Feeds the newest token and what may follow it.
+  void advance(Timing& timing, std::size_t most, std::int64_t whole) {
+    fed_.assign(1, chosen_.back());
+    if (drafter_) {
+      drafter_->observe(0, chosen_);
+      fed_.resize(1 + std::min(kMostGuesses, most - timing.tokens - 1));
+      fed_.resize(1 + drafter_->guess(0, std::span(fed_).subspan(1)));
+    }
+    const std::span<const TokenId> guesses = std::span(fed_).subspan(1);
+    feed(std::span(fed_).first(1), guesses, whole);
+    timing.guessed += guesses.size();
+    timing.accepted += chosen_.size() - 1;
+  }
+
+  /// Chooses the token behind those fed and, as long as a guess is that token, the one behind it:
+  /// each as without guesses, by its position's logits and random number.
+  void feed(std::span<const TokenId> ids, std::span<const TokenId> guesses, std::int64_t whole) {
+    std::int64_t end = runner_.length() + static_cast<std::int64_t>(ids.size());
+    chosen_.clear();
     const auto choose = [&](ConstRows rows) {
-      SampleParams params = options_.sampling;
-      params.draw = static_cast<std::uint64_t>(runner_.length());
-      const std::span logits(rows.row(0), static_cast<std::size_t>(rows.width));
-      next_ =
-          sample(options_.repetition_penalty == 1 ? logits : penalized(logits), params, scratch_);
-      if (next_ != kNoToken) seen_.insert(next_);
+      for (std::int64_t row = 0; row < rows.count; ++row) {
+        const std::size_t right = chosen_.size();
+        if (right > 0 && chosen_.back() != guesses[right - 1]) return;
+        choose_by({rows.row(row), static_cast<std::size_t>(rows.width)}, end++);
+      }
     };
-    value_or_fail(kGenerateVerb, runner_.feed(ids, choose, true, whole));
+    if (guesses.empty()) {
+      value_or_fail(kGenerateVerb, runner_.feed(ids, choose, true, whole));
+    } else {
+      value_or_fail(kGenerateVerb, runner_.feed(fed_, choose, false, whole));
+      runner_.rewind(end - 1);
+    }
+  }
+
+  void choose_by(std::span<const float> logits, std::int64_t position) {
+    SampleParams params = options_.sampling;
+    params.draw = static_cast<std::uint64_t>(position);
+    const TokenId token =
+        sample(options_.repetition_penalty == 1 ? logits : penalized(logits), params, scratch_);
+    if (token != kNoToken) seen_.insert(token);
+    chosen_.push_back(token);
   }
 
   /// Valid until the next call.
@@ -201,7 +246,9 @@ class Generation {
   TokenId forced_bos_;      ///< which the output begins with
   std::set<TokenId> seen_;  ///< in the prompt and the output
   std::vector<float> logits_;
-  TokenId next_ = kNoToken;
+  std::unique_ptr<Drafter> drafter_;  ///< null: nothing is guessed
+  std::vector<TokenId> fed_;          ///< the newest token, and guesses
+  std::vector<TokenId> chosen_;       ///< in the last step
 };
 
 void print_stats(const Timing& timing, const std::string& device) {
@@ -210,7 +257,11 @@ void print_stats(const Timing& timing, const std::string& device) {
   };
   std::cerr << std::fixed << std::setprecision(1) << timing.prompt_tokens << " prompt tokens at "
             << rate(timing.prompt_tokens, timing.prefill) << "/s, " << timing.tokens
-            << " tokens at " << rate(timing.tokens, timing.decode) << "/s, on " << device << '\n';
+            << " tokens at " << rate(timing.tokens, timing.decode) << "/s";
+  if (timing.guessed > 0) {
+    std::cerr << " (" << timing.accepted << " of " << timing.guessed << " guesses right)";
+  }
+  std::cerr << ", on " << device << '\n';
 }
 
 void run_generate(const GenerateOptions& options) {
@@ -281,6 +332,12 @@ void add_generate_command(CLI::App& app) {
   command->add_option("--generation-config", options->generation_config,
                       "generation_config.json for what no flag says: auto for the model's own, or "
                       "the folder that it is in");
+  command
+      ->add_option("--speculation", options->speculation,
+                   "What guesses tokens, which one step then verifies together: off, or suffix, "
+                   "that a text goes on as it did before. The output stays the same")
+      ->check(CLI::IsMember({"off", "suffix"}))
+      ->capture_default_str();
   auto* seed = command->add_option("--seed", sampling.seed, "Same seed, same text; default: any");
   command->add_flag("--ignore-end", options->ignore_end, "Go on past the model's end token");
   command->add_flag("--stats", options->stats, "Print counts and rates on standard error");

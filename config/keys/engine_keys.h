@@ -9,8 +9,8 @@
 #include "weft/config/keys/setting_kinds.h"
 #include "weft/core/kv_dtype.h"
 
-/// The keys of an engine: the tables model, device, memory, cache, scheduling, structured and
-/// edge.
+/// The keys of an engine: the tables model, device, memory, cache, scheduling, speculation,
+/// structured and edge.
 namespace weft::engine_keys {
 
 template <auto kMember>
@@ -68,6 +68,8 @@ inline constexpr std::array kRankTransports = {RankTransport::kAuto, RankTranspo
                                                RankTransport::kNetwork};
 inline constexpr std::array<std::string_view, 2> kAdmissionNames = {"optimistic", "reserve"};
 inline constexpr std::array kAdmissionModes = {AdmissionMode::kOptimistic, AdmissionMode::kReserve};
+inline constexpr std::array<std::string_view, 2> kSpeculationNames = {"off", "suffix"};
+inline constexpr std::array kSpeculationKinds = {SpeculationKind::kOff, SpeculationKind::kSuffix};
 
 inline constexpr std::array kKeys = {
     ConfigKey{"model", "path", text<&Config::model>(),
@@ -219,6 +221,18 @@ inline constexpr std::array kKeys = {
               "Put in what a schema or a grammar leaves no choice about, in one step, as the "
               "model's tokenizer writes it; else the model spells it, a token a step",
               "What cannot come otherwise need not be asked for"},
+
+    ConfigKey{
+        "speculation", "kind", choice<kSpeculationNames, kSpeculationKinds, &Config::speculation>(),
+        "What guesses tokens, which one step then verifies together. suffix: that a text goes "
+        "on as it did where its newest tokens stood before. Outputs stay the same; the device "
+        "cpu alone, and not for requests with beams or a logit processor",
+        "A wrong guess costs time where a step is busy computing", "speculation"},
+    ConfigKey{"speculation", "max_tokens", integer<&Config::speculation_max_tokens>(1, 64),
+              "Tokens that are guessed of a sequence at once",
+              "Nine tokens of one sequence take a host hardly longer than one, as it reads the "
+              "weights once",
+              "speculation-max-tokens"},
 
     ConfigKey{
         "structured", "memory_bytes",

@@ -7,12 +7,14 @@
 namespace weft {
 namespace {
 
-// What a row holds: its sampler's history of the context, at most so much for each token, and its
-// page tables.
+// What a row holds: its sampler's history of the context, at most so much for each token, its
+// drafter's, which is the same, and its page tables.
 std::int64_t row_bytes(const DeviceLimits& limits) {
   constexpr std::int64_t kSamplerPerToken = 60;
   const std::int64_t cross = limits.cross_pages > 0 ? limits.pages_per_step() : 0;
-  return kSamplerPerToken * limits.context + (limits.pages_per_row() + cross) * std::int64_t{4};
+  const std::int64_t histories = limits.guesses > 0 ? 2 : 1;
+  return histories * kSamplerPerToken * limits.context +
+         (limits.pages_per_row() + cross) * std::int64_t{4};
 }
 
 }  // namespace

@@ -106,6 +106,7 @@ void HostStepDevice::add(const SlotTokens& tokens) {
   const SlotState& slot = reader_.slot(tokens.slot);
   const std::span<const TokenId> ids = reader_.known_ids(tokens);
   ids_.insert(ids_.end(), ids.begin(), ids.end());
+  ids_.insert(ids_.end(), tokens.guesses.begin(), tokens.guesses.end());
   sequences_.push_back({tokens.first, tokens.count, tokens.start, tokens.pages, slot.cross_pages,
                         slot.cross_context, slot.traits});
 }
@@ -145,16 +146,21 @@ void HostStepDevice::prepare_choices() {
 void HostStepDevice::choose_one(StepResult& result, std::size_t index, SamplerScratch& scratch,
                                 std::vector<float>& copy) {
   const SlotChoice& choice = reader_.choices()[index];
-  float* logits = device_->results().row(choice.output);
-  // A sampler overwrites its logits.
-  if (choice.shares_output) {
-    std::copy_n(logits, copy.size(), copy.begin());
-    logits = copy.data();
-  }
   Sampler& sampler = samplers_[at(choice.slot)];
   mask_workers_.take_back(sampler);
-  const SampleOutcome outcome = sampler.sample({logits, copy.size()}, scratch);
-  reader_.tell(result, index, outcome, device_->logprob_shift(choice.output));
+  for (std::size_t right = 0;; ++right) {
+    const std::int32_t output = choice.output + static_cast<std::int32_t>(right);
+    float* logits = device_->results().row(output);
+    // A sampler overwrites its logits.
+    if (choice.shares_output) {
+      std::copy_n(logits, copy.size(), copy.begin());
+      logits = copy.data();
+    }
+    const SampleOutcome outcome = sampler.sample({logits, copy.size()}, scratch);
+    reader_.tell(result, index, outcome, device_->logprob_shift(output));
+    if (right == choice.guesses.size() || outcome.token != choice.guesses[right]) return;
+    sampler.observe(choice.guesses.subspan(right, 1));
+  }
 }
 
 void HostStepDevice::choose(StepResult& result) {
@@ -164,12 +170,14 @@ void HostStepDevice::choose(StepResult& result) {
     for (std::size_t i = 0; i < count; ++i) {
       choose_one(result, i, scratches_.front(), copies_.front());
     }
-    return;
+  } else {
+    device_->team().run_pieces(static_cast<std::int32_t>(count), [&](Share share) {
+      const auto thread = static_cast<std::size_t>(share.thread);
+      choose_one(result, static_cast<std::size_t>(share.index), scratches_[thread],
+                 copies_[thread]);
+    });
   }
-  device_->team().run_pieces(static_cast<std::int32_t>(count), [&](Share share) {
-    const auto thread = static_cast<std::size_t>(share.thread);
-    choose_one(result, static_cast<std::size_t>(share.index), scratches_[thread], copies_[thread]);
-  });
+  reader_.end_results(result);
 }
 
 }  // namespace weft

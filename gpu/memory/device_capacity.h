@@ -26,7 +26,8 @@ struct CapacityWishes {
   /// Of host memory, page-locked, for the KV cache of a GPU, which its own memory has none of then;
   /// where several GPUs are wished for, of all together. 0: it is in the GPU's memory.
   std::int64_t kv_host_bytes = 0;
-  std::string files{};          ///< a folder for pages that nobody has; empty: none
+  std::int32_t guesses = 0;  ///< tokens that a drafter guesses of a row at once; of the host alone
+  std::string files{};       ///< a folder for pages that nobody has; empty: none
   std::int64_t file_bytes = 0;  ///< of the files in it
   bool slabs = false;           ///< each row has pages of its own for all of its context
 };

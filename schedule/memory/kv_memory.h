@@ -98,6 +98,12 @@ class KvMemory {
   /// Makes the sequence's table long enough for its first `tokens` tokens. False when too few pages
   /// are free; then nothing changes.
   [[nodiscard]] bool extend(Sequence& sequence, std::int32_t tokens);
+  /// For how many tokens of the sequence there are pages, its own or ones that nobody has and that
+  /// keep nothing for others.
+  [[nodiscard]] std::int64_t tokens_with_spare_pages(const Sequence& sequence) const noexcept {
+    if (slabs()) return limits_.context;
+    return (std::ssize(sequence.table.pages) + pages_.spare()) * limits_.page_tokens;
+  }
   /// Makes the table's page at `index`, if there is one, the sequence's alone: a shared one is
   /// replaced by a copy. False when no page is free.
   [[nodiscard]] bool make_writable(Sequence& sequence, std::size_t index);

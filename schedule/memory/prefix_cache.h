@@ -80,6 +80,8 @@ class PrefixCache {
   [[nodiscard]] std::int32_t hollow() const noexcept { return hollow_.taken(); }
   /// Pages that can be taken: free ones, those given up for it, and those called back.
   [[nodiscard]] std::int32_t free() const noexcept { return pool_.free() + idle() + lent_count_; }
+  /// Of these, pages for which nothing is given up or called back.
+  [[nodiscard]] std::int32_t spare() const noexcept { return pool_.free(); }
   /// How many page tables have the page.
   [[nodiscard]] std::int32_t references(PageId page) const {
     return pool_.references(page) - (is_kept(page) || is_lent(page) ? 1 : 0);

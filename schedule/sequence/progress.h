@@ -47,6 +47,11 @@ class Progress {
   /// The newest plan, which has not run, does not compute its `count` tokens after all
   /// (PlanAmender).
   void take_back(std::int32_t count) noexcept { planned_ -= count; }
+  /// The newest plan, which has not run, has no `guesses` after all (PlanAmender).
+  void take_back_guesses(std::int32_t guesses) noexcept {
+    planned_ -= guesses;
+    guesses_ -= guesses;
+  }
   /// The sequence has the keys and values that plans compute of `other`, whose tokens it shares
   /// (PlanWriter).
   void share(const Progress& other) noexcept { planned_ = other.planned_; }

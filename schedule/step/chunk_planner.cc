@@ -223,8 +223,9 @@ void ChunkPlanner::choose_guesses(Tick& tick) {
   std::int32_t room = within_target(tick, std::max(left, 0), true, 0);
   for (Group* const group : running_.all()) {
     for (Sequence& sequence : group->sequences) {
-      const std::int32_t guesses = guesses_of(*group, sequence, room);
-      if (guesses <= 0 || !running_.make_room_for_guesses(sequence, guesses)) continue;
+      const std::int32_t most = guesses_of(*group, sequence, room);
+      const std::int32_t guesses = most > 0 ? running_.make_room_for_guesses(sequence, most) : 0;
+      if (guesses == 0) continue;
       sequence.guesses = guesses;
       sequence.chunk += guesses;
       room -= guesses;
@@ -236,13 +237,14 @@ void ChunkPlanner::choose_guesses(Tick& tick) {
 }
 
 /// How many guesses the sequence may have in the plan in the making. None where a reader looks
-/// at each computed token, or a constraint puts in text.
+/// at each computed token, or a constraint puts in text; and none where a beam search or a logit
+/// processor of the application wants each position's logits, whatever becomes of the guess there.
 std::int32_t ChunkPlanner::guesses_of(const Group& group, const Sequence& sequence,
                                       std::int32_t room) const {
   const Progress& progress = sequence.progress;
   const bool decodes_one = group.phase == GroupPhase::kForked && sequence.chunk == 1 &&
                            progress.to_plan() <= 1 && group.spec.generates();
-  if (!decodes_one || group.beams || group.spec.reader || sequence.forced) return 0;
+  if (!decodes_one || !group.spec.may_guess() || sequence.forced) return 0;
   const auto behind =
       static_cast<std::int32_t>(group.spec.most_kept_tokens()) - (progress.planned() + 1);
   return std::min({options_.limits.guesses, room, behind});
@@ -304,6 +306,15 @@ std::int64_t ChunkPlanner::context_of_next_prefill(const Tick& tick) const {
     }
   }
   return 0;
+}
+
+bool ChunkPlanner::has_prompts(const Tick& tick) const {
+  return std::ranges::any_of(running_.all(), [&](const Group* group) {
+    return std::ranges::any_of(group->sequences, [&](const Sequence& sequence) {
+      const std::int32_t feeds = tokens_to_feed(*group, sequence, tick);
+      return feeds > 0 && !decodes(*group, sequence, feeds);
+    });
+  });
 }
 
 bool ChunkPlanner::chat_has_prompts(const Tick& tick) const {

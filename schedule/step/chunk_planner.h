@@ -59,9 +59,12 @@ class ChunkPlanner {
   void choose_arriving(Tick& tick);
 
   /// Adds guesses behind the token of each sequence that decodes, as many as the device makes, the
-  /// step and its time have room for, and pages are free for. Called when all else is chosen.
+  /// step and its time have room for, and spare pages are there for. Called when all else is
+  /// chosen.
   void choose_guesses(Tick& tick);
 
+  /// Whether a running group could compute known tokens of a prompt in this tick.
+  [[nodiscard]] bool has_prompts(const Tick& tick) const;
   /// Whether a running group of `chat` could compute more than one token in this tick.
   [[nodiscard]] bool chat_has_prompts(const Tick& tick) const;
 

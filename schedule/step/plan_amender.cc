@@ -1,6 +1,7 @@
 #include "weft/schedule/step/plan_amender.h"
 
 #include <cstddef>
+#include <utility>
 
 namespace weft {
 
@@ -86,6 +87,15 @@ void PlanAmender::withdraw_batch_prompts(Tick& tick) {
   if (!any) return;
   drop_entries(
       tick, [this](std::int32_t row) { return rows_.sequence_in(row).under_way.last_tick() == 0; });
+}
+
+void PlanAmender::take_back_guesses(Tick& tick) {
+  for (PlanEntry& entry : tick.plan.entries) {
+    if (entry.guesses == 0) continue;
+    rows_.sequence_in(entry.row).progress.take_back_guesses(entry.guesses);
+    entry.count -= std::exchange(entry.guesses, 0);
+  }
+  tick.shape = shape_of(tick.plan, window_);
 }
 
 /// Lets the entry's sequence be as before the plan, if it computes a prompt of batch that it shares

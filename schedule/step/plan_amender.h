@@ -33,6 +33,10 @@ class PlanAmender {
   /// starts and page tables in the plan hold.
   void withdraw_batch_prompts(Tick& tick);
 
+  /// Makes room in the step for prompts that have come since: all guesses are taken out. Pages that
+  /// they got stay with their sequences, which need them next.
+  void take_back_guesses(Tick& tick);
+
   /// How many tokens of prompts were taken out by withdraw_batch_prompts(), ever.
   [[nodiscard]] std::uint64_t withdrawn_tokens() const noexcept { return withdrawn_tokens_; }
 

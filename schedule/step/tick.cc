@@ -47,4 +47,24 @@ StepShape shape_of(const Plan& plan, std::int64_t window) {
   return shape;
 }
 
+StepShape shape_that_ran(const Tick& tick) {
+  StepShape shape = tick.shape;
+  std::size_t result = 0;
+  for (const PlanSample& sample : tick.plan.samples) {
+    const std::vector<SampleResult>& results = tick.result.samples;
+    const PlanEntry& entry = tick.plan.entries[static_cast<std::size_t>(sample.entry)];
+    const std::int32_t made = results.at(result).guessed;
+    while (results.at(result++).more) {
+    }
+    if (entry.guesses == 0) continue;
+    shape.prefill_tokens -= entry.guesses - made;
+    shape.context_tokens -= entry.guesses - made;
+    // An entry of one token is a decode.
+    if (made > 0 || entry.count - entry.guesses > 1) continue;
+    --shape.prefill_tokens;
+    ++shape.decode_tokens;
+  }
+  return shape;
+}
+
 }  // namespace weft

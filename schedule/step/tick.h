@@ -41,4 +41,7 @@ struct Tick {
 /// costs what a decode costs, wherever the token comes from.
 [[nodiscard]] StepShape shape_of(const Plan& plan, std::int64_t window);
 
+/// The shape of what a tick's device ran: that of the plan, but for guesses that it did not make.
+[[nodiscard]] StepShape shape_that_ran(const Tick& tick);
+
 }  // namespace weft

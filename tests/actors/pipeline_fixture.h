@@ -97,6 +97,8 @@ class PipelineFixture : public LetterFixture {
       if (std::exchange(actor_fails, false)) throw ActorFailure(failure, "an actor fails");
     });
     how.before_preprocess = before_preprocess;
+    how.before_device = before_device;
+    how.notice = notice;
     std::vector<DeviceRanks> each{std::move(devices)};
     while (each.size() < replicas) {
       FakeDevice::Options other{.limits = limits};
@@ -150,6 +152,8 @@ class PipelineFixture : public LetterFixture {
   std::function<void(const Plan&)> on_step_of_others;  ///< of the replicas but the first
   std::function<ActorRef<PreprocessProtocol>(ActorSystem&, const PreprocessPool&)>
       before_preprocess;
+  std::function<std::shared_ptr<StepDevice>(std::shared_ptr<StepDevice>)> before_device;
+  std::function<void(const std::string&)> notice;
   bool actor_fails = false;  ///< the scheduler or the detokenizer, at its next message
   ExitKind failure = ExitKind::kException;
   std::size_t ranks = 0;  ///< of each stage; 0: one device is all stages

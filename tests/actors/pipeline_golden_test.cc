@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -18,8 +19,11 @@
 #include <vector>
 
 #include "weft/core/kv_dtype.h"
+#include "weft/gpu/host/host_step_device.h"
+#include "weft/sampling/drafters/suffix_drafter.h"
 #include "weft/tests/actors/played_pipeline.h"
 #include "weft/tests/fixture/golden_model.h"
+#include "weft/tests/fixture/recalling_drafter.h"
 
 namespace weft::test {
 namespace {
@@ -243,6 +247,71 @@ class PipelineGolden : public testing::Test {
     }
   }
 
+  /// Guesses of which a random number are right, and those of a suffix drafter.
+  void expect_same_whatever_is_guessed() const {
+    const std::vector<ExpectedTokens> wanted = mixed();
+    const auto recalls = [texts = texts_of(wanted)](const DeviceLimits& limits) {
+      return std::make_unique<RecallingDrafter>(texts, limits.vocabulary, 11);
+    };
+    const auto by_suffix = [](const DeviceLimits& limits) {
+      const auto at = [](std::int64_t size) { return static_cast<std::size_t>(size); };
+      return std::make_unique<SuffixDrafter>(at(limits.rows), at(limits.vocabulary),
+                                             at(limits.context) + 1);
+    };
+    const std::array shapes = {
+        PipelineShape{.name = "one guess", .rows = 16, .guesses = 1},
+        PipelineShape{
+            .name = "pages of 1", .rows = 6, .step_tokens = 40, .page_tokens = 1, .guesses = 3},
+        PipelineShape{.name = "room for few",
+                      .rows = 4,
+                      .step_tokens = 9,
+                      .page_tokens = 2,
+                      .pages = 60,
+                      .guesses = 5},
+        PipelineShape{.name = "slab",
+                      .step_tokens = 23,
+                      .page_tokens = 8,
+                      .layout = KvLayout::kSlab,
+                      .guesses = 4},
+        PipelineShape{
+            .name = "reserve", .pages = 12, .admission = AdmissionMode::kReserve, .guesses = 7}};
+    for (const PipelineShape& shape : shapes) {
+      const EngineStats stats = play_guessed(recalls, shape, wanted);
+      EXPECT_GT(stats.accepted_guesses, stats.output_tokens / 20) << shape.name;
+      EXPECT_GT(stats.rejected_guesses, 0U) << shape.name;
+      static_cast<void>(play_guessed(by_suffix, shape, wanted));
+    }
+  }
+
+  using MakeDrafter = std::function<std::unique_ptr<Drafter>(const DeviceLimits&)>;
+
+  [[nodiscard]] EngineStats play_guessed(const MakeDrafter& drafter, const PipelineShape& shape,
+                                         const std::vector<ExpectedTokens>& wanted) const {
+    const MakeDevice guessing = [&](const DeviceLimits& limits) {
+      auto device = devices_(limits);
+      dynamic_cast<HostStepDevice&>(*device).use(drafter(limits));
+      return device;
+    };
+    PlayedPipeline pipeline(guessing, program(), shape, 13);
+    check(wanted, pipeline.play(requests_of(wanted), 12), shape);
+    EXPECT_LE(pipeline.sizes().most_tokens,
+              std::max<std::int64_t>(shape.step_tokens, shape.context));
+    return pipeline.stats();
+  }
+
+  /// Returns what the decoder reads and writes.
+  [[nodiscard]] std::vector<Tokens> texts_of(const std::vector<ExpectedTokens>& all) const {
+    std::vector<Tokens> texts;
+    for (const ExpectedTokens& one : all) {
+      for (const Tokens& output : one.outputs) {
+        Tokens& text = texts.emplace_back(one.request.prompt_tokens);
+        if (program().has_encoder) text = {static_cast<TokenId>(program().start_token)};
+        text.insert(text.end(), output.begin(), output.end());
+      }
+    }
+    return texts;
+  }
+
   GoldenModel golden_;
   MakeDevice devices_;
   bool computes_as_reference_ = true;  ///< otherwise greedy tokens are known from a run alone, too
@@ -262,6 +331,9 @@ TEST_P(PipelineGoldenTest, GivesTheSameTokensWhateverElseRuns) { expect_same_bes
 TEST_P(PipelineGoldenTest, GivesTheSameTokensAfterGivingWay) { expect_same_after_giving_way(); }
 TEST_P(PipelineGoldenTest, GivesTheSameTokensWhereTheBeginningIsThere) {
   expect_same_where_the_beginning_is_there();
+}
+TEST_P(PipelineGoldenTest, GivesTheSameTokensWhateverIsGuessed) {
+  expect_same_whatever_is_guessed();
 }
 
 using KvAndName = std::tuple<DType, const char*>;

@@ -42,6 +42,20 @@ TEST(PipelineStatsTest, PublishesWhatBecameOfPagesInHostMemoryAndInFiles) {
   EXPECT_THAT(after, HasSubstr("weft_file_cache_pages_read_total 4\n"));
 }
 
+TEST(PipelineStatsTest, PublishesWhatBecameOfGuesses) {
+  MetricsRegistry registry;
+  PipelineStats stats(registry, {.rows = 1, .pages = 8}, 2, 4, 800);
+  SchedulerStats now;
+  now.guesses = {.accepted = 7, .rejected = 2};
+  stats.set(0, now);
+  stats.set(1, now);
+  const std::string text = prometheus_text(registry);
+  EXPECT_THAT(text, HasSubstr("weft_speculation_accepted_tokens_total{drafter=\"suffix\"} 14\n"));
+  EXPECT_THAT(text, HasSubstr("weft_speculation_rejected_tokens_total{drafter=\"suffix\"} 4\n"));
+  EXPECT_EQ(stats.read().accepted_guesses, 14U);
+  EXPECT_EQ(stats.read().rejected_guesses, 4U);
+}
+
 TEST(PipelineStatsTest, PublishesWhatLookUpsFound) {
   MetricsRegistry registry;
   PipelineStats stats(registry, {.rows = 1, .pages = 8}, 2, 4, 800);

@@ -3,14 +3,20 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "weft/actors/defaults.h"
 #include "weft/core/actor/supervision.h"
+#include "weft/gpu/forwarding_device.h"
+#include "weft/sampling/logit_processor.h"
 #include "weft/tests/actors/pipeline_fixture.h"
 
 namespace weft::test {
@@ -153,6 +159,61 @@ TEST_F(PipelineTest, APlanThatRunsIsNotTakenBack) {
   EXPECT_FALSE(play.expect<StepMsg>(kSchedulerId, kExecutorId)) << "two are under way";
   play.run_all();
   expect_nothing_held();
+}
+
+class NoProcessor final : public LogitProcessor {
+ public:
+  void process(const LogitContext& /*context*/, std::span<float> /*logits*/) override {}
+};
+
+TEST_F(PipelineTest, ThatLogitProcessorsRunWithoutGuessesIsSaidOnce) {
+  std::vector<std::string> said;
+  notice = [&](const std::string& what) { said.push_back(what); };
+  limits.guesses = 2;
+  start();
+  send();
+  Request processed = request(5, 6);
+  processed.sampling.logit_processor = std::make_shared<NoProcessor>();
+  for (int i = 0; i < 2; ++i) send(processed);
+  play.run_all();
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_NE(said.front().find("with a logit processor runs without guesses"), std::string::npos);
+  expect_nothing_held();
+}
+
+/// A device that keeps whom it would tell that it is lost.
+class WatchedDevice final : public ForwardingDevice {
+ public:
+  using Tell = std::function<void(const std::string&)>;
+
+  WatchedDevice(std::shared_ptr<StepDevice> device, std::shared_ptr<Tell> tell)
+      : ForwardingDevice(std::move(device)), tell_(std::move(tell)) {}
+  void watch(Tell tell) override { *tell_ = std::move(tell); }
+
+ private:
+  const std::shared_ptr<Tell> tell_;
+};
+
+TEST_F(PipelineTest, APlanThatWaitsIsNotChangedWhenOneBehindItWasRefused) {
+  const auto tell = std::make_shared<WatchedDevice::Tell>();
+  before_device = [tell](std::shared_ptr<StepDevice> device) {
+    return std::make_shared<WatchedDevice>(std::move(device), tell);
+  };
+  start();
+  const Sent first = send(request(5, 1));
+  enqueue();
+  EXPECT_EQ(play.in_flight(), 1U) << "a plan, and nothing to compute behind it";
+  // The executor takes no more messages.
+  for (std::size_t i = 0; i < 2 * defaults::kExecutorMessages; ++i) (*tell)("full");
+  const std::size_t full = play.in_flight();
+  const Sent second = send(request(5, 6));
+  enqueue();
+  EXPECT_EQ(play.in_flight(), full + 2) << "the next plan is refused, and both requests end";
+  const Sent third = send(request(5, 6));
+  enqueue();
+  play.run_all();
+  for (const Sent& one : {first, second, third}) EXPECT_TRUE(one.sink->end);
+  EXPECT_EQ(third.error(), EngineErrc::kOverloaded);
 }
 
 TEST_F(PipelineTest, ACancelReachesThePlanThatWaits) {

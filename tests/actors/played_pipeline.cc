@@ -51,6 +51,7 @@ DeviceLimits limits_of(const Program& program, const PipelineShape& shape) {
   limits.vocabulary = program.vocabulary;
   limits.pages = shape.pages > 0 ? shape.pages : limits.rows * limits.pages_per_row();
   limits.step_tokens = shape.step_tokens;
+  limits.guesses = shape.guesses;
   if (program.has_encoder) {
     limits.step_tokens = std::max(limits.step_tokens, static_cast<std::int32_t>(limits.context));
     limits.cross_pages = limits.rows * limits.pages_per_row();

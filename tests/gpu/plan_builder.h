@@ -59,6 +59,12 @@ class PlanBuilder {
     plan_.entries.push_back({row, 1, at, kLastToken});
     return *this;
   }
+  /// Its last token and guesses behind it, where `unsure` earlier ones may have been wrong.
+  PlanBuilder& feed_guesses(std::int32_t row, std::int32_t at, std::int32_t guesses,
+                            std::int32_t unsure = 0) {
+    plan_.entries.push_back({row, 1 + guesses, at, kLastToken, guesses, unsure});
+    return *this;
+  }
   /// For `row`, or the row of the last entry.
   PlanBuilder& sample(std::int32_t row = -1) {
     const auto entry = static_cast<std::int32_t>(plan_.entries.size()) - 1;

@@ -5,9 +5,11 @@
 
 #include <boost/system/system_error.hpp>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "weft/gpu/device_error.h"
+#include "weft/tests/fixture/recalling_drafter.h"
 #include "weft/tests/gpu/plan_builder.h"
 
 namespace weft::test {
@@ -27,6 +29,8 @@ const DeviceLimits reader_limits{.rows = 4,
 
 class PlanReaderTest : public testing::Test {
  protected:
+  explicit PlanReaderTest(const DeviceLimits& limits = reader_limits) : reader_(limits, 8) {}
+
   /// Reads what has been built; the next plan is empty.
   std::span<const SlotTokens> read() {
     plan_ = builder_.plan();
@@ -42,8 +46,22 @@ class PlanReaderTest : public testing::Test {
 
   PlanBuilder builder_;
   Plan plan_;
-  PlanReader reader_{reader_limits, 8};
+  PlanReader reader_;
   std::span<const SlotTokens> encodes_;
+};
+
+/// Of a device that makes up to three guesses, which go on in these texts.
+class GuessingReaderTest : public PlanReaderTest {
+ protected:
+  GuessingReaderTest() : PlanReaderTest(limits()) {
+    const std::vector<Tokens> texts = {{10, 11, 12, 13, 14, 15, 16, 17}, {30, 31, 32, 33, 34}};
+    reader_.use(std::make_unique<RecallingDrafter>(texts, limits().vocabulary, 1, true));
+  }
+  static DeviceLimits limits() {
+    DeviceLimits limits = reader_limits;
+    limits.guesses = 3;
+    return limits;
+  }
 };
 
 TEST_F(PlanReaderTest, LaysTheTokensOfEntriesOneBehindTheOther) {
@@ -216,6 +234,68 @@ TEST_F(PlanReaderTest, TellsEachChoiceItsPlaceAmongTheMostProbable) {
   EXPECT_EQ(result.top[kMaxTopLogprobs + 1].logprob, -1.25F);
   EXPECT_EQ(state_of_row(1).last_token, 5);
   EXPECT_EQ(state_of_row(0).last_token, kNoToken);
+}
+
+TEST_F(GuessingReaderTest, PutsGuessesBehindAnEntryAndWantsTheLogitsOfEach) {
+  builder_.start(2, greedy(), 2).table(2, 0, {5, 6, 7}).feed(2, 0, {10, 11}).sample();
+  read();
+  StepResult result;
+  reader_.begin_results(result);
+  reader_.tell(result, 0, SampleResult{.token = 12});
+  reader_.end_results(result);
+  ASSERT_THAT(result.samples, SizeIs(1));
+
+  builder_.feed_guesses(2, 2, 3).sample();
+  const std::span<const SlotTokens> entries = read();
+  EXPECT_EQ(entries[0].count, 4);
+  EXPECT_EQ(entries[0].start, 2);
+  EXPECT_THAT(reader_.known_ids(entries[0]), ElementsAre(12));
+  EXPECT_THAT(entries[0].guesses, ElementsAre(13, 14, 15));
+  EXPECT_THAT(entries[0].pages, ElementsAre(5, 6));
+  EXPECT_THAT(reader_.outputs(), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(reader_.choices()[0].guesses, ElementsAre(13, 14, 15));
+}
+
+TEST_F(GuessingReaderTest, GoesOnBehindTheLastRightGuess) {
+  for (const std::int32_t row : {0, 2}) {
+    const TokenId first = row == 0 ? 30 : 10;
+    builder_.start(row, greedy(), 1).table(row, 0, {row, row + 8, row + 16}).feed(row, 0, {first});
+    builder_.plan().entries.back().guesses = 3;
+    builder_.plan().entries.back().count = 4;
+    builder_.sample();
+  }
+  read();
+  StepResult result;
+  reader_.begin_results(result);
+  reader_.tell(result, 0, SampleResult{.token = 40});
+  for (const TokenId token : {11, 12, 41}) reader_.tell(result, 1, SampleResult{.token = token});
+  reader_.end_results(result);
+  ASSERT_THAT(result.samples, SizeIs(4));
+  EXPECT_EQ(result.samples[0].token, 40);
+  EXPECT_FALSE(result.samples[0].more);
+  EXPECT_EQ(result.samples[0].guessed, 3);
+  EXPECT_TRUE(result.samples[1].more);
+  EXPECT_EQ(result.samples[1].guessed, 3);
+  EXPECT_TRUE(result.samples[2].more);
+  EXPECT_EQ(result.samples[3].token, 41);
+  EXPECT_FALSE(result.samples[3].more);
+
+  builder_.feed_guesses(0, 4, 0, 3).feed_guesses(2, 4, 0, 3);
+  const std::span<const SlotTokens> entries = read();
+  EXPECT_EQ(entries[0].start, 1) << "no guess was right";
+  EXPECT_THAT(reader_.known_ids(entries[0]), ElementsAre(40));
+  EXPECT_EQ(entries[1].start, 3) << "two were";
+  EXPECT_EQ(entries[1].observed, 3);
+  EXPECT_THAT(reader_.known_ids(entries[1]), ElementsAre(41));
+}
+
+TEST_F(GuessingReaderTest, RefusesAnEntryThatDoesNotBeginWhereItsTokensEnd) {
+  builder_.start(2, greedy(), 1).table(2, 0, {5}).feed(2, 0, {20});
+  read();
+  builder_.feed_guesses(2, 5, 0, 3);
+  EXPECT_THROW(read(), boost::system::system_error) << "at 2 at least, and it has one token";
+  builder_.feed_guesses(2, 5, 0, 4);
+  EXPECT_THROW(read(), boost::system::system_error) << "more than it guesses";
 }
 
 TEST_F(PlanReaderTest, RefusesAnEntryWithGuesses) {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -123,6 +124,104 @@ TEST_F(SchedulerGuessesTest, NobodyGivesWayForAGuess) {
   EXPECT_EQ(scheduler_->stats().preemptions, 0U);
   finish_all();
   EXPECT_EQ(second.outputs[0], alone(second));
+}
+
+TEST_F(SchedulerGuessesTest, NoPageThatIsKeptIsGivenUpForAGuess) {
+  SchedulerOptions options = roomy();
+  options.limits.pages = 8;
+  options.limits.context = 32;
+  start_guessing(none, options);
+  submit({.prompt = 16, .max_tokens = 5, .text = 1});
+  finish_all();
+  const std::int64_t kept = scheduler_->stats().prefixes.pages;
+  ASSERT_GE(kept, 4);
+  const std::int32_t spare = 8 - static_cast<std::int32_t>(kept);
+  // Its prompt and first token fill all that is spare.
+  const GroupOutcome& one = submit({.prompt = 4 * spare - 1, .max_tokens = 8, .text = 2});
+  ASSERT_TRUE(tick());
+  ASSERT_TRUE(plan());
+  EXPECT_EQ(entry_of(one)->guesses, 0);
+  EXPECT_EQ(scheduler_->stats().prefixes.given_up, 0U);
+  run();
+  ASSERT_TRUE(plan());
+  EXPECT_EQ(entry_of(one)->guesses, kGuesses) << "in the page that its token needs";
+  EXPECT_EQ(scheduler_->stats().prefixes.given_up, 1U);
+  run();
+  finish_all();
+  EXPECT_EQ(one.outputs[0], alone(one));
+}
+
+TEST_F(SchedulerGuessesTest, APromptThatComesLateGetsTheRoomOfGuesses) {
+  SchedulerOptions options = roomy();
+  options.limits.rows = 4;
+  options.limits.step_tokens = 8;
+  start_guessing(in_turn(), options);
+  const GroupOutcome& first = submit({.max_tokens = 30});
+  const GroupOutcome& second = submit({.max_tokens = 30});
+  ASSERT_TRUE(tick());
+  ASSERT_TRUE(plan());
+  ASSERT_EQ(entry_of(first)->guesses, kGuesses);
+  ASSERT_EQ(entry_of(second)->guesses, kGuesses) << "the step is full";
+  const GroupOutcome& late = submit({.prompt = 6, .max_tokens = 30});
+  amend();
+  ASSERT_NE(entry_of(late), nullptr);
+  EXPECT_EQ(entry_of(late)->count, 6);
+  EXPECT_EQ(entry_of(first)->guesses, 0);
+  EXPECT_EQ(entry_of(first)->count, 1);
+  EXPECT_EQ(newest_shape().decode_tokens, 2);
+  EXPECT_EQ(newest_shape().prefill_tokens, 6);
+  run();
+  finish_all();
+  for (const GroupOutcome& one : outcomes_) EXPECT_EQ(one.outputs[0], alone(one));
+}
+
+TEST_F(SchedulerGuessesTest, ASequenceWithAWindowHoldsNoMorePagesThanItWasPromised) {
+  SchedulerOptions options = roomy();
+  options.admission = AdmissionMode::kReserve;
+  options.limits.window = 4;
+  options.limits.page_tokens = 1;
+  options.limits.rows = 1;
+  options.limits.step_tokens = 1 + kGuesses;
+  options.cache = false;
+  start_guessing(none, options);
+  const GroupOutcome& one = submit({.prompt = 8, .max_tokens = 40});
+  std::int64_t most = 0;
+  while (plan()) {
+    if (one.group != nullptr) {
+      EXPECT_LE(pages_used(), one.group->reserved);
+    }
+    most = std::max<std::int64_t>(most, pages_used());
+    if (planned() > 1) run();
+  }
+  finish_all();
+  EXPECT_EQ(most, 4 - 1 + kGuesses + 1 + kGuesses) << "the bound is one that is reached";
+}
+
+TEST_F(SchedulerGuessesTest, BeamsReadersAndLogitProcessorsGoWithoutGuesses) {
+  start_guessing(all);
+  const GroupOutcome& beams = submit({.max_tokens = 12, .beams = 2});
+  const GroupOutcome& read = submit({.max_tokens = 12, .has_reader = true});
+  while (plan()) {
+    for (const GroupOutcome* const one : {&beams, &read}) {
+      const PlanEntry* const entry = entry_of(*one);
+      EXPECT_TRUE(entry == nullptr || entry->guesses == 0);
+    }
+    run();
+  }
+  finish_all();
+}
+
+TEST_F(SchedulerGuessesTest, WhatBecomesOfGuessesIsCounted) {
+  start_guessing(all);
+  submit({.max_tokens = 1 + 2 * (kGuesses + 1)});
+  finish_all();
+  EXPECT_EQ(scheduler_->stats().guesses.accepted, 2 * kGuesses);
+  EXPECT_EQ(scheduler_->stats().guesses.rejected, 0);
+  start_guessing(none);
+  submit({.max_tokens = 3});
+  finish_all();
+  EXPECT_EQ(scheduler_->stats().guesses.accepted, 0);
+  EXPECT_GT(scheduler_->stats().guesses.rejected, 0);
 }
 
 TEST_F(SchedulerGuessesTest, GuessesStayWithinTheStepsTokens) {

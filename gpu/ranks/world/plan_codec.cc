@@ -214,11 +214,11 @@ class PlanDecoder {
     return {};
   }
 
-  /// Whether the entry has no more guesses than this device makes, and an unsure start only where
-  /// the device guesses.
+  /// Whether the entry has no more guesses than this device makes, and its start is unsure by no
+  /// more: only one plan whose result the host does not have has guesses for the row.
   [[nodiscard]] bool are_guesses(const PlanEntry& entry) const {
     return entry.guesses >= 0 && entry.guesses <= limits_.guesses && entry.unsure >= 0 &&
-           entry.unsure <= entry.start && (limits_.guesses > 0 || entry.unsure == 0);
+           entry.unsure <= std::min(entry.start, limits_.guesses);
   }
 
   Result<void> check_step() const {

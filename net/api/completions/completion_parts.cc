@@ -38,8 +38,25 @@ Usage total_usage(const CompletionOptions& options, std::span<const Finish> part
     total.output_tokens += usage.output_tokens;
     total.cached_tokens += usage.cached_tokens;
     total.reasoning_tokens += usage.reasoning_tokens;
+    total.accepted_guesses += usage.accepted_guesses;
+    total.rejected_guesses += usage.rejected_guesses;
   }
   return total;
+}
+
+/// What there is to say of how the output came about.
+void append_completion_details(const Usage& usage, std::string& out) {
+  const bool guessed = usage.accepted_guesses > 0 || usage.rejected_guesses > 0;
+  if (usage.reasoning_tokens == 0 && !guessed) return;
+  out.append(",\"completion_tokens_details\":{\"reasoning_tokens\":");
+  append_number(out, usage.reasoning_tokens);
+  if (guessed) {
+    out.append(",\"accepted_prediction_tokens\":");
+    append_number(out, usage.accepted_guesses);
+    out.append(",\"rejected_prediction_tokens\":");
+    append_number(out, usage.rejected_guesses);
+  }
+  out.push_back('}');
 }
 
 void append_completion_usage(const Usage& usage, std::string& out) {
@@ -52,11 +69,7 @@ void append_completion_usage(const Usage& usage, std::string& out) {
   out.append(",\"prompt_tokens_details\":{\"cached_tokens\":");
   append_number(out, usage.cached_tokens);
   out.push_back('}');
-  if (usage.reasoning_tokens > 0) {
-    out.append(",\"completion_tokens_details\":{\"reasoning_tokens\":");
-    append_number(out, usage.reasoning_tokens);
-    out.push_back('}');
-  }
+  append_completion_details(usage, out);
   out.push_back('}');
 }
 

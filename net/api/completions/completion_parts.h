@@ -21,7 +21,8 @@ namespace weft {
 [[nodiscard]] Usage told_usage(const CompletionOptions& options, const Finish& part);
 [[nodiscard]] Usage total_usage(const CompletionOptions& options, std::span<const Finish> parts);
 /// Appends {"prompt_tokens":...,"completion_tokens":...,"total_tokens":...,
-/// "prompt_tokens_details":{"cached_tokens":...}}.
+/// "prompt_tokens_details":{"cached_tokens":...}}, and "completion_tokens_details" where there were
+/// thoughts or guesses.
 void append_completion_usage(const Usage& usage, std::string& out);
 
 /// Appends "finish_reason":...,"stop_reason":... of one output. Where a stop string cut a call the

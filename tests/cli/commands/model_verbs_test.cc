@@ -63,6 +63,24 @@ TEST(GenerateVerb, DrawsTheSameTextForTheSameSeed) {
   EXPECT_NE(first.output, run_weft(story + "8").output);
 }
 
+TEST(GenerateVerb, GivesTheSameTextWithGuesses) {
+  for (const char* const how : {"--temperature 0", "--temperature 1.2 --seed 7 --top-p 0.9",
+                                "--temperature 0.7 --seed 3 --repetition-penalty 1.1"}) {
+    const std::string text = "generate " + quoted_demo_model +
+                             "'one two three. one two three. one two' --ignore-end "
+                             "--max-tokens 60 " +
+                             how;
+    const ProgramRun plain = run_weft(text);
+    EXPECT_EQ(plain.status, 0);
+    EXPECT_EQ(run_weft(text + " --speculation suffix").output, plain.output) << how;
+  }
+  const ProgramRun guessed =
+      run_weft("generate " + quoted_demo_model +
+               "'one two three. one two three. one two' --stats --temperature 0 "
+               "--ignore-end --max-tokens 60 --speculation suffix");
+  EXPECT_THAT(guessed.output, ContainsRegex("[1-9][0-9]* of [0-9]+ guesses right"));
+}
+
 TEST(GenerateVerb, NamesTheOptionThatIsOutOfRange) {
   const ProgramRun outcome = run_weft("generate " + quoted_demo_model + "Hi --top-p 2");
   EXPECT_NE(outcome.status, 0);

@@ -57,7 +57,8 @@ TEST(ConfigSchemaTest, HasAKeyForEachFieldOfEngineAndServer) {
                rank_chain, rank_key, rank_ca, transport, threads, tuning, fraction, budget, rows,
                pages, page_tokens, context, step_tokens, dtype, layout, placement, cache, share,
                host_bytes, folder, folder_bytes, policy, window, instances, admission, watermark,
-               target, every, jump, structured, requests, tokens, workers, bytes] = Config();
+               target, every, jump, speculation, guesses, structured, requests, tokens, workers,
+               bytes] = Config();
   const std::initializer_list<const void*> fields = {
       &model,       &spec,         &device,
       &threads,     &tuning,       &fraction,
@@ -72,7 +73,8 @@ TEST(ConfigSchemaTest, HasAKeyForEachFieldOfEngineAndServer) {
       &cache,       &share,        &host_bytes,
       &folder,      &folder_bytes, &rank_chain,
       &rank_key,    &rank_ca,      &transport,
-      &jump,        &structured,   &weights};
+      &jump,        &structured,   &weights,
+      &speculation, &guesses};
   const auto& [host, port, path, certificate, key, io, name, loaded, page, names, origins, deflate,
                drain, api_key, key_file, connections, own_connections, own_requests, header_bytes,
                header_fields, body_bytes, message_bytes, body_memory, streams, unread, header_time,
@@ -124,7 +126,7 @@ TEST(ConfigSchemaTest, HasAnEnginesKeysFirst) {
   std::set<std::string_view> tables;
   for (const ConfigKey& key : engine_schema()) tables.insert(key.table);
   EXPECT_EQ(tables, (std::set<std::string_view>{"cache", "device", "edge", "memory", "model",
-                                                "scheduling", "structured"}));
+                                                "scheduling", "speculation", "structured"}));
   EXPECT_EQ(engine_schema().data(), config_schema().data());
 }
 

@@ -68,6 +68,21 @@ TEST_F(HostCapacityTest, OfALongContextOnlyTheWindowNeedsPagesWhereAllLayersHave
   EXPECT_EQ(host_capacity(slides, slabs, kPlenty).value().pages, 4 * kContext / 16);
 }
 
+TEST_F(HostCapacityTest, GuessesTakeMemoryAndPagesBehindTheWindow) {
+  Program slides = program();
+  slides.window = 64;
+  CapacityWishes wishes{.rows = 4, .step_tokens = 4};
+  const DeviceLimits plain = host_capacity(slides, wishes, kPlenty).value();
+  wishes.guesses = 20;
+  const DeviceLimits limits = host_capacity(slides, wishes, kPlenty).value();
+  EXPECT_EQ(limits.guesses, 20);
+  EXPECT_EQ(limits.step_outputs(), 4) << "a step's tokens";
+  // 64 + 3 positions from within a page on; 64 + 40 where 20 guesses may be right, and 20 follow.
+  EXPECT_EQ(plain.held_pages_for(kContext), 6);
+  EXPECT_EQ(limits.held_pages_for(kContext), 8);
+  EXPECT_GT(host_needs(slides, wishes).bytes(limits), host_needs(slides, wishes).bytes(plain));
+}
+
 TEST_F(HostCapacityTest, FillsTheMemoryThatItMayTakeAndNoMore) {
   const CapacityWishes wishes{.memory_fraction = 0.5, .rows = 32};
   const DeviceLimits most = host_capacity(program(), wishes, kPlenty).value();

@@ -90,6 +90,11 @@ TEST(PlanCodec, BringsAcrossGuessesOfADeviceThatMakesSome) {
   ASSERT_TRUE(decode_plan(encoded(sent), limits, got));
   EXPECT_EQ(got.entries.back().guesses, 2);
   EXPECT_EQ(got.entries.back().unsure, 2);
+  sent.entries.back().unsure = 3;
+  sent.entries.back().start = 10;
+  EXPECT_FALSE(decode_plan(encoded(sent), limits, got)) << "more than one plan guesses of a row";
+  sent.entries.back().unsure = 2;
+  EXPECT_TRUE(decode_plan(encoded(sent), limits, got));
   limits.guesses = 1;
   EXPECT_FALSE(decode_plan(encoded(sent), limits, got));
 }

@@ -79,6 +79,15 @@ TEST(Progress, AResultTakesBackWrongGuesses) {
   EXPECT_EQ(progress.known(), progress.surely_planned()) << "the next plan feeds the newest token";
 }
 
+TEST(Progress, AnAmendedPlanHasNoGuesses) {
+  Progress progress(5);
+  progress.plan(5 + 3, 3);
+  progress.plan(1 + 2, 2);
+  progress.take_back_guesses(2);
+  EXPECT_EQ(progress.planned(), 5 + 3 + 1);
+  EXPECT_EQ(progress.guesses(), 3) << "of the plan before";
+}
+
 TEST(Progress, ARestartKeepsWhatIsKnown) {
   Progress progress(5);
   progress.plan(5);

@@ -77,6 +77,20 @@ TEST(CompletionWriterTest, AnswersWithAChoiceForEachOutputOfEachPrompt) {
           R"("prompt_tokens_details":{"cached_tokens":0}}})"));
 }
 
+TEST(CompletionWriterTest, TellsWhatBecameOfGuesses) {
+  EventBatch body(Framing::kBody);
+  const auto writer = make_completion_writer(completion_options(false), byte_model());
+  writer->delta(0, text_delta("ab"), body);
+  Finish finish = finish_of(FinishReason::kLength);
+  finish.usage.accepted_guesses = 4;
+  finish.usage.rejected_guesses = 3;
+  writer->end(std::vector{finish}, body);
+  const auto usage = json_of(data_of(body).front()).at("usage");
+  EXPECT_EQ(usage.at("completion_tokens_details"),
+            boost::json::parse(R"({"reasoning_tokens":0,"accepted_prediction_tokens":4,)"
+                               R"("rejected_prediction_tokens":3})"));
+}
+
 /// The ids of a prompt as the engine has told them.
 std::shared_ptr<const PromptTokens> told_prompt(std::vector<TokenId> ids) {
   auto prompt = std::make_shared<PromptTokens>();

@@ -1,0 +1,102 @@
+// Tokens a second with speculation.kind suffix, over those without, in turn within one run: the
+// demo model on the host, as many rows as the argument says.
+//   repeats   a text that repeats itself is continued, greedily: the edit of a text that is mostly
+//             kept
+//   fills     records of a regular expression are filled in, greedily, none of them put in at once
+//   tells     stories at temperature 0.8, which repeat nothing
+// Each output is the same with and without, so `steps_over_plain` is the gain where a step of a few
+// tokens takes as long as one of one token.
+
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "weft/actors/stepper/stepper.h"
+#include "weft/bench/actors/demo_model.h"
+#include "weft/bench/ratio.h"
+
+namespace weft::bench {
+namespace {
+
+constexpr std::int32_t kTokens = 192;
+
+Request repeats() {
+  Request request;
+  for (int i = 0; i < 3; ++i) {
+    request.prompt +=
+        "A fox lived by the river. Each day it looked for a red stone, and found a blue one. ";
+  }
+  request.sampling.temperature = 0;
+  request.sampling.ignore_eos = true;
+  return request;
+}
+
+Request fills() {
+  Request request;
+  request.prompt = "The records: ";
+  request.sampling.temperature = 0;
+  request.structured_output.kind = StructuredOutput::Kind::kRegex;
+  request.structured_output.text =
+      R"((\{"name_of_the_city": "[a-z]{2,8}", "people": [0-9]{2,5}\}, ){60})";
+  return request;
+}
+
+Request tells() {
+  Request request;
+  request.prompt = "Once upon a time";
+  request.sampling.temperature = 0.8F;
+  request.sampling.ignore_eos = true;
+  return request;
+}
+
+Stepper stepper_with(SpeculationKind kind, std::int32_t rows) {
+  Config config;
+  config.model = demo_model_path();
+  config.max_rows = rows;
+  config.max_context = 1024;
+  config.jump_ahead = false;
+  config.speculation = kind;
+  return Stepper::create(config).value();
+}
+
+/// Returns the seconds that a request in each row takes.
+double run(Stepper& stepper, Request (*make)(), std::int32_t rows) {
+  return seconds([&] {
+    for (std::int32_t row = 0; row < rows; ++row) {
+      Request request = make();
+      request.max_tokens = kTokens;
+      request.sampling.seed = static_cast<std::uint64_t>(row) + 1;
+      stepper.add(std::move(request)).value();
+    }
+    while (!stepper.idle()) benchmark::DoNotOptimize(stepper.infer().data());
+  });
+}
+
+void speculation(benchmark::State& state, Request (*make)()) {
+  const auto rows = static_cast<std::int32_t>(state.range(0));
+  Stepper guessing = stepper_with(SpeculationKind::kSuffix, rows);
+  Stepper plain = stepper_with(SpeculationKind::kOff, rows);
+  compare(
+      state, rows * kTokens, [&] { return run(guessing, make, rows); },
+      [&] { return run(plain, make, rows); });
+  add_inverse(state, "tokens_over_plain");
+  const EngineStats stats = guessing.stats();
+  state.counters["steps_over_plain"] =
+      static_cast<double>(stats.ticks) / static_cast<double>(plain.stats().ticks);
+  const auto guessed = static_cast<double>(stats.accepted_guesses + stats.rejected_guesses);
+  state.counters["accepted"] =
+      guessed > 0 ? static_cast<double>(stats.accepted_guesses) / guessed : 0;
+}
+
+void arguments(benchmark::internal::Benchmark* one) {
+  one->Arg(1)->Arg(8)->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
+}
+
+BENCHMARK_CAPTURE(speculation, repeats, repeats)->Apply(arguments);
+BENCHMARK_CAPTURE(speculation, fills, fills)->Apply(arguments);
+BENCHMARK_CAPTURE(speculation, tells, tells)->Apply(arguments);
+
+}  // namespace
+}  // namespace weft::bench

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "weft/core/token.h"
+
+namespace weft {
+
+/// Guesses what comes next in sequences, for a device that verifies guesses (speculative decoding:
+/// PlanEntry::guesses). A wrong guess costs time and changes no text. A device has one for all its
+/// slots. Owner only.
+class Drafter {
+ public:
+  Drafter() = default;
+  Drafter(const Drafter&) = delete;
+  Drafter& operator=(const Drafter&) = delete;
+  virtual ~Drafter() = default;
+
+  /// A sequence begins in the slot, with these tokens so far.
+  virtual void start(std::int32_t slot, std::span<const TokenId> tokens) = 0;
+  /// The next tokens of the slot's sequence, of its prompt or chosen.
+  virtual void observe(std::int32_t slot, std::span<const TokenId> tokens) = 0;
+  /// A sequence begins in slot `to` with the tokens so far of the one in `from`.
+  virtual void fork(std::int32_t from, std::int32_t to) = 0;
+  /// Writes what may follow the tokens of the slot's sequence, the next one first, and returns how
+  /// many tokens it has written: 0 to all. Each is in the vocabulary.
+  [[nodiscard]] virtual std::size_t guess(std::int32_t slot, std::span<TokenId> guesses) = 0;
+};
+
+}  // namespace weft

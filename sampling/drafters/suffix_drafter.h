@@ -1,0 +1,68 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "weft/core/token.h"
+#include "weft/sampling/drafters/drafter.h"
+#include "weft/sampling/token_history.h"
+
+namespace weft {
+
+/// Guesses that a sequence goes on as it did where its newest tokens stood before, in its prompt or
+/// output: what edits, quotes and fills in comes right (suffix decoding, arXiv 2411.04975, over one
+/// sequence alone).
+///
+/// Of the places where the newest token stood, it takes those where the most tokens before it are
+/// the same, too. Each votes for what followed there; the token with the most votes is guessed, and
+/// places with another one vote no more. It guesses no more tokens than are the same before, and
+/// stops where less than half of the places would go along. Whenever the first guess is wrong, the
+/// sequence needs a match longer by a token for its next guesses; whenever it is right, a shorter.
+///
+/// Takes all its memory when it is made: a TokenHistory for each slot.
+class SuffixDrafter final : public Drafter {
+ public:
+  /// Tokens before a place that are compared, at most.
+  static constexpr std::size_t kLongestMatch = 32;
+  /// Tokens that must be the same, at least: two often are in any text.
+  static constexpr std::size_t kLeastMatch = 3;
+  /// What kLeastMatch grows to at most.
+  static constexpr std::size_t kMostNeeded = 8;
+  /// Places that are looked at, the newest first: some microseconds, of a step's milliseconds.
+  static constexpr std::size_t kMostPlaces = 1'024;
+  /// Places that vote.
+  static constexpr std::size_t kMostVotes = 16;
+
+  /// For so many slots, each with sequences of at most `max_context` tokens of the vocabulary.
+  SuffixDrafter(std::size_t slots, std::size_t vocabulary, std::size_t max_context);
+
+  void start(std::int32_t slot, std::span<const TokenId> tokens) override;
+  void observe(std::int32_t slot, std::span<const TokenId> tokens) override;
+  void fork(std::int32_t from, std::int32_t to) override;
+  [[nodiscard]] std::size_t guess(std::int32_t slot, std::span<TokenId> guesses) override;
+
+ private:
+  struct Slot {
+    sampling::TokenHistory history;
+    std::size_t needs = kLeastMatch;  // tokens that must be the same
+    std::size_t guessed_at = 0;       // how many tokens there were when it guessed last; 0: never
+    TokenId guessed = kNoToken;       // the first of these guesses
+  };
+  /// Where the newest tokens stood before.
+  struct Places {
+    std::array<std::size_t, kMostVotes> after{};  // positions behind them, the newest first
+    std::size_t count = 0;
+    std::size_t matched = 0;  // tokens that are the same
+  };
+
+  [[nodiscard]] Slot& at(std::int32_t slot) { return slots_[static_cast<std::size_t>(slot)]; }
+  static void learn(Slot& slot);
+  [[nodiscard]] static Places find(const Slot& slot);
+
+  std::vector<Slot> slots_;
+};
+
+}  // namespace weft
