@@ -24,6 +24,13 @@ void refuse_guesses(const PlanEntry& entry) {
                                                             " has guesses, which are not verified");
 }
 
+void refuse_state(const Plan& plan) {
+  if (plan.restores.empty() && plan.snapshots.empty()) return;
+  throw boost::system::system_error(
+      DeviceErrc::kUnfit,
+      "plan: a snapshot of a row's state, which the device's layers do not keep");
+}
+
 }  // namespace
 
 PlanReader::PlanReader(const DeviceLimits& limits, std::int32_t encoder_pages)
@@ -57,6 +64,7 @@ std::span<const TokenId> PlanReader::history(const Plan& plan, const PlanStart& 
 }
 
 void PlanReader::change_rows(const Plan& plan) {
+  refuse_state(plan);
   for (const PlanMove& move : plan.moves) {
     std::swap(slot_of_row_[place_of(move.from)], slot_of_row_[place_of(move.to)]);
   }
