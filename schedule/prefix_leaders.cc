@@ -31,6 +31,8 @@ bool PrefixLeaders::has_leader(Group& waiting) const {
 bool PrefixLeaders::can_wait(const Group& waiting) const {
   if (options_.policy != BatchPolicy::kFusion) return false;
   if (!waiting.spec.encoder_input.empty()) return memory_.encoder_outputs().keeps();
+  // A leader's pages come without a snapshot where the prompts part.
+  if (options_.limits.has_state()) return false;
   return memory_.prefixes().covers(waiting) && waiting.spec.may_skip_tokens();
 }
 

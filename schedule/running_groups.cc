@@ -46,6 +46,7 @@ void RunningGroups::reserve_outputs(Group& group) const {
   for (Sequence& sequence : group.sequences) {
     sequence.outputs.reserve(outputs);
     sequence.table.pages.reserve(pages);
+    sequence.table.snapshots.reserve(StateKeeper::most_new(limits_));
   }
   if (!group.spec.beams() || group.beams) return;
   group.beams.emplace(group.spec.sequences, outputs);
@@ -93,6 +94,7 @@ ChunkRoom RunningGroups::make_room_for_chunk(Group& group, Sequence& sequence) {
     preempt(*other);
     room = ChunkRoom::kTaken;
   }
+  memory_.states().begin(group, sequence);
   return room;
 }
 

@@ -98,7 +98,10 @@ Scheduler::Scheduler(const SchedulerOptions& options, SchedulerListener& listene
 
 /// Whether pages go to files.
 bool Scheduler::use_files(const SchedulerOptions& options) {
-  if (options.files == nullptr || !memory_.pages().keeps()) return false;
+  // Files hold pages alone, from which nobody goes on without a snapshot.
+  if (options.files == nullptr || options.limits.has_state() || !memory_.pages().keeps()) {
+    return false;
+  }
   saver_.emplace(clock_, options.files, options.limits.pages, memory_.pages().others());
   fetches_.emplace(clock_, *saver_, memory_.pages(), memory_.prefixes(), chunks_.times(),
                    options.limits);

@@ -13,6 +13,7 @@
 #include "weft/schedule/memory/page_pool.h"
 #include "weft/schedule/memory/prefix_cache.h"
 #include "weft/schedule/memory/prefix_keeper.h"
+#include "weft/schedule/memory/state_keeper.h"
 #include "weft/schedule/plan_clock.h"
 
 namespace weft {
@@ -49,6 +50,8 @@ class KvMemory {
   /// Finds and keeps pages by their tokens.
   [[nodiscard]] PrefixKeeper& prefixes() noexcept { return prefixes_; }
   [[nodiscard]] const PrefixKeeper& prefixes() const noexcept { return prefixes_; }
+  /// Keeps and restores rows' states.
+  [[nodiscard]] StateKeeper& states() noexcept { return states_; }
   /// The outputs of the encoder.
   [[nodiscard]] EncoderOutputs& encoder_outputs() noexcept { return encoder_outputs_; }
   [[nodiscard]] const EncoderOutputs& encoder_outputs() const noexcept { return encoder_outputs_; }
@@ -118,8 +121,8 @@ class KvMemory {
   /// In kSlab, lets the sequence have the pages of the row that it stands in now, and notes which
   /// have to be copied. Nothing in kPages.
   void follow_row(Sequence& sequence);
-  /// Appends the copies that were noted since the last call to the plan, which makes them before it
-  /// computes anything.
+  /// Appends the copies and restores that were noted since the last call to the plan, which carries
+  /// them out before it computes anything.
   void write_copies(Plan& plan);
 
   /// Checks the invariants above against all groups; internal_error where one is broken. For tests:
@@ -139,6 +142,7 @@ class KvMemory {
   std::int64_t reserved_ = 0;
   std::vector<PlanCopy> copies_;       // of shared pages, not in a plan yet
   std::vector<PlanCopy> slab_copies_;  // of rows that have moved, not in a plan yet
+  StateKeeper states_;
   PrefixKeeper prefixes_;
   mutable std::vector<std::int32_t> held_;  // by page: how many tables name it; 0 between calls
   std::vector<std::int32_t> cross_held_;    // by first page of an output: the same of groups

@@ -15,8 +15,8 @@ constexpr std::int32_t kLeastPartCopied = 4;
 }  // namespace
 
 PrefixKeeper::PrefixKeeper(const PlanClock& clock, const DeviceLimits& limits, PrefixCache& pages,
-                           std::vector<PlanCopy>& copies)
-    : clock_(clock), limits_(limits), pages_(pages), copies_(copies) {
+                           StateKeeper& states, std::vector<PlanCopy>& copies)
+    : clock_(clock), limits_(limits), pages_(pages), states_(states), copies_(copies) {
   if (!pages.keeps()) return;
   const auto rows = static_cast<std::size_t>(limits.rows);
   noted_.reserve(rows);
@@ -50,8 +50,8 @@ PageId PrefixKeeper::find_next(const Group& group, const Sequence& sequence, Pag
 }
 
 /// Finds the longest path of full pages with the first `most` tokens that a sequence can go on
-/// from: of its last pages, which the window at its end reaches, none is hollow. Valid until the
-/// next call.
+/// from: of its last pages, which the window at its end reaches, none is hollow, and its last node
+/// has a snapshot where rows have state. Valid until the next call.
 PrefixKeeper::Match PrefixKeeper::match(const Group& group, const Sequence& sequence,
                                         std::int32_t most) {
   found_.clear();
@@ -62,8 +62,8 @@ PrefixKeeper::Match PrefixKeeper::match(const Group& group, const Sequence& sequ
     node = find_next(group, sequence, node, end / limits_.page_tokens - 1);
     if (node == kNoPage) break;
     found_.push_back(node);
-    anywhere.add(!pages_.is_hollow(node));
-    here.add(pages_.is_here(node));
+    anywhere.add(!pages_.is_hollow(node), states_.can_restore(node));
+    here.add(pages_.is_here(node), states_.can_restore_here(node));
   }
   const auto all = static_cast<std::size_t>(anywhere.end());
   return {std::span<const PageId>(found_).first(all), here.end()};
@@ -98,7 +98,8 @@ bool PrefixKeeper::copying_is_sooner(const Match& match) const {
   const auto needed =
       match.path.subspan(static_cast<std::size_t>(WindowPath(limits_).first_needed(pages)));
   const auto copied =
-      std::ranges::count_if(needed, [this](PageId node) { return pages_.is_on_host(node); });
+      std::ranges::count_if(needed, [this](PageId node) { return pages_.is_on_host(node); }) +
+      states_.pages_on_host(match.path.back());
   return costs_->copying_is_sooner(static_cast<std::int32_t>(copied),
                                    std::int64_t{match.here} * limits_.page_tokens,
                                    pages - match.here);
@@ -115,7 +116,10 @@ bool PrefixKeeper::take_path(Sequence& sequence, std::span<const PageId> path) {
   sequence.table.pages.assign(gone, kNoPage);
   sequence.table.pages.insert(sequence.table.pages.end(),
                               path.begin() + static_cast<std::ptrdiff_t>(gone), path.end());
+  // Before any page can be given up for those that are copied.
+  if (!path.empty()) states_.restore(sequence, path.back());
   if (!pages_.share_path(std::span(sequence.table.pages).subspan(gone))) {
+    states_.release(sequence);
     sequence.table.pages.clear();
     return false;
   }
@@ -128,6 +132,7 @@ bool PrefixKeeper::take_path(Sequence& sequence, std::span<const PageId> path) {
 /// returns how many of these it has.
 std::int32_t PrefixKeeper::copy_beginning(const Group& group, Sequence& sequence,
                                           std::int32_t most) {
+  if (limits_.has_state()) return 0;
   const std::int32_t first = sequence.table.findable * limits_.page_tokens;
   const std::int32_t count = std::min(most - first, limits_.page_tokens);
   if (count * kLeastPartCopied < limits_.page_tokens) return 0;
@@ -233,6 +238,7 @@ void PrefixKeeper::offer() {
     // Those that share a prompt take others' pages into their tables together.
     for (Sequence& sequence : group->sequences) {
       if (sequence.progress.planned() >= end_of_next(sequence)) offer_pages(*group, sequence);
+      states_.give(sequence);
     }
   }
 }
@@ -322,6 +328,8 @@ PrefixStats PrefixKeeper::stats() const noexcept {
   stats.on_host = pages_.on_host();
   stats.went_out = pages_.went_out();
   stats.came_in = pages_.came_in();
+  stats.snapshots = pages_.snapshots().size();
+  stats.restored = states_.restored();
   return stats;
 }
 

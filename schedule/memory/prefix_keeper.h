@@ -11,6 +11,7 @@
 #include "weft/schedule/group.h"
 #include "weft/schedule/memory/prefix_cache.h"
 #include "weft/schedule/memory/prefix_stats.h"
+#include "weft/schedule/memory/state_keeper.h"
 #include "weft/schedule/memory/swap_costs.h"
 #include "weft/schedule/plan_clock.h"
 
@@ -41,6 +42,9 @@ namespace weft {
 /// hollow (PrefixCache), and stays where it is. It begins with the holes that one has which came to
 /// that place by itself.
 ///
+/// Where rows have state, a sequence goes on only from the end of a path whose last node has a
+/// snapshot of it, and never from the beginning of a page.
+///
 /// Without reuse: groups with an encoder's input, whose keys and values depend on it as well, and
 /// of which the decoder's prompt is a token or two. What the encoder made of that input is found by
 /// EncoderOutputs.
@@ -51,7 +55,7 @@ class PrefixKeeper {
  public:
   /// Copies that plans have to make are appended to `copies`. All of them outlive it.
   PrefixKeeper(const PlanClock& clock, const DeviceLimits& limits, PrefixCache& pages,
-               std::vector<PlanCopy>& copies);
+               StateKeeper& states, std::vector<PlanCopy>& copies);
 
   /// Whether the group's full pages are kept.
   [[nodiscard]] bool covers(const Group& group) const noexcept {
@@ -111,7 +115,9 @@ class PrefixKeeper {
   /// The same with the result of a step, which most sequences need nothing to be done for: what
   /// they write is in their tail.
   void keep_after_step(Group& group, Sequence& sequence) {
-    if (!may_have_tail(group)) keep(group, sequence);
+    if (may_have_tail(group)) return;
+    keep(group, sequence);
+    states_.give(sequence);
   }
   /// The sequence is about to release its pages. Those of its tail are left, and not in its table
   /// any more.
@@ -194,6 +200,7 @@ class PrefixKeeper {
   const PlanClock& clock_;
   const DeviceLimits limits_;
   PrefixCache& pages_;
+  StateKeeper& states_;
   std::int32_t pages_in_tails_ = 0;  // that running sequences have, and that are findable
   const SwapCosts* costs_ = nullptr;
   std::vector<PlanCopy>& copies_;
