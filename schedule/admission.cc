@@ -132,7 +132,7 @@ bool Admission::fits_by_sharing(const Group& group, Room room) const {
   room.pages += tokens / options_.limits.page_tokens;
   if (!fits(group, room)) return false;  // not even if all of them were others'
   room.pages -= tokens / options_.limits.page_tokens;
-  room.pages += memory_.prefixes().count_in_use(group, leader, tokens - 1);
+  room.pages += memory_.finder().count_in_use(group, leader, tokens - 1);
   return fits(group, room);
 }
 

@@ -78,7 +78,7 @@ PrefixLeader PrefixLeaders::find(const Group& waiting) const {
     if (alike > std::max(findable, best.pages)) best = {group, group->order, alike};
   }
   if (best.group == nullptr) return best;
-  const std::int32_t there = memory_.prefixes().count(waiting, waiting.leader(), most);
+  const std::int32_t there = memory_.finder().count(waiting, waiting.leader(), most);
   return is_worth_a_step((best.pages - there) * size) ? best : PrefixLeader{};
 }
 

@@ -27,7 +27,7 @@ void RunningGroups::begin(Group& group) {
   const bool alone = group.alive == 1;
   const std::int32_t tokens = alone ? leader.progress.known() : group.prompt_tokens();
   // What follows the last of them is chosen by what it computes.
-  leader.progress.begin(memory_.prefixes().take(group, leader, tokens - 1));
+  leader.progress.begin(memory_.finder().take(group, leader, tokens - 1));
   const std::int32_t read = memory_.begin_encoder(group);
   if (group.cached < 0)
     group.cached = read + std::min(leader.progress.planned(), group.prompt_tokens());

@@ -71,7 +71,7 @@ class RunningGroups {
 
   /// Whether pages of the sequence come from host memory with the plan in the making.
   [[nodiscard]] bool is_arriving(const Sequence& sequence) const noexcept {
-    return memory_.prefixes().is_arriving(sequence);
+    return memory_.finder().is_arriving(sequence);
   }
 
   /// The group that gives way for `for_whom`, which need not run; null where none has to. It is the

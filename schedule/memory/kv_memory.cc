@@ -25,7 +25,8 @@ KvMemory::KvMemory(const PlanClock& clock, const DeviceLimits& limits, KvLayout 
              most_hollow(limits), limits.snapshot_pages),
       encoder_outputs_(clock, limits.cross_pages, limits.page_tokens, keeps),
       states_(clock, limits, pages_, copies_),
-      prefixes_(clock, limits, pages_, states_, copies_),
+      prefixes_(clock, limits, pages_, states_),
+      finder_(clock, limits, pages_, prefixes_, states_, copies_),
       held_(static_cast<std::size_t>(pages_.size())),
       cross_held_(static_cast<std::size_t>(limits.cross_pages)) {
   const auto rows = static_cast<std::size_t>(limits.rows);
@@ -36,6 +37,14 @@ KvMemory::KvMemory(const PlanClock& clock, const DeviceLimits& limits, KvLayout 
   const std::size_t pages = rows * row_pages;
   if (std::cmp_less(limits.pages, pages)) internal_error("rows lack their slabs");
   slab_copies_.reserve(pages);
+}
+
+PrefixStats KvMemory::prefix_stats() const noexcept {
+  PrefixStats stats;
+  finder_.add_to(stats);
+  prefixes_.add_to(stats);
+  stats.add_outputs(encoder_outputs_.stats());
+  return stats;
 }
 
 std::int64_t KvMemory::most_pages(const GroupSpec& spec) const {

@@ -10,7 +10,7 @@
 
 namespace weft {
 
-/// The pages of a sequence, in the order of its tokens. KvMemory and its PrefixKeeper change the
+/// The pages of a sequence, in the order of its tokens. KvMemory and its parts change the
 /// table; others read it. `sent` alone is changed by PlanWriter, too.
 struct PageTable {
   /// The first `gone` are kNoPage: those before the sequence's window, which it gave back.

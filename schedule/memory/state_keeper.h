@@ -57,10 +57,12 @@ class StateKeeper {
   /// Gives the nodes of the sequence's path the new snapshots that are sure.
   void give(Sequence& sequence);
 
-  /// Whether a sequence can go on from the node, or from a part of the device alone.
+  /// Whether a sequence can go on behind the node as far as its state is concerned: the node has a
+  /// snapshot, or rows have no state.
   [[nodiscard]] bool can_restore(PageId node) const noexcept;
+  /// The same, if what is in host memory is left there.
   [[nodiscard]] bool can_restore_here(PageId node) const noexcept;
-  /// The pages that are to be copied from host memory for that.
+  /// The pages of the node's snapshot that are in host memory.
   [[nodiscard]] std::int32_t pages_on_host(PageId node) const noexcept;
   /// The sequence begins with the node's snapshot, if rows have state.
   void restore(const Sequence& sequence, PageId node);
