@@ -11,8 +11,10 @@ void Plan::clear() {
   starts.clear();
   tables.clear();
   copies.clear();
+  restores.clear();
   encodes.clear();
   entries.clear();
+  snapshots.clear();
   forks.clear();
   samples.clear();
   ids.clear();

@@ -16,7 +16,8 @@
 
 namespace weft {
 
-/// Moves a row's dense state (page table, last token, sampler) to another row. Pages stay.
+/// Moves a row's dense state (page table, last token, sampler, what its layers keep beside pages)
+/// to another row. Pages stay.
 struct PlanMove {
   std::int32_t from = 0;
   std::int32_t to = 0;
@@ -36,13 +37,16 @@ struct PlanStart {
   /// What its choices need of the logits, where `sampling` is null, as in another process.
   LogitNeeds needs = LogitNeeds::kAll;
   std::int32_t first_history = 0;  ///< in Plan::ids: tokens that are in the KV already
+  /// Without any the row's state (DeviceLimits::state_bytes) is that of no tokens from now on. Else
+  /// a PlanRestore of this plan, or of one before it, has given the row the state behind them.
   std::int32_t history_tokens = 0;
   std::int32_t cross_context = 0;     ///< tokens of its encoder's output, where that is there
   std::int32_t first_cross_page = 0;  ///< in Plan::pages: where that lies
   std::int32_t cross_pages = 0;
 };
 
-/// A sequence begins with another row's tokens so far, those of this plan included.
+/// A sequence begins with another row's tokens so far, those of this plan included, and with a copy
+/// of its state.
 struct PlanFork {
   std::int32_t from = 0;
   std::int32_t to = 0;
@@ -69,6 +73,27 @@ struct PlanTable {
 struct PlanCopy {
   std::int32_t from = 0;
   std::int32_t to = 0;
+};
+
+/// The row's state becomes what a snapshot of it holds, which lies in DeviceLimits::snapshot_pages
+/// pages. Numbers from DeviceLimits::pages on are places for pages in host memory. It is carried
+/// out among the plan's copies: the pages hold the snapshot once the first `after_copies` of these
+/// are made, and a later one may change them. The device may copy beside its step as PlanCopy says;
+/// the snapshot's pages are in Plan::pages as well.
+struct PlanRestore {
+  std::int32_t row = 0;
+  std::int32_t first_page = 0;  ///< in Plan::pages: where the snapshot lies
+  std::int32_t after_copies = 0;
+
+  friend bool operator==(const PlanRestore&, const PlanRestore&) = default;
+};
+
+/// The row's state behind the entries of this plan is copied to DeviceLimits::snapshot_pages pages.
+struct PlanSnapshot {
+  std::int32_t row = 0;
+  std::int32_t first_page = 0;  ///< in Plan::pages: where the snapshot goes
+
+  friend bool operator==(const PlanSnapshot&, const PlanSnapshot&) = default;
 };
 
 /// The encoder reads a sequence's whole input.
@@ -119,8 +144,10 @@ struct Plan {
   std::vector<PlanStart> starts{};
   std::vector<PlanTable> tables{};
   std::vector<PlanCopy> copies{};
+  std::vector<PlanRestore> restores{};  ///< in the order in which they stand among the copies
   std::vector<PlanEncode> encodes{};
   std::vector<PlanEntry> entries{};  ///< by row, behind them those that came late
+  std::vector<PlanSnapshot> snapshots{};
   std::vector<PlanFork> forks{};
   std::vector<PlanSample> samples{};
 

@@ -36,6 +36,13 @@ std::int32_t start_of(const PlanEntry& entry, std::int32_t end) {
   throw boost::system::system_error(error.code, error.detail);
 }
 
+void refuse_state(const Plan& plan) {
+  if (plan.restores.empty() && plan.snapshots.empty()) return;
+  throw boost::system::system_error(
+      DeviceErrc::kUnfit,
+      "plan: a snapshot of a row's state, which the device's layers do not keep");
+}
+
 }  // namespace
 
 PlanReader::PlanReader(const DeviceLimits& limits, std::int32_t encoder_pages)
@@ -72,6 +79,7 @@ std::span<const TokenId> PlanReader::history(const Plan& plan, const PlanStart& 
 }
 
 void PlanReader::change_rows(const Plan& plan) {
+  refuse_state(plan);
   for (const PlanMove& move : plan.moves) {
     std::swap(slot_of_row_[place_of(move.from)], slot_of_row_[place_of(move.to)]);
   }

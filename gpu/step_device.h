@@ -39,6 +39,15 @@ struct DeviceLimits {
   /// How many tokens the device guesses at most behind the token that it chose for a row, and then
   /// verifies (PlanEntry::guesses); 0: it guesses none.
   std::int32_t guesses = 0;
+  /// Bytes of a row's state: what layers keep of a sequence beside pages, as much of two tokens as
+  /// of a thousand (a recurrent layer's). 0: none. A device with state guesses no tokens, because
+  /// it could not take back what wrong ones change.
+  std::int64_t state_bytes = 0;
+  /// How many pages a snapshot of a row's state takes; 0 without state.
+  std::int32_t snapshot_pages = 0;
+  /// Beside the end of each prompt, states are kept each so many pages of a sequence; 0: nowhere
+  /// else.
+  std::int32_t snapshot_every = 0;
 
   /// The most tokens of a step by whose logits something is chosen.
   [[nodiscard]] std::int32_t step_outputs() const noexcept {
@@ -46,6 +55,7 @@ struct DeviceLimits {
     return static_cast<std::int32_t>(std::min<std::int64_t>(all, std::max(step_tokens, rows)));
   }
 
+  [[nodiscard]] bool has_state() const noexcept { return state_bytes > 0; }
   [[nodiscard]] std::int64_t pages_for(std::int64_t tokens) const noexcept {
     return (tokens + page_tokens - 1) / page_tokens;
   }
@@ -78,8 +88,8 @@ struct DeviceLimits {
 };
 
 /// A device as the pipeline sees it: it carries out plans, one after the other. What stands in a
-/// row (page table, last token, sampler) is the device's, and plans change it. One thread at a
-/// time, but for abandon().
+/// row (page table, last token, sampler, state) is the device's, and plans change it. One thread at
+/// a time, but for abandon().
 ///
 /// A device may be one of several ranks, among which a model is cut: stages, each with some of its
 /// layers, and in a stage ranks that share these. Every rank gets every plan, all in the same

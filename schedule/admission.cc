@@ -32,6 +32,7 @@ std::string Admission::never_fits(const GroupSpec& spec) const {
     return number(spec.sequences) + " sequences, the engine has " + number(limits.rows) + " rows";
   }
   if (memory_.slabs() && spec.beams()) return "a beam search needs kv_layout \"pages\"";
+  if (limits.has_state() && spec.beams()) return "a beam search needs a model without state";
   const std::int64_t pages = memory_.most_pages(spec);
   if (!memory_.slabs() && pages > limits.pages) {
     return number(spec.sequences) + " sequences of " +
@@ -131,7 +132,7 @@ bool Admission::fits_by_sharing(const Group& group, Room room) const {
   room.pages += tokens / options_.limits.page_tokens;
   if (!fits(group, room)) return false;  // not even if all of them were others'
   room.pages -= tokens / options_.limits.page_tokens;
-  room.pages += memory_.prefixes().count_in_use(group, leader, tokens - 1);
+  room.pages += memory_.finder().count_in_use(group, leader, tokens - 1);
   return fits(group, room);
 }
 

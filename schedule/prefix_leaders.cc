@@ -31,6 +31,8 @@ bool PrefixLeaders::has_leader(Group& waiting) const {
 bool PrefixLeaders::can_wait(const Group& waiting) const {
   if (options_.policy != BatchPolicy::kFusion) return false;
   if (!waiting.spec.encoder_input.empty()) return memory_.encoder_outputs().keeps();
+  // A leader's pages come without a snapshot where the prompts part.
+  if (options_.limits.has_state()) return false;
   return memory_.prefixes().covers(waiting) && waiting.spec.may_skip_tokens();
 }
 
@@ -76,7 +78,7 @@ PrefixLeader PrefixLeaders::find(const Group& waiting) const {
     if (alike > std::max(findable, best.pages)) best = {group, group->order, alike};
   }
   if (best.group == nullptr) return best;
-  const std::int32_t there = memory_.prefixes().count(waiting, waiting.leader(), most);
+  const std::int32_t there = memory_.finder().count(waiting, waiting.leader(), most);
   return is_worth_a_step((best.pages - there) * size) ? best : PrefixLeader{};
 }
 

@@ -27,7 +27,7 @@ void RunningGroups::begin(Group& group) {
   const bool alone = group.alive == 1;
   const std::int32_t tokens = alone ? leader.progress.known() : group.prompt_tokens();
   // What follows the last of them is chosen by what it computes.
-  leader.progress.begin(memory_.prefixes().take(group, leader, tokens - 1));
+  leader.progress.begin(memory_.finder().take(group, leader, tokens - 1));
   const std::int32_t read = memory_.begin_encoder(group);
   if (group.cached < 0)
     group.cached = read + std::min(leader.progress.planned(), group.prompt_tokens());
@@ -46,6 +46,7 @@ void RunningGroups::reserve_outputs(Group& group) const {
   for (Sequence& sequence : group.sequences) {
     sequence.outputs.reserve(outputs);
     sequence.table.pages.reserve(pages);
+    sequence.table.snapshots.reserve(StateKeeper::most_new(limits_));
   }
   if (!group.spec.beams() || group.beams) return;
   group.beams.emplace(group.spec.sequences, outputs);
@@ -93,6 +94,7 @@ ChunkRoom RunningGroups::make_room_for_chunk(Group& group, Sequence& sequence) {
     preempt(*other);
     room = ChunkRoom::kTaken;
   }
+  memory_.states().begin(group, sequence);
   return room;
 }
 

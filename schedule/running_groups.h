@@ -52,9 +52,18 @@ class RunningGroups {
   /// Takes back the row and pages of one sequence. Its results under way do not count any more.
   void release(Group& group, Sequence& sequence);
 
-  /// Gets the pages for the sequence's chunk, from victims if need be. The list has changed unless
-  /// the answer is kFree.
+  /// Gets the pages for the sequence's chunk, from victims if need be, and for a snapshot behind
+  /// it, if there is room. The list has changed unless the answer is kFree.
   [[nodiscard]] ChunkRoom make_room_for_chunk(Group& group, Sequence& sequence);
+
+  /// Of the sequence's next `chunk` tokens, how many it computes at once: a snapshot of its state
+  /// may have to be made on the way.
+  [[nodiscard]] std::int32_t cut_chunk(const Group& group, const Sequence& sequence,
+                                       std::int32_t chunk) const {
+    return memory_.states().cut(group, sequence, chunk);
+  }
+  /// The plan in the making does not compute the sequence's chunk after all.
+  void take_back_snapshot(Sequence& sequence) { memory_.states().take_back(sequence); }
 
   /// Gets pages for guesses behind the sequence's chunk, `most` at most, and returns for how many:
   /// no group gives way for guesses, and no page that is kept.
@@ -62,7 +71,7 @@ class RunningGroups {
 
   /// Whether pages of the sequence come from host memory with the plan in the making.
   [[nodiscard]] bool is_arriving(const Sequence& sequence) const noexcept {
-    return memory_.prefixes().is_arriving(sequence);
+    return memory_.finder().is_arriving(sequence);
   }
 
   /// The group that gives way for `for_whom`, which need not run; null where none has to. It is the

@@ -93,15 +93,18 @@ Scheduler::Scheduler(const SchedulerOptions& options, SchedulerListener& listene
                  use_files(options) ? &*fetches_ : nullptr),
       writer_(options.limits, rows_, memory_),
       amender_(options.limits, rows_, groups_, running_) {
-  memory_.prefixes().use(swaps_);
+  memory_.finder().use(swaps_);
 }
 
 /// Whether pages go to files.
 bool Scheduler::use_files(const SchedulerOptions& options) {
-  if (options.files == nullptr || !memory_.pages().keeps()) return false;
+  // Files hold pages alone, from which nobody goes on without a snapshot.
+  if (options.files == nullptr || options.limits.has_state() || !memory_.pages().keeps()) {
+    return false;
+  }
   saver_.emplace(clock_, options.files, options.limits.pages, memory_.pages().others());
-  fetches_.emplace(clock_, *saver_, memory_.pages(), memory_.prefixes(), chunks_.times(),
-                   options.limits);
+  fetches_.emplace(clock_, *saver_, memory_.pages(), memory_.prefixes(), memory_.finder(),
+                   chunks_.times(), options.limits);
   memory_.pages().use(*saver_, [this] { fetches_->cancel_all(); });
   return true;
 }
@@ -142,13 +145,13 @@ bool Scheduler::plan(TimePoint now, Tick& tick, std::optional<Duration> budget) 
   if (is_empty(tick.shape)) chunks_.choose_decodes(tick);
   // Nobody computes while pages come from host memory.
   if (is_empty(tick.shape)) chunks_.choose_arriving(tick);
-  if (is_empty(tick.shape)) {
-    memory_.prefixes().take_back_offers();
-    return false;
+  const bool has_work = !is_empty(tick.shape);
+  if (has_work) {
+    chunks_.choose_guesses(tick);
+    clock_.write();
   }
-  chunks_.choose_guesses(tick);
-  clock_.write();
-  memory_.prefixes().keep_offers();
+  memory_.prefixes().settle_offers();
+  if (!has_work) return false;
   writer_.write(tick);
   amender_.note_planned();
   return true;
@@ -393,9 +396,8 @@ SchedulerStats Scheduler::stats() const {
   stats.guesses = guesses_;
   stats.preemptions = running_.preemptions();
   stats.moved_rows = rows_.moved();
-  stats.prefixes = memory_.prefixes().stats();
+  stats.prefixes = memory_.prefix_stats();
   stats.prefixes.bytes = page_bytes_ * stats.prefixes.pages;
-  stats.prefixes.add_outputs(memory_.encoder_outputs().stats());
   if (saver_) stats.files = saver_->files().stats();
   return stats;
 }

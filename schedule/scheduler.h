@@ -84,7 +84,7 @@ struct RowUse {
 /// It is the front of the parts that this folder's README lists, and passes a group from one to the
 /// next: from the queue (WaitingGroups, by Admission) to the rows and pages (RunningGroups), into
 /// plans (ChunkPlanner, PlanWriter, PlanAmender), and out again when it ends. What it leaves in the
-/// KV cache others find (PrefixKeeper).
+/// KV cache others find (PrefixKeeper, PrefixFinder).
 ///
 /// Where a grammar leaves no choice, what has to come is put in behind a token that was chosen, and
 /// computed in one step with it or after it (jump-ahead decoding, as in SGLang, arXiv 2312.07104,

@@ -52,7 +52,7 @@ class FullMemory {
 
   [[nodiscard]] const Group& asked() const { return *asked_; }
   [[nodiscard]] std::int32_t look_up() {
-    return memory_.prefixes().count(*asked_, asked_->sequences[0], asked_->prompt_tokens() - 1);
+    return memory_.finder().count(*asked_, asked_->sequences[0], asked_->prompt_tokens() - 1);
   }
 
  private:
@@ -70,7 +70,7 @@ class FullMemory {
   void leave(const std::vector<TokenId>& text) {
     const auto group = group_of(text);
     Sequence& sequence = group->sequences[0];
-    sequence.progress.begin(memory_.prefixes().take(*group, sequence, group->prompt_tokens() - 1));
+    sequence.progress.begin(memory_.finder().take(*group, sequence, group->prompt_tokens() - 1));
     if (!memory_.extend(sequence, group->prompt_tokens())) return;
     sequence.progress.plan(sequence.progress.to_plan());
     sequence.progress.verify();

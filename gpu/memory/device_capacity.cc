@@ -14,6 +14,9 @@ namespace {
 // dominates on every device known, and each row costs a row of logits.
 constexpr std::int32_t kUsefulRows = 256;
 
+// Snapshots of a row's state are to take at most one page for so many of the row's own.
+constexpr std::int32_t kPagesOfASnapshotPage = 8;
+
 std::string mebibytes(std::int64_t bytes) {
   constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
   return std::to_string((bytes + kMebibyte - 1) / kMebibyte) + " MiB";
@@ -31,12 +34,13 @@ struct Memory {
   std::int64_t weights = 0;
   std::int64_t page_bytes = 0;
   const std::function<std::int64_t(const DeviceLimits& limits)>& bytes;
-  const char* what = "";   // it takes beside pages
-  const char* where = "";  // it is, where that is not plain
+  const char* what = "";         // it takes beside pages
+  const char* where = "";        // it is, where that is not plain
+  std::int64_t state_bytes = 0;  // of a row
 
   [[nodiscard]] std::int64_t without_pages(DeviceLimits limits) const {
     limits.pages = 0;
-    return bytes(limits);
+    return bytes(limits) + std::int64_t{limits.rows} * state_bytes;
   }
   /// Whether buffers for so many rows leave too little room for pages.
   [[nodiscard]] bool is_crowded(const DeviceLimits& limits) const {
@@ -51,7 +55,7 @@ struct Memory {
 std::vector<Memory> memories_of(const CapacityWishes& wishes, std::int64_t budget,
                                 const DeviceNeeds& needs) {
   std::vector<Memory> all{{budget, needs.weight_bytes, std::max<std::int64_t>(needs.page_bytes, 1),
-                           needs.bytes, "weights and buffers take ", ""}};
+                           needs.bytes, "weights and buffers take ", "", needs.state_bytes}};
   if (needs.host_bytes) {
     all.push_back({wishes.kv_host_bytes, 0, std::max<std::int64_t>(needs.host_page_bytes, 1),
                    needs.host_bytes, "the encoder's output takes ", " of host memory"});
@@ -74,6 +78,16 @@ Result<DeviceLimits> without_pages(const DeviceLimits& limits, std::int64_t take
                "weights and buffers for inputs of " + std::to_string(limits.context) +
                    " tokens take " + mebibytes(taken) + ", of " + mebibytes(budget) +
                    " that may be taken; max_context says how much shorter inputs may be"};
+}
+
+/// What layers keep of a row beside pages, and what a snapshot of it takes.
+void add_state(DeviceLimits& limits, const DeviceNeeds& needs) {
+  if (needs.state_bytes == 0) return;
+  const std::int64_t page_bytes = std::max<std::int64_t>(needs.page_bytes, 1);
+  limits.state_bytes = needs.state_bytes;
+  limits.snapshot_pages =
+      static_cast<std::int32_t>((needs.state_bytes + page_bytes - 1) / page_bytes);
+  limits.snapshot_every = kPagesOfASnapshotPage * limits.snapshot_pages;
 }
 
 /// The pages dealt out to the rows.
@@ -113,6 +127,7 @@ Result<DeviceLimits> device_capacity(const Program& program, const CapacityWishe
   limits.guesses = limits.keeps_kv ? wishes.guesses : 0;
   limits.window = wishes.slabs ? 0 : program.window;  // a slab is a row's for its whole context
   limits.kv_on_host = needs.host_bytes != nullptr;
+  add_state(limits, needs);
   if (program.has_encoder || !limits.keeps_kv) {
     // An encoder reads its input at once.
     limits.step_tokens = std::max(limits.step_tokens, static_cast<std::int32_t>(limits.context));
@@ -181,6 +196,9 @@ DeviceLimits least_of(DeviceLimits one, const DeviceLimits& other, bool slabs) {
   one.cross_pages = std::min(one.cross_pages, other.cross_pages);
   one.host_pages = std::min(one.host_pages, other.host_pages);
   one.kv_on_host = one.kv_on_host || other.kv_on_host;
+  one.state_bytes = std::max(one.state_bytes, other.state_bytes);
+  one.snapshot_pages = std::max(one.snapshot_pages, other.snapshot_pages);
+  one.snapshot_every = std::max(one.snapshot_every, other.snapshot_every);
   if (!one.keeps_kv) return one;
   if (slabs) {
     one.rows = std::min(one.rows, one.pages / one.pages_per_row());

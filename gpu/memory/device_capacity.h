@@ -34,21 +34,23 @@ struct CapacityWishes {
 
 /// What a kind of device takes memory for.
 struct DeviceNeeds {
-  std::function<std::int64_t(const DeviceLimits& limits)> bytes;  ///< all of it
-  std::int64_t weight_bytes = 0;                                  ///< of that, the weights
-  std::int64_t page_bytes = 0;                                    ///< of that, a page of KV
+  /// All of it, but for rows' states.
+  std::function<std::int64_t(const DeviceLimits& limits)> bytes;
+  std::int64_t weight_bytes = 0;  ///< of that, the weights
+  std::int64_t page_bytes = 0;    ///< of that, a page of KV
+  std::int64_t state_bytes = 0;   ///< beside it, each row's state
   /// What it takes of host memory beside its own, where its KV cache lies there; else null and 0.
   std::function<std::int64_t(const DeviceLimits& limits)> host_bytes{};
   std::int64_t host_page_bytes = 0;
 };
 
 /// How many rows and pages fit into `free_bytes` of a device's memory beside the weights, the
-/// step's buffers and the logits, and into what the wishes have of host memory where the KV cache
-/// lies there (DeviceNeeds::host_bytes). Pages are no more than all rows can use at once. A context
-/// that was not asked for is shortened to what the pages hold, unless those were asked for. With
-/// slabs there are as many rows as have whole ones; rows that were asked for have shorter ones
-/// where the context was not asked for too. kOutOfMemory with the numbers when not even one
-/// sequence fits; kUnfit for a context that is longer than the model's.
+/// step's buffers, the rows' states and the logits, and into what the wishes have of host memory
+/// where the KV cache lies there (DeviceNeeds::host_bytes). Pages are no more than all rows can use
+/// at once. A context that was not asked for is shortened to what the pages hold, unless those were
+/// asked for. With slabs there are as many rows as have whole ones; rows that were asked for have
+/// shorter ones where the context was not asked for too. kOutOfMemory with the numbers when not
+/// even one sequence fits; kUnfit for a context that is longer than the model's.
 [[nodiscard]] Result<DeviceLimits> device_capacity(const Program& program,
                                                    const CapacityWishes& wishes,
                                                    std::int64_t free_bytes,

@@ -22,18 +22,29 @@ KvMemory::KvMemory(const PlanClock& clock, const DeviceLimits& limits, KvLayout 
       layout_(layout),
       pages_(clock, layout == KvLayout::kPages ? limits.pages : 0, limits.page_tokens,
              keeps && limits.keeps_kv && layout == KvLayout::kPages, limits.host_pages, &copies_,
-             most_hollow(limits)),
+             most_hollow(limits), limits.snapshot_pages),
       encoder_outputs_(clock, limits.cross_pages, limits.page_tokens, keeps),
-      prefixes_(clock, limits, pages_, copies_),
+      states_(clock, limits, pages_, copies_),
+      prefixes_(clock, limits, pages_, states_),
+      finder_(clock, limits, pages_, prefixes_, states_, copies_),
       held_(static_cast<std::size_t>(pages_.size())),
       cross_held_(static_cast<std::size_t>(limits.cross_pages)) {
   const auto rows = static_cast<std::size_t>(limits.rows);
   const auto row_pages = static_cast<std::size_t>(limits.pages_per_row());
   copies_.reserve(limits.host_pages > 0 ? rows + 2 * row_pages : rows);
+  if (limits.has_state() && limits.guesses > 0) internal_error("a device with state guesses");
   if (!slabs()) return;
   const std::size_t pages = rows * row_pages;
   if (std::cmp_less(limits.pages, pages)) internal_error("rows lack their slabs");
   slab_copies_.reserve(pages);
+}
+
+PrefixStats KvMemory::prefix_stats() const noexcept {
+  PrefixStats stats;
+  finder_.add_to(stats);
+  prefixes_.add_to(stats);
+  stats.add_outputs(encoder_outputs_.stats());
+  return stats;
 }
 
 std::int64_t KvMemory::most_pages(const GroupSpec& spec) const {
@@ -209,10 +220,12 @@ void KvMemory::reserve(Group& group) {
 
 void KvMemory::release(Group& group, Sequence& sequence) {
   if (!slabs()) {
+    states_.give(sequence);
     prefixes_.leave(group, sequence);
     const PrefixKeeper::PathBefore before = prefixes_.path_before_window(sequence);
     pages_.release(sequence.table.held());
     pages_.leave_path(before.last, before.used);
+    states_.release(sequence);
   }
   sequence.table.clear();
 }
@@ -238,6 +251,7 @@ void KvMemory::follow_row(Sequence& sequence) {
 
 void KvMemory::write_copies(Plan& plan) {
   plan.slab_copies.insert(plan.slab_copies.end(), slab_copies_.begin(), slab_copies_.end());
+  states_.write_restores(plan);
   plan.copies.insert(plan.copies.end(), copies_.begin(), copies_.end());
   slab_copies_.clear();
   copies_.clear();

@@ -12,7 +12,10 @@
 #include "weft/schedule/memory/encoder_outputs.h"
 #include "weft/schedule/memory/page_pool.h"
 #include "weft/schedule/memory/prefix_cache.h"
+#include "weft/schedule/memory/prefix_finder.h"
 #include "weft/schedule/memory/prefix_keeper.h"
+#include "weft/schedule/memory/prefix_stats.h"
+#include "weft/schedule/memory/state_keeper.h"
 #include "weft/schedule/plan_clock.h"
 
 namespace weft {
@@ -28,9 +31,9 @@ namespace weft {
 /// In the layout kPages a page has as many references as page tables that name it. Sequences of a
 /// group share the pages of their prompt, beams those of what they have in common; who writes to a
 /// shared page copies it first (make_writable). Full pages are kept for others that begin with the
-/// same tokens (prefixes()), if it is to keep them. In kSlab every row has its own pages, row *
-/// pages_per_row and those after it, so nothing is shared or kept, nothing runs out, and a row that
-/// moves copies its pages.
+/// same tokens (prefixes(), finder()), if it is to keep them. In kSlab every row has its own pages,
+/// row * pages_per_row and those after it, so nothing is shared or kept, nothing runs out, and a
+/// row that moves copies its pages.
 ///
 /// What holds: a page is free, kept or referred to; each is referred to as often as counted;
 /// `reserved` is the sum of what groups have reserved. Pages are bounded by the device's limits,
@@ -46,14 +49,22 @@ class KvMemory {
   KvMemory& operator=(const KvMemory&) = delete;
 
   [[nodiscard]] bool slabs() const noexcept { return layout_ == KvLayout::kSlab; }
-  /// Finds and keeps pages by their tokens.
+  /// Finds pages by their tokens.
+  [[nodiscard]] PrefixFinder& finder() noexcept { return finder_; }
+  [[nodiscard]] const PrefixFinder& finder() const noexcept { return finder_; }
+  /// Keeps pages, so that they are found by their tokens.
   [[nodiscard]] PrefixKeeper& prefixes() noexcept { return prefixes_; }
   [[nodiscard]] const PrefixKeeper& prefixes() const noexcept { return prefixes_; }
+  /// Keeps and restores rows' states.
+  [[nodiscard]] StateKeeper& states() noexcept { return states_; }
   /// The outputs of the encoder.
   [[nodiscard]] EncoderOutputs& encoder_outputs() noexcept { return encoder_outputs_; }
   [[nodiscard]] const EncoderOutputs& encoder_outputs() const noexcept { return encoder_outputs_; }
   /// The pages themselves, for who brings some from elsewhere.
   [[nodiscard]] PrefixCache& pages() noexcept { return pages_; }
+
+  /// What became of look-ups, of pages that are kept, and of the encoder's outputs.
+  [[nodiscard]] PrefixStats prefix_stats() const noexcept;
 
   /// Pages that sequences share out among them; none in kSlab.
   [[nodiscard]] std::int32_t size() const noexcept { return pages_.size(); }
@@ -124,8 +135,8 @@ class KvMemory {
   /// In kSlab, lets the sequence have the pages of the row that it stands in now, and notes which
   /// have to be copied. Nothing in kPages.
   void follow_row(Sequence& sequence);
-  /// Appends the copies that were noted since the last call to the plan, which makes them before it
-  /// computes anything.
+  /// Appends the copies and restores that were noted since the last call to the plan, which carries
+  /// them out before it computes anything.
   void write_copies(Plan& plan);
 
   /// Checks the invariants above against all groups; internal_error where one is broken. For tests:
@@ -145,7 +156,9 @@ class KvMemory {
   std::int64_t reserved_ = 0;
   std::vector<PlanCopy> copies_;       // of shared pages, not in a plan yet
   std::vector<PlanCopy> slab_copies_;  // of rows that have moved, not in a plan yet
+  StateKeeper states_;
   PrefixKeeper prefixes_;
+  PrefixFinder finder_;
   mutable std::vector<std::int32_t> held_;  // by page: how many tables name it; 0 between calls
   std::vector<std::int32_t> cross_held_;    // by first page of an output: the same of groups
 };

@@ -29,14 +29,14 @@ void NodePlaces::drop(PageId place) {
   free_.push_back(place);
 }
 
-void NodePlaces::check() const {
+void NodePlaces::check(std::int32_t held) const {
   std::vector<bool> seen(static_cast<std::size_t>(size_));
   for (const PageId place : free_) {
     const auto index = static_cast<std::size_t>(place - first_);
     if (seen[index] || is_taken(place)) internal_error("a node's place is free twice");
     seen[index] = true;
   }
-  if (free() + taken() != size_) internal_error("a node's place is lost");
+  if (free() + taken() + held != size_) internal_error("a node's place is lost");
 }
 
 }  // namespace weft

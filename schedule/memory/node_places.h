@@ -52,8 +52,9 @@ class NodePlaces {
   void hold(PageId place) { taken_.remove(place - first_); }
   void let_go(PageId place) { taken_.add(place - first_); }
 
-  /// Checks that no place is lost; internal_error where one is. For tests: none may be held.
-  void check() const;
+  /// Checks that no place is lost, of which so many are held; internal_error where one is. For
+  /// tests.
+  void check(std::int32_t held = 0) const;
 
  private:
   const PageId first_;

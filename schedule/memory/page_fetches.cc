@@ -18,13 +18,14 @@ std::int32_t most_found(const Group& group) {
 }  // namespace
 
 PageFetches::PageFetches(const PlanClock& clock, PageSaver& saver, PrefixCache& pages,
-                         PrefixKeeper& keeper, const StepTimeModel& times,
-                         const DeviceLimits& limits)
+                         const PrefixKeeper& keeper, PrefixFinder& finder,
+                         const StepTimeModel& times, const DeviceLimits& limits)
     : clock_(clock),
       saver_(saver),
       files_(saver.files()),
       pages_(pages),
       keeper_(keeper),
+      finder_(finder),
       costs_(times, limits),
       limits_(limits) {
   fetches_.reserve(kMostFetches);
@@ -61,7 +62,7 @@ bool PageFetches::follow(const Group& group) {
   for (Fetch& one : fetches_) {
     const std::int32_t pages = gains_by(one, group);
     if (pages == 0) continue;
-    const std::int32_t there = keeper_.count(group, group.leader(), most_found(group));
+    const std::int32_t there = finder_.count(group, group.leader(), most_found(group));
     // It is read already, as all that is queued.
     if (!costs_.copying_is_sooner(queued(), tokens_in(there), pages)) continue;
     one.followers.push_back({&group, group.order});
@@ -80,23 +81,23 @@ std::int32_t PageFetches::gains_by(const Fetch& fetch, const Group& group) {
   while (alike < most &&
          fetch.tokens[static_cast<std::size_t>(alike)] == group.token(leader, alike))
     ++alike;
-  const std::vector<PageId> path = keeper_.path(group, leader, alike);
+  const std::vector<PageId> path = finder_.path(group, leader, alike);
   WindowPath found(limits_);
   for (std::int32_t page = 0; page < alike / limits_.page_tokens; ++page) {
     const auto index = static_cast<std::size_t>(page);
     found.add((index < path.size() && !pages_.is_hollow(path[index])) ||
               std::ranges::binary_search(fetch.at, page));
   }
-  return std::max(found.end() - keeper_.count(group, leader, most_found(group)), 0);
+  return std::max(found.end() - finder_.count(group, leader, most_found(group)), 0);
 }
 
 bool PageFetches::start(const Group& group) {
   const Sequence& leader = group.leader();
   const std::int32_t most = most_found(group);
-  const std::int32_t there = keeper_.count(group, leader, most);
+  const std::int32_t there = finder_.count(group, leader, most);
   const std::int32_t whole = most / limits_.page_tokens;
   if (there == whole) return false;
-  const std::vector<PageId> path = keeper_.path(group, leader, most);
+  const std::vector<PageId> path = finder_.path(group, leader, most);
   Fetch fetch;
   fetch.group = {&group, group.order};
   fetch.scope = group.prefix_scope;

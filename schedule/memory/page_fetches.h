@@ -13,6 +13,7 @@
 #include "weft/schedule/group.h"
 #include "weft/schedule/memory/page_saver.h"
 #include "weft/schedule/memory/prefix_cache.h"
+#include "weft/schedule/memory/prefix_finder.h"
 #include "weft/schedule/memory/prefix_keeper.h"
 #include "weft/schedule/memory/swap_costs.h"
 #include "weft/schedule/plan_clock.h"
@@ -49,8 +50,9 @@ class PageFetches {
   static constexpr Duration kLookAgain = std::chrono::milliseconds(1);
 
   /// All of them outlive it.
-  PageFetches(const PlanClock& clock, PageSaver& saver, PrefixCache& pages, PrefixKeeper& keeper,
-              const StepTimeModel& times, const DeviceLimits& limits);
+  PageFetches(const PlanClock& clock, PageSaver& saver, PrefixCache& pages,
+              const PrefixKeeper& keeper, PrefixFinder& finder, const StepTimeModel& times,
+              const DeviceLimits& limits);
   ~PageFetches();
   PageFetches(const PageFetches&) = delete;
   PageFetches& operator=(const PageFetches&) = delete;
@@ -117,7 +119,8 @@ class PageFetches {
   PageSaver& saver_;
   PageFiles& files_;
   PrefixCache& pages_;
-  PrefixKeeper& keeper_;
+  const PrefixKeeper& keeper_;
+  PrefixFinder& finder_;
   SwapCosts costs_;
   const DeviceLimits limits_;
   std::vector<Fetch> fetches_;

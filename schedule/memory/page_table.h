@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "weft/schedule/memory/page_pool.h"
+#include "weft/schedule/memory/state_snapshots.h"
 
 namespace weft {
 
-/// The pages of a sequence, in the order of its tokens. KvMemory and its PrefixKeeper change the
+/// The pages of a sequence, in the order of its tokens. KvMemory and its parts change the
 /// table; others read it. `sent` alone is changed by PlanWriter, too.
 struct PageTable {
   /// The first `gone` are kNoPage: those before the sequence's window, which it gave back.
@@ -19,6 +20,8 @@ struct PageTable {
   std::int32_t findable = 0;     ///< first pages, which others can find by their tokens
   std::int32_t tail_from = 0;    ///< the first findable page that is not in the tree; 0: all are
   std::uint64_t arrives_in = 0;  ///< the tick whose plan brings pages of it from host memory
+  /// Of its state, that no node of the prefix tree has yet (StateKeeper).
+  std::vector<NewSnapshot> snapshots{};
 
   /// The pages that the sequence has.
   [[nodiscard]] std::span<const PageId> held() const {

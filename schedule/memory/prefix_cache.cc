@@ -9,17 +9,19 @@ namespace weft {
 
 PrefixCache::PrefixCache(const PlanClock& clock, std::int32_t pages, std::int32_t page_tokens,
                          bool keeps, std::int32_t places, std::vector<PlanCopy>* copies,
-                         std::int32_t hollow)
+                         std::int32_t hollow, std::int32_t snapshot_pages)
     : clock_(clock),
       keeps_(keeps),
-      has_tails_(keeps && places == 0 && hollow == 0),
+      has_tails_(keeps && places == 0 && hollow == 0 && snapshot_pages == 0),
       pool_(pages),
       host_(pages, keeps ? places : 0),
       hollow_(pages + host_.size(), keeps ? hollow : 0),
       copies_(copies),
       tree_(keeps ? pages + host_.size() + hollow_.size() : 0, page_tokens),
       idle_(NodeLinks{tree_}),
-      tails_(keeps ? pages : 0) {
+      tails_(keeps ? pages : 0),
+      snapshots_(keeps ? snapshot_pages : 0, pages, host_.size(), hollow_.end()) {
+  snapshot_pages_.reserve(static_cast<std::size_t>(snapshots_.each()));
   if (keeps) tail_.reserve(static_cast<std::size_t>(pages));
   if (host_.size() > 0) filled_in_.resize(static_cast<std::size_t>(pages));
   brought_.reserve(1);
@@ -28,7 +30,9 @@ PrefixCache::PrefixCache(const PlanClock& clock, std::int32_t pages, std::int32_
 bool PrefixCache::take(std::int32_t count, std::vector<PageId>& out) {
   if (count > free()) return false;
   while (pool_.free() < count) {
-    if (idle_.size() == 0) {
+    if (idle_.size() == 0 && snapshots_.on_device() > 0) {
+      lose_snapshot(snapshots_.oldest());
+    } else if (idle_.size() == 0) {
       call_back_();
     } else if (tree_.has_tail(idle_.oldest())) {
       // It had one reference, the cache's own, and has one now.
@@ -71,7 +75,51 @@ bool PrefixCache::send_out(PageId page) {
   copies_->push_back({page, place});
   ++went_out_;
   move(page, place);
+  send_snapshot_out(place);
   return true;
+}
+
+/// Moves the snapshot of a node that is in host memory there as well. Where there is no room even
+/// if older nodes go, the snapshot is lost.
+void PrefixCache::send_snapshot_out(PageId node) {
+  const std::int32_t slot = snapshots_.of(node);
+  if (slot == StateSnapshots::kNone || !snapshots_.is_on_device(slot)) return;
+  while (host_.free() < snapshots_.each() && host_.oldest() != node) lose_page(host_.oldest());
+  if (snapshots_.of(node) != slot) return;  // the node was behind one of these, and went with it
+  if (host_.free() < snapshots_.each()) return lose_snapshot(slot);
+  pool_.release(snapshots_.pages(slot));
+  snapshots_.move_to_host(slot, [this](PageId page) {
+    const PageId place = host_.take();
+    host_.hold(place);
+    copies_->push_back({page, place});
+    ++went_out_;
+    return place;
+  });
+}
+
+void PrefixCache::lose_snapshot(std::int32_t slot) {
+  if (snapshots_.is_on_device(slot)) {
+    pool_.release(snapshots_.pages(slot));
+  } else {
+    for (const PageId place : snapshots_.pages(slot)) host_.drop(place);
+  }
+  snapshots_.drop(slot);
+}
+
+NewSnapshot PrefixCache::begin_snapshot() {
+  if (snapshots_.each() == 0) return {};
+  snapshot_pages_.clear();
+  if (!take(snapshots_.each(), snapshot_pages_)) return {};
+  return snapshots_.add(snapshot_pages_);
+}
+
+void PrefixCache::give_snapshot(PageId node, const NewSnapshot& one) {
+  if (snapshots_.of(node) != StateSnapshots::kNone) return drop_snapshot(one);
+  snapshots_.give_to(node, one.slot);
+}
+
+void PrefixCache::drop_snapshot(const NewSnapshot& one) {
+  if (snapshots_.contains(one)) lose_snapshot(one.slot);
 }
 
 /// Drops the node's page. The node becomes a hollow one, or is forgotten if nothing continues it.
@@ -91,6 +139,9 @@ void PrefixCache::lose_page(PageId node) {
 void PrefixCache::move(PageId from, PageId to) {
   unlist(from);
   tree_.renumber(from, to);
+  const std::int32_t snapshot = snapshots_.of(from);
+  if (is_hollow(to) && snapshot != StateSnapshots::kNone) lose_snapshot(snapshot);
+  snapshots_.renumber(from, to);
   if (saver_ != nullptr) saver_->renumbered(from, to);
   free_room_of(from);
 }
@@ -298,6 +349,7 @@ void PrefixCache::forget(PageId node) {
 void PrefixCache::unkeep(PageId node) {
   given_up_ += is_hollow(node) ? 0 : 1;
   if (is_here(node) && saver_ != nullptr) saver_->forgotten(node);
+  if (snapshots_.of(node) != StateSnapshots::kNone) lose_snapshot(snapshots_.of(node));
   unlist(node);
   tree_.erase(node);
   free_room_of(node);
@@ -325,6 +377,21 @@ void PrefixCache::check() const {
   if (idle != this->idle()) internal_error("idle pages are miscounted");
   check_places(host_);
   check_places(hollow_);
+  check_snapshots();
+}
+
+void PrefixCache::check_snapshots() const {
+  snapshots_.check();
+  for (PageId page = 0; page < size(); ++page) {
+    if (snapshots_.has_page(page) && (is_kept(page) || pool_.references(page) != 1)) {
+      internal_error("a snapshot's page is another's as well");
+    }
+  }
+  for (PageId node = 0; snapshots_.each() > 0 && node < hollow_.end(); ++node) {
+    if (snapshots_.of(node) != StateSnapshots::kNone && !tree_.contains(node)) {
+      internal_error("a node has a snapshot that is not kept");
+    }
+  }
 }
 
 void PrefixCache::check_page(PageId page) const {
@@ -342,7 +409,8 @@ void PrefixCache::check_page(PageId page) const {
 }
 
 void PrefixCache::check_places(const NodePlaces& places) const {
-  places.check();
+  const std::int32_t on_host = snapshots_.size() - snapshots_.on_device();
+  places.check(&places == &host_ ? on_host * snapshots_.each() : 0);
   for (PageId node = places.first(); node < places.end(); ++node) {
     if (tree_.contains(node) != places.is_taken(node)) {
       internal_error("a node's place is taken without it, or the reverse");

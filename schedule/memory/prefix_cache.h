@@ -12,6 +12,7 @@
 #include "weft/schedule/memory/page_pool.h"
 #include "weft/schedule/memory/page_tails.h"
 #include "weft/schedule/memory/prefix_tree.h"
+#include "weft/schedule/memory/state_snapshots.h"
 #include "weft/schedule/plan_clock.h"
 
 namespace weft {
@@ -51,6 +52,12 @@ class PageSaver;
 /// somebody looks for what continues the head (read_tail). An idle tail hangs at an idle head
 /// alone, and is given up before it.
 ///
+/// Where rows have state (`snapshot_pages`), a node on the device or in host memory may have a
+/// snapshot beside its page (StateSnapshots). A snapshot goes to host memory with the node's page,
+/// and stays there when that comes back; it is lost with that page. On the device its pages count
+/// as free, and when no page is idle the snapshot goes that was made or used longest ago. Nothing
+/// is kept as a tail.
+///
 /// Without `keeps` nothing is kept, and it is a PagePool. Owner only. The constructor allocates
 /// everything, and each call costs the pages that it is about. Misuse is an internal_error.
 class PrefixCache {
@@ -60,7 +67,7 @@ class PrefixCache {
   /// are allowed. `clock` outlives it.
   PrefixCache(const PlanClock& clock, std::int32_t pages, std::int32_t page_tokens, bool keeps,
               std::int32_t places = 0, std::vector<PlanCopy>* copies = nullptr,
-              std::int32_t hollow = 0);
+              std::int32_t hollow = 0, std::int32_t snapshot_pages = 0);
 
   [[nodiscard]] bool keeps() const noexcept { return keeps_; }
   [[nodiscard]] std::int32_t size() const noexcept { return pool_.size(); }
@@ -79,12 +86,15 @@ class PrefixCache {
   [[nodiscard]] std::int32_t others() const noexcept { return host_.size() + hollow_.size(); }
   [[nodiscard]] std::int32_t hollow() const noexcept { return hollow_.taken(); }
   /// Pages that can be taken: free ones, those given up for it, and those called back.
-  [[nodiscard]] std::int32_t free() const noexcept { return pool_.free() + idle() + lent_count_; }
+  [[nodiscard]] std::int32_t free() const noexcept {
+    return pool_.free() + idle() + lent_count_ + snapshots_.on_device() * snapshots_.each();
+  }
   /// Of these, pages for which nothing is given up or called back.
   [[nodiscard]] std::int32_t spare() const noexcept { return pool_.free(); }
   /// How many page tables have the page.
   [[nodiscard]] std::int32_t references(PageId page) const {
-    return pool_.references(page) - (is_kept(page) || is_lent(page) ? 1 : 0);
+    const bool has_one_more = is_kept(page) || is_lent(page) || snapshots_.has_page(page);
+    return pool_.references(page) - (has_one_more ? 1 : 0);
   }
   /// Whether one table alone has a page that a table has.
   [[nodiscard]] bool is_unshared(PageId page) const {
@@ -131,6 +141,16 @@ class PrefixCache {
   PageId lead_to(const PrefixScope& scope, PageId parent, std::span<const TokenId> tokens);
   /// Keeps nothing any more; only while no table has a kept page.
   void forget_all();
+
+  [[nodiscard]] const StateSnapshots& snapshots() const noexcept { return snapshots_; }
+  /// Takes pages for a snapshot that a plan is to make. Its slot is StateSnapshots::kNone where
+  /// there is no room, or rows have no state.
+  [[nodiscard]] NewSnapshot begin_snapshot();
+  /// A node that is kept gets the new snapshot, unless it has one: then the new one is given up.
+  void give_snapshot(PageId node, const NewSnapshot& one);
+  /// The new snapshot is given up, if it is there still.
+  void drop_snapshot(const NewSnapshot& one);
+  void touch_snapshot(std::int32_t slot) { snapshots_.touch(slot); }
 
   /// Tells `saver`, which outlives it, what becomes of pages; `call_back` is to give back all pages
   /// that are lent.
@@ -214,6 +234,8 @@ class PrefixCache {
   }
   void give_up(PageId page);
   [[nodiscard]] bool send_out(PageId page);
+  void send_snapshot_out(PageId node);
+  void lose_snapshot(std::int32_t slot);
   void lose_page(PageId node);
   void move(PageId from, PageId to);
   void touch(PageId node);
@@ -230,6 +252,7 @@ class PrefixCache {
     return last;
   }
   void check_page(PageId page) const;
+  void check_snapshots() const;
   void forget_behind(PageId node);
   [[nodiscard]] std::int32_t use_path(const PrefixScope& scope, std::span<const TokenId> tokens);
   void check_places(const NodePlaces& places) const;
@@ -250,8 +273,10 @@ class PrefixCache {
   PrefixTree tree_;
   PageList<NodeLinks> idle_;  // those of tails are idle with their heads
   PageTails tails_;
-  std::vector<PageId> tail_;     // that is being read
-  std::vector<PageId> brought_;  // the page that one in host memory comes to
+  StateSnapshots snapshots_;
+  std::vector<PageId> snapshot_pages_;  // of the one that is being made
+  std::vector<PageId> tail_;            // that is being read
+  std::vector<PageId> brought_;         // the page that one in host memory comes to
   PageSaver* saver_ = nullptr;
   std::function<void()> call_back_;
   std::vector<bool> is_lent_;  // by page; empty until one is lent

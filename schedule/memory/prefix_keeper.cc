@@ -3,20 +3,11 @@
 #include <algorithm>
 
 #include "weft/core/error/internal_error.h"
-#include "weft/schedule/memory/window_path.h"
 
 namespace weft {
-namespace {
-
-/// A page is copied for at least this part of its tokens: a copy costs a GPU some synchronising,
-/// and prompts of any kind begin with the same token or two.
-constexpr std::int32_t kLeastPartCopied = 4;
-
-}  // namespace
-
 PrefixKeeper::PrefixKeeper(const PlanClock& clock, const DeviceLimits& limits, PrefixCache& pages,
-                           std::vector<PlanCopy>& copies)
-    : clock_(clock), limits_(limits), pages_(pages), copies_(copies) {
+                           StateKeeper& states)
+    : clock_(clock), limits_(limits), pages_(pages), states_(states) {
   if (!pages.keeps()) return;
   const auto rows = static_cast<std::size_t>(limits.rows);
   noted_.reserve(rows);
@@ -24,7 +15,6 @@ PrefixKeeper::PrefixKeeper(const PlanClock& clock, const DeviceLimits& limits, P
   duplicates_.reserve(rows);
   offered_.reserve(rows + static_cast<std::size_t>(limits.pages_per_step()));
   scratch_.reserve(static_cast<std::size_t>(limits.page_tokens));
-  found_.reserve(static_cast<std::size_t>(limits.pages_per_row()));
 }
 
 /// Valid until the next call.
@@ -49,122 +39,12 @@ PageId PrefixKeeper::find_next(const Group& group, const Sequence& sequence, Pag
                             tokens_of(group, sequence, index * size, size));
 }
 
-/// Finds the longest path of full pages with the first `most` tokens that a sequence can go on
-/// from: of its last pages, which the window at its end reaches, none is hollow. Valid until the
-/// next call.
-PrefixKeeper::Match PrefixKeeper::match(const Group& group, const Sequence& sequence,
-                                        std::int32_t most) {
-  found_.clear();
-  WindowPath anywhere(limits_);
-  WindowPath here(limits_);
-  PageId node = kNoPage;
-  for (std::int32_t end = limits_.page_tokens; end <= most; end += limits_.page_tokens) {
-    node = find_next(group, sequence, node, end / limits_.page_tokens - 1);
-    if (node == kNoPage) break;
-    found_.push_back(node);
-    anywhere.add(!pages_.is_hollow(node));
-    here.add(pages_.is_here(node));
-  }
-  const auto all = static_cast<std::size_t>(anywhere.end());
-  return {std::span<const PageId>(found_).first(all), here.end()};
-}
-
-std::int32_t PrefixKeeper::take(Group& group, Sequence& sequence, std::int32_t most) {
-  if (!covers(group)) return 0;
-  note(group);
-  if (!group.spec.may_skip_tokens()) return 0;
-  const std::uint64_t came_in = pages_.came_in();
-  const Match found = match(group, sequence, most);
-  if (!copying_is_sooner(found) || !take_path(sequence, found.path)) {
-    // Of what was to come some may have.
-    const Match left = match(group, sequence, most);
-    (void)take_path(sequence, left.path.first(static_cast<std::size_t>(left.here)));
-  }
-  if (pages_.came_in() > came_in) sequence.table.arrives_in = clock_.making();
-  sequence.table.findable = static_cast<std::int32_t>(sequence.table.pages.size());
-  std::int32_t tokens = sequence.table.findable * limits_.page_tokens;
-  tokens += copy_beginning(group, sequence, most);
-  ++stats_.lookups;
-  stats_.looked_up += static_cast<std::uint64_t>(most + 1);
-  stats_.hits += tokens > 0 ? 1 : 0;
-  stats_.found += static_cast<std::uint64_t>(tokens);
-  return tokens;
-}
-
-/// Whether what the path has in host memory is there sooner than what is computed without it.
-bool PrefixKeeper::copying_is_sooner(const Match& match) const {
-  const auto pages = static_cast<std::int32_t>(match.path.size());
-  if (costs_ == nullptr || pages == match.here) return true;
-  const auto needed =
-      match.path.subspan(static_cast<std::size_t>(WindowPath(limits_).first_needed(pages)));
-  const auto copied =
-      std::ranges::count_if(needed, [this](PageId node) { return pages_.is_on_host(node); });
-  return costs_->copying_is_sooner(static_cast<std::int32_t>(copied),
-                                   std::int64_t{match.here} * limits_.page_tokens,
-                                   pages - match.here);
-}
-
-/// Gives the sequence the pages of a path; those before the window are left alone. False where
-/// there is no room for what is in host memory: then it has none.
-bool PrefixKeeper::take_path(Sequence& sequence, std::span<const PageId> path) {
-  const auto gone = static_cast<std::size_t>(
-      WindowPath(limits_).first_needed(static_cast<std::int32_t>(path.size())));
-  const auto is_hollow = [this](PageId node) { return pages_.is_hollow(node); };
-  const bool has_lost_some = std::ranges::any_of(path.first(gone), is_hollow);
-  if (gone > 0) pages_.leave_path(path[gone - 1], 0);
-  sequence.table.pages.assign(gone, kNoPage);
-  sequence.table.pages.insert(sequence.table.pages.end(),
-                              path.begin() + static_cast<std::ptrdiff_t>(gone), path.end());
-  if (!pages_.share_path(std::span(sequence.table.pages).subspan(gone))) {
-    sequence.table.pages.clear();
-    return false;
-  }
-  sequence.table.gone = static_cast<std::int32_t>(gone);
-  stats_.hollow_hits += has_lost_some ? 1 : 0;
-  return true;
-}
-
-/// Copies the page that begins like the tokens behind the sequence's pages, if it is worth it, and
-/// returns how many of these it has.
-std::int32_t PrefixKeeper::copy_beginning(const Group& group, Sequence& sequence,
-                                          std::int32_t most) {
-  const std::int32_t first = sequence.table.findable * limits_.page_tokens;
-  const std::int32_t count = std::min(most - first, limits_.page_tokens);
-  if (count * kLeastPartCopied < limits_.page_tokens) return 0;
-  const PageId parent = sequence.table.pages.empty() ? kNoPage : sequence.table.pages.back();
+PrefixTree::Beginning PrefixKeeper::find_beginning(const Group& group, const Sequence& sequence,
+                                                   PageId parent, std::int32_t first,
+                                                   std::int32_t count) {
   read_tail(parent);
-  const PrefixTree::Beginning best = pages_.tree().find_beginning(
-      group.prefix_scope, parent, tokens_of(group, sequence, first, count));
-  if (best.tokens * kLeastPartCopied < limits_.page_tokens) return 0;
-  if (!pages_.is_here(best.page)) return 0;
-  // Held meanwhile, so that it is not given up for its own copy. Later its room may be another's,
-  // whose tokens are written after the copy.
-  pages_.share({&best.page, 1});
-  const bool copied = pages_.take(1, sequence.table.pages);
-  if (copied) copies_.push_back({best.page, sequence.table.pages.back()});
-  pages_.release({&best.page, 1});
-  return copied ? best.tokens : 0;
-}
-
-std::vector<PageId> PrefixKeeper::path(const Group& group, const Sequence& sequence,
-                                       std::int32_t most) {
-  (void)match(group, sequence, most);
-  return found_;
-}
-
-std::int32_t PrefixKeeper::count(const Group& group, const Sequence& sequence, std::int32_t most) {
-  return static_cast<std::int32_t>(match(group, sequence, most).path.size());
-}
-
-std::int32_t PrefixKeeper::count_in_use(const Group& group, const Sequence& sequence,
-                                        std::int32_t most) {
-  if (!covers(group) || !group.spec.may_skip_tokens()) return 0;
-  if (pages_.kept() == pages_.idle()) return 0;
-  const auto is_in_use = [this](PageId page) {
-    return pages_.is_here(page) && pages_.references(page) > 0;
-  };
-  return static_cast<std::int32_t>(
-      std::ranges::count_if(match(group, sequence, most).path, is_in_use));
+  return pages_.tree().find_beginning(group.prefix_scope, parent,
+                                      tokens_of(group, sequence, first, count));
 }
 
 /// Keeps the next page of a sequence without a tail, if its first `tokens` tokens fill it and
@@ -233,6 +113,7 @@ void PrefixKeeper::offer() {
     // Those that share a prompt take others' pages into their tables together.
     for (Sequence& sequence : group->sequences) {
       if (sequence.progress.planned() >= end_of_next(sequence)) offer_pages(*group, sequence);
+      states_.give(sequence);
     }
   }
 }
@@ -255,6 +136,14 @@ void PrefixKeeper::prefetch(const Sequence& sequence, std::int32_t first,
   for (auto i = static_cast<std::size_t>(first); i < last; ++i) {
     if (sequence.table.pages[i] != kNoPage)
       pages_.tree().prefetch_to_insert(sequence.table.pages[i]);
+  }
+}
+
+void PrefixKeeper::settle_offers() {
+  if (clock_.newest() == clock_.making()) {
+    keep_offers();
+  } else {
+    take_back_offers();
   }
 }
 
@@ -313,8 +202,7 @@ void PrefixKeeper::adopt_pages(Group& group, Sequence& sequence, std::int32_t to
   }
 }
 
-PrefixStats PrefixKeeper::stats() const noexcept {
-  PrefixStats stats = stats_;
+void PrefixKeeper::add_to(PrefixStats& stats) const noexcept {
   stats.given_up = pages_.given_up();
   stats.pages = pages_.kept() + pages_in_tails_;
   stats.idle = pages_.idle();
@@ -322,7 +210,8 @@ PrefixStats PrefixKeeper::stats() const noexcept {
   stats.on_host = pages_.on_host();
   stats.went_out = pages_.went_out();
   stats.came_in = pages_.came_in();
-  return stats;
+  stats.snapshots = pages_.snapshots().size();
+  stats.restored = states_.restored();
 }
 
 void PrefixKeeper::check(const Group& group, const Sequence& sequence) const {

@@ -6,23 +6,22 @@
 #include <span>
 #include <vector>
 
-#include "weft/gpu/plan.h"
 #include "weft/gpu/step_device.h"
 #include "weft/schedule/group.h"
 #include "weft/schedule/memory/prefix_cache.h"
 #include "weft/schedule/memory/prefix_stats.h"
-#include "weft/schedule/memory/swap_costs.h"
+#include "weft/schedule/memory/state_keeper.h"
 #include "weft/schedule/plan_clock.h"
 
 namespace weft {
 
-/// Lets sequences find pages by their tokens, and makes their own full pages findable.
+/// Makes the full pages of sequences findable by their tokens (PrefixFinder).
 ///
 /// A page can be found as soon as the plan that fills it precedes the finder's own for sure:
 /// devices carry out plans in their order, in each stage. A plan can be amended while it is the
 /// newest. So offer() is for the time in which the next one is in the making: what it makes
-/// findable holds if that plan comes to be (keep_offers), and does not if there is nothing to plan
-/// (take_back_offers), as then the plan before may still change. That is for prompts, whose pages
+/// findable holds if that plan comes to be, and does not if there is nothing to plan, as then the
+/// plan before may still change (settle_offers). That is for prompts, whose pages
 /// others may wait for. What is decoded is kept when results say that it is written: so a plan
 /// looks at the groups alone that filled a page with known tokens, not at all that run.
 ///
@@ -36,11 +35,6 @@ namespace weft {
 /// tail by themselves. At its end it is left as it is (PrefixCache::leave_tail). Groups of several
 /// sequences, and all where pages go to host memory or files, keep page by page.
 ///
-/// Where all layers have a window, a sequence goes on from the end of a path whose last pages are
-/// there, those that the window at its end reaches, in whichever memory: what leads to them may be
-/// hollow (PrefixCache), and stays where it is. It begins with the holes that one has which came to
-/// that place by itself.
-///
 /// Without reuse: groups with an encoder's input, whose keys and values depend on it as well, and
 /// of which the decoder's prompt is a token or two. What the encoder made of that input is found by
 /// EncoderOutputs.
@@ -49,36 +43,27 @@ namespace weft {
 /// has no room.
 class PrefixKeeper {
  public:
-  /// Copies that plans have to make are appended to `copies`. All of them outlive it.
+  /// `clock`, `pages` and `states` outlive it.
   PrefixKeeper(const PlanClock& clock, const DeviceLimits& limits, PrefixCache& pages,
-               std::vector<PlanCopy>& copies);
+               StateKeeper& states);
 
   /// Whether the group's full pages are kept.
   [[nodiscard]] bool covers(const Group& group) const noexcept {
     return pages_.keeps() && group.spec.encoder_input.empty();
   }
 
-  /// What is in host memory is taken as `costs`, which outlive it, say; without any, always.
-  void use(const SwapCosts& costs) noexcept { costs_ = &costs; }
-
-  /// Gives a sequence without pages those with its first tokens, `most` tokens at most, and returns
-  /// how many tokens that are. The last page may be its own copy of one that goes on differently.
-  /// Some may come from host memory; then the sequence is_arriving().
-  std::int32_t take(Group& group, Sequence& sequence, std::int32_t most);
-  /// Whether pages of the sequence come from host memory with the plan in the making. It had better
-  /// be fed in the next one: then the device may copy beside its step.
-  [[nodiscard]] bool is_arriving(const Sequence& sequence) const noexcept {
-    return sequence.table.arrives_in == clock_.making();
-  }
-  /// The nodes that lead along a sequence's first `most` tokens, as far as there are any.
-  [[nodiscard]] std::vector<PageId> path(const Group& group, const Sequence& sequence,
-                                         std::int32_t most);
-  /// Of that path, how many pages the longest has that the sequence can go on from, in whichever
-  /// memory and with those that are hollow.
-  [[nodiscard]] std::int32_t count(const Group& group, const Sequence& sequence, std::int32_t most);
-  /// Of these, how many some table has, so that having them costs no room.
-  [[nodiscard]] std::int32_t count_in_use(const Group& group, const Sequence& sequence,
-                                          std::int32_t most);
+  /// The group begins, and may come to have pages to offer.
+  void begin(Group& group) { note(group); }
+  /// Returns the page that continues `parent` with the sequence's tokens, those of its page at
+  /// `index`; kNoPage where there is none. A tail that hangs at `parent` is put into the tree for
+  /// that.
+  [[nodiscard]] PageId find_next(const Group& group, const Sequence& sequence, PageId parent,
+                                 std::int32_t index);
+  /// Returns the page behind `parent` that begins with the most of the sequence's `count` tokens
+  /// from the one at `first` on, in the same way.
+  [[nodiscard]] PrefixTree::Beginning find_beginning(const Group& group, const Sequence& sequence,
+                                                     PageId parent, std::int32_t first,
+                                                     std::int32_t count);
 
   /// A plan has been written that computes known tokens of the sequence.
   void note_computed(Group& group, const Sequence& sequence) {
@@ -94,8 +79,9 @@ class PrefixKeeper {
   void forget_computed(const Group& group) noexcept { std::erase(noted_, &group); }
   /// Makes findable what the plans before the one in the making compute of known tokens.
   void offer();
-  void keep_offers();
-  void take_back_offers();
+  /// That holds if the plan in the making has come to be, as the clock says; else it is taken back.
+  /// To be called before the plan is written: those of its tables that change are told then.
+  void settle_offers();
   /// Makes findable for good what the results of a sequence tell is written. Where another has
   /// filled a page with the same tokens, the sequence takes it with the next plan: the newest one
   /// still reads the sequence's own, which is free then, and may be amended.
@@ -111,7 +97,9 @@ class PrefixKeeper {
   /// The same with the result of a step, which most sequences need nothing to be done for: what
   /// they write is in their tail.
   void keep_after_step(Group& group, Sequence& sequence) {
-    if (!may_have_tail(group)) keep(group, sequence);
+    if (may_have_tail(group)) return;
+    keep(group, sequence);
+    states_.give(sequence);
   }
   /// The sequence is about to release its pages. Those of its tail are left, and not in its table
   /// any more.
@@ -130,7 +118,8 @@ class PrefixKeeper {
   /// Forgets all pages: what they hold is not sure any more. Only while no group has rows.
   void forget_all() { pages_.forget_all(); }
 
-  [[nodiscard]] PrefixStats stats() const noexcept;
+  /// Adds what is kept, and what became of it.
+  void add_to(PrefixStats& stats) const noexcept;
 
   /// Checks that the sequence's findable pages are a path of its scope with its tokens;
   /// internal_error where they are not. For tests.
@@ -138,12 +127,6 @@ class PrefixKeeper {
 
  private:
   enum class Next : std::uint8_t { kNone, kKept, kDuplicate };
-  /// The longest path that a sequence can go on from, and how many pages that has of which all are
-  /// on the device.
-  struct Match {
-    std::span<const PageId> path;
-    std::int32_t here = 0;
-  };
   struct Offer {
     Sequence* sequence = nullptr;
     std::int32_t findable_before = 0;
@@ -176,34 +159,26 @@ class PrefixKeeper {
                                std::vector<PageId>* offered);
   void prefetch(const Sequence& sequence, std::int32_t first, std::int32_t end) const noexcept;
   void offer_pages(Group& group, Sequence& sequence);
+  void keep_offers();
+  void take_back_offers();
   void keep_pages(Group& group, Sequence& sequence);
   void adopt_pages(Group& group, Sequence& sequence, std::int32_t tokens);
   [[nodiscard]] Next keep_next(const Group& group, Sequence& sequence, std::int32_t tokens,
                                std::vector<PageId>* offered);
   void adopt_next(const Group& group, Sequence& sequence);
-  [[nodiscard]] bool copying_is_sooner(const Match& match) const;
-  [[nodiscard]] bool take_path(Sequence& sequence, std::span<const PageId> path);
-  [[nodiscard]] std::int32_t copy_beginning(const Group& group, Sequence& sequence,
-                                            std::int32_t most);
-  [[nodiscard]] PageId find_next(const Group& group, const Sequence& sequence, PageId parent,
-                                 std::int32_t index);
   [[nodiscard]] std::span<const TokenId> tokens_of(const Group& group, const Sequence& sequence,
                                                    std::int32_t first, std::int32_t count) const;
-  [[nodiscard]] Match match(const Group& group, const Sequence& sequence, std::int32_t most);
 
   const PlanClock& clock_;
   const DeviceLimits limits_;
   PrefixCache& pages_;
+  StateKeeper& states_;
   std::int32_t pages_in_tails_ = 0;  // that running sequences have, and that are findable
-  const SwapCosts* costs_ = nullptr;
-  std::vector<PlanCopy>& copies_;
   std::vector<Offer> offers_;
   std::vector<Group*> noted_;  // that may have pages to offer in one of the next plans
   std::vector<Duplicate> duplicates_;
   std::vector<PageId> offered_;
-  std::vector<PageId> found_;             // by the last match()
   mutable std::vector<TokenId> scratch_;  // tokens that lie partly in the prompt
-  PrefixStats stats_;
 };
 
 }  // namespace weft

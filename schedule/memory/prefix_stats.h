@@ -19,6 +19,8 @@ struct PrefixStats {
   std::int32_t on_host = 0;        ///< pages that can be found in host memory
   std::uint64_t went_out = 0;      ///< pages that were copied there
   std::uint64_t came_in = 0;       ///< and back
+  std::int32_t snapshots = 0;      ///< of rows' states, that are kept or being made
+  std::uint64_t restored = 0;      ///< sequences that began with a snapshot
   std::int32_t encoder_pages = 0;  ///< of an encoder's outputs, that can be found now
 
   /// Adds what became of an encoder's outputs.

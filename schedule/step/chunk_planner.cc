@@ -263,7 +263,7 @@ ChunkRoom ChunkPlanner::choose_prefill(Group& group, Sequence& sequence, Tick& t
                                        Budget& budget) {
   const std::int32_t most = tokens_to_feed(group, sequence, tick);
   if (most == 0 || decodes(group, sequence, most)) return ChunkRoom::kFree;
-  const std::int32_t chunk = chunk_of(most, tick, budget);
+  const std::int32_t chunk = running_.cut_chunk(group, sequence, chunk_of(most, tick, budget));
   if (chunk == 0) return ChunkRoom::kFree;
   sequence.chunk = chunk;
   const ChunkRoom room = running_.make_room_for_chunk(group, sequence);

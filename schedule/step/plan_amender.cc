@@ -19,6 +19,7 @@ void PlanAmender::drop_stale(Tick& tick) {
   const auto stands_in_free_row = [this](const auto& one) { return rows_.is_free(one.row); };
   std::erase_if(plan.starts, stands_in_free_row);
   std::erase_if(plan.tables, stands_in_free_row);
+  std::erase_if(plan.restores, stands_in_free_row);
   std::erase_if(plan.encodes, stands_in_free_row);
   std::erase_if(plan.forks, [this](const PlanFork& fork) { return rows_.is_free(fork.to); });
   drop_entries(tick, [this](std::int32_t row) { return rows_.is_free(row); });
@@ -44,6 +45,7 @@ void PlanAmender::drop_entries(Tick& tick, Goes&& goes) {
     kept += gone ? 0 : 1;
   }
   std::erase_if(plan.entries, [&](const PlanEntry& entry) { return goes(entry.row); });
+  std::erase_if(plan.snapshots, [&](const PlanSnapshot& one) { return goes(one.row); });
   tick.shape = shape_of(plan, window_);
   drop_samples(tick, goes);
   drop_computed(tick);
@@ -108,6 +110,7 @@ bool PlanAmender::withdraw(const PlanEntry& entry) {
   const bool decodes = given == 1 || group.is_jump(sequence, entry.start, given);
   if (group.cls != RequestClass::kBatch || !plain || decodes) return false;
   sequence.progress.take_back(entry.count);
+  running_.take_back_snapshot(sequence);
   sequence.under_way.take_back();  // it computes what is known, so nothing else is under way
   rows_.set_decodes(entry.row, false);
   if (sequence.progress.planned() < group.prompt_tokens()) group.phase = GroupPhase::kPrompt;

@@ -97,8 +97,10 @@ void rename_row(Plan& plan, const PlanMove& move) {
   };
   for (PlanStart& one : plan.starts) rename(one.row);
   for (PlanTable& one : plan.tables) rename(one.row);
+  for (PlanRestore& one : plan.restores) rename(one.row);
   for (PlanEncode& one : plan.encodes) rename(one.row);
   for (PlanEntry& one : plan.entries) rename(one.row);
+  for (PlanSnapshot& one : plan.snapshots) rename(one.row);
   for (PlanSample& one : plan.samples) rename(one.row);
   for (PlanFork& one : plan.forks) {
     rename(one.from);
@@ -120,6 +122,10 @@ void PlanWriter::write_more(Tick& tick) {
   Plan& plan = tick.plan;
   compact(plan);
   write_chunks(tick);
+  // The pages of some snapshots may be others' now.
+  std::erase_if(plan.snapshots, [&](const PlanSnapshot& one) {
+    return !memory_.states().is_made(plan, one, rows_.sequence_in(one.row));
+  });
   if (!memory_.slabs()) return;
   // Entries that were written before their row moved to another slab.
   for (const PlanMove& move : plan.moves) {
@@ -164,6 +170,7 @@ void PlanWriter::write_entry(Tick& tick, Group& group, std::int32_t index) {
                           sequence.progress.guesses()});
   sequence.under_way.feed(plan.tick);
   sequence.progress.plan(std::exchange(sequence.chunk, 0), std::exchange(sequence.guesses, 0));
+  memory_.states().write(plan, sequence);
   if (plan.entries.back().first_id != kLastToken) {
     memory_.prefixes().note_computed(group, sequence);
   }

@@ -16,12 +16,14 @@ void Tick::reserve(const DeviceLimits& limits) {
   plan.tables.reserve(rows);
   // With host memory a prompt's pages may push others out of theirs, and come back from there.
   plan.copies.reserve(limits.host_pages > 0 ? rows + pages : rows);
+  plan.restores.reserve(limits.has_state() ? rows : 0);
+  plan.snapshots.reserve(limits.has_state() ? rows : 0);
   plan.encodes.reserve(limits.cross_pages > 0 ? rows : 0);
   plan.entries.reserve(rows);
   plan.forks.reserve(rows);
   plan.samples.reserve(rows);
   plan.ids.reserve(tokens);
-  plan.pages.reserve(pages);
+  plan.pages.reserve(pages + 2 * rows * static_cast<std::size_t>(limits.snapshot_pages));
   const std::size_t results = rows * (1 + static_cast<std::size_t>(limits.guesses));
   result.samples.reserve(results);
   result.top.reserve(results * kMaxTopLogprobs);

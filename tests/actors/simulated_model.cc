@@ -47,6 +47,11 @@ SimulatedModel::SimulatedModel(const Options& options, std::mt19937_64& random)
   if (chance(0.5) || options.places)
     limits_.host_pages = static_cast<std::int32_t>(below(most) + 1);
   if (options.encoder) limits_.cross_pages = whole + static_cast<std::int32_t>(below(most));
+  if (options.state) {
+    limits_.state_bytes = sizeof(std::uint64_t);
+    limits_.snapshot_pages = static_cast<std::int32_t>(1 + below(3));
+    limits_.snapshot_every = static_cast<std::int32_t>(below(10));
+  }
   limits_.vocabulary = kLetters;
   limits_.stages = options.stages;
   limits_.guesses = options.guesses;
@@ -86,6 +91,19 @@ void SimulatedModel::know(const Request& request) {
   for (std::size_t i = 0; i < kMostSequences; ++i) domains_[seed_of_choice(request, i)] = domain;
 }
 
+void SimulatedModel::count(const Plan& plan) {
+  for (const PlanEntry& entry : plan.entries) {
+    guesses.entries += entry.guesses > 0 ? 1 : 0;
+    guesses.unsure += entry.unsure > 0 ? 1 : 0;
+  }
+  states.kept += plan.snapshots.size();
+  states.restored += plan.restores.size();
+  for (const PlanRestore& one : plan.restores) {
+    const PageId first = plan.pages.at(static_cast<std::size_t>(one.first_page));
+    states.from_host += first >= limits_.pages ? 1 : 0;
+  }
+}
+
 FakeDevice::Options SimulatedModel::device_options(const std::function<void()>& run) {
   FakeDevice::Options device{.limits = limits_, .weights = weights_};
   device.domain = [this](const PlanStart& start) { return domains_.at(start.seed); };
@@ -102,10 +120,7 @@ FakeDevice::Options SimulatedModel::device_options(const std::function<void()>& 
     return right;
   };
   device.run = [this, run](const Plan& plan) {
-    for (const PlanEntry& entry : plan.entries) {
-      guesses.entries += entry.guesses > 0 ? 1 : 0;
-      guesses.unsure += entry.unsure > 0 ? 1 : 0;
-    }
+    count(plan);
     run();
   };
   return device;

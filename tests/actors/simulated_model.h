@@ -33,6 +33,7 @@ class SimulatedModel {
     bool windows = false;                           ///< of all layers; not with an encoder
     bool places = false;                            ///< in host memory, for sure
     bool pages_only = false;                        ///< no slabs
+    bool state = false;                             ///< rows have some; not with an encoder
     std::int32_t guesses = 0;                       ///< that its device makes, at most
     std::optional<std::filesystem::path> folder{};  ///< of files with its pages
   };
@@ -52,7 +53,7 @@ class SimulatedModel {
 
   [[nodiscard]] const DeviceLimits& limits() const noexcept { return limits_; }
   [[nodiscard]] FakeModel fake() const noexcept {
-    return {weights_, limits_.context, limits_.window, options_.encoder};
+    return {weights_, limits_.context, limits_.window, options_.encoder, options_.state};
   }
   [[nodiscard]] std::size_t least_bytes() const noexcept;
   /// How many pages came back from files.
@@ -67,9 +68,18 @@ class SimulatedModel {
     std::uint64_t right = 0;
   };
 
+  /// How many snapshots of rows' states its plans made and restored, and how many of the latter
+  /// were in host memory.
+  struct States {
+    std::uint64_t kept = 0;
+    std::uint64_t restored = 0;
+    std::uint64_t from_host = 0;
+  };
+
   const std::string name;
   Config config;
   Guesses guesses;
+  States states;
   std::shared_ptr<FakeRanks> ranks;                ///< null where one device is all stages
   std::weak_ptr<PageFiles> files;                  ///< while the model is there, if it has some
   std::weak_ptr<DeviceTurns::SharedDevice> turns;  ///< where other models have its device too
@@ -77,6 +87,7 @@ class SimulatedModel {
   std::optional<std::size_t> system;  ///< of its newest actors (DeterministicSystem::Receiver)
 
  private:
+  void count(const Plan& plan);
   [[nodiscard]] FakeDevice::Options device_options(const std::function<void()>& run);
   [[nodiscard]] DeviceRanks finish_devices(FakeDevice::Options device, MemoryClaim claim);
 

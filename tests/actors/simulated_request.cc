@@ -25,8 +25,9 @@ Expected expected_output(const Request& request, std::uint64_t seed, std::int32_
   std::vector<TokenId> context = request.prompt_tokens;
   if (model.encoder) context.push_back(SimulatedRequest::kStart);
   while (std::cmp_less(expected.tokens.size(), max_tokens)) {
+    const std::uint64_t state = model.state ? fake_state(context) : 0;
     const TokenId token =
-        fake_token(seed ^ model.weights, seen_by(context, model.window), kLetters);
+        fake_token(seed ^ model.weights ^ state, seen_by(context, model.window), kLetters);
     if (token == SimulatedRequest::kEnd && !request.sampling.ignore_eos) {
       expected.reason = FinishReason::kStop;
       break;

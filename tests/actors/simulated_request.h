@@ -20,6 +20,7 @@ struct FakeModel {
   std::int64_t context = 0;
   std::int64_t window = 0;  ///< of all layers; 0: none
   bool encoder = false;     ///< which reads the prompt
+  bool state = false;       ///< of rows, on which its tokens depend
 };
 
 /// A request of a simulation, and all that has come of it.

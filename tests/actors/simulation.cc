@@ -266,6 +266,16 @@ SimulatedModel::Guesses Simulation::guesses() const {
   return sum;
 }
 
+SimulatedModel::States Simulation::states() const {
+  SimulatedModel::States sum;
+  for (const SimulatedModel& model : models_) {
+    sum.kept += model.states.kept;
+    sum.restored += model.states.restored;
+    sum.from_host += model.states.from_host;
+  }
+  return sum;
+}
+
 void Simulation::note(std::uint64_t value) noexcept {
   digest_ = (digest_ ^ value) * 0xD6E8FEB86659FD93U;
   digest_ ^= digest_ >> 32U;

@@ -27,6 +27,7 @@ struct SimulationOptions {
   std::size_t ranks = 0;     ///< of each stage, each with an executor; 0: one device is all stages
   bool encoder = false;      ///< the model has one, which reads the prompt
   bool windows = false;      ///< all of the model's layers have a window; not with an encoder
+  bool state = false;        ///< rows have some, as of recurrent layers; not with an encoder
   std::int32_t guesses = 0;  ///< that a device makes of a row, and verifies; random ones are right
   bool places = false;       ///< each model has some in host memory, else each second one
   /// Pages go to files, and the model goes now and then and comes back; not with ranks. Files are
@@ -74,6 +75,8 @@ class Simulation {
   [[nodiscard]] std::uint64_t tokens_found() const { return port_->stats().prefix_tokens; }
   /// How many requests found a path whose beginning was gone.
   [[nodiscard]] std::uint64_t hollow_hits() const noexcept { return hollow_hits_; }
+  /// What became of rows' states.
+  [[nodiscard]] SimulatedModel::States states() const;
   /// What came of guesses.
   [[nodiscard]] SimulatedModel::Guesses guesses() const;
   /// A hash of all that has come out: two plays of a seed have the same.

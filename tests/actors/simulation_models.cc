@@ -27,6 +27,7 @@ void Simulation::make_models() {
     how.windows = options_.windows;
     how.places = options_.places;
     how.guesses = options_.guesses;
+    how.state = options_.state;
     how.pages_only = options_.models > 0;
     // Of one that is in memory alone the others may have the folder when it has gone.
     if (folder_) how.folder = folder_->path() / std::to_string(max_loaded_ == 1 ? 0 : i);

@@ -39,6 +39,7 @@ struct Tally {
   std::uint64_t found = 0;  // tokens
   std::uint64_t hollow_hits = 0;
   SimulatedModel::Guesses guesses;
+  SimulatedModel::States states;
   std::uint64_t digest = 0;
 };
 
@@ -64,6 +65,9 @@ void simulate(const SimulationOptions& options, Tally& tally) {
   tally.guesses.unsure += simulation.guesses().unsure;
   tally.guesses.made += simulation.guesses().made;
   tally.guesses.right += simulation.guesses().right;
+  tally.states.kept += simulation.states().kept;
+  tally.states.restored += simulation.states().restored;
+  tally.states.from_host += simulation.states().from_host;
   tally.digest ^= simulation.digest() + options.seed;
 }
 
@@ -204,6 +208,38 @@ TEST(SimulationTest, NothingIsLostOrTakenBackWhereDevicesGuess) {
 TEST(SimulationTest, NothingIsLostOrTakenBackWhereDevicesWithWindowsOrRanksGuess) {
   simulate_guesses({.allocations = true, .windows = true});
   simulate_guesses({.stages = 2, .ranks = 2});
+}
+
+/// The fake model's tokens depend on a row's state, so each output shows that its row had the right
+/// one, wherever it began.
+SimulatedModel::States simulate_states(SimulationOptions options) {
+  options.state = true;
+  const Tally tally = simulate_all(options);
+  EXPECT_GT(tally.states.restored, 0U);
+  EXPECT_GT(tally.found, 0U);
+  std::cout << tally.states.kept << " snapshots, " << tally.states.restored << " restored, "
+            << tally.states.from_host << " from host memory\n";
+  return tally.states;
+}
+
+TEST(SimulationTest, NothingIsLostOfModelsWhoseRowsHaveState) {
+  for (const std::int32_t stages : {1, 2, 3}) {
+    SCOPED_TRACE(std::to_string(stages) + " stages");
+    simulate_states({.allocations = true, .stages = stages});
+  }
+}
+
+TEST(SimulationTest, NothingIsLostOfRanksWhoseRowsHaveState) {
+  simulate_states({.stages = 2, .ranks = 2});
+}
+
+TEST(SimulationTest, NothingIsLostOfModelsWithAWindowWhoseRowsHaveState) {
+  simulate_states({.allocations = true, .windows = true});
+}
+
+TEST(SimulationTest, NothingIsLostOfModelsWhoseRowsHaveStateThatGoesToHostMemory) {
+  EXPECT_GT(simulate_states({.allocations = true, .places = true}).from_host, 0U);
+  simulate_states({.allocations = true, .windows = true, .places = true});
 }
 
 TEST(SimulationTest, ASeedReplaysBitByBit) {

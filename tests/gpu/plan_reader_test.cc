@@ -310,5 +310,14 @@ TEST_F(PlanReaderTest, RefusesAnEntryWithGuesses) {
   }
 }
 
+TEST_F(PlanReaderTest, RefusesSnapshotsOfRowsStates) {
+  builder_.start(2, greedy(), 1).table(2, 0, {5}).feed(2, 0, {20, 21});
+  builder_.plan().snapshots = {{.row = 2, .first_page = 0}};
+  EXPECT_THROW(read(), boost::system::system_error);
+  builder_.plan().snapshots.clear();
+  builder_.plan().restores = {{.row = 2, .first_page = 0}};
+  EXPECT_THROW(read(), boost::system::system_error);
+}
+
 }  // namespace
 }  // namespace weft::test

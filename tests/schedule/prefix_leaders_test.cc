@@ -58,8 +58,10 @@ TEST(PrefixLeaders, APromptThatPlansPassOverLeadsUntilThePlanAfterItsLastPiece) 
   LeaderParts parts;
   Group& leader = parts.begin({.prompt = kLong});
   const auto make_plan = [&] {
+    parts.clock.begin_plan();
     parts.memory.prefixes().offer();
-    parts.memory.prefixes().keep_offers();
+    parts.clock.write();
+    parts.memory.prefixes().settle_offers();
   };
   make_plan();
   make_plan();

@@ -226,7 +226,8 @@ TokenId SchedulerFixture::token_behind(const GroupOutcome& outcome,
   const auto seen = seen_by(decoder, options_.limits.window);
   std::vector<TokenId> context = outcome.encoder_input;
   context.insert(context.end(), seen.begin(), seen.end());
-  return fake_token(seed, context, kVocabulary);
+  const std::uint64_t state = options_.limits.has_state() ? fake_state(decoder) : 0;
+  return fake_token(seed ^ state, context, kVocabulary);
 }
 
 GroupOutcome& SchedulerFixture::of(const Group& group) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "weft/core/io/byte_reader.h"
 #include "weft/gpu/device_error.h"
@@ -79,8 +80,10 @@ void for_lists(AnyPlan& plan, const Work& work) {
   work(plan.moves, "moves");
   work(plan.tables, "tables");
   work(plan.copies, "copies");
+  work(plan.restores, "restores");
   work(plan.encodes, "encodes");
   work(plan.entries, "entries");
+  work(plan.snapshots, "snapshots");
   work(plan.forks, "forks");
   work(plan.samples, "samples");
   work(plan.ids, "ids");
@@ -174,6 +177,7 @@ class PlanDecoder {
       if (id < 0 || id >= limits_.vocabulary) return wrong("ids");
     }
     if (auto checked = check_sequences(); !checked) return checked;
+    if (auto checked = check_snapshots(); !checked) return checked;
     return check_step();
   }
 
@@ -183,7 +187,7 @@ class PlanDecoder {
   }
 
   /// Whether entries of Plan::pages are there and name pages of a KV of so many.
-  [[nodiscard]] bool are_pages(std::int32_t first, std::int32_t count, std::int32_t of) const {
+  [[nodiscard]] bool are_pages(std::int32_t first, std::int32_t count, std::int64_t of) const {
     if (!is_run(first, count, plan_.pages.size())) return false;
     const auto begin = plan_.pages.begin() + first;
     return std::all_of(begin, begin + count,
@@ -209,6 +213,27 @@ class PlanDecoder {
       if (!is_row(one.from) || !is_row(one.to) || one.copied_pages < 0 ||
           one.copied_pages > limits_.pages_per_row()) {
         return wrong("forks");
+      }
+    }
+    return {};
+  }
+
+  /// Without state a snapshot takes no pages, and none can be named.
+  Result<void> check_snapshots() const {
+    const std::int32_t count = limits_.snapshot_pages;
+    const std::int64_t places = std::int64_t{limits_.pages} + limits_.host_pages;
+    std::int32_t copies = 0;
+    for (const PlanRestore& one : plan_.restores) {
+      if (!limits_.has_state() || !is_row(one.row) || !are_pages(one.first_page, count, places) ||
+          one.after_copies < copies || std::cmp_greater(one.after_copies, plan_.copies.size())) {
+        return wrong("restores");
+      }
+      copies = one.after_copies;
+    }
+    for (const PlanSnapshot& one : plan_.snapshots) {
+      if (!limits_.has_state() || !is_row(one.row) ||
+          !are_pages(one.first_page, count, limits_.pages)) {
+        return wrong("snapshots");
       }
     }
     return {};

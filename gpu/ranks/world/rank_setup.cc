@@ -127,6 +127,9 @@ constexpr auto kLimitFields = [](auto& fields, auto& limits) {
   fields.number(limits.window, "window");
   fields.number(limits.keeps_kv, "keeps_kv");
   fields.number(limits.stages, "stages");
+  fields.number(limits.state_bytes, "state_bytes");
+  fields.number(limits.snapshot_pages, "snapshot_pages");
+  fields.number(limits.snapshot_every, "snapshot_every");
 };
 
 constexpr auto kSetupFields = [](auto& fields, auto& setup) {
@@ -167,7 +170,8 @@ bool fits_a_device(const RankSetup& setup) {
   return setup.index >= 0 && setup.threads >= 0 && setup.neighbours >= 1 && limits.rows >= 1 &&
          limits.pages >= 0 && limits.page_tokens >= 1 && limits.step_tokens >= limits.rows &&
          limits.context >= 1 && limits.cross_pages >= 0 && limits.host_pages >= 0 &&
-         limits.vocabulary >= 1 && limits.window >= 0 && limits.stages >= 1;
+         limits.vocabulary >= 1 && limits.window >= 0 && limits.stages >= 1 &&
+         limits.state_bytes >= 0 && limits.snapshot_pages >= 0 && limits.snapshot_every >= 0;
 }
 
 }  // namespace

@@ -200,6 +200,21 @@ TEST_F(HostCapacityTest, PlacesInHostMemoryAreAsManyAsPagesFitThere) {
   EXPECT_EQ(device_capacity(program(), wishes, kPlenty, needs).value().host_pages, 0);
 }
 
+TEST_F(HostCapacityTest, RowsStatesTakeMemoryThatPagesThenLack) {
+  constexpr std::int64_t kPage = 1000;
+  DeviceNeeds needs;
+  needs.bytes = [](const DeviceLimits& limits) { return limits.pages * kPage; };
+  needs.page_bytes = kPage;
+  const CapacityWishes wishes{.memory_fraction = 1, .rows = 4, .context = 64};
+  EXPECT_EQ(device_capacity(program(), wishes, 12 * kPage, needs).value().pages, 12);
+  needs.state_bytes = 1500;
+  const DeviceLimits limits = device_capacity(program(), wishes, 12 * kPage, needs).value();
+  EXPECT_EQ(limits.pages, 6) << "and 6 for the states of 4 rows";
+  EXPECT_EQ(limits.state_bytes, 1500);
+  EXPECT_EQ(limits.snapshot_pages, 2);
+  EXPECT_GT(limits.snapshot_every, 0);
+}
+
 TEST_F(HostCapacityTest, EveryRowHasAWholeSlab) {
   const CapacityWishes wishes{.memory_fraction = 1, .slabs = true};
   const DeviceLimits most = host_capacity(program(), wishes, kPlenty).value();

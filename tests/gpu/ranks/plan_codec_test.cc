@@ -99,6 +99,55 @@ TEST(PlanCodec, BringsAcrossGuessesOfADeviceThatMakesSome) {
   EXPECT_FALSE(decode_plan(encoded(sent), limits, got));
 }
 
+/// A device of whose rows' states a snapshot takes two pages, with places for three.
+DeviceLimits limits_with_state() {
+  DeviceLimits limits = kCodecLimits;
+  limits.host_pages = 3;
+  limits.state_bytes = 100;
+  limits.snapshot_pages = 2;
+  return limits;
+}
+
+/// A plan that restores a state from host memory, and keeps one.
+Plan plan_with_snapshots() {
+  Plan plan = full_plan();
+  plan.restores = {{.row = 1, .first_page = 3, .after_copies = 1}};
+  plan.snapshots = {{.row = 2, .first_page = 5}};
+  plan.pages.insert(plan.pages.end(), {9, 10, 6, 7});
+  return plan;
+}
+
+TEST(PlanCodec, BringsAcrossSnapshotsOfRowsStates) {
+  const Plan sent = plan_with_snapshots();
+  Plan got;
+  ASSERT_TRUE(decode_plan(encoded(sent), limits_with_state(), got));
+  EXPECT_EQ(got.restores, sent.restores);
+  EXPECT_EQ(got.snapshots, sent.snapshots);
+}
+
+TEST(PlanCodec, RefusesSnapshotsThatTheDeviceHasNoRoomFor) {
+  const std::vector<std::pair<const char*, std::function<void(Plan&)>>> wrongs = {
+      {"restores", [](Plan& plan) { plan.restores.front().row = 4; }},
+      {"restores", [](Plan& plan) { plan.restores.front().after_copies = 2; }},
+      {"restores", [](Plan& plan) { plan.restores.front().after_copies = -1; }},
+      {"restores", [](Plan& plan) { plan.restores.front().first_page = 6; }},
+      {"restores", [](Plan& plan) { plan.pages[4] = 11; }},
+      {"snapshots", [](Plan& plan) { plan.snapshots.front().row = -1; }},
+      {"snapshots", [](Plan& plan) { plan.snapshots.front().first_page = 3; }},
+  };
+  for (const auto& [field, change] : wrongs) {
+    Plan plan = plan_with_snapshots();
+    change(plan);
+    Plan got;
+    EXPECT_THAT(decode_plan(encoded(plan), limits_with_state(), got),
+                FailsWith(DeviceErrc::kOutOfRange, std::string("plan: ") + field));
+  }
+  Plan got;
+  EXPECT_THAT(decode_plan(encoded(plan_with_snapshots()), kCodecLimits, got),
+              FailsWith(DeviceErrc::kOutOfRange, "plan: restores"))
+      << "of a device without state";
+}
+
 TEST(PlanCodec, RefusesWhatIsCutOffOrTooLong) {
   const std::vector<std::byte> whole = encoded(full_plan());
   Plan plan;
