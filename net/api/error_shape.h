@@ -8,7 +8,7 @@
 
 namespace weft {
 
-/// In whose form a client is told of an error.
+/// The API whose JSON form an error has.
 enum class ErrorShape : std::uint8_t {
   kOpenAi,     ///< {"error": {"message", "type", "param", "code"}}
   kAnthropic,  ///< {"type": "error", "error": {"type", "message", "details"}, "request_id"}
@@ -19,8 +19,8 @@ enum class ErrorShape : std::uint8_t {
 /// that of /api/ Ollama's, and all others have OpenAI's.
 [[nodiscard]] ErrorShape error_shape_of(std::string_view target) noexcept;
 
-/// Returns the error as the body of an answer, or the event of a stream. The request's id is said
-/// in Anthropic's form, where it is not empty.
+/// Returns the error as the body of an answer, or as the event of a stream. Anthropic's form has
+/// the request's id, where that is not empty.
 [[nodiscard]] std::string error_body(const ApiError& error, ErrorShape shape,
                                      std::string_view request_id = {});
 

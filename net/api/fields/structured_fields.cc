@@ -47,7 +47,7 @@ void set_output(BodyFields& fields, std::string_view field, Kind kind, std::stri
   said.kind = kind;
   said.text = std::move(text);
   said.name = fields.path_of(field);
-  said.strict = false;  // clients that ask for that say so behind it
+  said.strict = false;  // strict clients set this flag behind the schema
   set_output(fields, field, std::move(said), request);
 }
 

@@ -17,7 +17,7 @@ namespace weft {
 [[nodiscard]] ApiResult<ApiCall> decode_compaction(simdjson::dom::object body,
                                                    const ApiContext& context);
 
-/// Returns the message for the chat template that such an item becomes in an `input`.
+/// Returns the chat template's message for a "compaction" item of an `input`.
 [[nodiscard]] boost::json::object message_of_compaction(std::string_view summary);
 
 }  // namespace weft

@@ -104,8 +104,8 @@ class Replay {
   ResponseEvents events_;
 };
 
-/// Items have no ids of their own: "msg_" and the random part of the response's, with their place.
-/// Those of outputs have no "i".
+/// Returns an input item's id, since items have none of their own: "msg_", the random part of the
+/// response's id, and the item's place after an "i". Ids of output items have no "i".
 std::string input_item_id(const StoredResponse& response, std::size_t index) {
   std::string_view name = response.id;
   if (name.starts_with("resp_")) name.remove_prefix(5);
