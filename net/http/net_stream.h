@@ -92,9 +92,9 @@ class NetStream {
         token);
   }
 
-  /// Says that nothing more comes, and reads until the client has gone: closing over what it still
-  /// sends would take the last words from it. A read may be pending meanwhile, and gets some of
-  /// that. It takes as long as the client likes; close() ends it.
+  /// Ends the sending side, and reads until the client has gone: closing a socket with unread bytes
+  /// would take the last answer from the client. A read that is pending meanwhile gets some of
+  /// these bytes. It takes as long as the client likes; close() ends it.
   template <class Token>
   auto async_goodbye(Token&& token) {
     return boost::asio::async_initiate<Token, Completion>(

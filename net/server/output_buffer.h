@@ -20,7 +20,7 @@ class OutputBuffer {
 
   /// Begins to send what was appended; only when nothing is being sent.
   void begin();
-  /// The part of it that is still to be sent.
+  /// The bytes of the current write that the socket has not taken yet.
   [[nodiscard]] std::string_view unsent() const noexcept {
     return std::string_view(current_).substr(sent_);
   }

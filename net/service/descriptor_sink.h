@@ -16,10 +16,10 @@
 namespace weft {
 
 /// Writes lines to a file descriptor that may not take them, such as a pipe that nobody reads,
-/// without ever making the one who logs wait: lines are queued, and a thread of the sink's own
-/// writes them, those of some milliseconds together. Beyond net_defaults::kMaxQueuedLogBytes lines
-/// are dropped and counted; once there is room again, a line says how many. A reader that has gone
-/// costs the lines and sends no SIGPIPE. The thread starts with the first line.
+/// without ever making a logging thread wait: lines are queued, and a thread of the sink's own
+/// writes the lines of some milliseconds together. Beyond net_defaults::kMaxQueuedLogBytes lines
+/// are dropped and counted; once there is room again, a line says how many. When the reader has
+/// gone, lines are lost and no SIGPIPE is sent. The thread starts with the first line.
 ///
 /// Thread-safe. Not spdlog's asynchronous logger, since that one's thread waits in write(), and the
 /// process at its end for that thread.
