@@ -337,7 +337,7 @@ void ChatSession::try_setting(const std::string& name, json::value value) {
   backend_.start(answer_id_, std::move(trial));
   stream_answer(answer_id_);
   answer_id_.clear();
-  // A server that knows no such trial has not looked at the field.
+  // A server that does not know `generate` has not looked at the field.
   const bool refused =
       answer_end_->kind == kRefused && !answer_end_->again && answer_end_->param != "generate";
   if (!refused && answer_end_->kind != kCancelled) return;

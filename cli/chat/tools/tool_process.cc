@@ -78,7 +78,7 @@ class Running {
 
   void signal(int number) const { ::kill(-child_, number); }
 
-  /// Kills what is left of the command, and returns its status as waitpid() gives it.
+  /// Kills the command's remaining processes, and returns its status as waitpid() gives it.
   int end() {
     signal(SIGKILL);
     int status = 0;
@@ -125,7 +125,7 @@ class Running {
     return error;
   }
 
-  /// Reads what is there, and not much more of what comes meanwhile.
+  /// Reads the output that is there, and not much more of the output that comes meanwhile.
   void read_output() {
     std::array<char, 4096> bytes{};
     for (int reads = 0; output_.get() >= 0 && reads < kReadsAtOnce; ++reads) {
@@ -150,7 +150,7 @@ std::string failed(const std::string& why, const std::string& printed) {
   return "error: " + why + (printed.empty() ? "" : "\n" + printed);
 }
 
-/// What the model is told of a command that ended by itself.
+/// Returns the text that the model gets for a command that ended by itself.
 std::string told(int status, const std::string& printed) {
   if (WIFSIGNALED(status)) {
     return failed("it was ended by signal " + std::to_string(WTERMSIG(status)), printed);
