@@ -12,7 +12,7 @@
 #include "weft/measure/load/outcome.h"
 #include "weft/measure/recipe.h"
 
-/// What several recipes do alike.
+/// The parts that several recipes share.
 namespace weft::measure {
 
 /// One run of a recipe. Throws as Recipe::run() and require_served() say. `wrap` as in
@@ -32,7 +32,7 @@ struct NamedLoad {
 /// have shorter lengths, and only there are instances. `auto` is settled before.
 [[nodiscard]] bool runs_on_host(const Config& config);
 
-/// The setup's configuration under another policy.
+/// Returns the setup's configuration under another policy.
 [[nodiscard]] Config with_policy(const RecipeSetup& setup, BatchPolicy policy);
 
 /// "round 2, " of several rounds; nothing of one.
@@ -42,13 +42,13 @@ struct NamedLoad {
 [[nodiscard]] std::int32_t scaled(const RecipeSetup& setup, std::int32_t count,
                                   std::int32_t least = 1);
 
-/// How long the same request takes again and again.
+/// The time of the same request, repeated.
 struct AloneTime {
   double seconds = 0;
   bool has_settled = false;  ///< two in a row took the same within 10 %
 };
-/// Returns the median of what is left of the seconds, in their order, from the first two on that
-/// took the same within 10 %; of their second half where no two did. Those before warmed up.
+/// Returns the median of the seconds, in their order, from the first two on that took the same
+/// within 10 %, since earlier ones warmed up; without such two, the median of the second half.
 [[nodiscard]] AloneTime settled_time(std::span<const double> seconds);
 
 /// Seconds that one request takes on an engine that has nothing else to do: settled_time() of
@@ -61,13 +61,13 @@ struct AloneTime {
 [[nodiscard]] std::vector<std::pair<double, double>> tokens_over_time(
     const std::vector<Outcome>& outcomes);
 
-/// A report that says what it was measured with.
+/// Begins a report with the facts of its setup.
 [[nodiscard]] Report begin_report(const RecipeSetup& setup, std::string title, std::string summary);
 
-/// How many threads the host computes with.
+/// Returns the number of threads that the host computes with.
 [[nodiscard]] std::string threads_text(const Config& config);
 
-/// Without curves yet.
+/// Makes a figure without curves.
 [[nodiscard]] Figure make_figure(std::string title, std::string caption, Axis x, Axis y);
 [[nodiscard]] Axis linear(std::string title);
 [[nodiscard]] Axis logarithmic(std::string title);
