@@ -49,7 +49,7 @@ enum class KvPlacement : std::uint8_t {
 
 /// The requests that may reuse each other's pages in the KV cache.
 enum class CacheShare : std::uint8_t {
-  kKey,  ///< requests of one client, by Request::client; those without a name are one client
+  kKey,  ///< requests of one client, by Request::client; unnamed clients are one client
   kAll,  ///< requests of all clients
 };
 

@@ -51,13 +51,13 @@ struct AloneTime {
 /// within 10 %, since earlier ones warmed up; without such two, the median of the second half.
 [[nodiscard]] AloneTime settled_time(std::span<const double> seconds);
 
-/// Seconds that one request takes on an engine that has nothing else to do: settled_time() of
-/// eight. Tells setup.warn where they do not settle.
+/// Returns the seconds of one request on an engine that has no other work: settled_time() of eight
+/// requests. Tells setup.warn where they do not settle.
 [[nodiscard]] double alone_seconds(const RecipeSetup& setup, std::int32_t prompt,
                                    std::int32_t output);
 
-/// How many tokens had been given until when: (seconds, tokens), from (0, 0) on, at most 512 times
-/// spread evenly over the tokens, the last one's among them.
+/// Returns the number of tokens given over time: (seconds, tokens), from (0, 0) on, at most 512
+/// points spread evenly over the tokens, the last token's among them.
 [[nodiscard]] std::vector<std::pair<double, double>> tokens_over_time(
     const std::vector<Outcome>& outcomes);
 

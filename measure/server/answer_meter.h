@@ -11,8 +11,8 @@
 
 namespace weft::measure {
 
-/// One request under way, whose events become its Outcome. It ends once and ignores what comes
-/// later. Owner only.
+/// One request under way, whose events become its Outcome. It ends once and ignores later events.
+/// Owner only.
 class AnswerMeter {
  public:
   /// Called at the end, as the last thing. `detail` has the server's or the system's words about an
@@ -26,7 +26,7 @@ class AnswerMeter {
   /// The connection ends here: the request succeeded if its answer was finished, else it was cut
   /// off.
   void end(TimePoint at);
-  /// The request failed. As much of `kind` and `detail` is kept as a report shows.
+  /// The request failed. `kind` and `detail` are kept as far as a report shows them.
   void fail(std::string kind, const std::string& detail, TimePoint at);
 
   [[nodiscard]] bool ended() const noexcept { return on_end_ == nullptr; }

@@ -77,7 +77,7 @@ void HttpLoadClient::end(const Result<EventAnswer>& answer, AnswerMeter& meter) 
   }
   const AnswerEvent event = reader_.failure(answer->body);
   std::string kind = "http " + status;
-  // A server that has no code of its own repeats the status, which is not said twice.
+  // A server without a code of its own repeats the status, which is then shown only once.
   if (!event.error.empty() && event.error != status) kind.append(" ").append(event.error);
   meter.fail(
       std::move(kind),

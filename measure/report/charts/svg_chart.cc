@@ -23,7 +23,7 @@ constexpr double kBelowPlot = 42;  // ticks' labels and the title of x
 constexpr double kLegendRow = 22;
 constexpr double kEmptyPlot = 90;
 
-/// Returns the figure without what its axes cannot show.
+/// Returns the figure without values that its axes cannot show.
 Figure drawable(const Figure& figure) {
   Figure shown = figure;
   for (Series& series : shown.series) {
