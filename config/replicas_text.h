@@ -10,8 +10,8 @@
 namespace weft {
 
 /// Returns the device or partition of each replica: the config's own, as many times as the text's
-/// number, or the entries of the text's list. Nothing when the text is neither a number of replicas
-/// nor a list of as many entries that each begin with a letter.
+/// number, or the entries of the text's list. Nothing when the text is neither a valid number of
+/// replicas nor a list of at most as many entries, each of which begins with a letter.
 [[nodiscard]] std::optional<std::vector<std::string>> replica_devices(const Config& config);
 
 /// Returns replica_devices() as one text, for people: "cuda:0; cuda:1".

@@ -95,7 +95,7 @@ using StepProgress = std::function<void(std::int64_t done, std::int64_t total)>;
 [[nodiscard]] std::shared_ptr<StepDevice> as_one_device(const StepDevices& loaded);
 
 /// Measures all of them. `device` is load_for_steps()'s, or one with limits like it. The work of a
-/// partition is the least work of its stages, one after the other: on GPUs the work of the rank
+/// partition is the least that its stages need, one after the other: on GPUs the work of the rank
 /// that reads the most, since each has a memory of its own; on the host the work of all ranks.
 /// Where some stages are on the host only these count. Errors of the peak; kDriver for a step that
 /// fails.

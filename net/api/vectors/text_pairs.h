@@ -45,7 +45,7 @@ class TextPairs {
     return parts[first_ + index].vector;
   }
 
-  /// Returns the score of each pair, from the parts' vectors.
+  /// Returns the score of each pair, from the parts' results.
   [[nodiscard]] std::vector<float> scores(std::span<const Finish> parts) const;
 
  private:
