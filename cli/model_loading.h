@@ -38,8 +38,8 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool computes);
 [[nodiscard]] Result<OpenedModel> open_asked(const ModelOptions& options);
 
 /// Loads the model for one sequence of up to `context` tokens, with a progress bar on a terminal; a
-/// step gives the logits of at most `outputs` tokens. Errors of load_model_device();
-/// those about the device's name mention --device.
+/// step gives the logits of at most `outputs` tokens. Errors of load_model_device(); errors about
+/// the device's name mention --device.
 [[nodiscard]] Result<std::unique_ptr<ModelDevice>> load_alone(
     const OpenedModel& model, const ModelOptions& options, std::int64_t context,
     std::int32_t outputs = SequenceRunner::kStepOutputs);

@@ -9,7 +9,7 @@
 
 namespace weft::cli {
 
-/// The code of a server whose engine has failed for good: waiting for it helps nobody.
+/// The code of a server whose engine has failed for good: waiting for it is useless.
 inline constexpr std::string_view kEngineFailed = "not_ready";
 
 /// Returns why the server will answer no request at all: it wants another key, or its engine has

@@ -25,7 +25,7 @@ struct ServerConfig {
   std::chrono::microseconds drain_timeout{
       30'000'000};  ///< for requests that run when the server is stopped
 
-  // Who may use the server.
+  // Keys of the clients.
   std::string api_key{};       ///< the one key; "" = anyone may
   std::string api_key_file{};  ///< TOML with many keys and their limits
 
@@ -51,7 +51,7 @@ struct ServerConfig {
   std::int32_t max_conversation_responses = 64;  ///< of one WebSocket, with store: false
   std::int64_t max_conversation_bytes = 4 << 20;
 
-  // What the server logs.
+  // The log.
   std::string log_level = "info";   ///< "debug", "info", "warning", "error", "off"
   std::string log_format = "text";  ///< "text", "json"
   bool log_prompts = false;

@@ -109,7 +109,7 @@ class Terminal::Editor {
     return {What::kLine, std::move(text)};
   }
 
-  /// Draws prompt and line again, below what was printed.
+  /// Draws prompt and line again, below the printed text.
   void refresh() { el_set(editor_, EL_REFRESH); }
 
  private:

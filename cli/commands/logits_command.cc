@@ -45,7 +45,7 @@ struct MaskToken {
 struct Answer {
   std::vector<std::vector<float>> rows;
   std::vector<std::size_t> positions;  ///< of the tokens that the rows belong to
-  /// Where the rows are those of mask tokens alone: the best tokens, by row.
+  /// The best tokens by row, where only the rows of mask tokens are kept.
   std::vector<std::vector<MaskToken>> masks;
   std::vector<TokenId> greedy;
   bool hidden = false;

@@ -35,7 +35,7 @@ struct NamedLoad {
 /// Returns the setup's configuration under another policy.
 [[nodiscard]] Config with_policy(const RecipeSetup& setup, BatchPolicy policy);
 
-/// "round 2, " of several rounds; nothing of one.
+/// Returns "round 2, " where there are several rounds; nothing for a single round.
 [[nodiscard]] std::string round_part(const RecipeSetup& setup, std::int32_t round);
 
 /// `count` times setup.scale, at least `least`.
@@ -76,7 +76,7 @@ struct AloneTime {
 [[nodiscard]] std::string seconds_text(double seconds);
 /// "3.10x"
 [[nodiscard]] std::string times_text(double ratio);
-/// "3.10x [2.9x, 3.2x]": the median of several rounds, the least and the most; of one itself.
+/// "3.10x [2.9x, 3.2x]": the median of several rounds, the least and the most; one value alone.
 [[nodiscard]] std::string with_range(const std::vector<double>& values,
                                      std::string (*text)(double value));
 

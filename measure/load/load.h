@@ -45,7 +45,7 @@ struct Lengths {
   double mean = 128;
 
   /// Reads "128", "8..64", "mean:161" or "mean:161..1024" (tokens; at most 1024 for "mean:161").
-  /// kBadLoad says what is wrong.
+  /// kBadLoad names the mistake.
   [[nodiscard]] static Result<Lengths> parse(std::string_view text);
   friend bool operator==(const Lengths&, const Lengths&) = default;
 };

@@ -52,7 +52,7 @@ struct PolicyRound {
     return below->tokens_per_second + part * (above->tokens_per_second - below->tokens_per_second);
   }
 
-  /// The policy's throughput over that of a closed batch at the same mean batch.
+  /// The policy's throughput over the throughput of a closed batch at the same mean batch.
   [[nodiscard]] double of_closed(std::size_t policy) const {
     const PolicyFigures& one = policies[policy];
     return one.tokens_per_second / closed_at(one.batch);
@@ -61,7 +61,7 @@ struct PolicyRound {
   [[nodiscard]] double gain(std::size_t policy) const {
     return policies[policy].total / policies.front().total;
   }
-  /// The policy's total time over what the fullest batch would take for all tokens.
+  /// The policy's total time over the time that the fullest batch would take for all tokens.
   [[nodiscard]] double ceiling(std::size_t policy) const {
     const double tokens = policies.front().tokens_per_second * policies.front().total;
     return policies[policy].total * most() / tokens;

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::string_view kUnknown = "unknown";
 
-/// Returns what is between the quotes of a JSON string, with its escapes as they are; empty for any
-/// other value.
+/// Returns the text between the quotes of a JSON string, with its escapes as they are; empty for
+/// any other value.
 std::string_view raw_text(ondemand::value value) {
   std::string_view token = value.raw_json_token();
   while (!token.empty() && token.back() != '"') token.remove_suffix(1);

@@ -19,7 +19,7 @@ class AnswerMeter {
   /// error.
   using OnEnd = std::function<void(Outcome outcome, const std::string& detail)>;
 
-  /// `begun` has what is known when the request is sent. Times count from `since`.
+  /// `begun` has the facts that are known when the request is sent. Times count from `since`.
   AnswerMeter(Outcome begun, TimePoint since, OnEnd on_end);
 
   void add(const AnswerEvent& event, TimePoint at);

@@ -14,7 +14,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-// How much is shown of a body that some proxy has written: what a person can make out.
+// How much is shown of a body that some proxy has written: as much as a person reads.
 constexpr std::size_t kShownBody = 200;
 // How long a client waits for a body's end after "[DONE]"; a server that holds it back loses the
 // connection, no more.

@@ -18,7 +18,7 @@ using std::chrono::steady_clock;
 
 namespace {
 
-// How much is shown of a message that is no event: what a person can make out.
+// How much is shown of a message that is no event: as much as a person reads.
 constexpr std::size_t kShownMessage = 200;
 
 }  // namespace

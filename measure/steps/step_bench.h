@@ -56,7 +56,7 @@ struct StepCell {
   std::optional<Quartiles> of_peak;  ///< computing over the time taken
   Quartiles times_first;  ///< tokens a second over those of the smallest batch, in turn with it
 
-  /// Tokens a second: those chosen, or for a prompt its own.
+  /// Tokens a second: the chosen tokens, or a prompt's own.
   [[nodiscard]] double rate(bool prefill) const noexcept;
   [[nodiscard]] bool computes() const noexcept;  ///< whether computing is the limit, not reading
 };

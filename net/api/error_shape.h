@@ -15,8 +15,8 @@ enum class ErrorShape : std::uint8_t {
   kOllama,     ///< {"error": "message"}
 };
 
-/// Returns the form for a request's target, by its beginning: that of /v1/messages is Anthropic's,
-/// that of /api/ Ollama's, and all others have OpenAI's.
+/// Returns the form for a request's target, by its beginning: Anthropic's form for /v1/messages,
+/// Ollama's form for /api/, and OpenAI's form for all others.
 [[nodiscard]] ErrorShape error_shape_of(std::string_view target) noexcept;
 
 /// Returns the error as the body of an answer, or as the event of a stream. Anthropic's form has

@@ -16,7 +16,7 @@
 
 namespace weft {
 
-/// What the holder of one key may do.
+/// The rights and limits of one key's holder.
 struct KeyLimits {
   RequestClass class_ceiling = RequestClass::kChat;  ///< the most urgent class
   std::int32_t max_concurrent = 0;                   ///< requests at once; 0 = any number

@@ -53,8 +53,8 @@ class HttpExchange {
   HttpExchange& operator=(const HttpExchange&) = delete;
   ~HttpExchange();
 
-  /// Decides by the header alone, and by what the client's address may have (null: anything);
-  /// returns whether the request is not refused.
+  /// Decides by the header alone, and by the limits of the client's address (null: none); returns
+  /// whether the request is not refused.
   [[nodiscard]] bool admit(const Header& header, AddressPlace* address = nullptr);
   /// Returns the refusal of a request whose body is not read.
   [[nodiscard]] HttpReply take_refusal() { return *std::move(refusal_); }
@@ -71,7 +71,7 @@ class HttpExchange {
 
   /// Appends the whole answer.
   void append_reply(HttpReply reply, std::string& out);
-  /// Appends what the started answer has produced: events, a whole reply, or nothing yet. Not in
+  /// Appends the new output of the started answer: events, a whole reply, or nothing yet. Not in
   /// kSaid.
   void append_news(std::string& out);
   /// Appends a ping of the started answer where it is a stream, after the stream's head where the

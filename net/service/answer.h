@@ -17,10 +17,10 @@
 
 namespace weft {
 
-/// One call of the API under way: its engine requests, what they have produced, and the writer that
-/// makes bytes of it. The engine's threads put outputs in and wake the I/O thread; everything else
-/// happens there. Slow clients cost no memory here: what is not fetched stays where it is, bounded
-/// by max_tokens, and is written as one event when it is fetched.
+/// One call of the API under way: its engine requests, their output, and the writer that makes
+/// bytes of it. The engine's threads put outputs in and wake the I/O thread; everything else
+/// happens there. Slow clients cost no memory here: output that is not fetched stays where it is,
+/// bounded by max_tokens, and is written as one event when it is fetched.
 class Answer final : public Wakeable {
  public:
   /// Hears, on the I/O thread, that fetch() may have something.
@@ -95,7 +95,7 @@ class Answer final : public Wakeable {
     const std::int64_t tokens;  // of its prompt, by estimate
 
    private:
-    /// What the request costs its key.
+    /// Returns the tokens that the request costs its key.
     [[nodiscard]] std::int64_t cost(const Finish& finish) const noexcept;
 
     Answer& answer_;

@@ -46,7 +46,7 @@ class RequestLog {
   void warning(std::string_view what) { note(spdlog::level::warn, what); }
   void error(std::string_view what) { note(spdlog::level::err, what); }
   [[nodiscard]] bool prompts() const noexcept { return prompts_; }
-  /// How many lines were dropped since the last call, because nobody reads the log.
+  /// How many lines were dropped since the last call, because the log has no reader.
   [[nodiscard]] std::uint64_t take_dropped() noexcept;
 
  private:

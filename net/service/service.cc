@@ -253,7 +253,7 @@ std::variant<Service::Admission, HttpReply> Service::admit(const http::request_h
     admission.key = keys_.find(shown);
     if (admission.key == nullptr) {
       HttpReply reply = error_reply(unauthorized(!shown.empty()));
-      // It makes a browser ask whoever opens the page; the key is the password.
+      // It makes a browser ask the user of the page for a password, which is the key.
       if (admission.path == "/") reply.headers.back().second = R"(Basic realm="weft")";
       return reply;
     }

@@ -58,7 +58,7 @@ class Service {
   /// Says that only this machine reaches the server. Where there are no keys either, a client over
   /// TCP must call the server by one of its names (is_own_host). Before there are connections.
   void listen_on_loopback() noexcept { on_loopback_ = true; }
-  /// Refuses new requests from now on; what has begun goes on.
+  /// Refuses new requests from now on; running requests go on.
   void drain() noexcept { draining_.store(true); }
   [[nodiscard]] bool draining() const noexcept { return draining_.load(); }
   /// Waits for the running work of the workers; drops their waiting work, and tells no client.

@@ -30,7 +30,7 @@ constexpr int kReadsAtOnce = 32;
 
 std::string reason_of(int error) { return std::generic_category().message(error); }
 
-/// A command that runs, and what it has printed.
+/// A command that runs, and its output so far.
 class Running {
  public:
   Running() = default;
@@ -48,7 +48,7 @@ class Running {
     const FileDescriptor write_end(pipe[1]);
     // The command writes as to any pipe.
     ::fcntl(write_end.get(), F_SETFL, 0);
-    // A file, so that a command that does not read its input blocks nobody.
+    // A file, so that a command which does not read its input does not block this thread.
     const FileDescriptor given(::memfd_create("arguments", MFD_CLOEXEC));
     if (given.get() < 0) return errno;
     if (::write(given.get(), input.data(), input.size()) != static_cast<ssize_t>(input.size()) ||

@@ -10,7 +10,7 @@
 #include "weft/net/api/completions/completion_options.h"
 #include "weft/net/api/event_batch.h"
 
-/// What the answers of the chat and the text completion API have in common.
+/// The parts that the answers of the chat and the text completion API share.
 namespace weft {
 
 /// Returns the beginning of an answer or a chunk: {"id":...,"object":...,...,"choices":[

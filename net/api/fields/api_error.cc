@@ -24,7 +24,7 @@ constexpr std::string_view kServerText = "The server failed while it worked on t
 
 /// How much of a client's text is shown: enough for the name of any field there is.
 constexpr std::size_t kShownBytes = 64;
-/// How much of a message is shown, in which a chat template may have put what it likes.
+/// How much of a message is shown, in which a chat template may have put any text.
 constexpr std::size_t kMessageBytes = 1024;
 
 /// The Retry-After where no better estimate is known: an earlier retry would find no free row and

@@ -9,8 +9,8 @@
 
 namespace weft {
 
-/// What is wrong with a client's request, or what happened to it, in the words of OpenAI's API.
-/// Texts are valid UTF-8 and name no path, pointer or other internal of the server.
+/// The error of a client's request, in the words of OpenAI's API. Texts are valid UTF-8 and name no
+/// path, pointer or other internal of the server.
 struct ApiError {
   int status = 400;                            ///< HTTP's status
   std::string type = "invalid_request_error";  ///< "rate_limit_error", "server_error", ...

@@ -59,7 +59,7 @@ std::string plain_json(std::string_view text) {
   return is_json ? simdjson::minify(root) : std::string(text);
 }
 
-/// Takes a schema: an object, true or false, or where it `may_be_text` the text of one.
+/// Takes a schema: an object, true or false; where it `may_be_text` also a text with a schema.
 void take_schema(BodyFields& fields, std::string_view name, bool may_be_text, Request& request) {
   const auto schema = fields.any(name);
   if (!schema) return;

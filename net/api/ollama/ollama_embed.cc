@@ -79,7 +79,7 @@ Request take_shared_embed(BodyFields& fields, const ApiContext& context, std::st
   return request;
 }
 
-/// Takes texts, of which there may be none.
+/// Takes a text or a list of texts, which may be empty.
 std::vector<std::string> take_inputs(const BodyFields& fields, std::string_view name) {
   const auto value = fields.any(name);
   if (!value || is_harmless(*value, Harmless::kEmptyText) ||

@@ -194,7 +194,7 @@ ApiResult<std::string> ollama_show(simdjson::dom::object body, const ModelCard& 
   }
   static_cast<void>(take_ollama_model(fields, card));
   static_cast<void>(fields.flag("verbose"));
-  fields.ignore({"options", "template", "system"});  // what they would change is not shown
+  fields.ignore({"options", "template", "system"});  // nothing here shows their effects
   if (auto error = fields.finish()) return *std::move(error);
   const ServedModel& model = *card.model;
   return json_text(json::object{{"modelfile", "FROM " + ollama_name(card)},

@@ -10,8 +10,8 @@
 namespace weft {
 
 /// Decodes the body of POST /v1/responses/compact: a conversation as a response has it. The model
-/// is asked to summarize it, and the answer is what a new conversation can begin with: the user's
-/// messages as they are, and an item of the type "compaction" with the summary. Nothing is kept.
+/// is asked to summarize it. A new conversation can begin with the answer: the user's messages as
+/// they are, and an item of the type "compaction" with the summary. Nothing is kept.
 ///
 /// Source: Open Responses, "Compact a response" (2026-04-08).
 [[nodiscard]] ApiResult<ApiCall> decode_compaction(simdjson::dom::object body,

@@ -148,7 +148,7 @@ std::string_view output_type(const json::object& result, const ToolOrigins* tool
   return custom ? "custom_tool_call_output" : "function_call_output";
 }
 
-/// Puts the items that a message stands for behind the others: a text, calls, or the result of one.
+/// Appends the items that a message stands for: a text, calls, or the result of a call.
 void append_items(const StoredResponse& response, const json::object& message, json::array& items) {
   const auto add = [&](json::object item) {
     item["id"] = input_item_id(response, items.size());

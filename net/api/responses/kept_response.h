@@ -8,7 +8,7 @@
 #include "weft/net/api/fields/api_error.h"
 #include "weft/net/api/responses/response_store.h"
 
-/// What a client can read of a response that is kept, beside the response object itself.
+/// The parts of a stored response that a client can read beside the response object itself.
 namespace weft {
 
 /// Returns the events of a stream of the response, as SSE, numbered from 0. They equal the events
