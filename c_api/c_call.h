@@ -9,22 +9,22 @@
 
 namespace weft::c_api {
 
-/// A status with what is said about it.
+/// A status with its message.
 struct Outcome {
   weft_status status = WEFT_OK;
   std::string text{};
 };
 
-/// Returns what a caller is told of an error.
+/// Returns the status and the message that a caller gets for an error.
 [[nodiscard]] Outcome outcome_of(const Error& error);
-/// The same of an exception that reached the edge of the library.
+/// Returns the outcome of an exception that reached the edge of the library.
 [[nodiscard]] Outcome outcome_of(const std::exception& failure) noexcept;
 
-/// Gives a text to the caller, where he wants it; nothing where there is no memory.
+/// Gives a text to the caller where `error` is not NULL; sets NULL where there is no memory.
 void give_text(const std::string& text, char** error) noexcept;
 
-/// Runs the body of a function that can fail. No exception leaves it. Where an argument is NULL
-/// that is wanted, it is WEFT_INVALID, and the body does not run.
+/// Runs the body of a function that can fail. No exception leaves it. Where a required argument is
+/// NULL, the outcome is WEFT_INVALID and the body does not run.
 template <class Body>
 [[nodiscard]] weft_status call(bool all_there, char** error, Body&& body) noexcept {
   if (error != nullptr) *error = nullptr;

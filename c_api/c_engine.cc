@@ -28,7 +28,7 @@ struct weft_stream {
   std::future<weft::c_api::Completed<std::optional<weft::Delta>>>
       next{};                          ///< under way, where it is valid
   std::optional<weft::Delta> delta{};  ///< the last one, to which events point
-  bool untold = false;                 ///< it could not be given for want of memory
+  bool untold = false;                 ///< it could not be given, for want of memory
   weft::c_api::EventList events{};
   bool ended = false;
 };
@@ -39,7 +39,7 @@ namespace {
 
 constexpr int kUnavailable = 503;
 
-/// The caller is the operator, too, who is told why.
+/// Returns an error with the reason, since the caller of the library is the operator, too.
 ApiError not_there(EngineErrc code, const std::string& why) {
   ApiError error;
   error.status = kUnavailable;
@@ -70,7 +70,7 @@ ApiResult<ModelCard> card_for(weft_engine& engine, std::string_view name) {
   auto [error, detail] = loaded.get();
   if (error) return not_there(EngineErrc::kModelNotLoaded, to_string(Error{error, detail}));
   card = find();
-  // It may have left again at once, for another one.
+  // The model may have been unloaded again at once, to make room for another model.
   if (card && !card->model) return not_there(EngineErrc::kModelNotLoaded, {});
   return card;
 }
@@ -110,7 +110,7 @@ Outcome open_stream(weft_engine& engine, const char* text, weft_stream** made) {
   return {};
 }
 
-/// Waits for what is under way. Returns whether it is there.
+/// Waits for the stream's next delta or end. Returns whether it has come.
 bool wait(weft_stream& stream, std::int64_t timeout_ms) {
   if (!stream.next.valid()) {
     std::promise<Completed<std::optional<Delta>>> promise;
@@ -144,7 +144,7 @@ Outcome take_next(weft_stream& stream, std::int64_t timeout_ms) {
   for (;;) {
     if (!wait(stream, timeout_ms)) return {.status = WEFT_TIMEOUT};
     auto [error, delta] = stream.next.get();
-    // Cancelling takes back what waits; the end is still to come.
+    // Cancelling takes back the waiting delta; the end is still to come.
     if (!delta && error == asio::error::operation_aborted) continue;
     if (error == boost::system::errc::not_enough_memory) return outcome_of(Error{error, {}});
     stream.delta = std::move(delta);

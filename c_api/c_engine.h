@@ -47,7 +47,7 @@ class OwnContext {
 template <class T>
 using Completed = std::pair<boost::system::error_code, T>;
 
-/// Makes a handler that keeps its promise to the caller who waits. One that is dropped breaks it.
+/// Makes a handler that fulfils the promise; a handler that is dropped uncalled breaks it.
 template <class T>
 auto keeping(std::promise<Completed<T>> promise) {
   return [promise = std::move(promise)](boost::system::error_code error, T value) mutable {
@@ -67,8 +67,8 @@ struct weft_engine {
 
 namespace weft::c_api {
 
-/// The model that a request names: the one, or of several that of the name, the first for "". Loads
-/// it where a request may do that, and blocks meanwhile. The error is as of the HTTP service.
+/// Returns the model that a request names: the only one, or of several the named one, the first for
+/// "". Loads it where a request may, and blocks meanwhile. The error is as of the HTTP service.
 [[nodiscard]] ApiResult<ModelCard> card_for(weft_engine& engine, std::string_view name);
 
 /// Returns the status and text for a caller whose request was refused.

@@ -13,8 +13,8 @@
 
 namespace weft::c_api {
 
-/// What the last call of a handle gave, with the memory that it points to beside the deltas. Owner
-/// only. When adding throws std::bad_alloc, what is there is to be cleared and made again.
+/// The events of a handle's last call, with the memory that they point to beside the deltas. Owner
+/// only. When adding throws std::bad_alloc, the list must be cleared and made again.
 class EventList {
  public:
   void clear() noexcept;
@@ -28,7 +28,7 @@ class EventList {
   void add_end(std::uint64_t request, FinishReason reason, const Usage& usage,
                std::string_view why);
 
-  /// Gives all to the caller.
+  /// Gives all events to the caller.
   void give(const weft_event** events, std::size_t* count) const noexcept {
     *events = events_.data();
     *count = events_.size();

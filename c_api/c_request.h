@@ -12,7 +12,7 @@
 
 namespace weft::c_api {
 
-/// The model as requests name it, which is not asked for.
+/// Makes the card of a handle's model (null: of several models), which requests need not name.
 [[nodiscard]] ModelCard card_of(std::shared_ptr<const ServedModel> model);
 
 /// Finds the model that a request names; "" where it names none.

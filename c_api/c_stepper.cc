@@ -19,7 +19,7 @@ struct weft_stepper {
   weft::Stepper stepper;
   weft::ModelCard card;
   std::vector<weft::StepOutput> outputs{};  ///< of the last step, to which events point
-  bool untold = false;                      ///< they could not be given for want of memory
+  bool untold = false;                      ///< events could not be given, for want of memory
   weft::c_api::EventList events{};
 };
 
@@ -57,7 +57,7 @@ void gather(const StepOutput& output, EventList& events) {
                  error.code ? to_string(error) : std::string());
 }
 
-/// A negative budget is none.
+/// A negative budget means none.
 Outcome infer(weft_stepper& stepper, std::int64_t budget_us) {
   stepper.events.clear();
   if (!stepper.untold) {

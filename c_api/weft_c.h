@@ -2,8 +2,8 @@
 
 /// Weft for other languages: Engine and Stepper in C, by the shared library libweft_c.
 ///
-/// Handles are opaque. Who makes one frees it, once, by the function of its name; a freed handle
-/// cannot be recognised. NULL where a thing is wanted is WEFT_INVALID, and freeing NULL does
+/// Handles are opaque. The maker of a handle frees it, once, by the function of its name; a freed
+/// handle cannot be recognised. NULL for a required argument is WEFT_INVALID, and freeing NULL does
 /// nothing. No exception and no signal handler of the library's reaches the caller; the library
 /// prints nothing and ends no process.
 ///
@@ -82,8 +82,8 @@ typedef struct weft_logprob {
   float logprob;
 } weft_logprob;
 
-/// Something that a request got. What its pointers point to is the library's, until the next call
-/// for the same stepper or stream, or its end.
+/// Something that a request produced. Its pointers point to the library's memory, which lasts until
+/// the next call for the same stepper or stream, or its end.
 typedef struct weft_event {
   uint64_t request; /* of a stepper: the id; of a stream: 0 */
   int32_t kind;     /* a weft_event_kind */
@@ -115,7 +115,7 @@ WEFT_C void weft_free(char* text);
 typedef struct weft_stepper weft_stepper;
 
 /// Loads a model, and blocks meanwhile. WEFT_INVALID for the configuration, the model's files, and
-/// what needs several devices; WEFT_FAILED. *stepper is NULL then.
+/// a model that needs several devices; WEFT_FAILED. *stepper is NULL then.
 WEFT_C weft_status weft_stepper_create(const char* config, weft_stepper** stepper, char** error);
 /// Drops all requests, and the model.
 WEFT_C void weft_stepper_free(weft_stepper* stepper);
@@ -123,11 +123,11 @@ WEFT_C void weft_stepper_free(weft_stepper* stepper);
 /// which nothing has begun: all but WEFT_TIMEOUT and WEFT_ENDED.
 WEFT_C weft_status weft_stepper_add(weft_stepper* stepper, const char* request, uint64_t* id,
                                     char** error);
-/// Drops a request; its WEFT_END is in the next step. WEFT_INVALID where the id names none that has
-/// not ended, or one that was dropped before.
+/// Drops a request; its WEFT_END is in the next step. WEFT_INVALID where no running request has the
+/// id, or the request was dropped before.
 WEFT_C weft_status weft_stepper_cancel(weft_stepper* stepper, uint64_t id);
-/// Runs one step and gives what came of it; count may be 0. A step that failed is the WEFT_END of
-/// its requests, and no error of this call. WEFT_FAILED without memory.
+/// Runs one step and gives its events; count may be 0. A step that failed is reported by the
+/// WEFT_END of its requests, and not as an error of this call. WEFT_FAILED without memory.
 WEFT_C weft_status weft_stepper_infer(weft_stepper* stepper, const weft_event** events,
                                       size_t* count, char** error);
 /// Runs a step as weft_stepper_infer does, which is to take at most budget_us microseconds: prompts
@@ -135,16 +135,16 @@ WEFT_C weft_status weft_stepper_infer(weft_stepper* stepper, const weft_event** 
 WEFT_C weft_status weft_stepper_infer_within(weft_stepper* stepper, int64_t budget_us,
                                              const weft_event** events, size_t* count,
                                              char** error);
-/// Returns 1 when every request has ended and its end was given, else 0; of NULL 1.
+/// Returns 1 when every request has ended and its end was given, else 0; for NULL returns 1.
 WEFT_C int32_t weft_stepper_idle(const weft_stepper* stepper);
 
 /// A model that computes on threads of its own while the caller does other things: weft::Engine
 /// (actors/engine/engine.h), with one more thread of this library's. Thread-safe but for
 /// weft_engine_free().
 typedef struct weft_engine weft_engine;
-/// What one request of an engine produces. One thread at a time but for weft_stream_cancel(), which
-/// any thread may call until weft_stream_free(). It may outlive its engine, whose end ends it.
-/// What nobody takes is kept, at most what max_tokens allows.
+/// The output of one request of an engine. One thread at a time but for weft_stream_cancel(), which
+/// any thread may call until weft_stream_free(). It may outlive its engine; the engine's end ends
+/// it. Output that nobody takes is kept, at most what max_tokens allows.
 typedef struct weft_stream weft_stream;
 
 /// Loads a model, or the models of [[models]], and blocks meanwhile. Of several a request's "model"
@@ -159,12 +159,12 @@ WEFT_C void weft_engine_free(weft_engine* engine);
 /// WEFT_UNAVAILABLE. Errors: all but WEFT_TIMEOUT and WEFT_ENDED; *stream is NULL then.
 WEFT_C weft_status weft_engine_open(weft_engine* engine, const char* request, weft_stream** stream,
                                     char** error);
-/// Waits until there is something new, at most `timeout_ms` milliseconds (below 0: for ever), and
+/// Waits until there is new output, at most `timeout_ms` milliseconds (below 0: for ever), and
 /// gives it. WEFT_TIMEOUT, WEFT_ENDED; WEFT_FAILED without memory, after which it can be called
-/// again. How a request failed is its WEFT_END, and no error of this call.
+/// again. A failed request is reported by its WEFT_END, and not as an error of this call.
 WEFT_C weft_status weft_stream_next(weft_stream* stream, int64_t timeout_ms,
                                     const weft_event** events, size_t* count, char** error);
-/// Drops the request and what was not taken; its WEFT_END still comes.
+/// Drops the request and the output that was not taken; its WEFT_END still comes.
 WEFT_C weft_status weft_stream_cancel(weft_stream* stream);
 /// Drops the request.
 WEFT_C void weft_stream_free(weft_stream* stream);

@@ -24,8 +24,8 @@ void add_backend_options(CLI::App& command, BackendOptions& options) {
       ->envname("WEFT_API_KEY");
   command.add_flag("--insecure", options.insecure, "Take any certificate of the server's");
   command.add_option("--model", options.model, "Which of the server's models")->type_name("NAME");
-  // Without model.path, which URL|MODEL gives here, and without --model, which names a server's
-  // model.
+  // The engine's keys without model.path: URL|MODEL gives the path here, and --model, the flag of
+  // that key, names a server's model.
   options.engine = std::make_unique<ConfigOptions>(command, engine_schema().subspan(1));
 }
 

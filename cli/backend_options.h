@@ -14,12 +14,12 @@ class App;
 
 namespace weft::cli {
 
-/// Who answers: a server or a model in this process.
+/// The source of answers: a server, or a model in this process.
 struct BackendOptions {
   std::string place;    ///< URL|MODEL
-  std::string api_key;  ///< what a server is shown; WEFT_API_KEY when empty
+  std::string api_key;  ///< the key that a server is shown; WEFT_API_KEY when empty
   bool insecure = false;
-  std::string model;  ///< which of a server's models; empty: its own, or what the requests say
+  std::string model;  ///< one of a server's models; empty: its own, or the requests' models
   std::unique_ptr<ConfigOptions> engine{};  ///< how a model in this process runs
 
   [[nodiscard]] bool remote() const;

@@ -11,10 +11,10 @@ class App;
 /// becomes the exit status.
 namespace weft::cli {
 
-/// `weft config check FILE` and `weft config print`: what is configured, and why.
+/// `weft config check FILE` and `weft config print`: the configuration, and its reasons.
 void add_config_command(CLI::App& app);
 
-/// `weft devices [--measure]`: where a model can run.
+/// `weft devices [--measure]`: the devices that a model can run on.
 void add_devices_command(CLI::App& app);
 
 /// `weft generate MODEL PROMPT`: a model's text, streamed.
@@ -48,19 +48,19 @@ void add_perplexity_command(CLI::App& app);
 /// `weft quantize MODEL OUT --type T`: the model with smaller weights.
 void add_quantize_command(CLI::App& app);
 
-/// `weft tune MODEL`: which way of computing it is the fastest on a GPU.
+/// `weft tune MODEL`: finds the fastest way of computing it on a GPU.
 void add_tune_command(CLI::App& app);
 
 /// `weft bench serve|engine|step|recipe`: measurements, with reports.
 void add_bench_command(CLI::App& app);
 
-/// `weft help [VERB...]`: what `weft VERB --help` prints. CLI11 takes a verb behind another one for
-/// the program's next, so this one is only listed, and show_help() is for the program to call.
+/// `weft help [VERB...]`: the same text as `weft VERB --help`. CLI11 takes a verb behind another
+/// one for the program's next, so this verb is only listed, and the program calls show_help().
 void add_help_command(CLI::App& app);
-/// Prints the help of a verb, or a verb of it: "bench", "serve"; without any the program's.
+/// Prints the help of a verb, or of a verb's verb: "bench", "serve"; without names the program's.
 void show_help(const CLI::App& app, std::span<char* const> verbs);
 
-/// `weft version`: what this build is made of.
+/// `weft version`: the parts and settings of this build.
 void add_version_command(CLI::App& app);
 
 }  // namespace weft::cli

@@ -25,19 +25,19 @@ class ConfigOptions {
   /// Returns the value of an environment variable; null when there is none.
   using Environment = std::function<const char*(const char* name)>;
 
-  /// Adds the options to `command`, and must live as long as that is used. `keys` are of the
-  /// schema.
+  /// Adds the options to `command`; the object must live as long as `command` is used. `keys` are
+  /// of the schema.
   ConfigOptions(CLI::App& command, std::span<const ConfigKey> keys);
   ConfigOptions(const ConfigOptions&) = delete;
   ConfigOptions& operator=(const ConfigOptions&) = delete;
   ~ConfigOptions() = default;
 
-  /// The configuration that file, environment and the parsed command line give. Errors are those of
-  /// ConfigDraft; they name the file and line, the variable or the flag.
+  /// Returns the configuration of file, environment and the parsed command line. Errors are those
+  /// of ConfigDraft; they name the file and line, the variable or the flag.
   [[nodiscard]] Result<ConfigDraft> draft(const Environment& environment = std::getenv) const;
 
-  /// The text that the same sources give one key, whatever is wrong with others; empty where they
-  /// give it none.
+  /// Returns the text that the same sources give one key, whatever is wrong with others; empty
+  /// where they give it none.
   [[nodiscard]] std::string peek(std::string_view path,
                                  const Environment& environment = std::getenv) const;
 

@@ -9,7 +9,7 @@ namespace weft::cli {
 
 namespace {
 
-/// Of the program, which has one standard error. Set before its threads begin.
+/// Shared by the program's threads, as standard error is. Set before its threads begin.
 bool failures_are_json = false;
 
 void print_in_json(const std::string& why) {

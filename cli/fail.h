@@ -23,8 +23,8 @@ inline constexpr int kEngineLost = 70;
 /// Exit status of a process that a signal has told to end, as shells show it.
 [[nodiscard]] constexpr int status_after(int signal) { return 128 + signal; }
 
-/// Failures are told from now on as lines of the log in JSON: for a verb whose log.format is json,
-/// so that who reads its standard error finds nothing else there.
+/// Reports failures from now on as lines of the log in JSON: for a verb whose log.format is json,
+/// so that a reader of its standard error finds nothing but JSON.
 void tell_failures_in_json() noexcept;
 
 /// Prints "weft VERB: why" on standard error and leaves the verb with the status.

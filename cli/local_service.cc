@@ -21,7 +21,7 @@ namespace {
 /// There is nothing that IoThread's sweep would have to look after here.
 constexpr std::chrono::seconds kNoSweep{60};
 
-/// Bounds for one client, the user, who reads what comes.
+/// Returns the bounds for one client, the user, who reads all output.
 ServerConfig server_config() {
   ServerConfig config;
   config.max_streams = std::numeric_limits<std::int32_t>::max();
@@ -56,7 +56,7 @@ LocalService::LocalService(const Config& config)
 
 LocalService::~LocalService() {
   thread_.stop();
-  service_.stop_workers();  // which may still decode for the engine's models
+  service_.stop_workers();  // a worker may still decode a body for the engine's models
   engine_.reset();
 }
 

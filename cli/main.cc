@@ -71,7 +71,7 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-/// Returns `status`, or that of a failure where what was printed did not get to its reader.
+/// Returns `status`, or the status of a failure where the output did not get to its reader.
 int status_once_printed(int status) {
   if (std::cout.flush()) return status;
   std::cerr << "weft: standard output could not be written in full\n";
@@ -102,7 +102,7 @@ int main(int argc, char** argv) {
     std::cerr << kOutOfMemory;
     return weft::cli::kExitFailed;
   } catch (const std::exception& failure) {
-    // The exception is caught, so that what a verb has changed is put back, such as a terminal's
+    // The exception is caught, so that a verb's changes are put back, such as a terminal's
     // mode.
     std::cerr << "weft: " << failure.what() << '\n';
     return weft::cli::kExitFailed;

@@ -19,7 +19,7 @@ class App;
 
 namespace weft::cli {
 
-/// Which model a verb works on, and how it is run.
+/// The model that a verb works on, and the settings of its run.
 struct ModelOptions {
   std::string path;
   std::string spec;            ///< a file; empty: chosen by the checkpoint
@@ -38,14 +38,14 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool computes);
 [[nodiscard]] Result<OpenedModel> open_asked(const ModelOptions& options);
 
 /// Loads the model for one sequence of up to `context` tokens, with a progress bar on a terminal; a
-/// step gives the logits of at most `outputs` tokens. Errors of load_model_device();
-/// those about the device's name mention --device.
+/// step gives the logits of at most `outputs` tokens. Errors of load_model_device(); errors about
+/// the device's name mention --device.
 [[nodiscard]] Result<std::unique_ptr<ModelDevice>> load_alone(
     const OpenedModel& model, const ModelOptions& options, std::int64_t context,
     std::int32_t outputs = SequenceRunner::kStepOutputs);
 
-/// What a model that is to run on `device` runs on: where that is "auto" what is chosen, which
-/// standard error says the reasons of. Errors of settle_partition().
+/// Returns the device or partition for a model that is to run on `device`: for "auto" the chosen
+/// one, with the reasons on standard error. Errors of settle_partition().
 [[nodiscard]] Result<std::string> settled_device(const OpenedModel& model,
                                                  const std::string& device,
                                                  const CapacityWishes& capacity,
@@ -55,7 +55,7 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool computes);
 /// Adds to an error that the flag --device asked for a device that does not exist.
 [[nodiscard]] Error device_flag_error(const Error& error, const std::string& device);
 
-/// Returns what a model is called after its path: the folder's name, or the file's without
+/// Returns a model's name by its path: the folder's name, or the file's without
 /// extension.
 [[nodiscard]] std::string model_name(std::filesystem::path path);
 

@@ -22,9 +22,9 @@ class ProgressBar {
   ProgressBar& operator=(const ProgressBar&) = delete;
   ~ProgressBar();
 
-  /// Shows how much is done and how much there is: bytes, or what the picture counts.
+  /// Shows how much is done of how much: bytes, or the picture's own units.
   void show(std::int64_t done, std::int64_t total);
-  /// Sets what the line begins with from now on.
+  /// Sets the beginning of the line from now on.
   void set_label(std::string label) { label_ = std::move(label); }
   /// Prints a line above the progress, also where there is no terminal.
   void note(std::string_view text);

@@ -6,19 +6,19 @@
 
 namespace weft::cli {
 
-/// Decides when one request is asked again. A refusal for now may last as long as it likes; a
-/// request that fails is asked a few times. Owner only; it knows no clock.
+/// Decides when one request is asked again: any number of times while it is refused for now, a few
+/// times when it fails. Owner only; it knows no clock.
 class Retry {
  public:
   using Pause = std::chrono::milliseconds;
 
   enum class Cause : std::uint8_t {
     kRefused,  ///< the server is full, or not ready yet
-    kFailed,   ///< it failed, hung up, or could not be reached
+    kFailed,   ///< the request failed, or the server hung up or was not reached
   };
 
-  /// How often a request may fail: with the pauses that takes a minute, in which a server can be
-  /// started again.
+  /// The number of times that a request may fail: with the pauses they take a minute, in which a
+  /// server can be started again.
   static constexpr int kTries = 10;
   /// The pause before the second try; it doubles with each further one. A row of a busy server is
   /// free again by then.

@@ -34,7 +34,7 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
-/// Returns what was probably meant by an argument that nothing takes; empty where nothing is like
+/// Returns the name that an unknown argument was probably meant to be; empty where no name is like
 /// it.
 std::string meant_by(const CLI::App& app, std::string_view argument) {
   const std::size_t dashes = std::min(argument.find_first_not_of('-'), argument.size());
@@ -50,7 +50,7 @@ const CLI::App* innermost(const CLI::App* app) {
   return app;
 }
 
-/// What is left over is kept with the program or one of the verbs that were given.
+/// Returns the arguments that CLI11 has left with the program or one of the given verbs.
 std::vector<std::string> left_over(const CLI::App* app) {
   std::vector<std::string> all = app->remaining();
   for (const CLI::App* verb : app->get_subcommands()) {

@@ -14,7 +14,7 @@ struct BuiltinSpec {
 /// Every file of config/models, in the order of the names, as it was when Weft was built.
 [[nodiscard]] std::span<const BuiltinSpec> builtin_spec_texts() noexcept;
 
-/// The text of config/gguf.toml: what all GGUF files have alike.
+/// The text of config/gguf.toml: the facts that all GGUF files share.
 [[nodiscard]] std::string_view builtin_gguf_text() noexcept;
 
 }  // namespace weft

@@ -47,10 +47,10 @@ enum class KvPlacement : std::uint8_t {
   kHost,  ///< the host's, page-locked, which the GPU reads over its bus
 };
 
-/// Who finds what others have left in the KV cache.
+/// The requests that may reuse each other's pages in the KV cache.
 enum class CacheShare : std::uint8_t {
-  kKey,  ///< requests of one client, by Request::client; those without a name are one client
-  kAll,  ///< everybody
+  kKey,  ///< requests of one client, by Request::client; unnamed clients are one client
+  kAll,  ///< requests of all clients
 };
 
 /// What guesses the tokens that a device verifies in one step (speculative decoding).
@@ -61,8 +61,8 @@ enum class SpeculationKind : std::uint8_t {
 
 /// How ranks on the host exchange numbers that are in processes of their own.
 enum class RankTransport : std::uint8_t {
-  kAuto,     ///< through memory where all see the same, else over the network
-  kMemory,   ///< through memory that all share
+  kAuto,     ///< through memory where all ranks see the same, else over the network
+  kMemory,   ///< through memory that all ranks share
   kNetwork,  ///< over TCP
 };
 
@@ -71,39 +71,39 @@ struct Config {
   Config() = default;  // no aggregate: docs/asio-compliance.md says why
 
   std::string model{};  ///< a folder, a GGUF file or a llama2.c file
-  std::string spec{};   ///< a spec file; without: looked for
+  std::string spec{};   ///< a spec file; without: one is looked for
   /// The type that floating-point weights get while they are loaded, as `weft quantize --type`
   /// names it; without: their own.
   std::string weights{};
-  /// Defaults of requests: "auto" for those of the model's makers, or the folder of a
-  /// generation_config.json; without: what Weft has.
+  /// Defaults of requests: "auto" for the defaults of the model's makers, or the folder of a
+  /// generation_config.json; without: Weft's own defaults.
   std::string generation_config{};
   std::string device = "cpu";  ///< as `weft devices` names it
   std::string partition{};     ///< several devices, and how they share the model; without: one
-  /// How many engines serve the model, each on `device` or `partition`; or "cuda:0; cuda:1", where
-  /// each runs.
+  /// The number of engines that serve the model, each on `device` or `partition`; or the device of
+  /// each, as in "cuda:0; cuda:1".
   std::string replicas = "1";
   /// Silence after which a process of a partition counts as lost.
   std::chrono::microseconds rank_timeout{10'000'000};
-  /// PEM files with which processes of a partition encrypt what they say to each other; without:
-  /// they do not. Without an authority each trusts its own certificate alone.
+  /// PEM files with which processes of a partition encrypt their connections; without files they do
+  /// not encrypt. Without an authority each trusts its own certificate alone.
   std::string rank_tls_certificate{};
   std::string rank_tls_key{};
   std::string rank_tls_ca{};
   RankTransport rank_transport = RankTransport::kAuto;
   std::int32_t threads = 0;  ///< of the host device; 0: one for each core
-  std::string tuning{};      ///< a file of `weft tune`; without: what is built in for the GPU
+  std::string tuning{};      ///< a file of `weft tune`; without: the GPU's built-in table
 
-  // Memory; 0 means derived from what the device has.
+  // Memory; 0 means derived from the device's memory.
   double memory_fraction =
       0.8;  ///< of the device's free memory that weights, KV and buffers may take
   std::int64_t memory_bytes = 0;  ///< the same in bytes, for engines that share a device
   std::int32_t max_rows = 0;      ///< sequences at once
   std::int32_t max_pages = 0;     ///< of the KV cache
   std::int32_t page_tokens = 16;
-  std::int64_t max_context = 0;        ///< tokens of a sequence; 0: what the model knows
+  std::int64_t max_context = 0;        ///< tokens of a sequence; 0: the model's own context
   std::int32_t max_step_tokens = 512;  ///< tokens of a step
-  std::optional<DType> kv_dtype{};     ///< without: what suits device and weights
+  std::optional<DType> kv_dtype{};     ///< without: the type that suits device and weights
   KvLayout kv_layout = KvLayout::kPages;
   KvPlacement kv_placement = KvPlacement::kDevice;  ///< of a GPU's
 
@@ -111,9 +111,9 @@ struct Config {
   /// needed. Slabs (kSlab) keep none.
   bool cache_enabled = true;
   CacheShare cache_share = CacheShare::kKey;
-  /// Of page-locked host memory, for pages that a GPU has no room for; of each replica.
+  /// Bytes of page-locked host memory, for pages that a GPU has no room for; for each replica.
   std::int64_t cache_host_bytes = 0;
-  /// Where pages are kept that no sequence has; empty: nowhere.
+  /// The folder of pages that no sequence uses; empty: none.
   std::string cache_folder{};
   std::int64_t cache_folder_bytes = std::int64_t{16} << 30;  ///< of all files there
 
@@ -122,7 +122,7 @@ struct Config {
   std::chrono::milliseconds window{0};  ///< of kWindow
   std::int32_t instances = 4;           ///< of kInstances
   AdmissionMode admission = AdmissionMode::kOptimistic;
-  double watermark = 0.05;  ///< of the pages, which optimistic admission leaves free
+  double watermark = 0.05;  ///< part of the pages that optimistic admission leaves free
   /// How long a running stream should wait for its next token: prefill chunks are cut so that a
   /// step takes no longer.
   std::chrono::microseconds target_inter_token{50'000};
@@ -135,9 +135,9 @@ struct Config {
   /// What the compiled grammars of a model may take, with their states and masks.
   std::int64_t structured_memory_bytes = std::int64_t{256} << 20;
 
-  // Bounds on what may be under way.
+  // Bounds on the requests under way.
   std::int32_t max_queued_requests = 1024;          ///< that have not ended
-  std::int64_t max_queued_prompt_tokens = 1 << 20;  ///< of those
+  std::int64_t max_queued_prompt_tokens = 1 << 20;  ///< prompt tokens of these requests
   std::int32_t preprocess_workers = 2;
   std::int32_t max_prompt_bytes = 8 << 20;
 
@@ -150,7 +150,7 @@ struct Config {
   /// Reads the text of such a file, which errors call `name`.
   [[nodiscard]] static Result<Config> parse(std::string_view toml, std::string_view name);
 
-  /// kBadConfig names the key, its value and its range, or the other key that it does not go with.
+  /// kBadConfig names the key, its value and its range, or the other key that it conflicts with.
   [[nodiscard]] Result<void> validate() const;
 };
 

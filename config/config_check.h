@@ -13,9 +13,9 @@ struct ConfigMistake {
   std::string complaint;  ///< "513: must be at most 512"
 };
 
-/// Finds the first value that is out of its range, or that does not go with others. In the latter
-/// case there is an entry for each key that could be changed, and the reader blames one that
-/// somebody has set. Empty when all is valid.
+/// Finds the first value that is out of its range, or that conflicts with others. In the latter
+/// case there is an entry for each key that could be changed, and the reader blames a key that
+/// somebody has set. Empty when all values are valid.
 [[nodiscard]] std::vector<ConfigMistake> find_mistake(const FileConfig& config);
 
 }  // namespace weft

@@ -142,7 +142,7 @@ Result<FileConfig> ConfigDraft::finish() const {
     config.models = *std::move(models);
     return config;
   }
-  // A key that nobody has set is nobody's mistake.
+  // A key that no source has set is not to blame.
   auto mistake = std::ranges::find_if(
       mistakes, [this](const ConfigMistake& one) { return !origin(*one.key).empty(); });
   if (mistake == mistakes.end()) mistake = mistakes.begin();

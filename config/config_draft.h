@@ -15,12 +15,12 @@
 namespace weft {
 
 /// Returns the text that a file gives a key, whatever else is wrong in it; empty where it gives the
-/// key none, or is no TOML. For what has to be known before errors can be told of.
+/// key none, or is no TOML. For keys that must be known before errors can be reported.
 [[nodiscard]] std::string peek_text(const std::filesystem::path& file, const ConfigKey& key);
 
-/// A FileConfig that is put together from several sources, each overriding those before it. It
-/// remembers which source gave what. Each value is in its range; only finish() looks at them
-/// together, so a flag may correct what a file has. Errors name the source and the key; after an
+/// A FileConfig that is put together from several sources, each overriding the sources before it.
+/// It remembers the source of each value. Each value is in its range; only finish() looks at them
+/// together, so a flag may correct a file's value. Errors name the source and the key; after an
 /// error the draft must not be used.
 class ConfigDraft {
  public:
@@ -31,7 +31,7 @@ class ConfigDraft {
   [[nodiscard]] Result<void> set(const ConfigKey& key, const ConfigValue& value,
                                  std::string origin);
 
-  /// Sets the models, instead of those that there are.
+  /// Replaces the models.
   void set_models(std::vector<ModelDraft> models) noexcept { models_ = std::move(models); }
 
   /// The configuration so far, without the models.
@@ -41,8 +41,8 @@ class ConfigDraft {
   [[nodiscard]] std::string_view origin(const ConfigKey& key) const;
 
   /// Returns the configuration, which is valid. kBadConfig as of Config::validate and
-  /// ModelsConfig::validate, after the origin; also for a key that says of one model what
-  /// [[models]] say of each: model.path, server.model_name.
+  /// ModelsConfig::validate, after the origin; also where [[models]] exist and a key of a single
+  /// model is set: model.path, server.model_name.
   [[nodiscard]] Result<FileConfig> finish() const;
 
  private:

@@ -4,7 +4,7 @@
 
 namespace weft {
 
-/// What can go wrong with what an operator writes.
+/// The mistakes of an operator's configuration.
 enum class ConfigErrc {
   /// A file is not TOML, or is larger or nested deeper than any configuration; the detail has file
   /// and line.

@@ -8,12 +8,12 @@ namespace weft {
 
 enum class PrintedKeys : std::uint8_t {
   kAll,
-  kChanged,  ///< those that have not their default
+  kChanged,  ///< the keys that do not have their default
 };
 
-/// Writes the draft's FileConfig as a TOML file that explains itself: for each key what it is, why
-/// it has its default, the range, and who set it. Reading it back gives the same configuration,
-/// except for secret keys, which are comments in it.
+/// Writes the draft's FileConfig as a TOML file that explains itself: for each key its meaning, the
+/// reason of its default, its range, and its origin. Reading the file back gives the same
+/// configuration, except for secret keys, which are comments in it.
 [[nodiscard]] std::string print_config(const ConfigDraft& draft, PrintedKeys keys);
 
 /// Breaks `text` between words into lines of at most `width` characters; each line but the first

@@ -6,14 +6,14 @@
 
 namespace weft {
 
-/// All that a configuration file, the environment and the flags of `weft serve` can set: the
-/// engine, and the server in front of it. An application that embeds the engine uses the first
+/// All settings of a configuration file, the environment and the flags of `weft serve`: the engine,
+/// and the server in front of it. An application that embeds the engine uses the engine's settings
 /// alone.
 struct FileConfig {
   Config engine{};
   ServerConfig server{};
-  /// Those of [[models]], each with what `engine` says that it does not say itself; empty without
-  /// any: `engine` is the one model then.
+  /// The models of [[models]], each with `engine` for keys that it does not set itself; empty
+  /// without [[models]]: `engine` is the one model then.
   ModelsConfig models{};
 };
 

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-/// The table whose keys stand in a model's own table: the model is what the table is about.
+/// The table whose keys a model's own table has without a prefix, since it is about the model.
 constexpr std::string_view kModelTable = "model";
 
 Error bad_model(const std::string& place, const std::string& what) {
@@ -103,7 +103,7 @@ class ModelReader {
   std::optional<Error> error_;
 };
 
-/// Says what is wrong with a name or an alias; nothing when it is one.
+/// Returns the mistake in a name or an alias; nothing when it is valid.
 std::optional<std::string> name_problem(const std::string& name) {
   if (name.empty()) return "must not be empty";
   if (name.size() > ModelsConfig::kMaxNameBytes) {
@@ -132,7 +132,7 @@ Result<ModelConfig> ModelDraft::finish(const FileConfig& file) const {
   }
   const auto mistakes = find_mistake(merged);
   if (!mistakes.empty()) {
-    // A key that the model states is to blame before one that it has of the file.
+    // A key that the model sets is blamed before a key that it has from the file.
     for (const ConfigMistake& mistake : mistakes) {
       const auto stated = std::ranges::find(settings, mistake.key, &ModelSetting::key);
       if (stated == settings.end()) continue;

@@ -11,7 +11,7 @@
 
 namespace weft {
 
-/// A key of an engine that a model states for itself.
+/// A key of an engine that a model sets for itself.
 struct ModelSetting {
   const ConfigKey* key = nullptr;  ///< of engine_schema()
   ConfigValue value{};
@@ -21,18 +21,18 @@ struct ModelSetting {
   [[nodiscard]] std::string path() const;
 };
 
-/// A [[models]] table of a file: its own keys, and those of the file that are different for it.
+/// A [[models]] table of a file: its own keys, and the file's keys that it overrides.
 struct ModelDraft {
   std::string origin{};  ///< where it begins
   ModelConfig own{};     ///< but for `config`
   std::vector<ModelSetting> settings{};
 
-  /// Returns the model's configuration in a file that has `file` for all of its models. kBadConfig
-  /// as of ConfigDraft::finish.
+  /// Returns the model's configuration, with the keys of `file` that it does not override.
+  /// kBadConfig as of ConfigDraft::finish.
   [[nodiscard]] Result<ModelConfig> finish(const FileConfig& file) const;
 };
 
-/// The keys of a model's table that are no engine's.
+/// The keys of a model's table that are not keys of an engine.
 inline constexpr std::string_view kModelKeys = "name, aliases, load, share";
 
 /// Returns the value of a key; std::monostate for what no key takes.
@@ -43,8 +43,8 @@ inline constexpr std::string_view kModelKeys = "name, aliases, load, share";
 [[nodiscard]] Result<std::vector<ModelDraft>> read_models(const toml::node& node,
                                                           std::string_view file);
 
-/// What is wrong with models beside each other, or with their own keys. kBadConfig, which names a
-/// model as `places` does.
+/// Checks models against each other, and their own keys. kBadConfig, which names a model as
+/// `places` does.
 [[nodiscard]] Result<void> check_models(const std::vector<ModelConfig>& models,
                                         const std::vector<std::string>& places);
 

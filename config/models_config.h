@@ -16,12 +16,12 @@ namespace weft {
 struct ModelConfig {
   ModelConfig() = default;  // no aggregate: docs/asio-compliance.md says why
 
-  std::string name{};                  ///< what requests call it
+  std::string name{};                  ///< the name in requests
   std::vector<std::string> aliases{};  ///< further names of it
-  bool load = true;                    ///< when the engine starts; else when it is asked for
-  double share = 1;                    ///< of a device's time, beside the models that run there too
-  /// Whether `config` says how much of the device's memory the model takes; without, each model
-  /// of the device has an equal part.
+  bool load = true;                    ///< when the engine starts; else when a request asks for it
+  double share = 1;                    ///< of a device's time, beside the models on the same device
+  /// Whether `config` sets the model's part of the device's memory; without it, each model of the
+  /// device has an equal part.
   bool has_memory = false;
   Config config{};
 };
@@ -34,17 +34,17 @@ struct ModelsConfig {
   static constexpr std::size_t kMaxAliases = 16;     ///< of each
   static constexpr std::size_t kMaxNameBytes = 128;  ///< of a name: more than any on a hub has
 
-  std::vector<ModelConfig> models{};  ///< the first is that of requests which name none
-  /// Models that are in memory at once; others are loaded when a request asks for them, and the
-  /// one used least recently of those that are idle leaves. 0: all that were loaded stay, and
-  /// nothing is loaded by a request.
+  std::vector<ModelConfig> models{};  ///< requests without a model's name get the first
+  /// Models that are in memory at once; another model is loaded when a request asks for it, and
+  /// replaces the idle model that was used least recently. 0: all loaded models stay, and no
+  /// request loads a model.
   std::int32_t max_loaded = 0;
-  /// What the models take together of a device where more than one may run: Config's
+  /// The memory that the models take together of a device with more than one model: Config's
   /// memory_fraction and memory_bytes of the whole file.
   double memory_fraction = 0.8;
   std::int64_t memory_bytes = 0;
 
-  /// One model, as `config` says, which nobody shares a device with.
+  /// One model, as `config` says, which shares its device with no other model.
   [[nodiscard]] static ModelsConfig of(const Config& config, std::string name);
 
   /// Reads a file as Config::load does, with its [[models]]; without any, its one model is called

@@ -9,9 +9,9 @@
 /// The text of Config::replicas: how many there are, or the device of each.
 namespace weft {
 
-/// Returns where each replica runs: so many times the config's partition or device, or the devices
-/// and partitions that the text lists. Nothing when it is neither a number of replicas nor a list
-/// of as many texts that each begin with a letter.
+/// Returns the device or partition of each replica: the config's own, as many times as the text's
+/// number, or the entries of the text's list. Nothing when the text is neither a valid number of
+/// replicas nor a list of at most as many entries, each of which begins with a letter.
 [[nodiscard]] std::optional<std::vector<std::string>> replica_devices(const Config& config);
 
 /// Returns replica_devices() as one text, for people: "cuda:0; cuda:1".

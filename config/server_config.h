@@ -16,16 +16,16 @@ struct ServerConfig {
   std::string tls_certificate{};   ///< PEM file with the chain; "" = no TLS
   std::string tls_key{};           ///< PEM file with its private key
   std::int32_t io_threads = 2;
-  std::string model_name{};  ///< what clients call the model; "" = the last part of its path
+  std::string model_name{};  ///< the model's name for clients; "" = the last part of its path
   std::int32_t max_loaded_models = 0;  ///< ModelsConfig::max_loaded
   bool web_page = true;                ///< `/` shows the page
   std::string host_names{};            ///< separated by commas, beside addresses and localhost
   std::string cors_origins{};          ///< separated by commas, or "*"; "" = no CORS headers
   bool compress_websocket = false;     ///< offers permessage-deflate
   std::chrono::microseconds drain_timeout{
-      30'000'000};  ///< for requests that run when it is stopped
+      30'000'000};  ///< for requests that run when the server is stopped
 
-  // Who may use the server.
+  // Keys of the clients.
   std::string api_key{};       ///< the one key; "" = anyone may
   std::string api_key_file{};  ///< TOML with many keys and their limits
 
@@ -51,7 +51,7 @@ struct ServerConfig {
   std::int32_t max_conversation_responses = 64;  ///< of one WebSocket, with store: false
   std::int64_t max_conversation_bytes = 4 << 20;
 
-  // What the server logs.
+  // The log.
   std::string log_level = "info";   ///< "debug", "info", "warning", "error", "off"
   std::string log_format = "text";  ///< "text", "json"
   bool log_prompts = false;

@@ -13,7 +13,7 @@ std::string at_line(std::string_view name, std::size_t line) {
 }
 
 /// Returns the end of the string that begins `text`; the size of `text` when it does not end. Three
-/// quotes open a string that three close, and up to two of its own may precede those.
+/// quotes open a string that three close, and up to two quotes of its own may precede the close.
 std::size_t string_length(std::string_view text) {
   const char quote = text.front();
   const std::size_t quotes = std::min(text.find_first_not_of(quote), text.size());

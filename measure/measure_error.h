@@ -7,7 +7,7 @@
 
 namespace weft::measure {
 
-/// What can be wrong with what somebody wants to have measured.
+/// The mistakes in a request for a measurement.
 enum class MeasureErrc {
   /// A load is not valid; the detail names the flag or the value.
   kBadLoad = 1,

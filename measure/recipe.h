@@ -19,14 +19,14 @@ namespace weft::measure {
 /// The model, configuration and scale with which an experiment is carried out.
 struct RecipeSetup {
   const MeasuredModel& model;
-  /// Gives device, threads, rows and memory; policy, layout and admission are the recipe's own.
+  /// Gives device, threads, rows and memory; a recipe sets policy, layout and admission itself.
   Config config{};
   std::uint64_t seed = 1;
   double scale = 1;          ///< factor on the loads' sizes: 0.1 shows quickly that a recipe works
   std::int32_t repeats = 3;  ///< rounds of recipes that compare policies, and of flover-shuffle
-  std::function<void(std::string_view part)> begin_part{};           ///< told what is measured next
+  std::function<void(std::string_view part)> begin_part{};           ///< called before each part
   std::function<void(std::size_t done, std::size_t of)> progress{};  ///< within a part
-  /// Told what puts the report's figures in doubt, in a sentence.
+  /// Called with a sentence about a fact that puts the report's figures in doubt.
   std::function<void(const std::string& what)> warn{};
   const std::atomic<bool>* stop = nullptr;
 };

@@ -20,8 +20,8 @@ inline constexpr std::size_t kReadBytes = 4096;
 /// costs it two changes of thread.
 inline constexpr std::size_t kInlineBody = std::size_t{64} << 10;
 
-/// Threads that decode larger ones. One, since cores are for the model: a large body waits for
-/// those before it, and nothing else does.
+/// Threads that decode larger bodies. One, since cores are for the model: a large body waits for
+/// the large bodies before it, and no other request waits.
 inline constexpr std::size_t kBodyThreads = 1;
 
 /// The shortest step of an I/O thread that is counted as a stall, and the shortest that is logged:
@@ -49,21 +49,21 @@ inline constexpr std::chrono::milliseconds kSweep{250};
 /// close its side: closing at once would take the answer from under it (RFC 9112, section 9.6).
 inline constexpr std::chrono::seconds kLinger{2};
 
-/// How long an idle connection of a server that drains is still read: a client that sent a request
-/// before it could know is told that it comes too late, and not merely hung up on.
+/// How long a draining server still reads an idle connection: a client that sent a request before
+/// it could know of the drain gets a refusal, and not merely a closed connection.
 inline constexpr std::chrono::milliseconds kLastCall{100};
 
-/// The same of a connection that came while the server drains already, and has still to send all:
-/// longer than a handshake and a request take around the world.
+/// The same time for a connection that came while the server drains already, and has sent nothing
+/// yet: longer than a handshake and a request take around the world.
 inline constexpr std::chrono::milliseconds kLateCall{1000};
 
 /// Messages of one stream that wait for the one before them. More are refused with an error event.
 inline constexpr std::size_t kWaitingMessages = 16;
 
-/// Bytes of an answer that wait in the system's own buffer to be sent; more wait where they were
-/// produced, and go out as fewer and larger events. Otherwise a client that stops reading would be
+/// Bytes of an answer that wait in the system's own buffer to be sent; more bytes wait in the
+/// answer, and go out as fewer and larger events. Otherwise a client that stops reading would be
 /// noticed only when megabytes have gone into that buffer, an event for each token. There is room
-/// for what a connection of 1 GB/s takes within 30 us.
+/// for the bytes that a connection of 1 GB/s takes within 30 us.
 inline constexpr int kUnsentBytes = 32 << 10;
 
 /// How long accepting pauses when the process has no descriptors left.
@@ -72,8 +72,8 @@ inline constexpr std::chrono::milliseconds kAcceptPause{100};
 /// Connections that the system may keep for us between two accepts.
 inline constexpr int kBacklog = 4096;
 
-/// Bytes of the log that wait for whoever reads it: some ten thousand lines, a second of a busy
-/// server's. More lines are dropped and counted, and a later line says how many.
+/// Bytes of the log that wait for its reader: some ten thousand lines, a second of a busy server's
+/// log. More lines are dropped and counted, and a later line says how many.
 inline constexpr std::size_t kMaxQueuedLogBytes = std::size_t{1} << 20;
 
 /// How long the program's end waits for the last lines of the log to be read.

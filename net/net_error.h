@@ -12,7 +12,7 @@ enum class NetErrc {
   kBadCertificate,
   /// A server's URL is not valid; the detail says why.
   kBadUrl,
-  /// The server's name, address or certificate is no good, or nobody listens there.
+  /// The server's name, address or certificate is no good, or no server listens there.
   kCannotConnect,
   /// The server refused the connection; the detail has its words.
   kRefused,

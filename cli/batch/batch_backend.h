@@ -8,8 +8,8 @@
 
 namespace weft::cli {
 
-/// Who answers the requests of a batch file: a server, or a model in this process. On one thread,
-/// for any number of requests at once.
+/// The source of answers to a batch file's requests: a server, or a model in this process. On one
+/// thread, for any number of requests at once.
 class BatchBackend {
  public:
   BatchBackend() = default;
@@ -17,7 +17,7 @@ class BatchBackend {
   BatchBackend& operator=(const BatchBackend&) = delete;
   virtual ~BatchBackend() = default;
 
-  /// POSTs `body` to `path`. Errors: kCannotConnect and kLost; it may then have been answered.
+  /// POSTs `body` to `path`. Errors: kCannotConnect and kLost; the request may have been answered.
   [[nodiscard]] virtual boost::asio::awaitable<Result<HttpAnswer>> ask(std::string path,
                                                                        std::string body) = 0;
 };

@@ -67,7 +67,7 @@ std::string summary(const BatchRunner::Tally& tally, std::chrono::duration<doubl
   return text.str();
 }
 
-/// Asks until everything is answered, Ctrl-C is pressed, or it fails.
+/// Asks until all requests are answered, Ctrl-C is pressed, or the run fails.
 void ask_all(const BatchOptions& options, BatchJournal& journal, BatchOutput& output) {
   boost::asio::io_context context{1};
   BatchRunner::Options limits{.concurrency = options.concurrency};

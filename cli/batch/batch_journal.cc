@@ -5,7 +5,7 @@
 namespace weft::cli {
 namespace {
 
-// So many mistakes fill a screen; more help nobody.
+// The number of mistakes that fill a screen; more help nobody.
 constexpr std::size_t kShownMistakes = 20;
 
 }  // namespace

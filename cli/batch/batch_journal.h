@@ -12,8 +12,8 @@
 
 namespace weft::cli {
 
-/// What a batch file asks and what its results say is done, and so what is left. Knows texts, not
-/// files. Owner only.
+/// The requests of a batch file, the results that exist, and so the requests that are left. Knows
+/// texts, not files. Owner only.
 class BatchJournal {
  public:
   struct Left {
@@ -22,13 +22,13 @@ class BatchJournal {
   };
 
   /// Reads the lines of a batch file, except empty ones. `requests` must outlive the journal.
-  /// Returns what is wrong, a line each: no JSON, no custom_id, or a custom_id that occurs twice.
-  /// Then nothing may be asked, since results could not be told apart.
+  /// Returns the mistakes, a line each: no JSON, no custom_id, or a custom_id that occurs twice.
+  /// With a mistake no request may be asked, since results could not be told apart.
   [[nodiscard]] std::vector<std::string> read_requests(std::string_view requests);
 
-  /// Reads the results that exist. Returns how many bytes of them are whole lines: what follows is
-  /// a line of ours that was cut off while it was written. The error names a line that is no
-  /// result, or one whose result occurs twice.
+  /// Reads the results that exist. Returns how many of their bytes are whole lines: the rest is a
+  /// line of ours that was cut off while it was written. The error names a line that is no result,
+  /// or a line whose result occurs twice.
   [[nodiscard]] boost::system::result<std::size_t, LineError> read_results(
       std::string_view results);
 

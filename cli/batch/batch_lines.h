@@ -12,13 +12,13 @@ namespace weft::cli {
 ///
 /// Source: OpenAI's API reference, "Batch", the request input and output objects.
 
-/// Why a line cannot be asked, in the words of its result.
+/// The reason why a line cannot be asked, in the words of its result.
 struct LineError {
   std::string code;
   std::string message;
 };
 
-/// A line that has a custom_id; whether it can be asked, `error` says.
+/// A line that has a custom_id; `error` says why it cannot be asked, if so.
 struct BatchLine {
   std::string custom_id{};
   std::string path{};

@@ -14,8 +14,8 @@ class BatchOutput {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// Creates the file, or opens the one that exists, and locks it: nobody else writes it meanwhile.
-  /// Errors: the system's, with the path.
+  /// Creates the file, or opens the one that exists, and locks it, so that no other process writes
+  /// it. Errors: the system's, with the path.
   [[nodiscard]] static Result<BatchOutput> open(const std::string& path);
   BatchOutput(BatchOutput&& other) noexcept;
   BatchOutput& operator=(BatchOutput&&) = delete;
@@ -23,15 +23,15 @@ class BatchOutput {
 
   /// Whether `path` leads to this very file, by whatever name.
   [[nodiscard]] bool is(const std::string& path) const;
-  /// Reads what the file has; a pipe or a device has nothing.
+  /// Reads the file's content; a pipe or a device has none.
   [[nodiscard]] Result<std::string> read() const;
-  /// Cuts off what follows the first `bytes`.
+  /// Cuts the file off after the first `bytes`.
   [[nodiscard]] Result<void> cut(std::size_t bytes);
-  /// Appends by one write. What a full disk takes of it is cut off again before the error is
-  /// returned.
+  /// Appends by one write. The part of a line that a full disk takes is cut off again before the
+  /// error is returned.
   [[nodiscard]] Result<void> append(std::string_view line);
-  /// Makes it last through a power failure, at most once a second: a lost line costs no more than
-  /// asking again.
+  /// Makes the file's content last through a power failure, at most once a second: a lost line
+  /// costs no more than asking again.
   [[nodiscard]] Result<void> sync_sometimes(Time now);
   [[nodiscard]] Result<void> sync();
 

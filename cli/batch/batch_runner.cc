@@ -18,15 +18,15 @@ using std::chrono::steady_clock;
 
 namespace {
 
-/// So many different reasons are told: more help nobody, and some contain the time of day.
+/// The number of reasons that are told: more help nobody, and some contain the time of day.
 constexpr std::size_t kToldReasons = 16;
 
-/// Carries a failure out of the context's run(): a worker that is lost would lose its request.
+/// Carries a failure out of the context's run(): a lost worker would lose its request.
 void rethrow(const std::exception_ptr& failure) {
   if (failure) std::rethrow_exception(failure);
 }
 
-/// Says why a request is asked again; nothing when it is answered.
+/// Returns why a request is asked again; nothing when it is answered.
 std::optional<Retry::Cause> cause_of(unsigned status) {
   switch (status) {
     case 429:
@@ -106,7 +106,7 @@ void BatchRunner::tell(const std::string& why) {
 }
 
 asio::awaitable<void> BatchRunner::pause(milliseconds least) {
-  // Waits up to a half longer, so that those who were refused together do not come back together.
+  // Waits up to a half longer, so that requests refused together do not come back together.
   std::uniform_int_distribution<milliseconds::rep> longer(0, least.count() / 2);
   asio::steady_timer timer(context_, least + milliseconds(longer(random_)));
   co_await timer.async_wait(asio::use_awaitable);

@@ -19,17 +19,17 @@
 
 namespace weft::cli {
 
-/// Asks what a journal has left, so many requests at a time, and writes each result when it is
-/// there. What is refused for now (429, 503) or fails is asked again as Retry says; it stops when
-/// the server cannot be reached, wants another key, or its engine has failed for good. Runs on the
-/// context's one thread. All borrowed objects must outlive it.
+/// Asks the requests that a journal has left, a number of them at a time, and writes each result
+/// when it comes. A request that is refused for now (429, 503) or fails is asked again as Retry
+/// says; the runner stops when the server cannot be reached, wants another key, or its engine has
+/// failed for good. Runs on the context's one thread. All borrowed objects must outlive it.
 class BatchRunner {
  public:
   struct Options {
     std::size_t concurrency = 32;
-    std::string model{};  ///< instead of what the requests say; empty: what they say
+    std::string model{};  ///< replaces the model of the requests; empty: they keep theirs
     std::chrono::milliseconds first_pause = Retry::kFirstPause;
-    /// Called with why requests are asked again: with each reason once, and not with too many.
+    /// Called with the reason why requests are asked again: once for each reason, up to a bound.
     std::function<void(const std::string& why)> on_wait{};
   };
   struct Tally {
@@ -45,12 +45,12 @@ class BatchRunner {
         output_(output),
         options_(std::move(options)) {}
 
-  /// Begins. The context has nothing left to run when everything is done, and is stopped at a
+  /// Begins. The context has nothing left to run when all requests are done, and is stopped at a
   /// failure. `on_result` is called after each line.
   void start(std::function<void(const Tally&)> on_result);
 
   [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
-  /// Why it has stopped with requests left; nothing when it has not.
+  /// The reason why it has stopped with requests left; nothing when it has not.
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
 
  private:

@@ -14,7 +14,7 @@ namespace weft::cli {
 class LocalBatch final : public BatchBackend {
  public:
   explicit LocalBatch(std::unique_ptr<LocalService> local);
-  /// Drops what is under way.
+  /// Drops the requests under way.
   ~LocalBatch() override;
 
   [[nodiscard]] boost::asio::awaitable<Result<HttpAnswer>> ask(std::string path,

@@ -10,7 +10,7 @@
 
 namespace weft::cli {
 
-/// Makes what answers a verb's requests, on `context` where it is a server. `model` becomes the
+/// Makes the backend of a verb's requests, on `context` where it is a server. `model` becomes the
 /// name of the model to ask for; empty: the server's own. Fails the verb where it cannot be made.
 [[nodiscard]] std::unique_ptr<BatchBackend> open_backend(std::string_view verb,
                                                          const BackendOptions& options,

@@ -6,7 +6,7 @@ namespace weft::cli {
 
 void BenchProgress::begin(const std::string& part) {
   look_for_interrupt();
-  bar_.reset();  // the old line goes before the new one comes
+  bar_.reset();  // removes the old line before the new one is drawn
   bar_.emplace(part, count_line);
 }
 

@@ -11,7 +11,7 @@
 
 namespace weft::cli {
 
-/// Shows on a terminal what is measured and how far it is, and lets Ctrl-C end it. Where no engine
+/// Shows on a terminal the measured part and its progress, and lets Ctrl-C end it. Where no engine
 /// runs that could be ended, Ctrl-C takes effect at the next part. Owner only; one at a time.
 class BenchProgress {
  public:

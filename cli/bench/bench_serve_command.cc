@@ -147,8 +147,8 @@ void allow_connections(const BenchServeOptions& options, const measure::Load& lo
             << " connections at once fail: the system allows no more open files\n";
 }
 
-/// Sends `count` requests with the lengths of the load's first ones and other prompts, all at once;
-/// nobody measures them. Fails when not one of them is answered.
+/// Sends `count` requests with the lengths of the load's first ones and other prompts, all at once,
+/// without measuring them. Fails when not one of them is answered.
 void warm_up(std::size_t count, measure::Load load, boost::asio::io_context& context,
              measure::LoadClient& client) {
   load.arrivals.resize(std::min(count, load.arrivals.size()));

@@ -77,7 +77,7 @@ measure::StepWishes wishes_of(const BenchStepOptions& options, const Program& pr
   wishes.kv_dtype = options.model.kv_dtype;
   std::erase(wishes.batches, 0);
   std::erase(wishes.prompts, 0);
-  // Default lengths are shortened; those that were asked for are not.
+  // Default lengths are shortened; lengths that the user asked for are not.
   if (!options.asks_contexts) shorten(wishes.contexts, program.context);
   if (!options.asks_prompts) shorten(wishes.prompts, program.context);
   if (wishes.batches.empty() && wishes.prompts.empty()) {

@@ -14,8 +14,8 @@ using measure::Process;
 
 namespace {
 
-// The bounds of a rate: what nobody waits for, and what a generator on one machine can still tell
-// apart.
+// The bounds of a rate: below, nobody would wait for the load's end; above, one machine's generator
+// cannot tell arrivals apart.
 constexpr double kLeastRate = 1e-3;
 constexpr double kMostRate = 1e6;
 constexpr std::size_t kMostRequests = 10'000'000;

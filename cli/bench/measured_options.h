@@ -34,8 +34,8 @@ void add_measured_options(CLI::App& command, MeasuredOptions& options);
                                                    const MeasuredOptions& options,
                                                    std::string_view otherwise = {});
 
-/// Puts in place of a partition that is to be chosen (auto) the one that is, and says why on
-/// standard error; leaves with fail() where there is none.
+/// Replaces the partition "auto" by the chosen one, and says on standard error why it was chosen;
+/// leaves with fail() where no partition is possible.
 void settle_devices(std::string_view verb, const OpenedModel& model, Config& config);
 
 }  // namespace weft::cli

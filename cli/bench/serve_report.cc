@@ -26,7 +26,7 @@ std::string count_of(std::size_t count, const char* one, const char* many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
-/// Adds how late the generator itself was, where nothing was to hold requests back.
+/// Adds how late the generator itself was, where the load held no requests back.
 void add_lateness(const LoadOptions& load, const std::vector<Outcome>& outcomes,
                   measure::Report& report) {
   if (load.concurrency > 0 || outcomes.empty()) return;

@@ -10,7 +10,7 @@
 
 namespace weft::cli {
 
-/// How a server was asked.
+/// The settings of a load that was played against a server.
 struct ServedLoad {
   std::string server;
   std::string model;

@@ -12,7 +12,7 @@
 
 namespace weft::cli {
 
-/// What has come of an answer since take() was called last.
+/// The news of an answer since the last call of take().
 struct AnswerNews {
   std::string id{};
   std::string thoughts{};
@@ -21,8 +21,8 @@ struct AnswerNews {
   std::optional<AnswerEnd> end{};
 };
 
-/// Brings answers from the backend's thread to the one that reads them. It holds one entry for each
-/// answer under way, however much comes, so it is bounded by the number of questions. Thread-safe.
+/// Brings answers from the backend's thread to their reader's thread. It holds one entry for each
+/// answer under way, however long, so the number of questions bounds it. Thread-safe.
 class AnswerInbox final : public AnswerListener {
  public:
   /// `wake` is called when news come after there were none.

@@ -9,16 +9,16 @@
 
 namespace weft::cli {
 
-/// Tells a listener what the events of a connection say, and sees to it that every answer ends
-/// once. Owner only.
+/// Passes a connection's events to a listener as calls about answers, and sees to it that every
+/// answer ends once. Owner only.
 class AnswerRouter {
  public:
   explicit AnswerRouter(AnswerListener& listener) : listener_(listener) {}
 
   /// Expects the answer `id`, whose request has a message of `bytes`.
   void begin(const std::string& id, std::size_t bytes) { active_.emplace(id, bytes); }
-  /// Passes on an event of the transport. One without a stream belongs to the only answer under
-  /// way; what belongs to none is dropped.
+  /// Passes on an event of the transport. An event without a stream belongs to the only answer
+  /// under way; an event that belongs to no answer is dropped.
   void on_message(std::string_view message);
   /// Ends the answer whose message is the largest and returns that message's bytes; 0: there is
   /// none.

@@ -21,13 +21,13 @@ struct AnswerEnd {
   bool again = false;          ///< the same request may succeed later
   bool context_full = false;   ///< the conversation is longer than the model's context
   std::string param{};         ///< the field that is wrong, with kRefused
-  bool fewer_streams = false;  ///< as many answers at once are more than the connection may have
+  bool fewer_streams = false;  ///< more answers at once than the connection may have
   std::int64_t output_tokens = 0;
 };
 
 /// A function that the model calls, once the call is whole.
 struct AnswerCall {
-  std::string id{};  ///< by which its result is told
+  std::string id{};  ///< its result is sent back under this id
   std::string name{};
   std::string arguments{};  ///< JSON, unless the model wrote something else
 };
@@ -40,7 +40,7 @@ class AnswerListener {
   AnswerListener& operator=(const AnswerListener&) = delete;
 
   virtual void on_text(const std::string& id, std::string_view text) = 0;
-  /// What the model thinks before it answers.
+  /// Called with the thoughts of the model before its answer.
   virtual void on_thought(const std::string& id, std::string_view text) = 0;
   virtual void on_call(const std::string& id, AnswerCall call) = 0;
   /// Called once for every start(), after all other calls about that answer.
@@ -50,8 +50,8 @@ class AnswerListener {
   ~AnswerListener() = default;
 };
 
-/// Who answers: a server, or a model in this process. Both take the fields of a request of the
-/// Responses API. Thread-safe; the listener outlives the backend.
+/// The source of answers: a server, or a model in this process. Both take the fields of a request
+/// of the Responses API. Thread-safe; the listener outlives the backend.
 class ChatBackend {
  public:
   ChatBackend() = default;
@@ -59,12 +59,12 @@ class ChatBackend {
   ChatBackend& operator=(const ChatBackend&) = delete;
   virtual ~ChatBackend() = default;
 
-  /// What the model is called, and where it runs.
+  /// Returns the model's name, and where it runs.
   [[nodiscard]] virtual std::string description() const = 0;
   /// Asks for an answer. `id` is the caller's: 1 .. 64 letters, and of no other answer under way.
   virtual void start(const std::string& id, boost::json::object request) = 0;
-  /// The answer ends with kCancelled, unless its end came first. Does nothing when there is no such
-  /// answer.
+  /// Cancels an answer, which ends with kCancelled unless its end came first. Does nothing when
+  /// there is no such answer.
   virtual void cancel(const std::string& id) = 0;
 };
 

@@ -15,15 +15,15 @@
 
 namespace weft::cli {
 
-/// Batches that run behind a conversation: which prompt is next, what has come, what is finished.
-/// Batches are asked in their order. What was refused for now or has failed is asked again, as
-/// Retry says. Owner only; it knows no clock.
+/// Batches that run behind a conversation: their next prompts, their news and their results.
+/// Batches are asked in their order. A prompt that was refused for now or has failed is asked
+/// again, as Retry says. Owner only; it knows no clock.
 class ChatBatches {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
   /// The most prompts under way at once: servers allow 16 streams for a connection, and the
-  /// conversation has one of them. It becomes less where the server refuses so many.
+  /// conversation has one of them. The bound shrinks where the server refuses so many.
   static constexpr std::size_t kStreams = 12;
   /// The most batches that are not finished and shown; a person has lost track long before.
   static constexpr std::size_t kMaxBatches = 256;
@@ -38,12 +38,12 @@ class ChatBatches {
   struct Batch {
     std::int64_t number = 0;
     std::vector<Item> items{};
-    std::string waits_for{};  ///< why one was asked again, until another has ended
+    std::string waits_for{};  ///< why a prompt was asked again, until another has ended
 
     [[nodiscard]] std::size_t ended() const noexcept;
     [[nodiscard]] bool finished() const noexcept { return ended() == items.size(); }
   };
-  /// What is to be asked now.
+  /// The next request to ask.
   struct Next {
     std::string id{};
     const BatchPrompt* prompt = nullptr;  ///< until the next call
@@ -51,8 +51,8 @@ class ChatBatches {
 
   /// Adds a batch and returns its number, from 1; nothing when there are kMaxBatches.
   [[nodiscard]] std::optional<std::int64_t> add(std::vector<BatchPrompt> prompts);
-  /// Returns what to ask next; nothing when as much is under way as may be, nothing waits, or the
-  /// pause is not over.
+  /// Returns the next prompt to ask; nothing when as many prompts are under way as may be, none
+  /// waits, or the pause is not over.
   [[nodiscard]] std::optional<Next> next(Time now);
   /// When next() should be called although nothing has happened.
   [[nodiscard]] std::optional<Time> due() const noexcept;

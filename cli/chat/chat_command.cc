@@ -38,7 +38,7 @@ void run_chat(const BackendOptions& options, const std::string& tool_file) {
   std::vector<ChatTool> tools;
   if (!tool_file.empty()) tools = value_or_fail(kChatVerb, read_tool_file(tool_file));
   // Made last, so that Ctrl-C ends the program while a model or a server loads. Destroyed last,
-  // since the backend's threads wake it.
+  // since the backend's threads wake the terminal.
   std::unique_ptr<Terminal> terminal;
   AnswerInbox inbox([&terminal] { terminal->wake(); });
   const auto backend = make_chat_backend(options, inbox);

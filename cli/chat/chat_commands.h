@@ -57,7 +57,7 @@ using ChatCommand =
                  chat::Status, chat::Cancel, chat::Thoughts, chat::Save, chat::System, chat::Set,
                  chat::Forget, chat::Help, chat::Quit>;
 
-/// Parses a line. The error says what was expected where the mistake is.
+/// Parses a line. The error names the expected text and the place of the mistake.
 [[nodiscard]] Parsed<ChatCommand> parse_command(std::string_view line, ChatMode mode);
 
 /// A command as /help shows it.

@@ -73,7 +73,7 @@ void ChatSession::talk() {
     } else if (!terminal_.interactive()) {
       break_off();
     } else if (!input.line.empty()) {
-      hinted_ = false;  // Ctrl-C took back what was typed
+      hinted_ = false;  // Ctrl-C took back the typed text
     } else if (std::exchange(hinted_, true)) {
       leaving_ = true;
     } else {
@@ -299,7 +299,7 @@ void ChatSession::on(const chat::Save& command) {
                              {"settings", settings_},
                              {"messages", messages_}};
   std::error_code ignored;
-  // A file of the user's own is never overwritten, but what was saved here before.
+  // A file of the user's own is never overwritten, only a file that /save has written before.
   const bool again = command.path == saved_;
   if (const int error = write_file(command.path, json_text(content) + '\n', again); error != 0) {
     return complain(error == EEXIST ? command.path + " is there already"
@@ -337,7 +337,7 @@ void ChatSession::try_setting(const std::string& name, json::value value) {
   backend_.start(answer_id_, std::move(trial));
   stream_answer(answer_id_);
   answer_id_.clear();
-  // A server that knows no such trial has not looked at the field.
+  // A server that does not know `generate` has not looked at the field.
   const bool refused =
       answer_end_->kind == kRefused && !answer_end_->again && answer_end_->param != "generate";
   if (!refused && answer_end_->kind != kCancelled) return;

@@ -18,10 +18,10 @@
 
 namespace weft::cli {
 
-/// What happens between a person and a model: one question at a time, its answer streamed, while
-/// batches run behind it in the class of batches. Their results are shown in batch mode and kept
-/// until then. Where the model calls tools it is asked again with their results, at most
-/// kMaxCallRounds times for a question. Owner only.
+/// A conversation between a person and a model: one question at a time, its answer streamed, while
+/// batches run behind it in the class of batches. Batch results are shown in batch mode and kept
+/// until then. A model that calls tools is asked again with their results, at most kMaxCallRounds
+/// times for a question. Owner only.
 ///
 /// Source: the FineInfer report, section 3.1.
 class ChatSession {
@@ -34,17 +34,17 @@ class ChatSession {
       : terminal_(terminal), inbox_(inbox), backend_(backend), tools_(terminal, std::move(tools)) {}
 
   /// Runs until the user leaves. At the end of a pipe batches are completed first, and shown.
-  /// Returns the exit status, which tells a script whether something went wrong or Ctrl-C ended it;
-  /// for a person, who has seen it, that is 0.
+  /// Returns the exit status, which tells a script of a failure or of Ctrl-C; the status for a
+  /// person, who has seen these, is 0.
   [[nodiscard]] int run();
 
  private:
   void talk();
   void execute(const std::string& line);
-  /// Notes that something could not be done.
+  /// Reports that a command failed, and notes it for the exit status.
   void complain(std::string_view what);
-  /// Handles Ctrl-C where lines come from a pipe: it ends the session, since nobody is there to go
-  /// on.
+  /// Handles Ctrl-C where lines come from a pipe: it ends the session, since nobody could type the
+  /// next line.
   void break_off();
   void on(std::monostate /*empty*/) {}
   void on(const chat::Ask& command);
@@ -61,21 +61,21 @@ class ChatSession {
   void on(const chat::Help& command);
   void on(const chat::Quit& command);
 
-  /// Takes news, keeps the batches going, and in batch mode shows those that are finished. Returns
-  /// when it should be called although there is no news.
+  /// Takes news, keeps the batches going, and in batch mode shows finished batches. Returns the
+  /// time of the next call, should no news come before.
   std::optional<Terminal::Time> look();
   void take_answer(AnswerNews news);
-  /// Asks with the conversation as it is, and returns when the answer has ended.
+  /// Asks the model to continue the conversation, and returns when the answer has ended.
   void ask();
   /// Adds the answer's calls to the conversation, and their results once they are carried out.
   /// Returns whether the model is to be asked again.
   [[nodiscard]] bool carry_out_calls();
   void show_finished();
   void wait_for_batches();
-  /// Sets a field if the backend takes requests that have it, with the others that are set. One
-  /// that cannot be asked says so at the next question.
+  /// Sets a field if the backend accepts a trial request with it and the other settings. If the
+  /// backend cannot be asked, it reports that at the next question.
   void try_setting(const std::string& name, boost::json::value value);
-  /// Until answer_end_ is there.
+  /// Streams the answer `id` until answer_end_ is set.
   void stream_answer(const std::string& id);
   void conclude();
   [[nodiscard]] boost::json::object request(boost::json::value input, bool batch) const;

@@ -16,7 +16,7 @@ namespace json = boost::json;
 
 namespace {
 
-/// A server that is well answers what is asked at the beginning within this time.
+/// A healthy server answers the first requests within this time.
 constexpr std::chrono::seconds kGreetLimit{30};
 /// The pause before it is asked again whether the model has been loaded.
 constexpr std::chrono::milliseconds kLoadingPause{300};

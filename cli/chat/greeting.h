@@ -10,9 +10,9 @@
 
 namespace weft::cli {
 
-/// Waits until a server has loaded its model, and returns the first one's name; "" when the server
-/// does not say. `on_wait` is called once with why the server is waited for. kRefused when it wants
-/// another key or its engine has failed; else errors as of HttpClient::ask().
+/// Waits until a server has loaded its model, and returns the first model's name; "" when the
+/// server does not say. `on_wait` is called once with the reason for waiting. kRefused when the
+/// server wants another key or its engine has failed; else errors as of HttpClient::ask().
 [[nodiscard]] boost::asio::awaitable<Result<std::string>> greet(
     std::shared_ptr<Connector> connector, std::function<void(const std::string& why)> on_wait);
 

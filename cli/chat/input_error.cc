@@ -31,7 +31,7 @@ std::string explain(std::string_view line, const InputError& error, std::size_t 
   const std::vector<std::string> characters = characters_of(line);
   const std::string_view before = line.substr(0, error.offset);
   const std::size_t column = count_code_points(before);
-  // When the line is longer than the width, the mistake is in the middle of what is shown.
+  // When the line is longer than the width, the mistake is in the middle of the shown part.
   const std::size_t most = characters.size() - std::min(characters.size(), width - 1);
   const std::size_t first = std::min(column - std::min(column, width / 2), most);
   const std::size_t last = std::min(first + width, characters.size());

@@ -7,7 +7,7 @@
 
 namespace weft::cli {
 
-/// What is wrong with a line that a user has typed, and where.
+/// The mistake in a line that a user has typed, and its place.
 struct InputError {
   std::string what;
   std::size_t offset = 0;  ///< of the wrong byte; the line's length when something is missing

@@ -11,7 +11,7 @@
 
 namespace weft::cli {
 
-/// A model in this process, spoken to as a WebSocket's client would be.
+/// A model in this process, asked in the way of a WebSocket's client.
 class LocalChat final : public ChatBackend {
  public:
   LocalChat(std::unique_ptr<LocalService> local, AnswerListener& listener);

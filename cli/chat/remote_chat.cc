@@ -95,8 +95,8 @@ void RemoteChat::cancel(const std::string& id) {
 
 void RemoteChat::on_end(const Error& error, std::uint16_t code) {
   socket_.reset();
-  // The server does not say which message was too large; the largest was in any case. The others
-  // shall not suffer again from one like it.
+  // The server does not say which message was too large, but the largest message certainly was. The
+  // other answers shall not fail again because of one like it.
   if (code == boost::beast::websocket::close_code::too_big) {
     too_large_ = std::min(too_large_, router_.end_largest(too_large()));
   }

@@ -17,15 +17,15 @@
 namespace weft::cli {
 
 /// Asks a server, over one WebSocket with a stream for each answer. When the connection is lost its
-/// answers fail, and the next one makes a new connection. A message that the server refuses for its
-/// size is not sent again, nor any that is as large.
+/// answers fail, and the next answer makes a new connection. A message that the server refuses for
+/// its size is not sent again, nor any that is as large.
 class RemoteChat final : public ChatBackend {
  public:
-  /// Called once, on another thread, with why the server is waited for.
+  /// Called once, on another thread, with the reason for waiting for the server.
   using OnWait = std::function<void(const std::string& why)>;
 
-  /// Waits until the server has loaded its model. `model` is what requests ask for; empty: the
-  /// model the server has. Errors: of Connector; kRefused when the server wants another key or its
+  /// Waits until the server has loaded its model. `model` is the name in requests; empty: the
+  /// server's own model. Errors: of Connector; kRefused when the server wants another key or its
   /// engine has failed.
   [[nodiscard]] static Result<std::unique_ptr<RemoteChat>> connect(const ClientOptions& options,
                                                                    std::string model,
@@ -43,7 +43,7 @@ class RemoteChat final : public ChatBackend {
   void on_end(const Error& error, std::uint16_t code);
 
   const std::string model_;
-  std::string served_;  // what the server calls its model
+  std::string served_;  // the server's name of its model
   AnswerRouter router_;
   std::size_t too_large_ = std::numeric_limits<std::size_t>::max();  // bytes that were refused once
   IoThread thread_;

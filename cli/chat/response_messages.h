@@ -22,14 +22,14 @@ struct AnswerThought {
   std::string text{};
 };
 
-/// What an event of the transport says about an answer.
+/// The news of an answer in an event of the transport.
 struct ResponseEvent {
   std::string id{};  ///< of its stream; empty: the connection as a whole
   /// Text, a thought, a call that is whole, or the end.
   std::variant<std::string, AnswerThought, AnswerCall, AnswerEnd> news{};
 };
 
-/// Returns nothing for events that say nothing new, and for what is no event.
+/// Returns nothing for events without news, and for a text that is no event.
 [[nodiscard]] std::optional<ResponseEvent> parse_event(std::string_view message);
 
 }  // namespace weft::cli

@@ -59,8 +59,8 @@ std::string common_start(const std::vector<std::string>& words) {
 
 }  // namespace
 
-/// What libedit does: a prompt, a history, Tab, and characters that are waited for together with
-/// everything else.
+/// libedit's part: a prompt, a history, Tab, and keys that are waited for together with all other
+/// events.
 class Terminal::Editor {
  public:
   Editor(Terminal& terminal, Complete complete)
@@ -109,7 +109,7 @@ class Terminal::Editor {
     return {What::kLine, std::move(text)};
   }
 
-  /// Draws prompt and line again, below what was printed.
+  /// Draws prompt and line again, below the printed text.
   void refresh() { el_set(editor_, EL_REFRESH); }
 
  private:
@@ -119,7 +119,7 @@ class Terminal::Editor {
     return *self;
   }
 
-  /// Keeps what is typed while an answer comes from being shown in it; it waits for the next
+  /// Keeps keys that are typed during an answer from being shown in it; they wait for the next
   /// prompt.
   static void hide_typing() {
     termios mode{};

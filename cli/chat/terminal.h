@@ -14,13 +14,13 @@
 
 namespace weft::cli {
 
-/// A terminal on which a person types, with history and completion, or a pipe that lines come from,
-/// without either and without prompts. Owner only, but for wake().
+/// A terminal at which a person types, with history and completion; or a pipe of lines, without
+/// history, completion and prompts. Owner only, but for wake().
 class Terminal {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  /// Called while a line is waited for: after wake(), and at the time that it returned last. It may
-  /// print.
+  /// Called while a line is waited for: after wake(), and at the time that the last call returned.
+  /// It may print.
   using Idle = std::function<std::optional<Time>()>;
 
   enum class What : std::uint8_t {
@@ -45,13 +45,13 @@ class Terminal {
   Terminal& operator=(const Terminal&) = delete;
   ~Terminal();
 
-  /// Whether a person types and sees.
+  /// Whether a person types at a terminal.
   [[nodiscard]] bool interactive() const noexcept { return editor_ != nullptr; }
   /// How wide a line of output may be; 80 where that is not a terminal's.
   [[nodiscard]] static std::size_t columns() noexcept;
   [[nodiscard]] Input read(const std::string& prompt, const Idle& idle);
-  /// Reads the answer to a question that comes by surprise: what was typed before it is dropped,
-  /// and the history does not keep it.
+  /// Reads the answer to an unexpected question: keys that were typed before it are dropped, and
+  /// the history does not keep the answer.
   [[nodiscard]] Input ask(const std::string& question, const Idle& idle);
   /// Waits without reading, for the time in which an answer comes.
   [[nodiscard]] Event wait(std::optional<Time> until);
@@ -66,7 +66,7 @@ class Terminal {
   void note(std::string_view text);
   /// Prints a line beside the answer: dim on a terminal, else a note.
   void aside(std::string_view text);
-  /// Shows a dim line that the next output takes the place of; nothing where nobody sees it.
+  /// Shows a dim line that the next output replaces; nothing where there is no terminal.
   void status(std::string_view text);
 
  private:
@@ -85,7 +85,7 @@ class Terminal {
   int ended_by_ = 0;
   bool pipe_ended_ = false;
   bool editing_ = false;      // a prompt is on the screen
-  bool prompt_gone_ = false;  // something was printed over it
+  bool prompt_gone_ = false;  // output was printed over it
   bool status_shown_ = false;
 };
 

@@ -65,8 +65,8 @@ class EmbedTexts {
     lines_ = &file_;
   }
 
-  /// The next texts, at most kTextsAtOnce. Behind a blank line there are none, and mistake() says
-  /// so.
+  /// Returns the next texts, at most kTextsAtOnce. Stops at a blank line, which mistake() then
+  /// reports.
   std::vector<std::string> next() {
     std::vector<std::string> texts;
     std::string text;
@@ -124,7 +124,7 @@ void print_vector(std::size_t index, const json::array& vector) {
 }
 
 /// Prints the vectors of `count` texts, the first of which is number `first`. False where the
-/// answer is another.
+/// answer has another form.
 bool print_vectors(const std::string& answer, std::size_t first, std::size_t count) {
   boost::system::error_code error;
   const json::value body = json::parse(answer, error);
@@ -168,7 +168,7 @@ class Embedder {
   }
 
  private:
-  /// A server that is full is asked again for as long as it is.
+  /// Asks a server; asks again for as long as it is full.
   asio::awaitable<Result<HttpAnswer>> ask(std::string body) {
     asio::steady_timer timer(co_await asio::this_coro::executor);
     Retry retry;
@@ -190,7 +190,7 @@ class Embedder {
   EmbedTexts& texts_;
 };
 
-/// A signal ends the process as it ends any: nothing is left behind.
+/// A signal ends the process at once, since the verb leaves nothing behind.
 void run_embed(const EmbedOptions& options) {
   EmbedTexts texts(options);
   asio::io_context context{1};

@@ -98,8 +98,8 @@ std::vector<TokenId> prompt_tokens(const GenerateOptions& options, const Tokeniz
                          ChatEncoder(tokenizer).encode(std::move(conversation), wall_clock()));
   }
   std::vector<TokenId> ids;
-  // What a user writes is text: special tokens such as BOS are put around it, but not looked for in
-  // it.
+  // A user's prompt is plain text: special tokens such as BOS are put around it, but not looked for
+  // in it.
   value_or_fail(kGenerateVerb, tokenizer.encode(text, {true, false}, ids));
   if (ids.empty()) fail(kGenerateVerb, "the prompt has no tokens");
   return ids;
@@ -110,7 +110,7 @@ bool ends(const Tokenizer& tokenizer, const Program& program, TokenId id) {
          std::ranges::find(program.end_tokens, id) != program.end_tokens.end();
 }
 
-/// "__fr__", or 128028.
+/// Returns the token of --forced-bos: "__fr__", or 128028.
 TokenId forced_bos(const GenerateOptions& options, const Tokenizer& tokenizer,
                    const Program& program) {
   const std::string& text = options.forced_bos;
@@ -227,7 +227,7 @@ class Generation {
     chosen_.push_back(token);
   }
 
-  /// Valid until the next call.
+  /// Returns the logits after the repetition penalty; valid until the next call.
   std::span<const float> penalized(std::span<const float> logits) {
     logits_.assign(logits.begin(), logits.end());
     for (const TokenId token : seen_) {
@@ -243,8 +243,8 @@ class Generation {
   ModelDevice& device_;
   SequenceRunner runner_;
   std::vector<std::uint64_t> scratch_;
-  TokenId forced_bos_;      ///< which the output begins with
-  std::set<TokenId> seen_;  ///< in the prompt and the output
+  TokenId forced_bos_;      ///< the output begins with it
+  std::set<TokenId> seen_;  ///< tokens of the prompt and the output
   std::vector<float> logits_;
   std::unique_ptr<Drafter> drafter_;  ///< null: nothing is guessed
   std::vector<TokenId> fed_;          ///< the newest token, and guesses
@@ -276,7 +276,7 @@ void run_generate(const GenerateOptions& options) {
   if (options.stats) print_stats(timing, options.model.device);
 }
 
-/// Puts what generation_config.json says in the place of what no flag says.
+/// Sets each option without a flag from generation_config.json.
 void take_defaults(const CLI::App& command, GenerateOptions& options) {
   SamplingParams plain;
   plain.temperature = options.sampling.temperature;

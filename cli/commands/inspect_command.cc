@@ -19,7 +19,7 @@ namespace weft::cli {
 namespace {
 
 constexpr const char* kInspectVerb = "inspect";
-// So many unknown tensors are listed before the rest is only counted.
+// At most so many unknown tensors are listed; the rest is only counted.
 constexpr std::size_t kListed = 20;
 
 struct InspectOptions {
@@ -43,7 +43,7 @@ std::string dtypes_text(const std::map<DType, std::int64_t>& bytes) {
   return text;
 }
 
-/// Of the program's matrices, as the host holds them.
+/// Returns the bytes of the program's matrices by type, as the host holds them.
 std::map<DType, std::int64_t> held_bytes(const Program& program) {
   std::map<DType, std::int64_t> bytes;
   for (const MatrixPlan& matrix : program.matrices) {
@@ -82,11 +82,11 @@ void print_tensors(const Checkpoint& checkpoint) {
   }
 }
 
-/// What a token takes, as "2 KiB a token in f32, 1 KiB in bf16, ...".
+/// Returns a token's KV size, as "2 KiB a token in f32, 1 KiB in bf16, ...".
 std::string kv_text(const Program& program) {
   std::string text;
   for (const KvDType& each : kKvDTypes) {
-    if (each.dtype == DType::kF16) continue;  // as much as bf16
+    if (each.dtype == DType::kF16) continue;  // the same size as bf16
     text.append(text.empty() ? "" : ", ").append(size_text(program.kv_bytes_per_token(each.dtype)));
     text.append(each.dtype == DType::kF32 ? " a token in " : " in ").append(each.name);
   }
@@ -145,7 +145,7 @@ void print_unused(const Program& program) {
   if (unused.size() > kListed) std::cout << "  and " << unused.size() - kListed << " more\n";
 }
 
-/// What a rank has, as "layers 0..15, 16 of 32 heads, ...".
+/// Returns the part of the model that a rank has, as "layers 0..15, 16 of 32 heads, ...".
 std::string part_text(const Program& whole, const Program& part) {
   const auto first = static_cast<std::size_t>(part.part.first_layer);
   const auto last = static_cast<std::int64_t>(first) + part.layers - 1;

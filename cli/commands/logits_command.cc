@@ -36,7 +36,7 @@ struct LogitsOptions {
   bool json = false;
 };
 
-/// A token for a mask token.
+/// A candidate for a mask token.
 struct MaskToken {
   TokenScore best;
   std::string text;
@@ -45,7 +45,7 @@ struct MaskToken {
 struct Answer {
   std::vector<std::vector<float>> rows;
   std::vector<std::size_t> positions;  ///< of the tokens that the rows belong to
-  /// Where the rows are those of mask tokens alone: the best tokens, by row.
+  /// The best tokens by row, where only the rows of mask tokens are kept.
   std::vector<std::vector<MaskToken>> masks;
   std::vector<TokenId> greedy;
   bool hidden = false;
@@ -104,7 +104,7 @@ std::vector<MaskToken> best_tokens(const Tokenizer& tokenizer, std::span<const f
   return tokens;
 }
 
-/// Leaves the rows of mask tokens alone, where there are any.
+/// Keeps only the rows of mask tokens, where there are any.
 void keep_masks(std::span<const TokenId> ids, const Tokenizer& tokenizer, Answer& answer) {
   const TokenId mask = tokenizer.mask();
   if (mask == kNoToken || std::ranges::find(ids, mask) == ids.end()) return;
@@ -127,7 +127,7 @@ void print_number(float number) {
   }
 }
 
-/// As /v1/fill-mask names them.
+/// Prints candidates under the names that /v1/fill-mask uses.
 void print_masks(const Answer& answer) {
   std::cout << ", \"positions\": [";
   for (std::size_t i = 0; i < answer.positions.size(); ++i) {
@@ -172,7 +172,7 @@ void print_json(const Answer& answer, bool generated) {
   std::cout << "}\n";
 }
 
-/// A line for each mask token: its position, then tokens with their probabilities.
+/// Prints a line for each mask token: its position, then tokens with their probabilities.
 void print_mask_table(const Answer& answer) {
   for (std::size_t row = 0; row < answer.masks.size(); ++row) {
     std::cout << std::setw(6) << answer.positions[row] << ' ';

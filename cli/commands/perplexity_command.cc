@@ -29,7 +29,7 @@ namespace weft::cli {
 namespace {
 
 constexpr const char* kPerplexityVerb = "perplexity";
-// A model that takes more is measured on windows of this, as the field's tables are.
+// A model with a longer context is measured on windows of this length, as the field's tables are.
 constexpr std::int64_t kDefaultContext = 2048;
 constexpr std::int64_t kMostContext = std::int64_t{1} << 31;
 // Logits of a step in bytes: wide steps read the weights less often, a large vocabulary bounds
@@ -129,7 +129,7 @@ struct Measured {
   std::int64_t stride = 0;
 };
 
-/// Both models, the reference where there is one, looked at and not loaded.
+/// Both models, opened but not loaded; the reference is optional.
 struct PerplexityModels {
   PerplexityModel model;
   std::optional<PerplexityModel> reference;

@@ -36,7 +36,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kMegabyte = 1e6;
-// What stands beside weights is text; larger files are weights of another kind.
+// Files beside the weights are texts; a larger file has weights of another kind.
 constexpr std::uintmax_t kMostCopied = std::uintmax_t{64} << 20;
 constexpr std::array<std::string_view, 8> kWeightEndings = {
     ".safetensors", ".bin", ".pt", ".pth", ".gguf", ".onnx", ".h5", ".msgpack"};
@@ -93,7 +93,7 @@ TensorLayout lay_out_as_gguf(const WrittenModel& model, const std::vector<Tensor
   return lay_out_gguf(metadata_after_quantizing(model.metadata, file_type_of(type)), entries);
 }
 
-/// Ends the verb; what is there goes with its draft.
+/// Ends the verb; the draft of OUT takes its partial output away.
 [[noreturn]] void leave_interrupted(ProgressBar& bar, int signal) {
   bar.note("weft quantize: stopped; nothing was kept");
   throw CLI::RuntimeError(status_after(signal));
@@ -122,7 +122,7 @@ bool is_copied(const fs::directory_entry& entry) {
                               [&](std::string_view end) { return name.ends_with(end); });
 }
 
-/// Config, tokenizer and whatever else stands beside the weights.
+/// Copies the config, the tokenizer and the other files that stand beside the weights.
 void copy_companions(const fs::path& from, const fs::path& to) {
   for (const fs::directory_entry& entry : fs::directory_iterator(from)) {
     if (!is_copied(entry)) continue;

@@ -32,7 +32,7 @@ namespace {
 constexpr const char* kTuneVerb = "tune";
 constexpr double kTerabyte = 1e12;
 constexpr double kMicrosecond = 1e-6;
-// How many prompts phi is sought with: enough rows to see what a model's scores are like.
+// The number of prompts for the search of phi: their rows show what a model's scores are like.
 constexpr std::size_t kPrompts = 4;
 constexpr std::size_t kPromptTokens = 256;
 constexpr std::size_t kMaxPromptBytes = std::size_t{1} << 20U;
@@ -110,7 +110,7 @@ std::vector<std::vector<TokenId>> prompts_of(const TuneOptions& options, const P
   return {std::move(ids)};
 }
 
-/// Says why no phi is sought; empty when one is.
+/// Returns the reason why no phi is sought; empty when one is.
 std::string no_phi(const Program& program, DType kv_dtype) {
   if (program.has_encoder || !program.generates()) return "only decoders have one";
   if (cuda::takes_phi(kv_dtype)) return "";
@@ -186,7 +186,7 @@ class Replacement {
       std::cout << "written to " << file_ << "; device.tuning names it\n";
       return;
     }
-    // The result is printed, so that what took minutes to measure is not lost.
+    // The result is printed, so that minutes of measuring are not lost.
     std::cout << '\n' << text << std::flush;
     fail(kTuneVerb, "--output " + file_ + ": " + error.message() + "; the table stands above");
   }

@@ -5,13 +5,13 @@
 namespace weft::cli {
 namespace {
 
-// From here on a block is mapped alone. Of itself glibc raises this to the largest that was freed,
-// up to 32 MiB, and twice that stays with each thread's arena: texts of megabytes then leave
-// hundreds of megabytes behind. Mapping costs a page fault for 4 KiB, less than reading them from a
-// socket.
+// A block of this size or more is mapped alone. By default glibc raises this bound to the largest
+// freed block, up to 32 MiB, and twice that size stays with each thread's arena: texts of megabytes
+// then leave hundreds of megabytes behind. Mapping costs a page fault for 4 KiB, less than reading
+// 4 KiB from a socket.
 [[maybe_unused]] constexpr int kLargeBlock = 1 << 18;
 
-// What may stay free at the end of an arena.
+// The bytes that may stay free at the end of an arena.
 [[maybe_unused]] constexpr int kKeptFree = 1 << 20;
 
 }  // namespace

@@ -1,15 +1,15 @@
 #pragma once
 
-/// How this process takes memory from the system and gives it back. It is the program's to say: a
-/// library leaves malloc as the application has it. With another C library than glibc nothing
-/// happens.
+/// How this process takes memory from the system and gives it back. The program sets this, since a
+/// library leaves malloc as the application has it. With another C library than glibc the functions
+/// do nothing.
 namespace weft::cli {
 
-/// Lets the system have back what was one large block, such as a request's body, as soon as it is
-/// freed. Before there are threads.
+/// Returns the memory of a large block, such as a request's body, to the system as soon as it is
+/// freed. To be called before there are threads.
 void return_large_blocks();
 
-/// Gives back what is free now, of all threads; takes about a millisecond.
+/// Gives free memory of all threads back to the system; takes about a millisecond.
 void return_free_memory();
 
 }  // namespace weft::cli

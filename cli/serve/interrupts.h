@@ -5,8 +5,8 @@
 
 namespace weft::cli {
 
-/// Makes signals events of the process's Interrupts, if it has one; those that are ignored, as by
-/// nohup, stay so, but for Ctrl-C. Its destructor restores their handling.
+/// Makes signals events of the process's Interrupts, if it has one; signals that are ignored, as by
+/// nohup, stay ignored, except Ctrl-C. Its destructor restores their handling.
 class TakenSignals {
  public:
   TakenSignals(std::initializer_list<int> signals);
@@ -15,7 +15,7 @@ class TakenSignals {
   ~TakenSignals();
 
  private:
-  /// A signal and who handled it before.
+  /// A signal and its earlier handler.
   struct Taken {
     int signal;
     void (*before)(int);
@@ -41,12 +41,12 @@ class Interrupts {
   void clear() const noexcept;
   /// Whether Ctrl-C was pressed since the last call, or another of the signals came.
   [[nodiscard]] static bool take_interrupt() noexcept { return take_signal() != 0; }
-  /// The last signal that came since the last call, Ctrl-C's only where no other did; 0: none came.
+  /// Returns the last signal since the last call, Ctrl-C only where no other signal came; 0: none.
   [[nodiscard]] static int take_signal() noexcept;
 
  private:
   int wake_;
-  TakenSignals interrupt_;  // behind the descriptor, which the handler writes to
+  TakenSignals interrupt_;  // declared after the descriptor, which the handler writes to
   TakenSignals others_;
 };
 

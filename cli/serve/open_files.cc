@@ -7,8 +7,8 @@
 namespace weft::cli {
 namespace {
 
-/// Files of its own: input, output, the context's descriptors, and what a resolver or TLS opens
-/// meanwhile.
+/// Files of the program's own: input, output, the context's descriptors, and files that a resolver
+/// or TLS opens meanwhile.
 constexpr rlim_t kOwnFiles = 32;
 
 }  // namespace

@@ -13,11 +13,11 @@
 
 namespace weft::cli {
 
-/// A process that is a rank of another's server, from its first breath to its last, as Serving is
-/// of one that serves. SIGINT and SIGTERM end it while it waits for the head or loads. Launchers
-/// tell all processes at once, so it gives the head a moment to say goodbye, then leaves by itself,
-/// and where something keeps it, ends the process with 0. Once it has loaded they are ignored: the
-/// head ends its ranks when it has served what it had.
+/// A process that is a rank of another process's server, from its start to its end, as Serving is
+/// of a process that serves. SIGINT and SIGTERM end it while it waits for the head or loads.
+/// Launchers signal all processes at once, so it gives the head a moment to say goodbye, then
+/// leaves by itself; a rank that cannot leave ends the process with 0. Once it has loaded it
+/// ignores the signals: the head ends its ranks when it has served its requests.
 class RankProcess {
  public:
   RankProcess();
@@ -25,8 +25,8 @@ class RankProcess {
   RankProcess& operator=(const RankProcess&) = delete;
   ~RankProcess();
 
-  /// Calls `run` with what stops it, and returns what it returns; without an error where a signal
-  /// has ended it.
+  /// Calls `run` with the rank's stop, and returns its result; no error where a signal has ended
+  /// it.
   [[nodiscard]] Result<bool> run(const std::function<Result<bool>(const RankStop& stop)>& run);
 
  private:

@@ -25,7 +25,7 @@ std::shared_ptr<RequestLog> make_log(const ServerConfig& server) {
                                       server.log_prompts);
 }
 
-/// The models of [[models]], or the one that the other keys describe.
+/// Returns the models of [[models]], or the one model of the other keys.
 ModelsConfig models_of(const FileConfig& config) {
   if (!config.models.models.empty()) return config.models;
   if (config.engine.model.empty()) fail(kServeVerb, "which model? weft serve MODEL");
@@ -33,7 +33,7 @@ ModelsConfig models_of(const FileConfig& config) {
   return ModelsConfig::of(config.engine, name.empty() ? model_name(config.engine.model) : name);
 }
 
-/// Whether this process was a rank of another's server, and has come to its end.
+/// Runs a rank of another process's server; returns whether this process was one, and has ended.
 bool was_rank(const Config& config) {
   const auto world = value_or_fail(kServeVerb, rank_world_of(config));
   if (world.rank == 0) return false;
@@ -43,7 +43,7 @@ bool was_rank(const Config& config) {
   return true;
 }
 
-/// Several models are all of one process.
+/// Refuses several models together with ranks: several models run in one process.
 void refuse_ranks(const ModelsConfig& models) {
   for (const ModelConfig& model : models.models) {
     const auto world = value_or_fail(kServeVerb, rank_world_of(model.config));

@@ -25,20 +25,20 @@ namespace {
 // The time after the last answer in which its bytes may still reach their client.
 constexpr std::chrono::seconds kLastBytes{5};
 
-// The same when it is told to end at once: for the error that each stream ends with.
+// The same time for a server that is told to end at once: for each stream's last error event.
 constexpr std::chrono::seconds kLastWords{2};
 
-// Loading looks at its stop before each piece of a matrix. But a driver may be in the middle of
-// something, such as locking pages, and a system's call as well.
+// Loading looks at its stop before each piece of a matrix. But a driver or a system call may take
+// long, for example to lock pages.
 constexpr std::chrono::seconds kLoadingEnds{1};
 
 // The time in which the last refusals may still reach their client.
 constexpr std::chrono::milliseconds kLastRefusals{200};
 
-// Long after a burst's last request, soon for who looks at the process.
+// Long after a burst's last request, and soon for a person who watches the process.
 constexpr std::chrono::seconds kIdleCheck{2};
 
-// Models of fewer bytes are there before anybody has read how much of them is.
+// Smaller models are loaded before anybody could read their progress.
 constexpr std::int64_t kWorthTelling = 1'000'000'000;
 
 /// Writes "loading: 1.3 of 13.5 GB".
@@ -128,7 +128,7 @@ void Serving::on_change(const ModelInfo& model, std::size_t loaded) {
   if (model.state == ModelState::kLoaded) return tell_of_loaded(model);
   if (model.state != ModelState::kFailed) {
     if (models_.models.size() > 1) log_->info(name + std::string(to_string(model.state)));
-    return_free_memory();  // the model's
+    return_free_memory();  // the model's memory
     return;
   }
   const bool was_lost = model.failure.code == EngineErrc::kNotReady;
@@ -156,12 +156,12 @@ void Serving::tell_of_loaded(const ModelInfo& model) {
   }
   for (const std::string& warning : served.warnings) log_->warning(warning);
   for (const std::string& reason : served.placement) log_->info(reason);
-  if (models_.models.size() == 1) return;  // of which on_loaded() says more
+  if (models_.models.size() == 1) return;  // on_loaded() logs more about a single model
   log_->info("model " + model.name + ": loaded (" + kv_text(served) + ')');
 }
 
 void Serving::on_loaded(Result<std::unique_ptr<Engine>> engine) {
-  deadline_.cancel();  // of loading
+  deadline_.cancel();  // the deadline of loading
   if (!engine) {
     if (stopping_) return on_drained();
     failure_ = std::move(engine).error();
@@ -185,7 +185,7 @@ void Serving::on_loaded(Result<std::unique_ptr<Engine>> engine) {
   }
   log_->info(what);
   server_->open(*engine_);
-  return_free_memory();  // of loading
+  return_free_memory();  // the memory that loading used
   watch_idleness();
 }
 
@@ -216,7 +216,7 @@ void Serving::on_lost(std::string why) {
 void Serving::wait_for_signal() {
   signals_.async_wait([this](boost::system::error_code error, int signal) {
     if (error) return;
-    // With nothing to say to anybody, or to who insists.
+    // Ends at once where no engine has requests to end, or at the third signal.
     if (stopping_ && (engine_ == nullptr || ended_by_ != 0)) end_process(status_after(signal));
     wait_for_signal();
     if (stopping_) return stop_at_once(signal);
@@ -227,7 +227,7 @@ void Serving::wait_for_signal() {
 
 void Serving::wait_for_hang_up() {
   if (ignores(SIGHUP)) return;
-  // Asked now, since a terminal that has gone is none.
+  // Asked now, since a terminal is no terminal any more once it has gone.
   const bool at_terminal = ::isatty(STDERR_FILENO) == 1;
   hang_ups_.add(SIGHUP);
   wait_for_hang_up(at_terminal);
@@ -262,7 +262,7 @@ void Serving::stop() {
   });
 }
 
-/// on_loaded() goes on from here, where loading ends in time.
+/// Stops loading; on_loaded() goes on from here, where loading ends in time.
 void Serving::stop_loading() {
   loading_.request_stop();
   deadline_.expires_after(kLoadingEnds);

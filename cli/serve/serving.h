@@ -63,7 +63,7 @@ class Serving {
   void on_drained();
   [[noreturn]] void end_process(int status);
   /// Gives free memory back to the system when no request is under way after some were, or after
-  /// connections that asked for nothing.
+  /// connections without a request.
   void watch_idleness();
 
   const ModelsConfig models_;
@@ -76,7 +76,7 @@ class Serving {
   boost::asio::signal_set hang_ups_;
   boost::asio::steady_timer deadline_;
   boost::asio::steady_timer idle_check_;
-  std::uint64_t given_back_after_ = 0;  ///< requests that had ended
+  std::uint64_t given_back_after_ = 0;  ///< requests that had ended at the last return of memory
   std::size_t most_connections_ = 0;    ///< since then
   std::unique_ptr<Server> server_;
   std::unique_ptr<Engine> engine_;

@@ -40,10 +40,10 @@ class Member {
   Write write_;
 };
 
-/// The kinds of keys: which member they set, and which values it may have.
+/// The kinds of keys: the member that each sets, and the values that it may have.
 struct TextSetting {
   Member<std::string> member;
-  bool secret = false;  ///< it is shown to nobody
+  bool secret = false;  ///< no output shows the value
 };
 struct FlagSetting {
   Member<bool> member;
@@ -86,9 +86,9 @@ struct ConfigKey {
   std::string_view table;
   std::string_view name;
   Setting setting;
-  std::string_view what;         ///< what it is: a sentence without its full stop
-  std::string_view why;          ///< why it has this default; likewise
-  std::string_view flag_name{};  ///< where the name alone does not say enough
+  std::string_view what;         ///< the key's meaning: a sentence without its full stop
+  std::string_view why;          ///< the reason of its default; likewise
+  std::string_view flag_name{};  ///< where the name alone is not clear enough
 
   /// "table.name", such as "memory.max_rows".
   [[nodiscard]] std::string path() const;
@@ -102,7 +102,7 @@ struct ConfigKey {
 /// compares the two. Thread-safe, like all functions here.
 [[nodiscard]] std::span<const ConfigKey> config_schema() noexcept;
 
-/// The keys of an engine, which come first: a verb without a server takes no others.
+/// The keys of an engine, which come first: a verb without a server takes only these.
 [[nodiscard]] std::span<const ConfigKey> engine_schema() noexcept;
 
 /// Returns null when there is no such key.
@@ -120,8 +120,8 @@ struct ConfigKey {
 
 [[nodiscard]] bool is_secret(const Setting& setting) noexcept;
 
-/// Turns what a command line or the environment says into what a file would have: numbers, true or
-/// false where the setting is one; text that is not one stays text, which assign() refuses.
+/// Turns a value of the command line or the environment into a file's value: numbers, true or false
+/// where the setting is one; other text stays text, which assign() refuses.
 [[nodiscard]] ConfigValue value_from_text(const Setting& setting, std::string_view text);
 
 /// Why a value is not valid ("16.5: must be a whole number in 1 .. 4096"); nothing when it is.

@@ -45,7 +45,7 @@ constexpr Setting choice() {
 
 inline constexpr std::int64_t kInt32Max = std::numeric_limits<std::int32_t>::max();
 
-/// "auto", which is no type, and those that a cache may have.
+/// The names of a cache's types, and "auto", which is no type.
 inline constexpr auto kKvDtypeNames = [] {
   std::array<std::string_view, kKvDTypes.size() + 1> names{"auto"};
   for (std::size_t i = 0; i < kKvDTypes.size(); ++i) names[i + 1] = kKvDTypes[i].name;

@@ -27,7 +27,7 @@ struct EngineRunOptions : PlayOptions {
   std::function<void(std::size_t load)> begin{};  ///< told before each of several loads
 };
 
-/// What became of a load.
+/// The outcomes and steps of one load.
 struct EngineRun {
   std::vector<Outcome> outcomes;  ///< by arrival; none of requests that were stopped
   /// The steps of all devices in the order of their beginnings, without the warm-up's.
@@ -45,8 +45,8 @@ struct EngineRun {
                                            const Load& load, std::uint64_t seed,
                                            const EngineRunOptions& options = {});
 
-/// The same with several loads, one after the other on one engine, each with a warm-up of its own:
-/// a model that takes long to load is loaded once. A load that is stopped ends the whole.
+/// Plays several loads, one after the other on one engine, each with a warm-up of its own, so that
+/// a model is loaded only once. Stopping one load ends the whole.
 [[nodiscard]] Result<std::vector<EngineRun>> run_engine_in_turn(
     const MeasuredModel& model, const Config& config, std::span<const Load> loads,
     std::uint64_t seed, const EngineRunOptions& options = {});

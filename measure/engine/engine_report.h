@@ -10,7 +10,7 @@
 
 namespace weft::measure {
 
-/// What was measured of a load under one policy.
+/// The figures of a load under one policy.
 struct MeasuredPolicy {
   Config config;
   EngineRun run;

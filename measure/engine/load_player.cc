@@ -24,7 +24,7 @@ TimePoint after(TimePoint begin, double seconds) {
   return begin + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
 }
 
-/// Told when a user's request has ended.
+/// Counts the requests that have ended.
 class Endings {
  public:
   void note() {
@@ -34,7 +34,7 @@ class Endings {
     }
     changed_.notify_one();
   }
-  /// Waits until so many have ended or it is `until`.
+  /// Waits until `enough` requests have ended or it is `until`.
   std::size_t wait_until(TimePoint until, std::size_t enough) {
     std::unique_lock lock(mutex_);
     changed_.wait_until(lock, until, [&] { return count_ >= enough; });
@@ -55,7 +55,7 @@ class User final : public RequestSink {
     times_.reserve(static_cast<std::size_t>(arrival.output));
   }
 
-  /// Before its request is submitted.
+  /// Called before its request is submitted.
   void begin(TimePoint due, TimePoint now) {
     due_ = due;
     sent_ = now;
@@ -103,7 +103,7 @@ class User final : public RequestSink {
   Finish finish_;
 };
 
-/// One load on its way.
+/// One load while it is played.
 class PlayedLoad {
  public:
   PlayedLoad(Pipeline& pipeline, const PlayOptions& options)
@@ -121,7 +121,7 @@ class PlayedLoad {
     asked_.push_back(std::move(request));
   }
 
-  /// Sends them at their times after `begin` and waits until all have ended.
+  /// Sends the requests at their times after `begin` and waits until all have ended.
   std::vector<Outcome> run(const Load& load, TimePoint begin) {
     if (options_.seconds > 0) last_ = after(begin, options_.seconds);
     const bool bounded = load.at_once > 0;
@@ -151,7 +151,7 @@ class PlayedLoad {
            SteadyClock::now() >= last_;
   }
 
-  /// Until `until`, or until `enough` have ended where that is not 0. False when it was stopped.
+  /// Waits until `until`, or until `enough` have ended where that is not 0. False when stopped.
   bool wait(TimePoint until, std::size_t enough) {
     const std::size_t needed = enough == 0 ? SIZE_MAX : enough;
     while (true) {

@@ -18,13 +18,13 @@ class Pipeline;
 
 namespace weft::measure {
 
-/// What is asked about a load while it is played, from the thread that plays it.
+/// Options of playing a load; the functions are called on the thread that plays it.
 struct PlayOptions {
   /// How many requests have ended, of how many; a few times a second.
   std::function<void(std::size_t done, std::size_t of)> progress{};
-  /// When it becomes true, what runs is cancelled and what has not begun is left out.
+  /// When it becomes true, running requests are cancelled and the others are left out.
   const std::atomic<bool>* stop = nullptr;
-  /// The same when so many seconds have passed since the load's beginning; 0 = never.
+  /// Stops in the same way when so many seconds of the load have passed; 0 = never.
   double seconds = 0;
 };
 
@@ -35,8 +35,8 @@ class LoadPlayer {
   /// `pipeline` must outlive the player.
   LoadPlayer(Pipeline& pipeline, std::uint64_t seed);
 
-  /// Sends each request at its time, whatever became of those before it, and waits for all. The
-  /// outcomes are in the order of the arrivals; of requests that were stopped there is none.
+  /// Sends each request at its time, whether earlier ones have ended or not, and waits for all. The
+  /// outcomes are in the order of the arrivals; stopped requests have none.
   [[nodiscard]] std::vector<Outcome> play(const Load& load, const PlayOptions& options = {});
 
   /// The beginning of the load that was played last.
@@ -47,8 +47,8 @@ class LoadPlayer {
 
   Pipeline& pipeline_;
   std::mt19937_64 random_;
-  std::vector<TokenId> tokens_;  // what prompts are made of
-  std::vector<TokenId> common_;  // what they begin with, as far as they are to be alike
+  std::vector<TokenId> tokens_;  // the tokens that prompts are made of
+  std::vector<TokenId> common_;  // the beginning that all prompts share
   TimePoint began_{};
 };
 

@@ -44,7 +44,7 @@ std::vector<EngineRun> play_all(const RecipeSetup& setup, const Config& config,
   options.stop = setup.stop;
   options.wrap = wrap;
   if (setup.begin_part) {
-    setup.begin_part(named.front().part);  // loading the model is part of the first
+    setup.begin_part(named.front().part);  // loading the model is part of the first load
     options.begin = [&](std::size_t load) {
       if (load > 0) setup.begin_part(named[load].part);
     };
@@ -148,7 +148,7 @@ Report begin_report(const RecipeSetup& setup, std::string title, std::string sum
   if (setup.config.max_rows > 0) {
     report.facts.emplace_back("rows", std::to_string(setup.config.max_rows));
   }
-  // What else the machine does shows in every figure of the host.
+  // Other work of the machine shows in every figure of the host.
   double load = 0;
   if (getloadavg(&load, 1) == 1) report.facts.emplace_back("load average", number(load));
   if (setup.scale != 1) report.facts.emplace_back("scale", number(setup.scale));

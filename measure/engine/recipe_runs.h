@@ -12,7 +12,7 @@
 #include "weft/measure/load/outcome.h"
 #include "weft/measure/recipe.h"
 
-/// What several recipes do alike.
+/// The parts that several recipes share.
 namespace weft::measure {
 
 /// One run of a recipe. Throws as Recipe::run() and require_served() say. `wrap` as in
@@ -32,42 +32,42 @@ struct NamedLoad {
 /// have shorter lengths, and only there are instances. `auto` is settled before.
 [[nodiscard]] bool runs_on_host(const Config& config);
 
-/// The setup's configuration under another policy.
+/// Returns the setup's configuration under another policy.
 [[nodiscard]] Config with_policy(const RecipeSetup& setup, BatchPolicy policy);
 
-/// "round 2, " of several rounds; nothing of one.
+/// Returns "round 2, " where there are several rounds; nothing for a single round.
 [[nodiscard]] std::string round_part(const RecipeSetup& setup, std::int32_t round);
 
 /// `count` times setup.scale, at least `least`.
 [[nodiscard]] std::int32_t scaled(const RecipeSetup& setup, std::int32_t count,
                                   std::int32_t least = 1);
 
-/// How long the same request takes again and again.
+/// The time of the same request, repeated.
 struct AloneTime {
   double seconds = 0;
   bool has_settled = false;  ///< two in a row took the same within 10 %
 };
-/// Returns the median of what is left of the seconds, in their order, from the first two on that
-/// took the same within 10 %; of their second half where no two did. Those before warmed up.
+/// Returns the median of the seconds, in their order, from the first two on that took the same
+/// within 10 %, since earlier ones warmed up; without such two, the median of the second half.
 [[nodiscard]] AloneTime settled_time(std::span<const double> seconds);
 
-/// Seconds that one request takes on an engine that has nothing else to do: settled_time() of
-/// eight. Tells setup.warn where they do not settle.
+/// Returns the seconds of one request on an engine that has no other work: settled_time() of eight
+/// requests. Tells setup.warn where they do not settle.
 [[nodiscard]] double alone_seconds(const RecipeSetup& setup, std::int32_t prompt,
                                    std::int32_t output);
 
-/// How many tokens had been given until when: (seconds, tokens), from (0, 0) on, at most 512 times
-/// spread evenly over the tokens, the last one's among them.
+/// Returns the number of tokens given over time: (seconds, tokens), from (0, 0) on, at most 512
+/// points spread evenly over the tokens, the last token's among them.
 [[nodiscard]] std::vector<std::pair<double, double>> tokens_over_time(
     const std::vector<Outcome>& outcomes);
 
-/// A report that says what it was measured with.
+/// Begins a report with the facts of its setup.
 [[nodiscard]] Report begin_report(const RecipeSetup& setup, std::string title, std::string summary);
 
-/// How many threads the host computes with.
+/// Returns the number of threads that the host computes with.
 [[nodiscard]] std::string threads_text(const Config& config);
 
-/// Without curves yet.
+/// Makes a figure without curves.
 [[nodiscard]] Figure make_figure(std::string title, std::string caption, Axis x, Axis y);
 [[nodiscard]] Axis linear(std::string title);
 [[nodiscard]] Axis logarithmic(std::string title);
@@ -76,7 +76,7 @@ struct AloneTime {
 [[nodiscard]] std::string seconds_text(double seconds);
 /// "3.10x"
 [[nodiscard]] std::string times_text(double ratio);
-/// "3.10x [2.9x, 3.2x]": the median of several rounds, the least and the most; of one itself.
+/// "3.10x [2.9x, 3.2x]": the median of several rounds, the least and the most; one value alone.
 [[nodiscard]] std::string with_range(const std::vector<double>& values,
                                      std::string (*text)(double value));
 

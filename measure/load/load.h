@@ -19,14 +19,14 @@ struct Arrival {
   RequestClass cls = RequestClass::kChat;
 };
 
-/// What a server or an engine is measured under.
+/// The requests that a server or an engine is measured with.
 struct Load {
   std::vector<Arrival> arrivals;  ///< by time
-  /// At most so many requests are under way; those that come meanwhile wait with their client. 0 =
-  /// no bound. With all arrivals at 0 it is a closed loop of so many users.
+  /// At most so many requests are under way; requests that come meanwhile wait with their client. 0
+  /// = no bound. With all arrivals at 0 it is a closed loop of so many users.
   std::int32_t at_once = 0;
-  /// The share of each prompt, from its beginning, that is the same in all of them; 0 .. 1. Where a
-  /// load is played on an engine.
+  /// The share of each prompt, from its beginning, that is the same in all prompts; 0 .. 1. Used
+  /// only where a load is played on an engine.
   double shared = 0;
 };
 
@@ -45,7 +45,7 @@ struct Lengths {
   double mean = 128;
 
   /// Reads "128", "8..64", "mean:161" or "mean:161..1024" (tokens; at most 1024 for "mean:161").
-  /// kBadLoad says what is wrong.
+  /// kBadLoad names the mistake.
   [[nodiscard]] static Result<Lengths> parse(std::string_view text);
   friend bool operator==(const Lengths&, const Lengths&) = default;
 };
@@ -62,7 +62,7 @@ enum class Process : std::uint8_t {
 /// A load that is drawn from distributions.
 struct LoadShape {
   Process process = Process::kPoisson;
-  double per_second = 1;     ///< requests; not looked at by kAtOnce
+  double per_second = 1;     ///< requests; kAtOnce ignores it
   double burstiness = 0.25;  ///< the gamma distribution's shape: 1 = Poisson, less = in clusters
   std::size_t requests = 32;
   Lengths prompt{};

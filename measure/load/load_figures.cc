@@ -8,8 +8,8 @@
 namespace weft::measure {
 namespace {
 
-// As many points as a curve on a page can show; a distribution of more values is thinned out to so
-// many.
+// As many points as a curve on a page can show; a distribution of more values is thinned out to
+// these.
 constexpr std::size_t kMostPoints = 400;
 // The points of a curve over time: enough for its course, and few enough that each is more than
 // chance.
@@ -97,7 +97,7 @@ Figure tokens_over_time(const std::vector<Outcome>& outcomes, double whole) {
   RateOverTime tokens(whole);
   for (const Outcome& one : outcomes) {
     if (one.came.empty()) continue;
-    // A piece may have several tokens in it, and nobody says how many; so they are spread evenly.
+    // A piece may have several tokens, whose number is unknown; so they are spread evenly.
     const double each = one.output / static_cast<double>(one.came.size());
     for (const double at : one.came) tokens.add(one.began + at, each);
   }

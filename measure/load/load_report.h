@@ -18,8 +18,8 @@ namespace weft::measure {
 /// requests were under way.
 [[nodiscard]] std::vector<Figure> load_figures(const std::vector<Outcome>& outcomes);
 
-/// The summary and each request as JSON, in seconds and tokens; `words` are those of each kind of
-/// error's first case.
+/// The summary and each request as JSON, in seconds and tokens; `words` has the message of each
+/// kind of error's first case.
 [[nodiscard]] boost::json::value load_data(const std::vector<Outcome>& outcomes, const Slo& slo,
                                            const std::map<std::string, std::string>& words = {});
 

@@ -12,26 +12,26 @@
 
 namespace weft::measure {
 
-/// What became of a request of a load. Times are in seconds; those of the request are from when it
-/// was due, `asked.at`, so that a client that falls behind does not flatter the server; of a closed
-/// loop, from when it was sent.
+/// The outcome of a request of a load. Times are in seconds; the request's times count from when it
+/// was due, `asked.at`, so that a client that falls behind does not flatter the server; in a closed
+/// loop they count from when it was sent.
 struct Outcome {
   Arrival asked;
-  std::string error;         ///< why it failed, in a word or a code; empty: it did not
+  std::string error;         ///< why the request failed, in a word or a code; empty: it did not
   double sent = 0;           ///< from the load's beginning
-  double began = 0;          ///< from the load's beginning; what the times below count from
-  std::int32_t prompt = 0;   ///< tokens, as whoever answered counts them
-  std::int32_t output = 0;   ///< tokens, the same
+  double began = 0;          ///< from the load's beginning; the times below count from it
+  std::int32_t prompt = 0;   ///< tokens, as the server or engine counts them
+  std::int32_t output = 0;   ///< tokens, counted in the same way
   double end = 0;            ///< its end
   std::vector<double> came;  ///< when each piece of the answer came, most often one token each
 };
 
-/// Gives the outcomes back. Throws boost::system::system_error with kBadLoad, `part` and why where
-/// a request failed: the figures of a load that was not served whole compare nothing.
+/// Returns the outcomes. Throws boost::system::system_error with kBadLoad, `part` and the reason
+/// where a request failed: the figures of a load that was not served whole compare nothing.
 [[nodiscard]] std::vector<Outcome> require_served(std::vector<Outcome> outcomes,
                                                   std::string_view part);
 
-/// Of one quantity; all 0 where nothing was measured.
+/// The distribution of one quantity; all 0 where nothing was measured.
 struct Spread {
   std::size_t count = 0;
   double mean = 0, p50 = 0, p90 = 0, p99 = 0, max = 0;
@@ -39,7 +39,7 @@ struct Spread {
   [[nodiscard]] static Spread of(std::vector<double> values);
 };
 
-/// What a request must keep to count as good. Seconds; 0 = whatever.
+/// The limits that a good request must keep. Seconds; 0 = no limit.
 struct Slo {
   double first_token = 0;
   double per_token = 0;  ///< time per output token
@@ -63,7 +63,7 @@ struct Summary {
   Spread per_token;    ///< TPOT: (end - first token) / (output tokens - 1), of two tokens or more
   Spread whole;        ///< end-to-end
   Spread normalized;   ///< end-to-end / output tokens (Orca, section 6.2; vLLM, section 6.1)
-  double good = 0;     ///< part of all asked that kept the Slo; 1 - failures without one
+  double good = 0;     ///< part of all requests that kept the Slo; 1 - failures without one
 
   [[nodiscard]] double requests_per_second() const noexcept;
   [[nodiscard]] double tokens_per_second() const noexcept;  ///< of output

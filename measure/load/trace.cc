@@ -15,7 +15,7 @@ namespace {
 
 // The longest trace that is read; the published traces of a day are a tenth of it.
 constexpr std::size_t kMostBytes = 256ULL << 20U;
-// The largest factor on a trace's times; beyond it nobody waits for a load's end.
+// The largest factor on a trace's times; a longer load would never be waited for.
 constexpr double kMostScale = 1e6;
 
 using Lines = std::vector<TraceLine>;
@@ -62,7 +62,7 @@ Result<Lines> read_any(std::string_view text, std::string_view name) {
                       std::string(kAzureHead) + "\", nor Mooncake's JSON lines");
 }
 
-/// Says what is wrong with the options; empty when nothing is.
+/// Returns the mistake in the options; empty when there is none.
 std::string_view wrong_with(const TraceOptions& options) {
   // NaN fails each of these comparisons.
   const bool scales = options.time_scale > 0 && options.time_scale <= kMostScale;

@@ -11,21 +11,21 @@
 
 namespace weft::measure {
 
-/// Which part of a trace becomes a load, and how it is changed.
+/// The part of a trace that becomes a load, and its changes.
 struct TraceOptions {
   double time_scale = 1;         ///< factor on times: 0.5 sends everything twice as fast
   double seconds = 0;            ///< of the trace's own time, from its beginning; 0 = all
   std::size_t requests = 0;      ///< the first so many; 0 = all
   std::int32_t most_prompt = 0;  ///< tokens; longer prompts are cut to it; 0 = as they are
-  std::int32_t most_output = 0;  ///< the same of outputs
+  std::int32_t most_output = 0;  ///< tokens; longer outputs are cut to it; 0 = as they are
   RequestClass cls = RequestClass::kChat;
 };
 
-/// The requests of a trace by time, the first at 0. The format is found by what stands in it:
+/// Returns the requests of a trace by time, the first at 0. The format is found by the content:
 /// - Azure's LLM inference CSV: a head line TIMESTAMP,ContextTokens,GeneratedTokens and lines such
 ///   as 2023-11-16 18:17:03.9799600,4808,10, in UTC.
 /// - Mooncake's JSON lines: objects with timestamp (milliseconds), input_length and output_length;
-///   other fields are not looked at.
+///   other fields are ignored.
 /// A request that had no tokens in or out counts as one of one token. `name` is what errors call
 /// the text. kBadTrace with name and line; kBadLoad where the options are not valid.
 [[nodiscard]] Result<std::vector<Arrival>> parse_trace(std::string_view text, std::string_view name,

@@ -7,7 +7,7 @@
 
 namespace weft::measure {
 
-/// What one line of a trace says.
+/// The content of one line of a trace.
 struct TraceLine {
   std::int64_t at = 0;  ///< nanoseconds, from a beginning that all lines of a trace share
   std::int32_t prompt = 0;

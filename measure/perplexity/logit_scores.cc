@@ -38,7 +38,7 @@ double divergence(std::span<const float> reference, std::span<const float> logit
     const auto logit = static_cast<double>(reference[i]);
     const double part = std::exp(logit - largest);
     sum += part;
-    // What has no probability adds nothing, whatever the other model says.
+    // A token without probability adds nothing, whatever the other model says.
     if (part != 0) weighted += part * (logit - static_cast<double>(logits[i]));
   }
   const double difference = log_sum_exp(logits, largest_other) - (largest + std::log(sum));

@@ -11,7 +11,7 @@ namespace weft::measure {
 
 /// Returns the Kullback-Leibler divergence in nats of the softmax of `logits` from that of
 /// `reference`, sum p ln(p / q) with p the reference's; both are [V]. Infinite where the reference
-/// gives a probability to what the other excludes; NaN where one of them has no softmax.
+/// gives a probability to a token that `logits` exclude; NaN where one of them has no softmax.
 [[nodiscard]] double divergence(std::span<const float> reference, std::span<const float> logits);
 
 /// Returns the index of the largest logit, the first of equals.

@@ -16,8 +16,8 @@ std::span<const float> logits_at(ConstRows rows, std::size_t row) {
   return {rows.row(static_cast<std::int64_t>(row)), static_cast<std::size_t>(rows.width)};
 }
 
-/// Runs the windows, the reference a chunk behind the model: while it is at work, the model's
-/// logits of the chunk stay where its device has them.
+/// Runs the windows, the reference a chunk behind the model: while the reference computes a chunk,
+/// the model's logits of that chunk stay in its device's buffers.
 class WindowScorer {
  public:
   explicit WindowScorer(const PerplexityRun& run) : run_(run), model_(*run.model) {
@@ -46,7 +46,7 @@ class WindowScorer {
     return run_.tokens.subspan(begin, end - begin);
   }
 
-  /// Reads what comes before the token that predicts the first that is scored.
+  /// Reads the tokens before the token that predicts the first scored one.
   Result<void> begin(const TokenWindow& window) {
     const auto context = tokens(window.begin, window.first_scored - 1);
     const auto whole = static_cast<std::int64_t>(window.end - window.begin);
@@ -57,7 +57,7 @@ class WindowScorer {
     return reference_->feed(context, {}, true, whole);
   }
 
-  /// Scores tokens [from, to), which the logits of the tokens one before predict.
+  /// Scores tokens [from, to); the logits at the token before each predict it.
   Result<void> score_chunk(const TokenWindow& window, std::size_t from, std::size_t to) {
     const auto read = tokens(from - 1, to - 1);
     const auto whole = static_cast<std::int64_t>(window.end - window.begin);

@@ -28,13 +28,13 @@ struct PerplexityReport {
   std::optional<PredictionDifference> difference;
 };
 
-/// What is measured. Borrowed for the call.
+/// The inputs of a measurement. Borrowed for the call.
 struct PerplexityRun {
   ModelDevice* model = nullptr;
-  ModelDevice* reference = nullptr;  ///< compared with, where there is one; of the same vocabulary
+  ModelDevice* reference = nullptr;  ///< compared with, if not null; of the same vocabulary
   std::span<const TokenId> tokens;
   std::span<const TokenWindow> windows;
-  /// Told how many tokens are scored; false ends the run with what is known then.
+  /// Called with the number of scored tokens; false ends the run with the result so far.
   std::function<bool(std::int64_t)> progress;
 };
 

@@ -1,6 +1,6 @@
-// FineInfer's experiment. It compares what a KV cache holds when sequences are padded to the
-// longest that is allowed with what it holds when they take what they have, and measures which part
-// of a request's time is not the forward pass.
+// FineInfer's experiment. It compares the sequences that a KV cache holds when each is padded to
+// the longest allowed length with those that it holds when each takes its own length, and measures
+// the part of a request's time outside the forward pass.
 
 #include <algorithm>
 #include <array>
@@ -51,7 +51,7 @@ constexpr std::int32_t kTrials = 4;
 constexpr std::array<std::pair<std::int32_t, std::int32_t>, 2> kSplits = {
     {{1024, 1024}, {256, 128}}};
 
-/// What all parts of the experiment share.
+/// The settings that all parts of the experiment share.
 struct Setting {
   std::int32_t divisor = 1;  ///< the paper's lengths are divided by it
   std::int32_t longest = 0;  ///< tokens of a sequence that is padded
@@ -307,7 +307,7 @@ Report fineinfer_load(const RecipeSetup& setup) {
       here, "fineinfer-load: padded reservation and token-granular pages",
       "Normalized latency and running batch over Poisson rates with one amount of KV memory, and "
       "what of a request's time is not the forward pass, as in FineInfer's evaluation.");
-  // At least as many slabs as copies, which run side by side: nobody may wait for another.
+  // At least as many slabs as copies, which run side by side: no copy may wait for another.
   const std::int32_t slabs = std::max(kCopies, here.config.max_rows / kRowsPerSlab);
   const Setting setting = setting_of(here, slabs);
   tell_setting(setting, report);

@@ -9,7 +9,7 @@
 #include "weft/measure/engine/engine_load.h"
 #include "weft/measure/recipe.h"
 
-/// What the recipes after Flover have in common (J. Yao et al., "Flover: A Temporal Fusion
+/// The parts that the recipes after Flover share (J. Yao et al., "Flover: A Temporal Fusion
 /// Framework for Efficient Autoregressive Model Parallel Inference").
 namespace weft::measure {
 
@@ -46,8 +46,8 @@ struct PolicyFigures {
 /// Returns the median of each figure of the rounds of one policy, of which there is at least one.
 [[nodiscard]] PolicyFigures median_of(std::span<const PolicyFigures> rounds);
 
-/// A configuration with as many instances of the model as there are requests, which is what the
-/// paper compares with (FasterTransformer); at most as many as `setup` has rows. Only the host has
+/// Returns a configuration with as many instances of the model as there are requests, to which the
+/// paper compares (FasterTransformer); at most as many as `setup` has rows. Only the host has
 /// instances.
 [[nodiscard]] Config instances_for(const RecipeSetup& setup, std::int32_t requests);
 [[nodiscard]] bool has_instances(const RecipeSetup& setup);

@@ -36,7 +36,7 @@ std::vector<Column> empty_columns(const RecipeSetup& setup) {
   return columns;
 }
 
-/// Each policy once. What takes any number of requests is loaded once for all of them.
+/// Plays each policy once. An engine that takes any number of requests is loaded only once.
 std::vector<Column> measure_constant_round(const RecipeSetup& setup, const std::string& part,
                                            double interval) {
   std::vector<Column> columns = empty_columns(setup);
@@ -60,7 +60,7 @@ std::vector<Column> measure_constant_round(const RecipeSetup& setup, const std::
   return columns;
 }
 
-/// The medians of several rounds, so that what else the machine does meets all policies alike.
+/// The medians of several rounds, so that other work of the machine meets all policies alike.
 std::vector<Column> measure_columns(const RecipeSetup& setup, double interval) {
   std::vector<std::vector<Column>> rounds;
   for (std::int32_t i = 0; i < setup.repeats; ++i) {
@@ -77,7 +77,7 @@ std::vector<Column> measure_columns(const RecipeSetup& setup, double interval) {
   return columns;
 }
 
-/// What a policy is called in a table whose instances are as many as its requests.
+/// Returns a policy's name in a table where there are as many instances as requests.
 std::string policy_name(const PolicyFigures& figures) {
   return figures.policy.ends_with("instances") ? "instances" : figures.policy;
 }

@@ -62,7 +62,7 @@ Table progress_table(const std::vector<PolicyRun>& runs) {
   return table;
 }
 
-/// The figures of table I and section VI.E: what is launched, and by how many threads.
+/// The figures of table I and section VI.E: the launches, and the number of threads.
 Table launches_table(const RecipeSetup& setup, const std::vector<PolicyRun>& runs) {
   const std::size_t ops = setup.model.opened.program->decode.ops.size();
   Table table{

@@ -26,7 +26,7 @@ constexpr std::array kLongest = {1, 2, 4, 8};
 constexpr std::int32_t kShortestOnHost = 16;
 constexpr std::int32_t kShortestOnGpu = 128;
 
-/// One run with rows that are kept together.
+/// One run with rows that the shuffle keeps together.
 struct Shuffled {
   PolicyFigures figures;
   double shuffle_seconds = 0;

@@ -21,7 +21,7 @@ constexpr std::array kSequences = {1, 64, 256};
 constexpr RequestLengths kPartitionOnHost{fixed_length(8), fixed_length(32)};
 constexpr RequestLengths kPartitionOnGpu{fixed_length(128), fixed_length(128)};
 
-/// So many sequences that begin together.
+/// The figures of sequences that begin together.
 struct Together {
   std::int32_t sequences = 0;
   double each = 0;  ///< tokens/s of one of them, without its prompt: the mean

@@ -13,7 +13,7 @@
 namespace weft::measure {
 namespace {
 
-// Bounds of a rate's requests: fewer say nothing about a median, more say nothing new.
+// Bounds of a rate's requests: fewer give no stable median, more give no new one.
 constexpr double kLeastRequests = 24;
 constexpr double kMostRequests = 200;
 // The fewest requests of a scaled load, so that there are a median and a tail at any scale.
@@ -50,7 +50,7 @@ std::vector<Arrival> draw_at_rate(const LoadShape& shape, std::uint64_t seed) {
   return arrivals;
 }
 
-/// The mean batch without the run's end, when nobody waits for a row that becomes free.
+/// The mean batch without the run's end, when no request waits for a row that becomes free.
 double batch_while_some_wait(const EngineRun& run) {
   double last_begin = 0;
   for (const Outcome& one : run.outcomes) {

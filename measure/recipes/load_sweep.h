@@ -17,7 +17,7 @@
 #include "weft/measure/report/report.h"
 #include "weft/measure/steps/step_meter.h"
 
-/// What the recipes share that ask how much load a device bears.
+/// The parts that recipes share which measure how much load a device bears.
 namespace weft::measure {
 
 /// The prompts and outputs of a kind of requests.
@@ -79,9 +79,9 @@ struct Contender {
 };
 
 /// Plays each rate for about `seconds`, or 24 requests where that is longer, with one contender
-/// after the other, so that what else the machine does meets all of them. Arrivals have exactly the
-/// rate, and all contenders see the same requests at the same times. `part` is what the setup is
-/// told beside names and rates.
+/// after the other, so that other work of the machine meets all of them. Arrivals have exactly the
+/// rate, and all contenders see the same requests at the same times. `part` is put before the names
+/// and rates that the setup is told.
 [[nodiscard]] std::vector<LoadCurve> sweep(const RecipeSetup& setup, const std::string& part,
                                            std::span<const Contender> contenders,
                                            const RequestLengths& lengths,

@@ -28,7 +28,7 @@ constexpr RequestLengths kOnHost{{Lengths::Kind::kUniform, 4, 64, 34}, kTheirs.o
 // Seconds that an average request may take alone on the host device, so that a recipe takes
 // minutes.
 constexpr double kOrcaMostAlone = 2;
-// Seconds for each rate. They bound the queue where more is offered than can be served.
+// Seconds for each rate. They bound the queue where the rate exceeds the capacity.
 constexpr double kOrcaSeconds = 5;
 constexpr std::array kOrcaLoads = {0.25, 0.5, 0.75,
                                    1.0,  1.4, 2.0};  // of the closed batch's throughput
@@ -51,7 +51,7 @@ Config config_of(const RecipeSetup& setup, BatchPolicy policy) {
   return config;
 }
 
-/// The loads of the static curve, served by batches that compute on for sequences that have ended.
+/// Returns the loads of the static curve as served by batches that keep computing ended sequences.
 LoadCurve padded_curve(const LoadCurve& measured, std::size_t rows) {
   LoadCurve curve{kPaddedBatches, {}};
   std::vector<StepRecord> steps;
@@ -112,7 +112,7 @@ Figure load_figure(const std::vector<LatencyCurve>& curves, double alone) {
   return figure;
 }
 
-/// All that the report is made of.
+/// The measurements that the report is made of.
 struct Measured {
   std::int32_t divisor = 1;
   RequestLengths lengths;

@@ -21,10 +21,10 @@ struct StepCosts {
 /// What reports call these batches.
 inline constexpr const char* kPaddedBatches = "static, padded (computed)";
 
-/// Computes what request-level scheduling makes of arrivals, as Orca describes it (section 3,
-/// figure 3): the requests that wait begin together, ended ones are computed on, and all return
-/// with the longest. It is computed because the engine's own batches let ended sequences go. Single
-/// tokens have no times: they come with the end.
+/// Computes the outcomes of request-level scheduling, as Orca describes it (section 3, figure 3):
+/// the waiting requests begin together, ended ones are still computed, and all return with the
+/// longest. It is computed because the engine's own batches let ended sequences go. Single tokens
+/// have no times: they come with the end.
 [[nodiscard]] std::vector<Outcome> padded_batches(const std::vector<Arrival>& arrivals,
                                                   std::size_t rows, const StepCosts& costs);
 

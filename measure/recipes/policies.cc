@@ -18,8 +18,8 @@
 namespace weft::measure {
 namespace {
 
-// The mean interval over the time that one request takes alone: at most times some twenty are under
-// way.
+// The mean interval over the time that one request takes alone: at most times some twenty requests
+// are under way.
 constexpr double kInterval = 0.05;
 
 struct PolicyCase {
@@ -32,7 +32,7 @@ struct Point {
   double tokens_per_second = 0;
 };
 
-/// One run of everything, one after the other.
+/// One run of each policy and each closed batch, one after the other.
 struct PolicyRound {
   std::vector<PolicyFigures> policies;  ///< fusion first
   std::vector<Point> closed;            ///< batches that are kept full, from one sequence up
@@ -52,7 +52,7 @@ struct PolicyRound {
     return below->tokens_per_second + part * (above->tokens_per_second - below->tokens_per_second);
   }
 
-  /// The policy's throughput over that of a closed batch at the same mean batch.
+  /// The policy's throughput over the throughput of a closed batch at the same mean batch.
   [[nodiscard]] double of_closed(std::size_t policy) const {
     const PolicyFigures& one = policies[policy];
     return one.tokens_per_second / closed_at(one.batch);
@@ -61,7 +61,7 @@ struct PolicyRound {
   [[nodiscard]] double gain(std::size_t policy) const {
     return policies[policy].total / policies.front().total;
   }
-  /// The policy's total time over what the fullest batch would take for all tokens.
+  /// The policy's total time over the time that the fullest batch would take for all tokens.
   [[nodiscard]] double ceiling(std::size_t policy) const {
     const double tokens = policies.front().tokens_per_second * policies.front().total;
     return policies[policy].total * most() / tokens;
@@ -106,8 +106,8 @@ std::vector<Arrival> requests_of(const RecipeSetup& setup, const PolicyCase& wha
   return draw(shape, setup.seed);
 }
 
-/// The throughput of a batch that always has so many sequences. The requests are played over and
-/// over, so many of them that the end, where the batch runs empty, hardly counts.
+/// Measures the throughput of a batch that always has so many sequences. The requests are played
+/// over and over, so many of them that the end, where the batch runs empty, hardly counts.
 Point closed_batch(const RecipeSetup& setup, const std::vector<Arrival>& drawn,
                    std::int32_t users) {
   constexpr std::int32_t kForEach = 4;
@@ -124,7 +124,7 @@ Point closed_batch(const RecipeSetup& setup, const std::vector<Arrival>& drawn,
   return {figures.batch, figures.tokens_per_second};
 }
 
-/// The figures of batches that compute on for sequences that have ended, for the same requests.
+/// Returns the figures of the same requests in batches that keep computing ended sequences.
 PolicyFigures padded(const RecipeSetup& setup, const std::vector<Arrival>& requests,
                      const EngineRun& by_requests) {
   const auto rows = static_cast<std::size_t>(setup.config.max_rows);
@@ -135,7 +135,7 @@ PolicyFigures padded(const RecipeSetup& setup, const std::vector<Arrival>& reque
   figures.total = summary.seconds;
   figures.tokens_per_second = summary.tokens_per_second();
   figures.latency = summary.whole.mean;
-  figures.first_token = summary.whole.mean;  // everything returns at the end
+  figures.first_token = summary.whole.mean;  // all outputs return at the end
   return figures;
 }
 
@@ -160,8 +160,8 @@ void play_policy(const RecipeSetup& setup, const std::string& name, const Config
   }
 }
 
-/// Measures fusion between the closed batches that are next to its mean batch, so that what else
-/// the machine does meets them alike.
+/// Measures fusion between the closed batches that are next to its mean batch, so that other work
+/// of the machine meets them alike.
 PolicyRound measure_round(const RecipeSetup& setup, const std::string& name,
                           const std::vector<Arrival>& requests, double interval) {
   PolicyRound round;

@@ -1,4 +1,4 @@
-// Chat beside a flood of batch work. It shows what the classes are for.
+// Chat beside a flood of batch work. It shows the effect of request classes.
 
 #include <algorithm>
 #include <array>

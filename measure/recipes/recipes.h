@@ -16,7 +16,7 @@ namespace weft::measure {
 [[nodiscard]] Report flover_progress(const RecipeSetup& setup);
 /// Throughput against median normalized latency (Orca, section 6.2).
 [[nodiscard]] Report orca_load(const RecipeSetup& setup);
-/// Normalized latency and mean batch against the request rate; what is not the forward pass
+/// Normalized latency and mean batch against the request rate; the time outside the forward pass
 /// (FineInfer).
 [[nodiscard]] Report fineinfer_load(const RecipeSetup& setup);
 /// One sequence's speed and the throughput of many on one partition (Inferflow, table 5), with as

@@ -12,8 +12,8 @@ struct Series {
   enum class Style { kLine, kStep, kPoints, kBars };
   std::string name;
   Style style = Style::kLine;
-  /// Points by x, or as the line runs. What the axes cannot show is left out: NaN, infinity, and on
-  /// a logarithmic axis what is not greater than 0.
+  /// Points by x, or as the line runs. Values that the axes cannot show are left out: NaN,
+  /// infinity, and on a logarithmic axis values that are not greater than 0.
   std::vector<std::pair<double, double>> points{};
   bool of_paper = false;  ///< read from a paper: drawn dashed, and marked as theirs
 };
@@ -35,19 +35,19 @@ struct Table {
   std::vector<std::string> columns{};
   /// Each row is as long as `columns`. The first column is text, the others are right-aligned.
   std::vector<std::vector<std::string>> rows{};
-  std::string note{};  ///< what must be known to read it, such as which numbers are a paper's
+  std::string note{};  ///< facts that a reader needs, such as which numbers are a paper's
 };
 
-/// What was measured, for people and for programs: the one source of the terminal's text, the JSON
-/// and the page. Plain data.
+/// The result of a measurement, for people and for programs: the one source of the terminal's text,
+/// the JSON and the page. Plain data.
 struct Report {
   std::string title;
   std::string summary{};  ///< a sentence or two
-  /// Facts on how it was measured: model, device, load, seed, versions.
+  /// Facts on the measurement: model, device, load, seed, versions.
   std::vector<std::pair<std::string, std::string>> facts{};
   std::vector<Table> tables{};
   std::vector<Figure> figures{};
-  std::vector<std::string> findings{};  ///< sentences, such as what held and what did not
+  std::vector<std::string> findings{};  ///< sentences, such as which claims held
   boost::json::value data{};            ///< the figures themselves, for programs
 };
 

@@ -11,7 +11,7 @@
 namespace weft::measure {
 namespace {
 
-// A page shows so many values, which people can read; more of them are in the JSON.
+// A page shows so many values, which people can read; the JSON has all of them.
 constexpr std::size_t kMostValues = 400;
 
 /// Returns <NAME ATTRIBUTES>text</NAME> with the text escaped.

@@ -87,7 +87,7 @@ std::string text_of(const Table& table) {
 std::string text_of(const std::vector<std::pair<std::string, std::string>>& facts) {
   std::size_t widest = 0;
   for (const auto& [name, value] : facts) widest = std::max(widest, columns_of(visible(name)));
-  // A longer name would leave no room for what is said about it.
+  // A longer name would leave no room for the text beside it.
   widest = std::min(widest, kColumns / 3);
   std::string text;
   for (const auto& [name, value] : facts) {

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::string_view kUnknown = "unknown";
 
-/// Returns what is between the quotes of a JSON string, with its escapes as they are; empty for any
-/// other value.
+/// Returns the text between the quotes of a JSON string, with its escapes as they are; empty for
+/// any other value.
 std::string_view raw_text(ondemand::value value) {
   std::string_view token = value.raw_json_token();
   while (!token.empty() && token.back() != '"') token.remove_suffix(1);
@@ -83,8 +83,8 @@ void read_error(ondemand::value error, AnswerEvent& event) {
   event.error = !code.empty() ? code : !type.empty() ? type : kUnknown;
 }
 
-/// Whether a chat's delta brings a part of the answer. Servers begin with one that has the role
-/// alone.
+/// Whether a chat's delta has a part of the answer. Servers begin with a delta that has only the
+/// role.
 bool brings_something(ondemand::value delta) {
   bool empty_text = false;
   bool text = false;
@@ -167,7 +167,7 @@ std::optional<AnswerEvent> AnswerEventReader::response(std::string_view message)
         if (key == "type") type = raw_text(value);
         if (key == "stream_id") event.stream_id = raw_text(value);
         if (key == "error" && !is_null(value)) read_error(value, event);
-        // The whole answer's usage and errors count in its last event alone.
+        // Usage and errors of the whole answer count only in its last event.
         if (key != "response" || type.ends_with(".created") || type.ends_with(".in_progress"))
           return;
         for_fields(value, [&event](ondemand::raw_json_string name, ondemand::value field) {

@@ -8,9 +8,9 @@
 
 namespace weft::measure {
 
-/// What is measured of one event of an answer. Texts last until the next event is read.
+/// The measured facts of one event of an answer. Texts last until the next event is read.
 struct AnswerEvent {
-  bool piece = false;                    ///< brings some of the answer
+  bool piece = false;                    ///< the event has a part of the answer
   bool finished = false;                 ///< the answer is whole
   std::optional<std::int32_t> prompt{};  ///< tokens
   std::optional<std::int32_t> output{};  ///< tokens
@@ -20,8 +20,8 @@ struct AnswerEvent {
   std::string_view message{};  ///< of the error, for people, as JSON has it
 };
 
-/// Reads events. It looks at no more of each than it must, since a load's thread reads every
-/// token's. Owner only.
+/// Reads events. It looks at as little of each event as it can, since the load's thread reads the
+/// event of every token. Owner only.
 class AnswerEventReader {
  public:
   AnswerEventReader();

@@ -9,8 +9,8 @@ namespace {
 
 // Room that is made ready for an answer's times; a trace may ask for more tokens than will come.
 constexpr std::int32_t kMostReserved = 4096;
-// How much is kept of an error, whose words are a server's: what a table's cell holds, and what a
-// person would read.
+// How much is kept of an error, whose words are a server's: as much as a table's cell holds, and as
+// much as a person would read.
 constexpr std::size_t kLongestKind = 64;
 constexpr std::size_t kLongestDetail = 200;
 
@@ -31,7 +31,7 @@ void AnswerMeter::add(const AnswerEvent& event, TimePoint at) {
     return fail("error " + std::string(event.error), std::string(event.message), at);
   }
   if (event.piece) outcome_.came.push_back(seconds(at));
-  // What follows the last piece, such as the usage, is nothing that a reader waits for.
+  // Events after the last piece, such as the usage, do not delay the end: no reader waits for them.
   if (event.piece || (event.finished && !finished_)) outcome_.end = seconds(at);
   finished_ |= event.finished;
   if (event.prompt) outcome_.prompt = *event.prompt;
@@ -56,7 +56,7 @@ void AnswerMeter::fail(std::string kind, const std::string& detail, TimePoint at
 }
 
 void AnswerMeter::finish(const std::string& detail) {
-  // It ends before it calls: whoever hears of the end may be done with it.
+  // It ends before the call, since the callee may let go of this object.
   std::exchange(on_end_, nullptr)(std::move(outcome_), detail);
 }
 

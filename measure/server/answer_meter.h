@@ -11,22 +11,22 @@
 
 namespace weft::measure {
 
-/// One request under way, whose events become its Outcome. It ends once and ignores what comes
-/// later. Owner only.
+/// One request under way, whose events become its Outcome. It ends once and ignores later events.
+/// Owner only.
 class AnswerMeter {
  public:
   /// Called at the end, as the last thing. `detail` has the server's or the system's words about an
   /// error.
   using OnEnd = std::function<void(Outcome outcome, const std::string& detail)>;
 
-  /// `begun` has what is known when the request is sent. Times count from `since`.
+  /// `begun` has the facts that are known when the request is sent. Times count from `since`.
   AnswerMeter(Outcome begun, TimePoint since, OnEnd on_end);
 
   void add(const AnswerEvent& event, TimePoint at);
   /// The connection ends here: the request succeeded if its answer was finished, else it was cut
   /// off.
   void end(TimePoint at);
-  /// The request failed. As much of `kind` and `detail` is kept as a report shows.
+  /// The request failed. `kind` and `detail` are kept as far as a report shows them.
   void fail(std::string kind, const std::string& detail, TimePoint at);
 
   [[nodiscard]] bool ended() const noexcept { return on_end_ == nullptr; }

@@ -6,7 +6,7 @@
 
 namespace weft::measure {
 
-/// What a report calls a client's error, in a word or two: "cannot connect", "lost", "timeout", ...
+/// Returns a client's error in a report's words: "cannot connect", "lost", "timeout", ...
 [[nodiscard]] std::string_view kind_of(const Error& error) noexcept;
 
 }  // namespace weft::measure

@@ -14,7 +14,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-// How much is shown of a body that some proxy has written: what a person can make out.
+// How much is shown of a body that some proxy has written: as much as a person reads.
 constexpr std::size_t kShownBody = 200;
 // How long a client waits for a body's end after "[DONE]"; a server that holds it back loses the
 // connection, no more.
@@ -77,7 +77,7 @@ void HttpLoadClient::end(const Result<EventAnswer>& answer, AnswerMeter& meter) 
   }
   const AnswerEvent event = reader_.failure(answer->body);
   std::string kind = "http " + status;
-  // A server that has no code of its own repeats the status, which is not said twice.
+  // A server without a code of its own repeats the status, which is then shown only once.
   if (!event.error.empty() && event.error != status) kind.append(" ").append(event.error);
   meter.fail(
       std::move(kind),

@@ -18,15 +18,15 @@
 
 namespace weft::measure {
 
-/// Plays a load against a server: each request at its time, whatever has become of those before,
-/// except for what Load::at_once holds back. Belongs to the executor's one thread.
+/// Plays a load against a server: each request at its time, whether earlier ones have ended or not,
+/// except for requests that Load::at_once holds back. Belongs to the executor's one thread.
 class ServerLoad {
  public:
-  /// What has happened so far.
+  /// The counts of requests and tokens so far.
   struct Progress {
     std::size_t sent = 0;
     std::size_t ended = 0;
-    std::size_t failed = 0;   ///< those of the ended ones that failed
+    std::size_t failed = 0;   ///< ended requests that failed
     std::int64_t output = 0;  ///< tokens of the requests that have ended
     [[nodiscard]] std::size_t under_way() const noexcept { return sent - ended; }
   };
@@ -37,7 +37,7 @@ class ServerLoad {
   static constexpr std::size_t kKinds = 64;
   static constexpr std::string_view kOthers = "others";
 
-  /// `client` asks for nobody else meanwhile, and lives until the executor's context has ended.
+  /// `client` serves only this load, and lives until the executor's context has ended.
   ServerLoad(const boost::asio::any_io_executor& executor, Load load, LoadClient& client);
   ServerLoad(const ServerLoad&) = delete;
   ServerLoad& operator=(const ServerLoad&) = delete;
@@ -45,7 +45,7 @@ class ServerLoad {
   /// Called once. `on_end` is called when each request has its outcome, which may be before start()
   /// returns when there are no requests.
   void start(std::function<void()> on_end);
-  /// Breaks off what is under way and sends no more.
+  /// Breaks off the requests under way and sends no more.
   void stop();
 
   [[nodiscard]] const Progress& progress() const noexcept { return progress_; }

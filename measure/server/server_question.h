@@ -35,14 +35,14 @@ struct GivenPrompt {
 [[nodiscard]] Result<std::vector<GivenPrompt>> parse_prompts(std::string_view text,
                                                              const std::string& name);
 
-/// How a server is asked.
+/// The settings of a server's requests.
 struct QuestionOptions {
   ServerApi api = ServerApi::kCompletions;
   std::string model{};     ///< "" = the request names none
   bool ignore_eos = true;  ///< outputs have the length that is asked for, not at most that
-  /// The prompts to ask, in turn, whatever lengths the load has. Without any they are drawn: for
-  /// kCompletions as exactly so many token ids; for the others as words, most of which are a token
-  /// each, to which the chat template adds its own.
+  /// The prompts to ask, in turn, whatever lengths the load has. Without prompts they are drawn:
+  /// for kCompletions as exactly so many token ids; for the others as words, most of which are a
+  /// token each, to which the chat template adds its own tokens.
   std::vector<GivenPrompt> prompts{};
   /// The range of ids that are drawn, both ends included. These are plain text in vocabularies of a
   /// few hundred tokens or more: special tokens lie below or far above.

@@ -18,13 +18,13 @@ using std::chrono::steady_clock;
 
 namespace {
 
-// How much is shown of a message that is no event: what a person can make out.
+// How much is shown of a message that is no event: as much as a person reads.
 constexpr std::size_t kShownMessage = 200;
 
 }  // namespace
 
-/// One WebSocket and its streams. Each is named by the number of its request, since a name that is
-/// used again would get what comes late for its predecessor.
+/// One WebSocket and its streams. Each stream is named by the number of its request: under a reused
+/// name it would get late messages of the earlier request.
 class WebSocketLoadClient::Connection : public std::enable_shared_from_this<Connection> {
  public:
   explicit Connection(WebSocketLoadClient& owner) : owner_(owner) {}
@@ -47,9 +47,9 @@ class WebSocketLoadClient::Connection : public std::enable_shared_from_this<Conn
                             [this, number] { on_late(number); });
     socket_->send(owner_.questions_.next(stream.meter->asked(), std::to_string(number)));
   }
-  /// Fails all that is under way; the connection is gone.
+  /// Fails all requests under way, since the connection is gone.
   void close(const std::string& kind, const std::string& detail) {
-    const auto self = shared_from_this();  // whoever hears of an end may let go of it
+    const auto self = shared_from_this();  // the callee may let go of this object
     owner_.forget(*this);
     socket_->close();
     const auto streams = std::exchange(streams_, {});
@@ -73,7 +73,7 @@ class WebSocketLoadClient::Connection : public std::enable_shared_from_this<Conn
       return close("bad answer",
                    "a message is no event: " + std::string(message.substr(0, kShownMessage)));
     }
-    // An error that names no stream concerns all of them: nobody could say whose it is.
+    // An error that names no stream fails all streams, since its request is unknown.
     if (event->stream_id.empty() && !event->error.empty()) {
       return close("error " + std::string(event->error), std::string(event->message));
     }
@@ -81,7 +81,7 @@ class WebSocketLoadClient::Connection : public std::enable_shared_from_this<Conn
     if (stream == streams_.end()) return;  // it has ended
     if (event->error.empty() && !event->finished) return stream->second.meter->add(*event, now);
     const auto meter = stream->second.meter;
-    streams_.erase(stream);  // before it tells, so that the next request finds room
+    streams_.erase(stream);  // before the meter is told, so that the next request finds room
     meter->add(*event, now);
     meter->end(now);
   }

@@ -13,9 +13,9 @@
 
 namespace weft::measure {
 
-/// Asks over WebSockets, several requests on each, a stream for each: that is what a
-/// connection is kept for, and what an application with parallel calls does. With one stream
-/// on each connection it does what HTTP does.
+/// Asks over WebSockets, several requests on each, a stream for each, as an application
+/// with parallel calls does. With one stream on each connection it does the same as
+/// HTTP.
 class WebSocketLoadClient final : public LoadClient {
  public:
   /// A connection has at most `max_streams` requests under way. `limit` is a request's time, from

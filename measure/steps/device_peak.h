@@ -10,8 +10,8 @@
 
 namespace weft::measure {
 
-/// Measures what a device can do at most when it does nothing else, in turn with what is being
-/// measured. Owner only.
+/// Measures the most that a device can do when it has no other work, in turn with the measured
+/// steps. Owner only.
 class DevicePeak {
  public:
   DevicePeak() = default;

@@ -8,11 +8,11 @@
 
 namespace weft::measure {
 
-/// A device whose rows never move. It computes what an executor computes that leaves the buffers of
-/// finished sequences between those of running ones and computes them too, as Flover does without
-/// its memory shuffle (section VI.D). It passes plans on, and adds to each step a sequence of one
-/// token for every such hole. That is the least that a hole can cost: it attends to nothing, and no
-/// token is chosen for it.
+/// A device whose rows never move. It computes as an executor does that leaves the buffers of
+/// finished sequences between those of running ones and computes them too, as Flover without its
+/// memory shuffle (section VI.D). It passes plans on, and adds to each step a sequence of one token
+/// for every such hole. That is the least cost of a hole: it attends to nothing, and no token is
+/// chosen for it.
 ///
 /// Half of the device's rows stand in for holes; the engine sees the other half. It works for the
 /// host's device, and for sequences that are not forked.

@@ -9,9 +9,9 @@
 
 namespace weft::measure {
 
-/// Passes plans on to a device, with what the shuffle moves first and by itself, and adds up how
-/// long each takes. Calling the device twice is in the shuffle's time, which is therefore rather
-/// too long.
+/// Passes plans on to a device in two calls, of which the first has the shuffle's moves alone, and
+/// notes the time of each. The cost of the second call counts as the shuffle's, whose time is
+/// therefore rather too long.
 class ShuffleTimer final : public ForwardingDevice {
  public:
   /// The times of one step, in seconds.

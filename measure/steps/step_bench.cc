@@ -68,7 +68,7 @@ CapacityWishes capacity(const StepWishes& wishes) {
   return all;
 }
 
-/// What of the ranks' work a step waits for, as `work` has it of a program.
+/// Adds up the work of the ranks that a step waits for; `work` returns a program's work.
 template <class Work>
 StepWork work_of(const StepWishes& wishes, const Program& program, const Work& work) {
   if (wishes.stages.empty()) return work(program);

@@ -32,7 +32,7 @@ struct StepWishes {
   std::vector<std::vector<std::shared_ptr<const Program>>> stages{};
 };
 
-/// The most tokens of a step: what a server computes of prompts in one step (batch.prefill_tokens).
+/// The most tokens of a step: the default of a server's memory.max_step_tokens.
 inline constexpr std::int32_t kMostStepTokens = 512;
 
 struct Quartiles {
@@ -56,7 +56,7 @@ struct StepCell {
   std::optional<Quartiles> of_peak;  ///< computing over the time taken
   Quartiles times_first;  ///< tokens a second over those of the smallest batch, in turn with it
 
-  /// Tokens a second: those chosen, or for a prompt its own.
+  /// Tokens a second: the chosen tokens, or a prompt's own.
   [[nodiscard]] double rate(bool prefill) const noexcept;
   [[nodiscard]] bool computes() const noexcept;  ///< whether computing is the limit, not reading
 };
@@ -95,10 +95,10 @@ using StepProgress = std::function<void(std::int64_t done, std::int64_t total)>;
 [[nodiscard]] std::shared_ptr<StepDevice> as_one_device(const StepDevices& loaded);
 
 /// Measures all of them. `device` is load_for_steps()'s, or one with limits like it. The work of a
-/// partition is what its stages, one after the other, cannot do without: on GPUs that of the rank
-/// that reads the most, since each has a memory of its own; on the host that of all ranks. Where
-/// some stages are on the host only these count. Errors
-/// of the peak; kDriver for a step that fails.
+/// partition is the least that its stages need, one after the other: on GPUs the work of the rank
+/// that reads the most, since each has a memory of its own; on the host the work of all ranks.
+/// Where some stages are on the host only these count. Errors of the peak; kDriver for a step that
+/// fails.
 [[nodiscard]] Result<StepFigures> measure_steps(StepDevice& device, const Program& program,
                                                 DevicePeak& peak, const StepWishes& wishes,
                                                 const StepProgress& progress = {});

@@ -10,9 +10,9 @@
 
 namespace weft::measure {
 
-/// Writes the plans of sequences that are only there to be measured, and has a device run them. A
-/// row's pages are its own, and are scattered as after much coming and going. Tokens are chosen as
-/// chats want it: temperature, top_k, top_p. Owner only.
+/// Writes the plans of sequences that exist only to be measured, and has a device run them. A row's
+/// pages are its own, and are scattered as in a cache after long use. Tokens are chosen as for
+/// chats: temperature, top_k, top_p. Owner only.
 class StepDriver {
  public:
   /// `ran` is called after every plan that has run.

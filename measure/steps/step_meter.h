@@ -13,7 +13,7 @@
 
 namespace weft::measure {
 
-/// What a step had to do, and when it ran.
+/// The work of a step, and its time.
 struct StepRecord {
   TimePoint began{};
   TimePoint ended{};

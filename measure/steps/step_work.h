@@ -7,7 +7,7 @@
 
 namespace weft::measure {
 
-/// The work that a step cannot do without.
+/// The least work of a step.
 struct StepWork {
   double bytes = 0;  ///< read: the weights that it uses once, keys and values, embeddings' rows
   double operations = 0;  ///< multiplications and additions, one each: of products and attention
@@ -16,7 +16,7 @@ struct StepWork {
 };
 
 /// The work of the next token of each of `batch` sequences, each of which attends to `context`
-/// tokens, its own one included. With experts, the weights are read that even choices would hit.
+/// tokens, its own one included. With experts, it reads the weights that even choices would hit.
 [[nodiscard]] StepWork decode_work(const Program& program, DType kv_dtype, std::int32_t batch,
                                    std::int32_t context);
 

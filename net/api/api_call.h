@@ -18,36 +18,36 @@ namespace weft {
 class ResponseStore;
 struct StoredResponse;
 
-/// A model that is served, and what clients call it. Those that are decoded for are loaded: `model`
-/// is not null.
+/// A served model, and the name that clients call it. A body is decoded only for a loaded model, so
+/// `model` is not null then.
 using ModelCard = ModelInfo;
 
-/// What decoding a body needs to know besides the body.
+/// The facts that decoding a body needs besides the body.
 struct ApiContext {
   ModelCard card;            ///< of the model that the body names
   std::string id{};          ///< random part of the answer's id: "chatcmpl-" + id
   std::int64_t created = 0;  ///< seconds since 1970
-  std::string client{};      ///< who asks: for fairness, and whose the response is
+  std::string client{};      ///< the client's name: for fairness, and as the response's owner
   RequestClass class_ceiling = RequestClass::kChat;  ///< the most urgent class that the key may use
   std::chrono::milliseconds timeout{0};              ///< 0 = none
-  bool websocket = false;                            ///< it came as a message of a WebSocket
-  std::string stream_id{};                           ///< of that message; every event repeats it
-  std::shared_ptr<ResponseStore> stored{};           ///< the server's; null = nothing is kept
-  std::shared_ptr<ResponseStore> local{};            ///< this WebSocket connection's; else null
+  bool websocket = false;                            ///< the body came as a message of a WebSocket
+  std::string stream_id{};                           ///< the message's; every event repeats it
+  std::shared_ptr<ResponseStore> stored{};           ///< the server's; null: none is stored
+  std::shared_ptr<ResponseStore> local{};            ///< this WebSocket's store; else null
 };
 
-/// A decoded request: what to ask of the engine, and who writes the answer.
+/// A decoded request: the engine requests to submit, and the writer of the answer.
 struct ApiCall {
   std::vector<Request> parts{};  ///< each a request of the engine; none: begin() and end() alone
   Framing framing = Framing::kBody;
   std::unique_ptr<ReplyWriter> writer{};
-  /// Positions of the model's context: what is refused costs its key no more tokens than that.
+  /// Positions of the model's context: a refused request costs its key no more tokens than these.
   std::int64_t context = 0;
   std::string object_id{};  ///< the id to cancel it by, "resp_..."; /requests shows it
-  /// What the client gets at once, where the answer is made in the background: it is kept, and its
-  /// bytes go nowhere. Empty: the client waits.
+  /// The body that the client gets at once where the answer is made in the background: the answer
+  /// is stored, and its bytes are not sent. Empty: the client waits for the answer.
   std::string reply_now{};
-  /// With reply_now: what is kept of the response from when it has begun until it has ended.
+  /// With reply_now: the stored state of the response from its beginning until its end.
   std::shared_ptr<StoredResponse> draft{};
 };
 

@@ -27,7 +27,7 @@ std::string_view anthropic_type(int status) noexcept {
   }
 }
 
-/// What clients of the Messages API look for, to shorten a conversation.
+/// The words by which clients of the Messages API know that they must shorten a conversation.
 constexpr std::string_view kTooLong = "prompt is too long: ";
 
 std::string anthropic_body(const ApiError& error, std::string_view request_id) {

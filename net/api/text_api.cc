@@ -24,8 +24,8 @@ namespace {
 
 namespace json = boost::json;
 
-// The longest text that /detokenize answers with: a few bytes of a body may name a token of a
-// hundred.
+// The longest text that /detokenize returns: a body needs only a few bytes to name a token of a
+// hundred bytes.
 constexpr std::size_t kMaxText = std::size_t{4} << 20;
 
 using TokenIdList = ApiResult<std::vector<TokenId>>;
@@ -130,7 +130,7 @@ void append_pieces(const Tokenizer& tokenizer, const std::vector<TokenId>& ids, 
   });
 }
 
-/// What llama.cpp's server says of a model.
+/// Returns the facts that llama.cpp's server reports of a model.
 json::object meta_of(const ServedModel& model) {
   return {{"n_vocab", model.vocabulary},
           {"n_ctx", model.context},
@@ -139,12 +139,12 @@ json::object meta_of(const ServedModel& model) {
           {"size", model.facts.stored_bytes}};
 }
 
-/// Where the model is, as llama.cpp's router says it.
+/// Returns the model's state of loading, as llama.cpp's router says it.
 json::object status_of(const ModelCard& card) {
   json::object status{{"value", to_string(card.state)}};
   if (card.state == ModelState::kFailed) {
     status["failed"] = true;
-    // The detail names the server's files, which only who runs it is told.
+    // The detail names the server's files, which only its operator may see.
     status["reason"] = card.failure.code.message();
   }
   return status;

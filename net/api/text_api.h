@@ -27,7 +27,7 @@ namespace weft {
 [[nodiscard]] ApiResult<std::string> detokenize(simdjson::dom::object body, const ModelCard& card);
 
 /// Returns the body of GET /tokenizer_info, as vLLM has it: the names of tokenizer_config.json, for
-/// who tokenizes here (lm-eval). The template is Jinja's, or null.
+/// clients that tokenize on this server (lm-eval). The template is Jinja's, or null.
 [[nodiscard]] std::string tokenizer_info_body(const ModelCard& card);
 
 /// Returns the body of GET /v1/models and, for one model, of GET /v1/models/{name}: with what

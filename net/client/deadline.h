@@ -8,8 +8,8 @@
 
 namespace weft {
 
-/// Calls a function when it has lived too long. The function breaks off what takes so long, for
-/// example by closing a socket. Owner only, on the executor's one thread.
+/// Calls a function if the deadline still exists when its time is over. The function breaks off the
+/// slow operation, for example by closing a socket. Owner only, on the executor's one thread.
 class Deadline {
  public:
   Deadline(const boost::asio::any_io_executor& executor, std::chrono::milliseconds limit,

@@ -97,7 +97,7 @@ EventClient::EventClient(std::shared_ptr<Connector> connector)
 
 EventClient::~EventClient() = default;
 
-/// Takes what has been read; `at_end` says that no more comes.
+/// Takes the bytes that have been read; `at_end` says that no more come.
 Result<void> EventClient::take_read(bool at_end) {
   inbox_->read_at = Clock::now();
   boost::system::error_code error;

@@ -16,7 +16,7 @@
 
 namespace weft {
 
-/// What a server answered to a request for a stream of events.
+/// A server's answer to a request for a stream of events.
 struct EventAnswer {
   unsigned status = 0;
   bool streamed = false;  ///< 200 and text/event-stream: the events have been told, `body` is empty

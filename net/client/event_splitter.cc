@@ -80,7 +80,7 @@ std::optional<std::string_view> EventSplitter::next() {
   while (const auto line = next_line()) {
     if (line->size() > most_bytes_) return stop_too_large();
     if (line->empty()) {
-      // An event without data is none.
+      // An event without data is dropped, as the standard says.
       if (!has_data_ || data_.empty()) {
         has_data_ = false;
         continue;
@@ -92,7 +92,7 @@ std::optional<std::string_view> EventSplitter::next() {
     if (has_data_ && data_.size() > most_bytes_) return stop_too_large();
   }
   if (begun_.size() > most_bytes_) return stop_too_large();
-  // What was read goes away, so what an unfinished event has of it is copied.
+  // The read buffer will be reused, so the unfinished event's data in it is copied.
   if (has_data_ && data_.data() != kept_data_.data()) {
     kept_data_.assign(data_);
     data_ = kept_data_;

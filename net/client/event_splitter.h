@@ -34,7 +34,7 @@ class EventSplitter {
   [[nodiscard]] std::optional<std::string_view> stop_too_large();
 
   const std::size_t most_bytes_;
-  std::string_view rest_;      // what was put and is not split yet
+  std::string_view rest_;      // the bytes of put() that are not split yet
   std::string begun_;          // a line whose end has not come
   bool line_kept_ = false;     // the line that was given last lies in begun_
   bool after_return_ = false;  // a line feed belongs to the line before

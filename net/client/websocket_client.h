@@ -21,8 +21,8 @@ class WebSocketClient : public std::enable_shared_from_this<WebSocketClient> {
  public:
   struct Events {
     std::function<void(std::string_view)> on_message;
-    /// Called once, as the last of all; not after close(). `code` is the server's, 0 when it gave
-    /// none.
+    /// Called once, after all other events; not after close(). `code` is the server's close code, 0
+    /// when it gave none.
     std::function<void(const Error&, std::uint16_t code)> on_end;
   };
 

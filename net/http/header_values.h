@@ -13,10 +13,10 @@ namespace weft {
 /// "weft-key.KEY" among a WebSocket's protocols shows a key where headers cannot be set.
 inline constexpr std::string_view kKeyProtocol = "weft-key.";
 
-/// How long a client waits, in milliseconds.
+/// The header that says how long a client waits, in milliseconds.
 inline constexpr std::string_view kTimeoutHeader = "X-Request-Timeout-Ms";
 
-/// The schema places of a request that its answer's outputs are not held to.
+/// The header that names the schema's places to which the answer's outputs are not held.
 inline constexpr std::string_view kWarningHeader = "Weft-Warning";
 
 /// Returns "not enforced: PLACE, PLACE" as a header's value: in a place, commas, percent signs,
@@ -34,11 +34,11 @@ inline constexpr std::string_view kWarningHeader = "Weft-Warning";
 /// nor a URL, or cannot be decoded.
 [[nodiscard]] bool split_target(std::string_view target, std::string& path, std::string& query);
 
-/// The value of a name in what stands behind "?", percent-decoded; of several the first. Empty when
+/// Returns the value of a name in a query, percent-decoded; of several values the first. Empty when
 /// there is none, or it is not decodable.
 [[nodiscard]] std::string query_value(std::string_view query, std::string_view name);
 
-/// Whether `origins`, separated by commas, has it, or is "*".
+/// Whether `origin` is among `origins`, which commas separate, or these are "*".
 [[nodiscard]] bool is_listed_origin(std::string_view origin, std::string_view origins);
 
 /// Whether `text` is 1 .. 128 letters, digits and ._:- characters, since it is written to logs and

@@ -15,8 +15,8 @@ namespace weft {
 /// as a name below ".localhost" (RFC 6761, section 6.3), or by one of `names`, which commas
 /// separate; "*" among them is any name.
 ///
-/// Whoever owns a DNS name can let it point to 127.0.0.1 after a browser has loaded a page from
-/// there. The page then counts as the server's own; only the name in the Host header tells.
+/// The owner of a DNS name can point it to 127.0.0.1 after a browser has loaded a page from there.
+/// The browser takes the page for the server's own; only the name in the Host header tells.
 [[nodiscard]] bool is_own_host(std::string_view host, std::string_view names);
 
 }  // namespace weft

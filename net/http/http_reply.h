@@ -28,7 +28,7 @@ struct HttpReply {
   std::string body{};
   std::vector<std::pair<std::string, std::string>> headers{};
   bool close = false;  ///< the connection ends after it
-  /// What it says, where it is an error; then `body` says it in OpenAI's form.
+  /// The error that the reply reports, if any; `body` then has it in OpenAI's form.
   std::optional<ApiError> error{};
 };
 

@@ -62,12 +62,12 @@ class NetStream {
         },
         token, WriteBuffers(buffers));
   }
-  /// How many bytes the system has taken so far; under TLS those before encryption.
+  /// How many bytes the system has taken so far; under TLS the bytes before encryption.
   [[nodiscard]] std::uint64_t sent_bytes() const noexcept { return out_->sent; }
 
   /// Lets whole frames go out by send_now(), besides what Beast writes. Only for plain streams.
   void allow_send_now() noexcept { send_now_ = true; }
-  /// Whether the next byte on the wire begins a frame, and nobody waits to write.
+  /// Whether the next byte on the wire begins a frame, and no write is under way.
   [[nodiscard]] bool can_send_now() const noexcept {
     return send_now_ && out_->writes == 0 && out_->rest.empty();
   }
@@ -92,9 +92,9 @@ class NetStream {
         token);
   }
 
-  /// Says that nothing more comes, and reads until the client has gone: closing over what it still
-  /// sends would take the last words from it. A read may be pending meanwhile, and gets some of
-  /// that. It takes as long as the client likes; close() ends it.
+  /// Ends the sending side, and reads until the client has gone: closing a socket with unread bytes
+  /// would take the last answer from the client. A read that is pending meanwhile gets some of
+  /// these bytes. It takes as long as the client likes; close() ends it.
   template <class Token>
   auto async_goodbye(Token&& token) {
     return boost::asio::async_initiate<Token, Completion>(

@@ -6,8 +6,8 @@
 
 namespace weft {
 
-/// The TLS of a NetStream, for what only OpenSSL's own handle can be told. It has a header of its
-/// own because few files need what OpenSSL declares.
+/// The TLS layer of a NetStream, for settings that only OpenSSL's own handle takes. It has a header
+/// of its own because few files need OpenSSL's declarations.
 struct TlsStream : boost::asio::ssl::stream<NetStream::Socket> {
   using boost::asio::ssl::stream<NetStream::Socket>::stream;
 };

@@ -9,7 +9,7 @@ namespace weft {
 
 /// Returns the reply to a client whose GET may not become a WebSocket; nothing when it may. It
 /// checks all that RFC 6455, section 4.2.1, asks of a handshake, of which Beast checks the greater
-/// part. Whose page it is of, where a browser asks, is_for_foreign_page() says.
+/// part. It does not check a browser's page: is_for_foreign_page() does.
 [[nodiscard]] std::optional<HttpReply> refuse_handshake(
     const boost::beast::http::request_header<>& header);
 

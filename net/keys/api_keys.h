@@ -16,7 +16,7 @@
 
 namespace weft {
 
-/// What the holder of one key may do.
+/// The rights and limits of one key's holder.
 struct KeyLimits {
   RequestClass class_ceiling = RequestClass::kChat;  ///< the most urgent class
   std::int32_t max_concurrent = 0;                   ///< requests at once; 0 = any number
@@ -24,7 +24,7 @@ struct KeyLimits {
   bool admin = false;                                ///< may load and unload models
 };
 
-/// A key's holder, and the requests that he has under way. Thread-safe.
+/// A key's holder, with the holder's running requests and allowance. Thread-safe.
 class KeyHolder {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -34,8 +34,8 @@ class KeyHolder {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const KeyLimits& limits() const noexcept { return limits_; }
 
-  /// Says whether a request could begin now, as begin() does, and counts none: what cannot begin is
-  /// refused before its body is decoded.
+  /// Checks the limits as begin() does, but counts no request, so that a request which cannot begin
+  /// is refused before its body is decoded.
   [[nodiscard]] ApiResult<void> check(Time now);
   /// Begins a request; 429, with when to try again, when the limits do not allow it.
   [[nodiscard]] ApiResult<void> begin(Time now);
@@ -57,11 +57,11 @@ class KeyHolder {
   Time filled_{};
 };
 
-/// Returns what a request of so many tokens, by estimate, costs its key when it is refused for what
-/// it says: nothing up to net_defaults::kFreeRefusal, and no more than the model's context.
+/// Returns the tokens that an invalid request costs its key, by the request's estimated `tokens`:
+/// nothing up to net_defaults::kFreeRefusal, and no more than the model's context.
 [[nodiscard]] std::int64_t refusal_cost(std::int64_t tokens, std::int64_t context) noexcept;
 
-/// The owner of what a request makes: the key's name; without keys one owner has all.
+/// Returns the owner of a request's responses: the key's name; without keys all have one owner.
 [[nodiscard]] inline std::string_view owner_of(const std::shared_ptr<KeyHolder>& key) noexcept {
   return key != nullptr ? std::string_view(key->name()) : std::string_view();
 }
@@ -85,9 +85,9 @@ class KeyLease {
   std::shared_ptr<KeyHolder> holder_;
 };
 
-/// Who may use the server. Keys are kept as SHA-256 hashes, and a presented one is compared with
-/// all of them in constant time, so that neither timing nor memory tells anything about them.
-/// Immutable except for what holders have under way.
+/// The keys of the server's clients. Keys are kept as SHA-256 hashes, and a presented key is
+/// compared with all of them in constant time, so that neither timing nor memory tells anything
+/// about them. Immutable except for the state of the holders.
 class ApiKeys {
  public:
   /// Without keys anyone may use the server.

@@ -41,7 +41,7 @@ LaterResult result_of(const Service& service, const WaitingCall& call) {
   return std::move(*decoded);
 }
 
-/// How many may wait is the engine's to bound.
+/// Has the engine load the model first; the engine bounds how many calls may wait for that.
 RouteResult generate_when_loaded(Service& service, const HttpCall& call, DecodeCall decode,
                                  std::string model, std::chrono::milliseconds timeout) {
   auto waiting = std::make_shared<WaitingCall>(
@@ -61,7 +61,7 @@ RouteResult generate_when_loaded(Service& service, const HttpCall& call, DecodeC
   });
 }
 
-/// Work of the text worker's that wants the context of the model which the body names.
+/// A job of the text worker that needs the context of the model which the body names.
 using ContextWork = ApiResult<std::string> (*)(simdjson::dom::object, const ApiContext&);
 RouteResult start_in_context(Service& service, const HttpCall& call, ContextWork work) {
   return service.text_worker().start(
@@ -72,7 +72,7 @@ RouteResult start_in_context(Service& service, const HttpCall& call, ContextWork
       });
 }
 
-/// Likewise for what knows the model alone.
+/// A job of the text worker that needs the model's card alone.
 using CardWork = ApiResult<std::string> (*)(simdjson::dom::object, const ModelCard&);
 RouteResult start_with_card(Service& service, const HttpCall& call, CardWork work) {
   return service.text_worker().start(

@@ -8,10 +8,10 @@
 /// The handlers that run the model, or its tokenizer, for a client.
 namespace weft::handlers {
 
-/// Decodes the body of a request, for what runs the model.
+/// Decodes the body of a request that runs the model.
 using DecodeCall = ApiResult<ApiCall> (*)(simdjson::dom::object, const ApiContext&);
-/// Decodes the body for the model that it names. One that is being loaded, or is loaded on demand,
-/// is waited for; 503 for another that is not loaded.
+/// Decodes the body for the model that it names. Waits for a model that is being loaded, or is
+/// loaded on demand; 503 for any other model that is not loaded.
 [[nodiscard]] RouteResult generate(Service& service, const HttpCall& call, DecodeCall decode);
 
 [[nodiscard]] RouteResult chat(Service& service, const HttpCall& call);
@@ -27,12 +27,12 @@ using DecodeCall = ApiResult<ApiCall> (*)(simdjson::dom::object, const ApiContex
 [[nodiscard]] RouteResult upgrade(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult tokenize_text(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult detokenize_tokens(Service& service, const HttpCall& call);
-/// A message of Anthropic's API, and how long its prompt would be.
+/// A message of Anthropic's API, and the length of its prompt.
 [[nodiscard]] RouteResult message(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult message_tokens(Service& service, const HttpCall& call);
 /// The prompt of a chat.
 [[nodiscard]] RouteResult rendered_chat(Service& service, const HttpCall& call);
-/// How long the prompt of a response would be.
+/// The length of a response's prompt.
 [[nodiscard]] RouteResult input_tokens(Service& service, const HttpCall& call);
 
 }  // namespace weft::handlers

@@ -22,7 +22,7 @@ ApiResult<std::string> name_in(std::string_view text) {
   return std::string(*name);
 }
 
-/// What who runs the server is told: the reason as well.
+/// Returns the error with its reason, which only the server's operator is told.
 ApiError error_of(Error error) {
   if (error.code.category() != engine_category()) {
     error = {EngineErrc::kModelFailed, to_string(error)};
@@ -46,7 +46,7 @@ RouteResult change(Service& service, const HttpCall& call, Begin begin) {
   if (service.draining() || service.engine() == nullptr) return error_reply(*service.not_ready());
   auto name = name_in(call.body);
   if (!name) return error_reply(name.error());
-  // An engine that was made over one pipeline has a name for it, and nothing to load.
+  // An engine that was made over one pipeline has no named models, and nothing to load.
   if (service.engine()->models() == nullptr) {
     return error_reply(error_of({EngineErrc::kNoSuchModel, "model: " + *name}));
   }

@@ -2,18 +2,18 @@
 
 #include "weft/net/routes/route.h"
 
-/// The handlers of responses that are kept or that run. A client sees none that belong to another
+/// The handlers of stored and running responses. A client sees no response that belongs to another
 /// key.
 namespace weft::handlers {
 
-/// With ?stream=true its events.
+/// Replies with a stored response, or with its events where the query has stream=true.
 [[nodiscard]] RouteResult get_response(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult list_input_items(Service& service, const HttpCall& call);
-/// Cancels one that runs in the background first.
+/// Deletes a response; a response that runs in the background is cancelled first.
 [[nodiscard]] RouteResult delete_response(Service& service, const HttpCall& call);
-/// What a new conversation can begin with instead of a long one.
+/// Makes a short conversation, with which the client can go on instead of the long one.
 [[nodiscard]] RouteResult compact_response(Service& service, const HttpCall& call);
-/// Replies when the response has ended.
+/// Cancels a response, and replies when it has ended.
 [[nodiscard]] RouteResult cancel_response(Service& service, const HttpCall& call);
 
 }  // namespace weft::handlers

@@ -22,25 +22,25 @@ class Service;
 struct HttpCall {
   const boost::beast::http::request_header<>& header;
   std::string_view path;   ///< of the target, decoded
-  std::string_view id;     ///< what stands in the path where the route has "{id}" or "{name}"
-  std::string_view query;  ///< what stands behind "?"
+  std::string_view id;     ///< the part of the path where the route has "{id}" or "{name}"
+  std::string_view query;  ///< the part behind "?"
   std::string_view body;
-  std::string_view client;                ///< whose address; empty: the program itself
+  std::string_view client;                ///< the client's address; empty: the program itself
   BodyMemory::Share& memory;              ///< counts the body; a handler that keeps a copy takes it
   const std::shared_ptr<KeyHolder>& key;  ///< null where there are no keys
 };
 
-/// What is made of a request elsewhere: its reply, or what is to be run for it.
+/// The result that another thread makes of a request: its reply, or a call to run for it.
 using LaterResult = std::variant<HttpReply, ApiCall>;
-/// The function is called once, at once, and gets what to call (on any thread, once) when the
-/// result is there.
+/// Starts to make a later result. It is called once, at once, with a function that must be called
+/// (on any thread, once) when the result is there.
 using LaterReply = std::function<void(std::function<void(LaterResult)>)>;
 /// The connection becomes a WebSocket.
 struct Upgrade {};
-/// What a handler makes of a request: its reply, now or later, or what is to be run for it.
+/// The result of a handler: a reply, now or later, a call to run, or an upgrade.
 using RouteResult = std::variant<HttpReply, ApiCall, LaterReply, Upgrade>;
 
-/// What must be there for a request, which is else refused before its body is decoded.
+/// The state that the server needs for a request; else it is refused before its body is decoded.
 enum class RouteNeed : std::uint8_t {
   kNothing,
   kModel,  ///< refused while the model loads and while the server drains

@@ -12,10 +12,10 @@ namespace http = boost::beast::http;
 
 namespace {
 
-/// What a pattern has where a path has a name.
+/// The placeholder of a pattern, which stands for a name in the path.
 struct Hole {
   std::string_view mark;
-  bool slashes;  ///< may be in the name
+  bool slashes;  ///< the name may have slashes
 };
 constexpr std::array kHoles = {Hole{"{id}", false}, Hole{"{name}", true}};
 

@@ -7,7 +7,7 @@ namespace weft::handlers {
 
 [[nodiscard]] RouteResult models(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult model(Service& service, const HttpCall& call);
-/// What vLLM tells of a tokenizer.
+/// Replies with the facts that vLLM tells of a tokenizer.
 [[nodiscard]] RouteResult tokenizer_info(Service& service, const HttpCall& call);
 /// llama.cpp's endpoints about a model, which `?model=` names, and about its slots.
 [[nodiscard]] RouteResult llama_model(Service& service, const HttpCall& call);

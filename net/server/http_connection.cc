@@ -80,8 +80,8 @@ void HttpConnection::on_read(boost::system::error_code error, std::size_t bytes)
   reading_ = false;
   if (state_ == State::kClosed) return;
   if (state_ == State::kLingering) {
-    // Whatever the client says now, it comes too late; but it was this read that saw its end, and
-    // not the goodbye.
+    // Bytes that the client sends now come too late. But this read, not the goodbye's, has seen the
+    // client's end.
     if (error == boost::asio::error::eof || error == boost::asio::ssl::error::stream_truncated) {
       close();
     }
@@ -118,9 +118,9 @@ bool HttpConnection::begin_exchange() {
   const bool body_waits =
       reader_.wants_body() && boost::beast::iequals(header[http::field::expect], "100-continue");
   if (!exchange_->admit(header, address_.get())) {
-    if (reader_.wants_short_body() && !body_waits) return true;  // it is refused behind its body
+    if (reader_.wants_short_body() && !body_waits) return true;  // refused once the body is read
     HttpReply refusal = exchange_->take_refusal();
-    // A body that nobody reads would be taken for the next request.
+    // The unread body would be taken for the next request.
     refusal.close = reader_.wants_body();
     reply(std::move(refusal));
     return false;
@@ -156,8 +156,8 @@ void HttpConnection::start(ApiCall call) {
 }
 
 void HttpConnection::upgrade(RequestReader::Request request) {
-  // A client must wait for the answer before it sends frames (RFC 6455, section 4.1). Behind
-  // another request a read is outstanding, which would take the first of them.
+  // A client must wait for the answer before it sends frames (RFC 6455, section 4.1). A read that
+  // is outstanding behind another request would take the first frame.
   if (!reader_.empty() || reading_ || output_.sending() || exchange_->is_http10()) {
     return refuse(not_an_http_request());
   }
@@ -274,8 +274,8 @@ void HttpConnection::linger() {
 
 bool HttpConnection::client_has_left() {
   if (reading_) return false;  // the read will notice it
-  // The client's pipelined requests fill the reader, and its end is behind bytes that nobody reads
-  // yet.
+  // Pipelined requests fill the reader, so no read is outstanding, and the client's end is behind
+  // unread bytes.
   pollfd socket{.fd = stream_.socket().native_handle(), .events = POLLRDHUP, .revents = 0};
   return poll(&socket, 1, 0) > 0;
 }
@@ -334,7 +334,7 @@ void HttpConnection::check_time(Time now) {
 }
 
 void HttpConnection::drain() {
-  // A request may have arrived that nobody has read yet, or be on its way.
+  // An unread request may have arrived, or be on its way.
   if (state_ == State::kIdle || state_ == State::kHandshake) enter(state_);
 }
 

@@ -53,13 +53,13 @@ class HttpExchange {
   HttpExchange& operator=(const HttpExchange&) = delete;
   ~HttpExchange();
 
-  /// Decides by the header alone, and by what the client's address may have (null: anything);
-  /// returns whether the request is not refused.
+  /// Decides by the header alone, and by the limits of the client's address (null: none); returns
+  /// whether the request is not refused.
   [[nodiscard]] bool admit(const Header& header, AddressPlace* address = nullptr);
-  /// Returns the refusal of a request whose body nobody reads.
+  /// Returns the refusal of a request whose body is not read.
   [[nodiscard]] HttpReply take_refusal() { return *std::move(refusal_); }
-  /// Returns what is to become of the whole request: of one that is not admitted, its refusal.
-  /// `memory` counts its body. Takes both where the body is too large for the I/O thread.
+  /// Returns the handler's result for the whole request, or the refusal of one that is not
+  /// admitted. `memory` counts its body. Takes both where the body is too large for the I/O thread.
   [[nodiscard]] RouteResult handle(Request& request, BodyMemory::Share& memory);
   /// Submits the call; `reader` hears of news, which append_news() fetches. Returns an error when
   /// the key may not have another request.
@@ -71,7 +71,7 @@ class HttpExchange {
 
   /// Appends the whole answer.
   void append_reply(HttpReply reply, std::string& out);
-  /// Appends what the started answer has produced: events, a whole reply, or nothing yet. Not in
+  /// Appends the new output of the started answer: events, a whole reply, or nothing yet. Not in
   /// kSaid.
   void append_news(std::string& out);
   /// Appends a ping of the started answer where it is a stream, after the stream's head where the
@@ -81,8 +81,8 @@ class HttpExchange {
   [[nodiscard]] State state() const noexcept { return state_; }
   /// Whether an answer was started, so that there may be news.
   [[nodiscard]] bool started() const noexcept { return answer_ != nullptr; }
-  /// Whether the connection goes on after it, as its head says: not once the service drains, of
-  /// which the connections' threads hear a little later.
+  /// Whether the connection stays open after this exchange, as the answer's head says: not once the
+  /// service drains, which the connections' threads hear a little later.
   [[nodiscard]] bool keep_alive() const noexcept { return keep_alive_; }
   [[nodiscard]] bool is_http10() const noexcept { return http10_; }
   [[nodiscard]] const std::shared_ptr<KeyHolder>& key() const noexcept { return admission_.key; }

@@ -89,7 +89,7 @@ void start_connection(IoThread& thread, Service& service, asio::ssl::context* tl
   }
 }
 
-/// Whether a socket file is one that nobody listens at any more, as a killed server leaves it.
+/// Whether no process listens at a socket file any more, as after a killed server.
 bool is_abandoned(asio::io_context& context, const Listener::Endpoint& endpoint,
                   const std::string& path) {
   struct stat status{};
@@ -158,8 +158,8 @@ void Listener::on_accept(boost::system::error_code error, NetStream::Socket sock
 }
 
 void Listener::serve(NetStream::Socket socket, IoThread& thread) {
-  // The connection is made on its own thread, and without this object: the thread may drop what
-  // waits when the acceptor's thread is gone.
+  // The connection is made on its own thread. The work holds no reference to this object: that
+  // thread may destroy dropped work when the acceptor's thread is gone.
   asio::post(thread.context(),
              [&thread, &service = service_, tls = tls_,
               place = ConnectionCount::Place(connections_), socket = std::move(socket)]() mutable {
@@ -167,8 +167,8 @@ void Listener::serve(NetStream::Socket socket, IoThread& thread) {
              });
 }
 
-/// Closing the acceptor would reset those that the system has connected already, and the requests
-/// that they have sent.
+/// Accepts all waiting connections: closing the acceptor would reset the connections that the
+/// system has made already, with their requests.
 void Listener::accept_waiting() {
   boost::system::error_code error;
   error = acceptor_.non_blocking(true, error);

@@ -20,9 +20,9 @@
 
 namespace weft {
 
-/// Accepts connections of one address and gives them to the I/O threads in turn. With as many as
-/// the server may have it stops accepting, and the system keeps the rest waiting. On the first I/O
-/// thread; stop() from any other.
+/// Accepts connections of one address and gives them to the I/O threads in turn. At the server's
+/// bound of connections it stops accepting, and the system keeps further connections waiting. On
+/// the first I/O thread; stop() from any other.
 class Listener : public std::enable_shared_from_this<Listener> {
  public:
   using Threads = std::vector<std::unique_ptr<IoThread>>;
@@ -35,9 +35,9 @@ class Listener : public std::enable_shared_from_this<Listener> {
   /// Binds and listens. kCannotListen with address and reason.
   [[nodiscard]] Result<void> open(const Endpoint& endpoint, const std::string& name);
   void start();
-  /// Accepts who has connected so far, whatever the bound, and then no more; a Unix socket's file
-  /// is removed. Returns when that is so: what was accepted is with its I/O thread. Not on an I/O
-  /// thread.
+  /// Accepts the connections that have been made so far, whatever the bound, then stops accepting
+  /// and removes a Unix socket's file. Returns when each accepted connection is with its I/O
+  /// thread. Not on an I/O thread.
   void stop();
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
 

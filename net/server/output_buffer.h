@@ -7,9 +7,9 @@
 
 namespace weft {
 
-/// What a connection has to write: the bytes that are being sent, and those that gather behind them
-/// meanwhile. It is bounded by what is appended: an answer's next bytes are fetched when nothing is
-/// being sent. Owner only.
+/// The bytes that a connection has to write: bytes that are being sent, and bytes that gather
+/// behind them meanwhile. The appended bytes bound it: an answer's next bytes are fetched when
+/// nothing is being sent. Owner only.
 class OutputBuffer {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -20,7 +20,7 @@ class OutputBuffer {
 
   /// Begins to send what was appended; only when nothing is being sent.
   void begin();
-  /// The part of it that is still to be sent.
+  /// The bytes of the current write that the socket has not taken yet.
   [[nodiscard]] std::string_view unsent() const noexcept {
     return std::string_view(current_).substr(sent_);
   }

@@ -29,7 +29,7 @@ ApiError answer_to(boost::system::error_code error) {
   return not_an_http_request();
 }
 
-/// Whether others may see the end of the body elsewhere (RFC 9112, sections 6.1 and 6.3). Beast
+/// Whether another HTTP reader may find the body's end elsewhere (RFC 9112, 6.1 and 6.3). Beast
 /// takes some of these encodings as no body at all, and several lengths that are equal as one.
 bool has_doubtful_end(const RequestReader::Header& header) {
   const auto lengths = header.count(http::field::content_length);
@@ -41,7 +41,7 @@ bool has_doubtful_end(const RequestReader::Header& header) {
          !boost::beast::iequals(header[http::field::transfer_encoding], "chunked");
 }
 
-/// Whether others may see another host or target: of these nobody knows how to read what is beyond
+/// Whether another HTTP reader may see another host or target: readers differ on bytes beyond
 /// ASCII. A host has the characters of RFC 3986, section 3.2.2, and a port.
 bool has_doubtful_address(const RequestReader::Header& header) {
   constexpr std::string_view kOfHosts =
@@ -54,8 +54,8 @@ bool has_doubtful_address(const RequestReader::Header& header) {
          std::ranges::any_of(target, [](char c) { return static_cast<unsigned char>(c) > 0x7F; });
 }
 
-/// Whether a field goes on in the next line (obs-fold). Beast makes a space of it, others do not
-/// (RFC 9112, section 5.2).
+/// Whether a header field goes on in the next line (obs-fold). Beast makes a space of the line end,
+/// other readers do not (RFC 9112, section 5.2).
 bool has_folds(std::string_view header) {
   return header.find("\n ") != std::string_view::npos ||
          header.find("\n\t") != std::string_view::npos;

@@ -49,26 +49,26 @@ class RequestReader {
   [[nodiscard]] Found next();
   /// The header; valid from kHeader on, until take() or drop().
   [[nodiscard]] const Header& header() const { return parser_->get().base(); }
-  /// The target of a request that cannot be read on (kError); empty where that was not read either.
+  /// The target of a request that is in error (kError); empty where it was not read either.
   [[nodiscard]] const std::string& lost_target() const { return lost_target_; }
   [[nodiscard]] bool keep_alive() const { return parser_->get().keep_alive(); }
   /// Whether a body was announced that is not complete yet.
   [[nodiscard]] bool wants_body() const { return !parser_->is_done(); }
   /// Whether that body is so short that it costs less to read it than to lose the connection.
   [[nodiscard]] bool wants_short_body() const;
-  /// Why a header that could be read is refused all the same.
+  /// Returns why a readable header is refused; nothing where it is accepted.
   [[nodiscard]] std::optional<ApiError> header_error() const;
   [[nodiscard]] const ApiError& error() const { return *error_; }
 
   struct Taken {
     Request request;
-    BodyMemory::Share memory;  ///< what counts the body
+    BodyMemory::Share memory;  ///< counts the body
   };
   /// Takes the whole request; the bytes behind it are the next one's.
   [[nodiscard]] Taken take();
   /// Forgets the request that was being read, and frees what an empty buffer does not need.
   void drop();
-  /// Forgets everything: nobody reads the rest of the connection's bytes.
+  /// Forgets all input, since the rest of the connection's bytes is not read.
   void drop_all();
 
   /// When the first byte of this request came.
@@ -101,7 +101,7 @@ class RequestReader {
   std::string lost_target_;
 };
 
-/// The answer to what is no request, or none that may come here: 400.
+/// Returns the 400 for bytes that are no HTTP request, or not one that may come here.
 [[nodiscard]] ApiError not_an_http_request();
 
 }  // namespace weft

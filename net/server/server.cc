@@ -125,8 +125,8 @@ void Server::close(std::chrono::milliseconds limit) {
   for (const auto& listener : listeners_) listener->stop();
   static_cast<void>(connections_.wait_until_none(std::chrono::steady_clock::now() + limit));
   for (const auto& thread : threads_) thread->abort_all();
-  connections_.wait_until_none();  // they take themselves out
-  service_->stop_workers();        // before the threads that wait for what they make
+  connections_.wait_until_none();  // connections leave the count themselves
+  service_->stop_workers();        // before the threads that wait for the workers' results
   for (const auto& thread : threads_) thread->stop();
   service_->stop_background();
 }

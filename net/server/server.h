@@ -38,13 +38,13 @@ class Server {
   void open(Engine& engine, ModelCard card);
   void open(Engine& engine);
 
-  /// Begins no request for the model any more; connections end as what runs on them ends. Of those
-  /// on which nothing runs, a request that is on its way is refused and not left unanswered. New
-  /// connections are told the same, so that whoever asks for /health hears why and not that nobody
-  /// is there.
+  /// Begins no request for the model any more; a connection ends when its running request ends. On
+  /// an idle connection, a request that is on its way gets a refusal and not silence. New
+  /// connections get the same refusals, so that a client of /health hears the reason instead of
+  /// finding no server.
   void drain();
-  /// Accepts no connection any more, waits until the last one has ended, or `limit` is over, then
-  /// ends those that are left.
+  /// Accepts no connection any more, waits until the last connection has ended, or `limit` is over,
+  /// then ends those that are left.
   void close(std::chrono::milliseconds limit);
 
   /// The addresses that it listens at, with their real ports: "http://127.0.0.1:8080",

@@ -20,7 +20,7 @@ using std::chrono::steady_clock;
 
 namespace {
 
-// Why a connection is closed, for whoever looks at a client's log (RFC 6455, section 7.1.6).
+// The reasons for a close, as they appear in a client's log (RFC 6455, section 7.1.6).
 constexpr std::string_view kGoingAway = "the server is going down";
 constexpr std::string_view kOnlyTexts = "messages are JSON in text frames";
 constexpr std::string_view kNoMemory = "too many large messages arrive at once; try again later";
@@ -152,7 +152,7 @@ void WebSocketConnection::pump() {
     service_.slow_readers().count_one_that_left_too_much();
     return end(EndCause::kSlowReader);
   }
-  // Not the connection's own, so that an idle one keeps no memory for it.
+  // Shared by the connections of a thread, so that an idle connection keeps no memory for it.
   thread_local EventBatch batch(Framing::kWebSocket);
   while (!writing_ && !ended_ && !leaving_) {
     batch.clear();
@@ -309,7 +309,7 @@ void WebSocketConnection::on_exception(const std::exception& failure) noexcept {
   try {
     hang_up(websocket::close_code::internal_error, kServerFailed, EndCause::kCancel);
   } catch (const std::exception&) {
-    end(EndCause::kCancel);  // there may be no memory for a word of it
+    end(EndCause::kCancel);  // there may be no memory for the close frame
   }
 }
 

@@ -49,11 +49,11 @@ class WebSocketConnection final : public Connection {
   void write_next();
   void on_written(boost::system::error_code error);
   void on_sent(boost::system::error_code error);
-  /// Called when the closing handshake has begun: nobody wants what still runs.
+  /// Called when the closing handshake has begun: cancels the running responses.
   void leave();
-  /// Closes with this code and reason, once what is being written is out.
+  /// Closes with this code and reason, once the current write is done.
   void say_goodbye(boost::beast::websocket::close_code code, std::string_view reason);
-  /// Says the same if that can be done at once, and ends without waiting for the client.
+  /// Sends a close frame if that can be done at once, and ends without waiting for the client.
   void hang_up(boost::beast::websocket::close_code code, std::string_view reason, EndCause cause);
   void end(EndCause cause);
   [[nodiscard]] std::shared_ptr<WebSocketConnection> self() {

@@ -94,7 +94,7 @@ void AddressLimits::leave(const Key& key, Time now) noexcept {
   forget(now);
 }
 
-/// A second after an address has left its allowance is full again, as that of an unknown one.
+/// A second after an address has left its allowance is full again, like an unknown address's.
 void AddressLimits::forget(Time now) {
   while (!left_.empty()) {
     const auto& [key, since] = left_.front();

@@ -20,10 +20,10 @@ namespace weft {
 
 class AddressPlace;
 
-/// What the clients of one address may have: connections at once, and requests a second. An IPv6
-/// address counts by its first 64 bits, which is what one network gets. It remembers each address
-/// while it has a connection, and for a second afterwards; of addresses without one it remembers at
-/// most net_defaults::kMaxLeftAddresses. Thread-safe.
+/// The limits of the clients of one address: connections at once, and requests a second. An IPv6
+/// address counts by its first 64 bits, which is the part that one network gets. It remembers each
+/// address while it has a connection, and for a second afterwards; of addresses without a
+/// connection it remembers at most net_defaults::kMaxLeftAddresses. Thread-safe.
 class AddressLimits {
  public:
   using Time = std::chrono::steady_clock::time_point;

@@ -35,7 +35,7 @@ void Answer::Part::deliver(const DeltaView& delta) noexcept {
 std::int64_t Answer::Part::cost(const Finish& finish) const noexcept {
   const std::int64_t used = std::int64_t{finish.usage.prompt_tokens} + finish.usage.output_tokens;
   if (used > 0) return used;
-  // A prompt that is refused, or that its client gives up while it waits, was read all the same.
+  // The server has read a prompt that was refused, or cancelled while it waited, all the same.
   const bool refused = finish.error.code == EngineErrc::kBadRequest ||
                        finish.error.code == EngineErrc::kContextLengthExceeded ||
                        finish.error.code == EngineErrc::kNeverFits;
@@ -84,7 +84,7 @@ void Answer::submit_more() {
     const std::shared_ptr<RequestSink> sink(self, &parts_[next]);
     parts_[next].handle = engine_->submit(std::move(call_.parts[next]), sink);
     submitted_.store(next + 1);
-    // Whoever asks from another thread reaches those that were submitted before.
+    // A call of ask_to_end() on another thread reaches only parts that were submitted before it.
     if (const EndCause cause = asked_.load(); cause != EndCause::kNone) {
       parts_[next].handle.ask_to_end(cause);
     }
@@ -99,7 +99,7 @@ void Answer::abandon(EndCause cause) noexcept {
 
 void Answer::ask_to_end(EndCause cause) noexcept {
   ask_parts(cause);
-  // Where all that was submitted has ended already, nobody else tells the reader.
+  // Where all submitted parts have ended already, no later event wakes the reader.
   if (submitted_.load() < parts_.size()) thread_.wake(*this);
 }
 
@@ -155,8 +155,8 @@ bool Answer::cut_short() const noexcept {
 void Answer::fetch(EventBatch& out) {
   if (ended_) return;
   if (cut_short() && failure() == nullptr) return fail({.reason = FinishReason::kCancelled}, out);
-  // The order matters: what ends meanwhile is news for the next time, and no failure is taken for a
-  // good end, or a refusal for a beginning. What was delivered before the ends is seen below. A
+  // The order matters: a part that ends meanwhile is left to the next fetch, no failure passes for
+  // a good end, and no refusal for a beginning. Output delivered before the ends is seen below. A
   // request that has ended was admitted, too, even when its sink was not told so.
   const bool admitted = std::ranges::all_of(
       parts_, [](const Part& part) { return part.output.admitted() || part.output.finished(); });

@@ -17,10 +17,10 @@
 
 namespace weft {
 
-/// One call of the API under way: its engine requests, what they have produced, and the writer that
-/// makes bytes of it. The engine's threads put outputs in and wake the I/O thread; everything else
-/// happens there. Slow clients cost no memory here: what is not fetched stays where it is, bounded
-/// by max_tokens, and is written as one event when it is fetched.
+/// One call of the API under way: its engine requests, their output, and the writer that makes
+/// bytes of it. The engine's threads put outputs in and wake the I/O thread; everything else
+/// happens there. Slow clients cost no memory here: output that is not fetched stays where it is,
+/// bounded by max_tokens, and is written as one event when it is fetched.
 class Answer final : public Wakeable {
  public:
   /// Hears, on the I/O thread, that fetch() may have something.
@@ -40,20 +40,20 @@ class Answer final : public Wakeable {
 
   /// Submits the requests, kMostAtOnce of them at once and, without a stream, no more than
   /// kMostTokensAtOnce in their prompts, but one at least; the others follow as these end. So a
-  /// call with many does not fill the engine's queue, and is not refused for what it has there
-  /// itself. The reader hears of news through on_news(), never within the call.
+  /// call with many parts does not fill the engine's queue, and is not refused because of its own
+  /// queued parts. The reader hears of news through on_news(), never within the call.
   void start(Engine& engine, Reader& reader);
   static constexpr std::size_t kMostAtOnce = 256;
   /// By prompt_size(): a quarter of what Config::max_queued_prompt_tokens is by default.
   static constexpr std::int64_t kMostTokensAtOnce = std::int64_t{1} << 18;
-  /// Called when the reader is gone, or wants no more: what still runs is asked to end with
+  /// Called when the reader is gone, or wants no more: asks the running requests to end with
   /// `cause`.
   void abandon(EndCause cause) noexcept;
   /// Asks the requests to end with this cause; the reader hears of the end.
   void ask_to_end(EndCause cause) noexcept;
 
-  /// Puts what is new into `out`. With Framing::kBody that is nothing before the end; and when it
-  /// ends with an error, nothing or an answer that is complete in itself.
+  /// Puts new output into `out`. With Framing::kBody there is none before the end; an answer that
+  /// ends with an error then has none, or a body that is complete in itself.
   void fetch(EventBatch& out);
   /// Puts a ping of the stream into `out`, which goes to the client: from then on the answer is a
   /// 200, and an event reports an error. Not called once the answer has ended.
@@ -95,7 +95,7 @@ class Answer final : public Wakeable {
     const std::int64_t tokens;  // of its prompt, by estimate
 
    private:
-    /// What the request costs its key.
+    /// Returns the tokens that the request costs its key.
     [[nodiscard]] std::int64_t cost(const Finish& finish) const noexcept;
 
     Answer& answer_;
@@ -106,9 +106,9 @@ class Answer final : public Wakeable {
   void on_wake() override;
   void prefetch() const noexcept override;
   [[nodiscard]] bool all(bool (RequestOutput::*is)() const noexcept) const noexcept;
-  /// Returns how the first part ended that did not end well; null when there is none.
+  /// Returns the end of the first part that did not end well; null when there is none.
   [[nodiscard]] const Finish* failure() const noexcept;
-  /// Whether it was asked to end, all that was submitted has ended, and the others never will be.
+  /// Whether it was asked to end and all submitted parts have ended; the others never begin.
   [[nodiscard]] bool cut_short() const noexcept;
   void fetch_deltas(EventBatch& out);
   void fetch_end(EventBatch& out);

@@ -19,7 +19,7 @@ std::optional<ApiError> BackgroundAnswers::start(ApiCall call, Service::Asked as
   if (!begun) return std::move(begun).error();
   run.begun = *std::move(begun);
   const Answer* const answer = run.begun.answer.get();
-  // Its news come on this thread, and so after this call.
+  // on_news() runs on this thread, and so after this call.
   if (draft) service_.stored_responses().put(std::move(*draft));
   const std::scoped_lock lock(mutex_);
   runs_.emplace(answer, std::move(run));

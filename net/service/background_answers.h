@@ -15,8 +15,8 @@
 
 namespace weft {
 
-/// Answers that are made while no client waits. Their bytes go nowhere: their writers keep what
-/// they have come to. The engine's bounds bound them, and those of the keys, as all other answers.
+/// Answers that are made while no client waits. Their bytes are dropped: their writers store the
+/// result. The bounds of the engine and of the keys hold for them as for all other answers.
 /// Thread-safe; each answer belongs to the I/O thread that it was begun on.
 class BackgroundAnswers final : private Answer::Reader {
  public:
@@ -24,12 +24,12 @@ class BackgroundAnswers final : private Answer::Reader {
   explicit BackgroundAnswers(Service& service) noexcept : service_(service) {}
   virtual ~BackgroundAnswers() { stop(); }
 
-  /// Begins an answer whose client has the address `client`; 429 when its key may not have another
-  /// one, and then nothing is kept of it; its draft is once it has begun. Called on `thread`.
+  /// Begins an answer whose client has the address `client`, and stores its draft; 429, and no
+  /// draft, when its key may not have another answer. Called on `thread`.
   [[nodiscard]] std::optional<ApiError> start(ApiCall call, Service::Asked asked,
                                               std::string client, IoThread& thread);
 
-  /// Cancels what runs and forgets it. To be called when the I/O threads have stopped.
+  /// Cancels and forgets the running answers. To be called when the I/O threads have stopped.
   void stop() noexcept;
 
  private:

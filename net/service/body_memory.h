@@ -9,9 +9,9 @@
 
 namespace weft {
 
-/// Counts the memory of bodies of requests and messages of WebSockets until they are decoded: of
-/// those being read, and of those that wait in a stream or for the tokenizer. They count as their
-/// bytes come, not as they are announced. Thread-safe.
+/// Counts the memory of request bodies and WebSocket messages until they are decoded: while they
+/// are read, and while they wait in a stream or for the tokenizer. They count as their bytes come,
+/// not as they are announced. Thread-safe.
 class BodyMemory {
  public:
   BodyMemory(std::int64_t limit, MetricsRegistry& metrics);

@@ -31,7 +31,7 @@ class BodyWorkers {
     });
   }
 
-  /// Waits for what has begun; what waits is dropped, and nobody is told.
+  /// Waits for the running work; drops the waiting work, and tells no sender.
   void stop() noexcept {
     threads_.stop();
     threads_.join();

@@ -113,7 +113,7 @@ std::string DescriptorSink::next_text() {
   return text.append(line.data(), line.size());
 }
 
-// Returns what was not written, since nobody reads it any more.
+// Returns the rest that was not written, since its reader has gone.
 std::string_view DescriptorSink::write(std::string_view text) noexcept {
   while (!text.empty()) {
     if (!wait_until_writable()) break;

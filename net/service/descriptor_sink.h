@@ -16,10 +16,10 @@
 namespace weft {
 
 /// Writes lines to a file descriptor that may not take them, such as a pipe that nobody reads,
-/// without ever making the one who logs wait: lines are queued, and a thread of the sink's own
-/// writes them, those of some milliseconds together. Beyond net_defaults::kMaxQueuedLogBytes lines
-/// are dropped and counted; once there is room again, a line says how many. A reader that has gone
-/// costs the lines and sends no SIGPIPE. The thread starts with the first line.
+/// without ever making a logging thread wait: lines are queued, and a thread of the sink's own
+/// writes the lines of some milliseconds together. Beyond net_defaults::kMaxQueuedLogBytes lines
+/// are dropped and counted; once there is room again, a line says how many. When the reader has
+/// gone, lines are lost and no SIGPIPE is sent. The thread starts with the first line.
 ///
 /// Thread-safe. Not spdlog's asynchronous logger, since that one's thread waits in write(), and the
 /// process at its end for that thread.
@@ -30,7 +30,7 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
 
   /// `descriptor` is borrowed and stays blocking or not, as it is.
   DescriptorSink(int descriptor, DroppedText dropped_text);
-  /// Writes what is queued, for at most net_defaults::kLastLogLines.
+  /// Writes the queued lines, for at most net_defaults::kLastLogLines.
   ~DescriptorSink() override;
 
   /// How many lines were dropped since the last call.
@@ -38,7 +38,7 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
 
  private:
   void sink_it_(const spdlog::details::log_msg& message) override;
-  /// Waits until what is queued is written, for at most net_defaults::kLastLogLines.
+  /// Waits until the queued lines are written, for at most net_defaults::kLastLogLines.
   void flush_() override;
 
   void run() noexcept;
@@ -57,7 +57,7 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
   std::deque<std::string> lines_;
   std::size_t queued_bytes_ = 0;
   std::uint64_t untold_ = 0;  // dropped, and no line has said so
-  int flushing_ = 0;          // who waits in flush_()
+  int flushing_ = 0;          // threads that wait in flush_()
   std::thread thread_;
 
   // The thread's own: how often it still looks for a reader once the program ends.

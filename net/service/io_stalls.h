@@ -34,7 +34,7 @@ class IoStalls {
     ~Step();
 
    private:
-    IoStalls* stalls_;  // null: there is nobody to tell, or the step is inside of another
+    IoStalls* stalls_;  // null: there is no report, or the step is inside of another
     std::chrono::steady_clock::time_point began_{};
   };
 

@@ -35,8 +35,8 @@ void WakeList::wake_all() {
     Wakeable* const next = std::exchange(entry->next_, nullptr);
     if (next != nullptr) next->prefetch();
     const std::shared_ptr<Wakeable> self = std::move(entry->self_);
-    // News from here on queue the entry again; what came before is seen by on_wake(), also from
-    // those who found it queued. That is why this is not a mere store.
+    // From here on news queue the entry again. on_wake() must see all earlier news, also from
+    // threads that found the entry queued, so this is an exchange and not a mere store.
     entry->queued_.exchange(false, std::memory_order_acq_rel);
     entry->on_wake();
     entry = next;

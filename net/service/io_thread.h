@@ -30,8 +30,8 @@ class Wakeable : public std::enable_shared_from_this<Wakeable> {
  protected:
   /// Called on the I/O thread, once for any number of wakes before it.
   virtual void on_wake() = 0;
-  /// Prefetches the memory that on_wake() will look at, while another entry's on_wake() runs: of a
-  /// thousand entries that a tick wakes none is in the cache, and what they look at is one pointer
+  /// Prefetches the memory that on_wake() will look at, while another entry's on_wake() runs: none
+  /// of the thousand entries that a tick wakes is in the cache, and their memory is one pointer
   /// behind the other.
   virtual void prefetch() const noexcept {}
   static void prefetch_memory(const void* memory, std::size_t bytes) noexcept {
@@ -116,7 +116,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   virtual ~Connection() = default;
 
   virtual void check_time(Time now) = 0;
-  /// Takes no new work, and ends as soon as what is under way has ended.
+  /// Takes no new work, and ends as soon as its running work has ended.
   virtual void drain() = 0;
   /// Ends at once.
   virtual void abort() = 0;
@@ -173,7 +173,7 @@ class IoThread {
   /// Drains its connections. Thread-safe.
   void drain();
   void abort_all();
-  /// Ends the thread when it has done what it was told before; operations under way are dropped.
+  /// Ends the thread when it has done its earlier work; operations under way are dropped.
   void stop() noexcept;
 
  private:

@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-// A page that somebody on this machine has open, and whoever a proxy brings, come from here too.
+// Headers of browsers and proxies, which can bring other people's requests from this machine.
 constexpr std::array<std::string_view, 6> kBrought = {
     "Origin", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via"};
 

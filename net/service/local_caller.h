@@ -5,13 +5,13 @@
 
 namespace weft {
 
-/// What the log and HttpCall call a client that came by the Unix socket.
+/// The name of a client of the Unix socket, in the log and in HttpCall.
 inline constexpr std::string_view kUnixClient = "unix";
 
-/// Whether a request is somebody's on this machine, as far as it shows: from `client`, an address
-/// as the log has it, that is loopback, a Unix socket's or none, to a server that it calls by a
-/// name of this machine, and brought neither by a browser nor by a proxy. A proxy that says nothing
-/// of itself and asks by such a name cannot be told.
+/// Whether a request seems to come from a program on this machine: `client`, an address as the log
+/// has it, is loopback, a Unix socket's or none; the server is called by a name of this machine;
+/// and neither a browser nor a proxy brought the request. A proxy that sends no header of its own
+/// and uses such a name cannot be told.
 [[nodiscard]] bool is_local_caller(const boost::beast::http::request_header<>& header,
                                    std::string_view client);
 

@@ -24,10 +24,10 @@ struct LoggedRequest {
   std::int64_t prompt_tokens = 0;
   std::int64_t output_tokens = 0;
   std::chrono::duration<double> took{};
-  std::string_view body;  ///< what was asked, when prompts are logged; cut between characters
+  std::string_view body;  ///< the request's text, when prompts are logged; cut between characters
 };
 
-/// What the server logs: a line for each request, and a few for what happens to itself. Prompts are
+/// The server's log: a line for each request, and a few about the server's own state. Prompts are
 /// logged only when that is asked for. Thread-safe, as spdlog's loggers are; the program chooses
 /// its sinks.
 class RequestLog {
@@ -39,14 +39,14 @@ class RequestLog {
   /// Logs a request. A line that cannot be written, for want of memory, is dropped.
   void request(const LoggedRequest& request) noexcept;
   void failure(std::string_view what, const std::exception& why) noexcept;
-  /// Waits for what is logged to be written, for a process that ends without destructors; not for
-  /// long where nobody reads it.
+  /// Waits until the logged lines are written, for a process that ends without destructors; not for
+  /// long where nobody reads the log.
   void flush() noexcept;
   void info(std::string_view what) { note(spdlog::level::info, what); }
   void warning(std::string_view what) { note(spdlog::level::warn, what); }
   void error(std::string_view what) { note(spdlog::level::err, what); }
   [[nodiscard]] bool prompts() const noexcept { return prompts_; }
-  /// How many lines were dropped since the last call, because nobody reads the log.
+  /// How many lines were dropped since the last call, because the log has no reader.
   [[nodiscard]] std::uint64_t take_dropped() noexcept;
 
  private:
@@ -64,7 +64,7 @@ class RequestLog {
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t bytes);
 
 /// Makes a logger that writes to standard error, with the pattern of the format, and never waits
-/// for who reads it (DescriptorSink). Levels are those of docs/configuration.md.
+/// for the reader of standard error (DescriptorSink). Levels are those of docs/configuration.md.
 [[nodiscard]] std::shared_ptr<spdlog::logger> make_stderr_logger(RequestLog::Format format,
                                                                  std::string_view level);
 

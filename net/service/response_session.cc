@@ -204,7 +204,7 @@ void ResponseSession::refuse(const ApiError& error, const Stream& stream,
   say(error, stream.stream_id);
 }
 
-/// Has a worker do work(message), and then this thread look at what came of it.
+/// Runs work(message) on a worker, and then handles the result on this thread.
 template <class Work>
 void ResponseSession::post(const std::shared_ptr<LargeMessage>& message, Work work) {
   service_.body_workers().post([&thread = thread_, &service = service_, here = std::weak_ptr(here_),
@@ -325,8 +325,8 @@ void ResponseSession::fetch(EventBatch& out) {
     said_.clear();
     return;
   }
-  // News may turn out to be nothing to say yet; then the next stream is asked, since nobody wakes
-  // again.
+  // A stream with news may have no event yet; then the next stream is asked, since no further wake
+  // comes.
   while (out.empty()) {
     const auto found = std::ranges::find(streams_, true, &Stream::news);
     if (found == streams_.end()) return;
@@ -348,7 +348,7 @@ void ResponseSession::finish(Streams::iterator stream) {
   go_on(stream);
 }
 
-/// Begins what waits in a stream without an answer, or ends the stream.
+/// Begins the next waiting message of a stream without an answer, or ends the stream.
 void ResponseSession::go_on(Streams::iterator stream) {
   while (stream->answer == nullptr && stream->decoding == nullptr && !stream->waiting.empty()) {
     WaitingMessage next = std::move(stream->waiting.front());
@@ -357,7 +357,7 @@ void ResponseSession::go_on(Streams::iterator stream) {
       begin_apart(*stream, std::move(next));
       continue;
     }
-    const ParsedBody parsed(next.text);  // again: what was parsed when it came is gone
+    const ParsedBody parsed(next.text);  // parsed again: the parser has read other texts since
     if (parsed.object()) {
       begin(*stream, *parsed.object(), next.text);
     } else {

@@ -17,14 +17,14 @@
 namespace weft {
 
 /// The protocol of one WebSocket: Open Responses' messages in, its events out. It knows no socket.
-/// Answers run in streams: those of one `stream_id` (or of none) one after the other, those of
-/// different streams side by side, up to a configured number of streams. What a client says wrongly
-/// is answered with an error event, and the connection goes on. On its I/O thread only.
+/// Answers run in streams: answers of one `stream_id` (or of none) one after the other, answers of
+/// different streams side by side, up to a configured number of streams. A wrong message is
+/// answered with an error event, and the connection goes on. On its I/O thread only.
 ///
 /// Source: Open Responses, "WebSocket transport" (2026-04-24).
 class ResponseSession final : private Answer::Reader {
  public:
-  /// Who is at the other end.
+  /// The client at the other end.
   struct Client {
     std::shared_ptr<KeyHolder> key{};
     std::string address{};
@@ -38,7 +38,7 @@ class ResponseSession final : private Answer::Reader {
   /// Handles a client's message. fetch() is due after it, for what it answers at once.
   void on_message(std::string_view text);
   /// Has the service's body workers read a message (net_defaults::kInlineBody), which `memory`
-  /// counts. Until it is known which stream it is for, is_opening(), and no other may come.
+  /// counts. Until the message's stream is known, is_opening(), and no other message may come.
   void on_large_message(std::string_view text, BodyMemory::Share memory);
   /// Whether the next message has to wait. `wake` is called when it need not any more.
   [[nodiscard]] bool is_opening() const noexcept { return opening_ != nullptr; }
@@ -46,11 +46,11 @@ class ResponseSession final : private Answer::Reader {
   /// Puts the next events of one stream into `out`; streams take turns. Leaves it empty when there
   /// are none.
   void fetch(EventBatch& out);
-  /// Whether nothing runs and nothing waits.
+  /// Whether no response runs and no message waits.
   [[nodiscard]] bool idle() const noexcept {
     return streams_.empty() && said_.empty() && !is_opening();
   }
-  /// Bytes of error events that were not fetched. A client that causes many and reads none is not
+  /// Bytes of error events that were not fetched. A client that leaves too many unfetched is not
   /// read.
   [[nodiscard]] std::size_t unsent_bytes() const noexcept { return said_.bytes().size(); }
   /// Whether a stream has more text than a client may leave unread.
@@ -72,7 +72,7 @@ class ResponseSession final : private Answer::Reader {
     std::optional<ApiResult<std::string>> stream_id{};  // found by the first job
     std::optional<ApiResult<ApiCall>> call{};           // found by the second job
   };
-  /// What runs under one stream_id, and what waits behind it.
+  /// The response that runs under one stream_id, and the messages that wait behind it.
   struct Stream {
     std::string stream_id{};
     std::shared_ptr<Answer> answer{};
@@ -88,17 +88,17 @@ class ResponseSession final : private Answer::Reader {
 
   void on_news(Answer& answer) override;
   void create(simdjson::dom::object message, std::string_view text);
-  /// Whether one more message may wait in the stream; false after saying why not.
+  /// Whether one more message may wait in the stream; reports the reason before returning false.
   [[nodiscard]] bool may_wait(const Stream& stream);
-  /// Adds a stream; false after saying why there may be no more.
+  /// Adds a stream; reports the reason before returning false.
   [[nodiscard]] bool open_stream(std::string_view stream_id);
   void begin(Stream& stream, simdjson::dom::object message, std::string_view text);
   void start(Stream& stream, ApiResult<ApiCall> call, std::string_view previous_id,
              std::string_view text);
-  /// Says why no response of this client can begin now.
+  /// Returns why no response of this client can begin now.
   [[nodiscard]] std::optional<ApiError> may_not_begin();
-  /// Says why, and forgets the response that the message would have continued, where that is kept
-  /// here alone.
+  /// Reports the error, and forgets the response that the message would have continued, where only
+  /// this session keeps that response.
   void refuse(const ApiError& error, const Stream& stream, std::string_view previous_id);
 
   // Large messages.
@@ -111,7 +111,7 @@ class ResponseSession final : private Answer::Reader {
   void cancel(simdjson::dom::object message);
   void finish(Streams::iterator stream);
   void go_on(Streams::iterator stream);
-  /// Writes its line in the log. `left` says why it did not end, if it did not.
+  /// Logs the stream's request. `left` says why its answer did not end, if it did not.
   void settle(const Stream& stream, std::string_view left);
   void say(const ApiError& error, std::string_view stream_id);
   [[nodiscard]] Streams::iterator find(std::string_view stream_id);

@@ -15,7 +15,7 @@
 namespace weft {
 
 /// The answers that are under way, for /requests and for cancelling one by its id. The engine's own
-/// bounds bound it. Thread-safe; locked when an answer begins and ends, never for what it produces.
+/// bounds bound it. Thread-safe; locked when an answer begins and ends, never for its output.
 class RunningAnswers {
  public:
   struct Entry {

@@ -38,9 +38,9 @@ ApiError unauthorized(bool shown) {
                            : "an API key is needed: Authorization: Bearer KEY"};
 }
 
-/// What clients that also run in browsers send about themselves: OpenAI's and Anthropic's
-/// (X-Stainless-...), and
-/// those that OpenRouter has taught to name their application. Nothing is done with them.
+/// Headers that clients which also run in browsers send about themselves: OpenAI's and Anthropic's
+/// clients (X-Stainless-...), and clients that OpenRouter has taught to name their application. The
+/// server ignores them.
 constexpr std::string_view kClientHeaders =
     ", User-Agent, X-Title, HTTP-Referer, X-Client-Request-Id, Idempotency-Key"
     ", Anthropic-Version, Anthropic-Beta, Anthropic-Dangerous-Direct-Browser-Access"
@@ -51,7 +51,7 @@ constexpr std::string_view kClientHeaders =
     ", X-Stainless-Retry-Count, X-Stainless-Runtime, X-Stainless-Runtime-Version"
     ", X-Stainless-Stream-Helper, X-Stainless-Timeout";
 
-/// What a browser asks before it sends a script's request elsewhere (CORS).
+/// Returns the reply to a browser's preflight, before it sends a script's request elsewhere (CORS).
 HttpReply preflight_reply() {
   return {.status = 204,
           .content_type = {},
@@ -77,7 +77,7 @@ std::string presented_key(const http::request_header<>& header) {
   return {};
 }
 
-/// Whether the body is not to be read as it comes.
+/// Whether the body has a content encoding, which the server does not decode.
 bool is_encoded(const http::request_header<>& header) {
   for (const std::string_view coding : list_items(header[http::field::content_encoding])) {
     if (!boost::beast::iequals(coding, "identity")) return true;
@@ -96,7 +96,7 @@ HttpReply encoding_reply() {
   return reply;
 }
 
-/// What the engine says, too, when it refuses a request for want of room.
+/// Returns the same error as the engine has when it refuses a request for want of room.
 HttpReply overloaded_reply() {
   return error_reply(api_error_of({EngineErrc::kOverloaded, "too many requests wait"}));
 }
@@ -253,7 +253,7 @@ std::variant<Service::Admission, HttpReply> Service::admit(const http::request_h
     admission.key = keys_.find(shown);
     if (admission.key == nullptr) {
       HttpReply reply = error_reply(unauthorized(!shown.empty()));
-      // It makes a browser ask whoever opens the page; the key is the password.
+      // It makes a browser ask the user of the page for a password, which is the key.
       if (admission.path == "/") reply.headers.back().second = R"(Basic realm="weft")";
       return reply;
     }

@@ -39,8 +39,8 @@ struct BegunAnswer {
   RunningAnswers::Place place{};
 };
 
-/// What the server does, without its sockets: who may ask for what, the model, what runs and what
-/// is kept. The routes' handlers work with its public functions. All connections share it.
+/// The server without its sockets: keys and limits, the models, running answers and stored
+/// responses. The routes' handlers work with its public functions. All connections share it.
 /// Thread-safe.
 class Service {
  public:
@@ -55,18 +55,18 @@ class Service {
   void open(Engine& engine, ModelCard card);
   /// Likewise for an engine that knows the names of its models (Engine::models()).
   void open(Engine& engine);
-  /// Says that only this machine reaches the server. Where there are no keys either, whoever asks
-  /// over TCP must call it by one of its names (is_own_host). Before there are connections.
+  /// Says that only this machine reaches the server. Where there are no keys either, a client over
+  /// TCP must call the server by one of its names (is_own_host). Before there are connections.
   void listen_on_loopback() noexcept { on_loopback_ = true; }
-  /// Refuses new requests from now on; what has begun goes on.
+  /// Refuses new requests from now on; running requests go on.
   void drain() noexcept { draining_.store(true); }
   [[nodiscard]] bool draining() const noexcept { return draining_.load(); }
-  /// Waits for what the workers have begun; what waits for them is dropped, and nobody is told.
+  /// Waits for the running work of the workers; drops their waiting work, and tells no client.
   void stop_workers() noexcept {
     body_workers_.stop();  // first: its bodies may go on to the other
     text_worker_.stop();
   }
-  /// Cancels what runs in the background. To be called when the I/O threads have stopped.
+  /// Cancels the background answers. To be called when the I/O threads have stopped.
   void stop_background() noexcept;
 
   [[nodiscard]] const ServerConfig& config() const noexcept { return config_; }
@@ -81,17 +81,17 @@ class Service {
   [[nodiscard]] ResponseStore& stored_responses() noexcept { return *stored_; }
   /// The models that are served, as they are now; only after open(). Never null.
   [[nodiscard]] std::shared_ptr<const ModelList> models() const;
-  /// The model that the text `field` of a body names, which need not be loaded; the first one where
-  /// there is no such field. Ollama's clients may add ":latest" to a name. For a name that is no
-  /// model's any that is loaded, by which who decodes the body refuses it; 404 where none is.
+  /// Returns the model that the text `field` of a body names, loaded or not; the first one without
+  /// such a field. Ollama's clients may add ":latest" to a name. For an unknown name returns any
+  /// loaded model, so that decoding refuses the name; 404 where none is loaded.
   [[nodiscard]] ApiResult<ModelCard> card_for(simdjson::dom::object body,
                                               std::string_view field = "model") const;
-  /// The same where the model is loaded; 503 with why it is not. One that is loaded on demand
-  /// begins to be loaded.
+  /// Returns card_for() where that model is loaded; else 503 with the reason. A model that is
+  /// loaded on demand begins to be loaded.
   [[nodiscard]] ApiResult<ModelCard> loaded_card_for(simdjson::dom::object body,
                                                      std::string_view field = "model") const;
-  /// Why the client may not load and unload models; nothing when he may: with an admin's key or,
-  /// where there are no keys, from this machine and neither by a browser nor by a proxy.
+  /// Returns why the client may not load and unload models; nothing for an admin's key or, where
+  /// there are no keys, for a client on this machine, neither by a browser nor by a proxy.
   [[nodiscard]] std::optional<ApiError> refuse_admin(const HttpCall& call) const;
   /// Returns the server's metrics, and the engine's once there is one.
   [[nodiscard]] std::string metrics_text() const;
@@ -109,8 +109,8 @@ class Service {
   [[nodiscard]] std::variant<Admission, HttpReply> admit(
       const boost::beast::http::request_header<>& header, std::string_view client = {});
 
-  /// Returns what the route's handler makes of the whole request. `admission` is that of the same
-  /// request, `memory` counts its body, `client` is the address of who asks.
+  /// Returns the result of the route's handler for the whole request. `admission` is that of the
+  /// same request, `memory` counts its body, `client` is the client's address.
   [[nodiscard]] RouteResult handle(const Admission& admission,
                                    const boost::beast::http::request_header<>& header,
                                    std::string_view body, BodyMemory::Share& memory,
@@ -121,7 +121,7 @@ class Service {
                                    std::chrono::milliseconds timeout, ModelCard card) const;
   /// The engine; null while the model loads.
   [[nodiscard]] Engine* engine() const noexcept { return engine_.load(); }
-  /// Who asked for an answer, and how; /requests shows it.
+  /// The origin of an answer's request, as /requests shows it.
   struct Asked {
     const std::shared_ptr<KeyHolder>& key;
     std::string request_id;
@@ -136,7 +136,7 @@ class Service {
   void charge_refused(const std::shared_ptr<KeyHolder>& key, std::size_t bytes) const;
   /// The error for a body or a message for which there is no room.
   [[nodiscard]] static ApiError no_body_memory();
-  /// Says why nothing can begin now; nothing when it can.
+  /// Returns why no request can begin now; nothing when one can.
   [[nodiscard]] std::optional<ApiError> not_ready() const;
 
   /// Returns the headers that every reply to this request has: X-Request-Id and CORS.
@@ -153,13 +153,13 @@ class Service {
 
   const ServerConfig config_;
   const Router router_;
-  const HttpReply overloaded_;  // made once: under overload it is most of what is said
+  const HttpReply overloaded_;  // made once: under overload most replies are this one
   const ApiKeys keys_;
   const std::shared_ptr<RequestLog> log_;
   bool on_loopback_ = false;
   MetricsRegistry& metrics_;
   Counter& dropped_log_lines_;
-  // Of an engine that has one model without a name; constant once engine_ is set.
+  // The list of an engine that has one model without a name; constant once engine_ is set.
   std::shared_ptr<const ModelList> list_;
   std::atomic<Engine*> engine_{nullptr};
   std::atomic<bool> draining_{false};
@@ -169,7 +169,7 @@ class Service {
   SlowReaders slow_readers_;
   AddressLimits address_limits_;
   const std::unique_ptr<BackgroundAnswers> background_;
-  // The last two: their work uses the others, and that of the second the first.
+  // The last two members: their work uses the others, and body_workers_ uses text_worker_.
   TextWorker text_worker_;
   BodyWorkers body_workers_;
 };

@@ -11,11 +11,11 @@
 
 namespace weft {
 
-/// A thread for what takes long and needs no engine, such as tokenizing a text, so that connections
-/// go on meanwhile. At most kTextWork texts wait for it. Thread-safe.
+/// A thread for long work that needs no engine, such as tokenizing a text, so that connections go
+/// on meanwhile. At most kTextWork texts wait for it. Thread-safe.
 class TextWorker {
  public:
-  /// Makes the reply's body of a request's, or says what is wrong with it.
+  /// Makes the reply's body from the request's body, or returns what is wrong with it.
   using Work = std::function<ApiResult<std::string>(simdjson::dom::object)>;
 
   TextWorker() = default;
@@ -27,7 +27,7 @@ class TextWorker {
   /// wait. What `work` borrows and the worker outlive it.
   [[nodiscard]] RouteResult start(const HttpCall& call, Work work);
 
-  /// Waits for what has begun; what waits is dropped, and nobody is told.
+  /// Waits for the running work; drops the waiting work, and tells no client.
   void stop() noexcept;
 
  private:

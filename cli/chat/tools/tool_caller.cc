@@ -19,7 +19,7 @@ namespace json = boost::json;
 
 const std::string not_allowed = "error: the user did not allow this call";
 
-/// The first line of what came back, as much as fits into a line of output.
+/// Returns the first line of a command's output, as much as fits into a line of the terminal.
 std::string first_line(const std::string& output) {
   const std::string_view line = std::string_view(output).substr(0, output.find('\n'));
   constexpr std::size_t kFewColumns = 20;
@@ -28,8 +28,8 @@ std::string first_line(const std::string& output) {
   return std::string(shown) + (shown.size() < output.size() ? " ..." : "");
 }
 
-/// Writes characters that change a text's direction as JSON escapes them: who is asked whether a
-/// call may run sees it in the order in which it is.
+/// Writes characters that change a text's direction as JSON escapes them: the user who allows the
+/// call sees its characters in their order.
 std::string in_its_order(std::string_view text) {
   std::string written;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -52,7 +52,7 @@ std::string in_its_order(std::string_view text) {
   return written;
 }
 
-/// Returns the arguments as one line of JSON, without control characters; nothing for what is no
+/// Returns the arguments as one line of JSON, without control characters; nothing where they are no
 /// JSON object.
 std::optional<std::string> one_line(const std::string& arguments) {
   json::error_code error;
@@ -112,7 +112,7 @@ ToolCaller::Outcome ToolCaller::run(const ChatTool& tool, const std::string& arg
                                     const Terminal::Idle& idle) {
   Outcome outcome;
   {
-    // The command has a session of its own, where what ends the program does not reach it.
+    // The command has a session of its own, so a signal that ends the program does not reach it.
     const TakenSignals ends({SIGTERM, SIGHUP});
     ToolProcess process(tool.command, arguments + "\n", tool.time, [this] { terminal_.wake(); });
     auto due = idle();

@@ -15,9 +15,9 @@ namespace weft::cli {
 /// Carries out the functions that a model calls, with the user's consent. Owner only.
 class ToolCaller {
  public:
-  /// What came of a call.
+  /// The outcome of a call.
   struct Outcome {
-    std::string output{};      ///< what the model is told
+    std::string output{};      ///< the output that the model gets
     bool interrupted = false;  ///< Ctrl-C at the question, or where lines come from a pipe
   };
 
@@ -30,10 +30,10 @@ class ToolCaller {
   /// Returns the `tools` of a request.
   [[nodiscard]] boost::json::array definitions() const;
 
-  /// Shows the call, asks where the tool says so, runs its command with the arguments on standard
-  /// input, and shows what comes back. A call that cannot be carried out, or may not, has an output
-  /// that says so. Where nobody can be asked nothing runs that has to be asked for. Ctrl-C ends a
-  /// command. `idle` is called meanwhile, as Terminal::read() does.
+  /// Shows the call, asks the user where the tool says so, runs its command with the arguments on
+  /// standard input, and shows the output. A call that fails, or that the user does not allow, has
+  /// an output that says so. Where no user can be asked, tools that need consent do not run. Ctrl-C
+  /// ends a command. `idle` is called meanwhile, as Terminal::read() does.
   [[nodiscard]] Outcome call(const AnswerCall& call, const Terminal::Idle& idle);
 
  private:

@@ -30,7 +30,7 @@ constexpr int kReadsAtOnce = 32;
 
 std::string reason_of(int error) { return std::generic_category().message(error); }
 
-/// A command that runs, and what it has printed.
+/// A command that runs, and its output so far.
 class Running {
  public:
   Running() = default;
@@ -48,7 +48,7 @@ class Running {
     const FileDescriptor write_end(pipe[1]);
     // The command writes as to any pipe.
     ::fcntl(write_end.get(), F_SETFL, 0);
-    // A file, so that a command that does not read its input blocks nobody.
+    // A file, so that a command which does not read its input does not block this thread.
     const FileDescriptor given(::memfd_create("arguments", MFD_CLOEXEC));
     if (given.get() < 0) return errno;
     if (::write(given.get(), input.data(), input.size()) != static_cast<ssize_t>(input.size()) ||
@@ -78,7 +78,7 @@ class Running {
 
   void signal(int number) const { ::kill(-child_, number); }
 
-  /// Kills what is left of the command, and returns its status as waitpid() gives it.
+  /// Kills the command's remaining processes, and returns its status as waitpid() gives it.
   int end() {
     signal(SIGKILL);
     int status = 0;
@@ -125,7 +125,7 @@ class Running {
     return error;
   }
 
-  /// Reads what is there, and not much more of what comes meanwhile.
+  /// Reads the output that is there, and not much more of the output that comes meanwhile.
   void read_output() {
     std::array<char, 4096> bytes{};
     for (int reads = 0; output_.get() >= 0 && reads < kReadsAtOnce; ++reads) {
@@ -150,7 +150,7 @@ std::string failed(const std::string& why, const std::string& printed) {
   return "error: " + why + (printed.empty() ? "" : "\n" + printed);
 }
 
-/// What the model is told of a command that ended by itself.
+/// Returns the text that the model gets for a command that ended by itself.
 std::string told(int status, const std::string& printed) {
   if (WIFSIGNALED(status)) {
     return failed("it was ended by signal " + std::to_string(WTERMSIG(status)), printed);

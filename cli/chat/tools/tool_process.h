@@ -11,15 +11,15 @@
 
 namespace weft::cli {
 
-/// So much is kept of what a command prints, which is more than most contexts have room for; the
-/// rest is read and dropped.
+/// The bytes of a command's output that are kept, which is more than most contexts have room for;
+/// the rest is read and dropped.
 inline constexpr std::size_t kMostToolOutput = std::size_t{32} << 10;
-/// A command that is told to end, and does not, is killed after this time.
+/// A command that was told to end but runs on is killed after this time.
 inline constexpr std::chrono::milliseconds kToolGrace = std::chrono::seconds(2);
 
-/// Runs one command, with its input on standard input, and collects what it prints on standard
-/// output and standard error. The command is in a session of its own: it has no terminal to read
-/// from, and Ctrl-C does not reach it. What it has started and left running is killed at its end.
+/// Runs one command, with its input on standard input, and collects its output on standard output
+/// and standard error. The command is in a session of its own: it has no terminal to read from, and
+/// Ctrl-C does not reach it. Processes that it leaves running are killed at its end.
 ///
 /// Owner only; a thread of its own waits for the command.
 class ToolProcess {
@@ -35,8 +35,8 @@ class ToolProcess {
 
   /// Tells the command to end.
   void stop() const;
-  /// Returns what the model is told, valid UTF-8, once the command has ended: what it printed;
-  /// where it failed, "error: " with the reason before that.
+  /// Returns the model's text, valid UTF-8, once the command has ended: the command's output; where
+  /// it failed, "error: " with the reason comes first.
   [[nodiscard]] std::optional<std::string> result();
 
  private:

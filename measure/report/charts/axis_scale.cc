@@ -26,7 +26,7 @@ double round_step(double rough) {
   return round_up(rough / power) * power;
 }
 
-/// Rounds a logarithm up or down to that of 1, 2 or 5 times a power of ten.
+/// Rounds a logarithm up or down to the logarithm of 1, 2 or 5 times a power of ten.
 double outwards(double at, bool up) {
   const double power = std::floor(at + kStepSlack);
   const double mantissa = std::pow(10, at - power);
@@ -99,7 +99,7 @@ void AxisScale::set_ticks(const std::vector<double>& values) {
   ticks_.clear();
   for (const double value : values) {
     double step = std::abs(value);
-    // A label has as many decimals as the value needs, up to those that it has room for.
+    // A label has as many decimals as the value needs, up to the number that it has room for.
     int decimals = 0;
     while (decimals < 3 && std::abs(std::round(step) - step) > kStepSlack * step) {
       step *= 10;

@@ -16,15 +16,15 @@ struct AxisWish {
   /// A linear axis begins at 0 unless all values are far from it.
   bool from_zero = false;
   bool round = false;  ///< its ends are at 1, 2 or 5 times a power of ten or are ticks
-  double margin = 0;   ///< beyond each end, as part of what the values span
+  double margin = 0;   ///< beyond each end, as part of the values' range
   int ticks = 6;       ///< wanted number of ticks; it is met about
 };
 
-/// Whether an axis can show the value. A logarithmic one shows what is greater than 0; none shows
-/// NaN, infinity, or what is so large that differences overflow.
+/// Whether an axis can show the value. A logarithmic axis shows values greater than 0; no axis
+/// shows NaN, infinity, or values so large that differences overflow.
 [[nodiscard]] bool can_show(double value, bool logarithmic) noexcept;
 
-/// Where values lie on an axis, and what is written along it. Plain data, made for the values that
+/// The places of values on an axis, and the labels along it. Plain data, made for the values that
 /// it shows.
 class AxisScale {
  public:
@@ -32,7 +32,7 @@ class AxisScale {
   /// 1.
   [[nodiscard]] static AxisScale around(const std::vector<double>& values, const AxisWish& wish);
 
-  /// Where a value lies: 0 at the low end, 1 at the high end, less and more beyond them.
+  /// Returns the place of a value: 0 at the low end, 1 at the high end, less and more beyond them.
   [[nodiscard]] double place(double value) const noexcept;
   [[nodiscard]] double low() const noexcept;
   [[nodiscard]] double high() const noexcept;

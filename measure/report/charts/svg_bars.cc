@@ -26,7 +26,7 @@ constexpr std::array<Hatching, 5> kHatchings = {{
 constexpr double kWidest = 64;    // pixels
 constexpr double kFilled = 0.76;  // part of the distance between two neighbouring x
 
-// Where there are more bars they are lines, of which one sees the extremes.
+// Where there are more bars they are drawn as lines, which show the extremes.
 constexpr double kPixelsPerBar = 4;
 
 bool has_bars(const Series& series) { return series.style == Series::Style::kBars; }

@@ -23,7 +23,7 @@ namespace weft::measure {
 /// The fill of a bar of this look, "url(#...)".
 [[nodiscard]] std::string svg_hatching(std::size_t look, std::string_view id);
 
-/// Draws the bars of one series. Those of several series stand side by side.
+/// Draws the bars of one series. Bars of several series stand side by side.
 [[nodiscard]] std::string svg_bars(const Figure& figure, std::size_t number, std::size_t look,
                                    const PlotArea& area, std::string_view id);
 

@@ -23,7 +23,7 @@ constexpr double kBelowPlot = 42;  // ticks' labels and the title of x
 constexpr double kLegendRow = 22;
 constexpr double kEmptyPlot = 90;
 
-/// Returns the figure without what its axes cannot show.
+/// Returns the figure without values that its axes cannot show.
 Figure drawable(const Figure& figure) {
   Figure shown = figure;
   for (Series& series : shown.series) {
@@ -59,7 +59,7 @@ std::string begin(const Figure& figure, ChartSize size, double height, std::stri
          escaped(figure.caption) + "</desc>\n";
 }
 
-/// Draws everything below `top` and sets `height` to that of the whole chart.
+/// Draws everything below `top` and sets `height` to the height of the whole chart.
 std::string body(const Figure& figure, ChartSize size, std::string_view id, double top,
                  double& height) {
   const std::vector<std::size_t> looks = looks_of(figure.series);

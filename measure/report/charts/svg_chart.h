@@ -11,7 +11,7 @@ namespace weft::measure {
 /// ticks and not smaller ones.
 struct ChartSize {
   int width = 760;
-  int height = 400;  ///< without what a legend of several lines adds
+  int height = 400;  ///< without the height that a legend of several lines adds
 };
 inline constexpr ChartSize kWideChart{};
 inline constexpr ChartSize kNarrowChart{.width = 340, .height = 320};

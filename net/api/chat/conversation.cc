@@ -106,7 +106,7 @@ json::value take_content(BodyFields& message, std::string_view role, const Diale
   const auto content = message.any("content");
   if (!content) {
     if (role != "assistant") message.fail("content", "is missing", api_code::kMissing);
-    // What was said is in it alone.
+    // The assistant's words are in `audio` alone, since there is no content.
     if (message.has("audio"))
       message.fail("audio", "needs a text beside it", api_code::kUnsupported);
     return "";
@@ -124,12 +124,12 @@ std::string_view take_role(BodyFields& message, const Dialect& dialect) {
   return role;
 }
 
-/// A template that does not contain the word cannot tell that role from a mistake.
+/// A template without the word "developer" cannot tell that role from a mistake.
 bool knows_developer(const ServedModel& model) {
   return model.tokenizer.chat_template().find("developer") != std::string_view::npos;
 }
 
-/// What else a message has by its role: calls and thoughts, or whose result it is.
+/// Takes the fields that depend on the role: calls and thoughts, or the call that a result answers.
 void take_role_fields(const BodyFields& message, std::string_view role, const ServedModel& model,
                       CallHistory& history, json::object& result) {
   if (role == "assistant") {

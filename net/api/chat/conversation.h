@@ -26,21 +26,21 @@ namespace weft {
 /// A text of such an item, or its parts.
 [[nodiscard]] std::string take_item_text(BodyFields& item, std::string_view name);
 
-/// 400 "unsupported" about no field when the model's chat template cannot be used: no conversation
-/// of any client could. Says where it is wrong, and in which file not.
+/// Reports 400 "unsupported" about no field when the model's chat template cannot be used. The
+/// message says where the template is wrong, but does not name its file.
 void refuse_without_template(BodyFields& fields, const ServedModel& model);
 
 /// Takes `add_generation_prompt` and `continue_final_message`, vLLM's names, and `prefix` of the
 /// last message, the name that Mistral and DeepSeek use. `request` has its messages already. A last
 /// message that is not the assistant's, or that has calls, cannot be continued.
 void take_final_message(const BodyFields& fields, Request& request);
-/// Reports a mistake in field `name` where the request continues a last message that cannot be.
+/// Reports a mistake in field `name` where the request wants to continue an unfit last message.
 void check_final_message(const BodyFields& fields, std::string_view name, const Request& request);
 
 [[nodiscard]] boost::json::object message_of(std::string_view role, std::string_view content);
 
-/// Returns the tokens of the prompt that a request's conversation makes. It takes as long as that
-/// is long.
+/// Returns the tokens of the prompt that a request's conversation makes. The time grows with the
+/// length of the conversation.
 [[nodiscard]] ApiResult<std::vector<TokenId>> prompt_tokens(Request request,
                                                             const ServedModel& model);
 

@@ -17,8 +17,8 @@ namespace weft {
 /// Returns whether a body offers functions: the answer then names a call in the older fields too.
 [[nodiscard]] bool offers_older_functions(simdjson::dom::object body);
 
-/// Returns the JSON of the body that says the same with `tools`. 400 "invalid_value" where the body
-/// has both.
+/// Returns the body as JSON with `tools` in the place of the older fields. 400 "invalid_value"
+/// where the body has both.
 [[nodiscard]] ApiResult<std::string> with_tools_of_today(simdjson::dom::object body);
 
 /// Returns the error with the names that the client wrote: "functions[0].name" for

@@ -10,21 +10,21 @@
 
 namespace weft {
 
-/// What stands behind the choice of each chunk of a stream: nothing, "usage":null, or the usage so
-/// far of the choice's own output, as vLLM's continuous_usage_stats has it. Owner only.
+/// Writes the end of each chunk of a stream, behind its choice: nothing, "usage":null, or the usage
+/// so far of the choice's own output, as vLLM's continuous_usage_stats. Owner only.
 class ChunkUsage {
  public:
   explicit ChunkUsage(const CompletionOptions& options);
 
-  /// A part's prompt has so many tokens.
+  /// Notes how many tokens the prompt of a part has.
   void admit(std::size_t part, std::int32_t prompt_tokens);
-  /// So many more tokens of an output have come, by the choice's index.
+  /// Adds new tokens to the output of the choice `index`.
   void add(std::size_t index, std::size_t tokens);
-  /// Sets what is known of a part at its end. Where it has one output all of its tokens are that
-  /// one's, those without a text included.
+  /// Sets the final usage of a part. Where the part has one output, that output gets all of the
+  /// part's tokens, including tokens without a text.
   void settle(std::size_t part, const Usage& usage);
 
-  /// Ends a chunk that is about one choice.
+  /// Ends the chunk of the choice `index`.
   void end_chunk(std::size_t index, std::string& out) const;
 
  private:

@@ -13,7 +13,7 @@
 
 namespace weft {
 
-/// What an answer of the chat and text completion APIs has besides its text.
+/// The settings of an answer of the chat and text completion APIs, besides its text.
 struct CompletionOptions {
   std::string id{};  ///< whole: "chatcmpl-...", "cmpl-..."
   std::int64_t created = 0;
@@ -26,18 +26,18 @@ struct CompletionOptions {
   std::int32_t top_logprobs = 0;
   std::int32_t outputs_per_part = 1;  ///< output c of part p is choice p * outputs_per_part + c
   std::vector<std::string> echo{};    ///< text completions: each part's prompt, put before its text
-  /// Of each part's prompt; empty where nobody asked for them.
+  /// The logprobs of each part's prompt; empty where the request asked for none.
   std::vector<std::shared_ptr<const PromptLogprobs>> prompt_logprobs{};
-  bool echo_logprobs = false;     ///< text completions: they stand before those of the output
+  bool echo_logprobs = false;     ///< text completions: prompt logprobs stand before the output's
   bool echo_has_special = false;  ///< the echo shows the prompt's special tokens
   std::int32_t prompt_top = -1;   ///< vLLM's prompt_logprobs; negative: none
   bool token_ids = false;         ///< vLLM's return_token_ids: ids of the prompt and of each output
   bool tokens_as_ids = false;     ///< logprobs call a token "token_id:5"
-  /// One for each part, only with token_ids.
+  /// The prompt tokens of each part; only with token_ids.
   std::vector<std::shared_ptr<const PromptTokens>> prompt_ids{};
   /// The answer names a call in the older field `function_call`.
   bool older_calls = false;
-  /// False: there is no output, though the engine gave a token.
+  /// False: the answer has no output, although the engine generated one token.
   bool generate = true;
 };
 

@@ -10,14 +10,14 @@
 #include "weft/net/api/completions/completion_options.h"
 #include "weft/net/api/event_batch.h"
 
-/// What the answers of the chat and the text completion API have in common.
+/// The parts that the answers of the chat and the text completion API share.
 namespace weft {
 
 /// Returns the beginning of an answer or a chunk: {"id":...,"object":...,...,"choices":[
 [[nodiscard]] std::string completion_head(const CompletionOptions& options,
                                           std::string_view object);
 
-/// Returns what a part's answer says of its tokens, and of all parts together.
+/// Returns the usage that the answer reports of one part, and of all parts together.
 [[nodiscard]] Usage told_usage(const CompletionOptions& options, const Finish& part);
 [[nodiscard]] Usage total_usage(const CompletionOptions& options, std::span<const Finish> parts);
 /// Appends {"prompt_tokens":...,"completion_tokens":...,"total_tokens":...,
@@ -28,13 +28,13 @@ void append_completion_usage(const Usage& usage, std::string& out);
 /// Appends "finish_reason":...,"stop_reason":... of one output. Where a stop string cut a call the
 /// finish reason is "stop": the calls are not all complete. The stop reason is the stop string
 /// or token that ended it, as in vLLM; null for a token that ends the model's texts anyway.
-/// `calls`: the reason of an output that calls.
+/// `calls`: the finish reason of an output with calls.
 void append_finish(const Finish& part, std::size_t choice, const ServedModel& model,
                    std::string& out, std::string_view calls = "tool_calls");
 
 /// Appends "name":[5,6] with a comma in front.
 void append_ids(std::string_view name, std::span<const TokenId> ids, std::string& out);
-/// Appends a part's "prompt_token_ids" in the same way, where the answer includes them.
+/// Appends a part's "prompt_token_ids", with a comma in front, where the answer includes them.
 void append_prompt_ids(const CompletionOptions& options, std::size_t part, std::string& out);
 
 /// Adds what ends a stream: the usage where the request wanted it, behind the `head` of its chunks,

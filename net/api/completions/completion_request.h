@@ -9,7 +9,7 @@
 
 namespace weft {
 
-/// What a body of the chat or text completion API asks for, before there is a writer of its answer.
+/// The decoded body of the chat or text completion API, before there is a writer of its answer.
 struct CompletionRequest {
   std::vector<Request> parts{};
   CompletionOptions options{};

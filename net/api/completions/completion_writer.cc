@@ -104,8 +104,8 @@ class CompletionWriter final : public ReplyWriter {
     return kept_[index];
   }
 
-  /// Puts the prompt's tokens into the columns where they belong there and were not before; returns
-  /// whether it did. One that has ended or given a token has all of them, unless it was stopped.
+  /// Adds the prompt's logprobs to the columns once, if the request wants them; returns whether it
+  /// did. They are complete when the part has ended or given a token, unless it was stopped.
   bool tell_prompt(std::size_t part, Output& output) {
     if (!options_.echo_logprobs || output.prompt_told) return false;
     const PromptLogprobs& prompt = *options_.prompt_logprobs[part];
@@ -116,7 +116,7 @@ class CompletionWriter final : public ReplyWriter {
     return true;
   }
 
-  /// Appends how an output ended: without any, by its length.
+  /// Appends the finish reason: the output's own, or "length" for an answer without output.
   void append_end(const Finish& part, std::size_t choice, std::string& text) const {
     if (options_.generate) return append_finish(part, choice, *model_, text);
     text.append("\"finish_reason\":\"length\",\"stop_reason\":null");

@@ -29,9 +29,9 @@ class LogprobColumns {
   /// Appends the tokens of `delta`, each with the part of the text that it made, which may be
   /// empty; returns whether there are any.
   bool add(const Delta& delta);
-  /// Appends those of a prompt that stands at the beginning of the text, with `top` most probable
-  /// ones for each; the first has null for both. `has_special`: the text shows special tokens. The
-  /// offsets go on behind the prompt's text, `end` characters long.
+  /// Appends the tokens of a prompt that stands at the beginning of the text, with the `top` most
+  /// probable tokens for each; the first token has null for both. `has_special`: the text shows
+  /// special tokens. Later offsets begin behind the prompt's text, which has `end` characters.
   void add_prompt(const PromptLogprobs& prompt, std::size_t top, bool has_special, std::size_t end);
   /// Appends {"tokens":[...],"token_logprobs":[...],"top_logprobs":[...],"text_offset":[...]} to
   /// `out`.

@@ -24,11 +24,11 @@ constexpr std::string_view kServerText = "The server failed while it worked on t
 
 /// How much of a client's text is shown: enough for the name of any field there is.
 constexpr std::size_t kShownBytes = 64;
-/// How much of a message is shown, in which a chat template may have put what it likes.
+/// How much of a message is shown, in which a chat template may have put any text.
 constexpr std::size_t kMessageBytes = 1024;
 
-/// The wait that is proposed where nobody knows another: before it is over no row is free and no
-/// server is up again.
+/// The Retry-After where no better estimate is known: an earlier retry would find no free row and
+/// no restarted server.
 constexpr std::chrono::milliseconds kTryAgain{1000};
 
 struct Answer {
@@ -38,7 +38,7 @@ struct Answer {
   std::string_view code;
 };
 
-/// The statuses of all ends whose cause a client is told.
+/// The status, type and code of each engine error whose cause a client is told.
 constexpr std::array kAnswers = {
     Answer{EngineErrc::kOverloaded, 429, "rate_limit_error", "overloaded"},
     Answer{EngineErrc::kBadRequest, 400, kInvalidRequest, api_code::kInvalidValue},
@@ -61,7 +61,7 @@ constexpr std::array kAnswers = {
     Answer{EngineErrc::kNotNumbers, 500, kServerError, "model_failed"},
 };
 
-/// Maps what other layers say to the engine's codes; kInternal for all that is nobody's business.
+/// Maps other layers' codes to the engine's; kInternal for failures that no client is told of.
 EngineErrc engine_error_of(const boost::system::error_code& code) {
   if (code.category() == engine_category()) return static_cast<EngineErrc>(code.value());
   if (code.category() == sampling_category() || code.category() == text_category()) {
@@ -80,8 +80,8 @@ std::string_view field_before_colon(std::string_view text) {
   return text.substr(field.size()).starts_with(": ") ? field : std::string_view();
 }
 
-/// Returns the field that a detail is about. The engine puts the part of the request before what
-/// that part says itself: "stop: stop[1]: ...", "sampling: top_p: ...".
+/// Returns the field that a detail names. The engine puts the request's part before that part's own
+/// message: "stop: stop[1]: ...", "sampling: top_p: ...".
 std::string_view field_in(std::string_view detail) {
   const std::string_view field = field_before_colon(detail);
   if (field.empty()) return {};
@@ -90,7 +90,7 @@ std::string_view field_in(std::string_view detail) {
   return inner.empty() || !narrower ? field : inner;
 }
 
-/// What a client is told: a detail that is a whole sentence by itself, or with the error's words.
+/// Returns a client's message: a detail that is a whole sentence, or the error's words before it.
 std::string text_for_client(const Error& error, EngineErrc why) {
   const bool whole = why == EngineErrc::kContextLengthExceeded && !error.detail.empty();
   return whole ? error.detail : to_string(error);

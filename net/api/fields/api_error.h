@@ -9,8 +9,8 @@
 
 namespace weft {
 
-/// What is wrong with a client's request, or what happened to it, in the words of OpenAI's API.
-/// Texts are valid UTF-8 and name no path, pointer or other internal of the server.
+/// The error of a client's request, in the words of OpenAI's API. Texts are valid UTF-8 and name no
+/// path, pointer or other internal of the server.
 struct ApiError {
   int status = 400;                            ///< HTTP's status
   std::string type = "invalid_request_error";  ///< "rate_limit_error", "server_error", ...
@@ -39,7 +39,7 @@ inline constexpr std::string_view kUnsupported = "unsupported";
 inline constexpr std::string_view kModelNotFound = "model_not_found";
 inline constexpr std::string_view kPreviousNotFound = "previous_response_not_found";
 inline constexpr std::string_view kContextLength = "context_length_exceeded";
-/// Anthropic's: their client sends the whole conversation then.
+/// Anthropic's code: their client then sends the whole conversation.
 inline constexpr std::string_view kNoThreads = "thread_unsupported_request";
 }  // namespace api_code
 
@@ -51,12 +51,12 @@ inline constexpr std::string_view kNoThreads = "thread_unsupported_request";
 /// Returns a client's own text as errors show it: in quotes, valid UTF-8, and cut after some 64
 /// bytes.
 [[nodiscard]] std::string shown(std::string_view text);
-/// Returns the same without quotes, for a path that has a name of the client's in it.
+/// Returns a path that contains a client's text as shown() does, but without quotes.
 [[nodiscard]] std::string shown_path(std::string_view path);
 
-/// Says how a request of the engine's was refused or failed. What the client caused keeps the
-/// engine's words, and param is the field that they begin with ("stop[1]: ..."); a failure of the
-/// server only says that it is one. Without a `retry_after`, 429 and 503 say one second.
+/// Returns the error of an engine request that was refused or failed. An error that the client
+/// caused keeps the engine's message, and param is the field that it begins with ("stop[1]: ...").
+/// A failure of the server has no detail. Without a `retry_after`, 429 and 503 say one second.
 [[nodiscard]] ApiError api_error_of(const Error& error, std::chrono::milliseconds retry_after = {});
 
 /// Appends {"message":...,"type":...,"param":...,"code":...}.

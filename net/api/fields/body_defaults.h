@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Bounds of what a request's body may hold, beside those of sampling, stop strings and the engine,
-/// each with its reason. What is beyond one of them is refused with 400, but for the parser's own.
+/// Bounds of a request's body, beside the bounds of sampling, stop strings and the engine, each
+/// with its reason. A body beyond a bound gets 400; the parser's two memory sizes refuse nothing.
 namespace weft::defaults {
 
 /// A parser begins with memory for a body of this size, that of a short conversation.
@@ -29,7 +29,7 @@ inline constexpr std::size_t kMaxContentParts = 1024;
 /// Functions that a request may offer, twice what OpenAI's API takes: their text goes into the
 /// prompt.
 inline constexpr std::size_t kMaxTools = 256;
-/// The longest name of one; OpenAI's API has 64, and MCP servers' names with prefixes more.
+/// The longest name of a function; OpenAI's API allows 64, MCP servers' prefixed names are longer.
 inline constexpr std::size_t kMaxFunctionName = 128;
 /// Calls of one message.
 inline constexpr std::size_t kMaxCalls = 1024;

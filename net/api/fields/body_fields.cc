@@ -13,7 +13,7 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-/// Which simdjson would pass over: no JSON text may have one (RFC 8259, section 8.1).
+/// A byte order mark, which simdjson would skip: JSON must not begin with one (RFC 8259, 8.1).
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 ApiError invalid_json(simdjson::error_code code, std::string_view text) {

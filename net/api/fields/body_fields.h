@@ -53,7 +53,7 @@ class ParsedBody {
   ApiResult<simdjson::dom::object> object_;
 };
 
-/// How the client is told of a mistake in a body: by a 400 that names the field.
+/// Makes the errors for mistakes in a body: each is a 400 that names the field.
 struct BodyWords {
   using Mistake = ApiError;
   using Code = std::string_view;

@@ -38,13 +38,13 @@ std::optional<std::string_view> twice_in(dom::object object) {
   return std::nullopt;
 }
 
-/// What has others inside of it: lists of tokens have millions of entries that have not.
+/// Whether a value can contain others; the millions of entries of a token list cannot.
 bool is_container(dom::element value) {
   const auto type = value.type();
   return type == dom::element_type::ARRAY || type == dom::element_type::OBJECT;
 }
 
-/// "messages" and "[2].role", or "a" and "b".
+/// Joins two paths: "messages" and "[2].role", or "a" and "b", which need a dot between them.
 BodyFlaw inside(std::string outer, BodyFlaw flaw) {
   if (!flaw.path.empty() && !flaw.path.starts_with('[')) outer.push_back('.');
   flaw.path = outer.append(flaw.path);

@@ -19,10 +19,10 @@ struct BodyFlaw {
   std::string path;  ///< of the field, object or list ("messages[2].role"); empty: the document
 };
 
-/// Finds the first flaw at any depth; of an object or list that is too large nothing is looked at.
-/// Readers differ in which of two fields of one name counts, so a proxy that looks into bodies
-/// could be shown another one than we read. Recurses as deep as the document, which its parser
-/// bounds; time grows with n log n.
+/// Finds the first flaw at any depth; the inside of an object or list that is too large is not
+/// searched. JSON readers differ in which of two fields of one name counts, so a proxy that
+/// inspects bodies could see another value than this server. Recurses as deep as the document,
+/// which its parser bounds; time grows with n log n.
 [[nodiscard]] std::optional<BodyFlaw> find_flaw(simdjson::dom::element document);
 
 }  // namespace weft

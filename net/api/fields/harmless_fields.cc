@@ -8,7 +8,7 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-/// A row for each; the places' names are for its rows alone.
+/// Makes the table, a row for each field. The short names of places serve its rows alone.
 consteval auto make_harmless_fields() {
   using enum FieldPlace;
   return std::to_array<HarmlessField>({

@@ -8,8 +8,8 @@
 namespace weft {
 
 /// Appends a text as a JSON string, quotes included. Inputs are UTF-8; each maximal part that is
-/// not becomes one U+FFFD, so that the JSON is always valid. It is meant for what is written for
-/// each token; all other JSON is written by Boost.JSON.
+/// not becomes one U+FFFD, so that the JSON is always valid. This function writes the texts of
+/// single tokens; Boost.JSON writes all other JSON.
 void append_json_string(std::string& out, std::string_view utf8);
 
 /// Appends a text that may be absent: null when it is empty.

@@ -30,7 +30,7 @@ bool is_beyond_64_bits(std::string_view number) {
   return !small && is_out_of_range<double>(number);
 }
 
-/// Goes over a text from value to value, and knows where it is.
+/// Walks a JSON text from value to value, and knows the path of the current value.
 class NumberSearch {
  public:
   explicit NumberSearch(std::string_view text) : text_(text) {}

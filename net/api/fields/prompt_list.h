@@ -11,7 +11,7 @@
 
 namespace weft {
 
-/// What a field with prompts is called, and how many it may have.
+/// The name of a field with prompts, and the bound of their number.
 struct PromptList {
   std::string_view name = "prompt";
   std::size_t most = defaults::kMaxSequencesPerBody;

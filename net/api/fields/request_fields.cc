@@ -20,7 +20,7 @@ namespace {
 namespace dom = simdjson::dom;
 
 constexpr std::string_view kNoTools = "is not supported here";
-/// What StopStrings::compile() calls the list.
+/// The name of the list in the errors of StopStrings::compile().
 constexpr std::string_view kStop = "stop";
 
 std::vector<std::string> stop_strings(BodyFields& fields, std::string_view name,

@@ -22,7 +22,7 @@ namespace weft {
 /// Reports a mistake in field `name`, which needs texts, where the model has no tokenizer.
 void need_tokenizer(const BodyFields& fields, std::string_view name, const ServedModel& model);
 
-/// What an API calls otherwise than OpenAI's.
+/// The names of fields that an API calls otherwise than OpenAI's.
 struct RequestNames {
   std::string_view stop = "stop";
   sampling_table::OwnRows sampling{};
@@ -43,10 +43,10 @@ struct RequestNames {
 [[nodiscard]] std::string take_service_tier(BodyFields& fields, const ApiContext& context,
                                             RequestClass& cls);
 
-/// Allows no more about tools than that there are none: an empty `tools`, a `tool_choice` of none
-/// or auto, and the same of the older fields.
+/// Refuses tools: allows only an empty `tools`, a `tool_choice` of none or auto, and the same
+/// values of the older fields.
 void refuse_tools(BodyFields& fields);
-/// The same of the older fields alone: `functions` and `function_call`.
+/// Refuses tools in the older fields alone: `functions` and `function_call`.
 void refuse_older_tools(BodyFields& fields);
 
 /// Allows a flag with the value that asks for nothing special; any other is "unsupported".
@@ -57,7 +57,7 @@ struct OnlyFlag {
 void allow_only(BodyFields& fields, std::initializer_list<OnlyFlag> flags);
 void allow_only_text(BodyFields& fields, std::string_view name, std::string_view value);
 
-/// validate() in the API's names, and the bound of sequences over all `prompts` of a body.
+/// Calls validate(), reports in the API's names, and bounds the sequences over all `prompts`.
 void check_request(BodyFields& fields, const Request& request, const ServedModel& model,
                    std::size_t prompts = 1, const RequestNames& names = {});
 

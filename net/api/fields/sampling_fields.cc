@@ -87,7 +87,7 @@ void settle_beams(Reading& to) {
   if (beams <= 1) to.fields.fail("use_beam_search", "wants num_beams, best_of or n above 1");
 }
 
-/// Takes away the defaults that a beam search cannot have.
+/// Puts neutral values in the place of defaults that a beam search does not allow.
 void drop_drawing(const SamplingParams& defaults, SamplingParams& params) {
   const SamplingParams plain;
   if (params.temperature == defaults.temperature) params.temperature = plain.temperature;
@@ -96,7 +96,7 @@ void drop_drawing(const SamplingParams& defaults, SamplingParams& params) {
   if (params.min_p == defaults.min_p) params.min_p = plain.min_p;
 }
 
-/// Returns the API's name for what validate() calls `name`; `name` itself when there is none.
+/// Returns the API's name of the parameter that validate() calls `name`; without one, `name`.
 std::string_view api_name(std::string_view name, OwnRows own) {
   const auto table = sampling_table::all();
   const auto row = std::ranges::find(table, name, &SamplingField::own_name);

@@ -17,10 +17,10 @@ namespace weft {
 /// Takes the decoding parameters under the names that OpenAI's API and vLLM use (and, where those
 /// have none, llama.cpp or Hugging Face): temperature, top_p, top_k, min_p, ... The table in
 /// sampling_table.cc is the list, and docs/http-api.md explains it; a test compares the two.
-/// Mistakes stay in `fields`. Refused here is what only this layer can tell (types, numbers that
-/// are no numbers, texts that become tokens); ranges are checked by check_sampling().
-/// What the request does not say is as in `defaults`; a beam search takes none that draw. `own` are
-/// the rows that an API has in the place of the table's.
+/// Mistakes stay in `fields`. This layer refuses what only it can tell: types, numbers that are no
+/// numbers, and texts that become tokens; check_sampling() checks ranges. Parameters that the
+/// request leaves out are as in `defaults`; a beam search takes no defaults that draw. `own` are
+/// the rows that an API has in the place of the table's rows.
 [[nodiscard]] SamplingParams take_sampling(BodyFields& fields, const Tokenizer& tokenizer,
                                            const SamplingParams& defaults = {},
                                            sampling_table::OwnRows own = {});

@@ -79,7 +79,7 @@ void read_logit_bias(Reading& to, std::string_view name) {
       return to.fields.fail(name, "the bias of token " + std::to_string(*id) + " must be a number",
                             api_code::kInvalidType);
     }
-    // The clamped range is far beyond what is allowed, and within float's.
+    // The clamped range is far beyond the allowed one, and within float's.
     to.params.logit_bias.push_back({*id, static_cast<float>(std::clamp(bias, -1e30, 1e30))});
     if (to.params.logit_bias.size() > defaults::kMaxTokenList) break;  // refused by its length
   }

@@ -47,7 +47,7 @@ void set_output(BodyFields& fields, std::string_view field, Kind kind, std::stri
   said.kind = kind;
   said.text = std::move(text);
   said.name = fields.path_of(field);
-  said.strict = false;  // clients that ask for that say so behind it
+  said.strict = false;  // strict clients set this flag behind the schema
   set_output(fields, field, std::move(said), request);
 }
 
@@ -59,7 +59,7 @@ std::string plain_json(std::string_view text) {
   return is_json ? simdjson::minify(root) : std::string(text);
 }
 
-/// Takes a schema: an object, true or false, or where it `may_be_text` the text of one.
+/// Takes a schema: an object, true or false; where it `may_be_text` also a text with a schema.
 void take_schema(BodyFields& fields, std::string_view name, bool may_be_text, Request& request) {
   const auto schema = fields.any(name);
   if (!schema) return;

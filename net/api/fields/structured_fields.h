@@ -5,9 +5,9 @@
 
 namespace weft {
 
-/// The fields that say what an output must look like. Each leaves mistakes in `fields`; what is
-/// wrong with a schema or a grammar itself the engine says when it prepares the request, by the
-/// same names. A second field that asks for something else is a mistake.
+/// The fields that say what an output must look like. Each leaves mistakes in `fields`. The engine
+/// reports mistakes inside a schema or a grammar by the same names, when it prepares the request. A
+/// second field that asks for something else is a mistake.
 
 /// Takes `response_format` of chat and text completions: text, json_object (with a `schema` as
 /// llama.cpp's clients write it), json_schema.

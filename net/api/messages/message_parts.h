@@ -9,7 +9,7 @@
 #include "weft/net/api/messages/message_request.h"
 #include "weft/net/api/reply_writer.h"
 
-/// What a message and its events have in common.
+/// The parts that a message and its events share.
 namespace weft {
 
 /// What ended a message.

@@ -10,7 +10,7 @@
 
 namespace weft {
 
-/// What a message has besides what the model writes.
+/// The settings of a message, besides the model's output.
 struct MessageOptions {
   std::string id{};  ///< whole: "msg_..."
   std::string model{};
@@ -21,7 +21,7 @@ struct MessageOptions {
   bool tells_edits = false;   ///< the request manages the context: the answer lists applied edits
 };
 
-/// What a body of the Messages API asks for, before there is a writer of its answer.
+/// The decoded body of the Messages API, before there is a writer of its answer.
 struct MessageRequest {
   std::vector<Request> parts{};  ///< one
   MessageOptions options{};

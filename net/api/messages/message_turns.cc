@@ -150,7 +150,7 @@ class TurnReader {
         append_line(thoughts, block.needed_text("thinking"));
         static_cast<void>(block.text("signature"));
       } else if (type == "redacted_thinking") {
-        static_cast<void>(block.text("data"));  // which nobody but Anthropic can read
+        static_cast<void>(block.text("data"));  // only Anthropic can read it
       } else if (type == "tool_use") {
         calls.push_back(take_call_block(block));
       } else {

@@ -60,7 +60,7 @@ class OllamaEmbedWriter final : public VectorWriter {
   const bool older_;
 };
 
-/// Takes what both endpoints have; returns what each part is to have besides its input.
+/// Takes the fields that both endpoints share; returns each part's settings besides its input.
 Request take_shared_embed(BodyFields& fields, const ApiContext& context, std::string& model) {
   model = take_ollama_model(fields, context.card);
   need_embeddings(fields, *context.card.model);
@@ -79,7 +79,7 @@ Request take_shared_embed(BodyFields& fields, const ApiContext& context, std::st
   return request;
 }
 
-/// Takes texts, of which there may be none.
+/// Takes a text or a list of texts, which may be empty.
 std::vector<std::string> take_inputs(const BodyFields& fields, std::string_view name) {
   const auto value = fields.any(name);
   if (!value || is_harmless(*value, Harmless::kEmptyText) ||

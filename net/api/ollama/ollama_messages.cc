@@ -57,7 +57,7 @@ class OllamaMessageReader {
   void add_calls(const BodyFields& message, json::object& turn) {
     const auto list = message.array("tool_calls");
     if (!list || list->size() == 0) return;
-    open_.clear();  // a result is of the calls before it, which bounds what is searched
+    open_.clear();  // a result answers the calls just before it, which bounds the search
     if (!has_at_most(message, "tool_calls", *list, defaults::kMaxCalls, "calls")) return;
     json::array calls;
     for (const dom::element entry : *list) {

@@ -64,11 +64,11 @@ std::string upper(std::string text) {
   return text;
 }
 
-/// What is known of the model; of one that is not loaded, nothing.
+/// Returns the facts of the model; none for a model that is not loaded.
 ModelFacts facts_of(const ModelCard& card) { return card.model ? card.model->facts : ModelFacts(); }
 
-/// Returns 64 hexadecimal digits that stand for the model: of what is known of it, since its files
-/// are not hashed. Clients show and compare them.
+/// Returns 64 hexadecimal digits that stand for the model. They are made from its facts, since its
+/// files are not hashed. Clients show and compare them.
 std::string digest_of(const ModelCard& card) {
   const ModelFacts facts = facts_of(card);
   const std::string text = card.name + '\n' + facts.family + '\n' + facts.weight_type + '\n' +
@@ -121,7 +121,7 @@ std::string parameters_of(const SamplingParams& params) {
   return text;
 }
 
-/// What is known of the model, by the keys of a GGUF file.
+/// Returns the facts of the model, by the keys of a GGUF file.
 json::object info_of(const ServedModel& model) {
   const ModelFacts& facts = model.facts;
   const std::string family = facts.family.empty() ? "unknown" : facts.family;
@@ -194,7 +194,7 @@ ApiResult<std::string> ollama_show(simdjson::dom::object body, const ModelCard& 
   }
   static_cast<void>(take_ollama_model(fields, card));
   static_cast<void>(fields.flag("verbose"));
-  fields.ignore({"options", "template", "system"});  // what they would change is not shown
+  fields.ignore({"options", "template", "system"});  // nothing here shows their effects
   if (auto error = fields.finish()) return *std::move(error);
   const ServedModel& model = *card.model;
   return json_text(json::object{{"modelfile", "FROM " + ollama_name(card)},

@@ -21,13 +21,13 @@ inline constexpr std::string_view kOllamaVersion = "0.12.11";
 /// the name as the client says it. 404 "model_not_found" for another.
 [[nodiscard]] std::string take_ollama_model(BodyFields& fields, const ModelCard& card);
 
-/// Returns the body of GET /api/tags, the models that there are, and of GET /api/ps, those that are
-/// loaded.
+/// Returns the body of GET /api/tags, which lists the served models, and of GET /api/ps, which
+/// lists the loaded ones.
 [[nodiscard]] std::string ollama_tags(const ModelList& list);
 [[nodiscard]] std::string ollama_running(const ModelList& list);
 
-/// POST /api/show: returns what is known of the model that `model` (or `name`, its older name)
-/// says.
+/// POST /api/show: returns the facts of the model that `model` (or `name`, its older name)
+/// names.
 [[nodiscard]] ApiResult<std::string> ollama_show(simdjson::dom::object body, const ModelCard& card);
 
 /// Returns the body of GET /api/version.

@@ -37,8 +37,8 @@ void read_ollama_seed(Reading& to, std::string_view name) {
   if (seed && *seed != -1) to.params.seed = static_cast<std::uint64_t>(*seed);
 }
 
-/// What Ollama calls otherwise. The window comes behind the penalties in the table, so that it can
-/// switch them off.
+/// The fields that Ollama names otherwise. The window comes behind the penalties in the table, so
+/// that it can switch them off.
 constexpr std::array kOllamaRows = std::to_array<SamplingField>({
     {"repeat_penalty",
      Real([](SamplingParams& params) -> float& { return params.penalties.repetition; }),

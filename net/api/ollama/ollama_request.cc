@@ -45,7 +45,7 @@ bool is_unload(const BodyFields& fields) {
   return time->get(text) == simdjson::SUCCESS && (text == "0" || text == "0s" || text == "0m");
 }
 
-/// Takes what both endpoints have.
+/// Takes the fields that both endpoints share.
 Request take_shared(BodyFields& fields, const ApiContext& context, OllamaOptions& options) {
   options.model = take_ollama_model(fields, context.card);
   options.created_at = rfc3339(context.created);
@@ -71,7 +71,7 @@ void continue_last_message(Request& request) {
   request.add_generation_prompt = false;
 }
 
-/// Without something to answer to there is no part: Ollama's clients have a model loaded so.
+/// A body without messages or a prompt makes no part: Ollama's clients load a model this way.
 OllamaRequest request_of(BodyFields& fields, Request request, OllamaOptions options) {
   OllamaRequest result{.options = std::move(options)};
   if (request.prompt.empty() && request.messages.empty()) {

@@ -10,7 +10,7 @@
 
 namespace weft {
 
-/// What an answer of Ollama's API has besides what the model writes.
+/// The settings of an answer of Ollama's API, besides the model's output.
 struct OllamaOptions {
   std::string id{};          ///< whole; the answer does not say it
   std::string model{};       ///< as the request names it
@@ -21,7 +21,7 @@ struct OllamaOptions {
   std::string_view done_reason{};  ///< where there is no output: "load", "unload"
 };
 
-/// What a body of Ollama's API asks for, before there is a writer of its answer.
+/// The decoded body of Ollama's API, before there is a writer of its answer.
 struct OllamaRequest {
   std::vector<Request> parts{};  ///< one, or none where nothing is to be generated
   OllamaOptions options{};

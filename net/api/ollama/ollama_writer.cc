@@ -26,7 +26,7 @@ void append_count(std::string_view name, std::int64_t count, std::string& out) {
   append_number(out, count);
 }
 
-/// Appends how long what has taken: waiting for a row is the loading of the model.
+/// Appends the durations: the wait for a row is reported as the loading of the model.
 void append_times(const Finish& part, std::string& out) {
   const RequestTimes& times = part.times;
   append_duration("total_duration", times.arrived, times.ended, out);
@@ -82,14 +82,14 @@ class OllamaWriter final : public ReplyWriter {
   }
 
  private:
-  /// Whether something has come that can be said: a call is said once it is complete.
+  /// Whether there is new output to send: a call is sent once it is complete.
   [[nodiscard]] bool has_news() const {
     return !news_.text.empty() || !news_.reasoning.empty() ||
            (!news_.calls.empty() && news_.calls.front().complete);
   }
 
-  /// Begins an object with what has come since the last one. A call that is cut off is said in the
-  /// `last` one.
+  /// Begins an object with the output since the previous object. The `last` object also has a call
+  /// that was cut off.
   std::string& begin_object(EventBatch& out, bool last) {
     out.begin();
     std::string& text = out.text();
@@ -135,9 +135,9 @@ class OllamaWriter final : public ReplyWriter {
   const OllamaOptions options_;
   TokenLogprobWriter logprobs_;
   std::string head_;
-  TypedAnswer news_;            // what was not said yet
-  std::string token_logprobs_;  // of the text's tokens, likewise
-  std::int64_t calls_ = 0;      // that were said
+  TypedAnswer news_;            // the output that was not sent yet
+  std::string token_logprobs_;  // the logprobs of that output's tokens
+  std::int64_t calls_ = 0;      // calls that were sent
 };
 
 }  // namespace

@@ -10,14 +10,14 @@
 namespace weft {
 
 /// Decodes the body of POST /v1/responses/compact: a conversation as a response has it. The model
-/// is asked to summarize it, and the answer is what a new conversation can begin with: the user's
-/// messages as they are, and an item of the type "compaction" with the summary. Nothing is kept.
+/// is asked to summarize it. A new conversation can begin with the answer: the user's messages as
+/// they are, and an item of the type "compaction" with the summary. Nothing is kept.
 ///
 /// Source: Open Responses, "Compact a response" (2026-04-08).
 [[nodiscard]] ApiResult<ApiCall> decode_compaction(simdjson::dom::object body,
                                                    const ApiContext& context);
 
-/// Returns the message for the chat template that such an item becomes in an `input`.
+/// Returns the chat template's message for a "compaction" item of an `input`.
 [[nodiscard]] boost::json::object message_of_compaction(std::string_view summary);
 
 }  // namespace weft

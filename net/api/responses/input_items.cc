@@ -56,7 +56,7 @@ class ItemReader {
   }
 
   void take_item(BodyFields& item) {
-    // Of a reference the type may be left out, as of a message.
+    // A reference may leave out its type, as a message may.
     const bool refers = item.has("id") && !item.has("role");
     const std::string_view type = item.text("type").value_or(refers ? kReference : "message");
     take_harmless_fields(item, FieldPlace::kItem);
@@ -122,7 +122,7 @@ class ItemReader {
     answering_ = assistant;
   }
 
-  /// The assistant's message that what comes belongs to.
+  /// Returns the assistant's message that the next calls belong to.
   json::object& answer() {
     if (!answering_) {
       json::object message = message_of("assistant", "");
@@ -212,10 +212,10 @@ class ItemReader {
   BodyFields& fields_;
   const ServedModel& model_;
   ReferencedItems& items_;
-  dom::parser parser_;  // of items that are referred to
+  dom::parser parser_;  // parses items that are referred to
   CallHistory history_;
   json::array messages_;
-  std::string thought_;     // of the message that follows
+  std::string thought_;     // the thought of the message that follows
   bool answering_ = false;  // the last message is the assistant's, and may get calls
 };
 

@@ -104,8 +104,8 @@ class Replay {
   ResponseEvents events_;
 };
 
-/// Items have no ids of their own: "msg_" and the random part of the response's, with their place.
-/// Those of outputs have no "i".
+/// Returns an input item's id, since items have none of their own: "msg_", the random part of the
+/// response's id, and the item's place after an "i". Ids of output items have no "i".
 std::string input_item_id(const StoredResponse& response, std::size_t index) {
   std::string_view name = response.id;
   if (name.starts_with("resp_")) name.remove_prefix(5);
@@ -148,7 +148,7 @@ std::string_view output_type(const json::object& result, const ToolOrigins* tool
   return custom ? "custom_tool_call_output" : "function_call_output";
 }
 
-/// Puts the items that a message stands for behind the others: a text, calls, or the result of one.
+/// Appends the items that a message stands for: a text, calls, or the result of a call.
 void append_items(const StoredResponse& response, const json::object& message, json::array& items) {
   const auto add = [&](json::object item) {
     item["id"] = input_item_id(response, items.size());

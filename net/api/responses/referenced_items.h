@@ -11,8 +11,8 @@
 
 namespace weft {
 
-/// The items that a request means by their ids (`item_reference`): of the responses that its client
-/// may continue, what they were made from and what came out. Owner only.
+/// The items that a request names by their ids (`item_reference`): input and output items of the
+/// responses that its client may continue. Owner only.
 class ReferencedItems {
  public:
   /// Responses that one request may refer to: each is read as a whole.

@@ -15,8 +15,8 @@
 namespace weft {
 namespace {
 
-/// Makes what there is to see of a response that is made in the background: the draft that is kept
-/// once it has begun, and what its client is told at once.
+/// Prepares a response that is made in the background: the draft that is stored once the response
+/// has begun, and the reply that the client gets at once.
 std::optional<ApiError> make_background(const ResponseOptions& options, ApiCall& call) {
   const ResponseObject object(options);
   auto draft = std::make_shared<StoredResponse>();

@@ -16,22 +16,22 @@ namespace weft {
 
 /// POST /v1/responses, and response.create over WebSocket (where `type`, `stream_id` and
 /// `generate` have been taken out of the body, and answers always stream).
-/// `previous_response_id` is looked for in context.local, then in context.stored; one that is in
-/// neither is 400 "previous_response_not_found" about that field. With `background` the call has a
-/// reply for now, and context.stored a draft of the response, which whoever does not run the call
-/// takes out.
+/// `previous_response_id` is looked for in context.local, then in context.stored; an id that
+/// neither store has is 400 "previous_response_not_found" about that field. With
+/// `background` the call has a reply_now and a draft, which the caller stores once the
+/// response has begun.
 ///
 /// Source: Open Responses, https://openresponses.org/specification (2026-04-24); OpenAI's API
 /// reference, "Create a response".
 [[nodiscard]] ApiResult<ApiCall> decode_response(simdjson::dom::object body,
                                                  const ApiContext& context, bool generate = true);
 
-/// POST /v1/responses/input_tokens: how many tokens the prompt of such a response has. The body of
-/// the answer. It takes as long as the prompt is long: not for a thread that others wait for.
+/// POST /v1/responses/input_tokens: returns the answer's body with the number of tokens of such a
+/// response's prompt. The time grows with the prompt: not for a thread that others wait for.
 [[nodiscard]] ApiResult<std::string> count_input_tokens(simdjson::dom::object body,
                                                         const ApiContext& context);
 
-/// What the answer of the Responses API says besides the text.
+/// The settings of an answer of the Responses API, besides its output.
 struct ResponseOptions {
   std::string id{};            ///< "resp_..."
   std::string message_id{};    ///< of its one output item, "msg_..."
@@ -45,8 +45,8 @@ struct ResponseOptions {
   bool logprobs = false;
   bool structured = false;  ///< the text must have a certain structure
   bool generate = true;     ///< false: completes with no output once the prompt is computed
-  bool background = false;  ///< nobody waits for it: it is kept, however it ends
-  std::string owner{};      ///< the client, who alone may fetch and continue it
+  bool background = false;  ///< no client waits: it is stored, however it ends
+  std::string owner{};      ///< the client: only it may fetch and continue the response
   std::shared_ptr<ResponseStore> store{};  ///< where the response is kept; null = nowhere
   std::string previous_id{};               ///< evicted from `local` when this one fails
   std::shared_ptr<ResponseStore> local{};

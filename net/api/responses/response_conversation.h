@@ -10,7 +10,7 @@
 #include "weft/net/api/fields/body_fields.h"
 #include "weft/net/api/responses/response_store.h"
 
-/// What a request of the Responses API continues.
+/// The conversation that a request of the Responses API continues.
 namespace weft {
 
 /// Returns the response that the body continues; null when it names none, or one that is not kept
@@ -18,8 +18,8 @@ namespace weft {
 [[nodiscard]] std::shared_ptr<const StoredResponse> previous_response(simdjson::dom::object body,
                                                                       const ApiContext& context);
 
-/// Takes `input` and `previous_response_id`, and returns the conversation: what was said before,
-/// `previous` (null: nothing), and what is said now.
+/// Takes `input` and `previous_response_id`, and returns the conversation: the earlier messages,
+/// `previous` (null: none), and the messages of this request.
 [[nodiscard]] boost::json::array take_conversation(BodyFields& fields, const ApiContext& context,
                                                    const StoredResponse* previous);
 

@@ -9,8 +9,8 @@
 
 namespace weft {
 
-/// Writes the events of a response, which it numbers: those of a stream while it comes, and those
-/// of one that was kept. Owner only.
+/// Writes and numbers the events of a response, for a stream that is under way or for a stored
+/// response. Owner only.
 class ResponseEvents {
  public:
   /// Every event repeats `stream_id`; empty: none has one.

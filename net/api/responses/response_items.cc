@@ -138,7 +138,7 @@ std::string ResponseItems::id_of(const ResponseItem& item) const {
   const std::string_view prefix = prefix_of(item);
   const bool first = std::ranges::none_of(
       items_, [prefix](const ResponseItem& other) { return prefix_of(other) == prefix; });
-  std::string id = message_id_;  // "msg_" and what is random
+  std::string id = message_id_;  // "msg_" and the random part
   constexpr std::string_view kMessagePrefix = "msg_";
   if (id.starts_with(kMessagePrefix)) id.replace(0, kMessagePrefix.size(), prefix);
   return first ? id : id + "_" + std::to_string(items_.size());

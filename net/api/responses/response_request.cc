@@ -53,8 +53,8 @@ json::object take_metadata(BodyFields& fields) {
   return pairs;
 }
 
-/// What else OpenAI's clients ask to include, of items that no answer of this server has: Codex and
-/// openai-agents send the first one by default.
+/// Values of `include` about items that no answer of this server has. Codex and openai-agents send
+/// the first one by default.
 constexpr std::array<std::string_view, 7> kAbsentIncludes = {
     "reasoning.encrypted_content",   "file_search_call.results",
     "web_search_call.results",       "web_search_call.action.sources",
@@ -90,8 +90,8 @@ void take_response_logprobs(BodyFields& fields, SamplingParams& sampling) {
   sampling.logprobs = take_include(fields) || top > 0;
 }
 
-/// Takes `reasoning`: how hard the model shall think, where its template knows that. Returns what
-/// the response says of it.
+/// Takes `reasoning`: how hard the model shall think, where its template knows that. Returns the
+/// value of `reasoning` in the response.
 json::value take_reasoning(BodyFields& fields, const ServedModel& model, Request& request) {
   const auto object = fields.object("reasoning");
   if (!object) return nullptr;
@@ -110,8 +110,8 @@ bool is_function(const json::value& tool) {
   return type != nullptr && *type == "function";
 }
 
-/// What the response says of the tools: as the request has them, and null for what it leaves out,
-/// because a response names all fields of a function.
+/// Repeats the request's tools in the response, with null for each field that the request leaves
+/// out, because a response names all fields of a function.
 void echo_tools(BodyFields& fields, json::object& echo) {
   const auto tools = fields.any("tools");
   json::value list = tools ? to_json(*tools) : json::value(json::array());
@@ -153,8 +153,8 @@ bool take_truncation(BodyFields& fields, json::object& echo) {
   return name == "auto";
 }
 
-/// Takes `stream` and `background`, which the echo gets. On a WebSocket every answer streams, and
-/// the connection is where it is waited for.
+/// Takes `stream` and `background` and adds them to the echo. On a WebSocket every answer streams,
+/// and none is made in the background.
 bool take_stream(BodyFields& fields, const ApiContext& context, json::object& echo) {
   echo["background"] = false;
   if (context.websocket) {
@@ -258,7 +258,7 @@ ApiResult<ResponseRequest> read_response(dom::object body, const ApiContext& con
   result.options.tools = std::make_shared<const ToolOrigins>(std::move(tools));
   result.options.logprobs = request.sampling.logprobs;
   result.options.structured = static_cast<bool>(request.structured_output);
-  // The prompt is computed either way. Its end gives a token, which without an answer nobody sees.
+  // The prompt is computed either way. The engine then generates one token, which no answer shows.
   if (!generate) request.max_tokens = 1;
   result.parts.push_back(std::move(request));
   result.framing = stream ? Framing::kSse : Framing::kBody;

@@ -9,7 +9,7 @@
 
 namespace weft {
 
-/// What a body of the Responses API asks for, before there is a writer of its answer.
+/// The decoded body of the Responses API, before there is a writer of its answer.
 struct ResponseRequest {
   std::vector<Request> parts{};
   ResponseOptions options{};

@@ -17,9 +17,9 @@ namespace weft {
 /// A response that can be fetched and continued. Immutable once it is in a store.
 struct StoredResponse {
   std::string id{};
-  std::string owner{};                ///< the client, who alone finds it
+  std::string owner{};                ///< the client: only it finds the response
   std::string object{};               ///< the response object, as JSON
-  boost::json::array conversation{};  ///< its messages, the answer, if there is one, the last
+  boost::json::array conversation{};  ///< its messages; the last is the answer, if there is one
   std::shared_ptr<const ToolOrigins> tools{};  ///< client's names of functions; null: same names
   bool answered = false;                       ///< there is an answer
   bool whole = true;      ///< it can be continued: it is not running, and has not failed
@@ -28,8 +28,8 @@ struct StoredResponse {
   StoredResponse() = default;
 };
 
-/// Responses by their id. Bounded by their count and bytes: when a new one comes, the one that was
-/// used least recently goes. Thread-safe; the lock is held for a lookup, never while JSON is made.
+/// Stores responses by id, bounded by their count and bytes: a new response evicts the least
+/// recently used one. Thread-safe; the lock is held for a lookup, never while JSON is made.
 class ResponseStore {
  public:
   struct Bounds {
@@ -43,7 +43,7 @@ class ResponseStore {
   void put(StoredResponse response);
   /// Whether put() would keep it.
   [[nodiscard]] bool fits(const StoredResponse& response) const;
-  /// Returns null when it is not kept (any more), or belongs to another owner.
+  /// Returns the response; null when it is not stored (any more), or belongs to another owner.
   [[nodiscard]] std::shared_ptr<const StoredResponse> find(std::string_view id,
                                                            std::string_view owner);
   /// Returns whether there was such a response of this owner.

@@ -17,7 +17,7 @@ namespace {
 /// The error's code when the client stopped the response itself, which is an end and no failure.
 constexpr std::string_view kCancelled = "cancelled";
 
-/// The response as far as it has come, and what becomes of it in the end.
+/// The response so far; its end stores or forgets it.
 class ResponseRecord {
  public:
   ResponseRecord(ResponseOptions options, std::shared_ptr<const ServedModel> model)
@@ -68,7 +68,7 @@ class ResponseRecord {
   }
 
   ResponseState state_at_failure(const ApiError& error, std::span<const Finish> parts) {
-    // What was refused has used nothing.
+    // A refused request has used no tokens.
     const bool began = !parts.empty() && parts.front().usage.prompt_tokens > 0;
     const Usage* usage = began ? note_usage(parts) : nullptr;
     if (error.code == kCancelled) {
@@ -78,8 +78,8 @@ class ResponseRecord {
     return {.status = "failed", .error = &error, .usage = usage};
   }
 
-  /// Called at the end: keeps a response that can be fetched and continued, or forgets the one that
-  /// it continued.
+  /// Called at the end: stores the response, so that it can be fetched and continued, or forgets
+  /// the response that a failed one continued.
   void settle(const ResponseState& state, std::string object) {
     if (state.error != nullptr && !options_.background) return forget_previous();
     if (options_.store == nullptr) return;
@@ -256,7 +256,7 @@ class ResponseBodyWriter final : public ReplyWriter {
   }
 
   void fail(const ApiError& error, std::span<const Finish> parts, EventBatch& out) override {
-    // In the background nobody else says how it ended.
+    // Of a background response only the stored object says how it ended.
     if (error.code == kCancelled || record_.options().background) {
       finish(record_.state_at_failure(error, parts), out);
     }

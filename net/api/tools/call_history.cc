@@ -16,7 +16,7 @@ namespace {
 namespace dom = simdjson::dom;
 namespace json = boost::json;
 
-// What templates walk through; a body is as deep.
+// The levels of arguments that templates walk through; deeper arguments stay a text.
 constexpr std::size_t kMaxArgumentDepth = 32;
 
 /// Reads arguments as a client sends them: a text in the API's form, or JSON as other clients write

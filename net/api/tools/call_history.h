@@ -10,15 +10,15 @@
 
 namespace weft {
 
-/// What earlier messages of a conversation have called, so that results can be told whose they are.
+/// The calls of a conversation's earlier messages, by which each result finds its function.
 class CallHistory {
  public:
   void add(std::string_view id, std::string_view function) {
     names_.insert_or_assign(std::string(id), std::string(function));
   }
-  /// Whether there was such a call.
+  /// Whether an earlier message made the call `id`.
   [[nodiscard]] bool knows(std::string_view id) const { return names_.contains(id); }
-  /// The function of that call; empty: not known.
+  /// The function of the call `id`; empty: not known.
   [[nodiscard]] std::string_view function_of(std::string_view id) const {
     const auto found = names_.find(id);
     return found == names_.end() ? std::string_view{} : found->second;
@@ -37,15 +37,15 @@ class CallHistory {
 [[nodiscard]] boost::json::object call_of(std::string_view id, std::string_view function,
                                           std::string_view arguments);
 
-/// The same with the arguments as JSON.
+/// Makes the same object from arguments that are JSON already.
 [[nodiscard]] boost::json::object call_with(std::string_view id, std::string_view function,
                                             boost::json::value arguments);
 
 /// Takes `tool_calls` of an assistant's message to the message for the template.
 void take_tool_calls(const BodyFields& fields, CallHistory& history, boost::json::object& message);
 
-/// Sets what a message of the assistant thought, by the name that the model's template has for it;
-/// nothing where it has none, as most drop earlier thoughts.
+/// Sets the thoughts of an assistant's message, under the name that the model's template has for
+/// them. Without such a name it sets nothing, as most templates drop earlier thoughts.
 void set_reasoning(const ServedModel& model, std::string_view text, boost::json::object& message);
 
 }  // namespace weft

@@ -15,10 +15,10 @@ struct ChosenTools {
   std::vector<std::string> hosted{};  ///< types of that list's tools that are no functions
 };
 
-/// Takes `tool_choice`, and of what else says how many calls there may be `parallel_tool_calls` or,
-/// of Messages, `disable_parallel_tool_use` of the choice, to request.tool_choice and
-/// request.parallel_tool_calls: auto, none, required (of Messages any), a function by its name, and
-/// OpenAI's `allowed_tools`. Mistakes stay in `fields`.
+/// Takes `tool_choice` to request.tool_choice: auto, none, required (in Messages any), a function
+/// by its name, or OpenAI's `allowed_tools`. Takes to request.parallel_tool_calls how many calls
+/// there may be: `parallel_tool_calls` or, in Messages, `disable_parallel_tool_use` of the choice.
+/// Mistakes stay in `fields`.
 [[nodiscard]] ChosenTools take_tool_choice(BodyFields& fields, ToolDialect dialect,
                                            Request& request);
 

@@ -9,8 +9,8 @@
 
 namespace weft {
 
-/// Returns a call's arguments as APIs have them that want a JSON object. What is none, as a model
-/// may have written it, stands in one, under the name that Anthropic's documentation has for it:
+/// Returns a call's arguments for APIs that want a JSON object. A text that is no object, as a
+/// model may have written it, stands in an object, under the name of Anthropic's documentation:
 /// {"INVALID_JSON": text}.
 [[nodiscard]] std::string arguments_object(std::string_view arguments);
 

@@ -23,19 +23,19 @@ enum class PairJudge : std::uint8_t {
 /// first text that all pairs have is embedded once.
 class TextPairs {
  public:
-  /// How the served model does it; a mistake where it cannot.
+  /// Returns how the served model judges pairs; reports a mistake where it cannot.
   [[nodiscard]] static PairJudge judge_of(const BodyFields& fields, const ServedModel& model);
 
-  /// A mistake of the field `name` where copies of one first text, a cross-encoder's, would take
+  /// Reports a mistake in field `name` where a cross-encoder's copies of one first text would take
   /// more than kMaxPairedBytes.
   static void check_copies(const BodyFields& fields, std::string_view name, PairJudge judge,
                            std::span<const std::string> first, std::size_t second);
 
-  /// `first` has one text, which is paired with each of `second`, or as many as that.
+  /// `first` and `second` count texts: one first text for all pairs, or as many as `second`.
   TextPairs(PairJudge judge, std::size_t first, std::size_t second)
       : judge_(judge), first_(first), second_(second) {}
 
-  /// A request for each part, from what all have in common.
+  /// Returns a request for each part, with the settings of `shared`.
   [[nodiscard]] std::vector<Request> parts(const Request& shared, std::vector<std::string> first,
                                            std::vector<std::string> second) const;
 
@@ -45,7 +45,7 @@ class TextPairs {
     return parts[first_ + index].vector;
   }
 
-  /// A score for each pair, from what the parts gave.
+  /// Returns the score of each pair, from the parts' results.
   [[nodiscard]] std::vector<float> scores(std::span<const Finish> parts) const;
 
  private:

@@ -22,7 +22,7 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-/// The text that an entry of a list is.
+/// Returns the text of a list's entry.
 std::string_view text_of(const BodyFields& fields, const std::string& path, dom::element entry) {
   std::string_view text;
   if (entry.get(text) != simdjson::SUCCESS && entry["text"].get(text) != simdjson::SUCCESS) {

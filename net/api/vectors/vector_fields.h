@@ -14,7 +14,7 @@
 
 namespace weft {
 
-/// What the answers to calls for vectors have in common.
+/// The fields that the answers of all vector endpoints have.
 struct VectorHead {
   std::string id{};  ///< whole: "rerank-..."
   std::string model{};
@@ -31,21 +31,21 @@ struct VectorHead {
 [[nodiscard]] std::vector<std::string> take_texts(const BodyFields& fields, std::string_view name,
                                                   std::size_t most);
 
-/// Takes `input`, which is texts or tokens, and ends `fields`: what is asked of a model that gives
-/// a vector for each. Every part has what `shared` has; the writer is left to the caller.
+/// Takes `input`, which is texts or tokens, and ends `fields`. Returns a call with a part for each
+/// input, which has the settings of `shared`; the caller sets the writer.
 [[nodiscard]] ApiResult<ApiCall> take_vector_inputs(BodyFields& fields, const ApiContext& context,
                                                     const Request& shared, const VectorHead& head);
 
-/// A mistake where the vectors of so many inputs have more than kMaxVectorNumbers.
+/// Reports a mistake where the vectors of so many inputs have more than kMaxVectorNumbers.
 void check_vector_numbers(const BodyFields& fields, std::string_view name, std::size_t inputs,
                           const VectorWish& wish, const ServedModel& model);
 
-/// Says what the served model does not give: embeddings, scores, tokens for masks.
+/// Each reports a mistake where the model gives no embeddings, scores or tokens for masks.
 void need_embeddings(const BodyFields& fields, const ServedModel& model);
 void need_labels(const BodyFields& fields, const ServedModel& model);
 void need_mask_fills(const BodyFields& fields, const ServedModel& model);
 
-/// Appends what vLLM's lists begin with, up to the "[" of `data`.
+/// Appends the beginning of vLLM's lists, up to the "[" of `data`.
 void begin_vector_list(const VectorHead& head, std::string& out);
 /// Appends {"prompt_tokens":...,"total_tokens":...}.
 void append_vector_usage(std::span<const Finish> parts, std::string& out);
