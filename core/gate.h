@@ -33,12 +33,12 @@ class Gate {
   /// Enters; the holder is empty when the gate is closed.
   [[nodiscard]] Holder try_enter() noexcept;
 
-  /// Lets no more in.
+  /// Closes the gate: try_enter() returns an empty holder from now on.
   void close() noexcept;
 
-  /// Whether it lets no more in.
+  /// Whether the gate is closed.
   [[nodiscard]] bool closed() const noexcept;
-  /// How many are inside; exact only when the gate is closed.
+  /// Returns the number of holders; exact only when the gate is closed.
   [[nodiscard]] std::size_t holders() const noexcept;
 
   /// Closes the gate, and completes when no holder is left, never within the call. May be called
@@ -82,7 +82,7 @@ class Gate::State {
   void call_waiting();
 
   std::atomic<std::uint64_t> word_{0};  // kClosed | holders
-  std::mutex mutex_;                    // taken only to close, and by the last one out
+  std::mutex mutex_;                    // taken only to close, and by the last holder to leave
   std::vector<std::function<void()>> waiting_;
 };
 
@@ -101,11 +101,11 @@ class Gate::Holder {
   }
   ~Holder() { leave(); }
 
-  /// Leaves the gate now; the holder is empty then. The last one out runs what waits for that.
+  /// Leaves the gate now; the holder is empty then. The last holder to leave runs the callback.
   void leave() noexcept {
     if (const auto state = std::exchange(state_, nullptr)) state->leave();
   }
-  /// Whether it holds the gate.
+  /// Whether this holder holds the gate.
   [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
 
  private:

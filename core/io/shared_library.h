@@ -15,8 +15,8 @@ class SharedLibrary {
   /// linked with, or a path. FileErrc::kCannotRead with what the system says of the first.
   [[nodiscard]] static Result<SharedLibrary> open(std::initializer_list<const char*> names);
 
-  /// Sets `function` to the one of that name. Its type is the caller's word, best taken from the
-  /// library's own header with decltype. FileErrc::kCannotRead with the library and the name.
+  /// Sets `function` to the library's function of that name. The caller vouches for its type, best
+  /// taken by decltype from the library's header. FileErrc::kCannotRead with library and name.
   template <class Function>
   [[nodiscard]] Result<void> find(const char* name, Function*& function) const {
     const Result<void*> found = symbol(name);

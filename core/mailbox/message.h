@@ -10,8 +10,8 @@
 
 namespace weft {
 
-/// What can travel between actors: a message is moved into a mailbox and out of it, and neither may
-/// fail half-way.
+/// A type that can travel between actors: a message is moved into a mailbox and out of it, and
+/// neither move may fail half-way.
 template <class T>
 concept Message = std::is_object_v<T> && std::same_as<T, std::remove_cv_t<T>> &&
                   std::is_nothrow_move_constructible_v<T> && std::is_nothrow_destructible_v<T>;
