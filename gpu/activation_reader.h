@@ -8,7 +8,7 @@
 
 namespace weft {
 
-/// What a model has computed of one token. Borrowed for the call.
+/// The model's numbers for one token. Borrowed for the call.
 struct TokenActivations {
   std::int32_t position = 0;  ///< of the token in its sequence
   TokenId token = kNoToken;

@@ -8,7 +8,7 @@
 
 namespace weft {
 
-/// What who loads a model tells of it, and how he is asked to stop.
+/// How the loading of a model reports its progress, and how it is asked to stop.
 struct LoadProgress {
   /// Told how much of the weights is loaded: bytes done and in all. Called by one thread at a time.
   /// What it throws ends the loading.

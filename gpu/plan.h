@@ -28,12 +28,12 @@ struct PlanMove {
 struct PlanStart {
   std::int32_t row = 0;
   std::shared_ptr<const SamplingParams> sampling{};
-  std::shared_ptr<ActivationReader> reader{};  ///< of what is computed of it; null: nobody
+  std::shared_ptr<ActivationReader> reader{};  ///< gets the sequence's activations; null: none
   std::uint64_t seed = 0;
   std::int32_t prompt_tokens = 0;  ///< of what the sampler will see; the rest is output
   float mirostat_mu = 0;
   SequenceTraits traits{};
-  /// What its choices need of the logits, where `sampling` is null, as in another process.
+  /// Which logits its choices need, where `sampling` is null, as in another process.
   LogitNeeds needs = LogitNeeds::kAll;
   std::int32_t first_history = 0;  ///< in Plan::ids: tokens that are in the KV already
   std::int32_t history_tokens = 0;
@@ -46,8 +46,8 @@ struct PlanStart {
 struct PlanFork {
   std::int32_t from = 0;
   std::int32_t to = 0;
-  /// The first so many pages of its table get what those of the other's hold after this step: where
-  /// they are not the same pages.
+  /// The first `copied_pages` pages of `to`'s table get the contents that `from`'s have after this
+  /// step, where the two tables name different pages.
   std::int32_t copied_pages = 0;
   std::uint64_t seed = 0;
   float mirostat_mu = 0;
@@ -61,11 +61,11 @@ struct PlanTable {
   std::int32_t count = 0;
 };
 
-/// A page's keys and values in all layers are copied, before anything is computed, one copy after
-/// the other. Numbers from DeviceLimits::pages on are places for pages in host memory. Where no
-/// page table that the plan changes (Plan::pages) has a page of theirs, a device may copy beside
-/// its step, which then neither writes to one nor uses one that is copied to; the next plan may
-/// rely on them all, and who sees the step's result where the device's pages go to files.
+/// Copies a page's keys and values in all layers, before anything is computed, one copy after the
+/// other. Numbers from DeviceLimits::pages on are places in host memory. If no page table that the
+/// plan changes (Plan::pages) has a copied page, a device may copy beside its step, which then
+/// neither writes to a copy's source nor uses its target. The next plan may rely on the copies, and
+/// so may a reader of the step's result where the device's pages go to files.
 struct PlanCopy {
   std::int32_t from = 0;
   std::int32_t to = 0;
@@ -140,7 +140,7 @@ struct SampleResult {
   bool more = false;  ///< a guess was right: the next result is of the same PlanSample
 };
 
-/// What a step gave.
+/// The results of a step.
 struct StepResult {
   /// One for each PlanSample, and one more for each right guess of its entry.
   std::vector<SampleResult> samples{};

@@ -9,7 +9,7 @@ namespace weft {
 /// called when all choices have been told: what the device computes here overwrites their logits.
 void read_activations(PlanReader& plan, ModelDevice& device, StepResult& result);
 
-/// What another rank of those that share the head does meanwhile: its part of the logits.
+/// To be called on the other ranks that share the head: computes their part of the logits.
 void follow_activations(const PlanReader& plan, ModelDevice& device);
 
 }  // namespace weft

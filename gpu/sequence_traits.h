@@ -11,8 +11,8 @@ namespace weft {
 /// RoPE).
 enum class AngleSet : std::int32_t { kShort, kLong };
 
-/// What changes the keys and values of tokens beside the tokens before them. Sequences whose
-/// KvTraits differ never share pages (PrefixScope).
+/// What keys and values depend on beside the tokens. Sequences whose KvTraits differ never share
+/// pages (PrefixScope).
 struct KvTraits {
   AngleSet angles = AngleSet::kShort;
 

@@ -16,7 +16,7 @@
 
 namespace weft {
 
-/// What the ranks of a partition that are on the host are made with, those of lists stage by stage.
+/// What the host ranks of a partition are made with. Lists are in the order of the stages.
 struct HostRanks {
   std::vector<std::shared_ptr<const Program>> programs;
   std::vector<std::int32_t> stages;  ///< which stage each is of

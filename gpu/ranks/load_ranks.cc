@@ -94,7 +94,7 @@ Result<StepDevices> load_on_host_ranks(const OpenedModel& model, const Replicas&
   return load_replicas(replicas.size(), limits, progress, load);
 }
 
-/// Why a partition with GPUs cannot be what is wished.
+/// Refuses wishes that a partition with GPUs cannot fulfil.
 Result<void> check_gpu_wishes(const DeviceWishes& wishes) {
   if (wishes.budget) {
     return Error{DeviceErrc::kUnfit, "partition: a memory budget is of one device's memory"};
@@ -147,7 +147,7 @@ DeviceNeeds with_kv_of(const GpuRanks& gpus, const CapacityWishes& capacity, Dev
   return needs;
 }
 
-/// What fits on the GPUs and on the host.
+/// The limits that fit on the GPUs and on the host.
 Result<DeviceLimits> mixed_capacity(const OpenedModel& model, const ReplicaPrograms& whole,
                                     const GpuRanks& gpus, const CapacityWishes& capacity) {
   const auto gpu_bytes = free_memory(gpus);

@@ -20,7 +20,7 @@
 namespace weft {
 namespace {
 
-// Who has no wish wants to hold a conversation.
+// The context of a user who asked for none: enough for a conversation.
 constexpr std::int64_t kUsualContext = 4096;
 // What a sum of a row's stream among GPUs adds to a step: 5 us on two H100s (docs/performance.md),
 // of which the exchange is half, and the slower GPU's turn the rest.
@@ -32,7 +32,7 @@ constexpr double kWorthAnother = 1.1;
 
 using Programs = std::vector<std::shared_ptr<const Program>>;
 
-/// A way to run the model, and what speaks against it.
+/// A way to run the model, and the reason against it.
 struct Candidate {
   Partition partition;
   Programs programs;  // by rank, stage by stage; empty where it cannot be cut so

@@ -23,7 +23,7 @@ struct ChoosableDevice {
   std::function<DeviceNeeds(const Program& program, const CapacityWishes& wishes)> needs;
 };
 
-/// What a model is to run on, as far as it matters for the choice.
+/// The wishes that matter for choosing a partition.
 struct ChoiceWishes {
   CapacityWishes capacity{};      ///< its kv_dtype is not looked at
   std::optional<DType> kv_dtype;  ///< without: kv_dtype_for() what is chosen

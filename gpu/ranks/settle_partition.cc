@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-/// The devices of this machine, and what was found out about those that are left out.
+/// The devices of this machine, and why some of them are left out.
 struct FoundDevices {
   std::vector<ChoosableDevice> devices;
   std::vector<std::string> left_out;

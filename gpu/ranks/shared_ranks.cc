@@ -239,7 +239,7 @@ class SharedRanks::Link final : public RankLink {
     }
   }
 
-  /// Waits until every rank of the stage has called it as often.
+  /// Waits until every rank of the stage has called meet() as often as this one.
   void meet() {
     check();
     const std::uint32_t seen = meetings_++;

@@ -17,10 +17,10 @@ static_assert(static_cast<int>(kOutOfMemory) == cudaErrorMemoryAllocation);
 static_assert(static_cast<int>(kNotReady) == cudaErrorNotReady);
 static_assert(static_cast<int>(kLaunchFailure) == cudaErrorLaunchFailure);
 
-// Older ones have neither bf16 nor copies to shared memory that do not wait.
+// Older GPUs have neither bf16 nor asynchronous copies to shared memory.
 constexpr int kOldestMajor = 8;
 
-// While a rank waits it looks so often whether another is lost.
+// How often a waiting rank looks whether another rank is lost.
 constexpr std::chrono::milliseconds kLookForRanks{1};
 
 Status take_pinned_memory(std::byte*& memory, std::size_t bytes) {
@@ -32,15 +32,15 @@ Status take_pinned_memory(std::byte*& memory, std::size_t bytes) {
   return status_of(status);
 }
 
-/// The process's.
+/// Shared by all GPUs of the process.
 KeptBuffers& load_buffers() {
   static KeptBuffers buffers(
       [](std::byte*& memory) { return take_pinned_memory(memory, kLoadBufferBytes); });
   return buffers;
 }
 
-/// CUDA itself. Whatever was launched says at once whether that could be done; what fails later is
-/// the answer to a later call.
+/// CUDA itself. A launch says at once whether it could be launched; a failure of the launched work
+/// is the status of a later call.
 class RealRuntime final : public Runtime {
  public:
   explicit RealRuntime(int index, const cudaDeviceProp& properties)

@@ -14,12 +14,12 @@ namespace weft {
 /// With `tls` all is encrypted from the first byte, and an answer holds on this connection alone,
 /// so that nobody between the two can hand it on.
 
-/// The side that has accepted: the head's. Returns the other's rank. Waits some seconds in all.
+/// The accepting side: the head's. Returns the other process's rank. Waits some seconds in all.
 /// kRankLost with the reason.
 [[nodiscard]] Result<std::int32_t> greet_rank(RankSocket& socket, const RankWorld& world,
                                               const RankTls* tls = nullptr);
 
-/// The side that has connected: a rank's.
+/// The connecting side: a rank's.
 [[nodiscard]] Result<void> greet_head(RankSocket& socket, const RankWorld& world,
                                       const RankTls* tls = nullptr);
 

@@ -22,7 +22,7 @@ struct WorldPlan {
   const RankWorld& world;
   DType kv_dtype = DType::kF32;
   int threads = 0;  ///< of each machine; 0: all
-  /// What fits on all, of what each has; by rank of the partition.
+  /// The limits that fit on all ranks, given what each has; by rank of the partition.
   std::function<Result<DeviceLimits>(const std::vector<RankRoom>& rooms)> settle;
 };
 

@@ -17,8 +17,8 @@ namespace {
 
 /// Numbers of a message at least: what is longer goes in pieces, as through shared memory.
 constexpr std::int64_t kPieceNumbers = std::int64_t{64} * 1024;
-/// What is kept of a peer that is ahead. Ranks are a step or two apart, and what then is not read
-/// waits in the system's buffers and with the peer.
+/// Bytes that are kept of a peer that is ahead. Ranks are a step or two apart; beyond that, unread
+/// bytes wait in the system's buffers and with the peer.
 constexpr std::size_t kMostKept = std::size_t{16} << 20U;
 /// What a message takes beside its bytes, so that empty ones are bounded as well.
 constexpr std::size_t kMessageCost = 64;

@@ -18,7 +18,7 @@
 
 namespace weft {
 
-/// What a message between processes of one model is.
+/// The kinds of messages between processes of one model.
 enum class RankMessage : std::uint32_t {
   kHello = 1,  ///< rank -> head: protocol, the rank's number, a challenge
   kProof,      ///< both ways: the answer to the other's challenge

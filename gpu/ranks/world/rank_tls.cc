@@ -29,7 +29,7 @@ Error bad_file(const std::string& file) {
   return {DeviceErrc::kUnfit, "rank TLS: " + file + ": " + tls_reason()};
 }
 
-/// Why the greeting failed; of a certificate that was refused, what is wrong with it.
+/// Why the greeting failed; for a refused certificate, what is wrong with it.
 std::string greeting_failure(const ssl_st* session) {
   const long verified = SSL_get_verify_result(session);
   if (verified == X509_V_OK) return tls_reason();

@@ -31,7 +31,7 @@ std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-/// The plans that have come and are not run, and the thread that runs them.
+/// The plans that have arrived and have not run, and the thread that runs them.
 class PlanRunner {
  public:
   PlanRunner(RankSocket& socket, RankLoader& loader, const RankSetup& setup,
@@ -171,7 +171,7 @@ Result<void> follow(RankSocket& socket, const RankWorld& world, const RankTls* t
   if (auto greeted = greet_head(socket, world, tls); !greeted) return of_head(greeted.error());
   const RankDrum drum(socket, world.timeout / 4);
   const auto silence = static_cast<int>(world.timeout.count());
-  // The head waits for others first, and they for their machines.
+  // The head waits for other processes first, and they may wait for their machines.
   const auto asked = expect(socket, RankMessage::kAsk, silence);
   if (!asked || !*asked) return asked ? Result<void>() : asked.error();
   const auto question = decode_question((*asked)->payload);
