@@ -6,8 +6,8 @@
 
 namespace weft {
 
-/// Where a JSON value ends, told byte by byte: brackets are counted and strings are known, and what
-/// cannot stand in JSON is told; nothing else is checked. Owner only.
+/// Finds the end of a JSON value byte by byte. It counts brackets, knows strings and reports bytes
+/// that cannot stand in JSON; it checks nothing else. Owner only.
 class JsonSpan {
  public:
   enum class Step : std::uint8_t {
@@ -19,7 +19,7 @@ class JsonSpan {
 
   Step push(char c) noexcept;
   [[nodiscard]] bool started() const noexcept { return started_; }
-  /// Whether it has ended with kLast.
+  /// Whether the value has ended with kLast.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
  private:

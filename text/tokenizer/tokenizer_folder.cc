@@ -69,7 +69,7 @@ TokenId id_of(const json::value& value, const TokenTable& tokens) {
   return known ? static_cast<TokenId>(*number) : kNoToken;
 }
 
-/// Token ids, one or several. What is none is a mistake: a model that lacks its end token writes to
+/// Token ids, one or several. Anything else is an error: a model that lacks its end token writes to
 /// the end of its context.
 Result<std::vector<TokenId>> end_ids(const json::value& config, const TokenTable& tokens,
                                      const fs::path& file) {

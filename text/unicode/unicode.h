@@ -2,7 +2,7 @@
 
 #include <string>
 
-/// What the Unicode Standard says of code points. Everything here is thread-safe.
+/// Properties of code points by the Unicode Standard. Everything here is thread-safe.
 namespace weft {
 
 /// Whether `code` has the property White_Space.

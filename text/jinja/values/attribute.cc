@@ -68,7 +68,7 @@ Value character(const Text& text, std::size_t offset) {
   return Text{rest.substr(0, utf8_at(rest).length), text.markup};
 }
 
-/// text[index]. What is behind it is not looked at, unless it is counted from the end.
+/// text[index]. The text behind the character is not read, unless the index counts from the end.
 std::optional<Value> text_element(Run& run, const Text& text, std::int64_t index) {
   if (index >= 0) {
     const std::size_t end = code_point_offset(text.view, static_cast<std::size_t>(index));

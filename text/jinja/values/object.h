@@ -21,7 +21,7 @@ class Object {
   [[nodiscard]] virtual std::string_view type_name() const = 0;
   /// What repr() gives; `depth` is that of values inside each other.
   virtual void print(TextBuilder& out, std::size_t depth) const;
-  /// Nothing when there is no attribute of that name.
+  /// Returns nothing when there is no attribute of that name.
   virtual std::optional<Value> attribute(Run& run, std::string_view name);
   [[nodiscard]] virtual std::optional<std::size_t> size() const { return std::nullopt; }
   [[nodiscard]] virtual bool callable() const { return false; }
@@ -48,7 +48,7 @@ class BoundBuiltin final : public Object {
   Value self_;
 };
 
-/// What namespace() makes: the one thing that a template can change.
+/// The result of namespace(): the only thing that a template can change.
 class Namespace final : public Object {
  public:
   explicit Namespace(Run& run) : attributes_(run.memory()) {}

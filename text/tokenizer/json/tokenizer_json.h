@@ -14,7 +14,7 @@ namespace weft {
 [[nodiscard]] std::vector<PreTokenizerStep> read_pre_tokenizer(const TokenizerFields& fields);
 [[nodiscard]] std::vector<DecoderStep> read_decoder(const TokenizerFields& fields);
 
-/// Wraps what `around` has already: a later post-processor sees the tokens of an earlier one.
+/// Wraps the tokens that `around` has: a later post-processor sees the tokens of an earlier one.
 void read_post_processor(const TokenizerFields& fields, PostProcessor& around);
 
 [[nodiscard]] std::vector<AddedToken> read_added_tokens(const TokenizerFields& root);
