@@ -52,8 +52,8 @@ class BackgroundPace {
   ThreadUse before_;
 };
 
-/// Between two pieces of the calling thread's work, of about a millisecond each: offers its
-/// processor to whoever waits for one, and then pauses at that pace. A stop ends the pause.
+/// To be called between two pieces of the thread's work, of about a millisecond each: offers its
+/// processor to threads that wait for one, and then pauses at the pace. A stop ends the pause.
 void let_others_run(BackgroundPace& pace, const std::stop_token& stop = {});
 
 }  // namespace weft

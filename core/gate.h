@@ -15,9 +15,9 @@
 
 namespace weft {
 
-/// Shutdown as a type: work in flight holds the gate, closing it lets no more in, and the one who
-/// closes learns when the last holder has left. Thread-safe. Destroying a gate that is still held
-/// is a bug (internal_error); holders then stay valid, since they share its state.
+/// Shutdown as a type: work in flight holds the gate, a closed gate admits no more work, and the
+/// closing caller learns when the last holder has left. Thread-safe. Destroying a gate that is
+/// still held is a bug (internal_error); holders then stay valid, since they share its state.
 class Gate {
  private:
   class State;

@@ -84,7 +84,7 @@ struct PlanEncode {
 /// before this one chose it or, on a device of S stages (DeviceLimits::stages), the plan S before.
 inline constexpr std::int32_t kLastToken = -1;
 
-/// New tokens of one sequence: first those that the plan gives, then guesses of the device.
+/// New tokens of one sequence: first tokens that the plan gives, then guesses of the device.
 struct PlanEntry {
   std::int32_t row = 0;
   std::int32_t count = 0;              ///< guesses included
@@ -145,11 +145,11 @@ struct StepResult {
   /// One for each PlanSample, and one more for each right guess of its entry.
   std::vector<SampleResult> samples{};
   std::vector<TokenLogprob> top{};
-  /// The device's own time; of a rank, without what it waited for others. Zero: as long as run()
-  /// was.
+  /// The device's own time; on a rank, without waiting for other ranks. Zero: as long as run()
+  /// took.
   Duration took{};
-  /// How many pages were copied to and from host memory, of those of which it is known by now how
-  /// long that took, and how long; zero of a device that does not measure it.
+  /// How many pages were copied to and from host memory in copies whose time is known by now, and
+  /// that time; zero on a device that does not measure it.
   std::int32_t swapped = 0;
   Duration swapping{};
 

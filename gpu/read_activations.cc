@@ -47,7 +47,7 @@ void for_pieces(const SlotReading& reading, ModelDevice& device, const Work& wor
   }
 }
 
-/// Returns null when the reader has taken the rows, else what it threw.
+/// Returns null when the reader has taken the rows, else the exception that it threw.
 std::shared_ptr<const ChoiceFailure> tell(const SlotReading& reading, const ReadRows& rows,
                                           const Rows& hidden, const Rows& logits) {
   try {

@@ -107,8 +107,8 @@ class StepDevice {
   [[nodiscard]] virtual std::shared_ptr<PageFiles> page_files() const { return nullptr; }
 
   /// Has `tell` called with the reason when the device finds out between two steps that it is lost:
-  /// by any thread, once, at once where it is lost already. An empty one ends that, and returns
-  /// when no call is under way. A device that only a step can show lost never calls it.
+  /// by any thread, once, at once if it is lost already. An empty `tell` ends that, and waits for a
+  /// call under way. A device that only a step can show lost never calls `tell`.
   // NOLINTNEXTLINE(performance-unnecessary-value-param): who overrides it keeps it
   virtual void watch(std::function<void(const std::string& why)> /*tell*/) {}
 };

@@ -15,7 +15,7 @@ inline constexpr std::size_t kMaxGrammarText = std::size_t{1} << 20;
 /// read by recursion.
 inline constexpr std::size_t kMaxGrammarDepth = 64;
 
-/// Nodes of a grammar, 20 bytes each, and what a reader may do to make them: a schema whose
+/// Nodes of a grammar, 20 bytes each, and the steps of a reader that makes them: a schema whose
 /// references multiply ends here within some 50 ms.
 inline constexpr std::size_t kMaxGrammarNodes = 200'000;
 

@@ -93,7 +93,7 @@ class GrammarBuilder {
   /// Any JSON value, and any JSON object.
   [[nodiscard]] Part json_value();
   [[nodiscard]] Part json_object();
-  /// What a regular expression matches as a whole (forms/regex.h). kBadRegex, kTooComplex.
+  /// Texts that a regular expression matches as a whole (forms/regex.h). kBadRegex, kTooComplex.
   [[nodiscard]] Result<Part> regex(std::string_view pattern);
   /// A grammar in GBNF or Lark's form (forms/). kBadGrammar, kTooComplex.
   [[nodiscard]] Result<Part> grammar_text(std::string_view text);

@@ -11,7 +11,7 @@ enum class GrammarErrc {
   /// A JSON schema has a part that cannot be enforced while tokens are chosen; the detail names the
   /// place in it and the keyword.
   kUnsupportedSchema,
-  /// A regular expression has an error, or asks for what is not regular; the detail names the byte.
+  /// A regular expression has an error, or a part that is not regular; the detail names the byte.
   kBadRegex,
   /// A grammar has an error; the detail names the line.
   kBadGrammar,

@@ -96,7 +96,7 @@ class ActorCell final : public ActorCore {
     while (next_ < batch_.size()) {
       in_hand_.emplace(std::move(batch_[next_++]));
       instance_->on(in_hand_->message);
-      in_hand_.reset();  // what the actor did not keep ends here, not with the batch
+      in_hand_.reset();  // members that the actor did not take end here, not with the batch
     }
   }
 

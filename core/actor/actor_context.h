@@ -36,7 +36,7 @@ class ActorTimer {
   std::shared_ptr<Slot> slot_;
 };
 
-/// What an actor knows about where it runs. Lives as long as the actor; owner only.
+/// An actor's view of its surroundings. Lives as long as the actor; owner only.
 class ActorContext {
  public:
   explicit ActorContext(ActorCore& core) noexcept : core_(core) {}

@@ -163,7 +163,7 @@ class ActorCore : public Waker, public std::enable_shared_from_this<ActorCore> {
   MessageTap* const tap_;  // likewise
   ActorContext context_;
   ActorMetrics metrics_;
-  boost::asio::any_io_executor post_executor_;  // never runs what is posted within the call
+  boost::asio::any_io_executor post_executor_;  // runs no posted function within the call
 
   std::atomic<Baton> baton_{Baton::kResting};
   std::atomic<bool> stop_requested_{false};

@@ -40,9 +40,9 @@ inline constexpr std::array kFailureKinds = {ExitKind::kException, ExitKind::kOu
 enum class SupervisionAction {
   /// A new instance takes over and handles the messages that wait.
   kRestart,
-  /// What the actor held is lost: the messages that wait are answered with `actor_failed` too, then
-  /// a new instance
-  /// starts empty.
+  /// The actor's state is lost: the messages that wait are answered with `actor_failed` too, then
+  /// a new instance starts empty. The old instance's exiting() answers the requests that it
+  /// holds.
   kFailRequests,
   /// The actor exits for good, every message is answered with `not_ready`, and the system is no
   /// longer ready.

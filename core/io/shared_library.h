@@ -11,8 +11,8 @@ namespace weft {
 /// threads and handlers of their own. Cheap to copy; thread-safe.
 class SharedLibrary {
  public:
-  /// The first of `names` that is there: a file's name, looked for like those that a program is
-  /// linked with, or a path. FileErrc::kCannotRead with what the system says of the first.
+  /// Opens the first of `names` that exists: a file name, searched like the program's linked
+  /// libraries, or a path. FileErrc::kCannotRead with the system's message about the first.
   [[nodiscard]] static Result<SharedLibrary> open(std::initializer_list<const char*> names);
 
   /// Sets `function` to the library's function of that name. The caller vouches for its type, best

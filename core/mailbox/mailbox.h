@@ -150,7 +150,7 @@ class Mailbox {
     word_.sleep_anyway();
   }
 
-  /// Wakes the consumer without a message; what was written before is visible after take_signal().
+  /// Wakes the consumer without a message; earlier writes are visible after take_signal().
   /// Thread-safe.
   void signal() noexcept {
     if (word_.signal()) waker_.wake();

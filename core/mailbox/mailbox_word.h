@@ -89,7 +89,7 @@ class MailboxWord {
     return (word & kAsleepBit) != 0;
   }
 
-  /// Consumer: takes the signal back; what was written before signal() is visible after.
+  /// Consumer: takes the signal back; writes before signal() are visible after.
   [[nodiscard]] bool take_signal() noexcept {
     if (!signalled()) return false;
     word_.fetch_and(~kSignalBit, std::memory_order_acq_rel);
@@ -99,7 +99,7 @@ class MailboxWord {
   /// Admits no more pushes.
   void close() noexcept { word_.fetch_or(kClosedBit, std::memory_order_acq_rel); }
 
-  /// What the word says at this moment: places taken or set aside, and the flags. Thread-safe.
+  /// The word's state at this moment: places taken or set aside, and the flags. Thread-safe.
   [[nodiscard]] std::size_t count() const noexcept {
     return word_.load(std::memory_order_acquire) & kCountBits;
   }

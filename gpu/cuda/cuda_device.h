@@ -18,11 +18,11 @@
 namespace weft::cuda {
 
 /// One model on one NVIDIA GPU. All memory is one arena, taken when it is made (Flover, section
-/// 3.2), and another of page-locked host memory where the KV cache is to lie there
+/// 3.2), and a second arena of page-locked host memory where the KV cache is to lie there
 /// (DeviceOptions::kv_on_host; Inferflow's kv placement); all work is in one stream. decode() and
-/// encode() run a step that brings its own pages, for who runs sequences without a pipeline;
-/// CudaStepDevice builds on the parts below. What fails throws Failure. One thread at a time, which
-/// it makes the GPU's. It may be a rank of its model: then all ranks run the same steps at once.
+/// encode() run a step that brings its own pages, for callers without a pipeline; CudaStepDevice
+/// uses the other functions. A refused call throws Failure. One thread at a time, which becomes the
+/// GPU's. As a rank of its model, the device runs the same steps as all ranks at once.
 class CudaDevice final : public ModelDevice {
  public:
   /// kOutOfMemory, kDriver; errors of reading the checkpoint's files.

@@ -21,8 +21,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Waiting for a step: asleep for this share of what the last one took, since a wake-up comes late
-// by up to kWakeUp, and looking at the stream for errors no more often than this.
+// Waiting for a step: the thread sleeps for this share of the last step's time, since a wake-up
+// comes late by up to kWakeUp, and looks at the stream for errors no more often than this.
 constexpr double kAsleep = 0.75;
 constexpr std::chrono::microseconds kWakeUp{150};
 // A step that a stopped process has waited for is no measure of the next.

@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-/// Changes with every change of what the files or the pages in them mean.
+/// Changes with every change of the format of files or of the pages in them.
 constexpr std::array<char, 8> kMagic{'W', 'E', 'F', 'T', 'K', 'V', 0, 1};
 constexpr std::size_t kKeyBytes = sizeof(PageKey);
 constexpr std::size_t kHeaderBytes = kMagic.size() + 2 * kKeyBytes + sizeof(std::uint64_t);

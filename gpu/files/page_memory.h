@@ -22,7 +22,7 @@ class PageMemory {
   virtual ~PageMemory() = default;
 
   [[nodiscard]] virtual std::size_t page_bytes() const noexcept = 0;
-  /// Fills `to`, of page_bytes() bytes, with what the page holds. The device's errors.
+  /// Fills `to`, of page_bytes() bytes, with the page's bytes. The device's errors.
   [[nodiscard]] virtual Result<void> give(std::int32_t page, std::span<std::byte> to) = 0;
   /// Fills the page with `from`, which give() has filled. The device's errors.
   [[nodiscard]] virtual Result<void> take(std::int32_t page, std::span<const std::byte> from) = 0;

@@ -42,12 +42,12 @@ struct DeviceNeeds {
 };
 
 /// How many rows and pages fit into `free_bytes` of a device's memory beside the weights, the
-/// step's buffers and the logits, and into what the wishes have of host memory where the KV cache
-/// lies there (DeviceNeeds::host_bytes). Pages are no more than all rows can use at once. A context
-/// that was not asked for is shortened to what the pages hold, unless those were asked for. With
-/// slabs there are as many rows as have whole ones; rows that were asked for have shorter ones
-/// where the context was not asked for too. kOutOfMemory with the numbers when not even one
-/// sequence fits; kUnfit for a context that is longer than the model's.
+/// step's buffers and the logits. Where the KV cache lies in host memory, pages take that instead
+/// (DeviceNeeds::host_bytes). There are at most as many pages as all rows can use. A context that
+/// was not asked for is shortened to what the pages hold, unless their number was asked for. With
+/// slabs there are only as many rows as have a whole slab; if rows were asked for and the context
+/// was not, slabs are shorter. kOutOfMemory with the numbers when not even one sequence fits;
+/// kUnfit for a context longer than the model's.
 [[nodiscard]] Result<DeviceLimits> device_capacity(const Program& program,
                                                    const CapacityWishes& wishes,
                                                    std::int64_t free_bytes,

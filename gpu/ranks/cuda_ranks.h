@@ -31,9 +31,9 @@ struct GpuRanks {
   [[nodiscard]] std::size_t size() const noexcept { return programs.size(); }
 };
 
-/// Opens the GPUs of a partition; those of `programs`, of all ranks, that are on the host are
-/// passed over. `tuning` is a file of `weft tune`, or empty. kNoSuchDevice naming the device;
-/// kUnfit where NCCL is missing; errors of find_tuning().
+/// Opens the GPUs of a partition; ranks on the host among `programs`, which has all ranks, are
+/// skipped. `tuning` is a file of `weft tune`, or empty. kNoSuchDevice naming the device; kUnfit
+/// where NCCL is missing; errors of find_tuning().
 [[nodiscard]] Result<GpuRanks> open_gpu_ranks(const OpenedModel& model, const Partition& partition,
                                               std::vector<std::shared_ptr<const Program>> programs,
                                               const std::string& tuning);

@@ -31,8 +31,8 @@ struct ReplicaPrograms {
 };
 using Replicas = std::vector<ReplicaPrograms>;
 
-/// What the ranks of all replicas take together that are on the host, of which `replicas` have the
-/// programs: they have its memory in common.
+/// The memory that host ranks of all replicas take together. `replicas` have the programs of these
+/// ranks, which share the host's memory.
 DeviceNeeds needs_of(const OpenedModel& model, const Replicas& replicas,
                      const CapacityWishes& wishes) {
   Programs all;

@@ -60,7 +60,7 @@ FoundDevices find_devices() {
   return found;
 }
 
-/// Finds out the devices' rates; those that cannot be measured are left out.
+/// Measures the devices' rates; leaves out devices that cannot be measured.
 void measure(FoundDevices& found) {
   std::erase_if(found.devices, [&](ChoosableDevice& device) {
     const auto rate = measure_read_bandwidth(device.name);

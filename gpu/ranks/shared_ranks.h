@@ -18,7 +18,7 @@ struct RanksLayout {
   std::int64_t step_tokens = 0;      ///< of a step, at most
   std::int64_t columns = 0;          ///< that a rank gives to gather(), at most
   std::int64_t rows = 0;             ///< that a token is chosen for in a step, at most
-  bool shares_processors = false;    ///< there are more threads than processors: nobody spins
+  bool shares_processors = false;    ///< more threads than processors: no thread spins
 };
 
 /// Memory through which ranks on one host exchange numbers, be they threads or processes. An

@@ -121,9 +121,9 @@ struct CudaSampleParams {
 
 [[nodiscard]] Status sample(const CudaSampleParams& params, Stream stream);
 
-/// The tokens of a step: ids[t] = wanted[t], or where that is below 0 the last token of slot
-/// -1 - wanted[t] (kNoToken gives 0). Those of slots that count are counted, as output where
-/// is_output[t] says so; without `counts` nothing is. Rows with slot_of -1 get id 0 and count
+/// The tokens of a step: ids[t] = wanted[t], or where that is below 0 the last token of slot -1 -
+/// wanted[t] (kNoToken gives 0). Tokens of slots whose settings count are counted, as output where
+/// is_output[t] says so; without `counts` none is. Rows with slot_of -1 get id 0 and count
 /// nothing.
 struct CudaResolveParams {
   std::int64_t rows = 0;

@@ -24,7 +24,7 @@ void keep_part(MatrixPlan& matrix, const KeptPart& kept);
 /// Reduces a vector to the numbers of these runs, one after the other.
 void keep_numbers(VectorPlan& vector, std::span<const Extent> kept);
 
-/// The outputs of a gated matrix of `size` outputs: those of the gate, and behind them those of up.
+/// The outputs of a gated matrix of `size` outputs: outputs of the gate, and behind them of up.
 [[nodiscard]] std::vector<Extent> in_both_halves(std::span<const Extent> outputs,
                                                  std::int64_t size);
 

@@ -43,7 +43,7 @@ using MatrixId = Index<MatrixPlan>;
 using VectorId = Index<VectorPlan>;
 using RotaryId = Index<RotaryFrequencies>;
 
-/// What an op does with a buffer.
+/// How an op uses a buffer.
 enum class Access : std::uint8_t {
   kRead,
   kWrite,
@@ -85,8 +85,8 @@ struct OperandSpec {
   [[nodiscard]] constexpr bool writes() const noexcept { return access == Access::kWrite; }
 };
 
-/// A buffer as a field of an op: its type says what the op does with the buffer. An op writes one
-/// buffer at most.
+/// A buffer as a field of an op: its type says how the op uses the buffer. An op writes one buffer
+/// at most.
 template <OperandSpec kSpec>
 class BufferOperand : public BufferId {
  public:

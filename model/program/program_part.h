@@ -50,7 +50,7 @@ struct ProgramPart {
 /// The heads that a rank has.
 struct HeadShare {
   Extent heads;
-  Extent kv_heads;  ///< those that its queries read; other ranks may have them, too
+  Extent kv_heads;  ///< KV heads that its queries read; other ranks may have them, too
 };
 
 /// Queries stay with the KV heads that they read. `grain`: runs of heads begin and end at multiples

@@ -54,9 +54,9 @@ class ChatEncoder {
   /// The orders of roles that the template accepts.
   [[nodiscard]] const RoleOrder& roles() const noexcept { return roles_; }
 
-  /// The prompt, with the special tokens that the template writes and no others: such a token's
-  /// text in the conversation stays text. `now` is what the template is told of the time. More than
-  /// `max_tokens` are of no use, as in EncodeOptions: rendering ends once the prompt has too many
+  /// The prompt, with the special tokens that the template writes and no others: the text of a
+  /// special token in the conversation stays text. `now` is the template's time. The caller cannot
+  /// use more than `max_tokens`, as in EncodeOptions: rendering ends once the prompt has too many
   /// bytes for them.
   ///
   /// Errors: that of problem(); kTooManyTokens. All others begin with the field. "messages: ":

@@ -38,7 +38,7 @@ class JsonSpan {
 /// U+FFFD, and an escape that JSON does not have stays as it is. Owner only.
 class JsonStringDecoder {
  public:
-  /// Appends what the byte completes; true when it is the quote that ends the string.
+  /// Appends characters that the byte completes; true when it is the quote that ends the string.
   bool push(char c, std::string& out);
 
  private:
@@ -52,7 +52,7 @@ class JsonStringDecoder {
   char32_t high_ = 0;  ///< the first half of a pair, until its second comes
 };
 
-/// Appends what a JSON string has inside its quotes for `text`: quotes, backslashes and controls
+/// Appends `text` as it stands inside a JSON string's quotes: quotes, backslashes and controls
 /// escaped, all else as it is.
 void append_json_escaped(std::string_view text, std::string& out);
 

@@ -124,7 +124,7 @@ class JsonFields {
 
   std::string path_;
   std::optional<simdjson::dom::object> object_{};  ///< nothing where there is a mistake
-  // Reading an object does not change what it says; what was found on the way is kept beside it.
+  // Reading does not change an object's contents; the fields taken so far are kept beside it.
   mutable std::bitset<kMaxFields> taken_{};  ///< in the order of the fields
   mutable std::optional<Mistake> own_error_{};
   std::optional<Mistake>* error_;

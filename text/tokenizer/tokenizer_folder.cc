@@ -61,7 +61,7 @@ void guess_mask(TokenizerParts& parts) {
   if (found != parts.added.end()) parts.roles.mask = found->id;
 }
 
-/// kNoToken for what is none.
+/// Returns kNoToken for a value that names no token.
 TokenId id_of(const json::value& value, const TokenTable& tokens) {
   const std::int64_t* const number = value.if_int64();
   const bool known =

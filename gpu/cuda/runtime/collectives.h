@@ -12,7 +12,7 @@
 /// same order and with the same rows. May be recorded.
 namespace weft::cuda {
 
-/// How ranks sum up: as is fastest for so many numbers, or in one way, for who compares them.
+/// How ranks sum up: the fastest way for so many numbers, or a fixed way, to compare the ways.
 enum class SumWay : std::uint8_t { kFastest, kNccl, kOneShot, kTwoShots };
 
 /// values = the sum over the ranks of the stage, the same bits on each.

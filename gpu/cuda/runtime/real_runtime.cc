@@ -27,7 +27,7 @@ Status take_pinned_memory(std::byte*& memory, std::size_t bytes) {
   void* taken = nullptr;
   const auto status = cudaHostAlloc(&taken, bytes, cudaHostAllocMapped | cudaHostAllocPortable);
   memory = static_cast<std::byte*>(taken);
-  // What was asked for in vain is no failure of the context: the next call must not report it.
+  // A refused allocation is no failure of the context: the next call must not report it.
   if (status == cudaErrorMemoryAllocation) static_cast<void>(cudaGetLastError());
   return status_of(status);
 }
@@ -65,7 +65,7 @@ class RealRuntime final : public Runtime {
     void* taken = nullptr;
     const auto status = cudaMalloc(&taken, bytes);
     memory = static_cast<std::byte*>(taken);
-    // What was asked for in vain is no failure of the context: the next call must not report it.
+    // A refused allocation is no failure of the context: the next call must not report it.
     if (status == cudaErrorMemoryAllocation) static_cast<void>(cudaGetLastError());
     return status_of(status);
   }

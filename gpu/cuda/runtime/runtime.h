@@ -40,7 +40,7 @@ inline constexpr Status kRankLost{10'000};
 /// the size, loading threads, which meet once a buffer, reach 0.6 of the bus's rate, not 0.9.
 inline constexpr std::size_t kLoadBufferBytes = std::size_t{8} << 20U;
 
-/// What is known of a GPU.
+/// The properties of a GPU.
 struct Properties {
   std::string name;
   std::int32_t processors = 0;

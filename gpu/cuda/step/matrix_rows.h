@@ -14,8 +14,8 @@
 
 namespace weft::cuda {
 
-/// A matrix on its way from the plan's parts in their files to rows as DeviceMatrix has them,
-/// converted to the matrix's type. Borrows plan and matrix. Errors are those of reading a
+/// Turns a matrix from the plan's parts in their files into rows as DeviceMatrix has them,
+/// converted to the matrix's type. Borrows plan and matrix. Returns the errors of reading a
 /// checkpoint's tensors.
 class MatrixRows {
  public:

@@ -24,8 +24,8 @@ struct StepEntry {
   std::int32_t prompt_tokens = 0;  ///< of what its sampler sees
 };
 
-/// Writes what a step uploads and brings it to the device. Allocates nothing after it was made.
-/// Throws Failure.
+/// Writes a step's data and uploads it to the device. Allocates nothing after it was made. Throws
+/// Failure.
 class StepWriter {
  public:
   /// `longest`: positions of a sequence; those of LongRoPE's long set stand behind them.

@@ -38,7 +38,7 @@ class RankCipher {
   [[nodiscard]] Result<bool> greet(std::span<const std::byte> wire, std::vector<std::byte>& answer);
 
   [[nodiscard]] Result<void> seal(std::span<const std::byte> plain, std::vector<std::byte>& wire);
-  /// kRankLost for what was not sealed by the other side, and where it has ended.
+  /// Decrypts bytes. kRankLost for bytes that the other side did not seal, and after its end.
   [[nodiscard]] Result<void> open(std::span<const std::byte> wire, std::vector<std::byte>& plain);
 
   using Binding = std::array<std::byte, 32>;

@@ -150,7 +150,7 @@ Result<std::optional<RankFrame>> expect(RankSocket& socket, RankMessage kind, in
   }
 }
 
-/// Runs what the head sends until it ends.
+/// Runs the head's plans until the head ends.
 Result<void> serve(RankSocket& socket, RankLoader& loader, const RankSetup& setup, int milliseconds,
                    const std::function<void()>& on_ready) {
   PlanRunner runner(socket, loader, setup, on_ready);
@@ -165,7 +165,7 @@ Result<void> serve(RankSocket& socket, RankLoader& loader, const RankSetup& setu
   }
 }
 
-/// Meets the head and does what it says until it ends.
+/// Meets the head and follows its messages until it ends.
 Result<void> follow(RankSocket& socket, const RankWorld& world, const RankTls* tls,
                     RankLoader& loader, const std::function<void()>& on_ready) {
   if (auto greeted = greet_head(socket, world, tls); !greeted) return of_head(greeted.error());

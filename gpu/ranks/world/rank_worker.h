@@ -20,7 +20,7 @@ class RankLoader {
   RankLoader& operator=(const RankLoader&) = delete;
   virtual ~RankLoader() = default;
 
-  /// What it has. `own_host` is where other ranks reach this process, as RankSocket::own_host().
+  /// This rank's room. `own_host`: where other ranks reach it, as RankSocket::own_host().
   [[nodiscard]] virtual Result<RankRoom> room(const RankQuestion& question,
                                               const std::string& own_host) = 0;
   /// Loads the setup of the head, on a thread of its own. `lost` is asked to stop when another rank

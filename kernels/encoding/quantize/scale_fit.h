@@ -46,7 +46,7 @@ struct ScaleAndMinimum {
   float minimum = 0;
 };
 
-/// Returns those that make the least number code 0 and the largest the last of `levels`.
+/// Returns the line on which the least number has code 0 and the largest the last of `levels`.
 [[nodiscard]] ScaleAndMinimum span_of(std::span<const float> numbers, int levels);
 
 /// Returns the scale and the minimum with the least weighted squared error, among the codes that

@@ -39,7 +39,7 @@ std::optional<Value> group_attribute(const List& list, std::string_view name) {
   return std::nullopt;
 }
 
-/// Python's getattr(), without what is not for templates.
+/// Python's getattr(), without attributes that templates may not use.
 std::optional<Value> own_attribute(Run& run, const Value& object, std::string_view name) {
   if (Object* own = object.object()) return own->attribute(run, name);
   if (const Range* range = object.range()) {

@@ -66,7 +66,7 @@ class Decoder {
 };
 
 /// One step of a running decoder. Text arrives in parts, each token is closed by end_token(), all
-/// by finish(); what is settled goes on to the next stage at once. Owner only.
+/// by finish(); settled text goes on to the next stage at once. Owner only.
 class DecodeStage {
  public:
   virtual ~DecodeStage() = default;

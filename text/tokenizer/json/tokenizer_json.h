@@ -7,8 +7,8 @@
 
 namespace weft {
 
-/// Readers of the sections of tokenizer.json. What is wrong goes to the error of the fields; then
-/// what a reader returns means nothing.
+/// Readers of the sections of tokenizer.json. Mistakes go to the error of the fields; a reader's
+/// result then means nothing.
 
 [[nodiscard]] std::vector<NormalizerStep> read_normalizer(const TokenizerFields& fields);
 [[nodiscard]] std::vector<PreTokenizerStep> read_pre_tokenizer(const TokenizerFields& fields);
