@@ -36,7 +36,7 @@ enum class ExitKind {
 inline constexpr std::array kFailureKinds = {ExitKind::kException, ExitKind::kOutOfMemory,
                                              ExitKind::kInternalError, ExitKind::kDeviceLost};
 
-/// The answer to a failure. The message in hand is answered with `actor_failed` in each case.
+/// The reaction to a failure. The message in hand is answered with `actor_failed` in each case.
 enum class SupervisionAction {
   /// A new instance takes over and handles the messages that wait.
   kRestart,

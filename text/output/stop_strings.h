@@ -45,11 +45,11 @@ class StopStrings {
   std::shared_ptr<const Automaton> automaton_;
 };
 
-/// Looks for stop strings in one output while it is written. The appended text does not depend on
-/// how the output is cut into parts, and is what a search of the whole output would keep: all text
-/// before the earliest position where a stop string begins. Of several that begin there the
-/// shortest counts, of equal ones the first. So a string inside another, as "Answer" in "The
-/// Answer:", matches once the longer one can no longer come.
+/// Looks for stop strings in one output while it is written. The text that feed() and flush()
+/// append does not depend on how the output is cut into parts, and is what a search of the whole
+/// output would keep: all text before the earliest position where a stop string begins. Of several
+/// that begin there the shortest counts, of equal ones the first. So a string inside another, as
+/// "Answer" in "The Answer:", matches once the longer one can no longer come.
 ///
 /// Only a possible beginning of a stop string is held back, which is less than the longest one. It
 /// is not stored: the automaton's state spells it. So nothing is scanned twice and nothing is
