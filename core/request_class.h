@@ -6,7 +6,7 @@
 
 namespace weft {
 
-/// How urgent a request is. A chat request goes first and may take a batch request's row.
+/// How urgent a request is. Chat comes first and may take a batch row; batch gets the rest.
 enum class RequestClass : std::uint8_t {
   /// A person waits for each token.
   kChat,
