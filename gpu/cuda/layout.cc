@@ -14,20 +14,10 @@
 namespace weft::cuda {
 namespace {
 
-// Bounds what a head of many tokens is decoded into: it is done in pieces.
-constexpr std::int64_t kDecodedNumbers = std::int64_t{64} << 20;
-
 std::size_t size(std::int64_t count) { return static_cast<std::size_t>(count); }
 
 std::size_t bytes(DType dtype, std::int64_t elements) {
   return size(bytes_of(dtype, elements).value());
-}
-
-/// Numbers of what an encoded matrix is decoded into.
-std::int64_t decoded_numbers(const DeviceMatrix& matrix) {
-  DeviceMatrix piece = matrix;
-  piece.outputs = decoded_outputs(matrix);
-  return piece.rows() * piece.stride;
 }
 
 /// Lays one model out.
@@ -160,7 +150,9 @@ class Layouter {
     layout_.converted = arena_.take(size(rows * inputs) * sizeof(float));
     std::int64_t decoded = 0;
     for (const DeviceMatrix& matrix : layout_.matrices) {
-      if (matrix.encoded()) decoded = std::max(decoded, decoded_numbers(matrix));
+      if (!matrix.encoded()) continue;
+      const DeviceMatrix piece = decoded_piece(matrix);
+      decoded = std::max(decoded, piece.rows() * piece.stride);
     }
     layout_.decoded = arena_.take(bytes(DType::kBF16, decoded));
     gathered();
@@ -247,13 +239,6 @@ const std::vector<DeviceKvLayer>& Layout::kv(KvGroup group) const {
 Layout lay_out(const Program& program, const DeviceOptions& options, const CudaStepShape& shape,
                Arena& arena, Arena& kv_arena) {
   return Layouter(program, options, shape, arena, kv_arena).run();
-}
-
-std::int64_t decoded_outputs(const DeviceMatrix& matrix) noexcept {
-  if (matrix.gated) return matrix.outputs;
-  const std::int64_t most =
-      std::max(kDecodedNumbers / matrix.stride / kRowElements, std::int64_t{1});
-  return std::min(matrix.outputs, most * kRowElements);
 }
 
 std::int64_t outputs_of_run(const DeviceMatrix& matrix, int run) noexcept {

@@ -82,9 +82,6 @@ struct Layout {
 /// Bytes of a run's blocks or boxes.
 [[nodiscard]] std::int64_t bytes_of_run(const DeviceMatrix& matrix, int run) noexcept;
 
-/// How many outputs of an encoded matrix are decoded at once, of a gated one all.
-[[nodiscard]] std::int64_t decoded_outputs(const DeviceMatrix& matrix) noexcept;
-
 /// So many rows of `width` numbers.
 [[nodiscard]] DeviceRows take_rows(DType dtype, std::int64_t width, std::int64_t rows,
                                    Arena& arena);

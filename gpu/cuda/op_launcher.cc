@@ -75,10 +75,8 @@ class Launcher {
     params.residual = read(op.residual);
     params.out = written(op.out);
     params.workspace = layout_.linear_workspace;
+    params.decoded = layout_.decoded;
     params.way = way_of(runtime_, tuning_.linear, params.weight, params.rows);
-    const bool decodes = params.weight.encoded() && params.way == LinearWay::kVector &&
-                         params.rows > most_decoded_rows(params.weight);
-    if (decodes && decode(op, params)) return;
     params.in = linear_input(op, input_type(params.way, params.weight), params.rows);
     run(params, "linear");
   }
@@ -199,7 +197,7 @@ class Launcher {
     for (std::size_t rank = 0; rank < op.columns.size(); ++rank) {
       const Extent& place = op.columns[rank];
       run(CudaConvertParams{rows, rank == 0 ? own : layout_.gathered[rank], nullptr,
-                            columns(whole, place.first, place.count)},
+                            columns_of(whole, place.first, place.count)},
           "gather");
     }
   }
@@ -240,40 +238,6 @@ class Launcher {
   [[nodiscard]] DeviceRows linear_input(const LinearOp& op, DType type, std::int64_t rows) const {
     const bool gathers = gathers_rows(program_, op);
     return input(op.in, type, rows, gathers ? layout_.step.output_rows : nullptr);
-  }
-
-  /// Decodes the weight, in pieces, for products with 16-bit weights. Returns whether it can be
-  /// done.
-  [[nodiscard]] bool decode(const LinearOp& op, CudaLinearParams params) const {
-    const DeviceMatrix blocks = params.weight;
-    DeviceMatrix piece = blocks;
-    piece.run_count = 0;
-    piece.scales = nullptr;
-    piece.data = layout_.decoded;
-    piece.dtype = DType::kBF16;
-    piece.outputs = decoded_outputs(blocks);
-    params.way = LinearWay::kLibrary;
-    if (!runtime_.can(params.way, piece, params.rows)) return false;
-    params.in = linear_input(op, piece.dtype, params.rows);
-    const CudaLinearParams whole = params;
-    for (std::int64_t first = 0; first < blocks.outputs; first += decoded_outputs(blocks)) {
-      piece.outputs = std::min(decoded_outputs(blocks), blocks.outputs - first);
-      run(CudaDecodeParams{blocks, first, piece}, "decode");
-      params.weight = piece;
-      if (whole.bias != nullptr) params.bias = whole.bias + first;
-      params.residual = columns(whole.residual, first, piece.outputs);
-      params.out = columns(whole.out, first, piece.outputs);
-      run(params, "linear");
-    }
-    return true;
-  }
-
-  /// Columns [first, first + width) of rows.
-  [[nodiscard]] static DeviceRows columns(DeviceRows rows, std::int64_t first, std::int64_t width) {
-    if (rows.data == nullptr) return rows;
-    rows.data = static_cast<std::byte*>(rows.data) + bytes_of(rows.dtype, first).value();
-    rows.width = width;
-    return rows;
   }
 
   template <class Params>
@@ -348,8 +312,10 @@ class Launcher {
 
 LinearWay way_of(const Runtime& runtime, const CudaLinearTable& table, const DeviceMatrix& weight,
                  std::int64_t rows) {
-  const LinearWay measured = table.choose({weight.dtype, weight.rows(), weight.inputs, rows});
-  for (const LinearWay way : {LinearWay::kCodes, measured, LinearWay::kLibrary}) {
+  const LinearShape shape{weight.dtype, weight.rows(), weight.inputs, rows};
+  const LinearWay usual = CudaLinearTable::default_way(weight.dtype, rows);
+  const LinearWay measured = table.measured(shape).value_or(LinearWay::kCodes);
+  for (const LinearWay way : {measured, LinearWay::kCodes, usual, LinearWay::kLibrary}) {
     if (runtime.can(way, weight, rows)) return way;
   }
   return LinearWay::kVector;

@@ -28,6 +28,15 @@ struct DeviceRows {
   std::int64_t capacity = 0;  ///< rows that there is memory for
 };
 
+/// Returns columns [first, first + width) of rows; none of none.
+[[nodiscard]] constexpr DeviceRows columns_of(DeviceRows rows, std::int64_t first,
+                                              std::int64_t width) noexcept {
+  if (rows.data == nullptr) return rows;
+  rows.data = static_cast<std::byte*>(rows.data) + first * (rows.dtype == DType::kF32 ? 4 : 2);
+  rows.width = width;
+  return rows;
+}
+
 /// One sequence of a step as the device reads it. Token i is row first + i of the step's buffers
 /// and position start + i of the context; the context's token c is at offset c % page_tokens of
 /// page pages[first_page + c / page_tokens].

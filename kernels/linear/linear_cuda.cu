@@ -189,6 +189,7 @@ Status LinearEngine::run(const CudaLinearParams& params, Stream stream) {
   if (impl_->status != Status::kSuccess) return impl_->status;
   const LinearWayRow& way = row_of_way(params.way);
   if (way.needs_workspace && params.workspace == nullptr) return status_of(cudaErrorInvalidValue);
+  if (way.needs_decoded && params.decoded == nullptr) return status_of(cudaErrorInvalidValue);
   return params.input_rows == nullptr || way.reads_input_rows
              ? impl_->multiply(params, stream)
              : impl_->multiply_gathered(params, stream);

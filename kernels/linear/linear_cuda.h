@@ -67,6 +67,9 @@ enum class LinearWay : std::uint8_t {
   /// some encodings' weights are rounded to bf16. For more rows the weights of all encodings are
   /// rounded, and each weight is unpacked once for all rows.
   kCodes,
+  /// kLibrary's product by a matrix that is decoded to bf16 first, in pieces that fit
+  /// CudaLinearParams::decoded; encoded weights.
+  kDecoded,
   /// The products of experts, expert_linear() (experts_cuda.h): plain arithmetic; any dtype, any
   /// processor.
   kExperts,
@@ -88,6 +91,7 @@ struct CudaLinearParams {
   /// kFlat, kCodes: partial sums and counters, cuda_linear_workspace_bytes() of them. Counters (its
   /// first kLinearCounterBytes) are zero before the first call and are left so.
   std::byte* workspace = nullptr;
+  std::byte* decoded = nullptr;  ///< kDecoded: decoded_piece() of the weight, bf16
 };
 
 inline constexpr std::size_t kLinearCounterBytes = std::size_t{64} << 10U;

@@ -1,18 +1,17 @@
 #include "weft/kernels/linear/linear_table_cuda.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <charconv>
 #include <optional>
 
+#include "weft/core/encodings.h"
 #include "weft/core/words.h"
 #include "weft/kernels/linear/linear_ways_cuda.h"
 
 namespace weft::cuda {
 namespace {
 
-constexpr std::array kDTypes = {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0};
 constexpr std::int64_t kMaxTokens = std::int64_t{1} << 30U;  // the largest bucket
 
 std::optional<std::int64_t> positive(std::string_view word) {
@@ -23,15 +22,19 @@ std::optional<std::int64_t> positive(std::string_view word) {
 }
 
 std::optional<DType> dtype_of(std::string_view name) {
-  const auto* found =
-      std::ranges::find(kDTypes, name, [](DType dtype) { return weft::to_string(dtype); });
-  if (found == kDTypes.end()) return std::nullopt;
-  return *found;
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
+    if (weft::to_string(dtype) == name) return dtype;
+  }
+  const auto* encoding = std::ranges::find(kEncodings, name, &Encoding::name);
+  if (encoding == kEncodings.end()) return std::nullopt;
+  return encoding->dtype;
 }
 
-const LinearWayRow* measured_way(std::string_view name) {
-  const auto* found = std::ranges::find_if(
-      kLinearWays, [&](const LinearWayRow& row) { return row.is_measured && row.name == name; });
+/// The row of a way of LinearEngine, or null.
+const LinearWayRow* row_of_name(std::string_view name) {
+  const auto* found = std::ranges::find_if(kLinearWays, [&](const LinearWayRow& row) {
+    return row.product == ProductKind::kMatrix && row.name == name;
+  });
   return found == kLinearWays.end() ? nullptr : found;
 }
 
@@ -50,7 +53,7 @@ std::string_view CudaLinearTable::read_line(std::string_view line) {
       !std::has_single_bit(static_cast<std::uint64_t>(*tokens))) {
     return "tokens are a power of two";
   }
-  const LinearWayRow* way = measured_way(next_word(line));
+  const LinearWayRow* way = row_of_name(next_word(line));
   if (way == nullptr) return "a way that there is not";
   if (!next_word(line).empty()) return "more words than an entry has";
   set({.dtype = *dtype, .rows = *rows, .inputs = *inputs, .tokens = *tokens}, way->way);
@@ -74,15 +77,20 @@ void CudaLinearTable::set(LinearShape shape, LinearWay way) {
   ways_.insert_or_assign(shape, way);
 }
 
-LinearWay CudaLinearTable::choose(LinearShape shape) const {
+std::optional<LinearWay> CudaLinearTable::measured(LinearShape shape) const {
   shape.tokens = bucket_of(shape.tokens);
   const auto found = ways_.find(shape);
-  return found != ways_.end() ? found->second : default_way(shape.dtype, shape.tokens);
+  if (found == ways_.end()) return std::nullopt;
+  return found->second;
 }
 
 LinearWay CudaLinearTable::default_way(DType dtype, std::int64_t tokens) noexcept {
-  if (dtype != DType::kBF16 && dtype != DType::kF16) return LinearWay::kVector;
-  return tokens <= kDefaultFlatTokens ? LinearWay::kFlat : LinearWay::kLibrary;
+  if (is_encoding(dtype)) {
+    const std::int64_t most = dtype == DType::kQ8_0 ? kVectorQ8Tokens : kVectorBlockTokens;
+    return bucket_of(tokens) <= most ? LinearWay::kVector : LinearWay::kDecoded;
+  }
+  if (dtype == DType::kF32) return LinearWay::kVector;
+  return bucket_of(tokens) <= kDefaultFlatTokens ? LinearWay::kFlat : LinearWay::kLibrary;
 }
 
 std::int64_t CudaLinearTable::bucket_of(std::int64_t tokens) noexcept {

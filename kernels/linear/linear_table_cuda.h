@@ -3,6 +3,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,8 +24,8 @@ struct LinearShape {
 };
 
 /// Which way is the fastest for which shape on one kind of GPU: the heuristic dataflow of
-/// FlashDecoding++ (arXiv 2311.01282, section 5), as measured. A shape that was not measured takes
-/// default_way(). As text, a line for each shape: dtype, rows, inputs, tokens, way.
+/// FlashDecoding++ (arXiv 2311.01282, section 5), as measured. As text, a line for each shape:
+/// dtype, rows, inputs, tokens, way.
 ///
 ///     bf16 12288 4096 16 flat
 class CudaLinearTable {
@@ -37,13 +38,18 @@ class CudaLinearTable {
   /// For all numbers of tokens of the bucket that `shape.tokens` falls into.
   void set(LinearShape shape, LinearWay way);
 
-  /// The measured way, or the default one; whether it can() is the caller's to ask.
-  [[nodiscard]] LinearWay choose(LinearShape shape) const;
+  /// Returns the way that was measured to be the fastest, or nothing for a shape that was not
+  /// measured. The caller asks whether the way can() do the product.
+  [[nodiscard]] std::optional<LinearWay> measured(LinearShape shape) const;
 
-  /// Plain arithmetic for f32 and q8_0. Of 16 bits kFlat as long as whole steps of Llama-2-7B were
-  /// the faster by it on an H200 (bench/gpu/cuda/step_cuda_bench.cc), then kLibrary.
+  /// Plain arithmetic for f32. 16-bit weights take kFlat as long as whole steps of Llama-2-7B were
+  /// the faster by it on an H200 (bench/gpu/cuda/step_cuda_bench.cc), then kLibrary. Encoded
+  /// weights take kVector, which decodes what it multiplies, for as many tokens as that was the
+  /// faster on an H100 (docs/performance.md), then kDecoded: blocks cost more to decode than q8_0.
   [[nodiscard]] static LinearWay default_way(DType dtype, std::int64_t tokens) noexcept;
   static constexpr std::int64_t kDefaultFlatTokens = 32;
+  static constexpr std::int64_t kVectorBlockTokens = 4;
+  static constexpr std::int64_t kVectorQ8Tokens = 8;
 
   /// The power of two at or above `tokens`.
   [[nodiscard]] static std::int64_t bucket_of(std::int64_t tokens) noexcept;

@@ -80,6 +80,10 @@ struct LinearMeans {
   LinearLibrary library;
 };
 
+/// kDecoded: encoded weights, without input_rows.
+[[nodiscard]] Status linear_decoded(const CudaLinearParams& params, LinearLibrary& library,
+                                    Stream stream);
+
 /// The kernels of a way of LinearEngine: prepare() is called once for each device before the first
 /// launch, fits() says whether a matrix is not too large, launch() multiplies. Each such row of
 /// kLinearWays has them; a row without does not compile.
@@ -119,6 +123,17 @@ struct WayKernels<LinearWay::kCodes> {
   static bool fits(const DeviceMatrix& weight) { return fits_codes(weight); }
   static Status launch(const CudaLinearParams& params, LinearMeans& means, Stream stream) {
     return linear_codes(params, means.device, stream);
+  }
+};
+
+template <>
+struct WayKernels<LinearWay::kDecoded> {
+  static Status prepare(LinearMeans& /*means*/) { return Status::kSuccess; }  // kLibrary's does
+  static bool fits(const DeviceMatrix& weight) {
+    return LinearLibrary::fits(decoded_piece(weight));
+  }
+  static Status launch(const CudaLinearParams& params, LinearMeans& means, Stream stream) {
+    return linear_decoded(params, means.library, stream);
   }
 };
 

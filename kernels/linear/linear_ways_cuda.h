@@ -15,7 +15,7 @@ namespace weft::cuda {
 
 /// Which products a way computes.
 enum class ProductKind : std::uint8_t {
-  kMatrix,   ///< a row times one matrix: LinearEngine
+  kMatrix,   ///< a row times one matrix: LinearEngine; weft tune measures these ways
   kExperts,  ///< a row times the matrices of its experts: expert_linear()
 };
 
@@ -23,6 +23,7 @@ enum class ProductKind : std::uint8_t {
 enum class WeightForm : std::uint8_t {
   kAny,          ///< numbers in rows, or blocks as in a file
   kNumbers,      ///< numbers of 16 bits in rows
+  kEncoded,      ///< blocks, boxes, or q8_0 in rows
   kTensorCodes,  ///< each encoding as its row's TensorCodes say
 };
 
@@ -34,30 +35,29 @@ struct LinearWayRow {
   std::int64_t most_rows = INT64_MAX;  ///< M
   bool needs_sm90a = false;
   bool needs_workspace = false;   ///< CudaLinearParams::workspace
+  bool needs_decoded = false;     ///< CudaLinearParams::decoded
   bool reads_input_rows = false;  ///< takes input_rows; else LinearEngine gathers the rows
-  bool is_measured = false;       ///< weft tune measures it, and a tuning table may name it
 };
 
 inline constexpr std::array kLinearWays = {
-    LinearWayRow{
-        .way = LinearWay::kVector, .name = "vector", .reads_input_rows = true, .is_measured = true},
+    LinearWayRow{.way = LinearWay::kVector, .name = "vector", .reads_input_rows = true},
     LinearWayRow{.way = LinearWay::kFlat,
                  .name = "flat",
                  .form = WeightForm::kNumbers,
                  .most_rows = kMaxFlatTokens,
                  .needs_sm90a = true,
-                 .needs_workspace = true,
-                 .is_measured = true},
-    LinearWayRow{.way = LinearWay::kLibrary,
-                 .name = "library",
-                 .form = WeightForm::kNumbers,
-                 .is_measured = true},
+                 .needs_workspace = true},
+    LinearWayRow{.way = LinearWay::kLibrary, .name = "library", .form = WeightForm::kNumbers},
     LinearWayRow{.way = LinearWay::kCodes,
                  .name = "codes",
                  .form = WeightForm::kTensorCodes,
                  .most_rows = kMaxCodesTokens,
                  .needs_sm90a = true,
                  .needs_workspace = true},
+    LinearWayRow{.way = LinearWay::kDecoded,
+                 .name = "decoded",
+                 .form = WeightForm::kEncoded,
+                 .needs_decoded = true},
     LinearWayRow{.way = LinearWay::kExperts,
                  .name = "experts",
                  .product = ProductKind::kExperts,
@@ -85,6 +85,8 @@ static_assert(
       return true;
     case WeightForm::kNumbers:
       return !weight.keeps_blocks() && is_narrow;
+    case WeightForm::kEncoded:
+      return weight.encoded();
     case WeightForm::kTensorCodes:
       return std::all_of(weight.runs, weight.runs + weight.run_count,
                          [](const EncodedRun& run) {
@@ -106,10 +108,11 @@ static_assert(
   return lies_as(row.form, weight) && rows <= row.most_rows && (has_sm90a || !row.needs_sm90a);
 }
 
-/// Returns the type in which a way takes its input: bf16 beside codes, the weights' own type where
-/// they are numbers of 16 bits, else f32.
+/// Returns the type in which a way takes its input: bf16 where tensor cores multiply encoded
+/// weights, the weights' own type where they are numbers of 16 bits, else f32.
 [[nodiscard]] constexpr DType input_type(LinearWay way, const DeviceMatrix& weight) noexcept {
-  if (row_of_way(way).form == WeightForm::kTensorCodes) return DType::kBF16;
+  const WeightForm form = row_of_way(way).form;
+  if (form == WeightForm::kTensorCodes || form == WeightForm::kEncoded) return DType::kBF16;
   return lies_as(WeightForm::kNumbers, weight) ? weight.dtype : DType::kF32;
 }
 
@@ -132,11 +135,25 @@ static_assert(
   return product == ProductKind::kExperts ? LinearWay::kExperts : LinearWay::kVector;
 }
 
-/// Up to so many rows kVector decodes weights as it multiplies; beyond, decoding them once and
-/// multiplying by tensor cores is faster. Measured on an H100 (docs/performance.md): blocks cost
-/// more to decode than q8_0.
-[[nodiscard]] constexpr std::int64_t most_decoded_rows(const DeviceMatrix& weight) noexcept {
-  return weight.keeps_blocks() ? 4 : 8;
+/// Numbers of the largest piece that is decoded at once. It bounds the memory for a head of many
+/// tokens.
+inline constexpr std::int64_t kDecodedNumbers = std::int64_t{64} << 20;
+
+/// Returns the shape of the pieces in which kDecoded decodes a matrix: so many of its outputs in
+/// bf16, of a gated matrix all. The piece has no memory.
+[[nodiscard]] constexpr DeviceMatrix decoded_piece(const DeviceMatrix& weight) noexcept {
+  constexpr std::int64_t kOutputs = 64;  // the piece's outputs are a multiple of these
+  DeviceMatrix piece;
+  piece.dtype = DType::kBF16;
+  piece.outputs = weight.outputs;
+  piece.inputs = weight.inputs;
+  piece.stride = weight.stride;
+  piece.gated = weight.gated;
+  if (!weight.gated && weight.stride > 0) {
+    const std::int64_t most = kDecodedNumbers / weight.stride / kOutputs;
+    piece.outputs = std::min(weight.outputs, std::max<std::int64_t>(most, 1) * kOutputs);
+  }
+  return piece;
 }
 
 }  // namespace weft::cuda

@@ -167,9 +167,6 @@ class RealRuntime final : public Runtime {
     if (!linear_) linear_ = std::make_unique<LinearEngine>();
     return linear_->run(params, stream);
   }
-  Status run(const CudaDecodeParams& params, Stream stream) override {
-    return decode_matrix(params, stream);
-  }
   Status run(const CudaRotaryParams& params, Stream stream) override {
     return rotate_and_store(params, stream);
   }

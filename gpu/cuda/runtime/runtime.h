@@ -123,7 +123,6 @@ class Runtime {
   virtual Status run(const CudaEmbeddingParams& params, Stream stream) = 0;
   virtual Status run(const CudaNormParams& params, Stream stream) = 0;
   virtual Status run(const CudaLinearParams& params, Stream stream) = 0;
-  virtual Status run(const CudaDecodeParams& params, Stream stream) = 0;
   virtual Status run(const CudaRotaryParams& params, Stream stream) = 0;
   virtual Status run(const CudaAttentionParams& params, Stream stream) = 0;
   virtual Status run(const CudaRouteParams& params, Stream stream) = 0;

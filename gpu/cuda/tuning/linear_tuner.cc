@@ -39,8 +39,7 @@ struct Product {
   DType out = DType::kF32;
 };
 
-/// Returns one product for each dtype, rows and inputs. It leaves out matrices that are held in
-/// blocks: they have one way at each number of rows, so there is nothing to measure.
+/// Returns one product for each dtype, rows and inputs.
 std::vector<Product> products_of(const Program& program, bool codes) {
   const std::vector<DType> types = buffer_types(program, codes);
   std::set<std::tuple<DType, std::int64_t, std::int64_t>> known;
@@ -51,8 +50,7 @@ std::vector<Product> products_of(const Program& program, bool codes) {
       if (op == nullptr) continue;
       const MatrixPlan& plan = program.matrices[static_cast<std::size_t>(op->weight)];
       Arena counter;
-      const DeviceMatrix matrix = take_matrix(plan, counter);
-      if (matrix.keeps_blocks()) continue;
+      const DeviceMatrix matrix = take_matrix(plan, counter, codes);
       if (!known.emplace(matrix.dtype, matrix.rows(), matrix.inputs).second) continue;
       products.push_back({op, &plan, types[static_cast<std::size_t>(op->out)]});
     }
@@ -60,7 +58,8 @@ std::vector<Product> products_of(const Program& program, bool codes) {
   return products;
 }
 
-/// Random numbers of -1 .. 1 as a device holds them. Of q8_0 these are its bytes.
+/// Random numbers of -1 .. 1 as a device holds them. Encoded weights are random bytes: no way's
+/// time depends on what the codes and scales are.
 std::vector<std::byte> random_numbers(DType dtype, std::int64_t bytes) {
   std::vector<std::byte> numbers(static_cast<std::size_t>(std::min(bytes, kMaxNumbersBytes)));
   std::mt19937 random(1);
@@ -74,7 +73,7 @@ std::vector<std::byte> random_numbers(DType dtype, std::int64_t bytes) {
     write(to_f16);
   } else if (dtype == DType::kBF16) {
     write(to_bf16);
-  } else if (dtype == DType::kQ8_0) {
+  } else if (is_encoding(dtype)) {
     write([](float number) { return static_cast<std::int8_t>(number * 127); });
   } else {
     write([](float number) { return number; });
@@ -88,6 +87,7 @@ struct Operands {
   DeviceRows in{}, residual{}, out{};
   const float* bias = nullptr;
   std::byte* workspace = nullptr;
+  std::byte* decoded = nullptr;
 };
 
 /// Measures one product.
@@ -123,8 +123,10 @@ class ProductTimer {
     };
     measure(usual);
     for (const LinearWayRow& row : kLinearWays) {
-      if (row.is_measured && row.way != usual && runtime_.can(row.way, weight, tokens))
+      if (row.product == ProductKind::kMatrix && row.way != usual &&
+          runtime_.can(row.way, weight, tokens)) {
         measure(row.way);
+      }
     }
     time.fastest = fastest_of(time.ways);
     return time;
@@ -134,14 +136,15 @@ class ProductTimer {
   void cut(Arena& arena, std::int64_t most_tokens) {
     operands_ = {};
     const std::size_t before = arena.used();
-    operands_.weights.push_back(take_matrix(*product_.plan, arena));
-    const auto one = static_cast<std::int64_t>(arena.used() - before);
     const Properties properties = runtime_.properties();
+    const bool codes = properties.multiplies_codes;
+    operands_.weights.push_back(take_matrix(*product_.plan, arena, codes));
+    const auto one = static_cast<std::int64_t>(arena.used() - before);
     // A part of a tiny matrix stays in the cache, as it does in a step.
     for (std::int64_t all = one;
          all < kCaches * properties.l2_bytes && std::ssize(operands_.weights) < kMaxCalls;
          all += one) {
-      operands_.weights.push_back(take_matrix(*product_.plan, arena));
+      operands_.weights.push_back(take_matrix(*product_.plan, arena, codes));
     }
     const DeviceMatrix& weight = operands_.weights.front();
     operands_.in =
@@ -155,26 +158,37 @@ class ProductTimer {
     }
     operands_.workspace =
         arena.take(cuda_linear_workspace_bytes(properties.processors, most_tokens));
+    if (weight.encoded()) {
+      const DeviceMatrix piece = decoded_piece(weight);
+      operands_.decoded = arena.take(static_cast<std::size_t>(
+          weft::bytes_of(piece.dtype, piece.rows() * piece.stride).value()));
+    }
   }
 
   void fill(std::size_t bytes) {
     check(runtime_, runtime_.clear(memory_.get(), bytes, stream_), "clearing memory");
-    const DeviceMatrix& any = operands_.weights.front();
-    const std::int64_t count = any.rows() * any.stride;
-    // A byte each of q8_0, whose scales lie apart.
-    const std::int64_t size =
-        any.dtype == DType::kQ8_0 ? count : weft::bytes_of(any.dtype, count).value();
-    const std::int64_t scales = any.scales == nullptr ? 0 : any.rows() * (any.inputs / 32) * 2;
-    const std::vector<std::byte> numbers = random_numbers(any.dtype, size);
-    const std::vector<std::byte> factors = random_numbers(DType::kF16, scales);
-    for (const DeviceMatrix& weight : operands_.weights) {
-      write(weight.data, numbers, size);
-      write(weight.scales, factors, scales);
-    }
+    for (const DeviceMatrix& weight : operands_.weights) fill(weight);
+    // A way may take the inputs in a narrower type; two numbers of bf16 are one of f32.
     const DeviceRows& in = operands_.in;
     const std::int64_t inputs = weft::bytes_of(in.dtype, in.capacity * in.stride).value();
-    write(static_cast<const std::byte*>(in.data), random_numbers(in.dtype, inputs), inputs);
+    const DType narrow = in.dtype == DType::kF32 ? DType::kBF16 : in.dtype;
+    write(static_cast<const std::byte*>(in.data), random_numbers(narrow, inputs), inputs);
     check(runtime_, runtime_.synchronize(stream_), "writing random numbers");
+  }
+
+  void fill(const DeviceMatrix& weight) {
+    for (int run = 0; run < weight.run_count; ++run) {
+      const std::int64_t bytes = bytes_of_run(weight, run);
+      write(weight.runs[run].data, random_numbers(weight.runs[run].dtype, bytes), bytes);
+    }
+    if (weight.keeps_blocks()) return;
+    const std::int64_t count = weight.rows() * weight.stride;
+    // q8_0 has a byte for each number; its scales lie apart.
+    const std::int64_t bytes =
+        weight.encoded() ? count : weft::bytes_of(weight.dtype, count).value();
+    const std::int64_t scales = weight.encoded() ? weight.rows() * (weight.inputs / 32) * 2 : 0;
+    write(weight.data, random_numbers(weight.dtype, bytes), bytes);
+    write(weight.scales, random_numbers(DType::kF16, scales), scales);
   }
 
   void write(const std::byte* place, const std::vector<std::byte>& numbers, std::int64_t bytes) {
@@ -236,12 +250,14 @@ class ProductTimer {
     CudaLinearParams params;
     params.spec = product_.op->spec;
     params.rows = tokens;
-    params.in = operands_.in;
     params.weight = operands_.weights[static_cast<std::size_t>(call) % operands_.weights.size()];
+    params.in = operands_.in;
+    params.in.dtype = input_type(way, params.weight);
     params.bias = operands_.bias;
     params.residual = operands_.residual;
     params.out = operands_.out;
     params.workspace = operands_.workspace;
+    params.decoded = operands_.decoded;
     params.way = way;
     check(runtime_, runtime_.run(params, stream_), "linear");
   }

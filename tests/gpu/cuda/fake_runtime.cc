@@ -324,13 +324,8 @@ Status FakeRuntime::run(const cuda::CudaNormParams& params, cuda::Stream) {
 Status FakeRuntime::run(const cuda::CudaLinearParams& params, cuda::Stream) {
   return launched([=, this] {
     linear_reference(params);
+    if (params.way == cuda::LinearWay::kDecoded) ++gpu_->decoded;
     if (gpu_->linear_seconds) now_ += gpu_->linear_seconds(params);
-  });
-}
-Status FakeRuntime::run(const cuda::CudaDecodeParams& params, cuda::Stream) {
-  return launched([=, this] {
-    decode_reference(params);
-    ++gpu_->decoded;
   });
 }
 Status FakeRuntime::run(const cuda::CudaRotaryParams& params, cuda::Stream) {

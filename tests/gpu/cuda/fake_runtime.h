@@ -32,7 +32,7 @@ struct FakeGpu {
   std::size_t taken = 0;   ///< allocations that were not given back
   std::size_t pinned = 0;  ///< the same of page-locked memory
   std::int64_t launches = 0;
-  std::int64_t decoded = 0;  ///< pieces of matrices
+  std::int64_t decoded = 0;  ///< products by matrices that are decoded first
   std::int64_t given = 0;    ///< numbers of logits, or told of them, to the first rank
   std::int64_t told = 0;     ///< rows of logits of which the greatest were told
   std::int64_t to_host = 0;  ///< copies
@@ -109,7 +109,6 @@ class FakeRuntime final : public cuda::Runtime {
   cuda::Status run(const cuda::CudaEmbeddingParams& params, cuda::Stream stream) override;
   cuda::Status run(const cuda::CudaNormParams& params, cuda::Stream stream) override;
   cuda::Status run(const cuda::CudaLinearParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::CudaDecodeParams& params, cuda::Stream stream) override;
   cuda::Status run(const cuda::CudaRotaryParams& params, cuda::Stream stream) override;
   cuda::Status run(const cuda::CudaAttentionParams& params, cuda::Stream stream) override;
   cuda::Status run(const cuda::CudaRouteParams& params, cuda::Stream stream) override;

@@ -113,10 +113,13 @@ inline double linear_output(const cuda::CudaLinearParams& params, std::int64_t r
     double total = params.bias == nullptr ? 0 : static_cast<double>(params.bias[bias]);
     std::vector<float> decoded;
     if (weight.keeps_blocks()) decoded = decoded_row(weight, weight_row);
+    const bool rounds = params.way == cuda::LinearWay::kDecoded;
     for (std::int64_t k = 0; k < weight.inputs; ++k) {
-      total += number_at(params.in.data, params.in.dtype, from * params.in.stride + k) *
-               (weight.keeps_blocks() ? static_cast<double>(decoded[static_cast<std::size_t>(k)])
-                                      : weight_at(weight, weight_row, k));
+      double number = weight.keeps_blocks()
+                          ? static_cast<double>(decoded[static_cast<std::size_t>(k)])
+                          : weight_at(weight, weight_row, k);
+      if (rounds) number = static_cast<double>(from_bf16(to_bf16(static_cast<float>(number))));
+      total += number_at(params.in.data, params.in.dtype, from * params.in.stride + k) * number;
     }
     return total;
   };
@@ -156,7 +159,8 @@ inline void decode_reference(const cuda::CudaDecodeParams& params) {
   }
 }
 
-/// All of `out`; `way` and `workspace` are not looked at.
+/// All of `out`. kDecoded rounds weights to bf16; else no way makes a difference. `workspace` and
+/// `decoded` are not looked at.
 inline void linear_reference(const cuda::CudaLinearParams& params) {
   for (std::int64_t row = 0; row < params.rows; ++row) {
     for (std::int64_t output = 0; output < params.weight.outputs; ++output) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 namespace weft::cuda {
 namespace {
 
@@ -16,24 +18,23 @@ LinearShape with_tokens(std::int64_t tokens) {
 TEST(CudaLinearTable, AnswersForAllTokenCountsOfABucket) {
   CudaLinearTable table;
   table.set(kShape, LinearWay::kVector);
-  const auto usual = [](std::int64_t tokens) {
-    return CudaLinearTable::default_way(kShape.dtype, tokens);
-  };
-  EXPECT_EQ(table.choose(with_tokens(8)), usual(8));
-  EXPECT_EQ(table.choose(with_tokens(9)), LinearWay::kVector);
-  EXPECT_EQ(table.choose(with_tokens(16)), LinearWay::kVector);
-  EXPECT_EQ(table.choose(with_tokens(17)), usual(17));
+  EXPECT_EQ(table.measured(with_tokens(8)), std::nullopt);
+  EXPECT_EQ(table.measured(with_tokens(9)), LinearWay::kVector);
+  EXPECT_EQ(table.measured(with_tokens(16)), LinearWay::kVector);
+  EXPECT_EQ(table.measured(with_tokens(17)), std::nullopt);
 }
 
-TEST(CudaLinearTable, TakesTheDefaultWayForAShapeThatWasNotMeasured) {
-  const CudaLinearTable table;
-  EXPECT_EQ(table.choose(with_tokens(1)), LinearWay::kFlat);
-  EXPECT_EQ(table.choose(with_tokens(4096)), LinearWay::kLibrary);
-  LinearShape shape = kShape;
-  for (const DType dtype : {DType::kF32, DType::kQ8_0}) {
-    shape.dtype = dtype;
-    EXPECT_EQ(table.choose(shape), LinearWay::kVector);
-  }
+TEST(CudaLinearTable, HasADefaultWayForEachTypeOfWeights) {
+  const auto way = [](DType dtype, std::int64_t tokens) {
+    return CudaLinearTable::default_way(dtype, tokens);
+  };
+  EXPECT_EQ(way(DType::kBF16, 32), LinearWay::kFlat);
+  EXPECT_EQ(way(DType::kF16, 33), LinearWay::kLibrary);
+  EXPECT_EQ(way(DType::kF32, 4096), LinearWay::kVector);
+  EXPECT_EQ(way(DType::kQ8_0, 8), LinearWay::kVector);
+  EXPECT_EQ(way(DType::kQ8_0, 9), LinearWay::kDecoded);
+  EXPECT_EQ(way(DType::kQ4_0, 4), LinearWay::kVector);
+  EXPECT_EQ(way(DType::kQ4_0, 5), LinearWay::kDecoded);
 }
 
 TEST(CudaLinearTable, ReadsWhatItPrints) {
@@ -45,6 +46,11 @@ TEST(CudaLinearTable, ReadsWhatItPrints) {
   EXPECT_EQ(again.read_line("bf16 12288\t4096 16 library \r"), "");
   EXPECT_EQ(again.read_line("  f16 100 72 1 flat"), "");
   EXPECT_EQ(again.print(), table.print());
+  CudaLinearTable encoded;
+  EXPECT_EQ(encoded.read_line("q4_k 4096 4096 8 codes"), "");
+  EXPECT_EQ(encoded.read_line("i4_128 4096 4096 256 decoded"), "");
+  EXPECT_EQ(encoded.measured({.dtype = DType::kQ4_K, .rows = 4096, .inputs = 4096, .tokens = 8}),
+            LinearWay::kCodes);
 }
 
 TEST(CudaLinearTable, SaysWhatIsWrongWithALine) {
@@ -55,6 +61,7 @@ TEST(CudaLinearTable, SaysWhatIsWrongWithALine) {
   EXPECT_EQ(table.read_line("bf16 1"), "rows and inputs are positive numbers");
   EXPECT_EQ(table.read_line("bf16 1 1 3 flat"), "tokens are a power of two");
   EXPECT_EQ(table.read_line("bf16 1 1 1 fast"), "a way that there is not");
+  EXPECT_EQ(table.read_line("bf16 1 1 1 experts"), "a way that there is not");
   EXPECT_EQ(table.read_line("bf16 1 1 1 flat flat"), "more words than an entry has");
   EXPECT_EQ(table.print(), "");
 }

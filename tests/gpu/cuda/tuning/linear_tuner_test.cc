@@ -96,11 +96,21 @@ TEST_F(LinearTunerTest, NoneOfTheWeightsIsInTheCacheWhenItsTurnComes) {
   }
 }
 
-TEST_F(LinearTunerTest, WeightsThatAreHeldInBlocksAreNotMeasured) {
+TEST_F(LinearTunerTest, EncodedWeightsAreMeasuredByEveryWayThatTakesThem) {
   LlamaShape shape;
   shape.weights = DType::kQ4_0;
   llama = RandomLlama(shape, 11);
-  for (const ProductTime& time : times({1, 2})) EXPECT_NE(time.shape.dtype, DType::kQ4_0);
+  int encoded = 0;
+  for (const ProductTime& time : times({1, 8})) {
+    if (time.shape.dtype != DType::kQ4_0) continue;
+    ++encoded;
+    if (time.shape.tokens == 1) {
+      EXPECT_THAT(ways_of(time), ElementsAre(LinearWay::kVector, LinearWay::kDecoded));
+    } else {
+      EXPECT_THAT(ways_of(time), ElementsAre(LinearWay::kDecoded, LinearWay::kVector));
+    }
+  }
+  EXPECT_GT(encoded, 0);
 }
 
 TEST(FastestOf, WantsMoreThanNoiseToReplaceTheDefault) {

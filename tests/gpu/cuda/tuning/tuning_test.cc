@@ -82,11 +82,11 @@ TEST(TuningTable, GivesAModelItsOwnPhiOrElseItsFamilys) {
   const Tuning own = table.tuning_of(program_of("llama", 7));
   EXPECT_TRUE(own.unified_softmax);
   EXPECT_EQ(own.phi, -20);
-  EXPECT_EQ(own.linear.choose(kShape), LinearWay::kVector);
+  EXPECT_EQ(own.linear.measured(kShape), LinearWay::kVector);
   EXPECT_EQ(table.tuning_of(program_of("gemma", 7)).phi, 12.5F);
   const Tuning none = table.tuning_of(program_of("llama", 8));
   EXPECT_FALSE(none.unified_softmax);
-  EXPECT_EQ(none.linear.choose(kShape), LinearWay::kVector);
+  EXPECT_EQ(none.linear.measured(kShape), LinearWay::kVector);
   table.set_phi("llama-7", std::nullopt);
   EXPECT_FALSE(table.tuning_of(program_of("llama", 7)).unified_softmax);
 }
