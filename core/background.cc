@@ -37,7 +37,7 @@ std::chrono::nanoseconds BackgroundPace::pause(const ThreadUse& now) noexcept {
 }
 
 void let_others_run(BackgroundPace& pace, const std::stop_token& stop) {
-  // Who has waited for this processor takes it now, and that counts.
+  // A thread that has waited for this processor takes it now, which counts as a displacement.
   ::sched_yield();
   const auto pause = pace.pause(use_of_this_thread());
   if (pause.count() == 0) return;

@@ -10,12 +10,12 @@
 
 namespace weft {
 
-/// Lets other threads of this and other programs go first where processors are short: it gets a
-/// third of what they do. Of the calling thread for good, and of those that it starts from now on.
+/// Lowers the priority of the calling thread for good, and of threads that it starts from now on.
+/// Where processors are short, such a thread gets a third of the share that other threads get.
 void let_others_go_first() noexcept;
 
-/// Calls `work` on a thread that lets others go first, waits for it, and returns or throws what it
-/// does. For long work beside which others are served.
+/// Runs long work without delaying requests: calls `work` on a thread of low priority, waits for
+/// it, and returns the result or throws the exception of `work`.
 template <class Work>
 auto run_in_background(Work&& work) -> std::invoke_result_t<Work> {
   std::packaged_task<std::invoke_result_t<Work>()> task([&work] {
@@ -27,12 +27,12 @@ auto run_in_background(Work&& work) -> std::invoke_result_t<Work> {
   return result.get();
 }
 
-/// What a thread has had of the processors.
+/// A thread's use of the processors.
 struct ThreadUse {
   std::chrono::nanoseconds computed{0};
   std::int64_t displaced = 0;  ///< how often another thread took its processor from it
 };
-/// Of the calling thread, up to now.
+/// Returns the use of the calling thread up to now.
 [[nodiscard]] ThreadUse use_of_this_thread() noexcept;
 
 /// How long a thread pauses between pieces of long work beside which others are served. Where one
@@ -42,7 +42,7 @@ struct ThreadUse {
 /// never pauses. Owner only: each thread has one.
 class BackgroundPace {
  public:
-  /// Starts with the first piece, at this use of the thread.
+  /// `now` is the thread's use when its first piece of work begins.
   explicit BackgroundPace(const ThreadUse& now) noexcept : before_(now) {}
 
   /// The pause before the next piece.
@@ -52,8 +52,8 @@ class BackgroundPace {
   ThreadUse before_;
 };
 
-/// Between two pieces of the calling thread's work, of about a millisecond each: offers its
-/// processor to whoever waits for one, and then pauses at that pace. A stop ends the pause.
+/// To be called between two pieces of the thread's work, of about a millisecond each: offers its
+/// processor to threads that wait for one, and then pauses at the pace. A stop ends the pause.
 void let_others_run(BackgroundPace& pace, const std::stop_token& stop = {});
 
 }  // namespace weft

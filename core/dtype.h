@@ -93,14 +93,14 @@ struct DTypeBlock {
 /// Returns "f32", "bf16", "q8_0", ...
 [[nodiscard]] std::string_view to_string(DType dtype) noexcept;
 
-/// Returns the type of that name; nothing where there is none.
+/// Returns the type with that name; nothing when there is none.
 [[nodiscard]] std::optional<DType> dtype_named(std::string_view name) noexcept;
 
-/// Whether its numbers are codes in blocks, with scales of their own.
+/// Whether the type's numbers are codes in blocks, with their own scales.
 [[nodiscard]] bool is_encoded(DType dtype) noexcept;
 
-/// Whether it holds real numbers that a model can compute with as they are. f8_e4m3 does not: its
-/// numbers mean something with a scale only, which stands elsewhere.
+/// Whether the type's numbers are real numbers that a model computes with directly. f8_e4m3's are
+/// not: they need a scale, which is stored elsewhere.
 [[nodiscard]] bool is_float(DType dtype) noexcept;
 
 /// Returns the bytes that `elements` numbers take; nothing when they are not whole blocks, are

@@ -23,8 +23,8 @@ void Gate::State::on_empty(std::function<void()> empty) {
     const std::scoped_lock lock(mutex_);
     waiting_.push_back(std::move(empty));
   }
-  // From here on the last one out finds the callback; whoever sees the gate closed and empty calls
-  // it.
+  // From here on the last holder to leave finds the callback; the thread that sees the gate closed
+  // and empty calls it.
   if ((word_.fetch_or(kClosed, std::memory_order_acq_rel) & ~kClosed) == 0) call_waiting();
 }
 

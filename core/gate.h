@@ -15,9 +15,9 @@
 
 namespace weft {
 
-/// Shutdown as a type: work in flight holds the gate, closing it lets no more in, and the one who
-/// closes learns when the last holder has left. Thread-safe. Destroying a gate that is still held
-/// is a bug (internal_error); holders then stay valid, since they share its state.
+/// Shutdown as a type: work in flight holds the gate, a closed gate admits no more work, and the
+/// closing caller learns when the last holder has left. Thread-safe. Destroying a gate that is
+/// still held is a bug (internal_error); holders then stay valid, since they share its state.
 class Gate {
  private:
   class State;
@@ -33,12 +33,12 @@ class Gate {
   /// Enters; the holder is empty when the gate is closed.
   [[nodiscard]] Holder try_enter() noexcept;
 
-  /// Lets no more in.
+  /// Closes the gate: try_enter() returns an empty holder from now on.
   void close() noexcept;
 
-  /// Whether it lets no more in.
+  /// Whether the gate is closed.
   [[nodiscard]] bool closed() const noexcept;
-  /// How many are inside; exact only when the gate is closed.
+  /// Returns the number of holders; exact only when the gate is closed.
   [[nodiscard]] std::size_t holders() const noexcept;
 
   /// Closes the gate, and completes when no holder is left, never within the call. May be called
@@ -82,7 +82,7 @@ class Gate::State {
   void call_waiting();
 
   std::atomic<std::uint64_t> word_{0};  // kClosed | holders
-  std::mutex mutex_;                    // taken only to close, and by the last one out
+  std::mutex mutex_;                    // taken only to close, and by the last holder to leave
   std::vector<std::function<void()>> waiting_;
 };
 
@@ -101,11 +101,11 @@ class Gate::Holder {
   }
   ~Holder() { leave(); }
 
-  /// Leaves the gate now; the holder is empty then. The last one out runs what waits for that.
+  /// Leaves the gate now; the holder is empty then. The last holder to leave runs the callback.
   void leave() noexcept {
     if (const auto state = std::exchange(state_, nullptr)) state->leave();
   }
-  /// Whether it holds the gate.
+  /// Whether this holder holds the gate.
   [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
 
  private:

@@ -47,8 +47,8 @@ struct RequestKind {
 struct SequenceKind {
   static constexpr const char* kPrefix = "seq";
 };
-/// Whoever is served fairly against others: a key, a user, an application's tenant. Zero is
-/// anonymous; all anonymous clients share it.
+/// A client that is served fairly against other clients: an API key, a user, an application's
+/// tenant. Zero is anonymous; all anonymous clients share it.
 struct ClientKind {
   static constexpr const char* kPrefix = "client";
 };

@@ -8,7 +8,7 @@
 
 namespace weft {
 
-/// A type that a KV cache may have, and what settings call it.
+/// A type that a KV cache may have, and its name in settings.
 struct KvDType {
   DType dtype;
   std::string_view name;
@@ -27,7 +27,7 @@ inline constexpr std::array kKvDTypes = {
 /// Whether a cache of this type holds codes with scales.
 [[nodiscard]] bool is_coded_kv(DType dtype) noexcept;
 
-/// Returns "f32", "int8", "fp8", ...; of a type that no cache has, its own name.
+/// Returns "f32", "int8", "fp8", ...; for a type that no cache has, to_string() of the type.
 [[nodiscard]] std::string_view kv_dtype_name(DType dtype) noexcept;
 
 /// Bytes that a cache takes for the key, or the value, of one token and KV head: head_size numbers,

@@ -101,7 +101,7 @@ Histogram& MetricsRegistry::histogram(std::string_view name, std::string_view he
   return find_or_add<Histogram>(name, help, std::move(labels), bounds);
 }
 
-// `shape` is what the series of a family have in common besides the help text: a histogram's
+// `shape` is common to the series of a family besides the help text: a histogram's
 // bounds.
 template <class Metric, class... Shape>
 Metric& MetricsRegistry::find_or_add(std::string_view name, std::string_view help, Labels labels,

@@ -67,7 +67,7 @@ class alignas(kCacheLineBytes) Gauge {
 
 /// One reading of a histogram.
 struct HistogramValue {
-  /// One for each bound, not cumulative, and a last one for what is above all bounds.
+  /// One for each bound, not cumulative, and a last one for values above all bounds.
   std::vector<std::uint64_t> buckets{};
   /// The total of `buckets`, even while observers run.
   std::uint64_t count = 0;

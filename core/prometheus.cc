@@ -55,7 +55,7 @@ void append_labels(std::string& out, const Labels& labels, std::string_view le) 
   out.back() = '}';
 }
 
-/// What the samples of one series have in common.
+/// The common parts of the samples of one series.
 struct Series {
   std::string_view name;
   const Labels& labels;

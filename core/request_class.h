@@ -6,11 +6,11 @@
 
 namespace weft {
 
-/// How urgent a request is. Chat goes before batch and may take its row; batch takes what is left.
+/// How urgent a request is. Chat comes first and may take a batch row; batch gets the rest.
 enum class RequestClass : std::uint8_t {
-  /// Somebody waits for each token.
+  /// A person waits for each token.
   kChat,
-  /// Somebody wants the whole output at some time.
+  /// The client wants the whole output at some later time.
   kBatch,
 };
 

@@ -12,8 +12,8 @@ void name_this_thread(std::string_view name) noexcept;
 /// instance invalid_argument when there is no such processor or this process may not use it.
 [[nodiscard]] boost::system::error_code pin_this_thread(int cpu) noexcept;
 
-/// A pipe that nobody reads any more is an error of the calling thread's writes (EPIPE), and raises
-/// no SIGPIPE in it.
+/// A write of the calling thread to a pipe without readers fails with EPIPE, and raises no SIGPIPE
+/// in the thread.
 void block_sigpipe_in_this_thread() noexcept;
 
 /// Asks the system to run the calling thread, and those it starts from now on, in short slices

@@ -8,19 +8,19 @@
 
 namespace weft {
 
-/// What a model has computed of one token. Borrowed for the call.
+/// The model's numbers for one token. Borrowed for the call.
 struct TokenActivations {
   std::int32_t position = 0;  ///< of the token in its sequence
   TokenId token = kNoToken;
-  /// [H], after the last layer and its final norm: what the head is multiplied by.
+  /// [H], after the last layer and its final norm: the head's input.
   std::span<const float> hidden_state{};
-  /// [V], of the token that follows, of an encoder of the token itself; before penalties,
-  /// temperature and masks. Empty unless wanted.
+  /// [V], of the next token; of an encoder, of the token itself. Before penalties, temperature and
+  /// masks. Empty unless wanted.
   std::span<const float> logits{};
 };
 
-/// An application's own look into a sequence: sees what the model computes of each token of its
-/// prompt and of its output but the last, which is not fed to the model.
+/// An application's own look into a sequence: sees the model's numbers for each token of the prompt
+/// and of the output, except the last, which is not fed to the model.
 ///
 /// read() runs between two steps, on the executor's thread, in the order of the positions: all rows
 /// wait for it, so it is to copy what it needs and not to block. Logits of a whole prompt cost one

@@ -39,7 +39,7 @@ std::optional<std::size_t> number_in(const std::string& path) {
   return std::nullopt;
 }
 
-// What the control group of this process, a container's perhaps, lets it take (cgroup v2).
+// The free memory of this process's control group, which may be a container's (cgroup v2).
 std::size_t group_free_bytes() {
   const std::string value = proc_value("/proc/self/cgroup", "0:");  // ":/its/path"
   const std::string group = "/sys/fs/cgroup" + (value.empty() ? "" : value.substr(1));

@@ -9,9 +9,9 @@
 
 namespace weft {
 
-/// A device that hands every call on to another one: the base of those that stand before a device
-/// and change or note something of what passes. They override what they change, and call it of
-/// device(). Threads and errors are those of the other device.
+/// A device that forwards every call to another device: the base of devices that stand before
+/// another one and change or record some calls. A subclass overrides those calls and passes them on
+/// to device(). Threads and errors are those of the other device.
 class ForwardingDevice : public StepDevice {
  public:
   /// `device` is not null.

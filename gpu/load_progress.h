@@ -8,10 +8,10 @@
 
 namespace weft {
 
-/// What who loads a model tells of it, and how he is asked to stop.
+/// How the loading of a model reports its progress, and how it is asked to stop.
 struct LoadProgress {
-  /// Told how much of the weights is loaded: bytes done and in all. Called by one thread at a time.
-  /// What it throws ends the loading.
+  /// Called with the loaded bytes and all bytes of the weights, by one thread at a time. An
+  /// exception out of it ends the loading.
   using Tell = std::function<void(std::int64_t done, std::int64_t total)>;
 
   LoadProgress() = default;
@@ -30,8 +30,8 @@ struct LoadProgress {
   void operator()(std::int64_t done, std::int64_t total) const;
 };
 
-/// Throws boost::system::system_error with operation_aborted once a stop is requested. Exceptions
-/// are how loading is left half-way: what was taken is given back on the way.
+/// Throws boost::system::system_error with operation_aborted once a stop is requested. Loading is
+/// left by exceptions, so that memory and files are given back on the way.
 void throw_if_stopped(const std::stop_token& stop);
 
 }  // namespace weft

@@ -20,27 +20,27 @@ namespace weft {
 
 class HostWeightPool;
 
-/// Which devices are to run a model, and what they may take.
+/// The devices that are to run a model, and the memory that they may take.
 struct DeviceWishes {
   /// Where each replica runs: a device as list_devices() names it, or a partition; see
   /// parse_replicas().
   std::vector<std::string> replicas{"cpu"};
   RankWorld world{};              ///< the processes that share the partition of the one replica
-  int threads = 0;                ///< of the host devices together, or of who loads weights; 0: all
+  int threads = 0;                ///< of the host devices together, or of the loading; 0: all
   std::optional<DType> kv_dtype;  ///< without: kv_dtype_for()
   std::string tuning{};           ///< a file of `weft tune`; empty: see cuda::find_tuning
   CapacityWishes capacity{};      ///< its kv_dtype is not looked at
-  /// What memory is taken from, as long as a device of those that were made lives; null: from what
-  /// the device has free.
+  /// The budget that memory is claimed from, as long as one of the made devices lives; null: from
+  /// the device's free memory.
   std::shared_ptr<MemoryBudget> budget{};
-  /// Where a model on the host finds its weights when others have them, and leaves them for others;
-  /// null: it has its own.
+  /// Where a model on the host finds weights that another engine has loaded, and leaves its own for
+  /// others; null: it loads weights of its own.
   std::shared_ptr<HostWeightPool> weights{};
 };
 
-/// What keys and values are kept as where nobody says: f32 on the host; on a GPU, or where one is
-/// among the devices, the type of the weights where that has 16 bits, and bf16 where they are
-/// encoded.
+/// The type of keys and values where no setting names one: f32 on the host. On a GPU, or where a
+/// GPU is among the devices, it is the type of the weights if that has 16 bits, and bf16 if they
+/// are encoded.
 [[nodiscard]] DType kv_dtype_for(const std::string& device, const Program& program);
 
 struct StepDevices {

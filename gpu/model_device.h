@@ -12,7 +12,7 @@
 
 namespace weft {
 
-/// What a device takes memory for when it is made. All of it is taken then.
+/// The sizes that a device takes memory for when it is made. It takes all of it then.
 struct DeviceOptions {
   int threads = 0;                  ///< the host's, at most: 0 = the cores this process may use
   bool always_all_threads = false;  ///< the host's: also for ops too small to gain, as tests want
@@ -61,7 +61,7 @@ class ModelDevice {
   /// results(). Only of a model that has logits.
   [[nodiscard]] virtual Rows logits_of(std::span<const std::int32_t> rows) = 0;
 
-  /// Of a rank: says that one is lost, so that no other waits for it. Any thread.
+  /// On a rank: says that a rank is lost, so that no other rank waits for it. Any thread.
   virtual void abandon() noexcept {}
 
   [[nodiscard]] virtual const Program& program() const = 0;

@@ -32,8 +32,8 @@ struct PieceBytes {
 };
 [[nodiscard]] PieceBytes place_of(const MatrixPart& part, const PartPiece& piece);
 
-/// How much of a part is read at once, some MiB: so many outputs, whole panels, of one whose inputs
-/// stand side by side; so many inputs, whole blocks, of one that stands transposed in its tensor.
+/// How much of a part is read at once, some MiB. Of a part whose inputs stand side by side:
+/// outputs, in whole panels. Of a part that is transposed in its tensor: inputs, in whole blocks.
 [[nodiscard]] std::int64_t outputs_at_once(const MatrixPart& part);
 [[nodiscard]] std::int64_t inputs_at_once(const MatrixPart& part);
 
@@ -44,7 +44,7 @@ class PartReader {
   /// For a load that may be asked to stop.
   explicit PartReader(std::stop_token stop = {}) : stop_(std::move(stop)) {}
 
-  /// From now on others that are served meanwhile run between two pieces (BackgroundPace).
+  /// From now on threads that serve requests run between two pieces (BackgroundPace).
   void give_way() noexcept { gives_way_ = true; }
   /// Before a piece; read() does it itself. Both throw as throw_if_stopped().
   void begin_piece();
@@ -53,8 +53,8 @@ class PartReader {
   /// are whole. Errors of CheckpointTensor::read_blocks().
   [[nodiscard]] Result<SourceMatrix> read(const MatrixPart& part, const PartPiece& piece);
 
-  /// The same in the inputs' own order: where the tensor has another, the piece is whole rows and
-  /// becomes f32.
+  /// Reads the piece in the inputs' own order: where the tensor has another order, the piece is
+  /// whole rows and becomes f32.
   [[nodiscard]] Result<SourceMatrix> read_in_order(const MatrixPart& part, const PartPiece& piece);
 
  private:

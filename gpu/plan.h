@@ -29,12 +29,12 @@ struct PlanMove {
 struct PlanStart {
   std::int32_t row = 0;
   std::shared_ptr<const SamplingParams> sampling{};
-  std::shared_ptr<ActivationReader> reader{};  ///< of what is computed of it; null: nobody
+  std::shared_ptr<ActivationReader> reader{};  ///< gets the sequence's activations; null: none
   std::uint64_t seed = 0;
   std::int32_t prompt_tokens = 0;  ///< of what the sampler will see; the rest is output
   float mirostat_mu = 0;
   SequenceTraits traits{};
-  /// What its choices need of the logits, where `sampling` is null, as in another process.
+  /// Which logits its choices need, where `sampling` is null, as in another process.
   LogitNeeds needs = LogitNeeds::kAll;
   std::int32_t first_history = 0;  ///< in Plan::ids: tokens that are in the KV already
   /// Without any the row's state (DeviceLimits::state_bytes) is that of no tokens from now on. Else
@@ -50,8 +50,8 @@ struct PlanStart {
 struct PlanFork {
   std::int32_t from = 0;
   std::int32_t to = 0;
-  /// The first so many pages of its table get what those of the other's hold after this step: where
-  /// they are not the same pages.
+  /// The first `copied_pages` pages of `to`'s table get the contents that `from`'s have after this
+  /// step, where the two tables name different pages.
   std::int32_t copied_pages = 0;
   std::uint64_t seed = 0;
   float mirostat_mu = 0;
@@ -65,11 +65,11 @@ struct PlanTable {
   std::int32_t count = 0;
 };
 
-/// A page's keys and values in all layers are copied, before anything is computed, one copy after
-/// the other. Numbers from DeviceLimits::pages on are places for pages in host memory. Where no
-/// page table that the plan changes (Plan::pages) has a page of theirs, a device may copy beside
-/// its step, which then neither writes to one nor uses one that is copied to; the next plan may
-/// rely on them all, and who sees the step's result where the device's pages go to files.
+/// Copies a page's keys and values in all layers, before anything is computed, one copy after the
+/// other. Numbers from DeviceLimits::pages on are places in host memory. If no page table that the
+/// plan changes (Plan::pages) has a copied page, a device may copy beside its step, which then
+/// neither writes to a copy's source nor uses its target. The next plan may rely on the copies, and
+/// so may a reader of the step's result where the device's pages go to files.
 struct PlanCopy {
   std::int32_t from = 0;
   std::int32_t to = 0;
@@ -109,7 +109,7 @@ struct PlanEncode {
 /// before this one chose it or, on a device of S stages (DeviceLimits::stages), the plan S before.
 inline constexpr std::int32_t kLastToken = -1;
 
-/// New tokens of one sequence: first those that the plan gives, then guesses of the device.
+/// New tokens of one sequence: first tokens that the plan gives, then guesses of the device.
 struct PlanEntry {
   std::int32_t row = 0;
   std::int32_t count = 0;              ///< guesses included
@@ -170,16 +170,16 @@ struct SampleResult {
   std::int32_t guessed = 0;
 };
 
-/// What a step gave.
+/// The results of a step.
 struct StepResult {
   /// One for each PlanSample, and one more for each right guess of its entry.
   std::vector<SampleResult> samples{};
   std::vector<TokenLogprob> top{};
-  /// The device's own time; of a rank, without what it waited for others. Zero: as long as run()
-  /// was.
+  /// The device's own time; on a rank, without waiting for other ranks. Zero: as long as run()
+  /// took.
   Duration took{};
-  /// How many pages were copied to and from host memory, of those of which it is known by now how
-  /// long that took, and how long; zero of a device that does not measure it.
+  /// How many pages were copied to and from host memory in copies whose time is known by now, and
+  /// that time; zero on a device that does not measure it.
   std::int32_t swapped = 0;
   Duration swapping{};
 

@@ -13,8 +13,8 @@ namespace {
 
 std::size_t place_of(std::int64_t index) { return static_cast<std::size_t>(index); }
 
-/// What a row is fed when nothing could be chosen for it and the plan was made before that was
-/// known: its sequence has failed, so any token does.
+/// The token that a row is fed when none could be chosen for it and the plan was made before that
+/// was known: its sequence has failed, so any token does.
 constexpr TokenId kAnyToken = 0;
 
 Error unfit(const PlanEntry& entry, const char* why) {

@@ -15,7 +15,7 @@
 
 namespace weft {
 
-/// What plans have said of the sequence in a slot.
+/// The state of the sequence in a slot, as plans gave it.
 struct SlotState {
   std::vector<std::int32_t> pages;        ///< whole table; entries behind the sequence mean nothing
   std::vector<std::int32_t> cross_pages;  ///< of its encoder's output; empty where that is absent
@@ -28,7 +28,7 @@ struct SlotState {
   SequenceTraits traits{};
   LogitNeeds needs = LogitNeeds::kAll;  ///< of what its tokens are chosen by
   std::shared_ptr<ActivationReader> reader{};
-  /// Its reader threw: nothing is chosen for it any more. Null: it did not.
+  /// Set when its reader threw: no token is chosen for it any more. Null: it did not throw.
   std::shared_ptr<const ChoiceFailure> failure{};
 };
 
@@ -52,8 +52,8 @@ struct SlotTable {
   std::span<const std::int32_t> pages = {};
 };
 
-/// Tokens of the step that somebody reads: rows first .. first + count - 1, at positions from
-/// start on.
+/// Tokens of the step that an ActivationReader reads: rows first .. first + count - 1, at positions
+/// from start on.
 struct SlotReading {
   std::int32_t slot = 0;
   std::int32_t first = 0;
@@ -62,7 +62,7 @@ struct SlotReading {
   std::span<const TokenId> ids = {};  ///< empty: one token, `last`
   TokenId last = kNoToken;            ///< what was chosen for the slot before this step
   ActivationReader* reader = nullptr;
-  bool has_failed = false;  ///< it threw before, and reads no more
+  bool has_failed = false;  ///< its reader threw before, and reads no more
 
   [[nodiscard]] TokenId token(std::int32_t index) const {
     return ids.empty() ? last : ids[static_cast<std::size_t>(index)];
@@ -80,11 +80,11 @@ struct SlotChoice {
   std::size_t told = 0;          ///< how many results there are so far
 };
 
-/// Reads plans for a device, whatever that computes with. It keeps what plans say of a sequence in
-/// a slot: a row that moves takes another slot's number, so that a device leaves what it holds
-/// for a slot in its place. One plan after the other, of each change_rows(), read_encodes() and
-/// read_entries() in this order; what they give is borrowed until the next call of the same.
-/// Allocates nothing after it was made. Owner only, but for tell().
+/// Reads plans for any device. It keeps each slot's sequence as plans describe it. A row that moves
+/// takes another slot's number, so a device leaves a slot's data in place. For one plan after the
+/// other, call change_rows(), read_encodes() and read_entries() in this order; each result is
+/// borrowed until the next call of the same function. Allocates nothing after it was made. Owner
+/// only, except for tell().
 class PlanReader {
  public:
   /// `encoder_pages`: pages that the device's encoder has for its own KV. They are used again in
@@ -103,11 +103,11 @@ class PlanReader {
   /// Reads moves, starts and page tables.
   void change_rows(const Plan& plan);
 
-  /// The tables that change_rows() has changed, a slot once: a plan that was amended may say two
-  /// things of one entry, the last of which holds.
+  /// The tables that change_rows() has changed, each slot once: an amended plan may set one entry
+  /// twice, and the last value holds.
   [[nodiscard]] std::span<const SlotTable> tables() const noexcept { return tables_; }
 
-  /// What the encoder reads.
+  /// The sequences that the encoder reads.
   std::span<const SlotTokens> read_encodes(const Plan& plan);
 
   /// Lets the device guess by this drafter from now on. Without one no guess is made, whatever
@@ -125,13 +125,13 @@ class PlanReader {
 
   /// Rows of the step whose logits are wanted, each once.
   [[nodiscard]] std::span<const std::int32_t> outputs() const noexcept { return outputs_; }
-  /// By output, what the choices by it need of its logits, of those that share it the most.
+  /// By output, which of its logits the choices need; where choices share an output, the most.
   [[nodiscard]] std::span<const LogitNeeds> needs() const noexcept { return needs_; }
 
-  /// In the order of Plan::samples.
+  /// The choices, in the order of Plan::samples.
   [[nodiscard]] std::span<const SlotChoice> choices() const noexcept { return choices_; }
 
-  /// What read_entries() found that is read.
+  /// The readings that read_entries() found.
   [[nodiscard]] std::span<const SlotReading> readings() const noexcept { return readings_; }
 
   /// Nothing is chosen for a slot in this step, of which `result` has been told, and until another

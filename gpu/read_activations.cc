@@ -47,7 +47,7 @@ void for_pieces(const SlotReading& reading, ModelDevice& device, const Work& wor
   }
 }
 
-/// Returns null when the reader has taken the rows, else what it threw.
+/// Returns null when the reader has taken the rows, else the exception that it threw.
 std::shared_ptr<const ChoiceFailure> tell(const SlotReading& reading, const ReadRows& rows,
                                           const Rows& hidden, const Rows& logits) {
   try {
@@ -72,7 +72,7 @@ void read_activations(PlanReader& plan, ModelDevice& device, StepResult& result)
   for (const SlotReading& reading : plan.readings()) {
     std::shared_ptr<const ChoiceFailure> failure;
     for_pieces(reading, device, [&](const ReadRows& rows, bool with_logits) {
-      // What the device fails at is its own failure, and not the reader's.
+      // A failure of the device in here is the device's own, and not the reader's.
       const bool reads = !reading.has_failed && !failure;
       if (!reads && is_alone) return;
       const Rows hidden = device.hidden_states(reading.first + rows.first, rows.count);

@@ -5,11 +5,11 @@
 
 namespace weft {
 
-/// Gives the step that `device` has run last to the ActivationReaders of its sequences. To be
-/// called when all choices have been told: what the device computes here overwrites their logits.
+/// Gives the numbers of the step that `device` ran last to its sequences' ActivationReaders. To be
+/// called after all choices have been told: logits computed here overwrite the step's logits.
 void read_activations(PlanReader& plan, ModelDevice& device, StepResult& result);
 
-/// What another rank of those that share the head does meanwhile: its part of the logits.
+/// To be called on the other ranks that share the head: computes their part of the logits.
 void follow_activations(const PlanReader& plan, ModelDevice& device);
 
 }  // namespace weft

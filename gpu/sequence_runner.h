@@ -12,8 +12,8 @@
 
 namespace weft {
 
-/// Runs one sequence alone on a device, without actors: what the verbs for looking at models and
-/// the tests of models need. Owns pages 0, 1, ... of the device. Owner only; borrows the device.
+/// Runs one sequence alone on a device, without actors: for the commands that look at models and
+/// for the tests of models. Owns pages 0, 1, ... of the device. Owner only; borrows the device.
 class SequenceRunner {
  public:
   /// Called with results of consecutive tokens, in order; the rows are valid for the call.

@@ -11,18 +11,18 @@ namespace weft {
 /// RoPE).
 enum class AngleSet : std::int32_t { kShort, kLong };
 
-/// What changes the keys and values of tokens beside the tokens before them. Sequences whose
-/// KvTraits differ never share pages (PrefixScope).
+/// What keys and values depend on beside the tokens. Sequences whose KvTraits differ never share
+/// pages (PrefixScope).
 struct KvTraits {
   AngleSet angles = AngleSet::kShort;
 
   friend bool operator==(const KvTraits&, const KvTraits&) = default;
 };
 
-/// What a sequence is beyond its tokens, the same for its whole life. It travels whole: from the
-/// request's group (GroupSpec) by the plan (PlanStart), also to other processes, to the device's
-/// slot and its step. A new trait is a field here, a value that a request gives it, and the kernel
-/// that wants it.
+/// The properties of a sequence besides its tokens, the same for its whole life. They travel
+/// together: from the request's group (GroupSpec) by the plan (PlanStart), also to other processes,
+/// to the device's slot and its step. A new trait is a field here, a value that a request gives it,
+/// and the kernel that uses it.
 struct SequenceTraits {
   KvTraits kv{};
   /// The position where the second of two texts begins, as token types tell it; 0: there is one.

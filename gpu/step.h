@@ -27,7 +27,7 @@ struct Step {
   std::span<const TokenId> ids;             ///< [T]
   std::span<const StepSequence> sequences;  ///< cover 0 .. T-1 in order
   std::span<const std::int32_t> outputs;    ///< rows whose logits are wanted
-  /// By output, what is needed of its logits; empty: all of every one. A device may give more.
+  /// By output, which of its logits are needed; empty: all of every output. A device may give more.
   std::span<const LogitNeeds> needs{};
 };
 

@@ -14,7 +14,7 @@ namespace weft {
 
 class PageFiles;
 
-/// What a device took memory for when it was made; plans stay within it.
+/// The sizes that a device took memory for when it was made; plans stay within them.
 struct DeviceLimits {
   std::int32_t rows = 0;
   std::int32_t pages = 0;  ///< of the decoder's KV
@@ -91,12 +91,12 @@ struct DeviceLimits {
 /// row (page table, last token, sampler, state) is the device's, and plans change it. One thread at
 /// a time, but for abandon().
 ///
-/// A device may be one of several ranks, among which a model is cut: stages, each with some of its
-/// layers, and in a stage ranks that share these. Every rank gets every plan, all in the same
-/// order, each on a thread of its own. run() waits inside for what it needs of other ranks: a
-/// stage's input, its fellows' part of a sum, and at the first stage the tokens that the plan
-/// `limits().stages` before this one chose. "Before" counts plans as they were run: Plan::tick
-/// starts again at 1 when a scheduler is replaced.
+/// A device may be one of several ranks that share a model, cut into stages: each stage has some of
+/// the layers, and the ranks of a stage share them. Every rank gets every plan, in the same order,
+/// each on a thread of its own. run() waits inside for other ranks' numbers: a stage's input, the
+/// other ranks' parts of a sum, and at the first stage the tokens chosen by the plan that ran
+/// `limits().stages` before this one. "Before" counts plans as they were run: Plan::tick starts
+/// again at 1 when a scheduler is replaced.
 class StepDevice {
  public:
   StepDevice() = default;
@@ -113,20 +113,20 @@ class StepDevice {
   /// other when only this step is lost. Of several ranks any failure is the loss of all.
   virtual void run(const Plan& plan, StepResult& result) = 0;
 
-  /// Whether run() says what was chosen; of several ranks one does, the first of the last stage.
-  /// The others leave the result empty but for `took`; constant.
+  /// Whether run() returns chosen tokens. Among several ranks only the first of the last stage
+  /// does; the others leave the result empty but for `took`. Constant.
   [[nodiscard]] virtual bool samples() const noexcept { return true; }
 
   /// Called when another rank is lost: from now on run() throws ActorFailure(kDeviceLost), also one
   /// that is under way, as soon as it would wait for another rank. Any thread, any number of times.
   virtual void abandon() noexcept {}
 
-  /// The files where pages of it may be kept; null: it has none. They are closed when it goes.
+  /// The files where its pages may be kept; null: none. They are closed when the device goes.
   [[nodiscard]] virtual std::shared_ptr<PageFiles> page_files() const { return nullptr; }
 
   /// Has `tell` called with the reason when the device finds out between two steps that it is lost:
-  /// by any thread, once, at once where it is lost already. An empty one ends that, and returns
-  /// when no call is under way. A device that only a step can show lost never calls it.
+  /// by any thread, once, at once if it is lost already. An empty `tell` ends that, and waits for a
+  /// call under way. A device that only a step can show lost never calls `tell`.
   // NOLINTNEXTLINE(performance-unnecessary-value-param): who overrides it keeps it
   virtual void watch(std::function<void(const std::string& why)> /*tell*/) {}
 };

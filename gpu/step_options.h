@@ -9,7 +9,7 @@
 
 namespace weft {
 
-/// What a ModelDevice is made with that carries out plans within `limits`. `threads` is the host's.
+/// Options of a ModelDevice that carries out plans within `limits`. `threads` is the host's.
 [[nodiscard]] DeviceOptions step_options(const Program& program, const DeviceLimits& limits,
                                          DType kv_dtype, int threads = 0);
 

@@ -111,7 +111,7 @@ void DfaDraft::add_path(std::uint32_t from, std::span<const ByteRange> path, std
   add_edge(from, path.back(), end);
 }
 
-/// The states from which one that accepts can be reached.
+/// By state, whether it can reach an accepting state.
 std::vector<bool> DfaDraft::alive() const {
   std::vector<std::vector<std::uint32_t>> before(states_.size());
   std::vector<bool> result(states_.size());

@@ -11,7 +11,7 @@
 
 namespace weft::grammar {
 
-/// A deterministic automaton over bytes. From each state one that accepts can be reached.
+/// A deterministic automaton over bytes. Every state can reach an accepting state.
 struct ByteDfa {
   struct Edge {
     std::uint8_t low = 0;
@@ -22,14 +22,14 @@ struct ByteDfa {
   };
   struct State {
     std::uint32_t first_edge = 0;
-    std::uint32_t edges = 0;  ///< that many, ascending, disjoint
+    std::uint32_t edges = 0;  ///< number of edges, ascending, disjoint
     bool accepts = false;
   };
 
   std::vector<Edge> edges{};
-  std::vector<State> states{};  ///< 0 begins
-  /// It accepts each single code point of plain text: all but controls below U+0020, the quotation
-  /// mark and the backslash.
+  std::vector<State> states{};  ///< state 0 begins
+  /// The automaton accepts each single code point of plain text: all except controls below U+0020,
+  /// the quotation mark and the backslash.
   bool covers_text = false;
 
   [[nodiscard]] std::span<const Edge> edges_of(std::uint32_t state) const {
@@ -37,7 +37,7 @@ struct ByteDfa {
   }
 };
 
-/// Makes an automaton of states with edges in any order, of which some may lead nowhere.
+/// Makes an automaton from states with edges in any order. Some edges may lead nowhere.
 class DfaDraft {
  public:
   using ByteRange = std::pair<std::uint8_t, std::uint8_t>;
@@ -86,12 +86,12 @@ class CodeSet {
 /// The automaton of the UTF-8 forms of one code point of a set, which is not empty.
 [[nodiscard]] ByteDfa utf8_dfa(const CodeSet& set);
 
-/// The same for a character inside of a JSON string: the quotation mark, the backslash and controls
-/// are written by their shortest escape.
+/// The automaton of one character inside of a JSON string: the quotation mark, the backslash and
+/// controls are written by their shortest escape.
 [[nodiscard]] ByteDfa json_character_dfa(const CodeSet& set);
 
-/// A character of a JSON string in any form that RFC 8259 knows; escapes of surrogates come in
-/// pairs. Those that are not of `plain` are written as escapes.
+/// The automaton of a character of a JSON string in any form of RFC 8259; escapes of surrogates
+/// come in pairs. Characters outside of `plain` are written as escapes.
 [[nodiscard]] ByteDfa any_json_character_dfa(const CodeSet& plain);
 
 /// A text as it stands in a JSON string, in the form that json_character_dfa() has.
@@ -105,8 +105,8 @@ class CodeSet {
 [[nodiscard]] ByteDfa json_text_except(std::span<const std::string> texts,
                                        const CodeSet& characters = CodeSet::all());
 
-/// Of the contents of JSON strings that an automaton accepts those of so many characters; nothing
-/// where that takes more than 12,000 states.
+/// Returns an automaton of those JSON string contents that `automaton` accepts and that have the
+/// wanted number of characters; nothing where that takes more than 12,000 states.
 [[nodiscard]] std::optional<ByteDfa> with_length(const ByteDfa& contents, std::uint64_t least,
                                                  std::uint64_t most);
 

@@ -27,8 +27,8 @@ std::span<const std::uint32_t> children_of(const GrammarData& data, const Node& 
   return {};
 }
 
-/// Finds the nodes of which a property holds that follows from that of their children: each node is
-/// looked at again when one of its children has been found.
+/// Finds the nodes with a property that follows from the property of their children: each node is
+/// checked again when one of its children has been found.
 class Fixpoint {
  public:
   explicit Fixpoint(const GrammarData& data) : data_(data), parents_(data.nodes.size()) {
@@ -141,8 +141,8 @@ void for_each_first(const GrammarData& data, const Node& node, const std::vector
   }
 }
 
-/// Whether a node of those reached from the start begins with itself. Repetitions do, of course, by
-/// way of their own child only where that is empty, which the automaton notices.
+/// Whether a node reachable from the start begins with itself. A repetition begins with itself only
+/// through a child that may be empty, and the automaton handles that.
 bool begins_with_itself(const GrammarData& data, const std::vector<bool>& nullable) {
   enum : std::uint8_t { kNew, kOpen, kDone };
   std::vector<std::uint8_t> colour(data.nodes.size(), kNew);

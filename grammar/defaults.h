@@ -15,7 +15,7 @@ inline constexpr std::size_t kMaxGrammarText = std::size_t{1} << 20;
 /// read by recursion.
 inline constexpr std::size_t kMaxGrammarDepth = 64;
 
-/// Nodes of a grammar, 20 bytes each, and what a reader may do to make them: a schema whose
+/// Nodes of a grammar, 20 bytes each, and the steps of a reader that makes them: a schema whose
 /// references multiply ends here within some 50 ms.
 inline constexpr std::size_t kMaxGrammarNodes = 200'000;
 
@@ -26,11 +26,11 @@ inline constexpr std::size_t kMaxSchemaWork = 100'000;
 inline constexpr std::size_t kMaxGrammarBytes = std::size_t{4} << 20;
 
 /// Alternatives that are open at once: 1000 optional properties need as many. More may be found
-/// first, of which those that differ in their counts alone are merged.
+/// first; alternatives that differ only in their counts are then merged.
 inline constexpr std::size_t kMaxOpen = 4096;
 inline constexpr std::size_t kMaxFound = 4 * kMaxOpen;
 
-/// What one mask or one token may cost: alternatives that are looked at (some 10 ns each), and
+/// The cost bound of one mask or one token: alternatives that are looked at (some 10 ns each), and
 /// states that are made (some 300 bytes each). A string's mask looks at 50,000 and makes 1,000.
 inline constexpr std::size_t kMaxWork = 2'000'000;
 inline constexpr std::size_t kMaxNewStates = 16'384;
@@ -51,9 +51,9 @@ inline constexpr std::size_t kIdleGrammarShare = 32;
 inline constexpr std::size_t kMaxKeptGrammars = 32;
 inline constexpr std::size_t kMaxKeptGrammarText = std::size_t{4} << 20;
 
-/// What it may cost to find the text that has to come next, and to go on by a token meanwhile: some
-/// 0.2 ms and 1 ms. The scheduler's thread does it, which plans no tick in that time, so what costs
-/// more is left to the model.
+/// The cost bound of finding the text that must come next, and of going on by a token meanwhile:
+/// some 0.2 ms and 1 ms. The scheduler's thread does it and plans no tick in that time; text that
+/// costs more is left to the model.
 inline constexpr std::size_t kMaxForcedWork = 20'000;
 inline constexpr std::size_t kMaxForcedStates = 1'024;
 

@@ -52,7 +52,7 @@ struct GrammarData {
 
 }  // namespace grammar
 
-/// What an output must look like, put together by a GrammarBuilder. Immutable.
+/// The required form of an output, put together by a GrammarBuilder. Immutable.
 class Grammar {
  public:
   explicit Grammar(grammar::GrammarData data, std::vector<std::string> not_enforced = {})

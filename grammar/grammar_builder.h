@@ -67,7 +67,7 @@ class GrammarBuilder {
   [[nodiscard]] Part sequence(std::initializer_list<Part> parts) {
     return sequence(std::span(parts.begin(), parts.size()));
   }
-  /// One of them; of none there is no text.
+  /// One of the parts; with no parts there is no text.
   [[nodiscard]] Part any_of(std::span<const Part> parts);
   [[nodiscard]] Part any_of(std::initializer_list<Part> parts) {
     return any_of(std::span(parts.begin(), parts.size()));
@@ -77,30 +77,30 @@ class GrammarBuilder {
   [[nodiscard]] Part optional(Part part) { return repeat(part, 0, 1); }
   static constexpr std::uint32_t kNoBound = grammar::kNoBound;
 
-  /// One of these texts; as many as there may be, they are one automaton.
+  /// One of these texts; however many there are, they become one automaton.
   [[nodiscard]] Part choice(std::span<const std::string> texts);
-  /// Any valid UTF-8, also none, in which none of these occurs: what is said before a call.
+  /// Any valid UTF-8, or none, in which none of these texts occurs: the text before a call.
   [[nodiscard]] Part text_without(std::span<const std::string> texts);
 
   /// A JSON text that a schema allows (schema/json_schema.h). Errors: kBadSchema,
   /// kUnsupportedSchema, kTooComplex; `name` goes before the place in the schema.
   [[nodiscard]] Result<Part> json_schema(std::string_view schema, std::string_view name,
                                          Strictness strictness = Strictness::kStrict);
-  /// The same of a schema that has been read.
+  /// The same for a schema that has been parsed.
   [[nodiscard]] Result<Part> parsed_json_schema(const boost::json::value& schema,
                                                 std::string_view name,
                                                 Strictness strictness = Strictness::kStrict);
   /// Any JSON value, and any JSON object.
   [[nodiscard]] Part json_value();
   [[nodiscard]] Part json_object();
-  /// What a regular expression matches as a whole (forms/regex.h). kBadRegex, kTooComplex.
+  /// Texts that a regular expression matches as a whole (forms/regex.h). kBadRegex, kTooComplex.
   [[nodiscard]] Result<Part> regex(std::string_view pattern);
   /// A grammar in GBNF or Lark's form (forms/). kBadGrammar, kTooComplex.
   [[nodiscard]] Result<Part> grammar_text(std::string_view text);
   /// A grammar that another builder has finished.
   [[nodiscard]] Part grammar(const Grammar& other);
 
-  /// A rule that is defined later, and may mean itself; define() is called once for each.
+  /// A rule that is defined later and may refer to itself; define() is called once for each rule.
   [[nodiscard]] Part reserve_rule();
   void define(Part rule, Part body);
 
@@ -112,10 +112,10 @@ class GrammarBuilder {
   [[nodiscard]] Part dfa(grammar::ByteDfa automaton);
   [[nodiscard]] bool too_large() const noexcept { return too_large_; }
   [[nodiscard]] const grammar::JsonParts& json();
-  /// How json_schema() and json_value() write from now on.
+  /// Sets the form in which json_schema() and json_value() write from now on.
   void write_values_as(grammar::ValueForm form) noexcept { form_ = form; }
   [[nodiscard]] grammar::ValueForm value_form() const noexcept { return form_; }
-  /// Counts what reading schemas has cost; false once it is more than all of them may.
+  /// Counts the cost of reading schemas; returns false once the sum exceeds the bound for all.
   [[nodiscard]] bool spend(std::size_t work) noexcept;
   /// Returns whether this much work and an automaton of this many states leave half of the budget
   /// for the rest of a grammar.
@@ -136,7 +136,7 @@ class GrammarBuilder {
   std::size_t spent_ = 0;
   std::vector<std::string> not_enforced_;
   grammar::ValueForm form_ = grammar::ValueForm::kJson;
-  /// By form; each made when it is needed.
+  /// By form; each entry is made when it is needed.
   std::array<std::unique_ptr<grammar::JsonParts>, grammar::kValueForms> json_;
 };
 

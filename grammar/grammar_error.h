@@ -6,16 +6,16 @@ namespace weft {
 
 /// Why a description of structured output is refused.
 enum class GrammarErrc {
-  /// A JSON schema is none; the detail names the place in it.
+  /// The text is no valid JSON schema; the detail names the place in it.
   kBadSchema = 1,
-  /// A JSON schema asks for what cannot be held to while tokens are chosen; the detail names the
+  /// A JSON schema has a part that cannot be enforced while tokens are chosen; the detail names the
   /// place in it and the keyword.
   kUnsupportedSchema,
-  /// A regular expression has an error, or asks for what is not regular; the detail names the byte.
+  /// A regular expression has an error, or a part that is not regular; the detail names the byte.
   kBadRegex,
   /// A grammar has an error; the detail names the line.
   kBadGrammar,
-  /// It is larger, or leaves more open at once, than a server can afford.
+  /// The description is larger, or leaves more open at once, than a server can afford.
   kTooComplex,
   /// The model has no token that ends an output, so that nothing could follow the last one allowed.
   kNoEndToken,

@@ -9,8 +9,8 @@ namespace weft {
 
 class Grammar;
 
-/// What an output must look like. Plain data; what is wrong with it is said when the request is
-/// prepared, before its first token, by a GrammarErrc.
+/// The required form of an output. Plain data; mistakes are reported when the request is prepared,
+/// before its first token, by a GrammarErrc.
 struct StructuredOutput {
   enum class Kind : std::uint8_t {
     kNone,
@@ -19,8 +19,8 @@ struct StructuredOutput {
     kRegex,       ///< the whole output matches the regular expression `text`
     kChoice,      ///< the output is one of `choices`
     kText,        ///< `text` is a context-free grammar, GBNF or Lark's form
-    /// `grammar`, which the application has put together (grammar_builder.h). What the engine finds
-    /// out of it is kept under `text`, which is then to say all that it was made of; empty: not.
+    /// `grammar`, which the application has put together (grammar_builder.h). Its compiled form is
+    /// kept under `text`, which must then name all its parts; empty: it is not kept.
     kGrammar,
   };
 
@@ -30,7 +30,7 @@ struct StructuredOutput {
   /// For a JSON schema. true: a part that a grammar cannot enforce is refused. false: such a part
   /// is ignored and named (CompiledOutput::not_enforced); the rest is enforced.
   bool strict = true;
-  /// What errors call it: the field that it came in.
+  /// The name in errors: the field of the request.
   std::string name = "structured_output";
   std::shared_ptr<const Grammar> grammar{};
 

@@ -8,12 +8,12 @@
 
 namespace weft::grammar {
 
-/// The part of what a request says that an output must look like, which is not kNone. Errors: those
-/// of GrammarErrc.
+/// The grammar part for a request's structured output, which is not kNone. Errors: those of
+/// GrammarErrc.
 [[nodiscard]] Result<GrammarBuilder::Part> structured_part(GrammarBuilder& builder,
                                                            const StructuredOutput& output);
 
-/// All that decides what is compiled; empty for what is not to be kept.
+/// The cache key: everything that decides the result; empty where the result is not kept.
 [[nodiscard]] std::string key_of(const StructuredOutput& output);
 
 }  // namespace weft::grammar

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::uint32_t kNowhere = std::numeric_limits<std::uint32_t>::max();
 
-/// The texts that are forbidden, as a trie with where to go on after a byte that does not fit
-/// (Aho and Corasick, "Efficient string matching", 1975).
+/// The forbidden texts, as a trie that knows where to go on after a byte that does not fit (Aho and
+/// Corasick, "Efficient string matching", 1975).
 struct Forbidden {
   struct Node {
     std::array<std::uint32_t, 256> next;

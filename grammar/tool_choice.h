@@ -7,8 +7,8 @@
 
 namespace weft {
 
-/// Whether a model calls what it is offered, and what of it. Plain data; what cannot be held to is
-/// said when the request is prepared, before its first token.
+/// Whether a model calls the offered functions, and which. Plain data; a choice that cannot be
+/// enforced is refused when the request is prepared, before its first token.
 struct ToolChoice {
   enum class Mode : std::uint8_t {
     kAuto,      ///< the model chooses
@@ -22,7 +22,7 @@ struct ToolChoice {
   /// choice. A part of their schemas that a grammar cannot enforce is refused. In other functions'
   /// schemas such a part is ignored and named (GenerationResult::not_enforced).
   std::vector<std::string> strict{};
-  /// What errors call the schema of a tool, behind "tools[0].".
+  /// The name of a tool's schema in errors, behind "tools[0].".
   std::string schema_name = "function.parameters";
   /// The names of tools in errors, where a tool is not at its own index: "tools[4].tools[0]".
   std::vector<std::string> places{};
@@ -33,7 +33,7 @@ struct ToolChoice {
     return (placed ? places[tool] : "tools[" + std::to_string(tool) + "]") + '.' + schema_name;
   }
 
-  /// Whether outputs have to be held to anything.
+  /// Whether outputs must be constrained at all.
   [[nodiscard]] bool constrains() const noexcept {
     return mode == Mode::kRequired || !only.empty() || !strict.empty();
   }

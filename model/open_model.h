@@ -33,12 +33,12 @@ struct OpenedModel {
                                              const std::filesystem::path& spec = {},
                                              std::string_view weights = {});
 
-/// Returns the tokenizer of such a model: tokenizer.json, or the vocabulary in the model's file. A
-/// model with neither, and without files of another tokenizer, gets Tokenizer::none().
+/// Returns the tokenizer of an opened model: tokenizer.json, or the vocabulary in the model's file.
+/// A model with neither, and without files of another tokenizer, gets Tokenizer::none().
 [[nodiscard]] Result<Tokenizer> load_tokenizer(const std::filesystem::path& model);
 
-/// What a GGUF file of such a model has for its tokenizer, in a folder that of tokenizer.json; null
-/// where there is none. Errors of gguf_form() and of core/io/file.h.
+/// The tokenizer tables for a GGUF file of an opened model; for a folder they are made from its
+/// tokenizer.json; null where there is none. Errors of gguf_form() and of core/io/file.h.
 [[nodiscard]] Result<std::shared_ptr<const Vocabulary>> gguf_vocabulary_of(
     const Checkpoint& checkpoint);
 

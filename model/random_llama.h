@@ -15,9 +15,9 @@ namespace weft {
 
 /// The sizes of a model of Llama's family, or of another that is named.
 struct LlamaShape {
-  /// By the names of its tensors. Mixtral and Qwen3-MoE have experts in place of the MLP, the
-  /// latter norms on queries and keys too; Falcon has attention and an MLP without a gate side by
-  /// side, and its embeddings as its head.
+  /// The family whose tensor names it has. Mixtral and Qwen3-MoE have experts in place of the MLP,
+  /// the latter norms on queries and keys too; Falcon has attention and an MLP without a gate side
+  /// by side, and its embeddings as its head.
   enum class Family : std::uint8_t { kLlama, kMixtral, kQwen3Moe, kFalcon };
 
   std::int64_t layers = 2;
@@ -51,14 +51,14 @@ inline constexpr LlamaShape kLlama7B{.layers = 32,
                                      .vocabulary = 32000,
                                      .context = 4096};
 
-/// A shape that has a name, such as "llama-2-7b"; none when there is no such.
+/// A named shape, such as "llama-2-7b"; none when no shape has the name.
 [[nodiscard]] std::optional<LlamaShape> find_llama_shape(std::string_view name);
 /// "llama-110m, tinyllama-1.1b, ...", from the smallest.
 [[nodiscard]] std::string llama_shape_names();
 
-/// A llama with random weights, of any size, and its program: for measuring steps, whose time
-/// does not depend on what the weights are, as long as they are no zeros. Its matrices are windows
-/// of one run of random numbers, each at an offset of its own: the checkpoint of a model is hardly
+/// A llama with random weights, of any size, and its program: for measuring steps, whose time does
+/// not depend on the weights' values, as long as these are no zeros. Its matrices are windows of
+/// one run of random numbers, each at an offset of its own: the checkpoint of a model is hardly
 /// larger than its largest tensor. Immutable.
 class RandomLlama {
  public:

@@ -27,7 +27,7 @@ enum class TextErrc {
   kBadStopString,
   /// A request's chat_template_kwargs have a name that is not allowed; the detail has it.
   kBadTemplateKwarg,
-  /// A text has more tokens than whoever asked for them can use; the detail says how many at least.
+  /// A text has more tokens than its caller can use; the detail says how many at least.
   kTooManyTokens,
   /// A chat template wrote more bytes than its bound.
   kTemplateOutput,

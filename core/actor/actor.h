@@ -18,8 +18,8 @@ namespace weft {
 /// Options of an actor's own thread, for work that must not wait behind others.
 struct DedicatedThread {
   Duration spin =
-      defaults::kSpinBeforePark;  ///< How long it looks for work before it parks; may be 0.
-  std::optional<int> cpu = {};    ///< The processor to stay on.
+      defaults::kSpinBeforePark;  ///< How long the thread looks for work before it parks; may be 0.
+  std::optional<int> cpu = {};    ///< The processor that the thread is pinned to; none: any.
 };
 
 struct ActorOptions {
@@ -61,13 +61,13 @@ inline constexpr bool kHandlesAll<B, Protocol<Msgs...>> = (Handles<B, Msgs> && .
 /// The constructor takes the context, then what spawn() was given; a restart calls it again with
 /// the same arguments. (tests/must_not_compile/core_misuse.cc compiles this example.)
 ///
-/// All of them run one at a time, never side by side, each seeing what the one before did; on a
-/// dedicated thread the constructor and destructor run there too. An exception out of on() ends the
-/// instance, see supervision.h; the same message object then goes to undelivered(), so what on()
-/// has moved out of it has been dealt with. undelivered() answers a message that on() will never
-/// see. exiting() is the last call on an instance: it answers the requests that the instance holds.
-/// Exceptions out of these two are swallowed. A successor is constructed before its predecessor is
-/// told to exit; when that fails, the predecessor answers what waits.
+/// These calls run one at a time, and each sees what the call before did; on a dedicated thread the
+/// constructor and destructor run there too. An exception out of on() ends the instance
+/// (supervision.h); the same message object then goes to undelivered(), so what on() moved out of
+/// it is dealt with. undelivered() answers a message that on() will never see. exiting() is the
+/// last call on an instance: it answers the requests that the instance holds. Exceptions out of
+/// undelivered() and exiting() are swallowed. A successor is constructed before its predecessor is
+/// told to exit; if that fails, the predecessor answers the waiting messages.
 template <class B>
 concept ActorBehavior =
     requires { typename B::Accepts; } && detail::kHandlesAll<B, typename B::Accepts>;

@@ -15,9 +15,9 @@
 
 namespace weft {
 
-/// An actor as its system keeps it: its mailbox, its current instance, and how to make the next
-/// one. Senders hold it, too, so that a push to an actor that is gone is `kClosed` and nothing
-/// worse.
+/// An actor as its system keeps it: the mailbox, the current instance and the factory of the
+/// next one. Senders share ownership, so that a push to an exited actor safely returns
+/// `kClosed`.
 template <class P>
 class ActorCell final : public ActorCore {
   using Any = typename P::Any;
@@ -96,7 +96,7 @@ class ActorCell final : public ActorCore {
     while (next_ < batch_.size()) {
       in_hand_.emplace(std::move(batch_[next_++]));
       instance_->on(in_hand_->message);
-      in_hand_.reset();  // what the actor did not keep ends here, not with the batch
+      in_hand_.reset();  // members that the actor did not take end here, not with the batch
     }
   }
 
@@ -121,8 +121,8 @@ class ActorCell final : public ActorCore {
     in_hand_.reset();
   }
 
-  // What is pushed while this runs is left for the next instance; otherwise a busy actor would
-  // never get to it.
+  // Messages pushed while this runs wait for the next instance; otherwise a busy actor would never
+  // get to create one.
   void answer_waiting(const Error& why) noexcept override {
     answer_batch(why);
     for (std::size_t left = mailbox_.waiting(); left > 0;) {
@@ -139,8 +139,8 @@ class ActorCell final : public ActorCore {
     answer_in_hand(why);
     answer_batch(why);
     mailbox_.close([&](Envelope<Any>&& envelope) noexcept { answer(envelope, why); });
-    // There will be no other instance. Its arguments may hold the addresses of actors that hold
-    // this one's.
+    // No other instance will be made. Arguments kept in the factory may hold addresses of actors
+    // that hold this actor's address.
     factory_ = nullptr;
   }
 
@@ -149,7 +149,7 @@ class ActorCell final : public ActorCore {
   }
 
   void answer(Envelope<Any>& envelope, const Error& why) noexcept {
-    if (!instance_) return;  // never started: nobody knows how to answer
+    if (!instance_) return;  // never started: no instance can answer
     try {
       instance_->undelivered(envelope.message, why);
     } catch (...) {  // the next message has the same right to an answer
@@ -160,7 +160,7 @@ class ActorCell final : public ActorCore {
   std::unique_ptr<ActorInstance<P>> instance_;
   std::vector<Envelope<Any>> batch_;  // taken from the mailbox; from next_ on not handled yet
   std::size_t next_ = 0;
-  std::optional<Envelope<Any>> in_hand_;  // what on() has been shown and has not returned from
+  std::optional<Envelope<Any>> in_hand_;  // the message given to on() while on() has not returned
   Mailbox<Any> mailbox_;
 };
 

@@ -21,10 +21,10 @@ class ActorTimer {
   ActorTimer& operator=(ActorTimer&&) noexcept;
   ~ActorTimer();
 
-  /// Each sets the timer, replacing an earlier setting; a moment in the past expires at once.
+  /// Each function sets the timer and replaces an earlier setting; a past moment expires at once.
   void arm_at(TimePoint when);
   void arm_after(Duration delay);
-  /// Takes the setting back: the handler does not run for it.
+  /// Disarms the timer: the handler does not run for the last setting.
   void disarm();
 
  private:
@@ -36,7 +36,7 @@ class ActorTimer {
   std::shared_ptr<Slot> slot_;
 };
 
-/// What an actor knows about where it runs. Lives as long as the actor; owner only.
+/// An actor's view of its surroundings. Lives as long as the actor; owner only.
 class ActorContext {
  public:
   explicit ActorContext(ActorCore& core) noexcept : core_(core) {}

@@ -236,7 +236,7 @@ bool ActorCore::fail(const std::exception_ptr& exception) noexcept {
 SupervisionAction ActorCore::decide(ExitKind kind) noexcept {
   const SupervisionAction action = find_action(environment_->supervision, options_.role, kind);
   if (action == SupervisionAction::kNotReady) return action;
-  // It costs the message, and senders must not be able to end an actor by what they send.
+  // A restart costs the message, and senders must not be able to end an actor by their messages.
   if (action == SupervisionAction::kRestart && message_in_hand()) return action;
   const TimePoint now = clock_.now();
   TimePoint& oldest = restarts_[restart_count_ % restarts_.size()];

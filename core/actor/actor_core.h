@@ -32,7 +32,7 @@ struct ExitReport {
   SupervisionAction action;  ///< means nothing when reason.kind is kStopped
 };
 
-/// What all actors of a system share. Each of them keeps it alive.
+/// State that all actors of a system share. Each actor keeps it alive.
 struct ActorEnvironment {
   boost::asio::any_io_executor executor{};
   std::shared_ptr<Clock> clock{};
@@ -78,17 +78,17 @@ class ActorCore : public Waker, public std::enable_shared_from_this<ActorCore> {
   /// thread cannot be had as asked for.
   void start(Gate::Holder holder);
 
-  /// Asks the actor to exit at its next turn; what waits is answered with `stopped`. Thread-safe.
+  /// Asks the actor to exit at its next turn; waiting messages get `stopped`. Thread-safe.
   void request_stop() noexcept;
 
-  /// Makes it exit and returns when it has: on this thread, unless a turn is under way elsewhere.
-  /// Must not be called on the actor's own thread.
+  /// Makes the actor exit and returns when it has exited. The last turn runs on this thread, unless
+  /// a turn is under way on another. Must not be called on the actor's own thread.
   void stop_now() noexcept;
 
   /// Sets an idle actor to work: posts a turn, or unparks the thread. Called by the mailbox.
   void wake() noexcept override;
 
-  /// Whether it has exited for good. Thread-safe.
+  /// Whether the actor has exited for good. Thread-safe.
   [[nodiscard]] bool exited() const noexcept { return baton_.load() == Baton::kExited; }
 
  protected:
@@ -99,19 +99,19 @@ class ActorCore : public Waker, public std::enable_shared_from_this<ActorCore> {
   virtual void signal() noexcept = 0;
   virtual bool busy() const noexcept = 0;
 
-  // The instance's functions, implemented by ActorCell. create() makes a new instance; an old one
-  // is told why it ends, and destroyed. It throws what the constructor throws; then the old
-  // instance stays, to answer what it can.
+  // The instance's functions, implemented by ActorCell. create() makes the next instance;
+  // destroy() ends the present one without a successor. Each tells the old instance why it
+  // ends.
   /// Makes a new instance; an old one is told why it ends and destroyed. Throws what the
   /// constructor throws, and then the old instance stays, to answer what it can.
   virtual void create(const Error& why) = 0;
   virtual void destroy(const Error& why) noexcept = 0;
   /// Handles one batch; an exception leaves the message that caused it in hand.
   virtual void handle_batch() = 0;
-  /// Whether a message was handed to the instance that has not returned from it.
+  /// Whether the instance was given a message that its on() has not returned from.
   virtual bool message_in_hand() const noexcept = 0;
-  /// Each gives messages to undelivered(): the one in hand; all that wait now; all there will ever
-  /// be.
+  /// Each function gives messages to undelivered(): the one in hand; all that wait now; all that
+  /// will ever be pushed.
   virtual void answer_in_hand(const Error& why) noexcept = 0;
   virtual void answer_waiting(const Error& why) noexcept = 0;
   virtual void close_and_answer(const Error& why) noexcept = 0;
@@ -163,7 +163,7 @@ class ActorCore : public Waker, public std::enable_shared_from_this<ActorCore> {
   MessageTap* const tap_;  // likewise
   ActorContext context_;
   ActorMetrics metrics_;
-  boost::asio::any_io_executor post_executor_;  // never runs what is posted within the call
+  boost::asio::any_io_executor post_executor_;  // runs no posted function within the call
 
   std::atomic<Baton> baton_{Baton::kResting};
   std::atomic<bool> stop_requested_{false};

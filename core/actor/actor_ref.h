@@ -12,8 +12,8 @@
 
 namespace weft {
 
-/// One sender's way to one actor: what it sends arrives in the order it was sent, from whichever
-/// threads. Owner only; an actor makes its own in its constructor:
+/// One sender's path to one actor: messages arrive in the order they were sent, whichever threads
+/// sent them. Owner only; an actor makes its senders in its constructor:
 /// `out_(next.sender(context.id()))`.
 template <class P>
 class Sender {

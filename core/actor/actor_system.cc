@@ -27,7 +27,7 @@ ActorSystem::ActorSystem(boost::asio::any_io_executor executor, ActorSystemOptio
 
 ActorSystem::~ActorSystem() {
   running_.close();
-  // All are asked first, so that an actor that waits for another to end finds it ending.
+  // All actors are asked to stop first, so an actor that waits for another's end finds it ending.
   request_stop();
   for (const auto& core : cores_) core->stop_now();
 }

@@ -37,14 +37,14 @@ class ActorSystem {
   explicit ActorSystem(boost::asio::any_io_executor executor, ActorSystemOptions options = {});
   ActorSystem(const ActorSystem&) = delete;
   ActorSystem& operator=(const ActorSystem&) = delete;
-  /// Stops what still runs, on this thread: waits for turns under way, takes over those that have
-  /// not begun, joins dedicated threads. It needs no running executor. Must not be called from
+  /// Stops the remaining actors, on this thread: waits for turns under way, takes over turns that
+  /// have not begun, joins dedicated threads. It needs no running executor. Must not be called from
   /// within an actor.
   ~ActorSystem();
 
   /// Makes an actor's address before the actor exists, for actors that must know each other. Throws
   /// std::invalid_argument when the options hold a zero where none is allowed. Messages wait for
-  /// start(); if that never comes, nobody answers them.
+  /// start(); without a start() no actor answers them.
   template <class P>
   [[nodiscard]] ActorRef<P> declare(ActorOptions options) {
     auto cell = std::make_shared<ActorCell<P>>(ids_.next(), std::move(options), environment_);

@@ -10,8 +10,8 @@
 
 namespace weft {
 
-/// What an ActorTimer, its actor and the clock share. The clock's thread sets `expired` and signals
-/// the actor; the actor's turn clears it and runs the handler.
+/// The state that an ActorTimer, its actor and the clock share. The clock's thread sets `expired`
+/// and signals the actor; the actor's turn clears it and runs the handler.
 class ActorTimer::Slot {
  public:
   Slot(ActorCore& owner, std::function<void()> call) : core(owner), handler(std::move(call)) {}

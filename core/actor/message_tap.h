@@ -25,8 +25,8 @@ class CapturedMessage {
   [[nodiscard]] std::type_index type() const noexcept { return type_; }
   /// The message, of type().
   [[nodiscard]] virtual const void* message() const noexcept = 0;
-  /// Pushes it into the mailbox, as its sender would have; to be called once. When it is refused,
-  /// it is still here.
+  /// Pushes the message into the mailbox, as its sender would have; to be called once. A refused
+  /// message stays in this object.
   virtual PushResult deliver() noexcept = 0;
 
  private:

@@ -36,13 +36,13 @@ enum class ExitKind {
 inline constexpr std::array kFailureKinds = {ExitKind::kException, ExitKind::kOutOfMemory,
                                              ExitKind::kInternalError, ExitKind::kDeviceLost};
 
-/// What is done about a failure. The message in hand is answered with `actor_failed` in each case.
+/// The reaction to a failure. The message in hand is answered with `actor_failed` in each case.
 enum class SupervisionAction {
-  /// A new instance takes over; the messages that wait are for it.
+  /// A new instance takes over and handles the messages that wait.
   kRestart,
-  /// What the actor held is lost: the messages that wait are answered with `actor_failed` too, then
-  /// a new instance
-  /// starts empty.
+  /// The actor's state is lost: the messages that wait are answered with `actor_failed` too, then
+  /// a new instance starts empty. The old instance's exiting() answers the requests that it
+  /// holds.
   kFailRequests,
   /// The actor exits for good, every message is answered with `not_ready`, and the system is no
   /// longer ready.

@@ -23,15 +23,15 @@ enum class ByteErrc {
 [[nodiscard]] const TableCategory& byte_category() noexcept;
 [[nodiscard]] boost::system::error_code make_error_code(ByteErrc code) noexcept;
 
-/// Some bytes of a whole that is not in memory: those from `begin` on. Readers of it count offsets
-/// from the whole's start and hold sizes against the whole's end.
+/// A part of a larger input that is not all in memory: the bytes from `begin` on. Readers count
+/// offsets from the input's start and check sizes against the input's end.
 struct ByteWindow {
   std::span<const std::byte> bytes;
   std::uint64_t begin = 0;
-  std::uint64_t end = 0;  ///< Of the whole.
-  /// Readers raise it to the end of a field that is in the whole and not in the window; the field
-  /// is kEndOfData then, whatever else they say is to be forgotten, and a window that reaches so
-  /// far is tried next.
+  std::uint64_t end = 0;  ///< Of the input.
+  /// A reader raises it to the end of a field that is in the input but not in the window. The field
+  /// fails with kEndOfData then; the caller drops the reader's results and tries again with a
+  /// window that reaches to `wanted`.
   std::uint64_t wanted = 0;
 };
 
@@ -74,7 +74,7 @@ class ByteReader {
   /// Reads `count` bytes as text, borrowed; not checked to be UTF-8.
   [[nodiscard]] Result<std::string_view> read_text(std::uint64_t count, std::string_view field);
 
-  /// The next `count` bytes, or as many as there are, borrowed; goes nowhere.
+  /// Returns the next `count` bytes, or as many as are left, borrowed, without moving forward.
   [[nodiscard]] std::span<const std::byte> peek(std::uint64_t count);
 
   /// Goes over `count` bytes, which need not be in the window.
@@ -90,9 +90,9 @@ class ByteReader {
 
  private:
   [[nodiscard]] Error end_of_data(std::string_view field, std::uint64_t wanted) const;
-  /// Where the next `count` bytes stand, after which it goes on; null when they are not there.
+  /// Returns the address of the next `count` bytes and moves past them; null when they are missing.
   [[nodiscard]] const std::byte* take(std::uint64_t count);
-  /// Whether they are in the window; asks for them when they are not.
+  /// Whether the next `count` bytes are in the window; asks for them when they are not.
   [[nodiscard]] bool holds(std::uint64_t count);
 
   std::span<const std::byte> bytes_;

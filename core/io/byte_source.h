@@ -20,13 +20,13 @@ class ByteSource {
   ByteSource& operator=(const ByteSource&) = delete;
   virtual ~ByteSource() = default;
 
-  /// How many bytes there were when it was opened; offsets and counts are held against it.
+  /// The size in bytes when the source was opened; offsets and counts are checked against it.
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
-  /// What messages call it: of a file its path.
+  /// The source's name in messages: a file's path.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-  /// Fills `out` with the bytes from `offset` on; on an error `out` holds anything. They lie within
-  /// size(): a caller that asks for others is a bug, internal_error. Errors of the kind of source.
+  /// Fills `out` with the bytes from `offset` on; on an error `out` holds anything. A range outside
+  /// size() is the caller's bug (internal_error). Returns the errors of the kind of source.
   [[nodiscard]] Result<void> read(std::uint64_t offset, std::span<std::byte> out) const;
 
  protected:
@@ -43,7 +43,7 @@ class ByteSource {
 /// Tensors of one file share it.
 using SharedSource = std::shared_ptr<const ByteSource>;
 
-/// Bytes in memory, its own. Reading does not fail.
+/// Bytes in memory, owned by the source. Reading does not fail.
 class MemorySource final : public ByteSource {
  public:
   MemorySource(std::string name, std::vector<std::byte> bytes)

@@ -16,7 +16,7 @@ enum class FileErrc {
   kCannotRead = 1,
   /// It is a folder, a device or a pipe where a file is needed.
   kNotAFile,
-  /// It is larger than anything of its kind.
+  /// The file is larger than the bound for files of its kind.
   kTooLarge,
   /// Another process has cut it since it was opened; the detail has the path and both sizes.
   kCut,
@@ -29,13 +29,13 @@ enum class FileErrc {
 [[nodiscard]] const TableCategory& file_category() noexcept;
 [[nodiscard]] boost::system::error_code make_error_code(FileErrc code) noexcept;
 
-/// Opens a file to be read in pieces: kCannotRead, kNotAFile. The file stays open as long as the
-/// source lives, so that another one of its name changes nothing; reading fails with kCut where it
-/// has become shorter, and with kCannotRead. It is never mapped: a mapped file that is cut ends the
-/// process with SIGBUS.
+/// Opens a file to be read in pieces: kCannotRead, kNotAFile. The source keeps the file open, so
+/// replacing the file under its name changes nothing. Reading fails with kCut where the file has
+/// become shorter, and with kCannotRead. A file is never mapped: if a mapped file is cut, the
+/// process ends with SIGBUS.
 [[nodiscard]] Result<SharedSource> open_file_source(const std::filesystem::path& path);
 
-/// No bound: for a file that a command was told to read, by whoever owns file and memory.
+/// No bound: for a file that the user of a command named, on the user's own machine.
 inline constexpr std::size_t kAnySize = std::numeric_limits<std::size_t>::max();
 
 /// The whole of a small text file such as config.json. kTooLarge above `max_bytes`; errors of

@@ -18,11 +18,11 @@ class FileDescriptor {
 
   [[nodiscard]] int get() const noexcept { return number_; }
   [[nodiscard]] bool is_open() const noexcept { return number_ >= 0; }
-  /// Closes what it has, and has `number`.
+  /// Closes the present descriptor, and takes over `number`.
   void reset(int number = -1) noexcept;
 
-  /// Reads or writes all of it, from where the file is. False, with errno, where not all could be;
-  /// ENODATA where the file ends before.
+  /// Reads or writes the whole span at the file's position. Returns false, with errno, when a part
+  /// failed; errno is ENODATA where the file ends early.
   [[nodiscard]] bool read(std::span<std::byte> out) const noexcept;
   [[nodiscard]] bool write(std::span<const std::byte> bytes) const noexcept;
 

@@ -33,7 +33,7 @@ fs::path hidden_name(const fs::path& path, int attempt) {
                    std::to_string(attempt));
 }
 
-/// Makes the entries of a folder durable; not every file system can, and then none is lost either.
+/// Makes the entries of a folder durable. A file system that cannot do so loses no entries either.
 void sync_folder(const fs::path& folder) {
   const fs::path named = folder.empty() ? fs::path(".") : folder;
   const int descriptor = ::open(named.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -42,7 +42,7 @@ void sync_folder(const fs::path& folder) {
   ::close(descriptor);
 }
 
-/// Renames without replacing, where the file system can; others are asked first.
+/// Renames without replacing where the file system supports it; elsewhere checks first.
 int rename_new(const fs::path& from, const fs::path& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return errno;

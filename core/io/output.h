@@ -9,8 +9,8 @@
 
 namespace weft {
 
-/// A file or folder that is being made. It stands in a hidden folder beside its place and is moved
-/// there once it is whole: nobody ever sees a part of it, and nothing is replaced. Owner only.
+/// A file or folder that is being made. It is built in a hidden folder beside its final path and
+/// moved there once it is whole: no reader sees a part of it, and nothing is replaced. Owner only.
 class Draft {
  public:
   enum class Kind : std::uint8_t { kFile, kFolder };
@@ -23,14 +23,14 @@ class Draft {
   Draft(const Draft&) = delete;
   Draft& operator=(const Draft&) = delete;
   Draft& operator=(Draft&&) = delete;
-  /// Removes what is not finished.
+  /// Removes an unfinished draft.
   ~Draft();
 
-  /// Where it is to be written: a folder that is there, or a file that is not.
+  /// The path to write to: a folder that exists, or a file that does not yet.
   [[nodiscard]] std::filesystem::path place() const;
 
-  /// Moves it, once what is in it is on the disk. kExists where another process has made something
-  /// of that name meanwhile, kCannotWrite.
+  /// Moves the draft to its final path, once its contents are on the disk. kExists where another
+  /// process made something of that name meanwhile, kCannotWrite.
   [[nodiscard]] Result<void> finish();
 
  private:
@@ -56,10 +56,10 @@ class OutputFile {
   /// kCannotWrite with the system's reason, such as no space left.
   [[nodiscard]] Result<void> write(std::uint64_t offset, std::span<const std::byte> bytes) const;
 
-  /// Makes it this long; what was not written is zeros. kCannotWrite.
+  /// Sets the file's size; bytes that were never written are zeros. kCannotWrite.
   [[nodiscard]] Result<void> resize(std::uint64_t size) const;
 
-  /// Returns once all of it is on the disk. kCannotWrite.
+  /// Returns once the whole file is on the disk. kCannotWrite.
   [[nodiscard]] Result<void> sync() const;
 
  private:

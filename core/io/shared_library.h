@@ -11,12 +11,12 @@ namespace weft {
 /// threads and handlers of their own. Cheap to copy; thread-safe.
 class SharedLibrary {
  public:
-  /// The first of `names` that is there: a file's name, looked for like those that a program is
-  /// linked with, or a path. FileErrc::kCannotRead with what the system says of the first.
+  /// Opens the first of `names` that exists: a file name, searched like the program's linked
+  /// libraries, or a path. FileErrc::kCannotRead with the system's message about the first.
   [[nodiscard]] static Result<SharedLibrary> open(std::initializer_list<const char*> names);
 
-  /// Sets `function` to the one of that name. Its type is the caller's word, best taken from the
-  /// library's own header with decltype. FileErrc::kCannotRead with the library and the name.
+  /// Sets `function` to the library's function of that name. The caller vouches for its type, best
+  /// taken by decltype from the library's header. FileErrc::kCannotRead with library and name.
   template <class Function>
   [[nodiscard]] Result<void> find(const char* name, Function*& function) const {
     const Result<void*> found = symbol(name);

@@ -56,7 +56,7 @@ class Mailbox {
   using Queue = moodycamel::ConcurrentQueue<Envelope<Msg>, Traits>;
   enum class Heat : unsigned char { kCold, kHot, kCooling };
 
-  /// Parts of the capacity: an eighth is returned late, a 64th is in each lane's hands.
+  /// Parts of the capacity: an eighth is released late, a 64th is reserved by each lane.
   static constexpr std::size_t kReleaseShare = 8;
   static constexpr std::size_t kCreditShare = 64;
 
@@ -143,22 +143,22 @@ class Mailbox {
     unreleased_ = 0;
     return true;
   }
-  /// Falls asleep whatever waits: nobody could be found to run the consumer, and the next push
-  /// tries again.
+  /// Falls asleep even when messages wait: no thread could be found to run the consumer, and the
+  /// next push tries again.
   void sleep_anyway() noexcept {
     settle_now();
     word_.sleep_anyway();
   }
 
-  /// Wakes the consumer without a message; what was written before is visible after take_signal().
+  /// Wakes the consumer without a message; earlier writes are visible after take_signal().
   /// Thread-safe.
   void signal() noexcept {
     if (word_.signal()) waker_.wake();
   }
   [[nodiscard]] bool take_signal() noexcept { return word_.take_signal(); }
 
-  /// Takes no more, and gives every waiting message to `answer`, also one whose push is in
-  /// progress. Returns how many there were. Pushes may race with it; a second call finds nothing.
+  /// Closes, and gives every waiting message to `answer`, also one whose push is in progress.
+  /// Returns their number. Pushes may race with it; a second call finds nothing.
   template <std::invocable<Envelope<Msg>&&> Answer>
   std::size_t close(Answer&& answer) {
     static_assert(std::is_nothrow_invocable_v<Answer, Envelope<Msg>&&>,
@@ -180,7 +180,7 @@ class Mailbox {
     return answered;
   }
 
-  /// How many places are taken or set aside.
+  /// Returns the number of places that are taken or set aside.
   [[nodiscard]] std::size_t size() const noexcept { return word_.count(); }
   [[nodiscard]] bool closed() const noexcept { return word_.closed(); }
 
@@ -217,8 +217,8 @@ class Mailbox {
       give_back(message, envelope.message);
       word_.release(1);
     }
-    // This is due also when nothing was queued: others may have come in since, who count on this
-    // push to wake the consumer.
+    // The wake is due also when nothing was queued: other pushes may have come in since, which
+    // count on this push to wake the consumer.
     if (result == PushResult::kWoke) waker_.wake();
     return queued ? result : PushResult::kFull;
   }

@@ -8,11 +8,11 @@
 
 namespace weft {
 
-/// What a mailbox's consumer has to know of one lane. `busy` and the two sides of it make pushes
+/// The state of one lane that the mailbox's consumer reads. `busy` and its two fences make pushes
 /// without atomic read-modify-writes possible; see Mailbox.
 struct alignas(kCacheLineBytes) MailboxLane {
   std::atomic<bool> busy{false};   ///< A push is under way.
-  std::atomic<bool> in_use{true};  ///< A Producer has it.
+  std::atomic<bool> in_use{true};  ///< A Producer uses the lane.
   std::size_t credits = 0;      ///< Places set aside. The lane's while busy, else the consumer's.
   MailboxLane* next = nullptr;  ///< Never changes once the lane is listed.
 };

@@ -7,9 +7,9 @@
 
 namespace weft {
 
-/// What became of a push.
+/// The outcome of a push.
 enum class PushResult {
-  kOk,      ///< The message is in; the consumer is awake and will come to it.
+  kOk,      ///< The message is in; the consumer is awake and will handle it.
   kWoke,    ///< The message is in, the consumer was asleep and this push has woken it.
   kFull,    ///< Not taken, the message is untouched: as many wait as may.
   kClosed,  ///< Not taken, the message is untouched: the consumer takes no more.
@@ -60,12 +60,12 @@ class MailboxWord {
   /// Gives places back.
   void release(std::size_t count) noexcept { word_.fetch_sub(count, std::memory_order_acq_rel); }
 
-  /// Consumer: lets producers set places aside, and no longer.
+  /// Consumer: turns the mailbox hot, so that producers set places aside; or cold again.
   void heat() noexcept { word_.fetch_or(kHotBit, std::memory_order_acq_rel); }
   void cool() noexcept { word_.fetch_and(~kHotBit, std::memory_order_acq_rel); }
 
-  /// Consumer: gives `taken` places back and falls asleep; refused, with nothing changed, while
-  /// more than those are taken or a signal is set.
+  /// Consumer: gives `taken` places back and falls asleep. Refused, with nothing changed, while
+  /// more places are taken or a signal is set.
   [[nodiscard]] bool try_sleep(std::size_t taken = 0) noexcept {
     std::uint64_t word = word_.load(std::memory_order_relaxed);
     do {
@@ -75,12 +75,12 @@ class MailboxWord {
     return true;
   }
 
-  /// Consumer: falls asleep with whatever there is, because nobody could be found to run it; the
-  /// next push or signal wakes it again.
+  /// Consumer: falls asleep even with messages left, because no thread could be found to run it;
+  /// the next push or signal wakes it again.
   void sleep_anyway() noexcept { word_.fetch_or(kAsleepBit, std::memory_order_acq_rel); }
 
-  /// Any thread: makes the consumer look up without a message. True: it was asleep, and the caller
-  /// has the duty to wake it.
+  /// Any thread: wakes the consumer without a message. True: the consumer was asleep, and the
+  /// caller has the duty to wake it.
   [[nodiscard]] bool signal() noexcept {
     std::uint64_t word = word_.load(std::memory_order_relaxed);
     while (!word_.compare_exchange_weak(word, (word & ~kAsleepBit) | kSignalBit,
@@ -89,7 +89,7 @@ class MailboxWord {
     return (word & kAsleepBit) != 0;
   }
 
-  /// Consumer: takes the signal back; what was written before signal() is visible after.
+  /// Consumer: takes the signal back; writes before signal() are visible after.
   [[nodiscard]] bool take_signal() noexcept {
     if (!signalled()) return false;
     word_.fetch_and(~kSignalBit, std::memory_order_acq_rel);
@@ -99,7 +99,7 @@ class MailboxWord {
   /// Admits no more pushes.
   void close() noexcept { word_.fetch_or(kClosedBit, std::memory_order_acq_rel); }
 
-  /// What the word says at this moment: places taken or set aside, and the flags. Thread-safe.
+  /// The word's state at this moment: places taken or set aside, and the flags. Thread-safe.
   [[nodiscard]] std::size_t count() const noexcept {
     return word_.load(std::memory_order_acquire) & kCountBits;
   }

@@ -10,18 +10,18 @@
 
 namespace weft {
 
-/// What can travel between actors: a message is moved into a mailbox and out of it, and neither may
-/// fail half-way.
+/// A type that can travel between actors: a message is moved into a mailbox and out of it, and
+/// neither move may fail half-way.
 template <class T>
 concept Message = std::is_object_v<T> && std::same_as<T, std::remove_cv_t<T>> &&
                   std::is_nothrow_move_constructible_v<T> && std::is_nothrow_destructible_v<T>;
 
-/// The messages that an actor understands. By convention their types are named XxxMsg, and the
-/// comment of each names its sender, its receiver and who owns the buffers in it.
+/// The messages that an actor understands. By convention their types are named XxxMsg, and each
+/// type's comment names its sender, its receiver and the owner of its buffers.
 template <Message... Msgs>
   requires(sizeof...(Msgs) > 0)
 struct Protocol {
-  /// What the mailbox holds. Never valueless: every move is noexcept.
+  /// The type that the mailbox stores. Never valueless: every move is noexcept.
   using Any = std::variant<Msgs...>;
 
   template <class T>
@@ -36,7 +36,7 @@ concept MessageOf = P::template kHas<std::remove_cvref_t<T>>;
 template <Message Msg>
 struct Envelope {
   Msg message;
-  TimePoint enqueued;  // when try_push took it, on the clock of whoever pushed
+  TimePoint enqueued;  // when try_push took it, on the sender's clock
   ActorId from;        // zero: not an actor
 };
 

@@ -15,7 +15,7 @@ class Parker {
 
   /// Owner only.
   void park() noexcept {
-    while (sem_wait(&permits_) != 0) {  // interrupted by somebody's signal handler
+    while (sem_wait(&permits_) != 0) {  // interrupted by a signal handler
     }
   }
   /// Thread-safe.

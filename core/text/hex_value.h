@@ -2,7 +2,7 @@
 
 namespace weft {
 
-/// Returns the value of a hexadecimal digit, large or small; -1 for what is none.
+/// Returns the value of a hexadecimal digit, upper or lower case; -1 for any other character.
 [[nodiscard]] constexpr int hex_value(char c) noexcept {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;

@@ -20,8 +20,8 @@ class Timer {
 
   /// Sets the alarm, replacing an earlier one. A moment in the past expires at once.
   virtual void arm(TimePoint when) = 0;
-  /// Takes the alarm back. A call of `expired` that another thread has already begun still ends;
-  /// none begins after.
+  /// Disarms the timer. A call of `expired` that another thread has already begun still ends; no
+  /// call begins after.
   virtual void disarm() = 0;
 
  protected:

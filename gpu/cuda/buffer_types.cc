@@ -15,7 +15,7 @@
 namespace weft::cuda {
 namespace {
 
-/// Collects who reads and writes a buffer as what.
+/// Collects the types in which ops read and write each buffer.
 class Uses {
  public:
   Uses(const Program& program, bool codes)

@@ -9,25 +9,25 @@
 
 namespace weft::cuda {
 
-/// The type of each of a program's buffers on a GPU, by BufferId. What only products with 16-bit
-/// weights read is written in the weights' type, which halves what passes through the caches and
-/// is what the tensor cores take anyway; all else, the residual stream first of all, is f32.
-/// `codes` says whether the GPU multiplies codes (Properties::multiplies_codes).
+/// The type of each buffer of a program on a GPU, by BufferId. A buffer that only products with
+/// 16-bit weights read has the weights' type: this halves its bytes in the caches, and tensor cores
+/// take 16-bit inputs anyway. Every other buffer, the residual stream first of all, is f32. `codes`
+/// says whether the GPU multiplies codes (Properties::multiplies_codes).
 [[nodiscard]] std::vector<DType> buffer_types(const Program& program, bool codes);
 
-/// The type in which numbers of a checkpoint are held on a GPU: their own where a kernel reads it.
+/// The type in which a GPU holds a checkpoint's numbers: their own where a kernel reads it.
 [[nodiscard]] inline DType device_type(DType dtype) noexcept {
   const bool is_read = is_encoded(dtype) || dtype == DType::kF32 || dtype == DType::kF16;
   return is_read ? dtype : DType::kBF16;
 }
 
-/// The one type of a matrix. One that is made of several types is f32, or bf16 where that is the
-/// type of those that are not encoded.
+/// The one type of a matrix. A matrix whose parts have several types is f32, or bf16 where its
+/// parts that are not encoded are bf16.
 [[nodiscard]] DType device_type(const MatrixPlan& plan) noexcept;
 
-/// The runs of encodings in which a matrix is held on a GPU; empty where it is held in one plain
-/// type, as one whose columns have an order of their own is, or as q8_0 alone, which has a layout
-/// of its own.
+/// The runs of encodings in which a GPU holds a matrix. Empty for a matrix in one plain type (so is
+/// every matrix whose columns have an order of their own) and for a matrix of q8_0 alone, which has
+/// its own layout.
 [[nodiscard]] std::vector<WeightRun> encoded_runs(const MatrixPlan& plan);
 
 /// DeviceRows::stride and DeviceMatrix::stride are multiples of this many elements.
@@ -37,8 +37,8 @@ inline constexpr std::int64_t kRowElements = 64;
 }
 
 /// The layout of a matrix on a GPU, without its memory. With `codes` the matrix is for products on
-/// a GPU that multiplies codes: where that has a kernel for all of its runs, they are held for it
-/// (EncodedRun::boxed), q8_0 alone too.
+/// a GPU that multiplies codes: if that GPU has a kernel for all of the matrix's runs, the runs are
+/// held for that kernel (EncodedRun::boxed), q8_0 alone too.
 [[nodiscard]] DeviceMatrix matrix_of(const MatrixPlan& plan, bool codes = false) noexcept;
 
 }  // namespace weft::cuda

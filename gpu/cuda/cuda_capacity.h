@@ -7,11 +7,11 @@
 
 namespace weft::cuda {
 
-/// What a GPU takes memory for.
+/// The memory that a GPU takes for a program.
 [[nodiscard]] DeviceNeeds cuda_needs(const Program& program, const CapacityWishes& wishes,
                                      const Properties& properties);
 
-/// Bytes that nobody has taken. kDriver.
+/// Free bytes of the GPU's memory. kDriver.
 [[nodiscard]] Result<std::int64_t> free_memory(Runtime& runtime);
 
 /// device_capacity() of a GPU.

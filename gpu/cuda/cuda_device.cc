@@ -56,10 +56,10 @@ CudaDevice::CudaDevice(std::unique_ptr<Runtime> runtime,
       shape_(step_shape_of(*program_, options_, runtime_->properties())) {}
 
 CudaDevice::~CudaDevice() {
-  // Whichever thread ends it, its calls are for this GPU. What they say was said before.
+  // Any thread may destroy the device, so select this GPU first. Errors were reported before.
   static_cast<void>(runtime_->use());
   leave();
-  // Nothing may be freed while work uses it.
+  // Memory may not be freed while work of the stream uses it.
   if (stream_) static_cast<void>(runtime_->synchronize(stream_.get()));
 }
 
@@ -99,7 +99,7 @@ Result<void> CudaDevice::take_memory(const LoadProgress& progress) {
   Arena arena(memory_.get());
   Arena host(kv_memory_.get());
   layout_ = lay_out(*program_, options_, shape_, arena, options_.kv_on_host ? host : arena);
-  // Counters and page tables begin with zeros, and no padding with what others have left.
+  // Counters and page tables begin with zeros, and padding holds no other program's numbers.
   clear(memory_.get(), bytes.device);
   clear(kv_memory_.get(), bytes.host);
   auto loaded = run_in_background([&] {
@@ -179,7 +179,7 @@ void CudaDevice::launch(const OpList& list, const StepView& view) {
   resolve.is_output = area.is_output;
   resolve.last_tokens = layout_.last_tokens;
   resolve.settings = layout_.settings;
-  // Samplers never see what an encoder reads.
+  // Samplers do not count the tokens that an encoder reads.
   if (!view.encodes) resolve.counts = {layout_.token_counts, program_->vocabulary};
   resolve.ids = area.ids;
   check(*runtime_, runtime_->run(resolve, stream_.get()), "resolving tokens");
@@ -193,7 +193,7 @@ void CudaDevice::launch_head(const StepView& view) {
   launch_ops(*runtime_, *program_, head, layout_, shape_, tuning_, view, stream_.get());
 }
 
-// Those that a context of so many tokens needs.
+// The pages that a context of so many tokens needs.
 std::span<const std::int32_t> CudaDevice::first_pages(std::span<const std::int32_t> pages,
                                                       std::int32_t tokens) const {
   const std::int32_t count = (tokens + options_.page_tokens - 1) / options_.page_tokens;
@@ -251,7 +251,7 @@ void CudaDevice::decode(const Step& step) {
   receive_stream(program_->decode, rows);
   launch(program_->decode, {rows, outputs, writer_->decodes() && !whole, whole});
   take_stream(program_->decode, rows);
-  if (result_ == kAbsent) {  // another rank has it
+  if (result_ == kAbsent) {  // another rank has the result
     synchronize();
   } else {
     copy_to_host(result_, 0, result_rows_, results_);
@@ -259,11 +259,11 @@ void CudaDevice::decode(const Step& step) {
   send_stream();
 }
 
-/// f32 rows of a buffer. Memory is taken when it is first asked for: a pipeline mostly never does.
+/// Copies f32 rows of a buffer. The host memory is taken at the first call: few pipelines call.
 Rows CudaDevice::copy_to_host(BufferId buffer, std::int64_t first, std::int64_t count,
                               std::vector<float>& to) {
   const DeviceRows from = layout_.buffers[static_cast<std::size_t>(buffer)];
-  // A copy to memory that is not page-locked waits for what is before it, and would go on waiting
+  // A copy to memory that is not page-locked waits for the work before it, and would go on waiting
   // when another rank is lost.
   if (is_rank_) synchronize();
   if (to.empty()) {

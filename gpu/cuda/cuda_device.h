@@ -18,11 +18,11 @@
 namespace weft::cuda {
 
 /// One model on one NVIDIA GPU. All memory is one arena, taken when it is made (Flover, section
-/// 3.2), and another of page-locked host memory where the KV cache is to lie there
+/// 3.2), and a second arena of page-locked host memory where the KV cache is to lie there
 /// (DeviceOptions::kv_on_host; Inferflow's kv placement); all work is in one stream. decode() and
-/// encode() run a step that brings its own pages, for who runs sequences without a pipeline;
-/// CudaStepDevice builds on the parts below. What fails throws Failure. One thread at a time, which
-/// it makes the GPU's. It may be a rank of its model: then all ranks run the same steps at once.
+/// encode() run a step that brings its own pages, for callers without a pipeline; CudaStepDevice
+/// uses the other functions. A refused call throws Failure. One thread at a time, which becomes the
+/// GPU's. As a rank of its model, the device runs the same steps as all ranks at once.
 class CudaDevice final : public ModelDevice {
  public:
   /// kOutOfMemory, kDriver; errors of reading the checkpoint's files.
@@ -31,11 +31,11 @@ class CudaDevice final : public ModelDevice {
       std::shared_ptr<const Program> program, const DeviceOptions& options, const Tuning& tuning,
       const LoadProgress& progress = {});
 
-  /// Bytes of its own memory that a device of `options` takes, weights included.
+  /// Bytes of GPU memory that a device with `options` takes, weights included.
   [[nodiscard]] static std::int64_t memory_bytes(const Program& program,
                                                  const DeviceOptions& options,
                                                  const Properties& properties);
-  /// Bytes of host memory that its KV cache takes; 0 where that is in its own.
+  /// Bytes of host memory that the KV cache takes; 0 where the cache is in the GPU's memory.
   [[nodiscard]] static std::int64_t host_bytes(const Program& program, const DeviceOptions& options,
                                                const Properties& properties);
 
@@ -58,31 +58,31 @@ class CudaDevice final : public ModelDevice {
 
   /// Resolves the tokens of the step that was uploaded last and launches the ops of `list`.
   void launch(const OpList& list, const StepView& view);
-  /// Of a decode step's ops those alone that compute logits.
+  /// Launches only those ops of a decode step that compute logits.
   void launch_head(const StepView& view);
   /// Makes the calling thread this GPU's.
   void use();
   void synchronize();
 
-  /// Makes it a rank of its model, which it was loaded as a part of. All ranks call it at once,
-  /// each on its thread. kDriver.
+  /// Makes the device a rank of its model, of which it holds one part. All ranks call join() at
+  /// once, each on its thread. kDriver.
   [[nodiscard]] Result<void> join(const CudaRank& place);
-  /// Gives it the link to the ranks on the host, where some are there; before join(). kDriver.
+  /// Sets the link to the ranks on the host, where there are some; before join(). kDriver.
   [[nodiscard]] Result<void> meet(HostNeighbours neighbours);
-  /// Null where all ranks are GPUs.
+  /// Returns null where all ranks are GPUs.
   [[nodiscard]] const HostNeighbours* host_neighbours() const noexcept;
   [[nodiscard]] bool is_rank() const noexcept { return is_rank_; }
-  /// Waits for no other rank any more. Owner.
+  /// Ends all work that waits for other ranks, now and later. Owner.
   void leave() noexcept { runtime_->leave(); }
 
-  /// Launches from the next one on use `tuning`; what has been recorded stays as it is. For whoever
-  /// compares tunings.
+  /// Later launches use `tuning`; recorded graphs stay as they are. For comparing
+  /// tunings.
   void set_tuning(const Tuning& tuning) { tuning_ = tuning; }
 
   /// Encodes a step whose sequences and tables have been written, and waits for it.
   void encode_written();
 
-  // The stream from ranks on the host and to them, of `rows` tokens; nothing without such.
+  // Exchange the stream of `rows` tokens with ranks on the host; do nothing without such ranks.
   void receive_stream(const OpList& list, std::int64_t rows);  ///< before the ops are launched
   void take_stream(const OpList& list, std::int64_t rows);     ///< behind them
   void send_stream();                                          ///< when they are done
@@ -116,7 +116,7 @@ class CudaDevice final : public ModelDevice {
   BufferId result_ = kAbsent;
   std::int64_t result_rows_ = 0;
   std::vector<float> results_;
-  std::vector<float> hidden_states_;  // for those who ask for them
+  std::vector<float> hidden_states_;  // for callers of hidden_states()
 };
 
 }  // namespace weft::cuda

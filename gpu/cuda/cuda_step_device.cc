@@ -21,8 +21,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Waiting for a step: asleep for this share of what the last one took, since a wake-up comes late
-// by up to kWakeUp, and looking at the stream for errors no more often than this.
+// Waiting for a step: the thread sleeps for this share of the last step's time, since a wake-up
+// comes late by up to kWakeUp, and looks at the stream for errors no more often than this.
 constexpr double kAsleep = 0.75;
 constexpr std::chrono::microseconds kWakeUp{150};
 // A step that a stopped process has waited for is no measure of the next.
@@ -36,11 +36,11 @@ std::byte* raw(void* memory) { return static_cast<std::byte*>(memory); }
 }  // namespace
 
 struct CudaStepDevice::SlotSampler {
-  // Made for the first sequence that is chosen on the host and kept: few rows ever are, and with
-  // long contexts one for each would take gigabytes.
+  // Made for the slot's first sequence whose tokens the host chooses, then kept: few slots ever
+  // need one, and with long contexts a sampler for every slot would take gigabytes.
   std::optional<Sampler> sampler;
   bool on_host = false;
-  bool is_masked = false;  // the device chooses among what its constraint allows
+  bool is_masked = false;  // the device chooses among the tokens that a mask allows
 
   [[nodiscard]] bool observes() const noexcept { return on_host || is_masked; }
 };
@@ -63,7 +63,7 @@ CudaStepDevice::CudaStepDevice(std::unique_ptr<CudaDevice> device, const DeviceL
 }
 
 CudaStepDevice::~CudaStepDevice() {
-  if (files_) files_->close();  // before the memory goes that its thread copies
+  if (files_) files_->close();  // before the memory that its thread copies is freed
   // Graphs and page-locked memory are given back on this thread.
   static_cast<void>(device_->runtime().use());
   device_->leave();
@@ -143,8 +143,8 @@ void CudaStepDevice::take_told() {
   chosen_ = make_event(runtime);
 }
 
-// NCCL connects a group's ranks in their first exchange, and that call waits for all of them; what
-// a plan chooses is heard with the next one. So tokens that mean nothing are exchanged first.
+// NCCL connects a group's ranks in their first exchange, and that call waits for all of them; but a
+// plan's tokens are received only with the next plan. So meaningless tokens are exchanged first.
 void CudaStepDevice::connect_tokens() {
   Runtime& runtime = device_->runtime();
   if (told_) {
@@ -172,7 +172,7 @@ void CudaStepDevice::run(const Plan& plan, StepResult& result) {
 
 // A context that has failed once answers every call with its error.
 void CudaStepDevice::give_up(const Failure& failure) {
-  // The others of its step wait for what this rank did not do.
+  // The other ranks of the step wait for results that this rank will not give.
   if (device_->is_rank()) throw ActorFailure(ExitKind::kDeviceLost, failure.what());
   if (device_->runtime().synchronize(device_->stream()) != Status::kSuccess) {
     throw ActorFailure(ExitKind::kDeviceLost, failure.what());
@@ -205,7 +205,7 @@ void CudaStepDevice::run_step(const Plan& plan, StepResult& result) {
   }
 }
 
-/// The tokens of all plans that this one may rely on.
+/// Receives the tokens of all earlier plans that the next plan may rely on.
 void CudaStepDevice::hear_tokens() {
   if (host_tokens_) return host_tokens_->hear(reader_);
   Runtime& runtime = device_->runtime();
@@ -219,7 +219,7 @@ void CudaStepDevice::hear_tokens() {
   }
 }
 
-// A copy is used again by the plan that relies on what it told.
+// A copy is used again by the plan that relies on its tokens.
 void CudaStepDevice::tell_tokens() {
   Runtime& runtime = device_->runtime();
   const auto copies = static_cast<std::uint64_t>(limits_.stages) + 1;
@@ -337,7 +337,7 @@ void CudaStepDevice::write_entries(const Plan& plan) {
   for (const SlotTokens& tokens : reader_.read_entries(plan)) {
     const SlotState& slot = reader_.slot(tokens.slot);
     SlotSampler& own = samplers_[at(tokens.slot)];
-    // The device knows the last token of what it chooses itself, or hears from other GPUs.
+    // The device has the last token where it chose it itself or received it from another GPU.
     const bool is_known_here = own.on_host || (hears_tokens_ && host_tokens_);
     const std::span<const TokenId> ids = is_known_here ? reader_.known_ids(tokens) : tokens.ids;
     if (whole_) {
@@ -354,7 +354,7 @@ void CudaStepDevice::write_entries(const Plan& plan) {
   }
   if (whole_) writer.upload_tables(device_->stream(), device_->layout().page_tables);
   for (const std::int32_t row : reader_.outputs()) writer.add_output(row);
-  // What forks is known before the choices, which may be of rows that begin by it.
+  // Forks are prepared before the choices, which may be of rows that begin with a fork.
   for (const PlanFork& one : plan.forks) {
     const SlotSampler& from = samplers_[at(reader_.slot_of(one.from))];
     SlotSampler& to = samplers_[at(reader_.slot_of(one.to))];
@@ -375,7 +375,7 @@ RecordedSteps::Step* CudaStepDevice::forward(const Plan& plan) {
   StepWriter& writer = device_->writer();
   const OpList& decode = device_->program().decode;
   Runtime& runtime = device_->runtime();
-  // The same on every rank that shares the head.
+  // All ranks that share the head decide the same.
   tells_ = device_->layout().told.can_tell() &&
            std::ranges::find(reader_.needs(), LogitNeeds::kAll) == reader_.needs().end();
   if (plan.entries.empty()) {
@@ -449,7 +449,7 @@ void CudaStepDevice::prepare_masks() {
   }
 }
 
-// While the device computes, which waits for them where they take longer.
+// Copies masks while the device computes; the device waits for masks that take longer.
 void CudaStepDevice::bring_masks() {
   std::int32_t masks = 0;
   for (const SlotChoice& choice : reader_.choices()) {

@@ -22,26 +22,26 @@
 
 namespace weft::cuda {
 
-/// A GPU as a device of the pipeline. What stands in a row lies in a slot of the device's memory
-/// (PlanReader), so a shuffle moves nothing but numbers (KV in slabs moves in one batched copy).
+/// A GPU as a device of the pipeline. A row's state lies in a slot of the device's memory
+/// (PlanReader), so a shuffle moves only slot numbers (KV in slabs moves in one batched copy).
 ///
-/// A step goes through one stream: what changed (tables, copies, beginnings), then the forward
-/// pass, recorded as one graph for each bucket of rows where all rows decode, then the choices,
-/// which the device writes into the host's memory before it raises the step's flag. Chosen tokens
-/// stay on the device for the next step. Strategies that the device has not are done on the host,
-/// for those rows alone. Rows with a constraint are chosen on the device among what their masks
-/// allow, which are made on the host while it computes (MaskWorkers) and brought before it chooses.
+/// A step goes through one stream: changed tables, copies and beginnings; then the forward pass,
+/// recorded as one graph for each bucket of rows where all rows decode; then the choices, which the
+/// device writes into the host's memory before it raises the step's flag. Chosen tokens stay on the
+/// device for the next step. The host chooses for rows with a strategy that the device lacks. For
+/// rows with a constraint the device chooses among the tokens that their masks allow; the host
+/// makes masks while the device computes (MaskWorkers) and uploads them before the choice.
 ///
-/// Where ranks share the head a step has two forms, both recorded for each bucket: all logits are
-/// brought to the rank that chooses, or what ToldPart says of them. Each rank sees in the plan
-/// which one it is: the second where it is enough for all rows (LogitNeeds).
+/// Where ranks share the head a step has two forms, both recorded for each bucket. Either all
+/// logits go to the rank that chooses, or only ToldPart's numbers about them. Each rank sees the
+/// form in the plan: it is the second where that is enough for all rows (LogitNeeds).
 ///
 /// run() waits for its step: asleep for most of what the last such step took, then awake.
 ///
-/// As a rank it takes tokens that another GPU chose from that one's memory, where embeddings read
-/// them, and no host has a hand in it; what goes to or from ranks on the host does (HostStream).
-/// Those that it chose itself are sent from a copy and on a stream of their own: who hears them may
-/// be behind, and no step waits for that.
+/// A rank takes tokens that another GPU chose from that GPU's memory, where embeddings read them,
+/// without the host. The host carries only what goes to or from ranks on the host (HostStream). A
+/// rank sends tokens that it chose from a copy and on a stream of their own: the receivers may be
+/// behind, and no step waits for them.
 class CudaStepDevice final : public StepDevice {
  public:
   /// `device` was made with step_options(`limits`). Records the graphs. kDriver, kOutOfMemory.
@@ -62,14 +62,14 @@ class CudaStepDevice final : public StepDevice {
   void abandon() noexcept override { device_->abandon(); }
   [[nodiscard]] std::shared_ptr<PageFiles> page_files() const override { return files_; }
 
-  /// Its pages as files see them; `runtime` is another one of its GPU. Errors of
-  /// CudaPageMemory::make().
+  /// The device's pages as PageFiles sees them; `runtime` is a second runtime of the same GPU.
+  /// Errors of CudaPageMemory::make().
   [[nodiscard]] Result<std::unique_ptr<PageMemory>> page_memory(
       std::unique_ptr<Runtime> runtime) const;
   /// Keeps pages in these files, which are of its page_memory(), from now on.
   void use(std::shared_ptr<PageFiles> files) { files_ = std::move(files); }
 
-  /// For who measures parts of a step.
+  /// For measuring parts of a step.
   [[nodiscard]] CudaDevice& device() noexcept { return *device_; }
 
  private:
@@ -112,20 +112,20 @@ class CudaStepDevice final : public StepDevice {
   std::uint64_t heard_ = 0;
   PlanReader reader_;
   std::vector<SlotSampler> samplers_;  // by slot
-  MaskWorkers mask_workers_;           // to which samplers are lent while a step computes
+  MaskWorkers mask_workers_;           // has samplers on loan while a step computes
   OwnedPinned pinned_;
   // In pinned_.
   std::uint64_t* flag_ = nullptr;
   SampleChoice* choices_ = nullptr;     // [rows]
   SampleSettings* settings_ = nullptr;  // [rows], by slot
   SampleLists* lists_ = nullptr;        // [rows], by slot
-  // Of a rank that chooses.
+  // On a rank that chooses tokens.
   std::optional<HostLogits> host_logits_;
   std::optional<MaskUpload> masks_;
   bool tells_ = false;  // of this step's logits, which are not brought then
-  // What ranks on the host tell of tokens, or are told; none where GPUs see to it.
+  // Exchanges chosen tokens with ranks on the host; empty where GPUs exchange them.
   std::optional<RankTokens> host_tokens_;
-  // Of a rank that tells what it chose: copies of the last tokens, [stages + 1][rows].
+  // On a rank that sends its chosen tokens: copies of the last tokens, [stages + 1][rows].
   OwnedMemory told_;
   OwnedStream telling_;
   OwnedEvent chosen_;

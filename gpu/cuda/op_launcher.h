@@ -15,7 +15,7 @@ struct StepView {
   std::int64_t outputs = 0;
   bool decodes = false;
   bool encodes = false;
-  /// Of logits that ranks share their greatest are told, and not all brought (Layout::told).
+  /// Ranks that share the head send only their greatest logits, not all (Layout::told).
   bool tells = false;
 };
 

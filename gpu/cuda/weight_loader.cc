@@ -18,7 +18,7 @@
 namespace weft::cuda {
 namespace {
 
-// One that is written, one that is copied, one between.
+// One buffer is written, one is copied, and one is in between.
 constexpr std::size_t kBuffers = 3;
 // Pieces that one thread copies at a time: far more than a page, far less than its share.
 constexpr std::int64_t kGrainBytes = std::int64_t{64} << 10U;

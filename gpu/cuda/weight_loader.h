@@ -17,10 +17,10 @@ class ThreadTeam;
 
 namespace weft::cuda {
 
-/// Brings a model's weights from its files into the device's memory: all threads of a team read and
-/// write them, in the device's order and type, into one of a few page-locked buffers while the
-/// others are copied on a stream of their own. What the GPU refuses throws Failure, and a stop as
-/// LoadProgress says.
+/// Brings a model's weights from its files into the device's memory. All threads of a team read
+/// weights and write them, in the device's order and type, into one of a few page-locked buffers,
+/// while the other buffers are copied on a stream of their own. A refused call throws Failure, and
+/// a stop throws as LoadProgress says.
 class WeightLoader {
  public:
   WeightLoader(Runtime& runtime, ThreadTeam& team);

@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t kSampleBytes = 4096;
 constexpr std::uint64_t kSamples = 3;
 
-/// What is to be hashed, each part behind its length.
+/// The parts to be hashed, each behind its length.
 class Parts {
  public:
   void add(std::string_view text) { add(std::as_bytes(std::span(text))); }

@@ -11,15 +11,15 @@
 
 namespace weft {
 
-/// What pages have in common that mean the same for the same tokens: the model's description and
-/// program, its tensors by name, shape and samples of their bytes, the type of keys and values,
-/// tokens of a page, and what computes them (`computer`: the host's instructions, or which GPU).
-/// Reads some KiB of each tensor; errors of that.
+/// Identifies the pages that mean the same for the same tokens: by the model's description and
+/// program, its tensors (name, shape, samples of their bytes), the type of keys and values, the
+/// tokens of a page, and the computing device (`computer`: the host's instructions, or which GPU).
+/// Reads some KiB of each tensor; returns the errors of reading.
 [[nodiscard]] Result<PageKey> page_identity(const OpenedModel& model, DType kv_dtype,
                                             const DeviceLimits& limits, std::string_view computer);
 
-/// Opens the folder of the wishes for the pages of a device, whose memory outlives the files' use
-/// of it (PageFiles::close). kUnfit naming `cache.folder` and why it cannot be had; errors of
+/// Opens the wished folder for a device's pages. The device's memory outlives the files' use of it
+/// (PageFiles::close). kUnfit naming `cache.folder` and why it cannot be had; errors of
 /// page_identity().
 [[nodiscard]] Result<std::shared_ptr<PageFiles>> open_page_files(const OpenedModel& model,
                                                                  const CapacityWishes& wishes,

@@ -13,14 +13,14 @@
 namespace weft {
 namespace {
 
-/// Changes with every change of what the files or the pages in them mean.
+/// Changes with every change of the format of files or of the pages in them.
 constexpr std::array<char, 8> kMagic{'W', 'E', 'F', 'T', 'K', 'V', 0, 1};
 constexpr std::size_t kKeyBytes = sizeof(PageKey);
 constexpr std::size_t kHeaderBytes = kMagic.size() + 2 * kKeyBytes + sizeof(std::uint64_t);
 
-/// Opens a file that is there to be read; none where it is not a regular one.
+/// Opens an existing file for reading; none where the file is not a regular one.
 FileDescriptor open_regular(const std::filesystem::path& path) {
-  // Opening a pipe would else wait for who writes into it.
+  // Otherwise opening a pipe would wait for a process that writes into it.
   FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
   struct stat status{};
   const bool is_regular =
@@ -29,7 +29,7 @@ FileDescriptor open_regular(const std::filesystem::path& path) {
   return file;
 }
 
-/// Opens a file that is not there yet to be written.
+/// Opens a file that does not exist yet for writing.
 FileDescriptor open_new(const std::filesystem::path& path) {
   return FileDescriptor(
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));

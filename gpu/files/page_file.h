@@ -20,23 +20,23 @@ namespace weft {
 /// follows no link. One thread at a time.
 class PageFile {
  public:
-  /// Writes all bytes to a file; false, with errno, where not all could be.
+  /// Writes all bytes to a file; returns false, with errno, where some were not written.
   using Put = std::function<bool(const FileDescriptor& file, std::span<const std::byte> bytes)>;
 
   /// `identity` says whose pages they are, all of `page_bytes`. It allocates now and not later.
   /// Without `put` FileDescriptor::write() writes.
   PageFile(const PageKey& identity, std::size_t page_bytes, Put put = {});
 
-  /// Of a whole file.
+  /// The bytes of a whole file.
   [[nodiscard]] std::size_t bytes() const noexcept { return content_.size(); }
-  /// Whether a file of the right length and header is there; its SHA-256 is not looked at.
+  /// Whether a file with the right length and header is there; its SHA-256 is not checked.
   [[nodiscard]] bool is_at(const std::filesystem::path& path, const PageKey& key) const;
-  /// Writes a new file in the place of what is there. False, with errno, where that fails; what was
-  /// written of it is left.
+  /// Writes a new file in the place of an old one. Returns false, with errno, where that fails; the
+  /// part that was written stays.
   [[nodiscard]] bool write(const std::filesystem::path& path, const PageKey& key,
                            std::span<const std::byte> page);
-  /// Fills `page`, and notes in the file's times that it was used. False where it is gone, or is
-  /// not as it was written.
+  /// Fills `page`, and notes in the file's times that it was used. Returns false where the file is
+  /// gone or has changed since it was written.
   [[nodiscard]] bool read(const std::filesystem::path& path, const PageKey& key,
                           std::span<std::byte> page);
 

@@ -128,7 +128,7 @@ void PageFiles::work() {
       reads_.clear();
       if (saves_.empty() || std::chrono::steady_clock::now() > close_by_) return;
     }
-    // Somebody waits for what is read.
+    // Reads go first: a sequence waits for the page.
     if (!reads_.empty()) {
       read_one(lock);
     } else {
@@ -172,7 +172,7 @@ void PageFiles::save_one(Lock& lock) {
   note(lock, done, told_of_writing_, "writing pages of the KV cache");
 }
 
-/// Between the buffer and a page of the device, without the lock.
+/// Copies between the buffer and a page of the device, without the lock.
 Result<void> PageFiles::copy(Lock& lock, std::int32_t page, bool into_memory) {
   copying_ = page;
   lock.unlock();

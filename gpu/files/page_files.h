@@ -20,13 +20,13 @@
 
 namespace weft {
 
-/// What became of pages in files.
+/// Counts of the pages in files.
 struct PageFilesStats {
   std::size_t pages = 0;       ///< that can be read now
   std::int64_t bytes = 0;      ///< of all files
   std::uint64_t written = 0;   ///< pages
   std::uint64_t read = 0;      ///< pages
-  std::uint64_t dropped = 0;   ///< pages that were not written, as too many waited for it
+  std::uint64_t dropped = 0;   ///< pages that were not written because too many waited
   std::uint64_t failures = 0;  ///< of reading and of writing
 };
 
@@ -40,22 +40,22 @@ class PageRead {
   friend class PageFiles;
   const std::vector<PageKey> keys_;
   const std::vector<std::int32_t> pages_;
-  std::int32_t done_ = 0;  // the first so many are read
-  bool over_ = false;      // all are, or the next cannot be had
+  std::int32_t done_ = 0;  // how many pages are read so far
+  bool over_ = false;      // all pages are read, or the next one cannot be read
   Duration took_{};
 };
 
-/// Pages of the KV cache in files: copies of what lies in the device's memory, and where they come
-/// back from. One thread of its own does all of the reading and
-/// writing; nobody else waits for a disk.
+/// Pages of the KV cache in files: copies of pages of the device's memory, which are read back when
+/// a sequence needs them. A thread of its own does all reading and writing; no other thread waits
+/// for a disk.
 ///
-/// A page that is to be written stays as it is until it is written or withdrawn, and one that is
-/// read into has nobody else until the read is over or cancelled. withdraw() and cancel() wait, if
-/// for anything, for one page to be copied by the device (PageMemory). How many wait to be written
-/// is bounded, and what comes then is dropped; who asks for reads bounds them.
+/// A page that is to be written must not change until it is written or withdrawn. A page that is
+/// read into has no other user until the read is over or cancelled. withdraw() and cancel() wait
+/// for at most one page to be copied by the device (PageMemory). The number of pages that wait to
+/// be written is bounded, and further pages are dropped; the caller bounds the reads.
 ///
-/// A failure is counted, told once until the same succeeds again, and nothing else comes of it: the
-/// page is computed again.
+/// A failure is counted, and reported once until the same operation succeeds again. It has no other
+/// effect: the page is computed again.
 ///
 /// Thread-safe.
 class PageFiles {
@@ -70,29 +70,29 @@ class PageFiles {
   PageFiles& operator=(const PageFiles&) = delete;
   ~PageFiles();
 
-  /// Whom to tell of what went wrong, on the own thread or, of what did before, at once. It must
-  /// neither throw nor call back.
+  /// Sets the function that is told of failures: on the files' thread, or at once for a failure
+  /// from before. It must neither throw nor call back.
   void tell_by(std::function<void(const std::string& what)> tell);
 
-  /// A scheduler begins to use it: what another one wanted is withdrawn and cancelled. Returns
-  /// whether there was none before.
+  /// Called when a scheduler begins to use the files: pages and reads of an earlier scheduler are
+  /// withdrawn and cancelled. Returns whether there was none before.
   bool attach();
-  /// Writes what waits, for a while, and ends the thread; after that nothing touches the device's
-  /// memory, and nothing is found any more. For who has the device, before that goes.
+  /// Writes waiting pages, for a while, and ends the thread; then nothing touches the device's
+  /// memory and no page is found. The device's owner calls it before the device goes.
   void close();
 
   [[nodiscard]] const PageKey& identity() const noexcept { return identity_; }
   [[nodiscard]] bool contains(const PageKey& key) const;
-  /// Has the page written; false where too many wait.
+  /// Queues the page to be written; returns false where too many pages wait.
   bool save(std::int32_t page, const PageKey& key);
-  /// Whether a page is not written any more: it may change after this.
+  /// Takes back the writing of a page: the page may change after this.
   void withdraw(std::int32_t page);
 
-  /// Has pages read. There are as many pages as keys.
+  /// Queues pages to be read. There are as many pages as keys.
   void read(const std::shared_ptr<PageRead>& what);
-  /// Whether the read is over; then `done` is how many pages were read, and `took` how long.
+  /// Whether the read is over; then sets `done` to how many pages were read, `took` to how long.
   [[nodiscard]] bool is_over(const PageRead& what, std::int32_t& done, Duration& took) const;
-  /// Ends a read where it is; its pages are not touched after this.
+  /// Ends a read at once; its pages are not touched after this.
   void cancel(PageRead& what);
 
   [[nodiscard]] PageFilesStats stats() const;

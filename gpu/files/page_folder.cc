@@ -19,8 +19,8 @@ namespace {
 constexpr std::string_view kEnding = ".kv";
 constexpr std::string_view kDraftEnding = ".draft";
 constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
-/// Pages that go for one that the disk has no room for. Their files are of one size, so one is
-/// enough where nobody else writes.
+/// How many pages are removed for one that the disk has no room for. Files are of one size, so one
+/// is enough unless other programs write to the disk.
 constexpr int kMostRemoved = 2;
 
 bool has_no_room(int problem) noexcept { return problem == ENOSPC || problem == EDQUOT; }
@@ -148,7 +148,7 @@ void PageFolder::forget(const PageKey& key) {
   by_key_.erase(found);
 }
 
-/// Removes files until so many bytes more have room.
+/// Removes files until there is room for so many more bytes.
 void PageFolder::make_room(std::int64_t bytes) {
   const auto fits = [this, bytes] {
     const std::scoped_lock lock(mutex_);
@@ -158,7 +158,7 @@ void PageFolder::make_room(std::int64_t bytes) {
   }
 }
 
-/// Removes the file that was used longest ago; false where there is none.
+/// Removes the least recently used file; returns false where there is none.
 bool PageFolder::remove_oldest() {
   PageKey oldest;
   {
@@ -187,7 +187,7 @@ Result<void> PageFolder::write(const PageKey& key, std::span<const std::byte> pa
   return {};
 }
 
-/// Returns the system's number for what failed; 0: nothing did.
+/// Writes the file; returns the system's error number, or 0.
 int PageFolder::write_file(const PageKey& key, std::span<const std::byte> page) {
   const std::filesystem::path draft = folder_ / ("." + to_hex(key) + std::string(kDraftEnding));
   const bool is_there =

@@ -16,17 +16,17 @@
 
 namespace weft {
 
-/// A folder with a file for each page (PageFile): what it is told to keep, as long as there is
-/// room, and what processes before it have left. A file is named by the key (`<64 digits>.kv`), so
-/// no name comes from outside. It is written under another name, which begins with a dot, and
-/// renamed: who is ended meanwhile leaves no half of one. The folder is made with the mode 0700;
-/// one that is there keeps its own. A file that is not what its name says, of another model or of
-/// another version is left where it is and not read; as it takes room it is removed like the
-/// others, the one used longest ago first, which after a start is by the files' times.
+/// A folder with a file for each page (PageFile): pages that this process keeps, while there is
+/// room, and pages that earlier processes left. A file's name is its key (`<64 digits>.kv`), so no
+/// name comes from outside. A file is written under a hidden name and renamed: a process that is
+/// ended meanwhile leaves no half file. A new folder gets the mode 0700; an existing one keeps its
+/// mode. A file that does not match its name, or is of another model or version, stays and is not
+/// read; it takes room, so it is removed like the others: least recently used first, which after a
+/// start is by the files' times.
 ///
-/// One process has the folder at a time, and one object of it (a lock on its file `lock`).
+/// One process at a time has the folder, through one object (a lock on its file `lock`).
 ///
-/// contains() is thread-safe beside the one thread that reads and writes.
+/// Other threads may call contains() beside the one thread that reads and writes.
 class PageFolder {
  public:
   /// Files are no more, however small: their names are in memory.
@@ -49,7 +49,7 @@ class PageFolder {
   /// Files that were there when it was opened and are not read.
   [[nodiscard]] std::size_t foreign() const noexcept { return foreign_; }
 
-  /// Whether the folder's mode lets other users see which files are there, or change them.
+  /// Whether the folder's mode lets other users see or change its files.
   [[nodiscard]] bool is_open_to_others() const noexcept { return is_open_to_others_; }
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return folder_; }
 
@@ -57,7 +57,7 @@ class PageFolder {
   /// removed, two at most: another program may take the room. kCannotWrite with the system's
   /// reason.
   [[nodiscard]] Result<void> write(const PageKey& key, std::span<const std::byte> page);
-  /// Fills `page` with what was written. kCannotRead; a page that cannot be read is forgotten.
+  /// Fills `page` with the written page. kCannotRead; a page that cannot be read is forgotten.
   [[nodiscard]] Result<void> read(const PageKey& key, std::span<std::byte> page);
 
  private:
@@ -66,7 +66,7 @@ class PageFolder {
     std::int64_t bytes = 0;
     bool usable = false;  // else it takes room only
   };
-  using Entries = std::list<Entry>;  // the one used longest ago first
+  using Entries = std::list<Entry>;  // least recently used first
 
   PageFolder(std::filesystem::path folder, PageFile file, std::int64_t most_bytes, int lock);
 

@@ -14,9 +14,9 @@
 
 namespace weft {
 
-/// What a full page of the KV cache is known by outside of the process: a SHA-256 of the model, of
-/// whose page it is, and of all the tokens that lead to it and are in it. Nobody can make two texts
-/// with the same key, so a key that is equal says that the page is.
+/// The name of a full page of the KV cache outside of the process: a SHA-256 of the model, of the
+/// scope that owns the page, and of all tokens that lead to it and are in it. Two texts with the
+/// same key cannot be made, so equal keys mean equal pages.
 using PageKey = std::array<std::byte, 32>;
 
 struct PageKeyHash {

@@ -22,13 +22,13 @@ std::string mebibytes(std::int64_t bytes) {
   return std::to_string((bytes + kMebibyte - 1) / kMebibyte) + " MiB";
 }
 
-// As many as all rows can use; more than can be numbered do not fit into any memory.
+// As many pages as all rows can use, at most as many as page numbers can name.
 std::int64_t pages_of_all_rows(const DeviceLimits& limits) {
   const std::int64_t pages = std::int64_t{limits.rows} * limits.pages_per_row();
   return std::min<std::int64_t>(pages, std::numeric_limits<std::int32_t>::max());
 }
 
-/// A memory of which a device takes some.
+/// A memory that a device takes a part of.
 struct Memory {
   std::int64_t budget = 0;
   std::int64_t weights = 0;
@@ -51,7 +51,7 @@ struct Memory {
   }
 };
 
-/// Its own, and the host's where the KV cache is there.
+/// The device's own memory, and the host's where the KV cache lies there.
 std::vector<Memory> memories_of(const CapacityWishes& wishes, std::int64_t budget,
                                 const DeviceNeeds& needs) {
   std::vector<Memory> all{{budget, needs.weight_bytes, std::max<std::int64_t>(needs.page_bytes, 1),

@@ -12,7 +12,7 @@
 
 namespace weft {
 
-/// What an operator asks for; 0 = as much as is useful and fits.
+/// An operator's wishes; 0 = as much as is useful and fits.
 struct CapacityWishes {
   double memory_fraction = 0.8;   ///< of `free_bytes`
   std::int64_t memory_bytes = 0;  ///< instead of a fraction; at most `free_bytes` is taken
@@ -23,8 +23,8 @@ struct CapacityWishes {
   std::int32_t step_tokens = 512;
   DType kv_dtype = DType::kF32;
   std::int64_t host_bytes = 0;  ///< of host memory, for pages that leave the device
-  /// Of host memory, page-locked, for the KV cache of a GPU, which its own memory has none of then;
-  /// where several GPUs are wished for, of all together. 0: it is in the GPU's memory.
+  /// Page-locked host memory for a GPU's KV cache, which then takes none of the GPU's memory; for
+  /// several GPUs, of all together. 0: the KV cache is in the GPU's memory.
   std::int64_t kv_host_bytes = 0;
   std::int32_t guesses = 0;  ///< tokens that a drafter guesses of a row at once; of the host alone
   std::string files{};       ///< a folder for pages that nobody has; empty: none
@@ -32,7 +32,7 @@ struct CapacityWishes {
   bool slabs = false;           ///< each row has pages of its own for all of its context
 };
 
-/// What a kind of device takes memory for.
+/// The memory that a kind of device takes.
 struct DeviceNeeds {
   /// All of it, but for rows' states.
   std::function<std::int64_t(const DeviceLimits& limits)> bytes;
@@ -56,7 +56,7 @@ struct DeviceNeeds {
                                                    std::int64_t free_bytes,
                                                    const DeviceNeeds& needs);
 
-/// What one of so many GPUs may wish for that have the host's memory in common: an equal part.
+/// The wishes of one of so many GPUs that share the host's memory: an equal part of it.
 [[nodiscard]] CapacityWishes with_host_share(CapacityWishes wishes, std::size_t gpus);
 
 /// What fits on both of two devices that have these limits; `slabs` as in the wishes of both.

@@ -24,8 +24,8 @@ class MemoryBudget : public std::enable_shared_from_this<MemoryBudget> {
   [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::int64_t left() const;
 
-  /// Calls `decide` with what is left; it returns how much of that it takes, or why it cannot.
-  /// Nobody else takes anything meanwhile. More than what is left is a bug: internal_error.
+  /// Calls `decide` with the bytes that are left; it returns how many of them it takes, or an
+  /// error. No other take() runs meanwhile. Taking more than is left is a bug: internal_error.
   [[nodiscard]] Result<MemoryClaim> take(
       const std::function<Result<std::int64_t>(std::int64_t left)>& decide);
 
@@ -40,7 +40,7 @@ class MemoryBudget : public std::enable_shared_from_this<MemoryBudget> {
   std::int64_t left_;
 };
 
-/// Bytes taken from a budget, which get them back when this goes. Empty: none. Owner only.
+/// Bytes taken from a budget; the destructor returns them. Empty: none. Owner only.
 class MemoryClaim {
  public:
   MemoryClaim() = default;

@@ -19,7 +19,7 @@
 
 namespace weft {
 
-/// What the ranks of a partition that are GPUs are made with, stage by stage. Each is a GPU of this
+/// What the GPU ranks of a partition are made with, stage by stage. Each rank is a GPU of this
 /// process.
 struct GpuRanks {
   std::vector<std::shared_ptr<const Program>> programs;
@@ -31,20 +31,20 @@ struct GpuRanks {
   [[nodiscard]] std::size_t size() const noexcept { return programs.size(); }
 };
 
-/// Opens the GPUs of a partition; those of `programs`, of all ranks, that are on the host are
-/// passed over. `tuning` is a file of `weft tune`, or empty. kNoSuchDevice naming the device;
-/// kUnfit where NCCL is missing; errors of find_tuning().
+/// Opens the GPUs of a partition; ranks on the host among `programs`, which has all ranks, are
+/// skipped. `tuning` is a file of `weft tune`, or empty. kNoSuchDevice naming the device; kUnfit
+/// where NCCL is missing; errors of find_tuning().
 [[nodiscard]] Result<GpuRanks> open_gpu_ranks(const OpenedModel& model, const Partition& partition,
                                               std::vector<std::shared_ptr<const Program>> programs,
                                               const std::string& tuning);
 
-/// What fits on each of the GPUs, which have so many bytes free: the least that fits on any. What
-/// the wishes have of host memory is each one's. Errors of device_capacity(), which name the rank.
+/// The limits that fit on each of the GPUs, given their free bytes: those of the GPU with the least
+/// room. The wishes' host memory is for each GPU. Errors of device_capacity(), which name the rank.
 [[nodiscard]] Result<DeviceLimits> gpu_ranks_capacity(const GpuRanks& ranks,
                                                       const CapacityWishes& wishes,
                                                       const std::vector<std::int64_t>& free_bytes);
 
-/// What fits on one of them. Errors of device_capacity().
+/// The limits that fit on one of the ranks. Errors of device_capacity().
 [[nodiscard]] Result<DeviceLimits> gpu_rank_capacity(const Program& program,
                                                      const CapacityWishes& wishes,
                                                      const cuda::Properties& properties,
@@ -60,7 +60,7 @@ struct GpuRanks {
                                                                       const DeviceOptions& options,
                                                                       const LoadProgress& progress);
 
-/// Lets all ranks meet, which have been loaded. kDriver.
+/// Lets all loaded ranks meet. kDriver.
 [[nodiscard]] Result<void> join_gpu_ranks(
     const GpuRanks& ranks, const std::vector<std::unique_ptr<cuda::CudaDevice>>& devices);
 

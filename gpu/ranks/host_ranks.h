@@ -16,7 +16,7 @@
 
 namespace weft {
 
-/// What the ranks of a partition that are on the host are made with, those of lists stage by stage.
+/// What the host ranks of a partition are made with. Lists are in the order of the stages.
 struct HostRanks {
   std::vector<std::shared_ptr<const Program>> programs;
   std::vector<std::int32_t> stages;  ///< which stage each is of
@@ -24,20 +24,20 @@ struct HostRanks {
   std::shared_ptr<SharedRanks> shared;
 };
 
-/// What the ranks' memory in common must hold, with steps as `options` has them; so many such
-/// replicas share the processors.
+/// The sizes of the ranks' shared memory, for steps as `options` has them; `replicas` such replicas
+/// share the processors.
 [[nodiscard]] RanksLayout layout_of(const OpenedModel& model, const Partition& partition,
                                     const DeviceOptions& options, std::size_t replicas = 1);
 
-/// What ranks on the host take together, of which `programs` are some: they have its memory in
-/// common, and `shared` bytes of it are for what they exchange.
+/// The memory that ranks on the host take together; `programs` are some of them. They share the
+/// host's memory, and exchange numbers through `shared` bytes of it.
 [[nodiscard]] DeviceNeeds host_ranks_needs(
     const std::vector<std::shared_ptr<const Program>>& programs, const CapacityWishes& wishes,
     std::function<std::int64_t(const DeviceLimits& limits)> shared);
 
-/// For the ranks that are on the host of this process; those of `programs`, of all ranks, that are
-/// not are passed over. Its threads, `options.threads` or all that it has, are shared out: each
-/// rank has one at least. So many such replicas share the processors. kOutOfMemory.
+/// Plans the ranks that this process has on the host; other ranks among `programs` are skipped. The
+/// threads, `options.threads` or all of the host, are shared out, at least one for each rank.
+/// `replicas` such replicas share the processors. kOutOfMemory.
 [[nodiscard]] Result<HostRanks> plan_host_ranks(
     const OpenedModel& model, const Partition& partition,
     std::vector<std::shared_ptr<const Program>> programs, const DeviceOptions& options,

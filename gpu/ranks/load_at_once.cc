@@ -17,7 +17,7 @@ class SharedProgress {
   SharedProgress(const LoadProgress& progress, std::size_t ranks)
       : progress_(progress), done_(ranks), totals_(ranks) {}
 
-  /// What a rank is to tell; borrows this.
+  /// The progress of one rank; borrows this.
   [[nodiscard]] LoadProgress of(std::size_t rank) {
     if (!progress_.tell) return progress_;
     return {[this, rank](std::int64_t done, std::int64_t total) { tell(rank, done, total); },

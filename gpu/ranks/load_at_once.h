@@ -12,18 +12,18 @@
 namespace weft {
 
 /// Calls work(rank) for all ranks at once, each on a thread of its own, and returns when all have
-/// returned. The error that came first: the others' may be that they lost that rank. `failed` is
-/// told of each that fails, on its thread.
+/// returned. Returns the first error: later ones may only say that a rank was lost. `failed` is
+/// called for each rank that fails, on its thread.
 [[nodiscard]] Result<void> on_all_ranks(std::size_t ranks,
                                         const std::function<Result<void>(std::size_t rank)>& work,
                                         const std::function<void(std::size_t rank)>& failed = {});
 
-/// Calls work(rank, progress) likewise, where `progress` gets what all of them have done together.
+/// Does the same with work(rank, progress); `progress` is told the sum over all ranks.
 [[nodiscard]] Result<void> on_all_ranks(
     std::size_t ranks, const LoadProgress& progress,
     const std::function<Result<void>(std::size_t rank, const LoadProgress& progress)>& work);
 
-/// What load(rank, progress) gives for each rank.
+/// Returns what load(rank, progress) makes for each rank.
 template <class Made, class Load>
 [[nodiscard]] Result<std::vector<std::unique_ptr<Made>>> load_at_once(std::size_t ranks,
                                                                       const LoadProgress& progress,

@@ -31,8 +31,8 @@ struct ReplicaPrograms {
 };
 using Replicas = std::vector<ReplicaPrograms>;
 
-/// What the ranks of all replicas take together that are on the host, of which `replicas` have the
-/// programs: they have its memory in common.
+/// The memory that host ranks of all replicas take together. `replicas` have the programs of these
+/// ranks, which share the host's memory.
 DeviceNeeds needs_of(const OpenedModel& model, const Replicas& replicas,
                      const CapacityWishes& wishes) {
   Programs all;
@@ -94,7 +94,7 @@ Result<StepDevices> load_on_host_ranks(const OpenedModel& model, const Replicas&
   return load_replicas(replicas.size(), limits, progress, load);
 }
 
-/// Why a partition with GPUs cannot be what is wished.
+/// Refuses wishes that a partition with GPUs cannot fulfil.
 Result<void> check_gpu_wishes(const DeviceWishes& wishes) {
   if (wishes.budget) {
     return Error{DeviceErrc::kUnfit, "partition: a memory budget is of one device's memory"};
@@ -147,7 +147,7 @@ DeviceNeeds with_kv_of(const GpuRanks& gpus, const CapacityWishes& capacity, Dev
   return needs;
 }
 
-/// What fits on the GPUs and on the host.
+/// The limits that fit on the GPUs and on the host.
 Result<DeviceLimits> mixed_capacity(const OpenedModel& model, const ReplicaPrograms& whole,
                                     const GpuRanks& gpus, const CapacityWishes& capacity) {
   const auto gpu_bytes = free_memory(gpus);

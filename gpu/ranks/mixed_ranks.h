@@ -15,10 +15,10 @@
 
 namespace weft {
 
-/// What the ranks of a partition are made with of which some are GPUs and some are on the host
-/// (Inferflow's GPU/CPU hybrid inference). A whole stage is on either. GPUs exchange numbers as
-/// ever, and so do ranks on the host; from one kind to the other they go through the host's memory
-/// (HostStream).
+/// What the ranks of a partition with both GPUs and the host are made with (Inferflow's GPU/CPU
+/// hybrid inference). A whole stage is on either. GPUs exchange numbers with GPUs as ever, and so
+/// do ranks on the host with each other; between a GPU and the host numbers go through the host's
+/// memory (HostStream).
 struct MixedRanks {
   GpuRanks gpus;
   HostRanks host;

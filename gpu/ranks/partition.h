@@ -12,7 +12,7 @@
 
 namespace weft {
 
-/// Which devices a model runs on, and how they share it.
+/// The devices that a model runs on, and how they share it.
 struct Partition {
   /// A stage of the pipeline: its devices share its layers.
   struct Stage {
@@ -35,7 +35,7 @@ struct Partition {
 [[nodiscard]] Result<Partition> parse_partition(std::string_view text);
 [[nodiscard]] std::string to_string(const Partition& partition);
 
-/// What the ranks of a partition are on.
+/// The kinds of devices that the ranks of a partition are on.
 enum class RankDevices : std::uint8_t { kHost, kGpus, kBoth };
 
 /// kUnfit for a stage that is on both, and for a GPU that stands there twice, unless the ranks are
@@ -57,8 +57,8 @@ enum class RankDevices : std::uint8_t { kHost, kGpus, kBoth };
 /// or of all (0). Where all ranks are GPUs, how many each loads with.
 [[nodiscard]] int threads_of_rank(const Partition& partition, int wanted);
 
-/// The part of each rank, stage by stage. Layers that nobody has a number for are shared evenly;
-/// kUnfit where a stage would have none, or the numbers are not those of the model.
+/// The part of each rank, stage by stage. Layers without a stated number are shared evenly; kUnfit
+/// where a stage would have none, or the numbers do not add up to the model's layers.
 [[nodiscard]] Result<std::vector<ProgramPart>> parts_of(const Partition& partition,
                                                         std::int64_t layers);
 

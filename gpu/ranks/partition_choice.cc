@@ -20,10 +20,10 @@
 namespace weft {
 namespace {
 
-// Who has no wish wants to hold a conversation.
+// The context of a user who asked for none: enough for a conversation.
 constexpr std::int64_t kUsualContext = 4096;
-// What a sum of a row's stream among GPUs adds to a step: 5 us on two H100s (docs/performance.md),
-// of which the exchange is half, and the slower GPU's turn the rest.
+// The time that a sum of a row's stream among GPUs adds to a step: 5 us on two H100s
+// (docs/performance.md), half for the exchange and half for waiting for the slower GPU.
 constexpr double kSecondsOfSum = 5e-6;
 // A stage's stream through the host's memory, or NCCL: a launch and a copy.
 constexpr double kSecondsOfHandover = 20e-6;
@@ -32,7 +32,7 @@ constexpr double kWorthAnother = 1.1;
 
 using Programs = std::vector<std::shared_ptr<const Program>>;
 
-/// A way to run the model, and what speaks against it.
+/// A way to run the model, and the reason against it.
 struct Candidate {
   Partition partition;
   Programs programs;  // by rank, stage by stage; empty where it cannot be cut so

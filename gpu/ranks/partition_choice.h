@@ -19,11 +19,11 @@ struct ChoosableDevice {
   std::string name;  ///< as list_devices() has it
   std::int64_t free_bytes = 0;
   double bytes_per_second = 0;  ///< at which it reads its memory; not looked at where it is alone
-  /// What it takes memory for; needs no more of the program than host_needs() does.
+  /// The memory it takes for a program; needs no more of the program than host_needs() does.
   std::function<DeviceNeeds(const Program& program, const CapacityWishes& wishes)> needs;
 };
 
-/// What a model is to run on, as far as it matters for the choice.
+/// The wishes that matter for choosing a partition.
 struct ChoiceWishes {
   CapacityWishes capacity{};      ///< its kv_dtype is not looked at
   std::optional<DType> kv_dtype;  ///< without: kv_dtype_for() what is chosen
@@ -36,15 +36,15 @@ struct PartitionChoice {
   std::vector<std::string> reasons;  ///< for people, one a line: what each has, and why not others
 };
 
-/// Chooses what runs a step of one row in the least time, of what has room for the weights, the
-/// buffers and a sequence of capacity.context tokens (without: of 4,096, or as many as the model
-/// has). A step's time is that of reading what it reads, stage by stage, and of the sums that ranks
-/// wait for. Of those within a tenth of the fastest the one with the fewest devices is taken.
+/// Chooses the partition that runs a step of one row fastest, if it has room for the weights, the
+/// buffers and a sequence of capacity.context tokens (0: 4,096, or the model's context). A step's
+/// time is the time of reading its bytes, stage by stage, and of the sums that ranks wait for.
+/// Among partitions within a tenth of the fastest the one with the fewest devices is taken.
 ///
-/// Looked at are each device alone, GPUs in numbers of a power of two and all of them, cut into
-/// every number of equal stages, and, where all that has no room but on the host, as many of the
-/// first layers on the GPUs as fit and the rest on the host. Ranks of the host among themselves are
-/// none of it: they share its memory and its processors.
+/// The candidates are each device alone; GPUs in numbers of a power of two and all of them, cut
+/// into every number of equal stages; and, where only the host has room for all, as many of the
+/// first layers on the GPUs as fit, with the rest on the host. Several ranks on the host are no
+/// candidate: they would share its memory and its processors.
 ///
 /// kOutOfMemory, or what else the devices say, with what each of the candidates lacks where none
 /// has room. At least one device. Thread-safe.
@@ -52,8 +52,8 @@ struct PartitionChoice {
                                                        const std::vector<ChoosableDevice>& devices,
                                                        const ChoiceWishes& wishes);
 
-/// Bytes of weights that a step of one row reads of a program: all but the embedding's table, and
-/// of a layer's experts those that a token chooses.
+/// Bytes of weights that a step of one row reads: all except the embedding's table and the experts
+/// of a layer that the token does not choose.
 [[nodiscard]] double bytes_of_row(const Program& program);
 
 }  // namespace weft

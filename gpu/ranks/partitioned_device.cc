@@ -22,7 +22,7 @@ class PartitionedDevice::Ranks {
     }
   }
 
-  /// Whoever fails takes the others along, which would wait for it.
+  /// A rank that fails ends the others, which would wait for it.
   void run(const std::function<void(ModelDevice&)>& work) {
     threads_.run([&](std::size_t rank) {
       ModelDevice& device = *devices_[rank];
@@ -35,7 +35,7 @@ class PartitionedDevice::Ranks {
     });
   }
 
-  /// The one that has results.
+  /// The rank that has the results.
   [[nodiscard]] ModelDevice& last() { return *devices_[last_]; }
 
  private:
@@ -46,7 +46,7 @@ class PartitionedDevice::Ranks {
 
 namespace {
 
-/// As devices of whatever kind.
+/// The ranks of any kind, as devices.
 template <class Device>
 PartitionedDevice::Devices as_devices(std::vector<std::unique_ptr<Device>> ranks) {
   return {std::make_move_iterator(ranks.begin()), std::make_move_iterator(ranks.end())};

@@ -11,14 +11,14 @@
 namespace weft {
 
 /// A model on several ranks of this process, as one device: each step runs on all ranks, each on a
-/// thread of its own, and returns when all have done it. What verbs that look at models use; a
+/// thread of its own, and returns when all ranks have run it. For commands that look at models; a
 /// pipeline of actors has an executor for each rank instead. One thread at a time may call.
 class PartitionedDevice final : public ModelDevice {
  public:
   /// The devices of all ranks, stage by stage.
   using Devices = std::vector<std::unique_ptr<ModelDevice>>;
 
-  /// Of ranks that have met, and were made with the same options.
+  /// The ranks have met, and were made with the same options.
   PartitionedDevice(std::shared_ptr<const Program> whole, Devices ranks);
 
   /// `options.threads` are shared out among the ranks. Errors of devices_of() and of loading any
@@ -36,7 +36,7 @@ class PartitionedDevice final : public ModelDevice {
   [[nodiscard]] Rows hidden_states(std::int32_t first, std::int32_t count) override;
   [[nodiscard]] Rows logits_of(std::span<const std::int32_t> rows) override;
 
-  /// Of the whole model.
+  /// The program of the whole model.
   [[nodiscard]] const Program& program() const override;
   [[nodiscard]] const DeviceOptions& options() const override;
 

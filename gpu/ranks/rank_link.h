@@ -20,11 +20,11 @@ struct SlotToken {
   TokenId token = kNoToken;
 };
 
-/// What one rank on the host has to do with the others of its model: the data plane. Every rank of
-/// a stage calls all_reduce() and gather() in the same order and with the same sizes, as their
-/// programs say; a call returns when this rank's part of it is done. When a rank is lost, all that
-/// wait throw ActorFailure(kDeviceLost), and so does every later call. One thread at a time, but
-/// for abandon().
+/// How one rank on the host exchanges numbers with the model's other ranks: the data plane. Every
+/// rank of a stage calls all_reduce() and gather() in the same order and with the same sizes, as
+/// their programs say; a call returns when this rank's part of it is done. When a rank is lost,
+/// every waiting call throws ActorFailure(kDeviceLost), and so does every later call. One thread at
+/// a time, except for abandon().
 class RankLink {
  public:
   RankLink() = default;
@@ -40,14 +40,14 @@ class RankLink {
   virtual void gather(const ConstRows& part, std::span<const Extent> columns,
                       const Rows& whole) = 0;
 
-  /// To the ranks of the next stage that take this one's stream; from the one before. Waits while
-  /// the receiver is two steps behind.
+  /// Sends the stream to the ranks of the next stage that take it; receives it from the stage
+  /// before. send() waits while the receiver is two steps behind.
   virtual void send(std::span<const float> values) = 0;
   virtual void receive(std::span<float> values) = 0;
 
   /// From the rank that chooses tokens, once a step, to those of the first stage.
   virtual void tell_tokens(std::span<const SlotToken> tokens) = 0;
-  /// What was told next. Borrowed until the next call.
+  /// The tokens that were told next. Borrowed until the next call.
   virtual std::span<const SlotToken> hear_tokens() = 0;
 
   /// How long all calls so far have waited for other ranks.

@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-/// Looks whether it is so, until it has looked long enough.
+/// Checks a condition again and again, until it holds or a time is over.
 template <class Condition>
 void look_for(const Condition& is_so) {
   using Clock = std::chrono::steady_clock;

@@ -9,17 +9,17 @@
 
 namespace weft {
 
-/// What a rank tells and hears of chosen tokens through its link, plan by plan. A rank that is lost
-/// throws as in RankLink. Owner only.
+/// Sends and receives chosen tokens through a rank's link, plan by plan. A lost rank throws as in
+/// RankLink. Owner only.
 class RankTokens {
  public:
   /// `link` is borrowed.
   RankTokens(RankLink& link, const DeviceLimits& limits);
 
-  /// Before each plan of a rank that is fed what another one chooses: notes the tokens of all plans
-  /// that this one may rely on, and waits for them.
+  /// To be called before each plan on a rank that is fed another rank's tokens: waits for the
+  /// tokens of all plans that the next plan may rely on, and notes them.
   void hear(PlanReader& reader);
-  /// After each plan of the rank that chooses: tells the others what it chose.
+  /// To be called after each plan on the rank that chooses: sends its chosen tokens to the others.
   void tell(const PlanReader& reader, const StepResult& result);
 
  private:

@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-/// The devices of this machine, and what was found out about those that are left out.
+/// The devices of this machine, and why some of them are left out.
 struct FoundDevices {
   std::vector<ChoosableDevice> devices;
   std::vector<std::string> left_out;
@@ -60,7 +60,7 @@ FoundDevices find_devices() {
   return found;
 }
 
-/// Finds out the devices' rates; those that cannot be measured are left out.
+/// Measures the devices' rates; leaves out devices that cannot be measured.
 void measure(FoundDevices& found) {
   std::erase_if(found.devices, [&](ChoosableDevice& device) {
     const auto rate = measure_read_bandwidth(device.name);

@@ -13,13 +13,13 @@
 
 namespace weft {
 
-/// Whether a device or partition called so is yet to be chosen: "auto".
+/// Whether this name of a device or partition leaves the choice to Weft: "auto".
 [[nodiscard]] bool is_auto_partition(std::string_view text) noexcept;
 
-/// What a model that is to run on `text` runs on: `text` itself, without reasons, unless it is
-/// "auto". Then what choose_partition() takes of this machine's devices; where there are several,
-/// each is measured first, which takes some seconds and up to 1 GiB of its memory. GPUs that do not
-/// answer are left out, and the reasons say so. Thread-safe.
+/// The partition for a model that is to run on `text`: `text` itself, without reasons, unless it is
+/// "auto". For "auto" it is choose_partition()'s choice among this machine's devices; where there
+/// are several, each is measured first, which takes some seconds and up to 1 GiB of its memory.
+/// GPUs that do not answer are left out, and the reasons say so. Thread-safe.
 [[nodiscard]] Result<PartitionChoice> settle_partition(const OpenedModel& model,
                                                        const std::string& text,
                                                        const CapacityWishes& capacity,

@@ -17,7 +17,7 @@
 namespace weft {
 namespace {
 
-/// Numbers that a slot of a stage, and one of a ring, hold at least: what is longer goes in pieces.
+/// The least numbers that a slot of a stage, or of a ring, holds: longer messages go in pieces.
 constexpr std::int64_t kSlotNumbers = std::int64_t{64} * 1024;
 /// Steps that a sender may be ahead of its receiver.
 constexpr std::int64_t kStepsAhead = 2;
@@ -239,7 +239,7 @@ class SharedRanks::Link final : public RankLink {
     }
   }
 
-  /// Waits until every rank of the stage has called it as often.
+  /// Waits until every rank of the stage has called meet() as often as this one.
   void meet() {
     check();
     const std::uint32_t seen = meetings_++;

@@ -11,25 +11,25 @@
 
 namespace weft {
 
-/// What the memory that ranks share must hold.
+/// The sizes of the memory that ranks share.
 struct RanksLayout {
   std::vector<std::int32_t> widths;  ///< ranks of each stage
   std::int64_t hidden = 0;           ///< H
   std::int64_t step_tokens = 0;      ///< of a step, at most
   std::int64_t columns = 0;          ///< that a rank gives to gather(), at most
   std::int64_t rows = 0;             ///< that a token is chosen for in a step, at most
-  bool shares_processors = false;    ///< there are more threads than processors: nobody spins
+  bool shares_processors = false;    ///< more threads than processors: no thread spins
 };
 
 /// Memory through which ranks on one host exchange numbers, be they threads or processes. An
 /// all-reduce is one-shot: each rank writes into its own slot, and all read every slot. A stage has
-/// two sets of slots, used in turn, so that one wait for each is enough: who writes into a set
-/// again has met the others since they read it.
+/// two sets of slots, used in turn, so that one wait for each is enough: a rank that writes into a
+/// set again has met the other ranks since they read it.
 class SharedRanks : public std::enable_shared_from_this<SharedRanks> {
  public:
   /// kOutOfMemory naming the size.
   [[nodiscard]] static Result<std::shared_ptr<SharedRanks>> make(const RanksLayout& layout);
-  /// On bytes(layout) bytes of zeros, or on what other processes use as well.
+  /// Uses bytes(layout) bytes of zeros, or memory that other processes use as well.
   [[nodiscard]] static std::shared_ptr<SharedRanks> on(const RanksLayout& layout,
                                                        HostMemory memory);
   /// Bytes that ranks of this layout share.
@@ -42,7 +42,7 @@ class SharedRanks : public std::enable_shared_from_this<SharedRanks> {
   /// The link of a rank, once for each. Keeps the memory.
   [[nodiscard]] std::unique_ptr<RankLink> link(std::int32_t stage, std::int32_t rank);
 
-  /// Says that a rank is lost; wakes all who wait. Any thread.
+  /// Says that a rank is lost; wakes all waiting ranks. Any thread.
   void abandon() noexcept;
 
  private:

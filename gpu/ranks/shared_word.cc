@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-// A sleeper looks at `lost` so often even if nobody wakes it: the process that would may be dead.
+// A sleeper looks at `lost` this often even if it is not woken: the waking process may be dead.
 constexpr long kSleepNanoseconds = 50'000'000;
 
 }  // namespace

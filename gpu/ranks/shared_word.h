@@ -14,14 +14,14 @@ class SharedWord {
     return value_.load(std::memory_order_acquire);
   }
 
-  /// Adds 1 and wakes who waits. Returns the number before.
+  /// Adds 1 and wakes the waiting threads. Returns the number before.
   std::uint32_t increment() noexcept;
 
   /// Waits, the first `spin` awake, while the number is `seen` and `lost` is 0. May return early.
   void wait(std::uint32_t seen, std::chrono::nanoseconds spin,
             const std::atomic<std::uint32_t>& lost) noexcept;
 
-  /// Wakes all who wait, so that they look at `lost`.
+  /// Wakes all waiting threads, so that they look at `lost`.
   void wake() noexcept;
 
  private:

@@ -18,7 +18,7 @@ class StepRanks final : public StepDevice {
   [[nodiscard]] const DeviceLimits& limits() const noexcept override {
     return ranks_.front()->limits();
   }
-  /// What fails on any rank takes the others along: it throws ActorFailure(kDeviceLost) then, and
+  /// When a rank fails, the other ranks end too: run() throws ActorFailure(kDeviceLost), then and
   /// from then on.
   void run(const Plan& plan, StepResult& result) override;
   void abandon() noexcept override;

@@ -10,8 +10,8 @@
 
 namespace weft {
 
-/// What an output is made of that is more than one text: thoughts, calls and an answer, as the
-/// model's family writes them. Borrows what it points to.
+/// The parts of an output that is more than one text: thoughts, calls and an answer, as the model's
+/// family writes them. Borrows the values behind its pointers.
 struct AnswerForm {
   const ModelFormat* format = nullptr;
   const boost::json::value* tools = nullptr;  ///< Request::tools; null: nothing can be called
@@ -19,7 +19,7 @@ struct AnswerForm {
   bool one_call = false;      ///< at most one call
   bool in_thought = false;    ///< the prompt has opened a thought already
   bool in_text = false;       ///< the prompt has begun the text behind the thoughts
-  StructuredOutput answer{};  ///< what an answer must look like; kNone: any text
+  StructuredOutput answer{};  ///< the required form of an answer; kNone: any text
 };
 
 }  // namespace weft

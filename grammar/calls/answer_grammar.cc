@@ -23,7 +23,7 @@ bool has_name(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-/// The functions that may be called; what has not their form is passed over.
+/// The functions that may be called; entries of another form are skipped.
 std::vector<CallableTool> tools_of(const AnswerForm& form) {
   std::vector<CallableTool> tools;
   const auto* const list = form.tools == nullptr ? nullptr : form.tools->if_array();
@@ -77,7 +77,7 @@ class AnswerBuilder {
     return builder_.text_without(ends);
   }
 
-  /// What follows the thoughts.
+  /// The part behind the thoughts.
   Result<Part> body() {
     if (tools_.empty()) return answer();
     const bool one = form_.one_call;
@@ -133,7 +133,7 @@ class AnswerBuilder {
     return builder_.any_of(ends);
   }
 
-  /// Messages to nobody, then a call or an answer.
+  /// Harmony's output: messages without a receiver, then a call or an answer.
   Result<Part> harmony() {
     std::vector<std::string> tags(kHarmonyTags.begin(), kHarmonyTags.end());
     const Part text = builder_.text_without(tags);

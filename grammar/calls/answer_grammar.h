@@ -10,13 +10,13 @@
 
 namespace weft::grammar {
 
-/// The grammar of all outputs of a form: thoughts, which are free, and then what was asked for.
-/// `special` are the texts of the special tokens that the format's tags are made of. Errors: those
-/// of GrammarErrc; the detail names the tool's schema, or the field that says how answers look.
+/// The grammar of all outputs of a form: free thoughts, then the requested calls or answer.
+/// `special`: the texts of the special tokens that the format's tags are made of. Errors: those of
+/// GrammarErrc; the detail names the tool's schema, or the field with the answer's form.
 [[nodiscard]] Result<std::shared_ptr<const Grammar>> answer_grammar(
     const AnswerForm& form, std::span<const std::string> special);
 
-/// All that decides it; empty for what is not to be kept.
+/// The cache key: everything that decides the grammar; empty for a grammar that is not kept.
 [[nodiscard]] std::string key_of(const AnswerForm& form);
 
 }  // namespace weft::grammar

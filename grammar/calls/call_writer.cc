@@ -57,7 +57,7 @@ CallWriter::Part CallWriter::text_without_calls() {
   if (!syntax_.open.empty()) {
     std::vector<std::string> begins{syntax_.open};
     if (!syntax_.group_open.empty()) begins.push_back(syntax_.group_open);
-    // Some models forget the outer tag, and are understood.
+    // Models that forget the outer tag are understood.
     if (syntax_.body == CallBody::kTagged && !syntax_.name_open.empty()) {
       begins.push_back(syntax_.name_open);
     }
@@ -85,8 +85,8 @@ CallWriter::Part CallWriter::schema_part(const Value& schema, const std::string&
   return {};
 }
 
-/// Arguments are an object, also where the schema leaves that open, and of a function that lists no
-/// properties there are none.
+/// Arguments are an object, even where the schema leaves their type open. A function that lists no
+/// properties gets an empty object.
 CallWriter::Part CallWriter::json_arguments(const CallableTool& tool) {
   if (!tool.by_schema || tool.parameters == nullptr) return builder_.json_object();
   const Object* const schema = tool.parameters->if_object();
@@ -154,7 +154,7 @@ CallWriter::Part CallWriter::named_call(std::span<const CallableTool> tools) {
   return builder_.sequence({head, rest, fenced ? builder_.literal("\n```") : space_});
 }
 
-/// What stands between the tags of a call, or of a list of calls.
+/// The text between the tags of a call, or of a list of calls.
 CallWriter::Part CallWriter::call_list(std::span<const CallableTool> tools, bool one) {
   const auto several = [&](Part call, Part between) {
     if (one) return call;
@@ -191,11 +191,11 @@ Result<CallWriter::Part> CallWriter::calls(std::span<const CallableTool> tools, 
   const bool is_list = syntax_.in_list || (syntax_.body == CallBody::kPython && !syntax_.by_line);
   const Part inside = call_list(tools, one);
   if (error_) return *error_;
-  // The end of a list tells itself, and some models leave its tag out.
+  // The list's end is unmistakable without its tag, and some models leave the tag out.
   const Part close = markup(syntax_.close);
   const Part call = builder_.sequence(
       {markup(syntax_.open), space_, inside, space_, is_list ? builder_.optional(close) : close});
-  // Without tags there is no telling where a second call begins.
+  // Without tags a parser cannot tell where a second call begins.
   const bool alone = one || is_list || syntax_.by_line || syntax_.open.empty();
   const Part more = builder_.sequence({space_, call});
   const Part all =
@@ -220,7 +220,7 @@ Result<CallWriter::Part> CallWriter::harmony_call(std::span<const CallableTool> 
     return builder_.sequence({header, message, json_arguments(tool)});
   });
   if (error_) return *error_;
-  // Where the tag is a token that ends outputs, it ends this one.
+  // A tag that is a token that ends outputs ends this output.
   return builder_.sequence({call, builder_.optional(markup("<|call|>"))});
 }
 

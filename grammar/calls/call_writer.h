@@ -17,7 +17,7 @@ namespace weft::grammar {
 struct CallableTool {
   std::string name;
   const boost::json::value* parameters = nullptr;  ///< a JSON schema; null: none is known
-  bool by_schema = true;  ///< its arguments are as the schema says; else any of the family's form
+  bool by_schema = true;  ///< arguments follow the schema; else any of the family's form
   std::string path;       ///< of the schema, in errors
   Strictness strictness = Strictness::kStrict;
 };
@@ -29,8 +29,8 @@ class CallWriter {
  public:
   using Part = GrammarBuilder::Part;
 
-  /// `special` are the texts of those special tokens that the format's tags are made of. Borrows
-  /// all.
+  /// `special` holds the texts of the special tokens that the format's tags are made of. Borrows
+  /// all arguments.
   CallWriter(GrammarBuilder& builder, const OutputFormat& format,
              std::span<const std::string> special);
 
@@ -38,12 +38,12 @@ class CallWriter {
   [[nodiscard]] Part markup(std::string_view text);
   /// White space, or none, where markup may have it.
   [[nodiscard]] Part space() const noexcept { return space_; }
-  /// Any text in which no call begins and that is not taken for one.
+  /// Any text in which no call begins and which no parser takes for a call.
   [[nodiscard]] Part text_without_calls();
 
   /// One call, or as many as the model likes. There is a tool at least.
   [[nodiscard]] Result<Part> calls(std::span<const CallableTool> tools, bool one);
-  /// The same of harmony: the header behind <|start|>assistant, and the message. There is one.
+  /// Harmony's one call: the header behind <|start|>assistant, and the message.
   [[nodiscard]] Result<Part> harmony_call(std::span<const CallableTool> tools);
 
  private:
@@ -58,7 +58,7 @@ class CallWriter {
     std::string path;
   };
 
-  // After the first mistake they make parts that mean nothing.
+  // After the first mistake these functions return meaningless parts.
   Part call_list(std::span<const CallableTool> tools, bool one);
   Part call_bodies(std::span<const CallableTool> tools);
   Part json_call(std::span<const CallableTool> tools);
@@ -85,7 +85,7 @@ class CallWriter {
   Part schema_part(const Value& schema, const std::string& path, ValueForm form);
   [[nodiscard]] bool may_be_written(const std::string& name) const;
   void add_required(const CallableTool& tool, const Object& schema, std::vector<Parameter>& all);
-  /// Tools that have the rest of a call in common.
+  /// Tools whose calls are written alike from here on.
   template <class Each>
   Part each_of(std::span<const CallableTool> tools, const Each& each) {
     std::vector<Part> parts;
@@ -99,7 +99,7 @@ class CallWriter {
   Part in_order(std::span<const Parameter> parameters, Part between,
                 const std::vector<Part>& parts);
   Part fail(const std::string& path, std::string what);
-  /// As SchemaReader's, by the strictness of the tool that is being written.
+  /// SchemaReader::lets_pass(), by the strictness of the tool that is being written.
   bool lets_pass(const std::string& path, std::string what);
 
   GrammarBuilder& builder_;

@@ -14,7 +14,7 @@
 #include "weft/grammar/schema/string_lengths.h"
 #include "weft/text/format/tool_schemas.h"
 
-// Arguments that a family spells one by one: between tags, or as Python does.
+// Arguments that a family writes one by one: between tags, or as Python does.
 
 namespace weft::grammar {
 namespace {
@@ -84,7 +84,7 @@ bool CallWriter::may_be_written(const std::string& name) const {
          (is_lenient && syntax_.body == CallBody::kTagged && is_plain_name(name));
 }
 
-/// Properties in their order. What else a schema may say of its object cannot be held to here.
+/// The properties in their order. The schema's other keywords cannot be enforced here.
 std::vector<CallWriter::Parameter> CallWriter::parameters_of(const CallableTool& tool) {
   std::vector<Parameter> all;
   const Object* const whole = tool.parameters == nullptr ? nullptr : tool.parameters->if_object();
@@ -173,7 +173,7 @@ CallWriter::Part CallWriter::in_order(std::span<const Parameter> parameters, Par
 
 CallWriter::Part CallWriter::tagged_call(std::span<const CallableTool> tools) {
   const bool line = syntax_.name_close.find_first_not_of(" \n\t\r") == std::string::npos;
-  // A line's end after the name is left out by some; the arguments' tag tells as well.
+  // Some models leave out the line break after the name; the arguments' tag ends the name too.
   const Part name_close =
       line ? builder_.optional(markup(syntax_.name_close)) : markup(syntax_.name_close);
   const Part rest = each_of(tools, [&](const CallableTool& tool) {

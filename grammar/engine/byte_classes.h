@@ -8,8 +8,8 @@
 
 namespace weft::grammar {
 
-/// Classes of bytes that a grammar does not tell apart: from every state all bytes of a class lead
-/// to the same state. A class is a range of bytes; classes ascend with their bytes.
+/// Classes of bytes that a grammar treats alike: from every state all bytes of a class lead to the
+/// same state. A class is a range of bytes; classes ascend with their bytes.
 class ByteClasses {
  public:
   /// Of what can be reached from a node. Takes time linear in the grammar's size.

@@ -80,7 +80,7 @@ std::size_t CompiledGrammar::state_bytes() const {
 }
 
 std::size_t CompiledGrammar::give_up_states() const noexcept {
-  std::shared_ptr<LazyAutomaton> gone;  // freed behind the lock
+  std::shared_ptr<LazyAutomaton> gone;  // freed after the lock is released
   const std::scoped_lock lock(mutex_);
   current_.store(nullptr, std::memory_order_release);
   gone = std::move(automaton_);
@@ -99,7 +99,7 @@ bool CompiledGrammar::is_current(const LazyAutomaton* automaton) const noexcept 
          automaton->bytes() <= defaults::kMaxStateBytes;
 }
 
-/// The automaton that is grown, which is a new one where that has become large.
+/// The automaton that is grown. A new one replaces it when it has become large.
 std::shared_ptr<LazyAutomaton> CompiledGrammar::grown() const {
   const std::scoped_lock lock(mutex_);
   if (!is_current(automaton_.get())) {

@@ -16,15 +16,15 @@
 
 namespace weft::grammar {
 
-/// A grammar over a vocabulary, shared by all sequences that it holds for. What they find out of
-/// it, states and masks, they share too, and look it up without a lock (LazyAutomaton). What is
-/// known is dropped when it has reached defaults::kMaxStateBytes or is given up, and made anew.
-/// Thread-safe.
+/// A grammar over a vocabulary, shared by all sequences that it constrains. The sequences share the
+/// states and masks found so far, and look them up without a lock (LazyAutomaton). States and masks
+/// are dropped when they take defaults::kMaxStateBytes or are given up, and are made again when
+/// needed. Thread-safe.
 class CompiledGrammar final : public TokenConstraint,
                               public std::enable_shared_from_this<CompiledGrammar> {
  public:
-  /// kTooComplex when the first mask is more work than is allowed. `memory` counts what the grammar
-  /// takes; null: nobody does.
+  /// kTooComplex when the first mask costs more work than is allowed. `memory` counts the grammar's
+  /// bytes; null: they are not counted.
   [[nodiscard]] static Result<std::shared_ptr<const CompiledGrammar>> make(
       const Grammar& grammar, std::shared_ptr<const TokenTrie> trie,
       std::shared_ptr<GrammarMemory> memory = nullptr);
@@ -37,8 +37,8 @@ class CompiledGrammar final : public TokenConstraint,
   /// How much memory its states take now, and the same with the grammar itself.
   [[nodiscard]] std::size_t state_bytes() const;
   [[nodiscard]] std::size_t bytes() const { return own_bytes_ + state_bytes(); }
-  /// Gives up what is known: places move to new states when they are used next. Returns how much
-  /// memory that frees once they have.
+  /// Gives up the states and masks: places move to new states when they are used next. Returns how
+  /// much memory that frees once all places have moved.
   std::size_t give_up_states() const noexcept;
 
   /// Where a sequence is: a state, and the automaton that it belongs to.
@@ -48,7 +48,7 @@ class CompiledGrammar final : public TokenConstraint,
   };
   /// The place where an output begins. Each of these may throw TooMuchWork or bad_alloc.
   [[nodiscard]] Place start() const;
-  /// Moves a place to states that are kept, where its own are not.
+  /// Moves a place to states of the current automaton, where its own states are given up.
   void refresh(Place& place) const {
     Allowance allowance;
     refresh(place, allowance);
@@ -57,9 +57,9 @@ class CompiledGrammar final : public TokenConstraint,
   void advance(Place& place, TokenId token, Allowance allowance = {}) const;
   /// The mask of a place, valid while `place` stays as it then is.
   [[nodiscard]] const TokenMask& mask(Place& place, bool& may_end) const;
-  /// What has to follow a place (LazyAutomaton::forced), valid while `place` stays as it then is.
+  /// Tokens that must follow a place (LazyAutomaton::forced), valid while `place` stays as it is.
   [[nodiscard]] const std::vector<TokenId>& forced(Place& place, Allowance allowance) const;
-  /// Whether advance() by these tokens and then mask() would only look things up. Never waits.
+  /// Whether advance() by these tokens and then mask() would only look up results. Never waits.
   [[nodiscard]] bool is_known(const Place& place, std::span<const TokenId> next) const noexcept;
 
  private:
@@ -77,7 +77,7 @@ class CompiledGrammar final : public TokenConstraint,
   mutable std::mutex mutex_;
   mutable std::shared_ptr<LazyAutomaton>
       automaton_;  ///< guarded; the one that is grown; null: given up
-  /// The same, to be compared with a place's own without the lock.
+  /// The same pointer, to be compared with a place's automaton without the lock.
   mutable std::atomic<const LazyAutomaton*> current_;
 };
 

@@ -9,7 +9,7 @@
 namespace weft::grammar {
 namespace {
 
-/// Beyond so many boxes none is compared with each other: it would cost their square.
+/// A list of more boxes than this is not compared pair by pair: the cost grows with the square.
 constexpr std::size_t kMostCompared = 128;
 
 bool meets(const CountRange& low, const CountRange& high) {

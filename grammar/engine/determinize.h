@@ -9,7 +9,7 @@
 
 namespace weft::grammar {
 
-/// A regular part of a grammar as one automaton; nothing where that has more than so many states.
+/// A regular part of a grammar as one automaton; nothing where it needs more states than that.
 [[nodiscard]] std::optional<ByteDfa> determinized(const GrammarData& data, std::uint32_t node,
                                                   std::size_t most_states);
 

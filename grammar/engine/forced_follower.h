@@ -8,8 +8,8 @@
 
 namespace weft::grammar {
 
-/// Where one sequence is in its grammar, for who puts in what that leaves no choice about. A step
-/// costs at most defaults::kMaxForcedWork; after one that would cost more nothing is forced.
+/// One sequence's place in its grammar, for inserting tokens that the grammar forces. A step costs
+/// at most defaults::kMaxForcedWork; after a step that would cost more, nothing is forced.
 class ForcedFollower final : public ForcedTokens {
  public:
   explicit ForcedFollower(std::shared_ptr<const CompiledGrammar> grammar);

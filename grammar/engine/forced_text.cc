@@ -8,14 +8,14 @@
 
 namespace weft::grammar {
 
-/// Whole characters that have to follow a state, one after the other.
+/// Whole characters that must follow a state, one after the other.
 struct LazyAutomaton::ForcedText {
   std::string bytes;
   State end = kDead;           ///< the state behind them
-  TokenId special = kNoToken;  ///< what has to follow there, if that is a special token
+  TokenId special = kNoToken;  ///< the special token that must follow there, if any
 };
 
-/// Nothing where the output may end, though nothing else could follow.
+/// Returns nothing where the output may end, even if only one text could follow.
 LazyAutomaton::Only LazyAutomaton::only_next(State state) {
   const std::scoped_lock lock(mutex_);
   Only only;
@@ -75,7 +75,7 @@ const std::vector<TokenId>& LazyAutomaton::forced(State state, Allowance& allowa
   return made;
 }
 
-/// Texts with special tokens between them, each of which ends a text for the tokenizer too.
+/// Texts with special tokens between them; a special token ends a text for the tokenizer too.
 std::vector<TokenId> LazyAutomaton::find_forced(State state, Allowance& allowance) {
   std::vector<TokenId> all;
   std::vector<TokenId> tokens;
@@ -96,8 +96,8 @@ std::vector<TokenId> LazyAutomaton::find_forced(State state, Allowance& allowanc
   return all;
 }
 
-/// How many of a text's tokens are the same whatever follows it: the others are left to the model,
-/// as from the first of them on it could write a token that goes beyond the text.
+/// How many of a text's tokens are the same whatever follows the text. The model writes the others,
+/// because from the first of them on it could choose a token that goes beyond the text.
 std::size_t LazyAutomaton::settled(std::span<const TokenId> tokens, const ForcedText& text,
                                    Allowance& allowance) {
   std::string_view rest = text.bytes;

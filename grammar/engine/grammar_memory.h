@@ -9,12 +9,12 @@
 
 namespace weft::grammar {
 
-/// How many bytes the compiled grammars of a model take, their states and masks among them, and how
-/// many they may take. Whoever takes memory counts it; nobody is stopped here (GrammarStore makes
-/// room). Thread-safe, without locks.
+/// The bytes that a model's compiled grammars take, with their states and masks, and their limit.
+/// Grammars count the memory that they take; nothing is refused here (GrammarStore makes room).
+/// Thread-safe, without locks.
 class GrammarMemory {
  public:
-  /// `gauge` shows what is held; null: nobody is shown.
+  /// `gauge` shows the bytes held; null: they are not shown.
   explicit GrammarMemory(std::size_t limit, std::shared_ptr<Gauge> gauge = nullptr)
       : limit_(limit), gauge_(std::move(gauge)) {}
 

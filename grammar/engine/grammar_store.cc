@@ -41,7 +41,7 @@ GrammarStore::Lent GrammarStore::add(std::string key, Stored stored) {
 }
 
 void GrammarStore::end_use(const CompiledGrammar& grammar) noexcept {
-  Entries gone;  // freed behind the lock
+  Entries gone;  // freed after the lock is released
   const std::scoped_lock lock(mutex_);
   const auto entry = std::ranges::find(entries_, &grammar,
                                        [](const Entry& one) { return one.stored.grammar.get(); });
@@ -60,7 +60,7 @@ void GrammarStore::drop(Entries::iterator entry, Entries& gone) noexcept {
   gone.splice(gone.begin(), entries_, entry);
 }
 
-/// Leaves of the idle grammars as many as are kept, those that were asked for last.
+/// Keeps only so many idle grammars: the ones that were asked for last.
 void GrammarStore::drop_idle(Entries& gone) noexcept {
   std::size_t grammars = 0;
   std::size_t text = 0;

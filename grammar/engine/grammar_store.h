@@ -16,8 +16,8 @@
 
 namespace weft::grammar {
 
-/// The compiled grammars of a model: those in use, and those that are idle and were used last. It
-/// makes room where all of them hold more than they may. Thread-safe.
+/// The compiled grammars of a model: those in use, and the idle ones that were used last. The store
+/// makes room when all of them hold more than the limit. Thread-safe.
 class GrammarStore : public std::enable_shared_from_this<GrammarStore> {
  public:
   /// A grammar, and the places of its schemas that it does not enforce; null: there are none.
@@ -25,7 +25,7 @@ class GrammarStore : public std::enable_shared_from_this<GrammarStore> {
     std::shared_ptr<const CompiledGrammar> grammar;
     std::shared_ptr<const std::vector<std::string>> not_enforced;
   };
-  /// The same for one request.
+  /// A stored grammar, lent to one request.
   struct Lent {
     std::shared_ptr<const TokenConstraint> constraint;
     std::shared_ptr<const std::vector<std::string>> not_enforced;
@@ -34,9 +34,9 @@ class GrammarStore : public std::enable_shared_from_this<GrammarStore> {
   explicit GrammarStore(std::shared_ptr<GrammarMemory> memory);
 
   [[nodiscard]] const std::shared_ptr<GrammarMemory>& memory() const noexcept { return memory_; }
-  /// Lends the grammar of a key that is known.
+  /// Lends the grammar of a known key.
   [[nodiscard]] std::optional<Lent> find(const std::string& key);
-  /// Lends a new grammar, and keeps it under its key; empty: for as long as it is used.
+  /// Lends a new grammar, and keeps it under its key; with an empty key only while it is used.
   [[nodiscard]] Lent add(std::string key, Stored stored);
   /// Ends a loan (GrammarUse).
   void end_use(const CompiledGrammar& grammar) noexcept;

@@ -22,7 +22,7 @@ std::unique_ptr<ConstraintState> GrammarUse::begin() const {
 std::unique_ptr<ForcedTokens> GrammarUse::follow() const { return grammar_->follow(); }
 
 void GrammarUse::end() const noexcept {
-  std::vector<Held> gone;  // freed behind the lock
+  std::vector<Held> gone;  // freed after the lock is released
   {
     const std::scoped_lock lock(mutex_);
     if (ended_.exchange(true)) return;
@@ -33,7 +33,7 @@ void GrammarUse::end() const noexcept {
 }
 
 void GrammarUse::move(const LazyAutomaton* from, std::shared_ptr<LazyAutomaton> to) const {
-  std::shared_ptr<LazyAutomaton> gone;  // freed behind the lock
+  std::shared_ptr<LazyAutomaton> gone;  // freed after the lock is released
   const std::scoped_lock lock(mutex_);
   if (ended_) return;
   const auto find = [&](const LazyAutomaton* one) {

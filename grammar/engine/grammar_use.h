@@ -17,7 +17,7 @@ class GrammarStore;
 /// matcher may stay in a device's row after its request has ended. Thread-safe.
 class GrammarUse final : public TokenConstraint, public std::enable_shared_from_this<GrammarUse> {
  public:
-  /// `store` counts the uses of its grammars and makes room for them; null: nobody does.
+  /// `store` counts the uses of its grammars and makes room for them; null: there is no store.
   explicit GrammarUse(std::shared_ptr<const CompiledGrammar> grammar,
                       std::shared_ptr<GrammarStore> store = nullptr);
   GrammarUse(const GrammarUse&) = delete;
@@ -35,10 +35,10 @@ class GrammarUse final : public TokenConstraint, public std::enable_shared_from_
   [[nodiscard]] bool has_ended() const noexcept { return ended_.load(); }
   /// A matcher met more work than is allowed, or no memory.
   void give_up() const noexcept { gave_up_.store(true); }
-  /// A matcher has gone from one automaton to another; null: it begins, or ends. May throw
-  /// bad_alloc, and has changed nothing then.
+  /// Notes that a matcher has gone from one automaton to another; null: the matcher begins, or
+  /// ends. May throw bad_alloc, and has changed nothing then.
   void move(const LazyAutomaton* from, std::shared_ptr<LazyAutomaton> to) const;
-  /// New states or masks were made: where memory is full, room is made.
+  /// To be called when new states or masks were made: makes room where memory is full.
   void note_growth() const noexcept;
 
  private:

@@ -9,9 +9,9 @@
 
 namespace weft::grammar {
 
-/// A list that only grows and whose elements never move, so that a thread may look at an element
-/// while another one appends. One appends at a time; who reads has the index from who appended, by
-/// a release and an acquire. At most kMostElements.
+/// A list that only grows and whose elements never move, so that a thread may read an element while
+/// another one appends. One thread appends at a time; a reader gets an element's index from the
+/// appending thread, by a release and an acquire. At most kMostElements.
 template <class T>
 class GrowingList {
  public:
@@ -34,7 +34,7 @@ class GrowingList {
     return chunks_[chunk][offset];
   }
 
-  /// For who appends.
+  /// For the appending thread.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
  private:

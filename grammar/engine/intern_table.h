@@ -6,14 +6,14 @@
 
 namespace weft::grammar {
 
-/// Finds things that are kept once each by their hash: a table of their numbers, open addressing.
-/// Owner only.
+/// Finds objects that are stored once each by their hash: a table of their numbers, with open
+/// addressing. Owner only.
 class InternTable {
  public:
   InternTable() : slots_(64, kEmpty) {}
 
-  /// Returns the number for which `same` holds among those of this hash; else the one that `make`
-  /// returns, which is added. `hash_of` gives the hash of a number that is there.
+  /// Returns the number for which `same` holds among numbers with this hash; else adds and returns
+  /// the number that `make` returns. `hash_of` gives the hash of a number in the table.
   template <class Same, class Make, class HashOf>
   std::uint32_t find_or_add(std::uint64_t hash, const Same& same, const Make& make,
                             const HashOf& hash_of) {

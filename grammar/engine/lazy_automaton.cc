@@ -12,7 +12,7 @@ constexpr std::uint32_t kNoEdge = 0xFFFFFFFF;
 
 /// Vectors that grow have up to twice the memory that they use.
 constexpr std::size_t kVectorSlack = 2;
-/// What the allocator takes for a block besides.
+/// The allocator's own bytes in each block.
 constexpr std::size_t kBlockBytes = 16;
 
 std::uint32_t dfa_step(const ByteDfa& dfa, std::uint32_t state, std::uint8_t byte) {
@@ -25,7 +25,7 @@ std::uint32_t dfa_step(const ByteDfa& dfa, std::uint32_t state, std::uint8_t byt
 
 }  // namespace
 
-/// Who holds the lock and may make states, at the expense of `allowance`.
+/// Holds the lock and may make states, at the expense of `allowance`.
 class LazyAutomaton::Making {
  public:
   Making(LazyAutomaton& automaton, Allowance& allowance)
@@ -82,7 +82,7 @@ std::uint32_t LazyAutomaton::cell(const Cell& wanted) {
       [&](std::uint32_t index) { return hash_of(cells_[index]); });
 }
 
-/// The stack `next` with a node on top that has not begun.
+/// Pushes a node that has not begun onto the stack `next`; returns the new stack.
 std::uint32_t LazyAutomaton::begin(std::uint32_t node, std::uint32_t next) {
   const Node& what = grammar_.nodes[node];
   const bool counts = what.kind == NodeKind::kRepeat;
@@ -106,7 +106,7 @@ void LazyAutomaton::begin_state() {
   ++mark_;
 }
 
-/// Adds to the state that is made what a stack may go on with.
+/// Adds to the state being made everything with which a stack may continue.
 void LazyAutomaton::open(std::uint32_t stack) {
   take(stack);
   while (!todo_.empty()) {
@@ -142,7 +142,7 @@ void LazyAutomaton::expand(std::uint32_t index) {
     }
     case NodeKind::kSequence: {
       if (node.count == 0) return take(top.next);
-      // The last child needs nobody to come back to: a list that recurs at its end stays flat.
+      // The last child needs no cell to return to: a list that recurs at its end stays flat.
       const std::uint32_t rest =
           top.a + 1 < node.count ? cell({top.node, top.a + 1, 0, top.next}) : top.next;
       take(begin(grammar_.children[node.first + top.a], rest));
@@ -171,7 +171,7 @@ void LazyAutomaton::expand(std::uint32_t index) {
   if (found_.size() > defaults::kMaxFound) throw TooMuchWork();
 }
 
-/// The number of the state of what was found.
+/// Returns the number of the state made of the stacks that were found.
 LazyAutomaton::State LazyAutomaton::finish_state() {
   merge_found();
   if (found_.size() > defaults::kMaxOpen) throw TooMuchWork();
@@ -194,7 +194,7 @@ LazyAutomaton::State LazyAutomaton::finish_state() {
         }
         const auto first = static_cast<std::uint32_t>(pool_.size());
         pool_.insert(pool_.end(), found_.begin(), found_.end());
-        // The state last, so that it lacks nothing where memory ends.
+        // The state is added last, so that it is complete even if memory runs out.
         const auto made = static_cast<State>(states_.size());
         StateData& data = states_.grow();
         data.first = first;
@@ -295,7 +295,7 @@ std::vector<std::vector<LazyAutomaton::Cell>> LazyAutomaton::stacks_of(State sta
 }
 
 LazyAutomaton::State LazyAutomaton::adopt(LazyAutomaton& other, State state, Allowance& allowance) {
-  // One lock after the other: two automata may adopt from each other.
+  // Takes one lock after the other: two automata may adopt from each other.
   const std::vector<std::vector<Cell>> stacks = other.stacks_of(state, allowance);
   const Making making(*this, allowance);
   std::vector<std::uint32_t> ours;

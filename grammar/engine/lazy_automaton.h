@@ -29,7 +29,7 @@ class TooMuchWork : public std::exception {
   [[nodiscard]] const char* what() const noexcept override { return "grammar: too much work"; }
 };
 
-/// What one mask or one token may still cost.
+/// The rest of the work that one mask or one token may cost.
 struct Allowance {
   std::size_t work = defaults::kMaxWork;
   std::size_t states = defaults::kMaxNewStates;
@@ -67,8 +67,8 @@ class LazyAutomaton {
   using State = std::uint32_t;
   static constexpr State kDead = 0;
 
-  /// Begins at the grammar's start, or at another node. `memory` counts what it takes; null: nobody
-  /// does.
+  /// Begins at the grammar's start, or at another node. `memory` counts the automaton's bytes;
+  /// null: they are not counted.
   LazyAutomaton(const GrammarData& grammar, const TokenTrie& trie,
                 std::shared_ptr<GrammarMemory> memory = nullptr)
       : LazyAutomaton(grammar, trie, grammar.start, std::move(memory)) {}
@@ -78,26 +78,26 @@ class LazyAutomaton {
   LazyAutomaton& operator=(const LazyAutomaton&) = delete;
   ~LazyAutomaton();
 
-  /// Each of these may throw TooMuchWork; what is known by then is kept and right.
+  /// Each function may throw TooMuchWork; results found until then are kept and right.
   [[nodiscard]] State start(Allowance& allowance);
   [[nodiscard]] State step(State state, std::uint8_t byte, Allowance& allowance) {
     return step_from(table_of(state), state, byte, allowance);
   }
-  /// After all bytes of a token, or the special token that it is; kDead where it is not allowed.
+  /// The state after all bytes of a token, or after a special token; kDead where it is not allowed.
   [[nodiscard]] State step_token(State state, TokenId token, Allowance& allowance);
-  /// Stays where it is for the automaton's life.
+  /// The mask's address is valid for the automaton's life.
   [[nodiscard]] const TokenMask& mask(State state, Allowance& allowance);
-  /// The state of another automaton of the same grammar.
+  /// Returns this automaton's state for a state of another automaton of the same grammar.
   [[nodiscard]] State adopt(LazyAutomaton& other, State state, Allowance& allowance);
 
-  /// The tokens of the text that has to follow a state, as ForcedTokens::next() says. Stays where
-  /// it is for the automaton's life. What is too much work is not looked for again.
+  /// The tokens of the text that must follow a state, as ForcedTokens::next() says. Their address
+  /// is valid for the automaton's life. A search that cost too much work is not repeated.
   [[nodiscard]] const std::vector<TokenId>& forced(State state, Allowance& allowance);
 
   static constexpr std::uint32_t kUnknown = 0xFFFFFFFF;
-  /// The same as step_token() where that is remembered, else kUnknown. Never waits.
+  /// Returns step_token()'s result if it is remembered, else kUnknown. Never waits.
   [[nodiscard]] State known_step(State state, TokenId token) const;
-  /// Whether mask() would only look it up. Never waits.
+  /// Whether mask() would only look up its result. Never waits.
   [[nodiscard]] bool has_mask(State state) const;
 
   [[nodiscard]] bool accepts(State state) const { return states_[state].accepts; }
@@ -121,7 +121,7 @@ class LazyAutomaton {
    public:
     explicit Table(std::size_t classes)
         : complements_(std::make_unique<std::atomic<State>[]>(classes)) {}
-    /// kUnknown where nobody has asked.
+    /// Returns kUnknown where the successor was never asked for.
     [[nodiscard]] State at(std::size_t byte_class) const {
       return ~complements_[byte_class].load(std::memory_order_acquire);
     }
@@ -133,7 +133,7 @@ class LazyAutomaton {
     // A mask may make thousands of tables, and zeroed memory comes sooner than any other.
     std::unique_ptr<std::atomic<State>[]> complements_;
   };
-  /// What tells which stacks may be merged with that of a cell.
+  /// The properties of a cell's stack by which stacks to merge with it are found.
   struct Shape {
     std::uint64_t hash = 0;      ///< of the stack without its counts
     std::uint32_t counters = 0;  ///< cells whose counts differ from time to time
@@ -148,7 +148,7 @@ class LazyAutomaton {
   };
   class Making;  // holds the lock, and spends an allowance
   class MaskDraft;
-  /// What of a mask is read off the stacks.
+  /// The part of a mask that is read off the stacks.
   struct Outline {
     std::uint32_t plain_run = 0;  ///< as many code points of plain text are allowed for sure
     std::vector<TokenId> special{};
@@ -195,7 +195,7 @@ class LazyAutomaton {
     if (memory_ != nullptr) memory_->add(count);
   }
 
-  // Under the lock, of who is Making.
+  // Under the lock, by Making.
   std::uint32_t cell(const Cell& wanted);
   std::uint32_t begin(std::uint32_t node, std::uint32_t next);
   void begin_state();
@@ -204,7 +204,7 @@ class LazyAutomaton {
   void take(std::uint32_t stack);
   State finish_state();
 
-  // Merging (merge_stacks.cc), under the lock too.
+  // Merging (merge_stacks.cc), also under the lock.
   [[nodiscard]] Shape shape_of(const Cell& one) const;
   [[nodiscard]] bool is_counter(const Cell& one) const;
   void merge_found();

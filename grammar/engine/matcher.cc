@@ -40,15 +40,15 @@ void Matcher::fail() noexcept {
   use_->give_up();
 }
 
-/// Holds the automaton for a call, and until rest(). False where there is none.
+/// Holds the automaton for a call, until rest(). Returns false where there is none.
 bool Matcher::wake() noexcept {
   if (failed_ || use_->has_ended()) return false;
   if (place_.automaton == nullptr) place_.automaton = resting_.lock();
   return place_.automaton != nullptr;
 }
 
-/// Has the use keep the automaton where the place is now. States of another one cannot be come back
-/// to.
+/// Tells the use to keep the place's present automaton. The matcher cannot return to states of
+/// another automaton.
 void Matcher::note_automaton() {
   if (place_.automaton.get() == automaton_) return;
   use_->move(automaton_, place_.automaton);

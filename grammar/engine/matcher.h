@@ -10,10 +10,10 @@
 
 namespace weft::grammar {
 
-/// Where one sequence is in its grammar. It can take back defaults::kMaxRollback tokens, but for
-/// those from before its states were dropped last. A step that is known already takes some tens of
-/// nanoseconds and no lock; one that is not as long as defaults::kMaxWork allows, after which
-/// nothing is allowed and GrammarUse::gave_up() says so.
+/// One sequence's place in its grammar. It can take back defaults::kMaxRollback tokens, except
+/// tokens from before its states were last dropped. A known step takes some tens of nanoseconds and
+/// no lock; a new step takes as long as defaults::kMaxWork allows. Beyond that, nothing is allowed
+/// and GrammarUse::gave_up() says so.
 class Matcher final : public ConstraintState {
  public:
   explicit Matcher(std::shared_ptr<const GrammarUse> use) noexcept;
@@ -38,7 +38,7 @@ class Matcher final : public ConstraintState {
   CompiledGrammar::Place place_;              ///< its automaton is null while it rests
   std::weak_ptr<LazyAutomaton> resting_;      ///< the automaton, which `use_` keeps
   const LazyAutomaton* automaton_ = nullptr;  ///< the same, as `use_` has counted it
-  std::vector<LazyAutomaton::State> before_;  ///< a ring of those that can be come back to
+  std::vector<LazyAutomaton::State> before_;  ///< a ring of the states that it can return to
   std::size_t next_ = 0;                      ///< in before_
   std::size_t kept_ = 0;
   bool failed_ = false;

@@ -1,6 +1,6 @@
-// Stacks of a state that differ in the counts of their repetitions alone. `(a{1,80}b?){1,60}` may
-// have come to 4800 pairs of counts after some letters; a pair that may still count as far as
-// another one, and farther, allows all that the other allows.
+// Merges stacks of a state that differ only in the counts of their repetitions. `(a{1,80}b?){1,60}`
+// may have reached 4800 pairs of counts after some letters; a pair whose counts may reach as far as
+// another's, and farther, allows all texts that the other allows.
 
 #include <algorithm>
 #include <ranges>
@@ -25,7 +25,7 @@ LazyAutomaton::Shape LazyAutomaton::shape_of(const Cell& one) const {
   return {hash, below.counters + (counts ? 1U : 0U)};
 }
 
-/// Leaves fewer stacks in found_, which allow the same.
+/// Replaces the stacks in found_ by fewer stacks that allow the same texts.
 void LazyAutomaton::merge_found() {
   const auto counted =
       std::ranges::partition(found_, [&](std::uint32_t one) { return shapes_[one].counters == 0; });
@@ -45,7 +45,7 @@ void LazyAutomaton::merge_found() {
   found_.insert(found_.end(), merged_.begin(), merged_.end());
 }
 
-/// Adds to merged_ what stacks of one hash become.
+/// Merges the stacks of one hash and adds the result to merged_.
 void LazyAutomaton::merge_shape(std::span<const std::uint32_t> stacks) {
   const std::uint32_t like = stacks.front();
   boxes_.dimensions = shapes_[like].counters;

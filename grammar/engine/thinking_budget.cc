@@ -17,7 +17,7 @@ class StreamSearch {
  public:
   explicit StreamSearch(std::span<const std::string> texts) : nodes_(1) {
     for (const std::string& text : texts) add(text);
-    // Shorter beginnings first: `back` leads to those.
+    // Shorter beginnings come first, because `back` leads to them.
     std::vector<std::uint16_t> order{0};
     for (std::size_t i = 0; i < order.size(); ++i) {
       const std::uint16_t from = order[i];
@@ -28,7 +28,7 @@ class StreamSearch {
       }
     }
   }
-  /// Which beginning of a text the bytes so far end with, after one more; 0: none.
+  /// Returns the text's beginning that the bytes end with after one more byte; 0: none.
   [[nodiscard]] std::uint16_t after(std::uint16_t matched, char c) const {
     for (;;) {
       const auto& next = nodes_[matched].next;

@@ -11,9 +11,9 @@
 
 namespace weft::grammar {
 
-/// When thoughts have to end, and how they are told.
+/// When thoughts must end, and how they are recognized.
 struct ThinkingBudget {
-  std::int32_t tokens = 0;  ///< of thoughts; behind them `ending` is all that is allowed
+  std::int32_t tokens = 0;  ///< of thoughts; after them only `ending` is allowed
   std::string open, close;  ///< what begins a thought and what ends it, not empty
   bool in_thought = false;  ///< the prompt has opened one
   bool anywhere = false;    ///< thoughts may begin behind any text
@@ -23,9 +23,9 @@ struct ThinkingBudget {
   std::vector<std::pair<TokenId, std::string>> special;  ///< of the tags: tokens without bytes
 };
 
-/// Holds outputs to a budget, and to `inner`, which has to allow the ending behind whole characters
-/// of a thought; null: to nothing else. A thought that is cut ends behind a whole character. Steps
-/// take the time of `inner`'s and can be taken back as far as defaults::kMaxRollback.
+/// Holds outputs to a budget of thoughts and to `inner`, which must allow the ending behind whole
+/// characters of a thought; null: only to the budget. A cut thought ends behind a whole character.
+/// Steps take the time of `inner`'s; defaults::kMaxRollback of them can be taken back.
 [[nodiscard]] std::shared_ptr<const TokenConstraint> with_budget(
     std::shared_ptr<const TokenConstraint> inner, std::shared_ptr<const TokenTrie> trie,
     ThinkingBudget budget);

@@ -16,7 +16,7 @@ std::size_t word_of(TokenId token) { return static_cast<std::size_t>(token) / 32
 
 }  // namespace
 
-/// A mask while it is made: a list as long as that is short, then bits.
+/// A mask while it is made: a list while that is short, then bits.
 class LazyAutomaton::MaskDraft {
  public:
   /// Begins with the tokens of a slice, none of which is added later.
@@ -25,7 +25,7 @@ class LazyAutomaton::MaskDraft {
     mask_.count = slice.count;
   }
 
-  /// Tokens that it does not have yet.
+  /// Adds tokens that the mask does not have yet.
   void add(std::span<const TokenId> tokens) {
     mask_.count += static_cast<std::uint32_t>(tokens.size());
     if (mask_.bits.empty()) {
@@ -139,7 +139,7 @@ std::uint32_t LazyAutomaton::plain_run(const Cell& top) const {
   const Cell& below = cells_[top.next];
   const bool loops = top.next != 0 && grammar_.nodes[below.node].kind == NodeKind::kRepeat &&
                      loops_over(below.node, top.node);
-  // What comes after the repetition's end does not count.
+  // The part behind the repetition's end does not count.
   return !loops ? 1 : below.b == kNoBound ? kNoBound : below.b + 1;
 }
 

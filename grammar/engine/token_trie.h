@@ -32,19 +32,19 @@ struct ByteTrie {
 class TokenTrie {
  public:
   explicit TokenTrie(const Tokenizer& tokenizer);
-  /// From the bytes of each token, by id; empty: none, or one that is not to be chosen. `special`
-  /// names tokens by their text.
+  /// Makes the trie from the bytes of each token, by id; empty: no bytes, or a token that may not
+  /// be chosen. `special` names tokens by their text.
   TokenTrie(std::vector<std::string> bytes, std::unordered_map<std::string, TokenId> special);
 
-  /// Tokens of plain text (ByteDfa::covers_text) of at most so many code points, as bits, and a
-  /// trie of all others: where so much plain text is allowed, only the others need a look.
+  /// Tokens of plain text (ByteDfa::covers_text) with at most so many code points, as bits, and a
+  /// trie of all other tokens: where so much plain text is allowed, only the others are checked.
   struct Slice {
     std::uint32_t characters = 0;
     std::uint32_t count = 0;  ///< of the bits that are set
     std::vector<std::uint32_t> bits;
     ByteTrie others;
   };
-  /// The largest slice of at most so many code points; none has no bits, and all tokens.
+  /// The largest slice of at most so many code points; the slice of 0 has no bits, and all tokens.
   [[nodiscard]] const Slice& slice(std::uint32_t characters) const;
 
   [[nodiscard]] std::size_t vocabulary() const noexcept { return bytes_.size(); }
@@ -55,11 +55,11 @@ class TokenTrie {
   [[nodiscard]] bool has(TokenId token) const noexcept {
     return token >= 0 && static_cast<std::size_t>(token) < bytes_.size();
   }
-  /// The tokens that the tokenizer makes of a text in the middle of another, whose bytes are the
-  /// text's. False where it has none: without a tokenizer, for half a character, or where it does
-  /// not keep texts as they are.
+  /// The tokens that the tokenizer makes of a text in the middle of another text; their bytes are
+  /// the text's. Returns false where there are none: without a tokenizer, for half a character, or
+  /// where the tokenizer changes texts.
   [[nodiscard]] bool spell(std::string_view text, std::vector<TokenId>& out) const;
-  /// kNoToken where no special token is called so.
+  /// Returns kNoToken where no special token has this text.
   [[nodiscard]] TokenId special(std::string_view text) const;
 
  private:

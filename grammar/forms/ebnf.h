@@ -36,7 +36,7 @@ struct EbnfNode {
 struct EbnfGrammar {
   std::map<std::string, EbnfNode, std::less<>> rules{};
   std::string start{};
-  std::vector<EbnfNode> ignored{};  ///< what may stand between terminals (%ignore)
+  std::vector<EbnfNode> ignored{};  ///< expressions that may stand between terminals (%ignore)
   bool has_terminals = false;       ///< rules in capitals are terminals, without %ignore inside
 };
 

@@ -10,8 +10,8 @@
 
 namespace weft::grammar {
 
-/// What GBNF and Lark's form have in common: expressions of alternatives, sequences, groups, texts,
-/// names and repetitions. Each says by the virtual functions what else it has. Owner only.
+/// The common part of GBNF and Lark's form: expressions of alternatives, sequences, groups, texts,
+/// names and repetitions. Each form adds its own by the virtual functions. Owner only.
 class EbnfReader {
  public:
   explicit EbnfReader(std::string_view text) : text_(text) {}
@@ -22,9 +22,9 @@ class EbnfReader {
  protected:
   /// Skips white space and comments; whether a line ended there.
   bool skip();
-  /// Reads alternatives up to what ends them: a bracket, or the head of another rule.
+  /// Reads alternatives up to their end: a bracket, or the head of another rule.
   EbnfNode alternatives(std::size_t depth);
-  /// Reads a text in quotes; at the first one.
+  /// Reads a text in quotes; the reader stands at the opening quote.
   EbnfNode quoted();
   [[nodiscard]] std::string name();
   std::uint32_t number();

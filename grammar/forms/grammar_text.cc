@@ -38,8 +38,8 @@ std::string quoted_for_regex(std::string_view text) {
 /// The longest chain of names that is followed.
 constexpr std::size_t kMostSteps = 64;
 
-/// Makes parts of the rules that can be reached, one after the other: each is reserved where it is
-/// met first.
+/// Makes parts of the reachable rules, one after the other: each rule is reserved where a name
+/// first refers to it.
 class EbnfParts {
  public:
   EbnfParts(GrammarBuilder& builder, const EbnfGrammar& grammar)
@@ -83,7 +83,7 @@ class EbnfParts {
     if (!error_) error_ = Error{GrammarErrc::kBadGrammar, std::move(problem)};
   }
 
-  /// What may be ignored comes behind each terminal of a rule that is none itself.
+  /// Ignored texts may follow each terminal, in rules that are no terminals themselves.
   Part with_ignored(Part part, bool in_terminal) {
     return in_terminal || !ignored_ ? part : builder_.sequence({part, *ignored_});
   }

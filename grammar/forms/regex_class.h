@@ -9,8 +9,8 @@
 
 namespace weft::grammar {
 
-/// A class of characters: what is in it for everybody, and what is for anybody. Only the former may
-/// be chosen by a class, only what is not among the latter by its opposite.
+/// A class of characters, in two sizes: the characters that all dialects count, and those that any
+/// dialect counts. The class allows only the former, and its opposite excludes the latter.
 struct CharacterClass {
   CodeSet narrow;
   CodeSet wide;

@@ -10,11 +10,11 @@
 
 namespace weft::grammar {
 
-/// What JSON texts are made of (RFC 8259). Numbers are bounded, so that they end and fit what reads
-/// them: at most 19 digits before the point, 17 behind it, and 2 of an exponent. White space
-/// stands where writers of JSON put it: behind brackets, commas and colons and before a closing
-/// bracket, a blank or a line break with indentation, so that a model that has lost the thread does
-/// not go on with it for ever. There is none around the text.
+/// The parts of JSON texts (RFC 8259). Numbers are bounded, so that they end and fit their readers:
+/// at most 19 digits before the point, 17 behind it, and 2 of an exponent. White space may stand
+/// where JSON writers put it: behind brackets, commas and colons and before a closing bracket. It
+/// is a blank or a line break with indentation, so that a model that has lost the thread does not
+/// write white space for ever. There is none around the text.
 struct JsonParts {
   using Part = GrammarBuilder::Part;
 
@@ -38,7 +38,7 @@ inline constexpr std::uint32_t kMaxBoundDigits = 20;
 /// A number that a schema names, as decimal digits: "-12.5", without an exponent.
 [[nodiscard]] std::string decimal_text(const boost::json::value& number);
 
-/// A JSON value that was given, with white space between its tokens.
+/// A given JSON value, with white space between its tokens.
 [[nodiscard]] GrammarBuilder::Part given_value(GrammarBuilder& builder,
                                                const boost::json::value& value);
 

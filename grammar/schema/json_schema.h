@@ -48,7 +48,7 @@ class SchemaReader {
   using Object = boost::json::object;
   using Array = boost::json::array;
 
-  /// `name` goes before places in errors. Borrows all.
+  /// `name` goes before places in errors. Borrows all arguments.
   SchemaReader(GrammarBuilder& builder, const Value& root, std::string_view name,
                Strictness strictness = Strictness::kStrict);
 
@@ -64,7 +64,7 @@ class SchemaReader {
   /// A property, or a required name that none of them has.
   struct Member {
     std::string name;
-    const Value* schema = nullptr;  ///< null: what additionalProperties says
+    const Value* schema = nullptr;  ///< null: additionalProperties gives the schema
     bool is_required = false;
   };
 
@@ -87,7 +87,7 @@ class SchemaReader {
     bool leads_back = false;
   };
 
-  // Each reads what stands at `path`; after the first mistake they make parts that mean nothing.
+  // Each function reads the schema at `path`; after the first mistake the parts mean nothing.
   Part schema(const Value& value, const std::string& path);
   Part open_schema(const Object& object, const std::string& path);
   Part plain_schema(const Object& object, const std::string& path);
@@ -132,9 +132,9 @@ class SchemaReader {
 
   const Value* resolve(std::string_view reference, const std::string& path);
   bool is_resource(const Value& value) const;
-  /// What a schema that was put together allows; one that leads back to itself is a rule.
+  /// The part of a schema that was put together; a schema that leads back to itself becomes a rule.
   Part whole_schema(const Value& whole, const std::string& path);
-  /// A schema for what both allow.
+  /// A schema for the values that both schemas allow.
   Value merged(const Value& a, const Value& b, const std::string& path);
   void merge_keyword(Object& into, std::string_view keyword, const Value& value,
                      const std::string& path);
@@ -217,11 +217,11 @@ inline constexpr std::string_view kExcept =
                                          const boost::json::value& argument,
                                          const boost::json::value& value);
 
-/// Why what may write a tag is refused in ValueForm::kTagged.
+/// The reason for refusing texts that may write a tag in ValueForm::kTagged.
 inline constexpr const char* kNotBetweenTags =
     "is not supported for a model that writes arguments between tags";
 
-/// What else a schema says: all but a keyword and annotations.
+/// The rest of a schema: all keywords except one and annotations.
 [[nodiscard]] boost::json::object without(const boost::json::object& object,
                                           std::string_view keyword);
 

@@ -14,7 +14,7 @@ using Value = boost::json::value;
 using Object = boost::json::object;
 using Array = boost::json::array;
 
-/// What a schema says of an array's items: of the first, one by one, and of the rest.
+/// A schema's keywords for an array's items: the first items, one by one, and the rest.
 struct Items {
   Array first;
   std::optional<Value> rest;
@@ -24,7 +24,7 @@ struct Items {
   }
 };
 
-/// Takes that out of a schema. `additionalItems` says nothing but behind a list.
+/// Takes the keywords for items out of a schema. `additionalItems` counts only behind a list.
 Items take_items(Object& object) {
   Items items;
   const auto take = [&](std::string_view keyword) -> std::optional<Value> {
@@ -51,8 +51,8 @@ Items take_items(Object& object) {
 
 }  // namespace
 
-/// Puts what both say of an array's items into one: each speaks of all of them, the first of the
-/// one may be the rest of the other.
+/// Merges both schemas' items: each schema covers all items, so an item among the first of one may
+/// be in the rest of the other.
 void SchemaReader::merge_items(Object& into, Object& other, const std::string& path) {
   for (const Object* one : {&into, &other}) {
     const Value* const prefix = one->if_contains("prefixItems");
@@ -109,7 +109,7 @@ SchemaReader::Part SchemaReader::array_part(const Object& object, const std::str
     return builder_.any_of(std::span<const Part>());
   }
   const Part comma = builder_.sequence({builder_.literal(","), json.space});
-  // From the last one on: what may follow an item, and what may stand first.
+  // Goes from the last item back: what may follow an item, and what may stand first.
   Part rest = json.space;
   Part first;
   if (has_rest) {

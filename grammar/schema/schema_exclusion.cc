@@ -71,7 +71,7 @@ const SchemaReader::Value& SchemaReader::target(const Value& value, int depth) {
 }
 
 /// Whether two schemas never hold for the same value, as far as that is easy to see: by their
-/// types, by what is given, or by a property that both require and that tells them apart.
+/// types, by given values, or by a property that both require and that tells them apart.
 bool SchemaReader::exclude_each_other(const Value& a, const Value& b, int depth) {
   constexpr int kDeepest = 4;
   const Value& ours = target(a, 0);

@@ -24,7 +24,7 @@ bool has(const Array& list, const Value& value) {
   return std::ranges::find(list, value) != list.end();
 }
 
-/// The types of both; a whole number is a number.
+/// The types that both schemas allow; a whole number is a number.
 Array common_types(const Value& a, const Value& b) {
   const Array ours = list_of(a);
   const Array theirs = list_of(b);
@@ -104,7 +104,7 @@ Value SchemaReader::both(const Value& a, const Value& b) {
   return Object{{"allOf", Array{a, b}}};
 }
 
-/// The schema with what its reference means put in.
+/// Returns the schema with its reference replaced by the target.
 SchemaReader::Object SchemaReader::followed(const Object& object, const std::string& path) {
   Object result = object;
   for (int i = 0; result.contains("$ref"); ++i) {
@@ -131,7 +131,7 @@ SchemaReader::Object SchemaReader::followed(const Object& object, const std::str
   return result;
 }
 
-/// Properties that `other` does not list are what its additionalProperties says.
+/// Applies additionalProperties of `other` to the properties that `other` does not list.
 void SchemaReader::close_properties(Object& object, const Object& other) {
   const Value* const additional = other.if_contains("additionalProperties");
   Value* const properties = object.if_contains("properties");

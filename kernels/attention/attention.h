@@ -12,7 +12,7 @@
 namespace weft {
 
 /// softmax(q k^T * scale + bias) v over paged KV, for every sequence of the step (selective
-/// batching: the one op that looks at sequences apart; Orca, section 3.2).
+/// batching: the one op that handles each sequence by itself; Orca, section 3.2).
 struct AttentionParams {
   ConstRows queries = {};  ///< [T, >= A * D]: head a of a token at a * D
   std::int32_t heads = 0;  ///< A, a multiple of kv.kv_heads; head a reads KV head a / (A / K)
@@ -30,7 +30,7 @@ struct AttentionParams {
   Rows out = {};  ///< [T, A * D]; does not overlap queries
 };
 
-/// Bytes that one thread needs of workspace, whatever the step.
+/// Workspace bytes that one thread needs for any step.
 [[nodiscard]] std::size_t attention_workspace_bytes(std::int32_t heads,
                                                     std::int32_t head_size) noexcept;
 

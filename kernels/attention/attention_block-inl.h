@@ -178,8 +178,8 @@ void widen_row(const Row& from, std::size_t size, float* to) {
 }
 
 /// The keys and values of one KV head in the pages of one sequence, block after block. Pages lie
-/// anywhere and a processor does not guess where, so that the next block is fetched while one is
-/// worked on: spread over all of the work, since a core holds few misses at a time.
+/// anywhere and a processor cannot guess where, so the next block is fetched while one is worked
+/// on. The fetches are spread over all of the work, since a core holds few misses at a time.
 class KvBlocks {
  public:
   /// Goes over the blocks that hold the positions `visible`, for `rows` queries.
@@ -220,13 +220,13 @@ class KvBlocks {
 
   void advance() { block_ += kKeyBlock; }
 
-  /// Fetches what is left of the next block.
+  /// Fetches the rest of the next block.
   void fetch_rest() {
     while (fetched_ < fetch_end_) fetch_line();
   }
 
-  /// Called before each product of some rows. While one set of rows is multiplied there are just
-  /// enough products for a cache of 16 bits; with more sets not each of them fetches.
+  /// To be called before each product of some rows. Where one set of rows is multiplied, there are
+  /// just enough products to fetch a cache of 16 bits; with more sets not every product fetches.
   HWY_INLINE void step(std::size_t k) {
     if ((k & skipped_) == 0 && fetched_ < fetch_end_) fetch_line();
   }

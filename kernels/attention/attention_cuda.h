@@ -11,8 +11,8 @@
 namespace weft::cuda {
 
 /// A piece of a step's attention, for every KV head: tokens [token, token + tokens) of a sequence
-/// over positions [begin, end) of its context. Pieces of the same tokens are parts 0 .. parts - 1,
-/// whose sums are put together by whoever finishes last.
+/// over positions [begin, end) of its context. Pieces of the same tokens are parts 0 .. parts - 1;
+/// the block that finishes last adds their sums.
 struct CudaAttentionItem {
   std::int32_t sequence = 0;
   std::int32_t token = 0;  ///< of the sequence's tokens in this step
@@ -25,7 +25,7 @@ struct CudaAttentionItem {
   std::int32_t counter = 0;     ///< which of the counters these tokens have; parts > 1
 };
 
-/// What a plan of items is made for.
+/// The sizes that a plan of items is made for.
 struct AttentionShape {
   std::int32_t processors = 0;  ///< of the device
   std::int32_t heads = 0;       ///< A, the most of any layer
@@ -37,11 +37,11 @@ struct AttentionShape {
 };
 
 /// Cuts a step's attention into items of like cost, longest first; plain code for the host, run
-/// once for each step. Sequences as the device will read them. Appends to `items`, which has room
-/// for shape.max_items (allocates nothing then). A sequence that decodes is cut along its context
-/// so that the device is full whatever the lengths are (Flash-Decoding); a prompt's chunk along its
-/// tokens, and along its context where that leaves the device empty. Where a context is cut depends
-/// on the other sequences, and with it the last bits of a result.
+/// once a step. `sequences` are as the device will read them. Appends to `items`, which has room
+/// for shape.max_items (then nothing is allocated). The context of a decoding sequence is cut so
+/// that the device is full whatever the lengths are (Flash-Decoding). A prompt's chunk is cut along
+/// its tokens, and along its context where the tokens alone leave the device empty. The cuts of a
+/// context depend on the other sequences, and with them the last bits of a result.
 void plan_attention(std::span<const DeviceSequence> sequences, const AttentionShape& shape,
                     std::vector<CudaAttentionItem>& items);
 
@@ -50,9 +50,9 @@ void plan_attention(std::span<const DeviceSequence> sequences, const AttentionSh
                                                const AttentionShape& shape);
 
 /// softmax(q k^T * scale + bias) v over paged KV, as weft::AttentionParams, with the same names.
-/// Where all items have one token, spans, items and the KV of positions before a sequence's `start`
-/// are read before the kernel's predecessors have ended: what wrote them was complete before those
-/// began (an upload or a step lies between).
+/// Where all items have one token, the kernel reads spans, items and the KV of positions before a
+/// sequence's `start` before its predecessors have ended: the writers of these were complete before
+/// the predecessors began (an upload or a step lies between).
 struct CudaAttentionParams {
   std::int64_t rows = 0;  ///< T; what items do not cover gets no result
   DeviceRows queries{};   ///< f32 [T, >= A * D]
@@ -81,9 +81,9 @@ struct CudaAttentionParams {
   std::byte* workspace = nullptr;
 };
 
-/// No exponential is above its sum, so in range none is above e^60 = 1e26: a number of float32 and
-/// of bf16, and times values up to 1e12 still one. And what float32 loses below e^-87 is less than
-/// e^-27 of a sum above e^-60, for each of up to a million positions.
+/// An exponential is at most its sum, so in range it is at most e^60 = 1e26: a number of float32
+/// and of bf16, and times values up to 1e12 still one. Exponentials that float32 loses are below
+/// e^-87, less than e^-27 of a sum above e^-60, for each of up to a million positions.
 inline constexpr float kUnifiedRange = 60;
 inline constexpr std::size_t kAttentionCounterBytes = std::size_t{1} << 20U;
 

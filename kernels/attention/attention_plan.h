@@ -12,9 +12,9 @@ namespace weft {
 /// numbers in float32 fills a core's second-level cache by a sixteenth.
 inline constexpr std::int32_t kKeyBlock = 64;
 
-/// Queries of a work item, those of all heads that share a KV head counted: enough to make the
-/// widening of a block a few percent of the work, few enough to balance threads. A KV head with
-/// more heads than this has one token an item.
+/// Queries of a work item, over all heads that share a KV head: enough to make the widening of a
+/// block a few percent of the work, few enough to balance threads. Where a KV head has more heads
+/// than this, an item has one token.
 inline constexpr std::int32_t kQueryBlock = 64;
 
 /// Positions [begin, end) of a context.
@@ -25,11 +25,11 @@ struct KeyRange {
   [[nodiscard]] bool empty() const noexcept { return begin >= end; }
 };
 
-/// What the token at `position` of the span's context sees.
+/// The positions that the token at `position` of the span's context sees.
 [[nodiscard]] KeyRange visible_keys(const AttentionParams& params, const SequenceSpan& span,
                                     std::int32_t position) noexcept;
 
-/// Tokens of a span, and the KV head that their queries meet: what one thread does at a time.
+/// Tokens of a span, and the KV head that their queries use: one thread's work at a time.
 struct AttentionItem {
   const SequenceSpan* span = nullptr;
   std::int32_t kv_head = 0;
@@ -37,9 +37,9 @@ struct AttentionItem {
   std::int32_t tokens = 0;
 };
 
-/// The items of one thread: of all items in the order (sequence, KV head, tokens), those whose
-/// middle lies in the thread's part of the whole cost. Every thread computes the same numbers, so
-/// that nothing is exchanged or allocated.
+/// The items of one thread: among all items in the order (sequence, KV head, tokens), those whose
+/// middle lies in the thread's part of the total cost. Every thread computes the same numbers, so
+/// nothing is exchanged or allocated.
 class AttentionPlan {
  public:
   AttentionPlan(const AttentionParams& params, Share share);

@@ -5,11 +5,11 @@
 
 #include "weft/kernels/attention/attention_cuda.h"
 
-/// How attention's workspace is laid out, and what the plan and the kernels agree on.
+/// The layout of attention's workspace, which the plan and the kernels share.
 namespace weft::cuda {
 
-/// Queries of an item at most, those of all heads that share a KV head counted, if it has several
-/// tokens: the rows of four warps' matrix tiles.
+/// Queries of an item with several tokens at most, over all heads that share a KV head: the rows of
+/// four warps' matrix tiles.
 inline constexpr std::int32_t kItemQueries = 128;
 
 /// Blocks of the kernels for 16-bit KV that a processor holds at a time, for which the plan makes

@@ -10,12 +10,12 @@ struct AttentionSpec {
   bool causal = true;  ///< token at position p sees the context 0 .. p; otherwise 0 .. context-1
   float scale = 1;
   float soft_cap = 0;  ///< c * tanh(score / c) after the scale when c > 0 (Gemma 2)
-  /// Sees only the last `window` positions, itself included, when > 0; without `causal` as many
-  /// behind it as well.
+  /// The token sees only the last `window` positions, itself included, when > 0; without `causal`
+  /// it sees as many behind it as well.
   std::int32_t window = 0;
   std::int32_t chunk = 0;  ///< sees only its own chunk of so many positions when > 0 (Llama 4)
-  /// How a learned relative bias finds its bucket (relative_bias.h); without that bias they are not
-  /// looked at.
+  /// How a learned relative bias finds its bucket (relative_bias.h); not used without that
+  /// bias.
   std::int32_t relative_buckets = 0;
   std::int32_t relative_max_distance = 0;
   bool relative_bidirectional = false;

@@ -12,8 +12,8 @@ namespace weft {
 /// Every part of the workspace, and the whole, is aligned to so many bytes: the widest vector.
 inline constexpr std::size_t kAttentionAlignment = 64;
 
-/// What one thread keeps while it works on an item, in float32. R is its queries (tokens times the
-/// heads that share the KV head).
+/// The memory of one thread while it works on an item, in float32. R is the item's queries (tokens
+/// times the heads that share the KV head).
 struct AttentionWorkspace {
   std::size_t padded_size;  ///< D rounded up to whole vectors
   float* zeros;             ///< [D padded]: the key of a position that is not there
@@ -23,7 +23,7 @@ struct AttentionWorkspace {
   float* sums;              ///< [R, D padded]: of the values, weighted
   float* maximum;           ///< [R]: the greatest score so far
   float* total;             ///< [R]: sum of the weights so far
-  float* rescale;           ///< [R]: what this block makes of the sums before it
+  float* rescale;           ///< [R]: the factor of this block for the sums before it
 
   [[nodiscard]] static std::size_t rows(std::int32_t heads) noexcept {
     return static_cast<std::size_t>(std::max(heads, kQueryBlock));

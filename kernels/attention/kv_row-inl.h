@@ -141,9 +141,9 @@ HWY_INLINE void with_row_type(DType dtype, const Use& use) {
   }
 }
 
-/// The scale of a row's codes. NaN where a number of the row is none or infinite: all of the row
-/// becomes NaN then, for a broken model must show. 0 where all numbers are smaller than what a
-/// normal scale can stand for.
+/// The scale of a row's codes. It is NaN where a number of the row is infinite or NaN: then all of
+/// the row becomes NaN, because a broken model must show. It is 0 where all numbers are too small
+/// for a normal scale.
 HWY_INLINE float scale_of(const float* HWY_RESTRICT row, std::size_t size, float greatest_code) {
   // Magnitudes are ordered as their bits are, infinity and NaN above all.
   std::uint32_t greatest = 0;

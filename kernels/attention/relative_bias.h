@@ -8,10 +8,10 @@ namespace weft {
 /// Buckets of T5's relative position bias at most; T5 has 32.
 inline constexpr std::int32_t kMaxRelativeBuckets = 512;
 
-/// Which of the learned biases belongs to a distance (Raffel et al., arXiv 1910.10683,
-/// section 2.1): one bucket for each short distance, then buckets that widen with the logarithm up
-/// to max_distance. Half of the buckets are for keys after the query when `bidirectional`,
-/// otherwise those count as distance 0. The logarithm is taken in float32, as in transformers'
+/// Which learned bias belongs to a distance (Raffel et al., arXiv 1910.10683, section 2.1): one
+/// bucket for each short distance, then buckets that widen with the logarithm up to max_distance.
+/// Half of the buckets are for keys after the query when `bidirectional`; otherwise such keys count
+/// as distance 0. The logarithm is taken in float32, as in transformers'
 /// T5Attention._relative_position_bucket, since a bucket's edge depends on the rounding.
 class RelativeBuckets {
  public:

@@ -14,7 +14,7 @@ struct BitPlanes {
   static constexpr std::array<unsigned, 4> kWidths = {8, 4, 2, 1};
 };
 
-/// Where 3.5 bits are said of a code, two weights are one of 7 bits: first * 11 + second.
+/// With 3.5 bits for a code, two weights share one code of 7 bits: first * 11 + second.
 inline constexpr unsigned kPairBase = 11;
 inline constexpr unsigned kPairBits = 7;
 

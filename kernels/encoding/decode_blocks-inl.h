@@ -93,7 +93,7 @@ HWY_INLINE void decode_q5_1(Bytes block, float* HWY_RESTRICT to) {
                 HWY_ATTR { to[i] = scale * static_cast<float>(static_cast<int>(code)) + minimum; });
 }
 
-/// What the low halves of 16 bytes stand for, then the high ones.
+/// Looks up the numbers of the low halves of 16 bytes, then of the high halves.
 HWY_INLINE void look_up(Bytes codes, const std::array<std::int8_t, 16>& table,
                         std::int8_t* HWY_RESTRICT to) {
 #if HWY_TARGET == HWY_SCALAR
@@ -185,7 +185,7 @@ HWY_INLINE SixBits six_bits(Bytes packed, std::int64_t g) {
           packed[g + 4] >> 4 | (packed[g] >> 2 & 0x30)};
 }
 
-/// What multiplies the codes of a group of q4_k and q5_k, and what is taken off then.
+/// The factor of the codes of a group of q4_k and q5_k, and the number subtracted afterwards.
 struct KGroup {
   float scale;
   float minimum;

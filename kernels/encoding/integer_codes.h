@@ -41,7 +41,7 @@ struct IntegerCodes {
   [[nodiscard]] constexpr int middle() const noexcept { return 1 << (bits - 1); }
 };
 
-/// All of them, in the order of DType: the rows of kEncodings that have zeros.
+/// All encodings of integers, in the order of DType: the rows of kEncodings that have zeros.
 inline constexpr auto kIntegerCodes = [] {
   std::array<IntegerCodes, std::ranges::count_if(kEncodings, &Encoding::has_zero)> all{};
   auto* next = all.begin();

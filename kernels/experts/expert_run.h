@@ -4,13 +4,13 @@
 
 namespace weft {
 
-/// The experts of a layer that a rank has, [first, first + count), where each rank has whole ones;
-/// a count of 0: all of the layer's.
+/// The experts of a layer that a rank holds, [first, first + count), where each rank has whole
+/// experts; a count of 0: all of the layer's experts.
 struct ExpertRun {
   std::int32_t first = 0;
   std::int32_t count = 0;
 
-  /// A choice that fell on another's experts is another rank's to compute.
+  /// Whether this rank holds the expert; another rank computes the choices of its own experts.
   [[nodiscard]] constexpr bool has(std::int32_t expert) const noexcept {
     return count == 0 || (expert >= first && expert - first < count);
   }

@@ -10,7 +10,7 @@
 
 namespace weft {
 
-/// Experts of one layer at most: what route() keeps of a token stands on its stack. The largest
+/// The most experts of one layer: route() keeps its numbers for a token on the stack. The largest
 /// published models have 512.
 inline constexpr std::int32_t kMaxExperts = 1024;
 
@@ -33,13 +33,13 @@ struct RouteParams {
   std::span<std::int32_t> token_of = {};
 };
 
-/// Done by the thread with index 0 alone (T * E numbers); the others return. NaN is chosen last, so
-/// that a token of NaN scores gets the lowest experts. Nothing is allocated.
+/// The thread with index 0 does all of the work (T * E numbers); the others return. NaN is chosen
+/// last, so a token of NaN scores gets the lowest experts. Nothing is allocated.
 void route(const RouteParams& params, Share share);
 
 /// out[t] = residual[t] + sum over ranks r = 0 .. k-1, in that order, of weight_of[t, r] *
-/// in[place_of[t, r]], without those whose expert is not one of `experts`: their rows of `in` are
-/// not read.
+/// in[place_of[t, r]]. Choices whose expert is not one of `experts` are left out: their rows of
+/// `in` are not read.
 struct CombineParams {
   ConstRows in = {};  ///< [T * k, H]: the experts' outputs in the order of RouteParams::order
   std::int32_t chosen = 1;

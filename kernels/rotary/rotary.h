@@ -10,9 +10,9 @@
 
 namespace weft {
 
-/// What stands between the QKV projection and attention: clip, norms of queries, keys and values,
-/// rotary position embedding (Su et al., arXiv 2104.09864), and the write of keys and values to the
-/// cache.
+/// The op between the QKV projection and attention: clip, norms of queries, keys and values,
+/// rotary position embedding (Su et al., arXiv 2104.09864), and the write of keys and values to
+/// the cache.
 struct RotaryParams {
   Rows qkv = {};  ///< [T, (A + 2K) * D]: queries, keys, values of a token; changed in place
   HeadShape shape = {};
@@ -29,9 +29,9 @@ struct RotaryParams {
   KvLayer kv = {};  ///< where keys and values go; keys null = nothing is written
 };
 
-/// Touches only its own tokens; nothing is allocated. Keys and values are rounded to the cache's
-/// type to nearest even (kv_layer.h), each token's by itself: its bytes do not depend on other
-/// tokens.
+/// Each token touches only its own rows; nothing is allocated. Keys and values are rounded to the
+/// cache's type to nearest even (kv_layer.h), each token's by itself: its bytes do not depend on
+/// other tokens.
 void rotate_and_store(const RotaryParams& params, Share share);
 
 }  // namespace weft

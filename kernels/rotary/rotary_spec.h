@@ -6,13 +6,13 @@
 
 namespace weft {
 
-/// How the two numbers that are turned together are found among a head's rotary dimensions.
+/// Which two numbers among a head's rotary dimensions are turned together.
 enum class RotaryStyle : std::uint8_t {
   kHalves,       ///< i and i + R/2 (GPT-NeoX, llama in Hugging Face layout)
   kInterleaved,  ///< 2i and 2i + 1 (GPT-J, llama in GGUF layout)
 };
 
-/// What a norm of queries, keys or values is taken over, and which of its weights it learnt.
+/// The numbers that a norm of queries, keys or values is taken over, and the shape of its weights.
 enum class HeadNormScope : std::uint8_t {
   kPerHead,   ///< over a head; all heads share the weights, [D] (Qwen3)
   kEachHead,  ///< over a head; each has its own weights, [heads, D] (StableLM 2, Cohere)
@@ -27,7 +27,7 @@ struct HeadNormSpec {
   friend bool operator==(const HeadNormSpec&, const HeadNormSpec&) = default;
 };
 
-/// A norm of queries, keys or values with its learned numbers, in the memory of who computes it.
+/// A norm of queries, keys or values with its learned numbers, in the computing device's memory.
 struct HeadNorm {
   HeadNormSpec spec = {};
   const float* weight = nullptr;  ///< sized by the scope; null = 1 (weight_offset does not count)
@@ -42,7 +42,7 @@ struct HeadShape {
   friend bool operator==(const HeadShape&, const HeadShape&) = default;
 };
 
-/// The attributes of what stands between the QKV projection and attention. One struct for the spec
+/// The attributes of the op between the QKV projection and attention. One struct for the spec
 /// reader, the program, the host and the devices.
 struct RotarySpec {
   float clip = 0;                  ///< queries, keys, values to [-clip, clip] when > 0 (DBRX, MPT)

@@ -15,9 +15,9 @@ inline constexpr std::int32_t kMaxTokenList = 1024;
 inline constexpr std::int32_t kMaxStopList = 256;
 inline constexpr std::int32_t kMaxTop = 32;
 
-/// How a slot's tokens are chosen, in the device's memory. Its steps and their order are those of
-/// weft::Sampler (sampling/sampler.h); what is not here is done on the host. weft::SampleParams are
-/// a few of them: the host's op is a shortcut for requests that want no others.
+/// How a slot's tokens are chosen, in the device's memory, with weft::Sampler's steps and order
+/// (sampling/sampler.h); the host does the missing steps. weft::SampleParams has a few of the
+/// steps: the host's op is a shortcut for requests that want no others.
 struct SampleSettings {
   std::uint64_t seed = 0;
   float temperature = 1;  ///< 0: the best logit, ties to the lower id
@@ -64,7 +64,7 @@ struct DeviceTop {
   float logprob = 0;
 };
 
-/// What was chosen.
+/// The result of a choice.
 struct SampleChoice {
   TokenId token = kNoToken;
   float logprob = 0;
@@ -72,15 +72,15 @@ struct SampleChoice {
   std::array<DeviceTop, kMaxTop> top;
 };
 
-/// Counts of tokens by slot, [slots, V]: bit 31 = in the prompt or the output as repetition sees
-/// it, the rest how often it is in the output.
+/// Counts of tokens by slot, [slots, V]: bit 31 = the token occurs where the repetition penalty
+/// looks (prompt and output); the other bits: how often it occurs in the output.
 struct TokenCounts {
   std::uint32_t* counts = nullptr;
   std::int64_t vocabulary = 0;
 };
 
-/// Which tokens may be chosen, for some of the items: [masks, ceil(V / 32)], bit i % 32 of word
-/// i / 32 for token i. They come before all other edits.
+/// The tokens that some of the items may choose: [masks, ceil(V / 32)], bit i % 32 of word i / 32
+/// for token i. Masks are applied before all other edits.
 struct TokenMasks {
   const std::uint32_t* bits = nullptr;
 
@@ -89,19 +89,19 @@ struct TokenMasks {
   }
 };
 
-/// Logits that are not here, but what the ranks that have them told: [ranks][rank_stride], by
-/// output. Of them are chosen the same tokens as of all logits, where nothing edits these and it is
-/// the best or one of the top_k, at most kToldTokens. Logprobs differ in the last place.
+/// The parts that other ranks told of their logits, which are not here: [ranks][rank_stride], by
+/// output. The chosen tokens are the same as with all logits, if nothing edits these and the choice
+/// is the best or one of the top_k, at most kToldTokens. Logprobs differ in the last place.
 struct ToldLogits {
   const ToldPart* parts = nullptr;  ///< null: the logits are here
   std::int32_t ranks = 0;           ///< at most kMaxToldRanks
   std::int64_t rank_stride = 0;
 };
 
-/// A choice for each item. Not sorted anywhere: thresholds are found by radix selection over bits
-/// that order as the numbers do, masses are sums of integers (weights in units of 2^-40), so that a
-/// choice does not depend on who adds first. Numbers come from the same streams as the host's
-/// (Philox keyed by seed and position).
+/// A choice for each item. Nothing is sorted: thresholds are found by radix selection over bits
+/// that order as the numbers do, and masses are sums of integers (weights in units of 2^-40), so a
+/// choice does not depend on the order of adding. Random numbers come from the same streams as the
+/// host's (Philox keyed by seed and position).
 struct CudaSampleParams {
   const SampleItem* items = nullptr;
   const std::int32_t* item_count = nullptr;  ///< in the device's memory
@@ -121,9 +121,9 @@ struct CudaSampleParams {
 
 [[nodiscard]] Status sample(const CudaSampleParams& params, Stream stream);
 
-/// The tokens of a step: ids[t] = wanted[t], or where that is below 0 the last token of slot
-/// -1 - wanted[t] (kNoToken gives 0). Those of slots that count are counted, as output where
-/// is_output[t] says so; without `counts` nothing is. Rows with slot_of -1 get id 0 and count
+/// The tokens of a step: ids[t] = wanted[t], or where that is below 0 the last token of slot -1 -
+/// wanted[t] (kNoToken gives 0). Tokens of slots whose settings count are counted, as output where
+/// is_output[t] says so; without `counts` none is. Rows with slot_of -1 get id 0 and count
 /// nothing.
 struct CudaResolveParams {
   std::int64_t rows = 0;

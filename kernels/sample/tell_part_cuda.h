@@ -6,13 +6,13 @@
 #include "weft/core/token.h"
 #include "weft/kernels/cuda/cuda_types.h"
 
-/// What a GPU tells of a part of the logits, where these are cut by vocabulary: as weft::tell_part
-/// (sampling/part_summary.h) does on the host.
+/// A GPU's summary of a part of the logits, where these are cut by vocabulary: what weft::tell_part
+/// (sampling/part_summary.h) computes on the host.
 namespace weft::cuda {
 
 /// The greatest logits of a part that are told: kPartCandidates of the host.
 inline constexpr std::int32_t kToldTokens = 64;
-/// Ranks of whose candidates a token can be chosen: the block that does it looks at all at once.
+/// Ranks whose candidates one block can choose from: it looks at all of them at once.
 inline constexpr std::int32_t kMaxToldRanks = 8;
 
 struct ToldToken {
@@ -20,7 +20,7 @@ struct ToldToken {
   TokenId token = kNoToken;
 };
 
-/// One row's part. It crosses the link as so many floats, which nobody computes with.
+/// One row's part. It crosses the link as so many floats, which no one computes with.
 struct ToldPart {
   std::uint64_t sum = 0;   ///< of all the part's weights beside its best, in units of 2^-40
   std::int32_t count = 0;  ///< of `tokens`: those above -inf, NaN left out
@@ -31,7 +31,7 @@ struct ToldPart {
 inline constexpr std::int64_t kToldFloats = sizeof(ToldPart) / sizeof(float);
 static_assert(sizeof(ToldPart) % sizeof(float) == 0);
 
-/// Tells of each row of a part.
+/// Summarizes each row of a part.
 struct CudaTellParams {
   std::int64_t rows = 0;
   DeviceRows logits{};       ///< f32 [R, tokens of the part]

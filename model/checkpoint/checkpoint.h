@@ -27,22 +27,22 @@ struct CheckpointTensor {
   SharedSource source = {};         ///< The file it stands in.
   std::uint64_t offset = 0;         ///< Of its first byte in the source.
   std::uint64_t size = 0;           ///< In bytes.
-  /// How much of it is best read at once. What a thread reads stays in its second-level cache until
-  /// it is packed, and a system call is nothing beside it.
+  /// The bytes that are best read at once. A piece stays in its thread's second-level cache until
+  /// it is packed, and a system call costs nothing beside it.
   std::int64_t piece_bytes = std::int64_t{1} << 20U;
-  /// Of a weight whose groups are not inputs side by side (GPTQ's activation order): its columns
-  /// stand in another order, and this is the input that each belongs to. Null: their own.
+  /// For a weight whose groups are not neighbouring inputs (GPTQ's activation order): its columns
+  /// stand in another order, and this is each column's input. Null: the natural order.
   std::shared_ptr<const std::vector<std::int32_t>> input_order = {};
 
   [[nodiscard]] const std::string& file() const noexcept { return source->name(); }
 
-  /// Fills `out` with its bytes from its `first` on. Errors of the source, FileErrc::kCut among
-  /// them; bytes that are not the tensor's are a bug of the caller: internal_error. Thread-safe.
+  /// Fills `out` with the tensor's bytes from `first` on. Errors of the source, FileErrc::kCut
+  /// among them; bytes outside of the tensor are a bug of the caller: internal_error. Thread-safe.
   [[nodiscard]] Result<void> read(std::uint64_t first, std::span<std::byte> out) const;
 
-  /// The same of whole blocks, to compute with them: kBadCheckpoint where the scale of one is
-  /// infinite or not a number. So all scales are checked when weights are loaded, by the one read
-  /// that there is.
+  /// Reads whole blocks to compute with them: kBadCheckpoint where a block's scale is infinite
+  /// or not a number. So all scales are checked when weights are loaded, without a second
+  /// reading.
   [[nodiscard]] Result<void> read_blocks(std::uint64_t first, std::span<std::byte> out) const;
 };
 
@@ -56,8 +56,8 @@ enum class CheckpointFormat : std::uint8_t { kSafetensors, kPickle, kLlama2C, kG
 /// files stay open as long as this object lives. Immutable; reading is thread-safe.
 class Checkpoint {
  public:
-  /// Sorts `tensors` by name. kBadCheckpoint when a name comes twice. `stored_bytes` where they are
-  /// made of others: what those take.
+  /// Sorts `tensors` by name. kBadCheckpoint when a name comes twice. `stored_bytes`, where the
+  /// tensors are made of other tensors: the bytes of those.
   [[nodiscard]] static Result<Checkpoint> make(
       CheckpointFormat format, std::filesystem::path path, boost::json::value config,
       std::vector<CheckpointTensor> tensors, std::shared_ptr<const Vocabulary> vocabulary,
@@ -81,8 +81,8 @@ class Checkpoint {
   /// Bytes of the tensors as they stand in the files.
   [[nodiscard]] std::uint64_t stored_bytes() const noexcept { return stored_bytes_; }
 
-  /// The tokenizer that the checkpoint holds itself (GGUF; llama2.c's tokenizer.bin beside it), or
-  /// null: then tokenizer.json beside the model has it.
+  /// The tokenizer inside the checkpoint (GGUF), or beside it (llama2.c's tokenizer.bin); null: the
+  /// tokenizer is in tokenizer.json beside the model.
   [[nodiscard]] const Vocabulary* vocabulary() const noexcept { return vocabulary_.get(); }
 
  private:
@@ -96,8 +96,8 @@ class Checkpoint {
   std::shared_ptr<const Vocabulary> vocabulary_;
 };
 
-/// Returns what a model's files lack that its readers can do without, one sentence each, for the
-/// people who run the model.
+/// Returns what a model's files lack although its readers can do without it, one sentence each, for
+/// the people who run the model.
 [[nodiscard]] std::vector<std::string> warnings_of(const Checkpoint& checkpoint);
 
 /// Opens a model: a folder in Hugging Face layout (config.json beside model.safetensors, its shards

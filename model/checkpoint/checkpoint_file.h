@@ -15,8 +15,8 @@
 
 namespace weft {
 
-/// What one file of a checkpoint holds. Tensors are in the file's order and lie in the source that
-/// the reader was given, or in memory where it had to make bytes of its own.
+/// The contents of one file of a checkpoint. Tensors are in the file's order and lie in the source
+/// that the reader was given, or in memory where the reader had to rearrange bytes.
 struct CheckpointFile {
   std::vector<CheckpointTensor> tensors;
   boost::json::object config;  ///< Empty where the format has none.

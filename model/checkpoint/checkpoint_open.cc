@@ -75,7 +75,7 @@ Result<json::value> read_config(const fs::path& path) {
   return config;
 }
 
-/// What make() needs, from one file and then from each further one of the same model.
+/// Adds one more file of the same model to what make() needs.
 void append(OpenFile& model, CheckpointFile&& more) {
   std::ranges::move(more.tensors, std::back_inserter(model.content.tensors));
 }
@@ -155,8 +155,8 @@ Result<OpenFile> open_named(const fs::path& path) {
   return path.extension() == ".json" ? open_shards(path) : open_file(path);
 }
 
-/// Older files of AutoGPTQ are called gptq_model-4bit-128g.safetensors; of one in shards there is
-/// an index so called.
+/// Older files of AutoGPTQ are called gptq_model-4bit-128g.safetensors; a model in shards has an
+/// index of such a name.
 Result<std::optional<fs::path>> gptq_weights_of(const fs::path& folder) {
   constexpr std::string_view kFile = ".safetensors";
   constexpr std::string_view kIndex = ".safetensors.index.json";
@@ -206,7 +206,7 @@ Result<fs::path> only_gguf_of(const fs::path& folder) {
                         "index of their shards and no .gguf file");
 }
 
-/// The other files of a split GGUF model, put to the first.
+/// Appends the other files of a split GGUF model to the first.
 Result<void> append_gguf_shards(OpenFile& first, const std::vector<fs::path>& shards) {
   for (std::size_t i = 1; i < shards.size(); ++i) {
     auto shard = open_file(shards[i]);
@@ -250,7 +250,7 @@ Result<Checkpoint> open_llama2c(OpenFile&& model, const fs::path& path) {
   return finish(std::move(model), path, std::move(config));
 }
 
-/// Older files of GPTQ and AWQ have their settings beside config.json: they are put into it.
+/// Older GPTQ and AWQ models have a file of settings beside config.json: puts them into the config.
 Result<void> add_settings_beside(const fs::path& folder, json::object& config) {
   struct Beside {
     const char* file;

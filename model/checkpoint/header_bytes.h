@@ -11,7 +11,7 @@
 
 namespace weft {
 
-/// What a reader holds of a file at most besides its tensors' bytes, which it never reads:
+/// Bytes of a file that a reader holds at most, besides tensors' bytes, which it never reads:
 /// metadata, names, a vocabulary, a pickle. The largest in use have some ten MiB.
 inline constexpr std::uint64_t kMaxHeldBytes = 256ULL << 20U;
 
@@ -20,8 +20,8 @@ inline constexpr std::uint64_t kMaxHeldBytes = 256ULL << 20U;
 [[nodiscard]] Result<std::vector<std::byte>> read_held(const ByteSource& source,
                                                        std::uint64_t begin, std::uint64_t count);
 
-/// The header of a file, which does not say how long it is: as many bytes from `begin` on as its
-/// parser turns out to want. What was parsed may point into them. Owner only.
+/// The header of a file that does not state its length: reads as many bytes from `begin` on as the
+/// parser turns out to want. Parsed values may point into them. Owner only.
 class HeaderBytes {
  public:
   /// The whole ends at `end`, at most the source's size. `guess` bytes are read at first.
@@ -29,8 +29,8 @@ class HeaderBytes {
               std::uint64_t guess = std::uint64_t{64} << 10U)
       : source_(source), begin_(begin), end_(end), guess_(guess) {}
 
-  /// Returns what parse(ByteWindow&) does, a Result, once it wants no more bytes than it was shown;
-  /// before that it is called again from the start with twice as many or more. kBadCheckpoint when
+  /// Calls parse(ByteWindow&) and returns its Result once it wants no more bytes than it was shown.
+  /// Before, parse is called again from the start with at least twice as many. kBadCheckpoint when
   /// that is more than kMaxHeldBytes; errors of reading.
   template <class Parse>
   auto parse(const Parse& parse) -> decltype(parse(std::declval<ByteWindow&>())) {

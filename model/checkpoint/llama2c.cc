@@ -18,7 +18,7 @@ constexpr std::uint32_t kLlama2cMagic = 0x616b3432;  // "ak42" in a hexadecimal 
 constexpr std::uint64_t kHeaderBytes1 = 256;         // of version 1
 constexpr std::int64_t kFloat = 4;                   // all weights are float32
 
-// Ranges that no llama leaves, which tell a header from junk.
+// Ranges that every llama stays in, which tell a header from junk.
 constexpr std::int64_t kMaxLlama2cWidth = 1 << 20;
 constexpr std::int64_t kMaxLlama2cLayers = 1024;
 constexpr std::int64_t kMaxLlama2cHeads = 1024;
@@ -171,7 +171,7 @@ Result<Layout> read_layout(std::span<const std::byte> begin, std::uint64_t size,
   return layout;
 }
 
-/// The model's bytes behind the header are exactly those that it describes.
+/// Checks that the file's size is exactly what its header describes.
 Result<std::vector<Group>> read_groups(const Layout& layout, std::uint64_t size,
                                        std::string_view file) {
   std::vector<Group> groups = groups_of(layout.header, layout.version);

@@ -7,8 +7,8 @@
 
 namespace weft {
 
-/// What a model is made of, for each layer of its decoder (or only stack), as the expressions of
-/// [gguf.metadata] know it under `model`. docs/model-specs.md lists the fields.
+/// The parts of a model, for each layer of its decoder (or only stack), under the names that the
+/// expressions of [gguf.metadata] use below `model`. docs/model-specs.md lists the fields.
 [[nodiscard]] std::vector<boost::json::object> gguf_blocks(const Architecture& model);
 
 }  // namespace weft

@@ -28,7 +28,7 @@ namespace {
 
 namespace json = boost::json;
 
-// What GGUF files divide the frequency of a pair by that does not turn.
+// The divisor that GGUF files give the frequency of a pair that does not turn.
 constexpr float kNeverTurns = 1e30F;
 
 /// A vector that no tensor of the model holds.
@@ -106,7 +106,7 @@ std::vector<MadeVector> rope_vectors(const Architecture& model, const Program& p
   return made;
 }
 
-/// What is known of a model before its numbers are looked for.
+/// The facts about a model before its numbers are looked for.
 struct Outline {
   std::string architecture;
   const Spec* reader = nullptr;
@@ -205,7 +205,7 @@ std::vector<GgufPair> pairs_of(const Outline& outline, GgufTokenizer tokenizer) 
   return pairs;
 }
 
-/// The tokens that end a text as a GGUF file says it: two, and what the vocabulary calls so.
+/// Checks that a GGUF file can state the end tokens: it names two, and others by text.
 Result<void> check_end_tokens(const Program& program, const Program& back,
                               const Vocabulary* vocabulary) {
   for (const std::int64_t token : program.end_tokens) {
@@ -255,7 +255,7 @@ class GgufModelMaker {
     return {error.code, source_->path().string() + " as GGUF: " + error.detail};
   }
 
-  /// Tensors that nothing reads are left out.
+  /// Leaves out tensors that nothing reads.
   Result<std::vector<CheckpointTensor>> tensors_of(const Outline& outline, WeightMap map) const {
     std::vector<CheckpointTensor> tensors;
     for (const GgufTensor& tensor : outline.tensors) {
@@ -284,8 +284,8 @@ Result<GgufModel> make_gguf_model(const Spec& spec, std::shared_ptr<const Checkp
     return make_gguf_model(spec, std::move(checkpoint), *encoder, vocabulary);
   }
   GgufModelMaker maker(spec, std::move(checkpoint), program, vocabulary);
-  // Which layers have a window most architectures know by themselves, and some readers stumble over
-  // a file that says it.
+  // Most architectures know which layers have a window, and some readers stumble over a file that
+  // states it.
   auto model = maker.make(false);
   if (model) return model;
   auto stated = maker.make(true);

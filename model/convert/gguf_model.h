@@ -14,8 +14,8 @@
 
 namespace weft {
 
-/// A model as a GGUF file would have it: its checkpoint reads like that of the file, and its
-/// tensors are made of those of the model's own files when they are read.
+/// A model as a GGUF file would have it: its checkpoint reads like the file's, and its tensors are
+/// made from the tensors of the model's own files when they are read.
 struct GgufModel {
   std::vector<GgufPair> metadata;  ///< of the architecture, and the tokenizer's
   std::shared_ptr<const Checkpoint> checkpoint;
@@ -24,12 +24,12 @@ struct GgufModel {
 };
 
 /// Puts a model into GGUF's form: names, metadata and the order of heads by the [gguf] tables of
-/// its spec (docs/model-specs.md). `program` is the one that `spec` makes of the checkpoint;
-/// `vocabulary` may be null: then the file has no tokenizer. The form is read back by the spec, and
-/// what comes out is compared with `program`, so that no file says another model than the
-/// checkpoint. GGUF has no names for the head of masked tokens: the file has the encoder alone.
-/// kUnsupportedFormat naming what GGUF cannot say, kCannotQuantize for tensors whose
-/// encoding it lacks; errors of reading.
+/// its spec (docs/model-specs.md). `program` is compiled from the checkpoint by `spec`; with a null
+/// `vocabulary` the file has no tokenizer. The spec reads the form back, and the result is compared
+/// with `program`, so that a file never describes another model than the checkpoint. GGUF has no
+/// names for the head of masked tokens: the file has the encoder alone. kUnsupportedFormat naming
+/// what GGUF cannot express, kCannotQuantize for tensors whose encoding it lacks; errors of
+/// reading.
 [[nodiscard]] Result<GgufModel> make_gguf_model(const Spec& spec,
                                                 std::shared_ptr<const Checkpoint> checkpoint,
                                                 const Program& program,

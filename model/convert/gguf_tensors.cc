@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-/// A tensor that was found, and which of its names it has.
+/// A tensor that was found, and the name it was found under.
 struct FoundTensor {
   const CheckpointTensor* tensor = nullptr;
   std::size_t name = 0;

@@ -16,8 +16,8 @@ struct GgufTokenizer {
   std::vector<GgufPair> lists;  ///< by token, and the merges
 };
 
-/// Writes what read_gguf_vocabulary() reads, and which tokens end a text: `end_tokens` are a
-/// model's, of which a file names two. A null `vocabulary`: there is none, which a file says too.
+/// Writes the keys that read_gguf_vocabulary() reads, and the tokens that end a text: `end_tokens`
+/// are a model's, of which a file names two. A null `vocabulary`: the file states that it has none.
 [[nodiscard]] GgufTokenizer gguf_tokenizer(const Vocabulary* vocabulary,
                                            std::span<const std::int64_t> end_tokens);
 

@@ -18,7 +18,7 @@ namespace {
 
 // A file has theta and factors in f32, and angles are made of them in another order.
 constexpr double kSameAngle = 1e-6;
-// What does not turn has a frequency that no position makes a turn of.
+// The frequency of a pair that does not turn: no position makes a turn of it.
 constexpr double kNoAngle = 1e-20;
 
 /// Which row of a matrix in one order of pairs stands where in the other's.

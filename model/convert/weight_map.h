@@ -23,20 +23,20 @@ struct UnitRun {
   friend bool operator==(const UnitRun&, const UnitRun&) = default;
 };
 
-/// What a tensor is made of.
+/// The pieces that a tensor is made of.
 struct UnitMap {
   std::int64_t length = 1;    ///< numbers in a unit: a matrix's row, or one of a vector
   float offset = 0;           ///< is added to each number
   std::vector<UnitRun> runs;  ///< by their first unit; they cover the tensor
 };
 
-/// By the names of the tensors that are made.
+/// By the names of the tensors to be made.
 using WeightMap = std::map<std::string, UnitMap, std::less<>>;
 
-/// Finds for each tensor that `to` reads where its numbers stand among those that `from` reads, if
-/// both compute the same: the same ops with the same attributes, but for the order in which heads
-/// turn, what norms add to their weights and where positions begin. kUnsupportedFormat naming the
-/// first op that differs, and as what it would be read.
+/// Finds for each tensor that `to` reads where its numbers stand among the tensors that `from`
+/// reads, if both compute the same: the same ops with the same attributes, except for the order in
+/// which heads turn, the offsets of norms' weights and the first position. kUnsupportedFormat names
+/// the first op that differs, and how it would be read.
 [[nodiscard]] Result<WeightMap> map_weights(const Program& from, const Program& to);
 
 }  // namespace weft

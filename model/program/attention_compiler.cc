@@ -107,12 +107,12 @@ RotaryOp AttentionCompiler::rotary(const AttentionBlock& block, const HeadShare&
   return op;
 }
 
-// An encoder's layers use one cache layer after the other's use of it is over.
+// The encoder's layers share one cache layer: each uses it when the layer before is done.
 std::int32_t AttentionCompiler::cache_layer() const {
   return cache_layers_[out_.layer() - out_.first_layer()];
 }
 
-// Where the layer's keys and values stand: at a new place, or where another layer's do.
+// The cache layer of the layer's keys and values: a new one, or another layer's.
 std::int32_t AttentionCompiler::cache_of(const AttentionBlock& block, const KvLayerPlan& plan) {
   auto& cache = out_.group() == KvGroup::kEncoder ? program_.encoder_kv : program_.self_kv;
   if (block.kv_from < 0) {
@@ -192,7 +192,7 @@ void AttentionCompiler::attend(const AttentionBlock& block, const ResidualBlock&
   const auto weight = weights_.qkv(out_.of_layer("attention.qkv"), block, model_.hidden, true,
                                    own_kv, kept_of(block, shared, true, own_kv));
   if (!own_kv) {
-    // Some files have what the layer would make of its own.
+    // Some files hold tensors of keys and values that the layer does not use.
     weights_.pass_over(block.qkv.key.tensor);
     weights_.pass_over(block.qkv.value.tensor);
     weights_.pass_over(block.key_norm.tensor);

@@ -12,8 +12,8 @@
 
 namespace weft {
 
-/// Turns the attention blocks of a stack's layers into ops, of the heads that are this rank's.
-/// Owner only; borrows all it is given.
+/// Turns the attention blocks of a stack's layers into ops, for the heads that this rank has. Owner
+/// only; borrows all arguments.
 class AttentionCompiler {
  public:
   AttentionCompiler(StackWriter& out, const StackBlock& stack)
@@ -26,11 +26,11 @@ class AttentionCompiler {
   /// Computes the frequencies of the stack's rotary embeddings; before all else.
   [[nodiscard]] Result<void> plan_rotary();
 
-  /// The layer's tokens attend to those before them, or to all where the stack is not causal.
+  /// The layer's tokens attend to earlier tokens, or to all where the stack is not causal.
   void attend(const AttentionBlock& block, const ResidualBlock& residual, BufferId input);
   /// The layer has no attention, and so no keys and values.
   void pass() { cache_layers_.push_back(kAbsent); }
-  /// The layer's tokens attend to the encoder's.
+  /// The layer's tokens attend to the encoder's tokens.
   void attend_to_encoder(const AttentionBlock& block, const ResidualBlock& residual);
 
  private:
@@ -57,15 +57,15 @@ class AttentionCompiler {
   std::vector<std::int32_t> cache_layers_;  // by layer from the first one here
 };
 
-/// The heads of the block that are a rank's; none where it computes all of them.
+/// The heads of the block that this rank has; none where the rank computes all of them.
 [[nodiscard]] std::optional<HeadShare> share_of(const StackWriter& out, const AttentionBlock& block,
                                                 const ResidualBlock& residual);
 
-/// The heads of the block that a rank has: all of them where they are not shared.
+/// This rank's heads of the block: all of them where they are not shared.
 [[nodiscard]] HeadShare heads_of(const AttentionBlock& block,
                                  const std::optional<HeadShare>& share);
 
-/// Which outputs of the product that makes queries, keys and values are a rank's.
+/// The outputs that this rank keeps of the product that makes queries, keys and values.
 [[nodiscard]] KeptPart kept_of(const AttentionBlock& block, const std::optional<HeadShare>& share,
                                bool queries, bool keys_and_values);
 

@@ -32,7 +32,7 @@ void EmbeddingCompiler::embed() {
   out_.mark_part(op.out, is_part);
   positions(op);
   if (is_part && !out_.is_first_rank()) {
-    // The first rank's to add; where the token has a way of its own, each rank's.
+    // Only the first rank adds the constant, and positions unless tokens are embedded apart.
     op.constant = kAbsent;
     if (!apart) op.positions = kAbsent;
   }

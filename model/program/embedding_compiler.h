@@ -5,7 +5,7 @@
 namespace weft {
 
 /// Turns a stack's embedding into ops, with which the residual stream begins. Owner only; borrows
-/// all it is given.
+/// all arguments.
 class EmbeddingCompiler {
  public:
   EmbeddingCompiler(StackWriter& out, const StackBlock& stack)
@@ -15,7 +15,7 @@ class EmbeddingCompiler {
         weights_(out.weights()),
         stack_(stack) {}
 
-  /// Tokens, their types and positions become the stream.
+  /// Makes the stream from tokens, their types and positions.
   void embed();
 
   /// Returns the tokens' rows once more, for the layers that read them (LayerInputBlock): the

@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-/// What two runs have in common; its count is 0 or less where that is nothing.
+/// The common part of two runs; its count is 0 or less where they have none.
 Extent common(const Extent& a, const Extent& b) {
   const std::int64_t first = std::max(a.first, b.first);
   return {first, std::min(a.end(), b.end()) - first};

@@ -167,7 +167,7 @@ BufferId MlpCompiler::add_shared(const MlpBlock& block, CombineOp combine, const
   return both;
 }
 
-// What the experts and what the shared one give have a norm each before they are added.
+// The experts' output and the shared expert's output each have a norm before they are added.
 BufferId MlpCompiler::norm_apart(const MlpBlock& block, CombineOp combine, const SublayerExit& exit,
                                  bool is_part, BufferId input) {
   const ExpertsBlock& routed = block.experts;

@@ -10,8 +10,8 @@
 
 namespace weft {
 
-/// Turns the MLP of a layer, or its experts, into ops, of the columns or experts that are this
-/// rank's. Owner only; borrows all it is given.
+/// Turns the MLP of a layer, or its experts, into ops, for the columns or experts that this rank
+/// has. Owner only; borrows all arguments.
 class MlpCompiler {
  public:
   explicit MlpCompiler(StackWriter& out)
@@ -20,20 +20,20 @@ class MlpCompiler {
   void compile(const MlpBlock& block, const ResidualBlock& residual, BufferId input);
 
  private:
-  /// How wide a rank's inner part of an MLP is, and what it keeps of its two matrices.
+  /// The width of a rank's inner part of an MLP, and the parts of the two matrices that it keeps.
   struct InnerShare {
     std::int64_t width = 0;
     KeptPart up, down;
   };
 
-  /// The inner columns of the block that are this rank's; none where it computes all of them.
+  /// The inner columns of the block that this rank has; none where the rank computes all of them.
   [[nodiscard]] std::optional<Extent> share(const GatedMlpBlock& block, std::int64_t grain) const;
   [[nodiscard]] std::optional<Extent> share(const MlpBlock& block, const ResidualBlock& residual);
-  /// The experts of the block that are this rank's, where each rank has whole ones; none where they
-  /// are not dealt out.
+  /// The experts of the block that this rank has, where each rank has whole ones; none where
+  /// experts are not dealt out.
   [[nodiscard]] std::optional<ExpertRun> own_experts(const MlpBlock& block,
                                                      const ResidualBlock& residual);
-  /// Whether the ranks share the expert that all tokens have too, where there is one.
+  /// Whether the ranks also share the columns of the expert that all tokens have, if there is one.
   [[nodiscard]] bool shares_expert_beside(const MlpBlock& block);
   [[nodiscard]] std::int64_t expert_grain(const MlpBlock& block);
   [[nodiscard]] InnerShare inner_share(const GatedMlpBlock& block,

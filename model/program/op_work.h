@@ -6,10 +6,10 @@
 
 namespace weft {
 
-/// What computing an op takes, on whichever device. Counted for one row of its buffer: a token with
-/// its choices of experts, or an output. An op states its kind of work beside its spec
-/// (OpTraits::work), and the numbers follow from its operands. StepCosts, which cuts ops
-/// into pieces, and StepWork, which `weft bench step` compares with, are sums of it.
+/// The work of computing an op, on any device. It is counted for one row of the op's buffer: a
+/// token with its choices of experts, or an output. An op states its kind of work beside its spec
+/// (OpTraits::work), and the numbers follow from its operands. StepCosts, which cuts ops into
+/// pieces, and StepWork, which `weft bench step` compares with, are sums of it.
 struct OpWork {
   WorkKind kind = WorkKind::kPass;
   bool by_output = false;         ///< its rows are outputs
@@ -26,7 +26,7 @@ struct OpWork {
   std::int64_t chosen = 1;        ///< of all experts of the layer, for a token
   /// How many experts' matrices the op has; 0: each row is multiplied with all matrices.
   std::int64_t experts = 0;
-  /// Among how many experts it chooses for the products behind it; 0: it does not choose.
+  /// The number of experts from which it chooses for later products; 0: it does not choose.
   std::int64_t routed = 0;
 
   /// The first key that a row at `position` sees of its own sequence.

@@ -12,7 +12,7 @@ struct MatrixPlan;
 struct RotaryFrequencies;
 struct VectorPlan;
 
-/// The index of a thing that is not there, such as the bias of a product without one.
+/// The index of an operand that an op does not have, such as the bias of a product without one.
 inline constexpr std::int32_t kAbsent = -1;
 
 /// Where a buffer, a matrix, a vector or a set of angles stands in its program's list; kAbsent
@@ -43,7 +43,7 @@ using MatrixId = Index<MatrixPlan>;
 using VectorId = Index<VectorPlan>;
 using RotaryId = Index<RotaryFrequencies>;
 
-/// What an op does with a buffer.
+/// How an op uses a buffer.
 enum class Access : std::uint8_t {
   kRead,
   kWrite,
@@ -65,8 +65,8 @@ enum class OperandRows : std::uint8_t {
   kGathered,  ///< the op's own rows, or all tokens, of which the op takes the rows that it wants
 };
 
-/// In which type a device may hold a buffer that is not the stream of the layers. An operand's
-/// wish: a buffer is f32 unless all ops that read it wish for the same type.
+/// The type in which a device may hold a buffer that is not the stream of the layers. It is an
+/// operand's wish: a buffer is f32 unless all ops that read it wish for the same type.
 enum class OperandType : std::uint8_t {
   kF32,             ///< f32 alone
   kAny,             ///< whichever its readers wish for
@@ -85,8 +85,8 @@ struct OperandSpec {
   [[nodiscard]] constexpr bool writes() const noexcept { return access == Access::kWrite; }
 };
 
-/// A buffer as a field of an op: its type says what the op does with the buffer. An op writes one
-/// buffer at most.
+/// A buffer as a field of an op: its type says how the op uses the buffer. An op writes one buffer
+/// at most.
 template <OperandSpec kSpec>
 class BufferOperand : public BufferId {
  public:

@@ -22,7 +22,7 @@ template <class Field>
 inline constexpr bool kIsInPlace = false;
 template <OperandRows kRows>
 inline constexpr bool kIsInPlace<InPlace<kRows>> = true;
-/// Of experts an op has a matrix or a vector each.
+/// An op has a matrix or a vector for each expert.
 template <class Field>
 inline constexpr bool kIsOperandList =
     std::same_as<Field, std::vector<MatrixId>> || std::same_as<Field, std::vector<VectorId>>;
@@ -61,8 +61,8 @@ constexpr void visit_operands(Visit& visit, One& one, Same&... same) {
   visit_fields(visit_each, one, same...);
 }
 
-/// Calls `visit` with each operand of an op, in the order of its fields and whether it is there or
-/// not: a BufferOperand, a MatrixId, a VectorId, a RotaryId or TableRows.
+/// Calls `visit` with each operand of an op, in the order of its fields, also with absent ones: a
+/// BufferOperand, a MatrixId, a VectorId, a RotaryId or TableRows.
 template <class AnyOp, class Visit>
 constexpr void for_each_operand(AnyOp& op, Visit&& visit) {
   visit_operands(visit, op);
@@ -74,8 +74,8 @@ constexpr void for_each_operand_of_both(AnyOp& a, AnyOp& b, Visit&& visit) {
   visit_operands(visit, a, b);
 }
 
-/// Whether two ops of one type agree in all that is no operand, and in how many weights their lists
-/// have.
+/// Whether two ops of one type agree in all fields that are no operands, and in the lengths of
+/// their lists of weights.
 template <class AnyOp>
 [[nodiscard]] constexpr bool have_same_attributes(const AnyOp& a, const AnyOp& b) {
   bool all = true;
@@ -90,7 +90,7 @@ template <class AnyOp>
   return all;
 }
 
-/// The tables alone, those that are there.
+/// Visits only the tables that the op has.
 template <class AnyOp, class Visit>
 constexpr void for_each_table(AnyOp& op, Visit&& visit) {
   for_each_operand(op, [&](auto& operand) {
@@ -100,7 +100,7 @@ constexpr void for_each_table(AnyOp& op, Visit&& visit) {
   });
 }
 
-/// The lists alone: a std::vector<MatrixId> or a std::vector<VectorId>.
+/// Visits only the lists: a std::vector<MatrixId> or a std::vector<VectorId>.
 template <class AnyOp, class Visit>
 constexpr void for_each_list(AnyOp& op, Visit&& visit) {
   const auto visit_list = [&visit]<class Field>(Field& field) {
@@ -109,7 +109,7 @@ constexpr void for_each_list(AnyOp& op, Visit&& visit) {
   visit_fields(visit_list, op);
 }
 
-/// The buffers alone, those that are there.
+/// Visits only the buffers that the op has.
 template <class AnyOp, class Visit>
 constexpr void for_each_buffer(AnyOp& op, Visit&& visit) {
   for_each_operand(op, [&](auto& operand) {
@@ -119,7 +119,7 @@ constexpr void for_each_buffer(AnyOp& op, Visit&& visit) {
   });
 }
 
-/// The matrices alone.
+/// Visits only the matrices.
 template <class AnyOp, class Visit>
 constexpr void for_each_matrix(AnyOp& op, Visit&& visit) {
   for_each_operand(op, [&](auto& operand) {
@@ -129,7 +129,7 @@ constexpr void for_each_matrix(AnyOp& op, Visit&& visit) {
   });
 }
 
-/// The vectors alone.
+/// Visits only the vectors.
 template <class AnyOp, class Visit>
 constexpr void for_each_vector(AnyOp& op, Visit&& visit) {
   for_each_operand(op, [&](auto& operand) {
@@ -151,8 +151,8 @@ template <class AnyOp>
   return written == kAbsent ? read : written;
 }
 
-/// Whether the op takes only those rows of its input that it wants: of tokens those whose outputs
-/// are wanted, or those that an expert was chosen for.
+/// Whether the op takes only some rows of its input: rows of tokens whose outputs are wanted, or of
+/// tokens for which an expert was chosen.
 template <class AnyOp>
 [[nodiscard]] constexpr bool gathers_rows(const Program& program, const AnyOp& op) {
   const auto rows = [&](const BufferId& id) {

@@ -30,7 +30,7 @@ enum class KvGroup : std::uint8_t {
   kEncoder  ///< of the encoder's tokens while it runs; one layer, used again by each
 };
 
-/// What an op's time is made of (op_work.h).
+/// The parts of an op's time (op_work.h).
 enum class WorkKind : std::uint8_t {
   kPass,      ///< each number of its rows passes by once
   kLookUp,    ///< kPass, and of its tables a row is read for each of its rows
@@ -40,7 +40,7 @@ enum class WorkKind : std::uint8_t {
   kExchange,  ///< it waits for other ranks
 };
 
-/// What all ops of one type have in common besides their operands.
+/// The properties that all ops of one type share, besides their operands.
 struct OpTraits {
   std::string_view name;  ///< in a program's text
   WorkKind work = WorkKind::kPass;
@@ -50,7 +50,7 @@ struct OpTraits {
 /// Rows of a checkpoint's table, of which an op reads one for each token.
 struct TableRows {
   const CheckpointTensor* tensor = nullptr;  ///< null where the op has no table
-  Extent rows;                               ///< that are here; the tokens of others get zeros
+  Extent rows;                               ///< the rows held here; tokens of other rows get zeros
   friend bool operator==(const TableRows&, const TableRows&) = default;
 };
 
@@ -130,8 +130,8 @@ struct RouteOp {
   VectorId weight_scales;
 };
 
-/// A linear op for every expert over the choices that fell on it. Rows of choices that fell on
-/// other ranks' experts are not written.
+/// A linear op for every expert, over the choices of that expert. Rows of choices of other ranks'
+/// experts are not written.
 struct ExpertLinearOp {
   static constexpr OpTraits kTraits{.name = "experts", .work = WorkKind::kProduct};
   std::int32_t first_expert = 0;  ///< of the router's; those behind it are by weights.size()
@@ -148,7 +148,7 @@ struct CombineOp {
   Input<OperandRows::kChoices> in;
   Residual<OperandRows::kTokens> residual;
   Output<OperandRows::kTokens> out;
-  ExpertRun experts;  ///< whose choices are added up; of others `in` has no numbers
+  ExpertRun experts;  ///< whose choices are added up; `in` has no numbers of others
 };
 
 /// out = residual + scales * in; `scales` has one number for a row, or one for each run of its
@@ -161,13 +161,13 @@ struct ScaleRowsOp {
   Output<OperandRows::kTokens> out;
 };
 
-/// values = the sum of what the ranks that share the layers have there, the same on each.
+/// values = the sum of this value over the ranks that share the layers, the same on each.
 struct AllReduceOp {
   static constexpr OpTraits kTraits{.name = "all_reduce", .work = WorkKind::kExchange};
   InPlace<> values;
 };
 
-/// The first rank of those that share the layers gets all ranks' columns, one behind the other.
+/// The first of the ranks that share the layers gets the columns of all ranks, in their order.
 struct GatherOp {
   static constexpr OpTraits kTraits{.name = "gather", .work = WorkKind::kExchange};
   Input<OperandRows::kOutputs> in;            ///< this rank's columns

@@ -47,7 +47,7 @@ void compile_cross_keys(const Architecture& model, const Extent& layers, Program
   program.encode.result = encoder.stream();
 }
 
-// The first rank gets the logits of the whole vocabulary, which the ranks share.
+// The first rank gets the logits of the whole vocabulary, of which each rank has a share.
 BufferId gather_logits(const Architecture& model, const Program& program, BufferId part,
                        StackWriter& decoder) {
   GatherOp gather;
@@ -81,7 +81,7 @@ void compile_head(const Architecture& model, Program& program, StackWriter& deco
     in = decoder.normed("head.norm", head.projection_norm, width, in);
   }
   const LinearBlock tied{model.decoder.embedding.tensor, false};
-  // Many files hold the tied head once more under its own name.
+  // Many files hold the tied head a second time under its own name.
   if (head.tied) weights.pass_over(head.linear.tensor);
   const auto rows =
       program.part.ranks == 1 ? std::nullopt : share_of(model.vocabulary, 1, program.part);
@@ -108,7 +108,7 @@ void compile_head(const Architecture& model, Program& program, StackWriter& deco
   program.decode.result = rows ? gather_logits(model, program, op.out, decoder) : op.out;
 }
 
-// The encoder is the first stage's; the stages behind it get what it gives, for their own layers.
+// The encoder runs on the first stage; later stages get its output for their own layers.
 Result<void> compile_encoder(const Architecture& model, Program& program, WeightPlanner& weights) {
   StackWriter encoder(model, "encoder.", KvGroup::kEncoder, program, program.encode, weights);
   if (program.part.is_first_stage()) {
@@ -123,7 +123,7 @@ Result<void> compile_encoder(const Architecture& model, Program& program, Weight
   return {};
 }
 
-/// As of Program::window.
+/// The value of Program::window.
 std::int64_t window_of_all(const Architecture& model) {
   if (model.encoder || !model.decoder.causal) return 0;
   std::int64_t window = 0;

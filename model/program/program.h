@@ -39,13 +39,13 @@ struct MatrixPlan {
   std::int64_t inputs = 0;
   bool gated = false;
   std::vector<MatrixPart> parts;
-  /// Where the parts' types differ and a PackedWeight can hold each in its own; else empty.
+  /// Runs where the parts' types differ and a PackedWeight can hold each part's own; else empty.
   std::vector<WeightRun> runs = {};
   /// The input of each column; null: their own order. A part's tensor may have an order when this
   /// is null: then its numbers are decoded and put back in the inputs' order when they are loaded.
   std::shared_ptr<const std::vector<std::int32_t>> input_order = {};
 
-  /// Held in its runs where it has some.
+  /// Bytes of the matrix, held in its runs where it has some.
   [[nodiscard]] std::int64_t bytes() const noexcept;
 };
 
@@ -66,7 +66,7 @@ struct VectorPlan {
   std::vector<float> values;  ///< when parts is empty
 };
 
-/// What the rows of a buffer are.
+/// The meaning of a buffer's rows.
 enum class RowKind : std::uint8_t {
   kTokens,   ///< the step's tokens
   kChoices,  ///< token and rank of a chosen expert: T * k
@@ -74,10 +74,10 @@ enum class RowKind : std::uint8_t {
 };
 
 /// A float32 [rows, width] buffer. The compilers of blocks make one for each value that an op
-/// writes; what several ops change, such as the stream, is several values of one name. Last,
-/// share_buffers() lets values stand in one buffer, and plan_buffers() lets buffers whose lives do
-/// not meet share memory: `offset` counts in floats per row (of kTokens and kChoices together: per
-/// token; of kOutputs: per output).
+/// writes; a thing that several ops change, such as the stream, is several values with one name. At
+/// the end share_buffers() lets values use one buffer, and plan_buffers() lets buffers whose lives
+/// do not meet share memory: `offset` counts in floats per row (of kTokens and kChoices together:
+/// per token; of kOutputs: per output).
 struct BufferPlan {
   std::string name;
   RowKind rows = RowKind::kTokens;
@@ -125,7 +125,7 @@ struct Program {
   std::vector<MatrixPlan> matrices;
   std::vector<VectorPlan> vectors;
   std::vector<RotaryFrequencies> rotary;
-  /// By cache layer: layers that read another's keys and values have none of their own.
+  /// By cache layer; layers that read another layer's keys and values have no cache layer.
   std::vector<KvLayerPlan> self_kv, cross_kv, encoder_kv;
   std::int64_t layers = 0;       ///< of the decoder that are here
   std::int64_t max_experts = 0;  ///< most experts and choices of any layer, 0 = none
@@ -144,9 +144,9 @@ struct Program {
   [[nodiscard]] std::int64_t kv_bytes_per_token(DType dtype) const noexcept;
 };
 
-/// Compiles a model, or a rank's part of it. What of a layer cannot be shared by the ranks (the
-/// heads of a norm over all of them, blocks that the cut would go through) each computes whole.
-/// kMissingTensor, kBadTensor (naming tensor and both shapes), kBadConfig.
+/// Compiles a model, or a rank's part of it. Parts of a layer that the ranks cannot share (a norm
+/// over all heads, blocks that the cut would go through) each rank computes whole. kMissingTensor,
+/// kBadTensor (naming tensor and both shapes), kBadConfig.
 [[nodiscard]] Result<Program> compile(const Architecture& architecture,
                                       const Checkpoint& checkpoint, const ProgramPart& part = {});
 

@@ -11,7 +11,7 @@ Extent run_of(std::int64_t count, std::int64_t index, std::int64_t shares) {
   return {first, count * (index + 1) / shares - first};
 }
 
-/// How many heads make a multiple of the grain.
+/// The number of heads that together make a multiple of the grain.
 std::int64_t heads_together(std::int64_t head_size, std::int64_t grain) {
   return std::lcm(head_size, grain) / head_size;
 }
@@ -34,7 +34,7 @@ std::optional<HeadShare> share_heads(const HeadShape& shape, std::int64_t grain,
     if (!kv) return std::nullopt;
     return HeadShare{{kv->first * group, kv->count * group}, *kv};
   }
-  // More ranks than heads of keys: several have the same, and share its queries.
+  // More ranks than KV heads: several ranks have the same KV head, and share its queries.
   if (part.ranks % shape.kv_heads != 0) return std::nullopt;
   ProgramPart own = part;
   own.ranks = part.ranks / shape.kv_heads;

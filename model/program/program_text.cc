@@ -24,7 +24,7 @@ class OpWriter {
   }
 
  private:
-  /// "in -> out + residual", or what of it there is.
+  /// "in -> out + residual", or the parts of it that the op has.
   template <class AnyOp>
   void flow(const AnyOp& op) const {
     std::string in(AnyOp::kTraits.step_input);

@@ -94,7 +94,7 @@ Result<RotaryFrequencies> llama3(std::vector<float> plain, const Parameters& par
   return RotaryFrequencies{.frequency = std::move(plain)};
 }
 
-// GGUF files state what llama3's scaling makes of each frequency.
+// GGUF files state the divisor of each frequency that llama3's scaling results in.
 Result<void> divide(std::vector<float>& frequencies, const std::vector<double>& divisors) {
   if (divisors.empty()) return {};
   const auto usable = [](double number) { return std::isfinite(number) && number > 0; };
@@ -209,7 +209,7 @@ Result<RotaryFrequencies> longrope(const std::vector<float>& plain, const Parame
   return result;
 }
 
-// Of all pairs the first ones turn, by the frequencies that they have among all.
+// Only the first pairs turn; their frequencies are as if all pairs did.
 Result<RotaryFrequencies> proportional(std::vector<float> plain, const Parameters& parameters) {
   const double factor = parameters.number("factor", 1);
   const double part = parameters.number("partial_rotary_factor", 1);

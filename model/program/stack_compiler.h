@@ -9,8 +9,8 @@
 
 namespace weft {
 
-/// Turns a stack into ops, block by block: the whole stack, or what a rank has of it. Owner only;
-/// borrows all it is given.
+/// Turns a stack into ops, block by block: the whole stack, or this rank's part of it. Owner only;
+/// borrows all arguments.
 class StackCompiler {
  public:
   StackCompiler(StackWriter& out, const StackBlock& stack)

@@ -20,10 +20,10 @@ struct SublayerExit {
   bool is_part = false;  ///< `out` is BufferPlan::is_part
 };
 
-/// What the compilers of a stack's blocks write: ops and buffers of a program, and the residual
+/// What the compilers of a stack's blocks write to: ops and buffers of a program, and the residual
 /// stream, which each sublayer reads and adds to. One op writes each buffer: an op that changes a
-/// value writes next() of it. Where ranks share a sublayer, its result is marked as a part, and a
-/// bias is the first rank's to add. Owner only; borrows all it is given.
+/// value writes next() of it. Where ranks share a sublayer, its result is marked as a part, and
+/// only the first rank adds a bias. Owner only; borrows all arguments.
 class StackWriter {
  public:
   StackWriter(const Architecture& model, std::string prefix, KvGroup group, Program& program,
@@ -75,18 +75,18 @@ class StackWriter {
   [[nodiscard]] BufferId stream() const noexcept { return stream_; }
   /// The stream begins, in a buffer that the ops which follow fill.
   void begin_stream() { stream_ = buffer("x", model_.hidden); }
-  /// The stream is what another stage has computed.
+  /// Takes the stream from another stage.
   void receive();
   /// Makes `value` the stream for the ops that follow.
   void continue_stream(BufferId value) noexcept { stream_ = value; }
   /// Normalizes the stream; nothing when the block is not there.
   void norm_stream(const std::string& name, const NormBlock& block);
 
-  /// What the layer's sublayer `name` reads: the stream, or the stream normalized.
+  /// The sublayer's input: the stream, or the stream normalized.
   [[nodiscard]] BufferId entry(std::string_view name, const ResidualBlock& block);
   /// `input`: what entry() gave. The stream goes on with leave().
   [[nodiscard]] SublayerExit exit(const ResidualBlock& block, BufferId input, bool is_part);
-  /// What follows the last op of the layer's sublayer `name`: norms.
+  /// Ends the layer's sublayer `name` behind its last op: adds norms.
   void leave(std::string_view name, const ResidualBlock& block, const SublayerExit& exit,
              BufferId input);
 

@@ -87,8 +87,8 @@ bool is_one_order(const std::vector<MatrixPart>& parts) {
   });
 }
 
-// All in one type where the parts' agree. Where not, each in its own if that can be. Parts whose
-// columns stand in different orders are held as their numbers, in the inputs' own.
+// Gives the matrix one type where the parts' types agree. Where not, parts keep their types if
+// possible. Parts with columns in different orders become plain numbers, in the inputs' order.
 void plan_types(MatrixPlan& matrix) {
   if (!is_one_order(matrix.parts)) {
     matrix.dtype = DType::kF32;
@@ -219,7 +219,7 @@ void WeightPlanner::hold_alike(std::span<const MatrixId> matrices) {
   const auto plan_of = [this](MatrixId id) -> MatrixPlan& {
     return program_.matrices[static_cast<std::size_t>(id)];
   };
-  // What is missing is told elsewhere.
+  // The missing tensor is reported elsewhere.
   if (std::ranges::find(matrices, MatrixId()) != matrices.end()) return;
   const MatrixPlan& first = plan_of(matrices.front());
   const bool alike = std::ranges::all_of(matrices, [&](MatrixId id) {

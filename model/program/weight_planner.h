@@ -29,19 +29,19 @@ class WeightPlanner {
     VectorId bias = kAbsent;
   };
 
-  /// W [outputs, inputs] of one tensor, or what is kept of it; `expert` picks a matrix of a stack
+  /// W [outputs, inputs] of one tensor, or the kept part of it; `expert` picks a matrix of a stack
   /// of experts.
   [[nodiscard]] Linear linear(const std::string& name, const LinearBlock& block,
                               std::int64_t outputs, std::int64_t inputs, int expert = kAbsent,
                               const KeptPart& kept = {});
 
-  /// Queries, keys and values of `block` as one matrix [(A + 2K) * D, inputs]; only those asked
-  /// for, and of those what is kept.
+  /// Queries, keys and values of `block` as one matrix [(A + 2K) * D, inputs]: only the requested
+  /// ones, and of them only the kept part.
   [[nodiscard]] Linear qkv(const std::string& name, const AttentionBlock& block,
                            std::int64_t inputs, bool queries, bool keys_and_values,
                            const KeptPart& kept = {});
 
-  /// Gate and up as one gated matrix, or what is kept of it.
+  /// Gate and up as one gated matrix, or the kept part of it.
   [[nodiscard]] Linear gated(const std::string& name, const GatedMlpBlock& block,
                              std::int64_t inputs, int expert = kAbsent, const KeptPart& kept = {});
 
@@ -49,7 +49,7 @@ class WeightPlanner {
   /// stand in another order.
   [[nodiscard]] std::int64_t input_grain(const LinearBlock& block, int expert = kAbsent);
 
-  /// Leaves of a vector, if there is one, a run of its numbers.
+  /// Reduces a vector, if there is one, to a run of its numbers.
   void keep(VectorId vector, const Extent& kept);
 
   /// A vector of `size` numbers called one of `names` with `suffix`. `optional`: kAbsent when
@@ -72,7 +72,7 @@ class WeightPlanner {
   [[nodiscard]] const CheckpointTensor* embedding(const TensorNames& names, std::int64_t rows,
                                                   std::int64_t columns);
 
-  /// Matrices that one op computes with are held in one type: in float32 where theirs differ.
+  /// Matrices that one op computes with are held in one type: in float32 where their types differ.
   void hold_alike(std::span<const MatrixId> matrices);
 
   /// The model cannot be compiled; the first reason is kept.

@@ -16,7 +16,7 @@ namespace weft {
 /// or hold what is no sum; kUnsupportedFormat for other files.
 [[nodiscard]] Result<ImportanceMap> read_importance(const SharedSource& source);
 
-/// The same of a file. Errors of core/io/file.h.
+/// Reads a file likewise. Errors of core/io/file.h.
 [[nodiscard]] Result<ImportanceMap> read_importance(const std::filesystem::path& path);
 
 }  // namespace weft

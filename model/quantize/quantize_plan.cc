@@ -23,7 +23,7 @@ Error refusal(const CheckpointTensor& tensor, const std::string& why) {
   return {ModelErrc::kCannotQuantize, "tensor " + in_quotes(tensor.name) + ": " + why};
 }
 
-/// What a program does with a checkpoint's matrices.
+/// A program's use of a checkpoint's matrices.
 struct MatrixUse {
   TensorSet layers;      ///< multiplied by in the layers
   TensorSet ends;        ///< embedding and head

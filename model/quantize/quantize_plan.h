@@ -34,7 +34,7 @@ struct PlannedTensor {
   DType dtype = DType::kF32;
 };
 
-/// Says in which type each of a checkpoint's tensors is written, in their order.
+/// Decides in which type each of a checkpoint's tensors is written, in their order.
 ///
 /// With an encoding, those become `dtype` that the program multiplies by in its layers, as they
 /// stand and in rows of whole blocks. All others keep their type: embedding and head, unless

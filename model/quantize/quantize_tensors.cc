@@ -41,7 +41,7 @@ std::vector<Piece> pieces_of(std::span<const PlannedTensor> tensors) {
   return pieces;
 }
 
-/// The pieces, which threads take one after the other, and what came of them.
+/// The pieces, which threads take one after the other, and the results of writing them.
 class PieceQueue {
  public:
   explicit PieceQueue(const QuantizeJob& job) : job_(job), pieces_(pieces_of(job.tensors)) {

@@ -12,7 +12,7 @@
 
 namespace weft {
 
-/// What is written where. Borrowed for the call.
+/// The tensors to write, and where. Borrowed for the call.
 struct QuantizeJob {
   std::span<const PlannedTensor> tensors;
   const TensorLayout* layout = nullptr;  ///< of these tensors
@@ -24,9 +24,9 @@ struct QuantizeJob {
   std::function<bool(std::int64_t, std::int64_t)> progress;
 };
 
-/// Writes all of the file. Each thread holds some MiB of one tensor at a time. Returns
-/// whether it was let finish. kCannotQuantize naming tensor and row of a number that its type does
-/// not have, and an importance of another length; errors of reading and writing.
+/// Writes the whole file. Each thread holds some MiB of one tensor at a time. Returns whether the
+/// writing was let finish. kCannotQuantize naming tensor and row of a number that its type does not
+/// have, and an importance of another length; errors of reading and writing.
 [[nodiscard]] Result<bool> write_tensors(const QuantizeJob& job);
 
 }  // namespace weft

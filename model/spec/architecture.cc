@@ -80,7 +80,7 @@ class Resolver {
     for (const auto& [name, unused] : *let.fields()) scope_.set(name, let.value(name));
   }
 
-  // A config that asks for what no block does must not run as if it had not asked.
+  // Refuses a config that asks for a feature that no block has: the model must not run without it.
   void check_requirements() {
     const json::value* list = top_.fields()->if_contains("requires");
     if (list == nullptr) return;
@@ -95,7 +95,7 @@ class Resolver {
     }
   }
 
-  // One that is passed over would let a model write to the end of its context.
+  // An end token that is passed over would let a model write to the end of its context.
   std::vector<std::int64_t> end_tokens(std::int64_t vocabulary) {
     const json::value found = top_.value("end_tokens");
     if (found.is_null()) return {};
@@ -310,7 +310,7 @@ class Resolver {
     return block;
   }
 
-  /// The last layer before that makes keys and values which this one can read.
+  /// The last earlier layer whose keys and values this layer can read.
   static std::int32_t layer_like(const SpecTableReader& reader, const AttentionBlock& block,
                                  const StackBlock& stack) {
     for (std::size_t i = stack.layers.size(); i-- > 0;) {
@@ -419,7 +419,7 @@ class Resolver {
     return block;
   }
 
-  // The curves are learned as what softplus makes positive.
+  // The parameters of the curves are learned before softplus, which makes them positive.
   static XieluSpec xielu(const SpecTableReader& reader) {
     const auto softplus = [](double x) {
       return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
@@ -578,7 +578,7 @@ Result<Architecture> resolve_architecture(const Spec& spec, const Checkpoint& ch
   json::object tree = spec.tree();
   if (checkpoint.format() == CheckpointFormat::kGguf) tree = apply_gguf(spec, scope);
   Architecture model = resolve_tree(scope, tree, spec.name());
-  // What an expression has read is known and no weight.
+  // A tensor that an expression has read is known, but is no weight.
   std::ranges::copy(scope.tensors_read(), std::back_inserter(model.ignored_tensors));
   if (scores_labels(checkpoint) || is_headless(model, checkpoint)) model.head.present = false;
   if (scope.error()) {

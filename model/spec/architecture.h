@@ -56,7 +56,7 @@ struct QkvBlock {
 
 struct AttentionBlock {
   HeadShape shape;
-  /// `causal` and how many buckets there are is known once the stack and the tensor are.
+  /// `causal` and the number of buckets are known once the stack and the tensor are.
   AttentionSpec spec;
   QkvBlock qkv;
   LinearBlock out;
@@ -71,7 +71,7 @@ struct AttentionBlock {
   float alibi_scale = 1;  ///< of the slopes (Falcon scales them with the scores)
   TensorNames sinks;
   TensorNames relative_bias;  ///< [buckets, A]
-  /// The layer before whose keys and values are read instead of own ones; -1 = own ones.
+  /// The earlier layer whose keys and values this layer reads; -1 = it has its own.
   std::int32_t kv_from = -1;
 };
 
@@ -134,7 +134,7 @@ struct LayerInputBlock {
   ResidualBlock residual;
 };
 
-/// The layer's tokens do not mix: it is an MLP alone.
+/// The layer's tokens do not mix: the layer is an MLP alone.
 struct NoMixer {};
 
 /// How the tokens of a layer learn of each other.
@@ -151,7 +151,7 @@ struct LayerBlock {
   bool parallel = false;  ///< the MLP reads what the mixer reads; both are added (GPT-J, NeoX)
   LayerInputBlock input;
 
-  /// The mixer, where it is attention; null where it is not.
+  /// The mixer if it is attention; else null.
   [[nodiscard]] const AttentionBlock* attention() const noexcept {
     return std::get_if<AttentionBlock>(&mixer);
   }
@@ -204,13 +204,13 @@ struct HeadBlock {
   LinearSpec spec;                                       ///< what follows the product with `linear`
 };
 
-/// How hidden states become an embedding, where no modules.json says it.
+/// How hidden states become an embedding, where no modules.json states it.
 struct PoolingBlock {
   PoolingKind kind = PoolingKind::kMean;
   bool normalize = true;
 };
 
-/// The layers that score labels, of a checkpoint of which scores_labels() holds.
+/// The layers that score labels, in a checkpoint for which scores_labels() is true.
 struct ScoresBlock {
   PoolingKind pooling = PoolingKind::kLast;
   TensorNames dense;                          ///< before the last; empty: there is none
@@ -247,7 +247,7 @@ struct Architecture {
 [[nodiscard]] Result<Architecture> resolve_architecture(const Spec& spec,
                                                         const Checkpoint& checkpoint);
 
-/// Reads the keys in `tree` in a scope, which keeps what goes wrong.
+/// Reads the keys in `tree` in a scope, which keeps errors.
 [[nodiscard]] Architecture resolve_tree(SpecScope& scope, const boost::json::object& tree,
                                         const std::string& family);
 

@@ -11,7 +11,7 @@
 
 namespace weft {
 
-/// What the names and functions in an expression mean.
+/// The meaning of the names and functions in an expression.
 class ExpressionScope {
  public:
   virtual ~ExpressionScope() = default;

@@ -41,8 +41,8 @@ json::object own_fields(const Checkpoint& checkpoint) {
   return fields;
 }
 
-/// A key of `common` takes the place of one that `base` has; others it does not bring in. The name
-/// of a tensor goes into the table that names one.
+/// Replaces keys of `base` by the same keys of `common`; adds no other keys. The name of a tensor
+/// goes into the table that names one.
 json::object replace_present(const json::object& base, const json::object& common) {
   json::object replaced = base;
   for (const auto& [key, value] : common) {
@@ -79,7 +79,7 @@ bool may_be_name(std::string_view key) {
          std::ranges::find(kOthers, key) != kOthers.end();
 }
 
-/// `base` with the names of tensors, and nothing else, as `over` has them.
+/// `base` with the tensor names of `over`, and nothing else of `over`.
 json::object rename_tensors(const json::object& base, const json::object& over) {
   json::object renamed = base;
   for (const auto& [key, value] : over) {
@@ -146,7 +146,7 @@ json::object apply_gguf(const Spec& spec, SpecScope& scope) {
     if (fields.present()) {
       for (const auto& [key, unused] : *fields.fields()) {
         json::value value = fields.value(key);
-        // A field that the file lacks is not one that it states to be null.
+        // A field that the file lacks is not stated, which differs from a field that is null.
         if (!value.is_null()) config[key] = std::move(value);
       }
     }
@@ -181,7 +181,7 @@ Result<GgufTarget> gguf_target(const Spec& spec, SpecScope& scope) {
 }
 
 json::object gguf_naming(const Spec& spec, const Spec& reader) {
-  // What gguf.toml names is named where the family has it; what overrides name, in any case.
+  // Names of gguf.toml apply only where the family has the key; names of overrides always apply.
   json::object tree =
       rename_tensors(spec.tree(), replace_present(spec.tree(), common_gguf_spec().tree()));
   for (const Spec* each : {&common_gguf_spec(), &reader}) {

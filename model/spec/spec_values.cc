@@ -15,7 +15,7 @@ namespace {
 
 namespace json = boost::json;
 
-// What an expression may read of a tensor: some numbers for each pair of a head.
+// Numbers of a tensor that an expression may read at most: some for each pair of a head.
 constexpr std::int64_t kMaxNumbers = 1024;
 
 // "a.b" is the field "a.b" (GGUF's keys are flat) or the field b of the object a. Null as it is.

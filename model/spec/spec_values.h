@@ -38,8 +38,8 @@ class SpecScope final : public ExpressionScope {
   /// Tensors may be stored with or without one of these before their names.
   void set_prefixes(std::vector<std::string> prefixes) { prefixes_ = std::move(prefixes); }
 
-  /// Tensors whose names begin with one of these count as present: those of a file that is yet to
-  /// be written.
+  /// Tensors whose names begin with one of these count as present: tensors of a file that is still
+  /// to be written.
   void assume_tensors(std::vector<std::string> beginnings) { assumed_ = std::move(beginnings); }
 
   /// The first failure wins.
@@ -59,7 +59,7 @@ class SpecScope final : public ExpressionScope {
  private:
   /// Where names are looked up, in this order; null where there is none.
   [[nodiscard]] std::array<const boost::json::object*, 4> places() const;
-  /// By its name, in which "{layer}" stands for the layer's number; null when there is none.
+  /// The tensor of this name, with the layer's number for "{layer}"; null when there is none.
   [[nodiscard]] const CheckpointTensor* tensor(std::string_view name) const;
 
   const Checkpoint& checkpoint_;

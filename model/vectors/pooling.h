@@ -18,9 +18,9 @@ enum class PoolingKind : std::uint8_t {
   kWeightedMean,  ///< the mean, weighted with 1, 2, 3, ...
 };
 
-/// The hidden states of one sequence on their way to one vector. Tokens come in the order of their
+/// Pools the hidden states of one sequence into one vector. Tokens come in the order of their
 /// positions, in one go or several; position 0 begins anew, as after an interruption. Sums are made
-/// in f64 and in that order alone, so the vector does not depend on how the sequence was cut.
+/// in f64 and only in that order, so the vector does not depend on how the sequence was cut.
 /// Allocates in the constructor only. Owner only.
 class Pooled {
  public:
@@ -35,12 +35,12 @@ class Pooled {
     return kind_ == PoolingKind::kCls ? 1 : tokens_;
   }
 
-  /// A token's hidden state [size]. Those that are not wanted are passed over.
+  /// Adds a token's hidden state [size]. A state that is not wanted is skipped.
   void add(std::int32_t position, std::span<const float> hidden) noexcept;
 
-  /// Whether all that are wanted have come.
+  /// Whether all wanted hidden states have come.
   [[nodiscard]] bool complete() const noexcept { return next_ == end(); }
-  /// The vector, of a sequence that is complete().
+  /// The vector of a sequence that is complete().
   [[nodiscard]] std::vector<float> vector() const;
 
  private:

@@ -93,7 +93,7 @@ Result<void> add_score_layers(const Architecture& architecture, const Checkpoint
   return {};
 }
 
-/// What a GGUF file says, by llama.cpp's numbers (enum llama_pooling_type).
+/// The pooling that a GGUF file states, by llama.cpp's numbers (enum llama_pooling_type).
 PoolingKind gguf_pooling(const json::object& config, PoolingKind otherwise) {
   const std::string key = std::string(word_of(config, "general.architecture")) + ".pooling_type";
   const json::value* const value = config.if_contains(key);

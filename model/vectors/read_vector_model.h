@@ -10,10 +10,10 @@ namespace weft {
 class Checkpoint;
 struct Architecture;
 
-/// How a model gives vectors. One with layers that score labels, by its config's `architectures`
-/// (...ForSequenceClassification), gives scores; every other one embeddings: by modules.json of
-/// sentence-transformers where that is beside it, and otherwise by its spec. Null for models with
-/// an encoder and a decoder, of which neither is a vector's.
+/// How a model gives vectors. A model with layers that score labels, by its config's
+/// `architectures` (...ForSequenceClassification), gives scores. Every other model gives
+/// embeddings: by modules.json of sentence-transformers if the file exists, otherwise by its spec.
+/// Null for models with an encoder and a decoder, which give no vectors.
 ///
 /// The files are a stranger's: kBadConfig names file and field for what is none of the modules
 /// known, a path that leads out of the folder, or a pooling that joins several; kMissingTensor,

@@ -19,8 +19,8 @@ class Checkpoint;
     const std::filesystem::path& file);
 
 /// Fills in pooling, layers and max_tokens of a model that sentence-transformers wrote into
-/// `folder`: modules.json, and the folder of each module that it lists. False, and `model` as it
-/// was, where there is no modules.json. Errors as of read_vector_model().
+/// `folder`: modules.json, and the folder of each module that it lists. Returns false, with `model`
+/// unchanged, where there is no modules.json. Errors as of read_vector_model().
 [[nodiscard]] Result<bool> read_sentence_modules(const std::filesystem::path& folder,
                                                  VectorModel& model);
 
@@ -34,15 +34,15 @@ class Checkpoint;
 [[nodiscard]] Result<void> read_sentence_prompts(const std::filesystem::path& folder,
                                                  VectorModel& model);
 
-/// A layer of the checkpoint's tensors NAME.weight and, where it is there, NAME.bias, with the
-/// first of `names` that is there. `inputs`: what it gets; its outputs are its tensor's.
+/// Reads a layer from the checkpoint's tensors NAME.weight and, if it exists, NAME.bias, with the
+/// first of `names` that exists. `inputs`: the layer's inputs; its outputs are the tensor's.
 /// kMissingTensor, kBadTensor.
 [[nodiscard]] Result<VectorLayer> read_dense(const Checkpoint& checkpoint,
                                              std::span<const std::string> names,
                                              std::span<const std::string> prefixes,
                                              std::int64_t inputs);
 
-/// The same of a layer norm of `size` numbers.
+/// Reads a layer norm of `size` numbers likewise.
 [[nodiscard]] Result<VectorLayer> read_norm(const Checkpoint& checkpoint,
                                             std::span<const std::string> names,
                                             std::span<const std::string> prefixes,

@@ -29,7 +29,7 @@ double dot(std::span<const float> a, std::span<const float> b) {
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
-/// The functions that heads have; the readers refuse others.
+/// The activations that heads may have; the readers refuse others.
 double activated(Activation activation, double x) {
   constexpr double kGeluCubic = 0.044715;
   switch (activation) {

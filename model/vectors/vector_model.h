@@ -11,7 +11,7 @@
 
 namespace weft {
 
-/// What is done with a vector after it was pooled.
+/// A step that is applied to a vector after pooling.
 struct VectorLayer {
   enum class Kind : std::uint8_t {
     kDense,      ///< activation(weight * x + bias)
@@ -27,7 +27,7 @@ struct VectorLayer {
   float eps = 0;
 };
 
-/// What scores become before they are given away.
+/// The function that is applied to scores before they are returned.
 enum class ScoreActivation : std::uint8_t {
   kNone,
   kSigmoid,  ///< each for itself
@@ -36,7 +36,7 @@ enum class ScoreActivation : std::uint8_t {
 
 /// How a model's hidden states become vectors or scores: pooling, and the layers behind it. They
 /// are computed on the host, for each sequence alone and with sums in one order, so a vector does
-/// not depend on what else is computed. Immutable, shared.
+/// not depend on other sequences. Immutable, shared.
 struct VectorModel {
   bool scores = false;  ///< gives scores of labels, otherwise embeddings
   PoolingKind pooling = PoolingKind::kMean;
@@ -55,8 +55,8 @@ struct VectorModel {
   [[nodiscard]] bool gives_unit_vectors() const noexcept;
 
   /// The embedding of a pooled vector. `unit`: whether it gets length 1; `dimensions`: how many of
-  /// its numbers are wanted, from the first on (Matryoshka representation learning, arXiv
-  /// 2205.13147), 0 for all; a unit vector is one of those.
+  /// its numbers to keep, from the first on (Matryoshka representation learning, arXiv 2205.13147),
+  /// 0 for all; `unit` applies to the numbers kept.
   [[nodiscard]] std::vector<float> embedding(std::vector<float> pooled, bool unit,
                                              std::int32_t dimensions) const;
   /// The scores of a pooled vector; `raw`: as the last layer gives them.

@@ -29,7 +29,7 @@ json::object special_tokens_of(const Tokenizer& tokenizer) {
   return special;
 }
 
-// What a template writes may be special tokens.
+// The template may write special tokens.
 constexpr bool kParseSpecial = true;
 
 /// The bytes of a prompt beyond which it has more than `max_tokens`, or `limit` if that is less.
@@ -44,7 +44,7 @@ bool has_tools(const Conversation& conversation) {
   return list != nullptr ? !list->empty() : !conversation.tools.is_null();
 }
 
-// Too many tokens are no field's fault: whoever bounds them names what they are for.
+// A prompt with too many tokens is no error of a field: the caller names the bound's purpose.
 Error in_messages(const Error& error) {
   if (error.code == TextErrc::kTooManyTokens) return error;
   return {error.code, "messages: " + error.detail};

@@ -19,7 +19,7 @@
 
 namespace weft {
 
-/// What a client says of a conversation, by the names on the wire.
+/// A client's conversation; the members have the names of the HTTP API.
 struct Conversation {
   /// Objects with "role" and "content", a text or a list of parts {"type": "text", "text"}. Calls
   /// in "tool_calls" have objects as arguments, or texts where a model wrote no JSON object.
@@ -33,7 +33,7 @@ struct Conversation {
   bool continue_final_message = false;
 };
 
-/// Makes a model's tokens of conversations, by its chat template. Immutable and cheap to copy;
+/// Turns conversations into a model's tokens, by its chat template. Immutable and cheap to copy;
 /// thread-safe.
 class ChatEncoder {
  public:
@@ -43,20 +43,20 @@ class ChatEncoder {
   /// Uses the tokenizer's own templates.
   explicit ChatEncoder(const Tokenizer& tokenizer);
 
-  /// Why there can be no conversations, if so: kBadTemplate, "there is no chat template" or
-  /// "chat_template:3:5: why", kTemplateLimit, and kNoTokenizer. It is the model's and no request's
-  /// fault.
+  /// Why there can be no conversations; nothing if they work. kBadTemplate, "there is no chat
+  /// template" or "chat_template:3:5: why"; kTemplateLimit; kNoTokenizer. This is the model's
+  /// fault, not a request's.
   [[nodiscard]] std::optional<Error> problem() const {
     if (plain_) return std::nullopt;
     return plain_.error();
   }
 
-  /// The orders of roles that the template takes.
+  /// The orders of roles that the template accepts.
   [[nodiscard]] const RoleOrder& roles() const noexcept { return roles_; }
 
-  /// The prompt, with the special tokens that the template writes and no others: such a token's
-  /// text in the conversation stays text. `now` is what the template is told of the time. More than
-  /// `max_tokens` are of no use, as in EncodeOptions: rendering ends once the prompt has too many
+  /// The prompt, with the special tokens that the template writes and no others: the text of a
+  /// special token in the conversation stays text. `now` is the template's time. The caller cannot
+  /// use more than `max_tokens`, as in EncodeOptions: rendering ends once the prompt has too many
   /// bytes for them.
   ///
   /// Errors: that of problem(); kTooManyTokens. All others begin with the field. "messages: ":

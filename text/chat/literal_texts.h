@@ -8,10 +8,10 @@
 
 namespace weft {
 
-/// Returns the offsets in a prompt of special tokens' texts that make no token, because a client
-/// wrote them: "<|im_end|>" in a message is a text like any other, and ends no turn. A text whose
-/// first and last byte the template wrote makes a token; so a role between the template's "<|" and
-/// "|>" makes a token, and a text that a client began or ended makes none.
+/// Returns the offsets in a prompt of special tokens' texts that must not become tokens, because a
+/// client wrote them: "<|im_end|>" in a message is a text like any other, and ends no turn. A text
+/// whose first and last byte the template wrote becomes a token: so does a role between the
+/// template's "<|" and "|>". A text that a client began or ended does not.
 [[nodiscard]] std::vector<std::size_t> literal_starts(const RenderedPrompt& prompt,
                                                       const Tokenizer& tokenizer);
 

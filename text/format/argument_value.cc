@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-// A value that must be JSON is held back until it is whole; a longer value is a text. Numbers and
+// A value that may be JSON is held back until it is whole; a longer value is a text. Numbers and
 // flags are short; lists and objects of this size are rare, and texts are streamed.
 constexpr std::size_t kMaxHeldValue = std::size_t{64} << 10;
 

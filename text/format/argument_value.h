@@ -15,15 +15,15 @@ namespace weft {
 /// Returns the JSON that a value without quotes stands for; empty: the value is a text.
 [[nodiscard]] std::string_view json_of_value(std::string_view value, ToolSchemas::Type type);
 
-/// Writes an argument whose value has no quotes as JSON while the value comes. A text is passed on
-/// at once; possible JSON is held back until it is whole, or too long to be JSON. Owner only.
+/// Writes an argument whose value has no quotes as JSON while the value arrives. A text is passed
+/// on at once; possible JSON is held back until it is whole, or too long to be JSON. Owner only.
 class ArgumentValue {
  public:
   /// `lines`: a line's end before and after the value is not part of the value.
   void begin(ToolSchemas::Type type, bool lines);
   void add(std::string_view run, CallSink& sink);
   void end(CallSink& sink);
-  /// The output ends inside of the value: writes the held-back bytes, and no end.
+  /// To be called when the output ends inside of the value: writes the held-back bytes, and no end.
   void cut(CallSink& sink);
 
  private:

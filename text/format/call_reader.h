@@ -11,28 +11,28 @@
 
 namespace weft {
 
-/// Where the readers of calls write, and what they may write: the pieces of a call in their order.
-/// Owner only.
+/// The writer of calls, which readers call with the pieces of a call in their order. It also
+/// decides whether a call may be written. Owner only.
 class CallSink {
  public:
-  /// With `known_only`, a call is one of `tools` or none.
+  /// With `known_only`, only the functions of `tools` can be called.
   CallSink(const ToolSchemas& tools, bool known_only) : tools_(tools), known_only_(known_only) {}
 
   /// The model's own id of the next call; empty: it has none.
   void name_call(std::string_view id) { id_ = id; }
 
-  /// Writes to this one from now on.
+  /// Later pieces are written to `out`.
   void write_to(TypedText& out) noexcept { out_ = &out; }
 
-  /// Begins a call; false, and nothing is written, where this can be no function's name: it is
-  /// empty, longer than kMaxName or has spaces, quotes or brackets.
+  /// Begins a call. Returns false, and writes nothing, where the text can be no function's name: it
+  /// is empty, longer than kMaxName or has spaces, quotes or brackets.
   [[nodiscard]] bool begin(std::string_view name);
   void arguments(std::string_view text) { out_->add(PieceKind::kArguments, text); }
   void end();
 
   /// Whether a call has begun and not ended.
   [[nodiscard]] bool in_call() const noexcept { return in_call_; }
-  /// How many have begun, and how many have ended.
+  /// The number of calls that have begun, and of calls that have ended.
   [[nodiscard]] std::int32_t begun() const noexcept { return begun_; }
   [[nodiscard]] std::int32_t ended() const noexcept { return ended_; }
   [[nodiscard]] const ToolSchemas& tools() const noexcept { return tools_; }
@@ -49,7 +49,7 @@ class CallSink {
   std::int32_t ended_ = 0;
 };
 
-/// Reads what stands between the tags of a call, or of a list of calls, byte by byte. Owner only.
+/// Reads the text between the tags of a call, or of a list of calls, byte by byte. Owner only.
 class CallReader {
  public:
   enum class Step : std::uint8_t {
@@ -65,7 +65,7 @@ class CallReader {
   virtual ~CallReader() = default;
 
   virtual Step push(char c, CallSink& sink) = 0;
-  /// No more text comes. Ends a call whose arguments are complete.
+  /// To be called at the output's end: ends a call whose arguments are complete.
   virtual void finish(CallSink& /*sink*/) {}
 };
 
@@ -76,9 +76,9 @@ class CallReader {
 [[nodiscard]] std::unique_ptr<CallReader> make_keyed_calls();
 [[nodiscard]] std::unique_ptr<CallReader> make_pair_call(const CallSyntax& syntax);
 [[nodiscard]] std::unique_ptr<CallReader> make_python_calls(const CallSyntax& syntax);
-/// Makes the reader of the syntax's body, which is not kNone. Where tags stand around calls, it
-/// also reads the other forms that models of such families write: JSON, and between Hermes' and
-/// Mistral's tags those of their newer or older models.
+/// Makes the reader of the syntax's body, which is not kNone. With tags around calls it also reads
+/// the other forms that models of such families write: JSON and, between Hermes' and Mistral's
+/// tags, the forms of their newer or older models.
 [[nodiscard]] std::unique_ptr<CallReader> make_call_reader(const CallSyntax& syntax);
 
 }  // namespace weft

@@ -5,7 +5,7 @@
 
 namespace weft {
 
-/// Knows whether a text that comes in parts is inside of a Markdown block of code, which stands
+/// Knows whether a text that arrives in parts is inside of a Markdown block of code, which stands
 /// between lines that begin with three backticks or more. Owner only.
 class CodeFence {
  public:

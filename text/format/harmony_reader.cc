@@ -85,8 +85,8 @@ class HarmonyReader final : public OutputParser::Reader {
     kBody,
   };
 
-  /// Tells the prose its offset in the output, with `text` still to be read. Not called for a
-  /// header, which may turn out to be prose.
+  /// Tells the prose its offset in the output; `text` is still to be read. Not called for a header,
+  /// because a header may turn out to be prose.
   void find_place(std::string_view text) {
     if (header_.empty()) prose_.go_to(fed() - text.size() - scanner_.held());
   }
@@ -121,7 +121,7 @@ class HarmonyReader final : public OutputParser::Reader {
     constexpr std::string_view kSpace = "functions.";
     if (function.starts_with(kSpace)) function.remove_prefix(kSpace.size());
     is_answer_ = header.channel == "final";
-    // A channel that is not known is no answer.
+    // An unknown channel is not an answer.
     thinks_ = !is_answer_ && header.channel != "commentary" && !header.channel.empty();
     if (options_.tools && sink_.begin(function)) {
       thinks_ = false;

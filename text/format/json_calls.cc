@@ -8,8 +8,8 @@
 namespace weft {
 namespace {
 
-/// Reads CallBody::kJson. Arguments that come before the name are held back until that is known;
-/// whoever feeds this bounds them.
+/// Reads CallBody::kJson. Arguments that come before the name are held back until the name is
+/// known; the caller bounds their length.
 class JsonCalls final : public CallReader {
  public:
   explicit JsonCalls(const CallSyntax& syntax) : syntax_(syntax) {}
@@ -143,7 +143,7 @@ class JsonCalls final : public CallReader {
     return Step::kMore;
   }
 
-  // Some write the arguments as a text that is JSON.
+  // Some models write the arguments as a text that contains JSON.
   Step push_argument_text(char c, CallSink& sink) {
     text_.clear();
     const bool ended = string_.push(c, text_);

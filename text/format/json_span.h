@@ -6,8 +6,8 @@
 
 namespace weft {
 
-/// Where a JSON value ends, told byte by byte: brackets are counted and strings are known, and what
-/// cannot stand in JSON is told; nothing else is checked. Owner only.
+/// Finds the end of a JSON value byte by byte. It counts brackets, knows strings and reports bytes
+/// that cannot stand in JSON; it checks nothing else. Owner only.
 class JsonSpan {
  public:
   enum class Step : std::uint8_t {
@@ -19,7 +19,7 @@ class JsonSpan {
 
   Step push(char c) noexcept;
   [[nodiscard]] bool started() const noexcept { return started_; }
-  /// Whether it has ended with kLast.
+  /// Whether the value has ended with kLast.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
  private:
@@ -38,7 +38,7 @@ class JsonSpan {
 /// U+FFFD, and an escape that JSON does not have stays as it is. Owner only.
 class JsonStringDecoder {
  public:
-  /// Appends what the byte completes; true when it is the quote that ends the string.
+  /// Appends characters that the byte completes; true when it is the quote that ends the string.
   bool push(char c, std::string& out);
 
  private:
@@ -52,7 +52,7 @@ class JsonStringDecoder {
   char32_t high_ = 0;  ///< the first half of a pair, until its second comes
 };
 
-/// Appends what a JSON string has inside its quotes for `text`: quotes, backslashes and controls
+/// Appends `text` as it stands inside a JSON string's quotes: quotes, backslashes and controls
 /// escaped, all else as it is.
 void append_json_escaped(std::string_view text, std::string& out);
 

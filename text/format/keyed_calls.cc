@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-/// Reads CallBody::kKeyed: each key of an object is a function, and its value are the arguments.
+/// Reads CallBody::kKeyed: each key of an object is a function, and its value is the arguments.
 class KeyedCalls final : public CallReader {
  public:
   Step push(char c, CallSink& sink) override {

@@ -190,7 +190,7 @@ KnownFormat harmony() {
   return known;
 }
 
-/// The more special ones come first: several share a tag.
+/// The more special formats come first, because several share a tag.
 std::vector<KnownFormat> make_known_calls() {
   std::vector<KnownFormat> table;
   table.push_back(harmony());

@@ -9,8 +9,8 @@
 
 namespace weft {
 
-/// How a model writes thoughts and calls, and which of its special tokens are tags of that, or
-/// parts of one: the detokenizer shows those to the parser and to nobody else. Immutable, shared.
+/// How a model writes thoughts and calls, and which of its special tokens are such tags, or parts
+/// of one: the detokenizer shows these tokens to the parser only. Immutable, shared.
 struct ModelFormat {
   OutputFormat format{};
   std::vector<TokenId> tag_tokens{};  ///< sorted

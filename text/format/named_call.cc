@@ -31,7 +31,7 @@ class NamedCall final : public CallReader {
     return Step::kBroken;
   }
 
-  // The name is whole, and the output ends before its arguments.
+  // To be called where the name is whole and the output ends before its arguments.
   void finish(CallSink& sink) override {
     if (state_ == State::kArguments && !sink.in_call() && !span_.started()) {
       static_cast<void>(begin_call(sink));

@@ -12,8 +12,8 @@ namespace weft {
 /// Thoughts stand between two tags, at the beginning of an output.
 struct ThoughtSyntax {
   std::string open{}, close{};
-  /// A call ends thoughts that are open. In other families a call inside of thoughts counts only
-  /// where the thoughts are never closed: models write down calls that they think about.
+  /// A call ends open thoughts. In other families a call inside of thoughts counts only if the
+  /// thoughts are never closed: models write down calls that they think about.
   bool ended_by_call = false;
 
   [[nodiscard]] bool any() const noexcept { return !close.empty(); }
@@ -33,9 +33,9 @@ enum class CallBody : std::uint8_t {
 /// How calls are written.
 struct CallSyntax {
   CallBody body = CallBody::kNone;
-  /// What begins and ends a call, or a list of them. `open` may be empty: then an output that
-  /// begins with a call of a known function is one. `close` may be empty, or missing in an output
-  /// whose body says where it ends.
+  /// The texts that begin and end a call, or a list of calls. `open` may be empty: then an output
+  /// that begins with a call of a known function is a call. `close` may be empty, or missing in an
+  /// output whose body tells its end.
   std::string open{}, close{};
 
   /// kJson: the names of the two fields. Other names that models write for them are known, too.
@@ -57,7 +57,7 @@ struct CallSyntax {
   /// JSON; empty: only the function's schema tells.
   std::string type_mark{};
 
-  // What is read without being told, and has to be said where calls are to be written.
+  // The members below are not needed to read calls, but to write them.
 
   /// kJson and kKeyed: the calls of an output stand in one list.
   bool in_list = false;
@@ -83,21 +83,21 @@ inline constexpr auto kHarmonyTags = std::to_array<std::string_view>({
     "<|return|>",
 });
 
-/// How a model family writes what is not text: as data. One parser reads all of them
+/// How a model family writes thoughts and calls, as data. One parser reads all formats
 /// (output_parser.h).
 struct OutputFormat {
   std::string name{};
   ThoughtSyntax thoughts{};
   CallSyntax calls{};
-  /// Tags around text or calls that say nothing which the others do not say.
+  /// Tags around text or calls that add nothing to the other tags.
   std::vector<std::string> silent{};
-  /// The one of them that the family writes before an answer.
+  /// The silent tag that the family writes before an answer.
   std::string answer_open{};
-  /// The output is a sequence of messages on channels, as OpenAI's harmony writes them: thoughts,
-  /// calls and text are all told by a message's header, and the rest of this is empty.
+  /// The output is a sequence of messages on channels, as OpenAI's harmony writes them: a message's
+  /// header tells thoughts, calls and text apart, and the other members are empty.
   bool harmony = false;
 
-  /// Whether it says anything: else all of an output is text.
+  /// Whether the format has any tags: else all of an output is text.
   [[nodiscard]] bool any() const noexcept {
     return harmony || thoughts.any() || calls.body != CallBody::kNone;
   }
@@ -105,9 +105,9 @@ struct OutputFormat {
   [[nodiscard]] std::vector<std::string_view> tags() const;
 };
 
-/// A way of writing calls or thoughts that is built in, and the texts that all must stand in a chat
-/// template of such a model, where that tells it. Calls and thoughts are told apart from each
-/// other: many families share one and not the other.
+/// A built-in way of writing calls or thoughts, and the texts that must all stand in the chat
+/// template of such a model, if they identify it. Calls and thoughts have separate entries: many
+/// families share one and not the other.
 struct KnownFormat {
   OutputFormat format;
   std::vector<std::string> evidence{};
@@ -116,13 +116,13 @@ struct KnownFormat {
   std::vector<std::string> other_evidence{};
 };
 
-/// The built-in table. The first row that fits is taken; docs/model-families.md repeats it.
+/// The built-in table. The first matching row is used; docs/model-families.md repeats the table.
 [[nodiscard]] std::span<const KnownFormat> known_calls();
 [[nodiscard]] std::span<const KnownFormat> known_thoughts();
 
-/// How a model with this chat template writes: by the format that is said for its calls, or its
-/// thoughts, and else (null) by the first row of known_calls(), or known_thoughts(), whose evidence
-/// the template has. Nothing known is a format of no calls and no thoughts.
+/// How a model with this chat template writes: by the named format for its calls, or its thoughts;
+/// without a name (null) by the first row of known_calls(), or known_thoughts(), whose evidence the
+/// template has. Without a match the format has no calls and no thoughts.
 [[nodiscard]] OutputFormat find_output_format(std::string_view chat_template,
                                               const OutputFormat* calls = nullptr,
                                               const OutputFormat* thoughts = nullptr);

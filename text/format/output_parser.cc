@@ -65,8 +65,8 @@ void OutputParser::pass(std::string_view begun, std::unique_ptr<Reader> other) {
   });
 }
 
-/// Passes on new text. The text held back from the begun output comes first, if it comes at all,
-/// and is left out.
+/// Passes on new text. Text held back from the begun output comes first, if it comes at all, and is
+/// left out.
 void OutputParser::tell(const TypedText& fresh, TypedText& out) {
   if (fresh.empty()) return;
   BegunOutput& left = *begun_;

@@ -12,16 +12,16 @@
 
 namespace weft {
 
-/// What a parser has to know besides the format. Both pointers are null or shared, never changed.
+/// What a parser must know besides the format. Both pointers are null or shared, never changed.
 struct ParserOptions {
-  /// What may be called; null: nothing, and what looks like a call is text.
+  /// The functions that may be called; null: none, and text that looks like a call is text.
   std::shared_ptr<const ToolSchemas> tools{};
   bool in_thought = false;  ///< the prompt has opened a thought already
   bool one_call = false;    ///< done() with the first call
-  /// An answer that has begun goes on to the output's end, whatever looks like a tag in it.
+  /// A begun answer goes on to the output's end, even if something looks like a tag in it.
   bool whole_answer = false;
-  /// The part of the output that the prompt has already: the output continues it, and the parser
-  /// passes on nothing of it but a call that it leaves open.
+  /// The part of the output that the prompt contains already: the output continues it. The parser
+  /// passes on nothing of it except a call that it leaves open.
   std::string begun{};
 };
 
@@ -49,7 +49,7 @@ class OutputParser {
   OutputParser& operator=(OutputParser&&) noexcept;
   ~OutputParser();
 
-  /// Appends what is settled with `text`, the next part of the output.
+  /// Appends the pieces that `text`, the next part of the output, settles.
   void feed(std::string_view text, TypedText& out);
 
   /// Ends the output: appends the text that was held back. `cut`: the model was stopped before it
@@ -57,9 +57,9 @@ class OutputParser {
   /// otherwise they are text. Called once.
   void finish(TypedText& out, bool cut = false);
 
-  /// Whether the output shall end here, by ParserOptions::one_call; what is fed later is dropped.
+  /// Whether the output shall end here, by ParserOptions::one_call; later text is dropped.
   [[nodiscard]] bool done() const noexcept;
-  /// Whether what comes is a thought, as far as that is known.
+  /// Whether the next text is a thought, as far as that is known.
   [[nodiscard]] bool thinks() const noexcept;
   /// Returns how many calls have begun, without the prompt's whole calls; the last may lack an end.
   [[nodiscard]] std::int32_t calls() const noexcept;

@@ -9,7 +9,7 @@
 
 namespace weft {
 
-/// What an OutputParser is made of; its functions are that one's.
+/// A part of an OutputParser, whose functions of the same names call these.
 class OutputParser::Reader {
  public:
   Reader() = default;
@@ -23,22 +23,22 @@ class OutputParser::Reader {
   [[nodiscard]] virtual bool thinks() const noexcept = 0;
   [[nodiscard]] virtual std::int32_t calls() const noexcept = 0;
   [[nodiscard]] virtual bool in_call() const noexcept = 0;
-  /// Returns the byte up to which the output is settled at least; never less than before.
+  /// Returns the byte up to which the output is settled at least; the number never falls.
   [[nodiscard]] virtual std::size_t settled() const noexcept = 0;
 
   /// Called before feed(), with the size of its text.
   void note_text(std::size_t bytes) noexcept { fed_ += bytes; }
-  /// Returns how much of the output has come.
+  /// Returns how many bytes of the output have been fed.
   [[nodiscard]] std::size_t fed() const noexcept { return fed_; }
 
  private:
   std::size_t fed_ = 0;
 };
 
-/// Of formats with tags around thoughts and calls.
+/// Makes the reader of formats with tags around thoughts and calls.
 [[nodiscard]] std::unique_ptr<OutputParser::Reader> make_tag_reader(
     std::shared_ptr<const OutputFormat> format, ParserOptions options);
-/// Of harmony.
+/// Makes the reader of harmony.
 [[nodiscard]] std::unique_ptr<OutputParser::Reader> make_harmony_reader(ParserOptions options);
 
 }  // namespace weft

@@ -19,7 +19,7 @@ class Prose {
     spaces_.clear();
   }
 
-  /// Adds the white space held back, then the run at next(); white space at its end is held back.
+  /// Adds held-back white space, then the run at next(); holds back white space at the run's end.
   void add(std::string_view run, TypedText& out);
 
   /// Sets the offset in the output of the run that is added next. Held-back white space stands
@@ -30,8 +30,8 @@ class Prose {
   /// Returns the offset up to which the output is settled: written or dropped.
   [[nodiscard]] std::size_t settled() const noexcept { return next_ - spaces_.size(); }
 
-  /// Takes the white space that came last, which a tag may follow; the caller adds it later, or
-  /// drops it.
+  /// Takes the last white space, which a tag may follow; the caller adds it later, or drops
+  /// it.
   [[nodiscard]] std::string take_spaces();
 
   /// Forgets the kind of the last run, as if the output began here.
@@ -42,10 +42,10 @@ class Prose {
     spaces_.clear();
   }
 
-  /// No tag follows: the white space that came last is of the run.
+  /// To be called when no tag follows: the last white space belongs to the run.
   void end(TypedText& out) { add_spaces(out); }
 
-  /// Whether nothing but white space has come since begin(), or since the output began. There it
+  /// Whether only white space has come since begin(), or since the output began. White space there
   /// is kept, unless a tag follows.
   [[nodiscard]] bool fresh() const noexcept { return skips_ || blank_; }
 
@@ -54,7 +54,7 @@ class Prose {
 
   PieceKind kind_ = PieceKind::kText;
   bool skips_ = false;
-  bool blank_ = true;  // nothing but white space has come, and it is held back
+  bool blank_ = true;  // only white space has come, and it is held back
   std::string spaces_;
   std::size_t next_ = 0;  // the offset behind spaces_
 };

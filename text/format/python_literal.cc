@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-// Longer than every number that anybody writes.
+// Longer than any real number.
 constexpr std::size_t kMaxPythonWord = 64;
 // Most white space between a text and the character after it.
 constexpr std::size_t kMaxPythonSpaces = 64;

@@ -21,7 +21,7 @@ class PythonLiteral {
   /// Levels of lists and dicts.
   static constexpr std::size_t kMaxDepth = 64;
 
-  /// Appends what the byte settles.
+  /// Appends the JSON that the byte settles.
   Step push(char c, std::string& out);
 
  private:

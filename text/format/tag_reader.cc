@@ -14,8 +14,8 @@
 namespace weft {
 namespace {
 
-// A call whose name is still not known after so many bytes is none: what comes before a name are
-// some words of markup, or arguments that a model wrote first.
+// A call whose name is still unknown after so many bytes is text: before a name stand some words of
+// markup, or arguments that a model wrote first.
 constexpr std::size_t kMaxCallHead = std::size_t{16} << 10;
 
 // The most bytes in thoughts, from a possible call on, that are held back until it is known whether
@@ -26,7 +26,7 @@ constexpr std::size_t kMaxHeldThought = std::size_t{64} << 10;
 // A single byte is more often a text than half a tag.
 constexpr std::size_t kSureTag = 2;
 
-/// Whether there is nothing but what stands between calls, and after them.
+/// Whether the text has only characters that stand between calls, and after them.
 bool is_between_calls(std::string_view head) {
   return head.find_first_not_of(" \n\t\r,]`") == std::string_view::npos;
 }
@@ -154,7 +154,7 @@ class TagReader final : public OutputParser::Reader {
     roles_.clear();
   }
 
-  /// Tells the prose its offset in the output, with `text` still to be read. In a call this happens
+  /// Tells the prose its offset in the output; `text` is still to be read. In a call this happens
   /// once the name is known: the head of a call may turn out to be prose, as other held text may.
   void find_place(std::string_view text) {
     const bool holds = state_ == State::kHeld || (state_ == State::kCall && !head_.empty());
@@ -203,7 +203,7 @@ class TagReader final : public OutputParser::Reader {
     reader_ = make_call_reader(format_->calls);
   }
 
-  /// Whether an answer has begun that nothing but its own text can follow.
+  /// Whether an answer has begun that only its own text can follow.
   [[nodiscard]] bool is_whole_answer() const {
     return options_.whole_answer && sink_.begun() == 0 && !prose_.fresh();
   }
@@ -280,7 +280,7 @@ class TagReader final : public OutputParser::Reader {
       case Role::kThoughtClose:
         return enter_text();
       case Role::kThoughtOpen:
-        // The prompt has opened it, and so has the model; later it is a text.
+        // The prompt or the model has opened thoughts already, so a later tag is a text.
         if (!prose_.fresh()) say(tags_[*tag], out);
         return;
       default:
@@ -367,7 +367,7 @@ class TagReader final : public OutputParser::Reader {
     return done_;
   }
 
-  /// What comes is no call, or no more of one.
+  /// The text is no call, or no longer one.
   void give_up(TypedText& out) {
     const bool told = sink_.in_call();
     if (told) {
@@ -386,7 +386,7 @@ class TagReader final : public OutputParser::Reader {
     add_head(out);
   }
 
-  /// What was read of a call that has not begun is text.
+  /// Adds the head of a call that has not begun as text.
   void add_head(TypedText& out) {
     const std::string head = std::exchange(head_, {});
     if (in_thought_) return prose_.add(head, out);

@@ -15,13 +15,13 @@ namespace weft {
   return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
-/// Finds tags in a text that comes in parts. Only what may be the beginning of a tag is held back,
-/// which is less than the longest one. No tag is the beginning of another; each is at most some
+/// Finds tags in a text that arrives in parts. Only a possible beginning of a tag is held back,
+/// which is less than the longest tag. No tag is the beginning of another; each is at most some
 /// dozens of bytes long, and begins with ASCII. Owner only.
 class TagScanner {
  public:
-  /// Looks for these from now on; called while nothing is held back. They are borrowed. Empty ones
-  /// are never found.
+  /// Sets the tags to look for; called while nothing is held back. The tags are borrowed. Empty
+  /// ones are never found.
   void watch(std::vector<std::string_view> tags) {
     tags_ = std::move(tags);
     first_bytes_.clear();
@@ -30,8 +30,8 @@ class TagScanner {
     }
   }
 
-  /// Moves on through `text`, calling plain(run) with what belongs to no tag. Returns the index of
-  /// a tag that is complete: `text` then begins behind it. Nothing once `text` is used up.
+  /// Moves on through `text`, calling plain(run) with text that belongs to no tag. Returns the
+  /// index of a complete tag: `text` then begins behind it. Returns nothing once `text` is used up.
   template <class Plain>
   std::optional<std::size_t> scan(std::string_view& text, Plain&& plain) {
     while (!text.empty()) {
@@ -46,7 +46,7 @@ class TagScanner {
   /// Returns how many bytes are held back.
   [[nodiscard]] std::size_t held() const noexcept { return held_.size(); }
 
-  /// Gives up what is held back: no more text comes.
+  /// Gives up the held-back text, because no more text comes.
   template <class Plain>
   void flush(Plain&& plain) {
     if (!held_.empty()) plain(std::string_view(held_));
@@ -54,7 +54,7 @@ class TagScanner {
   }
 
  private:
-  /// Passes what begins no tag; false when that is all.
+  /// Passes over text that begins no tag; returns false when `text` is used up.
   template <class Plain>
   bool skip_plain(std::string_view& text, Plain& plain) {
     const std::size_t run = std::min(text.find_first_of(first_bytes_), text.size());

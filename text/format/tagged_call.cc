@@ -85,7 +85,7 @@ class TaggedCall final : public CallReader {
     return Step::kMore;
   }
 
-  // What ends the name may be missing where a key or the end follows at once.
+  // The text that ends the name may be missing where a key or the end follows at once.
   Step push_name(char c, CallSink& sink) {
     if (word_.empty() && is_markup_space(c)) return Step::kMore;
     word_.push_back(c);

@@ -9,8 +9,8 @@
 
 namespace weft {
 
-/// What a parser of calls has to know of the functions that a request offers: their names, and
-/// which of their parameters are texts, where the model does not write quotes. Immutable.
+/// The facts about a request's functions that a parser of calls needs: their names, and which
+/// parameters are texts, where the model does not write quotes. Immutable.
 class ToolSchemas {
  public:
   enum class Type : std::uint8_t {
@@ -21,7 +21,7 @@ class ToolSchemas {
   };
 
   ToolSchemas() = default;
-  /// `tools` is Request::tools. What is not of that form is passed over.
+  /// `tools` is Request::tools. Entries of another form are skipped.
   explicit ToolSchemas(const boost::json::value& tools);
 
   [[nodiscard]] bool empty() const noexcept { return functions_.empty(); }

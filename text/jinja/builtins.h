@@ -24,7 +24,7 @@ struct Arguments {
   std::span<const Keyword> keywords;
 };
 
-/// The keyword of that name; null when there is none.
+/// Returns the keyword of that name; null when there is none.
 [[nodiscard]] const Keyword* find_keyword(Run& run, const Arguments& arguments,
                                           std::string_view name);
 
@@ -37,24 +37,24 @@ class Slots {
 
   void set(std::size_t index, const Value* value) { slots_[index] = value; }
   [[nodiscard]] bool has(std::size_t index) const { return slots_[index] != nullptr; }
-  /// Not given, or given as none.
+  /// Whether the argument was not given, or given as none.
   [[nodiscard]] bool is_none(std::size_t index) const {
     return !has(index) || slots_[index]->is_none();
   }
-  /// Only what was given.
+  /// The argument, which must have been given.
   [[nodiscard]] const Value& operator[](std::size_t index) const { return *slots_[index]; }
   [[nodiscard]] Value get(std::size_t index, const Value& fallback) const {
     return has(index) ? *slots_[index] : fallback;
   }
-  /// Nothing, and the run has failed, when it is not an integer.
+  /// The integer; nothing, and the run has failed, when the argument is not one.
   [[nodiscard]] std::optional<std::int64_t> integer(Run& run, std::size_t index,
                                                     std::int64_t fallback) const;
-  /// Nothing, and the run has failed, when it is not a string.
+  /// The string; nothing, and the run has failed, when the argument is not one.
   [[nodiscard]] std::optional<std::string_view> text(Run& run, std::size_t index,
                                                      std::string_view fallback) const;
   [[nodiscard]] bool truth(std::size_t index, bool fallback) const;
 
-  /// As they were given: for those that take any number.
+  /// The arguments as they were given, for builtins that take any number.
   [[nodiscard]] const Arguments& all() const { return all_; }
 
  private:
@@ -82,7 +82,7 @@ Value call(Run& run, const Builtin& builtin, const Value& self, const Arguments&
 [[nodiscard]] const Builtin* find_test(std::string_view name);
 [[nodiscard]] const Builtin* find_global(std::string_view name);
 [[nodiscard]] const Builtin* find_method(const Value& self, std::string_view name);
-/// A method that Python has and that would change the value.
+/// Whether Python has a method of this name that would change the value.
 [[nodiscard]] bool is_mutator(const Value& self, std::string_view name);
 
 /// The tables, one a file.

@@ -10,8 +10,8 @@
 
 namespace weft::jinja {
 
-/// The parts in one string, sized once: for messages, so that each is cut to what a message shows
-/// of it. A part may be megabytes that a template made.
+/// The parts in one string, sized once. For messages: each part is cut to the length that a message
+/// shows, because a template may make parts of megabytes.
 [[nodiscard]] inline std::string concat(std::initializer_list<std::string_view> parts) {
   constexpr std::size_t kMost = 2 * kMaxMessageBytes;  // is cut again, where a character ends
   std::size_t size = 0;

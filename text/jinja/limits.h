@@ -4,8 +4,8 @@
 
 namespace weft {
 
-/// What one rendering of a chat template may use. Past these it ends with kTemplateLimit, past the
-/// output's with kTemplateOutput.
+/// The bounds of one rendering of a chat template. Past them it ends with kTemplateLimit, past the
+/// bound of the output with kTemplateOutput.
 struct TemplateLimits {
   /// Statements, expressions, calls, elements walked, and 64 bytes of text read character by
   /// character (1024 where they are only counted or compared). The heaviest public templates take

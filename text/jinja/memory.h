@@ -10,8 +10,8 @@ namespace weft::jinja {
 /// statement that ran ends, and with it the run (interpreter.cc).
 class MemorySpent final : public std::bad_alloc {};
 
-/// Counts what a rendering holds of the heap, and refuses what would be more than `limit` bytes.
-/// Owner only.
+/// Counts the heap bytes of a rendering, and refuses allocations beyond `limit` bytes. Owner
+/// only.
 class BoundedMemory final : public std::pmr::memory_resource {
  public:
   explicit BoundedMemory(std::size_t limit) : limit_(limit) {}
@@ -32,9 +32,9 @@ class BoundedMemory final : public std::pmr::memory_resource {
   std::size_t held_ = 0;
 };
 
-/// Memory of objects that live until the rendering ends: cut off blocks that are given back
-/// together. What is large has a block of its own size, so that little is held in vain (the blocks
-/// of std::pmr::monotonic_buffer_resource grow with all that was ever asked for). Owner only.
+/// Memory of objects that live until the rendering ends: cut off blocks that are freed together. A
+/// large object has a block of its own size, so that little memory is wasted (the blocks of
+/// std::pmr::monotonic_buffer_resource grow with all that was ever asked for). Owner only.
 class Arena final : public std::pmr::memory_resource {
  public:
   explicit Arena(std::pmr::memory_resource& from) : from_(from) {}
@@ -57,7 +57,7 @@ class Arena final : public std::pmr::memory_resource {
 
   std::pmr::memory_resource& from_;
   Block* blocks_ = nullptr;
-  void* at_ = nullptr;  ///< what is left of the block that small objects are cut off
+  void* at_ = nullptr;  ///< the rest of the block that small objects are cut off
   std::size_t left_ = 0;
   std::size_t next_bytes_ = 1024;
 };

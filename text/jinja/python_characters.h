@@ -4,8 +4,8 @@
 
 #include "weft/text/unicode/unicode.h"
 
-/// What Python's str says of characters where its rules are not those of text/unicode. All text in
-/// the template engine is valid UTF-8: it is checked where it comes in. Everything here is
+/// Python's str rules for characters, where they differ from those of text/unicode. All text
+/// in the template engine is valid UTF-8: it is checked on entry. Everything here is
 /// thread-safe.
 namespace weft::jinja {
 

@@ -22,9 +22,9 @@
 
 namespace weft::jinja {
 
-/// One rendering: the memory of its values, its budgets, and the first failure. A failure is kept
-/// and everything after it does little and gives undefined values, so that the rendering winds down
-/// by itself; whoever loops asks step(), has_room() or failed(). Owner only.
+/// One rendering: the memory of its values, its budgets, and the first failure. After a failure
+/// every operation does little and gives undefined values, so that the rendering winds down by
+/// itself; loops ask step(), has_room() or failed(). Owner only.
 class Run {
  public:
   Run(const TemplateLimits& limits, std::chrono::local_seconds now)
@@ -56,7 +56,7 @@ class Run {
     keep_failure(TextErrc::kTemplateOutput, concat({parts...}));
     return Undefined{};
   }
-  /// Says where a failure happened; the first one to say so is the innermost.
+  /// Says where a failure happened; the first call counts, since it is the innermost.
   void locate_failure(std::uint32_t line) {
     if (failed() && failed_line_ == 0) failed_line_ = line;
   }
@@ -69,21 +69,21 @@ class Run {
   bool step_read(std::size_t bytes) { return step(1 + bytes / kReadBytesPerStep); }
   /// For looking at `count` small things, such as names.
   bool step_look(std::size_t count) { return step(1 + count / kLooksPerStep); }
-  /// Whether so many bytes more may be held; the rendering fails when not. For what could ask for
-  /// gigabytes, since all that is allocated from memory() and scratch() is bounded.
+  /// Whether so many more bytes may be held; the rendering fails when not. For requests that could
+  /// reach gigabytes, since all allocations from memory() and scratch() are bounded.
   bool has_room(std::size_t bytes);
-  /// For MemorySpent.
+  /// Fails the rendering because of MemorySpent.
   void fail_memory();
 
-  /// A new object, which is never destroyed; its memory goes with the rendering.
+  /// Makes a new object, which is never destroyed; its memory goes with the rendering.
   template <class T, class... Args>
   T* make(Args&&... args) {
     return std::construct_at(static_cast<T*>(arena_.allocate(sizeof(T), alignof(T))),
                              std::forward<Args>(args)...);
   }
-  /// For values: what is allocated stays until the rendering ends. Throws MemorySpent.
+  /// Memory of values: allocations stay until the rendering ends. Throws MemorySpent.
   [[nodiscard]] std::pmr::memory_resource* memory() { return &arena_; }
-  /// For what values are made of, which is given back. Throws MemorySpent.
+  /// Memory of temporary parts, which is freed at once. Throws MemorySpent.
   [[nodiscard]] std::pmr::memory_resource* scratch() { return &held_; }
 
   /// The texts that a client wrote; none unless the caller enters them.
@@ -145,7 +145,7 @@ class TextBuilder {
   /// The parts that a client wrote, in their order.
   [[nodiscard]] std::span<const ByteRange> client() const { return client_; }
   [[nodiscard]] Run& run() { return run_; }
-  /// A string in any case, an empty one when there is no room for it.
+  /// Returns a string in any case, an empty one when there is no room for it.
   [[nodiscard]] Value finish(bool markup = false);
 
  private:
@@ -169,7 +169,7 @@ class ListBuilder {
  public:
   explicit ListBuilder(Run& run) : run_(run), items_(run.scratch()) {}
 
-  /// False when a budget is spent, and then nothing is added.
+  /// Appends a value; returns false, and adds nothing, when a budget is spent.
   bool push(const Value& value) {
     if (!run_.step()) return false;
     items_.push_back(value);

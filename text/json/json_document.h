@@ -10,10 +10,10 @@
 
 namespace weft {
 
-/// A parsed JSON text. Nested no deeper than what reads it may recurse. Owner only.
+/// A parsed JSON text. It nests no deeper than its readers may recurse. Owner only.
 class JsonDocument {
  public:
-  /// kBadTokenizer when `text` is not JSON; `name` is what the error calls it.
+  /// kBadTokenizer when `text` is not JSON; `name` is its name in the error.
   [[nodiscard]] static Result<JsonDocument> parse(std::string_view text, std::string_view name);
 
   [[nodiscard]] simdjson::dom::element root() const noexcept { return root_; }

@@ -55,7 +55,7 @@ class JsonFields {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] std::string path_of(std::string_view name) const;
 
-  /// Each of these takes a field: it is known then to finish().
+  /// Each of these functions takes a field: finish() then counts the field as known.
   [[nodiscard]] std::optional<Element> any(std::string_view name) const;
   [[nodiscard]] bool has(std::string_view name) const { return any(name).has_value(); }
   [[nodiscard]] std::optional<std::string_view> text(std::string_view name) const {
@@ -78,7 +78,7 @@ class JsonFields {
     return read<simdjson::dom::object>(name, "an object");
   }
 
-  /// The same of fields that may not be absent; empty or 0 where there is a mistake.
+  /// The same for required fields; the result is empty or 0 where there is a mistake.
   [[nodiscard]] std::string_view needed_text(std::string_view name) const {
     return needed(name, text(name)).value_or(std::string_view());
   }
@@ -95,7 +95,7 @@ class JsonFields {
                       path_of(name), *this);
   }
 
-  /// Remembers a mistake of the caller's finding, unless there is one already.
+  /// Remembers a mistake that the caller found, unless there is one already.
   void fail(Mistake mistake) const {
     if (!error()) *error_ = std::move(mistake);
   }
@@ -107,7 +107,7 @@ class JsonFields {
 
   /// Takes fields that change nothing.
   void ignore(std::initializer_list<std::string_view> names) const;
-  /// Makes a mistake of the first field that is not null and that nobody took; returns error().
+  /// Reports the first field that is not null and that was not taken; returns error().
   const std::optional<Mistake>& finish() const;
 
  private:
@@ -124,7 +124,7 @@ class JsonFields {
 
   std::string path_;
   std::optional<simdjson::dom::object> object_{};  ///< nothing where there is a mistake
-  // Reading an object does not change what it says; what was found on the way is kept beside it.
+  // Reading does not change an object's contents; the fields taken so far are kept beside it.
   mutable std::bitset<kMaxFields> taken_{};  ///< in the order of the fields
   mutable std::optional<Mistake> own_error_{};
   std::optional<Mistake>* error_;

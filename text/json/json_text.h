@@ -7,8 +7,8 @@
 
 namespace weft {
 
-/// The value of a whole JSON text, at most `max_depth` levels deep. When it is none, `problem` says
-/// what is wrong and at which byte ("syntax error at byte 6"); else it is left empty.
+/// Returns the value of a whole JSON text, at most `max_depth` levels deep. For a text that is not
+/// JSON, `problem` gets the error and its byte ("syntax error at byte 6"); else it stays empty.
 [[nodiscard]] boost::json::value parse_json(std::string_view text, std::size_t max_depth,
                                             std::string& problem);
 

@@ -18,7 +18,7 @@ constexpr std::array kPowersOfTen = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1
 }  // namespace
 
 double reference_number(double exact) noexcept {
-  // What writes these files writes the shortest digits that give the number back, as this does.
+  // Writers of these files write the shortest digits that read back as the number, as this does.
   std::array<char, 32> text{};
   const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), std::abs(exact),
                                           std::chars_format::scientific);

@@ -13,10 +13,10 @@
 
 namespace weft {
 
-/// Turns the tokens of one sequence into text as they come. What push() and finish() give, put
-/// together, is what Tokenizer::decode() gives for the whole sequence, and each part is valid
-/// UTF-8: incomplete characters, runs of byte tokens and whatever a later token may still change
-/// are held back. Work for each token does not grow with the sequence. Owner only.
+/// Turns the tokens of one sequence into text as they come. The results of push() and finish(), put
+/// together, are Tokenizer::decode() of the whole sequence, and each part is valid UTF-8.
+/// Incomplete characters, runs of byte tokens and text that a later token may still change are held
+/// back. Work for each token does not grow with the sequence. Owner only.
 class IncrementalDetokenizer {
  public:
   /// `shown` are special tokens that are not skipped; sorted.
@@ -31,15 +31,15 @@ class IncrementalDetokenizer {
   /// part of the text.
   void go_on() { stream_.go_on(); }
 
-  /// The text that is final with this token; may be empty. kNoSuchToken for an id that is not in
-  /// the vocabulary, which changes nothing.
+  /// Returns the text that becomes final with this token; may be empty. kNoSuchToken for an id that
+  /// is not in the vocabulary, which changes nothing.
   [[nodiscard]] Result<std::string> push(TokenId id);
 
   /// The same, appended to `out`. Buffers keep their room: nothing is allocated once they have that
   /// of the longest token or run of byte tokens, unless the decoder replaces by a regex.
   [[nodiscard]] Result<void> push(TokenId id, std::string& out);
 
-  /// The rest: incomplete characters become U+FFFD. Called once, after the last push().
+  /// Returns the rest: incomplete characters become U+FFFD. Called once, after the last push().
   [[nodiscard]] std::string finish();
   void finish(std::string& out);
 

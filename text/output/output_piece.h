@@ -10,8 +10,8 @@
 
 namespace weft {
 
-/// What a run of an output's text is. A call is a kCallName, any number of kArguments and, once it
-/// is complete, a kCallEnd; calls follow each other and are counted in that order, from 0. Where
+/// The kind of a run of an output's text. A call is a kCallName, any number of kArguments and, once
+/// it is complete, a kCallEnd; calls follow each other and are counted in that order, from 0. Where
 /// the model gave the call an id, a kCallId stands right before its kCallName.
 enum class PieceKind : std::uint8_t {
   kText,       ///< the answer itself
@@ -58,8 +58,8 @@ void for_each_piece(std::string_view text, std::span<const PieceMark> marks, Eac
   }
 }
 
-/// A text and what is what of it, while it is written. Buffers keep their room over clear(). Owner
-/// only.
+/// A text with the kinds of its runs, while it is written. Buffers keep their room over clear().
+/// Owner only.
 class TypedText {
  public:
   [[nodiscard]] std::string_view text() const noexcept { return text_; }

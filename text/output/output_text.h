@@ -14,16 +14,16 @@
 
 namespace weft {
 
-/// The text of one output, from its tokens as they are drawn: decoded, and ended by the first stop
-/// string as StopScanner defines it. What push() and finish() append, put together, is
-/// Tokenizer::decode() of all tokens up to that position, and each part is valid UTF-8. It holds
-/// back what IncrementalDetokenizer holds back and, with stop strings, less than the longest of
-/// them. Nothing is allocated once the buffers have their size and where `out` has room. Owner
-/// only.
+/// The text of one output, from its tokens as they are drawn: decoded, and ended by the first
+/// stop string as StopScanner defines it. The appended texts of push() and finish(), put
+/// together, are Tokenizer::decode() of all tokens up to that position, and each part is valid
+/// UTF-8. Text is held back as in IncrementalDetokenizer and, with stop strings, less than the
+/// longest of them. Nothing is allocated once the buffers have their size and where `out` has
+/// room. Owner only.
 class OutputText {
  public:
-  /// The text of a special token is searched for stop strings only where it is not skipped, as
-  /// those of `shown` never are; sorted.
+  /// Special tokens' texts are searched for stop strings only if the tokens are not skipped. Tokens
+  /// in `shown`, which is sorted, are never skipped.
   OutputText(Tokenizer tokenizer, StopStrings stops, bool skip_special = true,
              std::vector<TokenId> shown = {})
       : detokenizer_(std::move(tokenizer), skip_special, std::move(shown)),
@@ -38,7 +38,7 @@ class OutputText {
   /// return the same. kNoSuchToken for an id that is not in the vocabulary, which changes nothing.
   [[nodiscard]] Result<std::optional<std::size_t>> push(TokenId id, std::string& out);
 
-  /// Ends the output without another token: appends what was held back, incomplete characters as
+  /// Ends the output without another token: appends the held-back text, incomplete characters as
   /// U+FFFD. Returns the index of the stop string that this completes, or that matched before.
   /// Called once.
   [[nodiscard]] std::optional<std::size_t> finish(std::string& out);

@@ -69,7 +69,7 @@ struct StopStrings::Automaton {
     }
   }
 
-  /// What `state` stands for.
+  /// The text that `state` stands for.
   [[nodiscard]] std::string_view spelled(State state) const noexcept {
     return std::string_view(strings[nodes[state].string]).substr(0, nodes[state].depth);
   }
@@ -176,8 +176,8 @@ std::optional<std::size_t> StopScanner::feed(std::string_view text, std::string&
   return hit_;
 }
 
-// What is open is spelled by the old state and the byte. Of that stays open what the new state
-// spells and what follows the candidate's beginning.
+// The old state and the byte spell the open text. Of it stays open the part that the new state
+// spells, and the part behind the candidate's beginning.
 void StopScanner::advance(char byte, std::string& out) {
   const StopStrings::Automaton& automaton = *stops_.automaton_;
   const std::string_view held = automaton.spelled(state_);

@@ -19,12 +19,12 @@ namespace weft {
 /// byte of the strings and 1 KiB, so 49 KiB for the largest set.
 class StopStrings {
  public:
-  /// Bounds of what a request may ask for: no request is known that needs more, and an automaton of
+  /// Bounds of a request's stop strings: no request is known that needs more, and an automaton of
   /// this size stays in a core's cache.
   static constexpr std::size_t kMaxStrings = 16;
   static constexpr std::size_t kMaxStringBytes = 256;
 
-  /// Without any stop string, nothing is ever hit.
+  /// Without stop strings nothing ever matches.
   StopStrings() = default;
 
   /// kBadStopString, naming the string ("stop[3]"), when one is empty, too long or not UTF-8, or
@@ -45,26 +45,26 @@ class StopStrings {
   std::shared_ptr<const Automaton> automaton_;
 };
 
-/// Looks for stop strings in one output while it is written. What feed() and flush() append does
-/// not depend on how the output is cut into parts, and is what a search of the whole output would
-/// keep: all before the earliest position where a stop string begins; of several that begin there
-/// the shortest counts, of equal ones the first. So a string that lies inside another, as "Answer"
-/// in "The Answer:", is a hit once the longer one can no longer come.
+/// Looks for stop strings in one output while it is written. The text that feed() and flush()
+/// append does not depend on how the output is cut into parts, and is what a search of the whole
+/// output would keep: all text before the earliest position where a stop string begins. Of several
+/// that begin there the shortest counts, of equal ones the first. So a string inside another, as
+/// "Answer" in "The Answer:", matches once the longer one can no longer come.
 ///
-/// Only what may be the beginning of a stop string is held back, which is less than the longest
-/// one. It is not stored: the state of the automaton spells it. So nothing is scanned twice and
-/// nothing is allocated here; n bytes take at most 2 n steps, whatever is held back. Owner only.
+/// Only a possible beginning of a stop string is held back, which is less than the longest one. It
+/// is not stored: the automaton's state spells it. So nothing is scanned twice and nothing is
+/// allocated here; n bytes take at most 2 n steps, however much is held back. Owner only.
 class StopScanner {
  public:
   explicit StopScanner(StopStrings stops) noexcept : stops_(std::move(stops)) {}
 
-  /// Appends to `out` what is settled with `text`, the next part of the output: all that can no
-  /// longer belong to a stop string. Where the parts are whole characters of UTF-8, so is what is
-  /// appended. Returns the index of the stop string that matched, once one has; `out` then has all
-  /// that precedes it, and later calls append nothing and return the same.
+  /// Appends to `out` the text that `text`, the next part of the output, settles: all that can no
+  /// longer belong to a stop string. Where the parts are whole characters of UTF-8, so is the
+  /// appended text. Returns the index of the stop string that matched, once one has; `out` then has
+  /// all text before it, and later calls append nothing and return the same.
   std::optional<std::size_t> feed(std::string_view text, std::string& out);
 
-  /// Ends the output: appends what was held back, or returns the match that waited for a longer
+  /// Ends the output: appends the held-back text, or returns the match that waited for a longer
   /// string. Called once.
   std::optional<std::size_t> flush(std::string& out);
 

@@ -19,7 +19,7 @@ struct AddedToken {
   bool left_strip = false;   ///< Takes the white space before it along.
   bool right_strip = false;  ///< Takes the white space after it along.
   bool normalized = false;   ///< Looked for in normalized text, itself normalized.
-  /// Part of a template or a protocol and never of what a user writes: not found unless asked for.
+  /// Written by a template or a protocol, never by a user: only found when asked for.
   bool special = false;
 };
 
@@ -36,10 +36,10 @@ class AddedTokenFinder {
   AddedTokenFinder() = default;
   explicit AddedTokenFinder(std::vector<AddedToken> tokens);
 
-  /// Appends the sections of `text`, which they view; none is empty. Without `parse_special`
-  /// special tokens stay text, and with it those that begin at one of `literals`, ascending offsets
-  /// in the text. White space that a token took along on its right may still be a token of its own,
-  /// as in Hugging Face's tokenizers.
+  /// Appends the sections of `text`, which view it; none is empty. Without `parse_special` special
+  /// tokens stay text; with it, special tokens that begin at one of `literals`, ascending offsets
+  /// in the text, stay text. White space that a token took along on its right may still be a token
+  /// of its own, as in Hugging Face's tokenizers.
   void split(std::string_view text, bool parse_special, std::span<const std::size_t> literals,
              std::vector<TextSection>& out) const;
 

@@ -15,7 +15,7 @@ namespace weft {
 /// Bytes written in the alphabet.
 void append_byte_alphabet(std::string& out, std::string_view bytes);
 
-/// Makes `bytes` those that a text in the alphabet stands for; false when a character is not in it.
+/// Sets `bytes` to the bytes of a text in the alphabet; false when a character is not in it.
 [[nodiscard]] bool from_byte_alphabet(std::string_view text, std::string& bytes);
 
 /// The byte that a SentencePiece byte token stands for: "<0x" with exactly two hexadecimal digits

@@ -23,7 +23,7 @@ class ByteTrie {
 
   ByteTrie() : ByteTrie(std::vector<std::pair<std::string_view, TokenId>>()) {}
 
-  /// The last of several equal texts counts. Empty texts are left out.
+  /// Of several equal texts the last counts. Empty texts are left out.
   explicit ByteTrie(std::vector<std::pair<std::string_view, TokenId>> entries);
 
   /// Gives every entry that `text` begins with, the shortest first.
@@ -54,7 +54,7 @@ class ByteTrie {
     std::uint16_t children = 0;
   };
 
-  /// 0, which is nobody's child, when there is none.
+  /// 0, which is no node's child, when there is none.
   [[nodiscard]] std::uint32_t child(std::uint32_t node, char byte) const noexcept {
     const Node& parent = nodes_[node];
     if (parent.children == 0) return 0;

@@ -11,8 +11,8 @@ namespace {
 
 using Factor = std::optional<std::size_t>;
 
-// What a character is composed of are at most 3 others for each 2 of its bytes, and each of these
-// stood in the text as a character of at most 4 bytes. longest_token_test looks at all of Unicode.
+// A character is composed of at most 3 others for each 2 of its bytes, and each of these stood in
+// the text as a character of at most 4 bytes. longest_token_test looks at all of Unicode.
 constexpr std::size_t kNormalFormShrinks = 6;
 
 // A character of 4 bytes may become one of one byte, and none becomes nothing.
@@ -24,7 +24,7 @@ std::size_t ratio_of(std::size_t from, std::size_t to) {
   return std::max<std::size_t>(1, (from + to - 1) / to);
 }
 
-/// How many bytes of a text a step makes one byte of at most; nothing when it may drop them all.
+/// How many bytes of a text a step turns into one byte at most; nothing when it may drop all.
 struct ShrinkOf {
   Factor operator()(NormalizationForm /*form*/) const { return kNormalFormShrinks; }
   Factor operator()(LowercaseStep /*step*/) const { return kLowercaseShrinks; }

@@ -7,8 +7,8 @@
 
 namespace weft {
 
-/// What a tokenizer puts around two texts that belong together: before the first, between them and
-/// after the second.
+/// The tokens that a tokenizer puts around two texts that belong together: before the first,
+/// between them and after the second.
 struct PairForm {
   std::vector<TokenId> before;
   std::vector<TokenId> between;
@@ -20,7 +20,7 @@ struct PairForm {
 struct PostProcessor {
   std::vector<TokenId> before;
   std::vector<TokenId> after;
-  /// Nothing where the files say none, or one that is not of this form.
+  /// Nothing where the files name no form, or a form that this cannot express.
   std::optional<PairForm> pair = PairForm{};
 };
 

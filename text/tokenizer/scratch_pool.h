@@ -9,12 +9,12 @@
 
 namespace weft {
 
-/// Lends the memory of encode calls: as many as ever ran at once exist. Thread-safe.
+/// Lends the memory of encode calls: it has as much as ever was in use at once. Thread-safe.
 class ScratchPool {
  public:
   using Scratch = std::unique_ptr<EncodeScratch>;
 
-  /// Gives the scratch back when it goes.
+  /// The destructor gives the scratch back.
   class Loan {
    public:
     explicit Loan(ScratchPool& pool) : pool_(pool), scratch_(pool.take()) {}
@@ -30,8 +30,8 @@ class ScratchPool {
   };
 
  private:
-  // Of each buffer. A text of megabytes should not leave its buffers behind for good, and of its
-  // tokens' time the taking of new ones is a few percent.
+  // Bytes of each buffer. A text of megabytes should not leave its buffers behind for good, and
+  // taking new ones costs a few percent of such a text's time.
   static constexpr std::size_t kMaxKept = 1U << 20;
 
   Scratch take() {

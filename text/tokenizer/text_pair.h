@@ -39,10 +39,10 @@ struct PairBound {
   bool cut_begin = false;  ///< a cut removes a text's first tokens, not its last
 };
 
-/// Appends the tokens of two texts, with what the tokenizer puts around and between them, and
+/// Appends the tokens of two texts, with the tokenizer's tokens around and between them, and
 /// returns the position from which the token type is 1; 0: all have type 0. kTooManyTokens;
 /// kUnknownTokenizerPart when the tokenizer does not say how two texts are put together; errors of
-/// Tokenizer::encode(). `out` is then as it was.
+/// Tokenizer::encode(). On an error `out` is as before.
 [[nodiscard]] Result<std::int32_t> encode_pair(const Tokenizer& tokenizer, const TextPair& texts,
                                                const PairBound& bound, std::vector<TokenId>& out);
 

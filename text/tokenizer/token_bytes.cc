@@ -17,7 +17,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   }
 }
 
-/// What each step does to a token that stands alone.
+/// The effect of each step on a token that stands alone.
 struct ApplyToToken {
   std::string& token;
   bool bytes = false;  ///< it has become bytes, or a part of one text: later steps see no token

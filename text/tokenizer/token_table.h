@@ -27,7 +27,7 @@ class TokenTable {
     return {texts_.data() + begins_[at], begins_[at + 1] - begins_[at]};
   }
 
-  /// kNoToken when there is none.
+  /// Returns kNoToken when there is none.
   [[nodiscard]] TokenId find(std::string_view wanted) const noexcept;
 
  private:

@@ -23,17 +23,17 @@ struct TokenizerParts;
 struct EncodeOptions {
   /// Adds the tokens that the tokenizer's post-processor puts around a text: BOS, EOS, [CLS], ...
   bool add_special = true;
-  /// Lets the texts of special tokens become these tokens. It is false for all that a user writes:
-  /// then "<|im_start|>" is text like any other. Added tokens that are not special are always
+  /// Lets the texts of special tokens become these tokens. It is false for users' texts: then
+  /// "<|im_start|>" is text like any other. Added tokens that are not special are always
   /// found.
   bool parse_special = false;
-  /// Used with parse_special, where a template wrote the text around what a user said: the byte
-  /// offsets, ascending, at which no special token begins because the user wrote what stands there.
-  /// Special tokens are then looked for in the text as it is and not in what a normalizer makes of
-  /// it. Text that is not valid UTF-8 has none.
+  /// Used with parse_special, where a template wrote the text around a user's text: the byte
+  /// offsets, ascending, at which no special token begins because the user wrote the text there.
+  /// Special tokens are then looked for in the original text and not in the normalized text. Text
+  /// that is not valid UTF-8 has none.
   std::optional<std::span<const std::size_t>> literals{};
-  /// More tokens than this are of no use: encode() ends with kTooManyTokens as soon as it knows
-  /// that there are more, of most tokenizers by the size of the text.
+  /// A caller cannot use more tokens than this: encode() ends with kTooManyTokens as soon as it
+  /// knows that there are more; with most tokenizers the size of the text tells.
   std::size_t max_tokens = std::numeric_limits<std::size_t>::max();
 };
 
@@ -51,7 +51,7 @@ class Tokenizer {
   static constexpr std::size_t kMaxTokens = std::size_t{1} << 21;
   static constexpr std::size_t kMaxTokenBytes = std::size_t{64} << 10;
 
-  /// From the text of a tokenizer.json; `name` is what errors call it. Knows no BOS, EOS or chat
+  /// Reads the text of a tokenizer.json; errors call it `name`. Knows no BOS, EOS or chat
   /// template, which stand beside that file. kBadTokenizer names the field; kUnknownTokenizerPart
   /// the part.
   [[nodiscard]] static Result<Tokenizer> from_json(std::string_view tokenizer_json,
@@ -80,10 +80,10 @@ class Tokenizer {
   [[nodiscard]] Result<void> encode(std::string_view text, EncodeOptions options,
                                     std::vector<TokenId>& out) const;
 
-  /// The most bytes of a text that one token can stand for, whatever the text is, which counts that
-  /// normalization may shrink it: a text of more bytes than so many tokens can stand for has more
-  /// tokens. Nothing where one token may stand for any number, as with normalizers that drop white
-  /// space.
+  /// The most bytes of a text that one token can stand for, in any text. It allows for
+  /// normalization that shrinks a text: a text with more bytes than `n` times this number has more
+  /// than `n` tokens. Nothing where one token may stand for any number, as with normalizers that
+  /// drop white space.
   [[nodiscard]] std::optional<std::size_t> bytes_per_token(bool parse_special) const noexcept;
 
   /// Bytes begin .. end - 1 of a text are the text of a special token.
@@ -115,22 +115,22 @@ class Tokenizer {
   /// False for an id that is not in the vocabulary.
   [[nodiscard]] bool is_special(TokenId id) const noexcept;
 
-  /// kNoToken where the files name none.
+  /// Each is kNoToken where the files name none.
   [[nodiscard]] TokenId bos() const noexcept;
   [[nodiscard]] TokenId eos() const noexcept;
   [[nodiscard]] TokenId unknown() const noexcept;
   [[nodiscard]] TokenId padding() const noexcept;
-  /// Stands where a masked language model fills in a token.
+  /// The token whose place a masked language model fills in.
   [[nodiscard]] TokenId mask() const noexcept;
 
   /// Every token that ends a generation, EOS among them; sorted.
   [[nodiscard]] std::span<const TokenId> end_tokens() const noexcept;
 
-  /// What encode() puts around a text with add_special.
+  /// The tokens that encode() puts around a text with add_special.
   [[nodiscard]] std::span<const TokenId> tokens_before() const noexcept;
   [[nodiscard]] std::span<const TokenId> tokens_after() const noexcept;
 
-  /// What stands around and between two texts; null where that is not known.
+  /// The tokens around and between two texts; null where they are not known.
   [[nodiscard]] const PairForm* pair_form() const noexcept;
 
   /// Jinja; empty when there is none.
@@ -140,7 +140,7 @@ class Tokenizer {
   [[nodiscard]] std::string_view tool_chat_template() const noexcept;
   /// Both templates, in which Weft looks for the model's format.
   [[nodiscard]] std::string chat_templates() const;
-  /// The file that it was read from, for operators; "chat_template" where it stood beside the rest.
+  /// The file with the template, for operators; "chat_template" where it was beside the rest.
   [[nodiscard]] std::string_view chat_template_file() const noexcept;
 
  private:
@@ -149,7 +149,7 @@ class Tokenizer {
 
   explicit Tokenizer(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
 
-  /// Puts together what a loader found.
+  /// Makes a tokenizer of the parts that a loader found.
   [[nodiscard]] static Result<Tokenizer> assemble(TokenizerParts parts);
 
   [[nodiscard]] const Decoder& decoder() const noexcept;

@@ -61,7 +61,7 @@ void guess_mask(TokenizerParts& parts) {
   if (found != parts.added.end()) parts.roles.mask = found->id;
 }
 
-/// kNoToken for what is none.
+/// Returns kNoToken for a value that names no token.
 TokenId id_of(const json::value& value, const TokenTable& tokens) {
   const std::int64_t* const number = value.if_int64();
   const bool known =
@@ -69,7 +69,7 @@ TokenId id_of(const json::value& value, const TokenTable& tokens) {
   return known ? static_cast<TokenId>(*number) : kNoToken;
 }
 
-/// Token ids, one or several. What is none is a mistake: a model that lacks its end token writes to
+/// Token ids, one or several. Anything else is an error: a model that lacks its end token writes to
 /// the end of its context.
 Result<std::vector<TokenId>> end_ids(const json::value& config, const TokenTable& tokens,
                                      const fs::path& file) {

@@ -17,7 +17,7 @@ namespace weft {
 [[nodiscard]] Result<TokenizerParts> read_vocabulary(const Vocabulary& vocabulary,
                                                      std::string_view name);
 
-/// A tokenizer.json and what was made of it and of the files beside it.
+/// A tokenizer.json's text, and the parts read from it and from the files beside it.
 struct LoadedTokenizer {
   std::string text;  ///< empty where the parts are of other files
   TokenizerParts parts;

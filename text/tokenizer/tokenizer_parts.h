@@ -28,7 +28,7 @@ struct TokenRoles {
   std::vector<TokenId> ends;  ///< Further tokens that end a generation.
 };
 
-/// What a loader finds and Tokenizer::assemble puts together.
+/// The parts that a loader finds and Tokenizer::assemble puts together.
 struct TokenizerParts {
   std::string name;
   std::shared_ptr<TokenTable> tokens;  ///< By id, added tokens included.

@@ -9,7 +9,7 @@
 
 namespace weft {
 
-/// Tokens that a vocabulary names by what they are for; kNoToken where it has none.
+/// Tokens that a vocabulary names by their purpose; kNoToken where it has none.
 struct SpecialTokens {
   TokenId bos = kNoToken;
   TokenId eos = kNoToken;

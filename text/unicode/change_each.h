@@ -8,7 +8,7 @@
 
 namespace weft {
 
-/// Rewrites valid UTF-8 character by character: `change(out, code)` appends what one becomes.
+/// Rewrites valid UTF-8: `change(out, code)` appends the replacement of one character.
 template <class Change>
 void change_each(std::string& text, Change change) {
   std::string out;

@@ -2,7 +2,7 @@
 
 #include <string>
 
-/// What the Unicode Standard says of code points. Everything here is thread-safe.
+/// Properties of code points by the Unicode Standard. Everything here is thread-safe.
 namespace weft {
 
 /// Whether `code` has the property White_Space.
@@ -31,7 +31,7 @@ namespace weft {
 /// Whether another case maps to `code`; neither holds of title case letters.
 [[nodiscard]] bool is_upper_case(char32_t code) noexcept;
 [[nodiscard]] bool is_lower_case(char32_t code) noexcept;
-/// What a regex calls \w: letters, marks, decimal digits, connectors, joiners.
+/// The \w of regular expressions: letters, marks, decimal digits, connectors, joiners.
 [[nodiscard]] bool is_word(char32_t code) noexcept;
 
 /// Appends `code` in lower case, which is at most two code points long.

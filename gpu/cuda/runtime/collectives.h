@@ -8,11 +8,11 @@
 #include "weft/kernels/norm/norm_cuda.h"
 #include "weft/model/program/program_part.h"
 
-/// What ranks exchange in a step. All of a group launch the same in the same order and with the
-/// same rows. May be recorded.
+/// The exchanges between ranks in a step. All ranks of a group launch the same exchanges in the
+/// same order and with the same rows. May be recorded.
 namespace weft::cuda {
 
-/// How ranks sum up: as is fastest for so many numbers, or in one way, for who compares them.
+/// How ranks sum up: the fastest way for so many numbers, or a fixed way, to compare the ways.
 enum class SumWay : std::uint8_t { kFastest, kNccl, kOneShot, kTwoShots };
 
 /// values = the sum over the ranks of the stage, the same bits on each.
@@ -22,8 +22,8 @@ struct CudaAllReduceParams {
   SumWay way = SumWay::kFastest;
 };
 
-/// The same and the norm of what comes of it, whose `in` and rows they are; in one launch where the
-/// ranks sum up through each other's memory.
+/// A sum over ranks, then the norm of the sum: `norm.in` and its rows are the summed values. It is
+/// one launch where the ranks sum up through each other's memory.
 struct CudaSumNormParams {
   CudaAllReduceParams sum{};
   CudaNormParams norm{};
@@ -34,8 +34,8 @@ struct CudaGatherParams {
   std::int64_t rows = 0;
   DeviceRows in{};                    ///< f32; this rank's
   std::span<const Extent> columns{};  ///< of all, by rank
-  /// [ranks] of the first rank: where those of the others go, as wide as theirs are; elsewhere
-  /// null.
+  /// [ranks] on the stage's first rank: where the other ranks' columns go, each as wide as that
+  /// rank's columns; null elsewhere.
   const DeviceRows* parts = nullptr;
 };
 
@@ -46,15 +46,15 @@ struct CudaSendParams {
   DeviceRows values{};  ///< f32
 };
 
-/// The stream, from a rank of the stage before.
+/// Receives the stream from a rank of the stage before.
 struct CudaReceiveParams {
   std::int64_t rows = 0;
   DeviceRows values{};  ///< f32
 };
 
-/// The last tokens of all slots, from the rank that chooses to those of the first stage.
+/// The last tokens of all slots, from the rank that chooses to the ranks of the first stage.
 struct CudaTokensParams {
-  TokenId* tokens = nullptr;  ///< [count] in the device's memory, written where they are heard
+  TokenId* tokens = nullptr;  ///< [count] in the device's memory, written by receiving ranks
   std::int32_t count = 0;
 };
 

@@ -13,7 +13,7 @@ Status KeptBuffers::take(std::byte*& memory) {
     }
     kept_.reserve(++all_);
   }
-  // Others may give theirs back meanwhile.
+  // Other threads may give buffers back meanwhile.
   return allocate_(memory);
 }
 

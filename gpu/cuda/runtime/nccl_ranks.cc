@@ -26,7 +26,7 @@ static_assert(sizeof(ncclUniqueId) == sizeof(CudaRanks::GroupId));
 // NCCL's own numbers stand behind these; CUDA's end far before.
 constexpr int kFirstStatus = 20'000;
 
-// Tokens are a kilobyte: what a kernel that waits for them takes of a GPU is to be the least.
+// Tokens are a kilobyte, and a kernel that waits for them shall take as little of a GPU as it can.
 constexpr int kTokenBlocks = 1;
 // A step's stream is some megabytes at most, which as many blocks bring at the links' rate.
 constexpr int kStreamBlocks = 8;
@@ -55,8 +55,8 @@ struct Nccl {
   std::string missing;  ///< why it cannot be used
 
   Nccl() {
-    // NVLink multicast has put GPUs that several guests of a host share out of service until the
-    // host was reset, and it gains nothing at the sizes of a step. Who knows better says so.
+    // NVLink multicast gains nothing at the sizes of a step. Where guests of a host share its GPUs,
+    // it has put them out of service until the host was reset. The user's own setting wins.
     ::setenv("NCCL_NVLS_ENABLE", "0", 0);
     const auto library = SharedLibrary::open({kLibrary});
     if (!library) {
@@ -105,9 +105,9 @@ class Communicators final : public NcclRanks {
   ~Communicators() override { Communicators::leave(); }  // the threads are waited for
 
   Status join_all() {
-    // Memory is shown within a process.
+    // Only ranks of one process can share their inboxes.
     if (all_->several_processes) return join_groups();
-    // Who has met the others of its stage finds what they had shown before.
+    // A rank that has met its stage finds the inboxes that the other ranks have shown before.
     if (const auto shown = PeerSums::show({all_, stage_, rank_}, peers_);
         shown != Status::kSuccess) {
       return shown;
@@ -208,7 +208,7 @@ class Communicators final : public NcclRanks {
       const auto own = std::ranges::find(group.ranks, number_);
       if (own == group.ranks.end()) continue;
       ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-      // A process that never comes is to be noticed meanwhile, and threads of one always come.
+      // Other processes may never come, and that must be noticed; threads of one process come.
       config.blocking = all_->several_processes ? 0 : 1;
       if (group.kind == GroupKind::kTokens) config.minCTAs = config.maxCTAs = kTokenBlocks;
       if (group.kind == GroupKind::kStream) config.maxCTAs = kStreamBlocks;
@@ -242,7 +242,7 @@ class Communicators final : public NcclRanks {
     if (values.stride == values.width) {
       return checked([&] { return add_up(numbers, numbers_of(params.rows, values)); });
     }
-    // What stands between rows is not added up: after some steps it would be no number.
+    // The padding between rows is not summed: after some steps it would be no number.
     return together([&] {
       ncclResult_t result = ncclSuccess;
       for (std::int64_t row = 0; row < params.rows && goes_on(result); ++row) {
@@ -263,8 +263,8 @@ class Communicators final : public NcclRanks {
     return has_left_ || all_->lost.load(std::memory_order_acquire) ? kRankLost : Status::kSuccess;
   }
 
-  /// What a call came to that is done in the background where communicators do not block: it is
-  /// waited for, as long as all ranks are there.
+  /// The status of an NCCL call. Communicators that do not block finish a call in the background;
+  /// this waits for the end, unless a rank is lost meanwhile.
   Status settled(ncclResult_t result) {
     if (result != ncclInProgress) return nccl_status(result);
     for (const Joined& one : groups_) {
@@ -284,7 +284,7 @@ class Communicators final : public NcclRanks {
     return state == Status::kSuccess ? settled(work()) : state;
   }
 
-  /// All that `work` calls is one operation.
+  /// Runs all NCCL calls of `work` as one operation.
   template <class Work>
   Status together(const Work& work) {
     return checked([&] {

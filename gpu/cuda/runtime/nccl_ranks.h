@@ -9,17 +9,17 @@
 
 namespace weft::cuda {
 
-/// One rank's communicators; small sums go through the ranks' memory instead (PeerSums). What NCCL
-/// refuses is a Status beyond those of CUDA. The rank's own thread alone, but for what says
-/// otherwise.
+/// One rank's NCCL communicators; small sums go through the ranks' memory instead (PeerSums). An
+/// NCCL error is a Status beyond those of CUDA. Only the rank's own thread may call, except where a
+/// function says otherwise.
 ///
-/// A rank that is lost would leave the others' kernels waiting for ever. So whoever waits looks at
-/// state(), and leave() ends all that waits on this GPU: its communicators are aborted, each on a
-/// thread of its own, since one may wait for another's kernel. They end when the graphs that hold
-/// them are gone, for which the end of this object waits.
+/// A rank that is lost would leave the other ranks' kernels waiting for ever. So a rank that waits
+/// looks at state(), and leave() ends all work that waits on this GPU. It aborts each communicator
+/// on a thread of its own, since one may wait for another's kernel. The aborts end when the graphs
+/// that hold the communicators are gone, and the destructor waits for the aborts.
 class NcclRanks {
  public:
-  /// Meets the others; blocks until all have come. `ranks` is null on failure.
+  /// Meets the other ranks; blocks until all have come. `ranks` is null on failure.
   static Status join(const CudaRank& place, std::unique_ptr<NcclRanks>& ranks);
 
   virtual ~NcclRanks() = default;
@@ -33,9 +33,9 @@ class NcclRanks {
   virtual Status run(const CudaReceiveParams& params, Stream stream) = 0;
   virtual Status run(const CudaTokensParams& params, Stream stream) = 0;
 
-  /// kRankLost when a rank is lost or this one has left; what a communicator failed at.
+  /// kRankLost when a rank is lost or this rank has left; else the error of a communicator.
   virtual Status state() = 0;
-  /// Any number of times. After it nothing waits for another rank.
+  /// May be called repeatedly. Afterwards nothing waits for another rank.
   virtual void leave() noexcept = 0;
   /// Any thread.
   virtual void abandon() noexcept = 0;

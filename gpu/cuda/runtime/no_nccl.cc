@@ -1,4 +1,4 @@
-// What a build with CUDA and without NCCL's header has instead of nccl_ranks.cc.
+// Replaces nccl_ranks.cc in a build with CUDA and without NCCL's header.
 
 #include "weft/gpu/cuda/runtime/cuda_info.h"
 #include "weft/gpu/cuda/runtime/nccl_ranks.h"

@@ -16,8 +16,8 @@ struct PeerInbox {
   std::shared_ptr<float> inbox;
 };
 
-/// Where the ranks of a model that are of one process find each other's inboxes, which live as long
-/// as it: until no rank can write into them any more. Thread-safe.
+/// Where those ranks of a model that share a process find each other's inboxes. The inboxes live as
+/// long as the board: until no rank can write into them any more. Thread-safe.
 class PeerBoard {
  public:
   void show(std::int32_t stage, std::int32_t rank, PeerInbox inbox) {
@@ -25,7 +25,7 @@ class PeerBoard {
     inboxes_[{stage, rank}] = std::move(inbox);
   }
 
-  /// Those of a stage of so many ranks, by rank; none where some are not of this process.
+  /// The inboxes of a stage of so many ranks, by rank; empty where a rank is of another process.
   [[nodiscard]] std::vector<PeerInbox> of_stage(std::int32_t stage, std::int32_t ranks) const {
     const std::lock_guard lock(mutex_);
     std::vector<PeerInbox> all;

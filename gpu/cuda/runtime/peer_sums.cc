@@ -13,10 +13,10 @@
 namespace weft::cuda {
 namespace {
 
-// 8 MiB: the longest prompts' are NCCL's.
+// 8 MiB: NCCL takes the sums of longer prompts.
 constexpr std::int64_t kMostNumbers = std::int64_t{1} << 21U;
 
-/// Gives back a GPU's memory, whichever is the calling thread's.
+/// Frees memory of a GPU, whichever GPU is the calling thread's.
 void release(int device, void* memory) {
   int own = 0;
   static_cast<void>(cudaGetDevice(&own));

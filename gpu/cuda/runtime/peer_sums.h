@@ -9,32 +9,32 @@
 
 namespace weft::cuda {
 
-/// Sums of a stage's ranks through each other's memory, for what is small: NCCL takes as long for
-/// 64 KB as for nothing. Where GPUs do not reach each other, or are of other processes, no rank of
-/// the stage sums up so. One rank's; its own thread alone.
+/// Small sums of a stage's ranks through each other's memory: NCCL takes as long for 64 KB as for
+/// nothing. If a GPU cannot reach another's memory, or is of another process, no rank of the stage
+/// sums this way. Belongs to one rank; only its own thread may call.
 class PeerSums {
  public:
-  /// Makes this rank's inbox and shows it to the others of the process. Before the stage's ranks
-  /// meet: whoever has met finds the inboxes of all. Null where the stage has one rank, or more
-  /// than kMostPeers.
+  /// Makes this rank's inbox and shows it to the other ranks of the process. To be called before
+  /// the stage's ranks meet: a rank that has met the others finds all inboxes. Null where the stage
+  /// has one rank, or more than kMostPeers.
   static Status show(const CudaRank& place, std::unique_ptr<PeerSums>& sums);
 
-  /// Waits for nobody. The others may write into its inbox still, which stays as long as theirs.
+  /// Does not wait. Other ranks may still write into the inbox; it lives as long as theirs.
   ~PeerSums();
   PeerSums(const PeerSums&) = delete;
   PeerSums& operator=(const PeerSums&) = delete;
 
-  /// Looks for the others' inboxes, when all have met.
+  /// Looks for the other ranks' inboxes, when all ranks have met.
   Status meet();
 
-  /// Whether these are summed up here; the same for all ranks. Not where it would fill more than
-  /// half of a GPU with threads that wait: two models that are cut for the same GPUs must not keep
-  /// each other's ranks out.
+  /// Whether this object computes the sum; the same on all ranks. False for a sum that would fill
+  /// more than half of a GPU with waiting threads: two models that are cut for the same GPUs must
+  /// not keep each other's ranks out.
   [[nodiscard]] bool takes(const CudaAllReduceParams& params, bool has_norm) const;
-  /// Only what it takes. `norm` may be null.
+  /// Computes a sum that takes() accepts. `norm` may be null.
   Status run(const CudaAllReduceParams& params, const CudaNormParams* norm, Stream stream);
 
-  /// Ends all that waits here for other ranks, now and later. Any number of times.
+  /// Ends all waiting for other ranks here, now and later. May be called repeatedly.
   void leave() noexcept;
 
  private:

@@ -40,7 +40,7 @@ std::vector<NcclGroup> rank_groups(const std::vector<std::int32_t>& widths,
     add(GroupKind::kStream, stage, ranks_of(widths, stage, stage + 2));
   }
   if (!is_gpus(0) || !is_gpus(widths.size() - 1)) return groups;
-  // The first of the last stage chooses, and those of the first are fed.
+  // The last stage's first rank chooses tokens, and the first stage's ranks are fed them.
   std::vector<std::int32_t> tokens = {
       rank_number(widths, static_cast<std::int32_t>(widths.size()) - 1, 0)};
   for (const std::int32_t rank : ranks_of(widths, 0, 1)) {

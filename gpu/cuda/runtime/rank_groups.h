@@ -12,33 +12,33 @@
 
 namespace weft::cuda {
 
-/// What the ranks of a group exchange.
+/// The numbers that the ranks of a group exchange.
 enum class GroupKind : std::uint8_t {
-  kStage,   ///< sums and columns, among those that share layers
+  kStage,   ///< sums and columns, among ranks that share layers
   kStream,  ///< the stream, from a stage to the next
-  kTokens,  ///< what was chosen, from the first of the group to the others
+  kTokens,  ///< chosen tokens, from the first rank of the group to the others
 };
 
 /// Ranks that exchange numbers. Ranks are numbered stage by stage.
 struct NcclGroup {
   GroupKind kind = GroupKind::kStage;
-  std::int32_t stage = 0;  ///< of kStage; of kStream the one that sends
+  std::int32_t stage = 0;  ///< of kStage; the sending stage of kStream
   std::vector<std::int32_t> ranks;
 };
 
-/// The groups of a model whose stages have so many ranks each, in the order in which all join them.
-/// Those of one rank are left out, and those that a rank on the host would be in: `on_host` says
-/// which stages are there, none where it is empty.
+/// The groups of a model whose stages have `widths` ranks, in the order in which all ranks join
+/// them. Left out are groups of one rank and groups that a rank on the host would be in: `on_host`
+/// says which stages are on the host; empty: none.
 [[nodiscard]] std::vector<NcclGroup> rank_groups(const std::vector<std::int32_t>& widths,
                                                  const std::vector<bool>& on_host = {});
 
-/// The number of a rank among all.
+/// The number of a rank among all ranks of the model.
 [[nodiscard]] std::int32_t rank_number(const std::vector<std::int32_t>& widths, std::int32_t stage,
                                        std::int32_t rank);
 
-/// What the ranks of one model have in common, by which they find each other. Thread-safe.
+/// The common data of one model's ranks, by which they find each other. Thread-safe.
 struct CudaRanks {
-  /// As ncclUniqueId.
+  /// The bytes of an ncclUniqueId.
   using GroupId = std::array<char, 128>;
 
   explicit CudaRanks(std::vector<std::int32_t> ranks_of_stages, std::vector<bool> host_stages = {})
@@ -57,8 +57,8 @@ struct CudaRanks {
   const std::vector<NcclGroup> groups;
   std::vector<GroupId> ids;  ///< of the groups
   PeerBoard peers;
-  bool several_processes = false;  ///< one for each rank; `lost` is this one's alone
-  std::atomic<bool> lost{false};   ///< a rank is; nobody waits for another any more
+  bool several_processes = false;  ///< one for each rank; `lost` is of this process alone
+  std::atomic<bool> lost{false};   ///< a rank is lost; no rank waits for another any more
 };
 
 /// Which rank of a model a GPU is.
@@ -68,8 +68,8 @@ struct CudaRank {
   std::int32_t rank = 0;  ///< in its stage
 };
 
-/// Ranks of this process that will find each other; stages `on_host` are as rank_groups() has them.
-/// Loads NCCL where GPUs exchange anything. kUnfit naming the library where it is missing; kDriver;
+/// Makes the common data of ranks of this process; `on_host` is as in rank_groups(). Loads NCCL
+/// where GPUs exchange anything. kUnfit naming the library where it is missing; kDriver;
 /// kNoGpuSupport in a build without CUDA or NCCL.
 [[nodiscard]] Result<std::shared_ptr<CudaRanks>> make_ranks(const std::vector<std::int32_t>& widths,
                                                             const std::vector<bool>& on_host = {});

@@ -17,30 +17,30 @@ static_assert(static_cast<int>(kOutOfMemory) == cudaErrorMemoryAllocation);
 static_assert(static_cast<int>(kNotReady) == cudaErrorNotReady);
 static_assert(static_cast<int>(kLaunchFailure) == cudaErrorLaunchFailure);
 
-// Older ones have neither bf16 nor copies to shared memory that do not wait.
+// Older GPUs have neither bf16 nor asynchronous copies to shared memory.
 constexpr int kOldestMajor = 8;
 
-// While a rank waits it looks so often whether another is lost.
+// How often a waiting rank looks whether another rank is lost.
 constexpr std::chrono::milliseconds kLookForRanks{1};
 
 Status take_pinned_memory(std::byte*& memory, std::size_t bytes) {
   void* taken = nullptr;
   const auto status = cudaHostAlloc(&taken, bytes, cudaHostAllocMapped | cudaHostAllocPortable);
   memory = static_cast<std::byte*>(taken);
-  // What was asked for in vain is no failure of the context: the next call must not report it.
+  // A refused allocation is no failure of the context: the next call must not report it.
   if (status == cudaErrorMemoryAllocation) static_cast<void>(cudaGetLastError());
   return status_of(status);
 }
 
-/// The process's.
+/// Shared by all GPUs of the process.
 KeptBuffers& load_buffers() {
   static KeptBuffers buffers(
       [](std::byte*& memory) { return take_pinned_memory(memory, kLoadBufferBytes); });
   return buffers;
 }
 
-/// CUDA itself. Whatever was launched says at once whether that could be done; what fails later is
-/// the answer to a later call.
+/// CUDA itself. A launch says at once whether it could be launched; a failure of the launched work
+/// is the status of a later call.
 class RealRuntime final : public Runtime {
  public:
   explicit RealRuntime(int index, const cudaDeviceProp& properties)
@@ -65,7 +65,7 @@ class RealRuntime final : public Runtime {
     void* taken = nullptr;
     const auto status = cudaMalloc(&taken, bytes);
     memory = static_cast<std::byte*>(taken);
-    // What was asked for in vain is no failure of the context: the next call must not report it.
+    // A refused allocation is no failure of the context: the next call must not report it.
     if (status == cudaErrorMemoryAllocation) static_cast<void>(cudaGetLastError());
     return status_of(status);
   }

@@ -8,7 +8,7 @@
 #include "weft/gpu/cuda/runtime/failure.h"
 #include "weft/gpu/cuda/runtime/runtime.h"
 
-/// What a runtime gave, given back by its owner's end. The runtime outlives all of it.
+/// Resources of a runtime, given back by their owner's destructor. The runtime outlives them all.
 namespace weft::cuda {
 
 namespace detail {
@@ -80,13 +80,13 @@ using OwnedGraph = std::unique_ptr<std::remove_pointer_t<Graph>, detail::Release
 /// code first tells how much is wanted and then cuts it up.
 class Arena {
  public:
-  /// What everything begins at: enough for tensor maps and 16-byte vectors.
+  /// The alignment of every piece: enough for tensor maps and 16-byte vectors.
   static constexpr std::size_t kAlignment = 256;
 
   Arena() = default;
   explicit Arena(std::byte* memory) : memory_(memory) {}
 
-  /// Null when it only counts.
+  /// Returns null when the arena only counts.
   template <class T = std::byte>
   [[nodiscard]] T* take(std::size_t count) {
     const std::size_t at = used_;

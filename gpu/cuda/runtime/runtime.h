@@ -33,14 +33,14 @@ using Graph = CUgraphExec_st*;
 inline constexpr Status kOutOfMemory{2};
 inline constexpr Status kNotReady{600};
 inline constexpr Status kLaunchFailure{719};
-/// Ours: another rank of the model was lost.
+/// Weft's own: another rank of the model was lost.
 inline constexpr Status kRankLost{10'000};
 
-/// What loads bring weights through. A step's few bytes wait behind two such copies, 0.3 ms; with
-/// half of it threads that meet once a buffer bring weights at 0.6 of the bus's rate, not 0.9.
+/// A buffer for loading weights. A step's few bytes wait behind two copies of it, 0.3 ms; at half
+/// the size, loading threads, which meet once a buffer, reach 0.6 of the bus's rate, not 0.9.
 inline constexpr std::size_t kLoadBufferBytes = std::size_t{8} << 20U;
 
-/// What is known of a GPU.
+/// The properties of a GPU.
 struct Properties {
   std::string name;
   std::int32_t processors = 0;
@@ -70,26 +70,26 @@ class Runtime {
   /// Takes page-locked memory of the host's; the device reaches it at the same address.
   virtual Status allocate_pinned(std::byte*& memory, std::size_t bytes) = 0;
   virtual void release_pinned(std::byte* memory) noexcept = 0;
-  /// Takes kLoadBufferBytes of such memory for a load. What is given back is kept for the next
-  /// load, of any GPU: to page-lock memory holds up all who use the driver.
+  /// Takes page-locked memory of kLoadBufferBytes for a load. A buffer given back is kept for the
+  /// next load, of any GPU: page-locking memory stalls every user of the driver.
   virtual Status take_load_buffer(std::byte*& memory) = 0;
   virtual void give_back_load_buffer(std::byte* memory) noexcept = 0;
 
   virtual Status make_stream(Stream& stream) = 0;
   virtual void release(Stream stream) noexcept = 0;
   virtual Status make_event(Event& event) = 0;
-  /// One that elapsed() may ask.
+  /// Makes an event for elapsed().
   virtual Status make_timing_event(Event& event) = 0;
   virtual void release(Event event) noexcept = 0;
   virtual Status record(Event event, Stream stream) = 0;
   virtual Status wait(Event event) = 0;
-  /// Lets what comes next in the stream wait.
+  /// Makes later work of the stream wait for the event.
   virtual Status wait(Stream stream, Event event) = 0;
-  /// Between two timing events that have been waited for.
+  /// The time between two timing events that have been waited for.
   virtual Status elapsed(Event from, Event to, float& milliseconds) = 0;
-  /// kNotReady while work is left; an error is that of any work before.
+  /// kNotReady while work is left; an error is the error of any earlier work.
   virtual Status query(Stream stream) = 0;
-  /// Of a rank: kRankLost as soon as one is lost, whatever is left.
+  /// On a rank: kRankLost as soon as a rank is lost, whatever work is left.
   virtual Status synchronize(Stream stream) = 0;
 
   virtual Status copy_to_device(std::byte* to, const std::byte* from, std::size_t bytes,
@@ -100,7 +100,7 @@ class Runtime {
                                 Stream stream) = 0;
   virtual Status clear(std::byte* memory, std::size_t bytes, Stream stream) = 0;
 
-  /// What is launched in between is recorded, not run.
+  /// Work launched between begin_capture() and end_capture() is recorded, not run.
   virtual Status begin_capture(Stream stream) = 0;
   virtual Status end_capture(Stream stream, Graph& graph) = 0;
   virtual Status launch(Graph graph, Stream stream) = 0;
@@ -108,15 +108,15 @@ class Runtime {
 
   /// Makes this GPU a rank of a model. Blocks until all ranks have called it, each on its thread.
   virtual Status join(const CudaRank& place) = 0;
-  /// Whether ranks still can exchange anything: kRankLost, or how it failed. Of no rank: kSuccess.
+  /// Whether ranks can still exchange: kRankLost, or another failure. Without ranks: kSuccess.
   virtual Status ranks_state() = 0;
   /// Says that a rank is lost. Any thread.
   virtual void abandon() noexcept = 0;
   /// Ends all work here that waits for other ranks, now and later. To be called before graphs and
-  /// memory are given back, which else might wait for ever. Any number of times.
+  /// memory are freed, which might otherwise wait for ever. May be called repeatedly.
   virtual void leave() noexcept = 0;
 
-  /// Whether `way` can do this product here.
+  /// Whether `way` can compute this product on this GPU.
   [[nodiscard]] virtual bool can(LinearWay way, const DeviceMatrix& weight,
                                  std::int64_t tokens) const = 0;
 

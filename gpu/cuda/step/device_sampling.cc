@@ -32,7 +32,7 @@ bool samples_on_device(const SamplingParams& params, std::span<const TokenId> en
                           params.fsd.alpha > 0 || params.dynamic_temperature.range > 0 ||
                           params.tfs_z < 1 || params.xtc.probability > 0 ||
                           params.mirostat.version != 0 || params.penalties.window != 0;
-  // The logprobs of a beam search are those that beams are scored by, whatever was asked for.
+  // A beam search always reports the logprobs by which beams are scored.
   const bool after =
       wants_logprobs(params) && params.logprobs_after_samplers && params.beams.num_beams <= 1;
   return !strategies && !after && params.logit_bias.size() <= std::size_t{kMaxTokenList} &&

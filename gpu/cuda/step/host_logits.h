@@ -24,8 +24,8 @@ class HostLogits {
   /// `logits` [outputs, V] are the step's; `layout` outlives this.
   HostLogits(Runtime& runtime, const Layout& layout, const DeviceRows& logits);
 
-  /// Row `output`, when the stream has done what is before. Where the step `tells`, it is made of
-  /// what parts told (join_parts()).
+  /// Brings row `output`, when the stream has done the work before. In a step that `tells`, the row
+  /// is made from the parts that ranks told (join_parts()).
   [[nodiscard]] Row bring(std::int32_t output, LogitNeeds needs, bool tells, Stream stream);
 
  private:

@@ -13,7 +13,7 @@ namespace weft::cuda {
 
 struct Layout;
 
-/// What a rank on a GPU exchanges with ranks on the host, and not through NCCL.
+/// A GPU rank's exchanges with ranks on the host, which do not go through NCCL.
 struct HostNeighbours {
   std::shared_ptr<RankLink> link;  ///< null: nothing
   bool before = false;             ///< the stage before is on the host
@@ -23,8 +23,8 @@ struct HostNeighbours {
 
 /// A GPU's end of streams from ranks on the host and to them: page-locked memory between the link
 /// and the GPU's buffers. A step receives before its ops are launched and sends when they are done,
-/// since no recorded step can wait for the host. Owner only; a rank that is lost throws
-/// ActorFailure(kDeviceLost), what CUDA refuses Failure.
+/// since no recorded step can wait for the host. Owner only; a lost rank throws
+/// ActorFailure(kDeviceLost), a refused CUDA call throws Failure.
 class HostStream {
  public:
   /// `numbers` of a step's stream, at most.
@@ -32,12 +32,12 @@ class HostStream {
 
   [[nodiscard]] const HostNeighbours& neighbours() const noexcept { return neighbours_; }
 
-  /// Waits for the stream of `rows` tokens that `list` begins with, if that comes from the host,
-  /// and puts its copy into `stream`. What was received before has been copied.
+  /// Waits for the stream of `rows` tokens that `list` begins with, if it comes from the host, and
+  /// enqueues its copy in `stream`. The copy of the last receive() must be done by then.
   void receive(const OpList& list, const Layout& layout, std::int64_t rows, Stream stream);
-  /// Puts a copy of what `list` ends with into `stream`, if that goes to the host.
+  /// Enqueues a copy of the stream that `list` ends with, if it goes to the host.
   void take(const OpList& list, const Layout& layout, std::int64_t rows, Stream stream);
-  /// Sends what was taken last, once `stream` has come so far.
+  /// Sends the numbers of the last take(), once `stream` has copied them.
   void send();
 
  private:

@@ -8,8 +8,8 @@
 
 namespace weft::cuda {
 
-/// Brings to the GPU which tokens the constrained rows of a step may choose (TokenMasks), beside
-/// the step's other work: a mask is known some time after the step has begun, and 16 KB with a
+/// Uploads masks of the tokens that a step's constrained rows may choose (TokenMasks), beside the
+/// step's other work: a mask is known some time after the step has begun, and has 16 KB with a
 /// vocabulary of 128k. Takes page-locked memory for one mask a row when it is made, and nothing
 /// later. Owner only; throws Failure.
 class MaskUpload {
@@ -17,11 +17,11 @@ class MaskUpload {
   /// For at most `rows` masks of V tokens, which go to `device` [rows, words].
   MaskUpload(Runtime& runtime, std::int64_t vocabulary, std::int32_t rows, std::uint32_t* device);
 
-  /// Where the step's mask `index` is written, once the step before has chosen.
+  /// The buffer of the step's mask `index`, once the step before has chosen.
   [[nodiscard]] std::span<std::uint32_t> mask(std::int32_t index);
 
-  /// Brings the first `count` of them, which have been written; what `stream` does next waits for
-  /// that.
+  /// Uploads the first `count` masks, which have been written; later work of `stream` waits for
+  /// them.
   void bring(std::int32_t count, Stream stream);
 
  private:

@@ -26,7 +26,7 @@ std::int64_t output_of(const DeviceMatrix& matrix, std::int64_t row) {
   return in_pair < kGateBlock ? output : matrix.outputs + output;
 }
 
-// How many outputs from that of a stored row on stand in the rows after it.
+// How many outputs, from a stored row's output on, stand in the rows after it.
 std::int64_t outputs_in_order(const DeviceMatrix& matrix, std::int64_t row, std::int64_t output) {
   if (!matrix.gated) return matrix.outputs - output;
   return std::min(kGateBlock - row % kGateBlock, matrix.outputs - output % matrix.outputs);
@@ -197,7 +197,7 @@ Result<void> MatrixRows::write(std::int64_t first, std::int64_t count, bool scal
       run.rows = std::min(run.rows, outputs_at_once(*run.part));
     const auto place = out.subspan(static_cast<std::size_t>(done * bytes),
                                    static_cast<std::size_t>(run.rows * bytes));
-    // What follows a row's numbers, or all of a row that no part has.
+    // Zeros behind a row's numbers, or in all of a row that belongs to no part.
     if (run.part == nullptr || padded) std::ranges::fill(place, std::byte{0});
     if (run.part != nullptr) {
       if (const auto written = write_run(run, scales, place, reader); !written) return written;

@@ -14,16 +14,16 @@
 
 namespace weft::cuda {
 
-/// A matrix on its way from the plan's parts in their files to rows as DeviceMatrix has them,
-/// converted to the matrix's type. Borrows plan and matrix. Errors are those of reading a
+/// Turns a matrix from the plan's parts in their files into rows as DeviceMatrix has them,
+/// converted to the matrix's type. Borrows plan and matrix. Returns the errors of reading a
 /// checkpoint's tensors.
 class MatrixRows {
  public:
   MatrixRows(const MatrixPlan& plan, const DeviceMatrix& matrix);
 
-  /// Reads a share of the parts that stand transposed in their tensors: a row of them is spread
-  /// over the whole, so they are held in memory meanwhile. All shares come before write(), and may
-  /// run at once.
+  /// Reads a share of the parts that stand transposed in their tensors: a row of such a part is
+  /// spread over the whole tensor, so the part is held in memory. All shares come before write(),
+  /// and may run at once.
   [[nodiscard]] Result<void> hold_transposed(Share share);
 
   /// Writes stored rows [first, first + count) (of q8_0 the numbers, or with `scales` the scales)
@@ -38,7 +38,7 @@ class MatrixRows {
     std::uint64_t begin = 0;
     std::vector<std::byte> bytes;
   };
-  /// Stored rows that are outputs of one part, one after the other; or one that is of none.
+  /// Consecutive stored rows that are outputs of one part; or one row that belongs to no part.
   struct Run {
     const MatrixPart* part = nullptr;
     std::int64_t output = 0;  ///< of the part

@@ -15,14 +15,14 @@ namespace weft::cuda {
 /// Throws Failure. Allocates in the constructor alone. Owner only.
 class PagePlaces {
  public:
-  /// `layout` is of a GPU with `pages` pages, which `runtime` is of as well. A launch has
-  /// `most_copies` at most. kOutOfMemory.
+  /// `layout` and `runtime` are of the same GPU, which has `pages` pages. A launch has at most
+  /// `most_copies` copies. kOutOfMemory.
   PagePlaces(Runtime& runtime, const Layout& layout, std::int32_t pages, std::int32_t places,
              std::size_t most_copies);
 
   /// The places' bytes, in all layers.
   [[nodiscard]] std::span<std::byte> bytes() const noexcept { return bytes_; }
-  /// Copies in `stream`, in any order. The launch reads a list of its own: the one before must be
+  /// Copies in `stream`, in any order. A launch reads its own list, so the launch before must be
   /// done.
   void copy(std::span<const PageCopy> copies, Stream stream);
 

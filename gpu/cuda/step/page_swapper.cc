@@ -46,7 +46,7 @@ void PageSwapper::copy(const Plan& plan, Stream step) {
   const bool beside = std::ranges::none_of(plan.pages, is_copied);
   const Stream stream = beside ? stream_.get() : step;
   if (beside) check(runtime_, runtime_.wait(stream, computed_.get()), "swapping pages");
-  // What was told of the copies before has been read then.
+  // The device has read the list of the copies before by then.
   if (has_copied_) check(runtime_, runtime_.wait(copied_.get()), "swapping pages");
   check(runtime_, runtime_.record(began_.get(), stream), "swapping pages");
   std::span<const PlanCopy> copies = plan.copies;

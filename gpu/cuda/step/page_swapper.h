@@ -25,15 +25,15 @@ class PageSwapper {
   /// Takes the memory: `limits.host_pages` pages. kOutOfMemory.
   PageSwapper(Runtime& runtime, const Layout& layout, const DeviceLimits& limits);
 
-  /// What comes next in the step's stream waits for the copies of the plan before.
+  /// Later work of the step's stream waits for the copies of the plan before.
   void begin(Stream step);
   /// Whether the plan copies pages to or from host memory; then copy() does all of its copies.
   [[nodiscard]] bool is_for(const Plan& plan) const;
   /// Copies as the plan says, in the step's stream or beside it.
   void copy(const Plan& plan, Stream step);
-  /// All of the step is in its stream.
+  /// To be called once all work of the step is in its stream.
   void end(Stream step);
-  /// Waits for the copies of this plan, for who reads or writes pages beside steps.
+  /// Waits for the copies of this plan, for a caller that reads or writes pages beside steps.
   void finish();
   /// Adds to the result what is known by now of how long copies took.
   void tell(StepResult& result);

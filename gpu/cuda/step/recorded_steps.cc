@@ -8,13 +8,13 @@
 namespace weft::cuda {
 namespace {
 
-// Steps of more rows than this, which prompts are part of, have a multiple of so many: fewer shapes
-// for the library to prepare, and whole tiles.
+// Steps with more rows than this, which hold parts of prompts, have a multiple of this many rows:
+// fewer shapes for the library to prepare, and whole tiles.
 constexpr std::int64_t kRowStep = 128;
 
-// A step of no sequence runs first, so that nothing is set up while a graph is recorded. Of the
-// form that tells it is the head: what is before it has run, and other stages, which have no such
-// form, would not send a second time.
+// A step without sequences runs first, so that nothing is set up while a graph is recorded. Of the
+// telling form only the head runs: the ops before it have run already, and the other stages, which
+// lack that form, would not send a second time.
 OwnedGraph record_graph(CudaDevice& device, const StepView& view) {
   Runtime& runtime = device.runtime();
   const OpList& decode = device.program().decode;

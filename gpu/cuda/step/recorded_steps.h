@@ -19,15 +19,15 @@ class RecordedSteps {
     std::int64_t rows = 0;
     OwnedGraph graph;
     OwnedGraph telling;  ///< the form that tells of logits, where ranks share the head
-    Duration took{};     ///< the last one
+    Duration took{};     ///< how long the last run took
   };
 
   /// Records them for up to `rows` rows. All ranks do so at once. Throws Failure.
   void record(CudaDevice& device, std::int64_t rows);
 
-  /// The smallest that so many rows fit; null beyond the most rows, and where none were recorded.
+  /// The smallest step with room for `rows` rows; null where none has room or is recorded.
   [[nodiscard]] Step* fitting(std::int64_t rows);
-  /// How many rows a step has that is launched op by op, of `rows` rows and at most `most`.
+  /// The rows of a step of `rows` rows that is launched op by op; at most `most`.
   [[nodiscard]] std::int64_t bucket(std::int64_t rows, std::int64_t most);
 
  private:

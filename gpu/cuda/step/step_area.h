@@ -51,8 +51,8 @@ struct StepHead {
   std::int32_t samples = 0;
 };
 
-/// What the host tells the device for a step: once in page-locked memory, where it is written, and
-/// once in the device's, cut up alike, so that one copy brings it over and recorded kernels find it
+/// The host's data for a step. They lie once in page-locked memory, where the host writes them, and
+/// once in the device's memory, cut up alike: one copy uploads them, and recorded kernels find them
 /// at the same addresses in every step.
 struct StepArea {
   StepHead* head = nullptr;

@@ -176,7 +176,7 @@ void StepWriter::copy_pages(Stream stream, std::span<const PageCopy> copies, con
 
 void StepWriter::start_counts(Stream stream, std::int32_t slot, std::span<const TokenId> tokens,
                               std::int32_t prompt_tokens, const TokenCounts& counts) {
-  // Sequences that count are few, and those that begin with a history fewer.
+  // Few sequences count tokens, and fewer begin with a history: so waiting here is cheap.
   check(runtime_, runtime_.synchronize(stream), "counting tokens");
   std::ranges::copy(tokens, area_.history);
   bring(device_.history, area_.history, tokens.size(), stream, "uploading a history");

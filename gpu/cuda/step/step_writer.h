@@ -24,15 +24,15 @@ struct StepEntry {
   std::int32_t prompt_tokens = 0;  ///< of what its sampler sees
 };
 
-/// Writes what a step uploads and brings it to the device. Allocates nothing after it was made.
-/// Throws Failure.
+/// Writes a step's data and uploads it to the device. Allocates nothing after it was made. Throws
+/// Failure.
 class StepWriter {
  public:
   /// `longest`: positions of a sequence; those of LongRoPE's long set stand behind them.
   StepWriter(Runtime& runtime, const CudaStepShape& shape, const StepArea& device,
              std::int64_t longest);
 
-  /// What was uploaded before has been read.
+  /// Begins a step, once the last upload has been read.
   void begin();
 
   /// Entries [first, first + pages.size()) of a page table (CudaStepShape::self_table() and its
@@ -44,12 +44,12 @@ class StepWriter {
   [[nodiscard]] std::int32_t sequences() const noexcept {
     return static_cast<std::int32_t>(sequences_.size());
   }
-  /// The row of the last token of the sequence that was added as the `index`th.
+  /// The row of the last token of the sequence that was added as number `index`.
   [[nodiscard]] std::int32_t last_row(std::int32_t index) const noexcept;
   /// Whether every sequence has one token.
   [[nodiscard]] bool decodes() const noexcept { return tokens_ == sequences(); }
 
-  /// A row whose logits are wanted; where it will stand among them.
+  /// Adds a row whose logits are wanted; returns its place among the outputs.
   std::int32_t add_output(std::int32_t row);
   [[nodiscard]] std::int32_t outputs() const noexcept { return outputs_; }
   void add_sample(const SampleItem& item);
@@ -58,11 +58,11 @@ class StepWriter {
   /// Brings over the page tables that were written.
   void upload_tables(Stream stream, std::int32_t* tables);
 
-  /// Brings over the step: its rows are filled up to `rows`, its outputs to `outputs`, with some
-  /// that belong to no sequence. Encoders see their whole sequences.
+  /// Uploads the step. Its rows are filled up to `rows` and its outputs to `outputs`, with rows and
+  /// outputs of no sequence. Encoders see their whole sequences.
   void upload(Stream stream, std::int64_t rows, std::int64_t outputs, bool encodes);
 
-  /// Brings over other outputs for the step that was uploaded last, which has been computed.
+  /// Uploads other outputs for the last uploaded step, which has been computed.
   void replace_outputs(Stream stream, std::span<const std::int32_t> rows);
 
   /// Copies pages of the decoder's KV, one after the other.

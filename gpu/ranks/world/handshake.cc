@@ -55,7 +55,7 @@ Block random_block() {
   return block;
 }
 
-/// What only one with the key can say to a challenge on this connection; `who` keeps the two sides'
+/// The answer to a challenge on this connection, which needs the key; `who` keeps the two sides'
 /// answers apart.
 Block answer_to(const Block& challenge, std::string_view who, const Hello& hello,
                 const std::string& key, const RankSocket& socket) {
@@ -86,7 +86,7 @@ std::span<const std::byte> bytes_of(const T& value) {
 
 template <class T>
 Result<T> expect(RankSocket& socket, RankMessage kind, Steady::time_point end) {
-  // Nobody has shown a key yet, so nobody is given memory.
+  // The other side has not shown the key yet, so it gets no memory.
   const auto frame = socket.receive(patience_left(end), sizeof(T));
   if (!frame) return frame.error();
   T value;

@@ -9,17 +9,17 @@
 
 namespace weft {
 
-/// The first messages between two processes: each shows that it has the key by the HMAC-SHA256 of
-/// the other's random challenge, so the key itself is never sent, and that it speaks this version.
-/// With `tls` all is encrypted from the first byte, and an answer holds on this connection alone,
-/// so that nobody between the two can hand it on.
+/// The first messages between two processes. Each process shows that it has the key by the
+/// HMAC-SHA256 of the other's random challenge, so the key itself is never sent, and that it speaks
+/// this version. With `tls` all is encrypted from the first byte, and an answer holds on this
+/// connection alone, so that an attacker between the two cannot pass it on.
 
-/// The side that has accepted: the head's. Returns the other's rank. Waits some seconds in all.
+/// The accepting side: the head's. Returns the other process's rank. Waits some seconds in all.
 /// kRankLost with the reason.
 [[nodiscard]] Result<std::int32_t> greet_rank(RankSocket& socket, const RankWorld& world,
                                               const RankTls* tls = nullptr);
 
-/// The side that has connected: a rank's.
+/// The connecting side: a rank's.
 [[nodiscard]] Result<void> greet_head(RankSocket& socket, const RankWorld& world,
                                       const RankTls* tls = nullptr);
 

@@ -20,7 +20,7 @@
 namespace weft {
 namespace {
 
-/// Memory with a name, which is gone with this object; who has opened it keeps it.
+/// Memory with a name. The destructor removes the name; a process that has opened it keeps it.
 class NamedMemory {
  public:
   static Result<NamedMemory> make(std::size_t bytes) {
@@ -50,7 +50,7 @@ class NamedMemory {
   HostMemory memory_;
 };
 
-/// The head's own rank, which waits for nobody when another one is lost.
+/// The head's own rank, which stops waiting for other ranks when one is lost.
 class HeadRank final : public ForwardingDevice {
  public:
   HeadRank(std::unique_ptr<StepDevice> device, const std::stop_token& lost)
@@ -75,7 +75,7 @@ class WorldHead {
     auto host = RankHost::gather(plan_.world, stop_);
     if (!host) return host.error();
     host_ = *std::move(host);
-    // Wakes all that wait for a process below.
+    // Wakes all threads below that wait for a process.
     const std::stop_callback on_stop(stop_, [this] { host_->dismiss("told to stop"); });
     if (auto asked = ask(); !asked) return asked.error();
     auto setup = settle();
@@ -114,12 +114,12 @@ class WorldHead {
     return static_cast<std::size_t>(index_of_process(process, ranks_, chooses_));
   }
 
-  /// Finds out what all have.
+  /// Asks every process what it has.
   Result<void> ask() {
     const bool on_host = plan_.partition.stages.front().is_on_host();
     RankQuestion question;
     question.partition = to_string(plan_.partition);
-    // Without it nobody sees it, and numbers go over the network.
+    // Without named memory no process sees it, and numbers go over the network.
     std::optional<NamedMemory> marked;
     if (auto memory = NamedMemory::make(sizeof(question.mark)); on_host && memory) {
       std::random_device random;
@@ -133,7 +133,7 @@ class WorldHead {
       questions[static_cast<std::size_t>(process)].index =
           index_of_process(process, ranks_, chooses_);
     }
-    // Where the others have reached this process.
+    // The address at which the other processes have reached this one.
     const std::string& address = plan_.world.address;
     auto own = own_.room(questions.front(), address.substr(0, address.rfind(':')));
     if (!own) return own.error();
@@ -163,7 +163,7 @@ class WorldHead {
     return true;
   }
 
-  /// What is the same in all setups.
+  /// Fills in the fields that are the same in all setups.
   Result<RankSetup> settle() {
     auto limits = plan_.settle(rooms_);
     if (!limits) return limits.error();

@@ -22,14 +22,14 @@ struct WorldPlan {
   const RankWorld& world;
   DType kv_dtype = DType::kF32;
   int threads = 0;  ///< of each machine; 0: all
-  /// What fits on all, of what each has; by rank of the partition.
+  /// The limits that fit on all ranks, given what each has; by rank of the partition.
   std::function<Result<DeviceLimits>(const std::vector<RankRoom>& rooms)> settle;
 };
 
-/// Gathers the processes, asks what they have, settles what all of them take, has each load its
-/// rank, loads the head's own with `own`, and returns the ranks as devices, those of other
-/// processes as well. Ends soon, and says goodbye to the others, once the stop of `own.progress` is
-/// requested. kRankLost; kUnfit where there are not as many processes as ranks, for a
+/// Gathers the processes, asks each what it has, settles what all of them take, has each load its
+/// rank, loads the head's own with `own`, and returns all ranks as devices, also those of other
+/// processes. Once the stop of `own.progress` is requested it ends soon and says goodbye to the
+/// other processes. kRankLost; kUnfit where there are not as many processes as ranks, for a
 /// partition on both GPUs and the host, and where ranks do not share the memory that they should;
 /// errors of loading any.
 [[nodiscard]] Result<std::vector<std::unique_ptr<StepDevice>>> load_world(const WorldPlan& plan,

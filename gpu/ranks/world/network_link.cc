@@ -17,10 +17,10 @@ namespace {
 
 /// Numbers of a message at least: what is longer goes in pieces, as through shared memory.
 constexpr std::int64_t kPieceNumbers = std::int64_t{64} * 1024;
-/// What is kept of a peer that is ahead. Ranks are a step or two apart, and what then is not read
-/// waits in the system's buffers and with the peer.
+/// Bytes that are kept of a peer that is ahead. Ranks are a step or two apart; beyond that, unread
+/// bytes wait in the system's buffers and with the peer.
 constexpr std::size_t kMostKept = std::size_t{16} << 20U;
-/// What a message takes beside its bytes, so that empty ones are bounded as well.
+/// A message's cost beside its bytes, so that the number of empty messages is bounded too.
 constexpr std::size_t kMessageCost = 64;
 
 template <class Work>
@@ -196,7 +196,7 @@ template <class Done>
 void NetworkLink::wait_until(const Done& done) {
   if (done()) return;
   const auto began = std::chrono::steady_clock::now();
-  // What was read before and not looked at does not wake a poll.
+  // Bytes that were read before and not looked at do not wake a poll.
   for (std::size_t i = 0; i < peers_.size(); ++i) read_from(i);
   std::vector<pollfd> sockets;
   std::vector<std::size_t> numbers;

@@ -40,7 +40,7 @@ class NetworkLink final : public RankLink {
  private:
   using Bytes = std::vector<std::byte>;
 
-  /// What a peer has sent of one kind and nobody has taken, the oldest first.
+  /// The unread messages of one kind from a peer, the oldest first.
   struct Inbox {
     RankMessage kind;
     std::deque<Bytes> messages{};

@@ -15,7 +15,7 @@
 namespace weft {
 namespace {
 
-/// A PlanStart without what cannot leave its process.
+/// A PlanStart without the members that cannot leave their process.
 struct WireStart {
   std::int32_t row = 0;
   std::int32_t prompt_tokens = 0;
@@ -33,7 +33,7 @@ struct WireStart {
   std::uint8_t unused = 0;
 };
 
-/// Stands for a reader of another process: its rank computes what that wants, and nobody reads it.
+/// Stands for another process's reader: this rank computes the logits that it wants; none reads.
 class DistantReader final : public ActivationReader {
  public:
   DistantReader(bool wants_logits, std::int32_t first, std::int32_t end)
@@ -162,7 +162,7 @@ class PlanDecoder {
     return first >= 0 && count >= 0 && first + count <= static_cast<std::int64_t>(size);
   }
 
-  /// Everything that a device takes for an index.
+  /// Checks every number that a device uses as an index.
   Result<void> check() const {
     for (const PlanMove& one : plan_.moves) {
       if (!is_row(one.from) || !is_row(one.to)) return wrong("moves");

@@ -35,11 +35,11 @@ class RankDoor {
   RankDoor(const RankListener& listener, const RankWorld& world, const RankTls* tls);
   RankDoor(const RankDoor&) = delete;
   RankDoor& operator=(const RankDoor&) = delete;
-  /// Sends away who is still being greeted.
+  /// Closes the connections that are still being greeted.
   ~RankDoor();
 
-  /// Waits for the next rank until `end`, or until a stop is requested: none then. kRankLost where
-  /// nobody can be let in any more.
+  /// Waits for the next rank until `end`, or until a stop is requested: returns none then.
+  /// kRankLost where no connection can be accepted any more.
   [[nodiscard]] Result<std::optional<Guest>> wait_for_next(
       std::chrono::steady_clock::time_point end, const std::stop_token& stop);
 

@@ -21,9 +21,9 @@
 
 namespace weft {
 
-/// The head's connections to the processes that have the other ranks: the control plane between
-/// processes. A thread of its own hears what they say and beats the drum; a process that has gone
-/// or has been silent for the world's timeout is lost, and with it all of them.
+/// The head's connections to the processes with the other ranks: the control plane between
+/// processes. A thread of its own receives their messages and sends the beats. A process that has
+/// gone or has been silent for the world's timeout is lost, and with it all processes.
 class RankHost : public std::enable_shared_from_this<RankHost> {
  public:
   /// Waits for all processes, for each as long as the world's `gathering`, or until a stop is
@@ -33,23 +33,23 @@ class RankHost : public std::enable_shared_from_this<RankHost> {
 
   RankHost(const RankHost&) = delete;
   RankHost& operator=(const RankHost&) = delete;
-  /// Tells the others that this is the end.
+  /// Tells the other processes that the world ends.
   ~RankHost();
 
-  /// Asks each process what it has; questions and answers by process, those of the head aside.
+  /// Asks each process what it has. Questions and answers are by process, without the head's.
   /// kRankLost naming the rank and the reason.
   [[nodiscard]] Result<std::vector<RankRoom>> ask(const std::vector<RankQuestion>& questions);
-  /// Tells process `number` what it is.
+  /// Sends process `number` its setup.
   [[nodiscard]] Result<void> set_up(std::int32_t number, const RankSetup& setup);
-  /// From now on a process that is lost is noticed, also while it loads or this one does. `on_lost`
-  /// is called once, by a thread of this one's or by who abandons.
+  /// From now on a lost process is noticed, also while it or this process loads. `on_lost` is
+  /// called once, by a thread of this object or by the thread that calls abandon().
   void watch_over(std::function<void()> on_lost);
   /// Waits until every process has loaded. kRankLost.
   [[nodiscard]] Result<void> wait_until_ready();
-  /// Why processes were lost; none: they are there.
+  /// Why processes were lost; none while all are there.
   [[nodiscard]] std::optional<Error> loss();
 
-  /// The rank of a process as a device, which keeps this.
+  /// The rank of a process as a device, which keeps this object alive.
   [[nodiscard]] std::unique_ptr<StepDevice> device(std::int32_t number, const DeviceLimits& limits);
 
   /// StepDevice::watch() of any of its devices; the last one counts.

@@ -90,7 +90,7 @@ Result<std::string> key_in(const std::filesystem::path& file, KeyFileOf of) {
   return key;
 }
 
-/// The folder of this user's key, which nobody else may have made.
+/// The folder of this user's key, which no other user may have made.
 Result<std::filesystem::path> own_folder(const Environment& environment) {
   const std::string temporary = environment("TMPDIR").value_or("");
   std::filesystem::path folder = std::filesystem::path(temporary.empty() ? "/tmp" : temporary) /

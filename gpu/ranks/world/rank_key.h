@@ -15,7 +15,7 @@ namespace weft {
 /// file and says why its key cannot be read or trusted.
 [[nodiscard]] Result<void> take_rank_key(const Environment& environment, RankWorld& world);
 
-/// Why such a world may not meet; nothing where it has a key, or needs none: kUnfit.
+/// Checks that such a world may meet: kUnfit unless it has a key, or needs none.
 [[nodiscard]] Result<void> check_rank_key(const RankWorld& world);
 
 }  // namespace weft

@@ -36,8 +36,8 @@ Result<std::vector<std::unique_ptr<RankSocket>>> RankMesh::connect(
   if (!tls) return tls.error();
   const auto own = static_cast<std::size_t>(world.rank);
   std::vector<std::unique_ptr<RankSocket>> all(addresses.size());
-  // Each connects to those before it and then waits for those behind it. The first waits at once;
-  // so each is answered by all before it, in their order, and nobody waits in a circle.
+  // Each process connects to the ones before it, then waits for the ones behind it. The first waits
+  // at once; so each is answered by all before it, in order, and no waits form a circle.
   for (std::size_t process = 0; process < own; ++process) {
     const auto descriptor =
         RankSocket::connect(addresses[process], static_cast<int>(world.timeout.count()), lost);

@@ -11,9 +11,9 @@
 
 namespace weft {
 
-/// Where one process of a world waits for connections of the others, over which they exchange
-/// numbers: each pair has one. They show each other the key, and are encrypted, as those to the
-/// head.
+/// Where a process of a world waits for the other processes' connections, over which they exchange
+/// numbers: each pair has one. The two ends show each other the key, and encrypt, as on connections
+/// to the head.
 class RankMesh {
  public:
   /// Listens on `host` (numbers or a name) at a port that is free. kRankLost.
@@ -22,9 +22,9 @@ class RankMesh {
   /// ":" and the port.
   [[nodiscard]] std::string port() const { return ":" + std::to_string(listener_.port()); }
 
-  /// Meets all others, which have listened before any calls this; `addresses` are by process, and
-  /// so are the connections, of which that of this process is null. Ends when `lost` is asked to
-  /// stop. kRankLost naming the process.
+  /// Meets all other processes, which have listened before any of them calls this. `addresses` and
+  /// the returned connections are by process; this process's own is null. Ends when `lost` is asked
+  /// to stop. kRankLost naming the process.
   [[nodiscard]] Result<std::vector<std::unique_ptr<RankSocket>>> connect(
       const RankWorld& world, const std::vector<std::string>& addresses,
       const std::stop_token& lost) const;

@@ -153,7 +153,7 @@ std::vector<std::byte> encode(const What& what, const Fields& fields) {
   return writer.take();
 }
 
-/// `is_sound` says whether somebody sends that; `unsound` what it is if not.
+/// `is_sound` says whether a head or rank sends such a value; `unsound` describes the error.
 template <class What, class Fields, class Sound>
 Result<What> decode(std::span<const std::byte> bytes, const Fields& fields, const Sound& is_sound,
                     const char* unsound) {

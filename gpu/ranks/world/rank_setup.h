@@ -14,17 +14,17 @@
 
 namespace weft {
 
-/// What the head asks of a rank of another process: which rank it is, and what it has.
+/// The head's question to a rank of another process: which rank it is, and what it has.
 struct RankQuestion {
   std::int32_t index = 0;  ///< which rank of the partition it is
   std::string partition;
-  /// Memory of the head's, by its name and by what stands in it: a rank that reads that there is on
+  /// The name and the contents of memory of the head: a rank that reads these contents there is on
   /// the head's host.
   std::string memory;
   std::uint64_t mark = 0;
 };
 
-/// What a rank has.
+/// The answer: what a rank has.
 struct RankRoom {
   std::string machine;            ///< the same for all who share this memory and these processors
   std::int64_t free_bytes = 0;    ///< of its device's memory
@@ -37,8 +37,8 @@ struct RankRoom {
   std::int64_t l2_bytes = 0;
 };
 
-/// What the head tells a rank of another process when it knows what all have: enough to load its
-/// part of the model, which it reads from its own files.
+/// What the head sends a rank of another process once all have answered: enough to load its part of
+/// the model, which it reads from its own files.
 struct RankSetup {
   std::int32_t index = 0;  ///< which rank of the partition it is
   DeviceLimits limits;
@@ -50,7 +50,7 @@ struct RankSetup {
   /// The name of the memory that ranks on the host share; empty: they meet at `addresses`.
   std::string memory;
   std::vector<std::string> addresses;  ///< by process, "" before the colon: where the head is
-  /// By which GPUs find each other, as cuda::CudaRanks::ids.
+  /// The ids by which GPUs find each other, as cuda::CudaRanks::ids.
   std::vector<std::array<char, 128>> groups;
 };
 
@@ -58,13 +58,13 @@ struct RankSetup {
 [[nodiscard]] std::vector<std::byte> encode_room(const RankRoom& room);
 [[nodiscard]] std::vector<std::byte> encode_setup(const RankSetup& setup);
 
-/// Each is read with ByteErrc naming the field that is cut off, or DeviceErrc::kRankLost for what
-/// nobody sends.
+/// Each decodes such bytes. ByteErrc naming the field that is cut off, or DeviceErrc::kRankLost for
+/// values that no process sends.
 [[nodiscard]] Result<RankQuestion> decode_question(std::span<const std::byte> bytes);
 [[nodiscard]] Result<RankRoom> decode_room(std::span<const std::byte> bytes);
 [[nodiscard]] Result<RankSetup> decode_setup(std::span<const std::byte> bytes);
 
-/// The same for the same program, in whatever process (FNV-1a over what describe() says of it).
+/// The same number for the same program in every process (FNV-1a over describe()'s text).
 [[nodiscard]] std::uint64_t fingerprint_of(const Program& program);
 
 /// Which rank of a partition each process has: the ranks that choose tokens stand first, since

@@ -85,7 +85,7 @@ bool wait_readable(int descriptor, Steady::time_point end) {
   }
 }
 
-/// A connection to that address, or a number of the system's for why there is none, negative.
+/// Returns a connection to that address, or the system's error number, negative.
 int connect_to(const addrinfo& address, Steady::time_point end, const std::stop_token& stop) {
   const int descriptor = ::socket(
       address.ai_family, address.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, address.ai_protocol);
@@ -116,7 +116,7 @@ bool is_tls(std::span<const std::byte> bytes) {
   return bytes[0] >= std::byte{20} && bytes[0] <= std::byte{23};
 }
 
-/// A fatal alert, protocol_version, by which one that speaks no TLS knows what is wanted.
+/// A fatal alert, protocol_version, which tells a side without TLS that TLS is wanted.
 constexpr std::array kWantsTls = {std::byte{21}, std::byte{3}, std::byte{1}, std::byte{0},
                                   std::byte{2},  std::byte{2}, std::byte{70}};
 
@@ -186,7 +186,7 @@ Result<void> RankSocket::encrypt(const RankTls& tls, bool accepted, int millisec
   cipher_ = std::move(cipher);
   binding_ = cipher_->binding();
   wire_.clear();
-  // Only now does who began hear that its certificate is refused.
+  // Only now does the connecting side hear that its certificate is refused.
   if (accepted) return send(RankMessage::kBeat);
   const auto accepting = receive(left_until(end), 0);
   if (!accepting) return accepting.error();

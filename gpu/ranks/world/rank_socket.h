@@ -18,7 +18,7 @@
 
 namespace weft {
 
-/// What a message between processes of one model is.
+/// The kinds of messages between processes of one model.
 enum class RankMessage : std::uint32_t {
   kHello = 1,  ///< rank -> head: protocol, the rank's number, a challenge
   kProof,      ///< both ways: the answer to the other's challenge
@@ -55,8 +55,8 @@ class RankSocket {
   RankSocket& operator=(const RankSocket&) = delete;
   ~RankSocket();
 
-  /// Before anything is said: from now on all is encrypted. `accepted`: the other side began.
-  /// kRankLost naming what the other side lacks.
+  /// Encrypts the connection from now on; to be called before any message. `accepted`: the other
+  /// side began. kRankLost naming what the other side lacks.
   [[nodiscard]] Result<void> encrypt(const RankTls& tls, bool accepted, int milliseconds);
   /// Of an encrypted connection; else nothing.
   [[nodiscard]] std::span<const std::byte> binding() const noexcept;
@@ -65,7 +65,7 @@ class RankSocket {
   [[nodiscard]] Result<void> send(RankMessage kind, std::span<const std::byte> payload = {});
 
   /// Waits up to `milliseconds` for a whole message. kRankLost when the other side is gone, is
-  /// silent for so long, or sends what is no message or is longer than `most` bytes.
+  /// silent for so long, or sends bytes that are no message or a message longer than `most` bytes.
   [[nodiscard]] Result<RankFrame> receive(int milliseconds, std::uint64_t most = kMostBytes);
 
   /// A message if a whole one is there. Else none, and then it is worth waiting for descriptor().

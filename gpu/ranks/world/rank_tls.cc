@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-/// What is sealed or opened at a time: some of TLS's records of 16 KiB.
+/// Bytes that are sealed or opened at a time: some of TLS's records of 16 KiB.
 constexpr std::size_t kTlsPiece = std::size_t{64} * 1024;
 
 /// The last of OpenSSL's errors on this thread; forgets them all.
@@ -29,7 +29,7 @@ Error bad_file(const std::string& file) {
   return {DeviceErrc::kUnfit, "rank TLS: " + file + ": " + tls_reason()};
 }
 
-/// Why the greeting failed; of a certificate that was refused, what is wrong with it.
+/// Why the greeting failed; for a refused certificate, what is wrong with it.
 std::string greeting_failure(const ssl_st* session) {
   const long verified = SSL_get_verify_result(session);
   if (verified == X509_V_OK) return tls_reason();
@@ -119,7 +119,7 @@ Result<std::shared_ptr<const RankTls>> RankTls::load(const RankTlsFiles& files) 
   if (context == nullptr) return tls_failure(tls_reason());
   std::shared_ptr<const RankTls> tls(new RankTls(context));
   SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
-  SSL_CTX_set_num_tickets(context, 0);  // nobody comes again
+  SSL_CTX_set_num_tickets(context, 0);  // no process connects a second time
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
   X509_VERIFY_PARAM* const checks = SSL_CTX_get0_param(context);
   // A certificate that is trusted itself need be no authority, nor made for clients.

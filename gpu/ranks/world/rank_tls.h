@@ -15,8 +15,8 @@ struct ssl_st;
 
 namespace weft {
 
-/// PEM files by which processes of one model encrypt what they say to each other. All empty: they
-/// do not.
+/// PEM files by which processes of one model encrypt their messages. All empty: they do not
+/// encrypt.
 struct RankTlsFiles {
   std::string certificate{};  ///< with its chain
   std::string key{};          ///< its private key
@@ -33,12 +33,12 @@ class RankCipher {
   RankCipher& operator=(const RankCipher&) = delete;
   ~RankCipher();
 
-  /// Goes on greeting with what the other side has sent, and says in `answer` what to send it, on
-  /// failure too. True when both have greeted; kRankLost with the reason.
+  /// Continues the greeting with the other side's bytes, and puts the bytes to send it into
+  /// `answer`, on failure too. True when both have greeted; kRankLost with the reason.
   [[nodiscard]] Result<bool> greet(std::span<const std::byte> wire, std::vector<std::byte>& answer);
 
   [[nodiscard]] Result<void> seal(std::span<const std::byte> plain, std::vector<std::byte>& wire);
-  /// kRankLost for what was not sealed by the other side, and where it has ended.
+  /// Decrypts bytes. kRankLost for bytes that the other side did not seal, and after its end.
   [[nodiscard]] Result<void> open(std::span<const std::byte> wire, std::vector<std::byte>& plain);
 
   using Binding = std::array<std::byte, 32>;

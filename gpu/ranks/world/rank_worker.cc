@@ -31,7 +31,7 @@ std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-/// The plans that have come and are not run, and the thread that runs them.
+/// The plans that have arrived and have not run, and the thread that runs them.
 class PlanRunner {
  public:
   PlanRunner(RankSocket& socket, RankLoader& loader, const RankSetup& setup,
@@ -150,7 +150,7 @@ Result<std::optional<RankFrame>> expect(RankSocket& socket, RankMessage kind, in
   }
 }
 
-/// Runs what the head sends until it ends.
+/// Runs the head's plans until the head ends.
 Result<void> serve(RankSocket& socket, RankLoader& loader, const RankSetup& setup, int milliseconds,
                    const std::function<void()>& on_ready) {
   PlanRunner runner(socket, loader, setup, on_ready);
@@ -165,13 +165,13 @@ Result<void> serve(RankSocket& socket, RankLoader& loader, const RankSetup& setu
   }
 }
 
-/// Meets the head and does what it says until it ends.
+/// Meets the head and follows its messages until it ends.
 Result<void> follow(RankSocket& socket, const RankWorld& world, const RankTls* tls,
                     RankLoader& loader, const std::function<void()>& on_ready) {
   if (auto greeted = greet_head(socket, world, tls); !greeted) return of_head(greeted.error());
   const RankDrum drum(socket, world.timeout / 4);
   const auto silence = static_cast<int>(world.timeout.count());
-  // The head waits for others first, and they for their machines.
+  // The head waits for other processes first, and they may wait for their machines.
   const auto asked = expect(socket, RankMessage::kAsk, silence);
   if (!asked || !*asked) return asked ? Result<void>() : asked.error();
   const auto question = decode_question((*asked)->payload);

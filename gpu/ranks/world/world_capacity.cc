@@ -15,7 +15,7 @@ namespace {
 
 using Programs = std::vector<std::shared_ptr<const Program>>;
 
-/// The ranks on one machine and what it has free, as the one of them says that says the least.
+/// The ranks on one machine and the machine's free memory: the least that one of the ranks states.
 struct RankMachine {
   std::vector<std::size_t> ranks;
   std::int64_t free_bytes = 0;
@@ -62,7 +62,7 @@ Result<MemoryPortion> capacity_on_host(const OpenedModel& model, const Partition
   return all;
 }
 
-/// What a rank may wish for of its machine's memory, where its KV cache is there.
+/// The wishes of a rank for its machine's memory, where its KV cache lies there.
 CapacityWishes on_machine_of(std::size_t rank, CapacityWishes capacity,
                              const std::vector<RankRoom>& rooms) {
   if (capacity.kv_host_bytes == 0) return capacity;

@@ -12,10 +12,10 @@
 
 namespace weft {
 
-/// What fits on every rank of a partition that is in several processes: where there is the least
-/// room. Ranks on the host that are on one machine have its memory in common. `rooms` and
-/// `programs` are by rank; what the machine of rank `own` gives is taken of the wishes' budget.
-/// Errors of device_capacity(), which name a rank.
+/// The limits that fit on every rank of a partition in several processes: those of the rank with
+/// the least room. Ranks on the host of one machine share its memory. `rooms` and `programs` are by
+/// rank; the part on the machine of rank `own` is taken from the wishes' budget. Errors of
+/// device_capacity(), which name a rank.
 [[nodiscard]] Result<MemoryPortion> world_capacity(
     const OpenedModel& model, const Partition& partition,
     const std::vector<std::shared_ptr<const Program>>& programs, const DeviceWishes& wishes,

@@ -20,8 +20,8 @@
 
 namespace weft {
 
-/// How a process of a world comes to its GPU, and how GPUs of several find each other: those of the
-/// machine, or those of a test.
+/// How a process of a world opens its GPU, and how GPUs of several processes find each other: on a
+/// real machine, or in a test.
 struct WorldGpus {
   std::function<Result<std::unique_ptr<cuda::Runtime>>(const std::string& device)> open;
   /// The ids of the groups of ranks of stages that have so many each.
@@ -33,7 +33,7 @@ struct WorldGpus {
 /// Each opens with NCCL there, or not at all. kNoSuchDevice, kDriver, kUnfit.
 [[nodiscard]] WorldGpus machine_gpus();
 
-/// What a rank of a world is loaded with beside what the head says.
+/// A rank's own options, beside the head's setup.
 struct WorldRankOptions {
   std::string tuning{};               ///< a file of `weft tune`; empty: see cuda::find_tuning
   std::vector<TokenId> end_tokens{};  ///< of the rank that chooses

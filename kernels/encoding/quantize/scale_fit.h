@@ -26,7 +26,7 @@ struct CodeRange {
   int most = 0;
 };
 
-/// Returns 1 / scale, or 0 where that is no number to multiply by.
+/// Returns 1 / scale, or 0 where the inverse is no finite number.
 [[nodiscard]] float inverse_of(float scale) noexcept;
 
 /// Returns the code next to `value`, which is finite or NaN (the least).
@@ -35,9 +35,9 @@ struct CodeRange {
 /// Returns the first of the numbers of the largest magnitude.
 [[nodiscard]] float extreme_of(std::span<const float> numbers) noexcept;
 
-/// Returns the scale with the least weighted squared error of scale * code, of the codes that
-/// scales around the extreme number's give. Negative where the extreme is best met by the least
-/// code.
+/// Returns the scale with the least weighted squared error of scale * code, among the codes that
+/// scales around the extreme number's give. It is negative where the least code meets the extreme
+/// number best.
 [[nodiscard]] float fit_scale(const FitGroup& group, CodeRange range);
 
 /// A number is scale * code + minimum.
@@ -46,11 +46,11 @@ struct ScaleAndMinimum {
   float minimum = 0;
 };
 
-/// Returns those that make the least number code 0 and the largest the last of `levels`.
+/// Returns the line on which the least number has code 0 and the largest the last of `levels`.
 [[nodiscard]] ScaleAndMinimum span_of(std::span<const float> numbers, int levels);
 
-/// Returns the scale and the minimum with the least weighted squared error, of the codes that
-/// scales around span_of()'s give. `minimum` is at most 0, as K-quants have it, with `below_zero`.
+/// Returns the scale and the minimum with the least weighted squared error, among the codes that
+/// scales around span_of()'s give. With `below_zero` the minimum is at most 0, as K-quants have it.
 [[nodiscard]] ScaleAndMinimum fit_scale_and_minimum(const FitGroup& group, int levels,
                                                     bool below_zero);
 

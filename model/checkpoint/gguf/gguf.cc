@@ -25,7 +25,7 @@ constexpr std::uint64_t kMaxTensors = 1U << 20U;
 constexpr std::uint64_t kMaxTensorNameBytes = 1024;  // ggml's own is 64
 constexpr std::uint32_t kMaxDimensions = 4;
 
-/// A type that is no encoding of weights; those are in encodings(). Without a dtype: not read here.
+/// A type of a tensor that is not in encodings(). Without a dtype: a type that is not read.
 struct TensorType {
   std::uint32_t number;
   std::string_view name;
@@ -41,7 +41,7 @@ constexpr std::array kTensorTypes = {
     TensorType{27, "I64", DType::kI64},
     TensorType{28, "F64", DType::kF64},
     TensorType{30, "BF16", DType::kBF16},
-    // Of activations alone.
+    // A type of activations only.
     TensorType{9, "Q8_1"},
     TensorType{15, "Q8_K"},
     TensorType{40, "NVFP4"},

@@ -31,7 +31,7 @@ constexpr std::uint64_t kCountBytes = 8;  // of elements, before a storage of an
 
 constexpr std::size_t kMaxRank = 64;             // PyTorch's own
 constexpr std::uint64_t kCopiedPerFileByte = 2;  // what transposed tensors may cost
-// What is read for them: a tensor that is every third column of a storage takes the whole storage.
+// Bytes read for such tensors: one that is every third column of a storage takes the whole storage.
 constexpr std::uint64_t kReadPerFileByte = 16;
 
 /// Where bytes of the file stand.

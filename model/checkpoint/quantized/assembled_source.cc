@@ -10,8 +10,8 @@
 namespace weft {
 namespace {
 
-/// Rows that are made when they are read. Whoever reads wants many whole rows; a part of one costs
-/// a whole one.
+/// Rows that are made when they are read. A reader should read many whole rows: a part of a row
+/// costs as much as the whole row.
 class AssembledSource final : public ByteSource {
  public:
   AssembledSource(const std::string& name, std::uint64_t size, std::uint64_t row,

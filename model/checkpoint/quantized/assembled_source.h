@@ -13,7 +13,7 @@
 
 namespace weft {
 
-/// Makes a weight's blocks of a checkpoint's tensors. Immutable; thread-safe.
+/// Makes a weight's blocks from a checkpoint's tensors. Immutable; thread-safe.
 class RowMaker {
  public:
   RowMaker() = default;
@@ -22,7 +22,7 @@ class RowMaker {
   virtual ~RowMaker() = default;
 
   /// Writes rows [first, first + count), whole and side by side. Errors of reading the tensors, and
-  /// of what stands in them.
+  /// of values in them.
   [[nodiscard]] virtual Result<void> make(std::int64_t first, std::int64_t count,
                                           std::span<std::byte> out) const = 0;
 };

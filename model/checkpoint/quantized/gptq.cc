@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-/// What a scheme of packed words says of all weights.
+/// The settings of a scheme of packed words, for all weights.
 struct Words {
   std::int64_t bits = 0;        ///< 0: told by the tensors
   std::int64_t group_size = 0;  ///< 0: told by the tensors; -1: all inputs

@@ -20,7 +20,7 @@ namespace {
 constexpr IntegerCodes kQ4 = {DType::kQ4_0, 4, 32};
 constexpr IntegerCodes kQ8 = {DType::kQ8_0, 8, 32};
 
-/// Of a weight some of whose outputs are a few bytes of each of a file's lines: so many that a disk
+/// For a weight whose outputs take a few bytes of each of a file's lines: so many bytes that a disk
 /// reads them nearly in sequence.
 constexpr std::int64_t kWidePiece = std::int64_t{16} << 20U;
 
@@ -54,7 +54,7 @@ void pack_run(int bits, const std::uint8_t* codes, std::byte* to) {
   std::memcpy(to, bytes.data(), static_cast<std::size_t>(IntegerCodes::kRun / 8 * bits));
 }
 
-/// Some outputs' numbers on their way.
+/// The numbers of some outputs while they are converted.
 struct IntegerTile {
   static constexpr std::int64_t kOutputs = 16;  ///< words of 32 bits in a cache line
 
@@ -111,7 +111,7 @@ class IntegerRows final : public RowMaker {
             std::vector<float>(groups)};
   }
 
-  /// The codes of an output of the tile as its groups stand.
+  /// Returns an output's codes in the order of its groups.
   std::uint8_t* codes_of(IntegerTile& tile, std::int64_t row) const {
     std::uint8_t* codes = tile.codes.data() + row * weight_.inputs;
     if (weight_.order == nullptr) return codes;

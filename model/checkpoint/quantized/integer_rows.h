@@ -25,21 +25,21 @@ struct IntegerWeight {
   std::optional<CodePlane> zeros = {};  ///< without them the zero is the middle: 8 of 4 bits
   int zero_offset = 0;                  ///< is added to zeros, without a carry
   float scale_factor = 1;               ///< multiplies the scales, in f32
-  /// Where groups are not inputs side by side: the input that stands at each place, so that they
-  /// are. Null for the natural order.
+  /// Where a group's inputs are not neighbours: the input at each place, in an order that makes
+  /// them neighbours. Null for the natural order.
   std::shared_ptr<const std::vector<std::int32_t>> order = {};
 };
 
-/// The tensor `name` whose rows are made of the weight, in an encoding whose groups divide the
-/// weight's; kUnsupportedFormat where there is none.
+/// Returns the tensor `name`, whose rows are made from the weight, in an encoding whose groups
+/// divide the weight's groups; kUnsupportedFormat where there is none.
 [[nodiscard]] Result<CheckpointTensor> integer_tensor(std::string name, IntegerWeight weight);
 
 /// The largest length of blocks (32, 64, 128, 256) that divides both; 0 where none does.
 [[nodiscard]] std::int64_t block_length(std::int64_t group, std::int64_t inputs) noexcept;
 
-/// What `order` of a weight is by the group of each of its inputs, an i32 tensor [inputs]: null
-/// where groups are side by side. Every group has as many inputs; kBadCheckpoint where not, or
-/// where one is none of the groups.
+/// Computes `order` of a weight from its inputs' groups, an i32 tensor [inputs]: null where groups
+/// are side by side. Every group must have as many inputs; kBadCheckpoint where not, or where a
+/// number is no group's.
 [[nodiscard]] Result<std::shared_ptr<const std::vector<std::int32_t>>> order_by_group(
     const CheckpointTensor& group_of, std::int64_t inputs, std::int64_t groups);
 

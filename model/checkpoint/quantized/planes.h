@@ -55,10 +55,10 @@ class CodePlane {
     return packing_.words_are_lines != packing_.along_outputs;
   }
 
-  /// What is needed of the tensor for outputs [first, first + count).
+  /// Reads the bytes of the tensor that outputs [first, first + count) need.
   [[nodiscard]] Result<Band> read(std::int64_t first, std::int64_t count) const;
-  /// The integers of `count` outputs from `first` on, [count, columns]. Some at a time are the
-  /// fastest, where the words of neighbours stand side by side.
+  /// Unpacks the integers of `count` outputs from `first` on, [count, columns]. Several outputs at
+  /// a time are fastest where the words of neighbours stand side by side.
   void unpack(const Band& band, std::int64_t first, std::int64_t count,
               std::span<std::uint8_t> out) const;
 
@@ -79,7 +79,7 @@ class CodePlane {
   std::int64_t columns_ = 0;
 };
 
-/// Scales of a checkpoint's tensor, in f16, bf16 or f32: one for each so many outputs and columns.
+/// Scales of a checkpoint's tensor, in f16, bf16 or f32. A scale is for some outputs and a column.
 class ScalePlane {
  public:
   struct Layout {

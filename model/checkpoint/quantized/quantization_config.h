@@ -14,8 +14,8 @@
 
 namespace weft {
 
-/// What a model's configuration says of how its weights are quantized: an object and where it
-/// stands, for messages. Borrows the object. A key that is null counts as absent.
+/// A model's settings of how its weights are quantized: a JSON object and its place, for messages.
+/// Borrows the object. A key that is null counts as absent.
 class QuantizationConfig {
  public:
   /// `where` is "FILE: KEY", what messages put before a key's name.
@@ -31,7 +31,7 @@ class QuantizationConfig {
 
   [[nodiscard]] const boost::json::value* find(std::string_view key) const noexcept;
 
-  /// kUnsupportedFormat where the key is there and its value, in lower case, none of `known`.
+  /// kUnsupportedFormat where the key exists and its value, in lower case, is none of `known`.
   [[nodiscard]] Result<void> expect(std::string_view key,
                                     std::initializer_list<std::string_view> known) const;
 

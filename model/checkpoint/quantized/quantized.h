@@ -9,9 +9,9 @@
 
 namespace weft {
 
-/// Replaces the tensors of which a quantized checkpoint's weights are made by those weights: each
-/// is `MODULE.weight` [outputs, inputs] in an encoding, and its blocks are put together when they
-/// are read. `config` is the model's, of `file`: without `quantization_config` (or
+/// Replaces the tensors that make up a quantized checkpoint's weights by the weights themselves:
+/// each is `MODULE.weight` [outputs, inputs] in an encoding, and its blocks are put together when
+/// they are read. `config` is the model's, of `file`: without `quantization_config` (or
 /// `compression_config`) the tensors are returned as they are. Errors: kUnsupportedFormat for a
 /// `quant_method`, or a setting of one, that is not read; kBadConfig; kBadCheckpoint where tensors
 /// do not fit.

@@ -12,8 +12,8 @@
 
 namespace weft {
 
-/// The tensors of a checkpoint's files, of which schemes take those that make up a weight. What
-/// none takes stays as it is. Owner only.
+/// The tensors of a checkpoint's files. Schemes take the tensors that make up a weight; tensors
+/// that no scheme takes stay as they are. Owner only.
 class RawTensors {
  public:
   explicit RawTensors(std::vector<CheckpointTensor> tensors);
@@ -21,15 +21,15 @@ class RawTensors {
   /// The names that end with `suffix`, without it, in alphabetical order.
   [[nodiscard]] std::vector<std::string> modules(std::string_view suffix) const;
 
-  /// Null where there is none.
+  /// Returns null where there is no such tensor.
   [[nodiscard]] const CheckpointTensor* find(const std::string& name) const;
-  /// The same; whoever gets one has taken it.
+  /// Does the same, and counts the tensor as taken.
   const CheckpointTensor* take(const std::string& name);
-  /// kBadCheckpoint where there is none: it says which tensor needs it.
+  /// kBadCheckpoint where there is no such tensor: the detail says which tensor needs it.
   [[nodiscard]] Result<const CheckpointTensor*> require(const std::string& name,
                                                         const CheckpointTensor& needed_by);
 
-  /// Those that were not taken.
+  /// The tensors that were not taken.
   [[nodiscard]] std::vector<CheckpointTensor> rest() const;
 
  private:
@@ -41,7 +41,7 @@ class RawTensors {
 [[nodiscard]] Error bad_raw(const CheckpointTensor& tensor, std::string_view what);
 [[nodiscard]] Error unsupported_raw(const CheckpointTensor& tensor, std::string_view what);
 
-/// Whether the tensor is of the type and shape; kBadCheckpoint with what it is and what was wanted.
+/// Checks a tensor's type and shape; kBadCheckpoint with the found and the wanted ones.
 [[nodiscard]] Result<void> check_raw(const CheckpointTensor& tensor, DType dtype,
                                      const std::vector<std::int64_t>& shape);
 

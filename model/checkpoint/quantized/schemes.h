@@ -12,7 +12,7 @@
 
 namespace weft {
 
-/// A checkpoint on its way from the tensors of its files to weights.
+/// A checkpoint while its files' tensors are turned into weights.
 struct QuantizedModel {
   RawTensors raw;
   std::vector<CheckpointTensor> weights;
@@ -24,9 +24,9 @@ struct QuantizedModel {
   }
 };
 
-/// A way of quantizing: takes the tensors of each weight and adds the weight. Which modules are
-/// quantized is told by their tensors: what has a plain `.weight` stays as it is. Errors:
-/// kUnsupportedFormat for what is not read, with the key and its value or the tensor;
+/// A way of quantizing: takes the tensors of each weight and adds the weight. A module's tensors
+/// show whether it is quantized: one with a plain `.weight` stays as it is. Errors:
+/// kUnsupportedFormat for unknown settings, with the key and its value or the tensor;
 /// kBadCheckpoint where tensors do not fit one another; kBadConfig.
 using ReadScheme = Result<void> (*)(const QuantizationConfig& config, QuantizedModel& model);
 
@@ -60,7 +60,7 @@ using ReadScheme = Result<void> (*)(const QuantizationConfig& config, QuantizedM
 /// Whether these are the outputs and inputs of a block of FP8.
 [[nodiscard]] bool is_fp8_block(std::span<const std::int64_t> block) noexcept;
 
-/// What FP8 weights of `model` become, however their scheme is called; `block` is the outputs and
+/// Turns FP8 weights of `model` into its encodings, for any scheme. `block` is the outputs and
 /// inputs of a scale's block, empty where scales are by tensor or output.
 [[nodiscard]] Result<void> take_fp8(QuantizedModel& model, std::span<const std::int64_t> block);
 

@@ -38,7 +38,7 @@ class SumAdder {
     return head;
   }
 
-  /// By buffer: whether it is a part, and is read for more than to add it to another part.
+  /// By buffer: whether it is a part that some op reads other than to add it to another part.
   [[nodiscard]] std::vector<bool> wanted_sums(const OpList& list) const {
     std::vector<bool> wanted(program_.buffers.size());
     const auto want = [&](BufferId id) {

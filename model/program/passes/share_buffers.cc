@@ -54,7 +54,7 @@ class BufferSharer {
     return last;
   }
 
-  /// The value in whose place the op can write `out`; kAbsent where there is none.
+  /// The value whose buffer the op can overwrite with `out`; kAbsent where there is none.
   template <class IsLast>
   [[nodiscard]] BufferId replaced_by(const Op& op, BufferId out, const IsLast& is_last) const {
     if (out == kAbsent) return {};
@@ -79,7 +79,7 @@ class BufferSharer {
            one.rows_per_token == other.rows_per_token;
   }
 
-  /// Keeps the buffers that values have, and renumbers them.
+  /// Keeps only the buffers that values have, and renumbers them.
   void renumber() {
     std::vector<BufferPlan> kept;
     std::vector<BufferId> number(program_.buffers.size());

@@ -21,7 +21,7 @@ Value fold_case(Run& run, const Value& value, bool case_sensitive) {
   return text == nullptr || case_sensitive ? value : lower(run, *text);
 }
 
-/// What an element is compared by.
+/// The value by which an element is compared.
 Value key_of(Run& run, const Value& item, const Value& path, bool case_sensitive) {
   return fold_case(run, attribute_path(run, item, path), case_sensitive);
 }

@@ -9,11 +9,11 @@
 #include "weft/text/jinja/values/compare.h"
 #include "weft/text/jinja/values/items.h"
 
-/// map, select and their like: generators, which do their work when somebody asks.
+/// map, select and the like: generators, which do their work when their elements are asked for.
 namespace weft::jinja {
 namespace {
 
-/// The arguments of a call, kept for later.
+/// The arguments of a call, kept for later calls.
 class KeptArguments {
  public:
   KeptArguments(Run& run, const Arguments& arguments)
@@ -27,7 +27,7 @@ class KeptArguments {
   std::pmr::vector<Keyword> keywords_;
 };
 
-/// An iterator over what another one gives.
+/// An iterator over the elements of another iterator.
 class DerivedIterator : public Iterator {
  protected:
   explicit DerivedIterator(Iterator& source) : Iterator(source.depth() + 1), source_(source) {}
@@ -103,8 +103,8 @@ class PickIterator final : public DerivedIterator {
   bool wanted_;
 };
 
-/// What a generator walks; null, and the run has failed, when there is nothing to walk or too many
-/// generators stand behind each other. Jinja looks at nothing that is false.
+/// The iterator that a generator walks; null, and the run has failed, when there is nothing to walk
+/// or too many generators stand behind each other. Jinja treats every false value as empty.
 Iterator* source_of(Run& run, const Value& self) {
   Iterator* source = iterate(run, truth(self) ? self : Value());
   if (source != nullptr && source->depth() >= kMaxDataDepth) {

@@ -12,7 +12,7 @@ namespace {
 
 using Question = bool (*)(char32_t code_point);
 
-/// Not empty, and every character is as asked.
+/// Whether the text is not empty and `question` holds for every character.
 Value all_are(Run& run, const Value& self, Question question) {
   std::string_view rest = self.text()->view;
   if (!run.step_read(rest.size())) return {};

@@ -14,7 +14,7 @@ namespace weft::jinja {
 class Interpreter;
 
 /// The `loop` of a for loop, which also fetches its elements: one by one, as Jinja does, because
-/// the loop's filter may look at what the body has done.
+/// the loop's filter may look at values that the body has set.
 class Loop final : public Object {
  public:
   /// `size`: the number of elements, when that is known before they are fetched.
@@ -45,7 +45,7 @@ class Loop final : public Object {
   const ast::For& node_;
   const Scope& outer_;
   Iterator* source_;
-  bool filtered_ = false;  ///< source_ gives only what the filter lets through.
+  bool filtered_ = false;  ///< source_ gives only elements that pass the filter.
   std::int64_t depth_;
   std::int64_t index_ = -1;
   std::optional<std::int64_t> count_;  ///< How many elements there are, once that is known.

@@ -10,8 +10,8 @@
 
 namespace weft::jinja {
 
-/// Where a rendering writes: the prompt, or, while a macro or a block is captured, a string of its
-/// own. The prompt is bounded by TemplateLimits::output_bytes too.
+/// The target of a rendering: the prompt or, while a macro or a block is captured, a string of its
+/// own. The prompt is also bounded by TemplateLimits::output_bytes.
 class Output {
  public:
   explicit Output(Run& run) : run_(run), prompt_(run), captures_(run.scratch()) {}
@@ -25,7 +25,7 @@ class Output {
   }
 
   void begin_capture() { captures_.emplace_back(run_); }
-  /// What was written since the last begin_capture().
+  /// Returns the text written since the last begin_capture().
   Value end_capture() {
     const Value text = captures_.back().finish();
     captures_.pop_back();

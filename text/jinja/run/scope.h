@@ -11,8 +11,8 @@
 
 namespace weft::jinja {
 
-/// The names of one block, inside those of its parent. Macros keep the scope that they were defined
-/// in. Belongs to a Run's memory; names belong to the template.
+/// The names of one block, inside the names of its parent. Macros keep the scope of their
+/// definition. Belongs to a Run's memory; names belong to the template.
 class Scope {
  public:
   Scope(Run& run, const Scope* parent) : parent_(parent), bindings_(run.memory()) {}
@@ -27,7 +27,7 @@ class Scope {
     }
   }
 
-  /// Null when no scope has it.
+  /// Returns null when no scope has the name.
   [[nodiscard]] const Value* find(Run& run, std::string_view name) const {
     std::size_t looked = 0;
     for (const Scope* scope = this; scope != nullptr; scope = scope->parent_) {

@@ -164,7 +164,7 @@ struct TupleTarget {
   std::vector<Target> items;
 };
 
-/// What a value is assigned to.
+/// The target of an assignment.
 struct Target {
   std::variant<NameTarget, AttributeTarget, TupleTarget> to;
 };

@@ -17,7 +17,7 @@ struct UnknownName {
   std::string what;
 };
 
-/// What the parser knows of its surroundings.
+/// The parser's knowledge of the surroundings of an expression.
 struct ParserState {
   std::size_t nesting = 0;
   /// Inside an `if`: Jinja lets unknown filters and tests pass there until they are reached.
@@ -48,8 +48,8 @@ class NestingLevel {
 };
 
 /// Reads expressions by recursive descent, with Jinja's ranks: conditional, or, and, not,
-/// comparison, + -, ~, * / // %, **, sign, then what follows a value. After a mistake, results are
-/// null.
+/// comparison, + -, ~, * / // %, **, sign, then the operators behind a value. After a mistake,
+/// results are null.
 class ExpressionParser {
  public:
   ExpressionParser(TokenStream& stream, ParserState& state) : stream_(stream), state_(state) {}
@@ -60,7 +60,7 @@ class ExpressionParser {
   ast::ExprPtr expression_list(bool conditional = true, std::string_view end = {});
   /// |a|b(1), or a|b(1) when the first bar has been read.
   std::vector<ast::PostfixOp> filters(bool first_without_bar);
-  /// What may stand before "=" or, ended by `end`, "in".
+  /// An assignment's target, before "=" or, ended by `end`, before "in".
   ast::Target target(std::string_view end = {}, bool with_attribute = false);
   /// A plain name that can be assigned to.
   std::string assignable_name();

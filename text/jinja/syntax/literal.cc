@@ -98,8 +98,8 @@ Escape octal_escape(std::string_view rest) {
   return {at, value};
 }
 
-/// Appends what the escape after a backslash stands for and returns its bytes; nothing when it is
-/// malformed.
+/// Appends the character of the escape after a backslash and returns the escape's bytes; nothing
+/// when it is malformed.
 std::optional<std::size_t> append_escape(std::string& out, std::string_view rest) {
   constexpr std::string_view kFrom = "\\'\"abfnrtv";
   constexpr std::string_view kTo = "\\'\"\a\b\f\n\r\t\v";

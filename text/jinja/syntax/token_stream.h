@@ -13,7 +13,7 @@
 namespace weft::jinja {
 
 /// The tokens of a template and the first mistake found in them. A mistake moves the stream to its
-/// end, so that whoever is reading stops by himself.
+/// end, so that every reader stops by itself.
 class TokenStream {
  public:
   TokenStream(std::string_view source, std::vector<Token> tokens)

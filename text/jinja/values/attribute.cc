@@ -39,7 +39,7 @@ std::optional<Value> group_attribute(const List& list, std::string_view name) {
   return std::nullopt;
 }
 
-/// Python's getattr(), without what is not for templates.
+/// Python's getattr(), without attributes that templates may not use.
 std::optional<Value> own_attribute(Run& run, const Value& object, std::string_view name) {
   if (Object* own = object.object()) return own->attribute(run, name);
   if (const Range* range = object.range()) {
@@ -68,7 +68,7 @@ Value character(const Text& text, std::size_t offset) {
   return Text{rest.substr(0, utf8_at(rest).length), text.markup};
 }
 
-/// text[index]. What is behind it is not looked at, unless it is counted from the end.
+/// text[index]. The text behind the character is not read, unless the index counts from the end.
 std::optional<Value> text_element(Run& run, const Text& text, std::int64_t index) {
   if (index >= 0) {
     const std::size_t end = code_point_offset(text.view, static_cast<std::size_t>(index));

@@ -14,7 +14,7 @@ Value attribute(Run& run, const Value& object, std::string_view name);
 /// object[key]: an element first, then, for a string, a method or attribute.
 Value item(Run& run, const Value& object, const Value& key);
 
-/// object[start:stop:step], where what was left out is none. Fails where object[key] is undefined.
+/// object[start:stop:step]; a part that was left out is none. Fails where object[key] is undefined.
 Value slice(Run& run, const Value& object, const Value& start, const Value& stop,
             const Value& step);
 

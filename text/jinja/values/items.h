@@ -33,16 +33,16 @@ class Items {
   std::variant<std::span<const Value>, const Range*, View> source_;
 };
 
-/// A Python iterator or generator: true, without a length, and used up by whoever walks it. Belongs
-/// to a Run's memory.
+/// A Python iterator or generator: true, without a length, and used up by its reader. Belongs to a
+/// Run's memory.
 class Iterator {
  public:
   Iterator(const Iterator&) = delete;
   Iterator& operator=(const Iterator&) = delete;
 
-  /// Nothing at the end.
+  /// Returns nothing at the end.
   virtual std::optional<Value> next(Run& run) = 0;
-  /// What is left; the iterator is at its end then.
+  /// Takes the remaining elements; the iterator is at its end then.
   Items take(Run& run);
   /// How many iterators stand behind this one. Each takes stack when it is asked.
   [[nodiscard]] std::size_t depth() const { return depth_; }
@@ -55,7 +55,7 @@ class Iterator {
   std::size_t depth_;
 };
 
-/// Walks what is there already.
+/// Walks elements that exist already.
 class ItemsIterator final : public Iterator {
  public:
   explicit ItemsIterator(const Items& items) : items_(items) {}

@@ -19,9 +19,9 @@ class Object {
 
   /// The name of Python's type, for messages.
   [[nodiscard]] virtual std::string_view type_name() const = 0;
-  /// What repr() gives; `depth` is that of values inside each other.
+  /// Writes the result of repr(); `depth` is the depth of values inside each other.
   virtual void print(TextBuilder& out, std::size_t depth) const;
-  /// Nothing when there is no attribute of that name.
+  /// Returns nothing when there is no attribute of that name.
   virtual std::optional<Value> attribute(Run& run, std::string_view name);
   [[nodiscard]] virtual std::optional<std::size_t> size() const { return std::nullopt; }
   [[nodiscard]] virtual bool callable() const { return false; }
@@ -48,7 +48,7 @@ class BoundBuiltin final : public Object {
   Value self_;
 };
 
-/// What namespace() makes: the one thing that a template can change.
+/// The result of namespace(): the only thing that a template can change.
 class Namespace final : public Object {
  public:
   explicit Namespace(Run& run) : attributes_(run.memory()) {}
@@ -93,7 +93,7 @@ class Joiner final : public Object {
 
 /// The name of a value's type as Python has it.
 [[nodiscard]] std::string_view type_name(const Value& value);
-/// What an undefined value says when it is used: "'x' is undefined".
+/// The message when an undefined value is used: "'x' is undefined".
 [[nodiscard]] std::string undefined_message(const Undefined& undefined);
 
 }  // namespace weft::jinja

@@ -32,7 +32,7 @@ Value recase(Run& run, const Text& text, AppendCase first, AppendCase others) {
   return out.finish(text.markup);
 }
 
-/// What it costs to sort or look up a character, compared with reading it.
+/// The cost of sorting or looking up a character, relative to reading it.
 constexpr std::size_t kSetCost = 8;
 
 /// A set of characters, looked up in log time: it may be as long as the text.

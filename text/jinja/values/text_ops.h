@@ -11,7 +11,7 @@
 #include "weft/text/jinja/run.h"
 #include "weft/text/jinja/values/value.h"
 
-/// What methods and filters of strings share. Results of a Markup are Markups.
+/// The common parts of methods and filters of strings. Results of a Markup are Markups.
 namespace weft::jinja {
 
 Value upper(Run& run, const Text& text);
@@ -20,7 +20,7 @@ Value capitalize(Run& run, const Text& text);
 
 enum class Side : std::uint8_t { kLeft, kRight, kBoth };
 
-/// Without the characters of `characters` at its ends; of white space when that is none.
+/// Removes the characters of `characters` from the text's ends; white space when that is none.
 Value strip(Run& run, const Text& text, Side side, const Value& characters);
 
 inline constexpr std::size_t kAllOccurrences = std::numeric_limits<std::size_t>::max();
@@ -36,7 +36,7 @@ Value center(Run& run, const Text& text, std::int64_t width, std::string_view fi
 [[nodiscard]] std::pmr::vector<std::string_view> split_lines(Run& run, std::string_view text,
                                                              bool keep_ends);
 
-/// At least one cased character, and all of those answer `question` with yes.
+/// Whether the text has a cased character and `question` holds for all its cased characters.
 Value all_cased_are(Run& run, std::string_view text, bool (*question)(char32_t code_point));
 
 /// A join() of strings only.

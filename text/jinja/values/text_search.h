@@ -5,7 +5,7 @@
 #include <memory_resource>
 #include <string_view>
 
-/// Searching in bytes, in linear time: what is searched for and in is a client's.
+/// Searches in bytes, in linear time, because a client chooses both the text and the part.
 namespace weft::jinja {
 
 inline constexpr std::size_t kNotFound = std::numeric_limits<std::size_t>::max();

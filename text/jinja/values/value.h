@@ -12,9 +12,9 @@
 #include <variant>
 #include <vector>
 
-/// The values of a rendering. They are small and copied freely; what they point to belongs to the
-/// rendering's memory (run.h), to the template or to the caller's JSON, and lives until the
-/// rendering ends. Lists and dicts never change once made, as in Jinja's immutable sandbox.
+/// The values of a rendering. They are small and copied freely. The memory behind them belongs to
+/// the rendering (run.h), to the template or to the caller's JSON, and lives until the rendering
+/// ends. Lists and dicts never change once made, as in Jinja's immutable sandbox.
 namespace weft::jinja {
 
 class Dict;
@@ -41,13 +41,13 @@ enum class Kind : std::uint8_t {
 
 struct None {};
 
-/// A Python str, or a Markup, which escapes what is put together with it.
+/// A Python str, or a Markup, which escapes every text that is joined to it.
 struct Text {
   std::string_view view;
   bool markup = false;
 };
 
-/// Nothing, and why: a name that is not set, an attribute that `owner` has not, or a sentence.
+/// No value, and why: a name that is not set, an attribute that `owner` lacks, or a sentence.
 struct Undefined {
   enum class Cause : std::uint8_t { kSentence, kName, kAttribute };
   std::string_view text;
@@ -73,7 +73,7 @@ class Value {
   [[nodiscard]] bool is_undefined() const { return kind() == Kind::kUndefined; }
   [[nodiscard]] bool is_none() const { return kind() == Kind::kNone; }
 
-  /// Null or nothing when it is of another kind.
+  /// Each returns null or nothing when the value is of another kind.
   [[nodiscard]] const Undefined* undefined() const { return std::get_if<Undefined>(&data_); }
   [[nodiscard]] const bool* boolean() const { return std::get_if<bool>(&data_); }
   [[nodiscard]] const double* real() const { return std::get_if<double>(&data_); }
@@ -120,7 +120,7 @@ struct Range {
   [[nodiscard]] std::int64_t at(std::int64_t index) const { return start + index * step; }
 };
 
-/// What keys(), values() and items() of a dict give.
+/// The result of keys(), values() or items() of a dict.
 struct View {
   enum class Part : std::uint8_t { kKeys, kValues, kItems };
   const Dict* dict = nullptr;

@@ -113,7 +113,7 @@ class ReplaceStage final : public TokenStage {
       out.append(token, at, match.begin - at).append(step_.content);
       at = match.end;
     };
-    // A pattern that gives up has replaced what it could.
+    // A pattern that gives up has replaced as much as it could.
     static_cast<void>(std::get<Regex>(step_.pattern).for_each_match(token, replace));
     pass(out.append(token, at));
   }
@@ -249,7 +249,7 @@ class StripStage final : public DecodeStage {
       for (std::size_t& end : ends_) end -= std::min(end, step_.content.size());
       ++stripped_;
     }
-    // The content is one character: what could still become it is shorter than that.
+    // The content is one character: text that could still become it is shorter than that.
     const bool open = at_start_ && stripped_ < step_.start && held_.size() < step_.content.size();
     if (open) return;
     at_start_ = held_.empty() && stripped_ < step_.start;

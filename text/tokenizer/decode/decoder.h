@@ -19,13 +19,13 @@ struct ByteLevelDecoderStep {};
 struct ByteFallbackStep {};
 /// All is one text from here on.
 struct FuseStep {};
-/// Up to `start` and `stop` times `content` go from the ends of each token.
+/// Removes `content` up to `start` and `stop` times from the ends of each token.
 struct StripDecoderStep {
   std::string content;
   std::size_t start = 0;
   std::size_t stop = 0;
 };
-/// The replacement character becomes a space, in the first token nothing when `drop_first`.
+/// The replacement character becomes a space; in the first token nothing when `drop_first`.
 struct MetaspaceDecoderStep {
   std::string replacement;
   bool drop_first = true;
@@ -40,7 +40,7 @@ struct WordPieceDecoderStep {
 struct BpeDecoderStep {
   std::string suffix;
 };
-/// Repeated tokens are one, `pad` is dropped, `delimiter` is a space (Graves et al. 2006).
+/// Repeated tokens become one, `pad` is dropped, `delimiter` is a space (Graves et al. 2006).
 struct CtcStep {
   std::string pad;
   std::string delimiter;
@@ -66,7 +66,7 @@ class Decoder {
 };
 
 /// One step of a running decoder. Text arrives in parts, each token is closed by end_token(), all
-/// by finish(); what is settled goes on to the next stage at once. Owner only.
+/// by finish(); settled text goes on to the next stage at once. Owner only.
 class DecodeStage {
  public:
   virtual ~DecodeStage() = default;
@@ -87,14 +87,14 @@ class DecodeStream {
  public:
   explicit DecodeStream(const Decoder& decoder);
 
-  /// Called before the first token: the text goes on where another one ended.
+  /// To be called before the first token: the text goes on where another text ended.
   void go_on();
 
-  /// The text of one token as the vocabulary has it.
+  /// Adds one token, as the vocabulary writes it.
   void push(std::string_view token);
 
-  /// A token of the sequence ends here. take_ends() tells where that is in the text; a token that
-  /// is left out of the text may be marked without being pushed.
+  /// A token of the sequence ends here. take_ends() returns the end's place in the text; a token
+  /// that is left out of the text may be marked without being pushed.
   void mark_end();
 
   /// No more tokens come.
@@ -104,7 +104,7 @@ class DecodeStream {
   /// whole text. An end may lie in text that is still to come.
   void take_ends(std::vector<std::size_t>& ends);
 
-  /// Hands over what is final and was not handed over before.
+  /// Returns the text that has become final since the last call.
   [[nodiscard]] std::string take();
 
   /// The same, appended to `out`; allocates nothing where `out` has room.

@@ -67,13 +67,13 @@ constexpr std::array<std::string_view, 24> kProbes = {
     " ",
     "\n"};
 
-// Names of what ends a turn where a file does not say it.
+// Names of tokens that end a turn where a file does not name them.
 constexpr std::array<std::string_view, 10> kEndNames = {
     "<|eot_id|>", "<|im_end|>",      "<|end|>", "<end_of_turn>", "<|endoftext|>",
     "<|eom_id|>", "<|end_of_text|>", "<EOT>",   "<|eot|>",       "<|return|>"};
 
-// What Gemma 4 ends by, whatever kind of token the file calls it: the last one is followed by what
-// a tool has returned.
+// Tokens that end Gemma 4's turns, whatever kind the file gives them; a tool's result follows the
+// last one.
 constexpr std::array<std::string_view, 3> kGemma4Ends = {"<eos>", "<turn|>", "<|tool_response>"};
 
 class FormMaker {
@@ -208,7 +208,7 @@ class FormMaker {
     }
     for (std::size_t id = 0; id < made_.tokens.size(); ++id) {
       const auto found = ranks.find(made_.tokens[id]);
-      // Single characters are made of nothing.
+      // A single character has no merge.
       if (made_.types[id] == TokenType::kNormal)
         made_.scores[id] = found == ranks.end() ? -(rank + 1) : found->second;
     }

@@ -8,8 +8,8 @@
 namespace weft {
 
 /// The tables that a GGUF file would have for the tokenizer.json at `path`, or in that folder, with
-/// what stands beside it: byte-level BPE ("gpt2") and SentencePiece's BPE with byte fallback
-/// ("llama"). Both tokenizers are then given the same texts, and every token's own.
+/// the files beside it: byte-level BPE ("gpt2") and SentencePiece's BPE with byte fallback
+/// ("llama"). Both tokenizers are then compared on the same texts, and on every token's own.
 ///
 /// GGUF has no form for Unicode's normalization (Qwen's NFC), which is left out as llama.cpp's
 /// converter does. kUnknownTokenizerPart naming the part of the file that it has no form for

@@ -11,8 +11,8 @@ namespace weft {
 
 /// How the byte-level tokenizers of GGUF files split text, by the name under tokenizer.ggml.pre.
 struct GgufPreTokenizer {
-  /// In the syntax of tokenizer.json; each splits the pieces that the one before it left, and
-  /// matches and what lies between them are pieces.
+  /// In the syntax of tokenizer.json. Each pattern splits the pieces of the one before it; both its
+  /// matches and the texts between them are pieces.
   std::span<const std::string_view> patterns;
   /// A word that is a token is not merged.
   bool whole_words = false;

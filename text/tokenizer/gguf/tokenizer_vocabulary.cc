@@ -76,7 +76,7 @@ class VocabularyReader {
     return std::ranges::find(roles, static_cast<TokenId>(id)) != roles.end();
   }
 
-  /// Tokens that only a template or a protocol writes.
+  /// Whether only a template or a protocol writes the token.
   [[nodiscard]] bool is_special(std::size_t id) const {
     if (type(id) == TokenType::kControl || type(id) == TokenType::kUnknown) return true;
     return from_.types.empty() && is_role(id);
@@ -109,8 +109,8 @@ class VocabularyReader {
     return {};
   }
 
-  /// A token as it is kept. WordPiece in the spelling of vocab.txt: GGUF has "▁" for beginnings and
-  /// nothing for continuations.
+  /// A token as it is stored. WordPiece in the spelling of vocab.txt: GGUF has "▁" for beginnings
+  /// and nothing for continuations.
   [[nodiscard]] std::string spelling(std::size_t id) const {
     const std::string& text = from_.tokens[id];
     if (text.empty()) return "[EMPTY_" + std::to_string(id) + "]";
@@ -172,7 +172,7 @@ class VocabularyReader {
     }
   }
 
-  /// Which tokens text may become.
+  /// By id, whether text may become the token.
   [[nodiscard]] std::vector<bool> plain_tokens() const {
     std::vector<bool> plain(from_.tokens.size());
     for (std::size_t id = 0; id < plain.size(); ++id) plain[id] = !is_special(id) && !is_byte(id);
@@ -235,7 +235,7 @@ class VocabularyReader {
     parts_.decoder = Decoder(std::move(decoders));
   }
 
-  /// What is no token must become something.
+  /// Checks that text without a token becomes some token.
   Result<void> check_fallback() const {
     for (unsigned byte = 0; byte < 256; ++byte) {
       const bool has_it =
@@ -342,7 +342,7 @@ class VocabularyReader {
     std::unordered_map<char32_t, TokenId> extra_ids_;
   };
 
-  /// What SentencePiece does with a text before it cuts it.
+  /// SentencePiece's changes to a text before it is cut.
   Result<void> normalize_first() {
     std::vector<NormalizerStep> steps;
     if (!from_.precompiled_charsmap.empty()) {

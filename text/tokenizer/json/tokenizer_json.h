@@ -7,14 +7,14 @@
 
 namespace weft {
 
-/// Readers of the sections of tokenizer.json. What is wrong goes to the error of the fields; then
-/// what a reader returns means nothing.
+/// Readers of the sections of tokenizer.json. Mistakes go to the error of the fields; a reader's
+/// result then means nothing.
 
 [[nodiscard]] std::vector<NormalizerStep> read_normalizer(const TokenizerFields& fields);
 [[nodiscard]] std::vector<PreTokenizerStep> read_pre_tokenizer(const TokenizerFields& fields);
 [[nodiscard]] std::vector<DecoderStep> read_decoder(const TokenizerFields& fields);
 
-/// Wraps what `around` has already: a later post-processor sees the tokens of an earlier one.
+/// Wraps the tokens that `around` has: a later post-processor sees the tokens of an earlier one.
 void read_post_processor(const TokenizerFields& fields, PostProcessor& around);
 
 [[nodiscard]] std::vector<AddedToken> read_added_tokens(const TokenizerFields& root);

@@ -50,8 +50,8 @@ void read_vocabulary(const TokenizerFields& fields, TokenTable& tokens) {
   }
 }
 
-/// Which tokens text may become: not the special ones of more than one character, so that nothing a
-/// user writes does. One character may be a part of any word.
+/// By id, whether text may become the token. Special tokens of more than one character are out, so
+/// no user's text makes them. One character may be a part of any word.
 std::vector<bool> plain_tokens(const TokenizerParts& parts) {
   std::vector<bool> plain(parts.tokens->size(), true);
   for (const AddedToken& token : parts.added) {
@@ -81,14 +81,14 @@ struct Merge {
   }
 };
 
-/// Looks the two sides of a merge and what they make up in the vocabulary.
+/// Looks up the two sides of a merge and their result in the vocabulary.
 class MergeReader {
  public:
   MergeReader(const TokenTable& tokens, std::string_view word_begin_not)
       : tokens_(tokens), prefix_(word_begin_not.size()) {}
 
-  /// "left right" or ["left", "right"]. Tokens of some files hold spaces themselves: what counts is
-  /// a cut whose sides are tokens.
+  /// "left right" or ["left", "right"]. Tokens of some files contain spaces: then the cut counts
+  /// whose sides are both tokens.
   Merge read(element merge) {
     std::string_view text;
     if (merge.get(text) == simdjson::SUCCESS) {
@@ -215,7 +215,7 @@ void read_word_level(const TokenizerFields& fields, TokenizerParts& parts) {
                       parts.roles.unknown);
 }
 
-/// What old files that name no type hold: only BPE has merges, only WordPiece a length, only
+/// The type of an old file that names none: only BPE has merges, only WordPiece a length, only
 /// Unigram an unk_id.
 std::string_view guess_type(const TokenizerFields& fields) {
   if (fields.has("merges")) return "BPE";

@@ -63,7 +63,7 @@ void read_template(const TokenizerFields& fields, PostProcessor& around) {
   around.after.insert(around.after.end(), own.after.begin(), own.after.end());
 }
 
-/// Puts what a post-processor has around two texts around what an earlier one has.
+/// Puts a post-processor's tokens for two texts around the tokens of an earlier one.
 void wrap_pair(PairForm own, PostProcessor& around) {
   if (!around.pair) return;
   PairForm& pair = *around.pair;
@@ -73,8 +73,8 @@ void wrap_pair(PairForm own, PostProcessor& around) {
   pair.types_differ = pair.types_differ || own.types_differ;
 }
 
-/// Reads the template of two texts. One that is no first text followed by a second, with types that
-/// change where that begins, is none that is known.
+/// Reads the template of two texts. It must be a first text followed by a second, and types may
+/// change only where the second begins; no other template is known.
 void read_pair_template(const TokenizerFields& fields, PostProcessor& around) {
   if (!fields.has("pair")) {
     around.pair.reset();

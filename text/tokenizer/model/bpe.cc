@@ -150,7 +150,7 @@ void Bpe::split_into_symbols(std::string_view word, std::vector<TokenId>& symbol
       unknown_waits = false;
       symbols.push_back(id);
     } else if (options_.byte_fallback && push_bytes(character, symbols)) {
-      // An unknown that waits comes after these, as in Hugging Face's tokenizers.
+      // A waiting unknown comes after these tokens, as in Hugging Face's tokenizers.
     } else if (options_.unknown != kNoToken) {
       if (unknown_waits && !options_.fuse_unknown) symbols.push_back(options_.unknown);
       unknown_waits = true;

@@ -15,9 +15,9 @@
 
 namespace weft {
 
-/// What a byte-pair encoding is made of, beside its merges.
+/// The settings of a byte-pair encoding, beside its merges.
 struct BpeOptions {
-  TokenId unknown = kNoToken;  ///< Stands for what has no symbol; kNoToken: that is dropped.
+  TokenId unknown = kNoToken;  ///< For characters without a symbol; kNoToken: they are dropped.
   bool fuse_unknown = false;   ///< Neighbouring unknowns become one token.
   bool byte_fallback = false;  ///< Characters without a symbol become byte tokens.
   bool whole_words = false;    ///< A word that is a token is not merged ("ignore_merges").
@@ -36,8 +36,8 @@ class Bpe {
   Bpe(std::shared_ptr<const TokenTable> tokens, const std::vector<bool>& plain, BpeOptions options,
       BpeMerges merges);
 
-  /// Symbols beyond the vocabulary, for characters that are only parts of tokens: when one remains
-  /// unmerged, its bytes come out. Ids count up from the size of the vocabulary.
+  /// Symbols beyond the vocabulary, for characters that are only parts of tokens: a symbol that
+  /// remains unmerged becomes its bytes. Ids count up from the size of the vocabulary.
   void set_extra_symbols(const std::vector<char32_t>& characters);
 
   /// Lets words be cut before each `mark` that does not follow another, if no rule merges across

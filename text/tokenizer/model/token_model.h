@@ -9,7 +9,7 @@
 
 namespace weft {
 
-/// What turns one word into tokens.
+/// The model that turns one word into tokens.
 using TokenModel = std::variant<Bpe, Unigram, WordPiece, WordLevel>;
 
 }  // namespace weft

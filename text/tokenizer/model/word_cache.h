@@ -20,8 +20,8 @@ class WordCache {
   static constexpr std::size_t kMaxWord = 34;   ///< bytes; with the ids it fills a cache line
   static constexpr std::size_t kMaxTokens = 7;  ///< as above
 
-  /// Appends the tokens of `word`, which is not empty: those remembered, or what `encode_new()`
-  /// appends to `out`.
+  /// Appends the tokens of `word`, which is not empty: remembered ones, or those that
+  /// `encode_new()` appends to `out`.
   template <class EncodeNew>
   void encode(std::string_view word, std::vector<TokenId>& out, EncodeNew&& encode_new) {
     if (word.size() > kMaxWord) return encode_new();
@@ -55,7 +55,7 @@ class WordCache {
     }
   };
 
-  /// Where `word` is or would be.
+  /// The entry in which `word` is or would be.
   [[nodiscard]] Entry& entry_of(std::string_view word) {
     if (entries_.empty()) entries_.resize(kEntries);
     return entries_[hash_text(word) & (kEntries - 1)];

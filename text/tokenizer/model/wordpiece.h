@@ -11,11 +11,11 @@
 namespace weft {
 
 /// WordPiece (Devlin et al. 2018): the longest token that a word begins with, then the longest
-/// continuation, and so on; a word that does not come out is unknown as a whole. Thread-safe.
+/// continuation, and so on. A word that cannot be cut so is unknown as a whole. Thread-safe.
 class WordPiece {
  public:
-  /// `beginnings` are the tokens that a word may begin with, `continuations` those that may follow,
-  /// without their mark. Words of more than `max_characters` are unknown.
+  /// A word begins with one of `beginnings` and goes on with `continuations`, which are without
+  /// their mark. Words of more than `max_characters` are unknown.
   WordPiece(ByteTrie beginnings, ByteTrie continuations, TokenId unknown,
             std::size_t max_characters)
       : beginnings_(std::move(beginnings)),

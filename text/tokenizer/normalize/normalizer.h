@@ -24,7 +24,7 @@ struct ReplaceStep {
   std::variant<std::string, Regex> pattern;  ///< A text, which is not empty, or a pattern.
   std::string content;
 };
-/// Puts a text before one that is not empty.
+/// Puts a text in front of a text that is not empty.
 struct PrependStep {
   std::string content;
 };

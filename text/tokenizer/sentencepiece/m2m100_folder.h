@@ -7,8 +7,8 @@
 
 namespace weft {
 
-/// Whether the folder holds what M2M100's tokenizer consists of, and no tokenizer.json:
-/// vocab.json and sentencepiece.bpe.model.
+/// Whether the folder holds the files of M2M100's tokenizer, and no tokenizer.json: vocab.json and
+/// sentencepiece.bpe.model.
 [[nodiscard]] bool is_m2m100_folder(const std::filesystem::path& folder);
 
 /// Reads them as transformers' M2M100Tokenizer does: pieces of SentencePiece under the ids of

@@ -9,7 +9,7 @@
 
 namespace weft {
 
-/// What a file of SentencePiece's trainer says (sentencepiece_model.proto, ModelProto).
+/// The contents of a file of SentencePiece's trainer (sentencepiece_model.proto, ModelProto).
 struct SentencePieceModel {
   enum class Kind : std::uint8_t { kUnigram = 1, kBpe = 2 };
   enum class PieceType : std::uint8_t {

@@ -8,8 +8,8 @@
 
 namespace weft {
 
-/// A text on its way through the pre-tokenizers: what it is now and the ranges of it that the model
-/// sees one by one. Ranges are in order, not empty and do not overlap. Owner only.
+/// A text on its way through the pre-tokenizers: its present form and the ranges of it that the
+/// model sees one by one. Ranges are in order, not empty and do not overlap. Owner only.
 struct Pieces {
   std::string text;
   std::vector<TextRange> ranges;

@@ -124,7 +124,7 @@ Result<void> run(const SplitStep& step, Pieces& pieces) {
   return {};
 }
 
-/// Writes every piece anew: `rewrite(piece, index, text)` appends what it becomes.
+/// Writes every piece anew: `rewrite(piece, index, text)` appends its new form.
 template <class Rewrite>
 void rewrite_each(Pieces& pieces, std::size_t growth, Rewrite rewrite) {
   std::string text;

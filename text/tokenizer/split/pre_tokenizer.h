@@ -12,8 +12,8 @@
 
 namespace weft {
 
-/// What becomes of the matches of a splitting pattern and of what lies between them, as
-/// tokenizer.json names it.
+/// The treatment of a splitting pattern's matches and of the texts between them, by
+/// tokenizer.json's names.
 enum class SplitBehavior : std::uint8_t {
   kIsolated,            ///< a piece each
   kRemoved,             ///< matches are dropped
@@ -34,7 +34,7 @@ struct SplitStep {
   struct WordRuns {};
   std::variant<SplitClass, Regex, SplitScanner, Literal, WordRuns> pattern;
   SplitBehavior behavior = SplitBehavior::kIsolated;
-  bool invert = false;  ///< What is not matched counts as the match.
+  bool invert = false;  ///< text between matches counts as the match
 };
 
 /// Puts a space before each piece that has none; the words and the byte alphabet of a ByteLevel
@@ -71,8 +71,8 @@ class PreTokenizer {
 
   [[nodiscard]] const std::vector<PreTokenizerStep>& steps() const noexcept { return steps_; }
 
-  /// Drops a final ByteAlphabetStep and says whether there was one: a model over bytes does
-  /// without.
+  /// Drops a final ByteAlphabetStep and returns whether there was one: a model over bytes does not
+  /// need it.
   bool drop_final_byte_alphabet();
 
  private:

@@ -74,8 +74,8 @@ struct Seen {
   std::size_t length;
 };
 
-/// A walk over one text. Each take_... gives where the match that begins at `at` ends, or `at` when
-/// there is none.
+/// A walk over one text. Each take_... returns the end of the match that begins at `at`, or `at`
+/// when there is none.
 class Walk {
  public:
   explicit Walk(std::string_view text) : text_(text) {}
