@@ -34,12 +34,14 @@ PrefixFinder::Match PrefixFinder::match(const Group& group, const Sequence& sequ
   WindowPath anywhere(limits_);
   WindowPath here(limits_);
   PageId node = kNoPage;
-  for (std::int32_t end = limits_.page_tokens; end <= most; end += limits_.page_tokens) {
-    node = keeper_.find_next(group, sequence, node, end / limits_.page_tokens - 1);
+  const bool has_state = limits_.has_state();  // asked of each page otherwise
+  const std::int32_t whole = most / limits_.page_tokens;
+  for (std::int32_t page = 0; page < whole; ++page) {
+    node = keeper_.find_next(group, sequence, node, page);
     if (node == kNoPage) break;
     found_.push_back(node);
-    anywhere.add(!pages_.is_hollow(node), states_.can_restore(node));
-    here.add(pages_.is_here(node), states_.can_restore_here(node));
+    anywhere.add(!pages_.is_hollow(node), !has_state || states_.can_restore(node));
+    here.add(pages_.is_here(node), !has_state || states_.can_restore_here(node));
   }
   const auto all = static_cast<std::size_t>(anywhere.end());
   return {std::span<const PageId>(found_).first(all), here.end()};

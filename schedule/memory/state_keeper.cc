@@ -35,8 +35,7 @@ std::int32_t StateKeeper::cut(const Group& group, const Sequence& sequence,
   return static_cast<std::int32_t>(std::min<std::int64_t>(chunk, to_place));
 }
 
-void StateKeeper::begin(const Group& group, Sequence& sequence) {
-  if (!covers(group)) return;
+void StateKeeper::begin_snapshot(const Group& group, Sequence& sequence) {
   take_back(sequence);  // where the chunk has grown
   const std::int64_t end = std::int64_t{sequence.progress.planned()} + sequence.chunk;
   if (end != next_place(group, sequence)) return;
@@ -48,7 +47,7 @@ void StateKeeper::begin(const Group& group, Sequence& sequence) {
   sequence.table.snapshots.push_back(one);
 }
 
-void StateKeeper::write(Plan& plan, const Sequence& sequence) const {
+void StateKeeper::write_snapshot(Plan& plan, const Sequence& sequence) const {
   for (const NewSnapshot& one : sequence.table.snapshots) {
     if (one.made_in != clock_.making() || !pages_.snapshots().contains(one)) continue;
     const std::span<const PageId> pages = pages_.snapshots().pages(one.slot);
@@ -74,7 +73,7 @@ void StateKeeper::take_back(Sequence& sequence) {
   });
 }
 
-void StateKeeper::give(Sequence& sequence) {
+void StateKeeper::give_snapshots(Sequence& sequence) {
   std::erase_if(sequence.table.snapshots,
                 [&](const NewSnapshot& one) { return is_settled(sequence, one); });
 }
@@ -93,14 +92,6 @@ bool StateKeeper::is_settled(Sequence& sequence, const NewSnapshot& one) {
     pages_.drop_snapshot(one);
   }
   return true;
-}
-
-bool StateKeeper::can_restore(PageId node) const noexcept {
-  return !limits_.has_state() || pages_.snapshots().of(node) != StateSnapshots::kNone;
-}
-
-bool StateKeeper::can_restore_here(PageId node) const noexcept {
-  return can_restore(node) && pages_on_host(node) == 0;
 }
 
 std::int32_t StateKeeper::pages_on_host(PageId node) const noexcept {
@@ -135,7 +126,7 @@ void StateKeeper::forget_restore(const Sequence& sequence) {
       std::erase_if(restores_, [&](const Restore& one) { return one.sequence == &sequence; });
 }
 
-void StateKeeper::release(Sequence& sequence) {
+void StateKeeper::release_snapshots(Sequence& sequence) {
   forget_restore(sequence);
   for (const NewSnapshot& one : sequence.table.snapshots) pages_.drop_snapshot(one);
   sequence.table.snapshots.clear();

@@ -46,22 +46,32 @@ class StateKeeper {
                                  std::int32_t chunk) const;
   /// The sequence has the pages for its chunk. Takes those of a snapshot, if one is to be made
   /// where the chunk ends and there is room.
-  void begin(const Group& group, Sequence& sequence);
+  void begin(const Group& group, Sequence& sequence) {
+    if (covers(group)) begin_snapshot(group, sequence);
+  }
   /// The plan has the sequence's entry, behind which it makes the snapshot that was begun.
-  void write(Plan& plan, const Sequence& sequence) const;
+  void write(Plan& plan, const Sequence& sequence) const {
+    if (limits_.has_state()) write_snapshot(plan, sequence);
+  }
   /// Whether the snapshot of the newest plan, which is being amended, is still the sequence's.
   [[nodiscard]] bool is_made(const Plan& plan, const PlanSnapshot& snapshot,
                              const Sequence& sequence) const;
   /// The plan in the making does not feed the sequence after all.
   void take_back(Sequence& sequence);
   /// Gives the nodes of the sequence's path the new snapshots that are sure.
-  void give(Sequence& sequence);
+  void give(Sequence& sequence) {
+    if (limits_.has_state()) give_snapshots(sequence);
+  }
 
   /// Whether a sequence can go on behind the node as far as its state is concerned: the node has a
   /// snapshot, or rows have no state.
-  [[nodiscard]] bool can_restore(PageId node) const noexcept;
+  [[nodiscard]] bool can_restore(PageId node) const noexcept {
+    return !limits_.has_state() || pages_.snapshots().of(node) != StateSnapshots::kNone;
+  }
   /// The same, if what is in host memory is left there.
-  [[nodiscard]] bool can_restore_here(PageId node) const noexcept;
+  [[nodiscard]] bool can_restore_here(PageId node) const noexcept {
+    return !limits_.has_state() || (can_restore(node) && pages_on_host(node) == 0);
+  }
   /// The pages of the node's snapshot that are in host memory.
   [[nodiscard]] std::int32_t pages_on_host(PageId node) const noexcept;
   /// The sequence begins with the node's snapshot, if rows have state.
@@ -71,7 +81,9 @@ class StateKeeper {
   void write_restores(Plan& plan);
 
   /// The sequence gives back what it has: its restore that is in no plan, its new snapshots.
-  void release(Sequence& sequence);
+  void release(Sequence& sequence) {
+    if (limits_.has_state()) release_snapshots(sequence);
+  }
 
   /// How many sequences began with a snapshot.
   [[nodiscard]] std::uint64_t restored() const noexcept { return restored_; }
@@ -84,8 +96,12 @@ class StateKeeper {
   };
 
   [[nodiscard]] bool covers(const Group& group) const noexcept {
-    return pages_.snapshots().each() > 0 && group.spec.encoder_input.empty();
+    return limits_.has_state() && pages_.keeps() && group.spec.encoder_input.empty();
   }
+  void begin_snapshot(const Group& group, Sequence& sequence);
+  void write_snapshot(Plan& plan, const Sequence& sequence) const;
+  void give_snapshots(Sequence& sequence);
+  void release_snapshots(Sequence& sequence);
   [[nodiscard]] std::int64_t next_place(const Group& group, const Sequence& sequence) const;
   [[nodiscard]] bool is_settled(Sequence& sequence, const NewSnapshot& one);
   void forget_restore(const Sequence& sequence);
