@@ -16,6 +16,10 @@
 namespace weft::cuda {
 namespace {
 
+/// Up to so many rows products compute the norm between them. More rows' squares take a product
+/// longer to add up than a launch of its own takes the norm (docs/performance.md).
+constexpr std::int64_t kMostNormedRows = 8;
+
 /// Fills an op's parameters from its plan and the step, and launches it.
 class Launcher {
  public:
@@ -162,7 +166,7 @@ class Launcher {
     after.weight = vector(norm.weight);
     after.weight_offset = norm.spec.weight_offset;
     after.squares = layout_.squares;
-    if (rows == 0 || after.out.dtype != DType::kBF16 ||
+    if (rows == 0 || rows > kMostNormedRows || after.out.dtype != DType::kBF16 ||
         !takes_norm_after(way_of(before), weight_of(before), rows) ||
         !takes_norm_before(way_of(behind), weight_of(behind), rows)) {
       return false;
