@@ -158,6 +158,8 @@ class Layouter {
     gathered();
     layout_.linear_workspace =
         arena_.take(cuda_linear_workspace_bytes(shape_.attention.processors, shape_.tokens));
+    layout_.squares = arena_.take<float>(
+        size(std::min<std::int64_t>(shape_.tokens, kMaxFlatTokens) * (inputs / kSquaredOutputs)));
     layout_.attention_workspace = arena_.take(cuda_attention_workspace_bytes(
         shape_.items, shape_.attention.heads, shape_.attention.head_size));
     layout_.recomputed = arena_.take<std::uint32_t>(1);

@@ -47,6 +47,7 @@ struct Layout {
   std::vector<DeviceRows> gathered;
   ToldLayout told;
   std::byte* linear_workspace = nullptr;
+  float* squares = nullptr;  ///< NormAfter::squares, of up to kMaxFlatTokens rows
   std::byte* attention_workspace = nullptr;
   std::uint32_t* recomputed = nullptr;  ///< see CudaAttentionParams
   DeviceRouting routing;

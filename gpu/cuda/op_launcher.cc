@@ -2,16 +2,23 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 
 #include "weft/core/error/internal_error.h"
 #include "weft/gpu/cuda/buffer_types.h"
+#include "weft/gpu/cuda/op_groups.h"
 #include "weft/gpu/cuda/runtime/failure.h"
+#include "weft/kernels/attention/attention_ways_cuda.h"
 #include "weft/kernels/linear/linear_ways_cuda.h"
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/model/program/operands.h"
 
 namespace weft::cuda {
 namespace {
+
+/// Up to so many rows products compute the norm between them. More rows' squares take a product
+/// longer to add up than a launch of its own takes the norm (docs/performance.md).
+constexpr std::int64_t kMostNormedRows = 8;
 
 /// Fills an op's parameters from its plan and the step, and launches it.
 class Launcher {
@@ -51,83 +58,10 @@ class Launcher {
 
   void operator()(const NormOp& op) const { run(norm(op), "norm"); }
 
-  /// Whether the second op is the norm of what the first one sums up, for the same rows.
-  [[nodiscard]] bool is_sum_and_norm(const Op& first, const Op& second) const {
-    const auto* sum = std::get_if<AllReduceOp>(&first);
-    const auto* norm = std::get_if<NormOp>(&second);
-    return sum != nullptr && norm != nullptr && norm->in == sum->values.after &&
-           rows_of(*norm) == rows_of(*sum) && rows_of(*norm) > 0;
-  }
-  void sum_and_norm(const Op& first, const Op& second) const {
-    const CudaNormParams params = norm(std::get<NormOp>(second));
-    run(CudaSumNormParams{{params.rows, written(std::get<AllReduceOp>(first).values.after)},
-                          params},
-        "all-reduce and norm");
-  }
+  void operator()(const LinearOp& op) const { run_linear(op, {}, {}); }
 
-  void operator()(const LinearOp& op) const {
-    CudaLinearParams params;
-    params.spec = op.spec;
-    params.rows = rows_of(op);
-    if (params.rows == 0) return;
-    params.weight = layout_.matrices[static_cast<std::size_t>(op.weight)];
-    params.bias = vector(op.bias);
-    params.residual = read(op.residual);
-    params.out = written(op.out);
-    params.workspace = layout_.linear_workspace;
-    params.decoded = layout_.decoded;
-    params.way = way_of(runtime_, tuning_.linear, params.weight, params.rows);
-    params.in = linear_input(op, input_type(params.way, params.weight), params.rows);
-    run(params, "linear");
-  }
-
-  void operator()(const RotaryOp& op) const {
-    CudaRotaryParams params;
-    params.rows = rows_of(op);
-    params.qkv = written(op.qkv.after);
-    params.shape = op.shape;
-    params.spec = op.spec;
-    params.query_norm = head_norm(op.query_norm);
-    params.key_norm = head_norm(op.key_norm);
-    params.value_norm = head_norm(op.value_norm);
-    params.position_ids = layout_.step.positions;
-    if (op.table != kAbsent) {
-      const auto table = static_cast<std::size_t>(op.table);
-      params.cosines = layout_.cosines[table];
-      params.sines = layout_.sines[table];
-      if (!program_.rotary[table].long_frequency.empty()) {
-        params.position_ids = layout_.step.long_positions;
-      }
-    }
-    params.spans = spans(op.group);
-    if (op.stores && op.shape.kv_heads > 0)
-      params.kv = layout_.kv(op.group)[static_cast<std::size_t>(op.layer)];
-    run(params, "rotary");
-  }
-
-  void operator()(const AttentionOp& op) const {
-    CudaAttentionParams params;
-    const bool cross = op.group == KvGroup::kCross;
-    params.rows = rows_of(op);
-    params.queries = read(op.queries);
-    params.heads = op.heads;
-    params.kv = layout_.kv(op.group)[static_cast<std::size_t>(op.layer)];
-    params.spans = spans(op.group);
-    params.items = cross ? layout_.step.cross_items : layout_.step.items;
-    params.item_count = cross ? &layout_.step.head->cross_items : &layout_.step.head->items;
-    params.max_items = shape_.items;
-    params.decodes = step_.decodes;
-    params.spec = op.spec;
-    params.alibi_slopes = vector(op.alibi_slopes);
-    params.relative_bias = vector(op.relative_bias);
-    params.sinks = vector(op.sinks);
-    params.out = written(op.out);
-    params.unified = tuning_.unified_softmax;
-    params.phi = tuning_.phi;
-    params.recomputed = layout_.recomputed;
-    params.workspace = layout_.attention_workspace;
-    run(params, "attention");
-  }
+  void operator()(const RotaryOp& op) const { run(rotary(op), "rotary"); }
+  void operator()(const AttentionOp& op) const { run(attention(op), "attention"); }
 
   void operator()(const RouteOp& op) const {
     CudaRouteParams params;
@@ -207,7 +141,87 @@ class Launcher {
   }
   void operator()(const SendOp& op) const { run(CudaSendParams{rows_of(op), read(op.in)}, "send"); }
 
+  /// Launches the first of some ops, and those behind it that are computed with it. Returns how
+  /// many these are.
+  [[nodiscard]] std::size_t launch_first(std::span<const Op> ops) const {
+    if (are_products_around_norm(program_, ops) && products_and_norm(ops)) return 3;
+    if (are_sum_and_norm(ops) && sum_and_norm(ops)) return 2;
+    if (are_rotary_and_attention(ops)) {
+      rotary_and_attention(std::get<RotaryOp>(ops[0]), std::get<AttentionOp>(ops[1]));
+      return 2;
+    }
+    std::visit(*this, ops[0]);
+    return 1;
+  }
+
  private:
+  /// Launches two products that compute the norm between them. Returns whether their ways can.
+  [[nodiscard]] bool products_and_norm(std::span<const Op> ops) const {
+    const auto& before = std::get<LinearOp>(ops[0]);
+    const auto& norm = std::get<NormOp>(ops[1]);
+    const auto& behind = std::get<LinearOp>(ops[2]);
+    const std::int64_t rows = rows_of(norm);
+    NormAfter after;
+    after.out = written(norm.out);
+    after.weight = vector(norm.weight);
+    after.weight_offset = norm.spec.weight_offset;
+    after.squares = layout_.squares;
+    if (rows == 0 || rows > kMostNormedRows || after.out.dtype != DType::kBF16 ||
+        !takes_norm_after(way_of(before), weight_of(before), rows) ||
+        !takes_norm_before(way_of(behind), weight_of(behind), rows)) {
+      return false;
+    }
+    run_linear(before, {}, after);
+    run_linear(behind, {layout_.squares, norm.spec.eps}, {});
+    return true;
+  }
+
+  /// Returns whether the two have the same rows, and some.
+  [[nodiscard]] bool sum_and_norm(std::span<const Op> ops) const {
+    const auto& sum = std::get<AllReduceOp>(ops[0]);
+    const CudaNormParams params = norm(std::get<NormOp>(ops[1]));
+    if (params.rows == 0 || params.rows != rows_of(sum)) return false;
+    run(CudaSumNormParams{{params.rows, written(sum.values.after)}, params}, "all-reduce and norm");
+    return true;
+  }
+
+  void rotary_and_attention(const RotaryOp& first, const AttentionOp& second) const {
+    const CudaRotaryParams rotated = rotary(first);
+    CudaAttentionParams params = attention(second);
+    if (rotates_inside(rotated, params)) {
+      params.rotary = rotated;
+      return run(params, "rotary and attention");
+    }
+    run(rotated, "rotary");
+    run(params, "attention");
+  }
+
+  void run_linear(const LinearOp& op, const NormBefore& norm_before,
+                  const NormAfter& norm_after) const {
+    CudaLinearParams params;
+    params.spec = op.spec;
+    params.rows = rows_of(op);
+    if (params.rows == 0) return;
+    params.weight = weight_of(op);
+    params.bias = vector(op.bias);
+    params.residual = read(op.residual);
+    params.out = written(op.out);
+    params.workspace = layout_.linear_workspace;
+    params.decoded = layout_.decoded;
+    params.way = way_of(op);
+    params.norm_before = norm_before;
+    params.norm_after = norm_after;
+    params.in = linear_input(op, input_type(params.way, params.weight), params.rows);
+    run(params, "linear");
+  }
+
+  [[nodiscard]] const DeviceMatrix& weight_of(const LinearOp& op) const {
+    return layout_.matrices[static_cast<std::size_t>(op.weight)];
+  }
+  [[nodiscard]] LinearWay way_of(const LinearOp& op) const {
+    return cuda::way_of(runtime_, tuning_.linear, weight_of(op), rows_of(op));
+  }
+
   [[nodiscard]] CudaNormParams norm(const NormOp& op) const {
     CudaNormParams params;
     params.rows = rows_of(op);
@@ -219,6 +233,54 @@ class Launcher {
     params.sum_scale = op.sum_scale;
     params.residual = read(op.residual);
     params.out = written(op.out);
+    return params;
+  }
+
+  [[nodiscard]] CudaRotaryParams rotary(const RotaryOp& op) const {
+    CudaRotaryParams params;
+    params.rows = rows_of(op);
+    params.qkv = written(op.qkv.after);
+    params.shape = op.shape;
+    params.spec = op.spec;
+    params.query_norm = head_norm(op.query_norm);
+    params.key_norm = head_norm(op.key_norm);
+    params.value_norm = head_norm(op.value_norm);
+    params.position_ids = layout_.step.positions;
+    if (op.table != kAbsent) {
+      const auto table = static_cast<std::size_t>(op.table);
+      params.cosines = layout_.cosines[table];
+      params.sines = layout_.sines[table];
+      if (!program_.rotary[table].long_frequency.empty()) {
+        params.position_ids = layout_.step.long_positions;
+      }
+    }
+    params.spans = spans(op.group);
+    if (op.stores && op.shape.kv_heads > 0)
+      params.kv = layout_.kv(op.group)[static_cast<std::size_t>(op.layer)];
+    return params;
+  }
+
+  [[nodiscard]] CudaAttentionParams attention(const AttentionOp& op) const {
+    CudaAttentionParams params;
+    const bool cross = op.group == KvGroup::kCross;
+    params.rows = rows_of(op);
+    params.queries = read(op.queries);
+    params.heads = op.heads;
+    params.kv = layout_.kv(op.group)[static_cast<std::size_t>(op.layer)];
+    params.spans = spans(op.group);
+    params.items = cross ? layout_.step.cross_items : layout_.step.items;
+    params.item_count = cross ? &layout_.step.head->cross_items : &layout_.step.head->items;
+    params.max_items = shape_.items;
+    params.decodes = step_.decodes;
+    params.spec = op.spec;
+    params.alibi_slopes = vector(op.alibi_slopes);
+    params.relative_bias = vector(op.relative_bias);
+    params.sinks = vector(op.sinks);
+    params.out = written(op.out);
+    params.unified = tuning_.unified_softmax;
+    params.phi = tuning_.phi;
+    params.recomputed = layout_.recomputed;
+    params.workspace = layout_.attention_workspace;
     return params;
   }
 
@@ -325,14 +387,8 @@ void launch_ops(Runtime& runtime, const Program& program, const OpList& list, co
                 const CudaStepShape& shape, const Tuning& tuning, const StepView& step,
                 Stream stream) {
   const Launcher launcher(runtime, program, layout, shape, tuning, step, stream);
-  for (auto op = list.ops.begin(); op != list.ops.end(); ++op) {
-    if (const auto next = op + 1; next != list.ops.end() && launcher.is_sum_and_norm(*op, *next)) {
-      launcher.sum_and_norm(*op, *next);
-      op = next;
-    } else {
-      std::visit(launcher, *op);
-    }
-  }
+  std::span<const Op> left(list.ops);
+  while (!left.empty()) left = left.subspan(launcher.launch_first(left));
 }
 
 }  // namespace weft::cuda

@@ -7,6 +7,7 @@
 
 #include "weft/kernels/attention/attention_spec.h"
 #include "weft/kernels/cuda/cuda_types.h"
+#include "weft/kernels/rotary/rotary_cuda.h"
 
 namespace weft::cuda {
 
@@ -56,6 +57,10 @@ void plan_attention(std::span<const DeviceSequence> sequences, const AttentionSh
 struct CudaAttentionParams {
   std::int64_t rows = 0;  ///< T; what items do not cover gets no result
   DeviceRows queries{};   ///< f32 [T, >= A * D]
+  /// Where `qkv` has data, `queries` are the same rows before this op on them, which attention()
+  /// does as well, where rotates_inside() (attention_ways_cuda.h). Keys and values go to `kv`;
+  /// `qkv` is left as it is, or changed.
+  CudaRotaryParams rotary{};
   std::int32_t heads = 0;
   DeviceKvLayer kv{};
   DeviceSpans spans{};

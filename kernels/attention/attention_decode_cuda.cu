@@ -2,6 +2,8 @@
 #include <type_traits>
 
 #include "weft/kernels/attention/attention_tile_cuda.cuh"
+#include "weft/kernels/attention/attention_ways_cuda.h"
+#include "weft/kernels/rotary/rotary_heads_cuda.cuh"
 
 // Attention of one token a sequence over 16-bit KV, as fast as keys and values come from memory.
 // The heads that share a KV head are the rows of a tile, so each key is read once for all of them.
@@ -12,6 +14,7 @@ namespace {
 
 constexpr int kWarps = 4;
 constexpr int kThreads = kWarps * kWarpLanes;
+static_assert(kDecodedHeads == kTileRows);
 
 template <int kHeadSize>
 struct Ring {
@@ -60,6 +63,95 @@ __device__ Unit unit_of(const CudaAttentionParams& params, std::int32_t number) 
           .counter = (item.counter * params.kv.kv_heads + kv_head) * tiles + tile};
 }
 
+__device__ bool rotates(const CudaAttentionParams& params) {
+  return params.rotary.qkv.data != nullptr;
+}
+
+/// Where a block makes a unit's heads that come unrotated: the queries, then a key and a value.
+/// Behind the rings, so that keys may be on their way at the same time.
+template <int kHeadSize>
+class MadeHeads {
+ public:
+  /// Rows that a tile reads together are in different banks.
+  static constexpr int kStride = kHeadSize + 8;
+
+  static constexpr std::size_t bytes(std::int32_t queries, std::int32_t rotary_size) {
+    return sizeof(float) * (static_cast<std::size_t>(queries + 2) * kStride +
+                            static_cast<std::size_t>(rotary_size));
+  }
+
+  __device__ MadeHeads(const CudaAttentionParams& params, const Unit& unit, float* memory)
+      : params_(params),
+        unit_(unit),
+        heads_(memory),
+        angles_(memory + (unit.rows + 2) * kStride),
+        cache_row_(rotates(params)
+                       ? PageTable(params, unit.sequence, unit.kv_head).row(unit.position())
+                       : 0U) {}
+
+  /// Brings the angles, which were there before the launch's predecessor began.
+  __device__ void load_angles() const {
+    const int pairs = params_.rotary.spec.rotary_size / 2;
+    const TokenAngles from = angles_of(params_.rotary, unit_.row());
+    for (int i = static_cast<int>(threadIdx.x); i < pairs; i += kThreads) {
+      angles_[i] = from.cosines[i];
+      angles_[pairs + i] = from.sines[i];
+    }
+  }
+
+  /// Makes the queries, and stores key and value of the token if the item has its position. By all
+  /// threads, which see all of it afterwards.
+  __device__ void make() const {
+    const CudaAttentionItem& item = unit_.item;
+    const bool has_token = item.begin <= unit_.position() && unit_.position() < item.end;
+    const bool stores = params_.rotary.kv.keys != nullptr && has_token;
+    __syncthreads();
+    const auto warp = static_cast<int>(threadIdx.x) / kWarpLanes;
+    for (int head = warp; head < unit_.rows + (stores ? 2 : 0); head += kWarps) make_one(head);
+    __syncthreads();
+  }
+
+  [[nodiscard]] __device__ const float* queries() const { return heads_; }
+
+ private:
+  __device__ void make_one(int number) const {
+    const CudaRotaryParams& rotary = params_.rotary;
+    const int pairs = rotary.spec.rotary_size / 2;
+    const int first_key = params_.heads;
+    const int first_value = first_key + params_.kv.kv_heads;
+    Section section{.count = 1};
+    if (number < unit_.rows) {
+      section.index = section.first = unit_.first_head + number;
+      section.norm = &rotary.query_norm;
+      section.turns = section.grows = true;
+    } else {
+      const bool is_key = number == unit_.rows;
+      section.index = unit_.kv_head;
+      section.first = (is_key ? first_key : first_value) + unit_.kv_head;
+      section.norm = is_key ? &rotary.key_norm : &rotary.value_norm;
+      section.turns = is_key;
+      section.cache = is_key ? rotary.kv.keys : rotary.kv.values;
+    }
+    float* to = heads_ + number * kStride;
+    TokenHeads(rotary, unit_.row(), {angles_, angles_ + pairs}, {0, 1}, to, nullptr).make(section);
+    if (section.cache == nullptr) return;
+    store_kv_row(rotary.kv.dtype, to, kHeadSize, section.cache, cache_row_,
+                 static_cast<int>(threadIdx.x) % kWarpLanes);
+  }
+
+  const CudaAttentionParams& params_;
+  const Unit& unit_;
+  float* heads_;
+  float* angles_;
+  std::uint32_t cache_row_;
+};
+
+/// A unit's queries, one head every `stride` numbers.
+struct Queries {
+  const float* first;
+  std::int32_t stride;
+};
+
 /// A warp's part of a tile's result: this lane's columns of rows l / 4 and l / 4 + 8.
 template <int kHeadSize>
 struct WarpSums {
@@ -81,13 +173,14 @@ struct WarpSums {
 template <class Number, int kHeadSize>
 class TileWorker {
  public:
-  __device__ TileWorker(const CudaAttentionParams& params, const Unit& unit, bool unified)
+  __device__ TileWorker(const CudaAttentionParams& params, const Unit& unit, Queries queries,
+                        bool unified)
       : shape_{{params, head_of(unit, 0)}, {params, head_of(unit, 1)}},
         position_(unit.position()),
         has_upper_half_(unit.rows > 8),
         unified_(unified),
         phi_(params.phi * kLog2E) {
-    load_queries(params, unit);
+    load_queries(queries, unit.rows);
     if (unified) sums_.rows[0].maximum = sums_.rows[1].maximum = phi_;
   }
 
@@ -131,11 +224,12 @@ class TileWorker {
     return unit.first_head + min(row, unit.rows - 1);
   }
 
-  __device__ void load_queries(const CudaAttentionParams& params, const Unit& unit) {
+  __device__ void load_queries(Queries queries, std::int32_t rows) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const bool present = lane_ / 4 + half * 8 < unit.rows;
-      const float* from = query_of(params, unit.row(), head_of(unit, half)) + lane_ % 4 * 2;
+      const int row = lane_ / 4 + half * 8;
+      const bool present = row < rows;
+      const float* from = queries.first + min(row, rows - 1) * queries.stride + lane_ % 4 * 2;
 #pragma unroll
       for (int d = 0; d < kHeadSize / 16; ++d) {
         float2 low{};
@@ -223,12 +317,17 @@ struct Shared {
   std::uint32_t out_of_range;  // a bit for each row
 };
 
-/// Computes this warp's share of the positions, and puts its sums where the warps' meet. A launch's
-/// first unit is begun before the predecessor's end (`is_first`): keys and values of earlier tokens
-/// are there.
+/// How often a unit is computed, and when.
+struct Turn {
+  bool is_first;  ///< of the launch: it begins before the predecessor's end
+  bool is_again;  ///< with the maximum
+};
+
+/// Computes this warp's share of the positions, and puts its sums where the warps' meet. Keys and
+/// values of earlier tokens are there before the predecessor's end.
 template <class Cache, int kHeadSize>
 __device__ void attend(const CudaAttentionParams& params, const Unit& unit, PositionRange positions,
-                       bool unified, bool is_first, WorkQueue& queue, unsigned char* memory,
+                       bool unified, Turn turn, WorkQueue& queue, unsigned char* memory,
                        Shared& shared) {
   using Ring = Ring<kHeadSize>;
   constexpr int kStep = kWarps * kTileKeys;
@@ -242,21 +341,29 @@ __device__ void attend(const CudaAttentionParams& params, const Unit& unit, Posi
     if (at < positions.end) fetcher.fetch(row, to, to + Ring::kTileBytes);
     end_fetch_group();
   };
+  const bool makes = rotates(params) && !turn.is_again;
+  const bool begins_early = turn.is_first || makes;
   const auto begin_ring = [&](bool early) {
 #pragma unroll
     for (int stage = 0; stage + 1 < Ring::kStages; ++stage) {
       const std::int32_t at = position + stage * kStep;
       // Later stages are no earlier, so groups keep their order.
-      const bool is_early = is_first && at + kTileKeys <= unit.position();
+      const bool is_early = begins_early && at + kTileKeys <= unit.position();
       if (is_early == early) fetch(fetcher.row(at, positions.end), at, stage);
     }
   };
+  const MadeHeads<kHeadSize> made(params, unit, reinterpret_cast<float*>(memory + Ring::kBytes));
+  if (makes) made.load_angles();
   begin_ring(true);
-  if (is_first) wait_for_predecessor();
+  if (turn.is_first) wait_for_predecessor();
+  if (makes) made.make();
   begin_ring(false);
   constexpr int kAhead = (Ring::kStages - 1) * kStep;
   std::uint32_t next_row = fetcher.row(position + kAhead, positions.end);
-  TileWorker<typename Cache::Number, kHeadSize> worker(params, unit, unified);
+  const Queries queries = rotates(params)
+                              ? Queries{made.queries(), MadeHeads<kHeadSize>::kStride}
+                              : Queries{query_of(params, unit.row(), unit.first_head), kHeadSize};
+  TileWorker<typename Cache::Number, kHeadSize> worker(params, unit, queries, unified);
   int stage = 0;
   for (; position < positions.end; position += kStep) {
     wait_for_fetches<Ring::kStages - 2>();
@@ -357,8 +464,8 @@ __device__ void attend_unit(const CudaAttentionParams& params, const Unit& unit,
   std::uint32_t rows = 0;
   while (true) {
     if (threadIdx.x == 0) shared.out_of_range = 0;
-    attend<Cache, kHeadSize>(params, unit, positions, unified, is_first && rows == 0, queue, memory,
-                             shared);
+    const Turn turn{.is_first = is_first && rows == 0, .is_again = rows != 0};
+    attend<Cache, kHeadSize>(params, unit, positions, unified, turn, queue, memory, shared);
     if (rows == 0) {
       finish<kHeadSize>(params, unit, unified, memory, shared);
     } else {
@@ -394,21 +501,34 @@ __global__ void __launch_bounds__(kThreads, kHeadSize <= 128 ? 2 : 1)
   }
 }
 
+Status launch_general(CudaAttentionParams params, Stream stream) {
+  if (params.rotary.qkv.data != nullptr) {
+    const Status status = rotate_and_store(params.rotary, stream);
+    if (status != Status::kSuccess) return status;
+    params.rotary = {};
+  }
+  return attention_general(params, stream);
+}
+
 template <class Cache, int kHeadSize>
 Status launch_decode(const CudaAttentionParams& params, Stream stream) {
-  constexpr std::size_t kBytes = Ring<kHeadSize>::kBytes;
+  std::size_t bytes = Ring<kHeadSize>::kBytes;
+  if (params.rotary.qkv.data != nullptr) {
+    bytes += MadeHeads<kHeadSize>::bytes(params.heads / params.kv.kv_heads,
+                                         params.rotary.spec.rotary_size);
+  }
   bool fits = false;
-  if (const Status status = fits_shared(kBytes, fits); status != Status::kSuccess) return status;
+  if (const Status status = fits_shared(bytes, fits); status != Status::kSuccess) return status;
   // Consumer GPUs have 99 KB: too few for heads of 128 numbers and more.
-  if (!fits) return attention_general(params, stream);
+  if (!fits) return launch_general(params, stream);
   const std::int64_t group = params.heads / params.kv.kv_heads;
   const std::int64_t units =
       std::int64_t{params.max_items} * params.kv.kv_heads * ((group + kTileRows - 1) / kTileRows);
   dim3 grid;
   const Status status =
-      persistent_grid(decode_kernel<Cache, kHeadSize>, kThreads, kBytes, units, grid);
+      persistent_grid(decode_kernel<Cache, kHeadSize>, kThreads, bytes, units, grid);
   if (status != Status::kSuccess) return status;
-  return launch(decode_kernel<Cache, kHeadSize>, grid, dim3(kThreads), kBytes, stream, params);
+  return launch(decode_kernel<Cache, kHeadSize>, grid, dim3(kThreads), bytes, stream, params);
 }
 
 }  // namespace

@@ -44,6 +44,8 @@ __device__ void consume(const Shared<Sizes>& shared, const CodesProduct& product
   const unsigned end = first_of(cut, blockIdx.x + 1);
   Position position;
   wait_for_predecessor();
+  epilogue.load_roots<kProducer, Sizes::kTokens>(static_cast<int>(threadIdx.x), product.tokens,
+                                                 shared.roots);
   for (unsigned unit = first_of(cut, blockIdx.x); unit < end;) {
     const unsigned tile = unit / cut.tile_units;
     const unsigned tile_end = (tile + 1) * cut.tile_units;
@@ -74,7 +76,9 @@ __device__ void consume(const Shared<Sizes>& shared, const CodesProduct& product
         !put_together<1, kHalfThreads>(cut, product.meeting, tile, 0, threadIdx.x, flat)) {
       continue;
     }
-    each_sum<Sizes>(sums, [&](float sum, int token, int row) { *place_of(token, row) = sum; });
+    each_sum<Sizes>(sums, [&](float sum, int token, int row) {
+      *place_of(token, row) = sum * shared.roots[token];
+    });
     meet(1, kHalfThreads);
     const StagedSums<kTileRows, Sizes::kStagedStride> staged{shared.staged, product.gated,
                                                              kBoxRows};

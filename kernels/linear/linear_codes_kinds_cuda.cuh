@@ -13,7 +13,7 @@
 /// long.
 namespace weft::cuda::codes {
 
-constexpr std::int64_t kStreamedTokens = 32;  // beyond, weights are unpacked once for all tokens
+constexpr std::int64_t kStreamedTokens = kMaxStreamedTokens;
 
 struct CodesKind {
   Status (*prepare)();

@@ -61,7 +61,9 @@ struct Layout {
   static constexpr int kStagedStride = kTileRows + 4;  // no two lanes write to one bank
   static constexpr int kStagedBytes = kTokens * kStagedStride * 4;
   static constexpr int kScalesBytes = kHalves * kTileRows * kScaleBytes;
-  static constexpr int kRest = kSwizzleBytes + kStagedBytes + kScalesBytes + 512;  // with barriers
+  static constexpr int kRootsBytes = kTokens * 4;
+  static constexpr int kRest =
+      kSwizzleBytes + kStagedBytes + kScalesBytes + kRootsBytes + 512;  // with barriers
   static constexpr int depth_of(int blocks) {
     return (std::min(Encoding::kSharedBytes / blocks, kMaxBlockBytes) - kRest) / kStageBytes;
   }
@@ -90,7 +92,8 @@ struct Shared {
       : stages(memory + (kSwizzleBytes - shared_address(memory) % kSwizzleBytes) % kSwizzleBytes),
         staged(reinterpret_cast<float*>(stages + Sizes::kDepth * Sizes::kStageBytes)),
         scales(reinterpret_cast<std::byte*>(staged) + Sizes::kStagedBytes),
-        full(reinterpret_cast<Barrier*>(scales + Sizes::kScalesBytes)),
+        roots(reinterpret_cast<float*>(scales + Sizes::kScalesBytes)),
+        full(reinterpret_cast<Barrier*>(roots + Sizes::kTokens)),
         empty(full + Sizes::kDepth) {}
 
   __device__ std::byte* inputs(unsigned slot) const { return stages + slot * Sizes::kStageBytes; }
@@ -99,6 +102,7 @@ struct Shared {
   std::byte* stages;
   float* staged;      ///< [kTokens, kStagedStride]
   std::byte* scales;  ///< by warp, [kWarpRows] of kScaleBytes
+  float* roots;       ///< [kTokens], of NormBefore
   Barrier* full;      ///< by slot: the unit is loaded
   Barrier* empty;     ///< by slot: all warps have read the unit
 };

@@ -52,8 +52,24 @@ bool is_sound(const DeviceMatrix& weight) {
   return weight.dtype == DType::kF32 || is_narrow(weight.dtype);
 }
 
+bool norms_are_sound(const CudaLinearParams& params) {
+  const DeviceMatrix& weight = params.weight;
+  if (params.norm_before.squares != nullptr &&
+      !takes_norm_before(params.way, weight, params.rows)) {
+    return false;
+  }
+  const NormAfter& after = params.norm_after;
+  const bool has_norm = params.norm_before.squares != nullptr || after.out.data != nullptr;
+  if (has_norm && params.input_rows != nullptr) return false;
+  if (after.out.data == nullptr) return true;
+  return after.squares != nullptr && after.out.dtype == DType::kBF16 &&
+         holds(after.out, params.rows, weight.outputs) &&
+         takes_norm_after(params.way, weight, params.rows);
+}
+
 bool is_sound(const CudaLinearParams& params) {
   const DeviceMatrix& weight = params.weight;
+  if (!norms_are_sound(params)) return false;
   const std::int64_t least = params.input_rows == nullptr ? params.rows : 1;
   if (!is_sound(weight) || params.in.dtype != input_type(params.way, weight)) return false;
   if (!holds(params.in, least, weight.inputs)) return false;

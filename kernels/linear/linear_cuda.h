@@ -75,6 +75,22 @@ enum class LinearWay : std::uint8_t {
   kExperts,
 };
 
+/// An RMS norm without a bias that the products around it compute, so that it needs no launch. The
+/// product before it writes its outputs times the norm's weights, and adds up the outputs' squares;
+/// the product behind it multiplies the sums of each row by the row's root. Both are ways with
+/// LinearWayRow::most_normed_rows. Squares are [M, N / kSquaredOutputs], K being the N before.
+inline constexpr std::int64_t kSquaredOutputs = 32;
+struct NormAfter {
+  DeviceRows out{};               ///< bf16; data null when no norm follows
+  const float* weight = nullptr;  ///< [N], or null
+  float weight_offset = 0;        ///< is added to the weights; 0 without weights
+  float* squares = nullptr;
+};
+struct NormBefore {
+  const float* squares = nullptr;  ///< null when no norm comes before
+  float eps = 0;
+};
+
 /// The product and what follows it are those of weft::LinearParams. Sums are in float32. `in` has
 /// the way's input_type().
 struct CudaLinearParams {
@@ -85,6 +101,8 @@ struct CudaLinearParams {
   LinearSpec spec{};
   DeviceRows residual{};  ///< f32; data null when there is none; may be `out`
   DeviceRows out{};       ///< f32, f16 or bf16
+  NormBefore norm_before{};
+  NormAfter norm_after{};
   /// [M] or null: out row i is made from in row input_rows[i].
   const std::int32_t* input_rows = nullptr;
   LinearWay way = LinearWay::kVector;
@@ -114,6 +132,8 @@ struct CudaDecodeParams {
 [[nodiscard]] bool can(LinearWay way, const DeviceMatrix& weight, std::int64_t tokens);
 inline constexpr std::int64_t kMaxFlatTokens = 128;
 inline constexpr std::int64_t kMaxCodesTokens = 128;
+/// Up to so many tokens kCodes streams weights; beyond, each is unpacked once for all of them.
+inline constexpr std::int64_t kMaxStreamedTokens = 32;
 
 /// Bytes that a device of so many multiprocessors needs of workspace, for all its calls, one after
 /// the other.

@@ -141,7 +141,7 @@ struct StagedSums {
         float addend = addends[0];
 #pragma unroll
         for (int j = 1; j < kBatch; ++j) addend = i == j ? addends[j] : addend;
-        epilogue.store(first + token, output, value, addend);
+        epilogue.store_for_norm(first + token, output, value, addend);
       }
     }
   }

@@ -34,7 +34,10 @@ struct LinearEpilogue {
         residual(params.residual),
         out(params.out),
         outputs(params.weight.outputs),
-        spec(params.spec) {}
+        inputs(params.weight.inputs),
+        spec(params.spec),
+        norm_before(params.norm_before),
+        norm_after(params.norm_after) {}
 
   /// The bias of `output`; of a gated one outputs + n is that of its up.
   __device__ float bias_of(std::int64_t output) const {
@@ -51,12 +54,70 @@ struct LinearEpilogue {
     store_number(out, row, output, fmaf(spec.scale, value, addend));
   }
 
+  /// The same for ways that compute norms, by the warps of a block: those of a warp that come here
+  /// together have neighbouring outputs of one row, from a multiple of kSquaredOutputs on.
+  __device__ void store_for_norm(std::int64_t row, std::int64_t output, float value,
+                                 float addend) const {
+    const float result = fmaf(spec.scale, value, addend);
+    store_number(out, row, output, result);
+    if (norm_after.out.data == nullptr) return;
+    const float weight =
+        norm_after.weight == nullptr ? 1.0F : norm_after.weight[output] + norm_after.weight_offset;
+    store_number(norm_after.out, row, output, result * weight);
+    const float sum = sum_of_lanes(result * result);
+    if (output % kSquaredOutputs == 0) {
+      norm_after.squares[(row * outputs + output) / kSquaredOutputs] = sum;
+    }
+  }
+
+  /// Puts into `roots` what the sums of rows 0 .. kRows - 1 are multiplied by, of which `rows` are
+  /// there; by kThreads threads, of which `thread` is one. The order of a row's squares does not
+  /// depend on the rows.
+  template <int kThreads, int kRows>
+  __device__ void load_roots(int thread, int rows, float* roots) const {
+    constexpr int kWarps = kThreads / 32;
+    constexpr int kTogether = kRows > 4 * kWarps ? 4 : (kRows + kWarps - 1) / kWarps;
+    const int squares = static_cast<int>(inputs / kSquaredOutputs);
+    const bool has_norm = norm_before.squares != nullptr;
+    for (int first = thread / 32; first < kRows; first += kTogether * kWarps) {
+      float sums[kTogether] = {};
+#pragma unroll 4
+      for (int i = thread % 32; has_norm && i < squares; i += 32) {
+#pragma unroll
+        for (int r = 0; r < kTogether; ++r) {
+          const int row = first + r * kWarps;
+          if (row < rows) sums[r] += __ldcg(norm_before.squares + row * squares + i);
+        }
+      }
+#pragma unroll
+      for (int r = 0; r < kTogether; ++r) {
+        const int row = first + r * kWarps;
+        const float mean = sum_of_lanes(sums[r]) / static_cast<float>(inputs);
+        const float root = has_norm ? 1.0F / sqrtf(mean + norm_before.eps) : 1.0F;
+        if (thread % 32 == 0 && row < kRows) roots[row] = root;
+      }
+    }
+  }
+
+  /// The sum over a warp, for all of its lanes.
+  static __device__ float sum_of_lanes(float value) {
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2) {
+      value += __shfl_xor_sync(0xffffffffU, value, step);
+    }
+    return value;
+  }
+
   const float* bias;
   DeviceRows residual;
   DeviceRows out;
   std::int64_t outputs;
+  std::int64_t inputs;
   LinearSpec spec;
+  NormBefore norm_before;
+  NormAfter norm_after;
 };
+static_assert(kSquaredOutputs == 32, "a warp adds up the squares of its outputs");
 
 /// The row of a gated matrix that makes the gate of `output`; its up lies kGateBlock further.
 __host__ __device__ constexpr std::int64_t gate_row(std::int64_t output) {

@@ -38,7 +38,8 @@ struct Layout {
   static constexpr int kStagedTokens = std::min(kTokens, 32);
   static constexpr int kStagedStride = kGroupRows + 4;  // no two lanes write to one bank
   static constexpr int kStagedBytes = kGroups * kStagedTokens * kStagedStride * 4;
-  static constexpr int kRest = kSwizzleBytes + kStagedBytes + 512;  // barriers are in the 512
+  static constexpr int kRootsBytes = kTokens * 4;
+  static constexpr int kRest = kSwizzleBytes + kStagedBytes + kRootsBytes + 512;  // with barriers
   static constexpr int kDepth = (kSharedBytes - kRest) / kStageBytes;
   static constexpr int kBytes = kDepth * kStageBytes + kRest;
 };
@@ -58,7 +59,8 @@ struct Shared {
   __device__ explicit Shared(std::byte* memory)
       : stages(memory + (kSwizzleBytes - shared_address(memory) % kSwizzleBytes) % kSwizzleBytes),
         staged(reinterpret_cast<float*>(stages + Sizes::kDepth * Sizes::kStageBytes)),
-        full(reinterpret_cast<Barrier*>(staged + Sizes::kStagedBytes / 4)),
+        roots(staged + Sizes::kStagedBytes / 4),
+        full(reinterpret_cast<Barrier*>(roots + kTokens)),
         empty(full + Sizes::kDepth) {}
 
   __device__ std::byte* weights(unsigned slot) const { return stages + slot * Sizes::kStageBytes; }
@@ -66,6 +68,7 @@ struct Shared {
 
   std::byte* stages;
   float* staged;   ///< by warpgroup, [kStagedTokens, kStagedStride]
+  float* roots;    ///< [kTokens], of NormBefore
   Barrier* full;   ///< by slot: the unit is there
   Barrier* empty;  ///< by slot: all warps have read it
 };
@@ -182,6 +185,7 @@ __device__ void finish(const Shared<kTokens>& shared, const FlatProduct& product
   const int row = thread / 32 * 16 + thread % 32 / 4;
   const int pair = thread % 4 * 2;
   float* staged = shared.staged + group * (Sizes::kStagedTokens * Sizes::kStagedStride);
+  const float* roots = shared.roots;
 #pragma unroll 1
   for (int first = 0; first < kTokens && first < product.tokens; first += Sizes::kStagedTokens) {
     meet(1 + group, kGroupThreads);
@@ -189,10 +193,12 @@ __device__ void finish(const Shared<kTokens>& shared, const FlatProduct& product
     for (int i = 0; i < kTokens / 8; ++i) {
       if (i * 8 / Sizes::kStagedTokens * Sizes::kStagedTokens != first) continue;
       float* at = staged + (i * 8 % Sizes::kStagedTokens + pair) * Sizes::kStagedStride + row;
-      at[0] = sums[4 * i];
-      at[Sizes::kStagedStride] = sums[4 * i + 1];
-      at[8] = sums[4 * i + 2];
-      at[Sizes::kStagedStride + 8] = sums[4 * i + 3];
+      const float root = roots[i * 8 + pair];
+      const float next_root = roots[i * 8 + pair + 1];
+      at[0] = sums[4 * i] * root;
+      at[Sizes::kStagedStride] = sums[4 * i + 1] * next_root;
+      at[8] = sums[4 * i + 2] * root;
+      at[Sizes::kStagedStride + 8] = sums[4 * i + 3] * next_root;
     }
     meet(1 + group, kGroupThreads);
     const StagedSums<kGroupRows, Sizes::kStagedStride> sums_of{staged, product.gated, kGateBlock};
@@ -208,8 +214,12 @@ __device__ void consume(const Shared<kTokens>& shared, const FlatProduct& produc
   const Cut& cut = product.cut;
   const int group = threadIdx.x / kGroupThreads;
   const unsigned end = first_of(cut, blockIdx.x + 1);
+  const int thread = threadIdx.x % kGroupThreads;
   Position position;
   wait_for_predecessor();
+  epilogue.load_roots<kProducer, kTokens>(static_cast<int>(threadIdx.x), product.tokens,
+                                          shared.roots);
+  meet(1 + kGroups, kProducer);
   for (unsigned unit = first_of(cut, blockIdx.x); unit < end;) {
     const unsigned tile = unit / cut.tile_units;
     const unsigned tile_end = (tile + 1) * cut.tile_units;
@@ -217,8 +227,8 @@ __device__ void consume(const Shared<kTokens>& shared, const FlatProduct& produc
     float sums[kTokens / 2];
     multiply<Number, kTokens>(shared, part_end - unit, group, position, sums);
     const bool whole = unit == tile_end - cut.tile_units && part_end == tile_end;
-    if (whole || put_together<kGroups, kGroupThreads>(cut, product.meeting, tile, group,
-                                                      threadIdx.x % kGroupThreads, sums)) {
+    if (whole ||
+        put_together<kGroups, kGroupThreads>(cut, product.meeting, tile, group, thread, sums)) {
       finish<kTokens>(shared, product, epilogue, tile, group, sums);
     }
     unit = part_end;

@@ -33,6 +33,7 @@ struct LinearWayRow {
   ProductKind product = ProductKind::kMatrix;
   WeightForm form = WeightForm::kAny;
   std::int64_t most_rows = INT64_MAX;  ///< M
+  std::int64_t most_normed_rows = 0;   ///< M with NormBefore and NormAfter
   bool needs_sm90a = false;
   bool needs_workspace = false;   ///< CudaLinearParams::workspace
   bool needs_decoded = false;     ///< CudaLinearParams::decoded
@@ -45,6 +46,7 @@ inline constexpr std::array kLinearWays = {
                  .name = "flat",
                  .form = WeightForm::kNumbers,
                  .most_rows = kMaxFlatTokens,
+                 .most_normed_rows = kMaxFlatTokens,
                  .needs_sm90a = true,
                  .needs_workspace = true},
     LinearWayRow{.way = LinearWay::kLibrary, .name = "library", .form = WeightForm::kNumbers},
@@ -52,6 +54,7 @@ inline constexpr std::array kLinearWays = {
                  .name = "codes",
                  .form = WeightForm::kTensorCodes,
                  .most_rows = kMaxCodesTokens,
+                 .most_normed_rows = kMaxStreamedTokens,
                  .needs_sm90a = true,
                  .needs_workspace = true},
     LinearWayRow{.way = LinearWay::kDecoded,
@@ -114,6 +117,20 @@ static_assert(
   const WeightForm form = row_of_way(way).form;
   if (form == WeightForm::kTensorCodes || form == WeightForm::kEncoded) return DType::kBF16;
   return lies_as(WeightForm::kNumbers, weight) ? weight.dtype : DType::kF32;
+}
+
+/// Whether a way computes NormBefore with a product of so many rows.
+[[nodiscard]] constexpr bool takes_norm_before(LinearWay way, const DeviceMatrix& weight,
+                                               std::int64_t rows) noexcept {
+  return rows <= row_of_way(way).most_normed_rows && weight.inputs % kSquaredOutputs == 0 &&
+         input_type(way, weight) == DType::kBF16;
+}
+
+/// Whether a way computes NormAfter with a product of so many rows.
+[[nodiscard]] constexpr bool takes_norm_after(LinearWay way, const DeviceMatrix& weight,
+                                              std::int64_t rows) noexcept {
+  return rows <= row_of_way(way).most_normed_rows && weight.outputs % kSquaredOutputs == 0 &&
+         !weight.gated && weight.run_count <= 1;
 }
 
 /// Whether a way computes such products from codes. Only then are their matrices held for it.

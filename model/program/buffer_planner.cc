@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <variant>
 
 #include "weft/model/program/operands.h"
 
@@ -33,6 +34,10 @@ std::vector<Life> lives_of(const OpList& list, std::size_t buffers) {
   };
   for (std::size_t at = 0; at < list.ops.size(); ++at) {
     for (const BufferUse& use : buffers_of(list.ops[at])) touch(use.id, at);
+    // A device may write the norm of a product's output while it still reads the product's input.
+    const auto* norm = std::get_if<NormOp>(&list.ops[at]);
+    const bool is_behind_product = at > 0 && std::holds_alternative<LinearOp>(list.ops[at - 1]);
+    if (norm != nullptr && is_behind_product) touch(norm->out, at - 1);
   }
   if (list.result != kAbsent) touch(list.result, list.ops.size());
   std::erase_if(lives, [](const Life& life) { return life.id == kAbsent; });

@@ -333,6 +333,7 @@ Status FakeRuntime::run(const cuda::CudaRotaryParams& params, cuda::Stream) {
 }
 Status FakeRuntime::run(const cuda::CudaAttentionParams& params, cuda::Stream) {
   return launched([=, this] {
+    if (params.rotary.qkv.data != nullptr) cuda::reference::rotate_and_store(params.rotary);
     cuda::attention_reference(params);
     if (gpu_->recomputed && params.unified && params.decodes) {
       *params.recomputed += gpu_->recomputed(params.phi);

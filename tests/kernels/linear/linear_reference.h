@@ -104,13 +104,26 @@ inline std::vector<float> decoded_row(const cuda::DeviceMatrix& weight, std::int
   return numbers;
 }
 
+/// What a row's sums are multiplied by.
+inline double root_of(const cuda::CudaLinearParams& params, std::int64_t row) {
+  if (params.norm_before.squares == nullptr) return 1;
+  const std::int64_t count = params.weight.inputs / cuda::kSquaredOutputs;
+  double sum = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    sum += static_cast<double>(params.norm_before.squares[row * count + i]);
+  }
+  const double mean = sum / static_cast<double>(params.weight.inputs);
+  return 1 / std::sqrt(mean + static_cast<double>(params.norm_before.eps));
+}
+
 /// Number `output` of row `row`, before it is rounded to the type of `out`.
 inline double linear_output(const cuda::CudaLinearParams& params, std::int64_t row,
                             std::int64_t output) {
   const cuda::DeviceMatrix& weight = params.weight;
   const std::int64_t from = params.input_rows == nullptr ? row : params.input_rows[row];
+  const double root = root_of(params, row);
   const auto sum = [&](std::int64_t weight_row, std::int64_t bias) {
-    double total = params.bias == nullptr ? 0 : static_cast<double>(params.bias[bias]);
+    double total = 0;
     std::vector<float> decoded;
     if (weight.keeps_blocks()) decoded = decoded_row(weight, weight_row);
     const bool rounds = params.way == cuda::LinearWay::kDecoded;
@@ -121,7 +134,7 @@ inline double linear_output(const cuda::CudaLinearParams& params, std::int64_t r
       if (rounds) number = static_cast<double>(from_bf16(to_bf16(static_cast<float>(number))));
       total += number_at(params.in.data, params.in.dtype, from * params.in.stride + k) * number;
     }
-    return total;
+    return total * root + (params.bias == nullptr ? 0 : static_cast<double>(params.bias[bias]));
   };
   const std::int64_t first =
       weight.gated ? output / cuda::kGateBlock * 2 * cuda::kGateBlock + output % cuda::kGateBlock
@@ -159,6 +172,26 @@ inline void decode_reference(const cuda::CudaDecodeParams& params) {
   }
 }
 
+/// What a product leaves for the norm behind it, of outputs that are written.
+inline void norm_after_reference(const cuda::CudaLinearParams& params, std::int64_t row) {
+  const cuda::NormAfter& after = params.norm_after;
+  std::vector<double> squares(
+      static_cast<std::size_t>(params.weight.outputs / cuda::kSquaredOutputs));
+  for (std::int64_t output = 0; output < params.weight.outputs; ++output) {
+    const double value =
+        number_at(params.out.data, params.out.dtype, row * params.out.stride + output);
+    const double weight = after.weight == nullptr ? 1
+                                                  : static_cast<double>(after.weight[output]) +
+                                                        static_cast<double>(after.weight_offset);
+    store_number(after.out.data, after.out.dtype, row * after.out.stride + output, value * weight);
+    squares[static_cast<std::size_t>(output / cuda::kSquaredOutputs)] += value * value;
+  }
+  const auto count = static_cast<std::int64_t>(squares.size());
+  for (std::int64_t i = 0; i < count; ++i) {
+    after.squares[row * count + i] = static_cast<float>(squares[static_cast<std::size_t>(i)]);
+  }
+}
+
 /// All of `out`. kDecoded rounds weights to bf16; else no way makes a difference. `workspace` and
 /// `decoded` are not looked at.
 inline void linear_reference(const cuda::CudaLinearParams& params) {
@@ -167,6 +200,7 @@ inline void linear_reference(const cuda::CudaLinearParams& params) {
       store_number(params.out.data, params.out.dtype, row * params.out.stride + output,
                    linear_output(params, row, output));
     }
+    if (params.norm_after.out.data != nullptr) norm_after_reference(params, row);
   }
 }
 

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+
+#include "weft/kernels/attention/attention_cuda.h"
+
+/// Which kernel computes attention on a GPU, and what it does besides.
+namespace weft::cuda {
+
+/// Whether the kernels on tensor cores compute it, which take heads of some sizes and keys and
+/// values of 16 bits or codes.
+[[nodiscard]] constexpr bool has_tiles(const CudaAttentionParams& params) noexcept {
+  if (params.kv.dtype == DType::kF32 || params.relative_bias != nullptr) return false;
+  switch (params.kv.head_size) {
+    case 64:
+    case 80:
+    case 96:
+    case 128:
+    case 256:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Heads of one KV head that the kernel for decoding takes together.
+inline constexpr std::int32_t kDecodedHeads = 16;
+
+/// Most pieces of work, a token's KV head each, for which rotating in the launch of attention is
+/// faster than a launch of its own: so many blocks are there at a time. A block that has several
+/// pieces, one after the other, waits for the rotation of each.
+inline constexpr std::int64_t kMostRotatedPieces = 256;
+
+/// Whether attention() can do `rotary`, whose result it reads, in its own launch
+/// (CudaAttentionParams::rotary): each sequence has one token, each KV head's heads are one tile,
+/// and no norm looks at several heads.
+[[nodiscard]] constexpr bool rotates_inside(const CudaRotaryParams& rotary,
+                                            const CudaAttentionParams& attention) noexcept {
+  const auto over_all = [](const HeadNorm& norm) {
+    return norm.spec.enabled && norm.spec.scope == HeadNormScope::kAllHeads;
+  };
+  const DeviceKvLayer& kv = attention.kv;
+  if (!attention.decodes || !attention.spec.causal || !has_tiles(attention)) return false;
+  if (rotary.qkv.data != attention.queries.data || rotary.rows != attention.rows) return false;
+  if (rotary.shape.heads != attention.heads || rotary.shape.head_size != kv.head_size) return false;
+  if (rotary.kv.keys != nullptr &&
+      (rotary.kv.keys != kv.keys || rotary.shape.kv_heads != kv.kv_heads)) {
+    return false;
+  }
+  if (over_all(rotary.query_norm) || over_all(rotary.key_norm) || over_all(rotary.value_norm)) {
+    return false;
+  }
+  return attention.heads <= std::int64_t{kDecodedHeads} * kv.kv_heads &&
+         attention.rows * kv.kv_heads <= kMostRotatedPieces;
+}
+
+}  // namespace weft::cuda
