@@ -21,6 +21,8 @@ if(WEFT_CCACHE AND PROJECT_IS_TOP_LEVEL)
   # What one clone compiled is known in the next: no command names the folder but through paths that ccache makes
   # relative, and debug information is relative to the root of the tree (so start a debugger there).
   set(launcher env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${WEFT_CCACHE})
+  # Without these two ccache leaves sources with precompiled headers alone.
+  list(INSERT launcher 1 CCACHE_SLOPPINESS=pch_defines,time_macros)
   # Without a run of the preprocessor before the compiler's, which costs a seventh of a header's check. The compiler then
   # gets absolute paths, so it is not for what carries the names of files to sanitizers and debuggers.
   set(quick_launcher ${launcher})
