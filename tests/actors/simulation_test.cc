@@ -216,7 +216,6 @@ SimulatedModel::States simulate_states(SimulationOptions options) {
   options.state = true;
   const Tally tally = simulate_all(options);
   EXPECT_GT(tally.states.restored, 0U);
-  EXPECT_GT(tally.found, 0U);
   std::cout << tally.states.kept << " snapshots, " << tally.states.restored << " restored, "
             << tally.states.from_host << " from host memory\n";
   return tally.states;
