@@ -1,10 +1,11 @@
 #pragma once
 
+#include "weft/kernels/linear/linear_codes_halves_cuda.cuh"
 #include "weft/kernels/linear/linear_codes_kernel_cuda.cuh"
 
-/// Products of boxes (code_boxes.h). Codes become the exact numbers of bf16 that they stand for; a
-/// scale goes on the sums of its columns, in float32, or on the weights, which are then rounded to
-/// bf16 once for the scale and once for the product.
+/// Products of boxes (code_boxes.h). Codes become the exact numbers of bf16 that they stand for, or
+/// of f16 beside tokens in TokenForm::kHalves; a scale goes on the sums of its columns, in float32,
+/// or on the weights, which are then rounded to bf16 once for the scale and once for the product.
 ///
 /// A lane's codes are a class, made for each unit:
 ///   kProducts            products of 16 columns under one scale; 0: scales go on weights
@@ -19,6 +20,16 @@ namespace weft::cuda::codes {
 
 /// A lane's number of its first row in its warp's box.
 __device__ inline int row_in_box(const Lane& at) { return at.first_row % kBoxRows + at.quad; }
+
+template <TokenForm kForm>
+__device__ void multiply_add_as(float (&sums)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
+                                std::uint32_t b1) {
+  if constexpr (kForm == TokenForm::kHalves) {
+    multiply_add_halves(sums, a, b0, b1);
+  } else {
+    multiply_add(sums, a, b0, b1);
+  }
+}
 
 /// Puts four rows' words of eight codes into the operands' order.
 template <class Convert>
@@ -66,7 +77,8 @@ __device__ void add_scaled_sums(const Codes& codes, const std::byte* inputs, con
 #pragma unroll
             for (float& sum : part[m][t]) sum = 0;
           }
-          multiply_add(part[m][t], a[m][k], k == 0 ? x.x : x.z, k == 0 ? x.y : x.w);
+          multiply_add_as<Sizes::kForm>(part[m][t], a[m][k], k == 0 ? x.x : x.z,
+                                        k == 0 ? x.y : x.w);
           if (product % Codes::kProducts != Codes::kProducts - 1) continue;
 #pragma unroll
           for (int i = 0; i < 4; ++i) {
@@ -107,13 +119,35 @@ __device__ void add_scaled_weights(const Codes& codes, const std::byte* inputs, 
   }
 }
 
+/// Adds a unit's sums under the scales of the tokens.
+template <class Sizes>
+__device__ void add_unit(const std::byte* inputs, const Lane& at, const Sums<Sizes>& of_unit,
+                         Sums<Sizes>& sums) {
+  const auto* scales = reinterpret_cast<const float*>(inputs + Sizes::kTokens * Sizes::kTokenBytes);
+#pragma unroll
+  for (int t = 0; t < Sizes::kTokens / 8; ++t) {
+    const float2 two = *reinterpret_cast<const float2*>(scales + t * 8 + at.place * 2);
+#pragma unroll
+    for (int m = 0; m < 2; ++m) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        sums[m][t][i] = fmaf(i % 2 == 0 ? two.x : two.y, of_unit[m][t][i], sums[m][t][i]);
+      }
+    }
+  }
+}
+
 /// Encoding::add() of boxes, by the codes of a lane.
 template <class Sizes, class Codes>
 __device__ void add_boxed(const std::byte* weights, const std::byte* inputs, std::byte* scales,
                           const Lane& at, Sums<Sizes>& sums) {
   constexpr int kBytes = kBoxRows * Sizes::Encoding::kRowBytes;
   const Codes codes(weights + at.first_row / kBoxRows * kBytes, scales, at);
-  if constexpr (Codes::kProducts > 0) {
+  if constexpr (Sizes::kForm == TokenForm::kHalves) {
+    Sums<Sizes> of_unit = {};
+    add_scaled_sums<Sizes>(codes, inputs, at, of_unit);
+    add_unit<Sizes>(inputs, at, of_unit, sums);
+  } else if constexpr (Codes::kProducts > 0) {
     add_scaled_sums<Sizes>(codes, inputs, at, sums);
   } else {
     add_scaled_weights<Sizes>(codes, inputs, at, sums);
@@ -171,6 +205,8 @@ struct BoxedEncoding {
   static constexpr int kRowBytes = kBox.row_bytes();
   static constexpr bool kBoxed = true;
   static constexpr int kSharedBytes = kShared;
+  static constexpr bool kSwapsTokens = false;
+  static constexpr TokenForm kFewTokens = TokenForm::kNumbers;
 };
 
 }  // namespace weft::cuda::codes

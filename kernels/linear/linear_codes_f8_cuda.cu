@@ -7,6 +7,7 @@ namespace {
 
 /// FP8 (e4m3) under scales of 128 or 256 columns, which are the same for a half: scales go on sums.
 struct F8 : BoxedEncoding<DType::kF8_128, 200 << 10> {
+  static constexpr TokenForm kFewTokens = TokenForm::kHalves;
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   struct Codes : EightBitPlaces<kBox.codes, true> {
     static constexpr int kProducts = 4;
@@ -43,10 +44,49 @@ struct F8 : BoxedEncoding<DType::kF8_128, 200 << 10> {
 
   using Weights = BoxedWeights<Codes, kBox.row_bytes()>;
 
+  /// f16 holds all codes.
+  struct HalfCodes : EightBitPlaces<kBox.codes, false> {
+    static constexpr int kProducts = 4;
+
+    __device__ HalfCodes(const std::byte* box, std::byte* /*scales*/, const Lane& at)
+        : EightBitPlaces(box, at),
+          scale_at(box + kBox.scales_at() + row_in_box(at) * kBox.scales) {}
+
+    static __device__ void four(std::uint32_t word, std::uint32_t& first, std::uint32_t& second) {
+      asm("{\n"
+          ".reg .b16 lower, upper;\n"
+          "mov.b32 {lower, upper}, %2;\n"
+          "cvt.rn.f16x2.e4m3x2 %0, lower;\n"
+          "cvt.rn.f16x2.e4m3x2 %1, upper;\n"
+          "}\n"
+          : "=r"(first), "=r"(second)
+          : "r"(word));
+    }
+
+    __device__ void operands(int step, std::uint32_t (&to)[2][2][4]) const {
+      uint2 words[4];
+      load(step, words);
+      into_operands(words, to,
+                    [](std::uint32_t word, int, std::uint32_t& first, std::uint32_t& second) {
+                      four(word, first, second);
+                    });
+    }
+
+    [[nodiscard]] __device__ float scale(int /*product*/, int row) const {
+      return *reinterpret_cast<const float*>(scale_at + 8 * row * kBox.scales);
+    }
+
+    const std::byte* scale_at;
+  };
+
   template <class Sizes>
   static __device__ void add(const std::byte* weights, const std::byte* inputs, std::byte* scales,
                              const Lane& at, Sums<Sizes>& sums) {
-    add_boxed<Sizes, Codes>(weights, inputs, scales, at, sums);
+    if constexpr (Sizes::kForm == TokenForm::kHalves) {
+      add_boxed<Sizes, HalfCodes>(weights, inputs, scales, at, sums);
+    } else {
+      add_boxed<Sizes, Codes>(weights, inputs, scales, at, sums);
+    }
   }
 #endif
 };

@@ -9,6 +9,7 @@ namespace {
 /// are exact in bf16, scales go on sums.
 template <DType kType>
 struct I4 : BoxedEncoding<kType, 200 << 10> {
+  static constexpr bool kSwapsTokens = true;
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   static constexpr CodeBox kBox = box_of(kType);
   static constexpr int kGroups = kBox.rest;  // scales of a row in a box
@@ -106,10 +107,78 @@ struct I4 : BoxedEncoding<kType, 200 << 10> {
 
   using Weights = BoxedWeights<Codes, kBox.row_bytes()>;
 
+  /// For up to kStreamedTokens tokens. Operands are codes less their zero, over 64, at two
+  /// operations for two codes. As bf16, a code alone in the lower half of a byte is the code times
+  /// 2^-133, in the upper half times 2^-129, since numbers below the smallest normal one have no
+  /// hidden bit.
+  struct StreamedCodes {
+    static constexpr int kSteps = Codes::kSteps;
+    static constexpr int kProducts = Codes::kProducts;
+    static constexpr bool kSplitColumns = false;
+
+    __device__ StreamedCodes(const std::byte* box, std::byte* /*scales*/, const Lane& at)
+        : first_column(at.half * 128 + at.place / 2 * 32 + at.place % 2 * 8) {
+      const int row = row_in_box(at);
+      const int byte = at.half * 64 + at.place / 2 * 16;
+#pragma unroll
+      for (int pair = 0; pair < 2; ++pair) {
+        codes[pair] =
+            box + row * kBox.codes + CodeBox::code_place(row, byte + 32 * pair) + at.place % 2 * 8;
+      }
+      scale_at = box + kBox.scales_at() + row * kBox.scales + Codes::own_at(at) * 2;
+      const std::byte* zero_at = box + kBox.rest_at() + row * kBox.rest + Codes::own_at(at);
+#pragma unroll
+      for (int own = 0; own < Codes::kOwn; ++own) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const auto zero = std::to_integer<std::uint32_t>(zero_at[8 * i * kBox.rest + own]);
+          zeros[own][i] = times(zero | zero << 16U, kMinus2To127);
+        }
+      }
+    }
+
+    __device__ void operands(int step, std::uint32_t (&to)[2][2][4]) const {
+      uint2 words[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        words[i] = *reinterpret_cast<const uint2*>(codes[step / 2] + i * 8 * kBox.codes);
+      }
+      const bool upper = step % 2 == 1;
+      const int own = Codes::kOwn == 1 ? 0 : step / 2;
+      const auto two = [&](std::uint32_t bytes, int row) {
+        const std::uint32_t code = bytes & (upper ? 0x00f000f0U : 0x000f000fU);
+        return bits_of(
+            __hfma2(two_of(code), two_of(upper ? k2To123 : k2To127), two_of(zeros[own][row])));
+      };
+      into_operands(words, to,
+                    [&](std::uint32_t word, int row, std::uint32_t& first, std::uint32_t& second) {
+                      first = two(__byte_perm(word, 0, 0x4140), row);
+                      second = two(__byte_perm(word, 0, 0x4342), row);
+                    });
+    }
+
+    [[nodiscard]] __device__ int column(int step) const {
+      return first_column + 64 * (step / 2) + 16 * (step % 2);
+    }
+    [[nodiscard]] __device__ float scale(int product, int row) const {
+      const int own = Codes::kOwn == 1 ? 0 : product / 4;
+      return 64.0F * __half2float(*reinterpret_cast<const __half*>(
+                         scale_at + 8 * row * kBox.scales + 2 * own));
+    }
+
+    static constexpr std::uint32_t k2To123 = 0x7d007d00U;  // twice, in bf16
+    static constexpr std::uint32_t k2To127 = 0x7f007f00U;
+    static constexpr std::uint32_t kMinus2To127 = 0xff00ff00U;
+    const std::byte* codes[2];
+    int first_column;
+    const std::byte* scale_at;
+    std::uint32_t zeros[Codes::kOwn][4];  ///< less than zero, over 64
+  };
+
   template <class Sizes>
   static __device__ void add(const std::byte* weights, const std::byte* inputs, std::byte* scales,
                              const Lane& at, Sums<Sizes>& sums) {
-    add_boxed<Sizes, Codes>(weights, inputs, scales, at, sums);
+    add_boxed<Sizes, StreamedCodes>(weights, inputs, scales, at, sums);
   }
 #endif
 };

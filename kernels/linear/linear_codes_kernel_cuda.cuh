@@ -1,6 +1,8 @@
 #pragma once
 
+#include "weft/kernels/linear/linear_codes_convert_cuda.cuh"
 #include "weft/kernels/linear/linear_codes_kinds_cuda.cuh"
+#include "weft/kernels/linear/linear_codes_load_cuda.cuh"
 #include "weft/kernels/linear/linear_codes_ring_cuda.cuh"
 #include "weft/kernels/linear/linear_codes_start_cuda.cuh"
 #include "weft/kernels/linear/linear_codes_tile_cuda.cuh"
@@ -26,7 +28,8 @@ __device__ void each_sum(Sums<Sizes>& sums, What what) {
     for (int t = 0; t < Sizes::kTokens / 8; ++t) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        what(sums[m][t][i], t * 8 + lane % 4 * 2 + i % 2, m * 16 + i / 2 * 8 + lane / 4);
+        what(sums[m][t][i], t * 8 + token_of<Sizes>(lane % 4 * 2 + i % 2),
+             m * 16 + i / 2 * 8 + lane / 4);
       }
     }
   }
@@ -54,6 +57,7 @@ __device__ void consume(const Shared<Sizes>& shared, const CodesProduct& product
     Sums<Sizes> sums = {};
     for (; unit < part_end; ++unit) {
       wait(&shared.full[position.slot], position.parity);
+      if constexpr (Sizes::kConverts) wait(&shared.ready[position.slot], position.parity);
       Sizes::Encoding::template add<Sizes>(shared.weights(position.slot),
                                            shared.inputs(position.slot), scales, at, sums);
       __syncwarp();
@@ -90,7 +94,8 @@ __device__ void consume(const Shared<Sizes>& shared, const CodesProduct& product
 #endif  // __CUDA_ARCH_FEAT_SM90_ALL
 
 template <class Encoding, int kTokens>
-__global__ void __launch_bounds__(kThreads, Layout<Encoding, kTokens>::kBlocks)
+__global__ void __launch_bounds__(Layout<Encoding, kTokens>::kThreads,
+                                  Layout<Encoding, kTokens>::kBlocks)
     codes_kernel(const __grid_constant__ CUtensorMap weights,
                  const __grid_constant__ CUtensorMap inputs, const CodesProduct product,
                  const LinearEpilogue epilogue) {
@@ -104,12 +109,18 @@ __global__ void __launch_bounds__(kThreads, Layout<Encoding, kTokens>::kBlocks)
     for (int slot = 0; slot < Sizes::kDepth; ++slot) {
       init_barrier(&shared.full[slot], 1);
       init_barrier(&shared.empty[slot], kHalves * kRowWarps);
+      if constexpr (Sizes::kConverts) {
+        init_barrier(&shared.rows_full[slot], 1);
+        init_barrier(&shared.ready[slot], 1);
+      }
     }
     publish_barriers();
   }
   __syncthreads();
   let_successor_start();
-  if (threadIdx.x >= kProducer) {
+  if (Sizes::kConverts && threadIdx.x >= kConverter) {
+    if constexpr (Sizes::kConverts) convert_tokens<Sizes>(shared, product);
+  } else if (threadIdx.x >= kProducer) {
     if (threadIdx.x == kProducer) produce<Sizes>(shared, product, &weights, &inputs);
   } else {
     consume<Sizes>(shared, product, epilogue);
@@ -120,8 +131,8 @@ __global__ void __launch_bounds__(kThreads, Layout<Encoding, kTokens>::kBlocks)
 template <class Encoding, int kTokens>
 Status start(const CudaLinearParams& params, const FlatDevice& device, Stream stream) {
   using Sizes = Layout<Encoding, kTokens>;
-  return start_kernel<Sizes>(codes_kernel<Encoding, kTokens>, kThreads, Sizes::kBlocks, params,
-                             device, stream);
+  return start_kernel<Sizes>(codes_kernel<Encoding, kTokens>, Sizes::kThreads, Sizes::kBlocks,
+                             params, device, stream);
 }
 
 template <class Encoding, int kTokens>

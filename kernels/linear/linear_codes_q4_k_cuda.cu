@@ -18,6 +18,8 @@ struct Q4K {
   static constexpr int kRowBytes = 144;  // d, dmin, 12 bytes of scales, 128 of codes
   static constexpr bool kBoxed = false;
   static constexpr int kSharedBytes = 200 << 10;  // as kFlat takes
+  static constexpr bool kSwapsTokens = false;
+  static constexpr TokenForm kFewTokens = TokenForm::kNumbers;
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   class Weights;
   template <class Sizes>

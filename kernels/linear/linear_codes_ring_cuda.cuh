@@ -18,6 +18,9 @@
 ///   kRowBytes     bytes of an output in a unit
 ///   kBoxed        whether units are boxes (code_boxes.h), or blocks that a tensor map cuts
 ///   kSharedBytes  shared memory of a multiprocessor that it may take
+///   kFewTokens    the TokenForm of up to kExactTokens tokens
+///   kSwapsTokens  whether more tokens are in the order of token_of(), so that lanes read from
+///                 different banks
 ///   add<Sizes>(weights, inputs, scales, at, sums)
 ///                 adds a unit's products of a warp's 32 rows and its half of the columns
 namespace weft::cuda::codes {
@@ -32,6 +35,9 @@ constexpr int kHalves = 2;  // halves of a unit's columns
 constexpr int kHalfThreads = kRowWarps * 32;
 constexpr int kProducer = kHalves * kHalfThreads;  // first thread of the warp that loads
 constexpr int kThreads = kProducer + 32;
+constexpr int kConverter = kThreads;  // first thread of the warp that converts tokens
+/// Of the scale of a converted token, which keeps what lies behind it aligned.
+constexpr int kScaleOfTokenBytes = 16;
 constexpr int kScaleBytes = 32;  // of a row, for a warp to share what it makes of its scales
 
 constexpr int kSwizzleBytes = 1024;        // alignment of swizzled boxes
@@ -42,22 +48,31 @@ constexpr int kLeastDepth = 3;             // of the ring
 constexpr int kFreeBarrier = 2;
 constexpr int kStagedBarrier = 3;
 
+/// How tokens are multiplied: as they are, or as a warp converts them in shared memory.
+enum class TokenForm : std::uint8_t {
+  kNumbers,  ///< of bf16
+  kHalves,   ///< linear_codes_halves_cuda.cuh
+};
+
 template <class Of, int kOf>
 struct Layout {
   using Encoding = Of;
   static constexpr int kTokens = kOf;
   static constexpr bool kExact = kTokens <= kExactTokens;
   static constexpr bool kSwizzled = !kExact;
+  static constexpr TokenForm kForm = kExact ? Encoding::kFewTokens : TokenForm::kNumbers;
+  static constexpr bool kConverts = kForm != TokenForm::kNumbers;
+  static constexpr int kThreads = kConverts ? kConverter + 32 : codes::kThreads;
   /// Columns of a box of the tokens. A copy with fewer rows is faster; where it is read often,
   /// 128 bytes with the widest swizzle avoid bank conflicts.
   static constexpr int kBoxColumns = kExact ? Encoding::kColumns : 64;
   static constexpr int kBoxBytes = kBoxColumns * 2;  // bytes of a token
   static constexpr int kWeightBytes = kTileRows * Encoding::kRowBytes;
-  static constexpr int kInputBytes = kTokens * Encoding::kColumns * 2;
-  static constexpr int kBesideWeights = kInputBytes;  // bytes that the weights' barrier counts too
-  static_assert(kInputBytes % kSwizzleBytes == 0);
+  static constexpr int kTokenBytes = Encoding::kColumns / kBoxColumns * kBoxBytes;
+  static constexpr int kInputBytes =
+      kTokens * kTokenBytes + (kConverts ? kTokens * kScaleOfTokenBytes : 0);
   static constexpr int kStageBytes =
-      kInputBytes + (kWeightBytes + kSwizzleBytes - 1) / kSwizzleBytes * kSwizzleBytes;
+      (kInputBytes + kWeightBytes + kSwizzleBytes - 1) / kSwizzleBytes * kSwizzleBytes;
   static constexpr int kStagedStride = kTileRows + 4;  // no two lanes write to one bank
   static constexpr int kStagedBytes = kTokens * kStagedStride * 4;
   static constexpr int kScalesBytes = kHalves * kTileRows * kScaleBytes;
@@ -94,100 +109,37 @@ struct Shared {
         scales(reinterpret_cast<std::byte*>(staged) + Sizes::kStagedBytes),
         roots(reinterpret_cast<float*>(scales + Sizes::kScalesBytes)),
         full(reinterpret_cast<Barrier*>(roots + Sizes::kTokens)),
-        empty(full + Sizes::kDepth) {}
+        empty(full + Sizes::kDepth),
+        rows_full(Sizes::kConverts ? empty + Sizes::kDepth : full),
+        ready(rows_full + Sizes::kDepth) {}
 
   __device__ std::byte* inputs(unsigned slot) const { return stages + slot * Sizes::kStageBytes; }
   __device__ std::byte* weights(unsigned slot) const { return inputs(slot) + Sizes::kInputBytes; }
 
   std::byte* stages;
-  float* staged;      ///< [kTokens, kStagedStride]
-  std::byte* scales;  ///< by warp, [kWarpRows] of kScaleBytes
-  float* roots;       ///< [kTokens], of NormBefore
-  Barrier* full;      ///< by slot: the unit is loaded
-  Barrier* empty;     ///< by slot: all warps have read the unit
+  float* staged;       ///< [kTokens, kStagedStride]
+  std::byte* scales;   ///< by warp, [kWarpRows] of kScaleBytes
+  float* roots;        ///< [kTokens], of NormBefore
+  Barrier* full;       ///< by slot: the unit is loaded
+  Barrier* empty;      ///< by slot: all warps have read the unit
+  Barrier* rows_full;  ///< by slot: the tokens are loaded
+  Barrier* ready;      ///< by slot, where tokens are converted: they are
 };
 
-/// Brings the two boxes of a tile's rows in a unit of columns.
+/// The token at a place among a quad's eight. Where an encoding wants it, bits 0 and 1 of a place
+/// change places.
 template <class Sizes>
-__device__ void load_weights(const CodesProduct& product, const CUtensorMap* map, unsigned tile,
-                             unsigned column, std::byte* to, Barrier* full) {
-  constexpr int kRowBytes = Sizes::Encoding::kRowBytes;
-  constexpr int kBytes = kBoxRows * kRowBytes;
-  if constexpr (Sizes::Encoding::kBoxed) {
-    const auto boxes = static_cast<unsigned>(product.outputs) / kBoxRows;
-    const unsigned first = product.gated ? tile : 2 * tile;
-    const unsigned second = product.gated ? boxes + tile : 2 * tile + 1;
-    const bool has_second = product.gated || second < boxes;
-    arrive_expecting(full, Sizes::kBesideWeights + (has_second ? 2 : 1) * kBytes);
-    const auto copy = [&](std::byte* place, unsigned box) {
-      copy_bytes(place,
-                 product.boxes + (std::size_t{box} * product.cut.tile_units + column) * kBytes,
-                 kBytes, full, CacheHint::kEvictFirst);
-    };
-    copy(to, first);
-    if (has_second) copy(to + kBytes, second);
-  } else {
-    arrive_expecting(full, Sizes::kBesideWeights + 2 * kBytes);
-    const int row = static_cast<int>(tile) * (product.gated ? kBoxRows : kTileRows);
-    const int next = product.gated ? row + product.outputs : row + kBoxRows;
-    const int at = static_cast<int>(column) * kRowBytes;
-    copy_box(to, map, at, row, full, CacheHint::kEvictFirst);
-    copy_box(to + kBytes, map, at, next, full, CacheHint::kEvictFirst);
-  }
+__device__ constexpr int token_of(int place) {
+  if constexpr (Sizes::kExact || !Sizes::Encoding::kSwapsTokens) return place;
+  return (place & 4) | (place & 1) << 1 | (place >> 1 & 1);
 }
 
-/// Fills the ring. Weights are constant, so loading the first stages' weights begins before the
-/// predecessor's end.
+/// Where few tokens' 16 bytes of number `piece` stand in a token's part of a box. Converted tokens
+/// stand so that the lanes of two of them read from different banks.
 template <class Sizes>
-__device__ void produce(const Shared<Sizes>& shared, const CodesProduct& product,
-                        const CUtensorMap* weights, const CUtensorMap* inputs) {
-  constexpr int kColumns = Sizes::Encoding::kColumns;
-  const Cut& cut = product.cut;
-  const unsigned first = first_of(cut, blockIdx.x);
-  const unsigned count = first_of(cut, blockIdx.x + 1) - first;
-  const unsigned ahead = min(count, static_cast<unsigned>(Sizes::kDepth));
-  unsigned tile = first / cut.tile_units;
-  unsigned column = first % cut.tile_units;
-  const auto load = [&](unsigned slot) {
-    load_weights<Sizes>(product, weights, tile, column, shared.weights(slot), &shared.full[slot]);
-  };
-  const auto load_inputs = [&](unsigned slot, unsigned at) {
-#pragma unroll
-    for (int box = 0; box < kColumns / Sizes::kBoxColumns; ++box) {
-      copy_box(shared.inputs(slot) + box * (Sizes::kTokens * Sizes::kBoxBytes), inputs,
-               static_cast<int>(at) * kColumns + box * Sizes::kBoxColumns, 0, &shared.full[slot],
-               CacheHint::kEvictLast);
-    }
-  };
-  const auto advance = [&] {
-    if (++column == cut.tile_units) {
-      column = 0;
-      ++tile;
-    }
-  };
-
-  unsigned input_column = column;
-  for (unsigned i = 0; i < ahead; ++i) {
-    load(i);
-    advance();
-  }
-  wait_for_predecessor();
-  for (unsigned i = 0; i < ahead; ++i) {
-    load_inputs(i, input_column);
-    if (++input_column == cut.tile_units) input_column = 0;
-  }
-  unsigned slot = 0;
-  unsigned parity = 0;
-  for (unsigned i = ahead; i < count; ++i) {
-    wait(&shared.empty[slot], parity);
-    load(slot);
-    load_inputs(slot, column);
-    advance();
-    if (++slot == Sizes::kDepth) {
-      slot = 0;
-      parity ^= 1U;
-    }
-  }
+__device__ constexpr int piece_of(int piece, int token) {
+  if constexpr (Sizes::kForm == TokenForm::kHalves) return piece ^ (token & 1) << 2;
+  return piece;
 }
 
 /// A lane's place in its warp and its warp's among a unit's rows and columns.
@@ -199,12 +151,16 @@ struct Lane {
         quad(threadIdx.x % 32 / 4),
         place(threadIdx.x % 4) {}
 
-  /// Offset of eight columns of token `quad` from `column` on, a multiple of 8.
+  /// Offset of the quad's token's columns from `column` on, a multiple of 8, or of 4 for few
+  /// tokens.
   template <class Sizes>
   __device__ int input(int column) const {
-    if constexpr (Sizes::kExact) return quad * Sizes::kBoxBytes + column * 2;
-    return column / 64 * (Sizes::kTokens * Sizes::kBoxBytes) + quad * Sizes::kBoxBytes +
-           ((column / 8 % 8) ^ quad) * 16;
+    const int token = token_of<Sizes>(quad);
+    if constexpr (Sizes::kExact) {
+      return token * Sizes::kBoxBytes + piece_of<Sizes>(column / 8, token) * 16 + column % 8 * 2;
+    }
+    return column / 64 * (Sizes::kTokens * Sizes::kBoxBytes) + token * Sizes::kBoxBytes +
+           ((column / 8 % 8) ^ token) * 16;
   }
 
   int half;

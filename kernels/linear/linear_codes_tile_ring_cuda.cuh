@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "weft/kernels/linear/linear_codes_load_cuda.cuh"
 #include "weft/kernels/linear/linear_codes_ring_cuda.cuh"
 
 /// The shared memory of a thread block of kCodes for many tokens, and its loaders. It has units of
@@ -26,7 +27,6 @@ struct TileLayout {
   static constexpr int kBoxColumns = kChunkColumns;
   static constexpr int kUnitChunks = Encoding::kColumns / kChunkColumns;
   static constexpr int kHalfChunks = kUnitChunks / kHalves;
-  static constexpr int kBesideWeights = 0;  // tokens have barriers of their own
   static constexpr int kWeightBytes =
       (kTileRows * Encoding::kRowBytes + kSwizzleBytes - 1) / kSwizzleBytes * kSwizzleBytes;
   static constexpr int kInputBytes = kTokens * kChunkRowBytes;
@@ -120,7 +120,7 @@ class UnitLoader {
     if (left_ == 0) return;
     --left_;
     load_weights<Sizes>(product_, map_, tile_, column_, shared_.unit(slot),
-                        &shared_.unit_full[slot]);
+                        &shared_.unit_full[slot], 0);  // tokens have barriers of their own
     if (++column_ < product_.cut.tile_units) return;
     column_ = 0;
     ++tile_;

@@ -61,9 +61,10 @@ class RowsPair {
     return filled(count, width, dtype, [&] { return normal(engine); });
   }
   /// Row after row, without what lies between them.
-  static RowsPair of(std::int64_t count, std::int64_t width, const std::vector<float>& numbers) {
+  static RowsPair of(std::int64_t count, std::int64_t width, const std::vector<float>& numbers,
+                     DType dtype = DType::kF32) {
     auto next = numbers.begin();
-    return filled(count, width, DType::kF32, [&] { return *next++; });
+    return filled(count, width, dtype, [&] { return *next++; });
   }
 
   [[nodiscard]] DeviceRows host() { return with(bytes_.host.data()); }

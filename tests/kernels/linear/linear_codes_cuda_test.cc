@@ -245,6 +245,48 @@ TEST_F(CodesCudaTest, MultipliesATileBetweenBlocksOfALaunchAsOneThatIsWhole) {
   expect_product(5, {{DType::kI4_128, 1024}}, false);
 }
 
+/// Encodings beside which few rows are converted.
+constexpr DType kConverting[] = {DType::kF8_128, DType::kF8_256};
+
+TEST_F(CodesCudaTest, MultipliesFewRowsOfZerosAndOfNumbersThatDifferMuch) {
+  constexpr std::int64_t kRows = 2;
+  std::normal_distribution<float> normal;
+  std::vector<float> numbers(static_cast<std::size_t>(kRows * kBlockInputs));
+  for (std::size_t i = kBlockInputs; i < numbers.size(); ++i) {
+    numbers[i] = normal(engine_) * (i % 7 == 0 ? 1e-6F : i % 100 == 0 ? 1e3F : 1.0F);
+  }
+  for (const DType dtype : kConverting) {
+    SCOPED_TRACE(to_string(dtype));
+    CodesProduct product(kRows, {{dtype, 192}}, false, engine_);
+    RowsPair in = RowsPair::of(kRows, kBlockInputs, numbers, DType::kBF16);
+    CudaLinearParams params = product.params(true);
+    params.in = in.device();
+    expect_runs([&](Stream stream) { return linear_->run(params, stream); });
+    params = product.params(false);
+    params.in = in.host();
+    weft::test::linear_reference(params);
+    product.out().expect_close(1e-2);
+  }
+}
+
+TEST_F(CodesCudaTest, MakesNothingFiniteOfARowWithAnInfiniteNumberAndKeepsItsNeighbours) {
+  constexpr std::int64_t kRows = 6;
+  constexpr std::int64_t kOutputs = 64;
+  std::vector<float> numbers(static_cast<std::size_t>(kRows * kBlockInputs), 0.5F);
+  numbers[kBlockInputs + 300] = INFINITY;
+  for (const DType dtype : kConverting) {
+    CodesProduct product(kRows, {{dtype, kOutputs}}, false, engine_);
+    const RowsPair in = RowsPair::of(kRows, kBlockInputs, numbers, DType::kBF16);
+    CudaLinearParams params = product.params(true);
+    params.in = in.device();
+    expect_runs([&](Stream stream) { return linear_->run(params, stream); });
+    const std::vector<double> out = product.out().fetch(kRows);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      ASSERT_EQ(std::isfinite(out[i]), i / kOutputs != 1) << to_string(dtype) << ", " << i;
+    }
+  }
+}
+
 TEST_F(CodesCudaTest, ComputesARowAlikeBesideAnyNumberOfRowsAboveThoseThatStream) {
   constexpr std::int64_t kAll = kMaxCodesTokens;
   for (const DType dtype : {DType::kQ4_K, DType::kQ6_K, DType::kF8_128}) {

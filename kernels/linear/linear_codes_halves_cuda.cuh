@@ -1,0 +1,107 @@
+#pragma once
+
+#include "weft/kernels/linear/linear_codes_ring_cuda.cuh"
+
+/// Few tokens as numbers of f16, for codes that one instruction makes numbers of f16.
+///
+/// A token's numbers in a unit are divided by a power of two, by which the greatest of them lies
+/// below 2^15. All that are not below 2^-31 of it stay as they are.
+namespace weft::cuda::codes {
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+
+__device__ inline float lower_number(std::uint32_t two) { return __uint_as_float(two << 16U); }
+__device__ inline float upper_number(std::uint32_t two) {
+  return __uint_as_float(two & 0xffff0000U);
+}
+
+/// The greatest magnitude of four numbers, as its bits, which are in the order of magnitudes.
+__device__ inline std::uint32_t max_magnitude(std::uint32_t first, std::uint32_t second) {
+  constexpr std::uint32_t kMagnitude = 0x7fff7fffU;
+  const std::uint32_t both = __vmaxu2(first & kMagnitude, second & kMagnitude);
+  return max(both >> 16U, both & 0xffffU);
+}
+
+/// Makes each number the greatest of those that 2 * kDistance lanes side by side have.
+template <unsigned kDistance, int kCount>
+__device__ void spread_greatest(std::uint32_t (&numbers)[kCount]) {
+#pragma unroll
+  for (unsigned distance = kDistance; distance > 0; distance /= 2) {
+#pragma unroll
+    for (std::uint32_t& number : numbers) {
+      number = max(number, __shfl_xor_sync(0xffffffffU, number, distance));
+    }
+  }
+}
+
+/// The power of two by which numbers are divided, so that all lie below 2^15, by the bits of the
+/// greatest magnitude. Where a number is infinite or NaN, so is what comes of all.
+class TokenRange {
+ public:
+  __device__ explicit TokenRange(std::uint32_t greatest)
+      : exponent_(static_cast<int>(greatest >> 7U)) {}
+
+  [[nodiscard]] __device__ float inverse() const {
+    return __int_as_float((2 * kBias + kBits - bounded()) << 23);
+  }
+  [[nodiscard]] __device__ float scale() const {
+    constexpr int kNaN = 0x7fc00000;
+    return __int_as_float(exponent_ == kNoNumber ? kNaN : (bounded() - kBits) << 23);
+  }
+
+ private:
+  static constexpr int kBias = 127;      // of exponents
+  static constexpr int kBits = 14;       // exponent that the greatest shall have
+  static constexpr int kNoNumber = 255;  // exponent of infinities and NaN
+
+  /// So that both results are normal numbers.
+  [[nodiscard]] __device__ int bounded() const { return max(exponent_, kBits + 1); }
+
+  int exponent_;
+};
+
+constexpr int kHalvesOfLane = 4;
+
+/// Four numbers of each of kCount tokens; of one alone, making them is a chain of waits.
+template <int kCount>
+struct Halves {
+  /// By a whole warp. `row` has the first token's numbers, tokens are `row_bytes` apart.
+  __device__ Halves(const std::byte* row, int row_bytes) {
+    uint2 raw[kCount];
+    std::uint32_t greatest[kCount];
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      raw[i] = reinterpret_cast<const uint2*>(row + i * row_bytes)[threadIdx.x % 32];
+      greatest[i] = max_magnitude(raw[i].x, raw[i].y);
+    }
+    spread_greatest<16>(greatest);
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      const TokenRange range(greatest[i]);
+      scales[i] = range.scale();
+      made[i] = make_uint2(two(raw[i].x, range.inverse()), two(raw[i].y, range.inverse()));
+    }
+  }
+
+  static __device__ std::uint32_t two(std::uint32_t numbers, float inverse) {
+    const __half2 both =
+        __floats2half2_rn(lower_number(numbers) * inverse, upper_number(numbers) * inverse);
+    return reinterpret_cast<const std::uint32_t&>(both);
+  }
+
+  uint2 made[kCount];
+  float scales[kCount];
+};
+
+/// sums [16, 8] += A [16, 16] B [8, 16]^T of f16, as multiply_add().
+__device__ inline void multiply_add_halves(float (&sums)[4], const std::uint32_t (&a)[4],
+                                           std::uint32_t b0, std::uint32_t b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+#endif  // __CUDA_ARCH_FEAT_SM90_ALL
+
+}  // namespace weft::cuda::codes
