@@ -16,9 +16,11 @@
 namespace weft::cuda {
 namespace {
 
-/// Up to so many rows products compute the norm between them. More rows' squares take a product
-/// longer to add up than a launch of its own takes the norm (docs/performance.md).
-constexpr std::int64_t kMostNormedRows = 8;
+/// Up to so many rows a product of this way computes its part of a norm. More rows' squares take
+/// the product longer than a launch of its own takes the norm (docs/performance.md).
+constexpr std::int64_t most_rows_with_norm(LinearWay way) {
+  return way == LinearWay::kFlat ? 16 : 4;
+}
 
 /// Fills an op's parameters from its plan and the step, and launches it.
 class Launcher {
@@ -166,9 +168,11 @@ class Launcher {
     after.weight = vector(norm.weight);
     after.weight_offset = norm.spec.weight_offset;
     after.squares = layout_.squares;
-    if (rows == 0 || rows > kMostNormedRows || after.out.dtype != DType::kBF16 ||
-        !takes_norm_after(way_of(before), weight_of(before), rows) ||
-        !takes_norm_before(way_of(behind), weight_of(behind), rows)) {
+    const LinearWay first = way_of(before);
+    const LinearWay second = way_of(behind);
+    if (rows == 0 || rows > std::min(most_rows_with_norm(first), most_rows_with_norm(second)) ||
+        after.out.dtype != DType::kBF16 || !takes_norm_after(first, weight_of(before), rows) ||
+        !takes_norm_before(second, weight_of(behind), rows)) {
       return false;
     }
     run_linear(before, {}, after);

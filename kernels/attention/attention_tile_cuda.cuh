@@ -310,7 +310,10 @@ __device__ float4 read_quad(const float* from) {
 }
 
 /// Parts whose sums a lane asks for at a time, so that their way from memory is waited for once.
-inline constexpr int kPartsAtOnce = 8;
+/// Those of another block come from far: a context that fills the device has some twenty. A divisor
+/// of a warp's lanes; a lane holds 128 numbers at most.
+template <int kHeadSize, bool kShared>
+inline constexpr int kPartsAtOnce = kShared ? 8 : 32 / HeadSums<kHeadSize>::kLaneQuads;
 
 /// Adds up parts in shared memory, or in slots. Lane l looks at the statistics of parts l, l
 /// + 32...
@@ -318,10 +321,11 @@ template <int kHeadSize, bool kShared>
 __device__ HeadSums<kHeadSize> put_together(const PartialResults& parts) {
   using Result = HeadSums<kHeadSize>;
   Result result{};
-  float4 sums[kPartsAtOnce][Result::kLaneQuads];
+  constexpr int kAtOnce = kPartsAtOnce<kHeadSize, kShared>;
+  float4 sums[kAtOnce][Result::kLaneQuads];
   const auto read_sums = [&](std::int32_t first) {
 #pragma unroll
-    for (int i = 0; i < kPartsAtOnce; ++i) {
+    for (int i = 0; i < kAtOnce; ++i) {
 #pragma unroll
       for (int q = 0; q < Result::kLaneQuads; ++q) {
         const float* from = parts.sums + (first + i) * parts.sums_step + Result::column(q);
@@ -346,7 +350,7 @@ __device__ HeadSums<kHeadSize> put_together(const PartialResults& parts) {
   }
   float total = 0;
   float lane_weight = 0;
-  for (std::int32_t part = 0; part < parts.count; part += kPartsAtOnce) {
+  for (std::int32_t part = 0; part < parts.count; part += kAtOnce) {
     if (part > 0) read_sums(part);
     if (part % kWarpLanes == 0) {
       const Statistics one = statistics(part + lane);
@@ -354,7 +358,7 @@ __device__ HeadSums<kHeadSize> put_together(const PartialResults& parts) {
       total = fmaf(one.total, lane_weight, total);
     }
 #pragma unroll
-    for (int i = 0; i < kPartsAtOnce; ++i) {
+    for (int i = 0; i < kAtOnce; ++i) {
       const float weight = __shfl_sync(kAllLanes, lane_weight, part % kWarpLanes + i);
 #pragma unroll
       for (int q = 0; q < Result::kLaneQuads; ++q) {

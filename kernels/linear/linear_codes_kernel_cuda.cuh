@@ -46,9 +46,9 @@ __device__ void consume(const Shared<Sizes>& shared, const CodesProduct& product
   };
   const unsigned end = first_of(cut, blockIdx.x + 1);
   Position position;
+  epilogue.fetch_norm_weights(first_of(cut, blockIdx.x) / cut.tile_units * kTileRows, 2 * kTileRows,
+                              static_cast<int>(threadIdx.x));
   wait_for_predecessor();
-  epilogue.load_roots<kProducer, Sizes::kTokens>(static_cast<int>(threadIdx.x), product.tokens,
-                                                 shared.roots);
   for (unsigned unit = first_of(cut, blockIdx.x); unit < end;) {
     const unsigned tile = unit / cut.tile_units;
     const unsigned tile_end = (tile + 1) * cut.tile_units;
@@ -75,6 +75,12 @@ __device__ void consume(const Shared<Sizes>& shared, const CodesProduct& product
     meet(kStagedBarrier, kProducer);
     if (at.half == 1) continue;
     each_sum<Sizes>(sums, [&](float& sum, int token, int row) { sum += *place_of(token, row); });
+    // While the others' parts are on their way.
+    if (finishes(cut, tile)) {
+      epilogue.load_roots<kHalfThreads, Sizes::kTokens>(static_cast<int>(threadIdx.x),
+                                                        product.tokens, shared.roots);
+      meet(1, kHalfThreads);
+    }
     auto& flat = reinterpret_cast<float(&)[Sizes::kTokens]>(sums);
     if (!whole &&
         !put_together<1, kHalfThreads>(cut, product.meeting, tile, 0, threadIdx.x, flat)) {

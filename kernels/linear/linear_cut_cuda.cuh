@@ -34,6 +34,11 @@ __device__ inline unsigned owner_of(const Cut& cut, unsigned unit) {
   return ((unit + 1) * gridDim.x - 1) / cut.units;
 }
 
+/// Whether this block finishes a tile, whose other parts it adds to its own.
+__device__ inline bool finishes(const Cut& cut, unsigned tile) {
+  return blockIdx.x == owner_of(cut, tile * cut.tile_units);
+}
+
 __device__ inline unsigned read_acquiring(const unsigned* from) {
   unsigned value = 0;
   asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
@@ -120,6 +125,7 @@ struct StagedSums {
     if (output >= epilogue.outputs) return;
     const float* mine = at + (gated ? row_of(column) : column);
     const float bias = epilogue.bias_of(output);
+    const float norm_weight = epilogue.norm_weight_of(output);
     const float up_bias = gated ? epilogue.bias_of(epilogue.outputs + output) : 0.0F;
     for (int begin = thread / outputs; begin < count; begin += kBatch * step) {
       float addends[kBatch];
@@ -141,7 +147,7 @@ struct StagedSums {
         float addend = addends[0];
 #pragma unroll
         for (int j = 1; j < kBatch; ++j) addend = i == j ? addends[j] : addend;
-        epilogue.store_for_norm(first + token, output, value, addend);
+        epilogue.store_for_norm(first + token, output, value, addend, norm_weight);
       }
     }
   }

@@ -54,16 +54,28 @@ struct LinearEpilogue {
     store_number(out, row, output, fmaf(spec.scale, value, addend));
   }
 
-  /// The same for ways that compute norms, by the warps of a block: those of a warp that come here
-  /// together have neighbouring outputs of one row, from a multiple of kSquaredOutputs on.
-  __device__ void store_for_norm(std::int64_t row, std::int64_t output, float value,
-                                 float addend) const {
+  /// The weight of `output` in the norm behind the product.
+  __device__ float norm_weight_of(std::int64_t output) const {
+    return norm_after.weight == nullptr ? 1.0F
+                                        : norm_after.weight[output] + norm_after.weight_offset;
+  }
+
+  /// Asks for the norm's weights of `count` outputs from `first` on, by threads 0, 1, ...
+  __device__ void fetch_norm_weights(std::int64_t first, int count, int thread) const {
+    constexpr int kLine = 32;  // numbers of 128 bytes
+    const std::int64_t output = first + thread * kLine;
+    if (norm_after.weight == nullptr || thread * kLine >= count || output >= outputs) return;
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(norm_after.weight + output));
+  }
+
+  /// As store(), for ways that compute norms, by the warps of a block: those of a warp that come
+  /// here together have neighbouring outputs of one row, from a multiple of kSquaredOutputs on.
+  __device__ void store_for_norm(std::int64_t row, std::int64_t output, float value, float addend,
+                                 float norm_weight) const {
     const float result = fmaf(spec.scale, value, addend);
     store_number(out, row, output, result);
     if (norm_after.out.data == nullptr) return;
-    const float weight =
-        norm_after.weight == nullptr ? 1.0F : norm_after.weight[output] + norm_after.weight_offset;
-    store_number(norm_after.out, row, output, result * weight);
+    store_number(norm_after.out, row, output, result * norm_weight);
     const float sum = sum_of_lanes(result * result);
     if (output % kSquaredOutputs == 0) {
       norm_after.squares[(row * outputs + output) / kSquaredOutputs] = sum;

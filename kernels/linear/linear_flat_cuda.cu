@@ -38,7 +38,7 @@ struct Layout {
   static constexpr int kStagedTokens = std::min(kTokens, 32);
   static constexpr int kStagedStride = kGroupRows + 4;  // no two lanes write to one bank
   static constexpr int kStagedBytes = kGroups * kStagedTokens * kStagedStride * 4;
-  static constexpr int kRootsBytes = kTokens * 4;
+  static constexpr int kRootsBytes = kGroups * kTokens * 4;
   static constexpr int kRest = kSwizzleBytes + kStagedBytes + kRootsBytes + 512;  // with barriers
   static constexpr int kDepth = (kSharedBytes - kRest) / kStageBytes;
   static constexpr int kBytes = kDepth * kStageBytes + kRest;
@@ -60,7 +60,7 @@ struct Shared {
       : stages(memory + (kSwizzleBytes - shared_address(memory) % kSwizzleBytes) % kSwizzleBytes),
         staged(reinterpret_cast<float*>(stages + Sizes::kDepth * Sizes::kStageBytes)),
         roots(staged + Sizes::kStagedBytes / 4),
-        full(reinterpret_cast<Barrier*>(roots + kTokens)),
+        full(reinterpret_cast<Barrier*>(roots + kGroups * kTokens)),
         empty(full + Sizes::kDepth) {}
 
   __device__ std::byte* weights(unsigned slot) const { return stages + slot * Sizes::kStageBytes; }
@@ -68,7 +68,7 @@ struct Shared {
 
   std::byte* stages;
   float* staged;   ///< by warpgroup, [kStagedTokens, kStagedStride]
-  float* roots;    ///< [kTokens], of NormBefore
+  float* roots;    ///< by warpgroup, [kTokens], of NormBefore
   Barrier* full;   ///< by slot: the unit is there
   Barrier* empty;  ///< by slot: all warps have read it
 };
@@ -185,7 +185,7 @@ __device__ void finish(const Shared<kTokens>& shared, const FlatProduct& product
   const int row = thread / 32 * 16 + thread % 32 / 4;
   const int pair = thread % 4 * 2;
   float* staged = shared.staged + group * (Sizes::kStagedTokens * Sizes::kStagedStride);
-  const float* roots = shared.roots;
+  const float* roots = shared.roots + group * kTokens;
 #pragma unroll 1
   for (int first = 0; first < kTokens && first < product.tokens; first += Sizes::kStagedTokens) {
     meet(1 + group, kGroupThreads);
@@ -216,10 +216,9 @@ __device__ void consume(const Shared<kTokens>& shared, const FlatProduct& produc
   const unsigned end = first_of(cut, blockIdx.x + 1);
   const int thread = threadIdx.x % kGroupThreads;
   Position position;
+  epilogue.fetch_norm_weights(first_of(cut, blockIdx.x) / cut.tile_units * kTileRows, 2 * kTileRows,
+                              static_cast<int>(threadIdx.x));
   wait_for_predecessor();
-  epilogue.load_roots<kProducer, kTokens>(static_cast<int>(threadIdx.x), product.tokens,
-                                          shared.roots);
-  meet(1 + kGroups, kProducer);
   for (unsigned unit = first_of(cut, blockIdx.x); unit < end;) {
     const unsigned tile = unit / cut.tile_units;
     const unsigned tile_end = (tile + 1) * cut.tile_units;
@@ -227,6 +226,11 @@ __device__ void consume(const Shared<kTokens>& shared, const FlatProduct& produc
     float sums[kTokens / 2];
     multiply<Number, kTokens>(shared, part_end - unit, group, position, sums);
     const bool whole = unit == tile_end - cut.tile_units && part_end == tile_end;
+    // While the others' parts are on their way.
+    if (finishes(cut, tile)) {
+      epilogue.load_roots<kGroupThreads, kTokens>(thread, product.tokens,
+                                                  shared.roots + group * kTokens);
+    }
     if (whole ||
         put_together<kGroups, kGroupThreads>(cut, product.meeting, tile, group, thread, sums)) {
       finish<kTokens>(shared, product, epilogue, tile, group, sums);
