@@ -42,7 +42,8 @@ struct PipelineOptions {
   /// Told how much of the weights is loaded; its `stop` leaves the loading half-way.
   LoadProgress progress{};
   /// Hears of what went wrong and was made good, as a page of the KV cache that could not be
-  /// written, and once of requests that run without guesses (Config::speculation). Called on any thread; it must return soon and not throw.
+  /// written, and once of requests that run without guesses (Config::speculation). Called on any
+  /// thread; it must return soon and not throw.
   std::function<void(const std::string& what)> notice{};
   /// What the model's memory is taken from, for engines that share a device; null: from what the
   /// device has free.
