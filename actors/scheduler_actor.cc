@@ -35,16 +35,17 @@ void SchedulerActor::on(EnqueueMsg&& message) {
   after_message();
 }
 
-/// Says once that a kind of request runs without guesses, where the device makes some.
+/// Says once in each replica that some requests run without guesses, where the device guesses.
 void SchedulerActor::tell_of_guesses(const GroupSpec& spec) {
   if (state_->options.limits.guesses == 0 || state_->told_of_guesses || !state_->notice) return;
   if (!spec.generates()) return;
   const bool is_processed = spec.sampling->logit_processor != nullptr;
   if (!is_processed && !spec.beams()) return;
   state_->told_of_guesses = true;
-  state_->notice(std::string("speculation: a request with ") +
-                 (is_processed ? "a logit processor" : "beams") +
-                 " runs without guesses, as all such requests do; this is said once");
+  state_->notice(std::string("speculation: a request with ")
+                     .append(is_processed ? "a logit processor" : "beams")
+                     .append(" runs without guesses, as all such requests do; each replica says "
+                             "this once"));
 }
 
 void SchedulerActor::on(EndingMsg&& /*message*/) {

@@ -271,6 +271,9 @@ Finish RequestText::finish(EndMsg& end, TimePoint now) {
     finish.usage.output_tokens += output.tokens;
     finish.usage.reasoning_tokens += output.reasoning_tokens;
   }
+  // A step may go on behind the stop string that ends an output.
+  finish.usage.accepted_guesses =
+      std::min(finish.usage.accepted_guesses, finish.usage.output_tokens);
   finish.reason =
       finish.choices.empty() ? reason_of({}, end.how, false) : finish.choices.front().reason;
   if (end.how == GroupEnd::kFailed) finish.reason = FinishReason::kError;

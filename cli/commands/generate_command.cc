@@ -268,6 +268,10 @@ void run_generate(const GenerateOptions& options) {
   const OpenedModel model = value_or_fail(kGenerateVerb, open_asked(options.model));
   if (!model.program->generates())
     fail(kGenerateVerb, "an encoder generates nothing; see weft logits");
+  // A GPU may compute several rows in another way than one.
+  if (options.speculation != "off" && options.model.device != "cpu")
+    fail(kGenerateVerb,
+         std::string("--speculation ").append(options.speculation).append(" needs --device cpu"));
   const Tokenizer tokenizer = value_or_fail(kGenerateVerb, load_tokenizer(options.model.path));
   std::vector<TokenId> prompt = prompt_tokens(options, tokenizer, *model.program);
   const auto context = static_cast<std::int64_t>(prompt.size()) + options.max_tokens;

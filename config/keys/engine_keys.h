@@ -226,7 +226,8 @@ inline constexpr std::array kKeys = {
         "speculation", "kind", choice<kSpeculationNames, kSpeculationKinds, &Config::speculation>(),
         "What guesses tokens, which one step then verifies together. suffix: that a text goes "
         "on as it did where its newest tokens stood before. Outputs stay the same; the device "
-        "cpu alone, and not for requests with beams or a logit processor",
+        "cpu alone, and not for requests with beams or a logit processor, with a grammar "
+        "while scheduling.jump_ahead is on, or whose activations are read",
         "A wrong guess costs time where a step is busy computing", "speculation"},
     ConfigKey{"speculation", "max_tokens", integer<&Config::speculation_max_tokens>(1, 64),
               "Tokens that are guessed of a sequence at once",

@@ -18,8 +18,9 @@ namespace {
 
 /// Up to so many rows a product of this way computes its part of a norm. More rows' squares take
 /// the product longer than a launch of its own takes the norm (docs/performance.md).
+constexpr std::int64_t kMostRowsWithNorm = 16;
 constexpr std::int64_t most_rows_with_norm(LinearWay way) {
-  return way == LinearWay::kFlat ? 16 : 4;
+  return way == LinearWay::kFlat ? kMostRowsWithNorm : 4;
 }
 
 /// Fills an op's parameters from its plan and the step, and launches it.
@@ -146,7 +147,10 @@ class Launcher {
   /// Launches the first of some ops, and those behind it that are computed with it. Returns how
   /// many these are.
   [[nodiscard]] std::size_t launch_first(std::span<const Op> ops) const {
-    if (are_products_around_norm(program_, ops) && products_and_norm(ops)) return 3;
+    if (step_.rows <= kMostRowsWithNorm && are_products_around_norm(program_, ops) &&
+        products_and_norm(ops)) {
+      return 3;
+    }
     if (are_sum_and_norm(ops) && sum_and_norm(ops)) return 2;
     if (are_rotary_and_attention(ops)) {
       rotary_and_attention(std::get<RotaryOp>(ops[0]), std::get<AttentionOp>(ops[1]));

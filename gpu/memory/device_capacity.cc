@@ -124,7 +124,8 @@ Result<DeviceLimits> device_capacity(const Program& program, const CapacityWishe
   limits.rows = wishes.rows > 0 ? wishes.rows : kUsefulRows;
   limits.step_tokens = std::max(wishes.step_tokens, limits.rows);
   limits.keeps_kv = program.causal;
-  limits.guesses = limits.keeps_kv ? wishes.guesses : 0;
+  // Wrong guesses cannot be taken back from a row's state.
+  limits.guesses = limits.keeps_kv && needs.state_bytes == 0 ? wishes.guesses : 0;
   limits.window = wishes.slabs ? 0 : program.window;  // a slab is a row's for its whole context
   limits.kv_on_host = needs.host_bytes != nullptr;
   add_state(limits, needs);

@@ -517,16 +517,22 @@ Status launch_decode(const CudaAttentionParams& params, Stream stream) {
     bytes += MadeHeads<kHeadSize>::bytes(params.heads / params.kv.kv_heads,
                                          params.rotary.spec.rotary_size);
   }
+  constexpr std::size_t kMostBytes =
+      Ring<kHeadSize>::kBytes + MadeHeads<kHeadSize>::bytes(kDecodedHeads, kHeadSize);
   bool fits = false;
+  bool most_fits = false;
   if (const Status status = fits_shared(bytes, fits); status != Status::kSuccess) return status;
+  if (const Status status = fits_shared(kMostBytes, most_fits); status != Status::kSuccess) {
+    return status;
+  }
   // Consumer GPUs have 99 KB: too few for heads of 128 numbers and more.
   if (!fits) return launch_general(params, stream);
   const std::int64_t group = params.heads / params.kv.kv_heads;
   const std::int64_t units =
       std::int64_t{params.max_items} * params.kv.kv_heads * ((group + kTileRows - 1) / kTileRows);
   dim3 grid;
-  const Status status =
-      persistent_grid(decode_kernel<Cache, kHeadSize>, kThreads, bytes, units, grid);
+  const Status status = persistent_grid(decode_kernel<Cache, kHeadSize>, kThreads, bytes, units,
+                                        grid, most_fits ? kMostBytes : bytes);
   if (status != Status::kSuccess) return status;
   return launch(decode_kernel<Cache, kHeadSize>, grid, dim3(kThreads), bytes, stream, params);
 }

@@ -3,6 +3,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "weft/kernels/attention/attention_slots_cuda.h"
@@ -243,10 +244,11 @@ class PageTable {
 }
 
 /// Blocks that the device holds at a time of a kernel with so many threads and bytes; at most as
-/// many as there are units.
+/// many as there are units. Where launches of the kernel differ in bytes, `most_bytes` are those of
+/// the largest: the kernel's limit is shared by all threads of the process.
 template <class... Parameters>
 [[nodiscard]] Status persistent_grid(void (*kernel)(Parameters...), int threads, std::size_t bytes,
-                                     std::int64_t units, dim3& grid) {
+                                     std::int64_t units, dim3& grid, std::size_t most_bytes = 0) {
   int device = 0;
   int processors = 0;
   int blocks = 0;
@@ -256,7 +258,7 @@ template <class... Parameters>
   }
   if (error == cudaSuccess) {
     error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 static_cast<int>(bytes));
+                                 static_cast<int>(std::max(bytes, most_bytes)));
   }
   if (error == cudaSuccess) {
     error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, bytes);

@@ -84,7 +84,10 @@ bool PrefixCache::send_out(PageId page) {
 void PrefixCache::send_snapshot_out(PageId node) {
   const std::int32_t slot = snapshots_.of(node);
   if (slot == StateSnapshots::kNone || !snapshots_.is_on_device(slot)) return;
-  while (host_.free() < snapshots_.each() && host_.oldest() != node) lose_page(host_.oldest());
+  while (snapshots_.of(node) == slot && host_.free() < snapshots_.each() &&
+         host_.oldest() != node) {
+    lose_page(host_.oldest());
+  }
   if (snapshots_.of(node) != slot) return;  // the node was behind one of these, and went with it
   if (host_.free() < snapshots_.each()) return lose_snapshot(slot);
   pool_.release(snapshots_.pages(slot));

@@ -155,7 +155,7 @@ std::int32_t ChunkPlanner::room_for_jumps(const Tick& tick) const {
   const std::int32_t room =
       options_.limits.step_tokens - options_.limits.rows - tick.shape.prefill_tokens;
   const bool others_wait = tick.shape.decode_tokens > 1 || turns_.decoding() > 1;
-  return within_target(tick, std::max(room, 0), others_wait, 0);
+  return within_target(tick, std::max(room, 0), others_wait, 0, kLeastChunk);
 }
 
 /// How long a tick may take, as far as prompts can be cut.
@@ -170,9 +170,10 @@ Duration ChunkPlanner::longest_step(bool streams_wait) const {
 }
 
 /// How many of `room` tokens can be computed beside what is in the tick, with which that many
-/// tokens of context come, so that it takes no longer than streams may wait.
+/// tokens of context come, so that it takes no longer than streams may wait; but `least`, if there
+/// is room for as many.
 std::int32_t ChunkPlanner::within_target(const Tick& tick, std::int32_t room, bool streams_wait,
-                                         std::int64_t context) const {
+                                         std::int64_t context, std::int32_t least) const {
   const Duration target = longest_step(streams_wait);
   if (target == Duration::max()) return room;
   const StepShape& shape = tick.shape;
@@ -180,7 +181,7 @@ std::int32_t ChunkPlanner::within_target(const Tick& tick, std::int32_t room, bo
   const std::int32_t within =
       times_.prefill_tokens_within(target, without, room + shape.prefill_tokens) -
       shape.prefill_tokens;
-  return std::min(room, std::max(within, kLeastChunk));
+  return std::min(room, std::max(within, least));
 }
 
 void ChunkPlanner::choose_prefills(Tick& tick) {
@@ -220,7 +221,8 @@ void ChunkPlanner::choose_guesses(Tick& tick) {
   StepShape& shape = tick.shape;
   const std::int32_t left =
       options_.limits.step_tokens - shape.decode_tokens - shape.prefill_tokens;
-  std::int32_t room = within_target(tick, std::max(left, 0), true, 0);
+  if (budget_ && *budget_ <= Duration::zero()) return;
+  std::int32_t room = within_target(tick, std::max(left, 0), true, 0, 0);
   for (Group* const group : running_.all()) {
     for (Sequence& sequence : group->sequences) {
       const std::int32_t most = guesses_of(*group, sequence, room);
@@ -288,7 +290,8 @@ ChunkPlanner::Budget ChunkPlanner::prefill_budget(const Tick& tick) const {
   Budget budget{most - taken, most, most - taken};
   for (const PlanEncode& one : tick.plan.encodes) budget.encoder_tokens -= one.count;
   const bool streams_wait = shape.decode_tokens > 0 || has_jumps_ || turns_.decoding() > 0;
-  budget.tokens = within_target(tick, budget.tokens, streams_wait, context_of_next_prefill(tick));
+  budget.tokens =
+      within_target(tick, budget.tokens, streams_wait, context_of_next_prefill(tick), kLeastChunk);
   return budget;
 }
 

@@ -93,7 +93,7 @@ class ChunkPlanner {
   [[nodiscard]] std::int32_t room_for_jumps(const Tick& tick) const;
   [[nodiscard]] Duration longest_step(bool streams_wait) const;
   [[nodiscard]] std::int32_t within_target(const Tick& tick, std::int32_t room, bool streams_wait,
-                                           std::int64_t context) const;
+                                           std::int64_t context, std::int32_t least) const;
   [[nodiscard]] bool decodes_wait(const Tick& tick);
   void give_turns(const Tick& tick);
   [[nodiscard]] Pass choose_decodes_in_order(Tick& tick);

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "weft/core/encodings.h"
 #include "weft/core/io/file.h"
 #include "weft/core/words.h"
 #include "weft/gpu/device_error.h"
@@ -25,18 +26,24 @@ std::optional<Number> number_of(std::string_view word) {
   return number;
 }
 
-/// What is wrong with the first line, or nothing; then `gpu` is the rest of it.
-std::string_view read_header(std::string_view line, std::string& gpu) {
+/// Reads the first line. Returns what is wrong with it, or nothing.
+std::string_view read_header(std::string_view line, int& version, std::string& gpu) {
   if (next_word(line) != kMagic) return "the first line is not weft-tuning, version, GPU";
-  if (number_of<int>(next_word(line)) != TuningTable::kVersion) {
-    return "a version that is not known";
-  }
+  version = number_of<int>(next_word(line)).value_or(0);
+  if (version < 1 || version > TuningTable::kVersion) return "a version that is not known";
   gpu = next_word(line);
   gpu.append(line);
   while (!gpu.empty() && (gpu.back() == ' ' || gpu.back() == '\t' || gpu.back() == '\r')) {
     gpu.pop_back();
   }
   return gpu.empty() ? "no name of a GPU" : "";
+}
+
+/// Whether a file of this version says of encoded weights which way is the fastest.
+bool measures_encoded(int version) { return version > 1; }
+
+bool is_of_encoded(std::string_view line) {
+  return std::ranges::find(kEncodings, next_word(line), &Encoding::name) != kEncodings.end();
 }
 
 bool counts(std::string_view line) {
@@ -56,6 +63,7 @@ Result<TuningTable> TuningTable::parse(std::string_view text, std::string_view n
   std::optional<TuningTable> table;
   std::string notes;
   int number = 0;
+  int version = 0;
   while (!text.empty()) {
     const std::string_view line = next_line(text);
     ++number;
@@ -66,9 +74,9 @@ Result<TuningTable> TuningTable::parse(std::string_view text, std::string_view n
     std::string_view wrong;
     if (!table) {
       std::string gpu;
-      wrong = read_header(line, gpu);
+      wrong = read_header(line, version, gpu);
       table.emplace(std::move(gpu));
-    } else {
+    } else if (measures_encoded(version) || !is_of_encoded(line)) {
       std::string_view rest = line;
       wrong = next_word(rest) == kPhi ? table->read_phi(rest) : table->linear_.read_line(line);
     }

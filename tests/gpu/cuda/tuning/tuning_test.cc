@@ -19,7 +19,7 @@ using test::TempFolder;
 constexpr LinearShape kShape{.dtype = DType::kBF16, .rows = 12288, .inputs = 4096, .tokens = 16};
 
 constexpr std::string_view kText =
-    "weft-tuning 1 NVIDIA H200\n"
+    "weft-tuning 2 NVIDIA H200\n"
     "bf16 12288 4096 16 vector\n"
     "phi gemma 12.5\n"
     "phi llama-7 -20\n";
@@ -51,21 +51,33 @@ TEST(TuningTable, SkipsEmptyLinesAndKeepsNotes) {
       "x.txt");
   ASSERT_TRUE(table) << table.error().detail;
   constexpr std::string_view kPrinted =
-      "weft-tuning 1 A GPU\n# measured at night\n  # qkv\nphi llama 10\n";
+      "weft-tuning 2 A GPU\n# measured at night\n  # qkv\nphi llama 10\n";
   EXPECT_EQ(table->print(), kPrinted);
   EXPECT_EQ(TuningTable::parse(kPrinted, "x.txt").value().print(), kPrinted);
 }
 
+TEST(TuningTable, LeavesOutWhatVersion1SaysOfEncodedWeights) {
+  constexpr std::string_view kLines =
+      " A GPU\nq8_0 12288 4096 16 vector\nbf16 12288 4096 16 vector\n";
+  const auto print = [&](const char* version) {
+    const std::string text = std::string("weft-tuning ").append(version).append(kLines);
+    return TuningTable::parse(text, "x.txt").value().print();
+  };
+  EXPECT_EQ(print("1"), "weft-tuning 2 A GPU\nbf16 12288 4096 16 vector\n");
+  EXPECT_EQ(print("2"),
+            "weft-tuning 2 A GPU\nbf16 12288 4096 16 vector\nq8_0 12288 4096 16 vector\n");
+}
+
 TEST(TuningTable, NamesTheFileAndTheLineThatIsWrong) {
   const auto entry = [](std::string_view line) {
-    return error_of("weft-tuning 1 GPU\n\n" + std::string(line) + "\nphi llama 1\n");
+    return error_of("weft-tuning 2 GPU\n\n" + std::string(line) + "\nphi llama 1\n");
   };
   const std::string header = "the first line is not weft-tuning, version, GPU";
   EXPECT_EQ(error_of(""), "x.txt:1: " + header);
   EXPECT_EQ(error_of("\nphi llama 1\n"), "x.txt:2: " + header);
-  EXPECT_EQ(error_of("weft-tuning 2 GPU\n"), "x.txt:1: a version that is not known");
+  EXPECT_EQ(error_of("weft-tuning 3 GPU\n"), "x.txt:1: a version that is not known");
   EXPECT_EQ(error_of("weft-tuning one GPU\n"), "x.txt:1: a version that is not known");
-  EXPECT_EQ(error_of("weft-tuning 1 \r\n"), "x.txt:1: no name of a GPU");
+  EXPECT_EQ(error_of("weft-tuning 2 \r\n"), "x.txt:1: no name of a GPU");
   EXPECT_EQ(entry("bf16 1 1 1 fast"), "x.txt:3: a way that there is not");
   EXPECT_EQ(entry("psi llama 1"), "x.txt:3: a dtype that no way multiplies");
   EXPECT_EQ(entry("phi"), "x.txt:3: no name of a model");
@@ -105,7 +117,7 @@ TEST(FindTuning, TakesTheFileThatTheUserNames) {
   const auto file = folder.write("mine.txt", std::string(kText)).string();
   // It may have been measured on another GPU; the user has to know that.
   EXPECT_EQ(find_tuning(file, "another", program_of("llama", 7)).value().phi, -20);
-  const auto bad = folder.write("bad.txt", "weft-tuning 1 GPU\nbf16\n").string();
+  const auto bad = folder.write("bad.txt", "weft-tuning 2 GPU\nbf16\n").string();
   const auto refused = find_tuning(bad, "GPU", program_of("llama", 7));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().detail, bad + ":2: rows and inputs are positive numbers");
