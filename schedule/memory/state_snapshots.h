@@ -8,6 +8,7 @@
 
 #include "weft/schedule/memory/idle_pages.h"
 #include "weft/schedule/memory/page_pool.h"
+#include "weft/schedule/memory/prefix_scope.h"
 
 namespace weft {
 
