@@ -31,7 +31,7 @@ struct SchedulerState {
   std::uint64_t last_number = 0;                   ///< the greatest that a tick has had
   std::shared_ptr<PipelineObserver> observer;      ///< may be null
   std::function<void(const std::string&)> notice;  ///< PipelineOptions::notice; may be empty
-  bool told_of_guesses = false;                    ///< that there are requests without them
+  bool told_of_guesses = false;                    ///< the operator knows that some have none
 
   /// Ticks that are planned and not back, at most: one that runs in each stage, and one that waits.
   [[nodiscard]] std::size_t most_under_way() const noexcept {

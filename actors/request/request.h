@@ -189,7 +189,7 @@ struct Usage {
   /// Of the prompt's, those that were in the KV cache when the request began.
   std::int32_t cached_tokens = 0;
   std::int32_t reasoning_tokens = 0;  ///< of the output's, with Request::typed_output: thoughts
-  std::int32_t accepted_guesses = 0;  ///< of the output's, those guessed (Config::speculation)
+  std::int32_t accepted_guesses = 0;  ///< guessed tokens in the output (Config::speculation)
   std::int32_t rejected_guesses = 0;  ///< tokens that were guessed wrongly, no part of the output
 };
 
