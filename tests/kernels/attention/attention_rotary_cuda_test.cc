@@ -185,14 +185,14 @@ class AttentionRotaryCudaTest : public OpsCudaTest {
   }
 };
 
-const std::vector<std::int32_t> kContexts{1, 2, 15, 16, 17, 33, 64, 65, 300, 2500};
+const std::vector<std::int32_t> many_contexts{1, 2, 15, 16, 17, 33, 64, 65, 300, 2500};
 
 TEST_F(AttentionRotaryCudaTest, OneLaunchHasTheBitsOfTwoForEachHeadSizeAndCache) {
   for (const DType dtype : {DType::kF16, DType::kBF16, DType::kI8, DType::kF8_E4M3}) {
     for (const std::int32_t size : {64, 80, 96, 128, 256}) {
       for (const RotaryStyle style : {RotaryStyle::kHalves, RotaryStyle::kInterleaved}) {
         SCOPED_TRACE(testing::Message() << to_string(dtype) << ", D " << size);
-        expect_same({.head_size = size, .dtype = dtype}, kContexts, size,
+        expect_same({.head_size = size, .dtype = dtype}, many_contexts, size,
                     [&](RotatedStep& step) { step.rotary.spec.style = style; });
       }
     }
@@ -205,7 +205,7 @@ TEST_F(AttentionRotaryCudaTest, OneLaunchHasTheBitsOfTwoForEachShareOfHeads) {
     for (const std::int32_t page_tokens : {1, 5, 64}) {
       SCOPED_TRACE(testing::Message() << heads << " and " << kv_heads << " heads");
       const std::vector<std::int32_t> contexts =
-          kv_heads > 16 ? std::vector<std::int32_t>{1, 65, 900} : kContexts;
+          kv_heads > 16 ? std::vector<std::int32_t>{1, 65, 900} : many_contexts;
       expect_same({.heads = heads, .kv_heads = kv_heads, .page_tokens = page_tokens}, contexts, 64,
                   [](RotatedStep& /*step*/) {});
     }
@@ -215,7 +215,7 @@ TEST_F(AttentionRotaryCudaTest, OneLaunchHasTheBitsOfTwoForEachShareOfHeads) {
 TEST_F(AttentionRotaryCudaTest, OneLaunchHasTheBitsOfTwoWithNormsClipGrowthAndWindow) {
   for (int way = 0; way < 6; ++way) {
     SCOPED_TRACE(testing::Message() << "way " << way);
-    expect_same({}, kContexts, way == 5 ? 0 : 128, [&](RotatedStep& step) {
+    expect_same({}, many_contexts, way == 5 ? 0 : 128, [&](RotatedStep& step) {
       HeadNorm norm{.spec = {.enabled = true, .norm = {.eps = 1e-5F}}};
       if (way == 1) norm.spec.scope = HeadNormScope::kEachHead;
       if (way < 3) step.rotary.query_norm = step.rotary.key_norm = norm;
@@ -230,7 +230,7 @@ TEST_F(AttentionRotaryCudaTest, OneLaunchHasTheBitsOfTwoWithNormsClipGrowthAndWi
 
 TEST_F(AttentionRotaryCudaTest, UnifiedMaximumComputesAgainWithTheSameQueries) {
   for (const float phi : {3.0F, 200.0F, -200.0F}) {
-    expect_same({}, kContexts, 128, [&](RotatedStep& step) {
+    expect_same({}, many_contexts, 128, [&](RotatedStep& step) {
       step.attention.unified = true;
       step.attention.phi = phi;
     });
