@@ -37,6 +37,11 @@ const grammar::JsonParts& GrammarBuilder::json() {
   return *parts;
 }
 
+grammar::JsonSpacing GrammarBuilder::write_spacing(grammar::JsonSpacing spacing) {
+  if (spacing != spacing_) json_ = {};
+  return std::exchange(spacing_, std::move(spacing));
+}
+
 bool GrammarBuilder::spend(std::size_t work) noexcept {
   spent_ += work;
   return spent_ <= defaults::kMaxSchemaWork && !too_large_;

@@ -26,6 +26,15 @@ enum class ValueForm : std::uint8_t {
   kTagged,  ///< JSON between tags: "<" stands in a string as its escape
 };
 inline constexpr std::size_t kValueForms = 3;
+
+/// What stands between the tokens of JSON texts.
+struct JsonSpacing {
+  std::string item_separator = ",";
+  std::string key_separator = ":";
+  bool has_white_space = true;  ///< more may stand where JsonParts says
+
+  bool operator==(const JsonSpacing&) const = default;
+};
 }  // namespace grammar
 
 /// Says what a reader does with a part of a JSON schema that no grammar can enforce.
@@ -115,6 +124,9 @@ class GrammarBuilder {
   /// Sets the form in which json_schema() and json_value() write from now on.
   void write_values_as(grammar::ValueForm form) noexcept { form_ = form; }
   [[nodiscard]] grammar::ValueForm value_form() const noexcept { return form_; }
+  /// Sets what json_schema() writes between tokens from now on; returns what it wrote before.
+  grammar::JsonSpacing write_spacing(grammar::JsonSpacing spacing);
+  [[nodiscard]] const grammar::JsonSpacing& spacing() const noexcept { return spacing_; }
   /// Counts the cost of reading schemas; returns false once the sum exceeds the bound for all.
   [[nodiscard]] bool spend(std::size_t work) noexcept;
   /// Returns whether this much work and an automaton of this many states leave half of the budget
@@ -127,6 +139,8 @@ class GrammarBuilder {
  private:
   [[nodiscard]] Result<Part> read_schema(const boost::json::value& root, std::string_view name,
                                          Strictness strictness);
+  [[nodiscard]] Result<Part> read_spaced_schema(const boost::json::value& root,
+                                                std::string_view name, Strictness strictness);
   [[nodiscard]] Part add(grammar::Node node);
   [[nodiscard]] Part add_list(grammar::NodeKind kind, std::span<const Part> parts);
 
@@ -136,7 +150,8 @@ class GrammarBuilder {
   std::size_t spent_ = 0;
   std::vector<std::string> not_enforced_;
   grammar::ValueForm form_ = grammar::ValueForm::kJson;
-  /// By form; each entry is made when it is needed.
+  grammar::JsonSpacing spacing_;
+  /// Of this spacing, by form; each entry is made when it is needed.
   std::array<std::unique_ptr<grammar::JsonParts>, grammar::kValueForms> json_;
 };
 

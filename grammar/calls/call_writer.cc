@@ -110,9 +110,9 @@ CallWriter::Part CallWriter::json_arguments(const CallableTool& tool) {
 CallWriter::Part CallWriter::json_call(std::span<const CallableTool> tools) {
   const auto key = [&](const std::string& name) {
     return builder_.sequence(
-        {builder_.literal('"' + json_escaped(name) + "\":"), builder_.json().space});
+        {builder_.literal('"' + json_escaped(name) + '"'), builder_.json().colon});
   };
-  const Part comma = builder_.sequence({builder_.literal(","), builder_.json().space});
+  const Part comma = builder_.json().comma;
   const Part id = syntax_.id_key.empty()
                       ? Part{}
                       : builder_.optional(builder_.sequence(
@@ -129,8 +129,8 @@ CallWriter::Part CallWriter::json_call(std::span<const CallableTool> tools) {
 CallWriter::Part CallWriter::keyed_call(std::span<const CallableTool> tools) {
   const Part blank = builder_.json().space;
   const Part rest = each_of(tools, [&](const CallableTool& tool) {
-    return builder_.sequence(
-        {builder_.literal('"' + json_escaped(tool.name) + "\":"), blank, json_arguments(tool)});
+    return builder_.sequence({builder_.literal('"' + json_escaped(tool.name) + '"'),
+                              builder_.json().colon, json_arguments(tool)});
   });
   return builder_.sequence({builder_.literal("{"), blank, rest, blank, builder_.literal("}")});
 }
@@ -163,9 +163,8 @@ CallWriter::Part CallWriter::call_list(std::span<const CallableTool> tools, bool
   };
   const auto in_brackets = [&](Part call) {
     const Part blank = builder_.json().space;
-    const Part comma = builder_.sequence({builder_.literal(","), blank});
-    return builder_.sequence(
-        {builder_.literal("["), blank, several(call, comma), blank, builder_.literal("]")});
+    return builder_.sequence({builder_.literal("["), blank, several(call, builder_.json().comma),
+                              blank, builder_.literal("]")});
   };
   switch (syntax_.body) {
     case CallBody::kJson:

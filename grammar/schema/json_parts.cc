@@ -13,8 +13,9 @@ using Part = GrammarBuilder::Part;
 using boost::json::value;
 
 /// First items and the rest, each but the first behind a comma, between brackets.
-Part in_brackets(GrammarBuilder& builder, Part space, char open, Part item, char close) {
-  const Part more = builder.sequence({builder.literal(","), space, item});
+Part in_brackets(GrammarBuilder& builder, Part comma, Part space, char open, Part item,
+                 char close) {
+  const Part more = builder.sequence({comma, item});
   const Part items =
       builder.sequence({item, builder.repeat(more, 0, GrammarBuilder::kNoBound), space});
   return builder.sequence(
@@ -34,15 +35,23 @@ ByteDfa character_dfa(ValueForm form) {
   return any_json_character_dfa(CodeSet::all());
 }
 
-}  // namespace
-
-JsonParts::JsonParts(GrammarBuilder& builder) {
+/// White space where a writer of JSON may put some.
+Part white_space(GrammarBuilder& builder) {
   const Part indentation =
       builder.any_of({builder.repeat(builder.literal(" "), 0, defaults::kMaxJsonIndent),
                       builder.repeat(builder.literal("\t"), 1, defaults::kMaxJsonIndent)});
   const Part line = builder.sequence(
       {builder.optional(builder.literal("\r")), builder.literal("\n"), indentation});
-  space = builder.optional(builder.any_of({builder.literal(" "), line}));
+  return builder.optional(builder.any_of({builder.literal(" "), line}));
+}
+
+}  // namespace
+
+JsonParts::JsonParts(GrammarBuilder& builder) {
+  const JsonSpacing& spacing = builder.spacing();
+  space = spacing.has_white_space ? white_space(builder) : Part{};
+  comma = builder.sequence({builder.literal(spacing.item_separator), space});
+  colon = builder.sequence({builder.literal(spacing.key_separator), space});
   character = builder.dfa(character_dfa(builder.value_form()));
   const Part quote = builder.literal("\"");
   string = builder.sequence({quote, builder.repeat(character, 0, GrammarBuilder::kNoBound), quote});
@@ -50,10 +59,10 @@ JsonParts::JsonParts(GrammarBuilder& builder) {
       builder.regex("-?(?:0|[1-9][0-9]{0,18})(?:\\.[0-9]{1,17})?(?:[eE][+-]?[0-9]{1,2})?").value();
   integer = builder.regex("-?(?:0|[1-9][0-9]{0,18})").value();
   value = builder.reserve_rule();
-  const Part member = builder.sequence({string, builder.literal(":"), space, value});
+  const Part member = builder.sequence({string, colon, value});
   object = builder.reserve_rule();
-  builder.define(object, in_brackets(builder, space, '{', member, '}'));
-  array = in_brackets(builder, space, '[', value, ']');
+  builder.define(object, in_brackets(builder, comma, space, '{', member, '}'));
+  array = in_brackets(builder, comma, space, '[', value, ']');
   const std::array<std::string, 3> words = {scalar_text(builder, boost::json::value(true)),
                                             scalar_text(builder, boost::json::value(false)),
                                             scalar_text(builder, boost::json::value())};
@@ -86,33 +95,29 @@ std::string scalar_text(const GrammarBuilder& builder, const boost::json::value&
 }
 
 GrammarBuilder::Part given_value(GrammarBuilder& builder, const boost::json::value& value) {
-  const Part space = builder.json().space;
+  const JsonParts& json = builder.json();
   std::vector<Part> parts;
   const auto add_comma = [&] {
-    if (parts.size() > 2) {
-      parts.push_back(builder.literal(","));
-      parts.push_back(space);
-    }
+    if (parts.size() > 2) parts.push_back(json.comma);
   };
   if (const auto* object = value.if_object()) {
-    parts = {builder.literal("{"), space};
+    parts = {builder.literal("{"), json.space};
     for (const auto& member : *object) {
       add_comma();
       parts.push_back(builder.literal('"' + json_escaped(member.key()) + '"'));
-      parts.insert(parts.end(),
-                   {builder.literal(":"), space, given_value(builder, member.value())});
+      parts.insert(parts.end(), {json.colon, given_value(builder, member.value())});
     }
-    if (!object->empty()) parts.push_back(space);
+    if (!object->empty()) parts.push_back(json.space);
     parts.push_back(builder.literal("}"));
     return builder.sequence(parts);
   }
   if (const auto* array = value.if_array()) {
-    parts = {builder.literal("["), space};
+    parts = {builder.literal("["), json.space};
     for (const auto& item : *array) {
       add_comma();
       parts.push_back(given_value(builder, item));
     }
-    if (!array->empty()) parts.push_back(space);
+    if (!array->empty()) parts.push_back(json.space);
     parts.push_back(builder.literal("]"));
     return builder.sequence(parts);
   }

@@ -14,13 +14,16 @@ namespace weft::grammar {
 /// at most 19 digits before the point, 17 behind it, and 2 of an exponent. White space may stand
 /// where JSON writers put it: behind brackets, commas and colons and before a closing bracket. It
 /// is a blank or a line break with indentation, so that a model that has lost the thread does not
-/// write white space for ever. There is none around the text.
+/// write white space for ever. There is none around the text, and nothing but the separators where
+/// the builder's JsonSpacing says so.
 struct JsonParts {
   using Part = GrammarBuilder::Part;
 
   explicit JsonParts(GrammarBuilder& builder);
 
-  Part space;      ///< white space, or none, between two tokens
+  Part space;  ///< white space, or none, between two tokens
+  Part comma;  ///< with the white space around it; so is the colon
+  Part colon;
   Part character;  ///< of a string
   Part string;
   Part number;

@@ -223,6 +223,19 @@ namespace weft {
 Result<GrammarBuilder::Part> GrammarBuilder::read_schema(const boost::json::value& root,
                                                          std::string_view name,
                                                          Strictness strictness) {
+  auto spacing = grammar::spacing_of(root, name);
+  const bool is_wrong = !spacing && spacing.error().code == GrammarErrc::kBadSchema;
+  if (is_wrong || (!spacing && strictness == Strictness::kStrict)) return spacing.error();
+  if (!spacing) let_pass(grammar::below(std::string(name), grammar::kSpacingKeyword));
+  grammar::JsonSpacing before = write_spacing(spacing ? *std::move(spacing) : spacing_);
+  auto part = read_spaced_schema(root, name, strictness);
+  write_spacing(std::move(before));
+  return part;
+}
+
+Result<GrammarBuilder::Part> GrammarBuilder::read_spaced_schema(const boost::json::value& root,
+                                                                std::string_view name,
+                                                                Strictness strictness) {
   const std::size_t spent = spent_;
   grammar::SchemaReader reader(*this, root, name, strictness);
   auto part = reader.read();

@@ -221,6 +221,14 @@ inline constexpr std::string_view kExcept =
 inline constexpr const char* kNotBetweenTags =
     "is not supported for a model that writes arguments between tags";
 
+/// The keyword of llguidance and Guidance that says what stands between the tokens of a whole text.
+inline constexpr std::string_view kSpacingKeyword = "x-guidance";
+
+/// Returns what the root of a schema asks to stand between tokens. kBadSchema, or
+/// kUnsupportedSchema for a pattern of white space, by the place.
+[[nodiscard]] Result<JsonSpacing> spacing_of(const boost::json::value& schema,
+                                             std::string_view name);
+
 /// The rest of a schema: all keywords except one and annotations.
 [[nodiscard]] boost::json::object without(const boost::json::object& object,
                                           std::string_view keyword);

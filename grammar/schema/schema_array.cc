@@ -108,7 +108,6 @@ SchemaReader::Part SchemaReader::array_part(const Object& object, const std::str
   if (least > most || least >= kNoBound || (least > firsts && !has_rest)) {
     return builder_.any_of(std::span<const Part>());
   }
-  const Part comma = builder_.sequence({builder_.literal(","), json.space});
   // Goes from the last item back: what may follow an item, and what may stand first.
   Part rest = json.space;
   Part first;
@@ -117,7 +116,7 @@ SchemaReader::Part SchemaReader::array_part(const Object& object, const std::str
     const auto at_least =
         static_cast<std::uint32_t>(std::max<std::uint64_t>(least, firsts) - firsts);
     const auto at_most = most >= kNoBound ? kNoBound : static_cast<std::uint32_t>(most - firsts);
-    const Part one_more = builder_.sequence({comma, item});
+    const Part one_more = builder_.sequence({json.comma, item});
     rest = builder_.sequence({builder_.repeat(one_more, at_least, at_most), json.space});
     const Part all =
         builder_.sequence({item,
@@ -129,7 +128,7 @@ SchemaReader::Part SchemaReader::array_part(const Object& object, const std::str
   for (std::size_t i = std::min<std::size_t>(firsts, most); i > 0 && !error_; --i) {
     const Part item =
         schema(prefix->get_array()[i - 1], first_path + "[" + std::to_string(i - 1) + "]");
-    const Part with = builder_.sequence({comma, item, rest});
+    const Part with = builder_.sequence({json.comma, item, rest});
     const Part begun = builder_.sequence({item, rest});
     rest = i <= least ? with : builder_.any_of({with, json.space});
     first = i <= least ? begun : builder_.optional(begun);

@@ -46,7 +46,7 @@ class UnorderedWriter {
         least_(least),
         most_(most),
         space_(builder.json().space),
-        comma_(builder.sequence({builder.literal(","), space_})),
+        comma_(builder.json().comma),
         known_(std::size_t{1} << parts.size()) {}
 
   /// Returns what may follow once the parts of a set have been written.
@@ -79,7 +79,6 @@ SchemaReader::Part SchemaReader::some_in_order(std::span<const Listed> all,
                                                std::optional<Part> others, Counts counts,
                                                const std::string& path) {
   const JsonParts& json = builder_.json();
-  const Part comma = builder_.sequence({builder_.literal(","), json.space});
   const Part nothing = builder_.any_of(std::span<const Part>());
   if (counts.most >= all.size() && !others) counts.most = kNoBound;
   const bool is_bounded = counts.most < kNoBound;
@@ -105,7 +104,7 @@ SchemaReader::Part SchemaReader::some_in_order(std::span<const Listed> all,
     }
     const auto at_least = static_cast<std::uint32_t>(std::min<std::uint64_t>(least, kNoBound - 1));
     const auto at_most = is_bounded ? static_cast<std::uint32_t>(counts.most - written) : kNoBound;
-    const Part more = builder_.sequence({comma, *others});
+    const Part more = builder_.sequence({json.comma, *others});
     if (written > 0) {
       after[written] =
           at_most < at_least
@@ -126,7 +125,7 @@ SchemaReader::Part SchemaReader::some_in_order(std::span<const Listed> all,
       std::vector<Part> ways;
       if (!is_bounded || written < counts.most) {
         const Part rest = after[std::min(written + 1, top)];
-        ways.push_back(written > 0 ? builder_.sequence({comma, all[i - 1].part, rest})
+        ways.push_back(written > 0 ? builder_.sequence({json.comma, all[i - 1].part, rest})
                                    : builder_.sequence({all[i - 1].part, rest}));
       }
       if (!all[i - 1].is_required) ways.push_back(after[written]);

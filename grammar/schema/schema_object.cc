@@ -22,7 +22,7 @@ const Object* object_at(const Object& object, std::string_view keyword) {
 }  // namespace
 
 SchemaReader::Part SchemaReader::member(Part name, Part value) {
-  return builder_.sequence({name, builder_.literal(":"), builder_.json().space, value});
+  return builder_.sequence({name, builder_.json().colon, value});
 }
 
 /// A member whose name matches the one pattern of patternProperties; the object has no properties.
@@ -123,12 +123,11 @@ SchemaReader::Part SchemaReader::object_part(const Object& object, const std::st
     if (least.value_or(0) > 0) return builder_.any_of(std::span<const Part>());
     return builder_.sequence({open, json.space, close});
   }
-  const Part comma = builder_.sequence({builder_.literal(","), json.space});
   const auto at_least = static_cast<std::uint32_t>(least.value_or(0));
   const auto at_most = most ? static_cast<std::uint32_t>(*most) : kNoBound;
   if (at_most < at_least || at_least == kNoBound) return builder_.any_of(std::span<const Part>());
   const Part more =
-      builder_.repeat(builder_.sequence({comma, other}), at_least > 0 ? at_least - 1 : 0,
+      builder_.repeat(builder_.sequence({json.comma, other}), at_least > 0 ? at_least - 1 : 0,
                       at_most == kNoBound ? kNoBound : at_most - 1);
   const Part all = builder_.sequence({other, more, json.space});
   return builder_.sequence({open, json.space, at_least > 0 ? all : builder_.optional(all), close});

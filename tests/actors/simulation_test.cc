@@ -10,8 +10,8 @@
 namespace weft::test {
 namespace {
 
-// Over all shapes some five million events, which take a minute. Under sanitizers an event takes some
-// twenty times as long.
+// Over all shapes some five million events, which take a minute. Under sanitizers an event takes
+// some twenty times as long.
 #if defined(WEFT_ABORT_ON_INTERNAL_ERROR)
 constexpr std::uint64_t kSeeds = 5;
 constexpr std::uint64_t kReplayed = 2;

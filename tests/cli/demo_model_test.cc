@@ -95,8 +95,8 @@ class DemoModelTest : public testing::Test {
     return tokenizer_->decode(ids, true);
   }
 
-  /// Asks questions of a file, which has at least `least`, and expects the share `bar` of the answers
-  /// to be right.
+  /// Asks questions of a file, which has at least `least`, and expects the share `bar` of the
+  /// answers to be right.
   void ask_all(const std::string& file, std::size_t least, double bar) {
     const std::vector<json::value> questions = held_out_questions(file, least);
     std::size_t right = 0;

@@ -51,6 +51,46 @@ TEST(JsonSchemaTest, AcceptsWhatTheReferenceAcceptsAndNothingElse) {
   EXPECT_GT(documents, 3000U);
 }
 
+TEST(JsonSchemaTest, WritesNoWhiteSpaceButTheSeparatorsThatGuidanceAsksFor) {
+  const auto grammar = schema_grammar(R"({
+      "type": "object", "additionalProperties": false, "required": ["a", "b"],
+      "properties": {"a": {"type": "array", "items": {"type": "integer"}},
+                     "b": {"anyOf": [{"const": {"c": [1, 2]}}, {"type": "object"}]}},
+      "x-guidance": {"whitespace_flexible": false, "item_separator": ", ", "key_separator": ": ",
+                     "whitespace_pattern": null, "coerce_one_of": true, "lenient": false}})");
+  ASSERT_NE(grammar, nullptr);
+  for (const char* text : {R"({"a": [], "b": {}})", R"({"a": [1, 2, 3], "b": {"c": [1, 2]}})",
+                           R"({"a": [1], "b": {"d": null, "e": [true, {}]}})"}) {
+    EXPECT_TRUE(accepts(*grammar, text)) << text;
+  }
+  for (const char* text :
+       {R"({"a":[], "b": {}})", R"({"a": [],"b": {}})", R"({ "a": [], "b": {}})",
+        R"({"a": [], "b": {} })", R"({"a": [1,2], "b": {}})", R"({"a": [ 1], "b": {}})",
+        R"({"a": [], "b": {"c": [1,2]}})", "{\"a\": [],\n\"b\": {}}"}) {
+    EXPECT_FALSE(accepts(*grammar, text)) << text;
+  }
+}
+
+TEST(JsonSchemaTest, AllowsWhiteSpaceAfterTheSeparatorsThatGuidanceAsksForUnlessToldNot) {
+  const auto grammar =
+      schema_grammar(R"({"type": "array", "items": {}, "x-guidance": {"item_separator": ", "}})");
+  ASSERT_NE(grammar, nullptr);
+  EXPECT_TRUE(accepts(*grammar, "[1, 2]"));
+  EXPECT_TRUE(accepts(*grammar, "[ 1, \n  2]"));
+  EXPECT_FALSE(accepts(*grammar, "[1,2]"));
+}
+
+TEST(JsonSchemaTest, RefusesSeparatorsOfGuidanceThatAreNoJson) {
+  for (const char* options : {"1", R"({"whitespace_flexible": 1})", R"({"item_separator": ";"})",
+                              R"({"key_separator": "="})", R"({"key_separator": 1})",
+                              R"({"whitespace_pattern": " *"})"}) {
+    Error error;
+    const std::string schema = R"({"x-guidance": )" + std::string(options) + "}";
+    EXPECT_EQ(schema_grammar(schema, &error), nullptr) << schema;
+    EXPECT_NE(error.detail.find("x-guidance"), std::string::npos) << error.detail;
+  }
+}
+
 TEST(JsonSchemaTest, RefusesByItsPlaceWhatItDoesNotSupport) {
   for (const value& one : cases().at("refused").as_array()) {
     const std::string schema = boost::json::serialize(one);
