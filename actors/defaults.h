@@ -24,9 +24,16 @@ inline constexpr std::size_t kExecutorMessages = 64;
 /// others from waiting.
 inline constexpr std::int64_t kUnknownContext = std::int64_t{32} << 10;
 
-/// A prompt of so many bytes takes a preprocessing worker tens of milliseconds: more than a small
-/// prompt is to wait. It goes to the workers for large prompts.
-inline constexpr std::int64_t kLargePromptBytes = std::int64_t{256} << 10U;
+/// A request of so many bytes of text, JSON and schemas goes to the workers for large requests:
+/// tokenizers take some 20 to 40 ns for a byte, so it takes a worker 1.5 to 3 ms, and a small
+/// prompt is not to wait for several of them.
+inline constexpr std::int64_t kLargePromptBytes = std::int64_t{64} << 10U;
+/// So does a conversation of so many messages, however short they are: a chat template takes some 2
+/// to 20 us for a message.
+inline constexpr std::int64_t kLargePromptMessages = 256;
+/// A conversation that may be shortened counts so many times: usually it is encoded so often when
+/// it is too long (shortened_conversation.h).
+inline constexpr std::int64_t kShorteningRounds = 4;
 /// Bytes that preparing a request costs beside those of its prompt: a template, checks.
 inline constexpr std::int64_t kPreparedBytes = std::int64_t{4} << 10U;
 
