@@ -24,12 +24,12 @@ inline constexpr std::size_t kExecutorMessages = 64;
 /// others from waiting.
 inline constexpr std::int64_t kUnknownContext = std::int64_t{32} << 10;
 
-/// A request of so many bytes of text, JSON and schemas goes to the workers for large requests:
-/// tokenizers take some 20 to 40 ns for a byte, so it takes a worker 1.5 to 3 ms, and a small
-/// prompt is not to wait for several of them.
+/// A request of so many bytes of text, JSON and schemas goes to the workers for large requests: a
+/// tokenizer takes 15 to 37 ns for a byte of usual text, so a worker takes 1 to 2.4 ms for them,
+/// and a small prompt is to wait no longer.
 inline constexpr std::int64_t kLargePromptBytes = std::int64_t{64} << 10U;
-/// So does a conversation of so many messages, however short they are: a chat template takes some 2
-/// to 20 us for a message.
+/// So does a conversation of so many messages, however short they are: of 26 public chat templates
+/// all but one take 0.3 to 0.7 ms for so many, and that one 9 ms.
 inline constexpr std::int64_t kLargePromptMessages = 256;
 /// A conversation that may be shortened counts so many times: usually it is encoded so often when
 /// it is too long (shortened_conversation.h).
