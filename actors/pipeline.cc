@@ -188,15 +188,21 @@ PreprocessPool Pipeline::Assembly::start_workers(const std::vector<ReplicaEntry>
       pipeline_.metrics(), replicas.size(), options_.model,
       config_.cache_enabled && config_.kv_layout == KvLayout::kPages);
   std::random_device entropy;
-  std::vector<ActorRef<PreprocessProtocol>> workers;
-  for (std::int32_t i = 0; i < config_.preprocess_workers; ++i) {
-    const std::uint64_t seed = std::uint64_t{entropy()} << 32U | entropy();
-    workers.push_back(pipeline_.actors_.spawn<PreprocessActor>(
-        on_thread("preprocess-" + std::to_string(i), ActorRole::kPreprocess, mailbox_of(config_),
-                  options_),
-        pipeline_.model_, replicas, loads, seed));
-  }
-  return PreprocessPool(workers);
+  const auto start = [&](const std::string& name, std::int32_t count, bool goes_last) {
+    PreprocessPool::Workers workers;
+    for (std::int32_t i = 0; i < count; ++i) {
+      ActorOptions how = on_thread(name + "-" + std::to_string(i), ActorRole::kPreprocess,
+                                   mailbox_of(config_), options_);
+      if (how.thread) how.thread->goes_last = goes_last;
+      const std::uint64_t seed = std::uint64_t{entropy()} << 32U | entropy();
+      workers.push_back(pipeline_.actors_.spawn<PreprocessActor>(std::move(how), pipeline_.model_,
+                                                                 replicas, loads, seed));
+    }
+    return workers;
+  };
+  const std::int32_t count = config_.preprocess_workers;
+  const auto for_small = start("preprocess", count, /*goes_last=*/false);
+  return {for_small, start("large-prompts", (count + 1) / 2, /*goes_last=*/true)};
 }
 
 namespace {

@@ -11,14 +11,17 @@
 
 namespace weft {
 
-/// The workers as one receiver: a message goes to the worker with the fewest bytes of prompts to
-/// prepare, the message at work included. Prompts of defaults::kLargePromptBytes and more go to the
-/// first half of the workers only, so that small prompts do not wait for large ones; a single
-/// worker takes all in their order. Copies are cheap. Thread-safe.
+/// The workers as one receiver. Requests that are large (preprocess_cost.h) go to workers of their
+/// own, whose threads have a low priority, so that small requests never wait for large ones, and
+/// the model's threads keep their processors. Of both kinds of workers the one gets a message that
+/// has the fewest bytes of prompts to prepare, the message at work included. Copies are cheap.
+/// Thread-safe.
 class PreprocessPool {
  public:
-  /// `workers` has at least one.
-  explicit PreprocessPool(const std::vector<ActorRef<PreprocessProtocol>>& workers);
+  using Workers = std::vector<ActorRef<PreprocessProtocol>>;
+
+  /// There is at least one worker of each kind.
+  PreprocessPool(const Workers& for_small, const Workers& for_large);
 
   /// Moves the message, which has a request, to a worker, or leaves it as it was when none takes
   /// it: see PushResult.
@@ -30,9 +33,11 @@ class PreprocessPool {
     std::shared_ptr<PreprocessShare::Load> load;
   };
 
-  PushResult send_to(const Worker& worker, PrepareMsg& message, std::int64_t bytes) const noexcept;
+  static std::vector<Worker> with_loads(const Workers& actors);
+  static PushResult send_to(const Worker& worker, PrepareMsg& message, std::int64_t bytes) noexcept;
 
-  std::vector<Worker> workers_;
+  std::vector<Worker> for_small_;
+  std::vector<Worker> for_large_;
 };
 
 }  // namespace weft

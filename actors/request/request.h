@@ -135,6 +135,9 @@ struct Request {
 
   RequestClass request_class = RequestClass::kChat;
   std::int32_t priority = 0;  ///< inside the class; low first
+  /// One of many requests that were asked for together: it is prepared by the workers for large
+  /// requests (preprocess_pool.h), so that nobody's small request waits for all of them.
+  bool bulk = false;
   std::string client{};  ///< who asks: clients share the engine fairly; "" = nobody in particular
   /// Only requests with the same text here find each other's beginnings in the KV cache, within
   /// what Config::cache_share allows; at most kMaxCacheSaltBytes.

@@ -10,24 +10,14 @@
 namespace weft {
 namespace {
 
-std::int64_t bytes_of(const boost::json::value& value);
+// A list of empty lists takes time as well, so brackets count.
+constexpr std::int64_t kBrackets = 2;
 
-std::int64_t bytes_of(const boost::json::object& object) {
-  std::int64_t bytes = 0;
+std::int64_t object_bytes(const boost::json::object& object) {
+  std::int64_t bytes = kBrackets;
   for (const auto& [key, value] : object) {
-    bytes += static_cast<std::int64_t>(key.size()) + bytes_of(value);
+    bytes += static_cast<std::int64_t>(key.size()) + json_bytes(value);
   }
-  return bytes;
-}
-
-// Returns about how many bytes a value has. Its depth was bounded where the JSON was parsed.
-std::int64_t bytes_of(const boost::json::value& value) {
-  if (const auto* text = value.if_string()) return static_cast<std::int64_t>(text->size());
-  if (const auto* object = value.if_object()) return bytes_of(*object);
-  const auto* array = value.if_array();
-  if (array == nullptr) return 1;  // a number or a word has at least one
-  std::int64_t bytes = 0;
-  for (const auto& one : *array) bytes += bytes_of(one);
   return bytes;
 }
 
@@ -37,6 +27,16 @@ Error too_many_wait(const char* what) {
 
 }  // namespace
 
+std::int64_t json_bytes(const boost::json::value& value) {
+  if (const auto* text = value.if_string()) return static_cast<std::int64_t>(text->size());
+  if (const auto* object = value.if_object()) return object_bytes(*object);
+  const auto* array = value.if_array();
+  if (array == nullptr) return 1;  // a number or a word has at least one
+  std::int64_t bytes = kBrackets;
+  for (const auto& one : *array) bytes += json_bytes(one);
+  return bytes;
+}
+
 std::int64_t tokens_of_bytes(std::int64_t bytes) noexcept {
   // A text's tokens have at least one byte each, in most languages about four.
   constexpr std::int64_t kBytesPerToken = 4;
@@ -45,10 +45,12 @@ std::int64_t tokens_of_bytes(std::int64_t bytes) noexcept {
 
 PromptSize prompt_size(const Request& request) {
   PromptSize size;
-  size.bytes =
-      static_cast<std::int64_t>(request.prompt.size()) + bytes_of(request.chat_template_kwargs);
-  if (!request.tools.is_null()) size.bytes += bytes_of(request.tools);
-  for (const auto& message : request.messages) size.bytes += bytes_of(message);
+  size.bytes = static_cast<std::int64_t>(request.prompt.size());
+  if (!request.chat_template_kwargs.empty()) {
+    size.bytes += object_bytes(request.chat_template_kwargs);
+  }
+  if (!request.tools.is_null()) size.bytes += json_bytes(request.tools);
+  for (const auto& message : request.messages) size.bytes += json_bytes(message);
   if (request.vector) size.bytes += static_cast<std::int64_t>(request.vector->second_text.size());
   size.tokens =
       static_cast<std::int64_t>(request.prompt_tokens.size()) + tokens_of_bytes(size.bytes);

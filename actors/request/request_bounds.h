@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/json/value.hpp>
 #include <cstdint>
 
 #include "weft/actors/loading/served_model.h"
@@ -15,6 +16,9 @@ struct PromptSize {
   std::int64_t tokens = 0;  ///< by estimate
 };
 [[nodiscard]] PromptSize prompt_size(const Request& request);
+/// Returns about how many bytes the text of a JSON value has. It recurs: the value's depth was
+/// bounded where the JSON was parsed.
+[[nodiscard]] std::int64_t json_bytes(const boost::json::value& value);
 /// Returns about how many tokens a text of so many bytes has.
 [[nodiscard]] std::int64_t tokens_of_bytes(std::int64_t bytes) noexcept;
 

@@ -254,9 +254,11 @@ inline constexpr std::array kKeys = {
               "A thousand for each, and 4 MiB of memory"},
     ConfigKey{
         "edge", "preprocess_workers", integer<&Config::preprocess_workers>(1, 256),
-        "Threads that make tokens of text",
-        "Prompts of 256 KiB and more go to the first half of them only, so that with two or more "
-        "workers small prompts do not wait for large ones"},
+        "Threads of each model that make tokens of text",
+        "Half as many more, at least one, do so for large requests alone, and let others go first "
+        "where processors are short: small prompts do not wait for large ones, and the model keeps "
+        "its processors. Large are requests of 64 KiB or 256 messages, of a quarter of that where "
+        "old messages may be dropped, and lists of prompts that have 64 KiB together"},
     ConfigKey{"edge", "max_prompt_bytes", integer<&Config::max_prompt_bytes>(1, 256 << 20),
               "Bytes of one prompt's text", "More tokens than any context holds"},
 };

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "weft/core/actor/actor_timer_slot.h"
+#include "weft/core/background.h"
 #include "weft/core/error/internal_error.h"
 #include "weft/core/thread.h"
 
@@ -160,6 +161,7 @@ void ActorCore::thread_main(std::promise<void>& created) noexcept {
   try {
     name_this_thread(options_.name);
     ask_for_short_slices();
+    if (options_.thread->goes_last) let_others_go_first();
     if (options_.thread->cpu) {
       if (const auto error = pin_this_thread(*options_.thread->cpu)) {
         throw boost::system::system_error(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/actors/defaults.h"
 #include "weft/actors/engine_error.h"
 #include "weft/actors/request/request_bounds.h"
 
@@ -59,7 +60,13 @@ Answer::Answer(IoThread& thread, ApiCall call, std::shared_ptr<KeyHolder> payer)
 void Answer::start(Engine& engine, Reader& reader) {
   reader_ = &reader;
   engine_ = &engine;
-  for (const Request& request : call_.parts) parts_.emplace_back(*this, request);
+  std::int64_t tokens = 0;
+  for (const Request& request : call_.parts) {
+    parts_.emplace_back(*this, request);
+    tokens += parts_.back().tokens;
+  }
+  const bool bulk = parts_.size() > 1 && tokens >= tokens_of_bytes(defaults::kLargePromptBytes);
+  for (Request& request : call_.parts) request.bulk = bulk;
   submit_more();
   if (parts_.empty()) thread_.wake(*this);
 }

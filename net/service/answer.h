@@ -41,7 +41,8 @@ class Answer final : public Wakeable {
   /// Submits the requests, kMostAtOnce of them at once and, without a stream, no more than
   /// kMostTokensAtOnce in their prompts, but one at least; the others follow as these end. So a
   /// call with many parts does not fill the engine's queue, and is not refused because of its own
-  /// queued parts. The reader hears of news through on_news(), never within the call.
+  /// queued parts. Parts that are large together are sent as Request::bulk. The reader hears of
+  /// news through on_news(), never within the call.
   void start(Engine& engine, Reader& reader);
   static constexpr std::size_t kMostAtOnce = 256;
   /// By prompt_size(): a quarter of what Config::max_queued_prompt_tokens is by default.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "weft/core/background.h"
+#include "weft/core/thread.h"
 #include "weft/net/defaults.h"
 
 namespace weft {
@@ -25,8 +26,8 @@ class BodyWorkers {
   template <class Work>
   void post(Work work) {
     boost::asio::post(threads_, [work = std::move(work)]() mutable {
-      thread_local const bool goes_last = (let_others_go_first(), true);
-      static_cast<void>(goes_last);
+      thread_local const bool is_set_up = set_up_thread();
+      static_cast<void>(is_set_up);
       work();
     });
   }
@@ -38,6 +39,12 @@ class BodyWorkers {
   }
 
  private:
+  static bool set_up_thread() noexcept {
+    let_others_go_first();
+    name_this_thread("large-bodies");
+    return true;
+  }
+
   boost::asio::thread_pool threads_{net_defaults::kBodyThreads};
 };
 

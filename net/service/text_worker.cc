@@ -5,6 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include "weft/core/background.h"
+#include "weft/core/thread.h"
 #include "weft/net/defaults.h"
 
 namespace weft {
@@ -34,6 +36,13 @@ HttpReply reply_of(const TextWorker::Work& work, const std::string& text) {
 }
 
 }  // namespace
+
+TextWorker::TextWorker() {
+  boost::asio::post(thread_, [] {
+    let_others_go_first();
+    name_this_thread("text-worker");
+  });
+}
 
 RouteResult TextWorker::start(const HttpCall& call, Work work) {
   if (waiting_.fetch_add(1) >= net_defaults::kTextWork) {

@@ -12,13 +12,14 @@
 namespace weft {
 
 /// A thread for long work that needs no engine, such as tokenizing a text, so that connections go
-/// on meanwhile. At most kTextWork texts wait for it. Thread-safe.
+/// on meanwhile. At most kTextWork texts wait for it. Where processors are short, it lets the model
+/// go first, as BodyWorkers do. Thread-safe.
 class TextWorker {
  public:
   /// Makes the reply's body from the request's body, or returns what is wrong with it.
   using Work = std::function<ApiResult<std::string>(simdjson::dom::object)>;
 
-  TextWorker() = default;
+  TextWorker();
   TextWorker(const TextWorker&) = delete;
   TextWorker& operator=(const TextWorker&) = delete;
   ~TextWorker() { stop(); }

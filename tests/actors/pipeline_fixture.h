@@ -76,7 +76,7 @@ class PipelineFixture : public LetterFixture {
  public:
   // The actors' ids, in the order in which the pipeline declares them, with one replica.
   static constexpr ActorId kSchedulerId{1}, kExecutorId{2}, kDetokenizerId{3}, kWorkerId{4};
-  static constexpr ActorId kReceiverId{5};
+  static constexpr ActorId kLargeWorkerId{5}, kReceiverId{6};
 
   void start() {
     config.preprocess_workers = 1;

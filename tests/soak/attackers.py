@@ -77,6 +77,10 @@ def biases() -> tuple[str, bytes]:
     return completion({"prompt": "Once", "logit_bias": {str(i): 0 for i in range(500_000)}})
 
 
+def tokens_of_a_text() -> tuple[str, bytes]:
+    return "/tokenize", json.dumps({"prompt": "once " * (BODY // 5)}).encode()
+
+
 def post_again_and_again(port: int, make: Callable[[], tuple[str, bytes]]) -> None:
     path, body = make()
     while True:
@@ -153,6 +157,7 @@ ATTACKS: dict[str, Play] = {
     "2.6 million token ids": (2, post_again_and_again, (integers,)),
     "500,000 fields": (2, post_again_and_again, (keys,)),
     "logit_bias of 500,000 entries": (2, post_again_and_again, (biases,)),
+    "/tokenize of 7.9 MB": (2, post_again_and_again, (tokens_of_a_text,)),
     GRAMMARS: (8, bring_grammars, ()),
 }
 LOADS: dict[str, Play] = {
@@ -238,7 +243,7 @@ def play(server: WeftServer, name: str, seconds: float) -> Honest:
 
 
 def play_all(rows: Rows, server: WeftServer, names: tuple[str, ...], where: str, options: argparse.Namespace) -> None:
-    for name in names:
+    for name in (name for name in names if options.only in name):
         quiet = watch(server, options.seconds)
         before = at_rest(server) if name == GRAMMARS else 0
         beside = play(server, name, options.seconds)
@@ -249,6 +254,7 @@ def play_all(rows: Rows, server: WeftServer, names: tuple[str, ...], where: str,
 
 def main() -> None:
     options = parse(__doc__, ("--seconds", float, 10.0, "of each attack"), ("--rounds", int, 2, "of all attacks"),
+                    ("--only", str, "", "attacks and floods whose names have this text"),
                     ("--untimed", bool, False, "without bars on times"))
     rows = Rows("attackers")
     with tempfile.TemporaryDirectory() as folder:

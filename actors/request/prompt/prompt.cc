@@ -57,7 +57,7 @@ Result<std::vector<TokenId>> conversation_tokens(const Request& request, const S
                             .continue_final_message = request.continue_final_message};
   const std::size_t shortened = shortened_prompt(request, model);
   auto ids = request.drop_oldest_messages && shortened > 0
-                 ? shortened_tokens(model.chat, conversation, now, shortened)
+                 ? shortened_tokens(model.chat, std::move(conversation), now, shortened)
                  : model.chat.encode(std::move(conversation), now, max_prompt_tokens(model));
   if (ids) return ids;
   if (ids.error().code == TextErrc::kTooManyTokens) {
@@ -282,6 +282,9 @@ Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
   options.format = form->format;
   options.parser = form->parser;
   auto text = std::make_unique<RequestText>(*ticket, model.tokenizer, std::move(*stops), options);
+  // Nothing reads them any more. Thousands of messages take a millisecond to destroy: not on the
+  // thread that ends the request, where the texts of other requests wait.
+  request.messages = boost::json::array();
   return make_group(std::move(spec), ticket, std::move(text));
 }
 

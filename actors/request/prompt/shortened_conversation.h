@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "weft/actors/loading/served_model.h"
@@ -15,13 +16,23 @@ namespace weft {
 /// Returns the tokens of a conversation of which as many of the oldest messages are left out as
 /// have to be for it to have at most `most` tokens. System messages at its beginning stay, and so
 /// does its last message. What is left begins with a user's message where that is enough, and else
-/// behind the last of those, but never with a tool's result, whose call would be missing. It takes
-/// as long as a dozen conversations of that size.
+/// behind the last of those, but never with a tool's result, whose call would be missing.
+///
+/// The whole conversation is encoded once; encoding ends where there are too many tokens. Then some
+/// three or four beginnings are tried that fit by their bytes. Where bytes say nothing about
+/// tokens, the tries are five more than the number of messages has binary digits, at most.
 ///
 /// Errors: those of ChatEncoder::encode(); kTooManyTokens where the last message alone is too long.
 [[nodiscard]] Result<std::vector<TokenId>> shortened_tokens(const ChatEncoder& chat,
-                                                            const Conversation& conversation,
+                                                            Conversation conversation,
                                                             std::chrono::local_seconds now,
+                                                            std::size_t most);
+
+/// Returns the tokens of a conversation; kTooManyTokens where it does not fit.
+using EncodeConversation = std::function<Result<std::vector<TokenId>>(Conversation)>;
+/// The same with any way of encoding, for at most `most` tokens.
+[[nodiscard]] Result<std::vector<TokenId>> shortened_tokens(const EncodeConversation& encode,
+                                                            Conversation conversation,
                                                             std::size_t most);
 
 /// How many tokens the prompt of a request may have whose conversation may be shortened

@@ -215,8 +215,9 @@ ApiResult<std::vector<TokenId>> prompt_tokens(Request request, const ServedModel
                             .chat_template_kwargs = std::move(request.chat_template_kwargs),
                             .add_generation_prompt = request.add_generation_prompt,
                             .continue_final_message = request.continue_final_message};
-  auto ids = shortened > 0 ? shortened_tokens(model.chat, conversation, wall_clock(), shortened)
-                           : model.chat.encode(std::move(conversation), wall_clock());
+  auto ids = shortened > 0
+                 ? shortened_tokens(model.chat, std::move(conversation), wall_clock(), shortened)
+                 : model.chat.encode(std::move(conversation), wall_clock());
   if (!ids) return api_error_of(ids.error());
   return *std::move(ids);
 }

@@ -127,5 +127,21 @@ TEST_F(LargeBodyTest, AWebSocketThatEndsMeanwhileIsForgotten) {
   EXPECT_TRUE(eventually([this] { return all_is_free(); }));
 }
 
+TEST_F(LargeBodyTest, PromptsThatAreLargeTogetherArePreparedApart) {
+  constexpr int kPrompts = 17;
+  start();
+  const std::string text(4000, 'a');
+  std::string list = "\"" + text + "\"";
+  for (int i = 1; i < kPrompts; ++i) list.append(",\"").append(text).append("\"");
+  PlainClient one = client();
+  one.post(kCompletions, R"({"max_tokens":1,"prompt":[)" + list + "]}");
+  EXPECT_THAT(one.read_answer(), StartsWith("HTTP/1.1 200"));
+  EXPECT_TRUE(will_show(R"(weft_actor_messages_total{actor="large-prompts-0"} 17)"));
+  EXPECT_TRUE(will_show(R"(weft_actor_messages_total{actor="preprocess-0"} 0)"));
+  one.post(kCompletions, R"({"max_tokens":1,"prompt":[[5],[6]]})");
+  EXPECT_THAT(one.read_answer(), StartsWith("HTTP/1.1 200"));
+  EXPECT_TRUE(will_show(R"(weft_actor_messages_total{actor="preprocess-0"} 2)"));
+}
+
 }  // namespace
 }  // namespace weft::test

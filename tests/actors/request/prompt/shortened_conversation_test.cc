@@ -2,9 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <boost/json/parse.hpp>
+#include <bit>
+#include <boost/json/value.hpp>
+#include <cstddef>
+#include <functional>
+#include <random>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "weft/tests/net/api/tiny_model.h"
 #include "weft/text/text_error.h"
@@ -60,6 +65,81 @@ TEST_F(ShortenedConversationTest, TheLastMessageAndItsCallsAreNeverLeftOut) {
   EXPECT_EQ(left("uatatat", 2), "too long");
   EXPECT_EQ(left("u", 1), "too long");
   EXPECT_EQ(left("su", 2), "too long");
+}
+
+/// A way of encoding that counts what it is given.
+class CountedEncoding {
+ public:
+  explicit CountedEncoding(std::size_t most) : most_(most) {}
+
+  /// A content that begins with "dense" has a token for each byte, any other one for four bytes.
+  static std::size_t tokens_of(const boost::json::value& message) {
+    const std::string_view content = message.at("content").get_string();
+    return content.starts_with("dense") ? content.size() : (content.size() + 3) / 4;
+  }
+
+  Result<std::vector<TokenId>> operator()(const Conversation& conversation) {
+    ++calls;
+    messages += conversation.messages.size();
+    std::size_t tokens = 0;
+    for (const boost::json::value& message : conversation.messages) tokens += tokens_of(message);
+    if (tokens > most_) return too_many_tokens(tokens);
+    return std::vector<TokenId>(tokens, TokenId(conversation.messages.size()));
+  }
+
+  int calls = 0;
+  std::size_t messages = 0;
+
+ private:
+  const std::size_t most_;
+};
+
+boost::json::value said(std::string_view content) {
+  return {{"role", "user"}, {"content", content}};
+}
+
+/// Returns how many messages are left.
+std::size_t count_left(CountedEncoding& encoding, const Conversation& conversation,
+                       std::size_t most) {
+  const auto tokens = shortened_tokens(std::ref(encoding), conversation, most);
+  return tokens ? static_cast<std::size_t>(tokens->front()) : 0;
+}
+
+TEST(ShortenedConversationWorkTest, OfThousandsOfMessagesOnlyThoseThatMayFitAreEncoded) {
+  constexpr std::size_t kMost = 1000;
+  constexpr std::size_t kAll = 8192;
+  constexpr std::size_t kLeft = 10;  // 100 tokens each
+  Conversation conversation;
+  for (std::size_t i = 0; i < kAll; ++i)
+    conversation.messages.push_back(said(std::string(400, 'a')));
+  CountedEncoding encoding(kMost);
+  EXPECT_EQ(count_left(encoding, conversation, kMost), kLeft);
+  EXPECT_LE(encoding.calls, 5);
+  EXPECT_LE(encoding.messages, kAll + 4 * kLeft);
+}
+
+TEST(ShortenedConversationWorkTest, BytesThatSayNothingAboutTokensCostFewTriesAsWell) {
+  constexpr std::size_t kMost = 10'000;
+  std::mt19937 random(7);  // NOLINT(bugprone-random-generator-seed): the same each time
+  for (int play = 0; play < 15; ++play) {
+    Conversation conversation;
+    const std::size_t count = 2 + random() % 4000;
+    for (std::size_t i = 0; i < count; ++i) {
+      std::string content = random() % 3 == 0 ? "dense" : "a";
+      content.append(random() % 10 == 0 ? random() % 3000 : random() % 30, 'a');
+      conversation.messages.push_back(said(content));
+    }
+    std::size_t left = 0;
+    std::size_t tokens = 0;
+    while (left < count) {
+      tokens += CountedEncoding::tokens_of(conversation.messages[count - 1 - left]);
+      if (tokens > kMost) break;
+      ++left;
+    }
+    CountedEncoding encoding(kMost);
+    EXPECT_EQ(count_left(encoding, conversation, kMost), left) << play;
+    EXPECT_LE(encoding.calls, 1 + 5 + std::bit_width(count)) << play;
+  }
 }
 
 }  // namespace
