@@ -71,8 +71,7 @@ enum class LinearWay : std::uint8_t {
   /// kLibrary's product by a matrix that is decoded to bf16 first, in pieces that fit
   /// CudaLinearParams::decoded; encoded weights.
   kDecoded,
-  /// The products of experts, expert_linear() (experts_cuda.h): plain arithmetic; any dtype, any
-  /// processor.
+  /// The products of experts, expert_linear() (experts.h): plain arithmetic; any dtype, any GPU.
   kExperts,
 };
 
