@@ -156,9 +156,9 @@ class RealRuntime final : public Runtime {
     has_left_ = true;
   }
 
-  [[nodiscard]] bool can(LinearWay way, const DeviceMatrix& weight,
-                         std::int64_t tokens) const override {
-    return cuda::can(way, weight, tokens);
+  [[nodiscard]] bool can(LinearWay way, const DeviceMatrix& weight, std::int64_t tokens,
+                         const EpilogueSteps& steps) const override {
+    return cuda::can(way, weight, tokens, steps);
   }
 
  private:

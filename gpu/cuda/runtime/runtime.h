@@ -107,9 +107,9 @@ class Runtime {
   /// memory are freed, which might otherwise wait for ever. May be called repeatedly.
   virtual void leave() noexcept = 0;
 
-  /// Whether `way` can compute this product on this GPU.
-  [[nodiscard]] virtual bool can(LinearWay way, const DeviceMatrix& weight,
-                                 std::int64_t tokens) const = 0;
+  /// Whether `way` can compute this product with these steps on this GPU.
+  [[nodiscard]] virtual bool can(LinearWay way, const DeviceMatrix& weight, std::int64_t tokens,
+                                 const EpilogueSteps& steps) const = 0;
 
   /// Launches an op by its parameters, each of which is one of AnyCudaParams. Those of exchanges
   /// are for a rank.

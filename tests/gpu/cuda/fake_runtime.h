@@ -103,8 +103,8 @@ class FakeRuntime final : public cuda::Runtime {
   void abandon() noexcept override;
   void leave() noexcept override { has_left_ = true; }
 
-  [[nodiscard]] bool can(cuda::LinearWay way, const cuda::DeviceMatrix& weight,
-                         std::int64_t tokens) const override;
+  [[nodiscard]] bool can(cuda::LinearWay way, const cuda::DeviceMatrix& weight, std::int64_t tokens,
+                         const cuda::EpilogueSteps& steps) const override;
 
  private:
   using Work = std::function<void()>;
