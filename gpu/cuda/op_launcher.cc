@@ -1,6 +1,5 @@
 #include "weft/gpu/cuda/op_launcher.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <span>
 
@@ -15,13 +14,6 @@
 
 namespace weft::cuda {
 namespace {
-
-/// Up to so many rows a product of this way computes its part of a norm. More rows' squares take
-/// the product longer than a launch of its own takes the norm (docs/performance.md).
-constexpr std::int64_t kMostRowsWithNorm = 16;
-constexpr std::int64_t most_rows_with_norm(LinearWay way) {
-  return way == LinearWay::kFlat ? kMostRowsWithNorm : 4;
-}
 
 /// Fills an op's parameters from its plan and the step, and launches it.
 class Launcher {
@@ -147,7 +139,7 @@ class Launcher {
   /// Launches the first of some ops, and those behind it that are computed with it. Returns how
   /// many these are.
   [[nodiscard]] std::size_t launch_first(std::span<const Op> ops) const {
-    if (step_.rows <= kMostRowsWithNorm && are_products_around_norm(program_, ops) &&
+    if (step_.rows <= kBestNormedRows && are_products_around_norm(program_, ops) &&
         products_and_norm(ops)) {
       return 3;
     }
@@ -172,11 +164,12 @@ class Launcher {
     after.weight = vector(norm.weight);
     after.weight_offset = norm.spec.weight_offset;
     after.squares = layout_.squares;
-    const LinearWay first = way_of(before);
-    const LinearWay second = way_of(behind);
-    if (rows == 0 || rows > std::min(most_rows_with_norm(first), most_rows_with_norm(second)) ||
-        after.out.dtype != DType::kBF16 || !takes_norm_after(first, weight_of(before), rows) ||
-        !takes_norm_before(second, weight_of(behind), rows)) {
+    EpilogueSteps first = own_steps(before);
+    EpilogueSteps second = own_steps(behind);
+    first.norm_after = true;
+    second.norm_before = true;
+    if (rows == 0 || after.out.dtype != DType::kBF16 || !gains_by_norm(before, first) ||
+        !gains_by_norm(behind, second)) {
       return false;
     }
     run_linear(before, {}, after);
@@ -227,7 +220,13 @@ class Launcher {
     return layout_.matrices[static_cast<std::size_t>(op.weight)];
   }
   [[nodiscard]] LinearWay way_of(const LinearOp& op) const {
-    return cuda::way_of(runtime_, tuning_.linear, weight_of(op), rows_of(op));
+    return cuda::way_of(runtime_, tuning_.linear, weight_of(op), rows_of(op), own_steps(op));
+  }
+  [[nodiscard]] static EpilogueSteps own_steps(const LinearOp& op) {
+    return steps_of(op.spec, op.residual != kAbsent);
+  }
+  [[nodiscard]] bool gains_by_norm(const LinearOp& op, const EpilogueSteps& steps) const {
+    return cuda::gains_by_norm(way_of(op), steps, weight_of(op), rows_of(op));
   }
 
   [[nodiscard]] CudaNormParams norm(const NormOp& op) const {
@@ -381,12 +380,12 @@ class Launcher {
 }  // namespace
 
 LinearWay way_of(const Runtime& runtime, const CudaLinearTable& table, const DeviceMatrix& weight,
-                 std::int64_t rows) {
+                 std::int64_t rows, const EpilogueSteps& steps) {
   const LinearShape shape{weight.dtype, weight.rows(), weight.inputs, rows};
   const LinearWay usual = CudaLinearTable::default_way(weight.dtype, rows);
   const LinearWay measured = table.measured(shape).value_or(LinearWay::kCodes);
   for (const LinearWay way : {measured, LinearWay::kCodes, usual, LinearWay::kLibrary}) {
-    if (runtime.can(way, weight, rows)) return way;
+    if (runtime.can(way, weight, rows, steps)) return way;
   }
   return LinearWay::kVector;
 }

@@ -19,10 +19,11 @@ struct StepView {
   bool tells = false;
 };
 
-/// Returns the first of these ways that can compute the product on this GPU: kCodes, the way that
-/// `table` names, kLibrary, kVector.
+/// Returns the first of these ways that can compute the product with these steps on this GPU: the
+/// way that `table` has measured, kCodes, CudaLinearTable::default_way(), kLibrary, kVector.
 [[nodiscard]] LinearWay way_of(const Runtime& runtime, const CudaLinearTable& table,
-                               const DeviceMatrix& weight, std::int64_t rows);
+                               const DeviceMatrix& weight, std::int64_t rows,
+                               const EpilogueSteps& steps);
 
 /// Launches the ops of a list, one after the other. Throws Failure naming the op. May be recorded.
 void launch_ops(Runtime& runtime, const Program& program, const OpList& list, const Layout& layout,

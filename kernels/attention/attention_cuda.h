@@ -7,7 +7,7 @@
 
 #include "weft/kernels/attention/attention_spec.h"
 #include "weft/kernels/cuda/cuda_types.h"
-#include "weft/kernels/rotary/rotary_cuda.h"
+#include "weft/kernels/rotary/rotary.h"
 
 namespace weft::cuda {
 

@@ -1,5 +1,5 @@
 #include "weft/kernels/cuda/row_cuda.cuh"
-#include "weft/kernels/embedding/embedding_cuda.h"
+#include "weft/kernels/embedding/embedding.h"
 #include "weft/kernels/encoding/decode_cuda.cuh"
 
 namespace weft::cuda {

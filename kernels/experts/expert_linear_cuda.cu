@@ -1,7 +1,7 @@
 #include "weft/kernels/activation_cuda.cuh"
 #include "weft/kernels/cuda/row_cuda.cuh"
 #include "weft/kernels/encoding/encoded_rows_cuda.cuh"
-#include "weft/kernels/experts/experts_cuda.h"
+#include "weft/kernels/experts/experts.h"
 
 namespace weft::cuda {
 namespace {

@@ -1,5 +1,5 @@
 #include "weft/kernels/cuda/row_cuda.cuh"
-#include "weft/kernels/experts/experts_cuda.h"
+#include "weft/kernels/experts/experts.h"
 #include "weft/kernels/sample/ordered_key_cuda.cuh"
 
 namespace weft::cuda {

@@ -52,19 +52,13 @@ bool is_sound(const DeviceMatrix& weight) {
   return weight.dtype == DType::kF32 || is_narrow(weight.dtype);
 }
 
+/// Whether a norm beside the product has its memory.
 bool norms_are_sound(const CudaLinearParams& params) {
-  const DeviceMatrix& weight = params.weight;
-  if (params.norm_before.squares != nullptr &&
-      !takes_norm_before(params.way, weight, params.rows)) {
-    return false;
-  }
+  if (steps_of(params).has_norm() && params.input_rows != nullptr) return false;
   const NormAfter& after = params.norm_after;
-  const bool has_norm = params.norm_before.squares != nullptr || after.out.data != nullptr;
-  if (has_norm && params.input_rows != nullptr) return false;
-  if (after.out.data == nullptr) return true;
-  return after.squares != nullptr && after.out.dtype == DType::kBF16 &&
-         holds(after.out, params.rows, weight.outputs) &&
-         takes_norm_after(params.way, weight, params.rows);
+  return after.out.data == nullptr ||
+         (after.squares != nullptr && after.out.dtype == DType::kBF16 &&
+          holds(after.out, params.rows, params.weight.outputs));
 }
 
 bool is_sound(const CudaLinearParams& params) {
@@ -75,7 +69,6 @@ bool is_sound(const CudaLinearParams& params) {
   if (!holds(params.in, least, weight.inputs)) return false;
   if (!holds(params.out, params.rows, weight.outputs)) return false;
   if (params.out.dtype != DType::kF32 && !is_narrow(params.out.dtype)) return false;
-  if (weight.gated && params.spec.soft_cap > 0) return false;
   if (params.residual.data == nullptr) return true;
   return params.residual.dtype == DType::kF32 &&
          holds(params.residual, params.rows, weight.outputs);
@@ -145,10 +138,11 @@ bool multiplies_codes([[maybe_unused]] std::int32_t architecture) {
 #endif
 }
 
-bool can(LinearWay way, const DeviceMatrix& weight, std::int64_t tokens) {
+bool can(LinearWay way, const DeviceMatrix& weight, std::int64_t tokens,
+         const EpilogueSteps& steps) {
   const KernelsOfWay& kernels = kernels_of(way);
   return kernels.fits != nullptr && tokens >= 0 && is_sound(weight) &&
-         takes(way, weight, tokens, has_hopper()) && kernels.fits(weight);
+         takes(way, weight, tokens, has_hopper(), steps) && kernels.fits(weight);
 }
 
 struct LinearEngine::Impl {
@@ -199,7 +193,8 @@ LinearEngine::~LinearEngine() {
 
 Status LinearEngine::run(const CudaLinearParams& params, Stream stream) {
   if (params.rows == 0) return Status::kSuccess;
-  if (params.rows < 0 || !is_sound(params) || !can(params.way, params.weight, params.rows)) {
+  if (params.rows < 0 || !is_sound(params) ||
+      !can(params.way, params.weight, params.rows, steps_of(params))) {
     return status_of(cudaErrorInvalidValue);
   }
   if (impl_->status != Status::kSuccess) return impl_->status;

@@ -71,15 +71,15 @@ enum class LinearWay : std::uint8_t {
   /// kLibrary's product by a matrix that is decoded to bf16 first, in pieces that fit
   /// CudaLinearParams::decoded; encoded weights.
   kDecoded,
-  /// The products of experts, expert_linear() (experts_cuda.h): plain arithmetic; any dtype, any
-  /// processor.
+  /// The products of experts, expert_linear() (experts.h): plain arithmetic; any dtype, any GPU.
   kExperts,
 };
 
 /// An RMS norm without a bias that the products around it compute, so that it needs no launch. The
 /// product before it writes its outputs times the norm's weights, and adds up the outputs' squares;
-/// the product behind it multiplies the sums of each row by the row's root. Both are ways with
-/// LinearWayRow::most_normed_rows. Squares are [M, N / kSquaredOutputs], K being the N before.
+/// the product behind it multiplies the sums of each row by the row's root. Both are by ways
+/// whose LinearWayRow::epilogue has these steps. Squares are [M, N / kSquaredOutputs], K being the
+/// N before.
 inline constexpr std::int64_t kSquaredOutputs = 32;
 struct NormAfter {
   DeviceRows out{};               ///< bf16; data null when no norm follows
@@ -125,12 +125,47 @@ struct CudaDecodeParams {
 };
 [[nodiscard]] Status decode_matrix(const CudaDecodeParams& params, Stream stream);
 
+/// The steps of a product's epilogue that not every way has to have. Biases and LinearSpec::scale
+/// are for all.
+struct EpilogueSteps {
+  bool activation = false;
+  bool gate = false;  ///< act(gate) * up, of a gated matrix; who asks leaves it to the matrix
+  bool soft_cap = false;
+  bool residual = false;
+  bool norm_before = false;  ///< NormBefore
+  bool norm_after = false;   ///< NormAfter
+
+  [[nodiscard]] constexpr bool has_norm() const noexcept { return norm_before || norm_after; }
+  /// Whether all steps of `others` are among these.
+  [[nodiscard]] constexpr bool have(const EpilogueSteps& others) const noexcept {
+    return (activation || !others.activation) && (gate || !others.gate) &&
+           (soft_cap || !others.soft_cap) && (residual || !others.residual) &&
+           (norm_before || !others.norm_before) && (norm_after || !others.norm_after);
+  }
+};
+
+/// Returns the steps of a product by itself, without norms beside it.
+[[nodiscard]] constexpr EpilogueSteps steps_of(const LinearSpec& spec, bool has_residual) noexcept {
+  EpilogueSteps steps;
+  steps.activation = spec.activation != Activation::kNone;
+  steps.soft_cap = spec.soft_cap > 0;
+  steps.residual = has_residual;
+  return steps;
+}
+[[nodiscard]] constexpr EpilogueSteps steps_of(const CudaLinearParams& params) noexcept {
+  EpilogueSteps steps = steps_of(params.spec, params.residual.data != nullptr);
+  steps.norm_before = params.norm_before.squares != nullptr;
+  steps.norm_after = params.norm_after.out.data != nullptr;
+  return steps;
+}
+
 /// Whether GPUs of an architecture (90 of sm_90) have kCodes.
 [[nodiscard]] bool multiplies_codes(std::int32_t architecture);
 
 /// Returns whether `way`, one of LinearEngine's, can compute this product on the current device:
 /// takes() (linear_ways_cuda.h), and the matrix is not too large for its kernels.
-[[nodiscard]] bool can(LinearWay way, const DeviceMatrix& weight, std::int64_t tokens);
+[[nodiscard]] bool can(LinearWay way, const DeviceMatrix& weight, std::int64_t tokens,
+                       const EpilogueSteps& steps = {});
 inline constexpr std::int64_t kMaxFlatTokens = 128;
 inline constexpr std::int64_t kMaxCodesTokens = 128;
 /// Up to so many tokens kCodes streams weights; beyond, each is unpacked once for all of them.

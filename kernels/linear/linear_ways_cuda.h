@@ -27,13 +27,26 @@ enum class WeightForm : std::uint8_t {
   kTensorCodes,  ///< each encoding as its row's TensorCodes say
 };
 
+/// The steps that ways have which compute no norms, and the steps of ways which do.
+inline constexpr EpilogueSteps kUsualSteps{
+    .activation = true, .gate = true, .soft_cap = true, .residual = true};
+inline constexpr EpilogueSteps kStepsWithNorms = [] {
+  EpilogueSteps steps = kUsualSteps;
+  steps.norm_before = steps.norm_after = true;
+  return steps;
+}();
+
 struct LinearWayRow {
   LinearWay way = LinearWay::kVector;
   std::string_view name;  ///< its name in a tuning table
   ProductKind product = ProductKind::kMatrix;
   WeightForm form = WeightForm::kAny;
+  EpilogueSteps epilogue = kUsualSteps;
   std::int64_t most_rows = INT64_MAX;  ///< M
-  std::int64_t most_normed_rows = 0;   ///< M with NormBefore and NormAfter
+  std::int64_t most_normed_rows = 0;   ///< M with NormBefore or NormAfter
+  /// M up to which the norm costs less with the product than as a launch of its own
+  /// (docs/performance.md): the squares of more rows take the product longer.
+  std::int64_t best_normed_rows = 0;
   bool needs_sm90a = false;
   bool needs_workspace = false;   ///< CudaLinearParams::workspace
   bool needs_decoded = false;     ///< CudaLinearParams::decoded
@@ -45,16 +58,20 @@ inline constexpr std::array kLinearWays = {
     LinearWayRow{.way = LinearWay::kFlat,
                  .name = "flat",
                  .form = WeightForm::kNumbers,
+                 .epilogue = kStepsWithNorms,
                  .most_rows = kMaxFlatTokens,
                  .most_normed_rows = kMaxFlatTokens,
+                 .best_normed_rows = 16,
                  .needs_sm90a = true,
                  .needs_workspace = true},
     LinearWayRow{.way = LinearWay::kLibrary, .name = "library", .form = WeightForm::kNumbers},
     LinearWayRow{.way = LinearWay::kCodes,
                  .name = "codes",
                  .form = WeightForm::kTensorCodes,
+                 .epilogue = kStepsWithNorms,
                  .most_rows = kMaxCodesTokens,
                  .most_normed_rows = kMaxStreamedTokens,
+                 .best_normed_rows = 4,
                  .needs_sm90a = true,
                  .needs_workspace = true},
     LinearWayRow{.way = LinearWay::kDecoded,
@@ -79,6 +96,8 @@ static_assert(
 [[nodiscard]] constexpr const LinearWayRow& row_of_way(LinearWay way) noexcept {
   return kLinearWays[static_cast<std::size_t>(way)];
 }
+static_assert(row_of_way(LinearWay::kVector).epilogue.have(kUsualSteps),
+              "kVector is taken for products that no other way can compute");
 
 /// Whether a matrix lies as the form says. Its memory is not looked at.
 [[nodiscard]] constexpr bool lies_as(WeightForm form, const DeviceMatrix& weight) noexcept {
@@ -103,14 +122,6 @@ static_assert(
   return false;
 }
 
-/// Whether a way multiplies so many rows by a matrix that lies so, on a GPU with or without
-/// sm_90a's instructions. can() also asks the kernels whether the matrix is too large for them.
-[[nodiscard]] constexpr bool takes(LinearWay way, const DeviceMatrix& weight, std::int64_t rows,
-                                   bool has_sm90a) noexcept {
-  const LinearWayRow& row = row_of_way(way);
-  return lies_as(row.form, weight) && rows <= row.most_rows && (has_sm90a || !row.needs_sm90a);
-}
-
 /// Returns the type in which a way takes its input: bf16 where tensor cores multiply encoded
 /// weights, the weights' own type where they are numbers of 16 bits, else f32.
 [[nodiscard]] constexpr DType input_type(LinearWay way, const DeviceMatrix& weight) noexcept {
@@ -119,19 +130,41 @@ static_assert(
   return lies_as(WeightForm::kNumbers, weight) ? weight.dtype : DType::kF32;
 }
 
-/// Whether a way computes NormBefore with a product of so many rows.
-[[nodiscard]] constexpr bool takes_norm_before(LinearWay way, const DeviceMatrix& weight,
-                                               std::int64_t rows) noexcept {
-  return rows <= row_of_way(way).most_normed_rows && weight.inputs % kSquaredOutputs == 0 &&
-         input_type(way, weight) == DType::kBF16;
+/// Whether a way computes these steps with a product of so many rows.
+[[nodiscard]] constexpr bool computes(LinearWay way, EpilogueSteps steps,
+                                      const DeviceMatrix& weight, std::int64_t rows) noexcept {
+  const LinearWayRow& row = row_of_way(way);
+  steps.gate = weight.gated;
+  if (!row.epilogue.have(steps) || (steps.gate && steps.soft_cap)) return false;
+  if (steps.has_norm() && rows > row.most_normed_rows) return false;
+  if (steps.norm_before &&
+      (weight.inputs % kSquaredOutputs != 0 || input_type(way, weight) != DType::kBF16)) {
+    return false;
+  }
+  return !steps.norm_after ||
+         (weight.outputs % kSquaredOutputs == 0 && !weight.gated && weight.run_count <= 1);
 }
 
-/// Whether a way computes NormAfter with a product of so many rows.
-[[nodiscard]] constexpr bool takes_norm_after(LinearWay way, const DeviceMatrix& weight,
-                                              std::int64_t rows) noexcept {
-  return rows <= row_of_way(way).most_normed_rows && weight.outputs % kSquaredOutputs == 0 &&
-         !weight.gated && weight.run_count <= 1;
+/// Whether a way multiplies so many rows by a matrix that lies so and computes these steps, on a
+/// GPU with or without sm_90a's instructions. can() also asks the kernels whether the matrix is too
+/// large for them.
+[[nodiscard]] constexpr bool takes(LinearWay way, const DeviceMatrix& weight, std::int64_t rows,
+                                   bool has_sm90a, const EpilogueSteps& steps = {}) noexcept {
+  const LinearWayRow& row = row_of_way(way);
+  return lies_as(row.form, weight) && rows <= row.most_rows && (has_sm90a || !row.needs_sm90a) &&
+         computes(way, steps, weight, rows);
 }
+
+/// Whether a product by a way should compute the norms among these steps, rather than leave them to
+/// launches of their own: it can, and is the faster by it.
+[[nodiscard]] constexpr bool gains_by_norm(LinearWay way, const EpilogueSteps& steps,
+                                           const DeviceMatrix& weight, std::int64_t rows) noexcept {
+  return rows <= row_of_way(way).best_normed_rows && computes(way, steps, weight, rows);
+}
+
+/// Rows up to which any way gains by a norm.
+inline constexpr std::int64_t kBestNormedRows =
+    std::ranges::max(kLinearWays, {}, &LinearWayRow::best_normed_rows).best_normed_rows;
 
 /// Whether a way computes such products from codes. Only then are their matrices held for it.
 [[nodiscard]] constexpr bool has_way_of_codes(ProductKind product) noexcept {

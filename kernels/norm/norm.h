@@ -1,5 +1,6 @@
 #pragma once
 
+#include "weft/kernels/cuda/cuda_types.h"
 #include "weft/kernels/norm/norm_spec.h"
 #include "weft/kernels/rows.h"
 #include "weft/kernels/share.h"
@@ -24,3 +25,23 @@ struct NormParams {
 void norm(const NormParams& params, Share share);
 
 }  // namespace weft
+
+namespace weft::cuda {
+
+/// As weft::NormParams.
+struct CudaNormParams {
+  std::int64_t rows = 0;
+  NormSpec spec{};
+  DeviceRows in{};  ///< f32, f16 or bf16
+  const float* weight = nullptr;
+  const float* bias = nullptr;
+  float scale = 1;
+  DeviceRows residual{};  ///< f32, or data null
+  float sum_scale = 1;
+  DeviceRows out{};  ///< f32, f16 or bf16; may be `in`
+};
+
+/// Rows of at most 32,768 numbers; wider ones are cudaErrorInvalidValue.
+[[nodiscard]] Status norm(const CudaNormParams& params, Stream stream);
+
+}  // namespace weft::cuda

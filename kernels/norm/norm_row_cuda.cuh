@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "weft/kernels/cuda/row_cuda.cuh"
-#include "weft/kernels/norm/norm_cuda.h"
+#include "weft/kernels/norm/norm.h"
 
 /// The norm of a row that the threads of a block hold, for the kernels that have it in registers.
 namespace weft::cuda {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "weft/kernels/cuda/cuda_types.h"
 #include "weft/kernels/rows.h"
 #include "weft/kernels/share.h"
 
@@ -18,3 +19,18 @@ struct ScaleRowsParams {
 void scale_rows(const ScaleRowsParams& params, Share share);
 
 }  // namespace weft
+
+namespace weft::cuda {
+
+/// As weft::ScaleRowsParams; all f32.
+struct CudaScaleRowsParams {
+  std::int64_t rows = 0;
+  DeviceRows in{};
+  DeviceRows scales{};    ///< [T, W], W divides H
+  DeviceRows residual{};  ///< data null when there is none; may be `out`
+  DeviceRows out{};       ///< may be `in`
+};
+
+[[nodiscard]] Status scale_rows(const CudaScaleRowsParams& params, Stream stream);
+
+}  // namespace weft::cuda

@@ -1,5 +1,5 @@
 #include "weft/kernels/cuda/row_cuda.cuh"
-#include "weft/kernels/norm/scale_rows_cuda.h"
+#include "weft/kernels/norm/scale_rows.h"
 
 namespace weft::cuda {
 namespace {

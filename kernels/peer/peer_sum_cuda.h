@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "weft/kernels/cuda/cuda_types.h"
-#include "weft/kernels/norm/norm_cuda.h"
+#include "weft/kernels/norm/norm.h"
 
 namespace weft::cuda {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "weft/kernels/cuda/row_cuda.cuh"
-#include "weft/kernels/rotary/rotary_cuda.h"
+#include "weft/kernels/rotary/rotary.h"
 #include "weft/kernels/rotary/rotary_heads_cuda.cuh"
 
 namespace weft::cuda {

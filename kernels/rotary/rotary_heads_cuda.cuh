@@ -4,7 +4,7 @@
 
 #include "weft/kernels/attention/kv_row_cuda.cuh"
 #include "weft/kernels/cuda/row_cuda.cuh"
-#include "weft/kernels/rotary/rotary_cuda.h"
+#include "weft/kernels/rotary/rotary.h"
 
 /// Clip, norm, rotation and the write to the cache of a token's heads, by warps that have them in
 /// shared memory.

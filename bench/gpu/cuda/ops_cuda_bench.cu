@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "weft/kernels/cuda/copy_cuda.h"
-#include "weft/kernels/embedding/embedding_cuda.h"
-#include "weft/kernels/experts/experts_cuda.h"
-#include "weft/kernels/norm/norm_cuda.h"
-#include "weft/kernels/rotary/rotary_cuda.h"
+#include "weft/kernels/embedding/embedding.h"
+#include "weft/kernels/experts/experts.h"
+#include "weft/kernels/norm/norm.h"
+#include "weft/kernels/rotary/rotary.h"
 #include "weft/kernels/sample/sample_cuda.h"
 
 namespace weft::cuda {

@@ -5,7 +5,7 @@
 
 #include "weft/core/token.h"
 #include "weft/kernels/cuda/cuda_types.h"
-#include "weft/kernels/norm/norm_cuda.h"
+#include "weft/kernels/norm/norm.h"
 #include "weft/model/program/program_part.h"
 
 /// The exchanges between ranks in a step. All ranks of a group launch the same exchanges in the

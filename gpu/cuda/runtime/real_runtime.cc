@@ -1,6 +1,8 @@
 #include <chrono>
+#include <concepts>
 #include <string>
 #include <thread>
+#include <variant>
 
 #include "weft/gpu/cuda/runtime/cuda_status.h"
 #include "weft/gpu/cuda/runtime/kept_buffers.h"
@@ -154,85 +156,30 @@ class RealRuntime final : public Runtime {
     has_left_ = true;
   }
 
-  [[nodiscard]] bool can(LinearWay way, const DeviceMatrix& weight,
-                         std::int64_t tokens) const override {
-    return cuda::can(way, weight, tokens);
-  }
-
-  Status run(const CudaEmbeddingParams& params, Stream stream) override {
-    return embed(params, stream);
-  }
-  Status run(const CudaNormParams& params, Stream stream) override { return norm(params, stream); }
-  Status run(const CudaLinearParams& params, Stream stream) override {
-    if (!linear_) linear_ = std::make_unique<LinearEngine>();
-    return linear_->run(params, stream);
-  }
-  Status run(const CudaRotaryParams& params, Stream stream) override {
-    return rotate_and_store(params, stream);
-  }
-  Status run(const CudaAttentionParams& params, Stream stream) override {
-    return attention(params, stream);
-  }
-  Status run(const CudaRouteParams& params, Stream stream) override {
-    return route(params, stream);
-  }
-  Status run(const CudaExpertLinearParams& params, Stream stream) override {
-    return expert_linear(params, stream);
-  }
-  Status run(const CudaCombineParams& params, Stream stream) override {
-    return combine(params, stream);
-  }
-  Status run(const CudaScaleRowsParams& params, Stream stream) override {
-    return scale_rows(params, stream);
-  }
-  Status run(const CudaConvertParams& params, Stream stream) override {
-    return convert(params, stream);
-  }
-  Status run(const CudaTableParams& params, Stream stream) override {
-    return write_tables(params, stream);
-  }
-  Status run(const CudaPageCopyParams& params, Stream stream) override {
-    return copy_pages(params, stream);
-  }
-  Status run(const CudaResolveParams& params, Stream stream) override {
-    return resolve_tokens(params, stream);
-  }
-  Status run(const CudaCountParams& params, Stream stream) override {
-    return start_counts(params, stream);
-  }
-  Status run(const CudaSampleParams& params, Stream stream) override {
-    return sample(params, stream);
-  }
-  Status run(const CudaTellParams& params, Stream stream) override {
-    return tell_parts(params, stream);
-  }
-  Status run(const CudaSignalParams& params, Stream stream) override {
-    return signal(params, stream);
-  }
-  Status run(const CudaAllReduceParams& params, Stream stream) override {
-    return exchange(params, stream);
-  }
-  Status run(const CudaSumNormParams& params, Stream stream) override {
-    return exchange(params, stream);
-  }
-  Status run(const CudaGatherParams& params, Stream stream) override {
-    return exchange(params, stream);
-  }
-  Status run(const CudaSendParams& params, Stream stream) override {
-    return exchange(params, stream);
-  }
-  Status run(const CudaReceiveParams& params, Stream stream) override {
-    return exchange(params, stream);
-  }
-  Status run(const CudaTokensParams& params, Stream stream) override {
-    return exchange(params, stream);
+  [[nodiscard]] bool can(LinearWay way, const DeviceMatrix& weight, std::int64_t tokens,
+                         const EpilogueSteps& steps) const override {
+    return cuda::can(way, weight, tokens, steps);
   }
 
  private:
   using Clock = std::chrono::steady_clock;
 
+  Status run_any(AnyCudaParams params, Stream stream) override {
+    return std::visit([&](const auto* of_op) { return run_op(*of_op, stream); }, params);
+  }
+
   template <class Params>
-  Status exchange(const Params& params, Stream stream) {
+    requires std::invocable<OpLaunchers, const Params&, Stream>
+  static Status run_op(const Params& params, Stream stream) {
+    return OpLaunchers()(params, stream);
+  }
+  Status run_op(const CudaLinearParams& params, Stream stream) {
+    if (!linear_) linear_ = std::make_unique<LinearEngine>();
+    return linear_->run(params, stream);
+  }
+  template <class Params>
+    requires requires(NcclRanks& ranks, const Params& params) { ranks.run(params, Stream()); }
+  Status run_op(const Params& params, Stream stream) {
     return ranks_ ? ranks_->run(params, stream) : kRankLost;
   }
 

@@ -6,19 +6,10 @@
 #include <string>
 
 #include "weft/core/error/error.h"
-#include "weft/gpu/cuda/runtime/collectives.h"
+#include "weft/gpu/cuda/runtime/launchers.h"
 #include "weft/gpu/cuda/runtime/rank_groups.h"
-#include "weft/gpu/cuda/runtime/step_kernels.h"
-#include "weft/kernels/attention/attention_cuda.h"
-#include "weft/kernels/cuda/copy_cuda.h"
 #include "weft/kernels/cuda/cuda_types.h"
-#include "weft/kernels/embedding/embedding_cuda.h"
-#include "weft/kernels/experts/experts_cuda.h"
 #include "weft/kernels/linear/linear_cuda.h"
-#include "weft/kernels/norm/norm_cuda.h"
-#include "weft/kernels/norm/scale_rows_cuda.h"
-#include "weft/kernels/rotary/rotary_cuda.h"
-#include "weft/kernels/sample/sample_cuda.h"
 
 struct CUevent_st;
 struct CUgraphExec_st;
@@ -116,34 +107,19 @@ class Runtime {
   /// memory are freed, which might otherwise wait for ever. May be called repeatedly.
   virtual void leave() noexcept = 0;
 
-  /// Whether `way` can compute this product on this GPU.
-  [[nodiscard]] virtual bool can(LinearWay way, const DeviceMatrix& weight,
-                                 std::int64_t tokens) const = 0;
+  /// Whether `way` can compute this product with these steps on this GPU.
+  [[nodiscard]] virtual bool can(LinearWay way, const DeviceMatrix& weight, std::int64_t tokens,
+                                 const EpilogueSteps& steps) const = 0;
 
-  virtual Status run(const CudaEmbeddingParams& params, Stream stream) = 0;
-  virtual Status run(const CudaNormParams& params, Stream stream) = 0;
-  virtual Status run(const CudaLinearParams& params, Stream stream) = 0;
-  virtual Status run(const CudaRotaryParams& params, Stream stream) = 0;
-  virtual Status run(const CudaAttentionParams& params, Stream stream) = 0;
-  virtual Status run(const CudaRouteParams& params, Stream stream) = 0;
-  virtual Status run(const CudaExpertLinearParams& params, Stream stream) = 0;
-  virtual Status run(const CudaCombineParams& params, Stream stream) = 0;
-  virtual Status run(const CudaScaleRowsParams& params, Stream stream) = 0;
-  virtual Status run(const CudaConvertParams& params, Stream stream) = 0;
-  virtual Status run(const CudaTableParams& params, Stream stream) = 0;
-  virtual Status run(const CudaPageCopyParams& params, Stream stream) = 0;
-  virtual Status run(const CudaResolveParams& params, Stream stream) = 0;
-  virtual Status run(const CudaCountParams& params, Stream stream) = 0;
-  virtual Status run(const CudaSampleParams& params, Stream stream) = 0;
-  virtual Status run(const CudaTellParams& params, Stream stream) = 0;
-  virtual Status run(const CudaSignalParams& params, Stream stream) = 0;
-  // Of a rank.
-  virtual Status run(const CudaAllReduceParams& params, Stream stream) = 0;
-  virtual Status run(const CudaSumNormParams& params, Stream stream) = 0;
-  virtual Status run(const CudaGatherParams& params, Stream stream) = 0;
-  virtual Status run(const CudaSendParams& params, Stream stream) = 0;
-  virtual Status run(const CudaReceiveParams& params, Stream stream) = 0;
-  virtual Status run(const CudaTokensParams& params, Stream stream) = 0;
+  /// Launches an op by its parameters, each of which is one of AnyCudaParams. Those of exchanges
+  /// are for a rank.
+  template <class Params>
+  Status run(const Params& params, Stream stream) {
+    return run_any(&params, stream);
+  }
+
+ private:
+  virtual Status run_any(AnyCudaParams params, Stream stream) = 0;
 };
 
 /// The runtime of GPU `index`. kDriver; kUnfit where it is older than sm_80, or a library of

@@ -115,7 +115,8 @@ class ProductTimer {
     ProductTime time;
     time.shape = {weight.dtype, weight.rows(), weight.inputs, tokens};
     time.bytes = bytes_of_call(tokens);
-    const LinearWay usual = way_of(runtime_, CudaLinearTable(), weight, tokens);
+    const EpilogueSteps steps = steps_of(product_.op->spec, product_.op->residual != kAbsent);
+    const LinearWay usual = way_of(runtime_, CudaLinearTable(), weight, tokens, steps);
     double best = std::numeric_limits<double>::infinity();
     const auto measure = [&](LinearWay way) {
       time.ways.push_back({way, seconds(way, tokens, best)});
@@ -124,7 +125,7 @@ class ProductTimer {
     measure(usual);
     for (const LinearWayRow& row : kLinearWays) {
       if (row.product == ProductKind::kMatrix && row.way != usual &&
-          runtime_.can(row.way, weight, tokens)) {
+          runtime_.can(row.way, weight, tokens, steps)) {
         measure(row.way);
       }
     }

@@ -25,27 +25,17 @@ constexpr std::uint64_t kMaxTensors = 1U << 20U;
 constexpr std::uint64_t kMaxTensorNameBytes = 1024;  // ggml's own is 64
 constexpr std::uint32_t kMaxDimensions = 4;
 
-/// A type of a tensor that is not in encodings(). Without a dtype: a type that is not read.
-struct TensorType {
+/// A type of tensors that is not read.
+struct UnreadType {
   std::uint32_t number;
   std::string_view name;
-  std::optional<DType> dtype = {};
 };
 
-constexpr std::array kTensorTypes = {
-    TensorType{0, "F32", DType::kF32},
-    TensorType{1, "F16", DType::kF16},
-    TensorType{24, "I8", DType::kI8},
-    TensorType{25, "I16", DType::kI16},
-    TensorType{26, "I32", DType::kI32},
-    TensorType{27, "I64", DType::kI64},
-    TensorType{28, "F64", DType::kF64},
-    TensorType{30, "BF16", DType::kBF16},
-    // A type of activations only.
-    TensorType{9, "Q8_1"},
-    TensorType{15, "Q8_K"},
-    TensorType{40, "NVFP4"},
-    TensorType{41, "Q1_0"},
+constexpr std::array kUnreadTypes = {
+    UnreadType{9, "Q8_1"},  // of activations only
+    UnreadType{15, "Q8_K"},
+    UnreadType{40, "NVFP4"},
+    UnreadType{41, "Q1_0"},
 };
 
 /// A tensor as the header states it, its bytes counted.
@@ -117,13 +107,13 @@ Result<DType> GgufReader::read_dtype(std::string_view name) {
   if (fields_.failed()) return bad_tensor(name, fields_.error().detail);
   const auto encoding = std::ranges::find(encodings(), number, &Encoding::gguf_type);
   if (encoding != encodings().end() && number != Encoding::kNotInGguf) return encoding->dtype;
-  const auto* type = std::ranges::find(kTensorTypes, number, &TensorType::number);
-  if (type == kTensorTypes.end())
+  const auto* plain = std::ranges::find(kGgufPlainTypes, number, &GgufPlainType::number);
+  if (plain != kGgufPlainTypes.end()) return plain->dtype;
+  const auto* unread = std::ranges::find(kUnreadTypes, number, &UnreadType::number);
+  if (unread == kUnreadTypes.end())
     return bad_tensor(name, "has the unknown type " + std::to_string(number));
-  if (!type->dtype)
-    return unsupported_checkpoint(
-        file_, "tensor " + in_quotes(name) + " has type " + std::string(type->name));
-  return *type->dtype;
+  return unsupported_checkpoint(
+      file_, "tensor " + in_quotes(name) + " has type " + std::string(unread->name));
 }
 
 Result<TensorInfo> GgufReader::read_info() {

@@ -1,13 +1,27 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <filesystem>
 #include <vector>
 
+#include "weft/core/dtype.h"
 #include "weft/core/error/error.h"
 #include "weft/core/io/byte_source.h"
 #include "weft/model/checkpoint/checkpoint_file.h"
 
 namespace weft {
+
+/// A type of tensors that is no encoding, and its number in files. Those of encodings are
+/// Encoding::gguf_type.
+struct GgufPlainType {
+  std::uint32_t number = 0;
+  DType dtype = DType::kF32;
+};
+inline constexpr std::array kGgufPlainTypes = {
+    GgufPlainType{0, DType::kF32},  GgufPlainType{1, DType::kF16},  GgufPlainType{24, DType::kI8},
+    GgufPlainType{25, DType::kI16}, GgufPlainType{26, DType::kI32}, GgufPlainType{27, DType::kI64},
+    GgufPlainType{28, DType::kF64}, GgufPlainType{30, DType::kBF16}};
 
 /// Reads a GGUF file of version 2 or 3 (ggml, docs/gguf.md): metadata, tensors of plain types and
 /// of all encodings(), mixed as they come, a vocabulary when there is one. A file of metadata alone

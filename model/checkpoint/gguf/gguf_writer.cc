@@ -1,7 +1,6 @@
 #include "weft/model/checkpoint/gguf/gguf_writer.h"
 
 #include <algorithm>
-#include <array>
 #include <boost/json/array.hpp>
 #include <cstring>
 #include <string_view>
@@ -12,6 +11,7 @@
 #include "weft/core/io/byte_reader.h"
 #include "weft/kernels/encoding/encoding.h"
 #include "weft/model/checkpoint/checkpoint_file.h"
+#include "weft/model/checkpoint/gguf/gguf.h"
 #include "weft/model/checkpoint/gguf/gguf_metadata.h"
 #include "weft/model/checkpoint/header_bytes.h"
 
@@ -25,16 +25,6 @@ constexpr std::uint64_t kTensorAlignment = 32;  // the format's, where the metad
 constexpr std::uint32_t kQuantizationVersion = 2;
 constexpr std::string_view kFileTypeKey = "general.file_type";
 constexpr std::string_view kQuantizationKey = "general.quantization_version";
-
-struct TypeNumber {
-  DType dtype;
-  std::uint32_t number;
-};
-
-constexpr std::array kWrittenTypes = {TypeNumber{DType::kF32, 0},  TypeNumber{DType::kF16, 1},
-                                      TypeNumber{DType::kI8, 24},  TypeNumber{DType::kI16, 25},
-                                      TypeNumber{DType::kI32, 26}, TypeNumber{DType::kI64, 27},
-                                      TypeNumber{DType::kF64, 28}, TypeNumber{DType::kBF16, 30}};
 
 /// Appends little-endian numbers and texts.
 class GgufHeaderWriter {
@@ -178,8 +168,8 @@ Result<std::vector<GgufPair>> read_gguf_pairs(const SharedSource& source) {
 }
 
 std::optional<std::uint32_t> gguf_type_of(DType dtype) noexcept {
-  if (const auto* plain = std::ranges::find(kWrittenTypes, dtype, &TypeNumber::dtype);
-      plain != kWrittenTypes.end()) {
+  if (const auto* plain = std::ranges::find(kGgufPlainTypes, dtype, &GgufPlainType::dtype);
+      plain != kGgufPlainTypes.end()) {
     return plain->number;
   }
   if (!is_encoded(dtype) || encoding_of(dtype).gguf_type == Encoding::kNotInGguf)

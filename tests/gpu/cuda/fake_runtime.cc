@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "weft/core/actor/supervision.h"
@@ -307,31 +308,35 @@ void FakeRuntime::release(cuda::Graph graph) noexcept {
   --handles_;
 }
 
-bool FakeRuntime::can(cuda::LinearWay way, const cuda::DeviceMatrix& weight,
-                      std::int64_t tokens) const {
-  if (!cuda::takes(way, weight, tokens, true)) return false;
+bool FakeRuntime::can(cuda::LinearWay way, const cuda::DeviceMatrix& weight, std::int64_t tokens,
+                      const cuda::EpilogueSteps& steps) const {
+  if (!cuda::takes(way, weight, tokens, true, steps)) return false;
   if (way == cuda::LinearWay::kCodes) return gpu_->multiplies_codes;
   if (gpu_->can) return gpu_->can(way, tokens);
   return way == cuda::LinearWay::kVector;
 }
 
-Status FakeRuntime::run(const cuda::CudaEmbeddingParams& params, cuda::Stream) {
+Status FakeRuntime::run_any(cuda::AnyCudaParams params, cuda::Stream stream) {
+  return std::visit([&](const auto* of_op) { return run_op(*of_op, stream); }, params);
+}
+
+Status FakeRuntime::run_op(const cuda::CudaEmbeddingParams& params, cuda::Stream) {
   return launched([=] { cuda::reference::embed(params); });
 }
-Status FakeRuntime::run(const cuda::CudaNormParams& params, cuda::Stream) {
+Status FakeRuntime::run_op(const cuda::CudaNormParams& params, cuda::Stream) {
   return launched([=] { cuda::reference::norm(params); });
 }
-Status FakeRuntime::run(const cuda::CudaLinearParams& params, cuda::Stream) {
+Status FakeRuntime::run_op(const cuda::CudaLinearParams& params, cuda::Stream) {
   return launched([=, this] {
     linear_reference(params);
     if (params.way == cuda::LinearWay::kDecoded) ++gpu_->decoded;
     if (gpu_->linear_seconds) now_ += gpu_->linear_seconds(params);
   });
 }
-Status FakeRuntime::run(const cuda::CudaRotaryParams& params, cuda::Stream) {
+Status FakeRuntime::run_op(const cuda::CudaRotaryParams& params, cuda::Stream) {
   return launched([=] { cuda::reference::rotate_and_store(params); });
 }
-Status FakeRuntime::run(const cuda::CudaAttentionParams& params, cuda::Stream) {
+Status FakeRuntime::run_op(const cuda::CudaAttentionParams& params, cuda::Stream) {
   return launched([=, this] {
     if (params.rotary.qkv.data != nullptr) cuda::reference::rotate_and_store(params.rotary);
     cuda::attention_reference(params);
@@ -340,77 +345,77 @@ Status FakeRuntime::run(const cuda::CudaAttentionParams& params, cuda::Stream) {
     }
   });
 }
-Status FakeRuntime::run(const cuda::CudaRouteParams& params, cuda::Stream) {
+Status FakeRuntime::run_op(const cuda::CudaRouteParams& params, cuda::Stream) {
   return launched([=] { cuda::reference::route(params); });
 }
-Status FakeRuntime::run(const cuda::CudaExpertLinearParams& params, cuda::Stream) {
+Status FakeRuntime::run_op(const cuda::CudaExpertLinearParams& params, cuda::Stream) {
   return launched([=] { cuda::reference::expert_linear(params); });
 }
-Status FakeRuntime::run(const cuda::CudaCombineParams& params, cuda::Stream) {
+Status FakeRuntime::run_op(const cuda::CudaCombineParams& params, cuda::Stream) {
   return launched([=] { cuda::reference::combine(params); });
 }
-Status FakeRuntime::run(const cuda::CudaScaleRowsParams& params, cuda::Stream) {
+Status FakeRuntime::run_op(const cuda::CudaScaleRowsParams& params, cuda::Stream) {
   return launched([=] { cuda::reference::scale_rows(params); });
 }
-Status FakeRuntime::run(const cuda::CudaConvertParams& params, cuda::Stream) {
+Status FakeRuntime::run_op(const cuda::CudaConvertParams& params, cuda::Stream) {
   return launched([=] { convert(params); });
 }
-Status FakeRuntime::run(const cuda::CudaTableParams& params, cuda::Stream) {
+Status FakeRuntime::run_op(const cuda::CudaTableParams& params, cuda::Stream) {
   return launched([=] { cuda::reference::write_tables(params); });
 }
-Status FakeRuntime::run(const cuda::CudaPageCopyParams& params, cuda::Stream stream) {
+Status FakeRuntime::run_op(const cuda::CudaPageCopyParams& params, cuda::Stream stream) {
   const Work copy = [=] { cuda::reference::copy_pages(params); };
   if (stream == first_stream_ || recording_) return launched(copy);
   return launched([this, stream, copy] { late_[stream].push_back(copy); });
 }
-Status FakeRuntime::run(const cuda::CudaResolveParams& params, cuda::Stream) {
+Status FakeRuntime::run_op(const cuda::CudaResolveParams& params, cuda::Stream) {
   return launched([=] { cuda::reference::resolve_tokens(params); });
 }
-Status FakeRuntime::run(const cuda::CudaCountParams& params, cuda::Stream) {
+Status FakeRuntime::run_op(const cuda::CudaCountParams& params, cuda::Stream) {
   return launched([=] { cuda::reference::start_counts(params); });
 }
-Status FakeRuntime::run(const cuda::CudaSampleParams& params, cuda::Stream) {
+Status FakeRuntime::run_op(const cuda::CudaSampleParams& params, cuda::Stream) {
   return launched([=, this] {
     cuda::reference::sample(params);
     const auto is_masked = [](const cuda::SampleItem& item) { return item.mask >= 0; };
     gpu_->masked += std::count_if(params.items, params.items + *params.item_count, is_masked);
   });
 }
-Status FakeRuntime::run(const cuda::CudaTellParams& params, cuda::Stream) {
+Status FakeRuntime::run_op(const cuda::CudaTellParams& params, cuda::Stream) {
   return launched([=, this] {
     cuda::reference::tell_parts(params);
     gpu_->told += params.rows;
   });
 }
-Status FakeRuntime::run(const cuda::CudaSignalParams& params, cuda::Stream) {
+Status FakeRuntime::run_op(const cuda::CudaSignalParams& params, cuda::Stream) {
   return launched([=] { *params.flag = *params.value; });
 }
-Status FakeRuntime::run(const cuda::CudaAllReduceParams& params, cuda::Stream) {
+Status FakeRuntime::run_op(const cuda::CudaAllReduceParams& params, cuda::Stream) {
   return exchanged([=, this] { all_reduce(*link_, params); });
 }
-Status FakeRuntime::run(const cuda::CudaSumNormParams& params, cuda::Stream) {
+Status FakeRuntime::run_op(const cuda::CudaSumNormParams& params, cuda::Stream) {
   return exchanged([=, this] {
     all_reduce(*link_, params.sum);
     cuda::reference::norm(params.norm);
   });
 }
-Status FakeRuntime::run(const cuda::CudaGatherParams& params, cuda::Stream) {
+Status FakeRuntime::run_op(const cuda::CudaGatherParams& params, cuda::Stream) {
   return exchanged([=, this] {
     gather(*link_, params);
     if (params.parts == nullptr) gpu_->given += params.rows * params.in.width;
   });
 }
-Status FakeRuntime::run(const cuda::CudaSendParams& params, cuda::Stream) {
+Status FakeRuntime::run_op(const cuda::CudaSendParams& params, cuda::Stream) {
   return exchanged([=, this] {
     if (!tells_host_) link_->send(packed(params.rows, params.values));
   });
 }
-Status FakeRuntime::run(const cuda::CudaReceiveParams& params, cuda::Stream) {
+Status FakeRuntime::run_op(const cuda::CudaReceiveParams& params, cuda::Stream) {
   return exchanged([=, this] {
     if (!hears_host_) receive(*link_, params);
   });
 }
-Status FakeRuntime::run(const cuda::CudaTokensParams& params, cuda::Stream) {
+Status FakeRuntime::run_op(const cuda::CudaTokensParams& params, cuda::Stream) {
   return exchanged([=, this] { (chooses_ ? tell : hear)(*link_, params); });
 }
 

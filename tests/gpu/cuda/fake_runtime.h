@@ -103,32 +103,8 @@ class FakeRuntime final : public cuda::Runtime {
   void abandon() noexcept override;
   void leave() noexcept override { has_left_ = true; }
 
-  [[nodiscard]] bool can(cuda::LinearWay way, const cuda::DeviceMatrix& weight,
-                         std::int64_t tokens) const override;
-
-  cuda::Status run(const cuda::CudaEmbeddingParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::CudaNormParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::CudaLinearParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::CudaRotaryParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::CudaAttentionParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::CudaRouteParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::CudaExpertLinearParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::CudaCombineParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::CudaScaleRowsParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::CudaConvertParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::CudaTableParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::CudaPageCopyParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::CudaResolveParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::CudaCountParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::CudaSampleParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::CudaTellParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::CudaSignalParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::CudaAllReduceParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::CudaSumNormParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::CudaGatherParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::CudaSendParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::CudaReceiveParams& params, cuda::Stream stream) override;
-  cuda::Status run(const cuda::CudaTokensParams& params, cuda::Stream stream) override;
+  [[nodiscard]] bool can(cuda::LinearWay way, const cuda::DeviceMatrix& weight, std::int64_t tokens,
+                         const cuda::EpilogueSteps& steps) const override;
 
  private:
   using Work = std::function<void()>;
@@ -141,6 +117,31 @@ class FakeRuntime final : public cuda::Runtime {
   cuda::Status exchanged(Work work);
   template <class Handle>
   Handle* new_handle();
+
+  cuda::Status run_any(cuda::AnyCudaParams params, cuda::Stream stream) override;
+  cuda::Status run_op(const cuda::CudaEmbeddingParams& params, cuda::Stream stream);
+  cuda::Status run_op(const cuda::CudaNormParams& params, cuda::Stream stream);
+  cuda::Status run_op(const cuda::CudaLinearParams& params, cuda::Stream stream);
+  cuda::Status run_op(const cuda::CudaRotaryParams& params, cuda::Stream stream);
+  cuda::Status run_op(const cuda::CudaAttentionParams& params, cuda::Stream stream);
+  cuda::Status run_op(const cuda::CudaRouteParams& params, cuda::Stream stream);
+  cuda::Status run_op(const cuda::CudaExpertLinearParams& params, cuda::Stream stream);
+  cuda::Status run_op(const cuda::CudaCombineParams& params, cuda::Stream stream);
+  cuda::Status run_op(const cuda::CudaScaleRowsParams& params, cuda::Stream stream);
+  cuda::Status run_op(const cuda::CudaConvertParams& params, cuda::Stream stream);
+  cuda::Status run_op(const cuda::CudaTableParams& params, cuda::Stream stream);
+  cuda::Status run_op(const cuda::CudaPageCopyParams& params, cuda::Stream stream);
+  cuda::Status run_op(const cuda::CudaResolveParams& params, cuda::Stream stream);
+  cuda::Status run_op(const cuda::CudaCountParams& params, cuda::Stream stream);
+  cuda::Status run_op(const cuda::CudaSampleParams& params, cuda::Stream stream);
+  cuda::Status run_op(const cuda::CudaTellParams& params, cuda::Stream stream);
+  cuda::Status run_op(const cuda::CudaSignalParams& params, cuda::Stream stream);
+  cuda::Status run_op(const cuda::CudaAllReduceParams& params, cuda::Stream stream);
+  cuda::Status run_op(const cuda::CudaSumNormParams& params, cuda::Stream stream);
+  cuda::Status run_op(const cuda::CudaGatherParams& params, cuda::Stream stream);
+  cuda::Status run_op(const cuda::CudaSendParams& params, cuda::Stream stream);
+  cuda::Status run_op(const cuda::CudaReceiveParams& params, cuda::Stream stream);
+  cuda::Status run_op(const cuda::CudaTokensParams& params, cuda::Stream stream);
 
   const std::shared_ptr<FakeGpu> gpu_;
   bool broken_ = false;

@@ -1,11 +1,11 @@
 #pragma once
 
 #include "weft/kernels/cuda/copy_cuda.h"
-#include "weft/kernels/embedding/embedding_cuda.h"
-#include "weft/kernels/experts/experts_cuda.h"
-#include "weft/kernels/norm/norm_cuda.h"
-#include "weft/kernels/norm/scale_rows_cuda.h"
-#include "weft/kernels/rotary/rotary_cuda.h"
+#include "weft/kernels/embedding/embedding.h"
+#include "weft/kernels/experts/experts.h"
+#include "weft/kernels/norm/norm.h"
+#include "weft/kernels/norm/scale_rows.h"
+#include "weft/kernels/rotary/rotary.h"
 #include "weft/kernels/sample/sample_cuda.h"
 
 /// What the ops of NVIDIA GPUs compute, as naive loops in float64 over the same parameters with

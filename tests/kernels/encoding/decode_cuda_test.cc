@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "weft/kernels/embedding/embedding_cuda.h"
+#include "weft/kernels/embedding/embedding.h"
 #include "weft/kernels/linear/linear_cuda.h"
 #include "weft/tests/fixture/random_matrix.h"
 #include "weft/tests/kernels/cuda/ops_cuda_fixture.h"

@@ -75,6 +75,61 @@ TEST(LinearWays, MultiplyOnTensorCoresOnlyWhatTheyAreMadeFor) {
       takes(LinearWay::kCodes, encoded_in(DType::kQ4_K, false), kMaxCodesTokens + 1, true));
 }
 
+TEST(LinearWays, ComputeTheStepsOfTheirRowAlone) {
+  const DeviceMatrix narrow = numbers_of(DType::kBF16);
+  for (const LinearWayRow& row : kLinearWays) {
+    SCOPED_TRACE(row.name);
+    const DeviceMatrix matrix =
+        lies_as(row.form, narrow) ? narrow : encoded_in(DType::kQ4_K, false);
+    EXPECT_TRUE(takes(row.way, matrix, 1, true, kUsualSteps));
+    EpilogueSteps before = kUsualSteps;
+    before.norm_before = true;
+    EXPECT_EQ(takes(row.way, matrix, 1, true, before), row.epilogue.norm_before);
+    EpilogueSteps after = kUsualSteps;
+    after.norm_after = true;
+    EXPECT_EQ(takes(row.way, matrix, 1, true, after), row.epilogue.norm_after);
+    EXPECT_EQ(row.epilogue.has_norm(), row.most_normed_rows > 0);
+    EXPECT_LE(row.best_normed_rows, row.most_normed_rows);
+  }
+}
+
+TEST(LinearWays, LackAStepThatTheirRowLacks) {
+  const EpilogueSteps none;
+  for (bool EpilogueSteps::* step :
+       {&EpilogueSteps::activation, &EpilogueSteps::gate, &EpilogueSteps::soft_cap,
+        &EpilogueSteps::residual, &EpilogueSteps::norm_before, &EpilogueSteps::norm_after}) {
+    EpilogueSteps one;
+    one.*step = true;
+    EXPECT_TRUE(one.have(none));
+    EXPECT_TRUE(one.have(one));
+    EXPECT_FALSE(none.have(one));
+  }
+}
+
+TEST(LinearWays, ComputeNormsOfFewRowsAndOfMatricesThatLieForThem) {
+  constexpr EpilogueSteps kBefore{.norm_before = true};
+  constexpr EpilogueSteps kAfter{.norm_after = true};
+  constexpr auto kFlat = LinearWay::kFlat;
+  constexpr auto kCodes = LinearWay::kCodes;
+  DeviceMatrix narrow = numbers_of(DType::kBF16);
+  EXPECT_TRUE(computes(kFlat, kBefore, narrow, kMaxFlatTokens));
+  EXPECT_FALSE(computes(kFlat, kBefore, numbers_of(DType::kF16), 1)) << "its input is f16";
+  EXPECT_FALSE(computes(kCodes, kAfter, encoded_in(DType::kQ4_K, false), kMaxStreamedTokens + 1));
+  EXPECT_FALSE(computes(LinearWay::kDecoded, kBefore, encoded_in(DType::kQ4_K, false), 0))
+      << "its row has no norms, even where there are no rows";
+  EXPECT_TRUE(gains_by_norm(kFlat, kAfter, narrow, 16));
+  EXPECT_FALSE(gains_by_norm(kFlat, kAfter, narrow, 17));
+  EXPECT_FALSE(gains_by_norm(kCodes, kAfter, encoded_in(DType::kQ4_K, false), 5));
+  EXPECT_EQ(kBestNormedRows, 16);
+  narrow.gated = true;
+  EXPECT_FALSE(computes(kFlat, kAfter, narrow, 1)) << "gated";
+  EXPECT_TRUE(computes(kFlat, kBefore, narrow, 1));
+  EXPECT_FALSE(computes(kFlat, {.soft_cap = true}, narrow, 1)) << "a cap of a gated matrix";
+  DeviceMatrix odd = numbers_of(DType::kBF16);
+  odd.outputs = kSquaredOutputs + 1;
+  EXPECT_FALSE(computes(kFlat, kAfter, odd, 1));
+}
+
 TEST(LinearWays, TakeTheirInputInTheTypeOfTheUsualWay) {
   const auto type = [](const DeviceMatrix& matrix, ProductKind product, bool has_codes) {
     return input_type(usual_way(product, matrix, has_codes), matrix);
