@@ -11,11 +11,11 @@
 #include "weft/schedule/group.h"
 #include "weft/schedule/memory/encoder_outputs.h"
 #include "weft/schedule/memory/page_pool.h"
-#include "weft/schedule/memory/prefix_cache.h"
-#include "weft/schedule/memory/prefix_finder.h"
-#include "weft/schedule/memory/prefix_keeper.h"
-#include "weft/schedule/memory/prefix_stats.h"
-#include "weft/schedule/memory/state_keeper.h"
+#include "weft/schedule/memory/prefix/prefix_cache.h"
+#include "weft/schedule/memory/prefix/prefix_finder.h"
+#include "weft/schedule/memory/prefix/prefix_keeper.h"
+#include "weft/schedule/memory/prefix/prefix_stats.h"
+#include "weft/schedule/memory/states/state_keeper.h"
 #include "weft/schedule/plan_clock.h"
 
 namespace weft {
