@@ -62,6 +62,8 @@ class KvMemory {
   [[nodiscard]] const EncoderOutputs& encoder_outputs() const noexcept { return encoder_outputs_; }
   /// The pages themselves, for who brings some from elsewhere.
   [[nodiscard]] PrefixCache& pages() noexcept { return pages_; }
+  /// Copies of pages that have been decided and are in no plan yet.
+  [[nodiscard]] const std::vector<PlanCopy>& copies() const noexcept { return copies_; }
 
   /// What became of look-ups, of pages that are kept, and of the encoder's outputs.
   [[nodiscard]] PrefixStats prefix_stats() const noexcept;

@@ -17,15 +17,16 @@ std::int32_t most_found(const Group& group) {
 
 }  // namespace
 
-PageFetches::PageFetches(const PlanClock& clock, PageSaver& saver, PrefixCache& pages,
-                         const PrefixKeeper& keeper, PrefixFinder& finder,
+PageFetches::PageFetches(const PlanClock& clock, PageSaver& saver, KvMemory& memory,
                          const StepTimeModel& times, const DeviceLimits& limits)
     : clock_(clock),
       saver_(saver),
       files_(saver.files()),
-      pages_(pages),
-      keeper_(keeper),
-      finder_(finder),
+      pages_(memory.pages()),
+      copies_(memory.copies()),
+      path_(memory.pages().nodes()),
+      keeper_(memory.prefixes()),
+      finder_(memory.finder()),
       costs_(times, limits),
       limits_(limits) {
   fetches_.reserve(kMostFetches);
@@ -85,7 +86,7 @@ std::int32_t PageFetches::gains_by(const Fetch& fetch, const Group& group) {
   WindowPath found(limits_);
   for (std::int32_t page = 0; page < alike / limits_.page_tokens; ++page) {
     const auto index = static_cast<std::size_t>(page);
-    found.add((index < path.size() && !pages_.is_hollow(path[index])) ||
+    found.add((index < path.size() && !pages_.tiers().is_hollow(path[index])) ||
               std::ranges::binary_search(fetch.at, page));
   }
   return std::max(found.end() - finder_.count(group, leader, most_found(group)), 0);
@@ -114,7 +115,7 @@ bool PageFetches::start(const Group& group) {
   if (!lend(fetch, path)) return false;
   // After another scheduler, ticks of its own may still run until one of this one has.
   fetch.after = std::max<std::uint64_t>(clock_.newest(), saver_.is_first() ? 0 : 1);
-  fetch.copied_by = pages_.has_copies() ? clock_.writings() + 1 : 0;
+  fetch.copied_by = copies_.empty() ? 0 : clock_.writings() + 1;
   fetch.read = std::make_shared<PageRead>(std::move(keys), fetch.pages);
   read_if_ready(fetch);
   fetches_.push_back(std::move(fetch));
@@ -124,7 +125,8 @@ bool PageFetches::start(const Group& group) {
 /// Whether who finds the node has its page without a file. Where a page is on the device only with
 /// all that lead to it, those in host memory are read together with those behind them.
 bool PageFetches::need_not_be_read(PageId node) const noexcept {
-  return pages_.has_hollow() ? !pages_.is_hollow(node) : pages_.is_here(node);
+  return pages_.tiers().has_hollow() ? !pages_.tiers().is_hollow(node)
+                                     : pages_.tiers().is_here(node);
 }
 
 /// Chooses which pages to read, so that the longest path can be gone on from, and returns their
@@ -156,10 +158,10 @@ std::vector<PageKey> PageFetches::choose(Fetch& fetch, std::span<const PageId> p
 /// Has pages lent for those that are to be read. What the device has of those that are needed
 /// beside them was used just now.
 bool PageFetches::lend(Fetch& fetch, std::span<const PageId> path) {
-  pages_.leave_path(path.empty() ? kNoPage : path.back(), 0);
+  pages_.nodes().leave_path(path.empty() ? kNoPage : path.back(), 0);
   std::vector<PageId> here;
   for (auto page = static_cast<std::size_t>(fetch.needed_from); page < path.size(); ++page) {
-    if (pages_.is_here(path[page])) here.push_back(path[page]);
+    if (pages_.tiers().is_here(path[page])) here.push_back(path[page]);
   }
   pages_.share(here);
   const bool lent = pages_.lend(static_cast<std::int32_t>(fetch.at.size()), fetch.pages);
@@ -222,10 +224,9 @@ bool PageFetches::look_at(Fetch& fetch) {
 void PageFetches::finish(Fetch& fetch) {
   const std::size_t done = std::min(static_cast<std::size_t>(fetch.done), fetch.at.size());
   const std::int32_t end = done == 0 ? 0 : fetch.at[done - 1] + 1;
-  if (pages_.has_hollow()) {
-    const auto tokens = static_cast<std::size_t>(tokens_in(end));
-    pages_.prepare_path(fetch.scope, std::span<const TokenId>(fetch.tokens).first(tokens));
-  }
+  path_.prepare(
+      fetch.scope,
+      std::span<const TokenId>(fetch.tokens).first(static_cast<std::size_t>(tokens_in(end))));
   std::vector<PageId> needed;
   std::size_t kept = 0;
   PageId node = kNoPage;
@@ -233,9 +234,9 @@ void PageFetches::finish(Fetch& fetch) {
     if (fetch.at[kept] == page) {
       node = keep(fetch, node, kept++);
     } else {
-      node = pages_.lead_to(fetch.scope, node, tokens_of(fetch, page));
-      if (node == kNoPage || (!pages_.has_hollow() && !pages_.is_here(node))) break;
-      if (page < fetch.needed_from || !pages_.is_here(node)) continue;
+      node = path_.lead_to(fetch.scope, node, tokens_of(fetch, page));
+      if (node == kNoPage || (!pages_.tiers().has_hollow() && !pages_.tiers().is_here(node))) break;
+      if (page < fetch.needed_from || !pages_.tiers().is_here(node)) continue;
       pages_.share({&node, 1});
     }
     needed.push_back(node);
@@ -249,7 +250,8 @@ void PageFetches::finish(Fetch& fetch) {
 PageId PageFetches::keep(const Fetch& fetch, PageId parent, std::size_t which) {
   const PageId page = fetch.pages[which];
   pages_.end_loan(page);
-  const PageId kept = pages_.keep(fetch.scope, parent, page, tokens_of(fetch, fetch.at[which]));
+  const PageId kept =
+      pages_.nodes().keep(fetch.scope, parent, page, tokens_of(fetch, fetch.at[which]));
   if (kept != page) {
     pages_.share({&kept, 1});
     pages_.release({&page, 1});

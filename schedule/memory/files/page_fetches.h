@@ -11,10 +11,9 @@
 #include "weft/core/time/clock.h"
 #include "weft/gpu/files/page_files.h"
 #include "weft/schedule/group.h"
+#include "weft/schedule/memory/files/hollow_path.h"
 #include "weft/schedule/memory/files/page_saver.h"
-#include "weft/schedule/memory/prefix/prefix_cache.h"
-#include "weft/schedule/memory/prefix/prefix_finder.h"
-#include "weft/schedule/memory/prefix/prefix_keeper.h"
+#include "weft/schedule/memory/kv_memory.h"
 #include "weft/schedule/memory/tiers/swap_costs.h"
 #include "weft/schedule/plan_clock.h"
 
@@ -50,9 +49,8 @@ class PageFetches {
   static constexpr Duration kLookAgain = std::chrono::milliseconds(1);
 
   /// All of them outlive it.
-  PageFetches(const PlanClock& clock, PageSaver& saver, PrefixCache& pages,
-              const PrefixKeeper& keeper, PrefixFinder& finder, const StepTimeModel& times,
-              const DeviceLimits& limits);
+  PageFetches(const PlanClock& clock, PageSaver& saver, KvMemory& memory,
+              const StepTimeModel& times, const DeviceLimits& limits);
   ~PageFetches();
   PageFetches(const PageFetches&) = delete;
   PageFetches& operator=(const PageFetches&) = delete;
@@ -119,6 +117,8 @@ class PageFetches {
   PageSaver& saver_;
   PageFiles& files_;
   PrefixCache& pages_;
+  const std::vector<PlanCopy>& copies_;  // that are in no plan yet
+  HollowPath path_;
   const PrefixKeeper& keeper_;
   PrefixFinder& finder_;
   SwapCosts costs_;

@@ -5,9 +5,10 @@
 
 namespace weft {
 
-PageSaver::PageSaver(const PlanClock& clock, std::shared_ptr<PageFiles> files, std::int32_t pages,
-                     std::int32_t others)
+PageSaver::PageSaver(const PlanClock& clock, const std::vector<PlanCopy>& copies,
+                     std::shared_ptr<PageFiles> files, std::int32_t pages, std::int32_t others)
     : clock_(clock),
+      copies_(copies),
       files_(std::move(files)),
       is_first_(files_->attach()),
       keys_(static_cast<std::size_t>(pages) + static_cast<std::size_t>(others)),
@@ -23,20 +24,20 @@ PageKey PageSaver::key_behind(const PrefixScope& scope, PageId parent,
   return maker_.next(before, tokens);
 }
 
-void PageSaver::kept(const PrefixScope& scope, PageId parent, PageId node,
-                     std::span<const TokenId> tokens) {
+void PageSaver::on_kept(const PrefixScope& scope, PageId parent, PageId node,
+                        std::span<const TokenId> tokens) {
   keys_[static_cast<std::size_t>(node)] = key_behind(scope, parent, tokens);
 }
 
-void PageSaver::left(PageId page, bool is_copied_next) {
+void PageSaver::on_left(PageId page) {
   Known& known = known_[static_cast<std::size_t>(page)];
   // Entries of pages that were forgotten meanwhile may fill the list: then it is not saved now.
   if (known.is_listed || left_.size() == left_.capacity()) return;
   known.is_listed = true;
-  left_.push_back({page, clock_.newest() + (is_copied_next ? 1 : 0), known.serial});
+  left_.push_back({page, clock_.newest() + (copies_.empty() ? 0 : 1), known.serial});
 }
 
-void PageSaver::forgotten(PageId page) {
+void PageSaver::on_forgotten(PageId page) {
   Known& known = known_[static_cast<std::size_t>(page)];
   ++known.serial;
   known.is_listed = false;

@@ -8,8 +8,9 @@
 
 #include "weft/gpu/files/page_files.h"
 #include "weft/gpu/files/page_key.h"
+#include "weft/gpu/plan.h"
 #include "weft/schedule/memory/page_pool.h"
-#include "weft/schedule/memory/prefix/prefix_tree.h"
+#include "weft/schedule/memory/prefix/node_listener.h"
 #include "weft/schedule/plan_clock.h"
 
 namespace weft {
@@ -19,13 +20,14 @@ namespace weft {
 /// handed over once every tick that was planned when it was left has run, as it holds by then what
 /// it is kept for.
 ///
-/// Told by PrefixCache of what becomes of pages. Owner only. It allocates in the constructor.
-class PageSaver {
+/// Told by PrefixNodes what becomes of pages. Owner only. It allocates in the constructor.
+class PageSaver final : public NodeListener {
  public:
   /// The device has `pages` pages; `others` are numbers behind them, of places in host memory and
-  /// of hollow nodes. `clock` outlives it.
-  PageSaver(const PlanClock& clock, std::shared_ptr<PageFiles> files, std::int32_t pages,
-            std::int32_t others = 0);
+  /// of hollow nodes. Copies that are in no plan yet are in `copies`. It outlives this, as `clock`
+  /// does.
+  PageSaver(const PlanClock& clock, const std::vector<PlanCopy>& copies,
+            std::shared_ptr<PageFiles> files, std::int32_t pages, std::int32_t others = 0);
 
   [[nodiscard]] PageFiles& files() const noexcept { return *files_; }
   /// Whether it is the first that the device's pages are saved for.
@@ -38,17 +40,15 @@ class PageSaver {
   [[nodiscard]] PageKey key_behind(const PrefixScope& scope, PageId parent,
                                    std::span<const TokenId> tokens);
 
-  /// The node is in the tree from now on.
-  void kept(const PrefixScope& scope, PageId parent, PageId node, std::span<const TokenId> tokens);
-  /// No sequence has the kept page any more. `is_copied_next`: what it holds may come with a copy
-  /// that is in no plan yet, so that the next one has to run as well.
-  void left(PageId page, bool is_copied_next);
-  /// The page is not kept any more.
-  void forgotten(PageId page);
-  /// The node has another number from now on: its page went to host memory, came back or is gone.
-  void renumbered(PageId from, PageId to) {
+  void on_kept(const PrefixScope& scope, PageId parent, PageId node,
+               std::span<const TokenId> tokens) override;
+  /// What the page holds may come with a copy that is in no plan yet: then the next plan has to run
+  /// as well before the page is saved.
+  void on_left(PageId page) override;
+  void on_forgotten(PageId page) override;
+  void on_renumbered(PageId from, PageId to) override {
     keys_[static_cast<std::size_t>(to)] = key(from);
-    if (is_page(from)) forgotten(from);
+    if (is_page(from)) on_forgotten(from);
   }
 
   /// Hands over the pages that can be read by now. To be called in each plan, and when a tick has
@@ -71,6 +71,7 @@ class PageSaver {
   };
 
   const PlanClock& clock_;
+  const std::vector<PlanCopy>& copies_;
   const std::shared_ptr<PageFiles> files_;
   const bool is_first_;
   PageKeyMaker maker_;

@@ -1,11 +1,17 @@
 #include "weft/schedule/memory/prefix/page_tails.h"
 
+#include <algorithm>
+
 namespace weft {
 
-PageTails::PageTails(std::int32_t pages)
-    : tails_(static_cast<std::size_t>(pages)), before_(static_cast<std::size_t>(pages), kOut) {}
+PageTails::PageTails(PrefixTree& tree, std::int32_t pages)
+    : tree_(tree),
+      tails_(static_cast<std::size_t>(pages)),
+      before_(static_cast<std::size_t>(pages), kOut) {
+  taken_.reserve(static_cast<std::size_t>(pages));
+}
 
-void PageTails::leave(PageId head, std::span<const PageId> pages) {
+void PageTails::link(PageId head, std::span<const PageId> pages) {
   Tail& tail = at(head);
   if (tail.count > 0 || pages.empty()) internal_error("a page gets a second tail, or an empty one");
   PageId before = head;
@@ -17,6 +23,13 @@ void PageTails::leave(PageId head, std::span<const PageId> pages) {
   }
   tail = {{}, before, static_cast<std::int32_t>(pages.size())};
   idle_ += tail.count;
+}
+
+std::span<const PageId> PageTails::take_all(PageId head) {
+  taken_.clear();
+  while (has(head)) taken_.push_back(pop(head));
+  std::ranges::reverse(taken_);
+  return taken_;
 }
 
 }  // namespace weft

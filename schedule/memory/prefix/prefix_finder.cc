@@ -40,8 +40,8 @@ PrefixFinder::Match PrefixFinder::match(const Group& group, const Sequence& sequ
     node = keeper_.find_next(group, sequence, node, page);
     if (node == kNoPage) break;
     found_.push_back(node);
-    anywhere.add(!pages_.is_hollow(node), !has_state || states_.can_restore(node));
-    here.add(pages_.is_here(node), !has_state || states_.can_restore_here(node));
+    anywhere.add(!pages_.tiers().is_hollow(node), !has_state || states_.can_restore(node));
+    here.add(pages_.tiers().is_here(node), !has_state || states_.can_restore_here(node));
   }
   const auto all = static_cast<std::size_t>(anywhere.end());
   return {std::span<const PageId>(found_).first(all), here.end()};
@@ -51,14 +51,14 @@ std::int32_t PrefixFinder::take(Group& group, Sequence& sequence, std::int32_t m
   if (!keeper_.covers(group)) return 0;
   keeper_.begin(group);
   if (!group.spec.may_skip_tokens()) return 0;
-  const std::uint64_t came_in = pages_.came_in();
+  const std::uint64_t came_in = pages_.tiers().host.fetched();
   const Match found = match(group, sequence, most);
   if (!copying_is_sooner(found) || !take_path(sequence, found.path)) {
     // Of what was to come some may have.
     const Match left = match(group, sequence, most);
     (void)take_path(sequence, left.path.first(static_cast<std::size_t>(left.here)));
   }
-  if (pages_.came_in() > came_in) sequence.table.arrives_in = clock_.making();
+  if (pages_.tiers().host.fetched() > came_in) sequence.table.arrives_in = clock_.making();
   sequence.table.findable = static_cast<std::int32_t>(sequence.table.pages.size());
   std::int32_t tokens = sequence.table.findable * limits_.page_tokens;
   tokens += copy_beginning(group, sequence, most);
@@ -75,9 +75,9 @@ bool PrefixFinder::copying_is_sooner(const Match& match) const {
   if (costs_ == nullptr || pages == match.here) return true;
   const auto needed =
       match.path.subspan(static_cast<std::size_t>(WindowPath(limits_).first_needed(pages)));
-  const auto copied =
-      std::ranges::count_if(needed, [this](PageId node) { return pages_.is_on_host(node); }) +
-      states_.pages_on_host(match.path.back());
+  const auto copied = std::ranges::count_if(
+                          needed, [this](PageId node) { return pages_.tiers().is_on_host(node); }) +
+                      states_.pages_on_host(match.path.back());
   return costs_->copying_is_sooner(static_cast<std::int32_t>(copied),
                                    std::int64_t{match.here} * limits_.page_tokens,
                                    pages - match.here);
@@ -88,9 +88,9 @@ bool PrefixFinder::copying_is_sooner(const Match& match) const {
 bool PrefixFinder::take_path(Sequence& sequence, std::span<const PageId> path) {
   const auto gone = static_cast<std::size_t>(
       WindowPath(limits_).first_needed(static_cast<std::int32_t>(path.size())));
-  const auto is_hollow = [this](PageId node) { return pages_.is_hollow(node); };
+  const auto is_hollow = [this](PageId node) { return pages_.tiers().is_hollow(node); };
   const bool has_lost_some = std::ranges::any_of(path.first(gone), is_hollow);
-  if (gone > 0) pages_.leave_path(path[gone - 1], 0);
+  if (gone > 0) pages_.nodes().leave_path(path[gone - 1], 0);
   sequence.table.pages.assign(gone, kNoPage);
   sequence.table.pages.insert(sequence.table.pages.end(),
                               path.begin() + static_cast<std::ptrdiff_t>(gone), path.end());
@@ -117,7 +117,7 @@ std::int32_t PrefixFinder::copy_beginning(const Group& group, Sequence& sequence
   const PageId parent = sequence.table.pages.empty() ? kNoPage : sequence.table.pages.back();
   const PrefixTree::Beginning best = keeper_.find_beginning(group, sequence, parent, first, count);
   if (best.tokens * kLeastPartCopied < limits_.page_tokens) return 0;
-  if (!pages_.is_here(best.page)) return 0;
+  if (!pages_.tiers().is_here(best.page)) return 0;
   // Held meanwhile, so that it is not given up for its own copy. Later its room may be another's,
   // whose tokens are written after the copy.
   pages_.share({&best.page, 1});
@@ -140,9 +140,9 @@ std::int32_t PrefixFinder::count(const Group& group, const Sequence& sequence, s
 std::int32_t PrefixFinder::count_in_use(const Group& group, const Sequence& sequence,
                                         std::int32_t most) {
   if (!keeper_.covers(group) || !group.spec.may_skip_tokens()) return 0;
-  if (pages_.kept() == pages_.idle()) return 0;
+  if (pages_.nodes().kept() == pages_.tiers().device.idle()) return 0;
   const auto is_in_use = [this](PageId page) {
-    return pages_.is_here(page) && pages_.references(page) > 0;
+    return pages_.tiers().is_here(page) && pages_.references(page) > 0;
   };
   return static_cast<std::int32_t>(
       std::ranges::count_if(match(group, sequence, most).path, is_in_use));

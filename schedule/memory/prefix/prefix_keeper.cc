@@ -1,118 +1,68 @@
 #include "weft/schedule/memory/prefix/prefix_keeper.h"
 
-#include <algorithm>
-
-#include "weft/core/error/internal_error.h"
+#include <ranges>
 
 namespace weft {
+
 PrefixKeeper::PrefixKeeper(const PlanClock& clock, const DeviceLimits& limits, PrefixCache& pages,
                            StateKeeper& states)
-    : clock_(clock), limits_(limits), pages_(pages), states_(states) {
+    : clock_(clock),
+      page_tokens_(limits.page_tokens),
+      pages_(pages),
+      states_(states),
+      paths_(limits, pages),
+      offers_(limits, pages.keeps()),
+      tails_(limits, pages, paths_, offers_) {
   if (!pages.keeps()) return;
-  const auto rows = static_cast<std::size_t>(limits.rows);
-  noted_.reserve(rows);
-  offers_.reserve(rows);
-  duplicates_.reserve(rows);
-  offered_.reserve(rows + static_cast<std::size_t>(limits.pages_per_step()));
-  scratch_.reserve(static_cast<std::size_t>(limits.page_tokens));
-}
-
-/// Valid until the next call.
-std::span<const TokenId> PrefixKeeper::tokens_of(const Group& group, const Sequence& sequence,
-                                                 std::int32_t first, std::int32_t count) const {
-  const std::int32_t prompt = group.prompt_tokens();
-  const auto part = [&](const std::vector<TokenId>& all, std::int32_t from) {
-    return std::span(all).subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(count));
-  };
-  if (first + count <= prompt) return part(group.spec.prompt, first);
-  if (first >= prompt) return part(sequence.outputs, first - prompt);
-  scratch_.clear();
-  for (std::int32_t i = 0; i < count; ++i) scratch_.push_back(group.token(sequence, first + i));
-  return scratch_;
+  noted_.reserve(static_cast<std::size_t>(limits.rows));
+  duplicates_.reserve(static_cast<std::size_t>(limits.rows));
 }
 
 PageId PrefixKeeper::find_next(const Group& group, const Sequence& sequence, PageId parent,
                                std::int32_t index) {
-  read_tail(parent);
-  const std::int32_t size = limits_.page_tokens;
-  return pages_.tree().find(group.prefix_scope, parent,
-                            tokens_of(group, sequence, index * size, size));
+  tails_.read(parent);
+  return pages_.nodes().tree().find(group.prefix_scope, parent,
+                                    paths_.page_tokens(group, sequence, index));
 }
 
 PrefixTree::Beginning PrefixKeeper::find_beginning(const Group& group, const Sequence& sequence,
                                                    PageId parent, std::int32_t first,
                                                    std::int32_t count) {
-  read_tail(parent);
-  return pages_.tree().find_beginning(group.prefix_scope, parent,
-                                      tokens_of(group, sequence, first, count));
+  tails_.read(parent);
+  return pages_.nodes().tree().find_beginning(group.prefix_scope, parent,
+                                              paths_.tokens(group, sequence, first, count));
 }
 
-/// Keeps the next page of a sequence without a tail, if its first `tokens` tokens fill it and
-/// nobody else has filled one alike.
-PrefixKeeper::Next PrefixKeeper::keep_next(const Group& group, Sequence& sequence,
-                                           std::int32_t tokens, std::vector<PageId>* offered) {
-  if (tokens < end_of_next(sequence)) return Next::kNone;
-  const auto index = static_cast<std::size_t>(sequence.table.findable);
-  if (index >= sequence.table.pages.size())
-    return Next::kNone;  // a beam that has ended before others
-  if (has_lost_its_path(sequence)) return Next::kNone;
-  const PageId page = sequence.table.pages[index];
-  const PageId parent = index == 0 ? kNoPage : sequence.table.pages[index - 1];
-  make_room_behind(parent);
-  // Those that forked have pages in common, which the first of them has kept.
-  if (!pages_.is_kept(page)) {
-    const std::int32_t size = limits_.page_tokens;
-    const PageId kept =
-        pages_.keep(group.prefix_scope, parent, page,
-                    tokens_of(group, sequence, sequence.table.findable * size, size));
-    if (kept != page) return Next::kDuplicate;
-    if (offered != nullptr) {
-      offered->push_back(page);
-      pages_.mark_unsure(page);  // the plan that fills it may still change
-    }
+/// Makes findable what the sequence's first `tokens` tokens fill. Returns false where the next page
+/// is another's already, which the sequence can adopt.
+bool PrefixKeeper::keep_more(Group& group, Sequence& sequence, std::int32_t tokens,
+                             PageOffers* offers) {
+  while (sequence.table.tail_from == 0) {
+    if (!paths_.has_next(sequence, tokens)) return true;
+    tails_.make_room_behind(paths_.before_next(sequence));
+    if (!paths_.keep_next(group, sequence, offers)) return false;
+    if (tails_.covers(group)) tails_.begin(group, sequence);
   }
-  ++sequence.table.findable;
-  return Next::kKept;
+  tails_.extend(sequence, tokens / page_tokens_);
+  return true;
 }
 
-bool PrefixKeeper::has_lost_its_path(const Sequence& sequence) const {
-  if (limits_.window == 0) return false;
-  const auto index = static_cast<std::size_t>(sequence.table.findable);
-  if (std::cmp_less(index, sequence.table.gone)) return true;
-  if (index == 0) return false;
-  return std::cmp_equal(index, sequence.table.gone) ||
-         !pages_.is_kept(sequence.table.pages[index - 1]);
+void PrefixKeeper::keep_pages(Group& group, Sequence& sequence) {
+  if (!covers(group)) return;
+  if (!keep_more(group, sequence, sequence.progress.known_in_plans(), nullptr)) note(group);
 }
 
-PrefixKeeper::PathBefore PrefixKeeper::path_before_window(const Sequence& sequence) const {
-  if (sequence.table.gone == 0 || sequence.table.held().empty()) return {};
-  const PageId first = sequence.table.held().front();
-  if (!pages_.is_kept(first)) return {};
-  const PageId last = pages_.tree().parent(first);
-  // Who goes on from its last full page may need a page more than the sequence did.
-  const std::int64_t needed =
-      limits_.first_page_needed(std::int64_t{sequence.table.findable} * limits_.page_tokens);
-  return {last, static_cast<std::int32_t>(std::max<std::int64_t>(sequence.table.gone - needed, 0))};
-}
-
-/// Takes the page that another has filled with the same tokens.
-void PrefixKeeper::adopt_next(const Group& group, Sequence& sequence) {
-  const auto index = static_cast<std::size_t>(sequence.table.findable);
-  const PageId parent = index == 0 ? kNoPage : sequence.table.pages[index - 1];
-  const PageId theirs = find_next(group, sequence, parent, sequence.table.findable);
-  const PageId own = sequence.table.pages[index];
-  pages_.share({&theirs, 1});
-  sequence.table.pages[index] = theirs;
-  sequence.table.resend_from(index);
-  pages_.release({&own, 1});
-  ++sequence.table.findable;
+void PrefixKeeper::adopt_pages(Group& group, Sequence& sequence, std::int32_t tokens) {
+  while (!keep_more(group, sequence, tokens, nullptr)) paths_.adopt_next(group, sequence);
 }
 
 void PrefixKeeper::offer() {
   for (Group* const group : noted_) {
     // Those that share a prompt take others' pages into their tables together.
     for (Sequence& sequence : group->sequences) {
-      if (sequence.progress.planned() >= end_of_next(sequence)) offer_pages(*group, sequence);
+      if (sequence.progress.planned() >= paths_.end_of_next(sequence)) {
+        offer_pages(*group, sequence);
+      }
       states_.give(sequence);
     }
   }
@@ -120,23 +70,11 @@ void PrefixKeeper::offer() {
 
 void PrefixKeeper::offer_pages(Group& group, Sequence& sequence) {
   const std::int32_t before = sequence.table.findable;
-  if (!may_have_tail(group))
-    prefetch(sequence, before, sequence.progress.planned() / limits_.page_tokens);
+  if (!tails_.covers(group))
+    paths_.prefetch(sequence, before, sequence.progress.planned() / page_tokens_);
   const std::int32_t tokens = sequence.progress.known_in_plans();
-  const Next next = keep_more(group, sequence, tokens, &offered_);
-  if (next == Next::kDuplicate) duplicates_.push_back({&group, &sequence});
-  if (sequence.table.findable > before) offers_.push_back({&sequence, before});
-}
-
-/// Has the processor fetch what is needed to keep the pages `first` .. `end`-1 of the sequence.
-void PrefixKeeper::prefetch(const Sequence& sequence, std::int32_t first,
-                            std::int32_t end) const noexcept {
-  if (!pages_.keeps()) return;
-  const std::size_t last = std::min(static_cast<std::size_t>(end), sequence.table.pages.size());
-  for (auto i = static_cast<std::size_t>(first); i < last; ++i) {
-    if (sequence.table.pages[i] != kNoPage)
-      pages_.tree().prefetch_to_insert(sequence.table.pages[i]);
-  }
+  if (!keep_more(group, sequence, tokens, &offers_)) duplicates_.push_back({&group, &sequence});
+  if (sequence.table.findable > before) offers_.add(sequence, before);
 }
 
 void PrefixKeeper::settle_offers() {
@@ -145,6 +83,8 @@ void PrefixKeeper::settle_offers() {
   } else {
     take_back_offers();
   }
+  duplicates_.clear();
+  offers_.clear();
 }
 
 void PrefixKeeper::keep_offers() {
@@ -153,97 +93,26 @@ void PrefixKeeper::keep_offers() {
   for (const Duplicate& one : duplicates_) {
     adopt_pages(*one.group, *one.sequence, one.sequence->progress.known_in_plans());
   }
-  duplicates_.clear();
   std::erase_if(noted_, [](const Group* group) { return group->phase != GroupPhase::kPrompt; });
-  offers_.clear();
-  offered_.clear();
 }
 
 void PrefixKeeper::take_back_offers() {
-  for (auto page = offered_.rbegin(); page != offered_.rend(); ++page) {
-    if (!pages_.is_kept(*page)) continue;
-    Sequence* const owner = pages_.tail_owner(*page).sequence;
-    if (owner != nullptr) end_tail(*owner);
-    pages_.take_back(*page);
+  for (const PageId page : std::views::reverse(offers_.pages())) {
+    if (!pages_.nodes().is_kept(page)) continue;
+    tails_.end_at(page);
+    pages_.nodes().take_back(page);
   }
-  for (const Offer& one : offers_) {
-    const std::int32_t findable = std::min(one.sequence->table.findable, one.findable_before);
-    if (one.sequence->table.tail_from > 0)
-      pages_in_tails_ -= one.sequence->table.findable - findable;
-    one.sequence->table.findable = findable;
-  }
-  duplicates_.clear();
-  offers_.clear();
-  offered_.clear();
-}
-
-void PrefixKeeper::keep_pages(Group& group, Sequence& sequence) {
-  if (!covers(group)) return;
-  const std::int32_t tokens = sequence.progress.known_in_plans();
-  if (keep_more(group, sequence, tokens, nullptr) == Next::kDuplicate) note(group);
-}
-
-/// Makes findable what the sequence's first `tokens` tokens fill, until there is no more or a page
-/// is another's already.
-PrefixKeeper::Next PrefixKeeper::keep_more(Group& group, Sequence& sequence, std::int32_t tokens,
-                                           std::vector<PageId>* offered) {
-  while (sequence.table.tail_from == 0) {
-    const Next next = keep_next(group, sequence, tokens, offered);
-    if (next != Next::kKept) return next;
-    if (may_have_tail(group)) begin_tail(group, sequence);
-  }
-  extend_tail(sequence, tokens / limits_.page_tokens);
-  return Next::kNone;
-}
-
-void PrefixKeeper::adopt_pages(Group& group, Sequence& sequence, std::int32_t tokens) {
-  while (keep_more(group, sequence, tokens, nullptr) == Next::kDuplicate) {
-    adopt_next(group, sequence);
+  for (const PageOffers::Offer& one : offers_.all()) {
+    tails_.shorten(*one.sequence, one.findable_before);
   }
 }
 
-void PrefixKeeper::add_to(PrefixStats& stats) const noexcept {
-  stats.given_up = pages_.given_up();
-  stats.pages = pages_.kept() + pages_in_tails_;
-  stats.idle = pages_.idle();
-  stats.hollow = pages_.hollow();
-  stats.on_host = pages_.on_host();
-  stats.went_out = pages_.went_out();
-  stats.came_in = pages_.came_in();
-  stats.snapshots = pages_.snapshots().size();
-  stats.restored = states_.restored();
-}
-
-void PrefixKeeper::check(const Group& group, const Sequence& sequence) const {
-  PageId parent = kNoPage;
-  const std::int32_t in_tree =
-      sequence.table.tail_from > 0 ? sequence.table.tail_from : sequence.table.findable;
-  for (std::int32_t i = sequence.table.gone; i < in_tree; ++i) {
-    const PageId page = sequence.table.pages.at(static_cast<std::size_t>(i));
-    if (limits_.window > 0 && !pages_.is_kept(page)) return;  // its path is lost
-    if (i > 0 && i == sequence.table.gone) parent = pages_.tree().parent(page);
-    if (!pages_.is_kept(page) || pages_.tree().parent(page) != parent) {
-      internal_error("a sequence's pages are no path in the tree of prefixes");
-    }
-    const std::int32_t size = limits_.page_tokens;
-    if (!std::ranges::equal(pages_.tree().tokens(page),
-                            tokens_of(group, sequence, i * size, size))) {
-      internal_error("a sequence has a page of other tokens");
-    }
-    if (i == 0 && pages_.tree().scope(page) != group.prefix_scope) {
-      internal_error("a sequence has a page that another may not share with it");
-    }
-    parent = page;
-  }
-  if (sequence.table.tail_from == 0) return;
-  if (pages_.tail_owner(parent).sequence != &sequence || !pages_.tree().has_tail(parent)) {
-    internal_error("a sequence's tail hangs at no page");
-  }
-  for (std::int32_t i = in_tree; i < sequence.table.findable; ++i) {
-    if (pages_.references(sequence.table.pages.at(static_cast<std::size_t>(i))) != 1) {
-      internal_error("a page of a sequence's tail is another's as well");
-    }
-  }
+void PrefixKeeper::leave(Group& group, Sequence& sequence) {
+  if (!tails_.covers(group) || !covers(group) || sequence.table.pages.empty()) return;
+  tails_.prefetch_to_leave(sequence);
+  // What the plan before the one in the making writes may change yet.
+  if (offers_.of(sequence) == nullptr) adopt_pages(group, sequence, tails_.written(sequence));
+  if (sequence.table.tail_from > 0) tails_.leave(group, sequence);
 }
 
 }  // namespace weft

@@ -8,8 +8,11 @@
 
 #include "weft/gpu/step_device.h"
 #include "weft/schedule/group.h"
+#include "weft/schedule/memory/prefix/page_offers.h"
 #include "weft/schedule/memory/prefix/prefix_cache.h"
 #include "weft/schedule/memory/prefix/prefix_stats.h"
+#include "weft/schedule/memory/prefix/running_tails.h"
+#include "weft/schedule/memory/prefix/sequence_path.h"
 #include "weft/schedule/memory/states/state_keeper.h"
 #include "weft/schedule/plan_clock.h"
 
@@ -25,15 +28,14 @@ namespace weft {
 /// others may wait for. What is decoded is kept when results say that it is written: so a plan
 /// looks at the groups alone that filled a page with known tokens, not at all that run.
 ///
-/// The first `PageTable::findable` pages of a sequence's table, up to its tail, are a path in the
-/// tree. Where another has filled a page with the same tokens already, the sequence takes that one
-/// and frees its own, so that its path goes on there.
+/// Where another has filled a page with the same tokens already, the sequence takes that one and
+/// frees its own, so that its path (SequencePath) goes on there.
 ///
 /// Most texts are never looked for. So of a group of one sequence only the first page that nobody
-/// else had is put into the tree, and the rest is its tail: findable as well, but put into the tree
-/// when somebody looks behind that page (read_tail), then as far as it is written. Outputs join the
-/// tail by themselves. At its end it is left as it is (PrefixCache::leave_tail). Groups of several
-/// sequences, and all where pages go to host memory or files, keep page by page.
+/// else had is put into the tree, and the rest is its tail (RunningTails): findable as well, but
+/// put into the tree when somebody looks behind that page, then as far as it is written. Outputs
+/// join the tail by themselves. Groups of several sequences, and all where pages go to host memory
+/// or files, keep page by page.
 ///
 /// Without reuse: groups with an encoder's input, whose keys and values depend on it as well, and
 /// of which the decoder's prompt is a token or two. What the encoder made of that input is found by
@@ -64,13 +66,14 @@ class PrefixKeeper {
   [[nodiscard]] PrefixTree::Beginning find_beginning(const Group& group, const Sequence& sequence,
                                                      PageId parent, std::int32_t first,
                                                      std::int32_t count);
+  /// The paths of sequences.
+  [[nodiscard]] const SequencePath& paths() const noexcept { return paths_; }
 
   /// A plan has been written that computes known tokens of the sequence.
   void note_computed(Group& group, const Sequence& sequence) {
-    if (sequence.progress.planned() < end_of_next(sequence) || !covers(group)) return;
+    if (sequence.progress.planned() < paths_.end_of_next(sequence) || !covers(group)) return;
     note(group);
-    if (sequence.table.tail_from == 0)
-      prefetch(sequence, sequence.table.findable, sequence.table.findable + 1);
+    if (sequence.table.tail_from == 0) prefetch_next(sequence);
   }
   /// The groups, in no order, whose full pages of known tokens are not all findable yet: those that
   /// are in their prompt, and those of which a plan, after which none has been made, computes some.
@@ -86,18 +89,18 @@ class PrefixKeeper {
   /// filled a page with the same tokens, the sequence takes it with the next plan: the newest one
   /// still reads the sequence's own, which is free then, and may be amended.
   void keep(Group& group, Sequence& sequence) {
-    const std::int32_t missing = end_of_next(sequence) - sequence.progress.planned();
+    const std::int32_t missing = paths_.end_of_next(sequence) - sequence.progress.planned();
     if (missing <= 0) {
       keep_pages(group, sequence);
     } else if (missing == 1) {  // a step is time enough
-      prefetch(sequence, sequence.table.findable, sequence.table.findable + 1);
+      prefetch_next(sequence);
     }
   }
 
   /// The same with the result of a step, which most sequences need nothing to be done for: what
   /// they write is in their tail.
   void keep_after_step(Group& group, Sequence& sequence) {
-    if (may_have_tail(group)) return;
+    if (tails_.covers(group)) return;
     keep(group, sequence);
     states_.give(sequence);
   }
@@ -105,80 +108,48 @@ class PrefixKeeper {
   /// any more.
   void leave(Group& group, Sequence& sequence);
 
-  /// Whether no more pages of the sequence can become findable, as one that leads to them is not
-  /// kept any more: where layers have a window, a sequence gives back pages that others then take.
-  [[nodiscard]] bool has_lost_its_path(const Sequence& sequence) const;
-  /// What leads to the first page that a sequence has.
-  struct PathBefore {
-    PageId last = kNoPage;  ///< a node of the tree; kNoPage where that page is not kept
-    std::int32_t used = 0;  ///< its last nodes, of which who goes on where the sequence is has use
-  };
-  [[nodiscard]] PathBefore path_before_window(const Sequence& sequence) const;
-
   /// Forgets all pages: what they hold is not sure any more. Only while no group has rows.
-  void forget_all() { pages_.forget_all(); }
+  void forget_all() { pages_.nodes().forget_all(); }
 
-  /// Adds what is kept, and what became of it.
-  void add_to(PrefixStats& stats) const noexcept;
+  /// Adds what running sequences' tails have.
+  void add_to(PrefixStats& stats) const noexcept { stats.pages += tails_.pages(); }
 
   /// Checks that the sequence's findable pages are a path of its scope with its tokens;
   /// internal_error where they are not. For tests.
-  void check(const Group& group, const Sequence& sequence) const;
+  void check(const Group& group, const Sequence& sequence) const {
+    paths_.check(group, sequence);
+    tails_.check(sequence);
+  }
 
  private:
-  enum class Next : std::uint8_t { kNone, kKept, kDuplicate };
-  struct Offer {
-    Sequence* sequence = nullptr;
-    std::int32_t findable_before = 0;
-  };
   struct Duplicate {
     Group* group = nullptr;
     Sequence* sequence = nullptr;
   };
 
-  [[nodiscard]] std::int32_t end_of_next(const Sequence& sequence) const noexcept {
-    return (sequence.table.findable + 1) * limits_.page_tokens;
-  }
   void note(Group& group) {
     if (std::ranges::find(noted_, &group) == noted_.end()) noted_.push_back(&group);
   }
-  /// Whether the group's pages may be a tail.
-  [[nodiscard]] bool may_have_tail(const Group& group) const noexcept {
-    return pages_.has_tails() && group.spec.sequences == 1;
+  void prefetch_next(const Sequence& sequence) const noexcept {
+    paths_.prefetch(sequence, sequence.table.findable, sequence.table.findable + 1);
   }
-  [[nodiscard]] std::int32_t written(const Sequence& sequence) const noexcept;
-  [[nodiscard]] const Offer* offer_of(const Sequence& sequence) const noexcept;
-  void begin_tail(Group& group, Sequence& sequence);
-  void end_tail(Sequence& sequence);
-  void extend_tail(Sequence& sequence, std::int32_t findable);
-  void read_tail(PageId head);
-  void make_room_behind(PageId page);
-  void read_own_tail(Group& group, Sequence& sequence);
-  void leave_tail(const Group& group, Sequence& sequence, std::size_t count);
-  [[nodiscard]] Next keep_more(Group& group, Sequence& sequence, std::int32_t tokens,
-                               std::vector<PageId>* offered);
-  void prefetch(const Sequence& sequence, std::int32_t first, std::int32_t end) const noexcept;
+  [[nodiscard]] bool keep_more(Group& group, Sequence& sequence, std::int32_t tokens,
+                               PageOffers* offers);
+  void keep_pages(Group& group, Sequence& sequence);
+  void adopt_pages(Group& group, Sequence& sequence, std::int32_t tokens);
   void offer_pages(Group& group, Sequence& sequence);
   void keep_offers();
   void take_back_offers();
-  void keep_pages(Group& group, Sequence& sequence);
-  void adopt_pages(Group& group, Sequence& sequence, std::int32_t tokens);
-  [[nodiscard]] Next keep_next(const Group& group, Sequence& sequence, std::int32_t tokens,
-                               std::vector<PageId>* offered);
-  void adopt_next(const Group& group, Sequence& sequence);
-  [[nodiscard]] std::span<const TokenId> tokens_of(const Group& group, const Sequence& sequence,
-                                                   std::int32_t first, std::int32_t count) const;
 
   const PlanClock& clock_;
-  const DeviceLimits limits_;
+  const std::int32_t page_tokens_;
   PrefixCache& pages_;
   StateKeeper& states_;
-  std::int32_t pages_in_tails_ = 0;  // that running sequences have, and that are findable
-  std::vector<Offer> offers_;
+  SequencePath paths_;
+  PageOffers offers_;
+  RunningTails tails_;
   std::vector<Group*> noted_;  // that may have pages to offer in one of the next plans
   std::vector<Duplicate> duplicates_;
-  std::vector<PageId> offered_;
-  mutable std::vector<TokenId> scratch_;  // tokens that lie partly in the prompt
 };
 
 }  // namespace weft

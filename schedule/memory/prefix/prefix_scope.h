@@ -11,8 +11,6 @@
 
 namespace weft {
 
-inline constexpr PageId kNoPage = -1;
-
 /// Whose prefixes are the same if their tokens are: keys and values of one scope are never found by
 /// those of another.
 struct PrefixScope {

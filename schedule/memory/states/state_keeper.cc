@@ -10,9 +10,10 @@ namespace weft {
 StateKeeper::StateKeeper(const PlanClock& clock, const DeviceLimits& limits, PrefixCache& pages,
                          const std::vector<PlanCopy>& copies)
     : clock_(clock), limits_(limits), pages_(pages), copies_(copies) {
-  if (pages.snapshots().each() == 0) return;
+  if (pages.nodes().snapshots().each() == 0) return;
   const auto rows = static_cast<std::size_t>(limits.rows);
   restores_.reserve(rows);
+  new_pages_.reserve(static_cast<std::size_t>(limits.snapshot_pages));
   restore_pages_.reserve(rows * static_cast<std::size_t>(limits.snapshot_pages));
 }
 
@@ -40,8 +41,9 @@ void StateKeeper::begin_snapshot(const Group& group, Sequence& sequence) {
   const std::int64_t end = std::int64_t{sequence.progress.planned()} + sequence.chunk;
   if (end != next_place(group, sequence)) return;
   if (sequence.table.snapshots.size() >= most_new(limits_)) return;
-  NewSnapshot one = pages_.begin_snapshot();
-  if (one.slot == StateSnapshots::kNone) return;
+  new_pages_.clear();
+  if (!pages_.take(limits_.snapshot_pages, new_pages_)) return;
+  NewSnapshot one = pages_.nodes().snapshots().add(new_pages_);
   one.tokens = static_cast<std::int32_t>(end);
   one.made_in = clock_.making();
   sequence.table.snapshots.push_back(one);
@@ -49,8 +51,8 @@ void StateKeeper::begin_snapshot(const Group& group, Sequence& sequence) {
 
 void StateKeeper::write_snapshot(Plan& plan, const Sequence& sequence) const {
   for (const NewSnapshot& one : sequence.table.snapshots) {
-    if (one.made_in != clock_.making() || !pages_.snapshots().contains(one)) continue;
-    const std::span<const PageId> pages = pages_.snapshots().pages(one.slot);
+    if (one.made_in != clock_.making() || !pages_.nodes().snapshots().contains(one)) continue;
+    const std::span<const PageId> pages = pages_.nodes().snapshots().pages(one.slot);
     plan.snapshots.push_back({sequence.row, static_cast<std::int32_t>(plan.pages.size())});
     plan.pages.insert(plan.pages.end(), pages.begin(), pages.end());
   }
@@ -60,15 +62,15 @@ bool StateKeeper::is_made(const Plan& plan, const PlanSnapshot& snapshot,
                           const Sequence& sequence) const {
   const PageId first = plan.pages[static_cast<std::size_t>(snapshot.first_page)];
   return std::ranges::any_of(sequence.table.snapshots, [&](const NewSnapshot& one) {
-    return one.made_in == plan.tick && pages_.snapshots().contains(one) &&
-           pages_.snapshots().pages(one.slot).front() == first;
+    return one.made_in == plan.tick && pages_.nodes().snapshots().contains(one) &&
+           pages_.nodes().snapshots().pages(one.slot).front() == first;
   });
 }
 
 void StateKeeper::take_back(Sequence& sequence) {
   std::erase_if(sequence.table.snapshots, [this](const NewSnapshot& one) {
     if (one.made_in != clock_.making()) return false;
-    pages_.drop_snapshot(one);
+    pages_.nodes().snapshots().drop(one);
     return true;
   });
 }
@@ -80,33 +82,34 @@ void StateKeeper::give_snapshots(Sequence& sequence) {
 
 /// Whether the snapshot is a node's now, or lost.
 bool StateKeeper::is_settled(Sequence& sequence, const NewSnapshot& one) {
-  if (!pages_.snapshots().contains(one)) return true;
+  if (!pages_.nodes().snapshots().contains(one)) return true;
   if (one.made_in > clock_.sure()) return false;
   const std::int32_t index = one.tokens / limits_.page_tokens - 1;
   const PageTable& table = sequence.table;
   if (index >= table.findable && index >= table.gone) return false;
   const PageId node = table.pages[static_cast<std::size_t>(index)];
-  if (node != kNoPage && pages_.is_kept(node)) {
-    pages_.give_snapshot(node, one);
+  if (node != kNoPage && pages_.nodes().is_kept(node)) {
+    pages_.nodes().snapshots().give(node, one);
   } else {
-    pages_.drop_snapshot(one);
+    pages_.nodes().snapshots().drop(one);
   }
   return true;
 }
 
 std::int32_t StateKeeper::pages_on_host(PageId node) const noexcept {
-  const std::int32_t slot = pages_.snapshots().of(node);
-  const bool is_on_host = slot != StateSnapshots::kNone && !pages_.snapshots().is_on_device(slot);
+  const std::int32_t slot = pages_.nodes().snapshots().of(node);
+  const bool is_on_host =
+      slot != StateSnapshots::kNone && !pages_.nodes().snapshots().is_on_device(slot);
   return is_on_host ? limits_.snapshot_pages : 0;
 }
 
 void StateKeeper::restore(const Sequence& sequence, PageId node) {
-  const std::int32_t slot = pages_.snapshots().of(node);
+  const std::int32_t slot = pages_.nodes().snapshots().of(node);
   if (slot == StateSnapshots::kNone) return;
-  const std::span<const PageId> pages = pages_.snapshots().pages(slot);
+  const std::span<const PageId> pages = pages_.nodes().snapshots().pages(slot);
   restores_.push_back({&sequence, copies_.size(), restore_pages_.size()});
   restore_pages_.insert(restore_pages_.end(), pages.begin(), pages.end());
-  pages_.touch_snapshot(slot);
+  pages_.nodes().snapshots().touch(slot);
   ++restored_;
 }
 
@@ -128,7 +131,7 @@ void StateKeeper::forget_restore(const Sequence& sequence) {
 
 void StateKeeper::release_snapshots(Sequence& sequence) {
   forget_restore(sequence);
-  for (const NewSnapshot& one : sequence.table.snapshots) pages_.drop_snapshot(one);
+  for (const NewSnapshot& one : sequence.table.snapshots) pages_.nodes().snapshots().drop(one);
   sequence.table.snapshots.clear();
 }
 

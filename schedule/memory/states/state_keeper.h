@@ -66,7 +66,7 @@ class StateKeeper {
   /// Whether a sequence can go on behind the node as far as its state is concerned: the node has a
   /// snapshot, or rows have no state.
   [[nodiscard]] bool can_restore(PageId node) const noexcept {
-    return !limits_.has_state() || pages_.snapshots().of(node) != StateSnapshots::kNone;
+    return !limits_.has_state() || pages_.nodes().snapshots().of(node) != StateSnapshots::kNone;
   }
   /// The same, if what is in host memory is left there.
   [[nodiscard]] bool can_restore_here(PageId node) const noexcept {
@@ -110,6 +110,7 @@ class StateKeeper {
   const DeviceLimits limits_;
   PrefixCache& pages_;
   const std::vector<PlanCopy>& copies_;
+  std::vector<PageId> new_pages_;  // of the snapshot that is being begun
   std::vector<Restore> restores_;
   std::vector<PageId> restore_pages_;
   std::uint64_t restored_ = 0;

@@ -3,22 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "weft/schedule/memory/idle_pages.h"
 #include "weft/schedule/memory/page_pool.h"
-#include "weft/schedule/memory/prefix/prefix_scope.h"
+#include "weft/schedule/memory/states/new_snapshot.h"
+#include "weft/schedule/memory/tiers/page_tiers.h"
 
 namespace weft {
-
-/// A snapshot that a plan makes of a sequence's state, until a node of the prefix tree has it.
-struct NewSnapshot {
-  std::int32_t slot = -1;
-  std::uint64_t serial = 0;   ///< of the snapshot: its slot may be another's by now
-  std::int32_t tokens = 0;    ///< of the sequence, whose state it is
-  std::uint64_t made_in = 0;  ///< the plan
-};
 
 /// Snapshots of rows' states (DeviceLimits::state_bytes), and in which pages each lies. A plan
 /// makes a snapshot for its sequence; later a node of the prefix tree gets it, the node whose page
@@ -27,15 +19,15 @@ struct NewSnapshot {
 /// Those on the device are in the order in which they were made or used last, because the oldest
 /// is given up when its room is needed.
 ///
-/// Owner only; a part of PrefixCache. It allocates in the constructor, and each call takes the time
+/// Owner only; a part of PrefixNodes. It allocates in the constructor, and each call takes the time
 /// of one snapshot's pages. Misuse is an internal_error.
 class StateSnapshots {
  public:
   static constexpr std::int32_t kNone = -1;
 
-  /// Room for the snapshots that so many pages and places can hold, of `each` pages. Nodes are
-  /// numbered from 0 to `nodes`-1, and pages come before places. With `each` 0 there are none.
-  StateSnapshots(std::int32_t each, std::int32_t pages, std::int32_t places, std::int32_t nodes);
+  /// Room for the snapshots of `each` pages that the pages and places of `tiers` can hold, which
+  /// outlive it. With `each` 0 there are none.
+  StateSnapshots(std::int32_t each, PageTiers& tiers);
 
   /// Pages of a snapshot; 0 where rows have no state.
   [[nodiscard]] std::int32_t each() const noexcept { return each_; }
@@ -53,8 +45,6 @@ class StateSnapshots {
   [[nodiscard]] std::int32_t of(PageId node) const noexcept {
     return each_ == 0 ? kNone : by_node_[static_cast<std::size_t>(node)];
   }
-  /// The node that has the snapshot; kNoPage while none has it.
-  [[nodiscard]] PageId node(std::int32_t slot) const noexcept { return at(slot).node; }
   [[nodiscard]] std::span<const PageId> pages(std::int32_t slot) const noexcept {
     return std::span(pages_).subspan(first_page_of(slot), static_cast<std::size_t>(each_));
   }
@@ -68,26 +58,24 @@ class StateSnapshots {
   /// The snapshot on the device that was made or used longest ago; only while there is one.
   [[nodiscard]] std::int32_t oldest() const noexcept { return order_.oldest(); }
 
-  /// Notes a snapshot in these pages of the device, which no node has yet.
+  /// Notes a snapshot in these pages of the device, which were taken for it, and which no node has
+  /// yet.
   NewSnapshot add(std::span<const PageId> pages);
-  /// The node, which has none, gets the snapshot.
-  void give_to(PageId node, std::int32_t slot);
+  /// The node gets the new snapshot, unless it has one: then the new one is given up.
+  void give(PageId node, const NewSnapshot& one);
   /// A snapshot on the device counts as used just now.
   void touch(std::int32_t slot);
   /// The node that has the snapshot has another number.
   void renumber(PageId from, PageId to);
-  /// What each page of a snapshot on the device holds is in a place of host memory from now on,
-  /// which `place_for(page)` returns.
-  template <class PlaceFor>
-  void move_to_host(std::int32_t slot, PlaceFor&& place_for) {
-    leave_device(slot);
-    for (std::size_t i = 0; std::cmp_less(i, each_); ++i) {
-      PageId& page = pages_[first_page_of(slot) + i];
-      page = place_for(page);
-    }
-  }
-  /// The snapshot is given up; its pages or places are somebody else's to free.
+  /// Has the next plan copy the pages of a snapshot on the device into places of host memory, of
+  /// which enough are free.
+  void move_to_host(std::int32_t slot);
+  /// The snapshot is given up, and its pages or places are free.
   void drop(std::int32_t slot);
+  /// The new snapshot is given up, if it is there still.
+  void drop(const NewSnapshot& one) {
+    if (contains(one)) drop(one.slot);
+  }
 
   /// Checks that nodes and snapshots refer to one another; internal_error where not. For tests.
   void check() const;
@@ -114,6 +102,7 @@ class StateSnapshots {
   void leave_device(std::int32_t slot);
   void mark_pages(std::int32_t slot, bool are_taken);
 
+  PageTiers& tiers_;
   const std::int32_t each_;
   std::vector<Slot> slots_;
   std::vector<PageId> pages_;          // by slot, `each_` of each

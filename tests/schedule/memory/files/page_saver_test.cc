@@ -24,9 +24,9 @@ class PageSaverTest : public testing::Test {
     files_ = std::make_shared<PageFiles>(
         PageFolder::open(folder_.path(), PageKey{}, kPageBytes, std::int64_t{1} << 20U).value(),
         PageKey{}, std::make_unique<HostPageMemory>(blocks), 2);
-    saver_ = std::make_unique<PageSaver>(clock_, files_, 2);
+    saver_ = std::make_unique<PageSaver>(clock_, copies_, files_, 2);
     for (int i = 0; i < 7; ++i) make_plan();
-    saver_->kept({}, kNoPage, 0, kTokens);
+    saver_->on_kept({}, kNoPage, 0, kTokens);
   }
   void TearDown() override { files_->close(); }
 
@@ -52,11 +52,12 @@ class PageSaverTest : public testing::Test {
   std::array<std::byte, 2 * kPageBytes> memory_{};
   std::shared_ptr<PageFiles> files_;
   PlanClock clock_;
+  std::vector<PlanCopy> copies_;
   std::unique_ptr<PageSaver> saver_;
 };
 
 TEST_F(PageSaverTest, SavesWhatWasLeftOnceTheTicksBeforeHaveRun) {
-  saver_->left(0, false);
+  saver_->on_left(0);
   run_to(6);
   wait_for_thread();
   EXPECT_EQ(files_->stats().written, 0U);
@@ -65,7 +66,9 @@ TEST_F(PageSaverTest, SavesWhatWasLeftOnceTheTicksBeforeHaveRun) {
 }
 
 TEST_F(PageSaverTest, SavesWhatTheNextTickCopiesOnceThatHasRun) {
-  saver_->left(0, true);
+  copies_.push_back({1, 0});
+  saver_->on_left(0);
+  copies_.clear();
   run_to(7);
   for (int i = 0; i < 3; ++i) wait_for_thread();
   EXPECT_EQ(files_->stats().written, 0U);
@@ -75,8 +78,8 @@ TEST_F(PageSaverTest, SavesWhatTheNextTickCopiesOnceThatHasRun) {
 }
 
 TEST_F(PageSaverTest, DoesNotSaveWhatIsForgottenMeanwhile) {
-  saver_->left(0, false);
-  saver_->forgotten(0);
+  saver_->on_left(0);
+  saver_->on_forgotten(0);
   run_to(7);
   for (int i = 0; i < 3; ++i) wait_for_thread();
   EXPECT_EQ(files_->stats().written, 0U);

@@ -3,71 +3,29 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdint>
+#include <cstddef>
 #include <span>
 #include <vector>
 
 #include "weft/tests/fixture/expect_bug.h"
+#include "weft/tests/schedule/memory/prefix/four_pages.h"
 
-namespace weft {
+namespace weft::test {
 namespace {
 
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
-using Tokens = std::vector<TokenId>;
-
-/// A cache of four pages of two tokens, and perhaps places in host memory or hollow nodes.
-struct FourPages {
-  explicit FourPages(std::int32_t places = 0, std::int32_t hollow = 0)
-      : cache(clock, 4, 2, true, places, &copies, hollow) {}
-
-  void make_plan() {
-    clock.begin_plan();
-    clock.write();
-  }
-  /// Fills and keeps pages that lead from one to the next, and returns them.
-  std::vector<PageId> keep_path(TokenId first, std::int32_t count) {
-    std::vector<PageId> pages;
-    EXPECT_TRUE(cache.take(count, pages));
-    PageId parent = kNoPage;
-    for (const PageId page : pages) {
-      cache.keep({}, parent, page, Tokens{first, 0});
-      parent = page;
-    }
-    return pages;
-  }
-  /// Leaves a page, which is given up for others then; these stay in use.
-  void give_up(PageId page) {
-    cache.release({&page, 1});
-    std::vector<PageId> taken;
-    EXPECT_TRUE(cache.take(cache.free(), taken));
-  }
-  /// Lets such pages go to host memory, after which all of the device's are free.
-  void send_out(TokenId first, std::int32_t count) {
-    cache.release(keep_path(first, count));
-    std::vector<PageId> all;
-    EXPECT_TRUE(cache.take(cache.size(), all));
-    cache.release(all);
-  }
-  [[nodiscard]] PageId find(PageId parent, TokenId first) const {
-    return cache.tree().find({}, parent, Tokens{first, 0});
-  }
-
-  PlanClock clock;
-  std::vector<PlanCopy> copies;
-  PrefixCache cache;
-};
 
 TEST(PrefixCache, WithoutKeepingIsAPoolOfPages) {
   const PlanClock clock;
-  PrefixCache cache(clock, 4, 2, false);
+  PrefixCache cache(clock, {.pages = 4, .page_tokens = 2});
   std::vector<PageId> pages;
   ASSERT_TRUE(cache.take(3, pages));
   EXPECT_EQ(cache.free(), 1);
   EXPECT_EQ(cache.references(pages[0]), 1);
   cache.release(pages);
   EXPECT_EQ(cache.free(), 4);
-  EXPECT_FALSE(cache.is_kept(pages[0]));
+  EXPECT_FALSE(cache.nodes().is_kept(pages[0]));
   cache.check();
 }
 
@@ -78,12 +36,12 @@ TEST(PrefixCache, AKeptPageThatIsLeftCountsAsFreeAndIsFound) {
   EXPECT_EQ(four.cache.references(pages[0]), 1) << "the cache's own does not count";
   four.cache.release(pages);
   EXPECT_EQ(four.cache.free(), 4);
-  EXPECT_EQ(four.cache.idle(), 2);
+  EXPECT_EQ(four.cache.tiers().device.idle(), 2);
   EXPECT_EQ(four.find(kNoPage, 1), pages[0]);
   EXPECT_EQ(four.find(pages[0], 1), pages[1]);
   four.cache.share(pages);
   EXPECT_EQ(four.cache.free(), 2);
-  EXPECT_EQ(four.cache.idle(), 0);
+  EXPECT_EQ(four.cache.tiers().device.idle(), 0);
   four.cache.check();
 }
 
@@ -100,7 +58,7 @@ TEST(PrefixCache, GivesUpTheEndOfWhatWasLeftLongestAgo) {
   EXPECT_THAT(taken, UnorderedElementsAre(second[1], second[0], first[1]));
   EXPECT_EQ(four.find(kNoPage, 2), kNoPage);
   EXPECT_EQ(four.find(kNoPage, 1), first[0]) << "what leads there goes last";
-  EXPECT_EQ(four.cache.given_up(), 3U);
+  EXPECT_EQ(four.cache.nodes().given_up(), 3U);
   four.cache.check();
 }
 
@@ -118,14 +76,14 @@ TEST(PrefixCache, ForgetsAllWhenNoTableHasAny) {
   FourPages four;
   const auto pages = four.keep_path(1, 3);
   four.cache.release(pages);
-  four.cache.forget_all();
-  EXPECT_EQ(four.cache.kept(), 0);
+  four.cache.nodes().forget_all();
+  EXPECT_EQ(four.cache.nodes().kept(), 0);
   EXPECT_EQ(four.cache.free(), 4);
   EXPECT_EQ(four.find(kNoPage, 1), kNoPage);
-  EXPECT_EQ(four.cache.given_up(), 0U);
+  EXPECT_EQ(four.cache.nodes().given_up(), 0U);
   FourPages used;
   (void)used.keep_path(1, 1);
-  WEFT_EXPECT_BUG(used.cache.forget_all(), "sequences have");
+  WEFT_EXPECT_BUG(used.cache.nodes().forget_all(), "sequences have");
 }
 
 TEST(PrefixCache, WhatAPageLedToIsFoundBehindAHollowNode) {
@@ -133,11 +91,11 @@ TEST(PrefixCache, WhatAPageLedToIsFoundBehindAHollowNode) {
   const auto pages = four.keep_path(1, 3);
   four.give_up(pages[0]);
   const PageId hollow = four.find(kNoPage, 1);
-  EXPECT_TRUE(four.cache.is_hollow(hollow));
+  EXPECT_TRUE(four.cache.tiers().is_hollow(hollow));
   EXPECT_EQ(four.find(hollow, 1), pages[1]);
-  EXPECT_EQ(four.cache.hollow(), 1);
-  EXPECT_EQ(four.cache.kept(), 2);
-  EXPECT_EQ(four.cache.given_up(), 1U);
+  EXPECT_EQ(four.cache.tiers().hollow.taken(), 1);
+  EXPECT_EQ(four.cache.nodes().kept(), 2);
+  EXPECT_EQ(four.cache.nodes().given_up(), 1U);
   four.cache.check();
 }
 
@@ -146,13 +104,13 @@ TEST(PrefixCache, AHollowNodeIsFilledByWhoComputesItsTokens) {
   const auto pages = four.keep_path(1, 2);
   four.give_up(pages[0]);
   const PageId own = pages[0];  // it was taken by another
-  EXPECT_EQ(four.cache.keep({}, kNoPage, own, Tokens{1, 0}), own);
+  EXPECT_EQ(four.cache.nodes().keep({}, kNoPage, own, Tokens{1, 0}), own);
   EXPECT_EQ(four.find(kNoPage, 1), own);
   EXPECT_EQ(four.find(own, 1), pages[1]);
-  EXPECT_EQ(four.cache.hollow(), 0);
+  EXPECT_EQ(four.cache.tiers().hollow.taken(), 0);
   EXPECT_EQ(four.cache.references(own), 1);
-  four.cache.take_back(own);
-  EXPECT_EQ(four.cache.hollow(), 1) << "what it leads to is there";
+  four.cache.nodes().take_back(own);
+  EXPECT_EQ(four.cache.tiers().hollow.taken(), 1) << "what it leads to is there";
   EXPECT_EQ(four.cache.references(own), 1);
   four.cache.check();
 }
@@ -162,11 +120,11 @@ TEST(PrefixCache, HollowNodesGoWithTheLastPageBehindThem) {
   const auto pages = four.keep_path(1, 3);
   four.give_up(pages[0]);
   four.give_up(pages[1]);
-  EXPECT_EQ(four.cache.hollow(), 2);
+  EXPECT_EQ(four.cache.tiers().hollow.taken(), 2);
   four.give_up(pages[2]);
-  EXPECT_EQ(four.cache.hollow(), 0);
+  EXPECT_EQ(four.cache.tiers().hollow.taken(), 0);
   EXPECT_EQ(four.find(kNoPage, 1), kNoPage);
-  EXPECT_EQ(four.cache.kept(), 0);
+  EXPECT_EQ(four.cache.nodes().kept(), 0);
   four.cache.check();
 }
 
@@ -177,16 +135,16 @@ TEST(PrefixCache, TheHollowNodeUsedLongestAgoIsForgottenForAnotherWithAllBehindI
     const auto second = four.keep_path(2, 2);
     four.give_up(first[0]);
     four.give_up(second[0]);
-    if (uses) four.cache.leave_path(four.find(kNoPage, 1), 0);
+    if (uses) four.cache.nodes().leave_path(four.find(kNoPage, 1), 0);
     // A third path, of pages that were given up.
-    four.cache.keep({}, kNoPage, first[0], Tokens{3, 0});
-    four.cache.keep({}, first[0], second[0], Tokens{3, 0});
+    four.cache.nodes().keep({}, kNoPage, first[0], Tokens{3, 0});
+    four.cache.nodes().keep({}, first[0], second[0], Tokens{3, 0});
     four.give_up(first[0]);
-    EXPECT_EQ(four.cache.hollow(), 2);
+    EXPECT_EQ(four.cache.tiers().hollow.taken(), 2);
     EXPECT_NE(four.find(kNoPage, 3), kNoPage);
     EXPECT_EQ(four.find(kNoPage, 1) != kNoPage, uses);
     EXPECT_EQ(four.find(kNoPage, 2) != kNoPage, !uses);
-    EXPECT_EQ(four.cache.is_kept(first[1]), uses);
+    EXPECT_EQ(four.cache.nodes().is_kept(first[1]), uses);
     EXPECT_EQ(four.cache.references(first[1]), 1) << "whoever has it goes on with it";
     four.cache.check();
   }
@@ -197,8 +155,8 @@ TEST(PrefixCache, APageIsForgottenWithTheHollowNodeThatMakesRoomForIt) {
   const auto pages = four.keep_path(1, 3);
   four.give_up(pages[0]);
   four.give_up(pages[1]);
-  EXPECT_EQ(four.cache.hollow(), 0);
-  EXPECT_EQ(four.cache.kept(), 0);
+  EXPECT_EQ(four.cache.tiers().hollow.taken(), 0);
+  EXPECT_EQ(four.cache.nodes().kept(), 0);
   EXPECT_EQ(four.cache.references(pages[2]), 1);
   EXPECT_EQ(four.find(kNoPage, 1), kNoPage);
   four.cache.check();
@@ -209,8 +167,8 @@ TEST(PrefixCache, ForgetsHollowNodesWithAllElse) {
   const auto pages = four.keep_path(1, 3);
   four.give_up(pages[0]);
   four.cache.release(std::span(pages).subspan(1));
-  four.cache.forget_all();
-  EXPECT_EQ(four.cache.hollow(), 0);
+  four.cache.nodes().forget_all();
+  EXPECT_EQ(four.cache.tiers().hollow.taken(), 0);
   EXPECT_EQ(four.find(kNoPage, 1), kNoPage);
   four.cache.check();
 }
@@ -220,10 +178,10 @@ TEST(PrefixCache, APageGoesToHostMemoryThoughWhatItLeadsToIsHere) {
   const auto pages = four.keep_path(1, 3);
   four.give_up(pages[0]);
   const PageId first = four.find(kNoPage, 1);
-  EXPECT_TRUE(four.cache.is_on_host(first));
+  EXPECT_TRUE(four.cache.tiers().is_on_host(first));
   EXPECT_EQ(four.find(first, 1), pages[1]);
-  EXPECT_EQ(four.cache.hollow(), 0);
-  EXPECT_EQ(four.cache.given_up(), 0U);
+  EXPECT_EQ(four.cache.tiers().hollow.taken(), 0);
+  EXPECT_EQ(four.cache.nodes().given_up(), 0U);
   four.cache.check();
 }
 
@@ -233,16 +191,16 @@ TEST(PrefixCache, APlaceThatIsNeededLeavesAHollowNodeWhereItLedSomewhere) {
   four.give_up(pages[0]);
   four.give_up(pages[1]);
   const PageId first = four.find(kNoPage, 1);
-  EXPECT_TRUE(four.cache.is_hollow(first));
+  EXPECT_TRUE(four.cache.tiers().is_hollow(first));
   const PageId second = four.find(first, 1);
-  EXPECT_TRUE(four.cache.is_on_host(second));
+  EXPECT_TRUE(four.cache.tiers().is_on_host(second));
   EXPECT_EQ(four.find(second, 1), pages[2]);
-  EXPECT_EQ(four.cache.given_up(), 1U);
+  EXPECT_EQ(four.cache.nodes().given_up(), 1U);
   four.cache.check();
   four.give_up(pages[2]);
-  EXPECT_TRUE(four.cache.is_hollow(four.find(first, 1)));
-  four.cache.forget_all();
-  EXPECT_EQ(four.cache.hollow() + four.cache.on_host(), 0);
+  EXPECT_TRUE(four.cache.tiers().is_hollow(four.find(first, 1)));
+  four.cache.nodes().forget_all();
+  EXPECT_EQ(four.cache.tiers().hollow.taken() + four.cache.tiers().host.taken(), 0);
 }
 
 TEST(PrefixCache, APlaceThatNothingContinuesGoesWithTheHollowNodesThatLedToIt) {
@@ -250,15 +208,15 @@ TEST(PrefixCache, APlaceThatNothingContinuesGoesWithTheHollowNodesThatLedToIt) {
   const auto pages = four.keep_path(1, 2);
   four.give_up(pages[0]);
   four.give_up(pages[1]);  // whose place was the first one's
-  ASSERT_EQ(four.cache.hollow(), 1);
-  ASSERT_EQ(four.cache.on_host(), 1);
+  ASSERT_EQ(four.cache.tiers().hollow.taken(), 1);
+  ASSERT_EQ(four.cache.tiers().host.taken(), 1);
   const PageId other = pages[0];
-  four.cache.keep({}, kNoPage, other, Tokens{2, 0});
+  four.cache.nodes().keep({}, kNoPage, other, Tokens{2, 0});
   four.give_up(other);
   EXPECT_EQ(four.find(kNoPage, 1), kNoPage);
-  EXPECT_TRUE(four.cache.is_on_host(four.find(kNoPage, 2)));
-  EXPECT_EQ(four.cache.hollow(), 0);
-  EXPECT_EQ(four.cache.given_up(), 2U);
+  EXPECT_TRUE(four.cache.tiers().is_on_host(four.find(kNoPage, 2)));
+  EXPECT_EQ(four.cache.tiers().hollow.taken(), 0);
+  EXPECT_EQ(four.cache.nodes().given_up(), 2U);
   four.cache.check();
 }
 
@@ -267,12 +225,14 @@ TEST(PrefixCache, APageThatHasToGoForItsPlaceNeedsNone) {
   const auto first = four.keep_path(1, 3);
   four.give_up(first[0]);
   four.give_up(first[1]);  // whose place was the first one's, which is hollow
-  ASSERT_EQ(four.cache.hollow(), 1);
+  ASSERT_EQ(four.cache.tiers().hollow.taken(), 1);
   // For its place the second one would be hollow, and for that the first goes with all behind it.
   four.give_up(first[2]);
   EXPECT_EQ(four.find(kNoPage, 1), kNoPage);
-  EXPECT_EQ(four.cache.on_host() + four.cache.hollow() + four.cache.kept(), 0);
-  EXPECT_EQ(four.cache.given_up(), 3U);
+  EXPECT_EQ(four.cache.tiers().host.taken() + four.cache.tiers().hollow.taken() +
+                four.cache.nodes().kept(),
+            0);
+  EXPECT_EQ(four.cache.nodes().given_up(), 3U);
   four.cache.check();
 }
 
@@ -286,7 +246,7 @@ TEST(PrefixCache, APathIsHadFromWhicheverMemoryItsPagesAreIn) {
   four.copies.clear();
   const PageId first = four.find(kNoPage, 1);
   std::vector<PageId> path{pages[1], four.find(pages[1], 1)};
-  ASSERT_TRUE(four.cache.is_on_host(path[1]));
+  ASSERT_TRUE(four.cache.tiers().is_on_host(path[1]));
   const PageId place = path[1];
   ASSERT_TRUE(four.cache.share_path(path));
   EXPECT_EQ(path, (std::vector{pages[1], pages[0]}));
@@ -296,38 +256,7 @@ TEST(PrefixCache, APathIsHadFromWhicheverMemoryItsPagesAreIn) {
   EXPECT_EQ(four.copies[0].from, place);
   EXPECT_EQ(four.copies[0].to, pages[0]);
   EXPECT_EQ(four.find(kNoPage, 1), first) << "what leads there stays where it is";
-  EXPECT_EQ(four.cache.on_host(), 1);
-  four.cache.check();
-}
-
-TEST(PrefixCache, HollowNodesLeadToWhatComesFromElsewhere) {
-  FourPages four(0, 4);
-  std::vector<PageId> pages;
-  ASSERT_TRUE(four.cache.take(1, pages));
-  const Tokens text{1, 0, 2, 0, 3, 0};
-  four.cache.prepare_path({}, text);
-  const PageId first = four.cache.lead_to({}, kNoPage, Tokens{1, 0});
-  const PageId second = four.cache.lead_to({}, first, Tokens{2, 0});
-  EXPECT_EQ(four.cache.lead_to({}, kNoPage, Tokens{1, 0}), first) << "once";
-  four.cache.keep({}, second, pages[0], Tokens{3, 0});
-  EXPECT_EQ(four.cache.hollow(), 2);
-  EXPECT_EQ(four.find(second, 3), pages[0]);
-  four.cache.check();
-}
-
-TEST(PrefixCache, APathIsPreparedByForgettingWhatIsNotOfIt) {
-  FourPages four(0, 3);
-  const auto own = four.keep_path(1, 2);
-  const auto other = four.keep_path(2, 2);
-  four.give_up(own[0]);
-  four.give_up(other[0]);
-  four.cache.prepare_path({}, Tokens{1, 0, 4, 0, 5, 0});
-  EXPECT_EQ(four.find(kNoPage, 2), kNoPage) << "though it is the newer one";
-  const PageId first = four.cache.lead_to({}, kNoPage, Tokens{1, 0});
-  EXPECT_EQ(four.find(first, 1), own[1]);
-  const PageId second = four.cache.lead_to({}, first, Tokens{4, 0});
-  four.cache.keep({}, second, other[0], Tokens{5, 0});
-  EXPECT_EQ(four.cache.hollow(), 2);
+  EXPECT_EQ(four.cache.tiers().host.taken(), 1);
   four.cache.check();
 }
 
@@ -341,8 +270,8 @@ TEST(PrefixCache, WherePagesAreLentWhatTheyLedToStays) {
   ASSERT_TRUE(four.cache.lend(1, lent));
   EXPECT_EQ(lent, (std::vector{pages[0]}));
   EXPECT_TRUE(four.copies.empty()) << "perhaps no plan comes before it is filled";
-  EXPECT_TRUE(four.cache.is_hollow(four.find(kNoPage, 1)));
-  EXPECT_TRUE(four.cache.is_kept(pages[1]));
+  EXPECT_TRUE(four.cache.tiers().is_hollow(four.find(kNoPage, 1)));
+  EXPECT_TRUE(four.cache.nodes().is_kept(pages[1]));
   four.cache.give_back(lent);
   four.cache.check();
 }
@@ -355,11 +284,11 @@ TEST(PrefixCache, WhatIsGivenUpGoesToHostMemoryAndIsFoundThere) {
   ASSERT_EQ(four.copies.size(), 1U);
   const PageId first = four.find(kNoPage, 1);
   const PageId second = four.find(first, 1);
-  EXPECT_FALSE(four.cache.is_on_host(first));
-  EXPECT_TRUE(four.cache.is_on_host(second)) << "the last leaves first";
+  EXPECT_FALSE(four.cache.tiers().is_on_host(first));
+  EXPECT_TRUE(four.cache.tiers().is_on_host(second)) << "the last leaves first";
   EXPECT_EQ(four.copies[0].to, second);
-  EXPECT_EQ(four.cache.on_host(), 1);
-  EXPECT_EQ(four.cache.given_up(), 0U);
+  EXPECT_EQ(four.cache.tiers().host.taken(), 1);
+  EXPECT_EQ(four.cache.nodes().given_up(), 0U);
   four.cache.check();
 }
 
@@ -378,7 +307,7 @@ TEST(PrefixCache, WhatIsInHostMemoryComesBackInTheOrderOfItsPath) {
   ASSERT_EQ(four.copies.size(), 3U);
   EXPECT_EQ(four.copies[2].from, places[2]);
   EXPECT_EQ(four.copies[2].to, table[2]);
-  EXPECT_EQ(four.cache.on_host(), 0);
+  EXPECT_EQ(four.cache.tiers().host.taken(), 0);
   four.cache.check();
 }
 
@@ -392,16 +321,16 @@ TEST(PrefixCache, APathThatThereIsNoRoomForIsNotHad) {
   path.push_back(four.find(path[0], 1));
   EXPECT_FALSE(four.cache.share_path(path));
   const PageId first = four.find(kNoPage, 1);
-  EXPECT_TRUE(four.cache.is_here(first)) << "it came before there was no room";
+  EXPECT_TRUE(four.cache.tiers().is_here(first)) << "it came before there was no room";
   EXPECT_EQ(four.cache.references(first), 0);
-  EXPECT_TRUE(four.cache.is_on_host(four.find(first, 1)));
+  EXPECT_TRUE(four.cache.tiers().is_on_host(four.find(first, 1)));
   four.cache.check();
 }
 
 TEST(PrefixCache, WhenHostMemoryIsFullTheOldestEndsGoToNothing) {
   FourPages four(2);
   four.send_out(1, 3);
-  EXPECT_EQ(four.cache.given_up(), 1U);
+  EXPECT_EQ(four.cache.nodes().given_up(), 1U);
   const PageId first = four.find(kNoPage, 1);
   const PageId second = four.find(first, 1);
   EXPECT_NE(second, kNoPage);
@@ -414,8 +343,8 @@ TEST(PrefixCache, APageThatIsComputedAgainTakesThePlaceOfItsCopy) {
   four.send_out(1, 2);
   const auto again = four.keep_path(1, 1);
   EXPECT_EQ(four.find(kNoPage, 1), again[0]);
-  EXPECT_EQ(four.cache.on_host(), 1) << "what continues it is still there";
-  EXPECT_TRUE(four.cache.is_on_host(four.find(again[0], 1)));
+  EXPECT_EQ(four.cache.tiers().host.taken(), 1) << "what continues it is still there";
+  EXPECT_TRUE(four.cache.tiers().is_on_host(four.find(again[0], 1)));
   four.cache.check();
 }
 
@@ -423,7 +352,7 @@ TEST(PrefixCache, WhatMayStillChangeDoesNotGoToHostMemory) {
   FourPages four(4);
   four.make_plan();
   const auto pages = four.keep_path(1, 1);
-  four.cache.mark_unsure(pages[0]);
+  four.cache.nodes().mark_unsure(pages[0]);
   four.cache.release(pages);
   std::vector<PageId> taken;
   ASSERT_TRUE(four.cache.take(4, taken));
@@ -436,18 +365,18 @@ TEST(PrefixCache, WhatCannotChangeAnyMoreGoesToHostMemory) {
   FourPages four(4);
   four.make_plan();
   const auto pages = four.keep_path(1, 1);
-  four.cache.mark_unsure(pages[0]);
+  four.cache.nodes().mark_unsure(pages[0]);
   four.make_plan();
   four.give_up(pages[0]);
   EXPECT_THAT(four.copies, SizeIs(1));
-  EXPECT_TRUE(four.cache.is_on_host(four.find(kNoPage, 1)));
+  EXPECT_TRUE(four.cache.tiers().is_on_host(four.find(kNoPage, 1)));
 }
 
 TEST(PrefixCache, WhatTheNewestPlanFilledGoesToHostMemoryOnceItHasRun) {
   FourPages four(4);
   four.make_plan();
   const auto pages = four.keep_path(1, 1);
-  four.cache.mark_unsure(pages[0]);
+  four.cache.nodes().mark_unsure(pages[0]);
   four.clock.run(1);
   four.give_up(pages[0]);
   EXPECT_THAT(four.copies, SizeIs(1));
@@ -457,14 +386,14 @@ TEST(PrefixCache, APageThatIsTakenBackIsNotInDoubtForWhoeverHasItNext) {
   FourPages four(4);
   four.make_plan();
   const auto pages = four.keep_path(1, 1);
-  four.cache.mark_unsure(pages[0]);
-  four.cache.take_back(pages[0]);
+  four.cache.nodes().mark_unsure(pages[0]);
+  four.cache.nodes().take_back(pages[0]);
   four.cache.release(pages);
   const auto next = four.keep_path(2, 1);
   ASSERT_EQ(next, pages);
   four.give_up(next[0]);
   EXPECT_THAT(four.copies, SizeIs(1));
-  EXPECT_TRUE(four.cache.is_on_host(four.find(kNoPage, 2)));
+  EXPECT_TRUE(four.cache.tiers().is_on_host(four.find(kNoPage, 2)));
 }
 
 TEST(PrefixCache, ForgetsWhatIsInHostMemoryToo) {
@@ -473,10 +402,10 @@ TEST(PrefixCache, ForgetsWhatIsInHostMemoryToo) {
   std::vector<PageId> taken;
   ASSERT_TRUE(four.cache.take(2, taken));
   four.cache.release(taken);
-  four.cache.forget_all();
-  EXPECT_EQ(four.cache.on_host(), 0);
+  four.cache.nodes().forget_all();
+  EXPECT_EQ(four.cache.tiers().host.taken(), 0);
   EXPECT_EQ(four.find(kNoPage, 1), kNoPage);
-  EXPECT_EQ(four.cache.given_up(), 0U);
+  EXPECT_EQ(four.cache.nodes().given_up(), 0U);
   four.cache.check();
 }
 
@@ -484,9 +413,10 @@ TEST(PrefixCache, ForgetsWhatIsInHostMemoryToo) {
 struct LeftTail : FourPages {
   LeftTail() {
     EXPECT_TRUE(cache.take(3, pages));
-    cache.keep({}, kNoPage, pages[0], Tokens{1, 0});
-    cache.begin_tail(pages[0], {});
-    cache.leave_tail(pages[0], std::span(pages).last(2), [this](std::size_t i) { return text[i]; });
+    cache.nodes().keep({}, kNoPage, pages[0], Tokens{1, 0});
+    PageTails& tails = cache.nodes().tiers().device.tails();
+    tails.begin(pages[0], {});
+    tails.leave(pages[0], std::span(pages).last(2), [this](std::size_t i) { return text[i]; });
     cache.release(std::span(pages).first(1));
     cache.check();
   }
@@ -498,8 +428,8 @@ struct LeftTail : FourPages {
 TEST(PrefixCache, ATailIsIdleWithItsHeadAndGivenUpBeforeIt) {
   LeftTail left;
   EXPECT_EQ(left.cache.free(), 4);
-  EXPECT_EQ(left.cache.idle(), 3);
-  EXPECT_EQ(left.cache.kept(), 3);
+  EXPECT_EQ(left.cache.tiers().device.idle(), 3);
+  EXPECT_EQ(left.cache.nodes().kept(), 3);
   EXPECT_EQ(left.find(left.pages[0], 2), kNoPage) << "it has not been read";
   std::vector<PageId> taken;
   ASSERT_TRUE(left.cache.take(2, taken));
@@ -508,13 +438,13 @@ TEST(PrefixCache, ATailIsIdleWithItsHeadAndGivenUpBeforeIt) {
   left.cache.check();
   ASSERT_TRUE(left.cache.take(2, taken));
   EXPECT_EQ(left.find(kNoPage, 1), kNoPage);
-  EXPECT_EQ(left.cache.given_up(), 3U);
+  EXPECT_EQ(left.cache.nodes().given_up(), 3U);
   EXPECT_EQ(left.cache.free(), 0);
 }
 
 TEST(PrefixCache, ATailThatIsReadIsLikeAnyPages) {
   LeftTail left;
-  left.cache.read_tail(left.pages[0]);
+  left.cache.nodes().tiers().device.read_tail(left.pages[0]);
   EXPECT_EQ(left.find(left.pages[0], 2), left.pages[1]);
   EXPECT_EQ(left.find(left.pages[1], 3), left.pages[2]);
   left.cache.check();
@@ -527,7 +457,7 @@ TEST(PrefixCache, ATailThatIsReadIsLikeAnyPages) {
 TEST(PrefixCache, AHeadThatIsUsedAloneLeavesItsTailIdle) {
   LeftTail left;
   left.cache.share(std::span(left.pages).first(1));
-  EXPECT_EQ(left.cache.idle(), 2);
+  EXPECT_EQ(left.cache.tiers().device.idle(), 2);
   left.cache.check();
   std::vector<PageId> taken;
   ASSERT_TRUE(left.cache.take(3, taken));
@@ -536,8 +466,8 @@ TEST(PrefixCache, AHeadThatIsUsedAloneLeavesItsTailIdle) {
 
 TEST(PrefixCache, ForgetsTailsToo) {
   LeftTail left;
-  left.cache.forget_all();
-  EXPECT_EQ(left.cache.kept(), 0);
+  left.cache.nodes().forget_all();
+  EXPECT_EQ(left.cache.nodes().kept(), 0);
   EXPECT_EQ(left.cache.free(), 4);
   left.cache.check();
 }
@@ -545,42 +475,9 @@ TEST(PrefixCache, ForgetsTailsToo) {
 TEST(PrefixCache, HasNoTailsWherePagesGoToHostMemory) {
   EXPECT_TRUE(FourPages().cache.has_tails());
   EXPECT_FALSE(FourPages(1).cache.has_tails());
-  EXPECT_FALSE(PrefixCache(PlanClock(), 4, 2, false).has_tails());
-}
-
-TEST(PageTails, TellMisuse) {
-  PageTails tails(4);
-  const std::vector<PageId> pages{1, 2};
-  tails.leave(0, pages);
-  EXPECT_EQ(tails.last(0), 2);
-  EXPECT_EQ(tails.before(1), 0);
-  WEFT_EXPECT_BUG(tails.leave(0, pages), "a second tail");
-  WEFT_EXPECT_BUG(tails.leave(3, pages), "in two tails");
-  WEFT_EXPECT_BUG(tails.pop(1), "has none");
-}
-
-TEST(IdlePages, AreAListByTheTimeOfLeaving) {
-  IdlePages idle(4);
-  for (const PageId page : {2, 0, 3}) idle.add(page);
-  EXPECT_EQ(idle.oldest(), 2);
-  idle.remove(0);
-  EXPECT_FALSE(idle.contains(0));
-  idle.remove(2);
-  EXPECT_EQ(idle.oldest(), 3);
-  idle.add(2);
-  EXPECT_EQ(idle.oldest(), 3);
-  EXPECT_EQ(idle.size(), 2);
-  idle.add_before(0, 3);
-  EXPECT_EQ(idle.oldest(), 0);
-  idle.add_before(1, 2);
-  idle.remove(0);
-  idle.remove(3);
-  EXPECT_EQ(idle.oldest(), 1);
-  idle.remove(1);
-  WEFT_EXPECT_BUG(idle.add(2), "was idle");
-  WEFT_EXPECT_BUG(idle.add_before(1, 3), "before none");
-  WEFT_EXPECT_BUG(idle.remove(1), "not idle");
+  const PlanClock clock;
+  EXPECT_FALSE(PrefixCache(clock, {.pages = 4, .page_tokens = 2}).has_tails());
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::test

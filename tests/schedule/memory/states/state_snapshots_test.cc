@@ -12,66 +12,98 @@ namespace weft {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::SizeIs;
 using Pages = std::vector<PageId>;
 
 /// Snapshots of two pages each, of eight pages and four places, which nodes 0 .. 11 may have.
-StateSnapshots of_two_pages() { return {2, 8, 4, 12}; }
+struct OfTwoPages {
+  explicit OfTwoPages(std::int32_t each = 2) : snapshots(each, tiers) {}
+
+  /// Makes a snapshot in two free pages: in a new one, the first two.
+  NewSnapshot add() {
+    Pages pages;
+    EXPECT_TRUE(tiers.device.pool().take(2, pages));
+    return snapshots.add(pages);
+  }
+
+  std::vector<PlanCopy> copies;
+  PrefixTree tree{12, 1};
+  PageTiers tiers{.device = {8, tree, true}, .host = {8, 4, &copies}, .hollow = {12, 0}};
+  StateSnapshots snapshots;
+};
 
 TEST(StateSnapshots, ANodeGetsASnapshotAndKeepsItUnderAnotherNumber) {
-  StateSnapshots snapshots = of_two_pages();
-  const NewSnapshot one = snapshots.add(Pages{4, 2});
+  OfTwoPages two;
+  StateSnapshots& snapshots = two.snapshots;
+  const NewSnapshot one = two.add();
   EXPECT_TRUE(snapshots.contains(one));
   EXPECT_EQ(snapshots.of(5), StateSnapshots::kNone);
-  snapshots.give_to(5, one.slot);
+  snapshots.give(5, one);
   snapshots.renumber(5, 9);
   EXPECT_EQ(snapshots.of(5), StateSnapshots::kNone);
   EXPECT_EQ(snapshots.of(9), one.slot);
-  EXPECT_THAT(snapshots.pages(one.slot), ElementsAre(4, 2));
+  EXPECT_THAT(snapshots.pages(one.slot), ElementsAre(0, 1));
   snapshots.check();
 }
 
-TEST(StateSnapshots, TheOldestIsTheOneMadeOrUsedLongestAgo) {
-  StateSnapshots snapshots = of_two_pages();
-  const std::int32_t first = snapshots.add(Pages{0, 1}).slot;
-  const std::int32_t second = snapshots.add(Pages{2, 3}).slot;
-  EXPECT_EQ(snapshots.oldest(), first);
-  snapshots.touch(first);
-  EXPECT_EQ(snapshots.oldest(), second);
+TEST(StateSnapshots, ANodeKeepsTheSnapshotThatItHas) {
+  OfTwoPages two;
+  const NewSnapshot first = two.add();
+  two.snapshots.give(5, first);
+  const NewSnapshot second = two.add();
+  two.snapshots.give(5, second);
+  EXPECT_EQ(two.snapshots.of(5), first.slot);
+  EXPECT_FALSE(two.snapshots.contains(second));
+  EXPECT_EQ(two.tiers.device.pool().free(), 6) << "the new one's pages are free";
 }
 
-TEST(StateSnapshots, ThePagesOfOneOnTheDeviceAreItsOwnUntilItGoes) {
-  StateSnapshots snapshots = of_two_pages();
-  const std::int32_t one = snapshots.add(Pages{0, 3}).slot;
-  EXPECT_TRUE(snapshots.has_page(3));
-  EXPECT_FALSE(snapshots.has_page(2));
-  snapshots.move_to_host(one, [](PageId page) { return page == 0 ? 8 : 9; });
-  EXPECT_FALSE(snapshots.has_page(3));
-  EXPECT_EQ(snapshots.on_device(), 0);
-  EXPECT_EQ(snapshots.size(), 1);
-  EXPECT_THAT(snapshots.pages(one), ElementsAre(8, 9));
+TEST(StateSnapshots, TheOldestIsTheOneMadeOrUsedLongestAgo) {
+  OfTwoPages two;
+  const std::int32_t first = two.add().slot;
+  const std::int32_t second = two.add().slot;
+  EXPECT_EQ(two.snapshots.oldest(), first);
+  two.snapshots.touch(first);
+  EXPECT_EQ(two.snapshots.oldest(), second);
+}
+
+TEST(StateSnapshots, ThePagesOfOneOnTheDeviceAreItsOwnUntilItGoesToHostMemory) {
+  OfTwoPages two;
+  const std::int32_t one = two.add().slot;
+  EXPECT_TRUE(two.snapshots.has_page(1));
+  EXPECT_FALSE(two.snapshots.has_page(2));
+  two.snapshots.move_to_host(one);
+  EXPECT_FALSE(two.snapshots.has_page(1));
+  EXPECT_EQ(two.snapshots.on_device(), 0);
+  EXPECT_EQ(two.snapshots.size(), 1);
+  EXPECT_THAT(two.snapshots.pages(one), ElementsAre(8, 9));
+  EXPECT_EQ(two.tiers.device.pool().free(), 8);
+  EXPECT_THAT(two.copies, SizeIs(2));
+  two.snapshots.drop(one);
+  EXPECT_EQ(two.tiers.host.free(), 4);
 }
 
 TEST(StateSnapshots, OneThatIsGivenUpIsNotTakenForAnotherInItsSlot) {
-  StateSnapshots snapshots = of_two_pages();
-  const NewSnapshot gone = snapshots.add(Pages{0, 1});
-  snapshots.drop(gone.slot);
-  const NewSnapshot other = snapshots.add(Pages{0, 1});
+  OfTwoPages two;
+  StateSnapshots& snapshots = two.snapshots;
+  const NewSnapshot gone = two.add();
+  snapshots.drop(gone);
+  const NewSnapshot other = two.add();
   ASSERT_EQ(other.slot, gone.slot);
   EXPECT_FALSE(snapshots.contains(gone));
   EXPECT_TRUE(snapshots.contains(other));
 }
 
 TEST(StateSnapshots, ThereAreAsManyAsPagesAndPlacesCanHold) {
-  StateSnapshots snapshots = of_two_pages();
-  for (std::int32_t i = 0; i < 6; ++i) {
-    const std::int32_t slot = snapshots.add(Pages{0, 1}).slot;
-    snapshots.move_to_host(slot, [](PageId page) { return 8 + page; });
-  }
-  WEFT_EXPECT_BUG(static_cast<void>(snapshots.add({})), "a snapshot is noted that has no room");
+  OfTwoPages two;
+  for (int i = 0; i < 2; ++i) two.snapshots.move_to_host(two.add().slot);
+  for (int i = 0; i < 4; ++i) static_cast<void>(two.add());
+  EXPECT_EQ(two.snapshots.size(), 6);
+  WEFT_EXPECT_BUG(static_cast<void>(two.snapshots.add({})), "a snapshot is noted that has no room");
 }
 
 TEST(StateSnapshots, WithoutStateNoNodeHasOne) {
-  const StateSnapshots snapshots(0, 8, 4, 12);
+  const OfTwoPages none(0);
+  const StateSnapshots& snapshots = none.snapshots;
   EXPECT_EQ(snapshots.of(3), StateSnapshots::kNone);
   EXPECT_FALSE(snapshots.has_page(3));
   EXPECT_EQ(snapshots.size(), 0);
