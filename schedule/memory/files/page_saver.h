@@ -10,7 +10,7 @@
 #include "weft/gpu/files/page_key.h"
 #include "weft/gpu/plan.h"
 #include "weft/schedule/memory/page_pool.h"
-#include "weft/schedule/memory/prefix/node_listener.h"
+#include "weft/schedule/memory/tree/node_listener.h"
 #include "weft/schedule/plan_clock.h"
 
 namespace weft {

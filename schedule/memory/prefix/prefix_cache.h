@@ -8,12 +8,12 @@
 
 #include "weft/gpu/plan.h"
 #include "weft/schedule/memory/page_pool.h"
-#include "weft/schedule/memory/prefix/node_listener.h"
 #include "weft/schedule/memory/prefix/page_loans.h"
 #include "weft/schedule/memory/prefix/prefix_nodes.h"
 #include "weft/schedule/memory/prefix/prefix_stats.h"
 #include "weft/schedule/memory/states/state_snapshots.h"
 #include "weft/schedule/memory/tiers/page_tiers.h"
+#include "weft/schedule/memory/tree/node_listener.h"
 #include "weft/schedule/plan_clock.h"
 
 namespace weft {

@@ -6,10 +6,10 @@
 
 #include "weft/schedule/memory/idle_pages.h"
 #include "weft/schedule/memory/page_pool.h"
-#include "weft/schedule/memory/prefix/node_listener.h"
-#include "weft/schedule/memory/prefix/page_tails.h"
-#include "weft/schedule/memory/prefix/prefix_tree.h"
 #include "weft/schedule/memory/tiers/page_tier.h"
+#include "weft/schedule/memory/tree/node_listener.h"
+#include "weft/schedule/memory/tree/page_tails.h"
+#include "weft/schedule/memory/tree/prefix_tree.h"
 
 namespace weft {
 

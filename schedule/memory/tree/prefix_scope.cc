@@ -1,4 +1,4 @@
-#include "weft/schedule/memory/prefix/prefix_scope.h"
+#include "weft/schedule/memory/tree/prefix_scope.h"
 
 #include <array>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "weft/schedule/memory/prefix/prefix_tree.h"
+#include "weft/schedule/memory/tree/prefix_tree.h"
 
 #include <algorithm>
 #include <bit>

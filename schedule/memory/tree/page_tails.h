@@ -8,7 +8,7 @@
 
 #include "weft/core/error/internal_error.h"
 #include "weft/schedule/memory/page_pool.h"
-#include "weft/schedule/memory/prefix/prefix_tree.h"
+#include "weft/schedule/memory/tree/prefix_tree.h"
 
 namespace weft {
 

@@ -1,4 +1,4 @@
-#include "weft/schedule/memory/prefix/page_tails.h"
+#include "weft/schedule/memory/tree/page_tails.h"
 
 #include <algorithm>
 

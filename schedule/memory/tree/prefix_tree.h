@@ -8,7 +8,7 @@
 #include "weft/core/token.h"
 #include "weft/schedule/memory/idle_pages.h"
 #include "weft/schedule/memory/page_pool.h"
-#include "weft/schedule/memory/prefix/prefix_scope.h"
+#include "weft/schedule/memory/tree/prefix_scope.h"
 
 namespace weft {
 

@@ -4,7 +4,7 @@
 
 #include "weft/core/token.h"
 #include "weft/schedule/memory/page_pool.h"
-#include "weft/schedule/memory/prefix/prefix_scope.h"
+#include "weft/schedule/memory/tree/prefix_scope.h"
 
 namespace weft {
 
