@@ -6,7 +6,7 @@
 
 #include "weft/core/request_class.h"
 #include "weft/core/time/clock.h"
-#include "weft/schedule/memory/page_fetches.h"
+#include "weft/schedule/memory/files/page_fetches.h"
 #include "weft/schedule/prefix_leaders.h"
 #include "weft/schedule/running_groups.h"
 #include "weft/schedule/scheduler_options.h"

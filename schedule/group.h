@@ -16,7 +16,7 @@
 #include "weft/sampling/choice_failure.h"
 #include "weft/sampling/sampling_params.h"
 #include "weft/schedule/memory/page_pool.h"
-#include "weft/schedule/memory/prefix_scope.h"
+#include "weft/schedule/memory/tree/prefix_scope.h"
 #include "weft/schedule/sequence/sequence.h"
 #include "weft/schedule/waiting/wait_queue.h"
 

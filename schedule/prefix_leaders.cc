@@ -41,7 +41,7 @@ bool PrefixLeaders::still_leads(const PrefixLeader& leader) const {
     if (group != leader.group || group->order != leader.order) return false;
     if (!group->spec.encoder_input.empty()) return computes_output(*group);
     return group->leader().table.findable < leader.pages &&
-           !memory_.prefixes().has_lost_its_path(group->leader());
+           !memory_.prefixes().paths().is_lost(group->leader());
   });
 }
 
@@ -73,7 +73,7 @@ PrefixLeader PrefixLeaders::find(const Group& waiting) const {
     const std::int32_t comes = std::min(group->prompt_tokens(), most) / size;
     if (comes <= std::max(findable, best.pages) || group->cls > waiting.cls) continue;
     if (group->prefix_scope != waiting.prefix_scope) continue;
-    if (memory_.prefixes().has_lost_its_path(group->leader())) continue;
+    if (memory_.prefixes().paths().is_lost(group->leader())) continue;
     const std::int32_t alike = pages_alike(*group, waiting, most, size);
     if (alike > std::max(findable, best.pages)) best = {group, group->order, alike};
   }

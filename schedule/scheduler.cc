@@ -102,9 +102,9 @@ bool Scheduler::use_files(const SchedulerOptions& options) {
   if (options.files == nullptr || options.limits.has_state() || !memory_.pages().keeps()) {
     return false;
   }
-  saver_.emplace(clock_, options.files, options.limits.pages, memory_.pages().others());
-  fetches_.emplace(clock_, *saver_, memory_.pages(), memory_.prefixes(), memory_.finder(),
-                   chunks_.times(), options.limits);
+  saver_.emplace(clock_, memory_.copies(), options.files, options.limits.pages,
+                 memory_.pages().tiers().others());
+  fetches_.emplace(clock_, *saver_, memory_, chunks_.times(), options.limits);
   memory_.pages().use(*saver_, [this] { fetches_->cancel_all(); });
   return true;
 }

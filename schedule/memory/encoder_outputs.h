@@ -9,8 +9,8 @@
 #include "weft/core/token.h"
 #include "weft/schedule/memory/idle_pages.h"
 #include "weft/schedule/memory/page_pool.h"
-#include "weft/schedule/memory/prefix_scope.h"
-#include "weft/schedule/memory/prefix_stats.h"
+#include "weft/schedule/memory/prefix/prefix_stats.h"
+#include "weft/schedule/memory/tree/prefix_scope.h"
 #include "weft/schedule/plan_clock.h"
 
 namespace weft {

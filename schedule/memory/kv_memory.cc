@@ -15,14 +15,22 @@ std::int32_t most_hollow(const DeviceLimits& limits) {
   return limits.window > 0 ? limits.pages + limits.host_pages + limits.pages_per_row() : 0;
 }
 
+PrefixCacheSizes cache_sizes(const DeviceLimits& limits, KvLayout layout, bool keeps) {
+  const bool has_pages = layout == KvLayout::kPages;
+  return {.pages = has_pages ? limits.pages : 0,
+          .page_tokens = limits.page_tokens,
+          .keeps = keeps && limits.keeps_kv && has_pages,
+          .places = limits.host_pages,
+          .hollow = most_hollow(limits),
+          .snapshot_pages = limits.snapshot_pages};
+}
+
 }  // namespace
 
 KvMemory::KvMemory(const PlanClock& clock, const DeviceLimits& limits, KvLayout layout, bool keeps)
     : limits_(limits),
       layout_(layout),
-      pages_(clock, layout == KvLayout::kPages ? limits.pages : 0, limits.page_tokens,
-             keeps && limits.keeps_kv && layout == KvLayout::kPages, limits.host_pages, &copies_,
-             most_hollow(limits), limits.snapshot_pages),
+      pages_(clock, cache_sizes(limits, layout, keeps), &copies_),
       encoder_outputs_(clock, limits.cross_pages, limits.page_tokens, keeps),
       states_(clock, limits, pages_, copies_),
       prefixes_(clock, limits, pages_, states_),
@@ -41,8 +49,10 @@ KvMemory::KvMemory(const PlanClock& clock, const DeviceLimits& limits, KvLayout 
 
 PrefixStats KvMemory::prefix_stats() const noexcept {
   PrefixStats stats;
-  finder_.add_to(stats);
+  pages_.add_to(stats);
   prefixes_.add_to(stats);
+  finder_.add_to(stats);
+  stats.restored = states_.restored();
   stats.add_outputs(encoder_outputs_.stats());
   return stats;
 }
@@ -222,9 +232,9 @@ void KvMemory::release(Group& group, Sequence& sequence) {
   if (!slabs()) {
     states_.give(sequence);
     prefixes_.leave(group, sequence);
-    const PrefixKeeper::PathBefore before = prefixes_.path_before_window(sequence);
+    const SequencePath::Before before = prefixes_.paths().before_window(sequence);
     pages_.release(sequence.table.held());
-    pages_.leave_path(before.last, before.used);
+    pages_.nodes().leave_path(before.last, before.used);
     states_.release(sequence);
   }
   sequence.table.clear();

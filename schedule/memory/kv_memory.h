@@ -11,11 +11,11 @@
 #include "weft/schedule/group.h"
 #include "weft/schedule/memory/encoder_outputs.h"
 #include "weft/schedule/memory/page_pool.h"
-#include "weft/schedule/memory/prefix_cache.h"
-#include "weft/schedule/memory/prefix_finder.h"
-#include "weft/schedule/memory/prefix_keeper.h"
-#include "weft/schedule/memory/prefix_stats.h"
-#include "weft/schedule/memory/state_keeper.h"
+#include "weft/schedule/memory/prefix/prefix_cache.h"
+#include "weft/schedule/memory/prefix/prefix_finder.h"
+#include "weft/schedule/memory/prefix/prefix_keeper.h"
+#include "weft/schedule/memory/prefix/prefix_stats.h"
+#include "weft/schedule/memory/states/state_keeper.h"
 #include "weft/schedule/plan_clock.h"
 
 namespace weft {
@@ -62,6 +62,8 @@ class KvMemory {
   [[nodiscard]] const EncoderOutputs& encoder_outputs() const noexcept { return encoder_outputs_; }
   /// The pages themselves, for who brings some from elsewhere.
   [[nodiscard]] PrefixCache& pages() noexcept { return pages_; }
+  /// Copies of pages that have been decided and are in no plan yet.
+  [[nodiscard]] const std::vector<PlanCopy>& copies() const noexcept { return copies_; }
 
   /// What became of look-ups, of pages that are kept, and of the encoder's outputs.
   [[nodiscard]] PrefixStats prefix_stats() const noexcept;

@@ -11,6 +11,8 @@ namespace weft {
 /// The number of a page of the KV cache, 0 .. pages-1.
 using PageId = std::int32_t;
 
+inline constexpr PageId kNoPage = -1;
+
 /// Which pages of the KV cache are free, and how many page tables refer to each of the others. A
 /// page that several sequences share (n > 1, a common prefix) is counted once for each of them and
 /// is free when the last has released it.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "weft/schedule/memory/page_pool.h"
-#include "weft/schedule/memory/state_snapshots.h"
+#include "weft/schedule/memory/states/new_snapshot.h"
 
 namespace weft {
 
