@@ -142,50 +142,73 @@ __device__ inline void wait_products() {
 #define WEFT_REGISTERS_64 WEFT_REGISTERS_32 \
   ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47" \
   ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define WEFT_REGISTERS_128 WEFT_REGISTERS_64 \
+  ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79" \
+  ", %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95" \
+  ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109" \
+  ", %110, %111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122" \
+  ", %123, %124, %125, %126, %127"
 #define WEFT_SUMS_4(i) "+f"(sums[i]), "+f"(sums[i + 1]), "+f"(sums[i + 2]), "+f"(sums[i + 3])
 #define WEFT_SUMS_8(i) WEFT_SUMS_4(i), WEFT_SUMS_4(i + 4)
 #define WEFT_SUMS_16(i) WEFT_SUMS_8(i), WEFT_SUMS_8(i + 8)
 #define WEFT_SUMS_32(i) WEFT_SUMS_16(i), WEFT_SUMS_16(i + 16)
 #define WEFT_SUMS_64(i) WEFT_SUMS_32(i), WEFT_SUMS_32(i + 32)
+#define WEFT_SUMS_128(i) WEFT_SUMS_64(i), WEFT_SUMS_64(i + 64)
 // clang-format on
 
 /// sums [64, kColumns] (+)= A [64, 16] B [kColumns, 16]^T, asynchronously, by a warpgroup. Thread t
 /// holds of each 8 columns rows t / 32 * 16 + t % 32 / 4 and 8 further, columns t % 4 * 2 and the
-/// next: {row, row, row + 8, row + 8}. With `add` 0 the sums before do not count.
+/// next: {row, row, row + 8, row + 8}. With `add` 0 the sums before do not count. A is in shared
+/// memory or in registers: of the same rows columns t % 4 * 2 and the next, then those 8 further.
+/// Such registers must not change before the product has ended.
 template <class Number, int kColumns>
 struct WarpgroupProduct;
 
-#define WEFT_WARPGROUP_PRODUCT(number, type, columns, count, a, b, c)                         \
-  template <>                                                                                 \
-  struct WarpgroupProduct<number, columns> {                                                  \
-    static __device__ void add(float (&sums)[count], std::uint64_t left, std::uint64_t right, \
-                               int add) {                                                     \
-      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #c                                    \
-                   ", 0;\n"                                                                   \
-                   "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." type "." type      \
-                   " {" WEFT_REGISTERS_##count "}, %" #a ", %" #b ", p, 1, 1, 0, 0;\n}\n"     \
-                   : WEFT_SUMS_##count(0)                                                     \
-                   : "l"(left), "l"(right), "r"(add));                                        \
-    }                                                                                         \
+#define WEFT_WARPGROUP_PRODUCT(number, type, columns, count, a, b, c, d, e, f)                 \
+  template <>                                                                                  \
+  struct WarpgroupProduct<number, columns> {                                                   \
+    static __device__ void add(float (&sums)[count], std::uint64_t left, std::uint64_t right,  \
+                               int add) {                                                      \
+      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #c                                     \
+                   ", 0;\n"                                                                    \
+                   "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." type "." type       \
+                   " {" WEFT_REGISTERS_##count "}, %" #a ", %" #b ", p, 1, 1, 0, 0;\n}\n"      \
+                   : WEFT_SUMS_##count(0)                                                      \
+                   : "l"(left), "l"(right), "r"(add));                                         \
+    }                                                                                          \
+    static __device__ void add(float (&sums)[count], const std::uint32_t (&left)[4],           \
+                               std::uint64_t right, int add) {                                 \
+      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #f                                     \
+                   ", 0;\n"                                                                    \
+                   "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." type "." type       \
+                   " {" WEFT_REGISTERS_##count "}, {%" #a ", %" #b ", %" #c ", %" #d "}, %" #e \
+                                               ", p, 1, 1, 0;\n}\n"                            \
+                   : WEFT_SUMS_##count(0)                                                      \
+                   : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right),       \
+                     "r"(add));                                                                \
+    }                                                                                          \
   };
 
-WEFT_WARPGROUP_PRODUCT(__nv_bfloat16, "bf16", 8, 4, 4, 5, 6)
-WEFT_WARPGROUP_PRODUCT(__nv_bfloat16, "bf16", 16, 8, 8, 9, 10)
-WEFT_WARPGROUP_PRODUCT(__nv_bfloat16, "bf16", 32, 16, 16, 17, 18)
-WEFT_WARPGROUP_PRODUCT(__nv_bfloat16, "bf16", 64, 32, 32, 33, 34)
-WEFT_WARPGROUP_PRODUCT(__nv_bfloat16, "bf16", 128, 64, 64, 65, 66)
-WEFT_WARPGROUP_PRODUCT(__half, "f16", 8, 4, 4, 5, 6)
-WEFT_WARPGROUP_PRODUCT(__half, "f16", 16, 8, 8, 9, 10)
-WEFT_WARPGROUP_PRODUCT(__half, "f16", 32, 16, 16, 17, 18)
-WEFT_WARPGROUP_PRODUCT(__half, "f16", 64, 32, 32, 33, 34)
-WEFT_WARPGROUP_PRODUCT(__half, "f16", 128, 64, 64, 65, 66)
+WEFT_WARPGROUP_PRODUCT(__nv_bfloat16, "bf16", 8, 4, 4, 5, 6, 7, 8, 9)
+WEFT_WARPGROUP_PRODUCT(__nv_bfloat16, "bf16", 16, 8, 8, 9, 10, 11, 12, 13)
+WEFT_WARPGROUP_PRODUCT(__nv_bfloat16, "bf16", 32, 16, 16, 17, 18, 19, 20, 21)
+WEFT_WARPGROUP_PRODUCT(__nv_bfloat16, "bf16", 64, 32, 32, 33, 34, 35, 36, 37)
+WEFT_WARPGROUP_PRODUCT(__nv_bfloat16, "bf16", 128, 64, 64, 65, 66, 67, 68, 69)
+WEFT_WARPGROUP_PRODUCT(__nv_bfloat16, "bf16", 256, 128, 128, 129, 130, 131, 132, 133)
+WEFT_WARPGROUP_PRODUCT(__half, "f16", 8, 4, 4, 5, 6, 7, 8, 9)
+WEFT_WARPGROUP_PRODUCT(__half, "f16", 16, 8, 8, 9, 10, 11, 12, 13)
+WEFT_WARPGROUP_PRODUCT(__half, "f16", 32, 16, 16, 17, 18, 19, 20, 21)
+WEFT_WARPGROUP_PRODUCT(__half, "f16", 64, 32, 32, 33, 34, 35, 36, 37)
+WEFT_WARPGROUP_PRODUCT(__half, "f16", 128, 64, 64, 65, 66, 67, 68, 69)
 
 #undef WEFT_WARPGROUP_PRODUCT
+#undef WEFT_SUMS_128
 #undef WEFT_SUMS_64
 #undef WEFT_SUMS_32
 #undef WEFT_SUMS_16
 #undef WEFT_SUMS_8
 #undef WEFT_SUMS_4
+#undef WEFT_REGISTERS_128
 #undef WEFT_REGISTERS_64
 #undef WEFT_REGISTERS_32
 #undef WEFT_REGISTERS_16

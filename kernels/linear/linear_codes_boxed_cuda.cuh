@@ -12,7 +12,6 @@
 ///   Codes(box, scales, at)  reads the scales; `box` has the warp's rows
 ///   operands(step, a)    the operands of 32 columns, in two products
 ///   column(step)         the first of the lane's eight columns, a multiple of 8
-///   step_of(chunk, turn) the step of turn 0 or 1 in a half's chunk of 64 columns
 ///   scale(p, row)        of product p: a float, or twice a bf16
 namespace weft::cuda::codes {
 
@@ -153,47 +152,6 @@ __device__ void add_boxed(const std::byte* weights, const std::byte* inputs, std
     add_scaled_weights<Sizes>(codes, inputs, at, sums);
   }
 }
-
-/// Multiplies two codes by their scale, rounded to bf16.
-__device__ inline std::uint32_t scaled(std::uint32_t codes, std::uint32_t scale) {
-  return times(codes, scale);
-}
-/// Splits a scale in f32 into two numbers of bf16, so that the product is rounded once.
-__device__ inline std::uint32_t scaled(std::uint32_t codes, float scale) {
-  const float upper = __bfloat162float(__float2bfloat16_rn(scale));
-  return bits_of(
-      __hfma2(two_of(codes), two_of(twice(upper)), two_of(times(codes, twice(scale - upper)))));
-}
-
-/// Encoding::Weights (linear_codes_tile_unpack_cuda.cuh) of boxes.
-template <class Codes, int kRowBytes>
-struct BoxedWeights {
-  static_assert(!Codes::kSplitColumns);
-
-  __device__ BoxedWeights(const std::byte* weights, std::byte* scales, const Lane& at)
-      : codes(weights + at.first_row / kBoxRows * (kBoxRows * kRowBytes), scales, at) {}
-
-  [[nodiscard]] __device__ int column(int chunk, int turn) const {
-    return codes.column(Codes::step_of(chunk, turn));
-  }
-
-  __device__ void load(int chunk, int turn, uint4 (&to)[4]) const {
-    const int step = Codes::step_of(chunk, turn);
-    std::uint32_t a[2][2][4];
-    codes.operands(step, a);
-#pragma unroll
-    for (int row = 0; row < 4; ++row) {
-      const auto& first = a[row / 2][0];
-      const auto& second = a[row / 2][1];
-      const auto scale = codes.scale(2 * step, row);
-      const auto other = codes.scale(2 * step + 1, row);
-      to[row] = make_uint4(scaled(first[row % 2], scale), scaled(first[2 + row % 2], scale),
-                           scaled(second[row % 2], other), scaled(second[2 + row % 2], other));
-    }
-  }
-
-  Codes codes;
-};
 
 #endif  // __CUDA_ARCH_FEAT_SM90_ALL
 

@@ -9,7 +9,8 @@
 /// Products with up to kMaxCodesTokens tokens whose weights stay codes: blocks stream through
 /// shared memory, and tensor cores multiply what their codes stand for. Up to kStreamedTokens
 /// tokens a warp multiplies 32 rows by one half of a unit's columns; linear_codes_tile_cuda.cuh has
-/// the kernel for more. Units are cut among the multiprocessors by linear_cut_cuda.cuh.
+/// the kernel for more. Units of products with up to kMaxCutTokens tokens are cut among the
+/// multiprocessors by linear_cut_cuda.cuh.
 namespace weft::cuda {
 namespace codes {
 namespace {

@@ -13,7 +13,6 @@ template <int kCodesOfRow, bool kTurns>
 struct EightBitPlaces {
   static constexpr int kSteps = 2;
   static constexpr bool kSplitColumns = false;
-  static __device__ constexpr int step_of(int /*chunk*/, int turn) { return turn; }
 
   __device__ EightBitPlaces(const std::byte* box, const Lane& at)
       : first_column(at.half * 64 + 8 * at.place), odd(kTurns ? at.place % 2 : 0) {
@@ -38,6 +37,47 @@ struct EightBitPlaces {
   int turned;  ///< from the first 32 columns' codes to the second's
   int first_column;
   int odd;
+};
+
+/// A lane's codes of 8 bits as operands (linear_codes_tile_operands_cuda.cuh).
+template <int kCodesOfRow, int kRowBytes>
+class EightBitOperands {
+ protected:
+  __device__ EightBitOperands(const std::byte* unit, const OperandLane& at)
+      : EightBitOperands(OperandBox<kRowBytes>(unit, at), at.place) {}
+
+  /// Makes the operands of a chunk by make(bytes, step, row): two codes of the lane's first or
+  /// second row.
+  template <class Make>
+  __device__ void each_two(int chunk, ChunkOperands& to, const Make& make) const {
+    std::uint32_t bytes[kChunkSteps][4];
+#pragma unroll
+    for (int step = 0; step < kChunkSteps; ++step) {
+      const std::byte* from = codes_ + ((chunk * kChunkSteps + step) * 16 ^ turned_);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        bytes[step][i] = two_bytes(from + i % 2 * (8 * kCodesOfRow) + i / 2 * 8);
+      }
+    }
+#pragma unroll
+    for (int step = 0; step < kChunkSteps; ++step) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) to[step][i] = make(bytes[step][i], step, i % 2);
+    }
+  }
+
+  const std::byte* box_;
+  int row_;
+
+ private:
+  __device__ EightBitOperands(const OperandBox<kRowBytes>& of, int place)
+      : box_(of.box),
+        row_(of.row),
+        codes_(of.box + of.row * kCodesOfRow + 2 * place),
+        turned_(CodeBox::code_place(of.row, 0)) {}
+
+  const std::byte* codes_;
+  int turned_;  ///< how the row's parts of 16 bytes change places
 };
 
 #endif  // __CUDA_ARCH_FEAT_SM90_ALL

@@ -42,7 +42,27 @@ struct F8 : BoxedEncoding<DType::kF8_128, 200 << 10> {
     const std::byte* scale_at;
   };
 
-  using Weights = BoxedWeights<Codes, kBox.row_bytes()>;
+  /// Weights are rounded once, with the scale.
+  class Operands : public EightBitOperands<kBox.codes, kRowBytes> {
+   public:
+    __device__ Operands(const std::byte* unit, std::byte* /*scales*/, const OperandLane& at)
+        : EightBitOperands(unit, at) {
+      const std::byte* from = box_ + kBox.scales_at() + row_ * kBox.scales;
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        scales_[i] = SplitScale(*reinterpret_cast<const float*>(from + i * 8 * kBox.scales));
+      }
+    }
+
+    __device__ void load(int chunk, ChunkOperands& to) const {
+      each_two(chunk, to, [&](std::uint32_t bytes, int /*step*/, int row) {
+        return scales_[row].on(Codes::two(__byte_perm(bytes, 0, 0x1404)));
+      });
+    }
+
+   private:
+    SplitScale scales_[2];  ///< of the lane's two rows
+  };
 
   /// f16 holds all codes.
   struct HalfCodes : EightBitPlaces<kBox.codes, false> {

@@ -152,9 +152,9 @@ template <class Encoding>
 Status allow_all_shared() {
   using Allow = Status (*)();
   Status status = Status::kSuccess;
-  for (const Allow allow :
-       {allow_shared<Encoding, 8>, allow_shared<Encoding, 16>, allow_shared<Encoding, 32>,
-        allow_tile_shared<Encoding, 64>, allow_tile_shared<Encoding, kMaxCodesTokens>}) {
+  for (const Allow allow : {allow_shared<Encoding, 8>, allow_shared<Encoding, 16>,
+                            allow_tile_shared<Encoding, 32>, allow_tile_shared<Encoding, 64>,
+                            allow_tile_shared<Encoding, 128>, allow_tile_shared<Encoding, 256>}) {
     if (status == Status::kSuccess) status = allow();
   }
   return status;
@@ -162,12 +162,13 @@ Status allow_all_shared() {
 
 template <class Encoding>
 Status run_padded(const CudaLinearParams& params, const FlatDevice& device, Stream stream) {
-  static_assert(kStreamedTokens == 32);
+  static_assert(kStreamedTokens == 16 && kNormedTokens == 32 && kMaxCutTokens == 128);
   if (params.rows <= 8) return start<Encoding, 8>(params, device, stream);
-  if (params.rows <= 16) return start<Encoding, 16>(params, device, stream);
-  if (params.rows <= kStreamedTokens) return start<Encoding, 32>(params, device, stream);
+  if (params.rows <= kStreamedTokens) return start<Encoding, 16>(params, device, stream);
+  if (params.rows <= kNormedTokens) return start_tiles<Encoding, 32>(params, device, stream);
   if (params.rows <= 64) return start_tiles<Encoding, 64>(params, device, stream);
-  return start_tiles<Encoding, kMaxCodesTokens>(params, device, stream);
+  if (params.rows <= kMaxCutTokens) return start_tiles<Encoding, 128>(params, device, stream);
+  return start_whole_tiles<Encoding>(params, device, stream);
 }
 
 template <class Encoding>

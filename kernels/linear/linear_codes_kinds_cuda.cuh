@@ -14,6 +14,7 @@
 namespace weft::cuda::codes {
 
 constexpr std::int64_t kStreamedTokens = kMaxStreamedTokens;
+constexpr std::int64_t kNormedTokens = kMaxNormedCodesTokens;
 
 struct CodesKind {
   Status (*prepare)();

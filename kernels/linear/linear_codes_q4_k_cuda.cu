@@ -21,7 +21,7 @@ struct Q4K {
   static constexpr bool kSwapsTokens = false;
   static constexpr TokenForm kFewTokens = TokenForm::kNumbers;
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  class Weights;
+  class Operands;
   template <class Sizes>
   static __device__ void add(const std::byte* weights, const std::byte* inputs, std::byte* scales,
                              const Lane& at, Sums<Sizes>& sums);
@@ -214,40 +214,65 @@ __device__ void Q4K::add(const std::byte* weights, const std::byte* inputs, std:
   }
 }
 
-/// Encoding::Weights, rounded as in add_rounded().
-class Q4K::Weights {
+/// Rounded as in add_rounded().
+class Q4K::Operands {
  public:
-  __device__ Weights(const std::byte* weights, std::byte* scales, const Lane& at)
-      : weights_(weights), scales_(scales), at_(at) {
-    share_rounded_scales(weights, scales, at);
+  __device__ Operands(const std::byte* unit, std::byte* scales, const OperandLane& at)
+      : codes_(unit + at.row() * kRowBytes + kHeadBytes + 2 * at.place),
+        scales_(reinterpret_cast<const uint4*>(scales) + at.quad * kRowScales) {
+    share_scales(unit, reinterpret_cast<uint4*>(scales), at);
   }
 
-  [[nodiscard]] __device__ int column(int chunk, int turn) const {
-    return column_of(at_, chunk, turn ^ at_.place % 2);
-  }
-
-  __device__ void load(int chunk, int turn, uint4 (&to)[4]) const {
-    const PairOfGroups<uint4> groups(weights_, scales_, at_, chunk);
-    const int upper = turn ^ at_.place % 2;
-    std::uint32_t a[2][2][4];
-    groups.operands(upper, a);
+  /// A chunk has two groups: the lower and the upper halves of 32 bytes.
+  __device__ void load(int chunk, ChunkOperands& to) const {
+    std::uint32_t bytes[2][4];
 #pragma unroll
-    for (int row = 0; row < 4; ++row) {
-      const auto& first = a[row / 2][0];
-      const auto& second = a[row / 2][1];
-      const uint4& of = groups.scale[row];
-      const std::uint32_t scale = upper == 0 ? of.x : of.z;
-      const std::uint32_t offset = upper == 0 ? of.y : of.w;
-      to[row] = make_uint4(
-          scaled(first[row % 2], scale, offset), scaled(first[2 + row % 2], scale, offset),
-          scaled(second[row % 2], scale, offset), scaled(second[2 + row % 2], scale, offset));
+    for (int piece = 0; piece < 2; ++piece) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        bytes[piece][i] =
+            two_bytes(codes_ + i % 2 * (8 * kRowBytes) + chunk * kGroup + piece * 16 + i / 2 * 8);
+      }
+    }
+    uint4 scale[2];  // of the lane's two rows: of the first group, then of the second
+#pragma unroll
+    for (int row = 0; row < 2; ++row) scale[row] = scales_[row * (8 * kRowScales) + chunk];
+#pragma unroll
+    for (int piece = 0; piece < 2; ++piece) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const std::uint32_t both = spread(bytes[piece][i]);
+        const uint4& of = scale[i % 2];
+        to[piece][i] = fma_of(times(both & 0x000f000fU, kBytesOver64), of.x, of.y);
+        to[2 + piece][i] = fma_of(times(both & 0x00f000f0U, kUppersOver64), of.z, of.w);
+      }
     }
   }
 
  private:
-  const std::byte* weights_;
-  const std::byte* scales_;
-  const Lane& at_;
+  static constexpr int kRowScales = 2 * kHalfGroups / 2;  // uint4, each for two groups
+  static_assert(kOperandRows * kRowScales * sizeof(uint4) == kWarpScaleBytes);
+
+  /// Each lane makes the scales, times 64, and minimums of a half of a row's groups, in bf16.
+  static __device__ void share_scales(const std::byte* unit, uint4* scales, const OperandLane& at) {
+    const int row = at.own % kOperandRows;
+    const int half = at.own / kOperandRows;
+    GroupScale own[kHalfGroups];
+    read_scales(unit + (at.first_row + row) * kRowBytes, half, own);
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < kHalfGroups / 2; ++i) {
+      const GroupScale& first = own[2 * i];
+      const GroupScale& second = own[2 * i + 1];
+      scales[row * kRowScales + half * (kHalfGroups / 2) + i] =
+          make_uint4(twice(64.0F * first.scale), twice(-first.minimum), twice(64.0F * second.scale),
+                     twice(-second.minimum));
+    }
+    __syncwarp();
+  }
+
+  const std::byte* codes_;
+  const uint4* scales_;
 };
 
 #endif  // __CUDA_ARCH_FEAT_SM90_ALL

@@ -19,7 +19,6 @@ struct Q6K : BoxedEncoding<DType::kQ6_K, 226 << 10> {
     [[maybe_unused]] static constexpr int kProducts = kExact ? 1 : 0;
     [[maybe_unused]] static constexpr bool kSplitColumns = kExact;
     static constexpr int kGroups = 8;  // of 16 columns, of a half
-    static __device__ constexpr int step_of(int chunk, int turn) { return chunk + 2 * turn; }
     static_assert(kGroups * sizeof(Scale) == kScaleBytes);
 
     __device__ Codes(const std::byte* box, std::byte* shared, const Lane& at)
@@ -116,7 +115,88 @@ struct Q6K : BoxedEncoding<DType::kQ6_K, 226 << 10> {
     const Scale* scales;
   };
 
-  using Weights = BoxedWeights<Codes<false>, kBox.row_bytes()>;
+  /// Scales go on weights, in bf16.
+  class Operands {
+   public:
+    __device__ Operands(const std::byte* unit, std::byte* scales, const OperandLane& at)
+        : Operands(OperandBox<kRowBytes>(unit, at), scales, at) {
+      share_scales(unit, reinterpret_cast<uint4*>(scales), at);
+    }
+
+    /// Of 128 columns four groups of 32: the lower halves of 64 bytes, then the upper halves. The
+    /// same bytes of upper bits have all four.
+    __device__ void load(int chunk, ChunkOperands& to) const {
+      constexpr std::uint32_t kMinusHalf = 0xbf00bf00U;  // -32 / 64, twice
+      const int half = chunk / 2;
+      const bool upper = chunk % 2 == 1;
+      uint4 scale[2];  // of the lane's two rows, by product
+#pragma unroll
+      for (int row = 0; row < 2; ++row) scale[row] = scales_[row * (8 * kRowScales) + chunk];
+#pragma unroll
+      for (int step = 0; step < kChunkSteps; ++step) {
+        const int low_byte = half * 64 + step * 16;
+        const int high_byte = half * 32 + step % 2 * 16;
+        const int shift = 4 * (chunk % 2) + 2 * (step / 2);  // of the group's upper bits
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const int at = i / 2 * 8;
+          const std::uint32_t low =
+              spread(two_bytes(low_ + i % 2 * (8 * kBox.codes) + (low_byte ^ low_turned_) + at));
+          const std::uint32_t high =
+              spread(two_bytes(high_ + i % 2 * (8 * kBox.high) + (high_byte ^ high_turned_) + at));
+          const std::uint32_t code =
+              ((upper ? low >> 4U : low) & 0x000f000fU) | ((high >> shift << 4U) & 0x00300030U);
+          const uint4& of = scale[i % 2];
+          to[step][i] = times(fma_of(code, kBytesOver64, kMinusHalf), step == 0   ? of.x
+                                                                      : step == 1 ? of.y
+                                                                      : step == 2 ? of.z
+                                                                                  : of.w);
+        }
+      }
+    }
+
+   private:
+    static constexpr int kRowScales = 4;  // uint4, each for a chunk
+    static_assert(kOperandRows * kRowScales * sizeof(uint4) == kWarpScaleBytes);
+
+    __device__ Operands(const OperandBox<kRowBytes>& of, const std::byte* scales,
+                        const OperandLane& at)
+        : low_(of.box + of.row * kBox.codes + 2 * at.place),
+          high_(of.box + kBox.high_at() + of.row * kBox.high + 2 * at.place),
+          low_turned_(CodeBox::code_place(of.row, 0)),
+          high_turned_(CodeBox::high_place(of.row, 0)),
+          scales_(reinterpret_cast<const uint4*>(scales) + at.quad * kRowScales) {}
+
+    /// Each lane makes the scales of a half of a row, times 64.
+    static __device__ void share_scales(const std::byte* unit, uint4* scales,
+                                        const OperandLane& at) {
+      const int own = at.own % kOperandRows;
+      const int half = at.own / kOperandRows;
+      const int row = at.first_row + own;
+      const std::byte* box = unit + row / kBoxRows * (kBoxRows * kRowBytes);
+      const uint2 codes = *reinterpret_cast<const uint2*>(box + kBox.scales_at() +
+                                                          row % kBoxRows * kBox.scales + half * 8);
+      const float whole = 64.0F * __half2float(*reinterpret_cast<const __half*>(
+                                      box + kBox.rest_at() + row % kBoxRows * kBox.rest));
+      const auto scale = [&](int i) {
+        const std::uint32_t word = i < 4 ? codes.x : codes.y;
+        return twice(whole * static_cast<float>(static_cast<std::int8_t>(word >> i % 4 * 8)));
+      };
+      __syncwarp();
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        scales[own * kRowScales + half * 2 + i] =
+            make_uint4(scale(4 * i), scale(4 * i + 1), scale(4 * i + 2), scale(4 * i + 3));
+      }
+      __syncwarp();
+    }
+
+    const std::byte* low_;
+    const std::byte* high_;
+    int low_turned_;  ///< how a row's parts of 16 bytes change places
+    int high_turned_;
+    const uint4* scales_;
+  };
 
   template <class Sizes>
   static __device__ void add(const std::byte* weights, const std::byte* inputs, std::byte* scales,

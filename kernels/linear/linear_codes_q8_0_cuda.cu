@@ -59,7 +59,36 @@ struct Q8 : BoxedEncoding<DType::kQ8_0, 200 << 10> {
     Scale scales[2][4];
   };
 
-  using Weights = BoxedWeights<Codes<false>, kBox.row_bytes()>;
+  /// Scales go on weights, in bf16.
+  class Operands : public EightBitOperands<kBox.codes, kRowBytes> {
+   public:
+    __device__ Operands(const std::byte* unit, std::byte* /*scales*/, const OperandLane& at)
+        : EightBitOperands(unit, at) {
+      const std::byte* from = box_ + kBox.scales_at() + row_ * kBox.scales;
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const uint2 four = *reinterpret_cast<const uint2*>(from + i * 8 * kBox.scales);
+        const float2 first = __half22float2(reinterpret_cast<const __half2&>(four.x));
+        const float2 second = __half22float2(reinterpret_cast<const __half2&>(four.y));
+        scales_[i][0] = twice(64.0F * first.x);
+        scales_[i][1] = twice(64.0F * first.y);
+        scales_[i][2] = twice(64.0F * second.x);
+        scales_[i][3] = twice(64.0F * second.y);
+      }
+    }
+
+    __device__ void load(int chunk, ChunkOperands& to) const {
+      constexpr std::uint32_t kSigns = 0x00800080U;   // makes code + 128 of a code
+      constexpr std::uint32_t kMinus2 = 0xc000c000U;  // -128 / 64, twice
+      each_two(chunk, to, [&](std::uint32_t bytes, int step, int row) {
+        const std::uint32_t codes = fma_of(spread(bytes) ^ kSigns, kBytesOver64, kMinus2);
+        return times(codes, scales_[row][2 * chunk + step / 2]);
+      });
+    }
+
+   private:
+    std::uint32_t scales_[2][4];  ///< of the lane's two rows, times 64
+  };
 
   template <class Sizes>
   static __device__ void add(const std::byte* weights, const std::byte* inputs, std::byte* scales,

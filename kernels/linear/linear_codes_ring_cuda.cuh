@@ -97,6 +97,8 @@ struct CodesProduct {
   bool gated;
   const std::byte* boxes;
   CutSums meeting;
+  unsigned token_tiles;  ///< tiles of the same rows, for many tokens
+  bool whole;            ///< each block has one tile; else the cut says what it has
 };
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL

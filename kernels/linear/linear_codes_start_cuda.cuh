@@ -10,10 +10,15 @@
 /// Types and functions that all launches of the kernels of kCodes use.
 namespace weft::cuda::codes {
 
+/// Tiles of more tokens are not cut: their sums would take longer to be put together than to be
+/// made.
+constexpr std::int64_t kMaxCutTokens = kMaxFlatTokens;
+
 using CodesKernel = void (*)(CUtensorMap weights, CUtensorMap inputs, CodesProduct product,
                              LinearEpilogue epilogue);
 
-/// Starts as many blocks of a kernel as run at once, `blocks` on a multiprocessor.
+/// Starts as many blocks of a kernel as run at once, `blocks` on a multiprocessor; for more tokens
+/// than a tile has, a block for each tile.
 template <class Sizes>
 Status start_kernel(CodesKernel kernel, int threads, int blocks, const CudaLinearParams& params,
                     const FlatDevice& device, Stream stream) {
@@ -30,16 +35,21 @@ Status start_kernel(CodesKernel kernel, int threads, int blocks, const CudaLinea
                          Sizes::kSwizzled);
   if (status != Status::kSuccess) return status;
   const std::int64_t columns = weight.inputs / Encoding::kColumns;
+  const std::int64_t token_tiles = (params.rows + Sizes::kTokens - 1) / Sizes::kTokens;
+  const auto tiles = static_cast<unsigned>(tiles_of(weight) * token_tiles);
   const CodesProduct product{
-      .cut = {.units = static_cast<unsigned>(tiles_of(weight) * columns),
+      .cut = {.units = tiles * static_cast<unsigned>(columns),
               .tile_units = static_cast<unsigned>(columns)},
       .tokens = static_cast<int>(params.rows),
       .outputs = static_cast<int>(weight.outputs),
       .gated = weight.gated,
       .boxes = weight.runs[0].data,
       .meeting = {reinterpret_cast<unsigned*>(params.workspace),
-                  reinterpret_cast<float4*>(params.workspace + kLinearCounterBytes)}};
-  const auto grid = std::min(product.cut.units, static_cast<unsigned>(device.processors * blocks));
+                  reinterpret_cast<float4*>(params.workspace + kLinearCounterBytes)},
+      .token_tiles = static_cast<unsigned>(token_tiles),
+      .whole = params.rows > kMaxCutTokens};
+  const auto most = static_cast<unsigned>(device.processors * blocks);
+  const unsigned grid = product.whole ? tiles : std::min(product.cut.units, most);
   return launch(kernel, dim3(grid), dim3(static_cast<unsigned>(threads)), Sizes::kBytes, stream,
                 weights, inputs, product, LinearEpilogue(params));
 }

@@ -3,76 +3,91 @@
 #include <cstdint>
 
 #include "weft/kernels/linear/linear_codes_start_cuda.cuh"
+#include "weft/kernels/linear/linear_codes_tile_operands_cuda.cuh"
 #include "weft/kernels/linear/linear_codes_tile_output_cuda.cuh"
 #include "weft/kernels/linear/linear_codes_tile_ring_cuda.cuh"
-#include "weft/kernels/linear/linear_codes_tile_unpack_cuda.cuh"
 
-/// The kernel of kCodes for many tokens. Two warpgroups unpack weights into shared memory, each a
-/// half of every unit, in chunks of 64 columns, as scaled numbers of bf16. Two others multiply each
-/// chunk by all tokens. One thread that unpacks loads units; one that multiplies loads tokens.
-/// Units are cut among the multiprocessors by linear_cut_cuda.cuh, for every number of tokens
-/// alike.
+/// The kernel of kCodes for many tokens. Each warp makes bf16 of 16 rows' codes in registers, as
+/// operands of a warpgroup's products with all tokens, which lie in shared memory. It makes those
+/// of a chunk of 64 columns while the chunk before is multiplied. Two threads load units of weights
+/// and chunks of tokens. Up to kMaxCutTokens tokens, units are cut among the multiprocessors by
+/// linear_cut_cuda.cuh, for every number of tokens alike; for more, each block has a tile.
 namespace weft::cuda::codes {
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-/// The sums of `count` chunks, from zero.
+/// The places of a thread that multiplies in both rings.
 template <class Sizes>
-__device__ void multiply_chunks(const TileShared<Sizes>& shared, unsigned count, int thread,
-                                InputLoader<Sizes>& loader, RingPlace<Sizes::kSlots>& place,
-                                float (&sums)[Sizes::kTokens / 2]) {
-  constexpr int kStep = 16;  // the k of a product: 32 bytes of a row
-  const auto release = [&](const RingPlace<Sizes::kSlots>& of) {
-    if (thread % 32 == 0) arrive(&shared.empty[of.slot]);
-    if (thread == 0 && loader.has_more()) {
-      wait(&shared.empty[of.slot], of.parity);
-      loader.load(of.slot);
-    }
-  };
-  RingPlace<Sizes::kSlots> before = place;
-  for (unsigned i = 0; i < count; ++i) {
-    wait(&shared.full[place.slot], place.parity);
-    const std::uint64_t left =
-        matrix_descriptor(shared.chunk(place.slot) + thread / 128 * (kChunkBytes / 2));
-    const std::uint64_t right = matrix_descriptor(shared.inputs(place.slot));
-    __syncwarp();
-    begin_products();
+struct TilePlaces {
+  RingPlace<Sizes::kSlots> chunk;
+  RingPlace<Sizes::kDepth> unit;
+};
+
+/// The sums of `count` units, from zero.
+template <class Sizes>
+__device__ void multiply_units(const TileShared<Sizes>& shared, unsigned count,
+                               const OperandLane& at, TilePlaces<Sizes>& places,
+                               float (&sums)[Sizes::kTokens / 2]) {
+  constexpr int kStepBytes = 32;  // of a token
+  std::byte* scales = shared.scales + at.first_row / kOperandRows * kWarpScaleBytes;
+  unsigned before = 0;  // slot of the chunk that is being multiplied
+  ChunkOperands operands[2];
+  for (unsigned unit = 0; unit < count; ++unit) {
+    wait(&shared.unit_full[places.unit.slot], places.unit.parity);
+    typename Sizes::Encoding::Operands weights(shared.unit(places.unit.slot), scales, at);
 #pragma unroll
-    for (int k = 0; k < kChunkColumns / kStep; ++k) {
-      WarpgroupProduct<__nv_bfloat16, Sizes::kTokens>::add(
-          sums, left + k * (kStep * 2 / 16), right + k * (kStep * 2 / 16), k > 0 || i > 0);
+    for (int chunk = 0; chunk < Sizes::kUnitChunks; ++chunk) {
+      ChunkOperands& own = operands[chunk % 2];
+      weights.load(chunk, own);
+      if (chunk == Sizes::kUnitChunks - 1) {
+        __syncwarp();
+        if (at.own == 0) arrive(&shared.unit_empty[places.unit.slot]);
+      }
+      wait(&shared.full[places.chunk.slot], places.chunk.parity);
+      const std::uint64_t right = matrix_descriptor(shared.inputs(places.chunk.slot));
+      __syncwarp();
+      begin_products();
+#pragma unroll
+      for (int k = 0; k < kChunkSteps; ++k) {
+        WarpgroupProduct<__nv_bfloat16, Sizes::kTokens>::add(
+            sums, own[k], right + k * (kStepBytes / 16), unit > 0 || chunk > 0 || k > 0);
+      }
+      commit_products();
+      wait_products<1>();
+      if ((unit > 0 || chunk > 0) && at.own == 0) arrive(&shared.empty[before]);
+      before = places.chunk.slot;
+      places.chunk.advance();
     }
-    commit_products();
-    wait_products<1>();
-    if (i > 0) release(before);
-    before = place;
-    place.advance();
+    places.unit.advance();
   }
   wait_products<0>();
-  release(before);
+  if (at.own == 0) arrive(&shared.empty[before]);
   __syncwarp();
 }
 
 template <class Sizes>
 __device__ void multiply_tiles(const TileShared<Sizes>& shared, const CodesProduct& product,
-                               const LinearEpilogue& epilogue, const CUtensorMap* map) {
+                               const LinearEpilogue& epilogue) {
   const Cut& cut = product.cut;
-  const int thread = static_cast<int>(threadIdx.x) - kUnpackers;
-  const unsigned end = first_of(cut, blockIdx.x + 1);
-  RingPlace<Sizes::kSlots> place;
-  InputLoader<Sizes> loader(shared, cut, map);
+  const int thread = static_cast<int>(threadIdx.x);
+  const OperandLane at;
+  const unsigned begin = first_unit(product, blockIdx.x);
+  const unsigned end = first_unit(product, blockIdx.x + 1);
+  TilePlaces<Sizes> places;
+  if constexpr (Sizes::kTokens <= kNormedTokens) {
+    const TilePlace<Sizes> place(product, begin / cut.tile_units);
+    epilogue.fetch_norm_weights(place.rows * kTileRows, kTileRows, thread);
+  }
   wait_for_predecessor();
-  if (thread == 0) loader.fill();
-  for (unsigned unit = first_of(cut, blockIdx.x); unit < end;) {
+  for (unsigned unit = begin; unit < end;) {
     const unsigned tile = unit / cut.tile_units;
     const unsigned tile_end = (tile + 1) * cut.tile_units;
     const unsigned part_end = min(end, tile_end);
     float sums[Sizes::kTokens / 2];
-    multiply_chunks<Sizes>(shared, (part_end - unit) * Sizes::kUnitChunks, thread, loader, place,
-                           sums);
+    multiply_units<Sizes>(shared, part_end - unit, at, places, sums);
     const bool whole = unit == tile_end - cut.tile_units && part_end == tile_end;
     if (whole || put_together<1, kMultipliers>(cut, product.meeting, tile, 0, thread, sums)) {
-      finish_tile<Sizes>(shared, product, epilogue, tile, thread, sums);
+      TileOutputs<Sizes>(shared, product, epilogue, tile, thread).write_all(sums);
     }
     unit = part_end;
   }
@@ -87,9 +102,9 @@ __global__ void __launch_bounds__(kTileThreads, 1)
                       const LinearEpilogue epilogue) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   using Sizes = TileLayout<Encoding, kTokens>;
-  // A thread that unpacks and one that multiplies share 256 registers. Sums take more of them.
-  constexpr int kOfUnpacker = 88;
-  constexpr int kOfMultiplier = 168;
+  // Sums take most of a thread's registers.
+  constexpr int kOfMultiplier = 232;
+  constexpr int kOfLoader = 40;
   extern __shared__ std::byte memory[];
   const TileShared<Sizes> shared(memory);
   if (threadIdx.x == 0) {
@@ -99,12 +114,16 @@ __global__ void __launch_bounds__(kTileThreads, 1)
   }
   __syncthreads();
   let_successor_start();
-  if (threadIdx.x < kUnpackers) {
-    give_registers<kOfUnpacker>();
-    unpack<Sizes>(shared, product, &weights);
-  } else {
+  if (threadIdx.x < kMultipliers) {
     take_registers<kOfMultiplier>();
-    multiply_tiles<Sizes>(shared, product, epilogue, &inputs);
+    multiply_tiles<Sizes>(shared, product, epilogue);
+  } else {
+    give_registers<kOfLoader>();
+    if (threadIdx.x == kUnitThread) load_units<Sizes>(shared, product, &weights);
+    if (threadIdx.x == kInputThread) {
+      wait_for_predecessor();
+      load_chunks<Sizes>(shared, product, &inputs);
+    }
   }
 #endif
 }
@@ -113,6 +132,21 @@ template <class Encoding, int kTokens>
 Status start_tiles(const CudaLinearParams& params, const FlatDevice& device, Stream stream) {
   return start_kernel<TileLayout<Encoding, kTokens>>(codes_tile_kernel<Encoding, kTokens>,
                                                      kTileThreads, 1, params, device, stream);
+}
+
+/// As start_tiles(), for more tokens than a tile has.
+template <class Encoding>
+Status start_whole_tiles(const CudaLinearParams& params, const FlatDevice& device, Stream stream) {
+  // What a tile of 128 and one of 256 tokens took, as measured. Tiles are multiplied side by side.
+  constexpr std::int64_t kTime128 = 4;
+  constexpr std::int64_t kTime256 = 7;
+  const auto rounds = [&](std::int64_t tokens) {
+    const std::int64_t tiles = tiles_of(params.weight) * ((params.rows + tokens - 1) / tokens);
+    return (tiles + device.processors - 1) / device.processors;
+  };
+  return rounds(256) * kTime256 <= rounds(128) * kTime128
+             ? start_tiles<Encoding, 256>(params, device, stream)
+             : start_tiles<Encoding, 128>(params, device, stream);
 }
 
 template <class Encoding, int kTokens>

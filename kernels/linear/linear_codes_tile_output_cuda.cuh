@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "weft/kernels/linear/linear_codes_kinds_cuda.cuh"
 #include "weft/kernels/linear/linear_codes_tile_ring_cuda.cuh"
 #include "weft/kernels/linear/linear_epilogue_cuda.cuh"
 
@@ -16,12 +17,12 @@ template <class Sizes>
 class FourOutputs {
  public:
   __device__ FourOutputs(const TileShared<Sizes>& shared, const CodesProduct& product,
-                         const LinearEpilogue& epilogue, unsigned tile, int thread)
+                         const LinearEpilogue& epilogue, unsigned rows, int thread)
       : epilogue_(epilogue), gated_(product.gated) {
     const int fours = (gated_ ? kBoxRows : kTileRows) / 4;
     step_ = kMultipliers / fours;
     token_ = thread / fours;
-    output_ = std::int64_t{tile} * (4 * fours) + thread % fours * 4;
+    output_ = std::int64_t{rows} * (4 * fours) + thread % fours * 4;
     sums_ = shared.staged + thread % fours * 4;
     count_ = static_cast<int>(min(std::int64_t{4}, epilogue.outputs - output_));
 #pragma unroll
@@ -118,31 +119,79 @@ class FourOutputs {
   float up_bias_[4];
 };
 
-/// Writes a tile's outputs: sums go from registers through shared memory, as in the flat product.
+/// Writes outputs of a tile through shared memory, as in the flat product: threads stage their
+/// sums, meet, and write them.
 template <class Sizes>
-__device__ void finish_tile(const TileShared<Sizes>& shared, const CodesProduct& product,
-                            const LinearEpilogue& epilogue, unsigned tile, int thread,
-                            const float (&sums)[Sizes::kTokens / 2]) {
-  const int row = thread / 32 * 16 + thread % 32 / 4;
-  const int pair = thread % 4 * 2;
-  const FourOutputs<Sizes> outputs(shared, product, epilogue, tile, thread);
-#pragma unroll 1
-  for (int first = 0; first < product.tokens; first += Sizes::kStagedTokens) {
-    meet(1, kMultipliers);
-#pragma unroll
-    for (int i = 0; i < Sizes::kTokens / 8; ++i) {
-      if (i * 8 / Sizes::kStagedTokens * Sizes::kStagedTokens != first) continue;
-      float* at =
-          shared.staged + (i * 8 % Sizes::kStagedTokens + pair) * Sizes::kStagedStride + row;
-      at[0] = sums[4 * i];
-      at[Sizes::kStagedStride] = sums[4 * i + 1];
-      at[8] = sums[4 * i + 2];
-      at[Sizes::kStagedStride + 8] = sums[4 * i + 3];
+class TileOutputs {
+ public:
+  __device__ TileOutputs(const TileShared<Sizes>& shared, const CodesProduct& product,
+                         const LinearEpilogue& epilogue, unsigned tile, int thread)
+      : shared_(shared),
+        epilogue_(epilogue),
+        place_(product, tile),
+        gated_(product.gated),
+        thread_(thread),
+        outputs_(shared, product, epilogue, place_.rows, thread) {
+    if constexpr (kNormed) {  // read behind a barrier
+      epilogue.load_roots<kMultipliers, Sizes::kTokens>(thread, place_.tokens, shared.roots);
     }
-    meet(1, kMultipliers);
-    outputs.write(first, min(Sizes::kStagedTokens, product.tokens - first));
   }
-}
+
+  /// Stages a thread's sums of eight of the tile's tokens at place `to`.
+  __device__ void stage(int to, int eight, const float (&sums)[4]) const {
+    const int row = thread_ / 32 * 16 + thread_ % 32 / 4;
+    const int pair = thread_ % 4 * 2;
+    float* at = shared_.staged + (to * 8 + pair) * Sizes::kStagedStride + row;
+    float first = 1;
+    float second = 1;
+    if constexpr (kNormed) {
+      first = shared_.roots[eight * 8 + pair];
+      second = shared_.roots[eight * 8 + pair + 1];
+    }
+    at[0] = sums[0] * first;
+    at[Sizes::kStagedStride] = sums[1] * second;
+    at[8] = sums[2] * first;
+    at[Sizes::kStagedStride + 8] = sums[3] * second;
+  }
+
+  /// Writes staged tokens, `first` of the tile and up to count - 1 further.
+  __device__ void write(int first, int count) const {
+    count = min(count, place_.tokens - first);
+    if constexpr (kNormed) {
+      const StagedSums<kTileRows, Sizes::kStagedStride> staged{shared_.staged, gated_, kBoxRows};
+      staged.template write<kMultipliers>(epilogue_, thread_, first, count, place_.rows,
+                                          [](int column) { return column; });
+    } else {
+      outputs_.write(place_.first_token + first, count);
+    }
+  }
+
+  /// Writes a tile that is whole.
+  __device__ void write_all(const float (&sums)[Sizes::kTokens / 2]) const {
+#pragma unroll 1
+    for (int first = 0; first < place_.tokens; first += Sizes::kStagedTokens) {
+      meet(1, kMultipliers);
+#pragma unroll
+      for (int i = 0; i < Sizes::kTokens / 8; ++i) {
+        if (i * 8 / Sizes::kStagedTokens * Sizes::kStagedTokens != first) continue;
+        const float four[4] = {sums[4 * i], sums[4 * i + 1], sums[4 * i + 2], sums[4 * i + 3]};
+        stage(i * 8 % Sizes::kStagedTokens / 8, i, four);
+      }
+      meet(1, kMultipliers);
+      write(first, Sizes::kStagedTokens);
+    }
+  }
+
+ private:
+  static constexpr bool kNormed = Sizes::kTokens <= kNormedTokens;
+
+  const TileShared<Sizes>& shared_;
+  const LinearEpilogue& epilogue_;
+  TilePlace<Sizes> place_;
+  bool gated_;
+  int thread_;
+  FourOutputs<Sizes> outputs_;
+};
 
 #endif  // __CUDA_ARCH_FEAT_SM90_ALL
 

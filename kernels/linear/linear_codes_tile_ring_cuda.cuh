@@ -8,38 +8,40 @@
 #include "weft/kernels/linear/linear_codes_ring_cuda.cuh"
 
 /// The shared memory of a thread block of kCodes for many tokens, and its loaders. It has units of
-/// packed weights, and chunks of 64 columns of unpacked weights and of tokens.
+/// packed weights, and chunks of 64 columns of tokens.
 namespace weft::cuda::codes {
 
 constexpr int kChunkColumns = 64;  // 128 bytes, the widest swizzle
 constexpr int kChunkRowBytes = kChunkColumns * 2;
-constexpr int kChunkBytes = kTileRows * kChunkRowBytes;
-constexpr int kMultipliers = 256;
-constexpr int kUnpackers = kHalves * kHalfThreads;  // the first threads
-constexpr int kTileThreads = kUnpackers + kMultipliers;
+constexpr int kMultipliers = 256;                 // the first threads: each warp has 16 rows
+constexpr int kUnitThread = kMultipliers;         // loads units
+constexpr int kInputThread = kMultipliers + 32;   // loads tokens
+constexpr int kTileThreads = kMultipliers + 128;  // whole warpgroups share registers
+constexpr int kWarpScaleBytes = 1024;             // for a warp to share what it makes of scales
 
 template <class Of, int kOf>
 struct TileLayout {
   using Encoding = Of;
   static constexpr int kTokens = kOf;
-  static constexpr int kSlots = 4;  // chunks, unpacked or multiplied
+  static constexpr int kSlots = kOf <= 64 ? 8 : kOf <= 128 ? 6 : 4;  // chunks of tokens
   static constexpr bool kSwizzled = true;
   static constexpr int kBoxColumns = kChunkColumns;
   static constexpr int kUnitChunks = Encoding::kColumns / kChunkColumns;
-  static constexpr int kHalfChunks = kUnitChunks / kHalves;
   static constexpr int kWeightBytes =
       (kTileRows * Encoding::kRowBytes + kSwizzleBytes - 1) / kSwizzleBytes * kSwizzleBytes;
   static constexpr int kInputBytes = kTokens * kChunkRowBytes;
-  static constexpr int kSlotBytes = kChunkBytes + kInputBytes;
   static constexpr int kStagedTokens = 32;
   static constexpr int kStagedStride = kTileRows + 4;  // no two lanes write to one bank
   static constexpr int kStagedBytes = kStagedTokens * kStagedStride * 4;
-  static constexpr int kScalesBytes = kHalves * kTileRows * kScaleBytes;
-  static constexpr int kRest = kSwizzleBytes + kStagedBytes + kScalesBytes + 512;  // with barriers
+  static constexpr int kScalesBytes = kMultipliers / 32 * kWarpScaleBytes;
+  static constexpr int kRootsBytes = kTokens * 4;
+  static constexpr int kRest =
+      kSwizzleBytes + kStagedBytes + kScalesBytes + kRootsBytes + 512;  // with barriers
   static constexpr int kDepth = std::min(
-      (kMaxBlockBytes - kRest - kSlots * kSlotBytes) / kWeightBytes, 8);  // units on their way
-  static constexpr int kBytes = kSlots * kSlotBytes + kDepth * kWeightBytes + kRest;
+      (kMaxBlockBytes - kRest - kSlots * kInputBytes) / kWeightBytes, 8);  // units on their way
+  static constexpr int kBytes = kSlots * kInputBytes + kDepth * kWeightBytes + kRest;
   static_assert(kDepth >= 2);
+  static_assert(kUnitChunks % 2 == 0);  // operands of two chunks change places
 };
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -48,38 +50,39 @@ template <class Sizes>
 struct TileShared {
   __device__ explicit TileShared(std::byte* memory)
       : slots(memory + (kSwizzleBytes - shared_address(memory) % kSwizzleBytes) % kSwizzleBytes),
-        units(slots + Sizes::kSlots * Sizes::kSlotBytes),
+        units(slots + Sizes::kSlots * Sizes::kInputBytes),
         staged(reinterpret_cast<float*>(units + Sizes::kDepth * Sizes::kWeightBytes)),
         scales(reinterpret_cast<std::byte*>(staged) + Sizes::kStagedBytes),
-        full(reinterpret_cast<Barrier*>(scales + Sizes::kScalesBytes)),
+        roots(reinterpret_cast<float*>(scales + Sizes::kScalesBytes)),
+        full(reinterpret_cast<Barrier*>(roots + Sizes::kTokens)),
         empty(full + Sizes::kSlots),
         unit_full(empty + Sizes::kSlots),
         unit_empty(unit_full + Sizes::kDepth) {}
 
-  __device__ std::byte* chunk(unsigned slot) const { return slots + slot * Sizes::kSlotBytes; }
-  __device__ std::byte* inputs(unsigned slot) const { return chunk(slot) + kChunkBytes; }
+  __device__ std::byte* inputs(unsigned slot) const { return slots + slot * Sizes::kInputBytes; }
   __device__ std::byte* unit(unsigned slot) const { return units + slot * Sizes::kWeightBytes; }
 
   __device__ void init_barriers() const {
     for (int slot = 0; slot < Sizes::kSlots; ++slot) {
-      init_barrier(&full[slot], kRowWarps + 1);  // a half's warps, and the copy of the tokens
+      init_barrier(&full[slot], 1);
       init_barrier(&empty[slot], kMultipliers / 32);
     }
     for (int slot = 0; slot < Sizes::kDepth; ++slot) {
       init_barrier(&unit_full[slot], 1);
-      init_barrier(&unit_empty[slot], kUnpackers / 32);
+      init_barrier(&unit_empty[slot], kMultipliers / 32);
     }
     publish_barriers();
   }
 
-  std::byte* slots;     ///< a chunk [kTileRows, kChunkColumns], its tokens [kTokens, kChunkColumns]
+  std::byte* slots;     ///< tokens [kTokens, kChunkColumns]
   std::byte* units;     ///< packed weights
   float* staged;        ///< [kStagedTokens, kStagedStride]
-  std::byte* scales;    ///< each warp has [kWarpRows] of kScaleBytes
-  Barrier* full;        ///< one a slot: its chunk and tokens have come
-  Barrier* empty;       ///< one a slot: its chunk has been multiplied
+  std::byte* scales;    ///< kWarpScaleBytes for each warp
+  float* roots;         ///< [kTokens], of NormBefore
+  Barrier* full;        ///< one a slot: its tokens are loaded
+  Barrier* empty;       ///< one a slot: its tokens have been multiplied
   Barrier* unit_full;   ///< one a unit's slot: the unit is loaded
-  Barrier* unit_empty;  ///< one a unit's slot: all warps have unpacked it
+  Barrier* unit_empty;  ///< one a unit's slot: all warps have read it
 };
 
 /// A place in a ring of kOf slots. Barriers of empty slots are waited for with the other parity,
@@ -98,77 +101,70 @@ struct RingPlace {
   unsigned parity;
 };
 
-/// Loads units from memory. Owned by one thread.
+/// The first of a block's units.
+__device__ inline unsigned first_unit(const CodesProduct& product, unsigned block) {
+  return product.whole ? block * product.cut.tile_units : first_of(product.cut, block);
+}
+
+/// Where a tile lies. Tiles of the same rows follow one another.
 template <class Sizes>
-class UnitLoader {
- public:
-  __device__ UnitLoader(const TileShared<Sizes>& shared, const CodesProduct& product,
-                        const CUtensorMap* map)
-      : shared_(shared),
-        product_(product),
-        map_(map),
-        tile_(first_of(product.cut, blockIdx.x) / product.cut.tile_units),
-        column_(first_of(product.cut, blockIdx.x) % product.cut.tile_units),
-        left_(first_of(product.cut, blockIdx.x + 1) - first_of(product.cut, blockIdx.x)) {}
+struct TilePlace {
+  __device__ TilePlace(const CodesProduct& product, unsigned tile)
+      : rows(tile / product.token_tiles),
+        first_token(static_cast<int>(tile % product.token_tiles) * Sizes::kTokens),
+        tokens(min(product.tokens - first_token, Sizes::kTokens)) {}
 
-  __device__ void fill() {
-    for (unsigned slot = 0; slot < Sizes::kDepth; ++slot) load(slot);
-  }
-
-  /// Once the slot is empty.
-  __device__ void load(unsigned slot) {
-    if (left_ == 0) return;
-    --left_;
-    load_weights<Sizes>(product_, map_, tile_, column_, shared_.unit(slot),
-                        &shared_.unit_full[slot], 0);  // tokens have barriers of their own
-    if (++column_ < product_.cut.tile_units) return;
-    column_ = 0;
-    ++tile_;
-  }
-
- private:
-  const TileShared<Sizes>& shared_;
-  const CodesProduct& product_;
-  const CUtensorMap* map_;
-  unsigned tile_;
-  unsigned column_;
-  unsigned left_;
+  unsigned rows;  ///< number of its kTileRows rows
+  int first_token;
+  int tokens;
 };
 
-/// Loads chunks of tokens from memory. Owned by one thread.
+/// Loads a block's units of weights. Called by one thread.
 template <class Sizes>
-class InputLoader {
- public:
-  __device__ InputLoader(const TileShared<Sizes>& shared, const Cut& cut, const CUtensorMap* map)
-      : shared_(shared),
-        map_(map),
-        chunk_(first_of(cut, blockIdx.x) % cut.tile_units * Sizes::kUnitChunks),
-        end_(cut.tile_units * Sizes::kUnitChunks),
-        left_((first_of(cut, blockIdx.x + 1) - first_of(cut, blockIdx.x)) * Sizes::kUnitChunks) {}
-
-  __device__ void fill() {
-    for (unsigned slot = 0; slot < Sizes::kSlots; ++slot) load(slot);
+__device__ void load_units(const TileShared<Sizes>& shared, const CodesProduct& product,
+                           const CUtensorMap* map) {
+  const Cut& cut = product.cut;
+  const unsigned first = first_unit(product, blockIdx.x);
+  const unsigned count = first_unit(product, blockIdx.x + 1) - first;
+  unsigned tile = first / cut.tile_units;
+  unsigned column = first % cut.tile_units;
+  RingPlace<Sizes::kDepth> place;
+  for (unsigned i = 0; i < count; ++i) {
+    wait(&shared.unit_empty[place.slot], place.parity ^ 1U);
+    load_weights<Sizes>(product, map, TilePlace<Sizes>(product, tile).rows, column,
+                        shared.unit(place.slot), &shared.unit_full[place.slot],
+                        0);  // tokens have barriers of their own
+    place.advance();
+    if (++column < cut.tile_units) continue;
+    column = 0;
+    ++tile;
   }
+}
 
-  /// Once the slot is empty.
-  __device__ void load(unsigned slot) {
-    if (left_ == 0) return;
-    --left_;
-    arrive_expecting(&shared_.full[slot], Sizes::kInputBytes);
-    copy_box(shared_.inputs(slot), map_, static_cast<int>(chunk_) * kChunkColumns, 0,
-             &shared_.full[slot], CacheHint::kEvictLast);
-    if (++chunk_ == end_) chunk_ = 0;
+/// Loads a block's chunks of tokens. Called by one thread.
+template <class Sizes>
+__device__ void load_chunks(const TileShared<Sizes>& shared, const CodesProduct& product,
+                            const CUtensorMap* map) {
+  const Cut& cut = product.cut;
+  const unsigned first = first_unit(product, blockIdx.x);
+  const unsigned count = (first_unit(product, blockIdx.x + 1) - first) * Sizes::kUnitChunks;
+  const unsigned end = cut.tile_units * Sizes::kUnitChunks;
+  unsigned chunk = first % cut.tile_units * Sizes::kUnitChunks;
+  unsigned tile = first / cut.tile_units;
+  int token = TilePlace<Sizes>(product, tile).first_token;
+  RingPlace<Sizes::kSlots> place;
+  for (unsigned i = 0; i < count; ++i) {
+    wait(&shared.empty[place.slot], place.parity ^ 1U);
+    arrive_expecting(&shared.full[place.slot], Sizes::kInputBytes);
+    const int column = static_cast<int>(chunk) * kChunkColumns;
+    copy_box(shared.inputs(place.slot), map, column, token, &shared.full[place.slot],
+             CacheHint::kEvictLast);
+    place.advance();
+    if (++chunk < end) continue;
+    chunk = 0;
+    token = TilePlace<Sizes>(product, ++tile).first_token;
   }
-
-  [[nodiscard]] __device__ bool has_more() const { return left_ > 0; }
-
- private:
-  const TileShared<Sizes>& shared_;
-  const CUtensorMap* map_;
-  unsigned chunk_;
-  unsigned end_;
-  unsigned left_;
-};
+}
 
 #endif  // __CUDA_ARCH_FEAT_SM90_ALL
 

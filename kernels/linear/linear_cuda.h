@@ -64,9 +64,9 @@ enum class LinearWay : std::uint8_t {
   kLibrary,
   /// Tensor cores that multiply the codes of blocks, which stream; sm_90a. A row's
   /// bits depend on the range of M alone. Weights are exact for up to 8 rows, which may
-  /// become numbers of f16 over a power of two (encoding/README.md). For up to 32 rows
+  /// become numbers of f16 over a power of two (encoding/README.md). For up to 16 rows
   /// some encodings' weights are rounded to bf16. For more rows the weights of all encodings are
-  /// rounded, and each weight is unpacked once for all rows.
+  /// rounded.
   kCodes,
   /// kLibrary's product by a matrix that is decoded to bf16 first, in pieces that fit
   /// CudaLinearParams::decoded; encoded weights.
@@ -167,9 +167,11 @@ struct EpilogueSteps {
 [[nodiscard]] bool can(LinearWay way, const DeviceMatrix& weight, std::int64_t tokens,
                        const EpilogueSteps& steps = {});
 inline constexpr std::int64_t kMaxFlatTokens = 128;
-inline constexpr std::int64_t kMaxCodesTokens = 128;
-/// Up to so many tokens kCodes streams weights; beyond, each is unpacked once for all of them.
-inline constexpr std::int64_t kMaxStreamedTokens = 32;
+inline constexpr std::int64_t kMaxCodesTokens = 4096;
+/// Up to so many tokens kCodes multiplies with `mma.sync`; beyond, with `wgmma`.
+inline constexpr std::int64_t kMaxStreamedTokens = 16;
+/// Up to so many tokens kCodes computes norms around its products.
+inline constexpr std::int64_t kMaxNormedCodesTokens = 32;
 
 /// Bytes that a device of so many multiprocessors needs of workspace, for all its calls, one after
 /// the other.

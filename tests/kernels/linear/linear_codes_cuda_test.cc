@@ -22,8 +22,8 @@
 namespace weft::cuda {
 namespace {
 
-constexpr std::int64_t kExactRows = 8;      // for more, some weights are rounded
-constexpr std::int64_t kStreamedRows = 32;  // for more, all weights are
+constexpr std::int64_t kExactRows = 8;                      // for more, some weights are rounded
+constexpr std::int64_t kStreamedRows = kMaxStreamedTokens;  // for more, all weights are
 
 std::uint16_t half_at(const std::byte* at) {
   std::uint16_t bits = 0;
@@ -206,7 +206,7 @@ class CodesCudaTest : public OpsCudaTest {
   std::optional<LinearEngine> linear_;
 };
 
-constexpr std::int64_t kRowCounts[] = {1, 8, 9, 16, 17, 33, 64, 65, 128};
+constexpr std::int64_t kRowCounts[] = {1, 8, 9, 16, 17, 33, 64, 65, 128, 129, 300};
 
 TEST_F(CodesCudaTest, MultipliesBlocksOfQ4K) {
   for (const bool gated : {false, true}) {
@@ -287,18 +287,27 @@ TEST_F(CodesCudaTest, MakesNothingFiniteOfARowWithAnInfiniteNumberAndKeepsItsNei
   }
 }
 
-TEST_F(CodesCudaTest, ComputesARowAlikeBesideAnyNumberOfRowsAboveThoseThatStream) {
-  constexpr std::int64_t kAll = kMaxCodesTokens;
-  for (const DType dtype : {DType::kQ4_K, DType::kQ6_K, DType::kF8_128}) {
-    CodesProduct product(kAll, {{dtype, 320}}, false, engine_);
-    expect_runs([&](Stream stream) { return linear_->run(product.params(true), stream); });
-    for (const std::int64_t rows : {kStreamedRows + 1, std::int64_t{100}}) {
-      RowsPair out = RowsPair::poisoned(rows, 320);
-      CudaLinearParams params = product.params(true);
-      params.rows = rows;
-      params.out = out.device();
-      expect_runs([&](Stream stream) { return linear_->run(params, stream); });
-      EXPECT_EQ(out.fetch(rows), product.out().fetch(rows)) << to_string(dtype) << ", " << rows;
+TEST_F(CodesCudaTest, ComputesARowAlikeBesideAnyNumberOfRowsOfItsRange) {
+  struct Range {
+    std::int64_t all;
+    std::vector<std::int64_t> fewer;
+  };
+  // 600 rows by so many outputs are more tiles of 128 tokens than a GPU has multiprocessors, so
+  // they are multiplied in tiles of 256.
+  constexpr std::int64_t kOutputs = 4160;
+  const Range ranges[] = {{128, {kStreamedRows + 1, 65, 100}}, {600, {129, 300}}};
+  for (const DType dtype : {DType::kQ4_K, DType::kQ6_K, DType::kF8_128, DType::kI4_128}) {
+    for (const Range& range : ranges) {
+      CodesProduct product(range.all, {{dtype, kOutputs}}, false, engine_);
+      expect_runs([&](Stream stream) { return linear_->run(product.params(true), stream); });
+      for (const std::int64_t rows : range.fewer) {
+        RowsPair out = RowsPair::poisoned(rows, kOutputs);
+        CudaLinearParams params = product.params(true);
+        params.rows = rows;
+        params.out = out.device();
+        expect_runs([&](Stream stream) { return linear_->run(params, stream); });
+        EXPECT_EQ(out.fetch(rows), product.out().fetch(rows)) << to_string(dtype) << ", " << rows;
+      }
     }
   }
 }
