@@ -114,7 +114,8 @@ TEST(LinearWays, ComputeNormsOfFewRowsAndOfMatricesThatLieForThem) {
   DeviceMatrix narrow = numbers_of(DType::kBF16);
   EXPECT_TRUE(computes(kFlat, kBefore, narrow, kMaxFlatTokens));
   EXPECT_FALSE(computes(kFlat, kBefore, numbers_of(DType::kF16), 1)) << "its input is f16";
-  EXPECT_FALSE(computes(kCodes, kAfter, encoded_in(DType::kQ4_K, false), kMaxStreamedTokens + 1));
+  EXPECT_FALSE(
+      computes(kCodes, kAfter, encoded_in(DType::kQ4_K, false), kMaxNormedCodesTokens + 1));
   EXPECT_FALSE(computes(LinearWay::kDecoded, kBefore, encoded_in(DType::kQ4_K, false), 0))
       << "its row has no norms, even where there are no rows";
   EXPECT_TRUE(gains_by_norm(kFlat, kAfter, narrow, 16));
