@@ -43,6 +43,7 @@ struct PlanStart {
   std::int32_t cross_context = 0;     ///< tokens of its encoder's output, where that is there
   std::int32_t first_cross_page = 0;  ///< in Plan::pages: where that lies
   std::int32_t cross_pages = 0;
+  bool may_guess = true;  ///< false: no entry of the sequence will have guesses
 };
 
 /// A sequence begins with another row's tokens so far, those of this plan included, and with a copy

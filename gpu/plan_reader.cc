@@ -99,7 +99,8 @@ void PlanReader::start(const Plan& plan, const PlanStart& start) {
   slot.needs = start.sampling ? logit_needs(*start.sampling) : start.needs;
   slot.reader = start.reader;
   slot.failure = nullptr;
-  if (drafter_) drafter_->start(slot_of(start.row), history(plan, start));
+  slot.may_guess = start.may_guess;
+  if (drafter_ && slot.may_guess) drafter_->start(slot_of(start.row), history(plan, start));
 }
 
 void PlanReader::read_tables(const Plan& plan) {
@@ -166,7 +167,7 @@ std::span<const SlotTokens> PlanReader::read_entries(const Plan& plan) {
       tokens.ids = std::span(plan.ids).subspan(place_of(one.first_id), place_of(tokens.count));
     }
     slot.observed += tokens.count;
-    if (drafter_) tokens.guesses = guess(tokens, one.guesses);
+    if (drafter_ && slot.may_guess) tokens.guesses = guess(tokens, one.guesses);
     tokens.count += static_cast<std::int32_t>(tokens.guesses.size());
     const std::size_t pages =
         place_of(limits_.pages_for(std::int64_t{tokens.start} + tokens.count));
@@ -226,7 +227,8 @@ void PlanReader::fork(const PlanFork& fork) {
   to.needs = from.needs;
   to.reader = from.reader;
   to.failure = from.failure;
-  if (drafter_) drafter_->fork(slot_of(fork.from), slot_of(fork.to));
+  to.may_guess = from.may_guess;
+  if (drafter_ && to.may_guess) drafter_->fork(slot_of(fork.from), slot_of(fork.to));
 }
 
 void PlanReader::read_samples(const Plan& plan) {

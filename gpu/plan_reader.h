@@ -27,6 +27,7 @@ struct SlotState {
   TokenId last_token = kNoToken;  ///< what was chosen for it last
   SequenceTraits traits{};
   LogitNeeds needs = LogitNeeds::kAll;  ///< of what its tokens are chosen by
+  bool may_guess = true;                ///< whether the drafter follows its tokens
   std::shared_ptr<ActivationReader> reader{};
   /// Set when its reader threw: no token is chosen for it any more. Null: it did not throw.
   std::shared_ptr<const ChoiceFailure> failure{};

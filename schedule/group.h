@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -32,6 +33,8 @@ struct GroupSpec {
   std::int32_t sequences = 1;                ///< rows: n, best_of or num_beams
   /// Of each output; 0: nothing is chosen, and it is done when its prompt is computed.
   std::int32_t max_tokens = 1;
+  /// Guesses of a sequence in a step (PlanEntry::guesses); 0: none.
+  std::int32_t most_guesses = std::numeric_limits<std::int32_t>::max();
   std::uint64_t seed = 0;
   std::vector<TokenId> end_tokens;  ///< that end an output, sorted
   SequenceTraits traits{};          ///< the angles by its greatest length
@@ -53,7 +56,7 @@ struct GroupSpec {
   /// Whether a device may guess its tokens (PlanEntry::guesses). A logit processor sees each choice
   /// once, in turn.
   [[nodiscard]] bool may_guess() const noexcept {
-    return generates() && !beams() && !reader && !sampling->logit_processor;
+    return most_guesses > 0 && generates() && !beams() && !reader && !sampling->logit_processor;
   }
   [[nodiscard]] bool beams() const noexcept { return sampling->beams.num_beams > 1; }
 };

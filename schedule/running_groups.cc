@@ -100,7 +100,14 @@ ChunkRoom RunningGroups::make_room_for_chunk(Group& group, Sequence& sequence) {
 
 std::int32_t RunningGroups::make_room_for_guesses(Sequence& sequence, std::int32_t most) {
   const std::int32_t tokens = sequence.progress.planned() + sequence.chunk;
-  const std::int64_t room = memory_.tokens_with_spare_pages(sequence) - tokens;
+  std::int64_t reach = memory_.tokens_with_spare_pages(sequence);
+  if (!memory_.slabs()) {
+    // Each running sequence may need a page for its next token.
+    const std::int64_t page_tokens = limits_.page_tokens;
+    const std::int64_t kept = (rows_.size() - rows_.free()) * page_tokens;
+    reach = std::max(std::ssize(sequence.table.pages) * page_tokens, reach - kept);
+  }
+  const std::int64_t room = reach - tokens;
   const auto guesses = static_cast<std::int32_t>(std::min<std::int64_t>(most, room));
   return guesses > 0 && memory_.extend(sequence, tokens + guesses) ? guesses : 0;
 }

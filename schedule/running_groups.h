@@ -66,7 +66,7 @@ class RunningGroups {
   void take_back_snapshot(Sequence& sequence) { memory_.states().take_back(sequence); }
 
   /// Gets pages for guesses behind the sequence's chunk, `most` at most, and returns for how many:
-  /// no group gives way for guesses, and no page that is kept.
+  /// no group gives way for guesses, now or for the next token of any, and no page that is kept.
   [[nodiscard]] std::int32_t make_room_for_guesses(Sequence& sequence, std::int32_t most);
 
   /// Whether pages of the sequence come from host memory with the plan in the making.

@@ -52,9 +52,9 @@ bool has_thrown(const SampleResult& result) {
 }
 
 /// Notes a result that counts for the sequence, `right` of whose `guesses` are right.
-void note_result(Sequence& sequence, std::int32_t guesses, std::size_t right) {
+void note_result(Sequence& sequence, std::int32_t guesses, std::int32_t right) {
   sequence.under_way.take_result();
-  sequence.progress.resolve(guesses, static_cast<std::int32_t>(right));
+  sequence.progress.resolve(guesses, right);
   sequence.progress.verify();
 }
 
@@ -251,13 +251,16 @@ void Scheduler::take_results(const Tick& tick, std::size_t index,
                              std::span<const SampleResult> results) {
   const SampleOwner& owner = tick.owners[index];
   Group& group = *owner.group;  // stays while its result is under way
+  const std::int32_t made = results.front().guessed;
+  const auto right = static_cast<std::int32_t>(results.size()) - 1;
+  chunks_.guesses().note(made, right);
   Sequence& sequence = group.sequences[static_cast<std::size_t>(owner.sequence)];
   if (!group.done && sequence.under_way.serial() == owner.serial) {
     const std::int32_t guesses = entry_of(tick.plan, index).guesses;
-    note_result(sequence, guesses, results.size() - 1);
+    note_result(sequence, guesses, right);
     if (guesses > 0) memory_.trim(sequence);
-    const auto right = static_cast<std::int64_t>(results.size()) - 1;
-    count_guesses(group, 0, results.front().guessed - right);
+    chunks_.guesses().learn(sequence, made, right);
+    count_guesses(group, 0, made - right);
     // What is known of it is written by this tick and those before, as later ones feed its result.
     // It may be about to end.
     memory_.prefixes().keep_after_step(group, sequence);

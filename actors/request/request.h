@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/config/config.h"
 #include "weft/core/error/error.h"
 #include "weft/core/request_class.h"
 #include "weft/core/time/clock.h"
@@ -58,6 +59,18 @@ struct VectorWish {
   /// Tokens to which the text alone is cut first (of a pair: the second text); 0: no such cut.
   std::int32_t text_tokens = 0;
   bool cut_begin = false;  ///< a long input loses its beginning instead of its end
+};
+
+/// How an engine that guesses tokens (Config::speculation) may guess those of a request. Outputs
+/// are the same whatever it says.
+struct SpeculationWish {
+  /// kOff: not at all. Else the engine guesses by what its configuration says, or not at all where
+  /// that has none.
+  std::optional<SpeculationKind> kind{};
+  /// Tokens guessed at once, 1 .. kMostTokens, within Config::speculation_max_tokens; 0: as many as
+  /// that.
+  std::int32_t max_tokens = 0;
+  static constexpr std::int32_t kMostTokens = 64;  ///< as of Config::speculation_max_tokens
 };
 
 /// What a caller asks for. Exactly one of prompt, prompt_tokens and messages is given.
@@ -132,6 +145,7 @@ struct Request {
   std::shared_ptr<PromptTokens> prompt_ids{};
   std::vector<std::string> stop{};  ///< texts that end the output and are left out of it
   bool skip_special_tokens = true;  ///< leaves special tokens out of the text
+  SpeculationWish speculation{};
 
   RequestClass request_class = RequestClass::kChat;
   std::int32_t priority = 0;  ///< inside the class; low first

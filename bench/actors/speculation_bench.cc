@@ -3,13 +3,18 @@
 //   repeats   a text that repeats itself is continued, greedily: the edit of a text that is mostly
 //             kept
 //   fills     records of a regular expression are filled in, greedily, none of them put in at once
-//   tells     stories at temperature 0.8, which repeat nothing
+//   tells     stories at temperature 0.8, which repeat little
+//   chats     answers of a conversation, another in each row, at temperature 0.8, as long as they
+//   are noise     random letters, at temperature 2: nothing is right
 // Each output is the same with and without, so `steps_over_plain` is the gain where a step of a few
 // tokens takes as long as one of one token.
 
 #include <benchmark/benchmark.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <random>
 #include <string>
 #include <utility>
 
@@ -22,7 +27,7 @@ namespace {
 
 constexpr std::int32_t kTokens = 192;
 
-Request repeats() {
+Request repeats(std::int32_t /*row*/) {
   Request request;
   for (int i = 0; i < 3; ++i) {
     request.prompt +=
@@ -33,7 +38,7 @@ Request repeats() {
   return request;
 }
 
-Request fills() {
+Request fills(std::int32_t /*row*/) {
   Request request;
   request.prompt = "The records: ";
   request.sampling.temperature = 0;
@@ -43,10 +48,31 @@ Request fills() {
   return request;
 }
 
-Request tells() {
+Request tells(std::int32_t /*row*/) {
   Request request;
   request.prompt = "Once upon a time";
   request.sampling.temperature = 0.8F;
+  request.sampling.ignore_eos = true;
+  return request;
+}
+
+Request chats(std::int32_t row) {
+  constexpr std::array kAbout = {"a fox",    "a girl and her bird", "a red stone", "an old man",
+                                 "the moon", "a brave little dog",  "two friends", "a boat"};
+  const std::string about = kAbout.at(static_cast<std::size_t>(row) % kAbout.size());
+  Request request;
+  request.messages = {{{"role", "user"}, {"content", "Hello!"}},
+                      {{"role", "assistant"}, {"content", "Hello! How can I help you?"}},
+                      {{"role", "user"}, {"content", "Tell me a story about " + about + "."}}};
+  request.sampling.temperature = 0.8F;
+  return request;
+}
+
+Request noise(std::int32_t row) {
+  std::mt19937 random(static_cast<std::uint32_t>(row) + 1);
+  Request request;
+  for (int i = 0; i < 200; ++i) request.prompt += static_cast<char>('a' + random() % 26);
+  request.sampling.temperature = 2;
   request.sampling.ignore_eos = true;
   return request;
 }
@@ -62,10 +88,10 @@ Stepper stepper_with(SpeculationKind kind, std::int32_t rows) {
 }
 
 /// Returns the seconds that a request in each row takes.
-double run(Stepper& stepper, Request (*make)(), std::int32_t rows) {
+double run(Stepper& stepper, Request (*make)(std::int32_t row), std::int32_t rows) {
   return seconds([&] {
     for (std::int32_t row = 0; row < rows; ++row) {
-      Request request = make();
+      Request request = make(row);
       request.max_tokens = kTokens;
       request.sampling.seed = static_cast<std::uint64_t>(row) + 1;
       stepper.add(std::move(request)).value();
@@ -74,7 +100,7 @@ double run(Stepper& stepper, Request (*make)(), std::int32_t rows) {
   });
 }
 
-void speculation(benchmark::State& state, Request (*make)()) {
+void speculation(benchmark::State& state, Request (*make)(std::int32_t row)) {
   const auto rows = static_cast<std::int32_t>(state.range(0));
   Stepper guessing = stepper_with(SpeculationKind::kSuffix, rows);
   Stepper plain = stepper_with(SpeculationKind::kOff, rows);
@@ -97,6 +123,8 @@ void arguments(benchmark::internal::Benchmark* one) {
 BENCHMARK_CAPTURE(speculation, repeats, repeats)->Apply(arguments);
 BENCHMARK_CAPTURE(speculation, fills, fills)->Apply(arguments);
 BENCHMARK_CAPTURE(speculation, tells, tells)->Apply(arguments);
+BENCHMARK_CAPTURE(speculation, chats, chats)->Apply(arguments);
+BENCHMARK_CAPTURE(speculation, noise, noise)->Apply(arguments);
 
 }  // namespace
 }  // namespace weft::bench

@@ -7,6 +7,7 @@
 #include "weft/core/token.h"
 #include "weft/sampling/token_constraint.h"
 #include "weft/schedule/memory/page_table.h"
+#include "weft/schedule/sequence/guess_record.h"
 #include "weft/schedule/sequence/progress.h"
 #include "weft/schedule/sequence/under_way.h"
 
@@ -23,6 +24,7 @@ struct Sequence {
   std::int32_t row = -1;
   std::int32_t chunk = 0;    ///< tokens that the plan in the making feeds
   std::int32_t guesses = 0;  ///< of these, guesses
+  GuessRecord guess_record;  ///< what became of its guesses
   bool fresh = true;         ///< its row has not begun
   SequenceEnd end = SequenceEnd::kNone;
   float mirostat_mu = 0;

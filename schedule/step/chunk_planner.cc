@@ -58,7 +58,7 @@ std::int32_t ChunkPlanner::tokens_to_feed(const Group& group, const Sequence& se
 }
 
 ChunkPlanner::ChunkPlanner(const SchedulerOptions& options, RunningGroups& running)
-    : options_(options), running_(running), turns_(options.limits) {}
+    : options_(options), running_(running), turns_(options.limits), guesses_(options.limits.rows) {}
 
 void ChunkPlanner::choose_decodes(Tick& tick) {
   has_jumps_ = false;
@@ -217,39 +217,54 @@ ChunkPlanner::Pass ChunkPlanner::choose_prefills_in_order(RequestClass cls, Tick
 }
 
 void ChunkPlanner::choose_guesses(Tick& tick) {
-  if (options_.limits.guesses == 0) return;
   StepShape& shape = tick.shape;
-  const std::int32_t left =
-      options_.limits.step_tokens - shape.decode_tokens - shape.prefill_tokens;
+  if (options_.limits.guesses == 0 || shape.decode_tokens == 0) return;
   if (budget_ && *budget_ <= Duration::zero()) return;
-  std::int32_t room = within_target(tick, std::max(left, 0), true, 0, 0);
+  // Prompts in the step are computed with guesses or without.
+  const GuessTimes times = times_.guess_times(
+      {.decode_tokens = shape.decode_tokens, .context_tokens = shape.context_tokens});
+  guesses_.begin({.step = times.step, .guess = times.guess, .rows = shape.decode_tokens});
   for (Group* const group : running_.all()) {
     for (Sequence& sequence : group->sequences) {
-      const std::int32_t most = guesses_of(*group, sequence, room);
-      const std::int32_t guesses = most > 0 ? running_.make_room_for_guesses(sequence, most) : 0;
-      if (guesses == 0) continue;
-      sequence.guesses = guesses;
-      sequence.chunk += guesses;
-      room -= guesses;
-      --shape.decode_tokens;
-      shape.prefill_tokens += 1 + guesses;
-      shape.context_tokens += guesses;
+      const std::int32_t most = guesses_of(*group, sequence);
+      if (most > 0) guesses_.add(sequence, most);
     }
   }
+  for (const GuessPolicy::Choice& choice :
+       guesses_.share_out(room_for_guesses(tick, times.guess))) {
+    if (choice.guesses == 0) continue;
+    Sequence& sequence = *choice.sequence;
+    sequence.guesses = running_.make_room_for_guesses(sequence, choice.guesses);
+    sequence.chunk += sequence.guesses;
+    shape.guess_tokens += sequence.guesses;
+    shape.context_tokens += sequence.guesses;
+  }
+}
+
+/// Returns how many guesses the step and its time have room for, each of which is predicted to take
+/// `each` nanoseconds.
+std::int32_t ChunkPlanner::room_for_guesses(const Tick& tick, double each) const {
+  const StepShape& shape = tick.shape;
+  const std::int32_t room =
+      std::max(options_.limits.step_tokens - shape.decode_tokens - shape.prefill_tokens, 0);
+  const Duration target = longest_step(true);
+  if (target == Duration::max() || each <= 0) return room;
+  const auto time = static_cast<double>((target - times_.predict(shape)).count());
+  const double left = std::max(time, 0.0) / each;
+  return left < room ? static_cast<std::int32_t>(left) : room;
 }
 
 /// How many guesses the sequence may have in the plan in the making. None where a reader looks
 /// at each computed token, or a constraint puts in text; and none where a beam search or a logit
 /// processor of the application wants each position's logits, whatever becomes of the guess there.
-std::int32_t ChunkPlanner::guesses_of(const Group& group, const Sequence& sequence,
-                                      std::int32_t room) const {
+std::int32_t ChunkPlanner::guesses_of(const Group& group, const Sequence& sequence) const {
   const Progress& progress = sequence.progress;
   const bool decodes_one = group.phase == GroupPhase::kForked && sequence.chunk == 1 &&
                            progress.to_plan() <= 1 && group.spec.generates();
   if (!decodes_one || !group.spec.may_guess() || sequence.forced) return 0;
   const auto behind =
       static_cast<std::int32_t>(group.spec.most_kept_tokens()) - (progress.planned() + 1);
-  return std::min({options_.limits.guesses, room, behind});
+  return std::min({options_.limits.guesses, group.spec.most_guesses, behind});
 }
 
 /// How many of `most` tokens go into the tick.
@@ -285,7 +300,7 @@ ChunkRoom ChunkPlanner::choose_prefill(Group& group, Sequence& sequence, Tick& t
 
 ChunkPlanner::Budget ChunkPlanner::prefill_budget(const Tick& tick) const {
   const StepShape& shape = tick.shape;
-  const std::int32_t taken = shape.decode_tokens + shape.prefill_tokens;
+  const std::int32_t taken = shape.decode_tokens + shape.prefill_tokens + shape.guess_tokens;
   const std::int32_t most = options_.limits.step_tokens;
   Budget budget{most - taken, most, most - taken};
   for (const PlanEncode& one : tick.plan.encodes) budget.encoder_tokens -= one.count;

@@ -7,6 +7,7 @@
 #include "weft/schedule/running_groups.h"
 #include "weft/schedule/scheduler_options.h"
 #include "weft/schedule/step/decode_turns.h"
+#include "weft/schedule/step/guess_policy.h"
 #include "weft/schedule/step/step_time_model.h"
 #include "weft/schedule/step/tick.h"
 
@@ -58,7 +59,7 @@ class ChunkPlanner {
   /// leaves them to the next one.
   void choose_arriving(Tick& tick);
 
-  /// Adds guesses behind the token of each sequence that decodes, as many as the device makes, the
+  /// Adds guesses behind the tokens of sequences that decode, as many as pay (GuessPolicy), the
   /// step and its time have room for, and spare pages are there for. Called when all else is
   /// chosen.
   void choose_guesses(Tick& tick);
@@ -70,6 +71,8 @@ class ChunkPlanner {
 
   /// A step of this shape took this long.
   void learn(const StepShape& shape, Duration took) { times_.learn(shape, took); }
+  /// What became of guesses, for the next ones.
+  [[nodiscard]] GuessPolicy& guesses() noexcept { return guesses_; }
   [[nodiscard]] const StepTimeModel& times() const noexcept { return times_; }
 
  private:
@@ -102,8 +105,8 @@ class ChunkPlanner {
                                       const Budget& budget) const;
   [[nodiscard]] ChunkRoom choose_prefill(Group& group, Sequence& sequence, Tick& tick,
                                          Budget& budget);
-  [[nodiscard]] std::int32_t guesses_of(const Group& group, const Sequence& sequence,
-                                        std::int32_t room) const;
+  [[nodiscard]] std::int32_t guesses_of(const Group& group, const Sequence& sequence) const;
+  [[nodiscard]] std::int32_t room_for_guesses(const Tick& tick, double each) const;
   [[nodiscard]] Budget prefill_budget(const Tick& tick) const;
   [[nodiscard]] std::int64_t context_of_next_prefill(const Tick& tick) const;
 
@@ -111,6 +114,7 @@ class ChunkPlanner {
   RunningGroups& running_;
   DecodeTurns turns_;
   StepTimeModel times_;
+  GuessPolicy guesses_;
   std::int32_t ticks_without_decode_ = 0;
   std::int32_t jump_tokens_ = 0;  // of the newest tick, that wait behind the first ones
   bool has_jumps_ = false;        // and have got some

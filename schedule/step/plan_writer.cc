@@ -27,6 +27,7 @@ void write_start(Plan& plan, const Group& group, Sequence& sequence, std::int32_
   start.prompt_tokens = group.prompt_tokens();
   start.mirostat_mu = sequence.mirostat_mu;
   start.traits = group.spec.traits;
+  start.may_guess = group.spec.may_guess() && !sequence.forced;
   start.first_history = static_cast<std::int32_t>(plan.ids.size());
   start.history_tokens = sequence.progress.planned();
   for (std::int32_t i = 0; i < sequence.progress.planned(); ++i) {

@@ -11,10 +11,11 @@ namespace {
 constexpr double kScaleOfDecode = 1.0 / 64;
 constexpr double kScaleOfPrefill = 1.0 / 256;
 constexpr double kScaleOfContext = 1.0 / 16384;
+constexpr double kScaleOfGuesses = 1.0 / 8;
 
 /// What a step keeps of its weight when a new one comes: a memory of 1 / (1 - 0.99) = 100 steps.
-/// With noise of 10 % each of the four coefficients makes predictions waver by about 10 % / sqrt(2
-/// * 100).
+/// With noise of 10 % each of the coefficients makes predictions waver by about 10 % / sqrt(2 *
+/// 100).
 constexpr double kKeep = 0.99;
 /// The same when all errors are to one side: a memory of ten steps.
 constexpr double kKeepWhenLeaning = 0.90;
@@ -83,7 +84,8 @@ std::array<double, kSize> solve(std::array<std::array<double, kSize>, kSize> mat
 
 StepTimeModel::Vector StepTimeModel::features_of(const StepShape& shape) {
   return {1, kScaleOfDecode * shape.decode_tokens, kScaleOfPrefill * shape.prefill_tokens,
-          kScaleOfContext * static_cast<double>(shape.context_tokens)};
+          kScaleOfContext * static_cast<double>(shape.context_tokens),
+          kScaleOfGuesses * shape.guess_tokens};
 }
 
 double StepTimeModel::nanoseconds(const StepShape& shape) const {
@@ -110,9 +112,13 @@ void StepTimeModel::learn(const StepShape& shape, Duration took) {
   Vector features = features_of(shape);
   for (double& feature : features) feature *= unit_ / scale;
   const double error = (measured - predicted) / scale;
-  fit(features, observations_ == 0 ? error : believed(error));
+  // What is measured for the first times differs from a prediction that knows nothing of it.
+  const bool is_new =
+      observations_ == 0 || (shape.guess_tokens > 0 && guess_observations_ < kGuessStepsToLearn);
+  fit(features, is_new ? error : believed(error));
   ++observations_;
   if (shape.prefill_tokens > 0) ++prefill_observations_;
+  if (shape.guess_tokens > 0) ++guess_observations_;
 }
 
 double StepTimeModel::believed(double error) {
@@ -169,6 +175,14 @@ void StepTimeModel::hold_at_zero_what_is_negative() {
 Duration StepTimeModel::predict(const StepShape& shape) const {
   constexpr double kLongest = 9e18;  // about what nanoseconds in 64 bits hold, 285 years
   return Duration(std::llround(std::min(nanoseconds(shape), kLongest)));
+}
+
+GuessTimes StepTimeModel::guess_times(const StepShape& without_guesses) const {
+  const double step = nanoseconds(without_guesses);
+  const double token = step / std::max(without_guesses.decode_tokens, 1);
+  if (guess_observations_ < kGuessStepsToLearn) return {step, token};
+  const double guess = kScaleOfGuesses * coefficients_[4] + kScaleOfContext * coefficients_[3];
+  return {step, std::min(guess, 2 * token)};
 }
 
 std::int32_t StepTimeModel::prefill_tokens_within(Duration target, const StepShape& without_prefill,

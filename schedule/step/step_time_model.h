@@ -15,6 +15,7 @@ struct StepShape {
   std::int32_t prefill_tokens = 0;
   /// Sum over the sequences of the tokens that each attends to: how much KV cache is read.
   std::int64_t context_tokens = 0;
+  std::int32_t guess_tokens = 0;  ///< behind decode tokens
 };
 
 /// How many tokens a chunk of `count` tokens attends to that comes behind `start` others: its own,
@@ -25,9 +26,15 @@ struct StepShape {
   return (window > 0 ? std::min(start, window - 1) : start) + count;
 }
 
+/// What a step takes, and what a guess adds to it, in nanoseconds.
+struct GuessTimes {
+  double step = 0;
+  double guess = 0;
+};
+
 /// Learns from measured steps how long a step takes: a line over (1, decode tokens, prefill tokens,
-/// context tokens) whose coefficients are never negative. Errors count relative to the step's time,
-/// so that short steps are told as well as long ones.
+/// context tokens, guesses) whose coefficients are never negative. Errors count relative to the
+/// step's time, so that short steps are told as well as long ones.
 ///
 /// It is recursive least squares with exponential forgetting (Ljung, System Identification, second
 /// edition, section 11.2), with these changes:
@@ -38,6 +45,9 @@ struct StepShape {
 ///   2.5 times the usual error; where many are out, the usual error grows until they are believed.
 /// - Hours of decoding alone teach nothing about prefill: trust in what was known of it fades, but
 ///   not the knowledge, and the trust never below a floor that keeps the sums solvable.
+/// - The first steps with guesses count as measured: what they cost is not known before, so it
+/// would
+///   look like a disturbance.
 /// - A coefficient that would be negative is held at 0, and the others make up for it.
 ///
 /// Owner only. Allocates nothing.
@@ -52,6 +62,8 @@ class StepTimeModel {
   /// Some until errors lean to one side enough, tens until what was is outweighed in all
   /// directions, and the rest until the noise of what is new evens out.
   static constexpr int kStepsToForget = 150;
+  /// Steps with guesses until what was learnt of them is used.
+  static constexpr std::size_t kGuessStepsToLearn = 3;
 
   /// A step of this shape took this long. Of what took no time, or less, nothing is learnt but that
   /// as much prefill again may follow: a clock that has not moved tells no more. Costs some hundred
@@ -60,6 +72,12 @@ class StepTimeModel {
 
   /// Zero until something is learnt.
   [[nodiscard]] Duration predict(const StepShape& shape) const;
+
+  /// Returns how many nanoseconds a step without guesses takes, and how many a guess adds to it. As
+  /// long as few steps had guesses, one is taken to cost as much as a decode token with its share
+  /// of all else. Later it costs at most twice that: more is a disturbance. Zeros until something
+  /// is learnt.
+  [[nodiscard]] GuessTimes guess_times(const StepShape& without_guesses) const;
 
   /// How many prefill tokens, `most` at most, can join a step so that it is predicted to take no
   /// longer than `target`; each also adds one token of context, what the sequence holds already is
@@ -73,7 +91,7 @@ class StepTimeModel {
                                                    std::int32_t most) const;
 
  private:
-  static constexpr std::size_t kFeatures = 4;
+  static constexpr std::size_t kFeatures = 5;
   using Vector = std::array<double, kFeatures>;
   using Matrix = std::array<Vector, kFeatures>;
 
@@ -91,6 +109,7 @@ class StepTimeModel {
   double lean_ = 0;         // -1 .. 1: to which side the last errors were
   std::size_t observations_ = 0;
   std::size_t prefill_observations_ = 0;
+  std::size_t guess_observations_ = 0;
   std::int32_t most_prefill_ = 0;  // in one step so far
   double newest_each_ = 0;         // nanoseconds of the newest step with prefill, by its tokens
 };

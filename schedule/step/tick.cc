@@ -42,7 +42,9 @@ void Tick::clear() {
 StepShape shape_of(const Plan& plan, std::int64_t window) {
   StepShape shape;
   for (const PlanEntry& entry : plan.entries) {
-    (entry.count == 1 ? shape.decode_tokens : shape.prefill_tokens) += entry.count;
+    const std::int32_t given = entry.count - entry.guesses;
+    (given == 1 ? shape.decode_tokens : shape.prefill_tokens) += given;
+    shape.guess_tokens += entry.guesses;
     shape.context_tokens += attended_tokens(window, entry.start, entry.count);
   }
   for (const PlanEncode& one : plan.encodes) shape.prefill_tokens += one.count;
@@ -59,12 +61,8 @@ StepShape shape_that_ran(const Tick& tick) {
     while (results.at(result++).more) {
     }
     if (entry.guesses == 0) continue;
-    shape.prefill_tokens -= entry.guesses - made;
+    shape.guess_tokens -= entry.guesses - made;
     shape.context_tokens -= entry.guesses - made;
-    // An entry of one token is a decode.
-    if (made > 0 || entry.count - entry.guesses > 1) continue;
-    --shape.prefill_tokens;
-    ++shape.decode_tokens;
   }
   return shape;
 }

@@ -37,8 +37,8 @@ struct Tick {
   void clear();
 };
 
-/// The shape of a plan's step, on a device with this DeviceLimits::window. An entry of one token
-/// costs what a decode costs, wherever the token comes from.
+/// The shape of a plan's step, on a device with this DeviceLimits::window. An entry of one token,
+/// guesses apart, costs what a decode costs, wherever the token comes from.
 [[nodiscard]] StepShape shape_of(const Plan& plan, std::int64_t window);
 
 /// The shape of what a tick's device ran: that of the plan, but for guesses that it did not make.

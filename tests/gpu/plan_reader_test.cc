@@ -256,6 +256,21 @@ TEST_F(GuessingReaderTest, PutsGuessesBehindAnEntryAndWantsTheLogitsOfEach) {
   EXPECT_THAT(reader_.choices()[0].guesses, ElementsAre(13, 14, 15));
 }
 
+TEST_F(GuessingReaderTest, TheDrafterDoesNotFollowASequenceThatHasNoGuesses) {
+  builder_.start(2, greedy(), 2).table(2, 0, {5, 6, 7}).feed(2, 0, {10, 11}).sample();
+  builder_.plan().starts.back().may_guess = false;
+  read();
+  builder_.feed(2, 2, {12});
+  builder_.plan().entries.back().guesses = 3;
+  builder_.plan().entries.back().count = 4;
+  EXPECT_THAT(read()[0].guesses, IsEmpty());
+  // The next sequence in the row.
+  builder_.start(2, greedy(), 2).feed(2, 0, {10, 11});
+  builder_.plan().entries.back().guesses = 3;
+  builder_.plan().entries.back().count = 5;
+  EXPECT_THAT(read()[0].guesses, ElementsAre(12, 13, 14));
+}
+
 TEST_F(GuessingReaderTest, GoesOnBehindTheLastRightGuess) {
   for (const std::int32_t row : {0, 2}) {
     const TokenId first = row == 0 ? 30 : 10;

@@ -127,6 +127,7 @@ GroupOutcome& SchedulerFixture::submit(const Ask& ask) {
   spec.sampling = std::make_shared<const SamplingParams>(std::move(sampling));
   spec.sequences = std::max(ask.sequences, ask.beams);
   spec.max_tokens = ask.max_tokens;
+  spec.most_guesses = ask.most_guesses;
   spec.seed = ask.seed;
   spec.end_tokens = ask.end_tokens;
   if (ask.long_context) spec.traits.kv.angles = AngleSet::kLong;
@@ -154,12 +155,12 @@ void SchedulerFixture::end_sequence(GroupOutcome& outcome, std::int32_t sequence
   if (outcome.group != nullptr) scheduler_->end_sequence(*outcome.group, sequence);
 }
 
-bool SchedulerFixture::plan() {
+bool SchedulerFixture::plan(std::optional<Duration> budget) {
   if (ticks_.empty()) {
     ticks_.push_back(std::make_unique<Tick>());
     ticks_.back()->reserve(options_.limits);
   }
-  if (!scheduler_->plan(now_, *ticks_.back())) return false;
+  if (!scheduler_->plan(now_, *ticks_.back(), budget)) return false;
   planned_.push_back(std::move(ticks_.back()));
   ticks_.pop_back();
   check(*planned_.back());
@@ -294,7 +295,9 @@ void SchedulerFixture::check(const Tick& tick) const {
     const bool last = entry.first_id == kLastToken;
     EXPECT_TRUE(!last || entry.count == 1 + entry.guesses);
     EXPECT_LE(entry.guesses, options_.limits.guesses);
-    (entry.count == 1 ? shape.decode_tokens : shape.prefill_tokens) += entry.count;
+    const std::int32_t given = entry.count - entry.guesses;
+    (given == 1 ? shape.decode_tokens : shape.prefill_tokens) += given;
+    shape.guess_tokens += entry.guesses;
     // Its first token sees the most of those before it.
     const std::int64_t window = options_.limits.window;
     const std::int64_t before =
@@ -309,6 +312,7 @@ void SchedulerFixture::check(const Tick& tick) const {
   EXPECT_EQ(tick.shape.decode_tokens, shape.decode_tokens);
   EXPECT_EQ(tick.shape.prefill_tokens, shape.prefill_tokens);
   EXPECT_EQ(tick.shape.context_tokens, shape.context_tokens);
+  EXPECT_EQ(tick.shape.guess_tokens, shape.guess_tokens);
   ASSERT_EQ(plan.samples.size(), tick.owners.size());
   std::set<std::int32_t> sampled;
   for (const PlanSample& sample : plan.samples) {

@@ -39,6 +39,7 @@ struct Ask {
   /// Behind some of its tokens others have to come (forced_behind).
   bool has_forced = false;
   bool logprobs = false;
+  std::int32_t most_guesses = 1000;  ///< of its sequences, each in a step
 };
 
 /// What has to come behind a token that was chosen, of a group with Ask::has_forced: behind every
@@ -95,7 +96,7 @@ class SchedulerFixture : public testing::Test, protected SchedulerListener {
   void end_sequence(GroupOutcome& outcome, std::int32_t sequence);
 
   /// Plans the next tick, ahead of those that wait to run.
-  bool plan();
+  bool plan(std::optional<Duration> budget = {});
   /// Changes the plan made last, which has not run.
   void amend();
   /// Runs the oldest plan and takes its results.

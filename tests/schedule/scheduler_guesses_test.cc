@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -11,16 +12,38 @@
 namespace weft::test {
 namespace {
 
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
 constexpr std::int32_t kGuesses = 3;
 
 /// A device that guesses. The fixture compares each token with what the model gives without.
 class SchedulerGuessesTest : public SchedulerFixture {
  protected:
   void start_guessing(std::function<std::int32_t(std::int32_t)> right,
-                      SchedulerOptions options = roomy()) {
+                      SchedulerOptions options = roomy(),
+                      std::function<Duration(const Plan&)> took = {}) {
     options.limits.guesses = kGuesses;
     right_guesses_ = std::move(right);
-    start(options);
+    start(options, std::move(took));
+  }
+  /// Steps of 1 ms, and so long for each guess.
+  static std::function<Duration(const Plan&)> guesses_take(Duration each) {
+    return [each](const Plan& plan) { return milliseconds(1) + guesses_in(plan) * each; };
+  }
+  static std::int32_t guesses_in(const Plan& plan) {
+    std::int32_t sum = 0;
+    for (const PlanEntry& entry : plan.entries) sum += entry.guesses;
+    return sum;
+  }
+  /// Runs so many steps, with a plan ahead, and returns the guesses in them.
+  std::int32_t guesses_of_steps(int steps) {
+    std::int32_t sum = 0;
+    for (int i = 0; i < steps && plan(); ++i) {
+      sum += guesses_in(newest());
+      if (planned() > 1) run();
+    }
+    return sum;
   }
   static std::int32_t all(std::int32_t guesses) { return guesses; }
   static std::int32_t none(std::int32_t /*guesses*/) { return 0; }
@@ -111,7 +134,7 @@ TEST_F(SchedulerGuessesTest, PagesOfWrongGuessesComeBackWithTheResult) {
 
 TEST_F(SchedulerGuessesTest, NobodyGivesWayForAGuess) {
   SchedulerOptions options = roomy();
-  options.limits.pages = 5;
+  options.limits.pages = 7;
   options.limits.context = 20;
   options.cache = false;
   start_guessing(all, options);
@@ -119,9 +142,11 @@ TEST_F(SchedulerGuessesTest, NobodyGivesWayForAGuess) {
   const GroupOutcome& second = submit({.prompt = 7, .max_tokens = 8});
   ASSERT_TRUE(tick());
   ASSERT_TRUE(plan());
-  EXPECT_EQ(entry_of(first)->guesses, kGuesses) << "in the last free page";
-  EXPECT_EQ(entry_of(second)->guesses, 0);
+  EXPECT_EQ(entry_of(first)->guesses, kGuesses) << "in a page that nobody needs";
+  EXPECT_EQ(entry_of(second)->guesses, 0) << "each may need one of the last two";
+  ASSERT_TRUE(plan());
   EXPECT_EQ(scheduler_->stats().preemptions, 0U);
+  run();
   finish_all();
   EXPECT_EQ(second.outputs[0], alone(second));
 }
@@ -222,6 +247,85 @@ TEST_F(SchedulerGuessesTest, WhatBecomesOfGuessesIsCounted) {
   finish_all();
   EXPECT_EQ(scheduler_->stats().guesses.accepted, 0);
   EXPECT_GT(scheduler_->stats().guesses.rejected, 0);
+}
+
+TEST_F(SchedulerGuessesTest, CheapGuessesThatAreRightAreMadeInEachStep) {
+  start_guessing(all, roomy(), guesses_take(microseconds(10)));
+  submit({.max_tokens = 240});
+  guesses_of_steps(20);
+  EXPECT_EQ(guesses_of_steps(20), 20 * kGuesses);
+  finish_all();
+}
+
+TEST_F(SchedulerGuessesTest, WrongGuessesAreGivenUpAndTriedNowAndThen) {
+  start_guessing(none, roomy(), guesses_take(microseconds(100)));
+  submit({.max_tokens = 240});
+  guesses_of_steps(60);
+  const std::int32_t tries = guesses_of_steps(128);
+  EXPECT_GT(tries, 0);
+  EXPECT_LE(tries, GuessPolicy::kTries * 128 / GuessRecord::kLongestRest);
+  finish_all();
+}
+
+TEST_F(SchedulerGuessesTest, RightGuessesThatTakeLongerThanStepsAreNotWorthIt) {
+  start_guessing(all, roomy(), guesses_take(microseconds(400)));
+  for (int i = 0; i < 4; ++i) submit({.max_tokens = 200});
+  EXPECT_GT(guesses_of_steps(40), 0) << "it has to be measured";
+  EXPECT_LT(guesses_of_steps(100), 20);
+  finish_all();
+}
+
+TEST_F(SchedulerGuessesTest, GuessesGetTheTimeThatStreamsLeave) {
+  SchedulerOptions options = roomy();
+  options.target_inter_token = microseconds(1350);
+  start_guessing(all, options, guesses_take(microseconds(100)));
+  for (int i = 0; i < 4; ++i) submit({.max_tokens = 200});
+  guesses_of_steps(40);
+  ASSERT_TRUE(plan());
+  EXPECT_GT(guesses_in(newest()), 0);
+  EXPECT_LE(guesses_in(newest()), 3) << "of 12: 1 ms and 4 * 0.1 ms are more than 1.35 ms";
+  run();
+  finish_all();
+}
+
+TEST_F(SchedulerGuessesTest, NothingIsGuessedWhenTheDeadlineIsOver) {
+  start_guessing(all);
+  const GroupOutcome& one = submit({.max_tokens = 20});
+  ASSERT_TRUE(tick());
+  ASSERT_TRUE(plan(Duration::zero()));
+  EXPECT_EQ(entry_of(one)->guesses, 0);
+  run();
+  ASSERT_TRUE(plan(milliseconds(1)));
+  EXPECT_EQ(entry_of(one)->guesses, kGuesses);
+  run();
+  finish_all();
+}
+
+TEST_F(SchedulerGuessesTest, AGroupSaysHowManyGuessesItMayHave) {
+  start_guessing(all);
+  const GroupOutcome& one = submit({.max_tokens = 30, .most_guesses = 1});
+  const GroupOutcome& none = submit({.max_tokens = 30, .most_guesses = 0});
+  ASSERT_TRUE(tick());
+  ASSERT_TRUE(plan());
+  EXPECT_EQ(entry_of(one)->guesses, 1);
+  EXPECT_EQ(entry_of(none)->guesses, 0);
+  run();
+  finish_all();
+}
+
+TEST_F(SchedulerGuessesTest, OnlySequencesThatMayHaveGuessesAreFollowedByADrafter) {
+  start_guessing(all);
+  submit({.max_tokens = 4});
+  submit({.max_tokens = 4, .beams = 2});
+  submit({.max_tokens = 4, .has_reader = true});
+  submit({.max_tokens = 4, .has_forced = true});
+  submit({.max_tokens = 4, .most_guesses = 0});
+  ASSERT_TRUE(plan());
+  std::vector<bool> may;
+  for (const PlanStart& one : newest().starts) may.push_back(one.may_guess);
+  EXPECT_EQ(may, (std::vector<bool>{true, false, false, false, false}));
+  run();
+  finish_all();
 }
 
 TEST_F(SchedulerGuessesTest, GuessesStayWithinTheStepsTokens) {

@@ -199,6 +199,8 @@ Result<void> complete(GroupSpec& spec, Request& request, const ServedModel& mode
   if (!reader) return reader.error();
   const auto scoped = set_cache_domain(spec, request, model);
   if (!scoped) return scoped.error();
+  const auto guesses = set_guesses(spec, request);
+  if (!guesses) return guesses.error();
   spec.reader = *std::move(reader);
   spec.seed = sampling.seed.value_or(seed);
   spec.end_tokens = end_tokens_of(sampling, model);

@@ -47,6 +47,17 @@ Result<void> set_cache_domain(GroupSpec& spec, const Request& request, const Ser
   return {};
 }
 
+Result<void> set_guesses(GroupSpec& spec, const Request& request) {
+  const SpeculationWish& wish = request.speculation;
+  if (wish.max_tokens < 0 || wish.max_tokens > SpeculationWish::kMostTokens) {
+    return bad_request("speculation.max_tokens: " + std::to_string(wish.max_tokens) +
+                       " is not in 1 .. " + std::to_string(SpeculationWish::kMostTokens));
+  }
+  if (wish.max_tokens > 0) spec.most_guesses = wish.max_tokens;
+  if (wish.kind == SpeculationKind::kOff) spec.most_guesses = 0;
+  return {};
+}
+
 std::unique_ptr<RequestGroup> make_group(GroupSpec spec, RequestTicket& ticket,
                                          std::unique_ptr<RequestText> text) {
   const Request& request = ticket->request();

@@ -30,7 +30,7 @@ struct WireStart {
   std::uint8_t is_read = 0;
   std::uint8_t reads_logits = 0;
   std::uint8_t needs = 0;  ///< LogitNeeds
-  std::uint8_t unused = 0;
+  std::uint8_t may_guess = 0;
 };
 
 /// Stands for another process's reader: this rank computes the logits that it wants; none reads.
@@ -145,6 +145,7 @@ class PlanDecoder {
       start.traits = one.traits;
       if (one.needs > static_cast<std::uint8_t>(LogitNeeds::kAll)) return wrong("starts");
       start.needs = static_cast<LogitNeeds>(one.needs);
+      start.may_guess = one.may_guess != 0;
       if (one.is_read != 0) {
         start.reader =
             std::make_shared<DistantReader>(one.reads_logits != 0, one.read_first, one.read_end);
@@ -308,6 +309,7 @@ void encode_plan(const Plan& plan, std::vector<std::byte>& bytes) {
     one.traits = start.traits;
     one.needs =
         static_cast<std::uint8_t>(start.sampling ? logit_needs(*start.sampling) : start.needs);
+    one.may_guess = start.may_guess ? 1 : 0;
     one.read_first = start.reader ? start.reader->first_position() : 0;
     one.read_end = start.reader ? start.reader->end_position() : 0;
     one.is_read = start.reader ? 1 : 0;

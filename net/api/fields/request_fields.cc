@@ -58,6 +58,26 @@ std::vector<std::string> take_stop(BodyFields& fields, std::string_view name) {
   return {};
 }
 
+SpeculationWish take_speculation(const BodyFields& fields) {
+  SpeculationWish wish;
+  const auto object = fields.object("speculation");
+  if (!object) return wish;
+  const BodyFields speculation(*object, "speculation", fields);
+  if (const auto kind = speculation.text("kind")) {
+    if (*kind == "off") {
+      wish.kind = SpeculationKind::kOff;
+    } else if (*kind == "suffix") {
+      wish.kind = SpeculationKind::kSuffix;
+    } else {
+      speculation.fail("kind", shown(*kind) + " is none of off, suffix");
+    }
+  }
+  const auto most = speculation.integer("max_tokens", 1, SpeculationWish::kMostTokens);
+  wish.max_tokens = static_cast<std::int32_t>(most.value_or(0));
+  speculation.finish();
+  return wish;
+}
+
 struct Tier {
   std::string_view name;
   RequestClass cls;
@@ -137,6 +157,7 @@ Request take_request(BodyFields& fields, const ApiContext& context, const Reques
                 "must be a text of 1 .. " + std::to_string(Request::kMaxCacheSaltBytes) + " bytes");
   }
   request.cache_salt = salt.value_or(std::string_view());
+  request.speculation = take_speculation(fields);
   request.timeout = context.timeout;
   return request;
 }

@@ -28,8 +28,9 @@ struct RequestNames {
   sampling_table::OwnRows sampling{};
 };
 
-/// Takes `stop`, `skip_special_tokens`, `priority`, `cache_salt` and every sampling field; client
-/// and timeout are the context's, and the class is the most urgent one that it allows.
+/// Takes `stop`, `skip_special_tokens`, `priority`, `cache_salt`, `speculation` and every sampling
+/// field; client and timeout are the context's, and the class is the most urgent one that it
+/// allows.
 [[nodiscard]] Request take_request(BodyFields& fields, const ApiContext& context,
                                    const RequestNames& names = {});
 

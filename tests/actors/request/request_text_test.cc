@@ -31,8 +31,10 @@ class RequestTextTest : public testing::Test {
     event.end = end;
     return text_->push(event, top, TimePoint(Duration(5)));
   }
-  Finish finish(GroupEnd how, std::vector<OutputEnd> outputs, Error error = {}) {
+  Finish finish(GroupEnd how, std::vector<OutputEnd> outputs, Error error = {},
+                GuessCounts guesses = {}) {
     EndMsg end{RequestTicket(active_), nullptr, how, std::move(error), std::move(outputs)};
+    end.guesses = guesses;
     Finish finish = text_->finish(end, TimePoint(Duration(9)));
     std::move(end.ticket).finish(Finish(finish));
     return finish;
@@ -55,6 +57,17 @@ TEST_F(RequestTextTest, TokensComeAsTheyAreDrawn) {
   EXPECT_EQ(end.times.first_token, TimePoint(Duration(5)));
   EXPECT_EQ(end.times.ended, TimePoint(Duration(9)));
   EXPECT_DOUBLE_EQ(end.choices.at(0).cumulative_logprob, -0.5);
+}
+
+TEST_F(RequestTextTest, NoMoreGuessesAreSaidToBeAcceptedThanThereAreTokens) {
+  make({}, {});
+  push(0);
+  push(7, 0, SequenceEnd::kLength);
+  // The step went on behind the output's end.
+  const Finish end = finish(GroupEnd::kDone, {{0, SequenceEnd::kLength, 0, {}}}, {},
+                            {.accepted = 5, .rejected = 3});
+  EXPECT_EQ(end.usage.accepted_guesses, 2);
+  EXPECT_EQ(end.usage.rejected_guesses, 3);
 }
 
 TEST_F(RequestTextTest, TheTokenThatEndsAnOutputIsLeftOut) {

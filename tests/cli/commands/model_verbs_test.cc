@@ -81,6 +81,13 @@ TEST(GenerateVerb, GivesTheSameTextWithGuesses) {
   EXPECT_THAT(guessed.output, ContainsRegex("[1-9][0-9]* of [0-9]+ guesses right"));
 }
 
+TEST(GenerateVerb, RefusesGuessesOnADeviceThatDoesNotVerifyThem) {
+  const ProgramRun outcome =
+      run_weft("generate " + quoted_demo_model + "Hi --device cuda --speculation suffix");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.output, HasSubstr("--speculation suffix needs --device cpu"));
+}
+
 TEST(GenerateVerb, NamesTheOptionThatIsOutOfRange) {
   const ProgramRun outcome = run_weft("generate " + quoted_demo_model + "Hi --top-p 2");
   EXPECT_NE(outcome.status, 0);

@@ -83,6 +83,17 @@ TEST_F(HostCapacityTest, GuessesTakeMemoryAndPagesBehindTheWindow) {
   EXPECT_GT(host_needs(slides, wishes).bytes(limits), host_needs(slides, wishes).bytes(plain));
 }
 
+TEST_F(HostCapacityTest, ADeviceWithStateMakesNoGuesses) {
+  DeviceNeeds needs;
+  needs.bytes = [](const DeviceLimits& limits) { return std::int64_t{limits.pages}; };
+  needs.page_bytes = 1;
+  CapacityWishes wishes{.rows = 2};
+  wishes.guesses = 4;
+  EXPECT_EQ(device_capacity(program(), wishes, kPlenty, needs).value().guesses, 4);
+  needs.state_bytes = 1;
+  EXPECT_EQ(device_capacity(program(), wishes, kPlenty, needs).value().guesses, 0);
+}
+
 TEST_F(HostCapacityTest, FillsTheMemoryThatItMayTakeAndNoMore) {
   const CapacityWishes wishes{.memory_fraction = 0.5, .rows = 32};
   const DeviceLimits most = host_capacity(program(), wishes, kPlenty).value();

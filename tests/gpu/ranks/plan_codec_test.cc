@@ -75,6 +75,7 @@ TEST(PlanCodec, BringsAcrossAllThatARankNeeds) {
   EXPECT_EQ(got.starts[0].reader->first_position(), 4);
   EXPECT_EQ(got.starts[0].reader->end_position(), 5);
   EXPECT_EQ(got.starts[0].needs, LogitNeeds::kCandidatesAndSum) << "of greedy() with logprobs";
+  EXPECT_TRUE(got.starts[0].may_guess);
   EXPECT_EQ(got.starts[0].sampling, nullptr) << "which only the rank that chooses needs";
   EXPECT_EQ(encoded(got), encoded(sent)) << "and everything else";
 }

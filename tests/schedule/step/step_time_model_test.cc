@@ -21,10 +21,11 @@ struct Device {
   double decode_us = 15;
   double prefill_us = 40;
   double context_us = 0.02;
+  double guess_us = 100;
 
   [[nodiscard]] double exact_us(const StepShape& shape) const {
     return fixed_us + decode_us * shape.decode_tokens + prefill_us * shape.prefill_tokens +
-           context_us * static_cast<double>(shape.context_tokens);
+           context_us * static_cast<double>(shape.context_tokens) + guess_us * shape.guess_tokens;
   }
   [[nodiscard]] Duration takes(const StepShape& shape, double factor = 1) const {
     return Duration(std::llround(1000 * factor * exact_us(shape)));
@@ -290,6 +291,30 @@ TEST(StepTimeModel, KeepsToTheTargetFromTheSecondStepOn) {
       ASSERT_LE(device.exact_us(shape), 1.1 * 1000) << step << " of " << fixed_us;
       model.learn(shape, device.takes(shape));
     }
+  }
+}
+
+TEST(StepTimeModel, LearnsWhatAGuessAddsFromTheStepsThatHaveSome) {
+  const StepShape decodes{.decode_tokens = 4, .context_tokens = 400};
+  for (const double guess_us : {1.0, 100.0, 800.0}) {
+    StepTimeModel model;
+    Steps steps(11);
+    const Device device{.guess_us = guess_us};
+    learn_noisy(model, device, steps, 300);
+    const GuessTimes before = model.guess_times(decodes);
+    EXPECT_DOUBLE_EQ(before.guess, before.step / 4) << "as a decode token";
+    for (int i = 0; i < 200; ++i) {
+      StepShape shape = decodes;
+      shape.guess_tokens = i % 3 == 0 ? 1 + i % 8 : 0;
+      shape.context_tokens += i + shape.guess_tokens;
+      model.learn(shape, device.takes(shape, steps.noise()));
+    }
+    const GuessTimes times = model.guess_times(decodes);
+    EXPECT_NEAR(times.step, 1000 * device.exact_us(decodes), 1000 * 0.1 * 2100);
+    EXPECT_NEAR(times.guess, 1000 * guess_us, 1000 * (20 + 0.1 * guess_us));
+    for (int i = 0; i < 5000; ++i) model.learn(decodes, device.takes(decodes, steps.noise()));
+    EXPECT_NEAR(model.guess_times(decodes).guess, 1000 * guess_us, 1000 * (40 + 0.2 * guess_us))
+        << "and remembers it";
   }
 }
 

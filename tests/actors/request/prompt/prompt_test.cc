@@ -265,6 +265,22 @@ TEST_F(PromptTest, WhatTheSchedulerGetsIsWhatWasAskedFor) {
   EXPECT_FALSE(other->client);
 }
 
+TEST_F(PromptTest, ARequestBoundsItsGuesses) {
+  const auto most = [&](const SpeculationWish& wish) {
+    Request request = five_tokens();
+    request.speculation = wish;
+    return prepare(std::move(request)).value()->spec.most_guesses;
+  };
+  EXPECT_GT(most({}), SpeculationWish::kMostTokens);
+  EXPECT_GT(most({.kind = SpeculationKind::kSuffix}), SpeculationWish::kMostTokens);
+  EXPECT_EQ(most({.max_tokens = 3}), 3);
+  EXPECT_EQ(most({.kind = SpeculationKind::kOff, .max_tokens = 3}), 0);
+  for (const std::int32_t wrong : {-1, 65}) {
+    EXPECT_THAT(refusal([&](Request& r) { r.speculation.max_tokens = wrong; }),
+                testing::StartsWith("bad_request: speculation.max_tokens: "));
+  }
+}
+
 TEST_F(PromptTest, WhoseCacheAPromptMayUseIsSaidByItsClientAndItsSalt) {
   const auto domain = [&](const std::string& client, const std::string& salt) {
     Request request = five_tokens();

@@ -409,6 +409,26 @@ TEST_F(ChatRequestTest, PriorityIsAnyNumberOfThirtyTwoBits) {
   EXPECT_EQ(refusal(with(R"("priority":2147483648)")), "priority invalid_value");
 }
 
+TEST_F(ChatRequestTest, ARequestSaysHowItsTokensMayBeGuessed) {
+  const auto wish = [this](const std::string& value) {
+    return part(with(R"("speculation":)" + value)).speculation;
+  };
+  EXPECT_FALSE(wish("null").kind);
+  EXPECT_FALSE(wish("{}").kind);
+  EXPECT_EQ(wish("{}").max_tokens, 0);
+  EXPECT_EQ(wish(R"({"kind":"off"})").kind, SpeculationKind::kOff);
+  EXPECT_EQ(wish(R"({"kind":"suffix"})").kind, SpeculationKind::kSuffix);
+  EXPECT_EQ(wish(R"({"max_tokens":64})").max_tokens, 64);
+  const auto verdict_of = [this](const std::string& value) {
+    return refusal(with(R"("speculation":)" + value));
+  };
+  EXPECT_EQ(verdict_of(R"("off")"), "speculation invalid_type");
+  EXPECT_EQ(verdict_of(R"({"kind":"ngram"})"), "speculation.kind invalid_value");
+  EXPECT_EQ(verdict_of(R"({"max_tokens":0})"), "speculation.max_tokens invalid_value");
+  EXPECT_EQ(verdict_of(R"({"max_tokens":65})"), "speculation.max_tokens invalid_value");
+  EXPECT_EQ(verdict_of(R"({"most":1})"), "speculation.most unknown_parameter");
+}
+
 TEST_F(ChatRequestTest, WhatAsksForNothingSpecialIsTaken) {
   for (const char* fields :
        {R"("response_format":{"type":"text"})", R"("tools":[])", R"("tools":null)",

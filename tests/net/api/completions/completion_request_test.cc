@@ -91,13 +91,15 @@ TEST_F(CompletionRequestTest, PromptsAndTheirOutputsAreBoundedTogether) {
 
 TEST_F(CompletionRequestTest, EveryPromptHasTheSameParameters) {
   const CompletionRequest request =
-      taken(R"("prompt":["a","b"],"max_tokens":5,"temperature":0,"n":2,"stop":"x","priority":3)");
+      taken(R"("prompt":["a","b"],"max_tokens":5,"temperature":0,"n":2,"stop":"x","priority":3,)"
+            R"("speculation":{"kind":"off"})");
   for (const Request& part : request.parts) {
     EXPECT_EQ(part.max_tokens, 5);
     EXPECT_EQ(part.sampling.temperature, 0);
     EXPECT_EQ(part.sampling.n, 2);
     EXPECT_EQ(part.stop, (std::vector<std::string>{"x"}));
     EXPECT_EQ(part.priority, 3);
+    EXPECT_EQ(part.speculation.kind, SpeculationKind::kOff);
     EXPECT_EQ(part.client, "somebody");
     EXPECT_TRUE(part.messages.empty());
   }

@@ -40,7 +40,8 @@ class MessageRequestTest : public ApiFixture {
 TEST_F(MessageRequestTest, ABodyBecomesOneRequest) {
   const auto result = asked(
       R"(,"model":"tiny","stop_sequences":["x","yz"],"temperature":0.5,"top_p":0.25,"top_k":7,)"
-      R"("seed":3,"stream":true,"metadata":{"user_id":"me"},"priority":2)");
+      R"("seed":3,"stream":true,"metadata":{"user_id":"me"},"priority":2,)"
+      R"("speculation":{"max_tokens":2})");
   ASSERT_TRUE(result) << verdict(result);
   ASSERT_EQ(result->parts.size(), 1U);
   const Request& request = result->parts.front();
@@ -52,6 +53,7 @@ TEST_F(MessageRequestTest, ABodyBecomesOneRequest) {
   EXPECT_EQ(request.sampling.top_k, 7);
   EXPECT_EQ(request.sampling.seed, 3U);
   EXPECT_EQ(request.priority, 2);
+  EXPECT_EQ(request.speculation.max_tokens, 2);
   EXPECT_EQ(request.client, "somebody");
   EXPECT_EQ(request.timeout, context.timeout);
   EXPECT_EQ(result->options.id, "msg_42");

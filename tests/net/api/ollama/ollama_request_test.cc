@@ -112,6 +112,12 @@ TEST_F(OllamaRequestTest, RepeatLastNOfZeroIsNoPenalty) {
   EXPECT_EQ(refused(R"("repeat_last_n":-2)"), "options.repeat_last_n invalid_value");
 }
 
+TEST_F(OllamaRequestTest, OptionsSayHowTokensMayBeGuessed) {
+  EXPECT_EQ(request(R"("speculation":{"max_tokens":3})").speculation.max_tokens, 3);
+  EXPECT_EQ(refused(R"("speculation":{"max_tokens":65})"),
+            "options.speculation.max_tokens invalid_value");
+}
+
 TEST_F(OllamaRequestTest, ASeedOfMinusOneIsAny) {
   EXPECT_EQ(request(R"("seed":-1)").sampling.seed, std::nullopt);
   EXPECT_EQ(request(R"("seed":-2)").sampling.seed, static_cast<std::uint64_t>(-2));
