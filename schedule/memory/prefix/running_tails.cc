@@ -40,8 +40,7 @@ void RunningTails::end_at(PageId head) {
   if (owner != nullptr) end(*owner);
 }
 
-void RunningTails::read(PageId head) {
-  if (head == kNoPage || !tails().has(head)) return;
+void RunningTails::read_tail(PageId head) {
   const TailOwner owner = tails().owner(head);
   if (owner.sequence == nullptr) return pages_.nodes().tiers().device.read_tail(head);
   read_own(*owner.group, *owner.sequence);

@@ -45,7 +45,10 @@ class RunningTails {
   void end_at(PageId head);
 
   /// Puts the tail behind a page into the tree, if it has one: somebody is about to look there.
-  void read(PageId head);
+  void read(PageId head) {
+    // Asked of each page that a look-up comes to, so without a call where nothing is to be done.
+    if (head != kNoPage && pages_.nodes().tree().has_tail(head)) read_tail(head);
+  }
   /// The page is about to be continued by another than the one whose tail hangs there.
   void make_room_behind(PageId page);
 
@@ -69,6 +72,7 @@ class RunningTails {
   }
   [[nodiscard]] PageTails& tails() noexcept { return pages_.nodes().tiers().device.tails(); }
   [[nodiscard]] const PageTails& tails() const noexcept { return pages_.tiers().device.tails(); }
+  void read_tail(PageId head);
   void read_own(Group& group, Sequence& sequence);
   void leave_idle(const Group& group, Sequence& sequence);
 
