@@ -13,7 +13,7 @@ struct Share {
   int index = 0;
   int count = 1;
   int thread =
-      0;  ///< identifies the workspace: concurrent calls have different indices
+      0;  ///< identifies the calling thread's workspace: concurrent calls have different numbers
 
   struct Range {
     std::int64_t begin = 0;
