@@ -34,7 +34,7 @@ inline constexpr std::int64_t kLargePromptMessages = 256;
 /// A conversation that may be shortened counts so many times: usually it is encoded so often when
 /// it is too long (shortened_conversation.h).
 inline constexpr std::int64_t kShorteningRounds = 4;
-/// Bytes that preparing a request costs beside those of its prompt: a template, checks.
+/// The cost of preparing a request besides its prompt (template, checks), in bytes of prompt.
 inline constexpr std::int64_t kPreparedBytes = std::int64_t{4} << 10U;
 
 /// The most tokens for one mask token: far more than people read.

@@ -58,7 +58,7 @@ class MaskWorkers {
   std::condition_variable lent_more_;
   std::condition_variable ended_;
   std::vector<Loan> loans_;  ///< in the order of the choices
-  std::size_t idle_ = 0;     ///< threads without work without work
+  std::size_t idle_ = 0;     ///< threads without work
   bool is_stopping_ = false;
   std::vector<std::thread> threads_;
 };

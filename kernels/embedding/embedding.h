@@ -54,7 +54,7 @@ struct CudaEmbeddingParams {
   const TokenId* ids = nullptr;  ///< [T], each in [0, V)
   /// [table_rows, table_width] as in the checkpoint, aligned to 256 bytes; or null
   const std::byte* table = nullptr;
-  std::int64_t first_row = 0;     ///< the token of the first row that is here
+  std::int64_t first_row = 0;     ///< the token of the first row held here
   std::int64_t table_rows = 0;    ///< that are here; V of a whole table
   std::int64_t table_width = 0;   ///< numbers in a row of the table; 0: H
   std::int64_t first_column = 0;  ///< a multiple of the type's block
