@@ -4,24 +4,24 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Bounds of the pipeline that no configuration changes, each with its reason and what happens when
-/// it is reached.
+/// Bounds of the pipeline that are not configurable, each with its reason and what happens when it
+/// is reached.
 namespace weft::defaults {
 
-/// Places in every mailbox but the executor's, beside two for each request that may be under way
-/// (its arrival and its end). A tick's messages are at most one for each tick there is, and
-/// mailboxes keep an eighth and a 64th for each sender aside: so those of scheduler and detokenizer
-/// are never full for these. The receiver's is when requests come faster than the application's
-/// executor runs; they are refused then.
+/// Places in every mailbox but the executor's, in addition to two for each active request (its
+/// arrival and its end). Ticks send at most one message each, and a mailbox reserves an eighth and
+/// a 64th for each sender, so the mailboxes of scheduler and detokenizer are never full for ticks.
+/// The receiver's mailbox fills when requests arrive faster than the application's executor runs;
+/// then requests are refused.
 inline constexpr std::size_t kSpareMessages = 1024;
 
-/// Plans that wait for an executor: one that runs in each stage, one that waits, and those taken
+/// Places in an executor's mailbox: a running plan for each stage, a waiting plan, and plans taken
 /// back meanwhile. When the mailbox is full, the tick fails its requests.
 inline constexpr std::size_t kExecutorMessages = 64;
 
-/// Tokens that a prompt counts at most while its model is not loaded yet, and its context not
-/// known: the context of most models. What is longer counts as this, so that it does not keep
-/// others from waiting.
+/// The most tokens that a waiting prompt counts while its model, and so its context, is not loaded
+/// yet: the context of most models. A longer prompt counts as this, so that it leaves room for
+/// others to wait.
 inline constexpr std::int64_t kUnknownContext = std::int64_t{32} << 10;
 
 /// A request of so many bytes of text, JSON and schemas goes to the workers for large requests: a
@@ -34,19 +34,19 @@ inline constexpr std::int64_t kLargePromptMessages = 256;
 /// A conversation that may be shortened counts so many times: usually it is encoded so often when
 /// it is too long (shortened_conversation.h).
 inline constexpr std::int64_t kShorteningRounds = 4;
-/// Bytes that preparing a request costs beside those of its prompt: a template, checks.
+/// The cost of preparing a request besides its prompt (template, checks), in bytes of prompt.
 inline constexpr std::int64_t kPreparedBytes = std::int64_t{4} << 10U;
 
-/// Tokens for one mask token, at most: far more than people look at.
+/// The most tokens for one mask token: far more than people read.
 inline constexpr std::int32_t kMaxMaskFills = 1000;
-/// Mask tokens of one prompt: for each the executor looks through all logits while all rows wait. A
-/// request with more is refused (kBadRequest), as with more of what follows.
+/// The most mask tokens of one prompt: for each, the executor reads all logits while all rows wait.
+/// A request that exceeds this or one of the next two bounds is refused (kBadRequest).
 inline constexpr std::int64_t kMaxMasks = 32;
 /// Tokens in all filled-in copies of one prompt: some 5 MiB of text.
 inline constexpr std::int64_t kMaxFilledTokens = std::int64_t{1} << 20;
 
-/// When a refusal for want of room says to try again: what is under way takes at least this long,
-/// and those who come later find room.
+/// The retry time of a refusal for lack of room: running requests take at least this long, so later
+/// attempts find room.
 inline constexpr std::chrono::milliseconds kRetryAfter{1000};
 
 }  // namespace weft::defaults

@@ -34,8 +34,8 @@ void DetokenizerActor::on(EndMsg&& message) {
 
 void DetokenizerActor::undelivered(DeliverMsg&& message, const Error& why) {
   if (message.tick == nullptr) return;
-  // The texts live until their EndMsgs, which come later. When nobody is left to take those, their
-  // requests have failed already.
+  // The texts live until their EndMsgs, which come later. If no scheduler is left to send those,
+  // the requests have failed already.
   if (why.code != CoreErrc::kActorFailed) return message.tick->set_free();
   for (const TokenEvent& event : message.tick->events) {
     event.text->give_up();

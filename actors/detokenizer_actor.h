@@ -9,12 +9,12 @@
 
 namespace weft {
 
-/// Makes text of tokens and gives it to the requests' sinks: incrementally, so that no character is
-/// cut in half, and up to the first stop string. A tick in which stop strings were hit goes back to
-/// the scheduler with them; the actor frees all others itself.
+/// Turns tokens into text and gives it to the requests' sinks, incrementally, in whole characters,
+/// and up to the first stop string. A tick in which stop strings were hit goes back to the
+/// scheduler with the hits; the actor frees all other ticks itself.
 ///
-/// It keeps nothing between messages: what belongs to a request comes with its tokens and goes with
-/// its EndMsg. When it fails, the requests of the tick in hand are asked to end.
+/// It keeps no state between messages: a request's state arrives with its tokens and leaves with
+/// its EndMsg. When the actor fails, the requests of the current tick are asked to end.
 class DetokenizerActor {
  public:
   using Accepts = DetokenizerProtocol;

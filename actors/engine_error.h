@@ -6,21 +6,21 @@ namespace weft {
 
 /// How a request, or the use of its stream, can fail.
 enum class EngineErrc {
-  /// As many requests, or prompt tokens, wait as are allowed. Try again later.
+  /// The most requests, or prompt tokens, already wait. Try again later.
   kOverloaded = 1,
-  /// Something in the request is wrong; the detail names the field.
+  /// A field of the request is invalid; the detail names it.
   kBadRequest,
-  /// Prompt and max_tokens are more than the context; the detail has the numbers.
+  /// Prompt and max_tokens exceed the context; the detail has the numbers.
   kContextLengthExceeded,
-  /// The request needs more rows or pages than the engine has at all; the detail has the numbers.
+  /// The request needs more rows or pages than the engine has in total; the detail has the numbers.
   kNeverFits,
   /// The caller cancelled it.
   kCancelled,
   /// Its deadline passed.
   kDeadlineExceeded,
-  /// Its reader did not take what was produced.
+  /// Its reader did not take the output.
   kSlowReader,
-  /// None of the logits that the model gave is a number above minus infinity, whatever the request
+  /// None of the model's logits is a number above minus infinity, whatever tokens the request
   /// allows.
   kNotNumbers,
   /// The device failed while it ran this request.
@@ -29,7 +29,7 @@ enum class EngineErrc {
   kStopping,
   /// The engine cannot serve: an actor that it needs has failed for good.
   kNotReady,
-  /// A failure inside the engine ended this request, too.
+  /// A failure inside the engine ended this request.
   kInternal,
   /// A second async_next was started before the first had completed.
   kReadOutstanding,
@@ -41,11 +41,11 @@ enum class EngineErrc {
   kNoTokenLeft,
   /// The engine has no model of this name.
   kNoSuchModel,
-  /// The model is there, but not in memory.
+  /// The model is known, but not in memory.
   kModelNotLoaded,
-  /// The model is being loaded, and is not to be unloaded meanwhile.
+  /// The model is being loaded, and cannot be unloaded meanwhile.
   kModelLoading,
-  /// The model takes no more requests: it leaves when those that it has are done.
+  /// The model is being unloaded: it finishes its requests and takes no more.
   kModelUnloading,
   /// The model could not be loaded; the detail says why.
   kModelFailed,
@@ -53,10 +53,10 @@ enum class EngineErrc {
   kProcessorFailed,
   /// The request's ActivationReader threw; the detail is the exception's text.
   kReaderFailed,
-  /// To find the tokens that a structured output allows next takes more work, or more memory, than
-  /// one step may take.
+  /// Finding the tokens that a structured output allows next would exceed a step's limit of work or
+  /// memory.
   kGrammarTooLarge,
-  /// The structured outputs that are being written hold all the memory that they may. Try again
+  /// The running structured outputs already use all memory allowed for them. Try again
   /// later.
   kGrammarsFull,
 };

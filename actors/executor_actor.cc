@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-/// A copy on the heap, or null when there is no memory for it.
+/// Returns a copy on the heap, or null if there is no memory for it.
 std::unique_ptr<Error> copy_of(const Error& why) noexcept {
   try {
     return std::make_unique<Error>(why);
@@ -73,9 +73,9 @@ bool ExecutorActor::pass_on(PipelineTick& tick) {
   for (std::size_t i = 0; i < others_.size(); ++i) {
     const PushResult result = others_[i].try_send(StepMsg{&tick, tick.number});
     if (taken(result)) continue;
-    // Those that have it will not get what they need of the others.
+    // Ranks that have the tick will not get what they need from the other ranks.
     tick.lose();
-    static_cast<void>(tick.leave(others_.size() - i));  // this rank is still to leave it
+    static_cast<void>(tick.leave(others_.size() - i));  // this rank itself leaves later
     const bool stops = result == PushResult::kClosed && context_.system_ready();
     if (stops) state_->ranks->note_stop();
     state_->ranks->abandon();
@@ -115,7 +115,7 @@ void ExecutorActor::run_with_others(PipelineTick& tick) {
   }
 }
 
-/// The other ranks run this plan too, and wait for this one. Returns false when it was lost.
+/// Runs a plan at the stop, since other ranks run it and wait. Returns false if it was lost.
 bool ExecutorActor::run_at_stop(PipelineTick& tick) noexcept {
   try {
     run(tick);
@@ -128,7 +128,7 @@ bool ExecutorActor::run_at_stop(PipelineTick& tick) noexcept {
 void ExecutorActor::undelivered(StepMsg&& message, const Error& why) {
   PipelineTick& tick = *message.tick;
   if (leads()) {
-    // The message was in hand when the device failed, or is still in the queue.
+    // The message was being handled when the device failed, or is still in the queue.
     if (!tick.held_by(message.number, PipelineTick::Holder::kExecutor)) {
       if (!tick.take(message.number)) return;
       tick.begin(1);

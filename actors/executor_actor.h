@@ -23,10 +23,10 @@ struct ExecutorMetrics {
 
   Counter& steps;
   Histogram& step_seconds;
-  Histogram& idle_seconds;  ///< between two steps, where the next plan was there in time
+  Histogram& idle_seconds;  ///< between two steps, if the next plan was ready in time
 };
 
-/// The ranks of one instance, as their executors share them. Thread-safe.
+/// The ranks of one instance, shared by their executors. Thread-safe.
 class RankGroup {
  public:
   explicit RankGroup(DeviceRanks devices) : devices_(std::move(devices)) {}
@@ -34,15 +34,15 @@ class RankGroup {
   [[nodiscard]] std::size_t size() const noexcept { return devices_.size(); }
   [[nodiscard]] StepDevice& device(std::size_t rank) const noexcept { return *devices_[rank]; }
 
-  /// Makes every rank give up what it runs or is yet to run, for one of them will not: for good.
+  /// Makes every rank give up its present and later steps permanently, because one rank has failed.
   void abandon() const noexcept {
     for (const auto& device : devices_) device->abandon();
   }
-  /// Has `tell` called with the reason when a rank is lost between two steps; an empty one ends it.
+  /// Calls `tell` with the reason when a rank is lost between two steps. An empty `tell` ends it.
   void watch(const std::function<void(const std::string& why)>& tell) const {
     for (const auto& device : devices_) device->watch(tell);
   }
-  /// The ranks give up since the system stops, which is no failure of theirs.
+  /// The ranks will give up because the system stops, which is no failure.
   void note_stop() noexcept { stops_.store(true); }
   [[nodiscard]] bool stops() const noexcept { return stops_.load(); }
 
@@ -51,33 +51,33 @@ class RankGroup {
   std::atomic<bool> stops_{false};
 };
 
-/// What the instances of an executor share; only the actor's turn changes it.
+/// The state shared by successive instances of an executor; only the running instance changes it.
 struct ExecutorState {
   std::shared_ptr<RankGroup> ranks;
-  std::size_t rank = 0;  ///< this executor's
+  std::size_t rank = 0;  ///< this executor's rank
   std::shared_ptr<ExecutorMetrics> metrics;
   std::shared_ptr<const TickPool> ticks;  ///< the scheduler's, which may exit while a step runs
-  std::uint64_t generation = 0;           ///< of the newest scheduler that plans came from
-  std::uint64_t last_lost = 0;            ///< that scheduler's last tick whose results were lost
-  StepResult nothing{};                   ///< what a rank gives that does not sample
+  std::uint64_t generation = 0;           ///< of the newest scheduler that has sent plans
+  std::uint64_t last_lost = 0;            ///< that scheduler's last tick with lost results
+  StepResult nothing{};                   ///< the result of a rank that does not sample
 };
 
-/// Runs plans on one rank, a step after the other. The first rank's executor takes them from the
-/// scheduler and passes each on at once to the others; the last that is done with a tick gives it
-/// back. The ranks wait for one another in the device alone.
+/// Runs plans on one rank, one step after the other. The first rank's executor gets plans from the
+/// scheduler and passes each on at once to the other ranks; the last rank to finish a tick gives it
+/// back. Ranks wait for one another only in the device.
 ///
-/// The device outlives the actor: a new instance goes on with the same one. A plan that needs the
-/// results of a lost step, or comes from a scheduler that has a successor, would find other rows
-/// than it expects; it does not run, and comes back as lost, too.
+/// The device outlives the actor: a new instance continues with the same device. A plan that needs
+/// the results of a lost step, or comes from a scheduler that has been replaced, would find wrong
+/// rows; it does not run, and comes back as lost.
 ///
-/// Of several ranks, whatever one throws is kDeviceLost, and all are abandoned: none runs a plan to
-/// its end that another has not. A plan that was passed on is run by every rank also when the
-/// system stops meanwhile.
+/// With several ranks, any exception is kDeviceLost and abandons all ranks, so no rank completes a
+/// plan that another has not. Every rank runs a plan that was passed on, even if the system stops
+/// meanwhile.
 class ExecutorActor {
  public:
   using Accepts = ExecutorProtocol;
 
-  /// `others` are the executors of the other ranks where this is the first one's, else none.
+  /// `others` are the other ranks' executors if this is the first rank's; otherwise empty.
   ExecutorActor(ActorContext& context, std::shared_ptr<ExecutorState> state,
                 const ActorRef<SchedulerProtocol>& scheduler,
                 const std::vector<ActorRef<ExecutorProtocol>>& others);

@@ -7,7 +7,7 @@
 
 namespace weft {
 
-/// Adds the label of a model that is one of several; a model that is alone has none.
+/// Adds the label of a model; the only model of an engine has no label.
 [[nodiscard]] inline Labels with_model(const std::string& model, Labels labels = {}) {
   if (!model.empty()) labels.emplace_back("model", model);
   return labels;

@@ -35,8 +35,8 @@ ActorSystemOptions system_options(const PipelineOptions& options,
   return system;
 }
 
-/// Returns the size of a mailbox that has room for the messages of all requests that may be under
-/// way.
+/// Returns the size of a mailbox with room for the messages of all requests that may be
+/// active.
 std::size_t mailbox_of(const Config& config) {
   return 2 * static_cast<std::size_t>(config.max_queued_requests) + defaults::kSpareMessages;
 }
@@ -52,9 +52,9 @@ ActorOptions on_executor(std::string name, ActorRole role, std::size_t capacity,
 ActorOptions on_thread(std::string name, ActorRole role, std::size_t capacity,
                        const PipelineOptions& options) {
   ActorOptions how = on_executor(std::move(name), role, capacity, options);
-  // No thread spins. While something runs, the executor finds its next plan in the mailbox, and the
-  // others have a whole step's time, so a wake-up delays no step. Spinning would take 20 us of
-  // several processors each tick, which the host device computes on.
+  // No thread spins. Under load the executor finds its next plan in the mailbox, and the other
+  // actors have a whole step's time, so a wake-up delays no step. Spinning would take 20 us of
+  // several processors each tick, on which the host device computes.
   if (options.own_threads) how.thread.emplace(DedicatedThread{.spin = {}, .cpu = {}});
   return how;
 }
@@ -73,7 +73,7 @@ class Pipeline::Assembly {
   /// Starts the actors of the replica of this number.
   ReplicaEntry start_replica(DeviceRanks devices, std::size_t number, const std::string& suffix,
                              const std::shared_ptr<ExecutorMetrics>& metrics);
-  /// Returns the address of a rank's executor, which is yet to be started.
+  /// Returns the address of a rank's executor, which is started later.
   ActorRef<ExecutorProtocol> declare_executor(const DeviceRanks& devices, std::size_t rank,
                                               const std::string& suffix);
   PreprocessPool start_workers(const std::vector<ReplicaEntry>& replicas);
@@ -82,7 +82,7 @@ class Pipeline::Assembly {
   const Config& config_;
   const PipelineOptions& options_;
   std::int64_t page_bytes_ = 0;
-  std::shared_ptr<PageFiles> files_;  // of the one replica that may have some
+  std::shared_ptr<PageFiles> files_;  // for the only replica that may have files
 };
 
 void Pipeline::Assembly::start(std::vector<DeviceRanks> devices) {
@@ -127,7 +127,7 @@ ActorRef<ExecutorProtocol> Pipeline::Assembly::declare_executor(const DeviceRank
   ActorOptions how =
       on_thread("executor" + suffix + (rank > 0 ? "-rank-" + std::to_string(rank) : ""),
                 ActorRole::kExecutor, defaults::kExecutorMessages + stages, options_);
-  // But for tests that deliver each message themselves, over devices that do not wait.
+  // Not in tests that deliver each message themselves, over devices that do not wait.
   const bool waits = devices.size() > 1 && options_.system.tap == nullptr;
   if (waits && !how.thread) how.thread.emplace(DedicatedThread{.spin = {}, .cpu = {}});
   return pipeline_.actors_.declare<ExecutorProtocol>(std::move(how));
@@ -152,7 +152,7 @@ ReplicaEntry Pipeline::Assembly::start_replica(DeviceRanks devices, std::size_t 
   options.page_bytes = page_bytes_;
   options.files = files_;
   auto state = std::make_shared<SchedulerState>(options);
-  // A refused wake-up is no loss: a scheduler whose mailbox is full looks by itself.
+  // A refused wake-up is harmless: a scheduler with a full mailbox checks after each message.
   state->ending = std::make_shared<EndingRequests>(
       [scheduler] { static_cast<void>(scheduler.try_send(EndingMsg{})); });
   state->stats = pipeline_.stats_;
@@ -239,7 +239,7 @@ Pipeline::Pipeline(boost::asio::any_io_executor executor, const Config& config, 
 }
 
 Pipeline::~Pipeline() {
-  // What a device tells goes to actors that are about to end.
+  // The actors that devices would notify are about to end.
   for (const auto& ranks : ranks_) ranks->watch({});
 }
 

@@ -24,53 +24,53 @@ namespace weft {
 class PipelineStats;
 class RankGroup;
 
-/// How a pipeline is put together, besides the configuration of what it does.
+/// Options of a pipeline, besides its Config.
 struct PipelineOptions {
   PipelineOptions() = default;  // no aggregate: docs/asio-compliance.md says why
 
   ActorSystemOptions system{};
-  /// Whether scheduler, executor, detokenizer and preprocess workers have threads of their own, so
-  /// that an application's handlers never delay a tick and no tick delays a handler. Without them
-  /// every actor runs on the application's executor, a step of the device included: the whole
-  /// engine on the threads that the application gives it, which may be one. Executors of several
-  /// ranks, whose steps wait for one another, have threads of their own all the same.
+  /// Whether scheduler, executor, detokenizer and preprocess workers have their own threads, so
+  /// that an application's handlers and ticks never delay each other. Otherwise every actor, and so
+  /// each step of the device, runs on the application's executor, which may have a single thread.
+  /// Executors of several ranks always have their own threads, since their steps wait for each
+  /// other.
   bool own_threads = true;
   /// How many messages an actor handles before it lets others on its executor run.
   std::size_t messages_per_activation = defaults::kMessagesPerActivation;
   /// Watches scheduler and detokenizer; may be null.
   std::shared_ptr<PipelineObserver> observer{};
-  /// Told how much of the weights is loaded; its `stop` leaves the loading half-way.
+  /// Reports how much of the weights is loaded; its `stop` ends the loading early.
   LoadProgress progress{};
-  /// Hears of what went wrong and was made good, as a page of the KV cache that could not be
-  /// written, and once of requests that run without guesses (Config::speculation). Called on any
-  /// thread; it must return soon and not throw.
+  /// Receives notices of problems that were handled, such as a page of the KV cache that could not
+  /// be written, and one notice of requests that run without guesses (Config::speculation). Called
+  /// on any thread; it must return soon and not throw.
   std::function<void(const std::string& what)> notice{};
-  /// What the model's memory is taken from, for engines that share a device; null: from what the
-  /// device has free.
+  /// The budget for the model's memory, for engines that share a device; null: the device's free
+  /// memory.
   std::shared_ptr<MemoryBudget> memory_budget{};
-  /// What the model is called beside others of the engine: a label of its metrics, and in the names
-  /// of its actors. Empty: it is alone, and needs no name.
+  /// The model's name among several models of an engine, for the label of its metrics and the names
+  /// of its actors. Empty: the only model.
   std::string model{};
-  /// Stands something of the caller's before the device of a replica that has one rank, such as one
-  /// that waits for its turn among other engines; null: nothing. Devices keep their limits.
+  /// Wraps the device of a replica of one rank, for instance to wait for its turn among other
+  /// engines; null: no wrapper. The wrapper must keep the device's limits.
   std::function<std::shared_ptr<StepDevice>(std::shared_ptr<StepDevice> device)> before_device{};
-  /// Starts an actor of the application's own between receiver and preprocessing, such as a filter:
-  /// in `system`; it accepts PreprocessProtocol, and gives to `next` what shall go on.
+  /// Starts an application's actor, such as a filter, in `system` between receiver and
+  /// preprocessing. It accepts PreprocessProtocol, and passes requests that may continue to `next`.
   std::function<ActorRef<PreprocessProtocol>(ActorSystem& system, const PreprocessPool& next)>
       before_preprocess{};
 };
 
-/// The five kinds of actor, connected. A *replica* is a scheduler with its executors, one for each
-/// rank of its device, and its detokenizer. Receiver and preprocessing are those of all replicas,
-/// which are alike; a request runs on one of them from its first token to its last.
+/// The five kinds of actors, connected. A *replica* is a scheduler with its executors, one for each
+/// rank of its device, and its detokenizer. All replicas are equal and share receiver and
+/// preprocessing; a request runs on one replica from its first token to its last.
 class Pipeline final : public RequestPort {
  public:
-  /// Opens the model, measures the device and takes its memory. Throws boost::system::system_error
-  /// with the Error that says what was wrong.
+  /// Opens the model, measures the device and allocates its memory. Throws
+  /// boost::system::system_error with the Error.
   Pipeline(boost::asio::any_io_executor executor, const Config& config,
            const PipelineOptions& options = {});
-  /// Serves a model on devices that exist already, the ranks of each replica, with limits that are
-  /// the same. `config.model` is not looked at.
+  /// Serves a model on existing devices, the ranks of each replica, all with the same limits.
+  /// `config.model` is unused.
   Pipeline(boost::asio::any_io_executor executor, const Config& config, ServedModel model,
            std::vector<DeviceRanks> devices, const PipelineOptions& options = {});
   ~Pipeline() override;

@@ -4,13 +4,13 @@ namespace weft {
 
 class Scheduler;
 
-/// Watches the actors of a pipeline from within their turns: to trace them, to check what they
-/// keep, or to let one fail. An exception that is thrown here counts as the actor's own, and
-/// supervision decides what becomes of it.
+/// Observes the actors of a pipeline from within their turns: to trace them, to check their state,
+/// or to make one fail. An exception thrown here counts as the actor's own, and supervision decides
+/// what happens.
 ///
-/// The scheduler's and the detokenizer's threads call it, each for its own actor, so an observer
-/// that keeps state must be thread-safe; several replicas have one of each.
-/// What it does delays the tick.
+/// The threads of scheduler and detokenizer, of which each replica has one, call it for
+/// their own actors, so an observer with state must be thread-safe. Its work delays the
+/// tick.
 class PipelineObserver {
  public:
   PipelineObserver() = default;

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-/// A metric that goes up and down: what a scheduler's part of it is, with the bytes of a page.
+/// A metric that goes up and down, and the function that returns a scheduler's part of it.
 struct LevelRow {
   PipelineLevel level;
   std::string_view name;
@@ -18,13 +18,13 @@ struct LevelRow {
   double (*of)(const SchedulerStats&, double);
 };
 
-/// A metric that counts.
+/// A metric that only counts up.
 struct CountRow {
   PipelineCount count;
   std::string_view name;
   std::string_view help;
   std::uint64_t (*of)(const SchedulerStats&);
-  std::string_view drafter{};  ///< whose guesses it counts; empty: it counts none
+  std::string_view drafter{};  ///< the drafter whose guesses it counts; empty: not about guesses
 };
 
 Labels labels_of(const CountRow& row, const std::string& model) {
@@ -37,7 +37,7 @@ constexpr std::array kLevels = std::to_array<LevelRow>({
      [](const SchedulerStats& now, double) { return static_cast<double>(now.running); }},
     {PipelineLevel::kWaiting, "weft_num_requests_waiting", "Requests that wait for rows or pages",
      [](const SchedulerStats& now, double) { return static_cast<double>(now.waiting); }},
-    // Of a replica that has not published yet none is in use: `before_` begins with all pages free.
+    // A replica that has not published yet uses no pages: `before_` begins with all pages free.
     {PipelineLevel::kPagesUsed, "weft_kv_pages_used", "Pages of the KV cache in use",
      [](const SchedulerStats& now, double) { return -static_cast<double>(now.pages_free); }},
     {PipelineLevel::kPrefixPages, "weft_prefix_cache_pages",
@@ -228,7 +228,7 @@ void PipelineStats::set(std::size_t replica, const SchedulerStats& stats) noexce
   for (std::size_t i = 0; i < kPipelineCounts; ++i) {
     const std::uint64_t was = kCounts[i].of(before);
     const std::uint64_t now = kCounts[i].of(stats);
-    // A scheduler that was restarted counts from zero.
+    // A restarted scheduler counts from zero.
     if (now > was) counts_[i]->add(now - was);
   }
   before = stats;

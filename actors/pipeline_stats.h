@@ -14,8 +14,8 @@
 
 namespace weft {
 
-/// What a pipeline's schedulers publish: levels, which go up and down, and counts. Names and
-/// meanings are in one table each (pipeline_stats.cc).
+/// The metrics that a pipeline's schedulers publish: levels, which go up and down, and counts.
+/// Their names and meanings are in two tables in pipeline_stats.cc.
 enum class PipelineLevel : std::uint8_t {
   kRunning,
   kWaiting,
@@ -52,40 +52,40 @@ enum class PipelineCount : std::uint8_t {
 };
 inline constexpr std::size_t kPipelineCounts = 19;
 
-/// The numbers of one pipeline, for everyone to read; they belong together only roughly.
+/// The statistics of one pipeline. Numbers read together are of slightly different times.
 /// Thread-safe except where stated.
 class PipelineStats {
  public:
-  /// `most_requests` may be taken in and not have ended; `kv_bytes` are those of all pages. `model`
-  /// is the label of the metrics where there are several models. The registry must outlive it.
+  /// At most `most_requests` requests may be active; `kv_bytes` are the bytes of all pages. `model`
+  /// labels the metrics if there are several models. The registry must outlive this object.
   PipelineStats(MetricsRegistry& registry, const DeviceLimits& limits, std::size_t replicas,
                 std::int64_t most_requests, std::int64_t kv_bytes, const std::string& model = {});
   PipelineStats(const PipelineStats&) = delete;
   PipelineStats& operator=(const PipelineStats&) = delete;
-  /// Takes its part off the metrics that are levels: others may go on with them.
+  /// Subtracts its part from the levels, which other pipelines may share.
   ~PipelineStats();
 
-  /// Counts a request when it is taken in, and when it has ended.
+  /// Counts a request when it is accepted, and when it has ended.
   void begin(std::int64_t prompt_tokens) noexcept;
   void finish(std::int64_t prompt_tokens) noexcept;
   /// Records how long a request of the class took.
   void observe(RequestClass cls, const Finish& finish) noexcept;
-  /// Publishes the replica's scheduler's numbers; called by that scheduler alone.
+  /// Publishes the numbers of a replica's scheduler; only that scheduler calls it.
   void set(std::size_t replica, const SchedulerStats& stats) noexcept;
-  /// Publishes who holds a row of the replica; called by its scheduler alone.
+  /// Publishes the request in a row of the replica; only its scheduler calls it.
   void set_row(std::size_t replica, std::int32_t row, RowHolder holder) noexcept;
 
   [[nodiscard]] std::int64_t requests() const noexcept { return requests_.load(); }
-  /// Whether no more requests are taken in.
+  /// Whether no more requests are accepted.
   [[nodiscard]] bool full() const noexcept { return requests() >= most_requests_; }
   [[nodiscard]] std::int64_t prompt_tokens() const noexcept { return prompt_tokens_.load(); }
   [[nodiscard]] EngineStats read() const noexcept;
-  /// Returns who holds the rows of all replicas, one replica after the other.
+  /// Returns the requests in the rows of all replicas, one replica after the other.
   [[nodiscard]] std::vector<RowHolder> rows() const;
 
  private:
-  // How many recent times the median is of: so many that one slow request does not move it, and so
-  // few that it follows the load.
+  // The median is over so many recent times: enough that one slow request does not move it, and few
+  // enough that it follows the load.
   static constexpr std::size_t kRecent = 32;
 
   // A request's number and, in the lowest bit, whether it decodes; 0 = free.
@@ -95,13 +95,13 @@ class PipelineStats {
   void note_first_token(double seconds) noexcept;
   [[nodiscard]] double first_token_median() const noexcept;
 
-  const DeviceLimits limits_;  // of one replica
+  const DeviceLimits limits_;  // one replica's
   const std::size_t count_;
   const std::int64_t most_requests_;
   const double page_bytes_;
-  // What the metrics contain already; each is its scheduler's own.
+  // The numbers that the metrics contain already; each scheduler only touches its own entry.
   std::vector<SchedulerStats> before_;
-  const std::unique_ptr<Row[]> rows_;  // of all replicas
+  const std::unique_ptr<Row[]> rows_;  // the rows of all replicas
   std::atomic<std::int64_t> requests_{0};
   std::atomic<std::int64_t> prompt_tokens_{0};
 
@@ -115,7 +115,7 @@ class PipelineStats {
   };
   std::array<Times, kRequestClasses.size()> times_;
 
-  // Times to the first token; the newest replaces the oldest.
+  // Recent times to the first token; the newest replaces the oldest.
   std::array<std::atomic<double>, kRecent> recent_{};
   std::atomic<std::size_t> recent_count_{0};
 
@@ -125,12 +125,12 @@ class PipelineStats {
   [[nodiscard]] std::uint64_t count(PipelineCount which) const noexcept {
     return counts_[static_cast<std::size_t>(which)]->value();
   }
-  /// Bytes of a memory that the KV cache takes, for as long as the pipeline is there.
+  /// Adds the KV cache's bytes to a metric while the pipeline exists.
   struct KvBytes {
     Gauge* gauge = nullptr;
     double bytes = 0;
   };
-  std::array<KvBytes, 2> kv_bytes_{};  // of devices' own, and of host memory beside it
+  std::array<KvBytes, 2> kv_bytes_{};  // in the devices' own memory, and in host memory
 
   std::array<Gauge*, kPipelineLevels> levels_{};
   std::array<Counter*, kPipelineCounts> counts_{};

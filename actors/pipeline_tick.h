@@ -33,12 +33,12 @@ struct StopHit {
   std::int32_t sequence = 0;
 };
 
-/// A tick on its way: scheduler -> executor -> scheduler -> detokenizer -> free. Whoever holds it
-/// owns it. The scheduler can take back a plan that waits for the executor, to put in what has
-/// arrived meanwhile: the two settle by one exchange who has it.
+/// A tick travels scheduler -> executor -> scheduler -> detokenizer -> free. Its present holder
+/// owns it. The scheduler can take back a plan that waits for the executor, to add what has arrived
+/// meanwhile; one atomic exchange decides which of the two gets the tick.
 ///
-/// The executor that took it shares it with those of the other ranks: all read the plan, one writes
-/// the result (StepDevice::samples), and the last that leaves it owns it.
+/// The executor that took it shares it with the other ranks' executors: all read the plan, one
+/// writes the result (StepDevice::samples), and the last to leave the tick owns it.
 struct PipelineTick : Tick {
   enum class Holder : std::uint8_t {
     kScheduler,
@@ -48,14 +48,14 @@ struct PipelineTick : Tick {
     kMissed,  ///< the scheduler, and the executor has dropped its message meanwhile
   };
 
-  std::vector<TokenEvent> events;  ///< the scheduler's, for the detokenizer
-  std::vector<StopHit> stop_hits;  ///< the detokenizer's, for the scheduler
-  /// The plan's among those of all schedulers of the pipeline; constant while the tick is under
-  /// way.
+  std::vector<TokenEvent> events;  ///< from the scheduler to the detokenizer
+  std::vector<StopHit> stop_hits;  ///< from the detokenizer to the scheduler
+  /// The plan's number among all plans of the pipeline's schedulers; constant while the tick is not
+  /// free.
   std::uint64_t number = 0;
-  std::uint64_t generation = 0;    ///< the scheduler's that planned it
-  std::uint64_t needs_from = 0;    ///< the first number of a tick whose results it may need
-  bool due_at_once = false;        ///< every stage had another one when it was planned
+  std::uint64_t generation = 0;    ///< the generation of the scheduler that planned it
+  std::uint64_t needs_from = 0;    ///< the number of the first tick whose results it may need
+  bool due_at_once = false;        ///< every stage had another tick when it was planned
   bool returned = false;           ///< the scheduler's: it has come back from the executors
   std::unique_ptr<Error> failure;  ///< the scheduler's: why it was lost; null also without memory
 
@@ -70,9 +70,9 @@ struct PipelineTick : Tick {
   void set_holder(Holder holder) noexcept {
     word_.store(word(number, holder), std::memory_order_release);
   }
-  /// Called by the executor for the message of this number: takes the tick. Returns false when it
-  /// is not queued; then the scheduler, if it has it, will hear from requeue() that the message is
-  /// gone.
+  /// Called by the executor for a message of this number: takes the tick. Returns false if the tick
+  /// is not queued; if the scheduler has it, requeue() will tell the scheduler that the message has
+  /// been consumed.
   bool take(std::uint64_t tick) noexcept {
     std::uint64_t now = word(tick, Holder::kQueued);
     for (;;) {
@@ -84,14 +84,14 @@ struct PipelineTick : Tick {
       }
     }
   }
-  /// Called by the scheduler: takes back what it has queued. Returns false when the executor was
-  /// quicker.
+  /// Called by the scheduler: takes back the queued tick. Returns false if the executor has taken
+  /// it already.
   bool take_back() noexcept {
     std::uint64_t expected = word(number, Holder::kQueued);
     return word_.compare_exchange_strong(expected, word(number, Holder::kScheduler),
                                          std::memory_order_acq_rel);
   }
-  /// Called by the scheduler after take_back(). Returns true when the executor needs another
+  /// Called by the scheduler after take_back(). Returns true if the executor needs another
   /// message.
   bool requeue() noexcept {
     const std::uint64_t before =
@@ -105,22 +105,22 @@ struct PipelineTick : Tick {
     const std::uint64_t now = word_.load(std::memory_order_acquire);
     return now != 0 && (now & kHolderMask) == static_cast<std::uint64_t>(holder);
   }
-  /// Called by the executor that took the tick, before others have it: so many ranks are to run it.
+  /// Called by the executor that took the tick, before it shares it: so many ranks will run it.
   void begin(std::size_t ranks) noexcept {
     lost_.store(false, std::memory_order_relaxed);
     took_.store({}, std::memory_order_relaxed);
     ranks_left_.store(ranks, std::memory_order_relaxed);
   }
-  /// Called by a rank that has not run it, or not to the end.
+  /// Called by a rank that has not run the tick to its end.
   void lose() noexcept { lost_.store(true, std::memory_order_relaxed); }
-  /// Called by a rank whose part took so long: the slowest counts, since the others' next steps
-  /// wait for it.
+  /// Called by a rank with the time of its part. The slowest rank counts, since the others' next
+  /// steps wait for it.
   void note_took(Duration time) noexcept {
     Duration most = took_.load(std::memory_order_relaxed);
     while (most < time && !took_.compare_exchange_weak(most, time, std::memory_order_relaxed)) {
     }
   }
-  /// Called for ranks that are done with it. Returns true when no other has it any more.
+  /// Called for ranks that have finished the tick. Returns true if no other rank has it any more.
   [[nodiscard]] bool leave(std::size_t ranks = 1) noexcept {
     return ranks_left_.fetch_sub(ranks, std::memory_order_acq_rel) == ranks;
   }
@@ -142,12 +142,12 @@ struct PipelineTick : Tick {
   std::atomic<bool> lost_{false};
 };
 
-/// The ticks of one pipeline, made at start-up. There are more than those that are planned or run,
-/// so that the detokenizer may lag behind a little; when it has all of them, the scheduler waits
-/// for one.
+/// The ticks of one pipeline, made at start-up. There are more than can be planned or running, so
+/// that the detokenizer may lag a little; if it has all others, the scheduler waits for a free
+/// tick.
 class TickPool {
  public:
-  /// Of a device with one stage, where two are planned or run; one more for each other stage.
+  /// For a device with one stage, where two are planned or running; one more for each other stage.
   static constexpr std::size_t kTicks = 8;
 
   explicit TickPool(const DeviceLimits& limits) {
@@ -159,7 +159,7 @@ class TickPool {
     }
   }
 
-  /// Called by a new scheduler: frees what its predecessor had in hand.
+  /// Called by a new scheduler: frees the ticks that its predecessor held.
   void reclaim() noexcept {
     for (const auto& tick : ticks_) {
       const bool in_hand = tick->held_by(PipelineTick::Holder::kScheduler) ||
@@ -168,18 +168,18 @@ class TickPool {
     }
   }
 
-  /// Returns a free tick, or null; then the scheduler, whom this is for, waits for one.
+  /// For the scheduler: returns a free tick, or null and then lets give_back() report a free one.
   [[nodiscard]] PipelineTick* find_free() noexcept {
     if (PipelineTick* const tick = look()) return tick;
     wanted_.store(true);
     return look();
   }
 
-  /// Frees a tick. Returns true when the scheduler waits for one and has to be told.
+  /// Frees a tick. Returns true if the scheduler waits for a tick and must be told.
   [[nodiscard]] bool give_back(PipelineTick& tick) noexcept {
     tick.set_free();
-    // Sequentially consistent, as are both sides: either this sees that one is wanted, or the
-    // scheduler's second look sees this tick.
+    // Both sides are sequentially consistent: either this sees wanted_, or the scheduler's second
+    // search finds this tick.
     return wanted_.load() && wanted_.exchange(false);
   }
 

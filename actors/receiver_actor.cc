@@ -33,7 +33,7 @@ void ReceiverActor::on(SubmitMsg&& message) {
         stats->observe(cls, finish);
         stats->finish(tokens);
       });
-  stats_->begin(size.tokens);  // last, since what comes before may throw
+  stats_->begin(size.tokens);  // last, since the statements before may throw
   PrepareMsg prepare{std::move(message.ticket)};
   const PushResult result = next_(std::move(prepare));
   if (!taken(result)) {

@@ -11,13 +11,13 @@
 
 namespace weft {
 
-/// Where requests come in. It refuses a request that is too large or can be seen not to fit into
-/// the context, before it counts; and every request while as much is under way as allowed. It
-/// counts requests, and holds none.
+/// Receives all requests. It refuses a request that is too large or obviously exceeds the context,
+/// and every request while the limits of active requests are reached. It counts accepted requests,
+/// and keeps none.
 class ReceiverActor {
  public:
   using Accepts = ReceiverProtocol;
-  /// Moves the message on, or leaves it as it was: see PushResult.
+  /// Passes the message on, or leaves it unchanged: see PushResult.
   using Next = std::function<PushResult(PrepareMsg&&)>;
 
   ReceiverActor(ActorContext& context, const QueueBounds& bounds,

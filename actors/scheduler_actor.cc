@@ -35,7 +35,7 @@ void SchedulerActor::on(EnqueueMsg&& message) {
   after_message();
 }
 
-/// Says once in each replica that some requests run without guesses, where the device guesses.
+/// Reports once a replica that some requests run without guesses although the device guesses.
 void SchedulerActor::tell_of_guesses(const GroupSpec& spec) {
   if (state_->options.limits.guesses == 0 || state_->told_of_guesses || !state_->notice) return;
   if (!spec.generates()) return;
@@ -55,7 +55,7 @@ void SchedulerActor::on(EndingMsg&& /*message*/) {
 
 void SchedulerActor::on(StepDoneMsg&& message) {
   begin_message();
-  // From here on the tick is not the message's any more, should something below fail.
+  // Takes the tick from the message, in case a statement below throws.
   PipelineTick& tick = *std::exchange(message.tick, nullptr);
   if (tick.generation != generation_) {
     tick.set_free();
@@ -67,7 +67,7 @@ void SchedulerActor::on(StepDoneMsg&& message) {
   }
   tick.returned = true;
   tick.failure = std::move(message.failure);
-  // The ranks' messages come in any order, results are taken in that of the plans.
+  // The ranks' messages come in any order; results are taken in the order of the plans.
   while (!under_way_.empty() && under_way_.front()->returned) {
     PipelineTick& first = *under_way_.front();
     under_way_.erase(under_way_.begin());
@@ -97,7 +97,7 @@ void SchedulerActor::take_tick(PipelineTick& tick) {
 void SchedulerActor::on(TickFreeMsg&& message) {
   begin_message();
   if (message.tick != nullptr) {
-    // The message keeps the tick until it is free, should something fail here.
+    // The message keeps the tick until it is free, in case a statement here throws.
     if (message.tick->generation == generation_) requests_.end_sequences(message.tick->stop_hits);
     std::exchange(message.tick, nullptr)->set_free();
   }
@@ -149,7 +149,7 @@ void SchedulerActor::publish_rows() {
   }
 }
 
-// Changes the plan that waits for the executor: what arrived or ended meanwhile goes into it.
+// Updates the plan that waits for the executor with arrivals and ends.
 void SchedulerActor::change_queued_plan(TimePoint now) {
   if (newest_ == nullptr || !scheduler_.changed()) return;
   PipelineTick& tick = *newest_;
@@ -167,7 +167,7 @@ void SchedulerActor::change_queued_plan(TimePoint now) {
   refuse(tick, result);
 }
 
-/// For a plan that the executor no longer takes.
+/// Ends a plan that the executor no longer takes.
 void SchedulerActor::refuse(PipelineTick& tick, PushResult result) {
   tick.set_free();
   scheduler_.fail(tick, refusal_of(result, context_.system_ready()));
@@ -184,14 +184,14 @@ void SchedulerActor::make_plans(TimePoint now) {
 void SchedulerActor::queue(PipelineTick& tick) {
   tick.generation = generation_;
   tick.needs_from = numbers_before_ + scheduler_.needs_from();
-  // A message of a predecessor that is still on its way names a number that no tick has again.
+  // Numbers are never reused, so a predecessor's late message matches no tick.
   tick.number = state_->last_number = numbers_before_ + tick.plan.tick;
   tick.due_at_once = under_way_.size() + 1 == state_->most_under_way();
   tick.returned = false;
   tick.set_holder(PipelineTick::Holder::kQueued);
   const PushResult result = executor_.try_send(StepMsg{&tick, tick.number});
   if (!taken(result)) {
-    newest_ = nullptr;  // the plan before has one behind it now
+    newest_ = nullptr;  // the previous plan can no longer be amended
     return refuse(tick, result);
   }
   under_way_.push_back(&tick);
@@ -202,8 +202,8 @@ void SchedulerActor::send_ends() {
   for (EndMsg& end : requests_.ends()) {
     const PushResult result = detokenizer_.try_send(std::move(end));
     if (taken(result)) continue;
-    // The detokenizer no longer makes text of it. Why the request ended says more than that, where
-    // it is known.
+    // The detokenizer no longer makes its text. If the request has an error of its own, that error
+    // says more.
     const bool known = static_cast<bool>(end.error.code);
     std::move(end.ticket)
         .fail(known ? std::move(end.error) : refusal_of(result, context_.system_ready()));

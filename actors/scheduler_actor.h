@@ -17,7 +17,7 @@
 
 namespace weft {
 
-/// What the instances of a scheduler share: a new one takes over where another has failed.
+/// The state shared by successive instances of a scheduler: a new one replaces a failed one.
 struct SchedulerState {
   explicit SchedulerState(const SchedulerOptions& how) : options(how), ticks(how.limits) {}
 
@@ -26,20 +26,20 @@ struct SchedulerState {
   std::shared_ptr<EndingRequests> ending;
   std::shared_ptr<PipelineStats> stats;
   std::size_t replica = 0;
-  // Changed by the actor's turn alone:
+  // Changed only by the running instance:
   std::uint64_t generations = 0;                   ///< instances so far
-  std::uint64_t last_number = 0;                   ///< the greatest that a tick has had
+  std::uint64_t last_number = 0;                   ///< the greatest number of any tick so far
   std::shared_ptr<PipelineObserver> observer;      ///< may be null
   std::function<void(const std::string&)> notice;  ///< PipelineOptions::notice; may be empty
-  bool told_of_guesses = false;                    ///< the operator knows that some have none
+  bool told_of_guesses = false;                    ///< tell_of_guesses() has reported
 
-  /// Ticks that are planned and not back, at most: one that runs in each stage, and one that waits.
+  /// The most ticks that are planned and not back: a running one in each stage, and a waiting one.
   [[nodiscard]] std::size_t most_under_way() const noexcept {
     return static_cast<std::size_t>(options.limits.stages) + 1;
   }
 };
 
-/// Owns every sequence's state and keeps the device busy: a plan runs in each stage, one waits.
+/// Owns every sequence's state and keeps the device busy: each stage runs a plan, and one waits.
 class SchedulerActor {
  public:
   using Accepts = SchedulerProtocol;
@@ -76,7 +76,7 @@ class SchedulerActor {
   ActorContext& context_;
   const std::shared_ptr<SchedulerState> state_;
   const std::uint64_t generation_;
-  const std::uint64_t numbers_before_;  // that predecessors' ticks have had
+  const std::uint64_t numbers_before_;  // the last tick's number of its predecessors
   ScheduledRequests requests_;
   Scheduler scheduler_;
   Sender<ExecutorProtocol> executor_;

@@ -18,7 +18,7 @@ file(CREATE_LINK ${PROJECT_SOURCE_DIR} ${WEFT_INCLUDE_DIR}/weft SYMBOLIC)
 
 find_program(WEFT_CCACHE ccache)
 if(WEFT_CCACHE AND PROJECT_IS_TOP_LEVEL)
-  # What one clone compiled is known in the next: no command names the folder but through paths that ccache makes
+  # ccache reuses in one clone what another clone compiled: no command names the folder but through paths that ccache makes
   # relative, and debug information is relative to the root of the tree (so start a debugger there).
   set(launcher env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${WEFT_CCACHE})
   # Without these two ccache leaves sources with precompiled headers alone.
@@ -52,7 +52,7 @@ target_compile_options(
   weft_flags
   INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Woverloaded-virtual;-Wundef;${WEFT_ERRORS}>
 )
-# What is computed must not depend on the processor, nor on how the compiler groups its code: only what is written as a
+# Results must not depend on the processor, nor on how the compiler groups its code: only what is written as a
 # fused multiplication is one. GCC would fuse wherever every processor of an architecture can, as on ARM64.
 target_compile_options(weft_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")

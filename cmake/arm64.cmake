@@ -11,7 +11,7 @@ set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES WEFT_SYSROOT)
 set(CMAKE_SYSROOT ${WEFT_SYSROOT})
 
-# Programs are those of this machine, libraries those of the other.
+# Programs come from this machine, libraries from the target machine.
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)

@@ -45,7 +45,7 @@ class Teller : public std::enable_shared_from_this<Teller> {
         on_strand([](Teller& self, error_code error, const std::optional<weft::Delta>& delta) {
           if (error || !delta) return self.end(error);
           std::cout << delta->text << std::flush;
-          // What was produced until the engine hears of it still comes.
+          // Text that was produced before the engine stops still arrives.
           if (delta->text.find('.') != std::string::npos) self.stream_.stop();
           self.read();
         }));

@@ -19,7 +19,7 @@ using FrameClock = std::chrono::steady_clock;
 using std::chrono::microseconds;
 
 constexpr microseconds kFrame{16'667};   // 60 frames a second
-constexpr microseconds kSpeech{10'000};  // of each frame, for the model
+constexpr microseconds kSpeech{10'000};  // the model's time in each frame
 constexpr int kMostFrames = 2'000;
 
 struct Character {
@@ -27,7 +27,7 @@ struct Character {
   std::string line;
 };
 
-/// The voices of all characters: one model, one step for all who speak.
+/// The voices of all characters: one model, and one step for all characters that speak.
 class Voices {
  public:
   explicit Voices(weft::Stepper stepper) : stepper_(std::move(stepper)) {}
@@ -87,7 +87,7 @@ int main(int argc, char** argv) try {
   int frame = 0;
   for (; frame < kMostFrames && (frame < 10 || !voices.silent()); ++frame) {
     const auto began = FrameClock::now();
-    // What a game does: read keys, move the world, draw. Somebody comes in.
+    // The game's own work goes here: read keys, move the world, draw. New characters come in.
     if (frame == 3) voices.speak("the sailor", "One day a little boat");
     if (frame == 5) voices.speak("the cat", "The cat");
     voices.compute_until(began + kSpeech);

@@ -1,5 +1,5 @@
-// An actor of the application's own in the pipeline: a filter between receiver and preprocessing
-// that refuses prompts with a forbidden word and lets the others go on. Usage: own_actor
+// An application's own actor in the pipeline: a filter between receiver and preprocessing that
+// refuses prompts with a forbidden word and passes the others on. Usage: own_actor
 // MODEL_FOLDER
 
 #include <weft/weft.h>

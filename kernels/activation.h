@@ -5,8 +5,8 @@
 
 namespace weft {
 
-/// The pointwise functions of the models. Each agrees with float64 to 4 units in the last place of
-/// float32 relative to max(|x|, |f(x)|).
+/// The activation functions of the models. Each agrees with float64 to 4 units in the last place
+/// of float32 relative to max(|x|, |f(x)|).
 enum class Activation : std::uint8_t {
   kNone,
   kSilu,       ///< x * sigmoid(x)
@@ -18,7 +18,7 @@ enum class Activation : std::uint8_t {
   kSigmoid,
   kTanh,
   kSoftplus,  ///< ln(1 + e^x)
-  kXielu,     ///< XieluSpec's
+  kXielu,     ///< with the numbers of XieluSpec
 };
 
 /// The numbers of xIELU (arXiv 2411.13010), which a model learns for each layer:
@@ -31,7 +31,7 @@ struct XieluSpec {
   friend bool operator==(const XieluSpec&, const XieluSpec&) = default;
 };
 
-/// For people.
+/// Returns a name for messages.
 [[nodiscard]] std::string_view to_string(Activation activation) noexcept;
 
 }  // namespace weft

@@ -12,7 +12,7 @@
 #include "weft/kernels/sample/sample.h"
 #include "weft/kernels/share.h"
 
-/// The host's code of the ops; the op of the same name calls it once it has checked the parameters.
+/// The host's code of the ops. The op of the same name checks the parameters and then calls it.
 namespace weft::cpu {
 
 void norm(const NormParams& params, Share share);

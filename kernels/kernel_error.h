@@ -4,11 +4,11 @@
 
 namespace weft {
 
-/// What can go wrong when weights are made ready for the ops.
+/// Errors of packing weights for the ops.
 enum class KernelErrc {
-  /// No op multiplies by a weight of that type or size; the detail says which.
+  /// No op multiplies by a weight of this type or size; the detail names it.
   kUnsupportedWeight = 1,
-  /// The system gave no memory; the detail says how much was asked for.
+  /// An allocation failed; the detail says how many bytes were asked for.
   kNoMemory,
 };
 

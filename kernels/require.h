@@ -8,7 +8,7 @@
 
 namespace weft {
 
-/// A parameter of an op that does not fit is a bug of its caller.
+/// Reports a wrong parameter of an op, a bug of the op's caller, by internal_error().
 inline void require(bool holds, std::string_view reason,
                     std::source_location where = std::source_location::current()) {
   if (!holds) [[unlikely]] {
@@ -16,7 +16,7 @@ inline void require(bool holds, std::string_view reason,
   }
 }
 
-/// At least `count` rows of at least `width` numbers.
+/// Requires at least `count` rows of at least `width` numbers.
 template <class Float>
 [[nodiscard]] bool holds_rows(const BasicRows<Float>& rows, std::int64_t count,
                               std::int64_t width) noexcept {

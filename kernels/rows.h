@@ -4,7 +4,7 @@
 
 namespace weft {
 
-/// `count` rows of `width` floats; the starts of two rows are `stride` floats apart. Borrowed.
+/// `count` rows of `width` floats; consecutive rows begin `stride` floats apart. Borrowed.
 template <class Float>
 struct BasicRows {
   Float* data = nullptr;
@@ -14,7 +14,7 @@ struct BasicRows {
 
   [[nodiscard]] Float* row(std::int64_t index) const noexcept { return data + index * stride; }
 
-  // NOLINTNEXTLINE(google-explicit-constructor): what can be written can be read
+  // NOLINTNEXTLINE(google-explicit-constructor): writable rows are readable
   [[nodiscard]] operator BasicRows<const Float>() const noexcept {
     return {data, count, width, stride};
   }

@@ -19,7 +19,7 @@ BeamSearch::BeamSearch(std::int32_t max_beams, std::size_t max_tokens)
     : max_beams_(static_cast<std::size_t>(max_beams)), capacity_(max_tokens) {
   require(max_beams >= 1 && max_tokens <= INT32_MAX / (2 * max_beams_),
           "beam_search: sizes out of range");
-  // A step adds a node for each beam and at most as many for those that end there.
+  // A step adds a node for each beam that goes on, and at most as many for outputs that end.
   nodes_.reserve(2 * max_beams_ * max_tokens);
   extensions_.reserve(max_beams_ * static_cast<std::size_t>(kMaxTopLogprobs));
   beams_.reserve(max_beams_);

@@ -11,14 +11,14 @@
 
 namespace weft {
 
-/// How many of its most probable tokens each beam has to offer: enough to go on with num_beams
-/// beams even if `ends` of them end the output. 2 * num_beams as in Hugging Face's generate() when
-/// there are no more ends than beams; at most kMaxTopLogprobs.
+/// How many of its most probable tokens each beam offers as candidates: enough to continue with
+/// num_beams beams even if `ends` candidates end the output. With no more ends than beams it is
+/// 2 * num_beams, as in Hugging Face's generate(); at most kMaxTopLogprobs.
 [[nodiscard]] std::int32_t beam_candidates(std::int32_t num_beams, std::size_t ends);
 
 /// A beam after a step.
 struct Beam {
-  std::int32_t parent = 0;   ///< which beam it goes on from, as they were before the step
+  std::int32_t parent = 0;   ///< index before the step of the beam that it continues
   TokenId token = kNoToken;  ///< the token that it adds
   double score = 0;          ///< the sum of its logprobs
 };
@@ -27,40 +27,40 @@ struct Beam {
 struct BeamHypothesis {
   std::vector<TokenId> tokens;    ///< the output, the token that ended it included
   double score = 0;               ///< the sum of logprobs / length ^ length_penalty
-  bool ended = false;             ///< by a token; otherwise by its length
+  bool ended = false;             ///< a token ended it; otherwise its length did
   std::vector<float> logprobs{};  ///< one for each token
 };
 
-/// The bookkeeping of one request's beam search (the algorithm of Hugging Face's generate(), which
-/// is that of Wu et al., arXiv 1609.08144, section 7, with another length penalty): the caller
-/// computes logits and moves caches. Begins with one beam, the prompt. Takes its memory when it is
-/// made; start() and advance() allocate nothing. Owner only.
+/// The bookkeeping of one request's beam search; the caller computes logits and moves caches. The
+/// algorithm is Hugging Face's generate(): Wu et al., arXiv 1609.08144, section 7, with another
+/// length penalty. The search begins with one beam, the prompt. The constructor allocates all
+/// memory; start() and advance() allocate nothing. Owner only.
 ///
-/// A step adds to each beam's score its candidates' logprobs and orders them: the greater score
-/// first, of equal ones the lower beam, then the candidate's index in its list. In this order the
-/// first num_beams that do not end the output become the beams; a candidate that ends it becomes
-/// finished when it is among the first num_beams of all. Of finished ones the num_beams best are
-/// kept; of equal ones those that finished first.
+/// A step scores each candidate with its beam's score plus its logprob. It orders candidates by the
+/// greater score, then the lower beam, then the index in the beam's list. In this order, the first
+/// num_beams candidates that do not end the output become the new beams. A candidate that ends the
+/// output becomes a finished output if it is among the first num_beams of all. The num_beams best
+/// finished outputs are kept; of equal ones, the first to finish.
 class BeamSearch {
  public:
   /// For searches of at most so many beams and tokens of output.
   BeamSearch(std::int32_t max_beams, std::size_t max_tokens);
 
-  /// Begins a search. 1 <= params.num_beams <= max_beams, 1 <= max_tokens <= those it was made for.
-  /// Tokens of `ends` (borrowed until the next start()) end an output.
+  /// Begins a search. 1 <= params.num_beams <= max_beams, 1 <= max_tokens <= the constructor's. The
+  /// tokens of `ends` (borrowed until the next start()) end an output.
   void start(const BeamParams& params, std::size_t max_tokens, std::span<const TokenId> ends);
 
-  /// One step: for each running beam its candidates with their logprobs, best first. Returns the
-  /// beams that go on, best first; none when the search is done: by early stopping, by max_tokens
-  /// (what runs then is finished by its length), or because no candidate is a number above -inf.
-  /// Valid until the next call. There must be as many lists as beams().
+  /// Advances by one step. `candidates` has a list for each of the beams(): its candidates with
+  /// their logprobs, best first. Returns the new beams, best first, valid until the next call; none
+  /// when the search is done, by early stopping, by max_tokens (which finishes running beams), or
+  /// because no candidate's logprob is a number above -inf.
   std::span<const Beam> advance(std::span<const std::span<const TokenLogprob>> candidates);
 
-  /// Ends the search now: what runs is finished by its length.
+  /// Ends the search now; running beams become finished outputs by their length.
   void finish();
 
   [[nodiscard]] bool done() const { return done_; }
-  /// How many beams run.
+  /// The number of running beams.
   [[nodiscard]] std::size_t beams() const { return beams_.size(); }
   /// Tokens of output that each running beam has.
   [[nodiscard]] std::size_t length() const { return length_; }
@@ -81,7 +81,7 @@ class BeamSearch {
   struct Extension {
     double score;
     std::int32_t beam;
-    std::int32_t rank;  ///< in its beam's list
+    std::int32_t rank;  ///< index in its beam's list
     TokenId token;
     float logprob;
   };
@@ -108,8 +108,8 @@ class BeamSearch {
   std::span<const TokenId> ends_;
   std::vector<Node> nodes_;
   std::vector<Extension> extensions_;
-  std::vector<Beam> beams_;         ///< those that run, best first
-  std::vector<std::int32_t> last_;  ///< of each beam its last node
+  std::vector<Beam> beams_;         ///< running beams, best first
+  std::vector<std::int32_t> last_;  ///< each beam's last node
   std::vector<std::int32_t> new_last_;
   std::vector<Finished> finished_;  ///< best first
 };

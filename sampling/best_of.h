@@ -12,9 +12,9 @@ struct OutputScore {
   std::size_t tokens = 0;
 };
 
-/// Returns the indices of the best `count` outputs, best first: by the mean logprob of a token, as
-/// OpenAI's best_of has it, so that a longer output is not worse for being longer. Of equal ones
-/// the earlier; an output of no tokens or of no number comes last.
+/// Returns the indices of the best `count` outputs, best first. Outputs are compared by the mean
+/// logprob of a token, as in OpenAI's best_of, so that length alone makes none worse; ties go to
+/// the earlier output. An output without tokens, or with a sum that is NaN, comes last.
 [[nodiscard]] std::vector<std::size_t> best_outputs(std::span<const OutputScore> outputs,
                                                     std::size_t count);
 

@@ -24,17 +24,17 @@ static_assert(defaults::kMaxUserTopLogprobs <= kMaxTopLogprobs &&
               defaults::kMaxFsdTopK <= kMaxTopLogprobs &&
               2 * defaults::kMaxSequences <= kMaxTopLogprobs);
 
-/// What the samplers made of the logits.
+/// The token that the samplers chose.
 struct Drawn {
   TokenId token = kNoToken;
-  Candidates kept;  ///< what it was drawn from; empty when the token was not drawn
+  Candidates kept;  ///< the candidates that it was drawn from; empty if it was not drawn
 };
 
 double number_of(const SequenceState& state, Purpose purpose) {
   return random_number(purpose, state.seed, state.observed);
 }
 
-/// FSD, or at one of randomized FSD's first tokens a coin.
+/// Whether FSD chooses this token. For the first tokens of randomized FSD a coin decides.
 bool chooses_by_fsd(const SequenceState& state) {
   const FsdParams& fsd = state.params->fsd;
   if (!(fsd.alpha > 0)) return false;
@@ -49,7 +49,7 @@ float temperature_of(std::span<const float> logits, const SamplingParams& params
   return dynamic_temperature(params.temperature, dynamic, softmax_of(logits));
 }
 
-/// Whether weft::sample() has all the steps that are on.
+/// Whether weft::sample() has all steps that these parameters need.
 bool is_plain(const SamplingParams& params) {
   return params.tfs_z >= 1 && params.typical_p >= 1 && !(params.xtc.probability > 0) &&
          params.mirostat.version == 0;
@@ -84,7 +84,7 @@ Drawn draw_from(Candidates kept, SequenceState& state) {
   return {drawn.token, kept};
 }
 
-/// Steps 7 to 16. `wants_kept`: whether the caller asks what was drawn from.
+/// Steps 7 to 16. `wants_kept`: whether the caller needs Drawn::kept.
 Drawn run_samplers(std::span<const float> logits, SequenceState& state, bool wants_kept,
                    ChoiceScratch& scratch) {
   const SamplingParams& params = *state.params;
@@ -109,7 +109,7 @@ Drawn run_samplers(std::span<const float> logits, SequenceState& state, bool wan
   if (best == kNoToken) return {};
   const Candidates kept =
       candidates_of(logits, logits[static_cast<std::size_t>(best)], temperature, state, scratch);
-  // The same token, whether somebody asks for logprobs or not.
+  // The same token as without logprobs, which is chosen by weft::sample().
   if (is_plain(params)) return {result.token, kept};
   return draw_from(kept, state);
 }
@@ -119,7 +119,7 @@ void to_logprobs(std::span<TokenLogprob> top, const Softmax& softmax) {
   for (TokenLogprob& entry : top) entry.logprob = logprob_of(softmax, entry.logprob);
 }
 
-/// Logprobs by the logits that the model gave.
+/// Writes logprobs by the model's logits.
 void tell_model_logprobs(std::span<const float> logits, const SamplingParams& params,
                          SampleOutcome& outcome, ChoiceScratch& scratch) {
   if (outcome.token == kNoToken) return;
@@ -131,7 +131,7 @@ void tell_model_logprobs(std::span<const float> logits, const SamplingParams& pa
   outcome.top = top;
 }
 
-/// Logprobs by what the token was drawn from.
+/// Writes logprobs by the candidates that the token was drawn from.
 void tell_drawn_logprobs(const Drawn& drawn, const SamplingParams& params, SampleOutcome& outcome,
                          ChoiceScratch& scratch) {
   if (drawn.token == kNoToken) return;
@@ -151,7 +151,7 @@ void tell_drawn_logprobs(const Drawn& drawn, const SamplingParams& params, Sampl
   }
   outcome.top = std::span(scratch.top).first(count);
   const auto chosen = std::ranges::find(drawn.kept, drawn.token, &Candidate::token);
-  // Two ways to add up the same weights may differ in the last token that top_p keeps.
+  // Sums in two different orders may disagree about the last token that top_p keeps.
   outcome.logprob = logprob(chosen == drawn.kept.end() ? drawn.kept.back() : *chosen);
 }
 
@@ -172,7 +172,7 @@ SampleOutcome beam_outcome(std::span<const float> logits, const SequenceState& s
   return outcome;
 }
 
-/// Whether one is above -inf; of a model that works the first, mostly.
+/// Whether any logit is above -inf; in a working model the first one usually is.
 bool has_number(std::span<const float> logits) {
   return std::ranges::any_of(
       logits, [](float logit) { return logit > -std::numeric_limits<float>::infinity(); });
@@ -195,7 +195,7 @@ SampleOutcome choose(std::span<float> logits, SequenceState& state, ChoiceScratc
   const bool after = wants_logprobs && params.logprobs_after_samplers;
   std::span<const float> model_logits = logits;
   const bool edits = edits_logits(state);
-  const bool masks_at_most = edits && has_number(logits);  // edits overwrite them
+  const bool masks_at_most = edits && has_number(logits);  // asked before edits overwrite logits
   if (edits) {
     if (before) {
       std::ranges::copy(logits, scratch.model_logits.begin());
@@ -203,7 +203,7 @@ SampleOutcome choose(std::span<float> logits, SequenceState& state, ChoiceScratc
     }
     try {
       edit_logits(logits, state, scratch);
-    } catch (...) {  // the others of the step have their tokens
+    } catch (...) {  // the step's other sequences still get their tokens
       return nothing(caught_failure(ChoiceFailure::Cause::kProcessorThrew));
     }
   }

@@ -16,11 +16,11 @@ namespace weft::sampling {
 /// Steps 0 to 5 of a choice (sampler.h), in place. Throws what the request's LogitProcessor throws.
 void edit_logits(std::span<float> logits, const SequenceState& state, ChoiceScratch& scratch);
 
-/// Steps 0 and 3 of a choice as a mask of the tokens that they leave, where there is a constraint;
-/// what is between them makes none of the others possible.
+/// Writes a mask of the tokens that steps 0 and 3 of a choice permit, if there is a constraint. The
+/// steps between them permit no further tokens.
 void write_mask(std::span<std::uint32_t> mask, const SequenceState& state);
 
-/// All steps.
+/// Runs all steps of a choice.
 [[nodiscard]] SampleOutcome choose(std::span<float> logits, SequenceState& state,
                                    ChoiceScratch& scratch);
 

@@ -16,7 +16,7 @@ using Cause = ChoiceFailure::Cause;
 std::shared_ptr<const ChoiceFailure> failure_of(Cause cause, std::string_view thrown) noexcept {
   try {
     const std::string_view shown = thrown.substr(0, defaults::kMaxThrownText);
-    // Bytes that are no UTF-8 take more room as replacement characters.
+    // Invalid bytes take more room as replacement characters, so the text is cut again.
     std::string text(cut_utf8(lossy_utf8(shown), defaults::kMaxThrownText));
     return std::make_shared<const ChoiceFailure>(ChoiceFailure{cause, std::move(text)});
   } catch (...) {
@@ -32,7 +32,7 @@ std::shared_ptr<const ChoiceFailure> choice_failure(Cause cause) noexcept {
       {Cause::kProcessorThrew},
       {Cause::kReaderThrew},
   }};
-  // It owns nothing, so it takes no memory.
+  // A pointer that owns nothing, so it allocates no memory.
   return {std::shared_ptr<const void>(), &failures[static_cast<std::size_t>(cause)]};
 }
 

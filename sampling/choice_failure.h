@@ -7,16 +7,16 @@
 
 namespace weft {
 
-/// Why no token was chosen for a sequence, where more is known than that its logits leave none.
+/// The reason why no token was chosen for a sequence, if it is not its own masks and edits.
 struct ChoiceFailure {
   enum class Cause : std::uint8_t {
-    kNotNumbers,      ///< none of the logits that the model gave is a number above -inf
+    kNotNumbers,      ///< none of the model's logits is a number above -inf
     kProcessorThrew,  ///< the request's LogitProcessor (sampling/logit_processor.h)
     kReaderThrew,     ///< the request's ActivationReader (gpu/activation_reader.h)
   };
 
   Cause cause = Cause::kNotNumbers;
-  /// What the exception says, valid UTF-8 of at most defaults::kMaxThrownText bytes.
+  /// The exception's text, valid UTF-8 of at most defaults::kMaxThrownText bytes.
   std::string text{};
 };
 
@@ -24,8 +24,8 @@ struct ChoiceFailure {
 [[nodiscard]] std::shared_ptr<const ChoiceFailure> choice_failure(
     ChoiceFailure::Cause cause) noexcept;
 
-/// Returns the failure that the exception being handled is, to be called in a catch block. It has
-/// no text when there is no memory for it.
+/// Returns the failure for the exception being handled; call it in a catch block. The failure has
+/// no text if there is no memory for it.
 [[nodiscard]] std::shared_ptr<const ChoiceFailure> caught_failure(
     ChoiceFailure::Cause cause) noexcept;
 

@@ -7,22 +7,22 @@
 
 namespace weft {
 
-/// What a row's logits belong to.
+/// The sequence that a row's logits belong to.
 struct LogitContext {
-  std::span<const TokenId> tokens{};  ///< of the sequence so far, prompt first
-  std::size_t prompt_tokens = 0;      ///< of those
+  std::span<const TokenId> tokens{};  ///< the sequence's tokens so far, prompt first
+  std::size_t prompt_tokens = 0;      ///< how many of `tokens` are the prompt
 };
 
-/// An application's own say in which tokens are chosen: sees the logits of a sequence, which it may
-/// change, before any other step of the sampler.
+/// An application's hook into the choice of tokens: it may change a sequence's logits before any
+/// other step of the sampler.
 ///
-/// process() runs inside the step, on the device's threads, for every row of the request at once
-/// and again for the same token when the sequence was interrupted: it is to be thread-safe, to
-/// depend on its arguments alone, and not to block. All rows wait for it: what it takes is added to
-/// the time between any two tokens of all requests of the step, divided by the threads of the host
-/// device. On a GPU the row's logits (4 bytes for each token of the vocabulary) are copied to the
-/// host first, and the row is chosen there. What it throws ends its own request, with
-/// EngineErrc::kProcessorFailed and the exception's text.
+/// process() runs inside the step, on the device's threads, concurrently for all rows of the
+/// request, and again for the same token after an interruption. So it must be thread-safe, depend
+/// on its arguments alone, and not block. All rows wait for it: its time, divided by the threads of
+/// the host device, is added to the time between tokens of every request of the step. With a GPU
+/// the row's logits (4 bytes for each token of the vocabulary) are first copied to the host, which
+/// chooses the row's token. An exception ends its request with EngineErrc::kProcessorFailed and the
+/// exception's text.
 class LogitProcessor {
  public:
   LogitProcessor() = default;
@@ -30,7 +30,7 @@ class LogitProcessor {
   LogitProcessor& operator=(const LogitProcessor&) = delete;
   virtual ~LogitProcessor() = default;
 
-  /// `logits` [V], -inf for what must not be chosen. NaN counts as that.
+  /// `logits` [V]: set a logit to -inf to exclude its token. NaN counts as -inf.
   virtual void process(const LogitContext& context, std::span<float> logits) = 0;
 };
 

@@ -34,7 +34,7 @@ void MaskWorkers::prepare(Sampler& sampler) {
   lent_more_.notify_one();
 }
 
-/// Without it the threads that there are, or the choices, make the masks.
+/// If no thread can start, existing threads or the choices themselves make the masks.
 void MaskWorkers::start_thread() noexcept {
   try {
     threads_.emplace_back([this] { work(); });
@@ -66,7 +66,7 @@ MaskWorkers::Loan* MaskWorkers::first_waiting() noexcept {
   return found == loans_.end() ? nullptr : &*found;
 }
 
-/// Who has seen that nothing is lent sees what was done to what was.
+/// A thread that has seen lent_ at 0 sees all writes to the samplers that were lent.
 void MaskWorkers::end(const Sampler& sampler) noexcept {
   std::erase_if(loans_, [&](const Loan& loan) { return loan.sampler == &sampler; });
   lent_.store(loans_.size(), std::memory_order_release);

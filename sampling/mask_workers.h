@@ -11,34 +11,34 @@
 
 namespace weft {
 
-/// Threads that make the masks of a step's choices while a device computes their logits, so that
-/// the thread that runs the step does not.
+/// Threads that make the masks of a step's choices while a device computes the logits, so that the
+/// thread that runs the step need not.
 ///
-/// A sampler is lent from prepare() to take_back(), and in between only a thread of these touches
-/// it. At most as many are lent as there are samplers; each costs what its constraint says
-/// (ConstraintState::allowed), and what no thread has begun when its choice comes is taken back and
-/// made there. So a choice waits for its own mask alone and never for a queue, and what is chosen
-/// does not depend on who makes the mask. Threads begin when there is something for them; where the
-/// system gives none, choices make their masks themselves.
+/// A sampler is lent from prepare() to take_back(); meanwhile only one of these threads touches it.
+/// A mask costs what its constraint says (ConstraintState::allowed). If no thread has begun a mask
+/// when its choice comes, the choice takes the sampler back and makes the mask itself. So a choice
+/// waits for its own mask alone, never for a queue, and the result does not depend on which thread
+/// makes the mask. Threads start when there is work; if the system grants none, choices make their
+/// masks themselves.
 ///
-/// prepare() and take_back_all() are the owner's, one thread at a time.
+/// prepare() and take_back_all() are for the owner, one thread at a time.
 class MaskWorkers {
  public:
   /// For so many samplers at once, and at most so many threads.
   MaskWorkers(std::size_t samplers, std::size_t threads);
   MaskWorkers(const MaskWorkers&) = delete;
   MaskWorkers& operator=(const MaskWorkers&) = delete;
-  /// Waits for masks under way; those that are not begun are dropped.
+  /// Waits for masks in progress and drops masks that no thread has begun.
   ~MaskWorkers();
 
-  /// Prepares the next choice of a sampler that is not lent: at once where its mask only has to be
-  /// looked up, else by a thread, to which it is lent. Never waits for a mask.
+  /// Prepares the next choice of a sampler that is not lent. A mask that is only looked up is made
+  /// at once; otherwise lends the sampler to a thread. Never waits for a mask.
   void prepare(Sampler& sampler);
 
-  /// Ends the loan of a sampler, if it is lent: waits if its mask is under way. Threads may take
-  /// back different samplers side by side.
+  /// Ends the loan of a sampler if it is lent; waits if its mask is in progress. Threads may take
+  /// back different samplers concurrently.
   void take_back(const Sampler& sampler) noexcept;
-  /// The same of all, as when a step has failed between the two.
+  /// The same for all samplers, for a step that failed after prepare().
   void take_back_all() noexcept;
 
  private:
@@ -53,12 +53,12 @@ class MaskWorkers {
   void end(const Sampler& sampler) noexcept;
 
   const std::size_t most_threads_;
-  std::atomic<std::size_t> lent_{0};  ///< loans_.size(), to be looked at without the lock
-  std::mutex mutex_;                  // all below but threads_ is guarded by it
+  std::atomic<std::size_t> lent_{0};  ///< loans_.size(), readable without the lock
+  std::mutex mutex_;                  // guards all members below except threads_
   std::condition_variable lent_more_;
   std::condition_variable ended_;
   std::vector<Loan> loans_;  ///< in the order of the choices
-  std::size_t idle_ = 0;     ///< threads
+  std::size_t idle_ = 0;     ///< threads without work
   bool is_stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -16,7 +16,7 @@ constexpr std::size_t kBest = 0;
 constexpr std::size_t kSum = 1;
 constexpr std::size_t kFirstPair = 2;
 
-/// As a token's number, which floats hold exactly up to 2^24.
+/// Stands for "no token". Tokens' numbers are floats, which are exact up to 2^24.
 constexpr float kNobody = -1;
 
 bool changes_logits(const SamplingParams& params) {
@@ -79,7 +79,7 @@ float join_parts(std::span<const float> numbers, LogitNeeds needs, std::span<flo
   if (needs != LogitNeeds::kCandidatesAndSum || best == sampling::kMinusInfinity) return 0;
   double sum = 0;
   for (std::size_t part = 0; part < numbers.size(); part += of_part) {
-    // Of a part whose best is -inf the distance is so, too.
+    // A part whose best logit is -inf has a distance of -inf, too.
     const auto distance = static_cast<double>(sampling::distance_of(numbers[part + kBest], best));
     sum += static_cast<double>(numbers[part + kSum]) * sampling::portable_exp(distance);
   }

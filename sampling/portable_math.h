@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <limits>
 
-/// Logarithm and exponential with the same bits on every processor, which libraries do not promise:
-/// they only add, multiply and divide (the tree is compiled with -ffp-contract=off).
+/// Logarithm and exponential with the same bits on every processor, which libraries do not promise.
+/// The functions only add, multiply and divide (the tree is compiled with -ffp-contract=off).
 namespace weft::sampling {
 
 inline constexpr double kLn2 = 0x1.62e42fefa39efp-1;
@@ -26,7 +26,7 @@ inline constexpr double kLn2 = 0x1.62e42fefa39efp-1;
   const double s = (m - 1) / (m + 1);
   const double square = s * s;
   double sum = 0;
-  // |s| <= 0.172, so that what is left out is below 0.172^24.
+  // |s| <= 0.172, so the omitted terms are below 0.172^24.
   for (int power = 23; power >= 3; power -= 2) sum = (sum + 1.0 / power) * square;
   return static_cast<double>(exponent) * kLn2 + 2 * (s + s * sum);
 }

@@ -7,7 +7,7 @@
 
 namespace weft::sampling {
 
-/// What a random number is for. Numbers of different purposes are independent.
+/// The purpose of a random number. Numbers of different purposes are independent.
 enum class Purpose : std::uint32_t {
   kDraw = 0,     ///< the token itself; the stream of weft::uniform()
   kXtcCoin = 1,  ///< whether XTC takes part

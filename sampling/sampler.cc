@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-/// Tokens that are looked up at once; a sequence that comes back has more, one that goes on has 1.
+/// The most tokens looked up at once; a continuing sequence has 1, a resumed one has more.
 constexpr std::size_t kMostLookedUp = 8;
 
 }  // namespace

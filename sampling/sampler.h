@@ -20,21 +20,21 @@ struct TokenLogprob {
 inline constexpr std::int32_t kMaxTopLogprobs = 32;
 
 struct SampleOutcome {
-  TokenId token = kNoToken;  ///< kNoToken: nothing can be chosen, no logit is a number above -inf
+  TokenId token = kNoToken;  ///< kNoToken: no token can be chosen, no logit is a number above -inf
   float logprob = 0;         ///< when logprobs, top_logprobs, best_of or beams ask for it
   float mirostat_mu = 0;     ///< Mirostat's state after this token; 0 without Mirostat
-  /// Most probable first, ties to the lower id, -inf left out: as many as top_logprobs says, or for
-  /// a beam search beam_candidates(). Valid until the scratch's next use.
+  /// The most probable tokens, best first, ties to the lower id, without -inf: top_logprobs many,
+  /// or beam_candidates() for a beam search. Valid until the scratch's next use.
   std::span<const TokenLogprob> top{};
-  /// Why nothing was chosen, where it is not the masks of the request; else null.
+  /// The reason why no token was chosen, if it is not the request's masks; otherwise null.
   std::shared_ptr<const ChoiceFailure> failure{};
 };
 
-/// What one thread needs while it samples, whatever the sequence: 33 bytes for each token of the
-/// vocabulary. Made once, at start-up.
+/// A thread's working memory for sampling any sequence: 33 bytes for each token of the vocabulary.
+/// Made once, at start-up.
 class SamplerScratch {
  public:
-  /// For samplers of so many tokens, V. Takes all its memory.
+  /// For samplers of V tokens. Allocates all its memory.
   explicit SamplerScratch(std::size_t vocabulary);
   ~SamplerScratch();
   SamplerScratch(SamplerScratch&&) noexcept;
@@ -46,14 +46,14 @@ class SamplerScratch {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Chooses the tokens of one sequence after another: it is made for a row, takes all its memory
-/// then (44 to 60 bytes for each token of max_context), and start() begins a sequence. Nothing else
-/// allocates, but for a constraint. Owner only; samplers of different rows may run side by side,
-/// each with its own scratch.
+/// Chooses the tokens of a row's sequences, one sequence after another; start() begins a sequence.
+/// The constructor allocates all memory (44 to 60 bytes for each token of max_context); otherwise
+/// only constraints allocate. Owner only; samplers of different rows may run concurrently, each
+/// with its own scratch.
 ///
-/// The steps of a choice, in this order; those whose parameters are off take no time:
-///  0. logit_processor (logit_processor.h); when it throws, nothing is chosen. Then constraint
-///     (token_constraint.h): what it does not allow is masked
+/// The steps of a choice, in this order; steps whose parameters are off take no time:
+///  0. logit_processor (logit_processor.h); if it throws, no token is chosen. Then constraint
+///     (token_constraint.h): tokens that it does not allow are masked
 ///  1. logit_bias
 ///  2. bad_tokens and allowed_tokens are masked
 ///  3. min_tokens: end tokens (not with ignore_eos) and stop_tokens are masked
@@ -61,18 +61,18 @@ class SamplerScratch {
 ///  5. DRY
 ///  6. a beam search takes its candidates here: the most probable by the logits so far
 ///  7. FSD chooses here, when it is on
-///  8. temperature, dynamic or not; 0 takes the best logit, ties to the lower id
+///  8. temperature, fixed or dynamic; 0 takes the best logit, ties to the lower id
 ///  9. top_k
 /// 10. tail-free
 /// 11. typical
 /// 12. top_p
 /// 13. min_p
 /// 14. XTC
-/// 15. Mirostat takes out its own
-/// 16. one of those left is drawn
-/// From 10 on each step takes the probabilities of what is left to sum up to 1. Ties in logits go
-/// to the lower id everywhere. NaN and -inf are never chosen, and of several +inf each is as
-/// probable.
+/// 15. Mirostat removes improbable tokens
+/// 16. one of the remaining tokens is drawn
+/// From step 10 on, each step renormalizes the probabilities of the remaining tokens to sum up to
+/// 1. Ties in logits go to the lower id everywhere. NaN and -inf are never chosen; several +inf are
+/// equally probable.
 class Sampler {
  public:
   /// V tokens; sequences of at most `max_context` tokens.
@@ -81,39 +81,39 @@ class Sampler {
   Sampler(Sampler&&) noexcept;
   Sampler& operator=(Sampler&&) noexcept;
 
-  /// Begins a sequence. `params` are valid; `end_tokens` are the model's, in the vocabulary
-  /// (borrowed until the next start()). The first `prompt_tokens` that are observed are the prompt,
-  /// the others output. `mirostat_mu` continues a sequence that was interrupted; 0 begins. Takes
-  /// constant time.
+  /// Begins a sequence. `params` must be valid; `end_tokens` are the model's end tokens, in the
+  /// vocabulary (borrowed until the next start()). The first `prompt_tokens` observed tokens are
+  /// the prompt, later ones output. `mirostat_mu` resumes an interrupted sequence; 0 begins anew.
+  /// Takes constant time.
   void start(std::shared_ptr<const SamplingParams> params, std::span<const TokenId> end_tokens,
              std::uint64_t seed, std::size_t prompt_tokens, float mirostat_mu = 0);
 
-  /// Begins a sequence whose tokens so far are those of `other`, and whose parameters and state as
-  /// well (n > 1, beams), but for `mirostat_mu` where it is not 0. Linear in its length when a
-  /// parameter looks back.
+  /// Begins a sequence with the tokens, parameters and state of `other` (for n > 1 and beams), but
+  /// with this `mirostat_mu` if it is not 0. Linear in the sequence's length if a parameter looks
+  /// back at tokens.
   void start_as(const Sampler& other, std::uint64_t seed, float mirostat_mu = 0);
 
-  /// The next tokens of the sequence, chosen or given; in the vocabulary. Constant time for each,
-  /// and none when no parameter looks back (penalties, DRY, FSD). A constraint is told of them by
-  /// prepare() or sample().
+  /// Adds the sequence's next tokens, chosen or given; all are in the vocabulary. Takes constant
+  /// time for each, and none if no parameter looks back (penalties, DRY, FSD). prepare() or
+  /// sample() passes the tokens to a constraint.
   void observe(std::span<const TokenId> tokens);
 
-  /// Does what of the next choice needs no logits, a constraint's mask, so that it is done while a
-  /// device computes them. Takes the time that the constraint takes.
+  /// Makes a constraint's mask for the next choice, which needs no logits, so that it is done while
+  /// a device computes them. Takes the constraint's time.
   void prepare();
-  /// The same where that takes less than a microsecond for a token, as it is only looked up; false:
-  /// it may take longer, and was not done.
+  /// The same if the mask is only looked up, in less than a microsecond for a token. Returns false
+  /// and does nothing if it may take longer.
   [[nodiscard]] bool try_prepare();
 
-  /// Writes which tokens the constraint, which the sequence has, and min_tokens leave for the next
-  /// choice, for who makes it elsewhere: [V / 32, rounded up], bit i % 32 of word i / 32 for token
-  /// i.
+  /// Writes which tokens the sequence's constraint and min_tokens permit for the next choice, for a
+  /// device that makes the choice: [V / 32, rounded up], bit i % 32 of word i / 32 for token i. The
+  /// sequence has a constraint.
   void write_mask(std::span<std::uint32_t> mask);
 
-  /// Chooses the token after those observed; it still has to be observed. `logits` [V] are
-  /// overwritten. The same seed and tokens give the same choice, on every processor and whatever
-  /// was interrupted: numbers are drawn by position (Philox), and mirostat_mu is the only other
-  /// state.
+  /// Chooses the token after the observed tokens; the caller still has to observe it. Overwrites
+  /// `logits` [V]. The same seed and tokens give the same choice on every processor, also after an
+  /// interruption: random numbers depend on the position (Philox), and mirostat_mu is the only
+  /// other state.
   ///
   /// Time: one to three passes over the logits with temperature, top_k, top_p and min_p; other
   /// samplers sort, in linear time. DRY and FSD look at a bounded number of positions (defaults.h),

@@ -4,15 +4,15 @@
 
 namespace weft {
 
-/// Why sampling parameters are refused.
+/// Reasons to refuse sampling parameters.
 enum class SamplingErrc {
-  /// A number is outside its range, or is none; the detail names the parameter, value and range.
+  /// A number is NaN or outside its range; the detail names the parameter, value and range.
   kParameterOutOfRange = 1,
-  /// A list has more entries than it may; the detail names it and both numbers.
+  /// A list has too many entries; the detail names the list, its number of entries and the limit.
   kListTooLong,
   /// A list names a token that the vocabulary does not have; the detail names the list and the id.
   kTokenNotInVocabulary,
-  /// Two parameters do not go together; the detail names both.
+  /// Two parameters exclude each other; the detail names both.
   kParametersConflict,
 };
 

@@ -14,7 +14,7 @@
 
 namespace weft::sampling {
 
-/// What a sampler knows of its sequence.
+/// A sampler's state of its sequence.
 struct SequenceState {
   SequenceState(std::size_t tokens, std::size_t longest)
       : vocabulary(tokens), max_context(longest), history(tokens, longest) {}
@@ -30,10 +30,10 @@ struct SequenceState {
 
   std::size_t vocabulary;
   std::size_t max_context;
-  TokenHistory history;  ///< empty when nothing looks back
+  TokenHistory history;  ///< empty if no parameter looks back
   std::shared_ptr<const SamplingParams> params;
-  std::unique_ptr<ConstraintState> constraint;  ///< of its output; null where there is none
-  std::vector<TokenId> untold;  ///< of the output, which the constraint has not heard of
+  std::unique_ptr<ConstraintState> constraint;  ///< the output's constraint, or null
+  std::vector<TokenId> untold;                  ///< output tokens not yet passed to the constraint
   std::span<const TokenId> end_tokens;
   std::uint64_t seed = 0;
   std::size_t prompt_tokens = 0;
@@ -41,15 +41,15 @@ struct SequenceState {
   float mirostat_mu = 0;
 };
 
-/// What a thread overwrites while it makes a choice.
+/// A thread's scratch memory for a choice.
 struct ChoiceScratch {
   explicit ChoiceScratch(std::size_t vocabulary);
 
   std::vector<std::uint64_t> keys;    ///< [2 V]
   std::vector<Candidate> candidates;  ///< [V]
-  std::vector<float> model_logits;    ///< [V] before they were changed
-  std::vector<std::uint8_t> lengths;  ///< [V] DRY's, 0 between choices
-  std::vector<TokenId> touched;       ///< DRY's
+  std::vector<float> model_logits;    ///< [V] the model's, before edits
+  std::vector<std::uint8_t> lengths;  ///< [V] for DRY, 0 between choices
+  std::vector<TokenId> touched;       ///< for DRY
   std::vector<float> allowed;         ///< the logits of allowed_tokens
   std::vector<TokenLogprob> top;      ///< [kMaxTopLogprobs]
 };

@@ -8,19 +8,19 @@
 
 namespace weft {
 
-/// The tokens that may come next. Where `bits` is empty they are those of `tokens`.
+/// The tokens that may come next: given by `bits`, or by `tokens` if `bits` is empty.
 struct AllowedTokens {
-  std::span<const std::uint32_t> bits{};  ///< bit i % 32 of word i / 32 for token i; rest: not
+  std::span<const std::uint32_t> bits{};  ///< bit i % 32 of word i / 32: token i is allowed
   std::span<const TokenId> tokens{};      ///< ascending, at most kMaxListedTokens
-  bool may_end = false;                   ///< the output may end here, by any token that ends it
-  std::uint32_t count = 0;                ///< how many there are, ends left out
+  bool may_end = false;                   ///< whether a token that ends the output is allowed
+  std::uint32_t count = 0;                ///< the number of allowed tokens, without end tokens
 };
 
-/// A longer list is bits.
+/// More tokens than this are given as bits.
 inline constexpr std::size_t kMaxListedTokens = 512;
 
-/// Where a sequence is in what it must look like. One thread at a time, which need not always be
-/// the same one; those of several sequences may be used side by side.
+/// A sequence's position in its constraint. One thread at a time may use it, not always the same
+/// one; states of several sequences may be used concurrently.
 class ConstraintState {
  public:
   ConstraintState() = default;
@@ -28,29 +28,29 @@ class ConstraintState {
   ConstraintState& operator=(const ConstraintState&) = delete;
   virtual ~ConstraintState() = default;
 
-  /// The next tokens of the output. After one that was not allowed nothing is; after one that ends
-  /// the output nobody asks.
+  /// Adds the output's next tokens. After a token that was not allowed, no token is; after a token
+  /// that ends the output, allowed() is not called.
   virtual void advance(std::span<const TokenId> tokens) noexcept = 0;
-  /// Takes back the last so many tokens, of those that the maker says can be; false: too many.
+  /// Takes back the last so many tokens; false if the implementation cannot take back so many.
   virtual bool roll_back(std::size_t tokens) noexcept = 0;
-  /// What may come next, valid until the next call. Takes the time the maker says; asked twice, the
-  /// second time none.
+  /// Returns the tokens that may come next, valid until the next call. The implementation says how
+  /// long it takes; a second call takes no time.
   [[nodiscard]] virtual AllowedTokens allowed() noexcept = 0;
-  /// Whether advance() by these tokens and then allowed() are known to take less than a
-  /// microsecond. What is not is left to a thread that nobody waits for while the logits are
+  /// Whether advance() by these tokens and then allowed() surely take less than a
+  /// microsecond. Otherwise another thread (MaskWorkers) calls them while the logits are
   /// computed.
   [[nodiscard]] virtual bool is_known(std::span<const TokenId> /*next*/) const noexcept {
     return false;
   }
-  /// Says that the caller is done with what allowed() returned. The state may let go of memory that
-  /// belongs to the request; the next call gets it again.
+  /// The caller no longer needs the result of allowed(). The state may free memory that belongs to
+  /// the request; the next call allocates it again.
   virtual void rest() noexcept {}
-  /// Another sequence that has come as far.
+  /// Returns a copy for another sequence at the same position.
   [[nodiscard]] virtual std::unique_ptr<ConstraintState> clone() const = 0;
 };
 
-/// Follows one sequence and says what its constraint leaves no choice about: tokens of a text that
-/// has to come next whatever the model would choose. Owner only.
+/// Follows one sequence and finds forced tokens: the tokens of a text that its constraint requires
+/// next, whatever the model would choose. Owner only.
 class ForcedTokens {
  public:
   ForcedTokens() = default;
@@ -58,20 +58,20 @@ class ForcedTokens {
   ForcedTokens& operator=(const ForcedTokens&) = delete;
   virtual ~ForcedTokens() = default;
 
-  /// The next tokens of the output, chosen or put in.
+  /// Adds the output's next tokens, chosen or forced.
   virtual void advance(std::span<const TokenId> tokens) noexcept = 0;
-  /// The tokens that the model's tokenizer makes of the text that has to come next, at most
-  /// kMaxForcedTokens and all allowed one after the other; empty where the model has a choice. Of
-  /// the text's end those are left out that the text behind it could change. Valid until the next
-  /// call. Neither call takes longer than a millisecond: what would is not looked for.
+  /// Returns the required text's tokens, as the model's tokenizer makes them: at most
+  /// kMaxForcedTokens, each allowed after the ones before it; empty if the model has a choice. Last
+  /// tokens that text behind the required text could change are left out. Valid until the next
+  /// call. Neither call searches for longer than a millisecond.
   [[nodiscard]] virtual std::span<const TokenId> next() noexcept = 0;
 };
 
-/// Text that is forced for longer goes on behind the next choice. So many tokens are a long name
-/// with all that stands around it, and cost a step about as much as another row on a GPU.
+/// A longer forced text continues after the next choice. So many tokens are a long field name with
+/// its punctuation, and on a GPU they cost a step about as much as another row.
 inline constexpr std::size_t kMaxForcedTokens = 32;
 
-/// What a request's outputs must look like. Thread-safe.
+/// The form that a request's outputs must have. Thread-safe.
 class TokenConstraint {
  public:
   TokenConstraint() = default;
@@ -80,13 +80,13 @@ class TokenConstraint {
   virtual ~TokenConstraint() = default;
 
   [[nodiscard]] virtual std::unique_ptr<ConstraintState> begin() const = 0;
-  /// Follows an output from its beginning on; null: nothing is said of what is forced.
+  /// Follows an output from its beginning; null if this constraint finds no forced tokens.
   [[nodiscard]] virtual std::unique_ptr<ForcedTokens> follow() const { return nullptr; }
-  /// Called when the request has ended: frees what its states share. A state may live on, since a
-  /// device's row keeps it until another request takes the row. Nobody uses what it allows then.
+  /// Called when the request has ended: frees memory that its states share. A state may outlive the
+  /// request, since a device's row keeps it until another request takes the row, but is not used.
   virtual void end() const noexcept {}
-  /// Whether a state allowed nothing because what it would allow was more work, or more memory,
-  /// than there is for it.
+  /// Whether a state allowed no token because finding the allowed ones would exceed its limit of
+  /// work or memory.
   [[nodiscard]] virtual bool gave_up() const noexcept { return false; }
 };
 

@@ -13,22 +13,22 @@ namespace weft::sampling {
 struct TokenCount {
   TokenId token = kNoToken;
   std::uint32_t total = 0;             ///< in the whole sequence
-  std::uint32_t in_window = 0;         ///< in the last tokens that count
-  std::uint32_t output_in_window = 0;  ///< of these, those that are output
-  std::int32_t last = -1;              ///< where it was last
+  std::uint32_t in_window = 0;         ///< in the window of last tokens
+  std::uint32_t output_in_window = 0;  ///< in the output part of the window
+  std::int32_t last = -1;              ///< its last position
 };
 
-/// The tokens of one sequence, counted while they come, and for each the position where it was
-/// before. A push takes constant time. Takes its memory when it is made: 44 to 60 bytes for each
-/// token of the longest sequence. Owner only.
+/// The counts of one sequence's tokens, updated with each token, and for each position the previous
+/// position of the same token. A push takes constant time. The constructor allocates all memory: 44
+/// to 60 bytes for each token of the longest sequence. Owner only.
 class TokenHistory {
  public:
   static constexpr std::int32_t kNowhere = -1;
 
   TokenHistory(std::size_t vocabulary, std::size_t max_context);
 
-  /// Begins a sequence whose first `prompt_tokens` are prompt; of which the last `window` count, or
-  /// all with 0.
+  /// Begins a sequence whose first `prompt_tokens` tokens are the prompt. The last `window` tokens
+  /// count; 0: all.
   void clear(std::size_t prompt_tokens, std::size_t window);
 
   /// Becomes a copy of `other`, which has the same sizes.
@@ -39,19 +39,19 @@ class TokenHistory {
 
   [[nodiscard]] std::span<const TokenId> tokens() const { return {tokens_.data(), size_}; }
 
-  /// Every token of the sequence once, in the order in which they came.
+  /// Returns each different token of the sequence, in the order of first occurrence.
   [[nodiscard]] std::span<const TokenCount> counts() const { return {counts_.data(), distinct_}; }
 
-  /// The count of a token, nullptr when it is not there.
+  /// The count of a token, nullptr if it does not occur.
   [[nodiscard]] const TokenCount* find(TokenId token) const;
 
-  /// The position where the token at `position` was before, or kNowhere.
+  /// The previous position of the token at `position`, or kNowhere.
   [[nodiscard]] std::int32_t previous(std::size_t position) const { return previous_[position]; }
 
  private:
   struct Slot {
-    std::uint32_t epoch = 0;  ///< the slot is in use when it is the history's
-    std::uint32_t index = 0;  ///< into counts_
+    std::uint32_t epoch = 0;  ///< the slot is in use if it equals the history's epoch
+    std::uint32_t index = 0;  ///< index into counts_
   };
 
   /// The slot that holds the token, or the free one where it belongs.

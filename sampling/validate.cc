@@ -25,20 +25,20 @@ std::string text_of(Number number) {
   return {text.data(), end};
 }
 
-/// A number and where it may lie.
+/// A number and its valid range.
 template <class Number>
 struct Range {
   std::string_view name;
   Number value;
   Number least;
   Number most;
-  bool without_least = false;  ///< the range is open below
+  bool without_least = false;  ///< the range excludes its least number
 };
 
 template <class Number>
 Result<void> check(std::initializer_list<Range<Number>> ranges) {
   for (const Range<Number>& range : ranges) {
-    // Asked such that NaN is outside.
+    // NaN is outside, since both comparisons are false.
     const bool above = range.without_least ? range.value > range.least : range.value >= range.least;
     if (above && range.value <= range.most) continue;
     std::string detail = std::string(range.name) + ": " + text_of(range.value) + " is not ";
@@ -49,7 +49,7 @@ Result<void> check(std::initializer_list<Range<Number>> ranges) {
   return {};
 }
 
-/// A list of tokens, how long it may be, and how many there are.
+/// A list of tokens and its greatest length.
 struct TokenList {
   std::string_view name;
   std::span<const TokenId> tokens;
@@ -103,7 +103,7 @@ Result<void> check_logit_bias(const SamplingParams& params, std::size_t vocabula
   return {};
 }
 
-/// What changes logits.
+/// Checks the parameters that change logits.
 Result<void> check_edits(const SamplingParams& params) {
   const PenaltyParams& penalties = params.penalties;
   if (auto checked = check<float>({
@@ -128,7 +128,7 @@ Result<void> check_edits(const SamplingParams& params) {
   });
 }
 
-/// What draws.
+/// Checks the parameters of samplers.
 Result<void> check_samplers(const SamplingParams& params) {
   if (auto checked = check<float>({
           {"temperature", params.temperature, 0, 100},
@@ -171,7 +171,7 @@ Result<void> check_early_stopping(EarlyStopping value) {
                "beams.early_stopping: " + text_of(static_cast<int>(value)) + " has no meaning"};
 }
 
-/// A parameter that does not go with another, by their names.
+/// The names of two parameters that exclude each other.
 struct Conflict {
   bool holds;
   std::string_view one;
@@ -208,7 +208,7 @@ Result<void> check_conflicts(const SamplingParams& params) {
   return {};
 }
 
-/// Tokens in order, each once.
+/// Returns the tokens sorted, each once.
 std::vector<TokenId> set_of(std::vector<TokenId> tokens) {
   std::ranges::sort(tokens);
   const auto rest = std::ranges::unique(tokens);
@@ -216,7 +216,7 @@ std::vector<TokenId> set_of(std::vector<TokenId> tokens) {
   return tokens;
 }
 
-/// Whether the lists leave a token to choose. Nothing masks more than what holds before min_tokens.
+/// Checks that the lists leave a token to choose before min_tokens, when the most are masked.
 Result<void> check_something_left(const SamplingParams& params, std::size_t vocabulary,
                                   std::span<const TokenId> end_tokens) {
   std::vector<TokenId> masked = params.bad_tokens;

@@ -7,8 +7,8 @@
 namespace weft {
 namespace {
 
-// How many groups of a class are looked at when the first does not fit, and how many of them may be
-// one client's: enough to find a small one behind large ones, and a look costs the same each tick.
+// How many groups of a class are tried when the first does not fit, and how many of one client:
+// enough to find a small group behind large ones, at a cost that each tick pays.
 constexpr std::size_t kCandidates = 8;
 constexpr std::size_t kCandidatesOfOneClient = 4;
 
@@ -83,13 +83,13 @@ AdmissionChoice Admission::choose(RequestClass cls) const {
   return {};
 }
 
-/// Who fills batches from all that wait keeps nobody waiting for a file.
+/// Whether it waits for pages from files; never where batches are filled from all waiting groups.
 bool Admission::waits_for_files(Group& group) const {
   return fetches_ != nullptr && options_.policy == BatchPolicy::kFusion && fetches_->delay(group);
 }
 
-/// The pages that others have as well are looked up for the first in line alone: that takes time by
-/// the length of its prompt, each tick.
+/// Pages shared with other groups are looked up for the first in line only, since that takes time
+/// in proportion to its prompt in each tick.
 bool Admission::fits_in_any_way(const Group& group, bool first) const {
   if (first ? fits(group) : fits(group, room())) return true;
   const bool batch_gives_way =
@@ -122,15 +122,15 @@ bool Admission::fits(const Group& group) const {
   return fits(group, now) || fits_by_sharing(group, now);
 }
 
-/// Whether it fits as pages that running groups have are among its own.
+/// Whether the group fits because it shares pages with running groups.
 bool Admission::fits_by_sharing(const Group& group, Room room) const {
   if (memory_.slabs() || options_.admission == AdmissionMode::kReserve) return false;
   const Sequence& leader = group.leader();
   const std::int32_t tokens = group.alive == 1 ? leader.progress.known() : group.prompt_tokens();
-  // Of what others have it would take the end alone.
+  // It would share only the last of the other groups' pages.
   if (options_.limits.first_page_needed(tokens) > 0) return false;
   room.pages += tokens / options_.limits.page_tokens;
-  if (!fits(group, room)) return false;  // not even if all of them were others'
+  if (!fits(group, room)) return false;  // not even if all of the prompt's pages were shared
   room.pages -= tokens / options_.limits.page_tokens;
   room.pages += memory_.finder().count_in_use(group, leader, tokens - 1);
   return fits(group, room);

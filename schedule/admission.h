@@ -13,25 +13,25 @@
 
 namespace weft {
 
-/// Whom to admit next.
+/// The group to admit next.
 struct AdmissionChoice {
-  Group* group = nullptr;  ///< null: nobody of the class can begin now
-  /// A group has been overtaken too often: nobody at all may begin before it, of whatever class.
+  Group* group = nullptr;  ///< null: no group of the class can begin now
+  /// A group has been overtaken too often: no group of any class may begin before it.
   bool blocked = false;
 };
 
-/// Decides who may begin: whether the policy lets anybody begin now, and who of those that wait
-/// fits into the rows and pages that are free, or that `batch` would free for `chat`. It only
-/// decides; RunningGroups carries it out.
+/// Decides which group may begin: whether the policy lets groups begin now, and which waiting group
+/// fits into the rows and pages that are free, or that `batch` would free for `chat`. RunningGroups
+/// carries the decision out.
 ///
-/// A group that fits is passed over while a running one computes the beginning of its prompt
-/// (PrefixLeaders), or while pages of it are read from files (PageFetches).
+/// A group that fits is passed over while a running group computes the beginning of its prompt
+/// (PrefixLeaders), or while some of its pages are read from files (PageFetches).
 ///
-/// Nobody starves: inside a class a group is overtaken by at most kMaxOvertakes later ones that fit
-/// where it does not; then nothing is admitted before it.
+/// No group starves: inside a class at most kMaxOvertakes later groups, which fit where it does
+/// not, overtake a group; then no group is admitted before it.
 ///
-/// Owner only. Allocates nothing. Reads what it was given, and changes
-/// `Group::overtaken`, `leads` and `looked_in_files` alone.
+/// Owner only. Allocates nothing. Changes only `Group::overtaken`, `leads` and
+/// `looked_in_files`.
 class Admission {
  public:
   static constexpr std::int32_t kMaxOvertakes = 32;
@@ -40,29 +40,29 @@ class Admission {
             const WaitingGroups& waiting, const RunningGroups& running,
             const PrefixLeaders& leaders, PageFetches* fetches = nullptr);
 
-  /// Why the device could never run it, with the numbers; empty when it fits.
+  /// Returns why the device could never run the group, with numbers; empty if it can.
   [[nodiscard]] std::string never_fits(const GroupSpec& spec) const;
 
-  /// Whether the policy lets groups begin now. One that fills batches from all that wait waits for
-  /// the running batch to end, and kWindow then for its window or as many groups as there are rows.
+  /// Whether the policy lets groups begin now. A policy of fixed batches waits for the running
+  /// batch to end, and kWindow then for its window or for a group for each row.
   [[nodiscard]] bool is_open(TimePoint now) const;
-  /// When is_open() becomes true though nothing happens before: the end of a batching window.
+  /// When is_open() becomes true by time alone: the end of a batching window.
   [[nodiscard]] std::optional<TimePoint> opens_at() const;
 
   /// Chooses the next group of the class that fits, perhaps only after `batch` gave way, and counts
-  /// for those before it in the queue that they were overtaken.
+  /// an overtaking for each group before it in the queue.
   [[nodiscard]] AdmissionChoice choose(RequestClass cls) const;
-  /// Whether a group fits beside all that run.
+  /// Whether a group fits beside all running groups.
   [[nodiscard]] bool fits(const Group& group) const;
 
  private:
-  /// What a group that is to begin can have.
+  /// The rows and pages available to a group that is to begin.
   struct Room {
     std::int64_t rows = 0;
     std::int64_t pages = 0;
     std::int64_t cross_pages = 0;
-    std::int64_t reserved = 0;  ///< pages that others have been promised
-    bool idle = false;          ///< nobody would run beside it
+    std::int64_t reserved = 0;  ///< pages promised to other groups
+    bool idle = false;          ///< no other group would run
   };
 
   [[nodiscard]] Room room() const;
@@ -78,7 +78,7 @@ class Admission {
   const WaitingGroups& waiting_;
   const RunningGroups& running_;
   const PrefixLeaders& leaders_;
-  PageFetches* const fetches_;  // null: no files
+  PageFetches* const fetches_;  // null: pages are not kept in files
 };
 
 }  // namespace weft

@@ -7,19 +7,19 @@
 namespace weft {
 namespace {
 
-/// Lets `next`, which stands in the row of number `index`, go on from the beam's parent.
+/// Makes `next`, the sequence of row `index`, continue from the beam's parent.
 void follow_beam(const Group& group, const Beam& beam, std::size_t index, Sequence& next,
                  KvMemory& memory) {
   const auto parent = static_cast<std::size_t>(beam.parent);
   const Sequence& from = group.sequences[parent];
-  // The sampler of a row begins anew when it gets the tokens of another beam.
+  // A row's sampler begins anew if the row gets the tokens of another beam.
   next.fresh = parent != index || from.fresh;
   next.progress = from.progress;
   next.outputs.reserve(static_cast<std::size_t>(group.spec.max_tokens));
   next.outputs.assign(from.outputs.begin(), from.outputs.end());
   next.add(beam.token);
   next.table.pages.reserve(from.table.pages.capacity());
-  // A beam search runs in pages alone, so no slab is to be copied.
+  // A beam search runs in pages only, so there is no slab to copy.
   static_cast<void>(memory.fork(from, next));
 }
 
@@ -46,7 +46,7 @@ void follow_beams(Group& group, std::span<const Beam> beams, KvMemory& memory) {
     next.under_way = UnderWay(group.sequences[i].under_way.serial());
     next.fresh = false;
     next.progress = Progress(group.prompt_tokens());
-    next.progress.begin(group.prompt_tokens());  // a row without a beam feeds nothing
+    next.progress.begin(group.prompt_tokens());  // a row without a beam feeds no tokens
     if (i < beams.size()) follow_beam(group, beams[i], i, next, memory);
   }
   for (Sequence& before : group.sequences) memory.release(group, before);

@@ -9,17 +9,17 @@
 
 namespace weft {
 
-/// Keeps the candidates that a step gave one beam of the group. True when all beams have theirs.
+/// Keeps a beam's candidates from a step. True once all beams of the group have candidates.
 [[nodiscard]] bool add_candidates(Group& group, std::int32_t sequence,
                                   std::span<const TokenLogprob> top);
 
-/// Advances the group's search by the candidates of all beams and returns the beams that go on,
-/// valid until the next call; none when the search is over. Only now is it known which tokens feed
-/// the next step, so a group of beams does not run ahead. Allocates.
+/// Advances the group's search by the candidates of all beams and returns the beams that continue,
+/// valid until the next call; none when the search is over. Only now are the tokens of the next
+/// step known, so a group of beams does not run ahead. Allocates.
 [[nodiscard]] std::span<const Beam> advance_beams(Group& group);
 
-/// Makes the group's sequences those of the beams. Each shares the pages of the beam that it goes
-/// on from, and copies the last one when it writes to it. Allocates.
+/// Assigns the beams to the group's sequences. Each sequence shares the pages of the beam that it
+/// continues, and copies the last page when it writes to it. Allocates.
 void follow_beams(Group& group, std::span<const Beam> beams, KvMemory& memory);
 
 }  // namespace weft

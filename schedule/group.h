@@ -23,38 +23,38 @@
 
 namespace weft {
 
-/// What a request wants of the scheduler, checked and tokenized.
+/// A request as the scheduler needs it, checked and tokenized.
 struct GroupSpec {
-  std::vector<TokenId> prompt;         ///< of the decoder, at least one token
-  std::vector<TokenId> encoder_input;  ///< of an encoder-decoder model
-  /// As the device gets them, with the logprobs that ranking needs.
+  std::vector<TokenId> prompt;         ///< the decoder's prompt, at least one token
+  std::vector<TokenId> encoder_input;  ///< for an encoder-decoder model
+  /// For the device, so including logprobs that ranking needs.
   std::shared_ptr<const SamplingParams> sampling;
-  std::shared_ptr<ActivationReader> reader;  ///< of its one sequence; null: nobody
+  std::shared_ptr<ActivationReader> reader;  ///< reads its only sequence; null: no reader
   std::int32_t sequences = 1;                ///< rows: n, best_of or num_beams
-  /// Of each output; 0: nothing is chosen, and it is done when its prompt is computed.
+  /// The most tokens of each output; 0: no token is chosen, and the prompt alone is computed.
   std::int32_t max_tokens = 1;
   /// Guesses of a sequence in a step (PlanEntry::guesses); 0: none.
   std::int32_t most_guesses = std::numeric_limits<std::int32_t>::max();
   std::uint64_t seed = 0;
   std::vector<TokenId> end_tokens;  ///< that end an output, sorted
-  SequenceTraits traits{};          ///< the angles by its greatest length
-  /// With whom it shares pages of the same tokens: those of the same text; null is one of its own.
+  SequenceTraits traits{};          ///< the angles depend on its greatest length
+  /// Groups share pages of the same tokens if their domains have the same text. Null is a domain.
   std::shared_ptr<const std::string> cache_domain;
 
-  /// Whether tokens of the prompt that are in the KV cache need not be computed. The last one is
-  /// always computed; a reader wants to see them all, unless it says that it does not.
+  /// Whether prompt tokens that the KV cache has are skipped. The last token is always computed; a
+  /// reader needs all tokens computed, unless it says otherwise.
   [[nodiscard]] bool may_skip_tokens() const noexcept {
     return reader == nullptr ||
            std::cmp_greater_equal(std::int64_t{reader->first_position()} + 1, prompt.size());
   }
   /// Whether tokens are chosen.
   [[nodiscard]] bool generates() const noexcept { return max_tokens > 0; }
-  /// The most tokens of a sequence whose keys and values are kept: the last one's are not needed.
+  /// The most tokens of a sequence with keys and values kept: the last token needs none.
   [[nodiscard]] std::int64_t most_kept_tokens() const noexcept {
     return static_cast<std::int64_t>(prompt.size()) + std::max(max_tokens, 1) - 1;
   }
-  /// Whether a device may guess its tokens (PlanEntry::guesses). A logit processor sees each choice
-  /// once, in turn.
+  /// Whether a device may guess its tokens (PlanEntry::guesses). Not with a logit processor, which
+  /// must see each choice once, in order.
   [[nodiscard]] bool may_guess() const noexcept {
     return most_guesses > 0 && generates() && !beams() && !reader && !sampling->logit_processor;
   }
@@ -64,26 +64,26 @@ struct GroupSpec {
 enum class GroupPhase : std::uint8_t {
   kWaiting,
   kPrompt,  ///< the first sequence computes the prompt, which the others will share
-  kForked,  ///< every sequence goes on by itself
+  kForked,  ///< every sequence continues separately
 };
 
 class Group;
 
-/// What became of guesses that a device made (PlanEntry::guesses).
+/// How many of a device's guesses were right and wrong (PlanEntry::guesses).
 struct GuessCounts {
-  std::int64_t accepted = 0;  ///< became output, each without a step of its own
-  std::int64_t rejected = 0;  ///< were computed for nothing
+  std::int64_t accepted = 0;  ///< became output, each saving a step
+  std::int64_t rejected = 0;  ///< were computed in vain
 };
 
-/// A running group whose prompt begins like that of one that waits for its pages.
+/// A running group whose prompt begins like a waiting group's, which waits for its pages.
 struct PrefixLeader {
-  const Group* group = nullptr;  ///< null: it waits for nobody. It may have ended
-  std::uint64_t order = 0;       ///< its WaitItem::order, by which it is known
-  std::int32_t pages = 0;        ///< that both have alike
+  const Group* group = nullptr;  ///< null: no leader. The leader may have ended
+  std::uint64_t order = 0;       ///< the leader's WaitItem::order, which identifies it
+  std::int32_t pages = 0;        ///< pages that both prompts have in common
 };
 
-/// A request's sequences: they wait, run, give way and end together. Whoever submits derives its
-/// own data from it.
+/// A request's sequences, which wait, run, give way and end together. The submitter derives a class
+/// from it for its own data.
 class Group : public WaitItem {
  public:
   explicit Group(GroupSpec what)
@@ -95,33 +95,33 @@ class Group : public WaitItem {
   const GroupSpec spec;
   const PrefixScope prefix_scope;
 
-  // The scheduler's own.
+  // The scheduler's own fields.
   GroupPhase phase = GroupPhase::kWaiting;
   std::vector<Sequence> sequences;
-  std::vector<PageId> cross_pages;  ///< of its encoder's output, which others may have as well
-  /// Of its encoder's input, in its scope: none until KvMemory has looked for the output.
+  std::vector<PageId> cross_pages;  ///< its encoder's output, which other groups may share
+  /// Hash of its encoder's input in its scope; none until KvMemory has looked for the output.
   mutable std::optional<std::uint32_t> encoder_hash;
-  bool encoded = false;        ///< a plan before has its encoder's input read, or it has none
+  bool encoded = false;        ///< an earlier plan reads its encoder's input, or it has none
   std::int32_t alive = 0;      ///< sequences that have not ended
-  std::int32_t in_flight = 0;  ///< results under way that name this group
-  std::int32_t overtaken = 0;  ///< groups that were admitted before it though they came later
+  std::int32_t in_flight = 0;  ///< pending results that name this group
+  std::int32_t overtaken = 0;  ///< later groups that were admitted before it
   std::int64_t reserved = 0;   ///< pages set aside for its longest output (reserve mode)
-  /// Tokens of its input that it found when it first began: of the encoder's, if it has one, else
-  /// of the prompt; -1 before.
+  /// Input tokens found in the cache when it first began: of the encoder's input if it has one,
+  /// otherwise of the prompt; -1 before.
   std::int32_t cached = -1;
-  bool looked_in_files = false;  ///< since it began to wait: whether some of its pages are there
-  PrefixLeader leads;            ///< for whose pages it waits, though it could begin
-  GuessCounts guesses;           ///< of its sequences
-  bool charged = false;          ///< its prompt is on its client's account
-  bool done = false;             ///< has ended; kept while results are under way
+  bool looked_in_files = false;  ///< files were searched for its pages since it began to wait
+  PrefixLeader leads;            ///< the group whose pages it waits for, though it could begin
+  GuessCounts guesses;           ///< the sum over its sequences
+  bool charged = false;          ///< its client has been charged for its prompt
+  bool done = false;             ///< has ended; kept while results are pending
   std::optional<BeamSearch> beams;
-  std::vector<std::vector<TokenLogprob>> candidates;  ///< of each beam, in the step under way
-  std::int32_t beams_ready = 0;                       ///< how many beams have theirs
-  /// Why nothing was chosen for one of its sequences, where more is known than its masks.
+  std::vector<std::vector<TokenLogprob>> candidates;  ///< each beam's, in the current step
+  std::int32_t beams_ready = 0;                       ///< how many beams have candidates
+  /// Why no token was chosen for one of its sequences, if not because of its masks.
   std::shared_ptr<const ChoiceFailure> failure;
 
-  /// Makes the sequences, which know the prompt. It allocates, which the constructor must not: the
-  /// data that a derived class is given would be lost if the constructor threw.
+  /// Makes the sequences, which know the prompt. Allocates, which the constructor must not: if that
+  /// threw, the data given to a derived class would be lost.
   void make_sequences() {
     const auto count = static_cast<std::size_t>(spec.sequences);
     sequences.reserve(count);
@@ -139,8 +139,8 @@ class Group : public WaitItem {
   [[nodiscard]] std::int32_t prompt_tokens() const noexcept {
     return static_cast<std::int32_t>(spec.prompt.size());
   }
-  /// Whether known tokens of a sequence, the first of them at position `start`, are its newest
-  /// output with what was put in behind it, which it computes as others do one token.
+  /// Whether a sequence's known tokens from position `start` on are a jump: its newest output and
+  /// the forced tokens behind it, which are computed together like one decoded token.
   [[nodiscard]] bool is_jump(const Sequence& sequence, std::int32_t start,
                              std::int32_t count) const noexcept {
     return sequence.forced != nullptr && count > 1 && start >= prompt_tokens() &&
@@ -155,9 +155,9 @@ class Group : public WaitItem {
 
 /// How a group ended.
 enum class GroupEnd : std::uint8_t {
-  kDone,       ///< each sequence by itself
-  kStopped,    ///< asked to stop: what there is counts
-  kCancelled,  ///< taken back
+  kDone,       ///< each sequence ended by itself
+  kStopped,    ///< asked to stop: the output so far counts
+  kCancelled,  ///< the request was withdrawn
   kFailed,     ///< the error says why
 };
 

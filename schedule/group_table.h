@@ -9,25 +9,25 @@
 
 namespace weft {
 
-/// Owns every group from its submission until nobody names it any more: it has ended
-/// (`Group::done`) and no result under way is for it (`Group::in_flight` is 0). Everyone else in
-/// this folder refers to groups by address.
+/// Owns every group from its submission until it has ended (`Group::done`) and no pending result is
+/// for it (`Group::in_flight` is 0). All other classes of this folder refer to groups by
+/// address.
 ///
-/// Bounded by whoever submits, who bounds the requests under way. Owner only. Adding and forgetting
-/// a group allocates and frees; nothing else does, but for all().
+/// The submitter bounds the number of groups, as it bounds the requests. Owner only. Only adding
+/// and forgetting a group, and all(), allocate or free.
 class GroupTable {
  public:
   /// Takes the group and returns it.
   Group& add(std::unique_ptr<Group> group);
 
-  /// A result that was under way for the group has come, or never will.
+  /// A pending result for the group has arrived, or never will.
   void settle_result(Group& group);
-  /// Destroys the group if it has ended and no result for it is under way.
+  /// Destroys the group if it has ended and no result for it is pending.
   void forget_if_possible(const Group& group);
 
   [[nodiscard]] std::size_t size() const noexcept { return groups_.size(); }
-  /// All groups, in no particular order; those that have ended and wait for a result are among
-  /// them.
+  /// All groups in no particular order, including ended groups with pending
+  /// results.
   [[nodiscard]] std::vector<Group*> all() const;
 
  private:

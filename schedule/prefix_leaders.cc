@@ -5,7 +5,7 @@
 namespace weft {
 namespace {
 
-/// Pages that two prompts have alike from their beginning, of the first `most` tokens.
+/// Returns how many first pages two prompts have in common, within the first `most` tokens.
 std::int32_t pages_alike(const Group& a, const Group& b, std::int32_t most,
                          std::int32_t page_tokens) {
   const auto [end, _] = std::ranges::mismatch(a.spec.prompt, b.spec.prompt);
@@ -31,7 +31,7 @@ bool PrefixLeaders::has_leader(Group& waiting) const {
 bool PrefixLeaders::can_wait(const Group& waiting) const {
   if (options_.policy != BatchPolicy::kFusion) return false;
   if (!waiting.spec.encoder_input.empty()) return memory_.encoder_outputs().keeps();
-  // A leader's pages come without a snapshot where the prompts part.
+  // A leader leaves no snapshot at the position where the two prompts begin to differ.
   if (options_.limits.has_state()) return false;
   return memory_.prefixes().covers(waiting) && waiting.spec.may_skip_tokens();
 }
@@ -45,7 +45,7 @@ bool PrefixLeaders::still_leads(const PrefixLeader& leader) const {
   });
 }
 
-/// Whether the group's own output is yet to be found by others.
+/// Whether other groups cannot find the output of the group's encoder yet.
 bool PrefixLeaders::computes_output(const Group& group) const {
   return !memory_.encoder_outputs().precedes(group.cross_pages);
 }
@@ -67,7 +67,7 @@ PrefixLeader PrefixLeaders::find(const Group& waiting) const {
   const std::int32_t size = options_.limits.page_tokens;
   const std::int32_t most = waiting.prompt_tokens() - 1;
   PrefixLeader best;
-  // All of a prompt can be found in the plan after its last piece, which most are long past.
+  // A prompt's pages can be found from the plan after its last piece on, so few groups qualify.
   for (const Group* const group : memory_.prefixes().computing()) {
     const std::int32_t findable = group->leader().table.findable;
     const std::int32_t comes = std::min(group->prompt_tokens(), most) / size;

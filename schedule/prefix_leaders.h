@@ -9,18 +9,18 @@
 
 namespace weft {
 
-/// Decides whether a group that could begin had better wait for pages that a running one computes:
-/// a leader, whose prompt begins alike, or whose encoder's input is the same. The leader is before
-/// it in the steps' time, so what they have alike is there first from the leader; to wait costs the
-/// group a step, and saves the tokens.
+/// Decides whether a group that could begin should wait for pages that a running group, its leader,
+/// computes. A leader's prompt begins with the same tokens, or its encoder has the same input. The
+/// leader computes the common pages first, so waiting costs the group a step and saves computing
+/// those tokens.
 ///
-/// A group waits only while its leader runs and computes. Nobody waits under a policy that fills
-/// batches from all that wait, as the next batch begins when the leader has ended.
+/// A group waits only while its leader runs and computes. No group waits under a policy that fills
+/// batches from all waiting groups, since the next batch begins after the leader's end.
 ///
-/// Owner only. Allocates nothing. Reads what it was given, and changes `Group::leads` alone.
+/// Owner only. Allocates nothing. Changes only `Group::leads`.
 class PrefixLeaders {
  public:
-  /// Tokens of a prompt that are worth waiting a step for while nobody knows what they cost.
+  /// Tokens of a prompt that are worth waiting a step for, until their cost has been measured.
   static constexpr std::int32_t kWorthAStep = 64;
 
   PrefixLeaders(const SchedulerOptions& options, KvMemory& memory, const RunningGroups& running,

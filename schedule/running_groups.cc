@@ -21,12 +21,12 @@ void RunningGroups::begin(Group& group) {
   for (std::size_t i = 0; i < group.sequences.size(); ++i) {
     if (!group.sequences[i].ended()) rows_.take(group, static_cast<std::int32_t>(i));
   }
-  // The prompt's pages are taken now, so that those who begin side by side do not take them from
-  // one another.
+  // The prompt's pages are taken now, so that groups that begin in the same plan do not take each
+  // other's pages.
   Sequence& leader = group.leader();
   const bool alone = group.alive == 1;
   const std::int32_t tokens = alone ? leader.progress.known() : group.prompt_tokens();
-  // What follows the last of them is chosen by what it computes.
+  // The last token is always computed, since its logits choose the next token.
   leader.progress.begin(memory_.finder().take(group, leader, tokens - 1));
   const std::int32_t read = memory_.begin_encoder(group);
   if (group.cached < 0)
@@ -41,7 +41,7 @@ void RunningGroups::begin(Group& group) {
 void RunningGroups::reserve_outputs(Group& group) const {
   const auto outputs = static_cast<std::size_t>(group.spec.max_tokens);
   const std::int64_t tokens = std::int64_t{group.prompt_tokens()} + group.spec.max_tokens;
-  // A shared page is copied behind the table's end, so there is room for one more.
+  // One more, since a shared page is copied to a page behind the table's end.
   const auto pages = static_cast<std::size_t>(limits_.kv_pages_for(tokens)) + 1;
   for (Sequence& sequence : group.sequences) {
     sequence.outputs.reserve(outputs);

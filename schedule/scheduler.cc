@@ -20,7 +20,7 @@ std::span<const SampleResult> results_from(const StepResult& step, std::size_t f
   return std::span(step.samples).subspan(first, end - first);
 }
 
-/// Returns the entry by whose logits the plan's sample of this index is chosen.
+/// Returns the entry whose logits choose the plan's sample of this index.
 const PlanEntry& entry_of(const Plan& plan, std::size_t sample) {
   return plan.entries[static_cast<std::size_t>(plan.samples[sample].entry)];
 }
@@ -30,11 +30,11 @@ std::span<const TokenLogprob> top_of(const SampleResult& result, const StepResul
                                      static_cast<std::size_t>(result.top_count));
 }
 
-/// Tokens that are worth a jump: the step under way would have chosen the first of them.
+/// The fewest forced tokens worth a jump: the step in flight would choose the first anyway.
 constexpr std::size_t kLeastJump = 2;
 
-/// Whether forced text may be put in: not where somebody looks at each choice, or says of tokens by
-/// themselves which may be chosen, and not where choices depend on those before by more than their
+/// Whether forced text may be inserted: not if the application sees each choice, if lists of
+/// tokens restrict choices, or if choices depend on earlier choices by more than their
 /// tokens.
 bool may_jump_ahead(const GroupSpec& spec) {
   const SamplingParams& sampling = *spec.sampling;
@@ -45,8 +45,8 @@ bool may_jump_ahead(const GroupSpec& spec) {
          sampling.allowed_tokens.empty() && sampling.stop_tokens.empty();
 }
 
-/// Whether what the application brought along has thrown, which ends its request whole. A beam
-/// whose logits are no numbers only has no candidates.
+/// Whether a hook of the application has thrown, which ends the whole request. A beam whose logits
+/// are NaN merely has no candidates.
 bool has_thrown(const SampleResult& result) {
   return result.failure && result.failure->cause != ChoiceFailure::Cause::kNotNumbers;
 }
@@ -58,7 +58,7 @@ void note_result(Sequence& sequence, std::int32_t guesses, std::int32_t right) {
   sequence.progress.verify();
 }
 
-/// internal_error where a sequence's Progress contradicts its tokens or itself.
+/// Raises internal_error if a sequence's Progress contradicts its tokens or itself.
 void check_progress(const Group& group, const Sequence& sequence) {
   const Progress& progress = sequence.progress;
   const std::size_t known = group.spec.prompt.size() + sequence.outputs.size();
@@ -96,9 +96,9 @@ Scheduler::Scheduler(const SchedulerOptions& options, SchedulerListener& listene
   memory_.finder().use(swaps_);
 }
 
-/// Whether pages go to files.
+/// Whether pages are kept in files.
 bool Scheduler::use_files(const SchedulerOptions& options) {
-  // Files hold pages alone, from which nobody goes on without a snapshot.
+  // Files hold only pages, and models with a state need a snapshot to continue from pages.
   if (options.files == nullptr || options.limits.has_state() || !memory_.pages().keeps()) {
     return false;
   }
@@ -141,9 +141,9 @@ bool Scheduler::plan(TimePoint now, Tick& tick, std::optional<Duration> budget) 
   chunks_.choose_decodes(tick);
   admit(now, nullptr);
   chunks_.choose_prefills(tick);
-  // The prompt that streams were to wait for may have given way.
+  // The prompt for which decoding was to wait may have given way.
   if (is_empty(tick.shape)) chunks_.choose_decodes(tick);
-  // Nobody computes while pages come from host memory.
+  // Otherwise no sequence would compute while pages come from host memory.
   if (is_empty(tick.shape)) chunks_.choose_arriving(tick);
   const bool has_work = !is_empty(tick.shape);
   if (has_work) {
@@ -175,9 +175,9 @@ void Scheduler::note_seen() noexcept {
   releases_seen_ = rows_.releases();
 }
 
-/// Lets all begin that may, in the order of their turns; in the plan that is amended, if any.
+/// Begins all groups that may begin, in their order; in the amended plan, if there is one.
 void Scheduler::admit(TimePoint now, Tick* amended) {
-  save_pages();  // that were left since
+  save_pages();  // pages that ended groups have left
   if (fetches_) fetches_->advance(now);
   if (!admission_.is_open(now)) return;
   for (const RequestClass cls : kRequestClasses) {
@@ -191,7 +191,7 @@ void Scheduler::admit(TimePoint now, Tick* amended) {
   }
 }
 
-/// Lets groups of batch give way until a group that was chosen fits.
+/// Lets `batch` groups give way until the chosen group fits.
 void Scheduler::make_room(const Group& group) {
   while (!admission_.fits(group)) {
     Group* const other = running_.victim(group);
@@ -203,7 +203,7 @@ void Scheduler::make_room(const Group& group) {
 }
 
 void Scheduler::begin(Group& group, Tick* amended) {
-  // Rows and pages of those that gave way for it may stand in the plan that is amended.
+  // The amended plan may name rows and pages of the groups that gave way.
   if (amended != nullptr) amender_.drop_stale(*amended);
   running_.begin(group);
   PageFetches::begun(group);
@@ -235,7 +235,7 @@ std::optional<TimePoint> Scheduler::wake_at() const {
   return std::min(*opens, *looks);
 }
 
-/// Nothing was to be chosen for the sequence: it is done.
+/// Ends a sequence for which no token is chosen: its prompt is computed.
 void Scheduler::take_computed(const SampleOwner& owner) {
   Group& group = *owner.group;
   Sequence& sequence = group.sequences[static_cast<std::size_t>(owner.sequence)];
@@ -317,8 +317,8 @@ void Scheduler::add_output(Group& group, std::int32_t index, const SampleResult&
   if (end != SequenceEnd::kNone) finish_sequence(group, sequence, end);
 }
 
-/// Puts in what has to come behind the newest token. That is being computed, by a plan that waits
-/// or runs, and what is chosen there would be the beginning of the same text.
+/// Inserts forced text behind the newest token. A plan that waits or runs computes that token, and
+/// would choose the beginning of the same text.
 void Scheduler::jump_ahead(Group& group, std::int32_t index) {
   Sequence& sequence = group.sequences[static_cast<std::size_t>(index)];
   sequence.forced->advance(std::span(sequence.outputs).last(1));
@@ -335,25 +335,25 @@ void Scheduler::jump_ahead(Group& group, std::int32_t index) {
   sequence.forced->advance(std::span(sequence.outputs).last(taken));
 }
 
-/// Which beams go on is known when each of them has its candidates.
+/// The search advances once each beam has its candidates.
 void Scheduler::take_beam(Group& group, std::int32_t index, std::span<const TokenLogprob> top) {
   if (!add_candidates(group, index, top)) return;
   const std::span<const Beam> beams = advance_beams(group);
   output_tokens_ += beams.size();
   waiting_.charge_output(group, static_cast<std::int64_t>(beams.size()));
   if (!beams.empty()) return follow_beams(group, beams, memory_);
-  // Without any output no logit was a number above -inf from some step on.
+  // No output means that at some step no logit was a number above -inf.
   const bool found = !group.beams->best(1).empty();
   finish(group, found ? GroupEnd::kDone : GroupEnd::kFailed, {});
 }
 
-/// The sequence that computes the prompt may end before the others share it, by a stop string of
-/// before they gave way; then the next one computes it. A fork that a waiting plan has is taken out
-/// by the amender. One that is under way holds, as the row and pages are another's only in later
-/// plans.
+/// The sequence that computes the prompt may end before the others share it, by a stop string from
+/// before its group gave way; then the next sequence computes the prompt. The amender removes a
+/// fork from a waiting plan. A fork in a running plan stays valid, because only later plans give
+/// the row and pages to another sequence.
 void Scheduler::finish_sequence(Group& group, Sequence& sequence, SequenceEnd end) {
   if (group.phase == GroupPhase::kPrompt && &group.leader() == &sequence) {
-    // The encoder's output is perhaps by a plan that waits and loses that row.
+    // A waiting plan that loses that row was perhaps to compute the encoder's output.
     group.encoded = memory_.is_encoded(group);
   }
   sequence.end = end;
@@ -379,7 +379,7 @@ void Scheduler::fail(const Tick& tick, const Error& error) {
   save_pages();
 }
 
-/// Ends all running groups and forgets all pages, as no keys and values are sure any more.
+/// Ends all running groups and forgets all pages, since keys and values may be wrong.
 void Scheduler::lose_all(const Error& error) {
   while (!running_.empty()) finish(*running_.all().back(), GroupEnd::kFailed, error);
   if (fetches_) fetches_->cancel_all();

@@ -29,17 +29,17 @@
 
 namespace weft {
 
-/// Told what becomes of groups, from within the scheduler's calls.
+/// Receives the events of groups, from within the scheduler's calls.
 class SchedulerListener {
  public:
-  /// The group has its rows; called again when it begins again after it gave way.
+  /// The group has its rows; called again when it resumes after giving way.
   virtual void on_begin(Group& group) = 0;
-  /// The sequence has a new token, which is its last one when `end` says so.
+  /// The sequence has a new token; `end` says whether it is the last.
   virtual void on_token(Group& group, std::int32_t sequence, const SampleResult& result,
                         std::span<const TokenLogprob> top, SequenceEnd end) = 0;
-  /// The group is over; called once, and after it the scheduler keeps nothing of it but the object,
-  /// while results are under way. There is an `error` with kFailed and kCancelled; kFailed without
-  /// one says that nothing could be chosen, as no logit was a number above -inf.
+  /// The group has ended; called once. The scheduler then keeps only the object, while results are
+  /// pending. kFailed and kCancelled come with an `error`; kFailed without one means that no token
+  /// could be chosen, since no logit was a number above -inf.
   virtual void on_end(Group& group, GroupEnd end, const Error& error) = 0;
 
  protected:
@@ -51,17 +51,17 @@ struct SchedulerStats {
   std::size_t running = 0;  ///< sequences with a row
   std::int32_t pages_free = 0;
   std::uint64_t ticks = 0;
-  std::uint64_t prompt_tokens = 0;  ///< computed, those computed again included
-  std::uint64_t output_tokens = 0;  ///< given to listeners
-  std::uint64_t forced_tokens = 0;  ///< of those, put in and not chosen
-  GuessCounts guesses{};            ///< of all groups
+  std::uint64_t prompt_tokens = 0;  ///< computed prompt tokens, also if computed again
+  std::uint64_t output_tokens = 0;  ///< tokens given to listeners
+  std::uint64_t forced_tokens = 0;  ///< output tokens that were forced rather than chosen
+  GuessCounts guesses{};            ///< the sum over all groups
   std::uint64_t preemptions = 0;
   std::uint64_t moved_rows = 0;
   PrefixStats prefixes{};
   PageFilesStats files{};  ///< since the process has the device's files
 };
 
-/// What a row is used for.
+/// The use of a row.
 struct RowUse {
   const Group* group = nullptr;  ///< null: the row is free
   bool decodes = false;          ///< all known tokens of its sequence are in a plan
@@ -70,77 +70,77 @@ struct RowUse {
 /// Decides what each tick runs: iteration-level scheduling with selective batching (Orca, section
 /// 3), rows kept contiguous (Flover, section V.D), KV in pages with reference counts, prefill cut
 /// to a time budget, `batch` giving way to `chat`, clients served by VTC. It plans one tick ahead:
-/// plan t+1 is made before the results of step t are known, so it says "the token that step t gives
-/// this row", and a sequence that turns out to have ended at t costs one wasted row in t+1.
+/// plan t+1 is made before the results of step t are known. So a plan refers to "the token that
+/// step t gives this row", and a sequence that turns out to end at t wastes one row in t+1.
 ///
 /// Where a device guesses tokens and verifies them (PlanEntry::guesses), a step gives a row one
-/// token and one more for each right guess. Plan t+1 is made all the same before the results of
-/// step t are known: it says between which positions the row goes on, and the device knows which.
+/// token and one more for each right guess. Plan t+1 is still made before the results of step t are
+/// known: it gives the range of positions where the row may continue, and the device knows where.
 ///
-/// On a device of S stages S steps run at once, and the plan t+S is made before the results of step
-/// t are known: rows are shared out among S ticks, of which each row is in one (Orca, section 4.2:
-/// stages are kept busy without cutting a batch into micro-batches).
+/// On a device of S stages S steps run at once, and plan t+S is made before the results of step t
+/// are known. Rows are divided among S ticks, each row in one of them (Orca, section 4.2: stages
+/// stay busy without cutting a batch into micro-batches).
 ///
-/// It is the front of the parts that this folder's README lists, and passes a group from one to the
-/// next: from the queue (WaitingGroups, by Admission) to the rows and pages (RunningGroups), into
-/// plans (ChunkPlanner, PlanWriter, PlanAmender), and out again when it ends. What it leaves in the
-/// KV cache others find (PrefixKeeper, PrefixFinder).
+/// It is the front of the parts that this folder's README lists. It moves a group from the queue
+/// (WaitingGroups, by Admission) to rows and pages (RunningGroups), into plans (ChunkPlanner,
+/// PlanWriter, PlanAmender), and out again when it ends. Other groups find the pages that it leaves
+/// in the KV cache (PrefixKeeper, PrefixFinder).
 ///
-/// Where a grammar leaves no choice, what has to come is put in behind a token that was chosen, and
-/// computed in one step with it or after it (jump-ahead decoding, as in SGLang, arXiv 2312.07104,
-/// section 4, but that no token is taken back that was given to a listener). What the step under
-/// way chooses for the sequence then counts for nothing.
+/// Where a grammar leaves no choice, the forced text is inserted behind a chosen token and computed
+/// in one step with it or after it (jump-ahead decoding, as in SGLang, arXiv 2312.07104, section 4,
+/// except that tokens given to a listener are never taken back). The scheduler then ignores the
+/// token that the step in flight chooses for the sequence.
 ///
-/// Pure: it knows no actors, devices or clocks. Owner only. Submitting allocates, and so does a
-/// group that gets rows for the first time; nothing else does once every structure has its size,
-/// but for beam searches and for text that a grammar forces.
+/// Pure: it knows no actors, devices or clocks. Owner only. Submitting a group and giving it rows
+/// for the first time allocate. Once every structure has its size, only beam searches and forced
+/// text allocate otherwise.
 ///
-/// No starvation: Admission bounds how often a group that waits is overtaken, and ChunkPlanner says
-/// how a running one advances. `batch` waits for as long as `chat` alone fills the device.
+/// No starvation: Admission bounds how often a waiting group is overtaken, and ChunkPlanner bounds
+/// how long a running group waits. `batch` waits as long as `chat` alone fills the device.
 class Scheduler {
  public:
   Scheduler(const SchedulerOptions& options, SchedulerListener& listener);
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  /// Why the device could never run it, with the numbers; empty when it fits.
+  /// Returns why the device could never run the group, with numbers; empty if it can.
   [[nodiscard]] std::string never_fits(const GroupSpec& spec) const {
     return admission_.never_fits(spec);
   }
 
-  /// Takes a group that fits. Its fields of WaitItem that are the owner's have been set.
+  /// Takes a group that fits, with the owner's fields of WaitItem set.
   void submit(std::unique_ptr<Group> group, TimePoint now);
 
-  /// Ends a group in whatever phase; rows and pages are free at once. Does nothing for one that has
-  /// ended.
+  /// Ends a group in any phase; its rows and pages are free at once. Does nothing if it has ended
+  /// already.
   void end(Group& group, GroupEnd how, const Error& error = {});
-  /// Ends one sequence where its text hit a stop string.
+  /// Ends one sequence because its text hit a stop string.
   void end_sequence(Group& group, std::int32_t sequence);
 
-  /// Fills the next tick. False when there is nothing to run now. `budget` as of
+  /// Fills the next tick; false if there is nothing to run now. For `budget` see
   /// ChunkPlanner::set_budget().
   bool plan(TimePoint now, Tick& tick, std::optional<Duration> budget = {});
-  /// Puts into a tick that has been planned, and not begun, what has changed since: sequences that
-  /// ended leave it, groups that arrived begin in it. So nobody waits for the tick after it. Only
-  /// the last tick that was planned can be amended.
+  /// Updates the last planned tick, which has not begun: sequences that have ended leave it, and
+  /// groups that have arrived begin in it, so that they need not wait for the next tick. Only the
+  /// last planned tick can be amended.
   void amend(TimePoint now, Tick& tick);
-  /// Whether groups have come or rows were given back since the last plan.
+  /// Whether groups have arrived or rows were released since the last plan.
   [[nodiscard]] bool changed() const noexcept {
     return arrived_ || rows_.releases() != releases_seen_;
   }
   /// Takes the results of a tick, in the order of the plans.
   void complete(const Tick& tick);
   /// A tick's results are lost: every group with a row fails, unless it began after an earlier loss
-  /// had been told.
+  /// was reported.
   void fail(const Tick& tick, const Error& error);
-  /// The first tick since the last loss: those planned now need the results of none before it.
+  /// The first tick since the last loss: new ticks do not depend on results of earlier ticks.
   [[nodiscard]] std::uint64_t needs_from() const noexcept { return clock_.needs_from(); }
 
-  /// When plan() may find something though nothing happens before: the end of a batching window, or
-  /// pages that were read.
+  /// When plan() may find work by time alone: at the end of a batching window, or when pages have
+  /// been read.
   [[nodiscard]] std::optional<TimePoint> wake_at() const;
   [[nodiscard]] SchedulerStats stats() const;
-  /// Counts the changes of what row_use() says.
+  /// Counts the changes of row_use().
   [[nodiscard]] std::uint64_t row_changes() const noexcept { return rows_.changes(); }
   [[nodiscard]] RowUse row_use(std::int32_t row) const noexcept {
     const RowPlace& place = rows_.at(row);
@@ -191,8 +191,8 @@ class Scheduler {
   Admission admission_;
   PlanWriter writer_;
   PlanAmender amender_;
-  bool arrived_ = false;             // a group, since the last plan
-  std::uint64_t releases_seen_ = 0;  // of rows, before the last plan
+  bool arrived_ = false;             // a group has arrived since the last plan
+  std::uint64_t releases_seen_ = 0;  // row releases before the last plan
   std::uint64_t output_tokens_ = 0;
   std::uint64_t forced_tokens_ = 0;
   GuessCounts guesses_;

@@ -9,7 +9,7 @@ SchedulerOptions scheduler_options(const Config& config, const DeviceLimits& lim
   options.window = config.window;
   options.admission = config.admission;
   options.watermark = config.watermark;
-  // Who keeps nothing has nothing to lay out or to find.
+  // A device that keeps no KV needs no layout and no cache.
   options.layout = limits.keeps_kv ? config.kv_layout : KvLayout::kPages;
   options.target_inter_token = config.target_inter_token;
   options.decode_every = config.decode_every;

@@ -11,8 +11,8 @@ namespace weft {
 
 class PageFiles;
 
-/// How a scheduler plans. The fields beside `limits` are those of the same name in Config, which
-/// says what they mean.
+/// How a scheduler plans. Config explains the fields that have the same names
+/// there.
 struct SchedulerOptions {
   DeviceLimits limits;
   BatchPolicy policy = BatchPolicy::kFusion;
@@ -24,8 +24,8 @@ struct SchedulerOptions {
   std::int32_t decode_every = 1;
   bool jump_ahead = true;
   bool cache = true;            ///< Config::cache_enabled
-  std::int64_t page_bytes = 0;  ///< of a page, in all layers, for the statistics; 0: not known
-  /// Where pages of the device's KV cache go that nobody has, and come back from; null: nowhere.
+  std::int64_t page_bytes = 0;  ///< a page's bytes in all layers, for statistics; 0: unknown
+  /// Files that keep pages of the device's KV cache which no group uses; null: no files.
   std::shared_ptr<PageFiles> files{};
 };
 

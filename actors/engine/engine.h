@@ -28,7 +28,7 @@ struct ModelHostOptions;
 struct ModelList;
 struct PipelineOptions;
 
-/// A request that was submitted with a sink of the caller's own. It keeps nothing alive.
+/// A request that was submitted with the caller's own sink. It does not keep the request alive.
 /// Thread-safe except for assignment.
 class RequestHandle {
  public:
@@ -37,11 +37,11 @@ class RequestHandle {
   explicit RequestHandle(const std::shared_ptr<ActiveRequest>& request) noexcept
       : id_(request ? request->id() : RequestId()), request_(request) {}
 
-  /// The id by which Engine::rows() names it; none when it was refused at once.
+  /// The id that Engine::rows() uses; none if the request was refused at once.
   [[nodiscard]] RequestId id() const noexcept { return id_; }
 
-  /// Asks the request to end; does nothing when it has ended. The first cause counts, and the sink
-  /// hears of the end.
+  /// Asks the request to end; does nothing if it has ended. The first cause counts, and the sink is
+  /// told of the end.
   void ask_to_end(EndCause cause) noexcept {
     if (const auto request = request_.lock()) request->ask_to_end(cause);
   }
@@ -60,9 +60,9 @@ class RequestHandle {
 /// can only be assigned and destroyed. The context of `executor` must outlive the engine, and the
 /// contexts of its handlers must outlive their operations.
 ///
-/// Every operation takes any completion token, completes on the handler's associated executor
-/// (without one: the engine's), never within the initiating call, keeps what it needs where the
-/// handler's associated allocator says, and honours the associated cancellation slot.
+/// Every operation takes any completion token. It completes on the handler's associated executor
+/// (without one: the engine's) and never within the initiating call. It allocates with the
+/// handler's associated allocator and honours the associated cancellation slot.
 class Engine {
  public:
   using executor_type = boost::asio::any_io_executor;
@@ -74,14 +74,14 @@ class Engine {
   /// and of the device; kInternal, when memory or threads are not available.
   [[nodiscard]] static Result<Engine> create(boost::asio::any_io_executor executor,
                                              const Config& config);
-  /// Makes an engine over a pipeline with an application's own options, such as a filter. Where
-  /// nothing may block: async_load_engine (load_engine.h).
+  /// Makes an engine over a pipeline with an application's own options, such as a filter. Blocks;
+  /// async_load_engine (load_engine.h) does not.
   [[nodiscard]] static Result<Engine> create(boost::asio::any_io_executor executor,
                                              const Config& config, const PipelineOptions& options);
-  /// Makes an engine of one model or several, each with a pipeline of its own; Request::model says
-  /// which one a request means. Loads those that are to be loaded at the start, and blocks
-  /// meanwhile; a model that fails to load fails alone (models() says why), as long as another one
-  /// loads. Errors are those of ModelsConfig::validate() or, when all fail, the first model's.
+  /// Makes an engine of one model or several, each with its own pipeline; Request::model chooses
+  /// one. Loads the models that are configured to load at the start, and blocks meanwhile. A model
+  /// that fails to load does not fail the engine (models() says why) as long as another model
+  /// loads. Errors are those of ModelsConfig::validate() or, if all models fail, the first model's.
   [[nodiscard]] static Result<Engine> create(boost::asio::any_io_executor executor,
                                              const ModelsConfig& config);
   [[nodiscard]] static Result<Engine> create(boost::asio::any_io_executor executor,
@@ -93,55 +93,55 @@ class Engine {
   Engine(Engine&&) noexcept = default;
   Engine& operator=(Engine&& other) noexcept;
   /// Ends everything before it returns, and needs no running executor: requests end with kStopping,
-  /// actors exit. Completions are posted, for whoever runs their contexts after that. It must not
-  /// be called from within an actor, a sink or a hook.
+  /// and actors exit. Completions are posted, and run if their contexts run later. It must not be
+  /// called from within an actor, a sink or a hook.
   ~Engine();
 
-  /// The executor that the engine was made with, on which handlers without one run.
+  /// The engine's executor, on which handlers without an associated executor run.
   [[nodiscard]] executor_type get_executor() const { return core_->executor(); }
 
-  /// What the engine knows of its model, of several the first: tokenizer, chat template, context,
-  /// vocabulary, end tokens. Shared, so it may outlive the engine; null over a port that has no
-  /// model, and while the first is not loaded.
+  /// The engine's (first) model as the engine knows it: tokenizer, chat template, context,
+  /// vocabulary, end tokens. Shared, so it may outlive the engine. Null over a port without a
+  /// model, and while the first model is not loaded.
   [[nodiscard]] std::shared_ptr<const ServedModel> model() const { return core_->port().model(); }
 
-  /// The models of an engine that was made of a ModelsConfig, as they are now (model_list.h); null
-  /// for others. Thread-safe.
+  /// The present state of the models of an engine made of a ModelsConfig (model_list.h); null for
+  /// other engines. Thread-safe.
   [[nodiscard]] std::shared_ptr<const ModelList> models() const { return core_->port().models(); }
 
-  /// Loads one of the models. Signature void(error_code, std::string detail). Completes when it
-  /// takes requests, at once where it does already; or with why not:
-  /// - kNoSuchModel; kModelUnloading: it is on its way out, and can be loaded when it has gone;
-  /// - kOverloaded: as many as may be are loaded, and none of them is idle; or too many wait for
-  /// it;
-  /// - kStopping; errors of the model's files and of the device, which models() shows from then on.
-  /// Models are loaded one at a time, in the order in which they were asked for; others serve
-  /// meanwhile. Cancellation of any type takes back the wait, with operation_aborted, and the model
-  /// is loaded all the same.
+  /// Loads one of the models. Signature void(error_code, std::string detail). Completes when the
+  /// model takes requests, at once if it already does. Errors:
+  /// - kNoSuchModel; kModelUnloading: it is being unloaded, and can be loaded afterwards;
+  /// - kOverloaded: the most models are loaded and none is idle, or too many operations wait for
+  /// this model;
+  /// - kStopping; errors of the model's files and of the device, which models() shows afterwards.
+  /// Models are loaded one at a time, in the order of the calls; others serve meanwhile.
+  /// Cancellation of any type ends the wait with operation_aborted, but the model is still
+  /// loaded.
   template <boost::asio::completion_token_for<void(boost::system::error_code, std::string)> Token>
   auto async_load(std::string model, Token&& token) {
     return boost::asio::async_initiate<Token, void(boost::system::error_code, std::string)>(
         Initiate<LoadOp>{core_}, token, std::move(model));
   }
 
-  /// Unloads one of the models: it takes no more requests from now on (kModelUnloading), those that
-  /// it has go on to their end, then its memory is given back, and the operation completes. A model
-  /// that is not loaded is left as it is, without its failure. Signature and cancellation as of
-  /// async_load. Errors: kNoSuchModel; kModelLoading: it is just being loaded; kOverloaded: too
-  /// many wait for it; kStopping.
+  /// Unloads one of the models. It takes no more requests from now on (kModelUnloading); its
+  /// present requests run to their end; then its memory is freed and the operation completes. For a
+  /// model that is not loaded it only clears the failure. Signature and cancellation as for
+  /// async_load. Errors: kNoSuchModel; kModelLoading: it is being loaded; kOverloaded: too many
+  /// operations wait for it; kStopping.
   template <boost::asio::completion_token_for<void(boost::system::error_code, std::string)> Token>
   auto async_unload(std::string model, Token&& token) {
     return boost::asio::async_initiate<Token, void(boost::system::error_code, std::string)>(
         Initiate<UnloadOp>{core_}, token, std::move(model));
   }
 
-  /// Runs a request to its end. Signature void(error_code, GenerationResult); the result has what
-  /// was produced also when there is an error, and error_detail says more than the code.
+  /// Runs a request to its end. Signature void(error_code, GenerationResult). Also with an error
+  /// the result has the output so far, and error_detail says more than the code.
   ///
   /// Errors: how the request failed or why it was refused (EngineErrc: kOverloaded, kBadRequest,
   /// kStopping, ...; SamplingErrc, TextErrc). Cancellation of any type (terminal, partial, total)
-  /// cancels the request; the operation completes when it has ended, with operation_aborted. When
-  /// somebody else cancelled it, the error is kCancelled; when the end came first, it is the end's.
+  /// cancels the request; the operation completes with operation_aborted once it has ended. If the
+  /// request was cancelled otherwise, the error is kCancelled; if it ended first, its own.
   template <
       boost::asio::completion_token_for<void(boost::system::error_code, GenerationResult)> Token>
   auto async_generate(Request request, Token&& token) {
@@ -150,9 +150,9 @@ class Engine {
   }
 
   /// Computes the vector of one input: an embedding, or a classifier's scores. Signature
-  /// void(error_code, EmbedResult). Errors and cancellation are those of async_generate;
-  /// kBadRequest also where the model gives no such vector, and kContextLengthExceeded for an input
-  /// longer than it takes, unless VectorWish::cut_at has it cut.
+  /// void(error_code, EmbedResult). Errors and cancellation as for async_generate; also kBadRequest
+  /// if the model gives no vector of this kind, and kContextLengthExceeded for an input that is too
+  /// long, unless VectorWish::cut_at cuts it.
   template <boost::asio::completion_token_for<void(boost::system::error_code, EmbedResult)> Token>
   auto async_embed(EmbedRequest request, Token&& token) {
     return boost::asio::async_initiate<Token, void(boost::system::error_code, EmbedResult)>(
@@ -160,49 +160,49 @@ class Engine {
   }
 
   /// Begins a request. Signature void(error_code, TokenStream). Completes when the request has been
-  /// admitted: its arguments are good and there is room for it; at the latest with the first delta.
-  /// A refusal, or an end before anything was produced, is the error; the stream then has
-  /// error_detail() and retry_after(), and nothing to read. Cancellation is as of async_generate.
+  /// admitted (its arguments are valid and there is room), at the latest with the first delta. The
+  /// error is a refusal, or an end before any output; the stream then only has error_detail() and
+  /// retry_after(). Cancellation as for async_generate.
   template <boost::asio::completion_token_for<void(boost::system::error_code, TokenStream)> Token>
   auto async_open(Request request, Token&& token) {
     return boost::asio::async_initiate<Token, void(boost::system::error_code, TokenStream)>(
         Initiate<OpenOp>{core_}, token, std::move(request));
   }
 
-  /// Begins a request whose outputs go to a sink of the caller's own, for those who write a
-  /// protocol and need no stream. The sink is called on the engine's threads, possibly before this
-  /// returns; a refusal is its finish(). When there is no memory, nothing was begun, and the sink
-  /// has been told, too.
+  /// Begins a request whose outputs go to the caller's own sink, for protocols that need no
+  /// stream. The sink is called on the engine's threads, possibly before this returns; a
+  /// refusal calls its finish(). Without memory no request begins, and the sink is told as
+  /// well.
   RequestHandle submit(Request request, const std::shared_ptr<RequestSink>& sink) noexcept {
     return RequestHandle(core_->submit(sink, std::move(request)));
   }
 
-  /// Refuses new requests with kStopping from now on and completes when those that have begun have
-  /// ended. Signature void(error_code). Cancellation of any type takes back the wait, with
-  /// operation_aborted; the engine goes on draining.
+  /// Refuses new requests with kStopping from now on, and completes when all present requests have
+  /// ended. Signature void(error_code). Cancellation of any type ends the wait with
+  /// operation_aborted; the engine continues to drain.
   template <boost::asio::completion_token_for<void(boost::system::error_code)> Token>
   auto async_drain(Token&& token) {
     return boost::asio::async_initiate<Token, void(boost::system::error_code)>(
         Initiate<DrainOp>{core_}, token);
   }
 
-  /// Refuses new requests, cancels those that have begun, and completes when the actors have
-  /// exited. Signature and cancellation as of async_drain.
+  /// Refuses new requests, cancels present requests, and completes when the actors have exited.
+  /// Signature and cancellation as for async_drain.
   template <boost::asio::completion_token_for<void(boost::system::error_code)> Token>
   auto async_shutdown(Token&& token) {
     return boost::asio::async_initiate<Token, void(boost::system::error_code)>(
         Initiate<ShutdownOp>{core_}, token);
   }
 
-  /// Whether it can serve: no actor that it needs has failed for good.
+  /// Whether the engine can serve: no actor that it needs has failed permanently.
   [[nodiscard]] bool ready() const noexcept { return core_->port().ready(); }
-  /// Whether it would refuse a request now with kOverloaded, whatever that asks for: as many as
-  /// max_queued_requests have not ended. For those who can spare themselves the work of reading
-  /// one. A moment later it may be otherwise. Thread-safe.
+  /// Whether it would refuse any request now with kOverloaded, because max_queued_requests have not
+  /// ended. A server can then skip reading a request. The answer may change at any moment.
+  /// Thread-safe.
   [[nodiscard]] bool full() const noexcept { return core_->port().full(); }
-  /// Returns its numbers of this moment, which belong together only roughly. Thread-safe.
+  /// Returns the engine's present numbers, read at slightly different times. Thread-safe.
   [[nodiscard]] EngineStats stats() const { return core_->port().stats(); }
-  /// Returns who holds which row, by row, for those who show it. Reading it costs no tick anything.
+  /// Returns the request in each row, for display. Reading it does not delay ticks.
   [[nodiscard]] std::vector<RowHolder> rows() const { return core_->port().rows(); }
   /// The engine's metrics; valid as long as the engine.
   [[nodiscard]] MetricsRegistry& metrics() const noexcept { return core_->port().metrics(); }
@@ -210,8 +210,8 @@ class Engine {
   [[nodiscard]] std::string metrics_text() const;
 
  private:
-  /// An operation that has not begun, which `deferred` keeps for as long as it likes. One that
-  /// begins after the engine has gone is refused with kStopping.
+  /// An operation that has not begun; `deferred` may keep it for any time. If it begins after the
+  /// engine's end, it is refused with kStopping.
   template <class Op>
   struct Initiate {
     using executor_type = Engine::executor_type;
@@ -235,7 +235,7 @@ class Engine {
   std::shared_ptr<EngineCore> core_;
 };
 
-/// Waits for the end, and gives all of what came as a `ResultOfAll`.
+/// Waits for the end, and returns the complete result as a `ResultOfAll`.
 template <class ResultOfAll>
 struct Engine::WholeOp {
   template <class Handler>

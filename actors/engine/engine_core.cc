@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-/// Says what failed; empty when there is no memory to say it.
+/// Returns the failure's text; empty if there is no memory for it.
 std::string detail_of(const std::exception& failure) noexcept {
   try {
     return failure.what();

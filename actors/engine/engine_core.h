@@ -16,8 +16,8 @@
 
 namespace weft {
 
-/// What an Engine and the operations that it has started share. Thread-safe; after close() it
-/// refuses everything.
+/// The state that an Engine shares with the operations that it has started. Thread-safe; after
+/// close() it refuses everything.
 class EngineCore : public std::enable_shared_from_this<EngineCore> {
  public:
   /// `port` is not null.
@@ -30,20 +30,20 @@ class EngineCore : public std::enable_shared_from_this<EngineCore> {
   /// The pipeline's port; valid until close().
   [[nodiscard]] RequestPort& port() const noexcept { return *port_; }
 
-  /// Makes the stream of a request that submit() will get.
+  /// Makes the stream for a request that will be passed to submit().
   [[nodiscard]] std::shared_ptr<StreamState> make_stream(const Request& request) const;
-  /// Begins the request; a refusal is the stream's end as well.
+  /// Begins the request; a refusal ends the stream.
   void submit(const std::shared_ptr<StreamState>& stream, Request&& request) noexcept;
-  /// Begins a request with a sink of the caller's own. Returns null when it was refused.
+  /// Begins a request with the caller's own sink. Returns null if it was refused.
   std::shared_ptr<ActiveRequest> submit(const std::shared_ptr<RequestSink>& sink,
                                         Request&& request) noexcept;
 
-  /// Lets no request begin any more; the event happens when none is left.
+  /// Refuses new requests; the event fires when none is left.
   std::shared_ptr<OneTimeEvent> drain();
-  /// Cancels the requests that are left; the event happens when the actors have exited.
+  /// Cancels the remaining requests; the event fires when the actors have exited.
   std::shared_ptr<OneTimeEvent> shut_down();
 
-  /// Loads or unloads a model of the port; the operation completes with how that ends.
+  /// Loads or unloads a model of the port; the operation completes with the result.
   void load(const std::string& model, const std::shared_ptr<ModelOperation>& operation);
   void unload(const std::string& model, const std::shared_ptr<ModelOperation>& operation);
 
@@ -63,7 +63,7 @@ class EngineCore : public std::enable_shared_from_this<EngineCore> {
   const std::shared_ptr<OneTimeEvent> drained_ = std::make_shared<OneTimeEvent>();
   const std::shared_ptr<OneTimeEvent> stopped_ = std::make_shared<OneTimeEvent>();
 
-  std::mutex mutex_;  // guards what follows; requests do not take it
+  std::mutex mutex_;  // guards the members below; requests do not lock it
   bool draining_ = false;
   bool is_drained_ = false;
   bool shutting_down_ = false;

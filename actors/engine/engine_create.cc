@@ -1,5 +1,5 @@
-// An engine with Weft's own pipeline behind it. It is apart from engine.cc so that a program which
-// brings a port of its own links no model and no device.
+// Makes engines over Weft's own pipeline. A file of its own, so that a program with its own
+// RequestPort links no model and no device.
 
 #include <exception>
 #include <memory>

@@ -12,7 +12,7 @@ namespace weft {
 EngineLoad::~EngineLoad() {
   if (!thread_.joinable()) return;
   if (thread_.get_id() == std::this_thread::get_id()) {
-    thread_.detach();  // the handler was dropped, and the thread was the last to know of this
+    thread_.detach();  // the handler was dropped, and this thread held the last reference
   } else {
     thread_.join();
   }
@@ -34,7 +34,7 @@ void EngineLoad::start(boost::asio::any_io_executor executor, Config config,
       std::move(done).post({});
     });
   } catch (...) {
-    completion_.reset();  // it knows of this load, and this load of it
+    completion_.reset();  // breaks the cycle: completion and load refer to each other
     throw;
   }
   started_.count_down();
@@ -53,7 +53,7 @@ Result<Engine> EngineLoad::load(boost::asio::any_io_executor executor, const Con
 }
 
 Result<Engine> EngineLoad::take() {
-  thread_.join();  // it has posted the completion that calls this, and ends
+  thread_.join();  // it has posted the completion that calls take(), and is ending
   Result<Engine> loaded = *std::move(loaded_);
   loaded_.reset();
   return loaded;

@@ -20,8 +20,8 @@
 
 namespace weft {
 
-/// A model that is being loaded for an engine, on a thread of its own: the state of
-/// async_load_engine.
+/// The state of async_load_engine: a model that is loaded for an engine on its own thread.
+/// Owned by a shared_ptr.
 class EngineLoad : public std::enable_shared_from_this<EngineLoad> {
  public:
   EngineLoad() = default;
@@ -29,12 +29,12 @@ class EngineLoad : public std::enable_shared_from_this<EngineLoad> {
   EngineLoad& operator=(const EngineLoad&) = delete;
   ~EngineLoad();
 
-  /// Once. Throws std::system_error when there is no thread to be had; nothing has begun then.
+  /// Starts the thread; call it once. Throws std::system_error if no thread can start.
   void start(boost::asio::any_io_executor executor, Config config, PipelineOptions options,
              PendingCompletion completion);
   /// Thread-safe.
   void cancel() noexcept { cancelled_.request_stop(); }
-  /// What was loaded; once, for the completion.
+  /// Returns the loaded engine or the error; called once, by the completion.
   [[nodiscard]] Result<Engine> take();
 
  private:
@@ -44,16 +44,16 @@ class EngineLoad : public std::enable_shared_from_this<EngineLoad> {
   std::stop_source cancelled_;
   std::optional<Result<Engine>> loaded_;
   std::optional<PendingCompletion> completion_;
-  std::latch started_{1};  ///< thread_ is assigned; what it completes joins it
+  std::latch started_{1};  ///< thread_ is assigned, so the completion may join it
   std::thread thread_;
 };
 
 /// Makes an engine as Engine::create() does, without blocking. Signature void(Result<Engine>), on
-/// the handler's associated executor (without one: `executor`); the errors are those of create().
-/// Cancellation of any type ends the loading with the next piece of weights, and the operation with
-/// operation_aborted; nothing is left of the engine then. `options.progress` is told on the loading
-/// thread; its `stop` is not looked at. The contexts of `executor` and of the handler must outlive
-/// the operation.
+/// the handler's associated executor (without one: `executor`); errors as for create().
+/// Cancellation of any type ends the loading at the next piece of weights and the operation with
+/// operation_aborted, and frees the engine. `options.progress` is called on the loading thread; its
+/// `stop` is ignored. The contexts of `executor` and of the handler must outlive the
+/// operation.
 template <boost::asio::completion_token_for<void(Result<Engine>)> Token>
 auto async_load_engine(boost::asio::any_io_executor executor, Config config,
                        PipelineOptions options, Token&& token) {

@@ -16,8 +16,8 @@
 
 namespace weft {
 
-/// One wait for a model to be loaded or unloaded: the state of Engine::async_load. Cancellation
-/// takes back the wait, and what was begun goes on. Thread-safe.
+/// The state of Engine::async_load and async_unload: a wait for a model. Cancellation ends the
+/// wait, but not the loading or unloading. Thread-safe.
 class ModelOperation : public std::enable_shared_from_this<ModelOperation> {
  public:
   template <class Handler>
@@ -43,7 +43,7 @@ class ModelOperation : public std::enable_shared_from_this<ModelOperation> {
     return operation;
   }
 
-  /// Posts the completion; only the first call does.
+  /// Posts the completion; later calls do nothing.
   void complete(const Result<void>& result) {
     std::optional<PendingCompletion> completion;
     {

@@ -69,8 +69,8 @@ bool StreamState::is_there(std::uint64_t word) const noexcept {
 }
 
 void StreamState::complete_if_there() noexcept {
-  // What belongs to a word stays as long as the word: only the operation's completion takes it, and
-  // no other operation gets the same number.
+  // completion_ stays while the word is unchanged: only the operation's completion takes it, and no
+  // other operation gets the same number.
   std::uint64_t word = word_.load();
   while (is_there(word)) {
     if (word_.compare_exchange_weak(word, with_phase(word, Phase::kHeld))) {
@@ -119,7 +119,7 @@ void StreamState::ask_to_end(EndCause cause) noexcept {
 }
 
 StreamState::News StreamState::take_news() noexcept {
-  // The end is looked at first: what was delivered before it is seen below.
+  // Reads the end first, so that everything delivered before the end is seen below.
   const bool finished = output_.finished();
   if (!dropped_.load()) {
     for (std::size_t i = 0; i < output_.choices(); ++i) {
@@ -140,7 +140,7 @@ StreamState::News StreamState::take_delta(std::size_t choice) noexcept {
     News news;
     news.delta.emplace().choice = static_cast<std::int32_t>(choice);
     output_.take(choice, *news.delta);
-    next_choice_ = choice + 1;  // the others get their turn
+    next_choice_ = choice + 1;  // outputs take turns
     return news;
   } catch (const std::bad_alloc&) {
     return {.error = make_error_code(boost::system::errc::not_enough_memory),

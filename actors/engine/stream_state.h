@@ -23,28 +23,28 @@
 
 namespace weft {
 
-/// What an operation of a stream waits for.
+/// The event that an operation of a stream waits for.
 enum class StreamWait : std::uint8_t {
   kAdmission,  ///< the request is admitted, or has ended
-  kNews,       ///< something that was not read yet, or the end
-  kEnd,        ///< the end
+  kNews,       ///< unread output, or the request's end
+  kEnd,        ///< the request's end
 };
 
-/// Connects the actors that produce for a request with the one who reads: the sink of async_open
-/// and async_generate, and what a TokenStream points to. Neither side waits for the other: text and
-/// tokens are append-only, and one atomic word says whether an operation waits and who may complete
-/// it.
+/// Connects the actors that produce a request's output with its reader. It is the sink of
+/// async_open and async_generate, and a TokenStream points to it. Neither side waits for the other:
+/// text and tokens are append-only, and one atomic word says whether an operation waits and which
+/// side may complete it.
 ///
-/// The sink's members are called as RequestSink says; cancel(), stop() and cancel_wait() are
-/// thread-safe; everything else is the reader's, one thread at a time.
+/// The actors call the members of RequestSink; cancel(), stop() and cancel_wait() are thread-safe;
+/// the reader calls everything else, one thread at a time.
 class StreamState final : public RequestSink, public std::enable_shared_from_this<StreamState> {
  public:
   /// Throws std::bad_alloc. `choices` and the request's max_tokens must be within
   /// stream_defaults.h.
   StreamState(const Request& request, std::int32_t choices, boost::asio::any_io_executor executor);
 
-  /// Sets the request, which is not owned since it owns this sink. To be called before it is
-  /// submitted.
+  /// Sets the request, before it is submitted. The stream does not own it, since the request owns
+  /// this sink.
   void set_request(const std::shared_ptr<ActiveRequest>& request) noexcept { request_ = request; }
 
   void let_pass(std::shared_ptr<const std::vector<std::string>> not_enforced) noexcept override;
@@ -68,19 +68,19 @@ class StreamState final : public RequestSink, public std::enable_shared_from_thi
     std::shared_ptr<StreamState> stream_;
   };
 
-  /// Starts an operation. `complete(Turn, Handler&&, error_code)` runs on the handler's executor:
-  /// without an error what was waited for is there, and the Turn has to be ended before the handler
-  /// is called. Errors: kReadOutstanding, with an empty Turn; operation_aborted, when the handler's
-  /// cancellation slot or cancel() took the operation back.
+  /// Starts an operation. `complete(Turn, Handler&&, error_code)` runs on the handler's executor.
+  /// Without an error the awaited event has happened; the Turn must end before the handler is
+  /// called. Errors: kReadOutstanding, with an empty Turn; operation_aborted if the handler's
+  /// cancellation slot or cancel() ended the operation.
   ///
-  /// The cancellation slot: a wait for news whose type includes total or partial is taken back at
-  /// once, without an effect; where only terminal cancellation is asked for, the request is
-  /// cancelled as well. For the other two waits any type cancels the request, and they complete
-  /// when it has ended.
+  /// The cancellation slot: a type that includes total or partial ends a wait for news at
+  /// once, without any effect; terminal cancellation alone also cancels the request. For
+  /// the other two waits any type cancels the request, and they complete when it has
+  /// ended.
   template <class Handler, class Complete>
   void async_wait(StreamWait what, Handler handler, Complete complete) {
     const bool mine = begin_turn();
-    // The Turn comes first: when something throws from here on, the stream is free for the next
+    // The Turn is made first: if a later statement throws, the stream is free for the next
     // operation.
     Turn turn(mine ? shared_from_this() : nullptr);
     auto slot = boost::asio::get_associated_cancellation_slot(handler);
@@ -99,48 +99,48 @@ class StreamState final : public RequestSink, public std::enable_shared_from_thi
     arm(what, std::move(completion));
   }
 
-  /// Asks the request to end; what was produced can still be read.
+  /// Asks the request to end; its output so far can still be read.
   void stop() noexcept { ask_to_end(EndCause::kStop); }
-  /// Asks the request to end, and drops what was not read. An operation that waits for news
-  /// completes with operation_aborted.
+  /// Asks the request to end, and drops unread output. An operation that waits for news completes
+  /// with operation_aborted.
   void cancel() noexcept;
 
-  /// What a reader gets: a delta, or none and how the request ended. To be called only when it is
-  /// there. When there is no memory for a copy the error is not_enough_memory, and nothing is lost.
+  /// What a reader gets: a delta, or no delta and how the request ended. Without memory for a copy
+  /// the error is not_enough_memory, and the delta can be taken again.
   struct News {
     boost::system::error_code error;
     std::optional<Delta> delta;
   };
-  /// Takes what is there; outputs take turns.
+  /// Takes new output or the end, which must be there; outputs take turns.
   News take_news() noexcept;
-  /// Returns why there is no stream, for an operation that waited for admission.
+  /// Returns the error for an operation that waited for admission.
   boost::system::error_code take_admission();
   /// Copies the result of a request that has ended. Throws std::bad_alloc.
   [[nodiscard]] GenerationResult copy_result() const;
   /// Copies the result and returns how the request ended, or not_enough_memory.
   boost::system::error_code copy_result(GenerationResult& result) const noexcept;
-  /// The same of a request for a vector.
+  /// The same for a request for a vector.
   boost::system::error_code copy_result(EmbedResult& result) const noexcept;
-  /// Returns how the request ended; no error for stop and length. Only when it has ended.
+  /// Returns the ended request's error; no error for stop and length.
   [[nodiscard]] boost::system::error_code end_error() const noexcept;
 
   /// Returns how the request ended; null before. Thread-safe.
   [[nodiscard]] const Finish* end() const noexcept {
     return output_.finished() ? &output_.end() : nullptr;
   }
-  /// Whether a reader has been told of the end.
+  /// Whether a reader has received the end.
   [[nodiscard]] bool read_to_end() const noexcept { return read_to_end_; }
   /// The request; null before set_request() and after the request has gone.
   [[nodiscard]] std::shared_ptr<ActiveRequest> request() const noexcept { return request_.lock(); }
   [[nodiscard]] const boost::asio::any_io_executor& executor() const noexcept { return executor_; }
 
  private:
-  // The parts of the word: which operation it is (a number), what it waits for, and how far it is.
+  // The parts of the word: the operation's number, the event that it waits for, and its phase.
   enum class Phase : std::uint8_t {
     kIdle,      // no operation is outstanding
-    kHeld,      // one is outstanding, and whoever put the word here may touch completion_
-    kWaiting,   // one waits
-    kAborting,  // one waits for the end of the request that its slot has cancelled
+    kHeld,      // one is outstanding; only the thread that set this phase may touch completion_
+    kWaiting,   // an operation waits
+    kAborting,  // an operation waits for the end of the request, which its slot has cancelled
   };
   static constexpr std::uint64_t kPhaseMask = 3;
   static constexpr std::uint64_t kPlace = 16;  // bits 2 and 3 are the StreamWait
@@ -171,8 +171,8 @@ class StreamState final : public RequestSink, public std::enable_shared_from_thi
   const boost::asio::any_io_executor executor_;
   std::weak_ptr<ActiveRequest> request_;
 
-  // What operations wait for. It is sequentially consistent, as is the word: either the producer
-  // sees that one waits, or the reader sees what there is.
+  // The output that operations wait for. It is sequentially consistent, like the word: either the
+  // producer sees the waiting operation, or the reader sees the output.
   RequestOutput output_;
   std::atomic<bool> dropped_{false};
 

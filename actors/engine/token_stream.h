@@ -14,22 +14,22 @@
 
 namespace weft {
 
-/// What a request produces, as it is produced; made by Engine::async_open. Move-only; destroying it
-/// cancels the request. It may outlive its engine, whose end then ends the request.
+/// Streams a request's output while it is produced; made by Engine::async_open. Move-only;
+/// destroying it cancels the request. It may outlive its engine, whose end ends the request.
 ///
-/// What was produced and not read is kept, and comes as one delta for each output, however slow the
-/// reader: at most what max_tokens allows, in memory that is taken at the start and grows by
+/// Unread output is kept and comes as one delta for each output, however slow the reader.
+/// Its size is bounded by max_tokens; its memory is allocated at the start and grows by
 /// doubling.
 ///
-/// Distinct objects are independent. Of one object, cancel() and stop() are thread-safe; the rest
-/// is for one thread at a time.
+/// Distinct objects are independent. cancel() and stop() are thread-safe; all other members are for
+/// one thread at a time.
 class TokenStream {
  public:
   using executor_type = boost::asio::any_io_executor;
 
-  /// Makes a stream that belongs to no request, like one that was moved from: only assignment,
-  /// destruction and operator bool are of use; the others throw boost::system::system_error with
-  /// kNoStream.
+  /// Makes a stream without a request, like a moved-from stream. Only assignment,
+  /// destruction and operator bool work; other members throw boost::system::system_error
+  /// with kNoStream.
   TokenStream() noexcept = default;
   TokenStream(TokenStream&&) noexcept = default;
   TokenStream& operator=(TokenStream&& other) noexcept;
@@ -38,25 +38,25 @@ class TokenStream {
   /// Whether it belongs to a request.
   [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
 
-  /// The engine's executor, where handlers run that have none of their own.
+  /// The engine's executor, which runs handlers without an associated executor.
   [[nodiscard]] executor_type get_executor() const { return state().executor(); }
 
-  /// Reads what has come since the last time, of one output; outputs take turns. Signature
-  /// void(error_code, std::optional<Delta>). nullopt without an error is the end, and result() is
-  /// there. Never completes within the call. One at a time.
+  /// Reads one output's new text and tokens since its last delta; outputs take turns. Signature
+  /// void(error_code, std::optional<Delta>). nullopt without an error is the end, after which
+  /// result() is available. Never completes within the call. One call at a time.
   ///
   /// Errors, all with nullopt:
   /// - how the request failed (EngineErrc, SamplingErrc, TextErrc, ...; error_detail() says more),
-  ///   after all that was produced before it has been read; result() has that;
+  ///   after all earlier output has been read, which result() has as well;
   /// - kCancelled, after cancel(), once the request has ended;
-  /// - kReadOutstanding: another async_next is under way, and goes on;
+  /// - kReadOutstanding: another async_next is outstanding, and continues;
   /// - operation_aborted: cancel() or the destructor came while it waited, or the cancellation
   /// slot;
-  /// - not_enough_memory, for the delta; it can be read again.
+  /// - not_enough_memory for the delta, which can be read again.
   ///
-  /// Cancellation slot: where the type includes total or partial, the wait is taken back, nothing
-  /// is lost, and the next async_next goes on. Where it is terminal alone, the stream is cancelled
-  /// too, as by cancel().
+  /// Cancellation slot: a type that includes total or partial only ends the wait; the next
+  /// async_next continues without loss. Terminal cancellation alone also cancels the stream, like
+  /// cancel().
   template <boost::asio::completion_token_for<void(boost::system::error_code, std::optional<Delta>)>
                 Token>
   auto async_next(Token&& token) {
@@ -65,17 +65,17 @@ class TokenStream {
         InitiateNext{shared_state()}, token);
   }
 
-  /// Drops the request and what was not read. A waiting async_next completes with
+  /// Cancels the request and drops unread output. A waiting async_next completes with
   /// operation_aborted.
   void cancel() { state().cancel(); }
-  /// Ends the request and keeps what was produced: read the stream to its end, which is
+  /// Ends the request and keeps its output so far: read the stream to its end, which is
   /// FinishReason::kStop.
   void stop() { state().stop(); }
 
-  /// Returns all that was produced; valid as long as the stream. Throws boost::system::system_error
+  /// Returns the complete output; valid as long as the stream. Throws boost::system::system_error
   /// with kNotFinished before async_next has reported the end.
   [[nodiscard]] const GenerationResult& result();
-  /// What the end's error_code cannot say: the field, the numbers. Empty before the end.
+  /// Details of the end's error_code, such as the field and numbers. Empty before the end.
   [[nodiscard]] std::string_view error_detail() const;
   /// With kOverloaded: when to try again.
   [[nodiscard]] std::chrono::milliseconds retry_after() const;

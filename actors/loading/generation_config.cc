@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-constexpr std::size_t kMaxGenerationConfig = std::size_t{1} << 20U;  // real ones have some lines
+constexpr std::size_t kMaxGenerationConfig = std::size_t{1} << 20U;  // real files have some lines
 constexpr std::size_t kMaxGenerationDepth = 32;
 constexpr double kMaxCount = std::numeric_limits<std::int32_t>::max();
 
@@ -58,7 +58,7 @@ class GenerationReader {
   }
 
  private:
-  /// Null where it is not stated: null in the file is the same.
+  /// Returns null if the field is missing, or null in the file.
   [[nodiscard]] const json::value* find(std::string_view name) const {
     const json::value* found = fields_.if_contains(name);
     return found == nullptr || found->is_null() ? nullptr : found;

@@ -11,20 +11,20 @@
 
 namespace weft {
 
-/// What a model's makers recommend for requests that do not say it themselves.
+/// The values that a model's makers recommend, for requests that leave them open.
 struct GenerationDefaults {
   SamplingParams sampling{};    ///< temperature, top_k, top_p, min_p, penalties.repetition
-  std::int32_t max_tokens = 0;  ///< of an output; 0 = they do not say
+  std::int32_t max_tokens = 0;  ///< of an output; 0 = not given
   std::vector<TokenId> end_tokens{};
-  TokenId forced_bos = kNoToken;  ///< forced_bos_token_id, of models with an encoder
+  TokenId forced_bos = kNoToken;  ///< forced_bos_token_id, for models with an encoder
 };
 
-/// Reads them from the generation_config.json in Hugging Face's folders: temperature, top_k, top_p,
-/// min_p, repetition_penalty, max_new_tokens and eos_token_id, as vLLM does, and
-/// forced_bos_token_id; all else is passed over, do_sample too. `wanted` is "auto", which means
-/// beside `model`, where there may be none, or the folder that it is in; empty: nothing is read.
-/// kBadRequest naming the file, the field and its value; errors of core/io/file.h. What it does not
-/// say is as in `otherwise`.
+/// Reads the generation_config.json of Hugging Face's folders: temperature, top_k, top_p, min_p,
+/// repetition_penalty, max_new_tokens and eos_token_id, as vLLM does, and forced_bos_token_id. It
+/// ignores other fields, also do_sample. `wanted` is the file's folder; "auto" means beside
+/// `model`, where the file may be missing; empty: reads no file. Missing fields keep their values
+/// in `otherwise`. Errors: kBadRequest naming the file, field and value; errors of
+/// core/io/file.h.
 [[nodiscard]] Result<GenerationDefaults> read_generation_config(
     const std::string& wanted, const std::filesystem::path& model,
     const SamplingParams& otherwise = {});

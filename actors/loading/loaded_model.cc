@@ -78,7 +78,7 @@ void set_vectors(std::shared_ptr<const VectorModel> vectors, ServedModel& model)
       .prompts = own.prompts};
 }
 
-/// What a spec's table `output` says of calls or thoughts; null: it says nothing.
+/// Returns the format of calls or thoughts in a spec's table `output`; null if it has none.
 Result<const OutputFormat*> said_format(const Spec& spec, std::string_view key) {
   static const OutputFormat none{};
   const auto* const table = spec.tree().if_contains("output");
@@ -94,7 +94,7 @@ Result<const OutputFormat*> said_format(const Spec& spec, std::string_view key) 
                spec.file() + ": output." + std::string(key) + " is none of the known formats"};
 }
 
-/// How the model writes thoughts and calls: by its spec, else by its chat template.
+/// Returns how the model writes thoughts and calls: by its spec, otherwise by its chat template.
 Result<std::shared_ptr<const ModelFormat>> format_of(const OpenedModel& opened,
                                                      const Tokenizer& tokenizer) {
   if (opened.family == nullptr) return ModelFormat::find(tokenizer);
@@ -106,14 +106,14 @@ Result<std::shared_ptr<const ModelFormat>> format_of(const OpenedModel& opened,
                            tokenizer);
 }
 
-/// The policy of instances is so many replicas of one row each.
+/// Returns the devices of replicas. The policy of instances means so many replicas of one row.
 std::vector<std::string> devices_of(const Config& config) {
   std::vector<std::string> devices = replica_devices(config).value();
   if (config.policy != BatchPolicy::kInstances) return devices;
   return std::vector(static_cast<std::size_t>(config.instances), devices.front());
 }
 
-/// Chooses the devices of wishes that leave it open; the reasons are empty where nothing is open.
+/// Chooses devices if `wishes` leaves them open. Returns the reasons, none if it does not.
 Result<std::vector<std::string>> settle(const OpenedModel& model, DeviceWishes& wishes) {
   if (std::ranges::none_of(wishes.replicas, is_auto_partition)) return std::vector<std::string>();
   if (wishes.replicas.size() > 1) {

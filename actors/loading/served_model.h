@@ -21,69 +21,69 @@ namespace weft {
 class Gauge;
 struct VectorModel;
 
-/// What people are told of a model. Nothing is computed by it.
+/// Facts about a model to show to people; computations do not use them.
 struct ModelFacts {
   std::string family{};           ///< of its spec, "qwen2"; empty = not known
   std::string format{};           ///< of its files, "gguf"
   std::string weight_type{};      ///< in which most bytes of its files are, "q4_k"
-  std::int64_t parameters = 0;    ///< 0, as of all numbers here: not known
-  std::int64_t stored_bytes = 0;  ///< of its files' tensors
-  std::int64_t hidden = 0;        ///< numbers of a token between two layers
-  std::int64_t layers = 0;        ///< that have a KV cache, or of an encoder all
+  std::int64_t parameters = 0;    ///< 0: unknown, as for all numbers here
+  std::int64_t stored_bytes = 0;  ///< the bytes of the tensors in its files
+  std::int64_t hidden = 0;        ///< the size of a hidden state
+  std::int64_t layers = 0;        ///< layers with a KV cache; all layers of an encoder
 };
 
-/// Which vectors a model gives.
+/// The kinds of vectors that a model gives.
 struct VectorFacts {
   bool embeddings = false;
-  bool scores = false;                ///< of labels
-  std::int64_t size = 0;              ///< numbers of an embedding, or labels
-  std::int64_t max_tokens = 0;        ///< of an input
-  std::vector<std::string> labels{};  ///< of scores
+  bool scores = false;                ///< it gives scores of labels
+  std::int64_t size = 0;              ///< the size of an embedding, or the number of labels
+  std::int64_t max_tokens = 0;        ///< the most tokens of an input
+  std::vector<std::string> labels{};  ///< the labels of scores
   /// The prompts that may be put in front of a text, by name (VectorModel::prompts).
   std::vector<std::pair<std::string, std::string>> prompts{};
   bool mask_fills = false;  ///< tokens for mask tokens, each a Tokenizer::mask()
 };
 
-/// What the actors know of the model that is served. Immutable, shared by all of them.
+/// The served model as the actors know it. Immutable, shared by all actors.
 struct ServedModel {
   Tokenizer tokenizer;
-  ChatEncoder chat{tokenizer};  ///< by the tokenizer's template
-  /// How it writes thoughts and calls: by that template, unless its spec says so. Never null.
+  ChatEncoder chat{tokenizer};  ///< uses the tokenizer's template
+  /// How it writes thoughts and calls, by its spec or else by that template. Never null.
   std::shared_ptr<const ModelFormat> format = ModelFormat::find(tokenizer);
-  std::int64_t vocabulary = 0;        ///< of the logits; the tokenizer's may be smaller
+  std::int64_t vocabulary = 0;        ///< the number of logits; the tokenizer may have fewer tokens
   std::int64_t context = 0;           ///< positions of a sequence on the device
   DType kv_dtype = DType::kF32;       ///< of keys and values
-  std::int64_t kv_bytes = 0;          ///< of the pages of all replicas
-  bool kv_on_host = false;            ///< these are a GPU's, in host memory
+  std::int64_t kv_bytes = 0;          ///< the bytes of the pages of all replicas
+  bool kv_on_host = false;            ///< the model runs on a GPU, but its pages are in host memory
   std::vector<TokenId> end_tokens{};  ///< sorted, each once
   bool has_encoder = false;
-  bool generates = true;  ///< false: it gives vectors alone
-  /// How it gives vectors; null: it does not. What clients may know of it is in `vector_facts`.
+  bool generates = true;  ///< false: it only gives vectors
+  /// How it gives vectors; null: it does not. `vector_facts` has the facts for clients.
   std::shared_ptr<const VectorModel> vectors{};
   VectorFacts vector_facts{};
-  TokenId start_token = kNoToken;  ///< which the decoder of an encoder-decoder model begins with
-  GenerationDefaults defaults{};   ///< of requests that do not say it themselves
-  /// Why it runs where it does, one reason a line, where that was chosen (device.partition "auto").
+  TokenId start_token = kNoToken;  ///< the first token of an encoder-decoder model's decoder
+  GenerationDefaults defaults{};   ///< for requests that leave these values open
+  /// The reasons for the choice of devices (device.partition "auto"), one a line.
   std::vector<std::string> placement{};
   /// Warnings for the server's operator, one sentence each, about what the model's files lack.
   std::vector<std::string> warnings{};
   CacheShare cache_share = CacheShare::kKey;  ///< Config::cache_share
-  GrammarCache grammars{tokenizer};           ///< of structured outputs
-  std::int64_t long_from = 0;  ///< longer sequences use the long set of angles; 0 = there is none
+  GrammarCache grammars{tokenizer};           ///< for structured outputs
+  std::int64_t long_from = 0;  ///< longer sequences use the long set of angles; 0 = no such set
   ModelFacts facts{};
 
-  /// The angles of a sequence that may get so many tokens.
+  /// The set of angles for a sequence of at most so many tokens.
   [[nodiscard]] AngleSet angles_of(std::int64_t tokens) const noexcept {
     return long_from > 0 && tokens > long_from ? AngleSet::kLong : AngleSet::kShort;
   }
 };
 
-/// Sets what a configuration says of a model that has been loaded. `structured_bytes` shows what
-/// its grammars hold; null: nothing does.
+/// Applies a configuration to a loaded model. `structured_bytes`, if not null, shows the memory of
+/// its grammars.
 void apply_config(ServedModel& model, const Config& config,
                   std::shared_ptr<Gauge> structured_bytes = nullptr);
 
-/// Returns tokens as end tokens are kept: sorted, each once.
+/// Returns the tokens sorted, each once, as end tokens are kept.
 [[nodiscard]] std::vector<TokenId> sorted_once(std::vector<TokenId> tokens);
 
 }  // namespace weft

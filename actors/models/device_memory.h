@@ -11,19 +11,19 @@
 
 namespace weft {
 
-/// Returns the one device that a model runs on alone or beside others, such as "cpu"; "" for a
-/// model that is cut, or has replicas or instances: it takes memory and time for itself.
+/// Returns the device, such as "cpu", that a model may share with other models; "" for a model
+/// with a partition, replicas or instances, which shares neither memory nor time.
 [[nodiscard]] std::string shared_device_of(const Config& config);
 
-/// What the models of one engine may take of each device's memory. Owner only.
+/// Divides each device's memory among the models of one engine. Owner only.
 class DeviceMemory {
  public:
   explicit DeviceMemory(const ModelsConfig& all);
 
-  /// Sets how much of its device a model takes, where there are several models, and returns what
-  /// that is taken from; null, and nothing is set, where shared_device_of() has none. A device is
-  /// measured with its first model. A device that is not there has no budget either: loading says
-  /// so.
+  /// With several models, sets how much of its device's memory a model takes, and returns the
+  /// budget that it is taken from. Returns null and sets nothing if shared_device_of() is "". A
+  /// device is measured with its first model. A missing device has no budget; loading reports
+  /// it.
   [[nodiscard]] std::shared_ptr<MemoryBudget> fit(const ModelConfig& model, Config& config);
 
   /// Whether two models or more may run on the device.

@@ -2,7 +2,7 @@
 
 namespace weft {
 
-/// A model's turn, from when it has the device to when it gives it back, whatever a step throws.
+/// A model's turn: holds the device until the end of its step, also if the step throws.
 class DeviceTurns::Turn {
  public:
   Turn(DeviceTurns& turns, std::size_t member, StepResult& result)
@@ -13,7 +13,7 @@ class DeviceTurns::Turn {
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
   ~Turn() {
-    // What it waited for its turn is no time of the step's.
+    // Excludes the time of waiting for the turn.
     if (result_.took == Duration{}) result_.took = turns_.clock_->now() - began_;
     turns_.give_back(member_, result_.took);
   }
@@ -63,7 +63,7 @@ std::shared_ptr<DeviceTurns::SharedDevice> DeviceTurns::share(std::shared_ptr<St
 void DeviceTurns::take(std::size_t member) {
   std::unique_lock lock(mutex_);
   order_.want(member);
-  changed_.notify_all();  // for whoever waits for this one's coming
+  changed_.notify_all();  // wakes models that wait for this one to ask
   while (true) {
     if (busy_) {
       changed_.wait(lock);
@@ -72,8 +72,8 @@ void DeviceTurns::take(std::size_t member) {
     const TimePoint now = clock_->now();
     const TurnOrder::Choice choice = order_.choose(now);
     if (choice.member == member) break;
-    // Requests come and go without the lock, so the one that is chosen may have chosen this one
-    // before, and waits.
+    // Requests come and go without the lock, so the chosen model may have chosen this one earlier
+    // and may be waiting.
     changed_.wait_for(lock, choice.again.value_or(now + TurnOrder::kGrace) - now);
   }
   busy_ = true;

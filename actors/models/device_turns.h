@@ -14,22 +14,22 @@
 
 namespace weft {
 
-/// One device's time, which the executors of several models share: a step at a time, in the order
-/// of TurnOrder. An executor that asks waits on its own thread until those before it are done: at
-/// most one step of each other model, but for batch, which waits for chat as long as there is any.
+/// Divides one device's time among the executors of several models, a step at a time, in the
+/// order of TurnOrder. An executor waits on its own thread for its turn: for at most one
+/// step of each other model, except that batch waits as long as any model has chat.
 /// Thread-safe.
 class DeviceTurns : public std::enable_shared_from_this<DeviceTurns> {
  public:
   class SharedDevice;
 
-  /// Steps are timed by `clock`, where the device does not say how long they took.
+  /// `clock` times the steps of devices that do not measure them.
   explicit DeviceTurns(std::shared_ptr<const Clock> clock) : clock_(std::move(clock)) {}
   DeviceTurns(const DeviceTurns&) = delete;
   DeviceTurns& operator=(const DeviceTurns&) = delete;
   ~DeviceTurns() = default;
 
-  /// Returns `device` as one that runs its steps in turn with others that were made of the same
-  /// device. `share` is positive.
+  /// Returns `device` wrapped so that its steps take turns with other wrappers of the same device.
+  /// `share` is positive.
   [[nodiscard]] std::shared_ptr<SharedDevice> share(std::shared_ptr<StepDevice> device,
                                                     double share,
                                                     std::shared_ptr<const ModelUse> use);
@@ -47,16 +47,16 @@ class DeviceTurns : public std::enable_shared_from_this<DeviceTurns> {
   bool busy_ = false;
 };
 
-/// A model's part of a device. run() waits for the model's turn. Where all models run on one thread
-/// nobody else could have a step meanwhile: whoever plays them says who asks, and runs who has the
-/// turn.
+/// A model's wrapper of a device; run() waits for the model's turn. A test that plays all models on
+/// one thread cannot wait: it says with ask() which models ask, and runs the model that
+/// has_turn().
 class DeviceTurns::SharedDevice final : public ForwardingDevice {
  public:
   SharedDevice(std::shared_ptr<DeviceTurns> turns, std::size_t member,
                std::shared_ptr<StepDevice> device);
   ~SharedDevice() override;
 
-  /// Asks for the next turn before run() does, or asks no more.
+  /// Asks for the next turn ahead of run(), or withdraws.
   void ask(bool asks);
   /// Whether run() would begin at once.
   [[nodiscard]] bool has_turn() const;

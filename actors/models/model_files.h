@@ -12,9 +12,9 @@
 
 namespace weft {
 
-/// The files of models that several pipelines of the process have in common: who opens the same
-/// files again while a device has them gets the same model, and on the host its weights. Files are
-/// the same by device, inode, size and time of change, whatever path leads to them. Thread-safe.
+/// Shares model files among the pipelines of the process: opening files again while a device has
+/// them returns the same model, and on the host the same weights. Files are identified by device,
+/// inode, size and time of change, whatever their path. Thread-safe.
 class ModelFiles {
  public:
   /// As open_model().
@@ -32,11 +32,11 @@ class ModelFiles {
 
   const std::shared_ptr<HostWeightPool> weights_ = std::make_shared<HostWeightPool>();
   std::mutex mutex_;
-  std::map<std::string, Opened> opened_;  // by what identifies the files
+  std::map<std::string, Opened> opened_;  // by the files' identity
 };
 
-/// What identifies the files of a model and its spec; "" where they cannot be looked at, or are
-/// more than any model has.
+/// Returns the identity of the files of a model and its spec; "" if they cannot be read or are more
+/// than any model has.
 [[nodiscard]] std::string identity_of_files(const std::filesystem::path& model,
                                             const std::filesystem::path& spec);
 

@@ -19,7 +19,7 @@
 namespace weft {
 namespace {
 
-/// Makes pipelines of models whose files and weights they have in common.
+/// Returns a function that makes pipelines which share model files and weights.
 ModelHostOptions::MakeModel maker_of_pipelines() {
   return [files = std::make_shared<ModelFiles>()](
              boost::asio::any_io_executor executor, const Config& config,
@@ -61,7 +61,7 @@ ModelHost::ModelHost(boost::asio::any_io_executor executor, ModelsConfig config,
   for (const ModelConfig& model : config_.models) slots_.emplace_back(model);
   jobs_.reserve(slots_.size() * Job::kKinds + 1);
   publish();
-  // Nobody has this yet who could call stop().
+  // No other thread knows the host yet, so none could call stop().
   const std::stop_callback on_stop(options_.pipeline.progress.stop,
                                    [this] { stop_.request_stop(); });
   std::size_t wanted = 0;
@@ -175,16 +175,16 @@ void ModelHost::submit(RequestTicket ticket) noexcept {
     if (refusal) return std::move(ticket).fail(*std::move(refusal));
     port->submit(std::move(ticket));
   } catch (const std::exception&) {
-    // There was no memory; the ticket, where it is still here, says that the request has failed.
+    // There was no memory; the ticket, if still here, fails the request when it is destroyed.
   }
 }
 
-/// Why a request cannot have its model now; nothing when it waits for it, and the slot has it.
+/// Returns why a request cannot have its model now; nothing if the slot keeps it waiting.
 std::optional<Error> ModelHost::wait_or_refuse(Slot& slot, RequestTicket& ticket) {
   const std::string name = "model: " + slot.config.name;
   if (stop_.stop_requested()) return Error{EngineErrc::kStopping, {}};
   if (slot.state == ModelState::kFailed) {
-    // What was lost is not ready any more; what was never there says why.
+    // A lost model is "not ready"; a model that never loaded reports why.
     if (slot.failure.code == EngineErrc::kNotReady) return slot.failure;
     return Error{EngineErrc::kModelFailed, name + ": " + to_string(slot.failure)};
   }
@@ -213,10 +213,10 @@ void ModelHost::unload_model(const std::string& name, ModelDone done) {
   change(name, std::move(done), ModelState::kUnloaded);
 }
 
-/// Has a model loaded or unloaded, and `done` called when it is. Throws without memory, and nothing
-/// has changed then.
+/// Orders a model to be loaded or unloaded; `done` is called then. Throws without memory, before
+/// any change.
 void ModelHost::change(const std::string& name, ModelDone done, ModelState wanted) {
-  Gate::Holder mine;  // what it may set off comes when the mutex is free again
+  Gate::Holder mine;  // destroyed after the mutex is unlocked, since that may start further work
   std::unique_lock lock(mutex_);
   Slot* const slot = find(name);
   std::optional<Result<void>> now;
@@ -243,7 +243,7 @@ void ModelHost::change(const std::string& name, ModelDone done, ModelState wante
   slot->told.push_back(std::move(done));
 }
 
-/// What is said at once to who wants it loaded; nothing: it is loading, or can be.
+/// Returns the immediate answer to a load; nothing if the model is loading or can be loaded.
 std::optional<Result<void>> ModelHost::answer_to_load(const Slot& slot) {
   if (slot.state == ModelState::kLoaded) return Result<void>();
   if (slot.state == ModelState::kUnloading || slot.in_memory()) {
@@ -252,7 +252,7 @@ std::optional<Result<void>> ModelHost::answer_to_load(const Slot& slot) {
   return std::nullopt;
 }
 
-/// The same of who wants it unloaded; nothing: it is in memory.
+/// The same for an unload; nothing if the model is in memory.
 std::optional<Result<void>> ModelHost::answer_to_unload(Slot& slot) {
   if (slot.state == ModelState::kLoading) {
     return Error{EngineErrc::kModelLoading, "model: " + slot.config.name};
@@ -262,9 +262,9 @@ std::optional<Result<void>> ModelHost::answer_to_unload(Slot& slot) {
   return Result<void>();
 }
 
-/// Gives a loaded model that state and lets no more requests have it; when the last one has left
-/// and what is returned has, it goes. That is left without the mutex. Throws without memory, and
-/// nothing has changed then.
+/// Sets a loaded model's state and closes its gate to new requests. The model is removed when its
+/// last request has ended and the returned holder is destroyed, without the mutex. Throws without
+/// memory, before any change.
 Gate::Holder ModelHost::close(Slot& slot, ModelState state, Error failure) {
   NextState next = next_state(slot, state, std::move(failure));
   Gate& gate = slot.running->gate;
@@ -283,13 +283,13 @@ void ModelHost::begin_load(Slot& slot) {
   add_job({Job::Kind::kLoad, &slot});
 }
 
-/// Takes no memory, for it is called where a failure could not be told: by who leaves a gate last.
+/// Allocates no memory, since the last holder of a gate calls it and could not report a failure.
 void ModelHost::add_job(Job job) noexcept {
   const bool known =
       job.kind == Job::Kind::kLose && std::ranges::any_of(jobs_, [&job](const Job& one) {
         return one.kind == job.kind && one.slot == job.slot;
       });
-  if (known) return;  // the first of a pipeline's actors that is lost says why
+  if (known) return;  // only the first lost actor of a pipeline reports why
   if (jobs_.size() == jobs_.capacity()) internal_error_noexcept("a model waits twice for a job");
   jobs_.push_back(std::move(job));
   has_work_.notify_all();
@@ -299,7 +299,7 @@ void ModelHost::stop(std::function<void()> stopped) noexcept {
   stop_count_->begin(std::move(stopped));
   std::unique_lock lock(mutex_);
   stop_.request_stop();
-  // The own thread is counted until it has ended, so what it holds at this moment stops as well.
+  // The host's thread counts until it has ended, so a pipeline that it holds now stops as well.
   for (Slot& slot : slots_) {
     if (!slot.running) continue;
     stop_count_->add();

@@ -31,11 +31,11 @@ class DeviceMemory;
 class DeviceTurns;
 struct ModelUse;
 
-/// How an engine of several models is put together, besides their configuration.
+/// Options of an engine of several models, besides their configuration.
 struct ModelHostOptions {
   ModelHostOptions() = default;  // no aggregate: docs/asio-compliance.md says why
 
-  /// Makes a model's pipeline, and blocks meanwhile; throws what Pipeline's constructors throw.
+  /// Makes a model's pipeline and blocks meanwhile; throws what Pipeline's constructors throw.
   using MakeModel = std::function<std::unique_ptr<RequestPort>(
       boost::asio::any_io_executor executor, const Config& config, const PipelineOptions& options)>;
 
@@ -43,33 +43,33 @@ struct ModelHostOptions {
   /// device, `memory_budget` and `before_device`. `progress.stop` ends the constructor half-way.
   /// All models share the metrics and the clock.
   PipelineOptions pipeline{};
-  /// Without: a Pipeline that loads the model.
+  /// Empty: makes a Pipeline that loads the model.
   MakeModel make{};
-  /// Hears of each model that was loaded or unloaded, failed or was lost, and how many are loaded
-  /// then. Called on a thread of the host's, or within its constructor; it must not call the host,
-  /// and what it throws is dropped.
+  /// Called after a model was loaded or unloaded, failed or was lost, with the number of loaded
+  /// models. It runs on a thread of the host or within its constructor, and must not call the host;
+  /// its exceptions are dropped.
   std::function<void(const ModelInfo& model, std::size_t loaded)> on_change{};
-  /// Whether the host has a thread that loads and destroys models. Without, whoever made it calls
-  /// run_one_job() for that: everything that happens can then be played on one thread.
+  /// Whether the host has a thread that loads and destroys models. Otherwise its owner calls
+  /// run_one_job(), so that a test can play everything on one thread.
   bool own_thread = true;
 };
 
-/// Several models behind one port: a pipeline each, which come and go while others serve. As a
-/// pipeline has replicas of one model among which load decides, the host has pipelines of several
-/// models among which the request's name decides.
+/// Several models behind one port, each with a pipeline that is made and destroyed while others
+/// serve. A pipeline chooses among replicas of a model by load; the host chooses among pipelines by
+/// the model's name in the request.
 ///
-/// A request holds its model from submit() to its end; a model that is to leave takes no more, and
-/// its pipeline goes when the last of them has ended. Loading and destroying happen on one thread
-/// of the host's own, one at a time, so that neither holds up anybody; how many wait for it is
-/// bounded by the models, since each waits once.
+/// A request holds its model from submit() to its end. A model that is being unloaded takes no more
+/// requests, and its pipeline is destroyed after its last request. One thread of the host loads and
+/// destroys models, one at a time, so that no other thread waits. Its queue is bounded, since each
+/// model waits at most once for each kind of job.
 ///
 /// Models on one device share its memory (MemoryBudget) and its time (DeviceTurns).
 class ModelHost final : public RequestPort {
  public:
-  /// Loads the models that are to be loaded at the start, as many as `max_loaded`, and blocks
-  /// meanwhile. One that fails fails alone. Throws boost::system::system_error with
-  /// ModelsConfig::validate()'s error, or the first model's when all of them fail; and as
-  /// throw_if_stopped() once the stop of the options is requested.
+  /// Loads the models configured to load at the start, at most `max_loaded`, and blocks meanwhile.
+  /// A failed model does not fail the others. Throws boost::system::system_error with
+  /// ModelsConfig::validate()'s error, or the first model's if all fail; and as throw_if_stopped()
+  /// once the options' stop is requested.
   ModelHost(boost::asio::any_io_executor executor, ModelsConfig config,
             ModelHostOptions options = {});
   ~ModelHost() override;
@@ -78,7 +78,7 @@ class ModelHost final : public RequestPort {
       Request request, std::shared_ptr<RequestSink> sink) override;
   void submit(RequestTicket ticket) noexcept override;
   void stop(std::function<void()> stopped) noexcept override;
-  /// The sums of all loaded models; context and time to the first token are the most of them.
+  /// The sums over all loaded models; of context and time to the first token the maximum.
   [[nodiscard]] EngineStats stats() const override;
   /// The rows of all loaded models, one model after the other.
   [[nodiscard]] std::vector<RowHolder> rows() const override;
@@ -87,14 +87,14 @@ class ModelHost final : public RequestPort {
   [[nodiscard]] std::shared_ptr<const ModelList> models() const override;
   void load_model(const std::string& name, ModelDone done) override;
   void unload_model(const std::string& name, ModelDone done) override;
-  /// Whether some model serves, or may be loaded.
+  /// Whether any model serves, or may be loaded.
   [[nodiscard]] bool ready() const noexcept override;
-  /// Whether every loaded model is full, and no other one would be loaded for a request.
+  /// Whether every loaded model is full, and no other model would be loaded for a request.
   [[nodiscard]] bool full() const noexcept override;
 
-  /// Without a thread of its own: loads or destroys the model that is the next, and blocks
-  /// meanwhile. Returns false where there is none, or where it has to wait for room. One caller at
-  /// a time.
+  /// For a host without its own thread: loads or destroys the next model, and blocks
+  /// meanwhile. Returns false if there is none, or if loading must wait for room. One caller
+  /// at a time.
   bool run_one_job();
 
  private:
@@ -104,7 +104,7 @@ class ModelHost final : public RequestPort {
   struct Job;
   struct NextState;
   struct Room;
-  /// Calls who waits for the stop, when the last of those that it counts has stopped.
+  /// Counts pipelines that stop, and calls a function after the last one.
   class StopCount;
 
   // Called under mutex_.
@@ -156,13 +156,13 @@ class ModelHost final : public RequestPort {
   std::map<std::string, std::shared_ptr<DeviceTurns>> turns_;  // by device; the own thread's
   std::stop_source stop_;
 
-  mutable std::mutex mutex_;  // guards what follows; never held while a model is made or destroyed
+  mutable std::mutex mutex_;  // guards the rest; never held while a model is made or destroyed
   std::shared_ptr<const ModelList> list_;
-  std::vector<Job> jobs_;  // the front one may be under way; has room for all that can wait
+  std::vector<Job> jobs_;  // the first may be running; reserved for all that can wait
   std::uint64_t uses_ = 0;
   std::condition_variable has_work_;
-  // One for each model, in order; constant but for what is in them. What goes with them tells the
-  // members above.
+  // One for each model, in order; only their contents change. Declared last, because destroying
+  // them uses the members above.
   std::deque<Slot> slots_;
   std::thread thread_;
 };

@@ -1,4 +1,4 @@
-// What the host does on its own thread: models are loaded and destroyed, one at a time.
+// The work of the host's own thread: it loads and destroys models, one at a time.
 
 #include <algorithm>
 #include <chrono>
@@ -26,10 +26,10 @@ std::int64_t seconds_since_1970() {
       .count();
 }
 
-/// How often a load that waits for room looks whether there is some.
+/// How often a load that waits for room checks for it.
 constexpr auto kLookAgain = std::chrono::milliseconds(10);
 
-/// Why a request that waits for its model ends before that is there; nothing when it goes on.
+/// Returns why a request that waits for its model must end now; nothing if it may wait on.
 std::optional<Error> why_over(ActiveRequest& request, TimePoint now) {
   const EndCause cause = request.end_cause();
   if (cause != EndCause::kNone && cause != EndCause::kStop) return request_ending(cause);
@@ -38,7 +38,7 @@ std::optional<Error> why_over(ActiveRequest& request, TimePoint now) {
   return std::nullopt;
 }
 
-/// Empty where there is no memory to say it: the model is lost all the same.
+/// Returns the reason of the loss; empty if there is no memory for it.
 std::string why_lost(const ExitReport& report) noexcept {
   try {
     return report.actor + ": " + std::string(to_string(report.reason.kind)) + ": " +
@@ -73,7 +73,7 @@ void ModelHost::work() {
 bool ModelHost::run_one_job() {
   std::unique_lock lock(mutex_);
   if (stop_.stop_requested() || jobs_.empty()) return false;
-  Job& job = jobs_.front();  // others only add some behind it
+  Job& job = jobs_.front();  // other threads only add jobs behind it
   lock.unlock();
   bool done = true;
   try {
@@ -87,7 +87,7 @@ bool ModelHost::run_one_job() {
   return done;
 }
 
-/// Returns whether it is done; else it has to wait, and is tried again.
+/// Returns whether the job is done; otherwise it must wait and is tried again.
 bool ModelHost::run(Job& job) {
   switch (job.kind) {
     case Job::Kind::kLoad:
@@ -102,7 +102,7 @@ bool ModelHost::run(Job& job) {
   return true;
 }
 
-/// Ends what a job that has thrown has left half-done.
+/// Cleans up after a job that has thrown.
 void ModelHost::give_up(Slot& slot) noexcept {
   const Error why{EngineErrc::kInternal, {}};
   std::vector<Slot::Waiting> waiting;
@@ -119,14 +119,14 @@ void ModelHost::give_up(Slot& slot) noexcept {
     told = std::exchange(slot.told, {});
     try {
       publish();
-    } catch (const std::exception&) {  // the next change shows this one as well
+    } catch (const std::exception&) {  // the list shows the change with the next one
     }
   }
   tell_all(told, why);
   for (Slot::Waiting& one : waiting) std::move(one.ticket).fail(why);
 }
 
-/// Returns false where there may soon be room, and now is none.
+/// Returns false if there is no room now, but may be soon.
 bool ModelHost::load(Slot& slot) {
   Room room;
   {
@@ -143,7 +143,7 @@ bool ModelHost::load(Slot& slot) {
     return true;
   }
   if (room.leaves) {
-    room.leaves = nullptr;  // its memory is the new one's
+    room.leaves = nullptr;  // destroys it, for the new model's memory
     try {
       finish_unload(*room.from);
     } catch (const std::exception&) {
@@ -155,7 +155,7 @@ bool ModelHost::load(Slot& slot) {
   return true;
 }
 
-/// Takes the model out of its slot that has to leave for another one.
+/// Takes a model that must leave for another one out of its slot.
 ModelHost::Room ModelHost::make_room() {
   const auto in_memory =
       std::ranges::count_if(slots_, [](const Slot& slot) { return slot.running != nullptr; });
@@ -227,7 +227,7 @@ void ModelHost::finish_load(Slot& slot, Result<std::unique_ptr<Running>> loaded)
   std::size_t count = 0;
   {
     const std::scoped_lock lock(mutex_);
-    // stop() has been, and nobody would stop this one: it goes as the function returns.
+    // stop() was called before this pipeline existed, so it is destroyed when the function returns.
     if (stop_.stop_requested()) problem = Error{EngineErrc::kStopping, {}};
     if (!problem.code) {
       slot.running = *std::move(loaded);
@@ -249,19 +249,19 @@ void ModelHost::finish_load(Slot& slot, Result<std::unique_ptr<Running>> loaded)
     told = std::exchange(slot.told, {});
   }
   tell(info, count);
-  // First, so that nobody who hears of it unloads the model before those who have waited get it.
+  // First, so that no caller who is told can unload the model before the waiting requests get it.
   for (Slot::Waiting& one : waiting) submit_again(std::move(one.ticket), problem);
   tell_all(told, problem.code ? Result<void>(problem) : Result<void>());
 }
 
-/// A request that has waited goes to its model, or ends with why it is not there.
+/// Submits a request that has waited to its model, or ends it with the model's problem.
 void ModelHost::submit_again(RequestTicket ticket, const Error& problem) {
   if (const auto why = why_over(*ticket, clock_->now())) return std::move(ticket).fail(*why);
   if (problem.code == EngineErrc::kOverloaded) return std::move(ticket).fail(problem);
   submit(std::move(ticket));
 }
 
-/// Ends those that wait, for whichever model, and were asked to end or whose time is over.
+/// Ends waiting requests of all models that were asked to end or whose deadline has passed.
 void ModelHost::end_waiting() {
   const TimePoint now = clock_->now();
   std::vector<Slot::Waiting> ended;
@@ -292,7 +292,7 @@ void ModelHost::unload(Slot& slot) {
   finish_unload(slot);
 }
 
-/// The model is not in memory any more.
+/// Notes that the model has left memory.
 void ModelHost::finish_unload(Slot& slot) {
   std::vector<ModelDone> told;
   ModelInfo info;
@@ -300,14 +300,14 @@ void ModelHost::finish_unload(Slot& slot) {
   {
     const std::scoped_lock lock(mutex_);
     slot.leaving = false;
-    // Of one that was lost the failure stays, unless somebody wants it unloaded.
+    // A lost model keeps its failure, unless a caller wants it unloaded.
     const bool wanted = slot.state == ModelState::kUnloading || !slot.told.empty();
     if (wanted) slot.state = ModelState::kUnloaded;
     if (slot.state == ModelState::kUnloaded) slot.failure = Error();
     publish();
     info = info_of(slot);
     count = loaded_count();
-    // Requests that came meanwhile bring it back.
+    // Requests that arrived meanwhile load it again.
     if (slot.state == ModelState::kUnloaded && !slot.waiting.empty()) begin_load(slot);
     told = std::exchange(slot.told, {});
   }
@@ -315,7 +315,7 @@ void ModelHost::finish_unload(Slot& slot) {
   tell_all(told, {});
 }
 
-/// May be tried again where it has thrown.
+/// Marks a model as lost. May be called again if it has thrown.
 void ModelHost::lose(Slot& slot, const std::string& why) {
   Gate::Holder mine;
   std::unique_lock lock(mutex_);
@@ -337,7 +337,7 @@ void ModelHost::tell(const ModelInfo& model, std::size_t loaded) const {
   if (!options_.on_change) return;
   try {
     options_.on_change(model, loaded);
-  } catch (const std::exception&) {  // the models go on all the same
+  } catch (const std::exception&) {  // an observer's exception does not affect the models
   }
 }
 

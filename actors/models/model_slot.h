@@ -18,23 +18,23 @@
 
 namespace weft {
 
-/// Those who wait for one model to be loaded or unloaded. More are refused as overloaded: what they
-/// wait for is the same.
+/// The most operations that wait for one model to be loaded or unloaded; more are refused as
+/// overloaded.
 inline constexpr std::size_t kMaxModelWaiters = 64;
 
-/// How long a model that somebody waited for stays for his request, which comes after he has heard
-/// of it: more than that takes, if it comes at all.
+/// How long a model stays loaded for the request of a caller that waited for the loading: longer
+/// than that request takes to arrive, if it comes at all.
 inline constexpr Duration kFirstUse = std::chrono::seconds(2);
 
-/// A model in memory. Its requests hold the gate; its pipeline goes before that.
+/// A model in memory. Its requests hold the gate; its pipeline is destroyed before the gate.
 struct ModelHost::Running {
   Gate gate;
   std::shared_ptr<ModelUse> use;
   std::unique_ptr<RequestPort> port;
 };
 
-/// One of the host's models. `state` says which of the others are there: `running` while it is
-/// loaded or unloading, `waiting` and `told` while it is not loaded yet.
+/// One of the host's models. `running` is set while the state is loaded or unloading; `waiting` and
+/// `told` may have entries while the model is not loaded.
 struct ModelHost::Slot {
   explicit Slot(ModelConfig what) : config(std::move(what)) {}
 
@@ -44,22 +44,22 @@ struct ModelHost::Slot {
   std::int64_t created = 0;
   std::unique_ptr<Running> running{};
   bool leaving = false;  ///< `running` is being destroyed, by unload() or for another model
-  /// A request for it to be loaded. There are as many as its pipeline would take.
+  /// A request that waits for the model. There are at most as many as its pipeline would take.
   struct Waiting {
     RequestTicket ticket;
     std::int64_t prompt_tokens;  ///< by estimate
   };
   std::vector<Waiting> waiting{};
-  std::vector<ModelDone> told{};  ///< when it is loaded, or unloaded
+  std::vector<ModelDone> told{};  ///< to call when it is loaded or unloaded
   std::uint64_t used = 0;         ///< the number of its latest use
-  /// It does not leave for another model before as many requests have come, or until then.
+  /// It does not leave for another model before so many requests have arrived, or that time passed.
   std::size_t expected = 0;
   TimePoint expected_until{};
 
   [[nodiscard]] bool in_memory() const noexcept { return running != nullptr || leaving; }
 };
 
-/// What a request holds of its model from its submission to its end.
+/// A request's hold on its model, from its submission to its end.
 struct ModelHost::Hold {
   Hold(Gate::Holder gate, std::shared_ptr<ModelUse> model, RequestClass what)
       : use(std::move(model)), cls(what), holder(std::move(gate)) {
@@ -74,30 +74,30 @@ struct ModelHost::Hold {
   const Gate::Holder holder;
 };
 
-/// A state that a model is to have, and the list that shows it. It is made first: whatever needs
-/// memory then fails before anything has changed.
+/// A model's next state, and the list that shows it. It is made before any change, so that a lack
+/// of memory changes nothing.
 struct ModelHost::NextState {
   ModelState state;
   Error failure;  ///< with kFailed
   std::shared_ptr<const ModelList> list;
 };
 
-/// Whether there is room for one model more, and which one leaves for it, if one has to.
+/// Whether there is room for one more model, and which model must leave for it.
 struct ModelHost::Room {
   bool found = false;
-  bool later = false;  ///< not found, but perhaps soon: requests are expected for some model
+  bool later = false;  ///< no room now, but perhaps soon: a loaded model still expects requests
   std::unique_ptr<Running> leaves{};
-  Slot* from = nullptr;  ///< of `leaves`
+  Slot* from = nullptr;  ///< the slot of `leaves`
 };
 
-/// What is to be done on the host's own thread. Of each kind one waits for each model at most; the
-/// one that is under way may be followed by another of its kind.
+/// A job for the host's own thread. At most one of each kind waits for each model, besides a
+/// running one.
 struct ModelHost::Job {
   enum class Kind : std::uint8_t { kLoad, kUnload, kLose };
   static constexpr std::size_t kKinds = 3;
   Kind kind;
   Slot* slot;
-  std::string why{};  ///< of kLose
+  std::string why{};  ///< for kLose
 };
 
 class ModelHost::StopCount {
@@ -110,7 +110,7 @@ class ModelHost::StopCount {
   }
 
  private:
-  std::atomic<std::size_t> left_{1};  // the own thread
+  std::atomic<std::size_t> left_{1};  // 1 for the host's thread
   std::function<void()> stopped_;
 };
 

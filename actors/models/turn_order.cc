@@ -46,7 +46,7 @@ TurnOrder::Choice TurnOrder::choose(TimePoint now) const {
     const bool comes = member.ended && now < *member.ended + kGrace;
     const auto cls = member.use->most_urgent();
     if (!member.wants && !(comes && cls)) continue;
-    // A step for nobody, such as one that gives pages back, is soon over.
+    // A step without requests, such as one that frees pages, is short.
     const auto key =
         std::tuple(cls.value_or(RequestClass::kChat), member.wants ? member.start : tag_of(member));
     if (best == nullptr || key < best_key) {

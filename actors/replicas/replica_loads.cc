@@ -10,8 +10,8 @@
 namespace weft {
 namespace {
 
-// How long an output gets is not known before its end. Answers have some hundred tokens, whatever
-// more their requests permit, and a request with a short limit is cheap.
+// An output's length is unknown before its end. Answers have some hundred tokens, even if their
+// requests permit more; a request with a short limit is cheap.
 constexpr std::int64_t kUsualOutput = 256;
 
 }  // namespace

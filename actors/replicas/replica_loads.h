@@ -16,19 +16,19 @@ namespace weft {
 
 struct GroupSpec;
 
-/// How much each replica has to do, in tokens, and which one a request goes to. What a replica's
-/// cache of prefixes seems to hold of a prompt (RecentPrefixes) is not to be done there.
-/// Thread-safe. The metric weft_replica_load_tokens shows the loads.
+/// Tracks each replica's load in tokens, and chooses the replica for a request. Tokens that a
+/// replica's prefix cache probably has (RecentPrefixes) cost it nothing. Thread-safe. The metric
+/// weft_replica_load_tokens shows the loads.
 class ReplicaLoads {
  private:
   struct Load {
     std::atomic<std::int64_t> tokens{0};
-    Gauge* shown = nullptr;  // of the registry, which engines may have in common
+    Gauge* shown = nullptr;  // in the registry, which engines may share
   };
 
  public:
-  /// A request's part of its replica's load, taken off when the share ends. It must not outlive the
-  /// metrics. Owner only.
+  /// A request's part of its replica's load, which its destructor subtracts. It must not outlive
+  /// the metrics. Owner only.
   class Share {
    public:
     Share() = default;
@@ -60,9 +60,9 @@ class ReplicaLoads {
   ReplicaLoads(MetricsRegistry& registry, std::size_t replicas, const std::string& model = {},
                bool keeps_prefixes = false);
 
-  /// Chooses a replica for a request and adds the request to its load: the one that would have the
-  /// least load with it. So a prompt goes where its beginning is, until that replica has more to do
-  /// than the others by what is saved there; of several alike, each in turn.
+  /// Chooses the replica that would have the least load with the request, and adds the request to
+  /// its load. So a prompt goes to a replica that has its beginning, unless that replica's other
+  /// load exceeds the saving; equal replicas take turns.
   [[nodiscard]] Share choose(const GroupSpec& spec);
 
   /// Tokens of the replica's requests that have not ended.
@@ -76,15 +76,15 @@ class ReplicaLoads {
     load.shown->add(static_cast<double>(tokens));
   }
 
-  std::mutex mutex_;  // guards turn_ and prefixes_, and lets those who choose at once see each
-                      // other's choice
+  std::mutex mutex_;  // guards turn_ and prefixes_, and lets concurrent choices see each
+  // other
   std::size_t turn_ = 0;
   RecentPrefixes prefixes_;
   std::vector<std::shared_ptr<Load>> loads_;
 };
 
-/// Tokens that a request is expected to cost: those of its prompt, and of each output as many as
-/// answers usually have, or `max_tokens` where that is less.
+/// The expected tokens of a request: its prompt, and for each output a usual answer's tokens or
+/// `max_tokens`, whichever is less.
 [[nodiscard]] std::int64_t expected_tokens(const GroupSpec& spec) noexcept;
 
 }  // namespace weft

@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-/// Fills in the times that whoever finishes a request has not set, from those that the request
+/// Fills in times that the Finish lacks from the times that the request
 /// knows.
 void fill_in(RequestTimes& times, const RequestTimes& known) noexcept {
   const auto fill = [](TimePoint& time, TimePoint value) {
@@ -35,8 +35,8 @@ void EndingRequests::push(std::shared_ptr<ActiveRequest> request) noexcept {
     entry->next_ending_ = newest;
   } while (!newest_.compare_exchange_weak(newest, entry, std::memory_order_release,
                                           std::memory_order_relaxed));
-  // From here on the entry belongs to whoever takes the list. Only the first push onto an empty
-  // list wakes the scheduler; it then finds the later ones, too.
+  // From here on the entry belongs to the thread that takes the list. Only the first push onto an
+  // empty list wakes the scheduler, which then finds later entries as well.
   if (newest == nullptr && wake_) wake_();
 }
 

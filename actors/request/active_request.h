@@ -13,27 +13,27 @@
 
 namespace weft {
 
-/// Why a request shall end before it is done.
+/// The cause of ending a request early.
 enum class EndCause : std::uint8_t {
   kNone,
-  kStop,        ///< keep what was produced: the outputs end with FinishReason::kStop
+  kStop,        ///< keep the output so far, which ends with FinishReason::kStop
   kCancel,      ///< the caller cancelled it
-  kDeadline,    ///< its time is over
-  kSlowReader,  ///< nobody takes what is produced
+  kDeadline,    ///< its deadline has passed
+  kSlowReader,  ///< its reader does not take the output
   kShutdown,    ///< the engine ends
   kFailure,     ///< an actor that held the request's state failed
 };
 
 class ActiveRequest;
 
-/// Requests that were asked to end, for the scheduler to take: the one path of cancellation. Each
-/// request is in it at most once, so it is bounded and allocates nothing: a stack that is linked
-/// through the requests (Treiber, "Systems Programming: Coping with Parallelism", IBM RJ 5118,
-/// 1986), and only ever emptied as a whole. push() is thread-safe, take_all() for one thread.
+/// The list of requests that were asked to end, for the scheduler: the only path of cancellation.
+/// It is a stack linked through the requests (Treiber, "Systems Programming: Coping with
+/// Parallelism", IBM RJ 5118, 1986) that is only emptied as a whole. A request is in it at most
+/// once, so it is bounded and allocates nothing. push() is thread-safe, take_all() for one thread.
 class EndingRequests {
  public:
-  /// `wake` tells the scheduler that there is something; called by any thread, by the first push
-  /// after a take. It must not throw, and may be called after the scheduler has gone.
+  /// `wake` tells the scheduler that the list is not empty. The first push after a take calls it,
+  /// on any thread. It must not throw, and may be called after the scheduler's end.
   explicit EndingRequests(std::function<void()> wake) : wake_(std::move(wake)) {}
   EndingRequests(const EndingRequests&) = delete;
   EndingRequests& operator=(const EndingRequests&) = delete;
@@ -42,8 +42,8 @@ class EndingRequests {
   /// Adds a request, which must not be in it.
   void push(std::shared_ptr<ActiveRequest> request) noexcept;
 
-  /// Calls `each` with all of them, the oldest first. When `each` throws, those after it are
-  /// dropped; their end_cause() still says that they were asked.
+  /// Takes all requests and calls `each` for them, the oldest first. If `each` throws, the
+  /// remaining requests are dropped; their end_cause() still shows the cause.
   template <std::invocable<std::shared_ptr<ActiveRequest>> Each>
   void take_all(Each&& each) {
     Chain chain = take_chain();
@@ -71,10 +71,10 @@ class EndingRequests {
   std::atomic<ActiveRequest*> newest_{nullptr};
 };
 
-/// A request from its arrival to its one terminal event. It is shared by those who may ask it to
-/// end (its caller, the scheduler's deadline) and those who produce for it. Thread-safe where
-/// stated. Always owned by a shared_ptr. It keeps its sink alive, so a sink that wants to ask it to
-/// end keeps a weak_ptr.
+/// A request from its arrival to its one terminal event. Its caller and the scheduler, which may
+/// ask it to end, share it with the actors that produce its output. Thread-safe where stated.
+/// Always owned by a shared_ptr. It keeps its sink alive, so a sink that may ask it to end keeps a
+/// weak_ptr.
 class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
  public:
   /// `sink` is never null.
@@ -86,34 +86,34 @@ class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
 
   [[nodiscard]] RequestId id() const noexcept { return id_; }
 
-  /// Says where ask_to_end() puts it from now on: the list of the scheduler that will get it. Once,
-  /// before that scheduler gets it, which then looks at end_cause(): before this call only that
-  /// tells of ask_to_end(). The list is not kept alive.
+  /// Sets the list to which ask_to_end() adds it from now on: its scheduler's. Called once, before
+  /// that scheduler gets the request; the scheduler then checks end_cause(), which alone shows an
+  /// earlier ask_to_end(). The list is not kept alive.
   void set_ending(const std::shared_ptr<EndingRequests>& ending) noexcept;
 
-  /// Owned by the actor that holds the request's ticket; constant once it is with the scheduler.
-  /// What a Finish leaves zero of its times is taken from times().
+  /// For the actor that holds the request's ticket; constant once the scheduler has it. Times that
+  /// a Finish leaves zero are taken from times().
   Request& request() noexcept { return request_; }
   RequestTimes& times() noexcept { return times_; }
 
   /// Asks the request to end. Thread-safe. The first cause counts; it takes effect within one tick.
-  /// Returns false when the request was asked before or has finished. It may be asked before it is
-  /// submitted; whoever gets its ticket looks at end_cause().
+  /// Returns false if the request was asked before or has finished. It may be asked before it is
+  /// submitted, since each holder of its ticket checks end_cause().
   bool ask_to_end(EndCause cause) noexcept;
   /// Why it was asked to end. Thread-safe.
   [[nodiscard]] EndCause end_cause() const noexcept { return cause_.load(); }
 
-  /// One thread at a time: its arguments are good and there is room for it.
+  /// Tells the sink that the request is valid and has room. One thread at a time.
   void admit(std::int32_t prompt_tokens) noexcept;
   /// Tells the sink which schema places its outputs are not held to; called before admit().
   void let_pass(std::shared_ptr<const std::vector<std::string>> not_enforced) noexcept;
-  /// One thread at a time: something for the sink; dropped once the request has finished.
+  /// Gives a delta to the sink; dropped once the request has finished. One thread at a time.
   void deliver(const DeltaView& delta) noexcept;
 
   /// Whether it has had its terminal event. Thread-safe.
   [[nodiscard]] bool finished() const noexcept { return finished_.load(std::memory_order_acquire); }
 
-  /// Hears of the end after the sink, on the actor's thread. Set before the request is submitted.
+  /// Is told of the end after the sink, on the actor's thread. Set before the request is submitted.
   class Owner {
    public:
     Owner() = default;
@@ -126,12 +126,12 @@ class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
   };
   void set_owner(std::shared_ptr<Owner> owner) noexcept { owner_ = std::move(owner); }
 
-  /// Keeps `what` until the sink has had the end. Set before the request is submitted.
+  /// Keeps `what` alive until the sink has received the end. Set before the request is submitted.
   void keep_until_end(std::shared_ptr<void> what) noexcept { kept_ = std::move(what); }
 
-  /// Sets what is called once when the request finishes, before the sink: a caller that hears of
-  /// the end finds the request's room free already. It must not throw. To be set before the request
-  /// is submitted.
+  /// Sets a function that is called once when the request finishes, before the sink, so that a
+  /// caller who is told of the end finds the request's room free. It must not throw. Set before the
+  /// request is submitted.
   void on_finished(std::function<void(const Finish&)> call) { on_finished_ = std::move(call); }
 
  private:
@@ -147,24 +147,24 @@ class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
   std::function<void(const Finish&)> on_finished_;
   std::shared_ptr<Owner> owner_;
   std::shared_ptr<void> kept_;
-  // Sequentially consistent, both: who asks finds the list, or who looks afterwards finds the
-  // cause.
+  // Both are sequentially consistent: either ask_to_end() finds the list, or a later check of
+  // end_cause() finds the cause.
   std::atomic<EndCause> cause_{EndCause::kNone};
   std::atomic<bool> has_ending_{false};
   std::atomic<bool> finished_{false};
 
-  // The next one while it is among the EndingRequests.
+  // The next request in EndingRequests.
   ActiveRequest* next_ending_ = nullptr;
   std::shared_ptr<ActiveRequest> self_while_ending_;
 };
 
-/// The right and the duty to finish a request. There is one for each request, and it moves from
-/// actor to actor with it. A ticket that is destroyed, because the actor or the message that held
-/// it is lost, finishes its request with EngineErrc::kInternal. So each request has exactly one
+/// The right and the duty to finish a request. Each request has one ticket, which moves
+/// with it from actor to actor. If its actor or message is lost, the ticket's destructor
+/// finishes the request with EngineErrc::kInternal. So each request has exactly one
 /// terminal event.
 class RequestTicket {
  public:
-  /// To be made once for each request, which begins by it.
+  /// Begins a request; make one for each.
   explicit RequestTicket(std::shared_ptr<ActiveRequest> request) noexcept
       : request_(std::move(request)) {}
   RequestTicket(RequestTicket&&) noexcept = default;
@@ -177,9 +177,9 @@ class RequestTicket {
 
   /// Gives the request its terminal event and uses up the ticket.
   void finish(Finish&& finish) && noexcept;
-  /// Finishes with reason kError, or kCancelled where the code is kCancelled; kOverloaded comes
-  /// with when to try again. A CoreErrc, such as an actor's undelivered() is given, becomes the
-  /// EngineErrc that it means for the request.
+  /// Finishes with reason kError, or kCancelled if the code is kCancelled; kOverloaded adds a
+  /// retry time. A CoreErrc, such as an actor's undelivered() gets, becomes the corresponding
+  /// EngineErrc.
   void fail(Error error) && noexcept;
 
  private:

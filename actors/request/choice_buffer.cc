@@ -38,7 +38,7 @@ ChoiceBuffer::Sizes ChoiceBuffer::unpack(std::uint64_t word) noexcept {
 
 bool ChoiceBuffer::append(const DeltaView& delta) noexcept {
   const std::size_t tokens = delta.tokens.size();
-  // The first token decides it; readers look at it only where there are tokens.
+  // The first token sets it; readers use it only if there are tokens.
   if (with_top_ && tokens_.size() == 0 && tokens > 0) top_per_token_ = delta.top_per_token;
   if ((with_logprobs_ && (delta.logprobs.size() != tokens || delta.token_texts.size() != tokens)) ||
       (with_top_ && delta.top.size() != tokens * top_per_token())) {
@@ -67,7 +67,7 @@ bool ChoiceBuffer::append(const DeltaView& delta) noexcept {
   return true;
 }
 
-// Marks that only continue the run before are not kept: their number is that of the runs.
+// A mark that continues the previous run is not kept, so there is one mark a run.
 void ChoiceBuffer::append_marks(const DeltaView& delta) {
   const std::size_t begin = text_.size() - delta.text.size();
   for (const PieceMark& mark : delta.marks) {

@@ -11,36 +11,36 @@
 
 namespace weft {
 
-/// What was produced of one output, from the detokenizer to the reader, without a lock: one thread
-/// appends, one takes. Everything is kept to the end, so what the reader has not taken is a range,
-/// however many deltas it came in.
+/// One output's text and tokens, on the way from the detokenizer to the reader, without a lock: one
+/// thread appends, one takes. Everything is kept to the end, so unread output is one range, however
+/// many deltas it came in.
 class ChoiceBuffer {
  public:
   /// Makes a buffer with room for as much of the request's output as stream_defaults.h says.
   explicit ChoiceBuffer(const Request& request);
 
-  /// Appends; for the delivering thread. Returns false, and adds nothing, when there is no memory
-  /// or the output is longer than a stream counts.
+  /// Appends a delta; for the delivering thread. Returns false, and adds nothing, if there is no
+  /// memory or the output exceeds what a stream can count.
   [[nodiscard]] bool append(const DeltaView& delta) noexcept;
 
-  /// Whether there is something to take. Thread-safe. It is ordered with other atomic operations,
-  /// since all are sequentially consistent.
+  /// Whether there is unread output. Thread-safe. It is ordered with other atomic operations, since
+  /// all are sequentially consistent.
   [[nodiscard]] bool unread() const noexcept {
     return published_.load() != taken_.load(std::memory_order_acquire) ||
            marks_settled_.load() > marks_taken_.load(std::memory_order_acquire);
   }
-  /// How many bytes of text were not taken. Thread-safe.
+  /// The bytes of unread text. Thread-safe.
   [[nodiscard]] std::size_t unread_bytes() const noexcept {
     const std::uint64_t taken = taken_.load(std::memory_order_acquire);
     return unpack(published_.load()).text - unpack(taken).text;
   }
-  /// How many tokens have come. Thread-safe.
+  /// The number of tokens so far. Thread-safe.
   [[nodiscard]] std::size_t tokens() const noexcept { return unpack(published_.load()).tokens; }
 
-  /// Takes all that is new; for the reader.
+  /// Takes all unread output; for the reader.
   void take(Delta& delta);
 
-  /// Copies all there is; for the reader.
+  /// Copies the whole output; for the reader.
   void copy_all(GeneratedChoice& choice) const;
 
  private:
@@ -77,7 +77,7 @@ class ChoiceBuffer {
   ChunkedArray<TokenText> token_texts_;  // offsets in the whole text
   ChunkedArray<TokenLogprob> top_;
   std::atomic<std::uint64_t> published_{0};  // Sizes; grows only
-  std::atomic<std::uint64_t> taken_{0};      // the reader's
+  std::atomic<std::uint64_t> taken_{0};      // written by the reader
 
   const bool typed_;
   ChunkedArray<KeptMark> marks_;

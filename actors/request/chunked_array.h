@@ -9,9 +9,9 @@
 
 namespace weft {
 
-/// An array that only grows, in chunks of doubling length, so that its elements never move: one
-/// thread appends while another copies what it has been told of. The owner publishes the size in an
-/// atomic of its own; nothing here is one.
+/// An array that only grows, in chunks of doubling length, so that its elements never move. One
+/// thread appends while another copies published elements. The owner publishes the size in its own
+/// atomic; this class has none.
 template <class T>
 class ChunkedArray {
  public:
@@ -35,8 +35,8 @@ class ChunkedArray {
     size_ = end;
   }
 
-  /// Appends the elements from `begin` up to `end` to `out`. By any thread that knows they are
-  /// there.
+  /// Appends the elements from `begin` up to `end` to `out`. For any thread that knows that they
+  /// exist.
   template <class Container>
   void copy(std::size_t begin, std::size_t end, Container& out) const {
     out.reserve(out.size() + (end - begin));

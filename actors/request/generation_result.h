@@ -11,12 +11,12 @@
 
 namespace weft {
 
-/// Something new of one output: all that came since the previous delta.
+/// One output's new text and tokens since its previous delta.
 struct Delta {
   std::int32_t choice = 0;  ///< which output, 0 .. n-1
   std::string text{};       ///< valid UTF-8; may be empty, while characters are incomplete
-  /// What is what of `text`, with Request::typed_output; for_each_piece() walks over it. The first
-  /// mark is at its beginning.
+  /// The kinds of the parts of `text`, with Request::typed_output; for_each_piece() goes through
+  /// them. The first mark is at the beginning.
   std::vector<PieceMark> marks{};
   std::vector<TokenId> tokens{};
   std::vector<float> logprobs{};         ///< one for each token, when asked for
@@ -37,16 +37,16 @@ struct GeneratedChoice {
   ChoiceEnd end{};
 };
 
-/// What became of a request: all of its outputs, or what there was when it failed.
+/// The result of a request: all of its outputs, or its outputs up to the failure.
 struct GenerationResult {
   FinishReason reason = FinishReason::kStop;
   std::vector<GeneratedChoice> choices{};  ///< n of them, in their order
   Usage usage{};
   RequestTimes times{};
-  /// Schema places that the outputs are not held to: of a structured_output, or of functions that
-  /// must be called, where these are not strict ("tools[0].function...not").
+  /// Schema places that the outputs need not follow, of a structured_output or of functions that
+  /// must be called, if these are not strict ("tools[0].function...not").
   std::vector<std::string> not_enforced{};
-  std::string error_detail{};                ///< what an error_code cannot say: fields and numbers
+  std::string error_detail{};                ///< details of the error, such as fields and numbers
   std::chrono::milliseconds retry_after{0};  ///< with kOverloaded, kGrammarsFull: when to try again
 };
 

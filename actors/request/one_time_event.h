@@ -14,7 +14,7 @@
 
 namespace weft {
 
-/// Something that happens once, for which any number of operations wait. Thread-safe. Always owned
+/// An event that fires once, for which any number of operations may wait. Thread-safe. Always owned
 /// by a shared_ptr.
 class OneTimeEvent : public std::enable_shared_from_this<OneTimeEvent> {
  public:
@@ -22,8 +22,8 @@ class OneTimeEvent : public std::enable_shared_from_this<OneTimeEvent> {
   OneTimeEvent(const OneTimeEvent&) = delete;
   OneTimeEvent& operator=(const OneTimeEvent&) = delete;
 
-  /// Completes as void(error_code) when the event has happened, never within the call; or, when any
-  /// type of cancellation takes it back, with operation_aborted.
+  /// Completes as void(error_code) when the event has fired, never within the call; or with
+  /// operation_aborted after any type of cancellation.
   template <class Handler>
   void async_wait(Handler handler, const boost::asio::any_io_executor& fallback) {
     auto slot = boost::asio::get_associated_cancellation_slot(handler);
@@ -40,7 +40,7 @@ class OneTimeEvent : public std::enable_shared_from_this<OneTimeEvent> {
     add(place, std::move(completion));
   }
 
-  /// The event happens: posts all completions, and those of later waits. Further calls do nothing.
+  /// Fires: posts the completions of all present and later waits. Further calls do nothing.
   void fire() noexcept;
 
  private:

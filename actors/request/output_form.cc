@@ -22,7 +22,7 @@ using Mode = ToolChoice::Mode;
 
 Error refused(std::string detail) { return {EngineErrc::kBadRequest, std::move(detail)}; }
 
-/// The part of an output that the end of its prompt has begun already.
+/// The beginning of an output that is part of its prompt already.
 struct Beginning {
   bool in_thought = false;  ///< the prompt has opened a thought
   std::string text{};       ///< text that the prompt has begun the output with
@@ -42,7 +42,7 @@ std::string_view without_last_space(std::string_view text) {
   return text.substr(0, text.find_last_not_of(" \n\t\r\f\v") + 1);
 }
 
-/// Returns the text of the message that the output continues; empty: it continues none.
+/// Returns the text of the message that the output continues; empty if there is none.
 std::string_view continued_text_of(const Request& request) {
   if (!request.continue_final_message || request.messages.empty()) return {};
   const auto* const last = request.messages.back().if_object();
@@ -73,7 +73,7 @@ Beginning beginning_of(const Request& request, std::span<const TokenId> prompt,
   return beginning;
 }
 
-/// What names the request's wish in errors.
+/// Returns the name of the request's constraint in errors.
 const std::string& name_of(const Request& request) {
   static const std::string choice = "tool_choice";
   return request.structured_output ? request.structured_output.name : choice;
@@ -132,7 +132,7 @@ bool may_use_up_budget(const Request& request) {
   return request.thinking_budget >= 0 && !ends_before;
 }
 
-// Nothing is read from an output that is one text.
+// An output that is one text is not parsed.
 OutputForm form_of(const Request& request, std::span<const TokenId> prompt,
                    const ServedModel& model) {
   OutputForm form;
@@ -146,7 +146,7 @@ OutputForm form_of(const Request& request, std::span<const TokenId> prompt,
   }
   if (request.structured_output && !form.parser.tools && !format.harmony &&
       !format.thoughts.any()) {
-    return {};  // the answer is all that there is
+    return {};  // the output is only an answer
   }
   Beginning beginning = beginning_of(request, prompt, model);
   form.parser.in_thought = beginning.in_thought;

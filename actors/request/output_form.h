@@ -14,16 +14,16 @@
 
 namespace weft {
 
-/// How a request's outputs are read.
+/// How a request's outputs are parsed.
 struct OutputForm {
-  std::shared_ptr<const ModelFormat> format{};  ///< null: all is text
+  std::shared_ptr<const ModelFormat> format{};  ///< null: an output is only text
   ParserOptions parser{};
-  /// Schema places that the outputs are not held to (CompiledOutput::not_enforced); null: none.
+  /// Schema places that outputs need not follow (CompiledOutput::not_enforced); null: none.
   std::shared_ptr<const std::vector<std::string>> not_enforced{};
 };
 
-/// Compiles what the outputs must look like, thoughts and calls included, and sets it as the
-/// sampler's constraint. Returns how they are read. kBadRequest names the field.
+/// Compiles the outputs' form, including thoughts and calls, and sets it as the sampler's
+/// constraint. Returns how outputs are parsed. kBadRequest names the field.
 [[nodiscard]] Result<OutputForm> constrain_output(Request& request, std::span<const TokenId> prompt,
                                                   const ServedModel& model);
 

@@ -21,9 +21,9 @@
 
 namespace weft {
 
-/// The completion of an asynchronous operation that is under way: its handler, kept where the
-/// handler's associated allocator puts it, and outstanding work of the handler's associated
-/// executor. Move-only; one thread at a time.
+/// The completion of an outstanding asynchronous operation: its handler, in memory of the handler's
+/// associated allocator, and outstanding work of the handler's associated executor. Move-only; one
+/// thread at a time.
 ///
 /// It differs from Boost 1.81's any_completion_handler: post() never completes within the call,
 /// also when the handler's executor can only dispatch; it owns the work guard; and a handler of
@@ -65,17 +65,17 @@ class PendingCompletion {
     void operator()(Operation* operation) const noexcept { operation->drop(); }
   };
 
-  /// Outstanding work of an executor, of either of Asio's two kinds. Boost 1.81's
-  /// executor_work_guard takes a strand of a type-erased executor for the older kind.
+  /// Outstanding work of an executor of either of Asio's two kinds. Boost 1.81's
+  /// executor_work_guard mistakes a strand of a type-erased executor for the older kind.
   template <class Executor>
   struct WorkOf;
 
   template <class Handler, class Complete>
   class OperationOf;
 
-  /// Whether what is posted to an executor runs later, and where the executor runs things. One that
-  /// can neither count outstanding work nor tell a fork from a continuation has no place of its
-  /// own.
+  /// Whether an executor runs posted functions later, and in a context of its own. An executor that
+  /// can neither count outstanding work nor distinguish a fork from a continuation has no context
+  /// of its own.
   template <class Executor>
   static constexpr bool kPostsItself =
       !boost::asio::execution::is_executor_v<Executor> ||

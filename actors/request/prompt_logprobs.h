@@ -13,11 +13,11 @@
 
 namespace weft {
 
-/// How probable a model found the tokens of a prompt: for each but the first the logprob that the
-/// tokens before it gave it, its rank, and the most probable tokens in its place. The numbers are
-/// those that the same token has as output (SamplingParams::logprobs), bit for bit on the host. It
-/// is made for one request, Request::prompt_logprobs. The whole prompt is computed for it, what the
-/// KV cache has of it included, and each token costs one product with the head.
+/// The logprobs of a prompt's tokens: for each token but the first its logprob after the tokens
+/// before it, its rank, and the most probable tokens at its position. The numbers are the same as
+/// for output tokens (SamplingParams::logprobs), bit for bit on the host. Made for one request
+/// (Request::prompt_logprobs). The whole prompt is computed, even if the KV cache has some of it,
+/// and each token costs one product with the output head.
 class PromptLogprobs final : public ActivationReader {
  public:
   /// `top`: how many most probable tokens are kept at each position, 0 .. kMaxTopLogprobs.
@@ -27,17 +27,17 @@ class PromptLogprobs final : public ActivationReader {
                           std::size_t most = std::numeric_limits<std::size_t>::max()) noexcept
       : top_count_(top), most_(most) {}
 
-  /// Whether all of the prompt is there; then nothing changes any more. It is so when the request's
-  /// first token is delivered. Thread-safe; all that follows is to be looked at once it is true.
+  /// Whether all logprobs are set, at the latest when the request's first token is delivered; then
+  /// they are constant. Thread-safe. Use the members below only once it is true.
   [[nodiscard]] bool complete() const noexcept { return complete_.load(std::memory_order_acquire); }
 
   /// [P], the prompt's tokens.
   [[nodiscard]] std::span<const TokenId> tokens() const noexcept { return tokens_; }
-  /// One of the prompt's tokens but the first.
+  /// The numbers of one prompt token.
   struct Entry {
     float logprob = 0;      ///< -inf, or NaN where the logits are no numbers
     std::int32_t rank = 0;  ///< 1 + how many tokens are more probable
-    /// Most probable first; kNoToken fills up where fewer have a probability.
+    /// Most probable first, padded with kNoToken.
     std::span<const TokenLogprob> top{};
   };
   /// The entry of tokens()[index], for 1 <= index < P.
@@ -45,31 +45,31 @@ class PromptLogprobs final : public ActivationReader {
   /// The number of tokens in Entry::top.
   [[nodiscard]] std::int32_t top_count() const noexcept { return top_count_; }
 
-  /// The most logprobs that it takes.
+  /// The most logprobs that it holds.
   [[nodiscard]] std::size_t most() const noexcept { return most_; }
-  /// Whether a prompt of so many tokens has no more.
+  /// Whether a prompt of so many tokens fits.
   [[nodiscard]] bool takes(std::size_t prompt) const noexcept {
     return prompt <= most_ / (static_cast<std::size_t>(top_count_) + 1);
   }
 
-  /// Called by the engine, before the first step: the prompt, which takes all memory. Throws
+  /// Called by the engine before the first step, with the prompt; allocates all memory. Throws
   /// std::bad_alloc.
   void begin(std::span<const TokenId> prompt);
 
   [[nodiscard]] bool wants_logits() const noexcept override { return true; }
-  /// What the last token of the prompt predicts is output.
+  /// The last token is not read, since it predicts output.
   [[nodiscard]] std::int32_t end_position() const noexcept override {
     return static_cast<std::int32_t>(tokens_.size()) - 1;
   }
-  /// Called by the executor. A prompt that is computed once more, since its sequence gave way,
-  /// keeps the numbers that it has.
+  /// Called by the executor. If a sequence gave way and its prompt is computed again, the earlier
+  /// numbers stay.
   void read(const TokenActivations& token) override;
 
  private:
   const std::int32_t top_count_;
   const std::size_t most_;
   std::vector<TokenId> tokens_;
-  std::vector<float> logprobs_;      // of tokens_[i + 1]
+  std::vector<float> logprobs_;      // [i] belongs to tokens_[i + 1]
   std::vector<std::int32_t> ranks_;  // likewise
   std::vector<TokenLogprob> top_;    // top_count_ of each, likewise
   std::atomic<bool> complete_{false};

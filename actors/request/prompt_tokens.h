@@ -9,8 +9,8 @@
 
 namespace weft {
 
-/// The token ids of a request's prompt, for a caller that sent a text. They are set once, before
-/// the request is admitted; after that another thread may read them.
+/// Receives the token ids of a request's prompt, for a caller that sent a text. They are set once,
+/// before the request is admitted; then another thread may read them.
 class PromptTokens {
  public:
   /// Sets the tokens. Called once, by the thread that prepares the request.

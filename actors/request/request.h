@@ -32,26 +32,26 @@ namespace weft {
 class PromptLogprobs;
 class PromptTokens;
 
-/// What is wanted of a request instead of text.
+/// The vector that a request asks for instead of text.
 struct VectorWish {
   enum class Kind : std::uint8_t {
-    kEmbedding,  ///< a vector that says what the text is about
-    kScores,     ///< of a classifier: one for each of its labels
+    kEmbedding,  ///< a vector of the text's meaning
+    kScores,     ///< a classifier's scores, one for each label
     kMaskFills,  ///< tokens for each mask token of the prompt, by a masked language model
   };
   Kind kind = Kind::kEmbedding;
   /// With kMaskFills: how many tokens each mask token gets, the most probable ones; at most
   /// defaults::kMaxMaskFills.
   std::int32_t top_k = 5;
-  /// Another text that the prompt is to be judged with, as cross-encoders do. The prompt is a text
-  /// then, too.
+  /// A second text, for cross-encoders, which judge a pair of texts. The prompt must be a text
+  /// then.
   std::string second_text{};
-  /// How many numbers of an embedding are wanted, from the first on, as models trained by
-  /// Matryoshka representation learning allow it; 0 = all.
+  /// How many first numbers of an embedding to return, for models trained by Matryoshka
+  /// representation learning; 0 = all.
   std::int32_t dimensions = 0;
   /// Whether an embedding gets length 1; without: as the model's files say.
   std::optional<bool> unit{};
-  bool raw_scores = false;  ///< as the last layer gives them, before softmax or sigmoid
+  bool raw_scores = false;  ///< scores before softmax or sigmoid
   /// Tokens to which a longer input is cut, at its end; kAsLong: to as many as the model takes. 0:
   /// a longer input is refused.
   std::int32_t cut_at = 0;
@@ -76,27 +76,27 @@ struct SpeculationWish {
 /// What a caller asks for. Exactly one of prompt, prompt_tokens and messages is given.
 struct Request {
   Request() = default;  // no aggregate: docs/asio-compliance.md says why
-  /// Makes a request that has a text as its prompt, so that a text may stand where a request does:
+  /// Makes a request from a text, its prompt, so that calls can take a text directly:
   /// `engine.async_open("Once upon a time", token)`.
   template <std::convertible_to<std::string> Text>
   // NOLINTNEXTLINE(google-explicit-constructor): a text stands where a request does
   Request(Text&& text) : prompt(std::forward<Text>(text)) {}
 
-  /// Which of the engine's models, by its name or an alias; "" = the first. An engine that was made
-  /// for one model alone does not look at it.
+  /// The model's name or an alias; "" = the engine's first model. An engine of a single model
+  /// ignores it.
   std::string model{};
   std::string prompt{};                  ///< text
-  std::vector<TokenId> prompt_tokens{};  ///< or tokens, taken as they are
+  std::vector<TokenId> prompt_tokens{};  ///< or tokens, taken unchanged
   boost::json::array messages{};  ///< or a conversation, for the model's chat template: objects
                                   ///< with "role" and "content"
-  /// What the model may call, for the template and to read its calls: a list of {"type":
-  /// "function", "function": {"name", "description", "parameters": a JSON schema}}; null: nothing.
+  /// The functions that the model may call, for the template and to parse calls: a list of {"type":
+  /// "function", "function": {"name", "description", "parameters": a JSON schema}}; null: none.
   /// Messages of the assistant may have "tool_calls", [{"id", "type": "function", "function":
   /// {"name", "arguments": an object}}], whose results are messages with the role "tool", a
   /// "tool_call_id" and "content".
   boost::json::value tools{};
-  /// With typed_output: whether outputs are calls of them, and how strict those are. Beside a
-  /// structured_output, an output is a call or an answer.
+  /// With typed_output: whether outputs are calls of these functions, and how strictly these follow
+  /// schemas. With a structured_output too, an output is a call or an answer.
   ToolChoice tool_choice{};
   boost::json::object chat_template_kwargs{};
   /// Whether the template ends the prompt with the beginning of an answer.
@@ -104,44 +104,44 @@ struct Request {
   /// The model continues the conversation's last message, which is the assistant's, instead of
   /// answering it: an output is the text that follows the message's text.
   bool continue_final_message = false;
-  /// Takes each output apart as the model's family writes thoughts and, where there are tools,
-  /// calls: marks say what is what, and the family's tags are left out. Where the family is not
-  /// known (ServedModel::format), all is text.
+  /// Parses each output into thoughts, text and, with tools, calls, in the format of the model's
+  /// family. Marks give the kinds, and the family's tags are left out. If the format is not known
+  /// (ServedModel::format), an output is only text.
   bool typed_output = false;
   /// With typed_output: false ends an output with its first call.
   bool parallel_tool_calls = true;
-  /// With typed_output: thoughts of an output that are as many tokens long are ended for the model;
-  /// negative: it thinks as long as it likes. Of a family without thoughts it means nothing.
+  /// With typed_output: ends an output's thoughts after so many tokens; negative: no limit. Unused
+  /// for a family without thoughts.
   std::int32_t thinking_budget = -1;
 
-  /// A vector instead of text, which Finish::vector gets (tokens for masks: Finish::masks);
-  /// Engine::async_embed() sets it. No output has text then, and nothing that says how tokens are
-  /// chosen counts.
+  /// Asks for a vector instead of text; Finish::vector has the result (of masks: Finish::masks).
+  /// Engine::async_embed() sets it. Outputs have no text then, and sampling parameters are
+  /// ignored.
   std::optional<VectorWish> vector{};
 
-  /// Of each output; 0 = what the context has room for, at most what Config::generation_config
-  /// says.
+  /// The most tokens of each output; 0 = as many as the context has room for, at most the value of
+  /// Config::generation_config.
   std::int32_t max_tokens = 256;
-  /// Where the context has less room than max_tokens: the output gets what there is, instead of a
-  /// refusal.
+  /// If the context has less room than max_tokens, lowers max_tokens instead of refusing the
+  /// request.
   bool clip_max_tokens = false;
-  /// Where a conversation is too long: its oldest messages are left out (shortened_conversation.h),
-  /// so that there is room for max_tokens, or for an eighth of the context where that is 0.
+  /// If a conversation is too long, leaves out its oldest messages (shortened_conversation.h) to
+  /// make room for max_tokens, or for an eighth of the context if that is 0.
   bool drop_oldest_messages = false;
   SamplingParams sampling{};
-  /// What each output must look like, with typed_output behind its thoughts, which stay free. Sets
-  /// SamplingParams::constraint, as tool_choice and thinking_budget do.
+  /// The form of each output; with typed_output the form of its answer, while thoughts stay free.
+  /// Sets SamplingParams::constraint, as do tool_choice and thinking_budget.
   StructuredOutput structured_output{};
-  /// Of a model with an encoder: the token that the output begins with, which names the language of
-  /// a translation (forced_bos_token_id); it is no part of the output. kNoToken: none, or that of
-  /// Config::generation_config.
+  /// For a model with an encoder: the first token that the decoder generates, which names a
+  /// translation's language (forced_bos_token_id); it is not part of the output. kNoToken: none, or
+  /// the token of Config::generation_config.
   TokenId forced_bos = kNoToken;
-  /// Reads hidden states and logits of the request's one sequence; null: nobody.
+  /// Reads hidden states and logits of the request's only sequence; may be null.
   std::shared_ptr<ActivationReader> activation_reader{};
-  /// Gets the logprobs of the prompt's tokens (prompt_logprobs.h); null: nobody wants them. Not of
-  /// models with an encoder, and not beside an activation_reader or a vector.
+  /// Receives the logprobs of the prompt's tokens (prompt_logprobs.h); may be null. Not for models
+  /// with an encoder, and not together with an activation_reader or a vector.
   std::shared_ptr<PromptLogprobs> prompt_logprobs{};
-  /// Receives the prompt's tokens (prompt_tokens.h); null: no caller wants them.
+  /// Receives the prompt's tokens (prompt_tokens.h); may be null.
   std::shared_ptr<PromptTokens> prompt_ids{};
   std::vector<std::string> stop{};  ///< texts that end the output and are left out of it
   bool skip_special_tokens = true;  ///< leaves special tokens out of the text
@@ -153,8 +153,8 @@ struct Request {
   /// requests (preprocess_pool.h), so that nobody's small request waits for all of them.
   bool bulk = false;
   std::string client{};  ///< who asks: clients share the engine fairly; "" = nobody in particular
-  /// Only requests with the same text here find each other's beginnings in the KV cache, within
-  /// what Config::cache_share allows; at most kMaxCacheSaltBytes.
+  /// Only requests with the same cache_salt share beginnings in the KV cache, within the limits of
+  /// Config::cache_share; at most kMaxCacheSaltBytes.
   std::string cache_salt{};
   static constexpr std::size_t kMaxCacheSaltBytes = 256;  ///< a 2048-bit secret
   std::chrono::milliseconds timeout{0};                   ///< from arrival to the end; 0 = none
@@ -182,32 +182,32 @@ struct TokenText {
   friend bool operator==(const TokenText&, const TokenText&) = default;
 };
 
-/// Something new of one output, borrowed for the call.
+/// One output's new text and tokens, borrowed for the call.
 struct DeltaView {
   std::int32_t choice = 0;  ///< which output, 0 .. n-1
   std::string_view text{};  ///< valid UTF-8; may be empty, while characters are incomplete
-  /// What is what of `text`, with Request::typed_output. A run may go on in the next delta, which
-  /// then begins with a mark of the same kind.
+  /// The kinds of the parts of `text`, with Request::typed_output. A run may continue in the next
+  /// delta, which then begins with a mark of the same kind.
   std::span<const PieceMark> marks{};
-  /// With logprobs, the tokens are those that made `text`, which begins and ends with one of them;
-  /// without, `text` may lag behind the tokens.
+  /// With logprobs, exactly these tokens made `text`; without, `text` may lag behind the
+  /// tokens.
   std::span<const TokenId> tokens{};
   std::span<const float> logprobs{};         ///< one for each token; empty unless asked for
   std::span<const TokenText> token_texts{};  ///< with logprobs: the part of `text` of each token
-  /// top_per_token entries for each token, most probable first; kNoToken fills up where the
-  /// samplers left fewer.
+  /// top_per_token entries for each token, most probable first, padded with kNoToken if samplers
+  /// left fewer.
   std::span<const TokenLogprob> top{};
   std::int32_t top_per_token = 0;  ///< SamplingParams::top_logprobs
 };
 
 struct Usage {
   std::int32_t prompt_tokens = 0;
-  std::int32_t output_tokens = 0;  ///< of all outputs, those that best_of dropped included
-  /// Of the prompt's, those that were in the KV cache when the request began.
+  std::int32_t output_tokens = 0;  ///< of all outputs, also of outputs that best_of dropped
+  /// Prompt tokens that were in the KV cache when the request began.
   std::int32_t cached_tokens = 0;
-  std::int32_t reasoning_tokens = 0;  ///< of the output's, with Request::typed_output: thoughts
+  std::int32_t reasoning_tokens = 0;  ///< output tokens of thoughts, with Request::typed_output
   std::int32_t accepted_guesses = 0;  ///< guessed tokens in the output (Config::speculation)
-  std::int32_t rejected_guesses = 0;  ///< tokens that were guessed wrongly, no part of the output
+  std::int32_t rejected_guesses = 0;  ///< wrongly guessed tokens, not part of the output
 };
 
 /// How one output ended.
@@ -218,11 +218,11 @@ struct ChoiceEnd {
   /// The sum of its tokens' logprobs, or a beam's score; 0 unless logprobs, best_of or beams ask
   /// for it.
   double cumulative_logprob = 0;
-  std::int32_t calls = 0;  ///< that it makes; of an output that was cut, the last may lack its end
+  std::int32_t calls = 0;  ///< its number of calls; in a cut output the last call may be incomplete
   bool in_call = false;    ///< the last call lacks its end
 };
 
-/// When what happened, on the engine's clock.
+/// The times of a request's events, on the engine's clock.
 struct RequestTimes {
   TimePoint arrived{}, queued{}, started{}, first_token{}, ended{};  ///< zero: never
 };
@@ -238,22 +238,22 @@ struct MaskFill {
 /// The one terminal event of a request.
 struct Finish {
   FinishReason reason =
-      FinishReason::kStop;  ///< of the request: that of its first output, or why all ended
+      FinishReason::kStop;  ///< of the request: its first output's reason, or why all outputs ended
   Error error{};            ///< with kError and kCancelled: why
   std::vector<ChoiceEnd> choices{};
   std::vector<float> vector{};  ///< of a request with Request::vector that ended with kStop
-  /// Where the request wanted VectorWish::Kind::kMaskFills, instead of `vector`: the tokens for
-  /// each mask token, the most probable one first.
+  /// Instead of `vector`, for VectorWish::Kind::kMaskFills: the tokens for each mask token, most
+  /// probable first.
   std::vector<std::vector<MaskFill>> masks{};
   Usage usage{};
   RequestTimes times{};
   std::chrono::milliseconds retry_after{0};  ///< with kOverloaded, kGrammarsFull: when to try again
 };
 
-/// Where a request's outputs go. The engine's actors call admit() and deliver() one at a time, and
-/// finish() exactly once; an admit() or deliver() of another thread may still come after finish()
-/// and must then be dropped. None of them may block: what waits for the application goes into
-/// buffers of the sink's own, which max_tokens bounds.
+/// Receives a request's outputs. The engine's actors call admit() and deliver() one at a time, and
+/// finish() exactly once. An admit() or deliver() by another thread may still come after finish()
+/// and must then be dropped. None of them may block: output that waits for the application goes
+/// into the sink's own buffers, which max_tokens bounds.
 class RequestSink {
  public:
   RequestSink() = default;
@@ -261,11 +261,11 @@ class RequestSink {
   RequestSink& operator=(const RequestSink&) = delete;
   virtual ~RequestSink() = default;
 
-  /// The request is valid, of so many tokens, and the engine has room for it. At most once, before
-  /// the first deliver(); left out when the request ends earlier.
+  /// The request is valid, its prompt has so many tokens, and the engine has room for it. Called at
+  /// most once, before the first deliver(); not called if the request ends earlier.
   virtual void admit(std::int32_t /*prompt_tokens*/) noexcept {}
-  /// Schema places that the outputs are not held to (Grammar::not_enforced()). Called at most once,
-  /// before admit(); not called when there are no such places.
+  /// Schema places that outputs need not follow (Grammar::not_enforced()). Called at most once,
+  /// before admit(), and only if there are such places.
   // NOLINTNEXTLINE(performance-unnecessary-value-param): overriding sinks keep the list
   virtual void let_pass(std::shared_ptr<const std::vector<std::string>> /*not_enforced*/) noexcept {
   }

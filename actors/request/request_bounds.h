@@ -10,7 +10,7 @@
 
 namespace weft {
 
-/// How much of a prompt a request brings, before it is tokenized.
+/// The size of a request's prompt before it is tokenized.
 struct PromptSize {
   std::int64_t bytes = 0;   ///< of text and of JSON
   std::int64_t tokens = 0;  ///< by estimate
@@ -22,34 +22,34 @@ struct PromptSize {
 /// Returns about how many tokens a text of so many bytes has.
 [[nodiscard]] std::int64_t tokens_of_bytes(std::int64_t bytes) noexcept;
 
-/// What may be under way at most, and what one request may bring.
+/// The limits of all active requests, and of one request.
 struct QueueBounds {
-  std::int64_t requests = 0;       ///< that have not ended
-  std::int64_t prompt_tokens = 0;  ///< of those
-  std::int64_t prompt_bytes = 0;   ///< of one request
-  std::int64_t context = 0;        ///< tokens that one request counts at most
+  std::int64_t requests = 0;       ///< requests that have not ended
+  std::int64_t prompt_tokens = 0;  ///< the prompt tokens of these requests
+  std::int64_t prompt_bytes = 0;   ///< the prompt's bytes of one request
+  std::int64_t context = 0;        ///< the most tokens that one request counts
 };
 
-/// `model` is null while it is not loaded: defaults::kUnknownContext then stands for its context.
+/// Returns the bounds. `model` is null before it is loaded: its context is then kUnknownContext.
 [[nodiscard]] QueueBounds queue_bounds(const Config& config, const ServedModel* model) noexcept;
 
-/// Returns the size as it counts while the request is under way: a prompt that is longer than the
-/// context never runs, and takes no more room from others than one that fills it.
+/// Returns the size that counts while the request is active. A prompt longer than the context never
+/// runs, so it counts only as much as a full context.
 [[nodiscard]] PromptSize counted_size(const Request& request, const QueueBounds& bounds);
 
-/// What is under way.
+/// The numbers of active requests.
 struct QueueUse {
   std::int64_t requests = 0;
   std::int64_t prompt_tokens = 0;
 };
 
-/// Checks whether a request of this size may come in. kBadRequest: it is too large by itself;
-/// kOverloaded: there is no room beside what is under way.
+/// Checks whether a request of this size may be accepted. kBadRequest: it is too large by itself;
+/// kOverloaded: the active requests leave no room.
 [[nodiscard]] Result<void> check_room(const PromptSize& size, const QueueBounds& bounds,
                                       const QueueUse& use);
 
-/// Checks what would make the memory for the request's outputs unbounded, or stand outside of a
-/// table before anybody looks; everything else is checked by those who use it. kBadRequest.
+/// Checks values that would make the memory for outputs unbounded, or index outside a table, before
+/// they are used. All other values are checked where they are used. kBadRequest.
 [[nodiscard]] Result<void> check_outputs(const Request& request);
 
 }  // namespace weft

@@ -14,17 +14,17 @@
 
 namespace weft {
 
-/// All that a request has produced, between the thread that delivers and the one that reads,
-/// without a lock or a wait on either side. Sinks keep it. Loads and stores of its flags are
-/// sequentially consistent, so that one of two threads that each set something and then look at the
-/// other's sees it.
+/// A request's whole output, passed from the delivering thread to the reading thread without
+/// locks or waiting. Sinks own it. Loads and stores of its flags are sequentially consistent: of
+/// two threads that each set a flag and then read the other's, at least one sees the other's
+/// flag.
 class RequestOutput {
  public:
   /// Throws std::bad_alloc. `choices` and the request's max_tokens must be within
   /// stream_defaults.h.
   RequestOutput(const Request& request, std::int32_t choices);
 
-  // By the one who delivers.
+  // For the delivering thread:
   /// Called before admit().
   void let_pass(std::shared_ptr<const std::vector<std::string>> not_enforced) noexcept {
     not_enforced_ = std::move(not_enforced);
@@ -34,14 +34,14 @@ class RequestOutput {
     prompt_tokens_.store(prompt_tokens);
     admitted_.store(true);
   }
-  /// False when it could not be kept: the request has failed then and is to be ended.
+  /// Returns false if the delta could not be kept: the request has failed and must be ended.
   [[nodiscard]] bool deliver(const DeltaView& delta) noexcept;
   /// Publishes the end, after all deliveries.
   void finish(Finish&& finish) noexcept;
 
   // The functions below are thread-safe.
   [[nodiscard]] bool admitted() const noexcept { return admitted_.load(); }
-  /// Of the request that was admitted; 0 before.
+  /// The prompt tokens of an admitted request; 0 before.
   [[nodiscard]] std::int32_t prompt_tokens() const noexcept { return prompt_tokens_.load(); }
   [[nodiscard]] bool finished() const noexcept { return finished_.load(); }
   /// The places of RequestSink::let_pass(); complete once the request is admitted or finished.
@@ -51,7 +51,7 @@ class RequestOutput {
   }
   [[nodiscard]] bool has_unread() const noexcept;
   [[nodiscard]] std::size_t unread_bytes() const noexcept;
-  /// The number of tokens that have come, of all outputs.
+  /// The number of tokens so far, of all outputs.
   [[nodiscard]] std::size_t tokens() const noexcept;
   /// How the request ended; valid once finished(), and constant from then on.
   [[nodiscard]] const Finish& end() const noexcept { return finish_; }
@@ -61,14 +61,14 @@ class RequestOutput {
   [[nodiscard]] bool unread(std::size_t choice) const noexcept {
     return choices_[choice]->unread();
   }
-  /// Appends all that is new of one output to `delta`. Throws std::bad_alloc, and nothing is lost.
+  /// Appends one output's unread part to `delta`. Throws std::bad_alloc without losing output.
   void take(std::size_t choice, Delta& delta) { choices_[choice]->take(delta); }
   /// Copies all of one output. Throws std::bad_alloc.
   void copy_all(std::size_t choice, GeneratedChoice& out) const { choices_[choice]->copy_all(out); }
 
  private:
   std::vector<std::unique_ptr<ChoiceBuffer>> choices_;
-  std::atomic<bool> lost_{false};  // something could not be kept, so nothing after it is
+  std::atomic<bool> lost_{false};  // a delta could not be kept, so later ones are dropped
   Finish finish_;
   std::shared_ptr<const std::vector<std::string>> not_enforced_;
   std::atomic<bool> knows_not_enforced_{false};

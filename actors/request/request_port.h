@@ -18,13 +18,13 @@ namespace weft {
 struct ModelList;
 struct ServedModel;
 
-/// Hears that a model was loaded or unloaded, or why not; on any thread, or within the call.
+/// Called when a model was loaded or unloaded, or has failed; on any thread, or within the call.
 using ModelDone = std::function<void(Result<void>)>;
 
 /// The engine's numbers at one moment.
 struct EngineStats {
-  std::size_t requests = 0;               ///< that have not ended
-  std::size_t waiting = 0;                ///< of those, that wait for rows or pages
+  std::size_t requests = 0;               ///< requests that have not ended
+  std::size_t waiting = 0;                ///< requests that wait for rows or pages
   std::size_t running = 0;                ///< sequences that hold rows
   std::int64_t queued_prompt_tokens = 0;  ///< of `requests`, by the receiver's estimate
   std::int32_t rows = 0;
@@ -38,19 +38,19 @@ struct EngineStats {
   std::uint64_t accepted_guesses = 0;  ///< tokens that were guessed and became output
   std::uint64_t rejected_guesses = 0;  ///< tokens that were guessed wrongly
   std::uint64_t prefix_lookups = 0;    ///< requests that looked for their beginning in the KV cache
-  std::uint64_t prefix_hits = 0;       ///< of those, how many found some of it
-  std::uint64_t prefix_tokens = 0;     ///< that need not be computed therefore
-  std::uint64_t prefix_evictions = 0;  ///< pages that were given up for others
-  std::int32_t prefix_pages = 0;       ///< that can be found now, in use or free
-  std::int32_t host_pages = 0;         ///< that can be found in host memory
-  std::int64_t file_pages = 0;         ///< that can be found in files
-  std::uint64_t finished = 0;          ///< requests, those that were refused at the edge left out
-  /// Median of the time to the first token, in seconds, of the last requests that ended; 0 before
-  /// the first one has.
+  std::uint64_t prefix_hits = 0;       ///< lookups that found a part of it
+  std::uint64_t prefix_tokens = 0;     ///< tokens found, which need not be computed
+  std::uint64_t prefix_evictions = 0;  ///< pages that were evicted
+  std::int32_t prefix_pages = 0;       ///< pages that can be found now, in use or free
+  std::int32_t host_pages = 0;         ///< pages that can be found in host memory
+  std::int64_t file_pages = 0;         ///< pages that can be found in files
+  std::uint64_t finished = 0;          ///< ended requests, without those refused on arrival
+  /// Median time to the first token, in seconds, of the last ended requests; 0 before the first
+  /// request has ended.
   double first_token_median = 0;
 };
 
-/// Who holds a row, and for what.
+/// The request in a row, and its use of the row.
 struct RowHolder {
   RequestId request{};   ///< none: the row is free
   bool decodes = false;  ///< all its known tokens are planned, so each step gives it a token
@@ -58,9 +58,9 @@ struct RowHolder {
   friend bool operator==(const RowHolder&, const RowHolder&) = default;
 };
 
-/// Where requests go in. Thread-safe, except for the destructor. Destroying it finishes every
-/// request that has not ended with EngineErrc::kStopping and waits until its actors have exited; it
-/// needs no running executor.
+/// Accepts requests. Thread-safe, except for the destructor. The destructor finishes every active
+/// request with EngineErrc::kStopping and waits until its actors have exited; it needs no running
+/// executor.
 class RequestPort {
  public:
   RequestPort() = default;
@@ -72,26 +72,26 @@ class RequestPort {
   [[nodiscard]] virtual std::shared_ptr<ActiveRequest> make_request(
       Request request, std::shared_ptr<RequestSink> sink) = 0;
 
-  /// Takes the request over, whatever becomes of it: a refusal is its terminal event, too.
+  /// Takes the request over in any case; a refusal is its terminal event.
   virtual void submit(RequestTicket ticket) noexcept = 0;
 
-  /// Asks the actors to exit once no request is left, and calls `stopped` once when all have: on
-  /// any thread, or within the call. It must not block, and may be called once.
+  /// Asks the actors to exit once no request is left, and calls `stopped` once all have exited, on
+  /// any thread or within the call. It must not block, and may be called once.
   virtual void stop(std::function<void()> stopped) noexcept = 0;
 
-  /// The numbers of this moment, which belong together only roughly.
+  /// The present numbers, read at slightly different times.
   [[nodiscard]] virtual EngineStats stats() const = 0;
-  /// Who holds each row. Each entry is of some moment, all of them only roughly of the same. Empty
-  /// where there is nothing to tell.
+  /// The request in each row, read at slightly different times. Empty if the port does not know
+  /// them.
   [[nodiscard]] virtual std::vector<RowHolder> rows() const { return {}; }
   /// The port's metrics; valid as long as the port.
   [[nodiscard]] virtual MetricsRegistry& metrics() const noexcept = 0;
-  /// What is known of the first model; null where there is none, or while it is not loaded.
+  /// The first model; null if there is none, or while it is not loaded.
   [[nodiscard]] virtual std::shared_ptr<const ServedModel> model() const { return nullptr; }
-  /// All models, as they are now; null for a port that has one, which has no name. Constant.
+  /// The present state of all models; null for a port with a single, unnamed model. Immutable.
   [[nodiscard]] virtual std::shared_ptr<const ModelList> models() const { return nullptr; }
   /// Loads a model, or unloads it once its requests have ended; Engine::async_load has the errors.
-  // NOLINTBEGIN(performance-unnecessary-value-param): who overrides them keeps it
+  // NOLINTBEGIN(performance-unnecessary-value-param): overriding ports keep `done`
   virtual void load_model(const std::string& /*name*/, ModelDone done) {
     done(Error{EngineErrc::kNoSuchModel, {}});
   }
@@ -99,10 +99,10 @@ class RequestPort {
     done(Error{EngineErrc::kNoSuchModel, {}});
   }
   // NOLINTEND(performance-unnecessary-value-param)
-  /// Whether it can serve: no actor that it needs has failed for good.
+  /// Whether it can serve: no actor that it needs has failed permanently.
   [[nodiscard]] virtual bool ready() const noexcept = 0;
-  /// Whether a request that came now would be refused with kOverloaded, whatever it asks for. It
-  /// costs no more than looking.
+  /// Whether any request would be refused with kOverloaded now. Takes next to no
+  /// time.
   [[nodiscard]] virtual bool full() const noexcept { return false; }
 };
 

@@ -62,7 +62,7 @@ RequestText::Output RequestText::make_output() const {
   return output;
 }
 
-// Without a parser, pieces_ stays empty and the text is given as it is.
+// Without a parser, pieces_ stays empty and the text is delivered unchanged.
 void RequestText::take_apart(Output& output) {
   if (!output.parser) return;
   pieces_.clear();
@@ -160,7 +160,7 @@ void RequestText::give_up() noexcept {
   for (Output& output : outputs_) output.closed = true;
 }
 
-// Ends the text of a sequence that was running: what its text holds back will not change any more.
+// Ends the text of a running sequence: text that was held back will not change any more.
 void RequestText::close(Output& output, std::int32_t choice) {
   if (output.closed) return;
   output.cut = true;
@@ -171,7 +171,7 @@ void RequestText::close(Output& output, std::int32_t choice) {
   give(output, choice, {});
 }
 
-// Makes the text of an output of a beam search, of which nothing came before its end.
+// Makes the text of a beam search's output, all of which comes at its end.
 void RequestText::remake(Output& output, const OutputEnd& end) {
   output = make_output();
   output.tokens = static_cast<std::int32_t>(end.tokens.size());
@@ -232,7 +232,7 @@ ChoiceEnd RequestText::choice_end(const Output& output, const OutputEnd& end, Gr
   return choice;
 }
 
-// A vector that was not read to its end is none, whatever asked for the end.
+// A vector whose prompt was not read to its end does not count, whatever the cause of the end.
 void RequestText::finish_vector(EndMsg& end, Finish& finish) const {
   if (end.how == GroupEnd::kStopped) {
     end.how = GroupEnd::kCancelled;
@@ -271,7 +271,7 @@ Finish RequestText::finish(EndMsg& end, TimePoint now) {
     finish.usage.output_tokens += output.tokens;
     finish.usage.reasoning_tokens += output.reasoning_tokens;
   }
-  // A step may go on behind the stop string that ends an output.
+  // A step may have computed tokens behind the stop string that ends an output.
   finish.usage.accepted_guesses =
       std::min(finish.usage.accepted_guesses, finish.usage.output_tokens);
   finish.reason =

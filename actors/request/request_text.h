@@ -21,36 +21,36 @@ namespace weft {
 
 class ResultReader;
 
-/// The texts of one request's outputs while they grow, and their way to its sink. It belongs to the
-/// detokenizer from the request's first token on.
+/// Makes the texts of one request's outputs and gives them to its sink. The detokenizer owns it
+/// from the request's first token on.
 class RequestText {
  public:
   struct Options {
-    std::int32_t sequences = 1;  ///< that tokens come for
-    bool ranked = false;  ///< which the caller gets is known only at the end (best_of, beams)
+    std::int32_t sequences = 1;  ///< the number of sequences that generate tokens
+    bool ranked = false;  ///< the caller's outputs are chosen only at the end (best_of, beams)
     std::int32_t prompt_tokens = 0;
-    std::int32_t top_logprobs = 0;  ///< that the caller gets, whatever the device gives
+    std::int32_t top_logprobs = 0;  ///< for the caller; the device may give more
     bool logprobs = false;
-    /// How outputs are taken apart; null: they are not (Request::typed_output).
+    /// How outputs are parsed; null: they are not (Request::typed_output).
     std::shared_ptr<const ModelFormat> format{};
     ParserOptions parser{};
-    /// Makes the result of a request that has no outputs; else null.
+    /// Makes the result of a request without outputs; otherwise null.
     std::shared_ptr<const ResultReader> vector{};
   };
 
   RequestText(ActiveRequest& request, Tokenizer tokenizer, StopStrings stops,
               const Options& options);
 
-  /// Takes a new token. Returns true when it completes a stop string, or the one call that an
-  /// output may have; the sequence takes no more then.
+  /// Takes a new token. Returns true if it completes a stop string, or the only call that an output
+  /// may have; the sequence then takes no more tokens.
   [[nodiscard]] bool push(const TokenEvent& event, std::span<const TokenLogprob> top,
                           TimePoint now);
 
   /// Called at the request's end: delivers what is held back and returns how each output ended.
   [[nodiscard]] Finish finish(EndMsg& end, TimePoint now);
 
-  /// Called when tokens have been lost: what follows would not fit what was delivered, so nothing
-  /// follows, and the request ends with kInternal, however it ended otherwise.
+  /// Called when tokens have been lost. Later text would not fit the delivered text, so none is
+  /// delivered, and the request ends with kInternal in any case.
   void give_up() noexcept;
 
   [[nodiscard]] ActiveRequest& request() noexcept { return request_; }
@@ -67,7 +67,7 @@ class RequestText {
     TokenId stop_token = kNoToken;
     std::int32_t tokens = 0;
     std::int32_t reasoning_tokens = 0;
-    // What is kept until the end, where outputs are ranked.
+    // Kept until the end if outputs are ranked.
     TypedText kept_text;
     std::vector<TokenId> kept_tokens;
     std::vector<float> kept_logprobs;
@@ -76,7 +76,7 @@ class RequestText {
   };
 
   Output make_output() const;
-  /// Takes apart what is fresh_, and the rest where the output has ended.
+  /// Parses fresh_, and the held-back rest if the output has ended.
   void take_apart(Output& output);
   [[nodiscard]] bool ended_by_call(const Output& output) const noexcept {
     return output.parser && output.parser->done();
@@ -99,14 +99,14 @@ class RequestText {
   StopStrings stops_;
   Options options_;
   std::vector<Output> outputs_;
-  std::string fresh_;              ///< the text on its way
-  TypedText pieces_;               ///< the same, taken apart
-  std::vector<TokenLogprob> top_;  ///< of the token on its way
+  std::string fresh_;              ///< the new text
+  TypedText pieces_;               ///< the new text, parsed
+  std::vector<TokenLogprob> top_;  ///< the new token's
   bool given_up_ = false;
 };
 
-/// Makes text of a tick's events and gives it to the requests' sinks. What hits a stop string, or
-/// ends otherwise by its text, is in the tick's stop_hits.
+/// Turns a tick's events into text and gives it to the requests' sinks. Sequences that hit a stop
+/// string, or end by their text otherwise, are put into the tick's stop_hits.
 void make_texts(PipelineTick& tick, TimePoint now);
 
 /// Gives the rest of a request's texts to its sink, and then its terminal event.

@@ -26,7 +26,7 @@ void RequestsInFlight::end_all(EndCause cause) {
 }
 
 void RequestsInFlight::ended(ActiveRequest& request) noexcept {
-  Gate::Holder place;  // left without the lock: the last one out calls whoever waits for that
+  Gate::Holder place;  // destroyed without the lock, since the last one calls a waiting function
   {
     const std::scoped_lock lock(mutex_);
     const auto found = places_.find(&request);

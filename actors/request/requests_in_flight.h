@@ -9,17 +9,17 @@
 
 namespace weft {
 
-/// The requests of an engine that have begun and not ended, so that all can be asked to end. Each
-/// is a holder of the engine's gate until then. Thread-safe; the lock is taken when a request
-/// begins and ends, never for what it produces.
+/// The active requests of an engine, so that all can be asked to end. Each holds the engine's gate
+/// until its end. Thread-safe; the lock is taken when a request begins and ends, never for its
+/// output.
 class RequestsInFlight final : public ActiveRequest::Owner,
                                public std::enable_shared_from_this<RequestsInFlight> {
  public:
-  /// Adds a request that is not submitted yet. Returns why it shall end at once: all were asked to
-  /// while it began.
+  /// Adds a request that is not submitted yet. Returns a cause to end it at once if all requests
+  /// were asked to end meanwhile.
   EndCause add(ActiveRequest& request, Gate::Holder place);
 
-  /// Asks all of them to end, and those that are added later.
+  /// Asks all present and later requests to end.
   void end_all(EndCause cause);
 
   void ended(ActiveRequest& request) noexcept override;

@@ -91,7 +91,7 @@ void ScheduledRequests::take(std::unique_ptr<RequestGroup>&& group, TimePoint no
   groups_.emplace(request.id(), &one);  // last: fail_all() relies on what it finds here
 }
 
-/// For one that never fits, as `refusal` says, or that was asked to end on its way.
+/// Ends a request that never fits (`refusal` says why), or that was asked to end before it came.
 void ScheduledRequests::refuse(std::unique_ptr<RequestGroup> group, EndCause cause,
                                std::string refusal) {
   EndMsg end{std::move(group->ticket), std::move(group->text), GroupEnd::kFailed, {}, {}, 0, {}};
@@ -114,7 +114,7 @@ void ScheduledRequests::complete(PipelineTick& tick) {
 }
 
 void ScheduledRequests::fail_all(const Error& why) {
-  // The last tokens of those that have ended may be lost as well.
+  // The last tokens of requests that have ended may be lost as well.
   for (EndMsg& end : ends_) {
     end.how = GroupEnd::kFailed;
     end.error = request_failure(why);
@@ -146,8 +146,8 @@ void ScheduledRequests::on_end(Group& group, GroupEnd how, const Error& error) {
   add_end(request, how, error);
 }
 
-/// There is a place for it (make_place_for_end): until this message whoever makes text counts on
-/// it, which must not be lost for want of memory.
+/// Its place is reserved (make_place_for_end), since the message must not be lost for lack of
+/// memory: the detokenizer uses the request until it comes.
 void ScheduledRequests::add_end(RequestGroup& group, GroupEnd how, const Error& error) {
   EndMsg& end = ends_.emplace_back(EndMsg{std::move(group.ticket),
                                           std::move(group.text),
@@ -170,7 +170,7 @@ void ScheduledRequests::add_end(RequestGroup& group, GroupEnd how, const Error& 
 }
 
 void ScheduledRequests::make_place_for_end() {
-  const std::size_t most = groups_.size() + 1;  // and the one that arrives
+  const std::size_t most = groups_.size() + 1;  // 1 for the arriving request
   if (ends_.capacity() < most) ends_.reserve(2 * most);
 }
 

@@ -18,30 +18,30 @@
 
 namespace weft {
 
-/// When the request's time is over; none for a timeout that no clock lives to see. For who may use
-/// request().
+/// Returns the request's deadline; none if it is beyond the clock's range. Only for callers that
+/// may use request().
 [[nodiscard]] std::optional<TimePoint> deadline_of(ActiveRequest& request);
 
-/// The requests of a Scheduler, from their arrival to their ends: it gives them to the scheduler,
-/// ends those that were asked to end or whose time is over, and says what became of each. The
-/// scheduler knows groups and tokens; this knows whose they are. SchedulerActor and Stepper have
-/// one. Owner only.
+/// The requests of a Scheduler, from their arrival to their ends. It passes them to the scheduler,
+/// ends requests that were asked to end or whose deadline has passed, and reports each end. The
+/// scheduler knows groups and tokens; this class knows their requests. SchedulerActor and Stepper
+/// have one each. Owner only.
 ///
 /// It is its scheduler's listener and must outlive it.
 class ScheduledRequests final : public SchedulerListener {
  public:
-  /// `scheduler` may be yet to be made: it is not used before take(). `now` is called when a group
-  /// gets its rows.
+  /// `scheduler` may be constructed later, since it is not used before take(). `now` is called when
+  /// a group gets its rows.
   ScheduledRequests(Scheduler& scheduler, std::shared_ptr<EndingRequests> ending,
                     std::function<TimePoint()> now);
 
-  /// Takes a request that arrives. One that never fits, or was asked to end, is among ends() at
-  /// once. When it throws, the request is where it was, or has ended.
+  /// Takes an arriving request. If it never fits, or was asked to end, it is in ends() at once. If
+  /// this throws, the request is still in `group`, or has ended.
   void take(std::unique_ptr<RequestGroup>&& group, TimePoint now);
 
   /// Ends the requests that were asked to end, and those whose deadlines have passed.
   void end_due(TimePoint now);
-  /// Ends sequences whose texts hit stop strings; hits of requests that have ended mean nothing.
+  /// Ends sequences whose texts hit stop strings; ignores hits of requests that have ended.
   void end_sequences(std::span<const StopHit> hits);
   /// Takes the results of a tick and writes its events.
   void complete(PipelineTick& tick);
@@ -49,8 +49,8 @@ class ScheduledRequests final : public SchedulerListener {
   /// which must not be used any more.
   void fail_all(const Error& why);
 
-  /// What has ended and was not taken from here yet, in the order of the ends. To be finished after
-  /// the events of all ticks before.
+  /// Ended requests that were not taken from here yet, in the order of their ends. Finish them
+  /// after the events of all earlier ticks.
   [[nodiscard]] std::vector<EndMsg>& ends() noexcept { return ends_; }
   /// Returns when the next deadline passes; none without.
   [[nodiscard]] std::optional<TimePoint> next_deadline() const noexcept;
@@ -80,7 +80,7 @@ class ScheduledRequests final : public SchedulerListener {
   const std::function<TimePoint()> now_;
   std::uint64_t arrivals_ = 0;
   std::unordered_map<RequestId, RequestGroup*> groups_;
-  std::vector<Deadline> deadlines_;  // a heap, the next one first
+  std::vector<Deadline> deadlines_;  // a heap, the earliest first
   std::vector<EndMsg> ends_;
   PipelineTick* completing_ = nullptr;
 };

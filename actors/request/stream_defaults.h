@@ -5,9 +5,9 @@
 
 namespace weft {
 
-/// Tokens and bytes of one output that a stream counts in one atomic word, so that a reader never
-/// sees one without the other. 2^27 tokens are more than any context, and 2^37 bytes a thousand for
-/// each of them. A request for more tokens is refused with kBadRequest.
+/// A stream counts tokens and bytes of an output in one atomic word, so that a reader sees both at
+/// the same moment. 2^27 tokens are more than any context, and 2^37 bytes are a thousand for each
+/// token. A request for more tokens is refused with kBadRequest.
 inline constexpr int kStreamTokenBits = 27;
 inline constexpr int kStreamTextBits = 64 - kStreamTokenBits;
 inline constexpr std::int32_t kMaxStreamTokens = (1 << kStreamTokenBits) - 1;
@@ -24,8 +24,8 @@ inline constexpr std::size_t kReservedTokens = 1024;
 /// Bytes of text for each of those tokens: English has 4 to 5 in today's vocabularies.
 inline constexpr std::size_t kReservedBytesPerToken = 6;
 
-/// The first piece of memory of what is kept for each token is at least so long; below it the
-/// allocator's own overhead counts.
+/// The least length of the first chunk of each array; for smaller chunks the allocator's own
+/// overhead would matter.
 inline constexpr std::size_t kSmallestChunk = 16;
 
 }  // namespace weft

@@ -13,17 +13,17 @@
 
 namespace weft {
 
-/// What the requests of a Stepper have got since the last take(). Owner only.
+/// The outputs of a Stepper's requests since the last take(). Owner only.
 class StepOutputs {
  public:
-  /// Begins anew, with room for so many requests: adding them allocates nothing of its own.
+  /// Begins a step, with room for so many requests, so that adding one allocates nothing.
   void begin(std::size_t requests) {
     all_ = {};
     all_.reserve(requests);
     ++step_;
     open_ = true;
   }
-  /// Ends it; what comes until the next begin() is dropped.
+  /// Ends the step; output until the next begin() is dropped.
   [[nodiscard]] std::vector<StepOutput> take() noexcept {
     open_ = false;
     return std::move(all_);
@@ -43,7 +43,7 @@ class StepOutputs {
   bool open_ = false;
 };
 
-/// Puts what a request gets among the outputs of the step.
+/// Puts a request's output into the step's outputs.
 class StepSink final : public RequestSink {
  public:
   /// `outputs` outlives the sink.
@@ -65,9 +65,9 @@ class StepSink final : public RequestSink {
   StepOutputs& outputs_;
   std::weak_ptr<ActiveRequest> request_;
   std::shared_ptr<const std::vector<std::string>> not_enforced_;
-  std::uint64_t step_ = 0;  // in which place_ is
+  std::uint64_t step_ = 0;  // the step that place_ belongs to
   std::size_t place_ = 0;
-  bool lost_ = false;  // something could not be kept, so nothing after it is
+  bool lost_ = false;  // a delta could not be kept, so later ones are dropped
 };
 
 }  // namespace weft

@@ -23,16 +23,16 @@ struct StepperOptions {
   StepperOptions() = default;  // no aggregate: docs/asio-compliance.md says why
 
   LoadProgress progress{};  ///< called with how much of the weights is loaded
-  /// What the model's memory is taken from, for several models on a device; null: from what the
-  /// device has free.
+  /// The budget for the model's memory, for several models on a device; null: the device's free
+  /// memory.
   std::shared_ptr<MemoryBudget> memory_budget{};
-  std::shared_ptr<const Clock> clock{};  ///< of deadlines and times; null: a SteadyClock
+  std::shared_ptr<const Clock> clock{};  ///< for deadlines and times; null: a SteadyClock
 };
 
-/// A language model whose loop the caller owns (Inferflow's AddQuery and Infer, arXiv 2401.08294):
-/// each infer() plans one step, runs it on the device and returns what came of it, all within the
-/// call. For game loops, other runtimes, tests and bindings; where streams or threads are wanted
-/// there is Engine.
+/// A language model whose loop the caller owns (Inferflow's AddQuery and Infer, arXiv
+/// 2401.08294): each infer() plans one step, runs it on the device and returns its results, all
+/// within the call. For game loops, other runtimes, tests and bindings; for streams or threads,
+/// use Engine.
 ///
 /// It starts no threads, no actors and takes no executor. The host device's own team of threads is
 /// Config::threads, of which 1 is the caller's alone; of a model that is cut (Config::partition)
@@ -45,9 +45,9 @@ struct StepperOptions {
 /// next is planned: a sequence that has ended, also by a stop string, costs no row in the step
 /// after it, and the device idles while the caller does other things.
 ///
-/// Owner only: one thread at a time. Any number of them may live in one process. A call blocks: an
-/// add() for as long as the prompt's tokenization and a grammar's compilation take, an infer() for
-/// a step, which Config::target_inter_token and the deadline of infer() cut prompts to.
+/// Owner only: one thread at a time. A process may have any number of steppers. Calls block: add()
+/// while it tokenizes the prompt and compiles a grammar, infer() for a step, whose prompts are cut
+/// to Config::target_inter_token and the deadline of infer().
 class Stepper {
  public:
   /// Loads the model, and blocks meanwhile. Errors: kBadConfig naming the key for what takes more
@@ -55,15 +55,15 @@ class Stepper {
   /// Config::validate(), of the model's files and of the device; kInternal without memory.
   [[nodiscard]] static Result<Stepper> create(const Config& config,
                                               const StepperOptions& options = {});
-  /// Serves a model on a device that exists already and is not null. Of `config` the scheduling and
-  /// the bounds count, and Config::cache_share. Throws std::bad_alloc.
+  /// Serves a model on an existing device, which is not null. Of `config` only scheduling, bounds
+  /// and Config::cache_share count. Throws std::bad_alloc.
   Stepper(const Config& config, ServedModel model, std::shared_ptr<StepDevice> device,
           const StepperOptions& options = {});
 
   // One that was moved from can only be assigned and destroyed.
   Stepper(Stepper&&) noexcept;
   Stepper& operator=(Stepper&&) noexcept;
-  /// Drops all requests; nobody is told of their ends.
+  /// Drops all requests without reporting their ends.
   ~Stepper();
 
   /// Begins a request, which gets its first step in the next infer(). Errors, after which nothing
@@ -76,7 +76,7 @@ class Stepper {
   /// Drops a request; its end, kCancelled, is in the next infer(), which computes nothing for it.
   /// Returns false where the id names no request, or one that was asked to end before.
   bool cancel(RequestId id) noexcept;
-  /// Ends a request and keeps what was produced: its outputs end with FinishReason::kStop.
+  /// Ends a request and keeps its output so far, which ends with FinishReason::kStop.
   bool stop(RequestId id) noexcept;
 
   /// Runs one step for all requests that there is room for, and returns what is new of each: at
@@ -84,9 +84,9 @@ class Stepper {
   /// Empty for one that computes a long prompt, without requests, and while
   /// BatchPolicy::kWindow waits for others.
   ///
-  /// A step that fails on the device ends the requests that had rows with kDeviceFailed, those that
-  /// wait go on. Where the device is lost, or the scheduler failed, all end, and ready() is false
-  /// from then on. Throws std::bad_alloc before anything has changed.
+  /// A step that fails on the device ends requests with rows with kDeviceFailed; waiting requests
+  /// continue. If the device is lost, or the scheduler failed, all requests end, and ready() is
+  /// false from then on. Throws std::bad_alloc before any change.
   [[nodiscard]] std::vector<StepOutput> infer();
 
   /// Runs a step as infer() does, which is to end by `deadline`, a moment of StepperOptions::clock.
@@ -100,9 +100,9 @@ class Stepper {
 
   /// Whether every request has ended, and its end was returned by infer().
   [[nodiscard]] bool idle() const noexcept;
-  /// Whether it can serve.
+  /// Whether the stepper can serve requests.
   [[nodiscard]] bool ready() const noexcept;
-  /// The numbers of this moment; without a median of times.
+  /// The present numbers, without a median of times.
   [[nodiscard]] EngineStats stats() const;
   /// The model: tokenizer, chat template, context, vocabulary. It may outlive the stepper.
   [[nodiscard]] std::shared_ptr<const ServedModel> model() const noexcept;

@@ -17,7 +17,7 @@
 namespace weft {
 namespace {
 
-/// Begins the seeds of requests that have none.
+/// Returns the first seed for requests without a seed.
 std::uint64_t random_seed() {
   std::random_device entropy;
   return std::uint64_t{entropy()} << 32U | entropy();
@@ -62,7 +62,7 @@ Result<RequestId> StepperCore::add(Request&& request) {
   }
 }
 
-/// Until the scheduler has it, a request that is given up here ends unheard, by its ticket.
+/// Until the scheduler has the request, a failure here ends it silently, by its ticket.
 Result<RequestId> StepperCore::begin(Request&& request, std::int64_t prompt_tokens) {
   const RequestId id = ids_.next();
   const TimePoint now = clock_->now();
@@ -81,7 +81,7 @@ Result<RequestId> StepperCore::begin(Request&& request, std::int64_t prompt_toke
     requests_.take(*std::move(group), now);
   } catch (const std::exception& failure) {
     live_.erase(id);
-    // The scheduler has begun to take it, and nobody knows how far it came.
+    // The scheduler has begun to take it, and its state is unknown.
     if (*group == nullptr) give_up(caught_error(failure, EngineErrc::kInternal));
     throw;
   }
@@ -127,7 +127,7 @@ void StepperCore::step(std::optional<TimePoint> deadline) {
   requests_.end_sequences(tick_.stop_hits);
 }
 
-/// Returns false when the step was lost.
+/// Runs the step; returns false if it was lost.
 bool StepperCore::run_device() {
   const TimePoint began = clock_->now();
   try {
@@ -146,7 +146,7 @@ void StepperCore::lose_step(const Error& why, bool device_lost) {
   if (device_lost) give_up(why);
 }
 
-/// Ends all requests that are left, for good.
+/// Ends all remaining requests; the stepper serves no more.
 void StepperCore::give_up(const Error& why) {
   ready_ = false;
   requests_.fail_all(why);

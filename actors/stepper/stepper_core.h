@@ -17,7 +17,7 @@
 
 namespace weft {
 
-/// What a Stepper is made of: the parts of the pipeline, called one after the other.
+/// The implementation of Stepper: the parts of the pipeline, called one after the other.
 class StepperCore {
  public:
   StepperCore(const Config& config, ServedModel model, std::shared_ptr<StepDevice> device,
@@ -36,7 +36,7 @@ class StepperCore {
   [[nodiscard]] const std::shared_ptr<const ServedModel>& model() const noexcept { return model_; }
 
  private:
-  /// A request that has begun and not ended.
+  /// An active request.
   struct Live {
     std::shared_ptr<ActiveRequest> request;
     std::int64_t prompt_tokens = 0;  ///< by estimate

@@ -50,14 +50,14 @@ Timed make_timed(bool spins) {
   return {std::move(model), std::make_unique<TimedDevice>(std::move(options))};
 }
 
-/// The middle of what was measured over time.
+/// The middle part of the measurements, in the order of time.
 std::vector<double> middle_of(const std::vector<double>& all) {
   const auto eighth = static_cast<std::ptrdiff_t>(all.size() / 8);
   return {all.begin() + eighth, all.end() - eighth};
 }
 
-/// All rows run from nearly the beginning to the end, so what is measured in the middle is steps of
-/// all rows.
+/// All rows run from nearly the beginning to the end, so the middle of the measurements has only
+/// steps with all rows.
 void measure_gaps(const char* name, ServedModel model, std::unique_ptr<StepDevice> device,
                   double seconds) {
   const auto rows = static_cast<std::size_t>(device->limits().rows);

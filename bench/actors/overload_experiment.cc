@@ -21,7 +21,7 @@ using measure::Arrival;
 using measure::LoadPlayer;
 using measure::Outcome;
 
-/// What is offered, in shares of what the device can carry.
+/// The offered load, as fractions of the device's capacity.
 constexpr double kChatShare = 0.2;
 constexpr double kLoad = 2;
 
@@ -46,7 +46,7 @@ measure::Lengths exactly(std::int32_t tokens) {
   return {.low = tokens, .high = tokens, .mean = static_cast<double>(tokens)};
 }
 
-/// As many of them as come within `seconds`.
+/// The arrivals of a Poisson process within `seconds`.
 std::vector<Arrival> poisson(const Requests& kind, RequestClass cls, double per_second,
                              double seconds, std::uint64_t seed) {
   measure::LoadShape shape;
@@ -97,7 +97,7 @@ double capacity(LoadPlayer& player, const Requests& kind, std::int32_t rows) {
 void run_case(const Case& what, ServedModel model, std::shared_ptr<StepDevice> device) {
   const std::int32_t rows = device->limits().rows;
   Config config;
-  config.max_queued_requests = 1 << 16;  // nothing is refused: the load is what is asked for
+  config.max_queued_requests = 1 << 16;  // no request is refused, so the load is the offered one
   const measure::RunningPipeline pipeline(config, {std::move(model), {{std::move(device)}}});
   LoadPlayer player(*pipeline, 1);
   // First, since the costs of steps are learnt from these.

@@ -1,7 +1,7 @@
-// What a token costs on its way through all actors: a device that computes nothing and takes no
-// time, the demo model's tokenizer, streams that begin again when they end. For 1 to 1024 of them:
+// The cost of passing a token through all actors: with a device that computes nothing and takes no
+// time, the demo model's tokenizer, and 1 to 1024 streams that begin again when they end.
 //   us/token   processor time in user mode, of all threads of the program, over tokens delivered
-//   by thread  the same of some threads, with what they spend in the kernel
+//   by thread  the same for some threads, also with their time in the kernel
 // First with sinks that only count, then with TokenStreams that one io_context reads.
 //
 //   weft_pipeline_bench [seconds for each figure, default 2] [streams, default all]
@@ -76,10 +76,10 @@ std::unique_ptr<Pipeline> make_pipeline(boost::asio::io_context& io) {
       std::vector<DeviceRanks>{{std::make_shared<TimedDevice>(std::move(device))}});
 }
 
-/// What the streams of a run share.
+/// The state shared by the streams of a run.
 struct Run {
   std::atomic<std::int64_t> tokens{0};   // one thread writes
-  std::atomic<std::int32_t> streams{0};  // that have not ended
+  std::atomic<std::int32_t> streams{0};  // streams that have not ended
   std::atomic<bool> over{false};
 
   void count(std::size_t more) noexcept {

@@ -28,7 +28,7 @@ void run(std::chrono::microseconds target) {
   ModelledDevice modelled = make_modelled_device(32, 8192, 4096);
   const measure::RunningPipeline pipeline(
       config, {std::move(modelled.model), {{std::move(modelled.device)}}});
-  // Streams first, so that the cost of prefill is learnt from what comes while they run.
+  // Streams begin first, so that the cost of prefill is learnt from prompts that come meanwhile.
   measure::Load load;
   load.arrivals.assign(kDecodingStreams, {0, 16, kStreamOutput, RequestClass::kChat});
   for (std::int32_t i = 0; i < kLongPrompts; ++i) {

@@ -1,6 +1,6 @@
-// What a tick costs in a Stepper, beside the same tick on its way through all actors: a device that
-// computes nothing and takes no time, the demo model's tokenizer, streams that all run to their
-// end. Wall time and processor time, for 1 to 256 streams.
+// The cost of a tick in a Stepper, compared with the same tick through all actors: with a device
+// that computes nothing and takes no time, the demo model's tokenizer, and streams that all run to
+// their end. Wall time and processor time, for 1 to 256 streams.
 
 #include <benchmark/benchmark.h>
 
@@ -101,7 +101,7 @@ void run(Stepper& stepper, std::int32_t streams) {
   }
 }
 
-/// Of all threads of the program.
+/// The processor time of all threads of the program.
 template <class Work>
 double processor_seconds(Work&& work) {
   const std::clock_t begin = std::clock();

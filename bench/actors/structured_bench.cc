@@ -1,12 +1,12 @@
 // Tokens a second of 32 rows whose outputs are held to a JSON schema, over those of 32 rows that
 // are free, in turn within one run: the demo model on the host, all actors, 256 tokens a row. The
 // schema asks for so long a list that no output ends before that.
-//   same    every request has the same schema, as an application's have: what was found out of it
-//           is known after the first outputs
-//   own     every request has one of its own, never seen before, so each compiles it and makes its
+//   same    every request has the same schema, as in an application: its states and masks are
+//           known after the first outputs
+//   own     every request has a new schema, so each request compiles it and makes its
 //           masks
-// And of rows that are jumped ahead (scheduling.jump_ahead) over rows that are not, in turn as
-// well: time a token, and how many steps there are for each of the others.
+// Then rows with jump-ahead (scheduling.jump_ahead) over rows without, in turn as well: the time
+// of a token, and the ratio of steps.
 //   demo    the demo model
 //   large   a llama of TinyLlama's shape with random weights, whose steps are bound by memory
 //   gpu     both things on a GPU, a llama of Llama-2-7B's shape with random weights

@@ -3,8 +3,8 @@
 //
 //   weft_load_bench MODEL [ROUNDS [THREADS]]
 //
-// One plain read fills a small buffer again and again: what the page cache gives. The other fills
-// memory that is as fresh as that of the weights: what is left when nothing is packed.
+// One plain read fills a small buffer again and again: the page cache's speed. The other fills new
+// memory, like the weights' memory: the speed of loading without packing.
 
 #include <algorithm>
 #include <cstddef>
@@ -63,7 +63,7 @@ class Files {
     });
   }
 
-  /// Seconds for reading all of it into memory that nobody has had.
+  /// Returns the seconds for reading everything into new memory.
   [[nodiscard]] double read_fresh(ThreadTeam& team) const {
     HostMemory memory;
     return seconds([&] {

@@ -1,8 +1,8 @@
-// weft_mask_bench VOCABULARY CASES: how long masks take, for bench/grammar/compare_masks.py, which
-// writes its files and sets what it prints beside other engines. VOCABULARY: each token as 4 bytes
-// of its size and its bytes. CASES: a JSON list of objects with a `schema`, which may be a text,
-// and the `ids` of documents. Prints, as JSON, nanoseconds of compiling, of refusing, and of the
-// mask and the advance of every step.
+// weft_mask_bench VOCABULARY CASES: measures the time of masks. bench/grammar/compare_masks.py
+// writes its files and compares its output with other engines. VOCABULARY: for each token its size
+// in 4 bytes, then its bytes. CASES: a JSON list of objects with a `schema`, which may be a text,
+// and the `ids` of documents. Prints, as JSON, the nanoseconds of compiling, of refusing, and of
+// the mask and the advance of every step.
 
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>

@@ -205,7 +205,7 @@ void decode_against_reading(benchmark::State& state) {
   state.counters["GB/s"] = static_cast<double>(kBytes) / state.counters["ours_ns"].value;
 }
 
-/// As many tokens in codes as in bf16.
+/// Decoding with KV in codes, compared with bf16, for the same number of tokens.
 void coded_decode_against_bf16(benchmark::State& state) {
   const Heads heads = kModels[state.range(0)];
   constexpr std::int32_t kSequences = 8;

@@ -56,7 +56,7 @@ std::vector<std::uint16_t> random_numbers(std::int64_t count) {
   return numbers;
 }
 
-/// As many weights of one shape as kWeightBytes holds, and the team that multiplies by them.
+/// Weights of one shape that fill kWeightBytes, and the team that multiplies by them.
 class Model {
  public:
   explicit Model(const Shape& shape)

@@ -15,8 +15,8 @@
 
 namespace weft::bench {
 
-/// The model's token number `position` for a request of this seed, a small letter. So whoever knows
-/// the seed sees what was lost or came in another order.
+/// The model's token at `position` for a request with this seed, a small letter. So a client that
+/// knows the seed detects lost and reordered tokens.
 inline char letter_of(std::uint64_t seed, std::uint64_t position) noexcept {
   std::uint64_t hash = (seed + 1) * 0x9E3779B97F4A7C15U + position;
   hash = (hash ^ (hash >> 30U)) * 0xBF58476D1CE4E5B9U;

@@ -1,7 +1,7 @@
-// What the generator of `weft bench serve` sustains on its one thread: from a server that has no
-// engine and says canned answers, an event for each token and a send() for each event, as fast as
-// they are read; in turn with the demo model's server under the same load. The rate that the
-// generator can take must be five times the one that it is asked to measure.
+// The rate that the load generator of `weft bench serve` sustains on its one thread. A server
+// without an engine sends canned answers, an event for each token and a send() for each event, as
+// fast as they are read; in turn with the demo model's server under the same load. The generator
+// must sustain five times the rate that it is asked to measure.
 //
 //   weft_load_generator_bench [pairs, default 5] [tokens of an answer, default 128]
 

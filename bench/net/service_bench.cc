@@ -1,8 +1,8 @@
 // The service's bars, with the server and its clients in two processes:
 //
-//   streams   2000 WebSockets stream from a device that gives each a token 50 times a second: what
-//             comes, in which order, and what it costs; then at the rate of a plain send() loop
-//             over the same connections, in turn with that loop
+//   streams   2000 WebSockets stream from a device that gives each a token 50 times a second:
+//             checks the tokens and their order, and measures the cost; then at the rate of a
+//             plain send() loop over the same connections, in turn with that loop
 //   idle      5000 idle WebSockets: memory of the server for each
 //   stalled   inter-token times of 50 streams, without and with 500 clients that connect and stall
 //
@@ -59,13 +59,13 @@ void wait_until(const std::function<bool()>& done, const char* what) {
   }
 }
 
-/// As many threads as processors are left to the clients, and at least one.
+/// The number of the clients' threads: the remaining processors, at least one.
 int client_threads(const Options& options) {
   const int processors = static_cast<int>(std::thread::hardware_concurrency());
   return std::clamp(processors - options.io_threads - 3, 1, 8);
 }
 
-/// The server's process; served_engine.h says what it understands.
+/// The server's process; served_engine.h lists its commands.
 class ServerProcess {
  public:
   explicit ServerProcess(const Options& options)
@@ -105,7 +105,7 @@ class ServerProcess {
   std::uint16_t port_ = 0;
 };
 
-/// What happened during a window of time, per second.
+/// The rates of events in a window of time, per second.
 struct Rates {
   double frames = 0, tokens = 0, bytes = 0;
   double user_us = 0, system_us = 0;  ///< of the server, for a frame
@@ -257,7 +257,7 @@ void run_idle(const Options& options) {
     expect_nothing_wrong(swarm);
   };
   {
-    Swarm first(server.port(), 100, 1);  // what is allocated once
+    Swarm first(server.port(), 100, 1);  // causes all one-time allocations
     answer_all(first);
   }
   sleep_seconds(1);
@@ -277,7 +277,7 @@ void run_idle(const Options& options) {
 }
 
 double p99_of_phase(Swarm& swarm, double seconds) {
-  sleep_seconds(1);  // by then those that do not read are cut off from more
+  sleep_seconds(1);  // by then the stalled clients get no more
   swarm.take_gaps(true);
   sleep_seconds(seconds);
   return quantile(swarm.take_gaps(false), 0.99);

@@ -21,9 +21,9 @@ void send_all(int fd, std::string_view bytes);
 /// Returns a client's frame with this text.
 [[nodiscard]] std::string masked_frame(std::string_view text);
 
-/// WebSocket clients by the thousand, with a few epoll loops for all. Each checks every event it
-/// gets: that sequence numbers have no gap, and that the letters are those that a LetterDevice
-/// makes of its seed.
+/// Thousands of WebSocket clients, with a few epoll loops for all. Each client checks every event:
+/// sequence numbers have no gap, and the letters are the ones that a LetterDevice makes from its
+/// seed.
 class Swarm {
  public:
   /// Connects them, one after the other. Throws std::runtime_error when one is refused.
@@ -32,11 +32,11 @@ class Swarm {
   Swarm(const Swarm&) = delete;
   Swarm& operator=(const Swarm&) = delete;
 
-  /// Lets every client ask for so many tokens. Only while none has an answer under way.
+  /// Lets every client ask for so many tokens. Call it only while no client receives an answer.
   void ask(int tokens);
-  /// With `raw`, what comes next is a raw_sender's: it has the same numbers, and no letters.
+  /// With `raw`, the next events come from a raw_sender: with sequence numbers, without letters.
   void expect_raw(bool raw) noexcept { raw_ = raw; }
-  /// With `keep`, the times between two events of a client are recorded from now on; returns those
+  /// With `keep`, records the times between two events of a client from now on. Returns the times
   /// recorded so far.
   std::vector<double> take_gaps(bool keep);
 

@@ -1,6 +1,6 @@
-// What finding prefixes costs. Looking up a long prompt in the tree, against comparing all its
-// tokens once, which any exact look-up has to do: `ratio` is our time over that; `ms` is ours. And
-// ticks of a scheduler that keeps pages which nobody ever finds, against one that keeps none.
+// The cost of finding prefixes. Looks up a long prompt in the tree, against comparing all its
+// tokens once, which any exact look-up must do: `ratio` is our time over that; `ms` is our time.
+// Then ticks of a scheduler that keeps pages which no group ever finds, against one without pages.
 
 #include <benchmark/benchmark.h>
 

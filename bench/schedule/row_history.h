@@ -45,7 +45,7 @@ inline RowRegion fill_from_the_end(std::span<const std::int64_t> costs,
 
 /// How the KV cache is laid out, which decides what a move of a row costs.
 struct Layout {
-  std::int64_t bytes_of_row;     // that move whatever the length is
+  std::int64_t bytes_of_row;     // bytes that move whatever the length
   std::int64_t tokens_of_entry;  // one entry for each so many tokens, begun ones included
   std::int64_t bytes_of_entry;
 
@@ -59,7 +59,7 @@ inline constexpr Layout kPageLayout{64, 16, 4};
 /// bf16.
 inline constexpr Layout kSlabLayout{64, 1, 4096};
 
-/// What had to be done in one tick: the costs before the moves, in bytes.
+/// A tick's shuffle: the costs before the moves, in bytes.
 struct ShuffleTick {
   std::vector<std::int64_t> costs;
   std::vector<PlanMove> moves;
@@ -96,7 +96,7 @@ class RowHistory {
     return true;
   }
 
-  /// Gives every sequence its next token and removes those that end.
+  /// Gives every sequence its next token and removes sequences that end.
   void decode() {
     for (Row& row : rows_) {
       if (row.left == 0) continue;

@@ -1,4 +1,4 @@
-// What the model of step times costs each tick, in nanoseconds.
+// The cost of the model of step times in each tick, in nanoseconds.
 
 #include <benchmark/benchmark.h>
 

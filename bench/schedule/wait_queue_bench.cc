@@ -1,5 +1,5 @@
-// An admission from the WaitQueue against one from a list for each client and a scan over all
-// clients for those served least. `ratio` is our time over that of the scan.
+// An admission from the WaitQueue, against an admission from lists by client with a scan over all
+// clients for the least served. `ratio` is our time over the scan's.
 
 #include <benchmark/benchmark.h>
 
@@ -119,8 +119,8 @@ void admit(benchmark::State& state) {
       [&] { return admit_from_scan(scan, clients, order); });
 }
 
-/// How many nanoseconds of that the look at 16 candidates takes, when nobody was charged since the
-/// last look.
+/// The nanoseconds that the look-up of 16 candidates takes, if no client was charged since the last
+/// look-up.
 void look(benchmark::State& state) {
   const auto clients = static_cast<std::size_t>(state.range(1));
   WaitQueue queue(clients);

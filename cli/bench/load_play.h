@@ -12,7 +12,7 @@ namespace weft::cli {
 
 /// The outcomes of a load, and why it ended.
 struct PlayedLoad {
-  std::vector<measure::Outcome> outcomes{};    ///< of the requests that were sent
+  std::vector<measure::Outcome> outcomes{};    ///< one for each request sent
   std::size_t not_sent = 0;                    ///< requests, because a signal ended it
   std::map<std::string, std::string> words{};  ///< the first words about each kind of error
   int ended_by = 0;                            ///< the signal that ended it; 0: none

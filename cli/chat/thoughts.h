@@ -23,9 +23,9 @@ class Thoughts {
   void end() noexcept { under_way_ = false; }
 
   [[nodiscard]] bool under_way() const noexcept { return under_way_; }
-  /// Returns the size of the last thoughts, as "12 words, 3 s".
+  /// Returns the size of the latest thoughts, as "12 words, 3 s".
   [[nodiscard]] std::string size(Time now) const;
-  /// Returns the last thoughts; none where begin_answer() came after them.
+  /// Returns the latest answer's thoughts; none if begin_answer() was called since.
   [[nodiscard]] std::string_view last() const noexcept {
     return std::string_view(text_).substr(begin_);
   }
@@ -34,7 +34,7 @@ class Thoughts {
 
  private:
   std::string text_;
-  std::size_t begin_ = 0;  // of the last thoughts
+  std::size_t begin_ = 0;  // where the latest thoughts begin
   std::size_t words_ = 0;
   bool in_word_ = false;
   bool under_way_ = false;

@@ -38,7 +38,7 @@ constexpr std::chrono::milliseconds kLastRefusals{200};
 // Long after a burst's last request, and soon for a person who watches the process.
 constexpr std::chrono::seconds kIdleCheck{2};
 
-// Smaller models are loaded before anybody could read their progress.
+// Smaller models load too fast for a person to read the progress.
 constexpr std::int64_t kWorthTelling = 1'000'000'000;
 
 /// Writes "loading: 1.3 of 13.5 GB".

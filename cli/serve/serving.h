@@ -26,26 +26,26 @@ namespace weft::cli {
 /// or SIGTERM lets running requests end; while models load it stops loading, within a second. A
 /// second signal cancels the requests, so that each stream ends with an error event, and ends the
 /// process within two seconds, or four where clients are slow to read; while models load it ends
-/// the process at once. A third one ends it at once. An engine that has lost its last model's
-/// device ends the server as a first signal does, once every request has been told. SIGHUP ends it
-/// as SIGTERM does where it began at a terminal, which has gone then, and else does nothing: the
-/// log goes to stderr, which is not the server's to open anew. Where SIGHUP was ignored before, as
-/// under nohup, it still is.
+/// the process at once. A third signal ends it at once. If the engine loses its last model's
+/// device, every request gets its error, and the server ends as after a first signal. SIGHUP ends a
+/// server that was started at a terminal, since that terminal has closed. Otherwise SIGHUP does
+/// nothing: the log goes to stderr, which the server cannot reopen. A SIGHUP that was ignored at
+/// the start, as under nohup, stays ignored.
 class Serving {
  public:
   /// Ends the process with a status, and never returns.
   using EndProcess = std::function<void(int status)>;
 
-  /// Without `make` it makes the pipelines that `models` describes. `end` is called where the
-  /// process must not wait for loading or for a step.
+  /// An empty `make` makes the pipelines that `models` describes. `end` is called when the process
+  /// must not wait for loading or for a step.
   Serving(
       ModelsConfig models, const ServerConfig& server, std::shared_ptr<RequestLog> log,
       ModelHostOptions::MakeModel make = {},
       EndProcess end = [](int status) { std::_Exit(status); });
   ~Serving();
 
-  /// Returns when all is over. Errors: of Server::create and of loading; EngineErrc::kNotReady
-  /// names the actor that failed for good, and why.
+  /// Returns when the server has ended. Errors: of Server::create and of loading;
+  /// EngineErrc::kNotReady names the actor that failed permanently, and the reason.
   Result<void> run();
 
  private:
@@ -62,8 +62,8 @@ class Serving {
   void stop_at_once(int signal);
   void on_drained();
   [[noreturn]] void end_process(int status);
-  /// Gives free memory back to the system when no request is under way after some were, or after
-  /// connections without a request.
+  /// Gives free memory back to the system once all requests have ended, or after connections
+  /// without a request.
   void watch_idleness();
 
   const ModelsConfig models_;
@@ -77,7 +77,7 @@ class Serving {
   boost::asio::steady_timer deadline_;
   boost::asio::steady_timer idle_check_;
   std::uint64_t given_back_after_ = 0;  ///< requests that had ended at the last return of memory
-  std::size_t most_connections_ = 0;    ///< since then
+  std::size_t most_connections_ = 0;    ///< the most connections since then
   std::unique_ptr<Server> server_;
   std::unique_ptr<Engine> engine_;
   std::stop_source loading_;  ///< asked to stop while models load
@@ -87,7 +87,7 @@ class Serving {
   int ended_by_ = 0;  // the second signal; 0 = there was none
 };
 
-/// The exit status of a process whose run() failed: kEngineLost where a new process may do better.
+/// The exit status after run() failed: kEngineLost if a new process may succeed.
 [[nodiscard]] int exit_status(const Error& error);
 
 }  // namespace weft::cli

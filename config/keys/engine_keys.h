@@ -105,7 +105,7 @@ inline constexpr std::array kKeys = {
     ConfigKey{"device", "rank_tls_certificate", text<&Config::rank_tls_certificate>(),
               "PEM file with the chain that a process of a partition shows the others, which then "
               "encrypt all they say; empty: nothing is encrypted",
-              "On one machine nobody else hears it"},
+              "On one machine no other machine can listen"},
     ConfigKey{"device", "rank_tls_key", text<&Config::rank_tls_key>(),
               "PEM file with its private key", "It goes with the certificate"},
     ConfigKey{"device", "rank_tls_ca", text<&Config::rank_tls_ca>(),
@@ -123,8 +123,9 @@ inline constexpr std::array kKeys = {
         "four beside other models on the GPU",
         "A step waits for memory on all of them"},
     ConfigKey{"device", "tuning", text<&Config::tuning>(),
-              "What weft tune has measured on the GPU; empty: built in, where that is there",
-              "Weft brings what was measured on the GPUs that it was made for"},
+              "File that weft tune has written for this GPU; empty: the built-in measurements, if "
+              "there are any",
+              "Measurements for the GPUs that Weft was made for are built in"},
 
     ConfigKey{"memory", "fraction", number<&Config::memory_fraction>(0.01, 1),
               "Share of the device's free memory that weights, KV cache and buffers may take",
@@ -139,7 +140,8 @@ inline constexpr std::array kKeys = {
               "scheduling.decode_every; 0: derived",
               "As many as memory and a step have room for"},
     ConfigKey{"memory", "max_pages", integer<&Config::max_pages>(0, kInt32Max),
-              "Pages of the KV cache; 0: derived", "What memory.fraction leaves"},
+              "Pages of the KV cache; 0: derived",
+              "As many as fit into the memory that memory.fraction allows"},
     ConfigKey{"memory", "page_tokens", integer<&Config::page_tokens>(1, 4'096),
               "Tokens of a page of the KV cache",
               "1 wastes nothing and has the longest page tables; at 16 a sequence leaves at most "
@@ -175,19 +177,21 @@ inline constexpr std::array kKeys = {
               "begin alike; nothing with memory.kv_layout slab",
               "A conversation's next turn begins with all that came before", "prefix-cache"},
     ConfigKey{"cache", "share", choice<kCacheShareNames, kCacheShares, &Config::cache_share>(),
-              "Who finds what others have left: requests of the same key, or all of them. Without "
-              "keys they are one",
-              "Else the time to the first token would tell what others have asked", "cache-share"},
+              "Whose cached prompts a request may use: those of requests with the same key, or of "
+              "all requests. Without keys both are the same",
+              "Otherwise the time to the first token would reveal other clients' prompts",
+              "cache-share"},
     ConfigKey{"cache", "host_bytes", integer<&Config::cache_host_bytes>(0, std::int64_t{1} << 50),
-              "Page-locked host memory of each replica, in bytes, where pages go that a GPU has no "
-              "room to keep, and come back from; one GPU a replica, pages alone; 0: none",
-              "Page-locked memory is lost to everybody else on the machine"},
+              "Bytes of page-locked host memory of each replica, for pages that a GPU has no room "
+              "to keep; they are copied back when needed. Needs one GPU a replica and "
+              "memory.kv_layout pages; 0: none",
+              "Other programs of the machine cannot use page-locked memory"},
     ConfigKey{
         "cache", "folder", text<&Config::cache_folder>(),
         "A folder of this model's own, made where it is missing, for pages of the KV cache that no "
         "request has any more: found there also after a restart, on the same kind of device; one "
         "device, one replica, with memory.kv_layout pages; empty: none",
-        "Prompts can be guessed from what is in it: it is for who runs the server alone"},
+        "Prompts can be guessed from its files, so only the server's operator should read it"},
     ConfigKey{"cache", "folder_bytes",
               integer<&Config::cache_folder_bytes>(std::int64_t{1} << 20, std::int64_t{1} << 50),
               "Bytes of all files in cache.folder; the one used longest ago goes first",
@@ -203,8 +207,8 @@ inline constexpr std::array kKeys = {
               "A few show what sharing a device costs"},
     ConfigKey{"scheduling", "admission",
               choice<kAdmissionNames, kAdmissionModes, &Config::admission>(),
-              "Who may begin: what fits above the watermark, or only what can be kept to its "
-              "longest output",
+              "Which requests may begin: all that fit above the watermark, or only those that fit "
+              "with their longest output",
               "Outputs end sooner than they may, so reserved pages mostly lie idle"},
     ConfigKey{"scheduling", "watermark", number<&Config::watermark>(0, 0.9),
               "Share of the pages that optimistic admission leaves free",
@@ -218,17 +222,18 @@ inline constexpr std::array kKeys = {
               "Running streams advance at least every so many ticks",
               "With 1 no stream ever pauses for the prompt of another"},
     ConfigKey{"scheduling", "jump_ahead", flag<&Config::jump_ahead>(),
-              "Put in what a schema or a grammar leaves no choice about, in one step, as the "
-              "model's tokenizer writes it; else the model spells it, a token a step",
-              "What cannot come otherwise need not be asked for"},
+              "Insert text that a schema or a grammar forces in one step, with the tokens of the "
+              "model's tokenizer; otherwise the model writes it, a token a step",
+              "The model has no choice there"},
 
-    ConfigKey{
-        "speculation", "kind", choice<kSpeculationNames, kSpeculationKinds, &Config::speculation>(),
-        "What guesses tokens, which one step then verifies together. suffix: that a text goes "
-        "on as it did where its newest tokens stood before. Outputs stay the same; the device "
-        "cpu alone, and not for requests with beams or a logit processor, with a grammar "
-        "while scheduling.jump_ahead is on, or whose activations are read",
-        "A wrong guess costs time where a step is busy computing", "speculation"},
+    ConfigKey{"speculation", "kind",
+              choice<kSpeculationNames, kSpeculationKinds, &Config::speculation>(),
+              "How tokens are guessed, which one step then verifies together. suffix: guesses that "
+              "a text continues as it did after an earlier occurrence of its newest tokens. "
+              "Outputs stay the same; the device "
+              "cpu alone, and not for requests with beams or a logit processor, with a grammar "
+              "while scheduling.jump_ahead is on, or whose activations are read",
+              "A wrong guess costs time where a step is busy computing", "speculation"},
     ConfigKey{"speculation", "max_tokens", integer<&Config::speculation_max_tokens>(1, 64),
               "Tokens that are guessed of a sequence at once",
               "Nine tokens of one sequence take a host hardly longer than one, as it reads the "
@@ -238,16 +243,16 @@ inline constexpr std::array kKeys = {
     ConfigKey{
         "structured", "memory_bytes",
         integer<&Config::structured_memory_bytes>(std::int64_t{1} << 20, std::int64_t{1} << 40),
-        "Bytes of all compiled schemas and grammars of a model, with their states and masks; "
-        "beyond, what was asked for longest ago is given up, and where what is in use still "
-        "holds more, a new structured output is refused",
-        "Those of hundreds of JSON schemas, or of 16 patterns over a large vocabulary",
+        "Bytes of all compiled schemas and grammars of a model, with their states and masks. "
+        "Beyond, unused schemas are dropped, the longest unused first; if schemas in use still "
+        "exceed it, new structured outputs are refused",
+        "Enough for hundreds of JSON schemas, or for 16 patterns over a large vocabulary",
         "structured_memory_bytes"},
 
     ConfigKey{
         "edge", "max_queued_requests", integer<&Config::max_queued_requests>(1, 1'048'576),
         "Requests that have not ended",
-        "Several times the rows of a large device: who comes later would wait for many others"},
+        "Several times the rows of a large device: later requests would wait for many others"},
     ConfigKey{"edge", "max_queued_prompt_tokens",
               integer<&Config::max_queued_prompt_tokens>(1, std::int64_t{1} << 40),
               "Tokens of the prompts of those requests",

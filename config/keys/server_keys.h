@@ -36,7 +36,7 @@ constexpr Setting choice() {
 inline constexpr std::array kKeys = {
     ConfigKey{"server", "host", text<&ServerConfig::host>(),
               "Address or name to listen on; empty: no TCP port",
-              "Only this machine reaches it; who opens it to others thinks of keys and TLS too"},
+              "Only this machine reaches it; set up keys and TLS before you open it to others"},
     ConfigKey{"server", "port", integer<&ServerConfig::port>(0, 65'535),
               "TCP port; 0: any that is free", "A usual one for HTTP, and anyone may listen on it"},
     ConfigKey{"server", "unix_socket", text<&ServerConfig::unix_socket>(),
@@ -51,13 +51,12 @@ inline constexpr std::array kKeys = {
               "Threads that read and write connections",
               "The second goes on while the first reads a large body; cores are for the model"},
     ConfigKey{"server", "model_name", text<&ServerConfig::model_name>(),
-              "What clients call the model; empty: the last part of its path",
+              "The model's name for clients; empty: the last part of its path",
               "The name that people know it by"},
-    ConfigKey{
-        "server", "max_loaded_models", integer<&ServerConfig::max_loaded_models>(0, 64),
-        "Of several models, those that are in memory at once: one that is asked for is loaded, "
-        "and the one that was used least recently leaves; 0: all stay",
-        "Loading takes seconds to minutes, which no request should find in its way"},
+    ConfigKey{"server", "max_loaded_models", integer<&ServerConfig::max_loaded_models>(0, 64),
+              "The most of several models in memory at once: a request for another model loads it "
+              "and unloads the least recently used one; 0: all stay",
+              "Loading takes seconds to minutes, which no request should find in its way"},
     ConfigKey{"server", "web_page", flag<&ServerConfig::web_page>(),
               "Show a web page to talk with the model", "It is the first thing that people try"},
     ConfigKey{"server", "host_names", text<&ServerConfig::host_names>(),
@@ -91,7 +90,7 @@ inline constexpr std::array kKeys = {
         integer<&ServerConfig::max_connections_per_address>(0, 1'048'576),
         "Connections of one IP address at once, of IPv6 of its first 64 bits; others are closed "
         "when they come; 0: any",
-        "Behind a proxy all clients have one address; who serves strangers without keys sets it"},
+        "Behind a proxy all clients have one address; set it if you serve strangers without keys"},
     ConfigKey{"limits", "max_requests_per_second_per_address",
               integer<&ServerConfig::max_requests_per_second_per_address>(0, 1'000'000),
               "Requests a second of one such address, and as many at once after a quiet second; "
@@ -110,7 +109,7 @@ inline constexpr std::array kKeys = {
     ConfigKey{"limits", "max_body_memory",
               integer<&ServerConfig::max_body_memory>(1'024, std::int64_t{1} << 40),
               "Bytes of all bodies and WebSocket messages that are being read or wait to be "
-              "decoded; beyond, one is refused",
+              "decoded; further ones are refused",
               "32 of the largest, or a prompt of 25 KiB on each of 10,000 connections"},
     ConfigKey{"limits", "max_streams", integer<&ServerConfig::max_streams>(1, 1'024),
               "Responses at once on one WebSocket",
@@ -121,7 +120,7 @@ inline constexpr std::array kKeys = {
               "Hours of reading: a client so far behind is gone"},
     ConfigKey{"limits", "header_timeout_s", seconds<&ServerConfig::header_timeout>(0.1, 3'600),
               "Seconds from the first byte of a header to its last, and for TLS before it",
-              "Ample on any network; who sends it byte by byte would hold a connection"},
+              "Ample on any network; a client that sends byte by byte would hold a connection"},
     ConfigKey{"limits", "min_body_rate", integer<&ServerConfig::min_body_rate>(0, 1 << 30),
               "Bytes a second that a body comes with at least; 0: any",
               "The slowest modems did more"},
@@ -157,15 +156,15 @@ inline constexpr std::array kKeys = {
               "64 KiB for each, which is a long conversation"},
 
     ConfigKey{"log", "level", choice<kLogLevels, &ServerConfig::log_level>(),
-              "The least urgent of what is written to standard error", "A line for each request",
+              "The least urgent level that is written to standard error", "A line for each request",
               "log-level"},
-    ConfigKey{"log", "format", choice<kLogFormats, &ServerConfig::log_format>(),
-              "How it is written, errors at the start too: for people, or as JSON objects, one a "
-              "line",
-              "People read it first", "log-format"},
+    ConfigKey{
+        "log", "format", choice<kLogFormats, &ServerConfig::log_format>(),
+        "The log's format, also of errors at the start: for people, or JSON objects, one a line",
+        "People read it first", "log-format"},
     ConfigKey{"log", "prompts", flag<&ServerConfig::log_prompts>(),
-              "Write what requests ask too, the first 1000 bytes of each",
-              "What people ask is their own business", "log-prompts"},
+              "Also write the first 1000 bytes of each request's prompt", "Prompts are private",
+              "log-prompts"},
 };
 
 }  // namespace weft::server_keys

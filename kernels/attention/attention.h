@@ -25,7 +25,7 @@ struct AttentionParams {
   /// [A, buckets] or null: a learned number for each bucket of the distance is added (T5, Raffel et
   /// al., arXiv 1910.10683, section 2.1).
   const float* relative_bias = nullptr;
-  /// [A] or null: a score that takes part in the softmax's sum and has no value (gpt-oss).
+  /// [A] or null: a score of each head that enters the softmax's sum and has no value (gpt-oss).
   const float* sinks = nullptr;
   Rows out = {};  ///< [T, A * D]; does not overlap queries
 };
@@ -35,10 +35,10 @@ struct AttentionParams {
                                                     std::int32_t head_size) noexcept;
 
 /// A token's result depends on its own query and context alone, bit for bit: not on the other rows,
-/// not on how its prompt was cut into chunks, not on page_tokens, not on the number of threads.
-/// (The running softmax goes over the context in blocks that begin at fixed positions.) A token
-/// that sees nothing gets zeros. `workspace` belongs to the calling thread, aligned to a cache
-/// line. Nothing is allocated.
+/// how its prompt was cut into chunks, page_tokens, or the number of threads. (The running softmax
+/// goes over the context in blocks that begin at fixed positions.) A token that sees no position
+/// gets zeros. `workspace` belongs to the calling thread and is aligned to a cache line. The op
+/// allocates nothing.
 void attention(const AttentionParams& params, Share share, std::span<std::byte> workspace);
 
 }  // namespace weft

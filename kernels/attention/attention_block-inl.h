@@ -1,5 +1,5 @@
-// A block of the cache in float32, and the product that scores and values share. For
-// attention_cpu.cc. The guard is Highway's: the file is read once for each instruction set.
+// Widens a block of the cache to float32, and multiplies it for scores and for values. Part of
+// attention_cpu.cc. The include guard is Highway's: each instruction set reads the file once.
 #if defined(WEFT_KERNELS_ATTENTION_BLOCK_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_ATTENTION_BLOCK_INL_H
 #undef WEFT_KERNELS_ATTENTION_BLOCK_INL_H
@@ -30,18 +30,18 @@ namespace {
 
 constexpr std::size_t kLanes = hn::MaxLanes(FloatTag());
 
-/// Registers that a tile of sums takes: with 32 of them 4 x 4, so that 16 chains hide the latency
-/// of a fused multiplication on two units; with 16, half of that.
+/// Registers of a tile of sums. Of 32 registers a tile takes 4 x 4: 16 chains hide the latency of
+/// a fused multiplication on two units. Of 16 registers it takes half as many.
 constexpr int kTileRows = 4;
 constexpr std::size_t kTileVectors = kLanes == 16 ? 4 : 2;
 
-/// Whole vectors of a row.
+/// A range of columns that covers whole vectors of a row.
 struct Columns {
   std::size_t begin;
   std::size_t end;
 };
 
-/// Keys are turned by fours, also where a vector has one lane.
+/// Keys are transposed in fours, also where a vector has one lane.
 constexpr std::size_t kGrain = std::max<std::size_t>(kLanes, 4);
 
 constexpr std::size_t padded_to_vectors(std::int32_t count) {
@@ -89,8 +89,8 @@ HWY_INLINE void multiply_add_tile(const Operands<kRows>& operands, std::size_t b
 }
 
 /// out[c] += left[k] * right[k * stride + c] for k = begin .. end-1 in that order, by fused
-/// multiplications: each number of `out` is one chain, whatever stands beside it. Each k is a
-/// moment to fetch something that is needed later.
+/// multiplications: each number of `out` is one chain, whatever its neighbours are. Calls `fetch`
+/// for each k, so that memory that is needed later is fetched between products.
 template <int kRows, class Fetch>
 void multiply_add(const Operands<kRows>& operands, std::size_t begin, std::size_t end,
                   const float* right, std::size_t stride, Columns columns, Fetch& fetch) {
@@ -116,7 +116,7 @@ HWY_INLINE FloatVec capped(FloatVec score, float cap) {
 
 #if HWY_TARGET != HWY_SCALAR
 
-/// Stores each block of four lanes `step` numbers after the one before.
+/// Stores the blocks of four lanes `step` numbers apart.
 template <class D, class V>
 HWY_INLINE void store_fours(D d, V value, float* to, std::size_t step) {
   if constexpr (hn::MaxLanes(D()) == 4) {
@@ -128,7 +128,7 @@ HWY_INLINE void store_fours(D d, V value, float* to, std::size_t step) {
   }
 }
 
-/// Four keys' numbers at [at, at + lanes of D) to four columns of the turned keys.
+/// Writes four keys' numbers [at, at + lanes of D) to four columns of the transposed keys.
 template <class D, class Row>
 HWY_INLINE void turn_fours(D d, const std::array<Row, 4>& keys, std::size_t at, float* to) {
   const hn::Repartition<std::uint64_t, D> pairs;
@@ -151,7 +151,7 @@ HWY_INLINE void turn_fours(D d, const std::array<Row, 4>& keys, std::size_t at, 
 
 #endif  // HWY_TARGET != HWY_SCALAR
 
-/// Columns `to` .. `to` + 3 of the turned keys [size, kKeyBlock].
+/// Writes columns `to` .. `to` + 3 of the transposed keys [size, kKeyBlock].
 template <class Row>
 void turn_keys(const std::array<Row, 4>& keys, std::size_t size, float* to) {
   std::size_t at = 0;
@@ -177,9 +177,9 @@ void widen_row(const Row& from, std::size_t size, float* to) {
   for (; at < size; ++at) to[at] = from.number(at);
 }
 
-/// The keys and values of one KV head in the pages of one sequence, block after block. Pages lie
-/// anywhere and a processor cannot guess where, so the next block is fetched while one is worked
-/// on. The fetches are spread over all of the work, since a core holds few misses at a time.
+/// Goes through the keys and values of one KV head of one sequence, block after block. A processor
+/// cannot predict where pages lie, so the next block is prefetched while the current one is used.
+/// The fetches are spread over all of the work, since a core holds few misses at a time.
 class KvBlocks {
  public:
   /// Goes over the blocks that hold the positions `visible`, for `rows` queries.
@@ -201,15 +201,15 @@ class KvBlocks {
     fetch_rest();
   }
 
-  /// Whether a block is left, and where it begins.
+  /// Whether all blocks are done; block() is the position where the current block begins.
   [[nodiscard]] bool is_done() const { return block_ >= visible_.end; }
   [[nodiscard]] std::int32_t block() const { return block_; }
 
   /// The block's visible positions, counted from its begin.
   [[nodiscard]] KeyRange loaded() const { return part_of(block_); }
 
-  /// Brings loaded() to the workspace; no other position is looked at. Key columns up to whole
-  /// vectors become zeros.
+  /// Writes the positions loaded() to the workspace and reads no others. The other key columns of
+  /// their vectors become zeros.
   void load(const AttentionWorkspace& work) {
     current_ = next_;
     fetched_ = 0;
@@ -225,8 +225,8 @@ class KvBlocks {
     while (fetched_ < fetch_end_) fetch_line();
   }
 
-  /// To be called before each product of some rows. Where one set of rows is multiplied, there are
-  /// just enough products to fetch a cache of 16 bits; with more sets not every product fetches.
+  /// Call this before each product of some rows. With one set of rows there are just enough
+  /// products to fetch a cache of 16 bits; with more sets only some products fetch.
   HWY_INLINE void step(std::size_t k) {
     if ((k & skipped_) == 0 && fetched_ < fetch_end_) fetch_line();
   }
@@ -265,7 +265,7 @@ class KvBlocks {
     ++fetched_;
   }
 
-  /// Fetches what is left of the position that is fetched next.
+  /// Fetches the remaining lines of position fetched_.
   HWY_INLINE void fetch_position() {
     for (const std::int32_t position = fetched_; position == fetched_ && position < fetch_end_;)
       fetch_line();
@@ -303,11 +303,11 @@ class KvBlocks {
   std::int32_t block_;
   Starts current_{};
   Starts next_{};
-  // The position of the next block, and its line, that is fetched next.
+  // Of the next block: the position to fetch next, the end of its positions, and bytes fetched.
   std::int32_t fetched_ = 0;
   std::int32_t fetch_end_ = 0;
   std::size_t fetched_bytes_ = 0;
-  std::size_t skipped_;  // a mask: products between two that fetch
+  std::size_t skipped_;  // mask of k: only products where it is 0 fetch
   std::size_t values_per_fetch_;
 };
 

@@ -19,10 +19,10 @@
 #include "weft/kernels/simd/softmax_math-inl.h"
 
 // Online softmax over blocks of keys (Milakov and Gimelshein, arXiv 1805.02867; Dao et al., arXiv
-// 2205.14135). What one query's numbers go through is the same whichever queries stand beside it: a
-// score is one chain of fused multiplications over d, a block's weights are summed lane by lane, a
-// value is added to its sum in the order of positions, and positions that a query does not see are
-// left out rather than multiplied by zero.
+// 2205.14135). A query's arithmetic is the same whatever queries are computed with it: a score is
+// one chain of fused multiplications over d, a block's weights are summed lane by lane, values are
+// added in the order of positions, and positions that a query does not see are left out rather
+// than multiplied by zero.
 HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE {
 namespace {
@@ -57,7 +57,7 @@ struct Item {
     return work.sums + static_cast<std::size_t>(row) * work.padded_size;
   }
 
-  /// What a row sees of the block that begins at `block`, counted from there.
+  /// The positions of the block at `block` that a row sees, counted from `block`.
   [[nodiscard]] KeyRange visible(std::int32_t row, std::int32_t block) const {
     const KeyRange range = visible_keys(params, *part.span, position(row));
     return {std::clamp(range.begin - block, 0, kKeyBlock),
@@ -91,7 +91,7 @@ void relative_biases(const Item& item, std::int32_t row, std::int32_t block, Key
   }
 }
 
-/// A vector of scores as the softmax wants them.
+/// Scales products to scores, caps them and adds their biases, a vector at a time.
 class ScoreShaper {
  public:
   ScoreShaper(const Item& item, std::int32_t row, std::int32_t block, KeyRange visible)
@@ -139,8 +139,8 @@ HWY_INLINE FloatVec where_visible(KeyRange visible, std::size_t column, FloatVec
                         hn::IfThenElse(lane_below(visible.end), value, other));
 }
 
-/// Makes the row's scores of the block weights relative to its greatest score so far, and brings
-/// what is summed up already to that measure.
+/// Turns the row's scores of the block into weights relative to the row's greatest score so far,
+/// and rescales the row's earlier sums to that maximum.
 void weigh_row(const Item& item, std::int32_t row, std::int32_t block, KeyRange visible) {
   const FloatTag d;
   const Columns columns = whole_vectors(visible);
@@ -155,7 +155,7 @@ void weigh_row(const Item& item, std::int32_t row, std::int32_t block, KeyRange 
   }
   const float before = item.work.maximum[row];
   const float maximum = std::max(before, hn::GetLane(hn::MaxOfLanes(d, greatest)));
-  // All scores may be -inf; their difference to themselves would be no number.
+  // All scores may be -inf; -inf minus -inf would be NaN.
   const FloatVec measure = hn::Set(d, maximum == kNothing ? 0.0F : maximum);
   FloatVec total = hn::Zero(d);
   for (std::size_t c = columns.begin; c < columns.end; c += hn::Lanes(d)) {
@@ -177,8 +177,8 @@ void weigh_row(const Item& item, std::int32_t row, std::int32_t block, KeyRange 
   }
 }
 
-/// Adds the block's values to the sums of kRows rows that see `visible` of it, and of which each
-/// may see more or less at the ends.
+/// Adds the block's values to the sums of kRows rows. Row r sees positions visible[r]; the rows'
+/// ranges may differ at their ends.
 template <int kRows>
 void add_values(const Item& item, std::int32_t first, const KeyRange (&visible)[kRows],
                 KvBlocks& blocks) {
@@ -251,7 +251,7 @@ void start_rows(const Item& item) {
   std::fill_n(item.work.sums, rows * item.work.padded_size, 0.0F);
 }
 
-/// Divides by the sum of the weights, to which a sink belongs, and writes the result.
+/// Divides by the sum of the weights, which includes the sink's, and writes the result.
 void finish_row(const Item& item, std::int32_t row) {
   const FloatTag d;
   const AttentionParams& params = item.params;

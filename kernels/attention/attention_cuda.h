@@ -13,7 +13,7 @@ namespace weft::cuda {
 
 /// A piece of a step's attention, for every KV head: tokens [token, token + tokens) of a sequence
 /// over positions [begin, end) of its context. Pieces of the same tokens are parts 0 .. parts - 1;
-/// the block that finishes last adds their sums.
+/// the thread block that finishes last adds up the parts' sums.
 struct CudaAttentionItem {
   std::int32_t sequence = 0;
   std::int32_t token = 0;  ///< of the sequence's tokens in this step
@@ -22,8 +22,8 @@ struct CudaAttentionItem {
   std::int32_t end = 0;
   std::int32_t part = 0;
   std::int32_t parts = 1;
-  std::int32_t first_slot = 0;  ///< of the workspace's partial results, of part 0; parts > 1
-  std::int32_t counter = 0;     ///< which of the counters these tokens have; parts > 1
+  std::int32_t first_slot = 0;  ///< part 0's slot of partial results in the workspace; parts > 1
+  std::int32_t counter = 0;     ///< index of the counter of finished parts; parts > 1
 };
 
 /// The sizes that a plan of items is made for.
@@ -37,12 +37,12 @@ struct AttentionShape {
   std::int32_t max_items = 0;
 };
 
-/// Cuts a step's attention into items of like cost, longest first; plain code for the host, run
-/// once a step. `sequences` are as the device will read them. Appends to `items`, which has room
-/// for shape.max_items (then nothing is allocated). The context of a decoding sequence is cut so
-/// that the device is full whatever the lengths are (Flash-Decoding). A prompt's chunk is cut along
-/// its tokens, and along its context where the tokens alone leave the device empty. The cuts of a
-/// context depend on the other sequences, and with them the last bits of a result.
+/// Cuts a step's attention into items of similar cost, longest first; plain host code, run once a
+/// step. `sequences` are as the device will read them. Writes `items`, which has room for
+/// shape.max_items (then nothing is allocated). The context of a decoding sequence is cut so that
+/// the device is full whatever the lengths are (Flash-Decoding). A prompt's chunk is cut along its
+/// tokens, and along its context where the tokens alone leave the device partly idle. Where a
+/// context is cut depends on the other sequences, and so do the last bits of a result.
 void plan_attention(std::span<const DeviceSequence> sequences, const AttentionShape& shape,
                     std::vector<CudaAttentionItem>& items);
 
@@ -52,22 +52,22 @@ void plan_attention(std::span<const DeviceSequence> sequences, const AttentionSh
 
 /// softmax(q k^T * scale + bias) v over paged KV, as weft::AttentionParams, with the same names.
 /// Where all items have one token, the kernel reads spans, items and the KV of positions before a
-/// sequence's `start` before its predecessors have ended: the writers of these were complete before
-/// the predecessors began (an upload or a step lies between).
+/// sequence's `start` while preceding kernels may still run: whatever wrote that memory was
+/// complete before those kernels began (an upload or a step lies between).
 struct CudaAttentionParams {
-  std::int64_t rows = 0;  ///< T; what items do not cover gets no result
+  std::int64_t rows = 0;  ///< T; rows that no item covers get no result
   DeviceRows queries{};   ///< f32 [T, >= A * D]
-  /// Where `qkv` has data, `queries` are the same rows before this op on them, which attention()
-  /// does as well, where rotates_inside() (attention_ways_cuda.h). Keys and values go to `kv`;
-  /// `qkv` is left as it is, or changed.
+  /// The rotation that attention() does itself, when `qkv` has data and rotates_inside()
+  /// (attention_ways_cuda.h). `queries` are then the rows of `qkv` before rotation. Keys and values
+  /// go to `kv`; the op may change `qkv`.
   CudaRotaryParams rotary{};
   std::int32_t heads = 0;
   DeviceKvLayer kv{};
   DeviceSpans spans{};
   const CudaAttentionItem* items = nullptr;  ///< in the device's memory
   const std::int32_t* item_count = nullptr;  ///< in the device's memory
-  std::int32_t max_items = 0;  ///< bound of *item_count, for the launch: what is replayed is fixed
-  /// Whether each item has one token: then the kernel for decoding runs.
+  std::int32_t max_items = 0;  ///< bound of *item_count, which sizes the grid; a replay keeps it
+  /// Whether each item has one token: the decoding kernel runs then.
   bool decodes = false;
   AttentionSpec spec{};
   const float* alibi_slopes = nullptr;   ///< [A]
@@ -75,20 +75,20 @@ struct CudaAttentionParams {
   const float* sinks = nullptr;          ///< [A]
   DeviceRows out{};                      ///< f32, f16 or bf16 [T, A * D]
   /// Unified-max softmax (FlashDecoding++, arXiv 2311.01282, section 3): decoding scales every
-  /// score's exponential by e^-phi instead of by the running maximum. A head of a token whose
-  /// exponentials' sum leaves e^-kUnifiedRange .. e^kUnifiedRange is computed again with the
-  /// maximum. For bf16 KV; weights of f16 have no such range, and keep the maximum.
+  /// score's exponential by e^-phi instead of by the running maximum. When the exponentials' sum of
+  /// a token's head leaves e^-kUnifiedRange .. e^kUnifiedRange, the kernel computes that head again
+  /// with the maximum. For bf16 KV only: f16 weights lack the range and always use the maximum.
   bool unified = false;
   float phi = 0;
-  std::uint32_t* recomputed = nullptr;  ///< counts those heads, or null
+  std::uint32_t* recomputed = nullptr;  ///< counts heads computed again, or null
   /// Partial results and counters, cuda_attention_workspace_bytes(). The first
   /// kAttentionCounterBytes are zero before the first call and are left so.
   std::byte* workspace = nullptr;
 };
 
-/// An exponential is at most its sum, so in range it is at most e^60 = 1e26: a number of float32
-/// and of bf16, and times values up to 1e12 still one. Exponentials that float32 loses are below
-/// e^-87, less than e^-27 of a sum above e^-60, for each of up to a million positions.
+/// An exponential is at most the sum, so it is at most e^60 = 1e26 in this range: float32 and bf16
+/// hold it, also times values up to 1e12. Exponentials that underflow in float32 are below e^-87,
+/// so each of up to a million positions loses less than e^-27 of a sum above e^-60.
 inline constexpr float kUnifiedRange = 60;
 inline constexpr std::size_t kAttentionCounterBytes = std::size_t{1} << 20U;
 

@@ -5,10 +5,10 @@
 #include "weft/kernels/attention/attention_ways_cuda.h"
 #include "weft/kernels/rotary/rotary_heads_cuda.cuh"
 
-// Attention of one token a sequence over 16-bit KV, as fast as keys and values come from memory.
+// Attention of one token a sequence over 16-bit KV, as fast as memory delivers keys and values.
 // The heads that share a KV head are the rows of a tile, so each key is read once for all of them.
-// Each warp goes through 16 keys at a time of its own, three or four such tiles under way in shared
-// memory, and nobody waits for another before the item's end.
+// Each warp takes 16 keys of its own at a time and keeps three or four such tiles in flight to
+// shared memory. Warps wait for each other at the item's end only.
 namespace weft::cuda {
 namespace {
 
@@ -18,16 +18,16 @@ static_assert(kDecodedHeads == kTileRows);
 
 template <int kHeadSize>
 struct Ring {
-  /// Two blocks a processor have 130 KB under way, thrice what hides the memory's latency. With 256
-  /// numbers a head one block has half of that, since sm_80 has 163 KB.
+  /// Two blocks a processor keep 130 KB in flight, three times what hides the memory's latency.
+  /// With 256 numbers a head only one block fits, with half as much, since sm_80 has 163 KB.
   static constexpr int kStages = kHeadSize <= 80 ? 4 : kHeadSize <= 128 ? 3 : 2;
   static constexpr int kTileBytes = kTileKeys * kRowBytes<kHeadSize>;
   static constexpr int kStageBytes = 2 * kTileBytes;  // keys, then values
   static constexpr int kWarpBytes = kStages * kStageBytes;
   static constexpr int kBytes = kWarps * kWarpBytes;
 
-  /// Where the warps' sums meet afterwards. The gap keeps rows that are written together in
-  /// different banks.
+  /// The row stride of the warps' sums in shared memory, which replace the tiles at the end. The
+  /// gap of 8 keeps rows that are written together in different banks.
   static constexpr int kSumsStride = kHeadSize + 8;
   static_assert(kWarps * kTileRows * kSumsStride * sizeof(float) <= kBytes);
 };
@@ -39,7 +39,7 @@ struct Unit {
   std::int32_t kv_head;
   std::int32_t first_head;
   std::int32_t rows;     // heads
-  std::int32_t counter;  // of those whose parts meet
+  std::int32_t counter;  // index of the counter of finished parts
 
   __device__ std::int32_t position() const { return sequence.start + item.token; }
   __device__ std::int64_t row() const { return std::int64_t{sequence.first} + item.token; }
@@ -67,8 +67,8 @@ __device__ bool rotates(const CudaAttentionParams& params) {
   return params.rotary.qkv.data != nullptr;
 }
 
-/// Where a block makes a unit's heads that come unrotated: the queries, then a key and a value.
-/// Behind the rings, so that keys may be on their way at the same time.
+/// Shared memory in which a block rotates a unit's heads: the queries, then a key and a value.
+/// It lies behind the rings, so that keys of the cache can arrive meanwhile.
 template <int kHeadSize>
 class MadeHeads {
  public:
@@ -89,7 +89,7 @@ class MadeHeads {
                        ? PageTable(params, unit.sequence, unit.kv_head).row(unit.position())
                        : 0U) {}
 
-  /// Brings the angles, which were there before the launch's predecessor began.
+  /// Loads the angles, which were complete before the preceding kernel began.
   __device__ void load_angles() const {
     const int pairs = params_.rotary.spec.rotary_size / 2;
     const TokenAngles from = angles_of(params_.rotary, unit_.row());
@@ -99,8 +99,8 @@ class MadeHeads {
     }
   }
 
-  /// Makes the queries, and stores key and value of the token if the item has its position. By all
-  /// threads, which see all of it afterwards.
+  /// Rotates the queries, and stores the token's key and value if its position is in the item.
+  /// All threads call it and see the result afterwards.
   __device__ void make() const {
     const CudaAttentionItem& item = unit_.item;
     const bool has_token = item.begin <= unit_.position() && unit_.position() < item.end;
@@ -169,7 +169,7 @@ struct WarpSums {
   }
 };
 
-/// What a warp does with the keys that have come.
+/// Computes scores and sums of one warp for the keys in shared memory.
 template <class Number, int kHeadSize>
 class TileWorker {
  public:
@@ -184,7 +184,7 @@ class TileWorker {
     if (unified) sums_.rows[0].maximum = sums_.rows[1].maximum = phi_;
   }
 
-  /// Keys from `position` on, of which those before `end` count.
+  /// Adds a tile of keys and values from `position` on; positions from `end` on do not count.
   __device__ void add(std::uint32_t keys, std::uint32_t values, std::int32_t position,
                       std::int32_t end) {
     float weights[2][4] = {};
@@ -208,7 +208,7 @@ class TileWorker {
     }
   }
 
-  /// The sums, with all columns' weights in each lane's totals.
+  /// Returns the sums, after adding up each row's total over the lanes that share it.
   __device__ const WarpSums<kHeadSize>& finish() {
 #pragma unroll
     for (Statistics& row : sums_.rows) {
@@ -244,7 +244,7 @@ class TileWorker {
     }
   }
 
-  /// Even and odd steps have sums of their own: half the chain of products that wait for each
+  /// Even and odd steps have separate sums, which halves the chain of products that depend on each
   /// other.
   __device__ void multiply_keys(std::uint32_t keys, float (&products)[2][4]) const {
     float odd[2][4] = {};
@@ -262,7 +262,7 @@ class TileWorker {
     for (int i = 0; i < 8; ++i) products[i / 4][i % 4] += odd[i / 4][i % 4];
   }
 
-  /// Makes weights of a row's four products, relative to phi or to the greatest score so far.
+  /// Turns a row's four products into weights relative to phi or to the greatest score so far.
   template <int kHalf>
   __device__ void shape_scores(float (&weights)[2][4], std::int32_t position, std::int32_t end) {
     float scores[4];
@@ -285,7 +285,7 @@ class TileWorker {
     sums_.rows[kHalf].total += total;
   }
 
-  /// The row's greatest score with these, by which what is summed up is measured from now on.
+  /// Raises the row's maximum to these scores, rescales its sums, and returns the new reference.
   template <int kHalf>
   __device__ float new_maximum(float greatest) {
     greatest = fmaxf(greatest, __shfl_xor_sync(kAllLanes, greatest, 1));
@@ -297,7 +297,7 @@ class TileWorker {
       sums_.rows[kHalf].maximum = maximum;
     }
     const float measure = sums_.rows[kHalf].maximum;
-    // All may be -inf; their difference to themselves would be no number.
+    // All scores may be -inf; -inf minus -inf would be NaN.
     return measure == minus_infinity() ? 0.0F : measure;
   }
 
@@ -317,14 +317,14 @@ struct Shared {
   std::uint32_t out_of_range;  // a bit for each row
 };
 
-/// How often a unit is computed, and when.
+/// Which computation of a unit this is.
 struct Turn {
-  bool is_first;  ///< of the launch: it begins before the predecessor's end
-  bool is_again;  ///< with the maximum
+  bool is_first;  ///< the block's first unit: it may begin before the preceding kernel ends
+  bool is_again;  ///< unified softmax failed, so the unit is computed with the maximum
 };
 
-/// Computes this warp's share of the positions, and puts its sums where the warps' meet. Keys and
-/// values of earlier tokens are there before the predecessor's end.
+/// Computes this warp's share of the positions, and writes its sums to shared memory for finish().
+/// Keys and values of earlier tokens can be read before the preceding kernel ends.
 template <class Cache, int kHeadSize>
 __device__ void attend(const CudaAttentionParams& params, const Unit& unit, PositionRange positions,
                        bool unified, Turn turn, WorkQueue& queue, unsigned char* memory,
@@ -347,7 +347,7 @@ __device__ void attend(const CudaAttentionParams& params, const Unit& unit, Posi
 #pragma unroll
     for (int stage = 0; stage + 1 < Ring::kStages; ++stage) {
       const std::int32_t at = position + stage * kStep;
-      // Later stages are no earlier, so groups keep their order.
+      // Rows of a later stage never come earlier, so fetch groups stay in order.
       const bool is_early = begins_early && at + kTileKeys <= unit.position();
       if (is_early == early) fetch(fetcher.row(at, positions.end), at, stage);
     }
@@ -404,8 +404,8 @@ __device__ PartialResults parts_of_warps(const unsigned char* memory, const Shar
           .count = kWarps};
 }
 
-/// Writes what unified-max softmax has for a row, unless its weights' sum has left the range in
-/// which none of them has, and in which what is too small for float32 does not count.
+/// Writes a row's result. Where the sum of the weights of unified-max softmax has left the range
+/// (kUnifiedRange), marks the row instead, to be computed again.
 template <int kHeadSize>
 __device__ void write_or_mark(const CudaAttentionParams& params, const Unit& unit, std::int32_t row,
                               bool unified, const HeadSums<kHeadSize>& result, Shared& shared) {
@@ -417,8 +417,8 @@ __device__ void write_or_mark(const CudaAttentionParams& params, const Unit& uni
   }
 }
 
-/// Puts the warps' sums together, then all parts' if these were the last; marks rows that unified
-/// softmax has to leave.
+/// Adds up the warps' sums. If this item finishes last, adds up all parts of its tokens. Marks rows
+/// in which unified softmax left its range.
 template <int kHeadSize>
 __device__ void finish(const CudaAttentionParams& params, const Unit& unit, bool unified,
                        const unsigned char* memory, Shared& shared) {
@@ -458,7 +458,7 @@ __device__ void attend_unit(const CudaAttentionParams& params, const Unit& unit,
                             WorkQueue& queue, unsigned char* memory, Shared& shared) {
   const PositionRange visible = visible_positions(params, unit.sequence, unit.position());
   PositionRange positions = common(visible, {unit.item.begin, unit.item.end});
-  // Weights up to e^60 are no numbers of f16.
+  // f16 cannot hold weights up to e^60.
   bool unified =
       params.unified && std::is_same_v<typename Cache::Number, __nv_bfloat16> && !visible.empty();
   std::uint32_t rows = 0;
@@ -475,7 +475,7 @@ __device__ void attend_unit(const CudaAttentionParams& params, const Unit& unit,
     rows = shared.out_of_range;
     __syncthreads();
     if (rows == 0) return;
-    // Again, with the maximum, the whole context at once: it happens once in many steps.
+    // Compute again with the maximum, this block alone over the whole context: this is rare.
     positions = visible;
     unified = false;
     if (threadIdx.x == 0 && params.recomputed != nullptr) {
@@ -492,7 +492,7 @@ __global__ void __launch_bounds__(kThreads, kHeadSize <= 128 ? 2 : 1)
   let_successor_start();
   const std::int32_t units = *params.item_count * params.kv.kv_heads * tiles_of(params);
   WorkQueue queue(params.workspace, static_cast<std::uint32_t>(units));
-  // Its first unit waits; a launch that is done before its predecessor would let the next one pass.
+  // A block without units waits: a kernel that ends early would let its successor start too soon.
   if (!queue.has_unit()) wait_for_predecessor();
   for (; queue.has_unit(); queue.advance()) {
     const bool is_first = queue.unit() == static_cast<std::int32_t>(blockIdx.x);

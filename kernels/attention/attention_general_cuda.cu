@@ -4,9 +4,9 @@
 #include "weft/kernels/attention/kv_row_cuda.cuh"
 #include "weft/kernels/attention/relative_bias.h"
 
-// Attention of any head size and type with everything that a score may have, in float32 and without
-// tensor cores: each thread makes one key's score, then each adds up some of the numbers of the
-// values. For models at float32, and for what the other kernels do not do.
+// Attention of any head size, type and kind of score, in float32 and without tensor cores: each
+// thread computes one key's score, then each thread adds up some columns of the values. Used for
+// models at float32, and wherever the other kernels lack a feature.
 namespace weft::cuda {
 namespace {
 
@@ -14,7 +14,7 @@ constexpr int kThreads = 128;
 constexpr int kWarps = kThreads / kWarpLanes;
 constexpr int kBlockPositions = kThreads;
 
-/// RelativeBuckets for the device: the first distance of each bucket that is not for one alone.
+/// RelativeBuckets for the device: the first distance of each bucket that holds several distances.
 struct BiasBuckets {
   std::int32_t side = 0;
   std::int32_t exact = 0;
@@ -58,7 +58,7 @@ BiasBuckets bias_buckets(const CudaAttentionParams& params) {
   return result;
 }
 
-/// The block's shared memory, of which the last three have D numbers.
+/// Pointers into the block's shared memory; the last three arrays have D numbers each.
 struct Shared {
   float scores[kBlockPositions];
   std::uint32_t rows[kBlockPositions];
@@ -96,7 +96,7 @@ __device__ float block_sum(Shared& shared, float value) {
 struct Query {
   const CudaAttentionItem& item;
   const DeviceSequence& sequence;
-  std::int32_t token;  // of the item's
+  std::int32_t token;  // index among the item's tokens
   std::int32_t head;
 
   __device__ std::int32_t position() const { return sequence.start + item.token + token; }
@@ -194,7 +194,7 @@ __device__ void write_part(const CudaAttentionParams& params, const Query& query
   }
 }
 
-/// Adds up what all parts have written, in their order.
+/// Adds up the results of all parts, in the order of parts.
 __device__ Statistics read_parts(const CudaAttentionParams& params, const Query& query,
                                  Shared& shared) {
   Statistics all{minus_infinity(), 0};

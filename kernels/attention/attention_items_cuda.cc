@@ -9,22 +9,22 @@
 namespace weft::cuda {
 namespace {
 
-/// What beginning and ending a piece costs, in positions of context: about a microsecond of loads
-/// that wait for each other, in which a block would read so many keys and values.
+/// The cost of beginning and ending a piece, in positions of context: a block reads the keys and
+/// values of so many positions in the microsecond that these dependent loads take.
 constexpr double kPieceCost = 64;
 
-/// A piece of context is a multiple of the tensor cores' 16 keys, and gives each of four warps
-/// some.
+/// A piece of context is a multiple of the 16 keys that a tensor core's product takes, and has such
+/// a product at least for each of a block's four warps.
 constexpr std::int32_t kPositionGrain = 16;
 constexpr std::int32_t kLeastPiece = 64;
 
-/// Pieces may be so much longer than a block's even share.
+/// The longest piece may exceed a block's even share of the work by this factor.
 constexpr double kLongest = 1.05;
 
-/// Shares of the work that the longest piece is tried at: 1, 1/2, 1/4.
+/// Lengths tried for the longest piece, as fractions of a block's even share: 1, 1/2, 1/4.
 constexpr int kTrials = 3;
 
-/// A plan that keeps so much of the device at work is taken without looking further.
+/// The first plan that keeps this fraction of the device busy is taken.
 constexpr double kGoodEnough = 0.95;
 
 std::int32_t group_of(const AttentionShape& shape) {
@@ -41,18 +41,18 @@ double blocks_of(const AttentionShape& shape) {
 
 std::int32_t ceil_div(std::int32_t a, std::int32_t b) { return (a + b - 1) / b; }
 
-/// An item before it is cut: all positions that its tokens see.
+/// Into how many parts an uncut item is cut when parts have at most `longest` positions.
 std::int32_t parts_of(const CudaAttentionItem& whole, std::int32_t longest) {
   return std::max(1, ceil_div(whole.end, longest));
 }
 
-/// How many positions each part has but the last, which has no more.
+/// The number of positions of each part; the last part may have fewer.
 std::int32_t part_positions(std::int32_t positions, std::int32_t parts) {
   return parts == 1 ? positions
                     : ceil_div(ceil_div(positions, parts), kPositionGrain) * kPositionGrain;
 }
 
-/// One item for as many tokens as an item may have, over all that they see.
+/// Adds uncut items: each has as many tokens as an item may have, and all positions they see.
 void add_whole_items(std::span<const DeviceSequence> sequences, const AttentionShape& shape,
                      std::vector<CudaAttentionItem>& items) {
   const std::int32_t most = item_tokens(shape);
@@ -76,13 +76,13 @@ void sort_by_piece(std::vector<CudaAttentionItem>& items, std::int32_t longest) 
   });
 }
 
-/// How long the device takes over pieces in this order, of two bounds the lesser: if each of its
-/// blocks takes its next piece in turn, there and back; and if a piece begins when all before it
-/// would be done by all blocks alike.
+/// An upper bound of the device's time for the pieces in this order, the lesser of two: blocks take
+/// pieces in rounds, forwards then backwards; or each piece begins when all pieces before it would
+/// be done if the blocks shared them evenly.
 double time_of(const std::vector<CudaAttentionItem>& items, const AttentionShape& shape,
                std::int32_t longest) {
   const double blocks = blocks_of(shape);
-  std::array<double, 4> ends{};  // first and last piece of a round, and of the next
+  std::array<double, 4> ends{};  // times of the first and last pieces of two rounds
   std::size_t end = 0;
   double in_turn = 0;
   double when_ready = 0;
@@ -115,7 +115,7 @@ double even_share(const std::vector<CudaAttentionItem>& items, const AttentionSh
   return positions * shape.kv_heads / blocks_of(shape);
 }
 
-/// Leaves `items` sorted by the pieces that they are to be cut into.
+/// Chooses the length of the longest piece, and sorts `items` by the length of their pieces.
 std::int32_t choose_longest(std::vector<CudaAttentionItem>& items, const AttentionShape& shape) {
   const double share = even_share(items, shape);
   std::int32_t best = 0;
@@ -138,7 +138,7 @@ std::int32_t choose_longest(std::vector<CudaAttentionItem>& items, const Attenti
   return best;
 }
 
-/// Whether there are items, slots and counters for all parts.
+/// Whether the workspace has items, slots and counters for all parts.
 bool fits(const std::vector<CudaAttentionItem>& items, const AttentionShape& shape,
           std::int32_t longest) {
   std::int64_t all = 0;
@@ -155,12 +155,12 @@ bool fits(const std::vector<CudaAttentionItem>& items, const AttentionShape& sha
          counters <= attention_counters(shape.heads);
 }
 
-/// Notes in each item how many parts it gets, and where they are put together.
+/// Notes in each item its number of parts, their slots and their counter.
 void assign_parts(std::vector<CudaAttentionItem>& items, std::int32_t longest) {
   std::int32_t slot = 0;
   std::int32_t counter = 0;
   for (CudaAttentionItem& item : items) {
-    // Rounded to the grain, fewer may do.
+    // Rounding to the grain may have lowered the number of parts.
     const std::int32_t positions = part_positions(item.end, parts_of(item, longest));
     item.parts = std::max(1, ceil_div(item.end, std::max(1, positions)));
     if (item.parts == 1) continue;
@@ -191,8 +191,8 @@ void cut(std::vector<CudaAttentionItem>& items) {
 
 }  // namespace
 
-// Where a context is cut depends on the batch: pieces that are short enough to fill the device with
-// one sequence would cost a batch the writing and putting together of tens of parts.
+// Where a context is cut depends on the batch: pieces short enough to fill the device with one
+// sequence would make a batch write and add up tens of parts for each sequence.
 void plan_attention(std::span<const DeviceSequence> sequences, const AttentionShape& shape,
                     std::vector<CudaAttentionItem>& items) {
   items.clear();
@@ -208,9 +208,9 @@ std::int32_t max_attention_items(std::int32_t rows, std::int32_t tokens,
                                  const AttentionShape& shape) {
   const std::int32_t most = item_tokens(shape);
   const std::int32_t whole = std::min(tokens, rows + tokens / most);
-  // Pieces are no shorter than the longest one's bound at the last trial, in which an even share
-  // goes less than four times. Those of a prompt's chunk have a slot for each of their tokens; a
-  // quarter of what they could have is enough for a chunk that leaves the device empty.
+  // At the last trial a piece has at least a quarter of a block's even share, so there are at most
+  // four pieces a block. A piece of a prompt's chunk has a slot for each of its tokens; a quarter
+  // of the most tokens is enough, because only a small chunk is cut along its context.
   const auto cuts = static_cast<std::int32_t>(blocks_of(shape)) * (1 << (kTrials - 1));
   const std::int32_t slots = tokens > rows ? std::max(1, most / 4) : 1;
   return whole + ceil_div(cuts * slots, std::max(1, shape.kv_heads));

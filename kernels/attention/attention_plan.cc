@@ -6,8 +6,8 @@
 namespace weft {
 namespace {
 
-/// What a block of keys and values costs to widen, and an item to begin, in units of one query's
-/// work on a block.
+/// The costs of widening a block of keys and values, and of beginning an item, in units of one
+/// query's work on a block.
 constexpr std::int64_t kBlockCost = 3;
 constexpr std::int64_t kItemCost = 1;
 
@@ -66,7 +66,7 @@ std::int64_t AttentionPlan::head_cost(const SequenceSpan& span) const noexcept {
   return cost;
 }
 
-/// Goes past spans that are wholly before this thread's part; whether an item is left.
+/// Skips spans that end before this thread's part; returns whether an item is left.
 bool AttentionPlan::skip_foreign_spans() noexcept {
   for (; span_ < params_.spans.size(); ++span_) {
     const SequenceSpan& span = params_.spans[span_];
@@ -78,7 +78,7 @@ bool AttentionPlan::skip_foreign_spans() noexcept {
   return false;
 }
 
-/// Goes past the item that comes next.
+/// Skips the next item.
 void AttentionPlan::pass(std::int32_t tokens, std::int64_t cost) noexcept {
   const SequenceSpan& span = params_.spans[span_];
   passed_ += cost;

@@ -7,9 +7,9 @@
 
 namespace weft {
 
-/// The context is processed in blocks of so many positions, which begin at its multiples: the order
-/// of a query's sums is the same wherever its prompt was cut. One block of keys and values of 128
-/// numbers in float32 fills a core's second-level cache by a sixteenth.
+/// The context is processed in blocks of so many positions, which begin at multiples of it: the
+/// order of a query's sums is the same wherever its prompt was cut. One block of keys and values of
+/// 128 numbers in float32 takes a sixteenth of a core's second-level cache.
 inline constexpr std::int32_t kKeyBlock = 64;
 
 /// Queries of a work item, over all heads that share a KV head: enough to make the widening of a
@@ -59,7 +59,7 @@ class AttentionPlan {
   std::int32_t item_tokens_;  // tokens of an item, except at the end of a span
   std::int64_t begin_ = 0;    // this thread's part of the cost
   std::int64_t end_ = 0;
-  std::int64_t passed_ = 0;  // cost of the items before the one that comes next:
+  std::int64_t passed_ = 0;  // cost of the items before the next item, which is:
   std::size_t span_ = 0;
   std::int32_t head_ = 0;
   std::int32_t token_ = 0;

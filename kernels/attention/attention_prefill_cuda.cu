@@ -11,12 +11,12 @@ namespace {
 
 constexpr int kWarps = 4;
 constexpr int kThreads = kWarps * kWarpLanes;
-constexpr int kBlockKeys = kWarps * kTileKeys;  // each warp fetches a tile
+constexpr int kBlockKeys = kWarps * kTileKeys;  // each warp fetches one tile of keys
 
 template <int kHeadSize>
 struct Block {
-  /// Tiles of 16 rows of a warp. With two, a key that comes from shared memory is multiplied twice,
-  /// without which that memory would be the bound; 256 numbers a head leave registers for one.
+  /// Tiles of 16 rows of a warp. With two, each key read from shared memory is multiplied twice, or
+  /// that memory would be the bottleneck; 256 numbers a head leave registers for one tile only.
   static constexpr int kRowTiles = kHeadSize <= 128 ? 2 : 1;
   static constexpr int kWarpRows = kRowTiles * kTileRows;
   static constexpr int kRows = kWarps * kWarpRows;
@@ -48,8 +48,8 @@ struct Unit {
 /// Numbers that a thread asks for at a time when it loads queries.
 constexpr int kLoadsAtOnce = 8;
 
-/// The queries of rows from `first` on to shared memory, which keeps what it had where there are no
-/// more: a row's results are its own.
+/// Copies the queries of rows from `first` on to shared memory. Past the unit's last row, memory
+/// keeps its old content, which is harmless since rows do not mix.
 template <class Number, int kHeadSize>
 __device__ void load_queries(const CudaAttentionParams& params, const Unit& unit,
                              std::int32_t first, unsigned char* to) {
@@ -76,7 +76,7 @@ __device__ void load_queries(const CudaAttentionParams& params, const Unit& unit
   }
 }
 
-/// What a warp does for its rows. Lane l has rows l / 4 + 8 h of each tile, h = 0, 1.
+/// A warp's computation for its rows. Lane l has rows l / 4 + 8 h of each tile, h = 0, 1.
 template <class Number, int kHeadSize>
 class RowWorker {
  public:
@@ -97,7 +97,7 @@ class RowWorker {
 
   __device__ bool has_rows() const { return first_ < unit_.rows(); }
 
-  /// The block's keys from `position` on; `masked` unless all rows see all of them.
+  /// Adds the block's keys and values from `position` on; `masked` unless all rows see all of them.
   __device__ void add(std::uint32_t keys, std::uint32_t values, std::int32_t position,
                       bool masked) {
     float scores[kTiles][kBlockKeys / 8][4] = {};
@@ -121,7 +121,7 @@ class RowWorker {
     multiply_values(values, weights);
   }
 
-  /// To the output, or to the item's part's slots.
+  /// Writes the results to the output, or to the part's slots.
   __device__ void write() {
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
@@ -198,7 +198,7 @@ class RowWorker {
     return position + eight * 8 + lane_ % 4 * 2 + i % 2;
   }
 
-  /// Products become scores times log2(e) if more than a scale makes these.
+  /// Turns products into scores times log2(e) where scores have a soft cap or a slope.
   __device__ void shape(float (&scores)[kBlockKeys / 8][4], int tile, std::int32_t position) const {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -232,7 +232,7 @@ class RowWorker {
     }
   }
 
-  /// Scores become weights relative to the row's greatest so far.
+  /// Turns scores into weights relative to the row's greatest score so far.
   __device__ void weigh(float (&scores)[kBlockKeys / 8][4], int tile) {
     const float scale = is_plain_ ? params_.spec.scale * kLog2E : 1.0F;
 #pragma unroll
@@ -258,7 +258,7 @@ class RowWorker {
     }
   }
 
-  /// Brings what is summed up to the row's new maximum; what scores are measured by.
+  /// Rescales the row's sums to its new maximum, and returns the reference for its scores.
   __device__ float raise_maximum(int tile, int half, float greatest) {
     Statistics& row = rows_[tile][half];
     if (__any_sync(kAllLanes, greatest > row.maximum)) {
@@ -309,7 +309,7 @@ class RowWorker {
   Statistics rows_[kTiles][2];
 };
 
-/// As many rows of a unit as the block has, from `first` on.
+/// Computes as many rows of a unit as the block has, from row `first` on.
 template <class Cache, int kHeadSize>
 __device__ void attend_rows(const CudaAttentionParams& params, const Unit& unit, std::int32_t first,
                             unsigned char* memory) {
@@ -356,10 +356,10 @@ __device__ void attend_rows(const CudaAttentionParams& params, const Unit& unit,
   if (worker.has_rows()) worker.write();
 }
 
-/// Numbers of several rows that a thread has under way at a time.
+/// Groups of four numbers that a thread loads at a time.
 constexpr int kQuadsAtOnce = 8;
 
-/// The greatest score and the sum of weights over all parts, of each of the unit's rows.
+/// Computes the greatest score and the sum of weights over all parts, for each row of the unit.
 __device__ void put_statistics_together(const CudaAttentionParams& params, const Unit& unit,
                                         Statistics* all) {
   const auto thread = static_cast<std::int32_t>(threadIdx.x);
@@ -378,7 +378,7 @@ __device__ void put_statistics_together(const CudaAttentionParams& params, const
   }
 }
 
-/// The results of all rows of a unit of all of whose parts the sums are in slots.
+/// Computes the results of all rows of a unit once the sums of all of its parts are in slots.
 template <int kHeadSize>
 __device__ void put_rows_together(const CudaAttentionParams& params, const Unit& unit,
                                   unsigned char* memory) {

@@ -8,18 +8,18 @@
 /// The layout of attention's workspace, which the plan and the kernels share.
 namespace weft::cuda {
 
-/// Queries of an item with several tokens at most, over all heads that share a KV head: the rows of
-/// four warps' matrix tiles.
+/// The most queries of an item with several tokens, over all heads that share a KV head: the rows
+/// of four warps' matrix tiles.
 inline constexpr std::int32_t kItemQueries = 128;
 
-/// Blocks of the kernels for 16-bit KV that a processor holds at a time, for which the plan makes
-/// pieces.
+/// Thread blocks of the kernels for 16-bit KV that a processor holds at a time; the plan's pieces
+/// fill them.
 inline constexpr std::int32_t kBlocksPerProcessor = 2;
 
-/// Words of the counters that hand out work; those of items follow.
+/// Words of the work queue's counters; the items' counters follow.
 inline constexpr std::int32_t kQueueWords = 32;
 
-/// Counters that items can have, of a model with so many heads.
+/// Counters available to items, for a model with so many heads.
 [[nodiscard]] constexpr std::int32_t attention_counters(std::int32_t heads) {
   return (static_cast<std::int32_t>(kAttentionCounterBytes / sizeof(std::uint32_t)) - kQueueWords) /
          heads;

@@ -4,17 +4,17 @@
 
 namespace weft {
 
-/// The attributes of an attention op: how scores are made and which positions a token sees. One
-/// struct for the spec reader, the program, the host and the devices.
+/// The attributes of an attention op: how scores are made and which positions a token sees. The
+/// spec reader, the program, the host and the devices share this struct.
 struct AttentionSpec {
   bool causal = true;  ///< token at position p sees the context 0 .. p; otherwise 0 .. context-1
   float scale = 1;
   float soft_cap = 0;  ///< c * tanh(score / c) after the scale when c > 0 (Gemma 2)
-  /// The token sees only the last `window` positions, itself included, when > 0; without `causal`
-  /// it sees as many behind it as well.
+  /// When > 0, a token sees only the last `window` positions, its own included; without `causal`
+  /// it sees as many after itself as well.
   std::int32_t window = 0;
-  std::int32_t chunk = 0;  ///< sees only its own chunk of so many positions when > 0 (Llama 4)
-  /// How a learned relative bias finds its bucket (relative_bias.h); not used without that
+  std::int32_t chunk = 0;  ///< > 0: a token sees only its own chunk of so many positions (Llama 4)
+  /// How a learned relative bias finds its bucket (relative_bias.h); unused without a relative
   /// bias.
   std::int32_t relative_buckets = 0;
   std::int32_t relative_max_distance = 0;

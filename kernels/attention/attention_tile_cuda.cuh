@@ -5,9 +5,9 @@
 #include "weft/kernels/attention/attention_work_cuda.cuh"
 #include "weft/kernels/attention/kv_row_cuda.cuh"
 
-/// What the kernels on tensor cores share: m16n8k16 tiles of 16-bit numbers with sums in float32
-/// (PTX ISA, "Matrix Fragments for mma.m16n8k16"), and keys and values that come to shared memory
-/// while others are worked on. Lane l holds columns 2 * (l % 4) and the next of rows l / 4 and
+/// Shared by the kernels on tensor cores: m16n8k16 tiles of 16-bit numbers with sums in float32
+/// (PTX ISA, "Matrix Fragments for mma.m16n8k16"), and the fetching of keys and values to shared
+/// memory during computation. Lane l holds columns 2 * (l % 4) and the next of rows l / 4 and
 /// l / 4 + 8 of a sum's tile.
 namespace weft::cuda {
 
@@ -15,8 +15,8 @@ namespace weft::cuda {
 inline constexpr int kTileKeys = 16;
 inline constexpr int kTileRows = 16;
 
-/// In shared memory, rows of D numbers of 16 bits stand 16 bytes apart: an odd number of 16-byte
-/// words from one to the next, so that the eight rows that a matrix load reads are in all banks.
+/// In shared memory, a gap of 16 bytes follows each row of D numbers of 16 bits. The stride is an
+/// odd number of 16-byte words, so the eight rows that a matrix load reads are in different banks.
 template <int kHeadSize>
 inline constexpr int kRowBytes = kHeadSize * 2 + 16;
 
@@ -73,7 +73,7 @@ __device__ inline void load_matrices_turned(std::uint32_t (&to)[4], std::uint32_
                : "memory");
 }
 
-/// 16 bytes to shared memory without waiting for them; zeros if not `present`.
+/// Copies 16 bytes to shared memory without waiting for them; writes zeros if not `present`.
 __device__ inline void fetch_16_bytes(std::uint32_t to, const std::byte* from, bool present) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
                :
@@ -93,23 +93,23 @@ __device__ inline std::uint32_t shared_address(const void* memory) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(memory));
 }
 
-/// 2^x, which is what the hardware has.
+/// 2^x by the hardware's instruction, which is approximate.
 __device__ inline float exp2_fast(float x) {
   float result = 0;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
   return result;
 }
 
-/// A row of the cache that is none: there are fewer.
+/// Stands for the row of a position that is past the end.
 inline constexpr std::uint32_t kNoRow = 0xffffffffU;
 
-/// Caches of numbers that tensor cores take as they are: they come without anyone waiting for them.
+/// Caches of numbers that tensor cores take unchanged: their rows are copied asynchronously.
 template <class NumberInTiles>
 class PlainCache {
  public:
   using Number = NumberInTiles;
 
-  /// Brings the rows of lanes 0 .. 15 to shared memory, zeros for kNoRow. By a whole warp.
+  /// Copies the rows of lanes 0 .. 15 to shared memory, zeros for kNoRow. A whole warp calls it.
   template <int kHeadSize>
   __device__ static void fetch(const DeviceKvLayer& kv, std::uint32_t row, std::uint32_t keys_to,
                                std::uint32_t values_to) {
@@ -130,7 +130,7 @@ class PlainCache {
   }
 };
 
-/// Caches of codes, which become bf16 on their way: a scale in f32 may be beyond what f16 has.
+/// Caches of codes, which become bf16 when fetched: an f32 scale may exceed the range of f16.
 template <class Code>
 class CodedCache {
  public:
@@ -144,7 +144,7 @@ class CodedCache {
   }
 
  private:
-  /// Words that a lane asks for at a time, so that their way from memory is waited for once.
+  /// Words that a lane loads at a time, so that it waits for memory once for all of them.
   static constexpr int kLoadsAtOnce = 8;
 
   template <int kHeadSize>
@@ -193,7 +193,7 @@ class CodedCache {
   }
 };
 
-/// Brings 16 keys and their values at a time to shared memory, by one warp.
+/// Fetches 16 keys and their values at a time to shared memory, by one warp.
 template <class Cache, int kHeadSize>
 class KeyFetcher {
  public:
@@ -201,8 +201,8 @@ class KeyFetcher {
                         std::int32_t kv_head)
       : kv_(params.kv), table_(params, sequence, kv_head) {}
 
-  /// Finds where the lane's key among those from `position` on lies. It is asked for early, since
-  /// the answer comes from memory, too. Lanes from 16 on have none.
+  /// Returns the cache row of the lane's key, counted from `position`; kNoRow for lanes from 16 on.
+  /// Call it early, since the page table is read from memory as well.
   __device__ std::uint32_t row(std::int32_t position, std::int32_t end) const {
     const auto lane = static_cast<std::int32_t>(threadIdx.x) % kWarpLanes;
     if (lane >= kTileKeys || position + lane >= end) return kNoRow;
@@ -253,7 +253,7 @@ template <class Launch>
   }
 }
 
-/// Makes scores times log2(e) of products, as a query's head has them.
+/// Turns products into scores times log2(e), with the soft cap and slope of a query's head.
 class ScoreShaper {
  public:
   __device__ ScoreShaper(const CudaAttentionParams& params, std::int32_t head)
@@ -265,7 +265,7 @@ class ScoreShaper {
   /// `distance`: the key's position less the query's.
   __device__ float operator()(float product, std::int32_t distance) const {
     float score = product * scale_;
-    // tanh(x) = 1 - 2 / (e^2x + 1), whose error is that of a number near 1.
+    // tanh(x) = 1 - 2 / (e^2x + 1): its absolute error is a rounding error of a number near 1.
     if (cap_ > 0) {
       score = cap_ - __fdividef(2 * cap_, exp2_fast(product * twice_by_cap_) + 1);
     }
@@ -279,7 +279,7 @@ class ScoreShaper {
   float slope_;
 };
 
-/// Parts of one head's result that a warp puts together, in their order.
+/// Parts of one head's result, which a warp adds up in the order of parts.
 struct PartialResults {
   const float* sums;             // of part 0
   const Statistics* statistics;  // of part 0
@@ -288,7 +288,7 @@ struct PartialResults {
   std::int32_t count;
 };
 
-/// Four neighbours of a head's D numbers a lane, and again beyond 128.
+/// Each lane has four neighbouring numbers of a head's D, and four more for each further 128.
 template <int kHeadSize>
 struct HeadSums {
   static constexpr int kQuads = kHeadSize / 4;
@@ -309,14 +309,14 @@ __device__ float4 read_quad(const float* from) {
   return __ldcg(reinterpret_cast<const float4*>(from));
 }
 
-/// Parts whose sums a lane asks for at a time, so that their way from memory is waited for once.
-/// Those of another block come from far: a context that fills the device has some twenty. A divisor
-/// of a warp's lanes; a lane holds 128 numbers at most.
+/// Parts whose sums a lane loads at a time, so that it waits for memory once. Parts of other blocks
+/// come from the device's memory: a context that fills the device has some twenty. The number
+/// divides a warp's lanes, and a lane holds 128 numbers at most.
 template <int kHeadSize, bool kShared>
 inline constexpr int kPartsAtOnce = kShared ? 8 : 32 / HeadSums<kHeadSize>::kLaneQuads;
 
-/// Adds up parts in shared memory, or in slots. Lane l looks at the statistics of parts l, l
-/// + 32...
+/// Adds up parts in shared memory (kShared) or in slots. Lane l reads the statistics of parts
+/// l, l + 32...
 template <int kHeadSize, bool kShared>
 __device__ HeadSums<kHeadSize> put_together(const PartialResults& parts) {
   using Result = HeadSums<kHeadSize>;

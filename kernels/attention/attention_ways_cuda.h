@@ -4,11 +4,11 @@
 
 #include "weft/kernels/attention/attention_cuda.h"
 
-/// Which kernel computes attention on a GPU, and what it does besides.
+/// Which kernel computes attention on a GPU, and whether it rotates as well.
 namespace weft::cuda {
 
-/// Whether the kernels on tensor cores compute it, which take heads of some sizes and keys and
-/// values of 16 bits or codes.
+/// Whether the kernels on tensor cores can compute this attention. They take heads of some sizes,
+/// and keys and values of 16 bits or codes.
 [[nodiscard]] constexpr bool has_tiles(const CudaAttentionParams& params) noexcept {
   if (params.kv.dtype == DType::kF32 || params.relative_bias != nullptr) return false;
   switch (params.kv.head_size) {
@@ -23,17 +23,17 @@ namespace weft::cuda {
   }
 }
 
-/// Heads of one KV head that the kernel for decoding takes together.
+/// Query heads of one KV head that the decoding kernel takes together.
 inline constexpr std::int32_t kDecodedHeads = 16;
 
-/// Most pieces of work, a token's KV head each, for which rotating in the launch of attention is
-/// faster than a launch of its own: so many blocks are there at a time. A block that has several
-/// pieces, one after the other, waits for the rotation of each.
+/// The most pieces of work (a KV head of a token each) for which rotating inside attention's launch
+/// is faster than in a launch of its own: so many blocks run at a time. A block with several pieces
+/// waits for the rotation of each in turn.
 inline constexpr std::int64_t kMostRotatedPieces = 256;
 
-/// Whether attention() can do `rotary`, whose result it reads, in its own launch
-/// (CudaAttentionParams::rotary): each sequence has one token, each KV head's heads are one tile,
-/// and no norm looks at several heads.
+/// Whether attention() can do the preceding `rotary` in its own launch
+/// (CudaAttentionParams::rotary): each sequence has one token, the query heads of a KV head fit one
+/// tile, and no norm spans several heads.
 [[nodiscard]] constexpr bool rotates_inside(const CudaRotaryParams& rotary,
                                             const CudaAttentionParams& attention) noexcept {
   const auto over_all = [](const HeadNorm& norm) {

@@ -9,11 +9,11 @@
 #include "weft/kernels/attention/attention_slots_cuda.h"
 #include "weft/kernels/cuda/launch_cuda.cuh"
 
-/// What the attention kernels share: who does which item, what a token sees, where parts meet.
+/// Shared by the attention kernels: handing out work, visible positions, adding up parts.
 namespace weft::cuda {
 
-/// The kernels behind attention(). Each does any list of items; the last two only what
-/// attention() checks, the second only items of one token.
+/// The kernels behind attention(). The first does any items; the other two need has_tiles(), and
+/// attention_decode() needs items of one token.
 [[nodiscard]] Status attention_general(const CudaAttentionParams& params, Stream stream);
 [[nodiscard]] Status attention_prefill(const CudaAttentionParams& params, Stream stream);
 [[nodiscard]] Status attention_decode(const CudaAttentionParams& params, Stream stream);
@@ -31,20 +31,20 @@ struct PositionRange {
   __device__ bool empty() const { return begin >= end; }
 };
 
-/// What the token at `position` sees of its sequence's context.
+/// The positions of its context that the token at `position` sees.
 __device__ inline PositionRange visible_positions(const CudaAttentionParams& params,
                                                   const DeviceSequence& sequence,
                                                   std::int32_t position) {
   PositionRange range{0, params.spec.causal ? position + 1 : sequence.context};
   if (params.spec.window > 0) {
     range.begin = max(range.begin, position - params.spec.window + 1);
-    // The difference, since the window's end may be beyond the largest number.
+    // Compares the difference, since position + window may overflow.
     if (range.end - position > params.spec.window) range.end = position + params.spec.window;
   }
   if (params.spec.chunk > 0) {
     const std::int32_t chunk = position / params.spec.chunk * params.spec.chunk;
     range.begin = max(range.begin, chunk);
-    // The difference, since the chunk's end may be beyond the largest number.
+    // Compares the difference, since chunk + spec.chunk may overflow.
     if (range.end - chunk > params.spec.chunk) range.end = chunk + params.spec.chunk;
   }
   return range;
@@ -54,9 +54,9 @@ __device__ inline PositionRange common(PositionRange a, PositionRange b) {
   return {max(a.begin, b.begin), min(a.end, b.end)};
 }
 
-/// Hands units of work to blocks in their order: a block's first is its own number, and whoever is
-/// ready takes the next. The queue's words are zero before and after a launch, and untouched if
-/// each block has one unit at most. All threads of a block hold the same.
+/// Hands out units of work in order: a block begins with the unit of its own number, and takes the
+/// next free unit whenever it is ready. The queue's words are zero before and after a launch, and
+/// untouched if each block has at most one unit. All threads of a block hold the same state.
 class WorkQueue {
  public:
   __device__ WorkQueue(std::byte* workspace, std::uint32_t units)
@@ -68,15 +68,15 @@ class WorkQueue {
   __device__ bool has_unit() const { return unit_ < units_; }
   __device__ std::int32_t unit() const { return static_cast<std::int32_t>(unit_); }
 
-  /// Asks for the next unit when this one is nearly done: the answer takes a while, and who asked
-  /// long before would take a unit from a block that is ready.
+  /// Claims the next unit; call it when this one is nearly done. The atomic takes a while, but a
+  /// block that claims too early takes the unit from a block that is ready.
   __device__ void claim() {
     if (threadIdx.x != 0 || !has_more_ || is_claimed_) return;
     claimed_ = atomicAdd(words_, 1U);
     is_claimed_ = true;
   }
 
-  /// Goes on to the next unit; all threads are done with shared memory then.
+  /// Moves to the next unit. All threads of the block have finished with shared memory afterwards.
   __device__ void advance() {
     __shared__ std::uint32_t handed_out;
     claim();
@@ -89,7 +89,7 @@ class WorkQueue {
   }
 
  private:
-  /// Whoever leaves last puts the words back; the second does so by wrapping around.
+  /// The block that leaves last resets the words; the second word resets itself by wrapping around.
   __device__ void leave() {
     __threadfence();
     if (atomicInc(words_ + 1, gridDim.x - 1) == gridDim.x - 1) words_[0] = 0;
@@ -103,9 +103,9 @@ class WorkQueue {
   bool is_claimed_ = false;
 };
 
-/// Says in all threads of the block whether all parts are written, after this one's were; the
-/// counter is zero again then. `counter` is unlike that of any other piece of work whose parts
-/// meet.
+/// Call it after writing a part. Returns to all threads of the block whether all parts are written
+/// now, and then resets the counter to zero. Each piece of work with parts needs a `counter` of
+/// its own.
 __device__ inline bool is_last_part(const CudaAttentionParams& params, std::int32_t counter,
                                     std::int32_t parts) {
   __shared__ bool is_last;
@@ -142,18 +142,18 @@ __device__ inline Statistics* slot_statistics(const CudaAttentionParams& params,
          (slot * params.heads + head);
 }
 
-/// What another block has written: not from this processor's own cache.
+/// Reads what another block has written, past this processor's own cache.
 __device__ inline Statistics read_statistics(const Statistics* from) {
   return {__ldcg(&from->maximum), __ldcg(&from->total)};
 }
 
-/// 2^(a - b) where both may be nothing at all.
+/// 2^(a - b), where either may be minus infinity.
 __device__ inline float weight_of(float a, float b) {
   return a == minus_infinity() ? 0.0F : exp2f(a - b);
 }
 
-/// What the sums of values are multiplied by in the end: the sink takes part in the sum of weights,
-/// and a token that sees nothing gets zeros.
+/// The factor that turns the sums of values into results: 1 / sum of weights, which includes the
+/// sink's; 0 for a token that sees no position.
 __device__ inline float final_scale(const CudaAttentionParams& params, std::int32_t head,
                                     Statistics all) {
   if (params.sinks == nullptr) return all.total == 0 ? 0.0F : 1.0F / all.total;
@@ -203,7 +203,7 @@ __device__ inline const float* query_of(const CudaAttentionParams& params, std::
          std::int64_t{head} * params.kv.head_size;
 }
 
-/// Where positions of a sequence's context lie: rows of D numbers, of keys and values alike.
+/// Finds the cache row of a position of a sequence's context; keys and values have the same rows.
 class PageTable {
  public:
   __device__ PageTable(const CudaAttentionParams& params, const DeviceSequence& sequence,
@@ -243,9 +243,9 @@ class PageTable {
   return status_of(error);
 }
 
-/// Blocks that the device holds at a time of a kernel with so many threads and bytes; at most as
-/// many as there are units. Where launches of the kernel differ in bytes, `most_bytes` are those of
-/// the largest: the kernel's limit is shared by all threads of the process.
+/// A grid of as many blocks as the device holds at a time of a kernel with so many threads and
+/// bytes, but at most `units`. Where launches of the kernel differ in bytes, `most_bytes` is the
+/// largest: the kernel's limit is shared by all threads of the process.
 template <class... Parameters>
 [[nodiscard]] Status persistent_grid(void (*kernel)(Parameters...), int threads, std::size_t bytes,
                                      std::int64_t units, dim3& grid, std::size_t most_bytes = 0) {

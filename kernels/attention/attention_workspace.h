@@ -16,14 +16,14 @@ inline constexpr std::size_t kAttentionAlignment = 64;
 /// times the heads that share the KV head).
 struct AttentionWorkspace {
   std::size_t padded_size;  ///< D rounded up to whole vectors
-  float* zeros;             ///< [D padded]: the key of a position that is not there
-  float* keys;              ///< [D, kKeyBlock]: a block's keys, turned
+  float* zeros;             ///< [D padded]: the key of a position outside the context
+  float* keys;              ///< [D, kKeyBlock]: a block's keys, transposed
   float* values;            ///< [kKeyBlock, D padded]
   float* scores;            ///< [R, kKeyBlock]
-  float* sums;              ///< [R, D padded]: of the values, weighted
+  float* sums;              ///< [R, D padded]: weighted sums of the values
   float* maximum;           ///< [R]: the greatest score so far
   float* total;             ///< [R]: sum of the weights so far
-  float* rescale;           ///< [R]: the factor of this block for the sums before it
+  float* rescale;           ///< [R]: rescales earlier sums to the maximum after this block
 
   [[nodiscard]] static std::size_t rows(std::int32_t heads) noexcept {
     return static_cast<std::size_t>(std::max(heads, kQueryBlock));

@@ -1,5 +1,5 @@
-// The rows of a KV cache (kv_layer.h): how they are written and read. The guard is Highway's: the
-// file is read once for each instruction set.
+// Writes and reads the rows of a KV cache (kv_layer.h). The include guard is Highway's: each
+// instruction set reads the file once.
 #if defined(WEFT_KERNELS_ATTENTION_KV_ROW_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_ATTENTION_KV_ROW_INL_H
 #undef WEFT_KERNELS_ATTENTION_KV_ROW_INL_H
@@ -24,14 +24,14 @@ HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE {
 namespace {
 
-/// Numbers that stand for themselves.
+/// Rows of plain numbers.
 template <class Stored>
 class PlainKvRow {
  public:
   HWY_INLINE explicit PlainKvRow(const std::byte* row)
       : numbers_(reinterpret_cast<const Stored*>(row)) {}
 
-  /// As many numbers as `d` has lanes, from the one at `at` on, in f32.
+  /// Returns the numbers from index `at` on, one for each lane of `d`, in f32.
   template <class D>
   HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> load(D d, std::size_t at) const {
     namespace hn = hwy::HWY_NAMESPACE;
@@ -56,11 +56,11 @@ class PlainKvRow {
   const Stored* numbers_;
 };
 
-/// How codes of int8 are made and read.
+/// Encodes to int8 and decodes.
 struct Int8Code {
   static constexpr float kGreatest = 127;
 
-  /// The sum's unit in the last place is 1, so that its low bits are the nearest integer.
+  /// The sum's unit in the last place is 1, so its low bits are the nearest integer.
   static HWY_INLINE std::uint8_t encode(float number) {
     return static_cast<std::uint8_t>(std::bit_cast<std::uint32_t>(number + 0x1.8p23F));
   }
@@ -74,7 +74,7 @@ struct Int8Code {
   static HWY_INLINE float decode_one(std::int8_t code) { return code; }
 };
 
-/// How codes of E4M3 are made and read. A cache has no NaN among its codes: the scale is NaN then.
+/// Encodes to E4M3 and decodes. No code is NaN: a row with NaN has a scale of NaN instead.
 struct E4M3Code {
   static constexpr float kGreatest = 448;
 
@@ -96,7 +96,7 @@ struct E4M3Code {
   }
 };
 
-/// A scale and codes.
+/// Rows of a scale and codes.
 template <class Code>
 class CodedKvRow {
  public:
@@ -141,11 +141,11 @@ HWY_INLINE void with_row_type(DType dtype, const Use& use) {
   }
 }
 
-/// The scale of a row's codes. It is NaN where a number of the row is infinite or NaN: then all of
-/// the row becomes NaN, because a broken model must show. It is 0 where all numbers are too small
-/// for a normal scale.
+/// Returns the scale of a row's codes. The scale is NaN where a number of the row is infinite or
+/// NaN, so the whole row becomes NaN and a broken model is noticed. The scale is 0 where all
+/// numbers are too small for a normal scale.
 HWY_INLINE float scale_of(const float* HWY_RESTRICT row, std::size_t size, float greatest_code) {
-  // Magnitudes are ordered as their bits are, infinity and NaN above all.
+  // Magnitudes compare as their bits do; infinity and NaN are greatest.
   std::uint32_t greatest = 0;
   for (std::size_t i = 0; i < size; ++i) {
     greatest = std::max(greatest, std::bit_cast<std::uint32_t>(row[i]) & 0x7fffffff);

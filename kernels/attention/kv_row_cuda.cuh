@@ -11,10 +11,10 @@
 #include "weft/kernels/cuda/row_cuda.cuh"
 #include "weft/kernels/simd/narrow_float.h"
 
-/// The rows of a KV cache (kv_layer.h): how they are written and read. The bytes are the host's.
+/// Writes and reads the rows of a KV cache (kv_layer.h), with the same bytes as on the host.
 namespace weft::cuda {
 
-/// Numbers that stand for themselves.
+/// Rows of plain numbers.
 template <class Stored>
 class PlainKvRow {
  public:
@@ -50,11 +50,11 @@ struct E4M3Code {
   __device__ static float decode(std::uint8_t code) { return weft::from_e4m3(code); }
 };
 
-/// Bytes of a row's scale. A row's size need not be a multiple of it, so a scale may stand
-/// anywhere.
+/// Bytes of a row's scale. A row's size need not be a multiple of 4, so a scale may be at any
+/// address.
 inline constexpr std::int32_t kKvScaleBytes = sizeof(float);
 
-/// A scale and codes.
+/// Rows of a scale and codes.
 template <class Code>
 class CodedKvRow {
  public:
@@ -73,13 +73,13 @@ class CodedKvRow {
   float scale_;
 };
 
-/// The scale of a row's codes, as the host has it: NaN where a number of the row is none or
-/// infinite, 0 where all are smaller than what a normal scale can stand for. By a whole warp.
+/// Returns the scale of a row's codes, as the host does: NaN where a number of the row is NaN or
+/// infinite, 0 where all are too small for a normal scale. A whole warp calls it.
 __device__ inline float kv_scale_of(const float* row, std::int32_t size, float greatest_code,
                                     int lane) {
   constexpr unsigned kInfinity = 0x7f800000;
   constexpr float kLeastNormal = 0x1p-126F;
-  // Magnitudes are ordered as their bits are, infinity and NaN above all.
+  // Magnitudes compare as their bits do; infinity and NaN are greatest.
   unsigned greatest = 0;
   for (std::int32_t i = lane; i < size; i += kWarp) {
     greatest = max(greatest, __float_as_uint(row[i]) & 0x7fffffffU);
@@ -103,7 +103,7 @@ __device__ void encode_kv_row(const float* row, std::int32_t size, std::byte* to
   }
 }
 
-/// Writes row `row` of a cache of `dtype`, by a whole warp.
+/// Writes row `row` of a cache of `dtype`. A whole warp calls it.
 __device__ inline void store_kv_row(DType dtype, const float* numbers, std::int32_t size,
                                     std::byte* cache, std::int64_t row, int lane) {
   if (dtype == DType::kI8) {

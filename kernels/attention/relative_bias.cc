@@ -19,7 +19,7 @@ RelativeBuckets::RelativeBuckets(std::int32_t buckets, std::int32_t max_distance
   require(max_distance > exact_, "relative bias: max_distance");
   starts_[0] = exact_;
   for (std::int32_t i = 1; i < side_ - exact_; ++i) {
-    // Buckets do not fall with the distance: the first distance of this one or a later.
+    // Buckets rise with the distance: finds the first distance in this bucket or a later one.
     std::int32_t low = starts_[static_cast<std::size_t>(i - 1)];
     std::int32_t high = max_distance;
     while (low < high) {

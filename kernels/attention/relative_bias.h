@@ -5,7 +5,7 @@
 
 namespace weft {
 
-/// Buckets of T5's relative position bias at most; T5 has 32.
+/// The most buckets of T5's relative position bias; T5 has 32.
 inline constexpr std::int32_t kMaxRelativeBuckets = 512;
 
 /// Which learned bias belongs to a distance (Raffel et al., arXiv 1910.10683, section 2.1): one
@@ -17,8 +17,8 @@ class RelativeBuckets {
  public:
   RelativeBuckets() = default;
 
-  /// `buckets` from 2 (4 when bidirectional) to kMaxRelativeBuckets, `max_distance` above a half of
-  /// a side's buckets; otherwise internal_error.
+  /// `buckets` is 2 (4 when bidirectional) to kMaxRelativeBuckets, and `max_distance` is more than
+  /// half of a side's buckets; otherwise internal_error.
   RelativeBuckets(std::int32_t buckets, std::int32_t max_distance, bool bidirectional);
 
   /// The bucket of a key `distance` positions after its query (negative: before).
@@ -28,7 +28,7 @@ class RelativeBuckets {
   [[nodiscard]] std::int32_t rounded_bucket(std::int32_t magnitude) const noexcept;
 
   std::int32_t side_ = 0;   // buckets of one side
-  std::int32_t exact_ = 0;  // of these, those for one distance each
+  std::int32_t exact_ = 0;  // buckets of a side that hold one distance each
   std::int32_t max_distance_ = 0;
   bool bidirectional_ = false;
   // starts_[i]: the least distance of bucket exact_ + i.

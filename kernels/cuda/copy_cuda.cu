@@ -9,10 +9,10 @@ namespace {
 constexpr int kThreads = 256;
 // Loads in flight for each thread.
 constexpr int kUnroll = 4;
-// Blocks of threads enough to fill a device of today; a page is split where there are fewer pages.
+// Enough thread blocks to fill today's devices; with fewer pages than this a page is split.
 constexpr int kManyBlocks = 1024;
 constexpr int kMostParts = 8;
-constexpr int kMostCopiesAtOnce = 65535;  // of a grid's second dimension
+constexpr int kMostCopiesAtOnce = 65535;  // the limit of a grid's second dimension
 
 __global__ void __launch_bounds__(kThreads) write_tables_kernel(CudaTableParams params) {
   let_successor_start();

@@ -17,13 +17,13 @@ struct TableWrite {
   std::int32_t count = 0;
 };
 
-/// A page of all layers is copied.
+/// Copies one page in all layers.
 struct PageCopy {
   std::int32_t from = 0;
   std::int32_t to = 0;
 };
 
-/// Page tables in a device's memory are written.
+/// Writes page tables in a device's memory.
 struct CudaTableParams {
   const TableWrite* writes = nullptr;  ///< in the device's memory
   std::int32_t write_count = 0;
@@ -33,7 +33,7 @@ struct CudaTableParams {
 
 [[nodiscard]] Status write_tables(const CudaTableParams& params, Stream stream);
 
-/// A run of equal blocks: block i at data + i * bytes. What is in host memory continues it.
+/// A run of equal blocks: block i is at data + i * bytes. Pages in host memory continue the run.
 struct PageBlocks {
   std::byte* data = nullptr;  ///< aligned to 16 bytes
   std::int64_t bytes = 0;     ///< of a page
@@ -41,10 +41,10 @@ struct PageBlocks {
       nullptr;  ///< likewise, page-locked: the pages from CudaPageCopyParams::pages on
 };
 
-/// Copies pages in all layers, as if one copy came after the other only where no page is both
-/// source and target; the caller splits its list where that is so.
+/// Copies pages in all layers, in no particular order. No page may be both source and target; the
+/// caller splits its list where one is.
 struct CudaPageCopyParams {
-  /// Keys and values of each layer; as `copies` in the device's memory, or page-locked.
+  /// Keys and values of each layer. `blocks` and `copies` are in device or page-locked memory.
   const PageBlocks* blocks = nullptr;
   std::int32_t block_count = 0;
   const PageCopy* copies = nullptr;

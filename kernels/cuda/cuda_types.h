@@ -7,19 +7,19 @@
 
 struct CUstream_st;
 
-/// The words of the ops on NVIDIA GPUs. These headers need no CUDA: who fills parameters and plans
-/// steps is compiled, and tested, everywhere.
+/// The types of the ops on NVIDIA GPUs. These headers need no CUDA, so the code that fills
+/// parameters and plans steps is compiled and tested everywhere.
 namespace weft::cuda {
 
-/// The runtime's cudaError_t by its number.
+/// The number of the CUDA runtime's cudaError_t.
 enum class Status : int { kSuccess = 0 };
 
-/// cudaStream_t.
+/// The same type as cudaStream_t.
 using Stream = CUstream_st*;
 
-/// Rows in a device's memory. Their number stands where they are used: a step that is replayed
-/// computes all rows of its bucket, whatever is in those beyond the step's tokens, and no op lets a
-/// row look at another. `data` is aligned to 256 bytes, `stride` to 64 elements. Borrowed.
+/// Rows in a device's memory; each op's parameters have the number of rows. A replayed step
+/// computes all rows of its bucket, also rows beyond the step's tokens, whatever they contain; no
+/// op mixes rows. `data` is aligned to 256 bytes, `stride` to 64 elements. Borrowed.
 struct DeviceRows {
   void* data = nullptr;
   DType dtype = DType::kF32;  ///< f32, f16 or bf16
@@ -28,7 +28,7 @@ struct DeviceRows {
   std::int64_t capacity = 0;  ///< rows that there is memory for
 };
 
-/// Returns columns [first, first + width) of rows; none of none.
+/// Returns columns [first, first + width) of rows; no rows if `rows` has no data.
 [[nodiscard]] constexpr DeviceRows columns_of(DeviceRows rows, std::int64_t first,
                                               std::int64_t width) noexcept {
   if (rows.data == nullptr) return rows;
@@ -44,19 +44,19 @@ struct DeviceSequence {
   std::int32_t first = 0;
   std::int32_t count = 0;
   std::int32_t start = 0;
-  std::int32_t context = 0;     ///< tokens that attention that is not causal sees
+  std::int32_t context = 0;     ///< the context's tokens where attention is not causal
   std::int64_t first_page = 0;  ///< in DeviceSpans::pages
 };
 
 /// The sequences of a step over one KV cache, in a device's memory.
 struct DeviceSpans {
   const DeviceSequence* sequences = nullptr;
-  const std::int32_t* sequence_of = nullptr;  ///< by token; -1: the row is none of the step's
+  const std::int32_t* sequence_of = nullptr;  ///< by token; -1: the row is beyond the step's tokens
   const std::int32_t* pages = nullptr;
 };
 
-/// One layer's keys and values in a device's memory, as weft::KvLayer has them in the host's: rows
-/// [P, K, page_tokens] of D numbers, each of kv_row_bytes(dtype, D) bytes.
+/// One layer's keys and values in a device's memory, laid out as in weft::KvLayer: rows
+/// [P, K, page_tokens] of D numbers, each row of kv_row_bytes(dtype, D) bytes.
 struct DeviceKvLayer {
   DType dtype = DType::kBF16;  ///< one of kKvDTypes
   std::byte* keys = nullptr;

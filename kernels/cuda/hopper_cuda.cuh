@@ -23,7 +23,7 @@ __device__ inline void init_barrier(Barrier* barrier, std::uint32_t arrivals) {
                "r"(arrivals));
 }
 
-/// After init_barrier, before anything else uses the barriers.
+/// Call it after init_barrier and before other threads or copies use the barriers.
 __device__ inline void publish_barriers() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
@@ -33,7 +33,7 @@ __device__ inline void arrive(Barrier* barrier) {
                : "memory");
 }
 
-/// Arrives, and says that the phase ends no earlier than so many bytes have been copied.
+/// Arrives, and makes the phase end only after so many bytes have been copied.
 __device__ inline void arrive_expecting(Barrier* barrier, std::uint32_t bytes) {
   asm volatile(
       "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
@@ -41,7 +41,7 @@ __device__ inline void arrive_expecting(Barrier* barrier, std::uint32_t bytes) {
       : "memory");
 }
 
-/// Until the phase of this parity has ended.
+/// Waits until the phase of this parity has ended.
 __device__ inline void wait(Barrier* barrier, std::uint32_t parity) {
   std::uint32_t done = 0;
   while (done == 0) {
@@ -57,15 +57,15 @@ __device__ inline void wait(Barrier* barrier, std::uint32_t parity) {
   }
 }
 
-/// What the second-level cache shall do with a copy's lines: createpolicy's results, which are the
-/// same on every sm_90.
+/// How the second-level cache treats a copy's lines: results of createpolicy, which are the same
+/// on every sm_90.
 enum class CacheHint : std::uint64_t {
   kEvictFirst = 0x12f0000000000000,
   kEvictLast = 0x14f0000000000000,
 };
 
-/// Copies a box of a tensor map to shared memory; `barrier` counts its bytes. What lies beyond the
-/// tensor is zeros.
+/// Copies a box of a tensor map to shared memory; `barrier` counts its bytes. Elements outside the
+/// tensor become zeros.
 __device__ inline void copy_box(void* to, const CUtensorMap* map, std::int32_t column,
                                 std::int32_t row, Barrier* barrier, CacheHint hint) {
   asm volatile(
@@ -76,8 +76,8 @@ __device__ inline void copy_box(void* to, const CUtensorMap* map, std::int32_t c
       : "memory");
 }
 
-/// Copies bytes that lie together to shared memory; `barrier` counts them. Both addresses and the
-/// number are multiples of 16.
+/// Copies contiguous bytes to shared memory; `barrier` counts them. Both addresses and the number
+/// of bytes are multiples of 16.
 __device__ inline void copy_bytes(void* to, const void* from, std::uint32_t bytes, Barrier* barrier,
                                   CacheHint hint) {
   asm volatile(
@@ -91,13 +91,13 @@ __device__ inline void prefetch_map(const CUtensorMap* map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
 
-/// Threads of some whole warps meet; `id` 1 .. 15.
+/// A barrier of `threads` threads, in whole warps; `id` is 1 .. 15.
 __device__ inline void meet(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-/// All threads of a warpgroup call these: to give registers to other warpgroups of the block, or to
-/// take given ones. Each thread has `kCount` registers afterwards, a multiple of 8.
+/// All threads of a warpgroup call these, to release registers to other warpgroups of the block or
+/// to take released ones. Each thread has `kCount` registers afterwards, a multiple of 8.
 template <int kCount>
 __device__ inline void give_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kCount));
@@ -127,7 +127,7 @@ __device__ inline void begin_products() { asm volatile("wgmma.fence.sync.aligned
 __device__ inline void commit_products() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
-/// Until at most `kPending` committed groups have not ended.
+/// Waits until at most `kPending` committed groups are unfinished.
 template <int kPending>
 __device__ inline void wait_products() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");

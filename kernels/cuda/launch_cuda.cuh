@@ -8,31 +8,31 @@
 
 #include "weft/kernels/cuda/cuda_types.h"
 
-/// What every kernel's launch has in common. Only *_cuda.cu include it.
+/// Launching of kernels. Only *_cuda.cu include this file.
 namespace weft::cuda {
 
 [[nodiscard]] inline Status status_of(cudaError_t error) { return static_cast<Status>(error); }
 
-/// Waits until all that the kernels before it in the stream have written can be seen. Every kernel
-/// calls it before it touches what is not constant (weights are), and every thread that reads or
-/// writes such memory.
+/// Waits until the writes of all preceding kernels of the stream are visible. In every kernel, each
+/// thread that reads or writes memory that is not constant (weights are constant) calls it before
+/// it does so.
 __device__ inline void wait_for_predecessor() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
-/// The next kernel's blocks may be started wherever there is room; they wait for this one's end
-/// before they read what it writes.
+/// Lets blocks of the next kernel start wherever there is room; they wait for this kernel's end
+/// before they read its results.
 __device__ inline void let_successor_start() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
-/// Whether the code that runs on the current device was compiled for sm_90 or later, so that it
-/// has the two above, and clusters. A GPU that is newer than all that was compiled for runs what
-/// the driver makes of sm_80's code, which has not. `kernel` is any of ours.
+/// Whether the code that runs on the current device was compiled for sm_90 or later, and so has the
+/// two functions above and clusters. A GPU newer than every compiled architecture runs code that
+/// the driver translates from sm_80's, which lacks them. `kernel` is any kernel of ours.
 [[nodiscard]] inline bool has_hopper_code(const void* kernel) {
   enum : signed char { kUnknown, kYes, kNo };
   constexpr int kDevices = 64;
@@ -50,9 +50,9 @@ __device__ inline void let_successor_start() {
   return has == kYes;
 }
 
-/// Starts a kernel such that it may begin while its predecessor ends (programmatic dependent
-/// launch), in clusters of so many blocks (above 1 where has_hopper_code()). Returns what the
-/// launch says; what goes wrong later is the stream's to tell.
+/// Launches a kernel so that it may begin while its predecessor ends (programmatic dependent
+/// launch), in clusters of so many blocks (above 1 only where has_hopper_code()). Returns the
+/// launch's status; the stream reports errors of the kernel's execution.
 template <class... Parameters, class... Arguments>
 [[nodiscard]] Status launch_clusters(unsigned cluster, void (*kernel)(Parameters...), dim3 grid,
                                      dim3 block, std::size_t shared_bytes, Stream stream,
@@ -62,7 +62,7 @@ template <class... Parameters, class... Arguments>
   attributes[0].val.programmaticStreamSerializationAllowed = 1;
   attributes[1].id = cudaLaunchAttributeClusterDimension;
   attributes[1].val.clusterDim = {cluster, 1, 1};
-  // Where nobody waits for the predecessor, nobody may start before it ends.
+  // Code that cannot wait for the predecessor must not start before the predecessor ends.
   const bool may_overlap = has_hopper_code(reinterpret_cast<const void*>(kernel));
   cudaLaunchConfig_t config{};
   config.gridDim = grid;

@@ -8,7 +8,7 @@
 
 #include "weft/kernels/cuda/launch_cuda.cuh"
 
-/// Rows of f32, f16 or bf16, four numbers at a time, and sums over a block of threads.
+/// Loads and stores rows of f32, f16 or bf16, four numbers at a time; sums over a thread block.
 namespace weft::cuda {
 
 inline constexpr unsigned kWholeWarp = 0xffffffffU;
@@ -34,7 +34,7 @@ __device__ inline void store_one(DType dtype, void* data, std::int64_t index, fl
   }
 }
 
-/// Two numbers of 16 bits as they stand in a word.
+/// Returns the two 16-bit numbers of a word, the low half first.
 __device__ inline float2 widen_pair(DType dtype, unsigned word) {
   if (dtype == DType::kF16) return __half22float2(reinterpret_cast<const __half2&>(word));
   return {__uint_as_float(word << 16U), __uint_as_float(word & 0xffff0000U)};
@@ -49,7 +49,7 @@ __device__ inline unsigned narrow_pair(DType dtype, float low, float high) {
   return reinterpret_cast<const unsigned&>(pair);
 }
 
-/// Numbers index .. index + 3, a multiple of 4, of memory that begins at a multiple of 16 bytes.
+/// Loads numbers index .. index + 3. `index` is a multiple of 4, `data` is aligned to 16 bytes.
 __device__ inline Four load_four(DType dtype, const void* data, std::int64_t index) {
   if (dtype == DType::kF32) {
     const float4 v = *reinterpret_cast<const float4*>(static_cast<const float*>(data) + index);
@@ -61,7 +61,7 @@ __device__ inline Four load_four(DType dtype, const void* data, std::int64_t ind
   return {{a.x, a.y, b.x, b.y}};
 }
 
-/// The first `count` of four numbers.
+/// Stores the first `count` of four numbers.
 __device__ inline void store_four(DType dtype, void* data, std::int64_t index, const Four& four,
                                   std::int64_t count) {
   if (count < 4) {
@@ -75,7 +75,7 @@ __device__ inline void store_four(DType dtype, void* data, std::int64_t index, c
   }
 }
 
-/// The first `count` of four floats of any alignment; the others are zero.
+/// Loads the first `count` of four floats at any alignment; the others are zero.
 __device__ inline Four load_floats(const float* data, std::int64_t index, std::int64_t count) {
   if (count >= 4 && (reinterpret_cast<std::uintptr_t>(data + index) & 15U) == 0) {
     return load_four(DType::kF32, data, index);
@@ -94,8 +94,8 @@ __device__ inline void* writable_row(const DeviceRows& rows, std::int64_t row) {
   return const_cast<void*>(row_of(rows, row));
 }
 
-/// For kernels that compute each number of a row alone: a block takes kRowColumns numbers, a thread
-/// the four at `first`, which may lie beyond the row's end.
+/// For kernels that compute each number of a row by itself: a block takes kRowColumns numbers, and
+/// a thread the four at `first`, which may be beyond the row's end.
 inline constexpr int kRowThreads = 256;
 inline constexpr int kRowColumns = 4 * kRowThreads;
 
@@ -108,7 +108,7 @@ __device__ inline RowPlace row_place() {
   return {std::int64_t{blockIdx.x}, std::int64_t{blockIdx.y} * kRowColumns + threadIdx.x * 4};
 }
 
-/// Launches such a kernel for `rows` of `width` numbers.
+/// Launches a kernel of that kind for `rows` rows of `width` numbers.
 template <class Params>
 Status launch_rows(void (*kernel)(Params), std::int64_t rows, std::int64_t width, Stream stream,
                    const Params& params) {
@@ -126,8 +126,8 @@ __device__ inline float warp_sum(float value) {
   return value;
 }
 
-/// The sum over the block, for every thread; `room` has a number for each warp and may be used
-/// again after a barrier.
+/// Returns the sum over the block to every thread. `room` has a number for each warp, and may be
+/// reused after a barrier.
 __device__ inline float block_sum(float value, float* room) {
   value = warp_sum(value);
   const unsigned warps = blockDim.x / kWarp;

@@ -15,19 +15,19 @@
 namespace weft {
 
 /// out[t] = scale * table[ids[t]] + positions[position_ids[t] + position_offset] +
-/// constant[constant_ids[t]], where a row of the table that is not here counts as zeros. Of a table
-/// that is wider than `out` the numbers from `first_column` on are taken.
+/// constant[constant_ids[t]]. A row of the table that another rank holds counts as zeros. Of a
+/// table wider than `out`, the numbers from `first_column` on are taken.
 struct EmbeddingParams {
   std::span<const TokenId> ids = {};  ///< [T], each in [0, V)
   /// [rows, table_width], row-major as in the checkpoint, any alignment
   const std::byte* table = nullptr;
-  /// [rows, H] as the weight that it is for the head which is tied to it; instead of a table.
-  /// Neither = zeros (positions alone)
+  /// [rows, H] as packed for the output head that is tied to it, instead of a table. Without both
+  /// the table's part is zeros (positions alone)
   const PackedWeight* packed = nullptr;
   DType dtype = DType::kF32;      ///< of the table or the weight: f32, f16, bf16 or an encoding
   std::int64_t vocabulary = 0;    ///< V
-  std::int64_t first_row = 0;     ///< the token of the first row that is here
-  std::int64_t rows = -1;         ///< that are here; -1: V
+  std::int64_t first_row = 0;     ///< the token of the first row held here
+  std::int64_t rows = -1;         ///< rows held here; -1: V
   std::int64_t table_width = 0;   ///< numbers in a row of `table`; 0: H
   std::int64_t first_column = 0;  ///< a multiple of the type's block
   EmbeddingSpec spec = {};
@@ -40,8 +40,8 @@ struct EmbeddingParams {
   Rows out = {};                                    ///< [T, H]
 };
 
-/// Ids and positions outside their tables are a bug of the caller (they are checked when a request
-/// enters): internal_error.
+/// Ids and positions outside their tables are a bug of the caller, since requests are checked on
+/// arrival: internal_error.
 void embed(const EmbeddingParams& params, Share share);
 
 }  // namespace weft
@@ -54,7 +54,7 @@ struct CudaEmbeddingParams {
   const TokenId* ids = nullptr;  ///< [T], each in [0, V)
   /// [table_rows, table_width] as in the checkpoint, aligned to 256 bytes; or null
   const std::byte* table = nullptr;
-  std::int64_t first_row = 0;     ///< the token of the first row that is here
+  std::int64_t first_row = 0;     ///< the token of the first row held here
   std::int64_t table_rows = 0;    ///< that are here; V of a whole table
   std::int64_t table_width = 0;   ///< numbers in a row of the table; 0: H
   std::int64_t first_column = 0;  ///< a multiple of the type's block

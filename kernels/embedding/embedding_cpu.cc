@@ -12,7 +12,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-// The loops are plain: the compiler makes SIMD code of them for each instruction set.
+// The loops are plain: the compiler vectorises them for each instruction set.
 HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE {
 namespace {
@@ -37,7 +37,7 @@ void widen(DType dtype, const std::byte* from, std::int64_t count, float* HWY_RE
   }
 }
 
-/// One lane of a panel: its numbers stand in groups of `kTogether`, a panel's lanes apart.
+/// Widens one lane of a panel, in which groups of `kTogether` numbers of its lanes alternate.
 template <class T, std::int64_t kTogether, class Widen>
 void widen_lane(const std::byte* from, std::int64_t count, float* HWY_RESTRICT to,
                 const Widen& widen_one) {
@@ -49,7 +49,7 @@ void widen_lane(const std::byte* from, std::int64_t count, float* HWY_RESTRICT t
   }
 }
 
-/// A row of a table that is held as a weight, bit for bit what widen() makes of it.
+/// Widens a row of a packed weight, with the same bits as widen() of the table's row.
 void widen_packed(const PackedWeight& weight, std::int64_t row, float* HWY_RESTRICT to) {
   const PackedLayout& layout = weight.layout();
   const std::int64_t lane = layout.lane_of(row);

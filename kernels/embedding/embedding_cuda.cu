@@ -5,7 +5,7 @@
 namespace weft::cuda {
 namespace {
 
-/// Numbers [first, first + 4) of a token's row; beyond the width nothing is read.
+/// Loads numbers [first, first + 4) of a token's row, and reads nothing beyond its width.
 __device__ Four table_row(const CudaEmbeddingParams& params, TokenId token, std::int64_t first) {
   const std::int64_t width = params.out.width;
   const std::int64_t id = token - params.first_row;

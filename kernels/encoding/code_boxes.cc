@@ -8,8 +8,8 @@
 namespace weft {
 namespace {
 
-/// Calls copy(in_block, in_box, bytes) for what one block has in one box, of which it is the
-/// `index`-th; `part` counts the boxes that the block reaches into.
+/// Calls copy(in_block, in_box, bytes) for each piece of a block that lies in one box. The block is
+/// the box's `index`-th of a row; a block longer than a box has its `part`-th part there.
 template <class Copy>
 void each_piece(const CodeBox& box, const BlockPieces& of, std::int32_t row, std::int32_t index,
                 std::int32_t part, const Copy& copy) {

@@ -9,23 +9,23 @@
 
 namespace weft {
 
-/// How a GPU that multiplies codes holds blocks whose bytes are no multiple of 16: a box has the
-/// blocks of kRows outputs and `columns` inputs, taken apart into planes, each with a part for
-/// each row:
+/// The layout in which GPUs multiply the codes of encodings whose blocks' bytes are no multiple of
+/// 16. A box holds the blocks of kRows outputs and `columns` inputs, split into planes; a plane has
+/// a part for each row:
 ///
-///   codes   as they follow one another in the row's blocks
-///   high    the upper bits of codes that are longer than four
-///   scales  as they follow one another
+///   codes   in the order of the row's blocks
+///   high    the upper bits of codes of more than four bits
+///   scales  in the order of the row's blocks
 ///   rest    zeros, or the scale of all scales
 ///
-/// Bits are those of the file. A row's parts of 16 bytes stand in an order of their own in planes
-/// of codes, so that tensor cores' operands come from different banks. Boxes of a run of outputs
-/// lie one after the other: all along the first kRows outputs, then those of the next.
+/// The bits are the file's. In planes of codes, a row's pieces of 16 bytes are permuted, so that
+/// the operands of tensor cores come from different banks. Boxes lie one after the other: first
+/// all boxes of the first kRows outputs, then all boxes of the next kRows.
 struct CodeBox {
   static constexpr std::int64_t kRows = 64;
 
   std::int32_t columns = 0;
-  std::int32_t codes = 0;  ///< bytes of a row's part
+  std::int32_t codes = 0;  ///< bytes of codes of a row
   std::int32_t high = 0;
   std::int32_t scales = 0;
   std::int32_t rest = 0;
@@ -48,18 +48,18 @@ struct CodeBox {
     return scales_at() + static_cast<std::int32_t>(kRows) * scales;
   }
 
-  /// Where byte `byte` of a row's codes stands in its part.
+  /// The place in the row's part of byte `byte` of the row's codes.
   [[nodiscard]] static constexpr std::int32_t code_place(std::int32_t row, std::int32_t byte) {
     return byte ^ ((row & 3) << 5 | (row >> 2 & 1) << 4);
   }
-  /// As code_place(), in the plane of upper bits.
+  /// The same for the plane of upper bits.
   [[nodiscard]] static constexpr std::int32_t high_place(std::int32_t row, std::int32_t byte) {
     return byte ^ ((row >> 1 & 1) << 5 | (row >> 2 & 1) << 4);
   }
 };
 
-/// Returns the box of an encoding; !exists() if it is not held in boxes. A row's part has kRowCodes
-/// bytes of codes: the codes of some whole blocks, or a part of one block's codes and its scale.
+/// Returns the box of an encoding; !exists() if the encoding has no boxes. A row of a box has
+/// kRowCodes bytes of codes: those of some whole blocks, or a part of one block's with its scale.
 [[nodiscard]] constexpr CodeBox box_of(DType dtype) noexcept {
   constexpr std::int32_t kRowCodes = 128;
   if (!is_encoding(dtype)) return {};
@@ -72,14 +72,14 @@ struct CodeBox {
           blocks * pieces.scales, blocks * pieces.rest};
 }
 
-/// Bytes of `outputs` outputs of `inputs` inputs in boxes, which they fill.
+/// Bytes of the boxes of `outputs` outputs of `inputs` inputs, which fill whole boxes.
 [[nodiscard]] constexpr std::int64_t boxed_bytes(DType dtype, std::int64_t outputs,
                                                  std::int64_t inputs) noexcept {
   const CodeBox box = box_of(dtype);
   return outputs / CodeBox::kRows * (inputs / box.columns) * box.bytes();
 }
 
-/// Whether outputs of so many inputs fill boxes of an encoding.
+/// Whether so many outputs and inputs fill whole boxes of an encoding.
 [[nodiscard]] inline bool fill_boxes(DType dtype, std::int64_t outputs,
                                      std::int64_t inputs) noexcept {
   const CodeBox box = box_of(dtype);
@@ -87,12 +87,12 @@ struct CodeBox {
          inputs % box.columns == 0 && inputs % block_of(dtype).elements == 0;
 }
 
-/// Writes the blocks of CodeBox::kRows outputs, row by row as in a file, to their boxes, one after
-/// the other. Both are whole: `inputs` fills boxes.
+/// Writes the blocks of CodeBox::kRows outputs, row by row as in a file, to consecutive boxes.
+/// `inputs` must fill whole boxes.
 void put_in_boxes(DType dtype, std::int64_t inputs, std::span<const std::byte> blocks,
                   std::span<std::byte> boxes);
 
-/// The inverse for one row: its blocks as in a file.
+/// The inverse for one row: writes its blocks as in a file.
 void take_from_boxes(DType dtype, std::int64_t inputs, std::int32_t row,
                      std::span<const std::byte> boxes, std::span<std::byte> blocks);
 

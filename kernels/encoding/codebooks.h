@@ -9,8 +9,8 @@
 
 namespace weft {
 
-/// The numbers that codes of tables and grids stand for. codebook_tables.h has a grid's points as
-/// codes of 2 or 3 bits; here each code is its number, so a decoder looks up once.
+/// The numbers for which codes of tables and grids stand. codebook_tables.h has a grid's points as
+/// codes of 2 or 3 bits; here each code is replaced by its number, so a decoder looks up once.
 
 inline constexpr std::array<std::int8_t, 16> kIq4Values = {
     -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
@@ -36,7 +36,7 @@ inline constexpr std::array<float, 16> kFp4Values = {
 template <std::size_t kPoint>
 using GridPoint = std::array<std::int8_t, kPoint>;
 
-/// The points of a grid whose codes stand for `values`.
+/// Returns the points of a grid, with codes replaced by `values`.
 template <std::size_t kPoint, std::size_t kCount, std::size_t kValues>
 constexpr std::array<GridPoint<kPoint>, kCount> expand_grid(
     const std::array<std::uint16_t, kCount>& entries,
@@ -63,7 +63,7 @@ inline constexpr auto kIq2SPoints = expand_grid<8>(kIq2SGrid, kIq2Values);
 inline constexpr auto kIq3XxsPoints = expand_grid<4>(kIq3XxsGrid, kIq3XxsValues);
 inline constexpr auto kIq3SPoints = expand_grid<4>(kIq3SGrid, kIq3SValues);
 
-/// Signs of 8 weights in 7 bits: the last makes the number of negative ones even.
+/// Returns the signs of 8 weights given 7: the eighth makes the number of negative weights even.
 [[nodiscard]] constexpr std::uint8_t even_signs(unsigned bits) noexcept {
   const unsigned odd = static_cast<unsigned>(std::popcount(bits & 0x7fU)) & 1U;
   return static_cast<std::uint8_t>((bits & 0x7fU) | odd << 7U);

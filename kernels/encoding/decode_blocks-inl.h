@@ -1,5 +1,5 @@
-// Decoders of blocks of integers and of tables. The guard is Highway's: the file is read once for
-// each instruction set. The loops are plain: the compiler makes SIMD code of them.
+// Decoders of GGUF's blocks of integers and of tables. The include guard is Highway's: each
+// instruction set reads the file once. The loops are plain: the compiler vectorises them.
 #if defined(WEFT_KERNELS_DECODE_BLOCKS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_DECODE_BLOCKS_INL_H
 #undef WEFT_KERNELS_DECODE_BLOCKS_INL_H
@@ -34,8 +34,8 @@ HWY_INLINE T load_bits(Bytes from) {
 
 HWY_INLINE float load_f16(Bytes from) { return from_f16(load_bits<std::uint16_t>(from)); }
 
-/// How a block of an encoding is decoded: kDecode. Each decoder is registered below its code, and
-/// decode_cpu.cc asks for all of kEncodings, so that an encoding without one does not compile.
+/// The decoder of an encoding's block: kDecode. Each decoder is registered below its code, and
+/// decode_cpu.cc needs one for all of kEncodings: an encoding without a decoder cannot compile.
 template <DType kType>
 struct Decoder;
 
@@ -69,7 +69,7 @@ HWY_INLINE void decode_q4_1(Bytes block, float* HWY_RESTRICT to) {
   }
 }
 
-/// 32 codes of five bits: `high` has the fifth ones.
+/// Calls `use` for 32 codes of five bits; `high` has the fifth bits.
 template <class Use>
 HWY_INLINE void five_bits(std::uint32_t high, Bytes low, const Use& use) {
   for (unsigned i = 0; i < 16; ++i) {
@@ -133,7 +133,7 @@ HWY_INLINE void decode_iq4_xs(Bytes block, float* HWY_RESTRICT to) {
   }
 }
 
-/// 2^(e - 128): half of what the exponent says, since the table's numbers are doubled.
+/// 2^(e - 128): half of the scale 2^(e - 127), since the table's numbers are doubled.
 HWY_INLINE float half_of_e8m0(std::uint32_t e) {
   return std::bit_cast<float>(e < 2 ? 0x00200000U << e : (e - 1) << 23U);
 }
@@ -167,14 +167,14 @@ HWY_INLINE void decode_q3_k(Bytes block, float* HWY_RESTRICT to) {
     const Bytes masks = block + g % 2 * 16;
     const auto shift = g % 8 / 2 * 2;
     for (int i = 0; i < 16; ++i) {
-      // A weight whose third bit is not set is 4 less.
+      // A code whose third bit is not set is 4 less.
       const int code = (codes[i] >> shift & 3) - 4 + (masks[i] >> (g / 2) & 1) * 4;
       to[16 * g + i] = own_scale * static_cast<float>(code);
     }
   }
 }
 
-/// Scales and minimums of 8 groups in 6 bits each, as q4_k and q5_k have them.
+/// The scales and minimums of the 8 groups of q4_k and q5_k, in 6 bits each.
 struct SixBits {
   int scale;
   int minimum;
@@ -224,7 +224,7 @@ HWY_INLINE void decode_q6_k(Bytes block, float* HWY_RESTRICT to) {
   const float scale = load_f16(block + 208);
   for (std::int64_t g = 0; g < 16; ++g) {
     const float own_scale = scale * static_cast<float>(load_bits<std::int8_t>(block + 192 + g));
-    const std::int64_t in_half = g % 8 * 16;  // the group's first weight of its half, of 128
+    const std::int64_t in_half = g % 8 * 16;  // the group's first weight within its half of 128
     const Bytes low = block + g / 8 * 64 + in_half % 64;
     const Bytes high = block + 128 + g / 8 * 32 + in_half % 32;
     const auto low_shift = in_half / 64 * 4;
@@ -236,7 +236,7 @@ HWY_INLINE void decode_q6_k(Bytes block, float* HWY_RESTRICT to) {
   }
 }
 
-/// `count` bytes, each of which has `digits` digits to base 3 as the fraction of 256.
+/// Decodes `count` bytes. Each holds `digits` digits to base 3, as a fraction of 256.
 HWY_INLINE void decode_ternary(Bytes codes, std::int64_t count, std::int64_t digits, float scale,
                                float* HWY_RESTRICT to) {
   unsigned power = 1;

@@ -5,11 +5,11 @@
 #include "weft/kernels/encoding/codebooks.h"
 #include "weft/kernels/encoding/eight_cuda.cuh"
 
-/// Decoders of GGUF's blocks of integers and of tables, on GPUs: weights i .. i + 7 of a block. The
-/// host's (decode_blocks-inl.h) say where everything stands.
+/// Decoders of GGUF's blocks of integers and of tables, on GPUs: weights i .. i + 7 of a block.
+/// The host's decoders (decode_blocks-inl.h) explain the layouts.
 namespace weft::cuda::decoding {
 
-/// A table of 16 numbers as a device can hold it.
+/// A table of 16 numbers in a form that device code can index.
 template <class T>
 struct Table {
   T at[16];
@@ -24,7 +24,7 @@ constexpr Table<T> table_of(const std::array<T, 16>& values) {
 static __device__ const auto iq4_values = table_of(kIq4Values);
 static __device__ const auto e2m1_values = table_of(kE2M1Values);
 
-/// Code j of eight from i on, where 16 bytes hold 32 codes: the first ones in the low halves.
+/// Returns code i + j of 32 codes in 16 bytes, the first 16 in the low halves.
 __device__ inline int nibble_of(Bytes codes, int i, int j) {
   return codes[i % 16 + j] >> (i % 32 / 16 * 4) & 15;
 }
@@ -50,7 +50,7 @@ __device__ inline Eight q4_1(Bytes block, int i) {
   });
 }
 
-/// Code j of eight whose fifth bits are in `high`.
+/// Returns code i + j of 32 codes of five bits; `high` has the fifth bits.
 __device__ inline int five_bits(Bytes codes, unsigned high, int i, int j) {
   return nibble_of(codes, i, j) | static_cast<int>(high >> (i + j) & 1U) << 4;
 }
@@ -101,7 +101,7 @@ struct KGroup {
   float scale;
   float minimum;
 };
-/// Scale and minimum of group g, in 6 bits each, as q4_k and q5_k have them.
+/// Returns scale and minimum of group g of q4_k and q5_k, which have 6 bits each.
 __device__ inline KGroup k_group(Bytes block, int g) {
   const Bytes packed = block + 4;
   const int scale = g < 4 ? packed[g] & 63 : (packed[g + 4] & 15) | (packed[g - 4] >> 2 & 0x30);
@@ -164,7 +164,7 @@ __device__ inline Eight iq4_xs(Bytes block, int i) {
 
 __device__ inline Eight mxfp4(Bytes block, int i) {
   const unsigned exponent = block[0];
-  // Half of what the exponent says, since the table's numbers are doubled.
+  // Half of the scale 2^(e - 127), since the table's numbers are doubled.
   const float scale =
       __uint_as_float(exponent < 2 ? 0x00200000U << exponent : (exponent - 1) << 23U);
   return eight([&](int j) {
@@ -172,7 +172,7 @@ __device__ inline Eight mxfp4(Bytes block, int i) {
   });
 }
 
-/// Byte `codes` has digits to base 3 as the fraction of 256.
+/// Decodes digit `digit` of byte `codes`, which holds digits to base 3 as a fraction of 256.
 __device__ inline float ternary(unsigned codes, int digit, float scale) {
   unsigned power = 1;
   for (int d = 0; d < digit; ++d) power *= 3;

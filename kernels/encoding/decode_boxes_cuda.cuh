@@ -9,7 +9,7 @@
 /// of 8. The arithmetic is that of the blocks' decoders.
 namespace weft::cuda::decoding {
 
-/// A row's codes, its byte `byte`: eight bytes from a multiple of 8 on stand side by side.
+/// Returns byte `byte` of a row's codes; eight bytes from a multiple of 8 on are contiguous.
 template <DType kType>
 __device__ Bytes boxed_codes(Bytes box, int row, int byte) {
   return box + row * box_of(kType).codes + CodeBox::code_place(row, byte);
@@ -68,7 +68,7 @@ __device__ Eight boxed_f8(Bytes box, int row, int i) {
 }
 
 /// Decodes weights i .. i + 7 of a row in a box: decode(box, row, i). An encoding of
-/// TensorCodes::kBoxes without a BoxDecoder does not compile.
+/// TensorCodes::kBoxes without a BoxDecoder fails to compile.
 template <DType kType>
 struct BoxDecoder;
 
@@ -103,7 +103,7 @@ struct BoxChoice {
 
 namespace weft::cuda {
 
-/// Not inlined, as decode_eight().
+/// Not inlined, for the same reason as decode_eight().
 static __device__ __noinline__ decoding::Eight decode_boxed_eight(DType dtype, decoding::Bytes box,
                                                                   int row, int i) {
   return decoding::decode_by<decoding::BoxChoice>(dtype, box, row, i);

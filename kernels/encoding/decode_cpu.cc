@@ -21,8 +21,8 @@ namespace {
 
 using DecodeAll = void (*)(Bytes from, std::int64_t count, std::int64_t stride, float* to);
 
-/// Not part of the loop over blocks: GCC 12 makes SIMD code of that too, which reads blocks beyond
-/// the last.
+/// A function of its own: in the loop over blocks, GCC 12 would vectorise across blocks and read
+/// beyond the last.
 template <DecodeBlock kDecode>
 HWY_NOINLINE void decode_one(Bytes from, float* to) {
   kDecode(from, to);

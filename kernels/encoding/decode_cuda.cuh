@@ -11,8 +11,8 @@
 namespace weft::cuda {
 namespace decoding {
 
-/// Whether the same code decodes blocks of both types. Blocks of one group, whose scale and zero
-/// stand before the codes, differ in their lengths alone.
+/// Whether the same code decodes blocks of both types: blocks of one group, with scale and zero
+/// before the codes, may differ in their lengths alone.
 constexpr bool decode_alike(DType first, DType second) {
   const Encoding& a = encoding_row(first);
   const Encoding& b = encoding_row(second);
@@ -21,8 +21,8 @@ constexpr bool decode_alike(DType first, DType second) {
          a.levels == b.levels;
 }
 
-/// Returns the first type of each run of rows that the same code decodes, in the table's order.
-/// Choice::alike() says whether a row is in one run with the row before it.
+/// Returns the first type of each run of encodings that the same code decodes, in the order of
+/// kEncodings. Choice::alike() says whether an encoding continues the run of the one before it.
 template <class Choice>
 constexpr auto decoder_starts() {
   constexpr auto kStarts = [](std::size_t row) {
@@ -42,7 +42,7 @@ constexpr auto decoder_starts() {
   return starts;
 }
 
-/// Decodes by the code of a type, found by bisection among kCount codes from number kFirst on.
+/// Decodes by the decoder of a type, found by bisection among kCount decoders from kFirst on.
 template <class Choice, std::size_t kFirst, std::size_t kCount, class... Args>
 __device__ Eight decode_among(DType dtype, Args... args) {
   constexpr auto kStarts = decoder_starts<Choice>();
@@ -72,8 +72,8 @@ struct BlockChoice {
 
 }  // namespace decoding
 
-/// Weights i .. i + 7 of a block, the same bits as decode_blocks() gives. `i` is a multiple of 8.
-/// Not inlined: what calls it would be compiled for minutes.
+/// Returns weights i .. i + 7 of a block, bit for bit as decode_blocks(). `i` is a multiple of 8.
+/// Not inlined, since each caller would take minutes to compile.
 static __device__ __noinline__ decoding::Eight decode_eight(DType dtype, decoding::Bytes block,
                                                             int i) {
   return decoding::decode_by<decoding::BlockChoice>(dtype, block, i);

@@ -1,5 +1,5 @@
-// Decoders of blocks whose codes are points of a grid. The guard is Highway's: the file is read
-// once for each instruction set.
+// Decoders of blocks whose codes are points of a grid. The include guard is Highway's: each
+// instruction set reads the file once.
 #if defined(WEFT_KERNELS_DECODE_GRIDS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_DECODE_GRIDS_INL_H
 #undef WEFT_KERNELS_DECODE_GRIDS_INL_H
@@ -37,7 +37,7 @@ HWY_INLINE void put_signed(const GridPoint<kPoint>& point, std::uint32_t signs, 
   for (std::size_t i = 0; i < kPoint; i += hn::Lanes(d)) {
     const auto codes = hn::LoadU(bytes, point.data() + i);
     const auto value = hn::Mul(hn::Set(d, scale), hn::ConvertTo(d, hn::PromoteTo(integers, codes)));
-    // Bit i moves up to where a float has its sign.
+    // Moves bit i to a float's sign bit.
     const auto to_sign =
         hn::Sub(hn::Set(bits, static_cast<std::uint32_t>(31 - i)), hn::Iota(bits, 0));
     const auto moved = hn::Shl(hn::Set(bits, signs), to_sign);
@@ -57,7 +57,7 @@ HWY_INLINE float half_step(float scale, unsigned code, float part) {
   return scale * (0.5F + static_cast<float>(code)) * part;
 }
 
-/// Four bits of a row of bytes, the low half of each first.
+/// Returns the i-th four bits of a row of bytes; a byte's low half comes first.
 HWY_INLINE unsigned nibble(Bytes from, std::int64_t i) { return from[i / 2] >> (i % 2 * 4) & 15U; }
 
 HWY_INLINE void decode_iq2_xxs(Bytes block, float* HWY_RESTRICT to) {

@@ -9,7 +9,7 @@
 /// Decoders of blocks whose codes are points of a grid, on GPUs: weights i .. i + 7 of a block.
 namespace weft::cuda::decoding {
 
-/// A codebook as a device can hold it.
+/// A codebook in a form that device code can index.
 template <std::size_t kPoint, std::size_t kCount>
 struct Points {
   std::int8_t at[kCount][kPoint];
@@ -31,7 +31,7 @@ static __device__ const auto iq2_s_points = points_of(kIq2SPoints);
 static __device__ const auto iq3_xxs_points = points_of(kIq3XxsPoints);
 static __device__ const auto iq3_s_points = points_of(kIq3SPoints);
 
-/// Signs of 8 weights in 7 bits: the last makes the number of negative ones even.
+/// Returns the signs of 8 weights given 7: the eighth makes the number of negative weights even.
 __device__ inline unsigned signs_of(unsigned bits) {
   return (bits & 0x7fU) | (__popc(bits & 0x7fU) & 1U) << 7U;
 }

@@ -6,14 +6,14 @@
 #include "weft/kernels/encoding/decode_blocks_cuda.cuh"
 #include "weft/kernels/encoding/integer_codes.h"
 
-/// Decoders of the blocks that Hugging Face's and Inferflow's weights become, on GPUs: weights
-/// i .. i + 7 of a block. Blocks may begin at odd addresses.
+/// Decoders, on GPUs, of the blocks that weights of Hugging Face's quantizers and of Inferflow are
+/// converted to: weights i .. i + 7 of a block. Blocks may begin at odd addresses.
 namespace weft::cuda::decoding {
 
 static __device__ const auto nf4_values = table_of(kNf4Values);
 static __device__ const auto fp4_values = table_of(kFp4Values);
 
-/// Code j of eight from i on of runs of 32 (integer_codes.h).
+/// Returns code i + j of codes in runs of 32 (integer_codes.h).
 template <int kBits>
 __device__ int run_code(Bytes codes, int i, int j) {
   const Bytes run = codes + i / 32 * (4 * kBits);
@@ -57,7 +57,7 @@ __device__ inline Eight four_bit_floats(const Table<float>& table, Bytes block, 
 __device__ inline Eight nf4(Bytes block, int i) { return four_bit_floats(nf4_values, block, i); }
 __device__ inline Eight fp4(Bytes block, int i) { return four_bit_floats(fp4_values, block, i); }
 
-/// Code `i` of a block of `count` codes of so many bits.
+/// Returns code `i` of a block of `count` codes of `bits` bits, held in planes (bit_planes.h).
 __device__ inline unsigned plane_code(Bytes codes, unsigned bits, int count, int i) {
   unsigned code = 0;
   unsigned below = 0;

@@ -1,5 +1,5 @@
-// Decoders of the blocks that Hugging Face's quantizers' weights become. The guard is Highway's:
-// the file is read once for each instruction set.
+// Decoders of the blocks that weights of Hugging Face's quantizers are converted to. The include
+// guard is Highway's: each instruction set reads the file once.
 #if defined(WEFT_KERNELS_DECODE_INTEGERS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_DECODE_INTEGERS_INL_H
 #undef WEFT_KERNELS_DECODE_INTEGERS_INL_H
@@ -72,7 +72,7 @@ HWY_INLINE float from_e4m3(std::uint8_t code) {
   const std::uint32_t magnitude = code & 0x7fU;
   const std::uint32_t sign = (code & 0x80U) << 24U;
   if (magnitude == 0x7fU) return std::numeric_limits<float>::quiet_NaN();
-  // The exponent's bias is 120 less than that of f32, of which the smallest are subnormal.
+  // E4M3's exponent bias is 120 less than f32's. Its smallest numbers are subnormal f32 first.
   return std::bit_cast<float>(magnitude << 20U | sign) * 0x1p120F;
 }
 
@@ -83,7 +83,7 @@ HWY_INLINE void decode_f8(Bytes block, float* HWY_RESTRICT to) {
     to[i] = from_e4m3(block[4 + i]) * scale;
 }
 
-/// An f32, then two runs of 32 codes as those of 4 bits lie.
+/// Decodes an f32 scale, then two runs of 32 codes, laid out as IntegerCodes' codes of 4 bits.
 HWY_INLINE void decode_floats(Bytes block, const std::array<float, 16>& table,
                               float* HWY_RESTRICT to) {
   const auto scale = load_bits<float>(block);

@@ -11,9 +11,9 @@ namespace weft::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kNumbers = 8;  // of a thread
+constexpr int kNumbers = 8;  // weights of a thread
 
-/// Weights k .. k + 7 of a row of a q8_0 matrix, which has a layout of its own.
+/// Loads weights k .. k + 7 of a row of a q8_0 matrix, which has its own layout on devices.
 __device__ decoding::Eight load_q8_0(const DeviceMatrix& from, std::int64_t row, std::int64_t k) {
   constexpr std::int64_t kBlock = 32;
   const auto* scales = reinterpret_cast<const __half*>(from.scales);
@@ -22,7 +22,7 @@ __device__ decoding::Eight load_q8_0(const DeviceMatrix& from, std::int64_t row,
   return decoding::eight([&](int i) { return scale * static_cast<float>(codes[i]); });
 }
 
-/// A block for each row. No successor may start before the end: it would read weights at once.
+/// A thread block for each row. No successor may start early: it would read the weights at once.
 __global__ void __launch_bounds__(kThreads)
     decode_kernel(const __grid_constant__ CudaDecodeParams params) {
   wait_for_predecessor();

@@ -1,5 +1,5 @@
-// Decoders of Inferflow's blocks. The guard is Highway's: the file is read once for each
-// instruction set.
+// Decoders of Inferflow's blocks. The include guard is Highway's: each instruction set reads the
+// file once.
 #if defined(WEFT_KERNELS_DECODE_PLANES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_DECODE_PLANES_INL_H
 #undef WEFT_KERNELS_DECODE_PLANES_INL_H
@@ -20,7 +20,7 @@ HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE {
 namespace {
 
-/// The codes of kBits bits that planes hold.
+/// Assembles codes of kBits bits from their planes.
 template <unsigned kBits, std::size_t kCount>
 HWY_INLINE void join_planes(Bytes from, std::array<std::uint8_t, kCount>& codes) {
   codes.fill(0);

@@ -6,7 +6,7 @@
 
 #include "weft/core/encodings.h"
 
-/// What decoders on GPUs share. Blocks of an even number of bytes begin at even addresses.
+/// Shared by decoders on GPUs. Blocks of an even number of bytes begin at even addresses.
 namespace weft::cuda::decoding {
 
 using Bytes = const std::uint8_t*;
@@ -15,9 +15,9 @@ struct Eight {
   float at[8];
 };
 
-/// How eight weights of an encoding's block are decoded: decode(block, i), i a multiple of 8. Each
-/// decoder is registered below its code, and decode_cuda.cuh asks for all of kEncodings, so that an
-/// encoding without one does not compile.
+/// Decodes eight weights of an encoding's block: decode(block, i), i a multiple of 8. Each decoder
+/// is registered below its code. decode_cuda.cuh needs one for all of kEncodings, so an encoding
+/// without a decoder fails to compile.
 template <DType kType>
 struct Decoder;
 
@@ -35,7 +35,7 @@ __device__ Eight eight(const Number& number) {
   return all;
 }
 
-// One rounding each, as on the host: the compiler would make one operation of a product and a sum.
+// Keeps one rounding an operation, as on the host: the compiler would fuse a product and a sum.
 __device__ inline float times(float a, float b) { return __fmul_rn(a, b); }
 __device__ inline float plus(float a, float b) { return __fadd_rn(a, b); }
 

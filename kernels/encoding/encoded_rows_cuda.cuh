@@ -8,13 +8,13 @@ namespace weft::cuda {
 
 /// A row of blocks, or of boxes.
 struct EncodedRow {
-  const std::uint8_t* blocks = nullptr;  ///< null: the row belongs to no output, its weights are 0
+  const std::uint8_t* blocks = nullptr;  ///< null: a row of padding, whose weights are 0
   DType dtype = DType::kQ4_0;
   int elements = 1;  ///< of a block, or columns of a box
   int bytes = 1;     ///< of a block or box
-  int in_box = -1;   ///< which of a box's rows; negative: blocks stand as in a file
+  int in_box = -1;   ///< the row's index in its box; negative: blocks lie as in a file
 
-  /// Weights k .. k + 7, a multiple of 8.
+  /// Returns weights k .. k + 7; `k` is a multiple of 8.
   [[nodiscard]] __device__ decoding::Eight load(std::int64_t k) const {
     if (blocks == nullptr) return {};
     const auto block = static_cast<int>(k) / elements;
@@ -25,7 +25,7 @@ struct EncodedRow {
   }
 };
 
-/// Output `output` of a matrix that keeps blocks; ups are N .. 2N-1.
+/// Returns the row of output `output` of an encoded matrix; the ups are outputs N .. 2N-1.
 __device__ inline EncodedRow encoded_output(const DeviceMatrix& weight, std::int64_t output) {
   EncodedRun run = weight.runs[0];
 #pragma unroll
@@ -43,7 +43,7 @@ __device__ inline EncodedRow encoded_output(const DeviceMatrix& weight, std::int
   return {data + row * run.block_bytes, run.dtype, run.block_elements, run.block_bytes, -1};
 }
 
-/// Row `row` in the order of DeviceMatrix, in which gates and ups alternate.
+/// Returns row `row` in the order of DeviceMatrix, in which gates and ups alternate.
 __device__ inline EncodedRow encoded_row(const DeviceMatrix& weight, std::int64_t row) {
   if (!weight.gated) return encoded_output(weight, row);
   const std::int64_t in_pair = row % (2 * kGateBlock);

@@ -22,7 +22,7 @@ bool has_good_scale(const Encoding& encoding, const std::byte* block) {
     case ScaleType::kE8M0:
       return *scale != std::byte{0xff};
     case ScaleType::kF16InNibbles:
-      // The exponent's bits stand in the last two words.
+      // The last two words hold the exponent's bits.
       return is_finite_f16((word_at(scale + 6) & 0xf000U) | (word_at(scale + 4) >> 4U & 0x0f00U));
     case ScaleType::kF16:
       for (std::int64_t i = 0; i < encoding.scales; ++i) {

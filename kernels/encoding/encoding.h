@@ -10,14 +10,14 @@
 
 namespace weft {
 
-/// kEncodings.
+/// Returns kEncodings.
 [[nodiscard]] std::span<const Encoding> encodings() noexcept;
 
-/// A plain type is a bug of the caller: internal_error.
+/// Returns the encoding of a type. A plain type is a bug of the caller: internal_error.
 [[nodiscard]] const Encoding& encoding_of(DType dtype);
 
-/// The first of the blocks at `bytes` whose scale, or that of its minimums, is infinite or not a
-/// number. `bytes` are whole blocks.
+/// Returns the index of the first block in which the scale, or the scale of the minimums, is
+/// infinite or NaN. `bytes` are whole blocks.
 [[nodiscard]] std::optional<std::int64_t> first_bad_scale(const Encoding& encoding,
                                                           std::span<const std::byte> bytes);
 
@@ -26,12 +26,12 @@ struct EncodedBlocks {
   DType dtype = DType::kQ8_0;
   const std::byte* data = nullptr;
   std::int64_t count = 0;
-  std::int64_t stride = 0;  ///< bytes from one block to the next; 0: they stand side by side
+  std::int64_t stride = 0;  ///< bytes from one block to the next; 0: blocks are contiguous
 };
 
-/// Writes the weights of all blocks side by side to `to`, the same bits on every processor. There
-/// is one rounding for each product and sum; of GGUF's encodings that is the arithmetic of PyPI's
-/// `gguf` 0.19 (gguf/quants.py), of the others the format's formula in f32.
+/// Writes the weights of all blocks one after the other to `to`, the same bits on every processor,
+/// with one rounding for each product and sum. GGUF's encodings follow the arithmetic of PyPI's
+/// `gguf` 0.19 (gguf/quants.py), the others their format's formula in f32.
 void decode_blocks(const EncodedBlocks& blocks, float* to);
 
 }  // namespace weft

@@ -10,15 +10,15 @@
 
 namespace weft {
 
-/// How a block of an encoding of integers lies. A weight is scale * (code - zero). The block has a
-/// scale for each group (f16; f32 where codes have 8 bits, of which it is as small a part), then a
-/// byte for the zeros, of two groups the low and the high half, then the codes in runs of 32
-/// inputs:
+/// The layout of a block of an integer encoding. A weight is scale * (code - zero). The block has a
+/// scale for each group (f16; f32 where codes have 8 bits, since it is then as small a part of the
+/// block), then a byte of zeros (two groups have its low and its high half), then the codes in
+/// runs of 32 inputs:
 ///
-///   8 bits  a byte each
+///   8 bits  a byte for each input
 ///   4 bits  16 bytes: byte i has inputs i and, in its high half, i + 16
 ///   2 bits  8 bytes: byte i has inputs i, i + 8, i + 16 and i + 24, the first in the lowest bits
-///   3 bits  the two lower bits as above, then 4 bytes with the third: bit i is that of input i
+///   3 bits  the two lower bits as above, then 4 bytes of third bits: bit i belongs to input i
 ///
 /// Two groups share a block where a byte for each zero would take more than 3 % of the block.
 struct IntegerCodes {
@@ -37,7 +37,7 @@ struct IntegerCodes {
   [[nodiscard]] constexpr std::int64_t bytes() const noexcept {
     return codes_at() + elements() / kRun * run_bytes();
   }
-  /// The zero of codes that stand for -2^(bits-1) and up.
+  /// The zero of symmetric codes, which stand for -2^(bits-1) and up.
   [[nodiscard]] constexpr int middle() const noexcept { return 1 << (bits - 1); }
 };
 
@@ -59,7 +59,7 @@ static_assert(std::ranges::all_of(kIntegerCodes, [](const IntegerCodes& codes) {
          codes.codes_at() == row.words.head;
 }));
 
-/// The row of a type; null where it is no encoding of integers.
+/// Returns the row of a type; null if it is no integer encoding.
 [[nodiscard]] constexpr const IntegerCodes* integer_codes_of(DType dtype) noexcept {
   const auto* found = std::ranges::find(kIntegerCodes, dtype, &IntegerCodes::dtype);
   return found == kIntegerCodes.end() ? nullptr : found;

@@ -10,12 +10,12 @@
 
 namespace weft {
 
-/// A block of random codes under ordinary scales.
+/// Makes a block of random codes with scales of ordinary size.
 template <class Random>
 std::vector<std::byte> random_block(const Encoding& encoding, Random& random) {
   std::vector<std::byte> block(static_cast<std::size_t>(block_of(encoding.dtype).bytes));
   for (std::byte& byte : block) byte = static_cast<std::byte>(random());
-  if (encoding.codes == CodeType::kFloat) {  // none that is no number
+  if (encoding.codes == CodeType::kFloat) {  // avoids the code of NaN
     for (std::byte& byte : block)
       byte = byte == std::byte{0x7f} || byte == std::byte{0xff} ? std::byte{} : byte;
   }

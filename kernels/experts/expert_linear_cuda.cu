@@ -6,22 +6,22 @@
 namespace weft::cuda {
 namespace {
 
-// A warp computes one output for this many choices of its expert at a time: each weight that is
-// read is used for all of them.
+// A warp computes one output for this many choices of its expert at a time, so that each weight
+// is read once for all of them.
 constexpr int kChoices = 8;
 constexpr int kWarps = 8;
 // Numbers of a row that a lane takes at a time.
 constexpr int kNumbers = 8;
 constexpr int kStep = kWarp * kNumbers;
 constexpr int kQ8Block = 32;
-// Stands for all encodings that are held in blocks.
+// Stands for all encodings that devices hold in blocks.
 constexpr DType kBlocks = DType::kQ4_0;
 
 struct Numbers {
   float at[kNumbers];
 };
 
-/// Eight numbers at a multiple of eight of a row that is aligned to 16 bytes.
+/// Loads eight numbers from a multiple of eight on, of a row aligned to 16 bytes.
 template <DType kDType>
 __device__ Numbers load_eight(const void* row, std::int64_t index) {
   Numbers numbers;
@@ -53,7 +53,7 @@ __device__ Numbers load_eight(const void* row, std::int64_t index) {
   return numbers;
 }
 
-/// What load_weights() needs of a row: its index, or where its blocks are.
+/// How load_weights() finds a row: by its index, or by its blocks.
 template <DType kDType>
 __device__ auto find_row(const DeviceMatrix& weight, std::int64_t row) {
   if constexpr (kDType == kBlocks) {
@@ -71,13 +71,13 @@ __device__ Numbers load_blocks(const EncodedRow& row, std::int64_t index) {
   return numbers;
 }
 
-/// Weights index .. index + 7 of a row; beyond the inputs they are zeros.
+/// Loads weights index .. index + 7 of a row; weights beyond the inputs are zeros.
 template <DType kDType>
 __device__ Numbers load_numbers(const DeviceMatrix& weight, std::int64_t row, std::int64_t index) {
   constexpr int kBytes = kDType == DType::kF32 ? 4 : (kDType == DType::kQ8_0 ? 1 : 2);
   Numbers numbers = load_eight<kDType>(weight.data + row * weight.stride * kBytes, index);
   if constexpr (kDType == DType::kQ8_0) {
-    // The last block may be all beyond the inputs, where there is no scale.
+    // The last block may lie wholly beyond the inputs and have no scale.
     if (index >= weight.inputs) return {};
     const auto* scales = reinterpret_cast<const __half*>(weight.scales);
     const float scale = __half2float(scales[row * (weight.inputs / kQ8Block) + index / kQ8Block]);
@@ -96,7 +96,7 @@ __device__ Numbers load_weights(const DeviceMatrix& weight, const Row& row, std:
   }
 }
 
-/// Inputs index .. index + 7; what stands beyond the width is no number of the row.
+/// Loads inputs index .. index + 7; zeros replace what lies beyond the row's width.
 template <DType kDType>
 __device__ Numbers load_inputs(const void* row, std::int64_t index, std::int64_t width) {
   Numbers numbers = load_eight<kDType>(row, index);
@@ -109,7 +109,7 @@ __device__ Numbers load_inputs(const void* row, std::int64_t index, std::int64_t
   return numbers;
 }
 
-/// What one warp adds up: an output of one or, gated, two rows, for some choices.
+/// A warp's sums for some choices: one output, of one row or (gated) two rows of weights.
 struct Sums {
   float first[kChoices];
   float second[kChoices];
@@ -128,7 +128,7 @@ __device__ Sums multiply(const CudaExpertLinearParams& params, const DeviceMatri
   const auto first_row = find_row<kWeights>(weight, row);
   const auto second_row = find_row<kWeights>(weight, weight.gated ? row + kGateBlock : row);
   Sums sums{};
-  // Padded columns are zeros up to a multiple of 64, so all eight can be read.
+  // Rows are padded with zeros to a multiple of 64, so all eight can be read.
   for (std::int64_t k = lane * kNumbers; k < weight.inputs; k += kStep) {
     const Numbers first = load_weights<kWeights>(weight, first_row, k);
     Numbers second{};
@@ -152,7 +152,7 @@ __device__ Sums multiply(const CudaExpertLinearParams& params, const DeviceMatri
   return sums;
 }
 
-/// What follows the product, for output n of a choice's row.
+/// Applies bias, activation and gate to output n of a choice, and writes it.
 __device__ void finish(const CudaLinearParams& params, const DeviceMatrix& weight,
                        const float* bias, std::int64_t row, std::int64_t n, float first,
                        float second) {

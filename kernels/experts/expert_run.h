@@ -4,8 +4,8 @@
 
 namespace weft {
 
-/// The experts of a layer that a rank holds, [first, first + count), where each rank has whole
-/// experts; a count of 0: all of the layer's experts.
+/// The experts [first, first + count) of a layer, which a rank holds where experts are divided
+/// among ranks; a count of 0: all of the layer's experts.
 struct ExpertRun {
   std::int32_t first = 0;
   std::int32_t count = 0;

@@ -16,7 +16,7 @@ void check_groups(const RouteParams& params, std::int64_t experts) {
           "route: chosen");
 }
 
-/// One of T * k choices, for every token and rank.
+/// Requires room for each of the T * k choices, one for every token and rank.
 template <class T>
 void check_choices(std::span<T> choices, std::int64_t count) {
   require(static_cast<std::int64_t>(choices.size()) >= count, "experts: too few places for T * k");

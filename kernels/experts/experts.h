@@ -20,23 +20,23 @@ inline constexpr std::int32_t kMaxExperts = 1024;
 struct RouteParams {
   ConstRows scores = {};  ///< [T, E], the router's linear output; E at most kMaxExperts
   RouteSpec spec = {};
-  /// [E] added for the choice, not to the weight (DeepSeek-V3), or null
+  /// [E] added to scores for choosing, but not to the weights (DeepSeek-V3), or null
   const float* selection_bias = nullptr;
-  /// [E] multiply the weights at last (Gemma 4), or null
+  /// [E] factors of the final weights (Gemma 4), or null
   const float* weight_scales = nullptr;
   /// Results. expert_of and weight_of: [T, k], best first, ties to the lower expert.
   std::span<std::int32_t> expert_of = {};
   std::span<float> weight_of = {};
   /// The same choices sorted by expert: elements [starts[e], starts[e + 1]) of `order` are the
-  /// choices (token * k + rank) of expert e, ascending. starts: [E + 1], order: [T * k]. And
-  /// token_of: [T * k] the token of each element of `order`.
+  /// choices (token * k + rank) of expert e, ascending. starts: [E + 1], order: [T * k].
+  /// token_of: [T * k], the token of each element of `order`.
   std::span<std::int32_t> starts = {};
   std::span<std::int32_t> order = {};
   std::span<std::int32_t> token_of = {};
 };
 
-/// The thread with index 0 does all of the work (T * E numbers); the others return. NaN is chosen
-/// last, so a token of NaN scores gets the lowest experts. Nothing is allocated.
+/// The thread with index 0 does all of the work (T * E numbers); the others return. A NaN score is
+/// chosen last, so a token whose scores are all NaN gets the lowest experts. Allocates nothing.
 void route(const RouteParams& params, Share share);
 
 /// out[t] = residual[t] + sum over ranks r = 0 .. k-1, in that order, of weight_of[t, r] *
@@ -46,11 +46,11 @@ struct CombineParams {
   ConstRows in = {};  ///< [T * k, H]: the experts' outputs in the order of RouteParams::order
   std::int32_t chosen = 1;
   std::span<const float> weight_of = {};         ///< [T, k]
-  std::span<const std::int32_t> expert_of = {};  ///< [T, k]; empty where `experts` are all
+  std::span<const std::int32_t> expert_of = {};  ///< [T, k]; empty if `experts` has all experts
   ExpertRun experts = {};
   std::span<const std::int32_t> order = {};  ///< [T * k]
   std::span<std::int32_t> place_of = {};     ///< [T * k] scratch: the inverse of order
-  ConstRows residual = {};                   ///< data null when there is none; may be `out`
+  ConstRows residual = {};                   ///< data null: no residual; may be `out`
   Rows out = {};                             ///< [T, H]
 };
 

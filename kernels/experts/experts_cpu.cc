@@ -12,11 +12,11 @@ constexpr float kNever = -std::numeric_limits<float>::infinity();
 
 using Numbers = std::array<float, kMaxExperts>;
 
-/// What one token's choice is made from.
+/// Scratch numbers for choosing one token's experts.
 struct TokenScores {
-  Numbers weight;  ///< what an expert counts when it is chosen
-  Numbers choice;  ///< what experts are compared by; kNever where it was taken or is no number
-  std::array<bool, kMaxExperts> out;  ///< taken already, or in a group that is not chosen
+  Numbers weight;  ///< an expert's weight if it is chosen
+  Numbers choice;  ///< the key that experts are chosen by; kNever if taken or NaN
+  std::array<bool, kMaxExperts> out;  ///< taken, or in a group that is left out
 };
 
 float sigmoid(float x) { return 1.0F / (1.0F + std::exp(-x)); }
@@ -46,7 +46,7 @@ void score_experts(const RouteParams& params, std::span<const float> scores, Tok
   }
 }
 
-/// The sum of the `best` best of a group.
+/// The sum of the `best` highest keys of a group.
 float group_score(std::span<const float> choices, std::int32_t best) {
   std::array<bool, kMaxExperts> taken{};
   float sum = 0;
@@ -61,7 +61,7 @@ float group_score(std::span<const float> choices, std::int32_t best) {
   return sum;
 }
 
-/// Leaves only the experts of the best groups; ties to the lower group.
+/// Leaves out all experts but those of the best groups; ties to the lower group.
 void keep_best_groups(const RouteParams& params, std::size_t experts, TokenScores& token) {
   const auto groups = static_cast<std::size_t>(params.spec.groups);
   if (params.spec.chosen_groups == params.spec.groups) return;
@@ -90,7 +90,7 @@ std::size_t take_best(std::size_t experts, TokenScores& token) {
   return best;
 }
 
-/// The softmax of the expert that was just taken, among those left that hardly score less.
+/// The softmax of the expert just taken, among the remaining experts within `margin` of it.
 float weight_among_close(float margin, std::size_t experts, const TokenScores& token,
                          std::size_t taken) {
   const float best = token.choice[taken];
@@ -120,7 +120,7 @@ void choose(const RouteParams& params, std::span<const float> scores,
   if (params.spec.normalize) {
     divisor = 0;
     for (const float weight : weight_of) divisor += weight;
-    // All of them underflowed: they stay zero.
+    // All weights underflowed: they stay zero.
     if (divisor == 0) divisor = 1;
   }
   for (float& weight : weight_of) weight = weight / divisor * params.spec.scale;

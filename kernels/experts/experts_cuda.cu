@@ -5,7 +5,7 @@
 namespace weft::cuda {
 namespace {
 
-// Sorting: a block for each expert, which walks all choices.
+// Sorting: a thread block for each expert goes through all choices.
 constexpr int kSortThreads = 256;
 
 constexpr int kCombineThreads = 256;
@@ -36,11 +36,11 @@ __device__ void softmax(float* numbers, int count, int lane) {
   __syncwarp();
 }
 
-/// One token's choice, by one warp. An expert that is not to be chosen any more is one whose key is
-/// not below the last that was taken, or 0.
+/// Chooses one token's experts, by one warp. An expert is still available if its key is below the
+/// last taken key and not 0.
 class TokenRouter {
  public:
-  /// `room` has 3 * E numbers: weights, what experts are compared by, and chosen weights.
+  /// `room` has 3 * E numbers: weights, the keys that experts are chosen by, and chosen weights.
   __device__ TokenRouter(const CudaRouteParams& params, float* room)
       : params_(params),
         experts_(params.experts),
@@ -71,7 +71,7 @@ class TokenRouter {
   }
 
  private:
-  // Choices of groups that are left out; below -inf, so that they are taken never.
+  // The key of experts of left-out groups: below -inf, so they are never taken.
   static constexpr unsigned kLeftOut = 0xffffffffU;
 
   [[nodiscard]] __device__ bool is_left_out(int expert) const {
@@ -91,7 +91,7 @@ class TokenRouter {
     __syncwarp();
   }
 
-  /// The greatest key below `limit` of experts first, first + step, ... below `end`; 0 if none.
+  /// Returns the greatest key below `limit` of experts first, first + step, ... < end; 0 if none.
   [[nodiscard]] __device__ Key best_below(Key limit, int first, int end, int step,
                                           int offset) const {
     Key best = 0;
@@ -103,7 +103,7 @@ class TokenRouter {
     return best;
   }
 
-  /// A lane for each group: its score is the sum of its best.
+  /// Leaves out all but the best groups, a lane each. A group's score is the sum of its best keys.
   __device__ void drop_other_groups() {
     const int size = experts_ / params_.spec.groups;
     for (int g = lane_; g < params_.spec.groups; g += kWarp) {
@@ -132,7 +132,7 @@ class TokenRouter {
     __syncwarp();
   }
 
-  /// The softmax of the expert that was just taken, among those left that hardly score less.
+  /// The softmax of the expert just taken, among the remaining experts within `margin` of it.
   [[nodiscard]] __device__ float weight_among_close(Key taken) const {
     const float best = choice_[index_of(taken)];
     float sum = 0;
@@ -152,7 +152,7 @@ class TokenRouter {
     if (params_.spec.normalize) {
       divisor = 0;
       for (int rank = 0; rank < count; ++rank) divisor += chosen_[rank];
-      // All of them underflowed: they stay zero.
+      // All weights underflowed: they stay zero.
       if (divisor == 0) divisor = 1;
     }
     for (int rank = lane_; rank < count; rank += kWarp) {
@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(kWarp)
   TokenRouter(params, room).run(blockIdx.x);
 }
 
-/// Integers summed over the block, for every thread.
+/// Returns the sum of integers over the block to every thread.
 __device__ int block_sum(int value, int* room) {
   value = static_cast<int>(__reduce_add_sync(kWholeWarp, static_cast<unsigned>(value)));
   if (threadIdx.x % kWarp == 0) room[threadIdx.x / kWarp] = value;
@@ -189,7 +189,7 @@ __device__ int block_sum(int value, int* room) {
   return sum;
 }
 
-/// The choices of one expert, in their order; which order threads run in does not matter.
+/// Lists the choices of one expert in ascending order, whatever order threads run in.
 __global__ void __launch_bounds__(kSortThreads)
     sort_kernel(DeviceRouting routing, int choices, int chosen) {
   __shared__ int counts[kSortThreads / kWarp];
@@ -243,7 +243,7 @@ __global__ void __launch_bounds__(kCombineThreads) combine_kernel(CudaCombinePar
   }
   for (int rank = 0; rank < params.chosen; ++rank) {
     const std::int64_t choice = row * params.chosen + rank;
-    if (params.experts.count > 0) {  // as ExpertRun::has(), which is the host's
+    if (params.experts.count > 0) {  // as ExpertRun::has(), which is host code
       const int expert = params.routing.expert_of[choice] - params.experts.first;
       if (expert < 0 || expert >= params.experts.count) continue;
     }

@@ -58,7 +58,7 @@ void check_linear(const LinearParams& params) {
 
 std::size_t linear_workspace_bytes(std::int64_t max_rows, std::int64_t inputs) noexcept {
   const std::int64_t rows = std::max<std::int64_t>(max_rows, 1);
-  constexpr std::int64_t kLineWords = CodedPlan::kBlockInputs / 2;  // of pairs of bf16, in tiles
+  constexpr std::int64_t kLineWords = CodedPlan::kBlockInputs / 2;  // pairs of bf16 in a line
   const std::int64_t blocks = (inputs + CodedPlan::kBlockInputs - 1) / CodedPlan::kBlockInputs;
   const std::int64_t packed = std::max(
       {LinearPlan::rows_bytes(rows, inputs), LinearPlan::rows_bytes(rows, (inputs + 1) / 2),

@@ -1,7 +1,7 @@
 #include "weft/kernels/linear/linear_cpu.h"
 
-// Size: one row, tiles and their epilogue share the types that Highway gives each target, for which
-// it compiles this file again by including it.
+// Size: the code for one row, for tiles and for the epilogue shares Highway's types of a target,
+// and Highway compiles this file again for each target.
 
 #include <algorithm>
 #include <array>
@@ -39,8 +39,8 @@ namespace {
 
 constexpr std::int64_t kGroupOutputs = LinearPlan::kGroupOutputs;
 
-// The sums of a tile stay in registers: 12 x 2 of AVX-512's 32, 6 x 2 of AVX2's 16, with room for a
-// row's number and the weights.
+// The sums of a tile stay in registers: 12 x 2 of AVX-512's 32, 6 x 2 of AVX2's 16. The other
+// registers hold a row's number and the weights.
 #if HWY_TARGET == HWY_AVX3
 constexpr std::int64_t kTileRows = 12;
 constexpr int kTilePanels = 2;
@@ -110,7 +110,7 @@ constexpr std::array<Multiply, sizeof...(kIndex)> table_of(
 constexpr auto kOnePanel = table_of<1>(std::make_index_sequence<kTileRows>());
 constexpr auto kAllPanels = table_of<kTilePanels>(std::make_index_sequence<kTileRows>());
 
-/// One row by panels that are not f32: widened on their way into the sums, never stored.
+/// Multiplies one row by panels that are not f32: weights are widened in registers, never stored.
 template <int kPanels>
 HWY_ATTR HWY_NOINLINE void multiply_row(const PackedLayout& layout, const std::byte* panels,
                                         const float* row, float* sums) {
@@ -128,11 +128,11 @@ HWY_ATTR HWY_NOINLINE void multiply_row(const PackedLayout& layout, const std::b
   }
 }
 
-/// The panels that rows pass by at once. Of a mixed weight they may differ.
+/// The panels that rows are multiplied by together. Their types may differ in a mixed weight.
 struct PanelGroup {
   std::array<PackedPanel, LinearPlan::kGroupPanels> panels;
   std::int64_t count = 0;
-  bool is_one_piece = true;  ///< of one type, one after the other
+  bool is_one_piece = true;  ///< the panels have one type and are contiguous
 
   PanelGroup(const PackedWeight& weight, std::int64_t first, std::int64_t size) : count(size) {
     for (std::int64_t i = 0; i < size; ++i) {
@@ -145,25 +145,25 @@ struct PanelGroup {
   }
 };
 
-/// Where a row goes: it is number `index` of the `rows` of a tile.
+/// The destination of a packed row: row `index` of the `rows` of a tile.
 struct PackedRow {
   std::uint32_t* tile;
   std::int64_t index;
   std::int64_t rows;
 };
 
-/// Weights as f32: where they are not, a block is widened into the workspace first.
+/// Multiplies f32. Blocks of other weights are widened into the workspace first.
 struct WideMultiplier {
   static constexpr std::int64_t kRows = kTileRows;
-  /// Up to so many rows pass by one panel after the other, so that a thread reads one stream.
+  /// Up to so many rows are multiplied by one panel at a time, so that a thread reads one stream.
   static constexpr std::int64_t kRowsOfOneStream = 0;
-  /// Whether all tiles but the last have kRows, and that has room for more than its rows.
+  /// Whether all tiles but the last have kRows rows and the last is padded.
   static constexpr bool kFillsTiles = false;
   static constexpr int kPanels = kTilePanels;
   static constexpr std::int64_t kStep = LinearPlan::kWideInputs;
 
   static std::int64_t words_of(std::int64_t inputs) { return inputs; }
-  /// Of blocks to the next lower byte: nothing but what is fetched ahead depends on it.
+  /// Bytes of a word, rounded down for blocks: only prefetching uses the number.
   static std::int64_t word_bytes(const PackedLayout& layout) {
     if (layout.keeps_blocks()) return layout.panel_bytes() / layout.inputs;
     return kLanes * layout.element_bytes();
@@ -179,7 +179,7 @@ struct WideMultiplier {
     }
   }
 
-  /// Sets where words [first, first + count) of a group stand.
+  /// Sets the tile's panels to words [first, first + count) of a group.
   HWY_ATTR static void find_weights(const PanelGroup& group, std::int64_t first, std::int64_t count,
                                     float* wide, LinearTile& tile) {
     const PackedLayout& layout = *group.panels[0].layout;
@@ -197,7 +197,7 @@ struct WideMultiplier {
     tile.panel_stride = kPanelFloats * 4;
   }
 
-  /// The whole of a group for one row; false where a tile does as well.
+  /// Multiplies one row by a whole group; returns false where a tile is as fast.
   static bool multiply_one(const PanelGroup& group, const std::uint32_t* row, float* sums) {
     const PackedLayout& layout = *group.panels[0].layout;
     if (layout.dtype == DType::kF32 || layout.keeps_blocks() || !group.is_one_piece) return false;
@@ -217,7 +217,7 @@ struct WideMultiplier {
 };
 
 #if HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
-/// bf16 times bf16, as the processor multiplies them.
+/// Multiplies bf16 by bf16 with the processor's instructions.
 struct Bf16Multiplier {
 #if HWY_ARCH_ARM_A64
   static constexpr std::int64_t kRows = neonbf16::kTileRows;
@@ -264,7 +264,7 @@ struct Bf16Multiplier {
 #endif
 
 #if HWY_TARGET == HWY_AVX3
-/// The same by tiles. Rows are filled up with zeros to whole lines, and so is the end of a weight.
+/// The same with AMX's tiles. Rows, and the end of a weight, are padded with zeros to whole lines.
 class AmxBf16Multiplier : public Bf16Multiplier {
  public:
   static constexpr std::int64_t kRows = amxbf16::kTileRows;
@@ -307,8 +307,8 @@ class AmxBf16Multiplier : public Bf16Multiplier {
 #endif
 
 #if HWY_TARGET != HWY_SCALAR
-/// Codes of weights times int8. A tile's weights are a group that was unpacked to the workspace. A
-/// block of a row is kRowWords words.
+/// Multiplies codes of weights by int8. A tile's weights are a group that was unpacked to the
+/// workspace. A block of a row has kRowWords words.
 template <std::int64_t kRowWords>
 struct CodedMultiplier {
   static constexpr std::int64_t kRowsOfOneStream = 2;
@@ -323,7 +323,7 @@ struct CodedMultiplier {
   static std::int64_t inputs_of(std::int64_t words) {
     return words / kRowWords * CodedPlan::kBlockInputs;
   }
-  /// What is fetched ahead is said by the panels (CodedPanel), not by words.
+  /// 0, since CodedPanel rather than words says what to prefetch.
   static std::int64_t word_bytes(const PackedLayout& /*layout*/) { return 0; }
 
   HWY_ATTR static void find_weights(const PanelGroup& group, std::int64_t first, std::int64_t count,
@@ -350,8 +350,8 @@ struct CodedMultiplier {
   }
 };
 
-/// As processors multiply that add two products at once. Types whose codes are all below 64 go as
-/// bytes.
+/// For processors that add two products at a time. Types whose codes are all below 64 are
+/// multiplied as bytes.
 template <bool kIsWide>
 struct PairedMultiplier : CodedMultiplier<PairedRow<kIsWide>::kBlockWords> {
   static constexpr std::int64_t kRows = kPairedTileRows;
@@ -369,7 +369,7 @@ struct PairedMultiplier : CodedMultiplier<PairedRow<kIsWide>::kBlockWords> {
 #endif
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
-/// As those do that add four.
+/// For processors that add four products at a time.
 struct DotMultiplier : CodedMultiplier<CodedPlan::kBlockWords> {
 #if HWY_ARCH_ARM_A64
   static constexpr std::int64_t kRows = neondot::kTileRows;
@@ -405,7 +405,7 @@ struct DotMultiplier : CodedMultiplier<CodedPlan::kBlockWords> {
 #endif
 
 #if HWY_TARGET == HWY_AVX3
-/// The same by tiles, for steps of many rows.
+/// The same with AMX's tiles, for steps of many rows.
 class AmxCodedMultiplier : public CodedMultiplier<amxint8::kBlockWords> {
  public:
   static constexpr std::int64_t kRows = amxint8::kTileRows;
@@ -436,12 +436,12 @@ class AmxCodedMultiplier : public CodedMultiplier<amxint8::kBlockWords> {
 
 static_assert(std::is_same_v<Floats, FloatVec>);
 
-/// What happens to sums between the tile and `out`.
+/// Turns a tile's sums into `out`: bias, activation, scale and residual.
 class Epilogue {
  public:
   explicit Epilogue(const LinearParams& params) : params_(params) {}
 
-  /// Rows [first_row, first_row + rows) of `out`, the outputs of panels [panel, panel + panels).
+  /// Writes rows [first_row, first_row + rows) of `out` at panels [panel, panel + panels).
   HWY_ATTR void finish(const float* sums, std::int64_t first_row, std::int64_t rows,
                        std::int64_t panel, std::int64_t panels) const {
     const bool gated = params_.weight->gated();
@@ -478,7 +478,7 @@ class Epilogue {
     Floats gate = biased(sum, output, count);
     Floats up = biased(sum + kLanes, params_.weight->outputs() + output, count);
     if (params_.spec.gate_limit > 0) {
-      // Written so that NaN stays NaN.
+      // The order of arguments keeps NaN.
       const Floats most = hn::Set(kFloats, params_.spec.gate_limit);
       const Floats least = hn::Neg(most);
       gate = hn::IfThenElse(hn::Gt(gate, most), most, gate);
@@ -505,7 +505,7 @@ class Epilogue {
   const LinearParams& params_;
 };
 
-/// The op for one thread: its panels, all rows.
+/// The op for one thread: a part of the panels, and of the rows.
 template <class Multiplier>
 class Linear {
  public:
@@ -519,7 +519,7 @@ class Linear {
 
   HWY_ATTR void run(Share share) {
     const std::int64_t step = LinearPlan::block_rows(words_);
-    // Blocks of rows are dealt out first: whoever takes the same rows packs them again.
+    // Divides blocks of rows first: threads that share rows would each pack the same rows.
     const int parts = LinearPlan::row_parts(params_.out.count, step, share.count);
     const Share of_rows{.index = share.index % parts, .count = parts};
     const Share of_panels{.index = share.index / parts, .count = share.count / parts};
@@ -551,8 +551,8 @@ class Linear {
 
     explicit Tiles(std::int64_t block_rows)
         : rows(block_rows), count((block_rows + Multiplier::kRows - 1) / Multiplier::kRows) {}
-    /// The rows are dealt out evenly: a tile of one row would cost as much as one of several. Where
-    /// tiles are filled up, all but the last are full.
+    /// Rows are divided evenly, since a tile of one row costs as much as a tile of several. With
+    /// kFillsTiles all tiles but the last are full instead.
     [[nodiscard]] std::int64_t begin(std::int64_t tile) const {
       return Multiplier::kFillsTiles ? std::min(tile * Multiplier::kRows, rows)
                                      : rows * tile / count;
@@ -560,13 +560,13 @@ class Linear {
     [[nodiscard]] std::int64_t size(std::int64_t tile) const {
       return begin(tile + 1) - begin(tile);
     }
-    /// Rows that it has room for.
+    /// The rows that a tile has room for.
     [[nodiscard]] std::int64_t room(std::int64_t tile) const {
       return Multiplier::kFillsTiles ? amxint8::room_of(size(tile)) : size(tile);
     }
   };
 
-  /// Unless they stand there since this thread's last piece.
+  /// Packs the rows unless this thread's last piece has done so.
   HWY_ATTR void ensure_packed(std::int64_t first, std::int64_t rows) {
     PackedBlock* packed = params_.packed;
     if (packed != nullptr && packed->first == first && packed->rows == rows) return;
@@ -574,7 +574,7 @@ class Linear {
     if (packed != nullptr) *packed = {first, rows};
   }
 
-  /// Block rows stand in tiles, [words, rows of the tile] each.
+  /// Packs a block's rows in tiles of [words, rows of the tile] each.
   HWY_ATTR void pack_rows(std::int64_t first, std::int64_t rows) {
     const Tiles tiles(rows);
     for (std::int64_t tile = 0; tile < tiles.count; ++tile) {
@@ -591,7 +591,7 @@ class Linear {
     }
   }
 
-  /// A row as the weight's columns stand.
+  /// Returns a row in the order of the weight's columns.
   HWY_ATTR const float* in_order(const float* row) const {
     const std::vector<std::int32_t>* order = params_.weight->input_order();
     if (order == nullptr) return row;
@@ -619,8 +619,8 @@ class Linear {
     }
   }
 
-  /// The rows pass by one block of the weight. While the first tile does, the next block is
-  /// fetched: without that memory would rest for all tiles but the first, and between two pages.
+  /// Multiplies the rows by one block of the weight. The first tile prefetches the next block;
+  /// otherwise memory would idle during all tiles but the first, and between two pages.
   HWY_ATTR void multiply_block(std::int64_t rows, const PanelGroup& group, std::int64_t word,
                                const LinearTile& block) {
     const Tiles tiles(rows);
@@ -644,7 +644,7 @@ class Linear {
   const std::int64_t words_;
   const LinearWorkspace workspace_;
   const Epilogue epilogue_;
-  Multiplier multiplier_;  // of this call: it may hold registers of the thread's
+  Multiplier multiplier_;  // for this call only: it may hold registers of the thread
 };
 
 HWY_ATTR void linear_on_target(const LinearParams& params, Share share,

@@ -9,35 +9,35 @@
 
 namespace weft {
 
-/// How the linear op cuts its work, the same for every target. Rows of `in` are taken in blocks
-/// that stay in the second-level cache once they are packed; the weight goes by in groups of two
-/// panels, of which a block of inputs stays in the first-level cache while the rows pass.
+/// How the linear op cuts its work, the same for every target. Rows of `in` are packed in blocks
+/// that stay in the second-level cache. The weight is read in groups of two panels; a group's block
+/// of inputs stays in the first-level cache while all rows of the block are multiplied by it.
 struct LinearPlan {
-  /// Two panels: a gate and its up, and as many accumulators a row as AVX-512 has registers for.
+  /// Two panels: a gate and its up, and as many accumulators as AVX-512 has registers for.
   static constexpr std::int64_t kGroupPanels = 2;
   static constexpr std::int64_t kGroupOutputs = kGroupPanels * PackedLayout::kPanelOutputs;
 
-  /// Rows that a micro-kernel can take at once, at most.
+  /// The most rows that a micro-kernel takes at a time.
   static constexpr std::int64_t kMaxTileRows = 32;
 
   /// Inputs of a block when they are widened to f32 first: 32 outputs of them are 32 KiB.
   static constexpr std::int64_t kWideInputs = 256;
-  /// 32-bit words of a block where the weight is used as it stands: 32 KiB.
+  /// 32-bit words of a block where the weight is used without widening: 32 KiB.
   static constexpr std::int64_t kBlockWords = 256;
 
   /// Rows of a block. Their sums for one group are 32 KiB.
   static constexpr std::int64_t kMaxBlockRows = 256;
-  /// Packed rows, in bytes: they leave the second-level cache (1 MiB, 2 on some) room for weights.
+  /// Bytes of packed rows: they leave room for weights in the second-level cache (1 or 2 MiB).
   static constexpr std::int64_t kBlockBytes = std::int64_t{768} << 10U;
 
-  /// A packed row is `words` words of 32 bits.
+  /// The rows of a block when a packed row has `words` words of 32 bits.
   [[nodiscard]] static constexpr std::int64_t block_rows(std::int64_t words) noexcept {
     const std::int64_t fit = kBlockBytes / (4 * words) / kMaxTileRows * kMaxTileRows;
     return std::clamp(fit, kMaxTileRows, kMaxBlockRows);
   }
 
-  /// How many parts rows are cut into when an op is cut into `pieces`: as many as there are blocks
-  /// of `step` rows, if that divides the pieces.
+  /// Into how many parts rows are cut when an op is cut into `pieces`: at most the number of blocks
+  /// of `step` rows, and a divisor of `pieces`.
   [[nodiscard]] static constexpr int row_parts(std::int64_t rows, std::int64_t step,
                                                int pieces) noexcept {
     int parts = static_cast<int>(std::min<std::int64_t>((rows + step - 1) / step, pieces));
@@ -45,7 +45,7 @@ struct LinearPlan {
     return std::max(parts, 1);
   }
 
-  /// Of `rows` rows, and those that fill them up to whole tiles of `tile_rows`.
+  /// Bytes of `rows` packed rows, padded to whole tiles of `tile_rows`.
   [[nodiscard]] static constexpr std::int64_t rows_bytes(std::int64_t rows, std::int64_t words,
                                                          std::int64_t tile_rows = 1) noexcept {
     const std::int64_t filled = (rows + tile_rows - 1) / tile_rows * tile_rows;
@@ -64,7 +64,7 @@ struct LinearPlan {
 /// One thread's workspace, cut up. All parts start at a cache line.
 struct LinearWorkspace {
   std::uint32_t* rows;  ///< packed rows of `in`
-  float* sums;          ///< [block's rows, kGroupOutputs]
+  float* sums;          ///< [rows of a block, kGroupOutputs]
   float* wide;          ///< [kGroupPanels, kWideInputs, 16]
   float* ordered;       ///< a row of `in` in the order of the weight's columns
 

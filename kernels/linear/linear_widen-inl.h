@@ -1,5 +1,5 @@
-// Packed weights as float32, panel by panel. For linear_cpu.cc. The guard is Highway's: the file is
-// read once for each instruction set.
+// Widens packed weights to float32, panel by panel. For linear_cpu.cc. The include guard is
+// Highway's: each instruction set reads the file once.
 #if defined(WEFT_KERNELS_LINEAR_WIDEN_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_LINEAR_WIDEN_INL_H
 #undef WEFT_KERNELS_LINEAR_WIDEN_INL_H
@@ -36,7 +36,7 @@ constexpr std::int64_t kWidth = static_cast<std::int64_t>(hn::MaxLanes(kFloats))
 constexpr int kPanelVectors = static_cast<int>(kLanes / kWidth);
 
 /// The widen functions call use(i, p, v, weights) with vector v of panel p as f32, for every input
-/// i of [0, count); those of one vector come in the order of the inputs.
+/// i of [0, count); the calls for one vector come in the order of the inputs.
 template <int kPanels, class Use>
 HWY_ATTR HWY_INLINE void widen_bf16(const std::byte* panels, std::int64_t stride,
                                     std::int64_t count, const Use& use) {
@@ -75,7 +75,7 @@ HWY_ATTR HWY_INLINE void widen_f16(const std::byte* panels, std::int64_t stride,
   }
 }
 
-/// One block: 32 inputs under one scale for each output.
+/// Widens one block: 32 inputs, with one scale for each output.
 template <int kPanels, class Use>
 HWY_ATTR HWY_INLINE void widen_q8_0_block(const std::byte* panels, const std::byte* scales,
                                           std::int64_t stride, std::int64_t first, const Use& use) {
@@ -119,7 +119,7 @@ HWY_ATTR HWY_INLINE void widen(const PackedLayout& layout, const std::byte* pane
   }
 }
 
-/// A panel of the file's blocks, which are decoded output by output and then turned.
+/// Widens a panel of the file's blocks: decodes output by output, then transposes.
 HWY_ATTR void widen_blocks(const PackedLayout& layout, const std::byte* panel, std::int64_t first,
                            std::int64_t count, float* HWY_RESTRICT to) {
   alignas(64) std::array<float, kLanes * LinearPlan::kWideInputs> rows;
@@ -132,7 +132,7 @@ HWY_ATTR void widen_blocks(const PackedLayout& layout, const std::byte* panel, s
                     count, reinterpret_cast<std::uint32_t*>(to));
 }
 
-/// Inputs [first, first + count) of a panel as f32, [count, 16].
+/// Widens inputs [first, first + count) of a panel to f32 [count, 16].
 HWY_ATTR void widen_panel(const PackedLayout& layout, const std::byte* panel, std::int64_t first,
                           std::int64_t count, float* HWY_RESTRICT to) {
   if (layout.keeps_blocks()) {

@@ -22,8 +22,8 @@ namespace {
 constexpr std::int64_t kMaxSide = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kLanes = PackedLayout::kPanelOutputs;
 
-// Walking gigabytes in pages of 4 KiB costs a look-up every few hundred nanoseconds; x86's and
-// Arm's next size is this. The system gives it where an aligned piece of it is asked for.
+// Reading gigabytes in pages of 4 KiB misses the TLB every few hundred nanoseconds. This is the
+// next page size of x86 and Arm; the system uses it for memory that is aligned to it.
 constexpr std::size_t kHugePage = std::size_t{2} << 20U;
 
 std::string describe(DType dtype, std::int64_t outputs, std::int64_t inputs) {
@@ -41,8 +41,8 @@ bool is_supported(DType dtype, std::int64_t outputs, std::int64_t inputs) noexce
   return is_encoded(dtype) && inputs % block_of(dtype).elements == 0;
 }
 
-/// Zeroed memory at a huge page's border; null when there is none. A page comes into being in the
-/// thread that first writes to it, so filling by several threads also zeroes by several.
+/// Returns zeroed memory aligned to a huge page, or null. The system zeroes a page when a thread
+/// first writes to it, so threads that fill the memory also share the zeroing.
 std::byte* map_memory(std::size_t bytes) noexcept {
   const std::size_t reserved = bytes + kHugePage;
   void* start = mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -52,12 +52,12 @@ std::byte* map_memory(std::size_t bytes) noexcept {
       (kHugePage - reinterpret_cast<std::uintptr_t>(memory) % kHugePage) % kHugePage;
   if (head != 0) munmap(memory, head);
   munmap(memory + head + bytes, reserved - head - bytes);
-  madvise(memory + head, bytes, MADV_HUGEPAGE);  // where the system will not, it is only slower
+  madvise(memory + head, bytes, MADV_HUGEPAGE);  // a refusal only makes reading slower
   return memory + head;
 }
 
-/// Numbers that do not stand side by side: `lanes` rows of `count`, taken in the order in which a
-/// transposed matrix has them, are laid `row_bytes` apart.
+/// Gathers numbers that are not contiguous: `lanes` rows of `count` numbers, read in the order of a
+/// transposed matrix, are written `row_bytes` apart.
 template <class T>
 void gather(const std::byte* from, const SourceMatrix& source, std::int64_t lanes,
             std::int64_t count, std::byte* to, std::int64_t row_bytes) {
@@ -70,7 +70,7 @@ void gather(const std::byte* from, const SourceMatrix& source, std::int64_t lane
   }
 }
 
-/// A source on its way into a weight: walks it in pieces of one panel.
+/// Copies a source into a weight, in pieces of one panel.
 class Filler {
  public:
   Filler(const PackedWeight& weight, std::byte* data, std::int64_t first_output,
@@ -84,7 +84,7 @@ class Filler {
         block_(block_of(source.dtype)) {}
 
   void run() {
-    // The order in which the source's memory is read in sequence.
+    // This order reads the source's memory sequentially.
     if (source_.stride_input == 1) {
       for (std::int64_t row = 0; row < source_.outputs; row += lanes_from(row)) {
         for (std::int64_t input = 0; input < source_.inputs; input += PackPiece::kMaxInputs) {
@@ -102,7 +102,7 @@ class Filler {
  private:
   static constexpr std::int64_t kGatheredRow = PackPiece::kMaxInputs * 8;  // bytes
 
-  /// Rows of the source from `row` on that lie in one panel.
+  /// The number of the source's rows from `row` on that go to one panel.
   [[nodiscard]] std::int64_t lanes_from(std::int64_t row) const noexcept {
     const std::int64_t output = first_output_ + row;
     std::int64_t lanes = kLanes - layout_.lane_of(output);
@@ -155,7 +155,7 @@ class Filler {
   std::vector<std::byte> gathered_;
 };
 
-/// A piece that goes into panels of one type.
+/// Checks a piece that goes into panels of one type.
 void check_types(DType to, std::int64_t first_input, const SourceMatrix& source) {
   if (!is_encoded(to)) return;
   if (source.dtype != to) internal_error("fill: an encoding is filled from the same only");

@@ -32,8 +32,8 @@ HWY_ATTR T load_as(const std::byte* from) {
   return value;
 }
 
-/// To f32 such that a further rounding to 16 bits is as if there had been one: an inexact result
-/// is odd (Boldo and Melquiond, Emulation of FMA and correctly rounded sums, 2008, section 3).
+/// Rounds to f32 "to odd", so that rounding again to 16 bits gives the same as a single rounding
+/// (Boldo and Melquiond, Emulation of FMA and correctly rounded sums, 2008, section 3).
 HWY_ATTR float narrow_to_odd(double value) {
   const auto nearest = static_cast<float>(value);
   const auto bits = std::bit_cast<std::uint32_t>(nearest);
@@ -43,7 +43,7 @@ HWY_ATTR float narrow_to_odd(double value) {
   return std::bit_cast<float>(too_small ? bits + 1 : bits - 1);
 }
 
-/// A row's numbers as f32. `exact` is false when they will be rounded once more.
+/// Writes a row's numbers as f32. `exact` is false if the caller rounds them again.
 HWY_ATTR void widen_row(const std::byte* from, DType type, std::int64_t count, bool exact,
                         float* HWY_RESTRICT to) {
   switch (type) {
@@ -72,7 +72,7 @@ HWY_ATTR void widen_row(const std::byte* from, DType type, std::int64_t count, b
   }
 }
 
-/// A row's numbers in the layout's type, side by side. Of q8_0 the int8 alone.
+/// Writes a row's numbers contiguously in the layout's type; for q8_0 the int8 alone.
 HWY_ATTR void convert_row(const PackPiece& piece, const std::byte* from, std::byte* to) {
   const DType type = piece.layout.dtype;
   if (type == DType::kQ8_0) {
@@ -101,7 +101,7 @@ HWY_ATTR void convert_row(const PackPiece& piece, const std::byte* from, std::by
   std::memcpy(to, narrow.data(), count * sizeof(std::uint16_t));
 }
 
-/// Rows of 16 words, each two f16 of one output, become twice as many rows of 16 f16.
+/// Splits rows of 16 words, each two f16 of one output, into twice as many rows of 16 f16.
 HWY_ATTR void split_words(const std::uint32_t* HWY_RESTRICT from, std::int64_t words,
                           std::uint16_t* HWY_RESTRICT to) {
   for (std::int64_t word = 0; word < words; ++word) {
@@ -115,7 +115,7 @@ HWY_ATTR void split_words(const std::uint32_t* HWY_RESTRICT from, std::int64_t w
   }
 }
 
-/// A type's size is known where it is copied: one load and one store a number.
+/// A template, so that the compiler knows the size: one load and one store a number.
 template <class T>
 HWY_ATTR void store_numbers(const PackPiece& piece, std::int64_t begin, const std::byte* tile,
                             std::int64_t row_bytes) {
@@ -127,7 +127,7 @@ HWY_ATTR void store_numbers(const PackPiece& piece, std::int64_t begin, const st
   }
 }
 
-/// Blocks of the file, in the panel's order.
+/// Writes the file's blocks in the panel's order.
 HWY_ATTR void store_blocks(const PackPiece& piece) {
   const TurnedBlocks turned(piece.layout.dtype);
   const std::int64_t elements = block_of(piece.layout.dtype).elements;
@@ -161,7 +161,7 @@ HWY_ATTR void store_scales(const PackPiece& piece) {
   }
 }
 
-/// Whether the rows are turned as they stand in the file, in whole words.
+/// Whether rows can be transposed directly from the file, in whole words.
 HWY_ATTR bool stands_ready(const PackPiece& piece) {
   const DType type = piece.layout.dtype;
   const std::int64_t in_word = type == DType::kBF16 ? 2 : 1;

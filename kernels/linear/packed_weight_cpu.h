@@ -9,10 +9,10 @@
 
 namespace weft {
 
-/// A piece of a matrix on its way into one panel: `lanes` outputs from `lane` on, `count` inputs
-/// from `input` on. rows[i] are the numbers of output lane + i, side by side in type `from`.
+/// A piece of a matrix to be packed into one panel: `lanes` outputs from `lane` on, `count` inputs
+/// from `input` on. rows[i] are the numbers of output lane + i, contiguous in type `from`.
 struct PackPiece {
-  static constexpr std::int64_t kMaxInputs = 256;  ///< whole blocks; 16 rows of f32 are 16 KiB
+  static constexpr std::int64_t kMaxInputs = 256;  ///< whole blocks; 16 rows of f32 take 16 KiB
 
   PackedLayout layout;
   std::byte* panel = nullptr;
@@ -24,7 +24,7 @@ struct PackPiece {
   std::array<const std::byte*, PackedLayout::kPanelOutputs> rows{};
 };
 
-/// Converts and transposes; writes the bytes of these numbers only.
+/// Converts and transposes a piece; writes the bytes of its numbers only.
 void pack_piece(const PackPiece& piece);
 
 }  // namespace weft

@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-/// Calls use(at, size) for the units of 2 bytes, and of 1, in [begin, end).
+/// Calls use(at, size) for the units of 2 bytes and of 1 byte in [begin, end).
 template <class Use>
 void for_small_units(std::int64_t begin, std::int64_t end, const Use& use) {
   for (; begin + 2 <= end; begin += 2) use(begin, 2);
@@ -69,7 +69,7 @@ void decode_turned(DType dtype, const std::byte* rows, std::int64_t lane, std::i
         to);
     return;
   }
-  std::array<std::byte, 1024> blocks;  // some at once, since decoding begins by a dispatch
+  std::array<std::byte, 1024> blocks;  // several blocks for each dispatch of the decoder
   const std::int64_t most = std::ssize(blocks) / bytes;
   const std::int64_t elements = block_of(dtype).elements;
   for (std::int64_t done = 0; done < count; done += most) {

@@ -12,16 +12,16 @@ namespace weft {
 struct NormParams {
   NormSpec spec = {};
   ConstRows in = {};              ///< [T, H]
-  const float* weight = nullptr;  ///< [H], null = 1 (then weight_offset does not count)
+  const float* weight = nullptr;  ///< [H], null = 1 (weight_offset is then unused)
   const float* bias = nullptr;    ///< [H], null = 0
-  float scale = 1;                ///< multiplies what is added to the residual
+  float scale = 1;                ///< multiplies the norm before the residual is added
   ConstRows residual = {};  ///< [T, H], added to the result when data is not null; may be `out`
   float sum_scale = 1;      ///< multiplies the sum with the residual
   Rows out = {};            ///< [T, H]; may be `in`
 };
 
-/// A row's result does not depend on the other rows. Means are taken in float32 over lanes in a
-/// fixed order. Nothing is allocated.
+/// A row's result does not depend on the other rows. Means are computed in float32 over lanes in a
+/// fixed order. Allocates nothing.
 void norm(const NormParams& params, Share share);
 
 }  // namespace weft

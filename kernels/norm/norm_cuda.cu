@@ -7,7 +7,7 @@ template <int kHeld>
 __global__ void __launch_bounds__(kMostNormThreads) norm_kernel(CudaNormParams params) {
   const std::int64_t width = params.in.width;
   const std::int64_t row = blockIdx.x;
-  // Weights are constant: they are on their way before the predecessor ends.
+  // Weights are constant, so they are loaded before the preceding kernel ends.
   Four weight[kHeld];
   load_norm_weight(params, weight);
   let_successor_start();

@@ -1,5 +1,5 @@
-// One row of numbers: its moments, and what is made from them. For norm_cpu.cc and rotary_cpu.cc.
-// The guard is Highway's: the file is read once for each instruction set.
+// The moments of a row, and its normalization. For norm_cpu.cc and rotary_cpu.cc. The include guard
+// is Highway's: each instruction set reads the file once.
 #if defined(WEFT_KERNELS_NORM_ROW_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_NORM_ROW_INL_H
 #undef WEFT_KERNELS_NORM_ROW_INL_H
@@ -20,12 +20,12 @@ HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE {
 namespace {
 
-/// Sums that run beside each other: they hide the latency of an addition, and each rounds less
-/// often than one would.
+/// The number of parallel sums: they hide the latency of additions, and each sum rounds less often
+/// than a single sum would.
 constexpr std::size_t kRunningSums = std::max<std::size_t>(4, 16 / hn::MaxLanes(FloatTag()));
 
-/// The sum of term(vector at i) over [0, n): lane by lane, then the lanes, so that it depends on
-/// the numbers and n alone.
+/// Returns the sum of term(vector at i) over [0, n), lane by lane and then over lanes. The result
+/// depends on the numbers and n alone.
 template <class Term>
 HWY_INLINE float sum_of(std::size_t n, const float* from, Term term) {
   const FloatTag d;
@@ -52,11 +52,11 @@ HWY_INLINE float sum_of(std::size_t n, const float* from, Term term) {
 
 struct Moments {
   float mean = 0;
-  float inverse = 1;  ///< of the deviation
+  float inverse = 1;  ///< 1 / deviation
 };
 
-/// The variance is taken in a second pass, from the differences to the mean: sums of squares would
-/// cancel.
+/// Computes the variance in a second pass, from differences to the mean, since sums of squares
+/// would cancel.
 HWY_INLINE Moments moments_of(const NormSpec& spec, const float* row, std::size_t n) {
   const FloatTag d;
   const auto count = static_cast<float>(n);
@@ -72,7 +72,7 @@ HWY_INLINE Moments moments_of(const NormSpec& spec, const float* row, std::size_
   return {mean, 1.0F / std::sqrt(squares / count + spec.eps)};
 }
 
-/// What multiplies and shifts a normalized row.
+/// The weight and bias of a normalized row.
 struct Affine {
   const float* weight = nullptr;
   const float* bias = nullptr;

@@ -5,20 +5,20 @@
 #include "weft/kernels/cuda/row_cuda.cuh"
 #include "weft/kernels/norm/norm.h"
 
-/// The norm of a row that the threads of a block hold, for the kernels that have it in registers.
+/// The norm of a row that a block's threads hold in registers.
 namespace weft::cuda {
 
-// A thread holds at most this many fours of its row, so that it is read once: the fewer, the more
-// loads of a row are in flight at a time.
+// A thread holds at most this many fours of its row, so that the row is read once. Fewer fours a
+// thread mean more threads, and more loads in flight.
 inline constexpr int kMostHeldFours = 8;
 inline constexpr int kMostNormThreads = 1024;
 
-/// Where the thread's four number `held` begins in its row.
+/// The column where the thread's `held`-th four begins.
 __device__ inline std::int64_t held_column(int held) {
   return (static_cast<std::int64_t>(held) * blockDim.x + threadIdx.x) * 4;
 }
 
-/// The weights of what a thread holds.
+/// The weights of the columns that a thread holds.
 template <int kHeld>
 __device__ inline void load_norm_weight(const CudaNormParams& params, Four (&weight)[kHeld]) {
   if (params.weight == nullptr) return;
@@ -29,9 +29,9 @@ __device__ inline void load_norm_weight(const CudaNormParams& params, Four (&wei
   }
 }
 
-/// Normalizes `value` as row `row` of the params' `in`, whose memory is not looked at. Numbers
-/// beyond the row's end are zero. The deviation is taken in a second pass, from the differences to
-/// the mean: sums of squares would cancel.
+/// Normalizes `value`, which holds row `row` in place of the params' `in`, and writes `out`.
+/// Numbers beyond the row's end are zero. The deviation takes a second pass over differences to
+/// the mean, since sums of squares would cancel.
 template <int kHeld>
 __device__ inline void norm_row(const CudaNormParams& params, std::int64_t row,
                                 const Four (&value)[kHeld], const Four (&weight)[kHeld]) {
@@ -77,8 +77,8 @@ __device__ inline void norm_row(const CudaNormParams& params, std::int64_t row,
   }
 }
 
-/// How a block takes a row of so many numbers: which of four kernels, whose threads hold 1, 2, 4
-/// and 8 fours, and how many threads. Rows have at most 32,768 numbers.
+/// The kernel and the number of threads for rows of a width: one of four kernels, whose threads
+/// hold 1, 2, 4 and 8 fours. Rows have at most 32,768 numbers.
 struct NormBlock {
   int kernel = 0;
   unsigned threads = 0;
@@ -96,8 +96,8 @@ struct NormBlock {
   return block;
 }
 
-/// Launches the one of `kernels`, whose threads hold 1, 2, 4 and 8 fours, that takes `rows` of so
-/// many numbers, a block for each. Wider rows than 32,768 are cudaErrorInvalidValue.
+/// Launches the kernel that fits the width (the threads of `kernels` hold 1, 2, 4 and 8 fours),
+/// with a block for each row. Rows wider than 32,768 are cudaErrorInvalidValue.
 template <class Params>
 Status launch_norm(void (*const (&kernels)[4])(Params), std::int64_t rows, std::int64_t width,
                    Stream stream, const Params& params) {

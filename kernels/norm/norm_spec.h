@@ -9,8 +9,8 @@ enum class NormKind : std::uint8_t {
   kLayer,  ///< (x - mean) / sqrt(var + eps) (Ba et al., arXiv 1607.06450)
 };
 
-/// The attributes of a norm, of rows as well as of heads. One struct for the spec reader, the
-/// program, the host and the devices.
+/// The attributes of a norm of rows or of heads. The spec reader, the program, the host and the
+/// devices share this struct.
 struct NormSpec {
   NormKind kind = NormKind::kRms;
   float weight_offset = 0;  ///< 1 in families that store weights around zero (Gemma)

@@ -11,11 +11,11 @@ namespace weft {
 struct ScaleRowsParams {
   ConstRows in;        ///< [T, H]
   ConstRows scales;    ///< [T, W], W divides H
-  ConstRows residual;  ///< [T, H], data null when there is none; may be `out`
+  ConstRows residual;  ///< [T, H], data null: no residual; may be `out`
   Rows out;            ///< [T, H]; may be `in`
 };
 
-/// A row's result does not depend on the other rows. Nothing is allocated.
+/// A row's result does not depend on the other rows. Allocates nothing.
 void scale_rows(const ScaleRowsParams& params, Share share);
 
 }  // namespace weft

@@ -36,7 +36,7 @@ __attribute__((target("amx-tile,amx-bf16"))) void do_tiles(std::int64_t operatio
 __attribute__((target("avx512f,avx512bf16"))) void do_vectors(std::int64_t operations) {
   constexpr int kSums = 24;
   constexpr std::int64_t kOperations =
-      std::int64_t{kSums} * 64;  // an instruction: 32 products, as many sums
+      std::int64_t{kSums} * 64;  // an instruction does 32 products and 32 sums
   const auto factor = reinterpret_cast<__m512bh>(_mm512_set1_epi32(0x3f803f80));
   __m512 sums[kSums] = {};
   for (std::int64_t done = 0; done < operations; done += kOperations) {
@@ -59,7 +59,7 @@ void do_bf16_operations(std::int64_t operations) {
 __attribute__((target("arch=armv8.2-a+bf16"))) void do_bf16_operations(std::int64_t operations) {
   constexpr int kSums = 24;
   constexpr std::int64_t kOperations =
-      std::int64_t{kSums} * 32;  // an instruction: 16 products, as many sums
+      std::int64_t{kSums} * 32;  // an instruction does 16 products and 16 sums
   uint32x4_t ones = vdupq_n_u32(0x3f803f80);
   asm volatile("" : "+w"(ones));  // GCC 12 would write this constant as eight f16
   const bfloat16x8_t factor = vreinterpretq_bf16_u32(ones);

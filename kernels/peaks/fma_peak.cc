@@ -13,7 +13,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 std::int64_t run_chains(std::int64_t count) {
-  // More chains than two units of a latency of four need, fewer than the registers of AVX2.
+  // More chains than two units with a latency of four need, and fewer than AVX2 has registers.
   constexpr int kChains = 12;
   const hn::ScalableTag<float> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -27,7 +27,7 @@ std::int64_t run_chains(std::int64_t count) {
   }
   for (int i = 1; i < kChains; ++i) chains[0] = hn::Add(chains[0], chains[i]);
   const float sum = hn::GetLane(hn::SumOfLanes(d, chains[0]));
-  asm volatile("" : : "m"(sum));  // somebody looks at it, for all that the compiler knows
+  asm volatile("" : : "m"(sum));  // keeps the compiler from removing the computation
   return done;
 }
 

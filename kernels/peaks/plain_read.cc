@@ -6,8 +6,8 @@
 
 namespace weft {
 
-// Under ThreadSanitizer what chooses a clone is instrumented, and runs before the sanitizer is
-// there.
+// No clones under ThreadSanitizer: the function that chooses a clone would be instrumented and
+// would run before the sanitizer is set up.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 __attribute__((target_clones("default", "avx2", "avx512f")))
 #endif

@@ -5,8 +5,8 @@
 
 namespace weft {
 
-/// The sum of all words, by plain loops in the widest registers there are: reads as fast as memory
-/// gives.
+/// Returns the sum of all words, by plain loops over the widest registers: reads as fast as memory
+/// allows.
 [[nodiscard]] std::uint64_t add_up(std::span<const std::uint64_t> words);
 
 }  // namespace weft

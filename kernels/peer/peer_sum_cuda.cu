@@ -4,14 +4,14 @@
 namespace weft::cuda {
 namespace {
 
-// All bits: a NaN that no operation gives. One that was loaded is sent as another.
+// All bits set: a NaN that no operation produces. If a row contains it, another NaN is sent.
 constexpr unsigned kEmpty = 0xffffffffU;
 constexpr unsigned kOtherNan = 0x7fffffffU;
 
-// A rank that waits looks so often whether it waits in vain: the word is behind the host's bus.
+// A waiting rank reads is_lost only once in so many reads of the inbox: it is in host memory.
 constexpr unsigned kLooksBetween = 1U << 12U;
 
-// With as many registers as a sum has.
+// The threads of a processor, given the registers that a sum takes.
 constexpr std::int64_t kThreadsOfAProcessor = 1024;
 
 __device__ inline unsigned sendable(float value) {
@@ -19,7 +19,7 @@ __device__ inline unsigned sendable(float value) {
   return bits == kEmpty ? kOtherNan : bits;
 }
 
-// Of another GPU's memory, or of what another GPU writes: caches are passed by.
+// Access memory of another GPU, or memory that another GPU writes, past the caches.
 __device__ inline void write_around(float* to, uint4 bits) {
   asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(bits.x),
                "r"(bits.y), "r"(bits.z), "r"(bits.w)
@@ -45,12 +45,12 @@ class Exchange {
                                                   sendable(value.at[2]), sendable(value.at[3])});
   }
 
-  /// Takes away what `from` has sent, once it is there; anything when a rank is lost.
+  /// Waits for what rank `from` has sent, and empties its place. Any value if a rank is lost.
   __device__ Four receive(std::int32_t from, std::int64_t four) const {
     return take(place(inboxes_.rank, from, four));
   }
 
-  /// What an owner sends to all stands where the receiver's own would, which nobody else uses.
+  /// Sends an owner's sum, into the receiver's place for its own rank, which is otherwise unused.
   __device__ void tell(std::int32_t to, std::int64_t four, const Four& value) const {
     write_around(place(to, to, four), {sendable(value.at[0]), sendable(value.at[1]),
                                        sendable(value.at[2]), sendable(value.at[3])});
@@ -59,7 +59,7 @@ class Exchange {
     return take(place(inboxes_.rank, inboxes_.rank, four));
   }
 
-  /// The sum of all ranks' in their order.
+  /// Returns the sum of all ranks' values, in the order of ranks.
   __device__ Four add_up(std::int64_t four, const Four& own) const {
     Four sum{};
     for (std::int32_t rank = 0; rank < inboxes_.ranks; ++rank) {
@@ -70,7 +70,7 @@ class Exchange {
     return sum;
   }
 
-  /// The last block of the launch leaves the next half to the next launch. All threads call it.
+  /// The launch's last block switches the next launch to the other half. All threads call it.
   __device__ void end() const {
     __syncthreads();
     if (threadIdx.x != 0 || threadIdx.y != 0) return;
@@ -105,8 +105,8 @@ class Exchange {
   const std::int64_t half_;
 };
 
-/// Sums up the fours of a row that a thread holds, those beyond its end aside. `first` says where
-/// each begins.
+/// Sums up the fours of a row that a thread holds, except fours beyond the row's end. `first` says
+/// where each four begins.
 template <int kHeld, class First>
 __device__ inline void sum_up(const CudaPeerSumParams& params, const Exchange& exchange,
                               std::int64_t row, const First& first, Four (&value)[kHeld]) {

@@ -8,50 +8,50 @@
 
 namespace weft::cuda {
 
-/// Ranks that sum up through each other's memory, at most.
+/// The most ranks that sum up through each other's memory.
 inline constexpr std::int32_t kMostPeers = 8;
 
-/// What ranks on GPUs that reach each other's memory sum up through. Each has an inbox, in its own
-/// memory, into which the others write: f32 [2, ranks, numbers], all bits set where nothing stands.
-/// What is there is read once and taken away, so a number says by being there that it has come, and
-/// no flag follows it. The two halves are used in turn: who writes into one has seen something that
-/// each other rank wrote after it had emptied it. All memory is the owner's, of whom all these are
+/// Inboxes through which ranks sum up, on GPUs that reach each other's memory. Each rank has an
+/// inbox in its own memory, into which the others write: f32 [2, ranks, numbers]. An empty place
+/// has all bits set. The owner reads a number once and empties its place, so a number is its own
+/// flag of arrival. The two halves alternate: a rank writes into a half only after it has received
+/// from every other rank a number that was sent after that rank had emptied the half. All memory is
 /// borrowed.
 struct PeerInboxes {
   std::int32_t ranks = 0;
   std::int32_t rank = 0;
   std::int64_t numbers = 0;  ///< rows * (width rounded up to 4) that fit
   float* of_rank[kMostPeers] = {};
-  /// [2] of this GPU's, zeros at first: the half that is next, and blocks that are done with it.
+  /// [2] in this GPU's memory, initially zeros: the next half, and the blocks that are done.
   std::uint32_t* turn = nullptr;
-  /// The host's: no longer 0 once nobody is to wait for another rank.
+  /// In host memory: not 0 once no rank may wait for another any more.
   const std::uint32_t* is_lost = nullptr;
 };
 
-/// Bytes of an inbox, which is filled with kEmptyInbox.
+/// Bytes of an inbox. Initially each byte is kEmptyInbox.
 [[nodiscard]] constexpr std::size_t inbox_bytes(std::int32_t ranks, std::int64_t numbers) noexcept {
   return 2 * static_cast<std::size_t>(ranks) * static_cast<std::size_t>(numbers) * sizeof(float);
 }
 inline constexpr int kEmptyInbox = 0xff;  ///< each byte
 
-/// How the ranks sum up: each adds up what all have sent it; or each adds up its share of the
-/// numbers and sends the others the sums, which is less to send where there are more than two.
+/// How the ranks sum up. One shot: each rank sends all its numbers to all others and adds up. Two
+/// shots: each rank adds up a share and sends the sums, which is less to send with over two ranks.
 enum class PeerSum : std::uint8_t { kOneShot, kTwoShots };
 
-/// The one that is sooner for so many bytes of each rank. Two ranks send the same either way; more
-/// send less in two shots, which take longer to begin: among four H200s 128 KB took 4.6 us in one
-/// shot and 4.8 in two, 256 KB 5.9 and 5.2.
+/// The faster way for so many bytes of each rank. Two ranks send the same bytes either way. More
+/// ranks send less in two shots, but these have a higher latency: among four H200s 128 KB took
+/// 4.6 us in one shot and 4.8 in two, 256 KB 5.9 and 5.2.
 [[nodiscard]] constexpr PeerSum sooner_way(std::int32_t ranks, std::int64_t bytes) noexcept {
-  constexpr std::int64_t kMostSentAtOnce = std::int64_t{384} << 10U;  // by each rank
+  constexpr std::int64_t kMostSentAtOnce = std::int64_t{384} << 10U;  // bytes sent by each rank
   return ranks > 2 && bytes * (ranks - 1) > kMostSentAtOnce ? PeerSum::kTwoShots
                                                             : PeerSum::kOneShot;
 }
 
-/// values = the sum over the ranks in their order, the same bits on each; then the norm of these,
-/// whose `in` they are, where there is one. All ranks launch the same in the same order.
+/// values = the sum over the ranks in their order, the same bits on each rank; with has_norm, then
+/// the norm of these values (they are norm.in). All ranks launch the same sums in the same order.
 ///
-/// Numbers that are their own flags are Lamport's, as used by TensorRT-LLM's all-reduce for small
-/// messages; the two ways to sum up are those of Rabenseifner, "Optimization of Collective
+/// Numbers that are their own flags are Lamport's idea, which TensorRT-LLM's all-reduce uses for
+/// small messages; the two ways to sum up are from Rabenseifner, "Optimization of Collective
 /// Reduction Operations" (2004), section 2.
 struct CudaPeerSumParams {
   std::int64_t rows = 0;
@@ -62,19 +62,19 @@ struct CudaPeerSumParams {
   CudaNormParams norm{};
 };
 
-/// Whether so much fits an inbox.
+/// Whether so many rows fit into an inbox.
 [[nodiscard]] constexpr bool fits(const PeerInboxes& inboxes, std::int64_t rows,
                                   std::int64_t width) noexcept {
   return rows * ((width + 3) / 4 * 4) <= inboxes.numbers;
 }
 
 /// Whether the threads of a sum fill at most half of a GPU with so many processors. They wait for
-/// those of the other ranks, so what they fill is closed to whoever else has to run there before
-/// these go on.
+/// the other ranks' threads, so they must leave room for kernels that have to run before the other
+/// ranks can go on.
 [[nodiscard]] bool leaves_half(std::int64_t rows, std::int64_t width, bool has_norm,
                                std::int64_t processors);
 
-/// What does not fit is cudaErrorInvalidValue, as is a norm of what norm() refuses.
+/// Rows that do not fit, and rows that norm() refuses, are cudaErrorInvalidValue.
 [[nodiscard]] Status peer_sum(const CudaPeerSumParams& params, Stream stream);
 
 }  // namespace weft::cuda

@@ -20,19 +20,19 @@ struct RotaryParams {
   RotarySpec spec = {};
   HeadNorm query_norm = {};
   HeadNorm key_norm = {};
-  HeadNorm value_norm = {};  ///< where the turning of the others stands makes no difference to it
+  HeadNorm value_norm = {};  ///< values are not rotated, so norm_after_rotary does not matter
   /// cos and sin by position: [positions, R/2] each, float32, in the order of the pairs.
   const float* cosines = nullptr;
   const float* sines = nullptr;
   std::int64_t table_positions = 0;
   std::span<const std::int32_t> position_ids = {};  ///< [T]: each token's position
   std::span<const SequenceSpan> spans = {};         ///< cover the T tokens
-  KvLayer kv = {};  ///< where keys and values go; keys null = nothing is written
+  KvLayer kv = {};  ///< gets keys and values; keys null = nothing is written
 };
 
-/// Each token touches only its own rows; nothing is allocated. Keys and values are rounded to the
-/// cache's type to nearest even (kv_layer.h), each token's by itself: its bytes do not depend on
-/// other tokens.
+/// Each token touches only its own rows, and the op allocates nothing. Keys and values are rounded
+/// to the cache's type, to nearest even (kv_layer.h); a token's bytes do not depend on other
+/// tokens.
 void rotate_and_store(const RotaryParams& params, Share share);
 
 }  // namespace weft

@@ -30,7 +30,7 @@ struct Heads {
 void clip(const Heads& heads, float limit) {
   for (std::int64_t i = 0; i < heads.count * heads.size; ++i) {
     const float value = heads.data[i];
-    // NaN is neither below nor above and stays.
+    // Both comparisons are false for NaN, so it stays NaN.
     heads.data[i] = value < -limit ? -limit : (value > limit ? limit : value);
   }
 }
@@ -53,7 +53,7 @@ void norm_heads(const Heads& heads, const HeadNorm& norm) {
   }
 }
 
-/// (a, b) becomes (a cos - b sin, b cos + a sin), `pairs` of them.
+/// Rotates `pairs` pairs: (a, b) becomes (a cos - b sin, b cos + a sin).
 void turn_halves(float* head, std::size_t pairs, const float* cosines, const float* sines) {
   for (std::size_t i = 0; i < pairs; i += hn::Lanes(FloatTag())) {
     const std::size_t left = pairs - i;

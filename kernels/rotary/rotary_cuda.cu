@@ -7,13 +7,13 @@
 namespace weft::cuda {
 namespace {
 
-// Heads that a block takes, a warp for each: few, so that a single token is spread over the device.
+// Heads of a block, a warp for each: few, so that even one token is spread over the device.
 constexpr int kWarps = 4;
-// A norm over all heads wants them in one block.
+// A norm over all heads needs all heads in one block.
 constexpr int kMostWarps = 16;
 
-/// The part of the heads [begin, end) of a row that are of a kind with heads [first, first +
-/// count).
+/// Of a row's heads [begin, end), the section that lies in a kind's heads [first, first + count).
+/// The kinds are queries, keys and values.
 __device__ Section part_of(int begin, int end, int first, int count) {
   Section section{};
   section.first = max(begin, first);

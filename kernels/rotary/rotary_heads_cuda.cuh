@@ -6,8 +6,8 @@
 #include "weft/kernels/cuda/row_cuda.cuh"
 #include "weft/kernels/rotary/rotary.h"
 
-/// Clip, norm, rotation and the write to the cache of a token's heads, by warps that have them in
-/// shared memory.
+/// Clip, norm, rotation and storing of a token's heads, by warps that hold the heads in shared
+/// memory.
 namespace weft::cuda {
 
 __host__ __device__ inline bool is_over_all(const HeadNorm& norm) {
@@ -18,21 +18,21 @@ __host__ __device__ inline bool is_over_all(const HeadNorm& norm) {
 struct Section {
   int first;
   int count;
-  int index;  ///< of the first among the heads of its kind
+  int index;  ///< index of the first head among the heads of its kind
   const HeadNorm* norm;
   bool turns;
   bool grows;
   std::byte* cache;  ///< null: the heads are not stored
 };
 
-/// Where the angles of a token's position stand: cosine and sine of each pair.
+/// The cosines and sines of each pair at a token's position.
 struct TokenAngles {
   const float* cosines;
   const float* sines;
 };
 
-/// The heads of one token, which warps take by turns: warp w of these has heads w, w + warps, ...
-/// of a section. They stand in shared memory, one behind the other.
+/// The heads of one token in shared memory, one after the other. Warps take turns: warp w has heads
+/// w, w + warps, ... of a section.
 class TokenHeads {
  public:
   struct Warps {
@@ -53,7 +53,7 @@ class TokenHeads {
         lane_(static_cast<int>(threadIdx.x) % kWarp),
         warps_(warps.all) {}
 
-  /// Makes a section's heads ready in shared memory.
+  /// Loads a section's heads to shared memory, clips, normalizes and rotates them.
   __device__ void make(const Section& section) const {
     read(section);
     const bool norms = section.norm != nullptr && section.norm->spec.enabled;
@@ -63,7 +63,7 @@ class TokenHeads {
     if (section.grows && params_.spec.query_growth_step > 0) grow(section);
   }
 
-  /// Puts made heads back into the token's row.
+  /// Writes finished heads back to the token's row.
   __device__ void write(const Section& section) const {
     const int size = params_.shape.head_size;
     each_head(section, [&](int h) {
@@ -72,7 +72,7 @@ class TokenHeads {
     });
   }
 
-  /// Writes made heads to the cache. A row that is none of the step's has no place there.
+  /// Writes finished heads to the cache. A row beyond the step's tokens has no place there.
   __device__ void store(const Section& section) const {
     const std::int32_t index = params_.spans.sequence_of[row_];
     if (index < 0) return;
@@ -91,7 +91,7 @@ class TokenHeads {
  private:
   [[nodiscard]] __device__ float* head(int h) const { return heads_ + h * params_.shape.head_size; }
 
-  /// What a warp writes to shared memory, all of its lanes see.
+  /// Afterwards all lanes of the warp see what its lanes wrote to shared memory.
   template <class Body>
   __device__ void each_head(const Section& section, const Body& body) const {
     for (int h = warp_; h < section.count; h += warps_) body(h);
@@ -104,7 +104,7 @@ class TokenHeads {
       const float* from = in_ + std::int64_t{section.first + h} * size;
       for (int i = lane_; i < size; i += kWarp) {
         const float value = from[i];
-        // NaN is neither below nor above and stays.
+        // Both comparisons are false for NaN, so it stays NaN.
         const float most = params_.spec.clip;
         const float bounded = value < -most ? -most : (value > most ? most : value);
         head(h)[i] = most > 0 ? bounded : value;
@@ -138,7 +138,7 @@ class TokenHeads {
     });
   }
 
-  /// The sum of term(number) over a head, or over all heads of the section.
+  /// Returns the sum of term(number) over a head, or over all heads of the section.
   template <class Term>
   [[nodiscard]] __device__ float sum_of(const Section& section, int h, const Term& term) const {
     const bool all = is_over_all(*section.norm);

@@ -2,11 +2,11 @@
 
 namespace weft::cuda {
 
-/// A number and an index in one that orders as the number does; of equal numbers the lower index
-/// has the greater key. No index has the key 0 or ~0.
+/// A number and an index packed into an integer that orders as the number does. Of equal numbers
+/// the lower index has the greater key. 0 and ~0 are no keys of an index.
 using Key = unsigned long long;
 
-/// Bits that order as the numbers do. -0 counts as 0, as in comparisons.
+/// Returns bits that order as the numbers do. -0 counts as 0, as in comparisons.
 __device__ inline unsigned ordered_bits(float number) {
   const unsigned bits = __float_as_uint(number + 0.0F);
   return (bits & 0x80000000U) != 0 ? ~bits : bits | 0x80000000U;

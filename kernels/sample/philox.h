@@ -11,7 +11,7 @@ namespace weft {
                                                             std::array<std::uint32_t, 2> key) {
   constexpr int kRounds = 10;
   constexpr std::array<std::uint64_t, 2> kMultipliers = {0xD2511F53, 0xCD9E8D57};
-  // The golden ratio and sqrt(3) - 1, as the paper has them.
+  // The golden ratio and sqrt(3) - 1, as in the paper.
   constexpr std::array<std::uint32_t, 2> kWeyl = {0x9E3779B9, 0xBB67AE85};
   for (int round = 0; round < kRounds; ++round) {
     const std::uint64_t left = kMultipliers[0] * counter[0];
@@ -25,7 +25,7 @@ namespace weft {
   return counter;
 }
 
-/// A number in [0, 1) of 53 random bits: the `draw`th of the stream `seed`.
+/// Returns number `draw` of the stream `seed`, in [0, 1) and of 53 random bits.
 [[nodiscard]] constexpr double uniform(std::uint64_t seed, std::uint64_t draw) {
   const auto low = [](std::uint64_t word) { return static_cast<std::uint32_t>(word); };
   const auto high = [](std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); };

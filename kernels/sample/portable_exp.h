@@ -5,11 +5,11 @@
 
 namespace weft {
 
-/// e^x for x <= 0, within 2 units in the last place; 0 below the smallest normal number. The same
-/// bits on every processor as long as nothing is fused (-ffp-contract=off). Range reduction of Cody
-/// and Waite, polynomial of Cephes' expf.
+/// Returns e^x for x <= 0, within 2 units in the last place; 0 below the smallest normal number.
+/// Every processor gives the same bits if operations are not fused (-ffp-contract=off). Range
+/// reduction of Cody and Waite, polynomial of Cephes' expf.
 constexpr float exp_of_negative(float x) {
-  constexpr float kRound = 0x1.8p23F;  // pushes a sum's fraction out of float32
+  constexpr float kRound = 0x1.8p23F;  // a sum with it has no fraction bits left
   const float shifted = x * 1.44269504F + kRound;
   const float n = shifted - kRound;
   const float r = x - n * 0.693359375F + n * 2.12194440e-4F;

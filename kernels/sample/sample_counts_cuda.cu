@@ -11,7 +11,7 @@ unsigned blocks_for(std::int64_t count) {
   return static_cast<unsigned>((count + kThreads - 1) / kThreads);
 }
 
-/// Integers, so that several of one token may be counted at once.
+/// Adds atomically, so that threads may count the same token at once.
 __device__ void count_token(const TokenCounts& counts, std::int64_t slot, TokenId token,
                             bool is_output) {
   std::uint32_t* count = counts.counts + slot * counts.vocabulary + token;

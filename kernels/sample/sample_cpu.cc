@@ -9,19 +9,19 @@
 #include "weft/kernels/sample/philox.h"
 #include "weft/kernels/sample/portable_exp.h"
 
-// Plain code that neither fuses multiplications nor asks for an instruction set: every processor
-// draws the same tokens from the same logits.
+// Plain code without fused multiplications or special instruction sets: every processor draws the
+// same tokens from the same logits.
 
 namespace weft {
 namespace {
 
-/// Weights that stand in the first-level cache until they are looked at.
+/// Weights computed at a time, which stay in the first-level cache until they are used.
 constexpr std::size_t kWeighedAtOnce = 1024;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// A number to compare by in its high half, and in its low half its id such that of equal numbers
-/// the lower id is the greater key.
+/// A number (as ordered bits) in the high half and an id in the low half. Of equal numbers the
+/// lower id has the greater key.
 using Key = std::uint64_t;
 
 constexpr Key make_key(std::uint32_t number, std::size_t id) {
@@ -29,7 +29,7 @@ constexpr Key make_key(std::uint32_t number, std::size_t id) {
 }
 constexpr std::size_t id_of(Key key) { return static_cast<std::uint32_t>(~key); }
 
-/// Bits that order as the numbers do. -0 counts as 0, as in comparisons.
+/// Returns bits that order as the numbers do. -0 counts as 0, as in comparisons.
 constexpr std::uint32_t ordered_bits(float number) {
   const auto bits = std::bit_cast<std::uint32_t>(number + 0.0F);
   return (bits & 0x80000000) != 0 ? ~bits : bits | 0x80000000;
@@ -43,9 +43,9 @@ constexpr float weight_of(Key key) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(key >> 32));
 }
 
-/// The greatest logit, NaN left out; -inf when there is none.
+/// The greatest logit, ignoring NaN; -inf if there is none.
 float max_of(std::span<const float> logits) {
-  // Maxima side by side, so that the compiler makes SIMD code of it.
+  // Parallel maxima, so that the compiler vectorises the loop.
   std::array<float, 16> lanes;
   lanes.fill(-kInfinity);
   std::size_t i = 0;
@@ -59,7 +59,7 @@ float max_of(std::span<const float> logits) {
   return *std::ranges::max_element(lanes);
 }
 
-/// The first of the greatest logits, NaN left out; kNoToken when there is none above -inf.
+/// The first of the greatest logits, ignoring NaN; kNoToken if none is above -inf.
 TokenId best_of(std::span<const float> logits) {
   float best = -kInfinity;
   std::span<const float> holds_best;
@@ -74,23 +74,23 @@ TokenId best_of(std::span<const float> logits) {
   return static_cast<TokenId>(&*std::ranges::find(holds_best, best) - logits.data());
 }
 
-/// What logits weigh beside the best one, which weighs 1. The loop has no branches, so that the
-/// compiler makes SIMD code of it.
+/// Computes the weights of logits relative to the best logit, which weighs 1. The loop has no
+/// branches, so that the compiler vectorises it.
 void weigh(std::span<const float> logits, float best, float temperature, float* weights) {
   const float inverse = 1.0F / temperature;
   for (std::size_t i = 0; i < logits.size(); ++i) {
     const float logit = logits[i];
-    // Halves, since the difference of two finite numbers need not be finite.
+    // Halves, since the difference of two finite numbers may be infinite.
     const float distance = (0.5F * logit - 0.5F * best) * inverse * 2.0F;
-    // NaN is a logit that is none, an infinity less another, or 0 * inf where the temperature is so
-    // low that nothing but the best counts. At an infinite temperature -inf must not become one.
+    // The distance is NaN for a NaN logit, for inf - inf, and for 0 * inf where a tiny temperature
+    // leaves only the best. At an infinite temperature a logit of -inf must not get the weight 1.
     const float weight = distance <= 0 && logit > -kInfinity ? exp_of_negative(distance) : 0.0F;
     weights[i] = logit == best ? 1.0F : weight;
   }
 }
 
-/// The key of the k-th best logit (1 <= k <= V). Keeps a pool of the best so far, which is cut back
-/// to k when it is full: time is linear in V for logits in any order.
+/// Returns the key of the k-th best logit (1 <= k <= V). Keeps a pool of the best keys so far and
+/// cuts it back to k when it is full, so time is linear in V whatever the order of the logits.
 Key kth_best(std::span<const float> logits, std::size_t k, std::span<Key> pool) {
   const std::size_t room = std::min(pool.size(), std::max<std::size_t>(4 * k, 1024));
   Key least = 0;
@@ -118,8 +118,8 @@ double mass_of(std::span<const Key> keys) {
   return mass;
 }
 
-/// The least key of the smallest set of the best that has at least `mass`. Halves what is left at
-/// each step, so that time is linear. Changes the order of `keys`.
+/// Returns the least key of the smallest set of best keys that has at least `mass`. Each step
+/// halves the remaining keys, so time is linear. Changes the order of `keys`.
 Key cut_by_mass(std::span<Key> keys, double mass) {
   while (keys.size() > 1) {
     const std::size_t half = keys.size() / 2;
@@ -136,11 +136,11 @@ Key cut_by_mass(std::span<Key> keys, double mass) {
   return keys[0];
 }
 
-/// The least key that top_p keeps among `kept`. Tokens that all together cannot reach the last
-/// 1 - top_p of the mass need no sorting.
+/// Returns the least key that top_p keeps among `kept`. Tokens so small that together they stay
+/// below 1 - top_p of the mass need no sorting.
 Key cut_by_top_p(std::span<const Key> kept, float top_p, std::span<Key> scratch) {
   const double total = mass_of(kept);
-  // Half of the exact bound: sums are rounded.
+  // Half of the exact bound, because sums are rounded.
   const double negligible = (1.0 - top_p) * total / (2.0 * static_cast<double>(kept.size()));
   const auto end = std::ranges::copy_if(kept, scratch.begin(), [&](Key key) {
                      return weight_of(key) > negligible;
@@ -148,7 +148,7 @@ Key cut_by_top_p(std::span<const Key> kept, float top_p, std::span<Key> scratch)
   return cut_by_mass(std::span(scratch.begin(), end), top_p * total);
 }
 
-/// Draws among the keys that `keeps` lets pass, in the order of their ids.
+/// Draws one of the keys that `keeps` accepts, in the order of their ids.
 template <class Keeps>
 TokenId draw_from(std::span<const Key> keys, double uniform_number, const Keeps& keeps) {
   double total = 0;
@@ -187,7 +187,7 @@ TokenId cpu::sample(std::span<const float> logits, const SampleParams& params,
       const bool is_kept =
           weights[i] > 0 &&
           (least_logit == 0 || make_key(ordered_bits(part[i]), begin + i) >= least_logit);
-      // Written in any case, so that a random choice is no branch.
+      // Always written, to avoid an unpredictable branch.
       kept_keys[count] = weight_key(weights[i], begin + i);
       count += is_kept ? 1 : 0;
     }
@@ -196,7 +196,7 @@ TokenId cpu::sample(std::span<const float> logits, const SampleParams& params,
 
   const Key least_weight =
       params.top_p < 1 ? cut_by_top_p(kept, std::max(params.top_p, 0.0F), spare) : Key{0};
-  // The best weighs 1 and stays, whatever the numbers.
+  // The best weighs 1, so min_p <= 1 always keeps it.
   const float min_p = std::min(params.min_p, 1.0F);
   return draw_from(kept, uniform(params.seed, params.draw),
                    [&](Key key) { return key >= least_weight && !(weight_of(key) < min_p); });

@@ -7,9 +7,9 @@
 namespace weft::cuda {
 namespace {
 
-/// Tokens whose surprise is near the mean, the nearest first. Of two that are as near the more
-/// probable comes first, and of equally probable ones the one nearer the mean in the order of
-/// logits, so that what is selected is a stretch of it.
+/// Orders tokens by how near their surprise is to the mean. Of two equally near tokens the more
+/// probable comes first. Of equally probable tokens the one nearer the mean in the order of logits
+/// comes first, so the selected tokens are contiguous in that order.
 struct TypicalOrder {
   static constexpr bool kByTiles = false;
 
@@ -32,16 +32,16 @@ struct TypicalOrder {
   }
 };
 
-/// Weights from the greatest down, of logits that weigh alike the lower id first: how the host has
-/// it where nothing is sorted.
+/// Orders weights from the greatest down, equal weights by the lower id: the order in which the
+/// host selects without sorting.
 struct WeightOrder {
   static constexpr bool kByTiles = false;
 
   float best;
   float inverse;
-  unsigned least_bin;  ///< what is below shares the last
+  unsigned least_bin;  ///< all lower bins share the last
 
-  /// Tokens of less than `negligible` are not expected to be selected.
+  /// Tokens that weigh less than `negligible` are unlikely to be selected.
   __device__ WeightOrder(float greatest, float inverse_temperature, float negligible)
       : best(greatest), inverse(inverse_temperature), least_bin(bin_of(negligible)) {}
 
@@ -55,14 +55,14 @@ struct WeightOrder {
   }
 
  private:
-  /// 64 bins for each power of two, down to what hardly ever counts.
+  /// 64 bins for each power of two, down to negligible weights.
   static __device__ unsigned bin_of(float weight) {
     const unsigned below = (0x3f800000U - __float_as_uint(weight)) >> 17U;
     return min(below, static_cast<unsigned>(kBins - 1));
   }
 };
 
-/// The tokens that the steps have left, and what they weigh.
+/// The tokens that the steps have kept, and their weights.
 struct Kept {
   static constexpr bool kCounts = false;
 
@@ -75,7 +75,7 @@ struct Kept {
   Key least_of_weights = 0;
   float least_weight = 0;
 
-  /// 0 of what is not kept.
+  /// Returns a token's weight, 0 if it is not kept.
   __device__ float weight(int id, float logit) const {
     const float distance = distance_of(logit, best, inverse);
     if (!(distance > -INFINITY)) return 0;
@@ -88,7 +88,7 @@ struct Kept {
   __device__ Units operator()(int id, float logit) const { return units_of(weight(id, logit)); }
 };
 
-/// The units that are a part of all, at least one.
+/// Returns a fraction of the total units, at least one unit.
 struct PartOf {
   float part;
 
@@ -98,7 +98,7 @@ struct PartOf {
   }
 };
 
-/// One choice.
+/// Makes one choice.
 template <int kBlocks>
 class Chooser {
  public:
@@ -124,7 +124,7 @@ class Chooser {
     if (draws && threadIdx.x == 0) {
       room_.number = uniform(settings_.seed, static_cast<std::uint64_t>(item_.position));
     }
-    // Nobody reaches into a block that has not begun.
+    // No block may access the shared memory of a block that has not begun.
     if constexpr (kBlocks > 1) team_.sync();
     if (edited_ != nullptr) edit();
     if (is_told()) {
@@ -144,14 +144,14 @@ class Chooser {
     if (best != 0 && (settings_.beams || settings_.logprobs || settings_.top_count > 0)) {
       tell_logprobs(token, best);
     }
-    // Nor into one that has ended.
+    // Nor of a block that has ended.
     if constexpr (kBlocks > 1) team_.sync();
   }
 
  private:
   [[nodiscard]] __device__ bool is_scribe() const { return team_.leads() && threadIdx.x == 0; }
 
-  /// Whether nothing but what parts told of the logits is here.
+  /// Whether only the ranks' summaries (ToldPart) are here, instead of logits.
   [[nodiscard]] __device__ bool is_told() const { return params_.told.parts != nullptr; }
   [[nodiscard]] __device__ const ToldPart& told_by(int rank) const {
     return params_.told.parts[rank * params_.told.rank_stride + item_.output];
@@ -189,7 +189,7 @@ class Chooser {
         const Key least = selector_.select(by_logit, kept, part, true).least;
         kept.least_logit = max(kept.least_logit, least);
       } else {
-        // All that weigh less have together less than half of what may be left out.
+        // Lighter tokens have together less than half of the mass that may be left out.
         const float negligible =
             max(0.5F * (1.0F - settings_.top_p) / static_cast<float>(vocabulary_), 0.0F);
         const WeightOrder by_weight(kept.best, kept.inverse, min(negligible, 1.0F));
@@ -219,7 +219,7 @@ class Chooser {
     kept.is_typical = true;
   }
 
-  /// Beside the best of those that are left; it weighs 1 where all steps before kept it.
+  /// Applies min_p relative to the best kept token; it weighs 1 unless typical_p dropped the best.
   __device__ void keep_min_p(Kept& kept, bool is_typical) {
     double heaviest = 1;
     if (is_typical) {
@@ -227,12 +227,12 @@ class Chooser {
           [&](int id, float logit) { return kept.weight(id, logit) > 0 ? key_of(logit, id) : 0; });
       heaviest = exp_of_negative(distance_of(number_of(key), kept.best, kept.inverse));
     }
-    // The least float that is not below the product.
+    // The least float that is at least the product.
     kept.least_weight =
         __double2float_ru(static_cast<double>(min(settings_.min_p, 1.0F)) * heaviest);
   }
 
-  /// By the logits that the model gave, or of beams by those after the edits.
+  /// Reports logprobs by the model's logits, or for beams by the edited logits.
   __device__ void tell_logprobs(TokenId token, Key best) {
     const bool by_edited = settings_.beams && edited_ != nullptr;
     const float* row = by_edited ? edited_ : logits_;
@@ -243,7 +243,7 @@ class Chooser {
     const auto logprob = [&](float logit) {
       return static_cast<float>(static_cast<double>(distance_of(logit, greatest, 1)) - log_mass);
     };
-    // A beam search tells the best one; other blocks' edits cannot be seen here.
+    // A beam search reports the best one, since other blocks' edits cannot be read here.
     const float chosen = by_edited ? greatest : logit_of(token, row);
     if (is_scribe()) choice_.logprob = logprob(chosen);
     if (settings_.top_count > 0) tell_top(greatest, logprob);
@@ -251,13 +251,13 @@ class Chooser {
 
   [[nodiscard]] __device__ float logit_of(TokenId token, const float* row) {
     if (!is_told()) return row[token];
-    // The selector fills up with what is no number, under an id that is a token's.
+    // The selector pads with NaN, under the id of a token.
     return number_of(selector_.max([&](int id, float logit) {
       return id == token && logit > -INFINITY ? key_of(logit, id) : 0;
     }));
   }
 
-  /// What all tokens weigh together beside the best logit.
+  /// Returns the weight of all tokens together, relative to the best logit.
   [[nodiscard]] __device__ double mass(float best) {
     if (!is_told()) return static_cast<double>(selector_.sum(Weighed{best})) * kUnit;
     double sum = 0;
@@ -289,7 +289,7 @@ class Chooser {
   Room& room_;
   Selector<kBlocks> selector_;
   const float* logits_;
-  float* edited_;  ///< null where nothing is edited
+  float* edited_;  ///< null if no step edits the logits
 };
 
 template <int kBlocks>
@@ -309,7 +309,7 @@ __global__ void __launch_bounds__(Team<kBlocks>::kThreads)
 }  // namespace
 
 Status sample(const CudaSampleParams& params, Stream stream) {
-  // What parts told is little.
+  // The ranks' summaries are too small to share.
   const bool shares = params.told.parts == nullptr &&
                       shares_rows(params.blocks, params.logits.width, params.max_items);
   return launch_teams(sample_kernel<1>, sample_kernel<kClusterBlocks>, shares, params.max_items,

@@ -10,14 +10,14 @@
 
 namespace weft::cuda {
 
-/// Entries of a slot's list of biases, of bad and of allowed tokens, each; and of stop tokens.
+/// The most entries of each of a slot's lists: biases, bad, allowed and stop tokens.
 inline constexpr std::int32_t kMaxTokenList = 1024;
 inline constexpr std::int32_t kMaxStopList = 256;
 inline constexpr std::int32_t kMaxTop = 32;
 
 /// How a slot's tokens are chosen, in the device's memory, with weft::Sampler's steps and order
-/// (sampling/sampler.h); the host does the missing steps. weft::SampleParams has a few of the
-/// steps: the host's op is a shortcut for requests that want no others.
+/// (sampling/sampler.h). The host does the steps that are missing here. weft::SampleParams has
+/// only a few of the steps: the host's op is a shortcut for requests without other steps.
 struct SampleSettings {
   std::uint64_t seed = 0;
   float temperature = 1;  ///< 0: the best logit, ties to the lower id
@@ -28,11 +28,11 @@ struct SampleSettings {
   float repetition = 1;
   float frequency = 0;
   float presence = 0;
-  std::int32_t min_tokens = 0;  ///< before so many tokens of output the stop tokens are masked
-  std::int32_t top_count = 0;   ///< most probable tokens to tell, at most kMaxTop
-  bool counts = false;          ///< a penalty is on: tokens of the sequence are counted
-  bool logprobs = false;        ///< of the chosen token, by the logits before the edits
-  /// A beam search: no token is drawn; the top_count best after the edits, with logprobs of those.
+  std::int32_t min_tokens = 0;  ///< masks stop tokens until there are so many output tokens
+  std::int32_t top_count = 0;   ///< the number of most probable tokens to report, at most kMaxTop
+  bool counts = false;          ///< a penalty is on, so tokens of the sequence are counted
+  bool logprobs = false;        ///< report the chosen token's logprob, by the logits before edits
+  /// A beam search: reports the top_count best after the edits and their logprobs; draws no token.
   bool beams = false;
   std::int32_t biases = 0;
   std::int32_t bad = 0;
@@ -40,7 +40,7 @@ struct SampleSettings {
   std::int32_t stops = 0;
 };
 
-/// The lists of a slot.
+/// A slot's lists.
 struct SampleLists {
   std::array<TokenId, kMaxTokenList> bias_token;
   std::array<float, kMaxTokenList> bias;
@@ -49,14 +49,14 @@ struct SampleLists {
   std::array<TokenId, kMaxStopList> stops;
 };
 
-/// One choice.
+/// One choice of a step.
 struct SampleItem {
-  std::int32_t output = 0;  ///< row of the logits; several items may have the same
+  std::int32_t output = 0;  ///< row of the logits; several items may share one
   std::int32_t slot = 0;
-  std::int64_t position = 0;       ///< tokens observed so far: which number of the seed's stream
-  std::int32_t output_tokens = 0;  ///< of those, how many are output
-  bool skipped = false;            ///< chosen on the host: nothing is done
-  std::int32_t mask = -1;          ///< which of the masks it is chosen among; -1: all tokens
+  std::int64_t position = 0;       ///< tokens so far, which is the index in the seed's stream
+  std::int32_t output_tokens = 0;  ///< how many of these tokens are output
+  bool skipped = false;            ///< the host makes this choice
+  std::int32_t mask = -1;          ///< index of the mask of permitted tokens; -1: all tokens
 };
 
 struct DeviceTop {
@@ -72,15 +72,15 @@ struct SampleChoice {
   std::array<DeviceTop, kMaxTop> top;
 };
 
-/// Counts of tokens by slot, [slots, V]: bit 31 = the token occurs where the repetition penalty
-/// looks (prompt and output); the other bits: how often it occurs in the output.
+/// Counts of tokens by slot, [slots, V]. Bit 31 is set if the token occurs in prompt or output,
+/// for the repetition penalty. The other bits count its occurrences in the output.
 struct TokenCounts {
   std::uint32_t* counts = nullptr;
   std::int64_t vocabulary = 0;
 };
 
-/// The tokens that some of the items may choose: [masks, ceil(V / 32)], bit i % 32 of word i / 32
-/// for token i. Masks are applied before all other edits.
+/// Masks of permitted tokens: [masks, ceil(V / 32)], bit i % 32 of word i / 32 for token i. Masks
+/// are applied before all other edits.
 struct TokenMasks {
   const std::uint32_t* bits = nullptr;
 
@@ -89,24 +89,24 @@ struct TokenMasks {
   }
 };
 
-/// The parts that other ranks told of their logits, which are not here: [ranks][rank_stride], by
-/// output. The chosen tokens are the same as with all logits, if nothing edits these and the choice
-/// is the best or one of the top_k, at most kToldTokens. Logprobs differ in the last place.
+/// Summaries of the logits that other ranks hold: [ranks][rank_stride], by output. Chosen tokens
+/// are the same as with all logits if no step edits logits and the choice is the best token or one
+/// of top_k <= kToldTokens. Logprobs differ in the last place.
 struct ToldLogits {
-  const ToldPart* parts = nullptr;  ///< null: the logits are here
+  const ToldPart* parts = nullptr;  ///< null: all logits are here
   std::int32_t ranks = 0;           ///< at most kMaxToldRanks
   std::int64_t rank_stride = 0;
 };
 
-/// A choice for each item. Nothing is sorted: thresholds are found by radix selection over bits
-/// that order as the numbers do, and masses are sums of integers (weights in units of 2^-40), so a
-/// choice does not depend on the order of adding. Random numbers come from the same streams as the
-/// host's (Philox keyed by seed and position).
+/// Makes a choice for each item, without sorting. Thresholds are found by radix selection over bits
+/// that order as the numbers do. Masses are sums of integers (weights in units of 2^-40), so a
+/// choice does not depend on the order of additions. Random numbers come from the same streams as
+/// on the host (Philox keyed by seed and position).
 struct CudaSampleParams {
   const SampleItem* items = nullptr;
   const std::int32_t* item_count = nullptr;  ///< in the device's memory
-  std::int32_t max_items = 0;                ///< bound of *item_count, for the launch
-  DeviceRows logits{};  ///< f32 [outputs, V]; not changed, and not read where parts told of them
+  std::int32_t max_items = 0;                ///< bound of *item_count, sizes the launch
+  DeviceRows logits{};  ///< f32 [outputs, V]; never changed, unused if `told` has parts
   ToldLogits told{};
   const SampleSettings* settings = nullptr;  ///< [slots]
   const SampleLists* lists = nullptr;        ///< [slots]
@@ -115,20 +115,20 @@ struct CudaSampleParams {
   float* edited = nullptr;          ///< [max_items, V] scratch
   TokenId* last_tokens = nullptr;   ///< [slots], gets the chosen tokens
   SampleChoice* choices = nullptr;  ///< [max_items], in memory of the host that the device writes
-  /// Blocks of threads that share a row: 1 or, on sm_90, 8; 0 goes by V. Does not change a choice.
+  /// Thread blocks that share a row: 1 or, on sm_90, 8; 0: by V. Choices are the same for any.
   std::int32_t blocks = 0;
 };
 
 [[nodiscard]] Status sample(const CudaSampleParams& params, Stream stream);
 
-/// The tokens of a step: ids[t] = wanted[t], or where that is below 0 the last token of slot -1 -
-/// wanted[t] (kNoToken gives 0). Tokens of slots whose settings count are counted, as output where
-/// is_output[t] says so; without `counts` none is. Rows with slot_of -1 get id 0 and count
-/// nothing.
+/// The tokens of a step: ids[t] = wanted[t], or if that is below 0 the last token of slot
+/// -1 - wanted[t] (kNoToken becomes 0). Counts the tokens of slots whose settings count, as output
+/// if is_output[t]; without `counts` counts none. Rows with slot_of -1 get id 0 and are not
+/// counted.
 struct CudaResolveParams {
   std::int64_t rows = 0;
   const TokenId* wanted = nullptr;
-  const std::int32_t* slot_of = nullptr;  ///< [T], -1 for rows that are none of the step's
+  const std::int32_t* slot_of = nullptr;  ///< [T], -1 for rows beyond the step's tokens
   const std::uint8_t* is_output = nullptr;
   const TokenId* last_tokens = nullptr;
   const SampleSettings* settings = nullptr;
@@ -138,8 +138,8 @@ struct CudaResolveParams {
 
 [[nodiscard]] Status resolve_tokens(const CudaResolveParams& params, Stream stream);
 
-/// A slot begins: its counts are cleared, then `tokens` counted where its settings say so (the
-/// first prompt_tokens as prompt).
+/// Begins a slot: clears its counts, then counts `tokens` if its settings count (the first
+/// prompt_tokens as prompt).
 struct CudaCountParams {
   std::int32_t slot = 0;
   const TokenId* tokens = nullptr;

@@ -15,13 +15,13 @@ __device__ inline bool edits_logits(const SampleSettings& settings, const Sample
          settings.counts || masks_stops(settings, item);
 }
 
-/// A block's part of a row, tokens [begin, end), which only its threads read and write.
+/// Edits a block's part of a row, tokens [begin, end), which no other block reads or writes.
 class LogitEditor {
  public:
   __device__ LogitEditor(float* logits, int begin, int end)
       : logits_(logits), begin_(begin), end_(end) {}
 
-  /// Those whose bit in `mask` is not set become -inf; null: none.
+  /// Copies the logits. Tokens whose bit in `mask` is not set become -inf; null: no mask.
   __device__ void copy(const float* from, const std::uint32_t* mask) {
     for (int i = first(); i < end_; i += kAtOnce * step()) {
       float logits[kAtOnce];
@@ -42,7 +42,7 @@ class LogitEditor {
     __syncthreads();
   }
 
-  /// Where a token is named twice, the first entry adds both biases, in their order.
+  /// If a token has several entries, its first entry adds all of their biases, in order.
   __device__ void add_biases(const TokenId* tokens, const float* biases, int count) {
     for (int i = threadIdx.x; i < count; i += blockDim.x) {
       const TokenId token = tokens[i];
@@ -67,7 +67,7 @@ class LogitEditor {
   }
 
   __device__ void mask_all_but(const TokenId* tokens, int count) {
-    constexpr int kOwn = kMaxTokenList / 512;  // of a thread, in the smallest block
+    constexpr int kOwn = kMaxTokenList / 512;  // entries of a thread, in the smallest block
     float kept[kOwn];
     const auto each = [&](const auto& body) {
 #pragma unroll
@@ -98,8 +98,8 @@ class LogitEditor {
   }
 
  private:
-  static constexpr int kAtOnce = 8;  // reads of a thread
-  static constexpr int kBits = 32;   // of a mask's word
+  static constexpr int kAtOnce = 8;  // reads that a thread has in flight
+  static constexpr int kBits = 32;   // bits of a mask's word
 
   static __device__ void penalize(const SampleSettings& settings, std::uint32_t count,
                                   float& place) {

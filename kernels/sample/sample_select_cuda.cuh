@@ -3,18 +3,18 @@
 #include "weft/kernels/sample/sample_team_cuda.cuh"
 #include "weft/kernels/sample/tell_part_cuda.h"
 
-/// Selection without sorting: which tokens are the best of an order until their units, added up in
-/// that order, reach what is wanted. A histogram finds the bin in which that happens, finer ones
-/// follow while it has too many tokens, and of the few that are left each counts who is before it.
+/// Selection without sorting: finds the best tokens of an order whose units, added up in that
+/// order, reach a wanted sum. A histogram finds the bin in which the sum is reached. Finer ones
+/// follow while that bin has too many tokens. Each remaining token then adds up the tokens before.
 namespace weft::cuda {
 
 inline constexpr int kBins = 2048;
 inline constexpr unsigned kDigitBits = 11;
-// Each of so many tokens looks at all of them: beyond, a histogram costs less.
+// Each token of the pool compares with all others; for more tokens a histogram is cheaper.
 inline constexpr int kPool = 512;
 
-/// Logits from the greatest down. The first histogram's bins are equal pieces of the logits' range,
-/// over which tokens spread far better than over the bits of a number.
+/// Orders logits from the greatest down. The first histogram's bins divide the logits' range
+/// evenly, which spreads tokens far better than the bits of a number.
 struct LogitOrder {
   static constexpr bool kByTiles = false;
 
@@ -27,29 +27,29 @@ struct LogitOrder {
   }
 };
 
-/// Tokens by their ids.
+/// Orders tokens by their ids.
 struct IdOrder {
-  static constexpr bool kByTiles = true;  ///< a bin is a few of the pieces that warps read
+  static constexpr bool kByTiles = true;  ///< a bin holds whole pieces that warps read
 
   unsigned shift;
 
   __device__ explicit IdOrder(std::int64_t vocabulary) : shift(7) {
-    // A bin is at least what a warp reads at a time, which then adds once.
+    // A bin holds at least what a warp reads at a time, so that the warp adds to it once.
     while ((vocabulary - 1) >> shift >= kBins) ++shift;
   }
   __device__ Key key(int id, float /*logit*/) const { return static_cast<unsigned>(~id); }
   __device__ int bin(int id, float /*logit*/) const { return id >> shift; }
 };
 
-/// A token that a histogram has left.
+/// A token of the pool that the histograms leave.
 struct PoolEntry {
   float logit;
   int id;
 };
 
-/// Where a selection's end is.
+/// The bin in which a selection ends.
 struct Found {
-  int bin;  ///< -1: all units together are less than wanted
+  int bin;  ///< -1: the total is less than wanted
   unsigned count;
   unsigned count_above;
   Units above;
@@ -70,13 +70,13 @@ struct SelectRoom {
   Key least;
 };
 
-/// What a selection says: the least key that belongs to it, 0 where all do.
+/// A selection's result: its least key, 0 if all tokens are selected.
 struct Selected {
   Key least;
-  Units total;  ///< of all, selected or not
+  Units total;  ///< units of all tokens, selected or not
 };
 
-/// A row of logits, or those of its tokens that are left, and what can be asked of them.
+/// Answers questions about a row of logits, or about the tokens of its pool.
 template <int kBlocks>
 class Selector {
  public:
@@ -90,17 +90,17 @@ class Selector {
     end_ = min(begin_ + part, size);
   }
 
-  /// The ids that this block has.
+  /// This block's ids are [begin(), end()).
   [[nodiscard]] __device__ int begin() const { return begin_; }
   [[nodiscard]] __device__ int end() const { return end_; }
 
-  /// From now on this row is asked about, all of it.
+  /// Sets the row that later questions are about.
   __device__ void look_at(const float* row) {
     row_ = row;
     pooled_ = false;
   }
 
-  /// From now on it is asked about the tokens that `ranks` parts told of a row.
+  /// Sets the candidates that later questions are about: the tokens in `ranks` parts of a row.
   __device__ void look_at(const ToldPart* parts, int ranks, std::int64_t stride) {
     static_assert(kMaxToldRanks * kToldTokens <= kPool && kPool <= kThreads);
     if (team_.leads() && threadIdx.x == 0) room_.pool_count = 0;
@@ -115,7 +115,7 @@ class Selector {
     pooled_ = true;
   }
 
-  /// The key of the best token; 0 when no logit is a number above -inf.
+  /// Returns the key of the best token; 0 if no logit is a number above -inf.
   __device__ Key best() {
     own_best_ = -INFINITY;
     int id = -1;
@@ -128,7 +128,7 @@ class Selector {
     return team_.max(id < 0 ? 0 : key_of(own_best_, id));
   }
 
-  /// The sum of term(id, logit) over all tokens.
+  /// Returns the sum of term(id, logit) over all tokens.
   template <class Term>
   __device__ Units sum(const Term& term) {
     Units sum = 0;
@@ -136,7 +136,7 @@ class Selector {
     return team_.sum(sum);
   }
 
-  /// The greatest of term(id, logit).
+  /// Returns the greatest term(id, logit).
   template <class Term>
   __device__ Key max(const Term& term) {
     Key most = 0;
@@ -147,9 +147,9 @@ class Selector {
     return team_.max(most);
   }
 
-  /// The `count` best tokens, of a row whose best() was asked for. When there are few, no histogram
-  /// of all is needed: what `count` threads have as their best bounds the count-th best from below,
-  /// and hardly more tokens are above that bound.
+  /// Selects the `count` best tokens; call best() first. A small `count` needs no histogram of the
+  /// row: the `count` greatest maxima of threads bound the count-th best from below, and few more
+  /// tokens are above that bound.
   template <class Counted>
   __device__ Selected select_best(const LogitOrder& order, Units count) {
     const auto wanted = [count](Units) { return count; };
@@ -173,8 +173,8 @@ class Selector {
     return select(order, counted, wanted, true);
   }
 
-  /// The best tokens by `order` until their units reach wanted(total), which is at least 1.
-  /// `keeps_pool`: when few are left all later questions may be about those alone.
+  /// Selects the best tokens by `order` until their units reach wanted(total), which is at least 1.
+  /// With `keeps_pool`, later questions may be about the remaining few tokens alone.
   template <class Order, class Weigh, class Wanted>
   __device__ Selected select(const Order& order, const Weigh& units, const Wanted& wanted,
                              bool keeps_pool) {
@@ -212,8 +212,8 @@ class Selector {
     return select_from_pool(order, units, [&](Units) { return mark; }, above, true, total);
   }
 
-  /// Calls body(place, id, logit) for the tokens that select_best() has selected, at most kPool,
-  /// the best first; each on a thread of the lead.
+  /// Calls body(place, id, logit) for the tokens that select_best() selected, at most kPool; the
+  /// best has place 0. Threads of the lead block call it, one for each token.
   template <class Body>
   __device__ void each_selected(const Selected& selected, const Body& body) {
     if (!pooled_) {
@@ -235,18 +235,18 @@ class Selector {
 
  private:
   static constexpr int kThreads = Squad::kThreads;
-  static constexpr int kTile = 4 * kWarp;  // what a warp reads at a time
-  static constexpr int kInFlight = 2;      // reads of a thread
+  static constexpr int kTile = 4 * kWarp;  // logits that a warp reads at a time
+  static constexpr int kInFlight = 2;      // reads that a thread has in flight
   static constexpr Units kFew = 256;
 
-  /// The tokens that a histogram is about: those of a bin of the first, then those whose keys begin
-  /// with the digits that were found.
+  /// The tokens that the next histogram counts: all tokens of a bin of the first histogram, then
+  /// tokens whose keys begin with the digits found so far.
   struct Path {
     int level = 0;
     int bin = 0;
     Key prefix = 0;
 
-    /// The last digit is what is left of 64 bits.
+    /// The last digit has the remaining bits of 64.
     [[nodiscard]] __device__ unsigned width() const { return level == 6 ? 9U : kDigitBits; }
     [[nodiscard]] static __device__ unsigned bits_after(int digits) {
       return digits >= 6 ? 0U : 64U - kDigitBits * static_cast<unsigned>(digits);
@@ -265,8 +265,8 @@ class Selector {
     }
   };
 
-  /// Calls body(id, logit) for this block's tokens, with whole warps: with NaN, which is no token,
-  /// where there are none left.
+  /// Calls body(id, logit) for this block's tokens, always in whole warps: lanes without a token
+  /// get NaN.
   template <class Body>
   __device__ void each(const Body& body) const {
     if (!pooled_) {
@@ -283,7 +283,7 @@ class Selector {
     body(entry.id, at < count ? entry.logit : kNoNumber);
   }
 
-  /// Four at a time of the row.
+  /// Reads the row four logits at a time.
   template <class Body>
   __device__ void each_four(const Body& body) const {
     const int lane = threadIdx.x % kWarp;
@@ -317,7 +317,7 @@ class Selector {
     }
   }
 
-  /// A warp's tokens at once, since many that are alike would wait for each other.
+  /// Adds a warp's tokens together, since atomics to the same bin would wait for each other.
   template <bool kCounts>
   __device__ void add_warp(int bin, Units units) {
     const unsigned own = __ballot_sync(kWholeWarp, units > 0);
@@ -352,13 +352,13 @@ class Selector {
 #pragma unroll
         for (int j = 0; j < 4; ++j) sum += units(first + j, four.at[j]);
         sum = warp_sum(sum);
-        // No more tokens than these; how many of them have units does not matter.
+        // An upper bound of the number of tokens is enough: some may have no units.
         if (threadIdx.x % kWarp == 0 && sum > 0) {
           add<false>(order.bin(first, 0), static_cast<unsigned>(kTile), sum);
         }
       });
     } else {
-      // In most rows most tokens are in the last bin: each thread adds up its own.
+      // In most rows most tokens are in the last bin, so each thread adds up its own share of it.
       Units last = 0;
       unsigned last_count = 0;
       each([&](int id, float logit) {
@@ -381,7 +381,7 @@ class Selector {
     if constexpr (kBlocks > 1) merge_bins<Weigh::kCounts>();
   }
 
-  /// Each block adds up its bins of all blocks, in the lead's.
+  /// Each block adds up its share of the bins over all blocks, into the lead block's bins.
   template <bool kCounts>
   __device__ void merge_bins() {
     constexpr int kOwn = kBins / kBlocks;
@@ -405,7 +405,7 @@ class Selector {
     team_.sync();
   }
 
-  /// The sum over the threads before this one of the block.
+  /// Returns the sum over the block's threads before this one.
   template <class Number>
   __device__ Number sum_before(Number own, Number& total) {
     const unsigned lane = threadIdx.x % kWarp;
@@ -426,7 +426,7 @@ class Selector {
     return before + sum - own;
   }
 
-  /// Puts into everybody's `found` the bin in which the units reach wanted(total).
+  /// Finds the bin in which the units reach wanted(total), and writes it to all blocks' `found`.
   template <bool kCounts, class Wanted>
   __device__ void find_bin(const Wanted& wanted, Units above) {
     if (team_.leads()) {
@@ -475,8 +475,8 @@ class Selector {
     team_.sync();
   }
 
-  /// Each token of the pool adds up those before it. `above` are the units of tokens before all of
-  /// the pool; `total` is known, or the pool's.
+  /// Each token of the pool adds up the units of the tokens before it. `above` is the sum of tokens
+  /// before the whole pool; `total` is known, or the pool's sum.
   template <class Order, class Weigh, class Wanted>
   __device__ Selected select_from_pool(const Order& order, const Weigh& units, const Wanted& wanted,
                                        Units above, bool knows_total, Units total) {
@@ -509,7 +509,7 @@ class Selector {
   Squad& team_;
   SelectRoom<kBlocks>& room_;
   const float* row_ = nullptr;
-  float own_best_ = 0;  ///< of the tokens that this thread reads
+  float own_best_ = 0;  ///< the greatest logit that this thread reads
   bool pooled_ = false;
   int begin_ = 0;
   int end_ = 0;

@@ -16,16 +16,16 @@ __device__ inline Units warp_sum(Units value) {
   return value;
 }
 
-/// What a Team exchanges numbers through.
+/// Shared memory through which a Team exchanges numbers.
 template <int kBlocks>
 struct TeamRoom {
   Units warps[kWarp];
-  // Two, in turn: what is read after one barrier is not written again before the next.
+  // Two, in turn, so that numbers read after one barrier are not overwritten before the next.
   Units blocks[2][kBlocks];
 };
 
-/// The threads that make one choice: a block, or a cluster of them, each with a part of the row.
-/// The first block, the lead, does what needs few threads. All threads call all functions.
+/// The threads that make one choice: a block, or a cluster of blocks, each with a part of the row.
+/// The first block, the lead, does work for few threads. All threads call all functions.
 template <int kBlocks>
 class Team {
  public:
@@ -49,7 +49,7 @@ class Team {
     }
   }
 
-  /// The same variable of another block.
+  /// Returns another block's instance of a shared variable.
   template <class T>
   [[nodiscard]] __device__ T& of(int rank, T& variable) const {
     if constexpr (kBlocks == 1) {
@@ -78,15 +78,15 @@ class Team {
     return reduce(warp_max(value), [](Key part) { return warp_max(part); });
   }
 
-  /// One thread of the lead calls it with what all are to have; a sync() comes after.
+  /// Writes a value for all blocks. One thread of the lead calls it; a sync() must follow.
   template <class T>
   __device__ void tell(T& variable, const T& value) const {
     for (int rank = 0; rank < kBlocks; ++rank) of(rank, variable) = value;
   }
 
  private:
-  /// Combines the warps' values, then the blocks'. combine() makes one value of a warp's; a value
-  /// of 0 changes nothing.
+  /// Combines the warps' values, then the blocks' values. combine() reduces a warp's values to one;
+  /// 0 must be its neutral element.
   template <class Combine>
   __device__ Units reduce(Units value, const Combine& combine) {
     const unsigned warp = threadIdx.x / kWarp;
@@ -109,18 +109,18 @@ class Team {
   int turn_ = 0;
 };
 
-// Where so many blocks to a row are ahead of one, as measured on an H200: rows long enough to be
-// worth the barriers of a cluster, and few enough that the clusters run side by side.
+// Bounds measured on an H200: a cluster is faster than one block for rows long enough to be worth
+// its barriers, and for so few rows that all clusters run at the same time.
 inline constexpr std::int64_t kLongRow = 16'384;
 inline constexpr std::int64_t kFewRows = 16;
 inline constexpr int kClusterBlocks = 8;
 
-/// Whether so many blocks are to share a row: as `blocks` says (CudaSampleParams), or by the sizes.
+/// Whether a cluster shares a row: as CudaSampleParams::blocks says, or by the sizes if it is 0.
 [[nodiscard]] inline bool shares_rows(std::int32_t blocks, std::int64_t width, std::int64_t rows) {
   return blocks == 0 ? width >= kLongRow && rows <= kFewRows : blocks == kClusterBlocks;
 }
 
-/// Whether teams of so many blocks are ever launched: without clusters only one block is for a row.
+/// Whether teams of so many blocks are ever launched: without clusters a row has only one block.
 template <int kBlocks>
 inline constexpr bool kIsLaunched =
 #if __CUDA_ARCH__ >= 900
@@ -129,8 +129,8 @@ inline constexpr bool kIsLaunched =
     kBlocks == 1;
 #endif
 
-/// Launches a team for each of `rows`: kClusterBlocks blocks of `shared` where they are to share a
-/// row and the GPU can, else one of `alone`.
+/// Launches a team for each of `rows`: kClusterBlocks blocks of the kernel `shared` if a cluster
+/// shares a row and the GPU has clusters, otherwise one block of the kernel `alone`.
 template <class Params>
 [[nodiscard]] Status launch_teams(void (*alone)(Params), void (*shared)(Params), bool shares,
                                   std::int64_t rows, Stream stream, const Params& params) {

@@ -3,25 +3,25 @@
 #include "weft/kernels/sample/portable_exp.h"
 #include "weft/kernels/sample/sample_team_cuda.cuh"
 
-/// What tokens weigh. For sources that are compiled without fused multiplications: distances and
-/// weights have the same bits as the host's.
+/// The weights of tokens. Include it only in sources compiled without fused multiplications, so
+/// that distances and weights have the same bits as on the host.
 namespace weft::cuda {
 
 inline constexpr double kUnit = 0x1p-40;
 
-/// How far a logit is below the best, <= 0; -inf for what is none. As the host has it.
+/// Returns how far a logit is below the best, <= 0; -inf for NaN. The same as on the host.
 __device__ inline float distance_of(float logit, float best, float inverse) {
   const float distance = (0.5F * logit - 0.5F * best) * inverse * 2.0F;
   const float below = distance <= 0 ? distance : -INFINITY;  // not NaN
   return logit == best ? 0.0F : (logit > -INFINITY ? below : -INFINITY);
 }
 
-/// What weighs anything weighs a unit.
+/// Returns a weight in units: at least one unit unless the weight is 0.
 __device__ inline Units units_of(float weight) {
   return weight > 0 ? max(__float2ull_rn(weight * 0x1p40F), Units{1}) : 0;
 }
 
-/// What all tokens weigh at temperature 1.
+/// Weighs tokens at temperature 1.
 struct Weighed {
   static constexpr bool kCounts = false;
 
@@ -33,7 +33,7 @@ struct Weighed {
   }
 };
 
-/// Logits that are numbers above -inf.
+/// Counts logits that are numbers above -inf.
 struct Counted {
   static constexpr bool kCounts = true;
 

@@ -9,7 +9,7 @@ template <int kBlocks>
 __device__ void tell_row(const CudaTellParams& params, int row, SelectRoom<kBlocks>& room) {
   Team<kBlocks> team(room.team);
   Selector<kBlocks> selector(team, room, params.logits.width);
-  if constexpr (kBlocks > 1) team.sync();  // nobody reaches into a block that has not begun
+  if constexpr (kBlocks > 1) team.sync();  // until all blocks have begun
   selector.look_at(static_cast<const float*>(row_of(params.logits, row)));
   ToldPart& told = params.told[row];
   const Key best = selector.best();
@@ -28,7 +28,7 @@ __device__ void tell_row(const CudaTellParams& params, int row, SelectRoom<kBloc
     told.sum = sum;
     told.count = static_cast<std::int32_t>(count);
   }
-  if constexpr (kBlocks > 1) team.sync();  // nor into one that has ended
+  if constexpr (kBlocks > 1) team.sync();  // before any block ends
 }
 
 template <int kBlocks>

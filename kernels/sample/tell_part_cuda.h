@@ -6,13 +6,13 @@
 #include "weft/core/token.h"
 #include "weft/kernels/cuda/cuda_types.h"
 
-/// A GPU's summary of a part of the logits, where these are cut by vocabulary: what weft::tell_part
-/// (sampling/part_summary.h) computes on the host.
+/// A GPU's summary of its part of the logits, where ranks divide the vocabulary. weft::tell_part
+/// (sampling/part_summary.h) computes the same on the host.
 namespace weft::cuda {
 
-/// The greatest logits of a part that are told: kPartCandidates of the host.
+/// How many of a part's greatest logits a summary has; kPartCandidates on the host.
 inline constexpr std::int32_t kToldTokens = 64;
-/// Ranks whose candidates one block can choose from: it looks at all of them at once.
+/// The most ranks whose candidates one block can choose from, since it holds all at once.
 inline constexpr std::int32_t kMaxToldRanks = 8;
 
 struct ToldToken {
@@ -20,10 +20,10 @@ struct ToldToken {
   TokenId token = kNoToken;
 };
 
-/// One row's part. It crosses the link as so many floats, which no one computes with.
+/// The summary of one row's part. It is sent between GPUs as raw floats.
 struct ToldPart {
-  std::uint64_t sum = 0;   ///< of all the part's weights beside its best, in units of 2^-40
-  std::int32_t count = 0;  ///< of `tokens`: those above -inf, NaN left out
+  std::uint64_t sum = 0;   ///< the part's weights relative to its best, in units of 2^-40
+  std::int32_t count = 0;  ///< how many `tokens` there are; none is -inf or NaN
   std::int32_t unused = 0;
   std::array<ToldToken, kToldTokens> tokens;  ///< the greatest first, ties to the lower id
 };
@@ -35,9 +35,9 @@ static_assert(sizeof(ToldPart) % sizeof(float) == 0);
 struct CudaTellParams {
   std::int64_t rows = 0;
   DeviceRows logits{};       ///< f32 [R, tokens of the part]
-  TokenId first_token = 0;   ///< of the part
+  TokenId first_token = 0;   ///< the part's first token
   ToldPart* told = nullptr;  ///< [R]
-  /// As of CudaSampleParams.
+  /// As CudaSampleParams::blocks.
   std::int32_t blocks = 0;
 };
 

@@ -14,9 +14,9 @@
 namespace weft {
 namespace {
 
-/// What LDTILECFG reads.
+/// The configuration that LDTILECFG reads.
 struct alignas(64) TileConfig {
-  std::uint8_t palette = 1;  // the only one: eight tiles of 16 lines of 64 bytes
+  std::uint8_t palette = 1;  // the only palette: eight tiles of 16 lines of 64 bytes
   std::uint8_t start_row = 0;
   std::array<std::uint8_t, 14> reserved{};
   std::array<std::uint16_t, 16> line_bytes{};
@@ -24,7 +24,7 @@ struct alignas(64) TileConfig {
 };
 static_assert(sizeof(TileConfig) == 64);
 
-/// Intel's manual, volume 1, section 18.3: what the system saves in a context (XCR0).
+/// Whether the system saves tiles in a thread's context (XCR0; Intel's manual, volume 1, 18.3).
 bool system_saves_tiles() noexcept {
   std::uint32_t low = 0;
   std::uint32_t high = 0;

@@ -5,7 +5,7 @@
 
 namespace weft {
 
-/// What each of the processor's eight tiles holds: `rows` lines of `line_bytes` each.
+/// The shapes of the processor's eight tiles: `rows` lines of `line_bytes` each.
 struct AmxShapes {
   struct Shape {
     std::uint8_t rows = 0;         ///< 1 to 16
@@ -17,10 +17,10 @@ struct AmxShapes {
   friend bool operator==(const AmxShapes&, const AmxShapes&) = default;
 };
 
-/// The calling thread's tiles while it lives. Tiles and their shapes are the thread's and no call
-/// may count on them (System V ABI: they are the caller's to save), so whoever uses some has one of
-/// these on its stack. A thread needs no preparation, and is left with none configured: its context
-/// is then as small as before. Only where the processor has CpuTarget::kAvx512Amx.
+/// Owns the calling thread's tiles while it lives. A called function may change tiles and their
+/// shapes (the System V ABI makes the caller save them), so a function that uses tiles has an
+/// AmxTiles on its stack. A thread needs no preparation. The destructor leaves no tiles configured,
+/// so the thread's context is small again. Requires a processor with CpuTarget::kAvx512Amx.
 class AmxTiles {
  public:
   AmxTiles() = default;
@@ -28,7 +28,7 @@ class AmxTiles {
   AmxTiles& operator=(const AmxTiles&) = delete;
   ~AmxTiles();
 
-  /// The tiles get these shapes; other shapes than the last leave zeros in all of them.
+  /// Sets the tiles' shapes. If they differ from the last shapes, all tiles become zero.
   void shape(const AmxShapes& shapes);
 
  private:
@@ -36,10 +36,10 @@ class AmxTiles {
   bool is_shaped_ = false;
 };
 
-/// Whether this process may use tiles of bf16 and int8: the processor has them and the system saves
-/// them. Linux wants to be asked: the first call asks, for the whole process and for good (a thread
-/// may then no longer have an alternative signal stack too small for the tiles, 8 KiB more than
-/// before; where one has, the system refuses). Thread-safe.
+/// Whether this process may use tiles of bf16 and int8: the processor has tiles and the system
+/// saves them. Linux requires a request; the first call makes it, for the whole process and for
+/// good. From then on an alternative signal stack needs 8 KiB more, for the tiles; if a thread
+/// already has a smaller one, Linux refuses. Thread-safe.
 [[nodiscard]] bool may_use_amx() noexcept;
 
 }  // namespace weft

@@ -72,7 +72,7 @@ Available find_available() noexcept {
   return all;
 }
 
-/// What Highway may choose from when `target` is forced: it takes the best of these.
+/// The targets from which Highway chooses the best when `target` is forced.
 std::int64_t highway_targets(CpuTarget target) noexcept {
 #if HWY_ARCH_X86
   switch (target) {
@@ -96,8 +96,8 @@ std::int64_t highway_targets(CpuTarget target) noexcept {
   return HWY_STATIC_TARGET;
 }
 
-// Highway keeps its own choice for the process; this is the part of it that Highway has no name
-// for.
+// Highway keeps its own choice for the process; this keeps the target itself, since Highway does
+// not distinguish all of ours.
 constinit std::atomic<int> forced_target{-1};
 
 }  // namespace

@@ -5,8 +5,8 @@
 
 namespace weft {
 
-/// Conversions between float32 and narrower types, to nearest even, without branches so that a loop
-/// over them becomes SIMD code. NaN stays NaN.
+/// Conversions between float32 and narrower types, to nearest even. They have no branches, so that
+/// the compiler vectorises a loop over them. NaN stays NaN.
 
 [[nodiscard]] constexpr float from_bf16(std::uint16_t bits) noexcept {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
@@ -50,7 +50,7 @@ namespace weft {
   return std::bit_cast<float>(sign | ((bits & 0x7f) == 0x7f ? 0x7fc00000 : finite));
 }
 
-/// What rounds to more than 448 becomes NaN.
+/// A number that rounds to more than 448 becomes NaN.
 [[nodiscard]] constexpr std::uint8_t to_e4m3(float value) noexcept {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t magnitude = bits & 0x7fffffff;

@@ -1,4 +1,4 @@
-// Parts of rows as vectors. The guard is Highway's: the file is read once for each instruction set.
+// Loads and stores parts of vectors. The include guard is Highway's (read once for each target).
 #if defined(WEFT_KERNELS_SIMD_ROW_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_SIMD_ROW_INL_H
 #undef WEFT_KERNELS_SIMD_ROW_INL_H
@@ -19,22 +19,22 @@ namespace hn = hwy::HWY_NAMESPACE;
 using FloatTag = hn::ScalableTag<float>;
 using FloatVec = hn::Vec<FloatTag>;
 
-/// The first `count` lanes, the others zero. The memory behind them is not read.
+/// Loads the first `count` lanes, the others zero, without reading beyond them.
 HWY_INLINE FloatVec load_first(const float* from, std::size_t count) {
   const FloatTag d;
   if (count >= hn::Lanes(d)) return hn::LoadU(d, from);
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
   return hn::MaskedLoad(hn::FirstN(d, count), d, from);
 #else
-  // Highway's masked access would read and write whole vectors.
+  // Highway's masked access may read and write whole vectors.
   HWY_ALIGN float lanes[hn::MaxLanes(d)] = {};
   for (std::size_t i = 0; i < count; ++i) lanes[i] = from[i];
   return hn::Load(d, lanes);
 #endif
 }
 
-/// Writes the first `count` lanes. The memory behind them may be another thread's, and is left
-/// alone.
+/// Stores the first `count` lanes without touching the memory beyond them, which may belong to
+/// another thread.
 HWY_INLINE void store_first(FloatVec value, float* to, std::size_t count) {
   const FloatTag d;
   if (count >= hn::Lanes(d)) {

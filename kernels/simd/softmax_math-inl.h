@@ -1,4 +1,4 @@
-// exp for the softmax. The guard is Highway's: the file is read once for each instruction set.
+// exp for the softmax. The include guard is Highway's: each instruction set reads the file once.
 #if defined(WEFT_KERNELS_SOFTMAX_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_SOFTMAX_MATH_INL_H
 #undef WEFT_KERNELS_SOFTMAX_MATH_INL_H
@@ -13,13 +13,13 @@ namespace weft::HWY_NAMESPACE {
 namespace {
 
 /// e^x for x <= 0, within 2 units in the last place; exactly 0 below the smallest normal number and
-/// at -inf. NaN stays NaN, which Highway's Exp makes 0: a broken model must not look healthy.
+/// at -inf. NaN stays NaN, so that a broken model is noticed; Highway's Exp would return 0.
 /// Range reduction of Cody and Waite, polynomial of Cephes' expf.
 template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
 HWY_INLINE V exp_of_negative(D d, V x) {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::RebindToUnsigned<D> du;
-  // Pushes the fraction of a sum out of float32 and leaves the integer in its low bits.
+  // A sum with it has no fraction bits left; its low bits are the integer.
   const V round = hn::Set(d, 0x1.8p23F);
   const V shifted = hn::MulAdd(x, hn::Set(d, 1.44269504F), round);
   const V n = hn::Sub(shifted, round);

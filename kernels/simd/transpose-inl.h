@@ -1,5 +1,5 @@
-// Sixteen rows turned into columns. The guard is Highway's: the file is read once for each
-// instruction set.
+// Transposes sixteen rows. The include guard is Highway's: each instruction set reads the file
+// once.
 #if defined(WEFT_KERNELS_TRANSPOSE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_TRANSPOSE_INL_H
 #undef WEFT_KERNELS_TRANSPOSE_INL_H
@@ -22,7 +22,7 @@ constexpr std::int64_t kTransposed = 16;
 #if HWY_TARGET == HWY_AVX3
 using TransposedRow = hwy::HWY_NAMESPACE::Vec<hwy::HWY_NAMESPACE::FixedTag<std::uint32_t, 16>>;
 
-/// Four rows by blocks of four words: of block b of the rows, made[j] has the four words j.
+/// Transposes four rows in blocks of four words: block b of made[j] has word j of each row's block.
 HWY_ATTR HWY_INLINE void transpose_words(const TransposedRow* rows, TransposedRow* made) {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::FixedTag<std::uint32_t, 16> d;
@@ -37,7 +37,7 @@ HWY_ATTR HWY_INLINE void transpose_words(const TransposedRow* rows, TransposedRo
   made[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, ab_high, ce_high));
 }
 
-/// Block b of the four vectors becomes the vector at to + b * 4 * 16.
+/// Stores block b of each of the four vectors as one vector at to + b * 4 * 16.
 HWY_ATTR HWY_INLINE void transpose_blocks(TransposedRow a, TransposedRow b, TransposedRow c,
                                           TransposedRow e, std::uint32_t* HWY_RESTRICT to) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -54,9 +54,9 @@ HWY_ATTR HWY_INLINE void transpose_blocks(TransposedRow a, TransposedRow b, Tran
 }
 #endif
 
-/// 16 rows of 32-bit words become `words` rows of 16. row_of(lane) says where a row begins, at any
-/// address. Stores do not pass the caches by: what a weight is written to has just been cleared by
-/// the system, so that its lines are there.
+/// Transposes 16 rows of 32-bit words to `words` rows of 16. row_of(lane) returns where a row
+/// begins, at any address. Stores go through the caches: the system has just zeroed a weight's
+/// memory, so its lines are cached.
 template <class RowOf>
 HWY_ATTR void transpose_sixteen(const RowOf& row_of, std::int64_t words,
                                 std::uint32_t* HWY_RESTRICT to) {
@@ -118,7 +118,7 @@ HWY_ATTR void transpose_sixteen(const RowOf& row_of, std::int64_t words,
   }
 }
 
-/// Of rows that are `stride` words apart.
+/// The same for rows that are `stride` words apart.
 HWY_ATTR inline void transpose_sixteen(const std::uint32_t* HWY_RESTRICT rows, std::int64_t stride,
                                        std::int64_t words, std::uint32_t* HWY_RESTRICT to) {
   const auto row_of = [&](std::int64_t lane) HWY_ATTR {

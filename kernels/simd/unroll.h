@@ -1,7 +1,7 @@
 #pragma once
 
-/// Before a loop over registers: unrolled whatever the optimizer thinks of its size, so that an
-/// array indexed by it lives in registers.
+/// Put before a loop over registers: the compiler unrolls it whatever its size, so an array indexed
+/// by its variable stays in registers.
 #if defined(__clang__)
 #define WEFT_UNROLL _Pragma("unroll")
 #else

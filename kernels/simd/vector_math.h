@@ -1,5 +1,5 @@
-// The functions of activation.h and softmax on Highway's vectors, for each target that a kernel is
-// compiled for: included again for each, as Highway's own -inl.h files are. d is a tag of float32.
+// The functions of activation.h and softmax on Highway's vectors. Included once for each target of
+// a kernel, like Highway's own -inl.h files. d is a tag of float32.
 #if defined(WEFT_KERNELS_VECTOR_MATH_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_VECTOR_MATH_H
 #undef WEFT_KERNELS_VECTOR_MATH_H
@@ -19,7 +19,7 @@ namespace weft::HWY_NAMESPACE {
 template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
 HWY_INLINE HWY_ATTR V exp_of(D d, V x) {
   namespace hn = hwy::HWY_NAMESPACE;
-  // Highway's function is defined up to 104 and takes NaN for a small number.
+  // Highway's function is defined up to 104 and treats NaN as a small number.
   const V value = hn::Exp(d, hn::Min(x, hn::Set(d, 104.0F)));
   return hn::IfThenElse(hn::IsNaN(x), x, value);
 }
@@ -40,7 +40,7 @@ HWY_INLINE HWY_ATTR V tanh_of(D d, V x) {
 }
 
 /// The normal distribution Phi(x) to 2e-7, by erf's approximation 7.1.26 of Abramowitz and Stegun,
-/// Handbook of Mathematical Functions. What it is small of is taken as it is, not from 1.
+/// Handbook of Mathematical Functions. A small result is not computed as 1 minus a number.
 template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
 HWY_INLINE HWY_ATTR V normal_cdf(D d, V x) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -67,7 +67,7 @@ HWY_INLINE HWY_ATTR V xielu_of(D d, const XieluSpec& spec, V x) {
   return hn::IfThenElse(hn::Gt(x, hn::Zero(d)), above, below);
 }
 
-/// `xielu` is looked at where it is the activation.
+/// `xielu` is used only by that activation.
 template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
 HWY_INLINE HWY_ATTR V activate(D d, Activation activation, const XieluSpec& xielu, V x) {
   namespace hn = hwy::HWY_NAMESPACE;

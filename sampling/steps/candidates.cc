@@ -13,8 +13,8 @@
 namespace weft::sampling {
 namespace {
 
-/// Bits that order as the logits do in the high half, so that of equal logits the lower id has the
-/// greater key.
+/// A logit's ordered bits in the high half and its id in the low half. Of equal logits the lower id
+/// has the greater key.
 using Key = std::uint64_t;
 
 constexpr Key key_of(float logit, std::size_t id) {
@@ -25,7 +25,7 @@ constexpr Key key_of(float logit, std::size_t id) {
 
 constexpr std::size_t id_of(Key key) { return static_cast<std::uint32_t>(~key); }
 
-/// The logit again, which saves looking it up in the order of the keys.
+/// Recovers the logit from its key, which saves a random access.
 constexpr float logit_of(Key key) {
   const auto ordered = static_cast<std::uint32_t>(key >> 32U);
   const std::uint32_t bits = (ordered & 0x80000000U) != 0 ? ordered & 0x7fffffffU : ~ordered;
@@ -40,13 +40,13 @@ constexpr unsigned kBits = 11;
 constexpr std::size_t kBuckets = std::size_t{1} << kBits;
 constexpr unsigned kPasses = 3;
 
-/// Counted from the greatest, so that the best keys have the lowest digits.
+/// Digits count from the greatest down, so the best keys have the lowest digits.
 constexpr std::size_t digit_of(Key key, unsigned pass) {
   return static_cast<std::size_t>(~key >> (32U + kBits * pass)) & (kBuckets - 1);
 }
 
-/// Sorts keys whose ids rise from the greatest to the least, by their high halves: passes are
-/// stable, so that ids stay in order. `spare` is as large.
+/// Sorts keys, which come in the order of their ids, by their high halves. Passes are stable, so
+/// equal logits stay in the order of ids. `spare` has the same size.
 void sort_descending(std::span<Key> keys, std::span<Key> spare) {
   if (keys.size() < kFewKeys) {
     std::ranges::sort(keys, std::greater<>());
@@ -67,21 +67,21 @@ void sort_descending(std::span<Key> keys, std::span<Key> spare) {
   std::ranges::copy(from, keys.begin());
 }
 
-/// The keys of tokens that weigh something, in the order of their ids.
+/// Writes the keys of tokens whose weight is not 0, in the order of their ids.
 std::size_t fill_keys(std::span<const float> logits, float best, float inverse,
                       std::span<Key> keys) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < logits.size(); ++i) {
     const float distance = distance_of(logits[i], best, inverse);
-    // Written in any case, so that a random choice is no branch.
+    // Always written, to avoid an unpredictable branch.
     keys[count] = key_of(logits[i], i);
     count += distance > kMinusInfinity ? 1 : 0;
   }
   return count;
 }
 
-/// Leaves the greatest `kept` keys and those that share a bucket of the radix sort's last pass with
-/// the least of them, in their order; how many they are.
+/// Keeps the greatest `kept` keys, and keys in the same bucket of the radix sort's last pass as the
+/// least of them, in order. Returns how many keys are left.
 std::size_t drop_most(std::span<Key> keys, std::size_t kept) {
   std::array<std::uint32_t, kBuckets> sizes{};
   for (const Key key : keys) ++sizes[digit_of(key, kPasses - 1)];

@@ -16,7 +16,7 @@ bool is_breaker(const DryParams& params, TokenId token) {
   return std::ranges::find(params.breakers, token) != params.breakers.end();
 }
 
-/// How many tokens at the end, at most `most`, have no breaker among them.
+/// Returns how many last tokens, at most `most`, contain no breaker.
 std::size_t unbroken(const DryParams& params, std::span<const TokenId> tokens, std::size_t most) {
   std::size_t length = 0;
   while (length < std::min(most, tokens.size()) &&
@@ -27,12 +27,12 @@ std::size_t unbroken(const DryParams& params, std::span<const TokenId> tokens, s
 }
 
 float penalty_of(const DryParams& params, std::size_t length) {
-  // Products one after the other, so that every processor gets the same number.
+  // Repeated multiplication gives the same number on every processor.
   float penalty = params.multiplier;
   for (auto i = static_cast<std::size_t>(params.allowed_length); i < length; ++i) {
     penalty *= params.base;
   }
-  // A finite one: nothing is left of inf - inf.
+  // The penalty stays finite, since inf - inf would be NaN.
   return std::min(penalty, std::numeric_limits<float>::max());
 }
 

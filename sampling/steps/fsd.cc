@@ -12,13 +12,13 @@
 namespace weft::sampling {
 namespace {
 
-/// What an order takes of the weight that remains; the authors' beta.
+/// The share of the remaining weight that each order takes; the authors' beta.
 constexpr double kOrderShare = 0.9;
 
 constexpr auto kOrders = static_cast<std::size_t>(defaults::kMaxFsdNgram);
 constexpr auto kWidth = static_cast<std::size_t>(defaults::kMaxFsdTopK);
 
-/// How often each candidate followed the last tokens of the text. [n]: after n of them at least.
+/// How often each candidate followed the text's last tokens. Entry [n]: after at least n of them.
 struct Followers {
   std::array<std::uint32_t, kOrders> contexts{};
   std::array<std::array<std::uint32_t, kWidth>, kOrders> times{};

@@ -7,13 +7,13 @@
 
 namespace weft::sampling {
 
-/// The token of greatest (1 - alpha) P(token) - alpha Q(token) among the top_k most probable, where
-/// P is the model's probability and Q that of a smoothed n-gram model of the text so far (Yang et
-/// al., arXiv 2305.12675, section 3); ties to the more probable. kNoToken when there is none.
+/// Returns the token with the greatest (1 - alpha) P(token) - alpha Q(token) among the top_k most
+/// probable. P is the model's probability, Q the probability by a smoothed n-gram model of the text
+/// (Yang et al., arXiv 2305.12675, section 3). Ties go to the more probable; kNoToken if none.
 ///
-/// Q, as the authors compute it: from the longest n-gram down, each order in which the token
-/// followed gives 0.9 * times / (occurrences of the context + 1) of what remains, and leaves a
-/// tenth; the last, the token's share in the text, gives all that remains.
+/// The authors compute Q from the longest n-gram down. Each order in which the token followed gives
+/// 0.9 * times / (occurrences of the context + 1) of the remaining weight, and leaves a tenth of
+/// it. The last order, the token's share in the text, gives all remaining weight.
 ///
 /// Logits are [V]; `top` has room for params.top_k. Allocates nothing. Beside a pass over the
 /// logits the time is bounded by defaults::kMaxOccurrences * (kMaxFsdNgram + kMaxFsdTopK).

@@ -61,7 +61,7 @@ void for_each_token(std::initializer_list<std::span<const TokenId>> lists, const
 void apply_constraint(std::span<float> logits, const AllowedTokens& allowed,
                       const EndingTokens& ends, std::span<std::uint64_t> kept) {
   std::size_t count = 0;
-  // Lists may name a token many times; what finds no room has been kept before.
+  // Lists may name a token many times; a token that finds no room has been kept already.
   const auto keep = [&](TokenId token) {
     if (count < kept.size()) kept[count] = std::bit_cast<std::uint32_t>(at(logits, token));
     ++count;

@@ -9,7 +9,7 @@
 namespace weft::sampling {
 namespace {
 
-/// The paper's m: how many of the most probable the exponent is estimated from.
+/// The paper's m: from how many most probable tokens the exponent is estimated.
 constexpr std::size_t kEstimatedFrom = 100;
 
 /// Zipf's exponent by least squares: the sum of t b over the sum of t^2, t_i = ln((i + 1) / i) and
@@ -31,7 +31,7 @@ double zipf_exponent(Candidates candidates) {
 /// ln of (e / (1 - N^-e))  for e > -1, which is 1 / ln N at e = 0.
 double log_of_quotient(double e, double log_n) {
   const double x = e * log_n;
-  // Near 0 the quotient loses its digits; what the series leaves out is below x^2 / 12.
+  // Near 0 the quotient loses its digits; the series' omitted terms are below x^2 / 12.
   if (std::abs(x) < 1e-5) return x / 2 - portable_log(log_n);
   return portable_log(e / (1 - portable_exp(-x)));
 }
@@ -44,7 +44,7 @@ double log_of_k(double s, float mu, std::size_t vocabulary) {
 
 Candidates keep_by_rank(Candidates candidates, float mu, std::size_t vocabulary) {
   if (candidates.size() < 2) return candidates;
-  // Equal probabilities have the exponent 0: then all or one may be drawn, as mu has it.
+  // Equal probabilities have the exponent 0; then mu decides between all tokens and one.
   const double s = std::max(zipf_exponent(candidates), 1e-6);
   const double log_k = log_of_k(s, mu, vocabulary);
   const double all = static_cast<double>(candidates.size());

@@ -5,20 +5,20 @@
 #include "weft/sampling/sampling_params.h"
 #include "weft/sampling/steps/candidates.h"
 
-/// Mirostat (Basu et al., arXiv 2007.14966). Its state is mu, the surprise in bits that a token may
-/// have; it begins at 2 tau. Surprises are by the probabilities of what the steps before left,
-/// before Mirostat takes out its own.
+/// Mirostat (Basu et al., arXiv 2007.14966). Its state is mu, the most surprise in bits that a
+/// token may have; mu begins at 2 tau. Surprises use the probabilities of the tokens that earlier
+/// steps left, before Mirostat removes any.
 namespace weft::sampling {
 
-/// The candidates that may be drawn, at least one. Version 1 (algorithm 1): estimates the exponent
-/// of Zipf's law from the 100 most probable and keeps as many as have the cross-entropy mu by it,
-/// in a vocabulary of so many tokens. Version 2 (the authors' simplification): those whose surprise
-/// is at most mu.
+/// Returns the candidates that may be drawn, at least one. Version 1 (algorithm 1) estimates the
+/// exponent of Zipf's law from the 100 most probable, and keeps the number of candidates whose
+/// cross-entropy under that law is mu, for a vocabulary of so many tokens. Version 2 (the authors'
+/// simplification) keeps candidates whose surprise is at most mu.
 [[nodiscard]] Candidates mirostat_keep(Candidates candidates, const MirostatParams& params,
                                        float mu, std::size_t vocabulary);
 
-/// mu after a token that had this surprise (bits): mu - eta (surprise - tau). Never 0, which would
-/// mean that there is no state.
+/// Returns mu after a token of this surprise (bits): mu - eta (surprise - tau). Never 0, which
+/// stands for no state.
 [[nodiscard]] float mirostat_next(float mu, const MirostatParams& params, double surprise);
 
 /// -log2 of the probability of a candidate among candidates of this mass.

@@ -9,10 +9,10 @@
 
 namespace weft::sampling {
 
-/// For each earlier position where the text ended as it ends now, calls `visit(next, length)`:
-/// `next` is the token that followed there, `length` >= 1 how many tokens before it are the same as
-/// now, at most `max_length`. Only positions from `begin` on are looked at, and of them the latest
-/// defaults::kMaxOccurrences, latest first.
+/// Calls `visit(next, length)` for each earlier position where the text ended as it ends now:
+/// `next` is the token that followed there, and `length` (1 .. max_length) is how many tokens
+/// before it equal the last tokens of the text. Visits positions from `begin` on, the latest first,
+/// at most defaults::kMaxOccurrences.
 template <class Visit>
 void for_each_repeat(const TokenHistory& history, std::size_t begin, std::size_t max_length,
                      const Visit& visit) {

@@ -10,11 +10,11 @@
 namespace weft::sampling {
 namespace {
 
-/// Sums that do not wait for each other, always the same ones whatever the processor.
+/// The number of independent sums, the same on every processor.
 constexpr std::size_t kLanes = 8;
 using Lanes = std::array<double, kLanes>;
 
-/// Numbers that stand in the first-level cache between two loops.
+/// Numbers processed at a time, which stay in the first-level cache between two loops.
 constexpr std::size_t kAtOnce = 512;
 
 void add_up(const std::array<float, kAtOnce>& numbers, Lanes& sums) {
@@ -33,7 +33,7 @@ float best_of(std::span<const float> logits) {
   std::size_t i = 0;
   for (; i + kLanes <= logits.size(); i += kLanes) {
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      // In this order NaN is never the greater.
+      // With the operands in this order NaN never wins.
       best[lane] = logits[i + lane] > best[lane] ? logits[i + lane] : best[lane];
     }
   }
@@ -51,7 +51,7 @@ Softmax softmax_of(std::span<const float> logits) {
   Lanes moments{};
   for (std::size_t begin = 0; begin < logits.size(); begin += kAtOnce) {
     const auto part = logits.subspan(begin, std::min(kAtOnce, logits.size() - begin));
-    // Zeros beyond the last part, so that the sums need no rest.
+    // Zeros pad the last part, so that the sums need no remainder loop.
     std::array<float, kAtOnce> weights{};
     std::array<float, kAtOnce> weighted{};
     std::uint32_t count = 0;

@@ -5,8 +5,8 @@
 
 namespace weft::sampling {
 
-/// The temperature for logits of this softmax, >= 0: `temperature` less the range and up to twice
-/// the range more, as (entropy / ln(count)) ^ exponent. With less than two tokens the lower end.
+/// Returns the temperature for logits of this softmax, >= 0: temperature - range + 2 * range *
+/// (entropy / ln(count)) ^ exponent. With less than two tokens, the lower end.
 [[nodiscard]] float dynamic_temperature(float temperature, const DynamicTemperatureParams& params,
                                         const Softmax& softmax);
 

@@ -8,7 +8,7 @@ namespace weft::sampling {
 std::span<TokenLogprob> top_tokens(std::span<const float> logits, std::span<TokenLogprob> out) {
   if (out.empty()) return out;
   std::size_t count = 0;
-  float least = -std::numeric_limits<float>::infinity();  // a logit must be above it to get in
+  float least = -std::numeric_limits<float>::infinity();  // only greater logits get in
   for (std::size_t i = 0; i < logits.size(); ++i) {
     if (!(logits[i] > least)) continue;
     if (count < out.size()) ++count;

@@ -6,9 +6,9 @@
 
 namespace weft::sampling {
 
-/// The `out.size()` greatest logits with their tokens, greatest first, ties to the lower id; NaN
-/// and -inf are left out, so there may be fewer. The logits stand in `logprob`. Time is linear in V
-/// but for logits that rise all the way, where it is V * out.size().
+/// Returns the `out.size()` greatest logits (in `logprob`) with their tokens, greatest first, ties
+/// to the lower id; fewer if the others are NaN or -inf. Time is linear in V, except for logits in
+/// ascending order, where it is V * out.size().
 [[nodiscard]] std::span<TokenLogprob> top_tokens(std::span<const float> logits,
                                                  std::span<TokenLogprob> out);
 

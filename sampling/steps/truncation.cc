@@ -12,8 +12,8 @@ double weight_at(Candidates candidates, std::size_t i) {
   return static_cast<double>(candidates[i].weight);
 }
 
-/// The entropy of the candidates, as the mean of distances and not of surprises: both differ from
-/// those by the same constant, ln(mass).
+/// The mean distance, which stands for the entropy: distances differ from surprises by sign and the
+/// constant ln(mass).
 double mean_distance(Candidates candidates, double mass) {
   double sum = 0;
   for (const Candidate& candidate : candidates) {
@@ -47,8 +47,8 @@ Candidates tail_free(Candidates candidates, float z) {
 Candidates typical(Candidates candidates, float p) {
   const double mass = mass_of(candidates);
   const double mean = mean_distance(candidates, mass);
-  // Distances fall, so what is nearest the mean is a stretch around it, which grows to that side
-  // whose next candidate is nearer.
+  // Distances fall, so the candidates nearest the mean are contiguous. The range grows towards the
+  // side whose next candidate is nearer.
   const auto deviation = [&](std::size_t i) {
     return std::abs(static_cast<double>(candidates[i].distance) - mean);
   };

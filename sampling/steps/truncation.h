@@ -2,31 +2,31 @@
 
 #include "weft/sampling/steps/candidates.h"
 
-/// The steps that take candidates out. Each gets what the one before left, whose probabilities it
-/// takes to sum up to 1, and keeps at least one. Thread-safe; time is linear.
+/// The steps that remove candidates. Each step gets the candidates that the previous step left,
+/// renormalizes them, and keeps at least one. Thread-safe; time is linear.
 namespace weft::sampling {
 
-/// Tail-free sampling (Bricken, "Tail free sampling", 2019): the curvature of the sorted
-/// probabilities, |p[i] - 2 p[i+1] + p[i+2]|, is normalized and added up, and the tail begins where
-/// the sum passes `z`: of n candidates the first stays, the one at i + 1 stays while the sum up to
-/// i is at most z, the last goes. All stay when there are less than three, or no curvature.
+/// Tail-free sampling (Bricken, "Tail free sampling", 2019): normalizes and adds up the curvature
+/// of the sorted probabilities, |p[i] - 2 p[i+1] + p[i+2]|. The tail begins where the sum exceeds
+/// `z`: candidate 0 stays, candidate i + 1 stays while the sum up to i is at most z, the last goes.
+/// All stay if there are fewer than three, or no curvature.
 [[nodiscard]] Candidates tail_free(Candidates candidates, float z);
 
-/// Locally typical sampling (Meister et al., arXiv 2202.00666, section 4): those whose surprise is
-/// nearest the entropy, as few as have the probability `p` together. Of two that are as near the
-/// more probable comes first, and of equally probable ones whichever keeps the stretch whole.
+/// Locally typical sampling (Meister et al., arXiv 2202.00666, section 4): keeps the candidates
+/// with surprise nearest the entropy, the fewest that together have the probability `p`. Ties go to
+/// the more probable, and among equally probable to the one that keeps the result contiguous.
 [[nodiscard]] Candidates typical(Candidates candidates, float p);
 
-/// The smallest set of the most probable with the probability `p` together (Holtzman et al., arXiv
-/// 1904.09751, section 3.1).
+/// Keeps the fewest most probable candidates that together have the probability `p` (Holtzman et
+/// al., arXiv 1904.09751, section 3.1).
 [[nodiscard]] Candidates top_p(Candidates candidates, float p);
 
-/// Those with at least `p` times the probability of the most probable (Nguyen et al., arXiv
-/// 2407.01082, section 3).
+/// Keeps candidates with at least `p` times the probability of the most probable (Nguyen et al.,
+/// arXiv 2407.01082, section 3).
 [[nodiscard]] Candidates min_p(Candidates candidates, float p);
 
-/// XTC: of those with a probability of at least `threshold` only the least probable stays, and all
-/// that are below.
+/// XTC: removes candidates with a probability of at least `threshold`, except the least probable
+/// of them.
 [[nodiscard]] Candidates exclude_top_choices(Candidates candidates, float threshold);
 
 }  // namespace weft::sampling

@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-/// The running rows of a stretch of rows.
+/// The running rows in a range of rows: their number and cost.
 struct Running {
   std::int64_t cost = 0;
   std::size_t rows = 0;
@@ -34,8 +34,8 @@ Running sum_of(std::span<const std::int64_t> costs) {
   return all;
 }
 
-/// Where the window begins that keeps the most in place: the greatest cost, then the most rows,
-/// then the lowest.
+/// Returns where the window begins that keeps the greatest cost in place, then the most rows, then
+/// the lowest.
 std::size_t best_window(std::span<const std::int64_t> costs, std::size_t length) {
   Running window;
   for (std::size_t row = 0; row < length; ++row) window.add(costs[row]);
@@ -60,7 +60,7 @@ RowRegion shuffle_rows(std::span<const std::int64_t> costs, std::vector<PlanMove
   const std::size_t end = first + running;
   std::size_t hole = first;
   for (std::size_t row = 0; row < costs.size(); ++row) {
-    if (row == first) row = end;  // who is inside stays
+    if (row == first) row = end;  // rows inside stay
     if (row >= costs.size()) break;
     if (costs[row] == 0) continue;
     while (costs[hole] != 0) ++hole;  // as many holes inside as running rows outside

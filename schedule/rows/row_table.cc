@@ -7,8 +7,8 @@
 namespace weft {
 namespace {
 
-// The dense state beside the page table (last token, position, the sampler's numbers), in units of
-// a page table's entry.
+// The cost of a row's state besides the page table (last token, position, the sampler's numbers),
+// in units of a page table's entry.
 constexpr std::int64_t kDenseCost = 16;
 
 }  // namespace
@@ -27,7 +27,7 @@ void RowTable::take(Group& group, std::int32_t sequence) {
   --free_;
 }
 
-/// Finds the row that take() gives, and lets the region contain it.
+/// Finds the row that take() gives, and extends the region to contain it.
 std::int32_t RowTable::find_free() {
   const std::int32_t behind = region_.first + region_.count;
   for (std::int32_t row = region_.first; row < behind; ++row) {

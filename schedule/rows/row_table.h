@@ -11,20 +11,20 @@
 
 namespace weft {
 
-/// Which sequence stands in a row of the batch.
+/// The sequence in a row of the batch.
 struct RowPlace {
   Group* group = nullptr;  ///< null: the row is free
   std::int32_t sequence = 0;
   bool decodes = false;  ///< all known tokens of the sequence are in a plan
 };
 
-/// The rows of the batch: who stands in each, which are free, and which region [first, first +
-/// count) the running ones fill. It owns `Sequence::row` of every sequence, and refers to groups,
-/// which it does not own.
+/// The rows of the batch: which sequence each row has, which rows are free, and which region
+/// [first, first + count) the running rows fill. It owns `Sequence::row` of every sequence, and
+/// refers to groups, which it does not own.
 ///
-/// What holds: a sequence stands in one row at most and `Sequence::row` names it; every taken row
-/// lies inside the region. Rows that are given back leave holes in the region; after compact()
-/// there are none.
+/// Invariants: a sequence has at most one row, and `Sequence::row` names it; every taken row lies
+/// inside the region. Released rows leave holes in the region, which compact() removes. A region
+/// without holes has only running rows.
 ///
 /// Owner only. It allocates in the constructor alone.
 class RowTable {
@@ -47,28 +47,28 @@ class RowTable {
     return place.group->sequences[static_cast<std::size_t>(place.sequence)];
   }
 
-  /// Gives the sequence a row: a hole of the region, or else the row behind or before it, so that
-  /// joining alone makes nothing to move. It is an internal_error when no row is free.
+  /// Gives the sequence a row: a hole of the region, or else the row behind or before the region,
+  /// so that joining alone causes no moves. No free row is an internal_error.
   void take(Group& group, std::int32_t sequence);
   /// Gives the sequence's row back, if it has one.
   void release(Sequence& sequence);
   /// Notes whether the sequence in the row decodes.
   void set_decodes(std::int32_t row, bool decodes);
 
-  /// Makes the running rows contiguous by the cheapest moves (shuffle_rows) and returns them, none
-  /// where there are no holes; they are valid until the next call. A row's cost is the state beside
-  /// the KV cache and its page table; one whose sequence has not begun has next to nothing to move.
+  /// Makes the running rows contiguous by the cheapest moves (shuffle_rows) and returns the moves,
+  /// valid until the next call; none if there are no holes. A row's cost is its page table and
+  /// other state outside the KV cache; a row whose sequence has not begun costs almost nothing.
   std::span<const PlanMove> compact();
 
-  /// How often what at() says of any row has changed.
+  /// Counts changes of at() for any row.
   [[nodiscard]] std::uint64_t changes() const noexcept { return changes_; }
-  /// How many rows were given back, ever.
+  /// How many rows were released, ever.
   [[nodiscard]] std::uint64_t releases() const noexcept { return releases_; }
   /// How many rows have moved, ever.
   [[nodiscard]] std::uint64_t moved() const noexcept { return moved_; }
 
-  /// Checks the invariants above against all groups; internal_error where one is broken. For tests:
-  /// it looks at every sequence.
+  /// Checks the invariants above against all groups; a broken one is an internal_error. For tests:
+  /// it reads every sequence.
   void check(std::span<Group* const> groups) const;
 
  private:
@@ -80,10 +80,10 @@ class RowTable {
   std::int32_t free_ = 0;
   std::uint64_t changes_ = 0;
   std::uint64_t releases_ = 0;
-  std::uint64_t releases_compacted_ = 0;  // those before the last compact()
+  std::uint64_t releases_compacted_ = 0;  // releases before the last compact()
   std::uint64_t moved_ = 0;
-  std::vector<PlanMove> moves_;      // of the last compact()
-  std::vector<std::int64_t> costs_;  // of moving each row
+  std::vector<PlanMove> moves_;      // the last compact()'s moves
+  std::vector<std::int64_t> costs_;  // each row's cost of moving
 };
 
 }  // namespace weft

@@ -15,12 +15,12 @@ namespace weft {
 
 enum class SequenceEnd : std::uint8_t { kNone, kStop, kLength };
 
-/// One running generation of a group. The scheduler's own; this folder's README says which part
+/// One generation of a group. Internal to the scheduler; the README of schedule/ says which part
 /// owns which member.
 struct Sequence {
   Progress progress;   ///< how far it is
   PageTable table;     ///< its pages
-  UnderWay under_way;  ///< what has no result yet
+  UnderWay under_way;  ///< its pending results
   std::int32_t row = -1;
   std::int32_t chunk = 0;    ///< tokens that the plan in the making feeds
   std::int32_t guesses = 0;  ///< of these, guesses
@@ -29,21 +29,21 @@ struct Sequence {
   SequenceEnd end = SequenceEnd::kNone;
   float mirostat_mu = 0;
   double cumulative_logprob = 0;
-  std::vector<TokenId> outputs;            ///< known ones
-  std::unique_ptr<ForcedTokens> forced{};  ///< of its output; null: it is not jumped ahead
+  std::vector<TokenId> outputs;            ///< known output tokens
+  std::unique_ptr<ForcedTokens> forced{};  ///< finds forced tokens; null: no jumping ahead
 
   Sequence() = default;
-  /// A sequence of which the prompt is known.
+  /// A sequence with a known prompt.
   explicit Sequence(std::int32_t prompt_tokens) : progress(prompt_tokens) {}
 
   [[nodiscard]] bool ended() const noexcept { return end != SequenceEnd::kNone; }
-  /// Adds an output, which is known from now on.
+  /// Adds a known output token.
   void add(TokenId token) {
     outputs.push_back(token);
     progress.learn(1);
   }
-  /// Forgets what is computed and under way. What is known stays, and its keys and values have to
-  /// be computed again.
+  /// Forgets computed and pending tokens. Known tokens stay; their keys and values must be computed
+  /// again.
   void restart() noexcept {
     progress.restart();
     under_way.disown_results();

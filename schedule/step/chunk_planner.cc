@@ -5,17 +5,17 @@
 namespace weft {
 namespace {
 
-// Where no stream waits for its next token, a step may take this many times the target: longer
-// chunks use the device better, and what arrives meanwhile still waits for no longer than this.
+// If no stream waits for its next token, a step may take this many times the target: longer chunks
+// use the device better, and a request that arrives meanwhile waits no longer than this.
 constexpr std::int32_t kNobodyWaits = 4;
 
-/// Whether so many tokens of the sequence are what it decodes by: its newest one, or a jump.
+/// Whether feeding so many tokens is decoding: the newest token, or a jump.
 bool decodes(const Group& group, const Sequence& sequence, std::int32_t feeds) {
   return group.phase == GroupPhase::kForked &&
          (feeds == 1 || group.is_jump(sequence, sequence.progress.planned(), feeds));
 }
 
-/// Whether the output may have a token behind those of the results under way.
+/// Whether the output may get another token after the pending results.
 bool wants_more(const Group& group, const Sequence& sequence) {
   const auto outputs = static_cast<std::int32_t>(sequence.outputs.size());
   return outputs + sequence.under_way.results() < group.spec.max_tokens;
@@ -26,7 +26,7 @@ bool has_room_for_next(const Group& group, const Sequence& sequence) {
   return sequence.progress.planned() < group.spec.most_kept_tokens();
 }
 
-/// Whether the sequence decodes now or, as far as is known, after the steps under way.
+/// Whether the sequence decodes now or, as far as is known, after the steps in flight.
 bool goes_on(const Group& group, const Sequence& sequence) {
   if (sequence.row < 0) return false;
   if (sequence.under_way.results() == 0) {
@@ -37,8 +37,8 @@ bool goes_on(const Group& group, const Sequence& sequence) {
 
 }  // namespace
 
-/// How many tokens the sequence could feed in a tick: those that are known and not computed yet, or
-/// the one that the step under way will give it, once that is as many ticks ago as there are
+/// How many tokens the sequence could feed in a tick: its known tokens that no plan computes, or
+/// else the token that an earlier step will give, if that step is as many ticks ago as there are
 /// stages.
 std::int32_t ChunkPlanner::tokens_to_feed(const Group& group, const Sequence& sequence,
                                           const Tick& tick) const {
@@ -53,7 +53,7 @@ std::int32_t ChunkPlanner::tokens_to_feed(const Group& group, const Sequence& se
   const bool next_is_coming =
       progress.surely_planned() == progress.known() && under_way.results() == 1 &&
       tick.plan.tick >= under_way.last_tick() + static_cast<std::uint64_t>(options_.limits.stages);
-  // Which tokens a beam goes on with is known only after the step.
+  // A beam's next token is known only after the step.
   return next_is_coming && !group.beams && has_room_for_next(group, sequence) ? 1 : 0;
 }
 
@@ -73,7 +73,7 @@ void ChunkPlanner::choose_decodes(Tick& tick) {
   }
 }
 
-/// Counts the ticks for which prompts go first.
+/// Whether decoding waits in this tick, in which prompts go first; counts these ticks.
 bool ChunkPlanner::decodes_wait(const Tick& tick) {
   const auto has_prompt = [&](const Group* group) {
     return group->phase == GroupPhase::kPrompt &&
@@ -88,7 +88,7 @@ bool ChunkPlanner::decodes_wait(const Tick& tick) {
   return false;
 }
 
-/// Decides who decodes in a tick of a device with several stages.
+/// Decides which sequences decode in a tick of a device with several stages.
 void ChunkPlanner::give_turns(const Tick& tick) {
   turns_.begin(tick.plan.tick);
   for (const Group* const group : running_.all()) {
@@ -124,8 +124,8 @@ ChunkPlanner::Pass ChunkPlanner::choose_decodes_in_order(Tick& tick) {
   return Pass::kComplete;
 }
 
-/// Gives those that decode what was put in behind their token, as far as there is room. Passes over
-/// those that have some already.
+/// Adds forced tokens to decoding sequences, as far as there is room. Skips sequences that have
+/// some already.
 ChunkPlanner::Pass ChunkPlanner::lengthen_jumps_in_order(Tick& tick, std::int32_t& room) {
   for (Group* const group : running_.all()) {
     for (Sequence& sequence : group->sequences) {
@@ -149,8 +149,8 @@ ChunkPlanner::Pass ChunkPlanner::lengthen_jumps_in_order(Tick& tick, std::int32_
   return Pass::kComplete;
 }
 
-/// What is left of a step, and of its time, when each row has a token: jumps wait rather than that
-/// a row does, and are cut as prompts are.
+/// The room for jumps, in tokens and time, after each row has a token: jumps wait rather than rows,
+/// and are cut like prompts.
 std::int32_t ChunkPlanner::room_for_jumps(const Tick& tick) const {
   const std::int32_t room =
       options_.limits.step_tokens - options_.limits.rows - tick.shape.prefill_tokens;
@@ -163,15 +163,15 @@ Duration ChunkPlanner::longest_step(bool streams_wait) const {
   Duration longest = Duration::max();
   if (options_.target_inter_token > Duration{0}) {
     const std::int32_t times = streams_wait ? 1 : kNobodyWaits;
-    // Each of the ticks that run at once delays the streams of the others.
+    // Ticks that run at the same time delay each other's streams.
     longest = times * options_.target_inter_token / options_.limits.stages;
   }
   return budget_ ? std::min(longest, *budget_) : longest;
 }
 
-/// How many of `room` tokens can be computed beside what is in the tick, with which that many
-/// tokens of context come, so that it takes no longer than streams may wait; but `least`, if there
-/// is room for as many.
+/// How many of `room` tokens, which attend to `context` tokens, can join the tick so
+/// that it takes no longer than streams may wait; at least `least`, if there is
+/// room.
 std::int32_t ChunkPlanner::within_target(const Tick& tick, std::int32_t room, bool streams_wait,
                                          std::int64_t context, std::int32_t least) const {
   const Duration target = longest_step(streams_wait);
@@ -267,7 +267,7 @@ std::int32_t ChunkPlanner::guesses_of(const Group& group, const Sequence& sequen
   return std::min({options_.limits.guesses, group.spec.most_guesses, behind});
 }
 
-/// How many of `most` tokens go into the tick.
+/// How many of `most` tokens fit into the tick.
 std::int32_t ChunkPlanner::chunk_of(std::int32_t most, const Tick& tick,
                                     const Budget& budget) const {
   if (options_.limits.keeps_kv) return std::min(most, budget.tokens);
@@ -275,7 +275,7 @@ std::int32_t ChunkPlanner::chunk_of(std::int32_t most, const Tick& tick,
   return most <= (first ? budget.room : budget.tokens) ? most : 0;
 }
 
-/// Chooses a chunk for a sequence that has none, if it computes what is known.
+/// Chooses a chunk for a sequence without one, if it computes known tokens.
 ChunkRoom ChunkPlanner::choose_prefill(Group& group, Sequence& sequence, Tick& tick,
                                        Budget& budget) {
   const std::int32_t most = tokens_to_feed(group, sequence, tick);
@@ -310,8 +310,8 @@ ChunkPlanner::Budget ChunkPlanner::prefill_budget(const Tick& tick) const {
   return budget;
 }
 
-/// Returns what the first sequence that would compute a prompt attends to already: most of a step's
-/// prefill is its.
+/// Returns the context of the first sequence that would compute a prompt, which gets most of a
+/// step's prefill.
 std::int64_t ChunkPlanner::context_of_next_prefill(const Tick& tick) const {
   for (const RequestClass cls : kRequestClasses) {
     for (const Group* group : running_.all()) {

@@ -13,50 +13,50 @@
 
 namespace weft {
 
-/// Chooses what each running sequence feeds in a tick: one token of each that decodes, with what
-/// was put in behind it (Group::is_jump), then chunks of prompts, `chat` before `batch`, each as
-/// far as the step's tokens and its time allow. A choice is `Sequence::chunk` with the pages for
-/// it, and is counted in the tick's shape; a PlanWriter makes a plan of it.
+/// Chooses how many tokens each running sequence feeds in a tick: one token of each decoding
+/// sequence with the forced tokens behind it (Group::is_jump), then chunks of prompts, `chat`
+/// before `batch`, within the step's tokens and time. It sets `Sequence::chunk`, gets the pages,
+/// and counts the chunk in the tick's shape; a PlanWriter then writes the plan.
 ///
-/// What holds: the tokens chosen for a tick are at most the device's step_tokens, encoders' input
-/// apart, which has as many of its own. A running sequence decodes at least every `decode_every`
-/// ticks, and of those that compute prompts the oldest of the better class gets at least
-/// kLeastChunk tokens a tick; so do, together, the jumps. Groups may give way while chunks are
-/// chosen; `Tick::shape` still counts those that were chosen for them.
+/// Invariants: a tick has at most step_tokens tokens, and as many of encoders' input. A
+/// running sequence decodes at least every `decode_every` ticks. Of sequences with prompts,
+/// the oldest of the better class gets at least kLeastChunk tokens a tick; all jumps together
+/// get as many. Groups may give way while chunks are chosen; `Tick::shape` still counts their
+/// chunks.
 ///
-/// An encoder alone reads each sequence whole (DeviceLimits::keeps_kv): those go into a tick that
-/// it has room for within the step's time, and of those that wait the first goes in whatever its
+/// An encoder-only model reads each sequence whole (DeviceLimits::keeps_kv). Sequences join a
+/// tick if they fit within the step's time; the first waiting sequence joins whatever its
 /// time.
 ///
-/// On a device of S stages, where S ticks run at once, those that decode take turns (DecodeTurns):
-/// each decodes every S ticks, so at least every S * `decode_every`, and a tick has the S-th part
-/// of `target_inter_token`. Pieces of one prompt may be in ticks that run at once.
+/// On a device of S stages, where S ticks run at once, decoding sequences take turns (DecodeTurns).
+/// Each decodes every S ticks, so at least every S * `decode_every`, and a tick may take 1 / S of
+/// `target_inter_token`. Pieces of one prompt may be in ticks that run at once.
 ///
 /// Owns the model of a step's time, which learn() feeds. Owner only. Allocates nothing.
 class ChunkPlanner {
  public:
-  /// Prompt tokens that a tick takes whatever the time budget says, and as many of jumps: a step of
-  /// the weights' reading costs the same for one token as for these. It is the default page; where
-  /// pages have another size it stays, as pages of one token would make prompts crawl.
+  /// Prompt tokens that a tick takes whatever the time budget, and as many of jumps: reading the
+  /// weights takes as long for one token as for these. It equals the default page size, but does
+  /// not follow it, since pages of one token would make prompts crawl.
   static constexpr std::int32_t kLeastChunk = 16;
-  /// Jumps with fewer tokens together than one for so many rows go on by one token a step: where
-  /// steps of 32 rows were made longer for less, an H100 took 17 % longer for the same tokens. Such
-  /// a step is no recorded graph there, and its products have more rows.
+  /// Jumps need together at least one token for so many rows; otherwise sequences continue by one
+  /// token a step. With fewer, steps of 32 rows took an H100 17 % longer for the same tokens, since
+  /// a longer step is no recorded graph there and its products have more rows.
   static constexpr std::int32_t kRowsOfAJumpToken = 6;
 
   ChunkPlanner(const SchedulerOptions& options, RunningGroups& running);
 
-  /// The ticks from now on are to take no longer, as far as prompts and jumps can be cut: beside
-  /// `target_inter_token`, and without its factor where no stream waits. None: no other bound.
+  /// Bounds the time of later ticks, as far as prompts and jumps can be cut, in addition to
+  /// `target_inter_token` and without the longer bound while no stream waits. None: no such bound.
   void set_budget(std::optional<Duration> budget) noexcept { budget_ = budget; }
 
-  /// Chooses a token for each sequence that decodes, unless those wait for prompts (decode_every).
+  /// Chooses a token for each decoding sequence, unless decoding waits for prompts (decode_every).
   void choose_decodes(Tick& tick);
-  /// Chooses chunks for those that compute what is known, within what is left of the step.
+  /// Chooses chunks for sequences that compute known tokens, within the rest of the step.
   void choose_prefills(Tick& tick);
 
-  /// The same for those alone whose pages come from host memory with this plan; choose_prefills()
-  /// leaves them to the next one.
+  /// The same only for sequences whose pages this plan brings from host memory; choose_prefills()
+  /// leaves these sequences to the next plan.
   void choose_arriving(Tick& tick);
 
   /// Adds guesses behind the tokens of sequences that decode, as many as pay (GuessPolicy), the
@@ -69,14 +69,14 @@ class ChunkPlanner {
   /// Whether a running group of `chat` could compute more than one token in this tick.
   [[nodiscard]] bool chat_has_prompts(const Tick& tick) const;
 
-  /// A step of this shape took this long.
+  /// Tells the model that a step of this shape took this long.
   void learn(const StepShape& shape, Duration took) { times_.learn(shape, took); }
   /// What became of guesses, for the next ones.
   [[nodiscard]] GuessPolicy& guesses() noexcept { return guesses_; }
   [[nodiscard]] const StepTimeModel& times() const noexcept { return times_; }
 
  private:
-  /// What is left of a step for prompts.
+  /// The rest of a step, for prompts.
   struct Budget {
     std::int32_t tokens = 0;
     std::int32_t encoder_tokens = 0;
@@ -85,7 +85,7 @@ class ChunkPlanner {
   /// How a pass over the running groups ended.
   enum class Pass : std::uint8_t {
     kComplete,
-    kListChanged,  ///< groups gave way; another pass finds whom this one did not reach
+    kListChanged,  ///< groups gave way; another pass reaches the remaining groups
   };
 
   [[nodiscard]] std::int32_t tokens_to_feed(const Group& group, const Sequence& sequence,
@@ -116,8 +116,8 @@ class ChunkPlanner {
   StepTimeModel times_;
   GuessPolicy guesses_;
   std::int32_t ticks_without_decode_ = 0;
-  std::int32_t jump_tokens_ = 0;  // of the newest tick, that wait behind the first ones
-  bool has_jumps_ = false;        // and have got some
+  std::int32_t jump_tokens_ = 0;  // forced tokens that wait in the newest tick
+  bool has_jumps_ = false;        // the newest tick has jumps
   bool feeds_arriving_ = false;
   std::optional<Duration> budget_;
 };

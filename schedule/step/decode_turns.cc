@@ -21,8 +21,8 @@ void DecodeTurns::add(std::uint64_t last_tick, bool can) {
   if (can) waiting_.push_back(last_tick);
 }
 
-/// The larger share where fewer of the ticks before had it than must have, and one at least: none
-/// would let a sequence wait for nothing.
+/// Returns the larger share if too few of the preceding ticks had it; at least one, since a share
+/// of none would delay a sequence needlessly.
 std::size_t DecodeTurns::share_of_tick() const {
   const std::size_t smaller = decoding_ / shares_.size();
   const auto is_larger = [&](const Share& one) {

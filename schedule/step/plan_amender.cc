@@ -33,7 +33,7 @@ void PlanAmender::preempt_forks_without_prompt(const Plan& plan) {
   }
 }
 
-/// Takes out what is computed and drawn for rows that go.
+/// Removes entries and samples of rows that are released.
 template <class Goes>
 void PlanAmender::drop_entries(Tick& tick, Goes&& goes) {
   Plan& plan = tick.plan;
@@ -51,7 +51,7 @@ void PlanAmender::drop_entries(Tick& tick, Goes&& goes) {
   drop_computed(tick);
 }
 
-/// What was given back has another serial number, and what was withdrawn is in no plan.
+/// A released sequence has another serial number, and a withdrawn one is in no plan.
 void PlanAmender::drop_computed(Tick& tick) {
   std::erase_if(tick.computed, [this](const SampleOwner& owner) {
     const Sequence& sequence = owner.group->sequences[static_cast<std::size_t>(owner.sequence)];
@@ -62,8 +62,8 @@ void PlanAmender::drop_computed(Tick& tick) {
   });
 }
 
-/// An entry of which a sample stays has stayed: sequences that share a prompt's logits go together,
-/// or their first goes, and then the others have given way.
+/// The entry of each remaining sample has stayed: sequences that share a prompt's logits leave
+/// together, or the first leaves and then the others have given way.
 template <class Goes>
 void PlanAmender::drop_samples(Tick& tick, Goes&& goes) {
   auto& samples = tick.plan.samples;
@@ -100,8 +100,8 @@ void PlanAmender::take_back_guesses(Tick& tick) {
   tick.shape = shape_of(tick.plan, window_);
 }
 
-/// Lets the entry's sequence be as before the plan, if it computes a prompt of batch that it shares
-/// with nobody.
+/// Restores the entry's sequence to its state before the plan, if it computes a prompt of `batch`
+/// that no other sequence shares.
 bool PlanAmender::withdraw(const PlanEntry& entry) {
   Group& group = *rows_.at(entry.row).group;
   const bool plain = group.spec.sequences == 1 && group.spec.encoder_input.empty();
@@ -111,7 +111,7 @@ bool PlanAmender::withdraw(const PlanEntry& entry) {
   if (group.cls != RequestClass::kBatch || !plain || decodes) return false;
   sequence.progress.take_back(entry.count);
   running_.take_back_snapshot(sequence);
-  sequence.under_way.take_back();  // it computes what is known, so nothing else is under way
+  sequence.under_way.take_back();  // it computes known tokens, so no other plan feeds it
   rows_.set_decodes(entry.row, false);
   if (sequence.progress.planned() < group.prompt_tokens()) group.phase = GroupPhase::kPrompt;
   withdrawn_tokens_ += static_cast<std::uint64_t>(entry.count);

@@ -10,12 +10,12 @@
 
 namespace weft {
 
-/// Takes out of a plan that waits for its device what does not hold any more, so that a PlanWriter
-/// can add to it. A row that was given back since the plan was written may be another's, and its
-/// pages too; so nothing may begin before drop_stale().
+/// Removes from a plan that waits for its device what has become invalid, so that a PlanWriter can
+/// add to it. A row released since the plan was written may soon be another sequence's, and so may
+/// its pages; so no group may begin before drop_stale().
 ///
-/// What holds after a call: the plan names no row that is free; samples and owners still
-/// correspond, and a result that was taken out is settled with its group.
+/// After a call the plan names no free row, samples and owners still correspond, and removed
+/// results are settled with their groups.
 ///
 /// Owner only. Allocates nothing.
 class PlanAmender {
@@ -23,21 +23,21 @@ class PlanAmender {
   PlanAmender(const DeviceLimits& limits, RowTable& rows, GroupTable& groups,
               RunningGroups& running);
 
-  /// Everything that was given back until now is known to the newest plan.
+  /// The newest plan reflects all releases up to now.
   void note_planned() noexcept { releases_planned_ = rows_.releases(); }
-  /// Takes out what the plan says of rows that are free now: their sequences have ended or given
-  /// way. A group whose prompt one of these was to compute for others gives way, too.
+  /// Removes everything about rows that are free now, because their sequences have ended or given
+  /// way. If such a sequence was to compute a prompt for others, their group gives way, too.
   void drop_stale(Tick& tick);
-  /// Makes room in the step's time for prompts of `chat` that have come since: what the step was to
-  /// compute of batch's prompts is taken out, and can be chosen anew. Rows and pages stay, so
-  /// starts and page tables in the plan hold.
+  /// Makes room in the step's time for `chat` prompts that have arrived: removes chunks of `batch`
+  /// prompts from the step, which can be chosen anew. Rows and pages stay, so starts and page
+  /// tables in the plan remain valid.
   void withdraw_batch_prompts(Tick& tick);
 
-  /// Makes room in the step for prompts that have come since: all guesses are taken out. Pages that
-  /// they got stay with their sequences, which need them next.
+  /// Makes room in the step for prompts that have arrived: removes all guesses. Their pages stay
+  /// with the sequences, which need them next.
   void take_back_guesses(Tick& tick);
 
-  /// How many tokens of prompts were taken out by withdraw_batch_prompts(), ever.
+  /// How many prompt tokens withdraw_batch_prompts() has removed, ever.
   [[nodiscard]] std::uint64_t withdrawn_tokens() const noexcept { return withdrawn_tokens_; }
 
  private:

@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-/// Each output of a request draws from a stream of its own; the first from the seed's.
+/// Returns an output's seed: each output of a request has its own random stream.
 std::uint64_t seed_of(const Group& group, std::int32_t sequence) {
   constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio: far apart
   return group.spec.seed + static_cast<std::uint64_t>(sequence) * kGolden;
@@ -17,7 +17,7 @@ void append_cross_pages(Plan& plan, const Group& group) {
   plan.pages.insert(plan.pages.end(), group.cross_pages.begin(), group.cross_pages.end());
 }
 
-/// The sequence begins in its row, or begins again; of what is computed the row gets the tokens.
+/// Writes that the sequence begins in its row; the row gets the tokens that are computed already.
 void write_start(Plan& plan, const Group& group, Sequence& sequence, std::int32_t index) {
   PlanStart start;
   start.row = sequence.row;
@@ -43,8 +43,8 @@ void write_start(Plan& plan, const Group& group, Sequence& sequence, std::int32_
   sequence.fresh = false;
 }
 
-/// The device gets the entries of the sequence's page table that it has not, but for those before
-/// its window.
+/// Writes the entries of the sequence's page table that the device lacks, except entries before the
+/// sequence's window.
 void write_table(Plan& plan, Sequence& sequence) {
   const std::vector<PageId>& pages = sequence.table.pages;
   const std::size_t from = std::max(std::exchange(sequence.table.sent, pages.size()),
@@ -67,7 +67,7 @@ void write_encode(Plan& plan, const Group& group, const Sequence& sequence) {
   append_cross_pages(plan, group);
 }
 
-/// A token is chosen for the sequence by the logits of an entry, and its result is under way.
+/// Writes that an entry's logits choose a token for the sequence, and expects the result.
 void write_sample(Tick& tick, Group& group, std::int32_t index, std::int32_t entry) {
   Sequence& sequence = group.sequences[static_cast<std::size_t>(index)];
   tick.plan.samples.push_back({entry, sequence.row});
@@ -76,7 +76,7 @@ void write_sample(Tick& tick, Group& group, std::int32_t index, std::int32_t ent
   ++group.in_flight;
 }
 
-/// The sequence has no more to compute than what the plan does, and nothing is chosen for it.
+/// Notes a sequence for which this plan computes the rest and chooses no token.
 void write_computed(Tick& tick, Group& group, std::int32_t index) {
   Sequence& sequence = group.sequences[static_cast<std::size_t>(index)];
   tick.computed.push_back({&group, index, sequence.under_way.serial()});
@@ -84,14 +84,14 @@ void write_computed(Tick& tick, Group& group, std::int32_t index) {
   ++group.in_flight;
 }
 
-/// All outputs begin with the same logits.
+/// Writes the first samples of all outputs, which share the same logits.
 void write_first_samples(Tick& tick, Group& group, std::int32_t entry) {
   for (std::int32_t i = 0; i < group.spec.sequences; ++i) {
     if (!group.sequences[static_cast<std::size_t>(i)].ended()) write_sample(tick, group, i, entry);
   }
 }
 
-/// Lets the commands that a plan has already name the row's new number.
+/// Replaces the row's number in commands that the plan already has.
 void rename_row(Plan& plan, const PlanMove& move) {
   const auto rename = [&](std::int32_t& row) {
     if (row == move.from) row = move.to;
@@ -123,18 +123,18 @@ void PlanWriter::write_more(Tick& tick) {
   Plan& plan = tick.plan;
   compact(plan);
   write_chunks(tick);
-  // The pages of some snapshots may be others' now.
+  // Some snapshots' pages may belong to other sequences now.
   std::erase_if(plan.snapshots, [&](const PlanSnapshot& one) {
     return !memory_.states().is_made(plan, one, rows_.sequence_in(one.row));
   });
   if (!memory_.slabs()) return;
-  // Entries that were written before their row moved to another slab.
+  // These entries were written before their row moved to another slab.
   for (const PlanMove& move : plan.moves) {
     if (!rows_.is_free(move.to)) write_table(plan, rows_.sequence_in(move.to));
   }
 }
 
-/// Makes the running rows contiguous; the plan's commands come after its moves.
+/// Makes the running rows contiguous; a plan's moves precede its other commands.
 void PlanWriter::compact(Plan& plan) {
   for (const PlanMove& move : rows_.compact()) {
     plan.moves.push_back(move);
@@ -152,7 +152,7 @@ void PlanWriter::write_chunks(Tick& tick) {
     const RowPlace place = rows_.at(row);
     if (rows_.sequence_in(row).chunk > 0) write_entry(tick, *place.group, place.sequence);
   }
-  // Some that were chosen may have given way to others.
+  // Some chosen sequences may have given way.
   tick.shape = shape_of(tick.plan, window_);
 }
 
@@ -178,8 +178,8 @@ void PlanWriter::write_entry(Tick& tick, Group& group, std::int32_t index) {
   write_outputs(tick, group, index, entry);
 }
 
-/// Writes the tokens that the chunk feeds, but for guesses, and returns where they are in the plan,
-/// or kLastToken.
+/// Writes the chunk's tokens, except guesses, and returns their place in the plan, or
+/// kLastToken.
 std::int32_t PlanWriter::write_tokens(Plan& plan, const Group& group, const Sequence& sequence) {
   if (sequence.progress.to_plan() == 0) return kLastToken;
   const auto first = static_cast<std::int32_t>(plan.ids.size());
@@ -190,8 +190,8 @@ std::int32_t PlanWriter::write_tokens(Plan& plan, const Group& group, const Sequ
   return first;
 }
 
-/// Writes what the entry's logits give: nothing within a prompt; at its end the first tokens of all
-/// that share it, which fork; later the sequence's next token.
+/// Writes the samples of the entry's logits: none within a prompt; at its end the first token of
+/// each sequence that shares the prompt, with the fork; later the sequence's next token.
 void PlanWriter::write_outputs(Tick& tick, Group& group, std::int32_t index, std::int32_t entry) {
   const Sequence& sequence = group.sequences[static_cast<std::size_t>(index)];
   const bool all_is_planned = sequence.progress.to_plan() == 0;
@@ -203,7 +203,7 @@ void PlanWriter::write_outputs(Tick& tick, Group& group, std::int32_t index, std
   if (all_is_planned) rows_.set_decodes(sequence.row, true);
   if (group.phase == GroupPhase::kPrompt && sequence.progress.planned() >= group.prompt_tokens()) {
     const bool begins = sequence.outputs.empty();
-    // Which beams go on from the prompt is known by its result.
+    // The beams that follow the prompt are known only with its result.
     if (begins && group.beams) return write_sample(tick, group, index, entry);
     if (group.alive > 1) fork(tick.plan, group);
     group.phase = GroupPhase::kForked;
@@ -212,15 +212,15 @@ void PlanWriter::write_outputs(Tick& tick, Group& group, std::int32_t index, std
   if (all_is_planned) write_sample(tick, group, index, entry);
 }
 
-/// The prompt is computed with this plan: the other sequences share its pages, or copy them after
-/// the step where each has a slab.
+/// Forks the group after its prompt, which this plan computes: the other sequences share its pages,
+/// or copy them after the step if each sequence has a slab.
 void PlanWriter::fork(Plan& plan, Group& group) {
   const Sequence& leader = group.leader();
   for (std::size_t i = 0; i < group.sequences.size(); ++i) {
     Sequence& sequence = group.sequences[i];
     if (sequence.ended() || &sequence == &leader) continue;
     sequence.progress.share(leader.progress);
-    sequence.under_way.feed(plan.tick);  // it feeds nothing before what it shares is there
+    sequence.under_way.feed(plan.tick);  // so that it waits until the shared pages are computed
     sequence.fresh = false;
     const std::int32_t copied_pages = memory_.fork(leader, sequence);
     write_table(plan, sequence);

@@ -11,26 +11,26 @@
 
 namespace weft {
 
-/// Writes down in a tick's plan what the running sequences feed: it makes their rows contiguous,
-/// and for each sequence with a chunk writes its start, page table, tokens and sample, and forks
-/// those that share its prompt. The commands of a plan refer to rows as they are after its moves.
+/// Writes a tick's plan: makes the running rows contiguous, and for each sequence with a chunk
+/// writes its start, page table, tokens and sample, and forks the sequences that share its prompt.
+/// A plan's commands refer to rows as numbered after its moves.
 ///
-/// What holds after a call: every chosen chunk is in the plan and `Sequence::chunk` is 0;
-/// `Tick::owners` names for each sample whom it is for, and the groups and sequences count it as
-/// under way; `Tick::shape` is that of the plan.
+/// After a call every chosen chunk is in the plan and `Sequence::chunk` is 0; `Tick::owners` has
+/// the sequence of each sample, and groups and sequences count the sample as pending; `Tick::shape`
+/// is the plan's shape.
 ///
-/// Changes rows and memory as the plan says, and refers to groups during a call alone. Owner only.
-/// Allocates nothing when the tick has been reserved (Tick::reserve says what may grow).
+/// Changes rows and memory according to the plan, and refers to groups only during a call. Owner
+/// only. Allocates nothing if the tick was reserved (Tick::reserve names the exceptions).
 class PlanWriter {
  public:
   PlanWriter(const DeviceLimits& limits, RowTable& rows, KvMemory& memory);
 
-  /// Writes a plan that is empty but for its number.
+  /// Writes a plan that has only its number so far.
   void write(Tick& tick);
-  /// Adds to a plan that waits for its device what was chosen since. Rows that it names may move.
+  /// Adds newly chosen chunks to a plan that waits for its device. Rows that it names may move.
   void write_more(Tick& tick);
 
-  /// How many tokens of prompts were written in all plans, those computed again included.
+  /// How many prompt tokens all plans have written, also if computed again.
   [[nodiscard]] std::uint64_t prompt_tokens() const noexcept { return prompt_tokens_; }
 
  private:

@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-/// What brings the features of usual steps to numbers about 1, so that none is lost beside others.
+/// Scale the features of usual steps to about 1, so that none is lost to rounding.
 constexpr double kScaleOfDecode = 1.0 / 64;
 constexpr double kScaleOfPrefill = 1.0 / 256;
 constexpr double kScaleOfContext = 1.0 / 16384;
@@ -17,34 +17,34 @@ constexpr double kScaleOfGuesses = 1.0 / 8;
 /// With noise of 10 % each of the coefficients makes predictions waver by about 10 % / sqrt(2 *
 /// 100).
 constexpr double kKeep = 0.99;
-/// The same when all errors are to one side: a memory of ten steps.
+/// The same when all errors have one sign: a memory of ten steps.
 constexpr double kKeepWhenLeaning = 0.90;
-/// The lean is the mean side of about ten errors. Noise alone gives it a standard deviation of
-/// sqrt(0.1 / 1.9) = 0.23; forgetting begins to speed up at two of those, and is at its fastest
-/// where next to no error is to the other side.
+/// The lean is the mean sign of about ten errors. Noise alone gives it a standard deviation of
+/// sqrt(0.1 / 1.9) = 0.23. Forgetting speeds up from two standard deviations on, and is fastest
+/// where almost all errors have one sign.
 constexpr double kLeanOfOneError = 0.1;
 constexpr double kLeastLean = 0.5;
 constexpr double kFullLean = 0.9;
 
-/// Information about each coefficient that is never forgotten, in steps: enough for sums in
-/// doubles, and next to nothing beside one step.
+/// The information about each coefficient that is never forgotten, in steps: enough for sums in
+/// doubles, and negligible compared with one step.
 constexpr double kLeastInformation = 1e-3;
-/// Part of a diagonal element that a pivot is at least, against rounding.
+/// The least pivot, as a fraction of its diagonal element, against rounding.
 constexpr double kLeastPivot = 1e-12;
 
-/// The usual error before anything is known, and the least: below 1 % every step would be an
-/// outlier on a quiet machine.
+/// The initial usual error, and the least: below 1 % every step would be an outlier on a quiet
+/// machine.
 constexpr double kFirstError = 0.3;
 constexpr double kLeastError = 0.01;
-/// It follows the upper quartile of the errors: up by this factor for one that is greater, down by
-/// its cube root for one that is not, which is even when one of four is greater.
+/// The usual error follows the upper quartile of errors: a greater error raises it by this factor,
+/// a smaller error lowers it by the cube root, which balances if one in four is greater.
 constexpr double kErrorGrowth = 1.3;
 constexpr double kErrorShrink = 0.91626;
-/// Errors count up to this many usual ones: 2.9 standard deviations of normal noise.
+/// Errors are clipped at this many usual errors: 2.9 standard deviations of normal noise.
 constexpr double kMostUsualErrors = 2.5;
 
-/// A step whose time was predicted at less than this part of it is weighed as if by this, so that a
-/// prediction of nothing has a scale as well.
+/// Predictions count as at least this fraction of the measured time, so that a prediction of 0 has
+/// a scale as well.
 constexpr double kLeastPredictedPart = 0.25;
 
 template <std::size_t kSize>
@@ -54,8 +54,8 @@ double dot(const std::array<double, kSize>& a, const std::array<double, kSize>& 
   return sum;
 }
 
-/// x of matrix * x = right, by elimination; the matrix is symmetric and positive definite but for
-/// rounding, so it needs no other pivots than its diagonal.
+/// Solves matrix * x = right by elimination. The matrix is symmetric and, up to rounding, positive
+/// definite, so its diagonal serves as pivots.
 template <std::size_t kSize>
 std::array<double, kSize> solve(std::array<std::array<double, kSize>, kSize> matrix,
                                 std::array<double, kSize> right) {
@@ -106,7 +106,7 @@ void StepTimeModel::learn(const StepShape& shape, Duration took) {
     for (std::size_t i = 0; i < kFeatures; ++i) information_[i][i] = kLeastInformation;
   }
   const double predicted = nanoseconds(shape);
-  // By the prediction, not by the measurement: weights that know the noise favour short times.
+  // Scaled by the prediction, since weights that depend on measured noise favour short times.
   const double scale =
       observations_ == 0 ? measured : std::max(predicted, kLeastPredictedPart * measured);
   Vector features = features_of(shape);
@@ -147,8 +147,8 @@ void StepTimeModel::fit(const Vector& features, double error) {
   hold_at_zero_what_is_negative();
 }
 
-/// Moves the coefficients to where none is negative and the steps remembered are fitted about as
-/// well: the most negative is set to 0, the others move to their best beside it, and so on.
+/// Makes all coefficients non-negative while fitting the remembered steps about as well: sets the
+/// most negative coefficient to 0, refits the others, and so on.
 void StepTimeModel::hold_at_zero_what_is_negative() {
   const Vector best = coefficients_;
   std::bitset<kFeatures> held;
@@ -156,8 +156,8 @@ void StepTimeModel::hold_at_zero_what_is_negative() {
     const auto lowest = std::ranges::min_element(coefficients_);
     if (*lowest >= 0) return;
     held.set(static_cast<std::size_t>(lowest - coefficients_.begin()));
-    // This is the least of the quadratic form (c - best)' information (c - best) over the c that
-    // have zeros where they are held.
+    // Minimizes the quadratic form (c - best)' information (c - best) over all c with zeros at the
+    // held coefficients.
     Matrix matrix{};
     Vector right{};
     for (std::size_t i = 0; i < kFeatures; ++i) {

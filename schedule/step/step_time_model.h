@@ -9,18 +9,18 @@
 
 namespace weft {
 
-/// What a step has to do, as far as its time depends on it. Nothing is negative.
+/// The amounts of work that determine a step's time; none is negative.
 struct StepShape {
   std::int32_t decode_tokens = 0;
   std::int32_t prefill_tokens = 0;
-  /// Sum over the sequences of the tokens that each attends to: how much KV cache is read.
+  /// The sum over sequences of the tokens that each attends to: how much KV cache is read.
   std::int64_t context_tokens = 0;
   std::int32_t guess_tokens = 0;  ///< behind decode tokens
 };
 
-/// How many tokens a chunk of `count` tokens attends to that comes behind `start` others: its own,
-/// and those before it, of which a `window` that all layers have (DeviceLimits::window; 0: not all
-/// have one) leaves what the chunk's first token sees.
+/// How many tokens a chunk of `count` tokens behind `start` others attends to: its own, and the
+/// earlier tokens that the chunk's first token sees within a `window` of all layers
+/// (DeviceLimits::window; 0: not all layers have one).
 [[nodiscard]] constexpr std::int64_t attended_tokens(std::int64_t window, std::int64_t start,
                                                      std::int64_t count) noexcept {
   return (window > 0 ? std::min(start, window - 1) : start) + count;
@@ -38,7 +38,7 @@ struct GuessTimes {
 ///
 /// It is recursive least squares with exponential forgetting (Ljung, System Identification, second
 /// edition, section 11.2), with these changes:
-/// - It forgets faster while errors keep to one side, which is what a change of speed looks like.
+/// - It forgets faster while errors keep one sign, as they do after a change of speed.
 ///   After a lasting change by a factor of 2, either way, predictions are within 15 % after
 ///   kStepsToForget steps.
 /// - A step that is far out, such as one during which the thread was not running, counts as far as
@@ -53,24 +53,24 @@ struct GuessTimes {
 /// Owner only. Allocates nothing.
 class StepTimeModel {
  public:
-  /// Prefill tokens in the first step that has some, whose time nobody knows: what a step computes
-  /// in about the time of one token, as it reads the weights once for them all.
+  /// Prefill tokens in the first step with prefill, whose time is unknown: a step computes so many
+  /// in about the time of one token, since it reads the weights once for all.
   static constexpr std::int32_t kStartPrefillTokens = 16;
-  /// Steps with prefill until what was learnt of them is used. Until then the whole time of the
-  /// newest such step is charged to its prefill tokens, which is more than they cost.
+  /// Steps with prefill until their coefficient is used. Until then the whole time of the newest
+  /// such step is charged to its prefill tokens, which overestimates them.
   static constexpr std::size_t kPrefillStepsToLearn = 8;
-  /// Some until errors lean to one side enough, tens until what was is outweighed in all
-  /// directions, and the rest until the noise of what is new evens out.
+  /// A few steps until errors lean to one side, tens until new steps outweigh old ones in all
+  /// coefficients, and the rest until the noise of new steps averages out.
   static constexpr int kStepsToForget = 150;
   /// Steps with guesses until what was learnt of them is used.
   static constexpr std::size_t kGuessStepsToLearn = 3;
 
-  /// A step of this shape took this long. Of what took no time, or less, nothing is learnt but that
-  /// as much prefill again may follow: a clock that has not moved tells no more. Costs some hundred
+  /// A step of this shape took this long. A step that took no time (a clock that has
+  /// not moved) only shows that as much prefill may follow. Takes some hundred
   /// operations.
   void learn(const StepShape& shape, Duration took);
 
-  /// Zero until something is learnt.
+  /// Predicts a step's time; zero before the first learn().
   [[nodiscard]] Duration predict(const StepShape& shape) const;
 
   /// Returns how many nanoseconds a step without guesses takes, and how many a guess adds to it. As
@@ -84,8 +84,8 @@ class StepTimeModel {
   /// part of the given shape. 0 where the step takes that long without them.
   ///
   /// Before the first step with prefill it is min(most, kStartPrefillTokens), whatever the target.
-  /// Later it is at most twice what was measured in one step so far, or the start: a line that was
-  /// drawn through small chunks says little about large ones.
+  /// Later it is at most twice the most prefill of any step so far (at least the start): small
+  /// chunks say little about large ones.
   [[nodiscard]] std::int32_t prefill_tokens_within(Duration target,
                                                    const StepShape& without_prefill,
                                                    std::int32_t most) const;
@@ -102,11 +102,11 @@ class StepTimeModel {
   void fit(const Vector& features, double error);
   void hold_at_zero_what_is_negative();
 
-  Vector coefficients_{};   // nanoseconds for one of a scaled feature
+  Vector coefficients_{};   // nanoseconds for a scaled feature of 1
   Matrix information_{};    // how well combinations of coefficients are known, in scaled features
-  double unit_ = 0;         // the first step's time: what makes times numbers about 1
+  double unit_ = 0;         // the first step's time, which scales times to about 1
   double usual_error_ = 0;  // relative: about three of four errors are smaller
-  double lean_ = 0;         // -1 .. 1: to which side the last errors were
+  double lean_ = 0;         // -1 .. 1: the mean sign of the last errors
   std::size_t observations_ = 0;
   std::size_t prefill_observations_ = 0;
   std::size_t guess_observations_ = 0;

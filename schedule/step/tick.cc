@@ -7,14 +7,14 @@ namespace weft {
 void Tick::reserve(const DeviceLimits& limits) {
   const auto rows = static_cast<std::size_t>(limits.rows);
   const auto tokens = static_cast<std::size_t>(limits.step_tokens);
-  // A row's new pages in a tick are those of its chunk, or its whole table when it begins or moves
-  // in slabs. The latter is rare, and then the vector grows once.
+  // A row's new pages in a tick are its chunk's pages, or its whole table when it begins or moves
+  // in slabs; that is rare, and then the vector grows once.
   const auto pages = 2 * tokens + static_cast<std::size_t>(limits.pages_per_row());
   plan.slab_copies.reserve(rows);
   plan.moves.reserve(rows);
   plan.starts.reserve(rows);
   plan.tables.reserve(rows);
-  // With host memory a prompt's pages may push others out of theirs, and come back from there.
+  // With host memory a prompt's pages may evict other pages to it, and may come back from it.
   plan.copies.reserve(limits.host_pages > 0 ? rows + pages : rows);
   plan.restores.reserve(limits.has_state() ? rows : 0);
   plan.snapshots.reserve(limits.has_state() ? rows : 0);

@@ -12,27 +12,27 @@ namespace weft {
 
 class Group;
 
-/// Whom a result is for.
+/// The sequence that a result is for.
 struct SampleOwner {
   Group* group = nullptr;
   std::int32_t sequence = 0;
   std::uint32_t serial = 0;
 };
 
-/// One iteration: the plan, what the step gave, and whom it is for. Made once and used again.
+/// One iteration: the plan, the step's results, and their sequences. Reused for later iterations.
 struct Tick {
   Plan plan;
   StepResult result;
   StepShape shape;
   std::vector<SampleOwner> owners;  ///< one for each of plan.samples
-  /// Sequences whose prompt is computed with this plan and of which nothing is chosen.
+  /// Sequences whose prompt this plan completes and for which no token is chosen.
   std::vector<SampleOwner> computed;
 
   Tick() = default;
   Tick(const Tick&) = delete;
   Tick& operator=(const Tick&) = delete;
 
-  /// Takes memory for every plan within `limits`; slabs that move may make a plan's vectors grow.
+  /// Allocates memory for any plan within `limits`; moving slabs may still make vectors grow.
   void reserve(const DeviceLimits& limits);
   void clear();
 };
@@ -41,7 +41,7 @@ struct Tick {
 /// guesses apart, costs what a decode costs, wherever the token comes from.
 [[nodiscard]] StepShape shape_of(const Plan& plan, std::int64_t window);
 
-/// The shape of what a tick's device ran: that of the plan, but for guesses that it did not make.
+/// The shape of the step that ran: the plan's, without guesses that the device did not make.
 [[nodiscard]] StepShape shape_that_ran(const Tick& tick);
 
 }  // namespace weft

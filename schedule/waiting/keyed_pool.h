@@ -9,7 +9,7 @@
 
 namespace weft {
 
-/// A small number that names a value of a KeyedPool for as long as it is in it.
+/// A small number that identifies a value of a KeyedPool while the pool contains it.
 using Slot = std::int32_t;
 inline constexpr Slot kNoSlot = -1;
 
@@ -50,7 +50,7 @@ class KeyedPool {
     return slot;
   }
 
-  /// The slot is free for another value afterwards.
+  /// Removes a value; its slot is then free for another.
   void erase(Slot slot) noexcept {
     Slot* link = &buckets_[bucket_of(entry(slot).key)];
     while (*link != slot) link = &entry(*link).next;
@@ -67,7 +67,7 @@ class KeyedPool {
   struct Entry {
     Key key;
     Value value;
-    Slot next;  // in the chain of its bucket, or of the free ones
+    Slot next;  // in its bucket's chain, or in the list of free slots
   };
 
   Entry& entry(Slot slot) noexcept { return entries_[static_cast<std::size_t>(slot)]; }
@@ -85,14 +85,14 @@ class KeyedPool {
     entry(slot).next = std::exchange(first, slot);
   }
 
-  /// Only when all slots are used, so each of them is linked anew.
+  /// Called only when all slots are used, so it links every slot anew.
   void double_buckets() {
     buckets_.assign(2 * buckets_.size(), kNoSlot);
     entries_.reserve(buckets_.size());
     for (std::size_t slot = 0; slot < entries_.size(); ++slot) link(static_cast<Slot>(slot));
   }
 
-  std::vector<Slot> buckets_;  // a power of two; the first slot of each chain
+  std::vector<Slot> buckets_;  // the first slot of each chain; the size is a power of two
   std::vector<Entry> entries_;
   Slot free_ = kNoSlot;
   std::size_t size_ = 0;

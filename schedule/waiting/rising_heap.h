@@ -9,13 +9,13 @@
 
 namespace weft {
 
-/// A binary heap of slots, least key first, whose keys rise without the heap being told. An entry
-/// keeps the key that was seen last, which is never above the true one; whoever looks gives a
-/// function `true_key(slot)`, and only entries that reach the top of what is looked at are brought
-/// up to date. So a rise costs nothing when it happens, and at most one sift when it matters.
+/// A binary heap of slots, least key first, whose keys may rise without notice. An entry stores the
+/// last seen key, which is never above the true one. Look-ups take a function `true_key(slot)` and
+/// update only entries that reach the top of the part they read. So a rise costs nothing when it
+/// happens, and at most one sift when it matters.
 ///
 /// `Key` has operator<. Owner only. Allocates when it holds more slots, or a higher slot, than ever
-/// before and than were `expected`.
+/// before and than `expected`.
 template <class Key>
 class RisingHeap {
  public:
@@ -28,7 +28,7 @@ class RisingHeap {
   [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
 
-  /// A slot that is not in the heap, with a key that is not above the true one.
+  /// Inserts a slot that is not in the heap, with a key not above the true one.
   void insert(Slot slot, const Key& key) {
     const auto index = static_cast<std::size_t>(slot);
     if (index >= indices_.size()) indices_.resize(index + 1);
@@ -45,10 +45,10 @@ class RisingHeap {
     if (index != last) sift(index);
   }
 
-  /// The key as it was seen last.
+  /// The last seen key.
   [[nodiscard]] const Key& key(Slot slot) const noexcept { return entries_[index_of(slot)].key; }
 
-  /// Another key, lower or higher, that is not above the true one.
+  /// Replaces a slot's key by a lower or higher key that is not above the true one.
   void set_key(Slot slot, const Key& key) noexcept {
     entries_[index_of(slot)].key = key;
     sift(index_of(slot));
@@ -68,8 +68,8 @@ class RisingHeap {
     const auto later = [this](std::size_t a, std::size_t b) {
       return entries_[b].key < entries_[a].key;
     };
-    // The frontier: tops of subtrees that are not visited, all with true keys. What settling a
-    // subtree changes lies inside of it.
+    // The frontier: tops of subtrees not yet visited, all with true keys. Settling a subtree
+    // changes entries inside it only.
     const auto reach = [&](std::size_t index) {
       if (index >= entries_.size()) return;
       settle(index, true_key);
@@ -94,7 +94,7 @@ class RisingHeap {
     Slot slot;
   };
 
-  /// Room for a look at this many at once; more allocates the first time.
+  /// Room for a frontier of so many entries; a larger one allocates once.
   static constexpr std::size_t kExpectedVisits = 64;
 
   std::size_t& index_of(Slot slot) noexcept { return indices_[static_cast<std::size_t>(slot)]; }
@@ -108,8 +108,8 @@ class RisingHeap {
     index_of(entries_[b].slot) = b;
   }
 
-  /// Moves entries down until the one at `index` has its true key, which is then the least of its
-  /// subtree: all others' true keys are not below the keys that are known.
+  /// Moves entries down until the entry at `index` has its true key. That key is then the least of
+  /// its subtree, since true keys are never below stored keys.
   template <class TrueKey>
   void settle(std::size_t index, TrueKey& true_key) {
     for (;;) {
@@ -144,8 +144,8 @@ class RisingHeap {
   }
 
   std::vector<Entry> entries_;
-  std::vector<std::size_t> indices_;   // by slot; of slots that are not in the heap, anything
-  std::vector<std::size_t> frontier_;  // of the visit under way
+  std::vector<std::size_t> indices_;   // by slot; arbitrary for slots outside the heap
+  std::vector<std::size_t> frontier_;  // the current visit's
 };
 
 }  // namespace weft

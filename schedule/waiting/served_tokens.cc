@@ -16,7 +16,7 @@ constexpr double kMostWeight = 1 << 20;
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
 std::int64_t units_of(double weight) {
-  const bool in_range = weight >= 0 && weight <= kMostWeight;  // NaN is not
+  const bool in_range = weight >= 0 && weight <= kMostWeight;  // false for NaN
   if (!in_range) internal_error("a token's weight out of range");
   return std::llround(weight * static_cast<double>(kUnitsOfToken));
 }
@@ -71,7 +71,7 @@ std::int64_t ServedTokens::newcomer_level() const {
   return last_left_ == kNoSlot ? last_left_level_ : counter_of(last_left_);
 }
 
-/// A client that is not known is remembered as one that has left.
+/// An unknown client is added as a client that has left.
 Slot ServedTokens::find_or_insert(ClientId client) {
   Slot slot = clients_.find(client);
   if (slot != kNoSlot) return slot;
@@ -87,7 +87,7 @@ void ServedTokens::charge(ClientId client, std::int64_t tokens, std::int64_t wei
   found.counter =
       checked_add(found.counter, checked_multiply(tokens, weight).value_or(kMost)).value_or(kMost);
   if (found.waiting > 0) return;
-  recall(slot);  // and back: it is the one used last
+  recall(slot);  // and back, as the most recently used
   remember(slot);
   forget_surplus();
 }

@@ -9,24 +9,24 @@
 
 namespace weft {
 
-/// How much each client has been served, in weighted tokens: the Virtual Token Counter (Sheng et
-/// al., "Fairness in Serving Large Language Models", arXiv 2401.00588, Algorithm 2). Whoever has
-/// the lowest counter is next, which bounds by how much the service of two clients that both wait
-/// can differ. All anonymous requests are one client.
+/// Counts the weighted tokens that each client has been served: the Virtual Token Counter (Sheng et
+/// al., "Fairness in Serving Large Language Models", arXiv 2401.00588, Algorithm 2). The client
+/// with the lowest counter is next, which bounds how much the service of two waiting clients can
+/// differ. All anonymous requests are one client.
 ///
-/// A client is *active* while it has a request that waits, as in the paper. One whose requests all
-/// run is not: it asks for no more than it gets, and if its low counter stayed in the comparison it
-/// would save up credit, and hold down what newcomers are lifted to. Clients compete inside one
-/// class, so there is one object for each class.
+/// A client is *active* while it has a waiting request, as in the paper. A client whose requests
+/// all run is not active: it gets all it asks for, and if its low counter were compared it would
+/// save up credit and lower the level to which newcomers are lifted. Clients compete inside one
+/// class, so each class has one object.
 ///
-/// Owner only. Counters are whole numbers of 1/1024 token, so nothing is rounded away however long
-/// it goes on; at a million weighted tokens a second for one client they last for 285 years, then
-/// stay where they are.
+/// Owner only. Counters are integers in units of 1/1024 token, so rounding loses nothing over
+/// time. At a million weighted tokens a second for one client they last for 285 years, and then
+/// saturate.
 class ServedTokens {
  public:
-  /// Clients that are remembered after they have left. Far more than rows, so that none is
-  /// forgotten while it still has running requests (they are charged each tick, and who was charged
-  /// or has left last is forgotten last); 0.6 MB of memory.
+  /// How many clients are remembered after they have left: 0.6 MB of memory. It is far more than
+  /// rows, so no client with running requests is forgotten: these are charged each tick, and the
+  /// most recently charged clients are forgotten last.
   static constexpr std::size_t kRememberedClients = 4096;
 
   /// The weights are the paper's: an output token costs about two of a prompt. They are rounded to
@@ -35,28 +35,28 @@ class ServedTokens {
   explicit ServedTokens(double prompt_weight = 1, double output_weight = 2,
                         std::size_t remembered = kRememberedClients);
 
-  /// A request of the client begins to wait. With the first one the client is active, and what it
-  /// did not use while it was away is not owed to it: its counter is lifted to the lowest of the
-  /// active clients or, where there is none, to that of the one who left last. Logarithmic in the
+  /// A request of the client begins to wait. Its first waiting request makes the client active and
+  /// lifts its counter to the lowest counter of active clients or, if there is none, to the counter
+  /// of the client that left last; service not used while away is not owed. Logarithmic in the
   /// active clients.
   void arrive(ClientId client);
-  /// A request of the client waits no more. With the last one the client has left; it goes on to be
-  /// charged for what runs.
+  /// A request of the client waits no more. After its last waiting request the client has left; it
+  /// is still charged for running requests.
   ///
-  /// Beyond `remembered` such clients the one that was charged or left longest ago is forgotten. If
-  /// its counter was above the others' it comes back as a newcomer: what it had received beyond
-  /// them is forgiven. If not, nothing is lost.
+  /// Beyond `remembered` such clients, the one that was charged or left longest ago is forgotten.
+  /// If its counter was above the others', it comes back as a newcomer, and its excess is forgiven.
+  /// Otherwise forgetting changes nothing.
   void leave(ClientId client);
 
-  /// Constant time. A client that is not known is taken in at a newcomer's level first.
+  /// Charges a client, in constant time. An unknown client is first added at a newcomer's level.
   void charge_prompt(ClientId client, std::int64_t tokens);
   void charge_output(ClientId client, std::int64_t tokens);
 
-  /// Weighted tokens; what a newcomer gets for a client that is not known. While a client is active
-  /// its counter never falls.
+  /// A client's counter in weighted tokens; for an unknown client the level of a newcomer. While a
+  /// client is active its counter never falls.
   [[nodiscard]] double counter(ClientId client) const;
 
-  /// Clients that are known: the active ones and those remembered.
+  /// The number of known clients, active and remembered.
   [[nodiscard]] std::size_t clients() const noexcept { return clients_.size(); }
   [[nodiscard]] std::size_t active() const noexcept { return active_.size(); }
 
@@ -64,7 +64,7 @@ class ServedTokens {
   struct Client {
     std::int64_t counter = 0;  // in 1/1024 token
     std::int32_t waiting = 0;  // requests; active while > 0
-    Slot older = kNoSlot;      // among those that have left, by when they were used last
+    Slot older = kNoSlot;      // in the list of clients that have left, by last use
     Slot newer = kNoSlot;
   };
 
@@ -79,11 +79,11 @@ class ServedTokens {
   std::int64_t output_weight_;
   std::size_t limit_;
   KeyedPool<ClientId, Client> clients_;
-  mutable RisingHeap<std::int64_t> active_;  // by counter; a look brings keys up to date
+  mutable RisingHeap<std::int64_t> active_;  // by counter; look-ups update keys
   std::size_t remembered_ = 0;
   Slot oldest_ = kNoSlot;
   Slot newest_ = kNoSlot;
-  Slot last_left_ = kNoSlot;          // kNoSlot when it is forgotten
+  Slot last_left_ = kNoSlot;          // the client that left last; kNoSlot once forgotten
   std::int64_t last_left_level_ = 0;  // its counter when it was forgotten
 };
 

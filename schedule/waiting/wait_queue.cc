@@ -5,8 +5,8 @@
 namespace weft {
 namespace {
 
-/// The item of a line after which one with `order` belongs, or null where it becomes the first.
-/// Looks from both ends at once.
+/// Returns the item of a line after which an item with `order` belongs, or null if it becomes the
+/// first. Searches from both ends at once.
 WaitItem* place_of(std::uint64_t order, WaitItem* first, WaitItem* last) {
   for (;;) {
     if (last == nullptr || last->order <= order) return last;
@@ -40,7 +40,7 @@ void WaitQueue::push(WaitItem& item) {
   ++items_;
 }
 
-/// No counter is below 0, so the first look brings the new line's up to date.
+/// The new line begins with counter 0, the lowest possible; the next look-up updates it.
 void WaitQueue::open_line(WaitItem& item, const LineKey& key) {
   item.next = nullptr;
   item.previous = nullptr;
@@ -71,7 +71,7 @@ void WaitQueue::remove(WaitItem& item) {
   item.previous = nullptr;
   item.line = kNoSlot;
   --items_;
-  // Another first came later, so the line's turn has risen like any other.
+  // The new first item arrived later, so the line's key has risen, which needs no update.
   if (line.first != nullptr) return;
   turns(item.cls).erase(slot);
   lines_.erase(slot);

@@ -16,15 +16,15 @@
 
 namespace weft {
 
-/// What waits, as a base of what the scheduler keeps of it. The first four fields are the owner's
-/// and do not change while it is queued; the others are the queue's. A queued item neither moves
-/// nor dies.
+/// The base of an item that waits. The owner sets the first four fields, which do not change
+/// while the item is queued; the queue owns the others. A queued item must not move or be
+/// destroyed.
 struct WaitItem {
   RequestClass cls = RequestClass::kChat;
   std::int32_t priority = 0;  // low first
   ClientId client;
-  /// When it arrived, as a number that counts up. Preempted work keeps its own, and so goes before
-  /// what came later.
+  /// The rank of its arrival. Preempted work keeps its rank, and so goes before later
+  /// arrivals.
   std::uint64_t order = 0;
 
   WaitItem* next = nullptr;
@@ -32,14 +32,14 @@ struct WaitItem {
   Slot line = kNoSlot;  // kNoSlot: not queued
 };
 
-/// Who waits for rows and pages, in the order in which to admit: by class, inside a class by
-/// priority, inside a priority by the client that has been served least, inside a client by
-/// arrival. Owns nothing of what it links.
+/// The queue of items that wait for rows and pages, in the order of admission: by class, inside a
+/// class by priority, inside a priority the least served client first, inside a client by
+/// arrival. It does not own the items.
 ///
-/// Items of one class, priority and client are a list, a *line*; the lines of a class are a heap by
-/// (priority, counter, arrival of the first). Counters rise without the queue being told, so the
-/// heap catches up when it is looked at (RisingHeap). Costs, with L lines, none of which grow with
-/// the items in a line:
+/// Items of one class, priority and client form a list, a *line*. The lines of a class are a heap
+/// by (priority, counter, arrival of the first). Counters rise without notice, so a look-up
+/// updates the heap (RisingHeap). Costs with L lines, independent of the number of items in a
+/// line:
 ///   push           O(1) behind the others of its line, O(log L) as its first. An item that came
 ///                  before others looks for its position from both ends at once: what is preempted
 ///                  passes only what it had overtaken and what was preempted before it.
@@ -47,8 +47,8 @@ struct WaitItem {
 ///   candidates     k of them from j lines: O(k + j log j), and O(log L) for each line looked at
 ///                  that was charged or lost its first since the last look.
 ///
-/// Owner only. Allocates when it holds more lines than ever and than were `expected`, or is asked
-/// for candidates of more lines (from 64 on) than ever.
+/// Owner only. Allocates when it holds more lines than ever and than `expected`, or when candidates
+/// come from more lines than ever (above 64).
 class WaitQueue {
  public:
   /// Twice the prompts that a well-run server lets wait, were each a client's only one.
@@ -66,14 +66,14 @@ class WaitQueue {
   [[nodiscard]] std::size_t size() const noexcept { return items_; }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
 
-  /// Writes the first of the class to `out` in the order in which they should be admitted, as
-  /// counters stand now, and returns how many. Equal counters: the earlier arrival first. Nothing
-  /// is removed. An admission is charged and moves its client back, so look again after it; further
-  /// candidates are for when the first does not fit. `most_of_one_line` keeps a client whose items
-  /// do not fit from filling all of `out`.
+  /// Writes the first items of the class to `out` in the order of admission by the present counters
+  /// (ties: the earlier arrival), and returns how many. Removes none. An admission is charged and
+  /// moves its client back, so call it again after each; the other candidates are for when the
+  /// first does not fit. `most_of_one_line` keeps a client whose items do not fit from filling
+  /// `out`.
   ///
-  /// `served` is the same object each time that a class is asked for, and counters of those who
-  /// wait do not fall.
+  /// Each class must always be asked with the same `served`, in which counters of waiting clients
+  /// do not fall.
   [[nodiscard]] std::size_t candidates(RequestClass cls, const ServedTokens& served,
                                        std::span<WaitItem*> out,
                                        std::size_t most_of_one_line = kUnlimited) const;
@@ -110,7 +110,7 @@ class WaitQueue {
 
   KeyedPool<LineKey, Line, LineHash> lines_;
   std::size_t items_ = 0;
-  // Each class has a heap of the slots of its lines; a look brings the keys up to date.
+  // Each class has a heap of the slots of its lines; look-ups update the keys.
   mutable std::array<RisingHeap<Turn>, kRequestClasses.size()> turns_;
 };
 

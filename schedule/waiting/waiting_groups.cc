@@ -5,7 +5,7 @@
 namespace weft {
 namespace {
 
-// The most candidates that one look can give.
+// The most candidates of one look-up.
 constexpr std::size_t kMostCandidates = 16;
 
 }  // namespace

@@ -13,22 +13,22 @@
 
 namespace weft {
 
-/// The groups that wait for rows and pages, and what their clients have been served: who is next.
-/// It joins the WaitQueue with one ServedTokens for each class, so that a client is active exactly
-/// while one of its groups waits. It owns neither groups nor their memory.
+/// The groups that wait for rows and pages, ordered by what their clients have been served. It
+/// joins the WaitQueue with a ServedTokens for each class, so that a client is active exactly while
+/// one of its groups waits. It does not own groups.
 ///
-/// What holds: a group is queued if and only if its phase is kWaiting and it is not done. Groups
-/// leave before they are destroyed. Bounded by whoever submits. Owner only; it allocates as
-/// WaitQueue and ServedTokens say.
+/// Invariants: a group is queued if and only if its phase is kWaiting and it is not done. Groups
+/// leave before they are destroyed. The submitter bounds their number. Owner only; allocates as
+/// WaitQueue and ServedTokens do.
 class WaitingGroups {
  public:
   /// Queues a group that has just been submitted.
   void arrive(Group& group, TimePoint now);
-  /// Queues a group again that gave way; it goes before those that arrived after it.
+  /// Queues a group again that gave way; it goes before groups that arrived after it.
   void come_back(Group& group);
-  /// Takes a group out that will not run.
+  /// Removes a group that will not run.
   void leave(Group& group);
-  /// Takes a group out that begins to run, and charges its client for the prompt, once however
+  /// Removes a group that begins to run, and charges its client for the prompt, only once however
   /// often the group begins.
   void admit(Group& group);
 
@@ -37,10 +37,10 @@ class WaitingGroups {
 
   [[nodiscard]] std::size_t size() const noexcept { return queue_.size(); }
   [[nodiscard]] bool empty() const noexcept { return queue_.empty(); }
-  /// When the first group came into the queue that was empty; only while somebody waits.
+  /// When the queue last became non-empty; valid only while a group waits.
   [[nodiscard]] TimePoint first_waits_since() const noexcept { return first_waits_since_; }
 
-  /// Writes to `out` who of the class should be admitted next, best first and at most
+  /// Writes to `out` the groups of the class to admit next, best first and at most
   /// `most_of_one_client` of a client, and returns how many. An admission changes the order.
   [[nodiscard]] std::size_t candidates(RequestClass cls, std::span<Group*> out,
                                        std::size_t most_of_one_client) const;

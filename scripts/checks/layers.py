@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who may include whom: judges the tree by scripts/layers.toml.
+"""Checks the includes between layers by the table scripts/layers.toml.
 
 Usage: layers.py [ROOT]. Prints "file:line: finding. To do: ...", one a line; exits 1 when there is any.
 Its own tests, layers_test.py, run first.

@@ -1,4 +1,4 @@
-"""What a check remembers of the sources that it found clean, so that it looks again only at what has changed.
+"""A check's memory of clean sources, so that it examines only changed sources again.
 
 A source that was clean is skipped until something it was judged by changes: the check's own settings, the compile command,
 or any file it includes. Those are compared by content when they belong to the tree, else by size and time. The memory is
@@ -35,7 +35,7 @@ def sha(*parts: str) -> str:
 
 
 def folder(check: str) -> Path:
-    """Where a check keeps its memory; what nobody has asked for in a while is gone."""
+    """The folder of a check's memory; entries that were unused for a while are removed."""
     place = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "weft" / check
     place.mkdir(parents=True, exist_ok=True)
     for memory in place.iterdir():

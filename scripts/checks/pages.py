@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Pages that say what is tested name tests that there are. Usage: pages.py [ROOT].
+"""Checks that tests which pages name exist. Usage: pages.py [ROOT].
 
 In the tables of PAGES whose last column is "test", each row names a test or more: `Suite.Name` in C++,
 `test_file.py:test_name` in Python. A page of a whole suite or file leaves none of its tests out.

@@ -1,4 +1,4 @@
-"""The files of the tree, and how a check reports what it found in them."""
+"""The files of the tree, and the report of a check's findings in them."""
 
 import json
 import re

@@ -19,7 +19,7 @@
 
 namespace weft::test {
 
-/// Requests of one thread under way at once; some of them wait for rows.
+/// Active requests of one thread; some of them wait for rows.
 inline constexpr std::size_t kCancelOpen = 24;
 inline constexpr std::size_t kCancelThreads = 4;
 
@@ -121,10 +121,10 @@ inline void cancel_ten_thousand(RequestPort& port, CancelTally& tally,
   EXPECT_EQ(tally.ends, kCancelThreads * kOfAThread);
 }
 
-/// What they ask for: one or two outputs of a prompt that begins like others.
+/// Makes a request: one or two outputs of a prompt that begins like other prompts.
 inline Request random_cancelling_request(std::mt19937_64& random) {
   Request request;
-  const std::uint64_t text = random() % 8;  // of one nobody else has the prompt
+  const std::uint64_t text = random() % 8;  // one of them is a prompt of its own
   for (std::uint64_t i = 0, tokens = 1 + random() % 60; i < tokens; ++i) {
     const std::uint64_t token = text == 0 ? random() : text * (i + 7);
     request.prompt_tokens.push_back(static_cast<TokenId>(token % kLetters));

@@ -25,7 +25,7 @@ namespace weft::test {
 /// one thread, everything else is thread-safe, except for setting the settings.
 class FakePort final : public RequestPort {
  public:
-  /// What can be seen of the port after it has gone.
+  /// The port's traces that a test can read after the port's end.
   struct Traces {
     std::atomic<int> destroyed{0};
     std::atomic<int> stops{0};
@@ -121,7 +121,7 @@ class FakePort final : public RequestPort {
     return ended;
   }
 
-  /// Gives each request another token, after end_asked(), and ends those that have max_tokens.
+  /// Calls end_asked(), gives each request another token, and ends requests that have max_tokens.
   void tick() {
     end_asked();
     const std::size_t count = size();
@@ -179,7 +179,7 @@ class FakePort final : public RequestPort {
   mutable std::mutex mutex_;
   std::vector<std::optional<RequestTicket>> tickets_;
   std::vector<std::shared_ptr<ActiveRequest>> requests_;
-  std::vector<std::int32_t> produced_;  // of the one who ticks
+  std::vector<std::int32_t> produced_;  // used only by the thread that calls tick()
   std::function<void()> stopped_;
 };
 

@@ -1,4 +1,4 @@
-// What the receiver lets in, and what it refuses.
+// Requests that the receiver accepts and refuses.
 
 #include <gtest/gtest.h>
 

@@ -123,7 +123,7 @@ class PipelineFixture : public LetterFixture {
     all.push_back(one);
     return one;
   }
-  /// Delivers what was just sent to the scheduler.
+  /// Delivers the messages that were just sent to the scheduler.
   void enqueue() {
     ASSERT_TRUE(play.expect<SubmitMsg>({}, kReceiverId));
     ASSERT_TRUE(play.expect<PrepareMsg>({}, kWorkerId));

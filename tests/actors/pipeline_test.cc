@@ -1,4 +1,4 @@
-// What the actors say to each other, one message at a time.
+// The actors' messages, one message at a time.
 
 #include <gtest/gtest.h>
 

@@ -18,7 +18,7 @@
 
 namespace weft::test {
 
-/// What a pipeline has for its requests.
+/// The resources of a pipeline.
 struct PipelineShape {
   const char* name = "";
   std::int32_t rows = 8;
@@ -40,7 +40,7 @@ struct PlayedRequest {
   std::optional<Finish> end;
 };
 
-/// What the plans that ran were like.
+/// The sizes of the plans that ran.
 struct PlanSizes {
   std::int32_t most_tokens = 0;
   std::int32_t longest_entry = 0;  ///< of tokens that were known

@@ -40,7 +40,7 @@ class SimulatedModel {
 
   SimulatedModel(const Options& options, std::mt19937_64& random);
 
-  /// What the actors serve.
+  /// The model that the actors serve.
   [[nodiscard]] ServedModel served() const;
   /// Makes its devices anew. `run` is called in each step.
   [[nodiscard]] DeviceRanks make_devices(const std::function<void()>& run);
@@ -59,8 +59,8 @@ class SimulatedModel {
   /// How many pages came back from files.
   [[nodiscard]] std::uint64_t pages_read() const;
 
-  /// What came of guesses: in how many entries there were some, in how many the start was not known
-  /// to the host, and how many were made and were right.
+  /// Counts of guesses: entries with guesses, entries whose start the host did not know, and
+  /// guesses that were made and that were right.
   struct Guesses {
     std::uint64_t entries = 0;
     std::uint64_t unsure = 0;
@@ -96,7 +96,7 @@ class SimulatedModel {
   const std::uint64_t weights_;
   std::mt19937_64 acceptance_;                               // which guesses are right
   std::unordered_map<std::uint64_t, std::int32_t> domains_;  // by seed
-  // Pages read by devices that have gone.
+  // Pages read by devices that no longer exist.
   std::shared_ptr<std::uint64_t> pages_read_before_ = std::make_shared<std::uint64_t>(0);
 };
 

@@ -12,7 +12,7 @@
 namespace weft::test {
 namespace {
 
-/// What one output must be.
+/// The expected output.
 struct Expected {
   std::vector<TokenId> tokens;  ///< without the end token
   std::string text;

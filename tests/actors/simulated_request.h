@@ -14,7 +14,7 @@ namespace weft::test {
 /// The seed of a request's choice of this number.
 [[nodiscard]] std::uint64_t seed_of_choice(const Request& request, std::size_t choice);
 
-/// What of a fake model its outputs follow from.
+/// The properties of a fake model that determine its outputs.
 struct FakeModel {
   std::uint64_t weights = 0;
   std::int64_t context = 0;

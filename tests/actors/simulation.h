@@ -33,8 +33,8 @@ struct SimulationOptions {
   /// Pages go to files, and the model goes now and then and comes back; not with ranks. Files are
   /// read beside the play, so it is not the same a second time.
   bool files = false;
-  /// Models beside each other on one device, whose memory and time they share, behind a ModelHost
-  /// that loads and unloads them and lets them fail; 0: one without a host. Not with ranks.
+  /// The number of models on one device, which share its memory and time, behind a ModelHost that
+  /// loads and unloads them and makes them fail; 0: one model without a host. Not with ranks.
   std::int32_t models = 0;
 };
 
@@ -75,9 +75,9 @@ class Simulation {
   [[nodiscard]] std::uint64_t tokens_found() const { return port_->stats().prefix_tokens; }
   /// How many requests found a path whose beginning was gone.
   [[nodiscard]] std::uint64_t hollow_hits() const noexcept { return hollow_hits_; }
-  /// What became of rows' states.
+  /// The counts of rows' states.
   [[nodiscard]] SimulatedModel::States states() const;
-  /// What came of guesses.
+  /// The counts of guesses.
   [[nodiscard]] SimulatedModel::Guesses guesses() const;
   /// A hash of all that has come out: two plays of a seed have the same.
   [[nodiscard]] std::uint64_t digest() const noexcept { return digest_; }
@@ -136,7 +136,7 @@ class Simulation {
   bool load_fails_ = false;
   std::vector<std::shared_ptr<SimulatedRequest>> requests_;
   std::vector<std::shared_ptr<SimulatedRequest>> open_;
-  std::size_t changes_ = 0;  // of models, that nobody has answered yet
+  std::size_t changes_ = 0;  // unanswered loads and unloads of models
   std::uint64_t events_ = 0;
   std::size_t completed_ = 0;
   std::size_t failures_ = 0;

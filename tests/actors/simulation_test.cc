@@ -26,7 +26,7 @@ std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-/// What all seeds came to.
+/// The totals over all seeds.
 struct Tally {
   std::uint64_t events = 0;
   std::size_t requests = 0;

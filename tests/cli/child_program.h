@@ -50,7 +50,7 @@ class ChildProgram {
   }
   /// Returns the exit status; -1 when a signal ended it.
   int wait() {
-    // The process id stays reserved until nobody can use it to kill another process.
+    // The process id stays reserved until no call can use it to kill another process.
     siginfo_t ended{};
     ::waitid(P_PID, static_cast<id_t>(id_), &ended, WEXITED | WNOWAIT);
     const std::scoped_lock lock(mutex_);

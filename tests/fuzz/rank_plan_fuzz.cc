@@ -18,7 +18,7 @@ constexpr weft::DeviceLimits kLimits{.rows = 4,
 
 }  // namespace
 
-// What another process sends: a plan that is taken is the same when it is sent on.
+// Bytes from another process: an accepted plan is the same after it is sent on.
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto bytes = weft::test::fuzz_bytes(data, size);

@@ -48,7 +48,7 @@ std::unique_ptr<StepDevice> as_one(std::vector<std::unique_ptr<Device>> ranks) {
       DeviceRanks(std::make_move_iterator(ranks.begin()), std::make_move_iterator(ranks.end())));
 }
 
-/// Those of a model whose weights' types a test has changed.
+/// The devices of a model whose weights' types a test has changed.
 std::vector<std::shared_ptr<const Program>> parts(const OpenedModel& model,
                                                   const Partition& partition) {
   auto programs = compile_parts(model, partition).value();

@@ -58,7 +58,7 @@ struct DeviceKind {
 /// "cuda:0 | cpu".
 [[nodiscard]] DeviceKind fake_gpu_ranks_kind(const std::string& name, const std::string& partition);
 
-/// What the ranks of a partition on fake GPUs are made with, which `gpus` are, in their order.
+/// Returns the options for ranks of a partition on fake GPUs; `gpus` are in their order.
 [[nodiscard]] GpuRanks fake_gpu_ranks(const OpenedModel& model, const Partition& partition,
                                       const DeviceOptions& options,
                                       const std::vector<std::shared_ptr<FakeGpu>>& gpus);
@@ -112,7 +112,7 @@ struct DeviceKind {
           with_kv_on_host(gpu_ranks_kind("gpu_tp2", "cuda:0,cuda:1"))};
 }
 
-/// Those that keep keys and values as codes.
+/// The kinds of devices that keep keys and values as codes.
 [[nodiscard]] inline std::vector<DeviceKind> coded_kv_kinds() {
   std::vector<DeviceKind> kinds;
   for (const DType dtype : {DType::kI8, DType::kF8_E4M3}) {

@@ -57,7 +57,7 @@ class LogitsReader final : public ActivationReader {
   const std::int32_t position_;
 };
 
-/// What a cross-encoder makes of one or two texts (make_vectors.py).
+/// A cross-encoder's reference scores of one or two texts (make_vectors.py).
 struct Judged {
   Tokens tokens;
   std::int32_t second_text = 0;

@@ -73,7 +73,7 @@ class PlanBuilder {
   }
   Plan& plan() { return plan_; }
 
-  /// Runs what has been built; the next plan is empty.
+  /// Runs the built plan; the next plan is empty.
   StepResult run(StepDevice& device) {
     StepResult result;
     device.run(plan_, result);

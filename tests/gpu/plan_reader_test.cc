@@ -50,7 +50,7 @@ class PlanReaderTest : public testing::Test {
   std::span<const SlotTokens> encodes_;
 };
 
-/// Of a device that makes up to three guesses, which go on in these texts.
+/// The reader of a device that makes up to three guesses, which continue these texts.
 class GuessingReaderTest : public PlanReaderTest {
  protected:
   GuessingReaderTest() : PlanReaderTest(limits()) {

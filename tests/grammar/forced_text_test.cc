@@ -47,7 +47,7 @@ Tokenizer tokenizer_of(const std::vector<std::pair<std::string, std::string>>& m
   return Tokenizer::from_json(json::serialize(whole), "test").value();
 }
 
-/// What has to come behind a text, as tokens' texts with bars between them.
+/// The text forced behind a text, as tokens' texts with bars between them.
 std::string forced_behind(const std::shared_ptr<const Grammar>& grammar, const Tokenizer& tokenizer,
                           std::string_view text) {
   const auto compiled =

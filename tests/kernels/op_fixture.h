@@ -18,8 +18,8 @@
 #include "weft/kernels/simd/simd_target.h"
 #include "weft/tests/fixture/expect_bug.h"  // IWYU pragma: export
 
-/// What the tests of ops share: each body runs with every instruction set of this processor, and
-/// says so when another one ran.
+/// Shared by the tests of ops. Each body runs with every instruction set of this processor, and
+/// fails if another one ran.
 namespace weft {
 
 inline constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
@@ -109,7 +109,7 @@ class Table {
   std::vector<float> numbers_;
 };
 
-/// Whether each number is within `tolerance` of what it should be; says which one is the worst.
+/// Whether each number is within `tolerance` of the expected one; reports the worst.
 inline testing::AssertionResult is_close(std::span<const float> got, std::span<const double> want,
                                          double tolerance) {
   if (got.size() != want.size()) return testing::AssertionFailure() << "sizes differ";

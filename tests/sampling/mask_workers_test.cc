@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kTokens = 32;
 
-/// What masks of a test do, and who made them.
+/// Controls the masks of a test, and notes which threads made them.
 struct MaskWatch {
   bool is_known = false;
   std::latch begun{1};  // the first mask has

@@ -1,4 +1,4 @@
-// Tests of encoders' outputs that are computed once: who finds whose, when, and what it costs.
+// Tests of encoders' outputs that are computed once: which group finds which output, and when.
 
 #include <gtest/gtest.h>
 

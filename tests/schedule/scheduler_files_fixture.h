@@ -18,7 +18,7 @@ class SchedulerFilesFixture : public SchedulerFixture {
     SchedulerFixture::TearDown();
     if (files_) files_->close();
   }
-  /// Runs until nobody waits, for pages neither.
+  /// Runs until no group waits, also not for pages.
   void finish() {
     finish_all();
     while (scheduler_->stats().waiting > 0) {

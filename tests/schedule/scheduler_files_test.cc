@@ -18,7 +18,7 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-/// What fills ten pages, and a token more.
+/// Tokens that fill ten pages, and one more token.
 const Ask ten_pages{.prompt = 41, .max_tokens = 1, .text = 1};
 
 class SchedulerFilesTest : public SchedulerFilesFixture {

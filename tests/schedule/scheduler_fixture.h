@@ -18,7 +18,7 @@
 
 namespace weft::test {
 
-/// What a test's group asks for.
+/// The request of a test's group.
 struct Ask {
   std::int32_t prompt = 4;         ///< tokens
   std::int32_t encoder_input = 0;  ///< tokens of it
@@ -35,26 +35,26 @@ struct Ask {
   std::size_t continues = 0;
   std::string domain{};  ///< whose pages it may share; "": everybody's
   bool long_context = false;
-  bool has_reader = false;  ///< of what is computed of its tokens
-  /// Behind some of its tokens others have to come (forced_behind).
+  bool has_reader = false;  ///< its activations are read
+  /// Some of its tokens force other tokens behind them (forced_behind).
   bool has_forced = false;
   bool logprobs = false;
   std::int32_t most_guesses = 1000;  ///< of its sequences, each in a step
 };
 
-/// What has to come behind a token that was chosen, of a group with Ask::has_forced: behind every
-/// third one up to seven others.
+/// Returns the tokens forced behind a chosen token, in a group with Ask::has_forced: up to seven
+/// behind every third token.
 [[nodiscard]] std::vector<TokenId> forced_behind(TokenId token);
 
-/// What became of a group.
+/// The outcome of a group.
 struct GroupOutcome {
   Ask ask;
-  std::size_t number = 0;  ///< among those submitted
+  std::size_t number = 0;  ///< its number among submitted groups
   Group* group = nullptr;  ///< until it has ended
   std::vector<TokenId> encoder_input;
   std::vector<TokenId> prompt;
   std::vector<std::vector<TokenId>> outputs;  ///< of each sequence
-  std::vector<std::vector<TokenId>> forced;   ///< of each, what has to come next, backwards
+  std::vector<std::vector<TokenId>> forced;   ///< each sequence's next forced tokens, reversed
   std::optional<GroupEnd> end;
   Error error;
   int begun = 0;             ///< how often it got its rows

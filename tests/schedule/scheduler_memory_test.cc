@@ -1,4 +1,4 @@
-// Tests of rows and pages: who shares them, who moves, and that all are given back.
+// Tests of rows and pages: which are shared, which move, and that all are returned.
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 
 namespace weft::test {
 
-/// What a group of these tests asks for.
+/// The request of a group of these tests.
 struct GroupWish {
   std::int32_t prompt = 4;  ///< tokens
   std::int32_t max_tokens = 8;
@@ -74,7 +74,7 @@ struct SchedulerParts {
     running.begin(group);
     return group;
   }
-  /// Puts the group's sequences into the state after their prompt: one token of each is under way.
+  /// Puts the group's sequences into the state after their prompt, with one pending token each.
   static void decode(Group& group) {
     group.phase = GroupPhase::kForked;
     for (Sequence& sequence : group.sequences) {

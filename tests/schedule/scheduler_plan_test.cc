@@ -1,4 +1,4 @@
-// Tests of what a plan contains: who is in it, with how many tokens, in which rows.
+// Tests of a plan's content: its sequences, their tokens and their rows.
 
 #include <gtest/gtest.h>
 

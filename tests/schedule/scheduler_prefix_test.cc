@@ -1,4 +1,4 @@
-// Tests of prefixes that are computed once: who finds whose, when, and what it costs.
+// Tests of prefixes that are computed once: which group finds which pages, and when.
 
 #include <gtest/gtest.h>
 

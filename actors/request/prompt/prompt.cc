@@ -25,7 +25,7 @@ Error bad_field(const char* field, const Error& error) {
   return bad_request(std::string(field) + ": " + to_string(error));
 }
 
-// What clients look for in the message are the words that other servers use.
+// The message has the words of other servers, for which clients search.
 Error context_exceeded(const ServedModel& model, const std::string& why) {
   return {EngineErrc::kContextLengthExceeded, "This model's maximum context length is " +
                                                   std::to_string(model.context) +
@@ -43,7 +43,7 @@ Error too_many_tokens(const Request& request, const ServedModel& model, const Er
                                      ". Please reduce the length of the " + said + ".");
 }
 
-// A text may be megabytes: as much of it is tokenized as shows that it does not fit.
+// A text may have megabytes: it is tokenized only until it is known not to fit.
 std::size_t max_prompt_tokens(const ServedModel& model) {
   return static_cast<std::size_t>(std::max<std::int64_t>(model.context, 0));
 }
@@ -66,7 +66,7 @@ Result<std::vector<TokenId>> conversation_tokens(const Request& request, const S
   return bad_request(to_string(ids.error()));
 }
 
-// What a user writes is text: only BOS and the like are put around it.
+// A user's text never contains special tokens: only BOS and the like are added around it.
 Result<std::vector<TokenId>> text_tokens(const Request& request, const ServedModel& model) {
   std::vector<TokenId> ids;
   const auto encoded =
@@ -95,8 +95,8 @@ Result<void> check_lists(const Request& request) {
   return check_objects("tools", *tools);
 }
 
-// Returns the prompt's tokens: of a text with the tokenizer's BOS and the like, of tokens as they
-// are, or of a conversation.
+// Returns the prompt's tokens: of a text with the tokenizer's BOS and the like, of given tokens
+// unchanged, or of a conversation.
 Result<std::vector<TokenId>> prompt_tokens(const Request& request, const ServedModel& model,
                                            std::chrono::local_seconds now) {
   const int given = (request.prompt.empty() ? 0 : 1) + (request.prompt_tokens.empty() ? 0 : 1) +
@@ -108,7 +108,7 @@ Result<std::vector<TokenId>> prompt_tokens(const Request& request, const ServedM
   return text_tokens(request, model);
 }
 
-// Returns what the device has to do besides what the caller asked for: ranking needs logprobs.
+// Returns the parameters for the device: ranking needs logprobs even if the caller does not.
 SamplingParams for_device(const SamplingParams& sampling, std::size_t ends) {
   SamplingParams device = sampling;
   if (sampling.beams.num_beams > 1) {
@@ -120,7 +120,7 @@ SamplingParams for_device(const SamplingParams& sampling, std::size_t ends) {
   return device;
 }
 
-// In the words of OpenAI's API, which clients look for to shorten a conversation.
+// In the words of OpenAI's API, which tell clients to shorten a conversation.
 Error too_long(const Request& request, const ServedModel& model, std::size_t prompt) {
   const std::string said = prompt_of(request);
   if (request.max_tokens <= 0 || request.clip_max_tokens) {
@@ -158,7 +158,7 @@ Result<void> check_forced(TokenId token, const ServedModel& model) {
   return {};
 }
 
-// Finds who reads what is computed of the request, and lets it know the prompt.
+// Returns the request's reader of activations, and gives it the prompt.
 Result<std::shared_ptr<ActivationReader>> reader_of(const Request& request, const GroupSpec& spec,
                                                     const ServedModel& model) {
   std::shared_ptr<ActivationReader> reader = request.activation_reader;
@@ -186,7 +186,7 @@ Result<std::shared_ptr<ActivationReader>> reader_of(const Request& request, cons
   return reader;
 }
 
-// Fills in everything but the prompt, which is there.
+// Fills in everything but the prompt, which is already set.
 Result<void> complete(GroupSpec& spec, Request& request, const ServedModel& model,
                       std::uint64_t seed) {
   const auto bound = output_bound(request, model, spec.prompt.size());

@@ -11,15 +11,15 @@
 
 namespace weft {
 
-/// Finds what can be refused without tokenizing: a prompt of more token ids than the context has
-/// positions, or of a text that has more tokens whatever it says. kContextLengthExceeded, as
-/// prepare_request() says it. Prompts of requests for vectors and of conversations are not looked
-/// at.
+/// Refuses without tokenizing a prompt that is too long in any case: with more token ids than
+/// the context has positions, or of a text that must have more tokens. kContextLengthExceeded,
+/// as from prepare_request(). Does not check prompts of requests for vectors and of
+/// conversations.
 [[nodiscard]] Result<void> check_prompt_length(const Request& request, const ServedModel& model);
 
-/// Makes all that the scheduler and the detokenizer need of a request. It changes the request:
-/// max_tokens gets its number. `seed` is for a request that has none. Errors: kBadRequest names the
-/// parameter, kContextLengthExceeded has the numbers. When it fails, the ticket is left as it was.
+/// Prepares a request for the scheduler and the detokenizer. It sets the request's max_tokens.
+/// `seed` is for a request without one. Errors: kBadRequest names the parameter,
+/// kContextLengthExceeded has the numbers. On failure the ticket is unchanged.
 [[nodiscard]] Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
                                                                     const ServedModel& model,
                                                                     std::chrono::local_seconds now,

@@ -10,12 +10,12 @@
 namespace weft {
 namespace {
 
-// Hashes a client's name; two clients of one number would only share a counter.
+// Hashes a client's name; two clients with the same hash would only share a counter.
 ClientId client_of(const std::string& name) {
   return name.empty() ? ClientId{} : ClientId{std::hash<std::string>{}(name) | 1U};
 }
 
-// Returns the text that requests have in common which may find each other's beginnings.
+// Returns the text that identifies requests which may share cached beginnings.
 std::shared_ptr<const std::string> cache_domain_of(const Request& request, CacheShare share) {
   const std::string client = share == CacheShare::kAll ? "" : request.client;
   if (client.empty() && request.cache_salt.empty()) return nullptr;

@@ -10,13 +10,13 @@
 #include "weft/core/error/error.h"
 #include "weft/schedule/group.h"
 
-/// What requests for text and for vectors are prepared by alike.
+/// Shared by the preparation of requests for text and for vectors.
 namespace weft {
 
-/// `detail` begins with the parameter's name.
+/// Returns kBadRequest; `detail` begins with the parameter's name.
 [[nodiscard]] Error bad_request(std::string detail);
 
-/// Whether there are tokens, all of the vocabulary.
+/// Checks that there are tokens, all in the vocabulary.
 [[nodiscard]] Result<void> check_tokens(const std::vector<TokenId>& ids, const ServedModel& model);
 
 /// Sets how many guesses the request lets the engine make.
@@ -26,7 +26,7 @@ namespace weft {
 [[nodiscard]] Result<void> set_cache_domain(GroupSpec& spec, const Request& request,
                                             const ServedModel& model);
 
-/// Takes the ticket.
+/// Makes the group, and takes the ticket.
 [[nodiscard]] std::unique_ptr<RequestGroup> make_group(GroupSpec spec, RequestTicket& ticket,
                                                        std::unique_ptr<RequestText> text);
 

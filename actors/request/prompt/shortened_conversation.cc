@@ -30,7 +30,7 @@ std::size_t count_system_messages(const json::array& messages) {
   return static_cast<std::size_t>(first - messages.begin());
 }
 
-/// The messages that what is left may begin with, in their order.
+/// The messages with which a shortened conversation may begin, in their order.
 std::vector<std::size_t> beginnings(const json::array& messages, std::size_t system) {
   std::size_t last_user = system;
   for (std::size_t i = system; i < messages.size(); ++i) {

@@ -14,12 +14,12 @@
 
 namespace weft {
 
-/// What a caller of Engine::async_embed() asks for: the vector of one input. The input is either a
-/// text, or tokens as they are. Many inputs are many operations, which the engine computes
+/// A request of Engine::async_embed() for the vector of one input, either a text or
+/// tokens. Use one operation for each of many inputs; the engine computes them
 /// together.
 struct EmbedRequest {
   EmbedRequest() = default;  // no aggregate: docs/asio-compliance.md says why
-  /// Makes a request for the vector of a text, so that a text may stand where a request does:
+  /// Makes a request for the vector of a text, so that calls can take a text directly:
   /// `engine.async_embed("Once", token)`.
   template <std::convertible_to<std::string> Text>
   // NOLINTNEXTLINE(google-explicit-constructor): a text stands where a request does
@@ -37,17 +37,17 @@ struct EmbedRequest {
   std::chrono::milliseconds timeout{0};  ///< from arrival to the end; 0 = none
 };
 
-/// What became of it.
+/// The result of an EmbedRequest.
 struct EmbedResult {
   std::vector<float> vector{};  ///< empty where there is an error, or masks are filled in
   std::vector<std::vector<MaskFill>> masks{};  ///< as of Finish, instead of a vector
   Usage usage{};
   RequestTimes times{};
-  std::string error_detail{};                ///< what an error_code cannot say: fields and numbers
+  std::string error_detail{};                ///< details of the error, such as fields and numbers
   std::chrono::milliseconds retry_after{0};  ///< with kOverloaded: when it is worth trying again
 };
 
-/// The same as a request of the engine.
+/// Returns the corresponding Request.
 [[nodiscard]] Request to_request(EmbedRequest asked);
 
 }  // namespace weft

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-/// Empty for tokens that the tokenizer does not know.
+/// Returns the tokens' text; empty for tokens that the tokenizer does not know.
 std::string text_of(const Tokenizer& tokenizer, std::span<const TokenId> ids, bool skip_special) {
   auto text = tokenizer.decode(ids, skip_special);
   return text ? *std::move(text) : std::string();
@@ -74,7 +74,7 @@ bool MaskReader::lacks_numbers() const noexcept {
   return std::ranges::any_of(choices_, [](const auto& one) { return one.empty(); });
 }
 
-// As transformers' task "fill-mask" has it: beside other masks, special tokens are not left out.
+// As in transformers' task "fill-mask": with several masks, special tokens are kept in the text.
 MaskFill MaskReader::fill(std::size_t mask, const TokenScore& choice,
                           std::vector<TokenId>& prompt) const {
   TokenId& place = prompt[static_cast<std::size_t>(masks_[mask])];

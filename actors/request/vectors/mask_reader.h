@@ -12,7 +12,7 @@
 
 namespace weft {
 
-/// Where `mask` stands in a prompt, ascending.
+/// Returns the positions of `mask` in a prompt, ascending.
 [[nodiscard]] std::vector<std::int32_t> mask_positions(std::span<const TokenId> prompt,
                                                        TokenId mask);
 
@@ -21,9 +21,9 @@ struct TokenScore {
   float score = 0;  ///< probability
 };
 
-/// The `count` most probable tokens of logits [V] that the tokenizer knows, the most probable one
-/// first; of equal ones the smallest id. Logits that are NaN have no part; empty where none is a
-/// number above -inf.
+/// Returns the `count` most probable tokens of logits [V] that the tokenizer knows, the most
+/// probable first, ties to the smallest id. Ignores NaN; empty if no logit is a number above
+/// -inf.
 [[nodiscard]] std::vector<TokenScore> likeliest_tokens(const Tokenizer& tokenizer,
                                                        std::span<const float> logits,
                                                        std::size_t count);

@@ -5,16 +5,16 @@
 
 namespace weft {
 
-/// Makes the result of a request that gets no text, from what the model computes of its prompt. The
-/// executor calls read(), and afterwards the detokenizer the rest; the messages between the two
-/// order what they write and read.
+/// Makes the result of a request without text, from the model's activations of its prompt. The
+/// executor calls read(), and afterwards the detokenizer calls the other functions; the messages
+/// between the two order their accesses.
 class ResultReader : public ActivationReader {
  public:
-  /// Whether all that the result needs was read; only once nothing reads it any more.
+  /// Whether read() has received everything that the result needs; called after the last read().
   [[nodiscard]] virtual bool complete() const noexcept = 0;
-  /// Whether the model gave no numbers where the result needs some; only of a complete one.
+  /// Whether the model gave NaN where the result needs numbers; only for a complete result.
   [[nodiscard]] virtual bool lacks_numbers() const noexcept { return false; }
-  /// Puts the result into `finish`, of a prompt that was read. Throws std::bad_alloc.
+  /// Puts a complete result into `finish`. Throws std::bad_alloc.
   virtual void give(Finish& finish) const = 0;
 };
 

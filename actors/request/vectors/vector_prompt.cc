@@ -38,7 +38,7 @@ Result<void> check_mask_wish(const VectorWish& wish, const ServedModel& model) {
   return {};
 }
 
-/// Whether this model gives what is wished.
+/// Checks that this model gives the requested vector.
 Result<void> check_wish(const Request& request, const ServedModel& model) {
   const VectorWish& wish = *request.vector;
   if (request.prompt_logprobs) {
@@ -86,7 +86,7 @@ Error input_too_long(std::size_t most, const std::string& why) {
                                                   ". Please reduce its length, or have it cut."};
 }
 
-/// What an input may have, with what the tokenizer puts around it.
+/// Returns the most tokens of an input, including tokens that the tokenizer adds.
 std::size_t most_tokens(const ServedModel& model) {
   const std::int64_t said = model.vectors->max_tokens;
   return static_cast<std::size_t>(said > 0 ? std::min(said, model.context) : model.context);

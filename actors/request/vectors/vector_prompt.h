@@ -9,10 +9,10 @@
 
 namespace weft {
 
-/// Makes all that the pipeline needs of a request for a vector (Request::vector): its prompt is
-/// computed, read by a ResultReader, and nothing is chosen. Errors: kBadRequest names the
-/// parameter, or says that this model gives no such vector; kContextLengthExceeded has the numbers.
-/// When it fails, the ticket is left as it was.
+/// Prepares a request for a vector (Request::vector): a ResultReader reads its computed prompt, and
+/// no token is chosen. Errors: kBadRequest names the parameter, or says that this model gives no
+/// vector of this kind; kContextLengthExceeded has the numbers. On failure the ticket is
+/// unchanged.
 [[nodiscard]] Result<std::unique_ptr<RequestGroup>> prepare_vector_request(
     RequestTicket& ticket, const ServedModel& model);
 

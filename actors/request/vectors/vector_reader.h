@@ -13,11 +13,11 @@
 namespace weft {
 
 /// Makes the vector of one request from the hidden states of its prompt. The executor pools them
-/// while it reads a step; the layers behind that, which may take a millisecond, are the
-/// detokenizer's work. The messages between the two order what they write and read.
+/// after each step. The detokenizer computes the layers behind the pooling, which may take a
+/// millisecond. The messages between the two order their accesses.
 class VectorReader final : public ResultReader {
  public:
-  /// `tokens`: of the prompt.
+  /// `tokens`: the prompt's number of tokens.
   VectorReader(std::shared_ptr<const VectorModel> model, const VectorWish& wish,
                std::int32_t tokens);
 

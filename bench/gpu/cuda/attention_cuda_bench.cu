@@ -17,8 +17,8 @@
 
 // Attention over paged KV against reading the same bytes: decoding as a ratio to a kernel that only
 // reads them, prompts in TFLOP/s. Each launch has another layer's cache, so that none is in the
-// second-level cache; launches are in a graph, as a step's are. Medians of replays; the spread is
-// that between the 10th and the 90th percentile.
+// second-level cache; launches are in a graph, as in a step. Medians of replays; the spread goes
+// from the 10th to the 90th percentile.
 namespace weft::cuda {
 namespace {
 
@@ -72,7 +72,7 @@ __global__ void fill_random(__nv_bfloat16* to, std::size_t count, std::uint64_t 
 constexpr int kReadThreads = 512;
 constexpr int kReadUnroll = 8;
 
-/// Reads everything, with eight loads of 16 bytes under way in each thread.
+/// Reads everything, with eight loads of 16 bytes in flight in each thread.
 __global__ void __launch_bounds__(kReadThreads)
     read_all(const uint4* from, std::size_t count, std::uint32_t* sink) {
   wait_for_predecessor();
@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(kReadThreads)
 
 struct Timing {
   double median = 0;  // microseconds a launch
-  double spread = 0;  // of the median
+  double spread = 0;  // as a fraction of the median
 };
 
 /// Captures `layers` calls and replays them.

@@ -48,7 +48,7 @@ struct FullSteps {
   std::vector<double> steps, waits;
 };
 
-/// The last of those that began after `since`.
+/// Returns the last full steps that began after `since`.
 FullSteps last_full_steps(const std::deque<measure::StepRecord>& records, TimePoint since) {
   const auto is_full = [since](const measure::StepRecord& one) {
     return one.began >= since && one.decodes == kRows && one.prefills == 0;

@@ -1,11 +1,11 @@
-// What ranks on GPUs cost and gain.
-//   all-reduce  of so many bytes, as steps have them: recorded, many in a row. Microseconds of
-//               each, by NCCL and in the ways of our own, which NCCL does beyond what they take
-//   step        decode steps of a model's shape with random bf16 weights on one GPU, on all that
-//               share its layers, on all as stages, on four two by two; each beside the time in
-//               which its slowest rank reads the weights that it has (stages: one after the other).
-//               `share` is what one of those that share layers has to do, alone on one GPU: what
-//               they would take if it took nothing to exchange numbers
+// The costs and gains of ranks on GPUs.
+//   all-reduce  microseconds of an all-reduce of so many bytes, recorded as in steps, many in a
+//               row, by NCCL and by our own ways (which use NCCL for larger sizes)
+//   step        decode steps of a model's shape with random bf16 weights: on one GPU, on all GPUs
+//               with shared layers, on all as stages, on four as two stages of two. Each is
+//               compared with the time in which its slowest rank reads its weights (stages: added
+//               up). `share` is the step of one rank with shared layers, alone on one GPU: the
+//               time of a step if exchanging numbers took no time
 //
 // weft_ranks_cuda_bench [gpus=2] [rows=1,32] [context=128] [layers=32] [steps=20] [rounds=9]
 
@@ -84,7 +84,7 @@ class Reducer {
   }
   void join() { check(*runtime_, runtime_->join(place_), "meeting"); }
 
-  /// Seconds of each, as the mean of those in a row.
+  /// Returns the seconds of one all-reduce, the mean of many in a row.
   double measure(std::int64_t bytes, cuda::SumWay way) {
     cuda::OwnedGraph& graph = graphs_[{bytes, way}];
     if (!graph) graph = record(bytes, way);
@@ -221,7 +221,7 @@ class Steps {
   StepResult result_;
 };
 
-/// Bytes that steps wait for: of each stage those of its slowest rank.
+/// The bytes that a step waits for: the sum over stages of the bytes of the slowest rank.
 double slowest_bytes(const OpenedModel& model, const std::string& text) {
   const Partition partition = value_or_end(parse_partition(text));
   const auto programs = value_or_end(compile_parts(model, partition));
@@ -237,7 +237,7 @@ double slowest_bytes(const OpenedModel& model, const std::string& text) {
   return bytes;
 }
 
-/// What is measured: a model, and how it is cut.
+/// A model, and the partition to measure.
 struct Cut {
   std::string name;
   LlamaShape shape;

@@ -113,7 +113,7 @@ class Bench {
     return shape;
   }
 
-  /// What a server would take on this GPU, but for what the options say.
+  /// The tuning that a server would use on this GPU, unless the options override it.
   [[nodiscard]] cuda::Tuning tuning(const std::string& gpu) const {
     cuda::Tuning tuning;
     if (options_.rule == 0) tuning = cuda::find_tuning({}, gpu, *model_.program()).value();

@@ -19,7 +19,7 @@ BlockQuantizer quantizer_of(DType dtype) noexcept {
   return nullptr;
 }
 
-/// The same rows hold for all: importances that are all 0 say nothing of the block.
+/// Importances repeat for each row. Returns null if a block's importances are all 0.
 const float* importance_of(const QuantizeParams& params, std::int64_t at, std::size_t count) {
   if (params.importance == nullptr) return nullptr;
   const std::span block(params.importance + at, count);

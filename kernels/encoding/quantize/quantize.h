@@ -13,7 +13,7 @@ struct QuantizeParams {
   DType dtype = DType::kQ8_0;
   const float* from = nullptr;  ///< [blocks * elements of a block], whole blocks side by side
   std::int64_t blocks = 0;
-  /// How much the square of each number's error counts, at least 0; null: all alike.
+  /// The weight of each number's squared error, at least 0; null: all the same.
   const float* importance = nullptr;
 };
 
@@ -21,15 +21,15 @@ struct QuantizeParams {
 /// write have none, because these calibrate with data.
 [[nodiscard]] bool can_quantize(DType dtype) noexcept;
 
-/// Writes the blocks that decode_blocks() turns back into numbers near to the given ones: the
-/// inverse of the decoder. Returns the first block that could not be encoded, whose bytes are then
-/// of no use: a number is not finite, or a scale is too large for its type.
+/// Writes blocks that decode_blocks() turns back into numbers near the given ones. Returns the
+/// index of the first block that could not be encoded, because a number is not finite or a scale is
+/// too large for its type; that block's bytes are meaningless.
 ///
 /// Without importances q8_0, q4_0, q4_1, q5_0, q5_1, tq1_0, tq2_0 and mxfp4 have the codes of
-/// PyPI's `gguf` 0.19, and Inferflow's encodings those of its paper's equations 1 and 3: a scale
-/// that the extreme numbers say. The others, and all of them with importances, search for the scale
-/// with the least sum of weighted squared errors; for a grid every point is tried. Thread-safe. A
-/// type without a quantizer is a bug of the caller: internal_error.
+/// PyPI's `gguf` 0.19, and Inferflow's encodings the codes of its paper's equations 1 and 3: the
+/// extreme numbers determine the scale. The other encodings, and all encodings with importances,
+/// search for the scale with the least sum of weighted squared errors; a grid's points are all
+/// tried. Thread-safe. A type without a quantizer is a bug of the caller: internal_error.
 [[nodiscard]] std::optional<std::int64_t> quantize_blocks(const QuantizeParams& params,
                                                           std::byte* to);
 

@@ -19,27 +19,27 @@ constexpr std::size_t kGridNumbers = 256;
 constexpr std::size_t kSignGroup = 8;
 // The shift, up or down, that encodings with points of three values add to a point.
 constexpr float kPointShift = 0.125F;
-// Scales are tried at tenths of the one under which the extreme is the grid's largest number. Lower
+// Scales are tried at tenths of the scale that maps the extreme to the grid's largest number. Lower
 // scales clip too much; higher scales make the other numbers too small.
 constexpr int kFirstTenth = 3;
 constexpr int kLastTenth = 12;
-// A grid may lack a point whose numbers are all its largest number, which a group of nearly equal
-// numbers would need: then points of smaller numbers are tried too.
+// A group of nearly equal numbers needs a point whose numbers are all the grid's largest. A grid
+// may lack that point, so scales for points of smaller numbers are tried too.
 constexpr int kLastTenthOfFlat = 160;
 constexpr float kFlat = 0.7F;
 
 /// How a number's sign is stored.
 enum class GridSigns {
-  kNone,  ///< the points have signs, and are moved by the shift
-  kEven,  ///< seven bits for eight numbers, of which an even number are negative
-  kFree,  ///< a bit for each
+  kNone,  ///< the points themselves have signs, and a shift moves them
+  kEven,  ///< seven bits for eight numbers; an even number of them are negative
+  kFree,  ///< a bit for each number
 };
 
 /// The layout of an encoding's block.
 struct GridForm {
   std::size_t point = 8;         ///< numbers of a point
   std::size_t scale_group = 32;  ///< numbers under a scale
-  std::size_t shift_group = 32;  ///< numbers that are moved alike, without signs
+  std::size_t shift_group = 32;  ///< numbers with the same shift (kNone)
   GridSigns signs = GridSigns::kEven;
   int scale_codes = 16;
   float first_scale = 0.125F;  ///< the scale of code 0, in scales of the block
@@ -77,7 +77,7 @@ GridColumns columns_of(const std::array<GridPoint<kPoint>, kCount>& points, floa
   return grid;
 }
 
-/// A grid as it is, or moved up and moved down.
+/// A grid alone, or a grid moved up and the grid moved down.
 using Grids = std::array<GridColumns, 2>;
 
 template <std::size_t kPoint, std::size_t kCount>
@@ -166,7 +166,7 @@ class GridFitter {
         least = cost;
         cheapest = j;
       }
-      // The number that loses least gets the wrong sign.
+      // The number whose error grows least gets the wrong sign.
       if (form_.signs == GridSigns::kEven && std::popcount(signs) % 2 != 0) signs ^= 1U << cheapest;
       codes_.signs[group] = static_cast<std::uint8_t>(signs);
     }
@@ -194,7 +194,7 @@ class GridFitter {
     }
   }
 
-  /// Chooses the points of the cells from `first` to `last` under a scale, all moved alike.
+  /// Chooses the points of the cells from `first` to `last` under a scale and with the same shift.
   FitSums choose_points(std::size_t first, std::size_t last, std::size_t shift, float scale) {
     FitSums fit;
     for (std::size_t cell = first; cell < last; ++cell) {
@@ -206,7 +206,7 @@ class GridFitter {
     return fit;
   }
 
-  /// Chooses points for the numbers under one scale, and which of the points are moved down.
+  /// Chooses points for the numbers under one scale, and the direction of each group's shift.
   FitSums choose_group(std::size_t group, float scale) {
     const std::size_t step = std::min(form_.shift_group, form_.scale_group);
     FitSums all;
@@ -264,7 +264,7 @@ class GridFitter {
     choose_group(group, codes_.scale * form_.scale_of(codes_.scales[group]));
   }
 
-  /// Sets the block's scale to the one that suits the codes best.
+  /// Sets the block's scale to the best scale for the chosen codes.
   void refit() {
     FitSums all;
     for (std::size_t cell = 0; cell < kGridNumbers / form_.point; ++cell) {
@@ -295,8 +295,8 @@ void put_word(BlockBytes to, T bits) {
   std::memcpy(to, &bits, sizeof(bits));
 }
 
-/// The signs of four eights in seven bits each, and a scale in four, as iq2_xxs and iq3_xxs have
-/// them behind a group of 32.
+/// Packs the signs of four eights (seven bits each) and a scale (four bits), which follow each
+/// group of 32 in iq2_xxs and iq3_xxs.
 std::uint32_t signs_and_scale(const GridCodes& codes, std::size_t group) {
   std::uint32_t word = static_cast<std::uint32_t>(codes.scales[group]) << 28U;
   for (std::size_t i = 0; i < 4; ++i) {

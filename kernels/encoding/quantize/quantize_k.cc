@@ -1,4 +1,4 @@
-// Blocks of 256 whose groups have scales, and minimums, of their own, themselves in codes.
+// Blocks of 256 in groups with their own scales, and minimums, which are codes themselves.
 
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@ struct ScaledGroups {
   BlockCodes codes{};
 };
 
-/// The extreme scale becomes the least code, of which there is one more than of positive ones.
+/// The extreme scale becomes the least code, since there is one more negative code than positive.
 template <std::size_t kGroups>
 ScaledGroups<kGroups> fit_groups(const FitGroup& block, CodeRange range, CodeRange scale_range,
                                  BlockBytes scale_at) {
@@ -50,7 +50,7 @@ struct LineGroups {
   BlockCodes codes{};
 };
 
-/// The largest scale and the largest minimum become the last code of theirs.
+/// The largest scale and the largest minimum get the highest code.
 template <std::size_t kGroups>
 LineGroups<kGroups> fit_line_groups(const FitGroup& block, int levels, int most_scale,
                                     BlockBytes scale_at) {
@@ -108,7 +108,7 @@ void quantize_q3_k(const FitGroup& numbers, BlockBytes block) {
   }
 }
 
-/// Scales and minimums of 8 groups in 6 bits each, as q4_k and q5_k have them.
+/// Stores the scales and minimums of the 8 groups of q4_k and q5_k in 6 bits each.
 void store_six_bits(const std::array<int, 8>& scales, const std::array<int, 8>& minimums,
                     BlockBytes to) {
   for (std::size_t g = 0; g < 4; ++g) {
@@ -118,7 +118,7 @@ void store_six_bits(const std::array<int, 8>& scales, const std::array<int, 8>& 
   }
 }
 
-/// Four bits of the codes of groups of 32: two groups in each run of 32 bytes.
+/// Stores the low four bits of the codes of groups of 32: two groups in each run of 32 bytes.
 void store_group_halves(const BlockCodes& codes, BlockBytes to) {
   for (std::size_t i = 0; i < codes.size(); ++i) {
     add_bits(to[i / 64 * 32 + i % 32], codes[i] & 15, static_cast<std::int64_t>(i / 32 % 2 * 4));

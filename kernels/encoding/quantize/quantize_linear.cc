@@ -8,25 +8,25 @@
 namespace weft {
 namespace {
 
-/// Two codes of four bits in a byte: the first 16 in the low halves.
+/// Stores two codes of four bits in a byte, the first 16 in the low halves.
 void store_halves(const std::array<int, 32>& codes, BlockBytes to) {
   for (std::size_t i = 0; i < 16; ++i) {
     to[i] = static_cast<std::uint8_t>((codes[i] & 15) | (codes[i + 16] & 15) << 4);
   }
 }
 
-/// The fifth bits of 32 codes.
+/// Stores the fifth bits of 32 codes.
 void store_fifth_bits(const std::array<int, 32>& codes, BlockBytes to) {
   std::uint32_t high = 0;
   for (unsigned i = 0; i < 32; ++i) high |= static_cast<std::uint32_t>(codes[i] >> 4) << i;
   std::memcpy(to, &high, sizeof(high));
 }
 
-/// Codes around `middle`, which is also how many are negative.
+/// Stores the scale and returns codes whose zero is `middle`: `middle` codes are negative.
 std::array<int, 32> signed_codes(const FitGroup& group, int middle, BlockBytes scale_at) {
   float inverse = 0;
   if (group.importance == nullptr) {
-    // The codes go by the scale before it is rounded, as gguf-py's do.
+    // Codes use the scale before it is rounded to f16, as in gguf-py.
     const float scale = extreme_of(group.numbers) / static_cast<float>(-middle);
     inverse = inverse_of(scale);
     store_f16(scale, scale_at);
@@ -41,7 +41,7 @@ std::array<int, 32> signed_codes(const FitGroup& group, int middle, BlockBytes s
   return codes;
 }
 
-/// Codes from the least number up; scale and minimum stand one after the other.
+/// Stores scale and minimum, and returns codes that count from the minimum.
 std::array<int, 32> codes_from_minimum(const FitGroup& group, int levels, BlockBytes scale_at) {
   ScaleAndMinimum line = span_of(group.numbers, levels);
   if (group.importance != nullptr) {
@@ -90,7 +90,7 @@ void quantize_q5_1(const FitGroup& group, BlockBytes block) {
   store_halves(codes, block + 8);
 }
 
-/// -1, 0 or 1 plus 1 for each number.
+/// Stores the scale and returns for each number -1, 0 or 1, plus 1.
 std::array<int, 256> ternary_codes(const FitGroup& group, BlockBytes scale_at) {
   float scale = std::abs(extreme_of(group.numbers));
   if (group.importance != nullptr) scale = fit_scale(group, {-1, 1});
@@ -103,7 +103,7 @@ std::array<int, 256> ternary_codes(const FitGroup& group, BlockBytes scale_at) {
   return codes;
 }
 
-/// `count` bytes of `digits` digits to base 3, the first the highest, as a fraction of 256.
+/// Stores `count` bytes of `digits` digits to base 3, the highest first, as fractions of 256.
 void store_ternary(const int* codes, std::int64_t count, int digits, BlockBytes to) {
   for (std::int64_t i = 0; i < count; ++i) {
     int number = 0;

@@ -25,7 +25,7 @@ void split_planes(const std::array<int, kCount>& codes, BlockBytes to) {
   }
 }
 
-/// The codes nearest to the numbers under the scale and minimum as they are stored.
+/// Returns the codes nearest to the numbers under the stored (rounded) scale and minimum.
 template <std::size_t kCount>
 std::array<int, kCount> plane_codes(const FitGroup& group, int levels, BlockBytes block) {
   ScaleAndMinimum line = group.importance == nullptr ? span_of(group.numbers, levels)

@@ -1,4 +1,4 @@
-// Blocks whose codes stand for numbers of a table of 16.
+// Blocks whose codes are indices into a table of 16 numbers.
 
 #include <algorithm>
 #include <array>
@@ -44,8 +44,8 @@ void quantize_iq4_xs(const FitGroup& group, BlockBytes block) {
   std::memcpy(block + 2, &high, sizeof(high));
 }
 
-/// The scale is the power of two that brings the extreme into the last octave of the table, as the
-/// Microscaling specification has it (OCP 1.0, section 6.3).
+/// The scale is the power of two that brings the extreme into the table's last octave
+/// (Microscaling specification, OCP 1.0, section 6.3).
 void quantize_mxfp4(const FitGroup& group, BlockBytes block) {
   constexpr int kBias = 127;
   constexpr int kLastOctave = 2;  // of E2M1

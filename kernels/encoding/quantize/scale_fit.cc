@@ -7,13 +7,13 @@
 namespace weft {
 namespace {
 
-// Scales are tried at tenths of a code around the one that the extremes say. So far beyond it the
-// numbers in the middle gain less than the clipped ones lose.
+// Scales are tried in steps of a tenth of a code around the scale of the extreme numbers. Beyond
+// the last step, clipped numbers lose more than the other numbers gain.
 constexpr int kSteps = 9;
 constexpr float kStep = 0.1F;
 
-/// Sums for the best scale of given codes: sum w x q / sum w q q, which takes off as much of the
-/// squared error as gain() says.
+/// Sums for the best scale of given codes, sum w x q / sum w q q. That scale lowers the squared
+/// error by gain().
 struct ScaleSums {
   double numbers = 0;
   double codes = 0;
@@ -158,7 +158,7 @@ unsigned nearest_code(const CodeTable& table, float value) noexcept {
   float best_distance = std::numeric_limits<float>::infinity();
   for (unsigned code = 0; code < table.size(); ++code) {
     const float distance = std::abs(static_cast<float>(table[code]) - value);
-    if (!(distance < best_distance)) continue;  // also where it is NaN
+    if (!(distance < best_distance)) continue;  // skips NaN too
     best = code;
     best_distance = distance;
   }
@@ -171,7 +171,7 @@ float fit_table_scale(const FitGroup& group, const CodeTable& table) {
   BestScale best(extreme / static_cast<float>(table.front()));
   for (const std::int8_t bound : {table.front(), table.back()}) {
     for (int step = -kSteps; step <= kSteps; ++step) {
-      // The table's numbers are an eighth as dense as codes that stand side by side.
+      // The table's numbers are about 8 apart, so its steps are larger than those of plain codes.
       const float inverse =
           inverse_of(extreme) * (static_cast<float>(bound) + static_cast<float>(step));
       ScaleSums sums;

@@ -1,5 +1,5 @@
-// Products of codes of weights and rows in int8 (linear_codes.h). For linear_cpu.cc. The guard is
-// Highway's: the file is read once for each instruction set.
+// Products of codes of weights and rows in int8 (linear_codes.h). For linear_cpu.cc. The include
+// guard is Highway's: each instruction set reads the file once.
 #if defined(WEFT_KERNELS_LINEAR_CODES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_LINEAR_CODES_INL_H
 #undef WEFT_KERNELS_LINEAR_CODES_INL_H
@@ -35,8 +35,8 @@ using WordVec = hn::Vec<decltype(kWords)>;
 using IntegerVec = hn::Vec<decltype(kIntegers)>;
 using ShortVec = hn::Vec<decltype(kShorts)>;
 
-/// Has a sum added up in the order that is written. GCC would add as a tree what it can, and has
-/// fewer registers than that takes.
+/// Makes the compiler add a sum in the written order. GCC would add as a tree, which takes more
+/// registers than there are.
 template <class Vec>
 HWY_INLINE void keep_order([[maybe_unused]] Vec& sum) {
 #if HWY_TARGET == HWY_AVX2
@@ -46,19 +46,19 @@ HWY_INLINE void keep_order([[maybe_unused]] Vec& sum) {
 #endif
 }
 
-/// What is added to a sum of products of codes, times the sum of the row's codes.
+/// Which terms, multiplied by the sum of the row's codes, are added to a sum of products of codes.
 struct CodedForm {
   bool has_offset;
   bool has_minimum;
 };
 
-/// How sums of products become numbers, for one vector of outputs and one group of codes.
+/// Turns sums of products into numbers, for one vector of outputs and one group of codes.
 template <bool kIsWide, CodedForm kForm>
 class CodedScale {
  public:
   using Row = PairedRow<kIsWide>;
 
-  /// `index` counts the groups of the panel; `sum` is where a row has that of the group's codes.
+  /// `index` counts the panel's groups. `sum` is the word of a row that has the sum of its codes.
   HWY_INLINE CodedScale(const CodedPanel& coded, std::int64_t index, int vector, std::int64_t sum)
       : scale_(hn::Load(kFloats, coded.scales + index * kOutputs + vector * kWidth)),
         moved_(hn::Set(kFloats, static_cast<float>((kIsWide ? 128 : 0) - coded.offset))),
@@ -70,12 +70,12 @@ class CodedScale {
     }
   }
 
-  /// `row` is the row's block.
+  /// Adds a group's total to `to`; `row` is the row's block.
   HWY_INLINE void add(IntegerVec total, const std::uint32_t* row, float* to) const {
     const auto number = [&](std::int64_t word)
                             HWY_ATTR { return hn::Set(kFloats, std::bit_cast<float>(row[word])); };
     Floats value = hn::ConvertTo(kFloats, total);
-    // Integers below 2^24, so nothing is rounded.
+    // The integers are below 2^24, so they convert exactly.
     if (kForm.has_offset) value = hn::MulAdd(number(sum_), moved_, value);
     value = hn::Mul(value, scale_);
     if (kForm.has_minimum) value = hn::MulAdd(number(sum_), minimum_, value);
@@ -89,8 +89,8 @@ class CodedScale {
   std::int64_t sum_;
 };
 
-/// Calls use(rows, group, index) for all groups of codes that a tile has: the rows' block, the
-/// group's number in it and in the panel. Before that the sums of the rows are begun.
+/// Calls use(rows, group, index) for all groups of codes of a tile, with the rows' block and the
+/// group's index in the block and in the panel. First sets the sums of the rows to zero if needed.
 template <bool kIsWide, int kGroupWords, class Use>
 HWY_INLINE void for_coded_groups(const CodedPanel& coded, std::int64_t rows, const LinearTile& tile,
                                  const Use& use) {
@@ -111,19 +111,19 @@ HWY_INLINE void for_coded_groups(const CodedPanel& coded, std::int64_t rows, con
   }
 }
 
-/// Where a row has the sum of a group's codes.
+/// The word of a row that has the sum of a group's codes.
 template <bool kIsWide, int kGroupWords>
 constexpr std::int64_t sum_word(std::int64_t group) {
   return PairedRow<kIsWide>::kSumWord + (kGroupWords == CodedPlan::kCodeWords ? 2 : group);
 }
 
-/// For each output of a vector the sum of products of codes. Bytes are taken as int8 and multiplied
-/// as int16, those at even places and those at odd ones apart.
+/// The sum of products of codes for each output of a vector. Bytes are int8 and are multiplied as
+/// int16, bytes at even and at odd places separately.
 class WideSum {
  public:
   static constexpr bool kIsWide = true;
   struct Bytes {
-    // NOLINTNEXTLINE(modernize-use-equals-default): as of Words
+    // NOLINTNEXTLINE(modernize-use-equals-default): see Words
     HWY_INLINE Bytes() {}
     HWY_INLINE Bytes(ShortVec evens, ShortVec odds) : even(evens), odd(odds) {}
 
@@ -136,7 +136,7 @@ class WideSum {
     const auto pairs = hn::BitCast(kShorts, words);
     return {hn::ShiftRight<8>(hn::ShiftLeft<8>(pairs)), hn::ShiftRight<8>(pairs)};
   }
-  /// Word `word` of a row's block.
+  /// Returns word `word` of a row's block in all lanes.
   static HWY_INLINE Bytes broadcast(const std::uint32_t* row, std::int64_t word) {
     return {hn::BitCast(kShorts, hn::Set(kWords, row[2 * word])),
             hn::BitCast(kShorts, hn::Set(kWords, row[2 * word + 1]))};
@@ -159,8 +159,8 @@ class WideSum {
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 
-/// The same for codes up to 63, which are u8: VPMADDUBSW adds two products in int16, and int16
-/// holds the sum of kInterval of such sums.
+/// As WideSum for u8 codes up to 63: VPMADDUBSW adds two products in int16, and int16 holds the
+/// sum of kInterval such results.
 template <int kInterval>
 class NarrowSum {
  public:
@@ -197,21 +197,21 @@ class NarrowSum {
 
 #endif
 
-/// Words whose products of codes up to `largest` by int8 an int16 can hold the sums of.
+/// How many words' products of codes up to `largest` and int8 an int16 can sum.
 constexpr int interval_of(int largest) {
   return std::numeric_limits<std::int16_t>::max() / (2 * 127 * largest);
 }
 static_assert(interval_of(15) == 8 && interval_of(31) == 4 && interval_of(63) == 2);
 
-/// Most rows of a tile: 8 sums, which leaves half of AVX2's 16 registers for what they are made of.
+/// The most rows of a tile: 8 sums, which leave half of AVX2's 16 registers for the operands.
 constexpr std::int64_t kPairedTileRows = 4;
 
-/// One panel by kRows rows.
+/// Multiplies one panel by kRows rows.
 template <class Sum, int kGroupWords, CodedForm kForm, int kRows>
 HWY_ATTR void multiply_codes(const CodedPanel& coded, const LinearTile& tile) {
   using Row = PairedRow<Sum::kIsWide>;
   const auto* codes = reinterpret_cast<const std::uint32_t*>(coded.codes);
-  // What is more than int8 holds is made int8 by taking 128 off.
+  // Unsigned codes become int8 by subtracting 128.
   const auto flip = hn::Set(kWords, coded.is_signed ? 0U : 0x80808080U);
   const auto add = [&](const std::uint32_t* rows, std::int64_t group, std::int64_t index) HWY_ATTR {
     Sum products[kRows][kPanelVectors];
@@ -281,8 +281,8 @@ MultiplyCodes find_multiply_narrow(const CodedPanel& coded, std::int64_t rows) {
 
 #endif
 
-/// 1 to kPairedTileRows rows, packed by pack_paired_row<kIsWide>, by one panel. Of the tile rows,
-/// words, sums and first are looked at.
+/// Multiplies 1 to kPairedTileRows rows, packed by pack_paired_row<kIsWide>, by one panel. Reads
+/// rows, words, sums and first of the tile.
 template <bool kIsWide>
 void multiply_paired_tile(std::int64_t rows, const CodedPanel& coded, const LinearTile& tile) {
   MultiplyCodes multiply = nullptr;

@@ -17,8 +17,8 @@ struct CodedPlan {
   /// Inputs whose codes are unpacked at once: two blocks of 256.
   static constexpr std::int64_t kStepInputs = 512;
 
-  /// Words of 32 bits that a block of 32 inputs takes in a packed row: 8 of codes, the scale (f32),
-  /// the sum of the first 16 codes and that of the others.
+  /// A block of 32 inputs in a packed row has 8 words (of 32 bits) of codes, the scale (f32), the
+  /// sum of the first 16 codes and the sum of the last 16.
   static constexpr std::int64_t kBlockInputs = 32;
   static constexpr std::int64_t kCodeWords = 8;
   static constexpr std::int64_t kScaleWord = kCodeWords;
@@ -26,10 +26,10 @@ struct CodedPlan {
   static constexpr std::int64_t kBlockWords = kSumWord + 2;
 };
 
-/// A block of a packed row where two products are added at a time: the codes, as int8 or as int16
-/// (of four the first and the third, then the second and the last), and as f32 the scale, the sum
-/// of the first 16 codes, that of the others, and of both. The R rows of a tile stand as
-/// [block][R][kBlockWords].
+/// A block of a packed row for instruction sets that add two products at a time: the codes, as int8
+/// or as int16 (of each four codes the first and the third, then the second and the last), then as
+/// f32 the scale and the sums of the first 16 codes, of the last 16, and of all. The R rows of a
+/// tile are laid out as [block][R][kBlockWords].
 template <bool kIsWide>
 struct PairedRow {
   static constexpr std::int64_t kCodeWords = (kIsWide ? 2 : 1) * CodedPlan::kCodeWords;
@@ -38,28 +38,28 @@ struct PairedRow {
   static constexpr std::int64_t kBlockWords = kSumWord + 3;
 };
 
-/// Whether the op multiplies by the codes of such weights on the current target. Never on the
-/// portable one of x86-64.
+/// Whether the op multiplies by the codes of weights of this type on the current target. It never
+/// does on x86-64's portable target.
 [[nodiscard]] bool multiplies_codes(DType dtype);
 
-/// Inputs of one panel as the multiplication takes them. A weight is scale * (code - offset) +
-/// minimum.
+/// A range of one panel's inputs, unpacked for multiplication. A weight is scale * (code - offset)
+/// + minimum.
 struct CodedPanel {
   const std::byte* codes = nullptr;  ///< [inputs / 4][16][4], u8; of q8_0 int8
   const float* scales = nullptr;     ///< [groups][16]
   const float* minimums = nullptr;   ///< [groups][16], or null
   std::int32_t offset = 0;
   std::int32_t group_words = 8;  ///< words of codes under one scale: 4 or 8
-  std::int32_t largest = 255;    ///< code that there may be
-  bool is_signed = false;        ///< int8: 128 is added on the way, and is the offset
-  bool has_wide_scales = false;  ///< some have more than 22 significant bits, or are beyond 2^64
-  /// What will be unpacked after these, which a kernel asks for while the first tile passes by.
-  /// Memory would rest otherwise while codes are multiplied, and multiplication while they come.
+  std::int32_t largest = 255;    ///< the largest possible code
+  bool is_signed = false;        ///< int8 codes: the kernel adds 128, which is the offset
+  bool has_wide_scales = false;  ///< a scale may have over 22 significant bits, or exceed 2^64
+  /// Memory that will be unpacked later, which a kernel prefetches during the first tile. Otherwise
+  /// loading would stop during multiplication, and multiplication during loading.
   const std::byte* ahead = nullptr;
   std::int64_t ahead_bytes = 0;
 };
 
-/// Asks for the memory that is wanted next, a part of it with each block.
+/// Prefetches CodedPanel::ahead, a part with each block.
 class CodedAhead {
  public:
   CodedAhead(const CodedPanel& panel, bool is_wanted, std::int64_t blocks)
@@ -68,7 +68,7 @@ class CodedAhead {
 
   __attribute__((always_inline)) void fetch() {
     for (std::int64_t line = 0; line < lines_; ++line, at_ += kLine) {
-      __builtin_prefetch(at_, 0, 3);  // into the first-level cache, from which it is unpacked
+      __builtin_prefetch(at_, 0, 3);  // into the first-level cache, from which codes are unpacked
     }
   }
 
@@ -78,7 +78,7 @@ class CodedAhead {
   std::int64_t lines_;
 };
 
-/// The two panels of a group, and where they are unpacked to.
+/// The two panels of a group, and the memory that they are unpacked to.
 struct alignas(64) CodedGroup {
   static constexpr std::size_t kCodeBytes = CodedPlan::kStepInputs * PackedLayout::kPanelOutputs;
   static constexpr std::size_t kScales = CodedPlan::kStepInputs / 16 * PackedLayout::kPanelOutputs;

@@ -20,8 +20,8 @@ constexpr std::int64_t kLanes = PackedLayout::kPanelOutputs;
 constexpr std::int64_t kScaleWord = CodedPlan::kCodeWords;
 constexpr std::int64_t kSumWord = kScaleWord + 1;
 
-/// 1.5 * 2^23: added to an integer below 2^22, it makes the bits of the f32 that is as much larger.
-/// As the first number of a sum of integers it makes their total f32 without a conversion.
+/// 1.5 * 2^23. Its bits plus an integer below 2^22 are the bits of the f32 kMagic + integer. A sum
+/// of integers that begins with these bits becomes f32 without a conversion.
 constexpr float kMagic = 0x1.8p23F;
 constexpr std::int32_t kMagicBits = 0x4b400000;
 
@@ -31,7 +31,7 @@ alignas(64) constexpr auto kMagicTile = [] {
   return tile;
 }();
 
-/// Tiles 0 and 1 are sums of products, by turns; 4 has rows, 6 weights: a group of words each.
+/// Tiles 0 and 1 alternate as sums of products; 4 has rows and 6 weights, a group of words each.
 AmxShapes shapes_of(std::int64_t room, std::int64_t group_words) {
   const auto rows = static_cast<std::uint8_t>(room);
   AmxShapes shapes;
@@ -41,12 +41,12 @@ AmxShapes shapes_of(std::int64_t room, std::int64_t group_words) {
   return shapes;
 }
 
-/// What a kernel is compiled for.
+/// The properties that a kernel is compiled for.
 struct Kind {
   int rows;
   std::int64_t group_words;
   bool has_minimum;
-  bool is_signed;  ///< the codes
+  bool is_signed;  ///< codes are int8
   bool is_magic;   ///< the product of kMagic and a scale is exact
 };
 
@@ -56,8 +56,8 @@ class Multiplication {
   static constexpr int kRows = kKind.rows;
   static constexpr std::int64_t kGroups = CodedPlan::kCodeWords / kKind.group_words;
 
-  /// Three stages of three steps at once, so that none waits for the one before: a product is in
-  /// its tile while the one before is stored and that before it is added.
+  /// A pipeline of three stages, so that no stage waits for another: while one product is computed
+  /// in its tile, the previous product is stored and the one before that is added to the sums.
   WEFT_AMX_INT8 static void run(const CodedPanel& coded, const LinearTile& tile,
                                 std::int64_t rows) {
     asm volatile("" ::: "memory");  // GCC 12 does not know that tiles are loaded from memory
@@ -94,7 +94,7 @@ class Multiplication {
     const std::int64_t word = step % kGroups * kKind.group_words;
     _tile_loadd(4, tile.rows + block * kBlockWords * kRows + word, CodedPlan::kCodeWords * 4);
     _tile_loadd(6, coded.codes + step * kKind.group_words * kLanes * 4, kLanes * 4);
-    // Where tiles are macros of the assembler's, their numbers are no constants of C++.
+    // Where tile instructions are macros with assembly, tile numbers must be literals.
     if constexpr (kTile == 0) {
       if constexpr (kKind.is_magic) {
         _tile_loadd(0, kMagicTile.data(), kLanes * 4);
@@ -151,7 +151,7 @@ class Multiplication {
 
 using Multiply = void (*)(const CodedPanel&, const LinearTile&, std::int64_t);
 
-/// A bool of a Kind is chosen at a time: `kChosen` are those that are.
+/// Chooses one bool of Kind at a time; `kChosen` are the bools chosen so far.
 template <int kRows, std::int64_t kGroupWords, bool... kChosen>
 Multiply find_multiply(const CodedPanel& coded) {
   if constexpr (sizeof...(kChosen) == 3) {
@@ -172,7 +172,7 @@ Multiply find_multiply_rows(const CodedPanel& coded) {
 
 WEFT_AMX_INT8 void pack_row(const float* row, std::int64_t count, std::uint32_t* to, std::int64_t r,
                             std::int64_t rows) {
-  // As pack_coded_row() has them.
+  // The same rule as in pack_coded_row().
   constexpr int kInfinity = 0x7f800000;
   constexpr float kLeast = 1e-36F;
   constexpr float kNone = std::numeric_limits<float>::quiet_NaN();

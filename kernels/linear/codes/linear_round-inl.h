@@ -1,5 +1,5 @@
-// Rows rounded to int8 (linear_codes.h). For linear_cpu.cc. The guard is Highway's: the file is
-// read once for each instruction set.
+// Rounds rows to int8 (linear_codes.h). For linear_cpu.cc. The include guard is Highway's: each
+// instruction set reads the file once.
 #if defined(WEFT_KERNELS_LINEAR_ROUND_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_LINEAR_ROUND_INL_H
 #undef WEFT_KERNELS_LINEAR_ROUND_INL_H
@@ -27,7 +27,7 @@ HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE {
 namespace {
 
-/// A block of a row in int8: its codes and the sum of each half of them.
+/// A block of a row in int8: its codes and the sums of its two halves.
 struct RoundedBlock {
   std::array<std::uint32_t, CodedPlan::kCodeWords> words{};
   std::array<std::int32_t, 2> sums{};
@@ -39,9 +39,9 @@ static_assert(kBlockVectors % 2 == 0);
 
 HWY_INLINE RoundedBlock round_block(const float* row) {
   constexpr std::int32_t kInfinity = 0x7f800000;
-  // A block of smaller numbers is zero: 127 over its largest would be infinite.
+  // A block of smaller numbers becomes zero: 127 / its largest number would be infinite.
   constexpr float kLeast = 1e-36F;
-  // Added to a number, it leaves the nearest integer in the lowest bits, ties to even.
+  // A number plus kRound has the nearest integer in its lowest bits, ties to even.
   constexpr float kRound = 0x1.8p23F;
   RoundedBlock block;
   Floats numbers[kBlockVectors];
@@ -79,7 +79,7 @@ HWY_INLINE RoundedBlock round_block(const float* row) {
 }
 
 /// Rounds a row and writes its words `stride` words apart. A block with a number that is not finite
-/// gets the scale NaN.
+/// gets a scale of NaN.
 [[maybe_unused]] HWY_ATTR void pack_coded_row(const float* row, std::int64_t inputs,
                                               std::uint32_t* to, std::int64_t stride) {
   for (std::int64_t i = 0; i < inputs;
@@ -94,7 +94,7 @@ HWY_INLINE RoundedBlock round_block(const float* row) {
   }
 }
 
-/// The int8 of words of four as int16: those at even places, then those at odd ones.
+/// Widens the int8 of words to int16: the bytes at even places, then the bytes at odd places.
 HWY_INLINE std::array<std::uint32_t, PairedRow<true>::kCodeWords> widened(
     const std::array<std::uint32_t, CodedPlan::kCodeWords>& words) {
   const auto bytes = std::bit_cast<std::array<std::int8_t, CodedPlan::kBlockInputs>>(words);
@@ -108,7 +108,7 @@ HWY_INLINE std::array<std::uint32_t, PairedRow<true>::kCodeWords> widened(
   return std::bit_cast<std::array<std::uint32_t, PairedRow<true>::kCodeWords>>(shorts);
 }
 
-/// Rounds a row and writes its blocks as PairedRow has them, `stride` words apart.
+/// Rounds a row and writes its blocks in the layout of PairedRow, `stride` words apart.
 template <bool kIsWide>
 HWY_ATTR void pack_paired_row(const float* row, std::int64_t inputs, std::uint32_t* to,
                               std::int64_t stride) {

@@ -1,5 +1,5 @@
-// Blocks of encoded weights as codes and scales. For linear_cpu.cc. The guard is Highway's: the
-// file is read once for each instruction set.
+// Unpacks blocks of encoded weights to codes and scales. For linear_cpu.cc. The include guard is
+// Highway's: each instruction set reads the file once.
 #if defined(WEFT_KERNELS_LINEAR_UNPACK_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_LINEAR_UNPACK_INL_H
 #undef WEFT_KERNELS_LINEAR_UNPACK_INL_H
@@ -25,14 +25,14 @@
 #include "weft/kernels/simd/cpu_features.h"
 #include "weft/kernels/simd/unroll.h"
 
-// The plain code of a processor without vectors of 128 bits decodes weights instead.
+// Code for processors without vectors of 128 bits decodes weights instead.
 #if HWY_TARGET != HWY_SCALAR
 
 HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE {
 namespace {
 
-// --- Blocks of 32: the low halves of 16 bytes, then the high ones.
+// --- Blocks of 32 codes: the low halves of 16 bytes, then their high halves.
 
 HWY_ATTR void unpack_q4_0(const Blocks& blocks, const Unpacked& to) {
   to.put_scale(0, load_f16(blocks));
@@ -61,7 +61,7 @@ HWY_ATTR void unpack_q5_1(const Blocks& blocks, const Unpacked& to) {
   unpack_five(blocks.at(8), load_each<std::uint32_t>(blocks.at(4)), to);
 }
 
-/// The table's numbers plus the offset, for every byte's code.
+/// Replaces the code in every byte by the table's number plus the offset.
 template <std::int32_t kOffset>
 HWY_ATTR void unpack_table(const Blocks& codes, const std::array<std::int8_t, 16>& table,
                            int first_word, const Unpacked& to) {
@@ -89,7 +89,7 @@ HWY_ATTR void unpack_iq4_nl(const Blocks& blocks, const Unpacked& to) {
 
 HWY_ATTR void unpack_mxfp4(const Blocks& blocks, const Unpacked& to) {
   const Words exponent = load_each<std::uint8_t>(blocks);
-  // 2^(e - 128); the two smallest are subnormal.
+  // 2^(e - 128); the two smallest scales are subnormal.
   to.put_scale(0, each<Numbers>([&](int v) HWY_ATTR {
                  const auto own = exponent.part[v];
                  const auto normal = hn::ShiftLeft<23>(hn::Sub(own, hn::Set(kWords, 1)));
@@ -114,7 +114,7 @@ HWY_ATTR void unpack_iq4_xs(const Blocks& blocks, const Unpacked& to) {
   }
 }
 
-/// The head of q4_k and q5_k: scale and minimum, then 12 bytes of sixes.
+/// Unpacks the head of q4_k and q5_k: scale and minimum, then 12 bytes of six-bit numbers.
 HWY_INLINE void unpack_sixes(const Blocks& blocks, const Unpacked& to) {
   const Numbers scale = load_f16(blocks);
   const Numbers minus = negative(load_f16(blocks.at(2)));
@@ -215,7 +215,7 @@ HWY_ATTR void unpack_q2_k(const Blocks& blocks, const Unpacked& to) {
 
 HWY_ATTR void unpack_q3_k(const Blocks& blocks, const Unpacked& to) {
   const Numbers scale = load_f16(blocks.at(108));
-  Four sixes;  // of three words
+  Four sixes;  // only three of its words are used
   for (int word = 0; word < 3; ++word) {
     sixes.words[word] = load_each<std::uint32_t>(blocks.at(96 + std::int64_t{4} * word));
   }
@@ -241,7 +241,7 @@ HWY_ATTR void unpack_q3_k(const Blocks& blocks, const Unpacked& to) {
 
 using UnpackBlocks = void (*)(const Blocks&, const Unpacked&);
 
-/// How blocks of one encoding are unpacked, and what CodedPanel says of them.
+/// How blocks of one encoding are unpacked, and the resulting properties of CodedPanel.
 struct Unpacker {
   UnpackBlocks unpack = nullptr;
   std::int32_t offset = 0;
@@ -251,12 +251,12 @@ struct Unpacker {
   bool has_wide_scales = false;
 };
 
-/// The unpacker of an encoding. Each encoding with BlockWords is registered here; without that
-/// it does not compile.
+/// The unpacker of an encoding. Each encoding with BlockWords is registered here; a missing one
+/// fails to compile.
 template <DType kType>
 struct UnpackerOf;
 
-/// The function, the offset that it adds to all codes, and the largest code; 0: the last level.
+/// The function, the offset that it adds to all codes, and the largest code (0: levels - 1).
 template <UnpackBlocks kFunction, std::int32_t kOffsetOfCodes = 0, std::int32_t kLargestCode = 0>
 struct Unpacks {
   static constexpr UnpackBlocks kUnpack = kFunction;
@@ -321,7 +321,7 @@ constexpr Unpacker unpacker_of_row() {
             .group_words = kEncoding.group < CodedPlan::kBlockInputs ? CodedPlan::kCodeWords / 2
                                                                      : CodedPlan::kCodeWords,
             .has_minimum = kEncoding.has_minimum || kEncoding.has_zero,
-            // Scales are f16 times a small integer, or f32, or a power of two of any size.
+            // Scales are f16 times a small integer, f32, or a power of two of any size.
             .has_wide_scales = kEncoding.scale_type != ScaleType::kF16};
   }
 }
@@ -333,15 +333,15 @@ constexpr std::array<Unpacker, sizeof...(kRow)> unpackers_of_all(
 }
 constexpr auto kUnpackers = unpackers_of_all(std::make_index_sequence<kEncodings.size()>());
 
-/// Null where codes are not unpacked: of plain types, and of q8_0, whose codes stand ready.
+/// Null where codes are not unpacked: for plain types, and for q8_0, which is stored as codes.
 constexpr const Unpacker* unpacker_of(DType dtype) {
   const auto row = static_cast<std::size_t>(dtype) - kFirstEncoding;
   return row < kUnpackers.size() && kUnpackers[row].unpack != nullptr ? &kUnpackers[row] : nullptr;
 }
 
-/// What will be unpacked in the step after next. What the next one takes is asked for by the step
-/// before, so it is there even where few rows pass in no time. Once a panel of `own` bytes ends,
-/// that is in the one that is `step` panels after it.
+/// Returns the memory that will be unpacked two steps later. Prefetching two steps ahead brings it
+/// in time even where a step has few rows. Past the end of a panel of `own` bytes, that memory is
+/// in the panel `step` panels after this one.
 HWY_INLINE const std::byte* ahead_of(const PackedPanel& panel, const std::byte* from,
                                      std::int64_t bytes, std::int64_t own, std::int64_t step) {
   const std::int64_t at = from - panel.data + 2 * bytes;
@@ -349,7 +349,7 @@ HWY_INLINE const std::byte* ahead_of(const PackedPanel& panel, const std::byte* 
   return panel.data + step * panel.layout->panel_bytes() + (at - own);
 }
 
-/// The codes of q8_0 are multiplied where they stand.
+/// q8_0: codes are multiplied where they lie, and only scales are widened.
 HWY_ATTR CodedPanel use_q8_0(const PackedPanel& panel, std::int64_t first, std::int64_t count,
                              std::int64_t panels, CodedGroup::Room& room) {
   const PackedLayout& layout = *panel.layout;
@@ -371,9 +371,9 @@ HWY_ATTR CodedPanel use_q8_0(const PackedPanel& panel, std::int64_t first, std::
           .ahead_bytes = bytes};
 }
 
-/// Whether weights of a type are multiplied by their codes. Where 512 bits are multiplied but not
-/// as int8, prompts by q8_0 are slower so than by its numbers, which take no decoding (half as fast
-/// as bf16).
+/// Whether weights of a type are multiplied by their codes. With AVX-512 but without products of
+/// int8, prompts are faster with q8_0 widened to f32, which takes no decoding (half as fast as
+/// bf16).
 bool has_codes(DType dtype) {
 #if HWY_TARGET == HWY_AVX3
   if (dtype == DType::kQ8_0) return multiplies_int8(cpu_target());
@@ -383,19 +383,19 @@ bool has_codes(DType dtype) {
   return unpacker_of(dtype) != nullptr;
 }
 
-/// Whether all of its codes are below 64, so that bytes are multiplied as bytes.
+/// Whether all codes of the type are below 64, so that bytes can be multiplied as bytes.
 [[maybe_unused]] bool has_narrow_codes(DType dtype) {
   const Unpacker* found = unpacker_of(dtype);
   return found != nullptr && found->largest < 64;
 }
 
-/// Whether a scale is for 32 inputs, as all those of a row are, and not for 16.
+/// Whether a scale covers 32 inputs, like a row's scales, rather than 16.
 [[maybe_unused]] bool has_whole_groups(DType dtype) {
   const Unpacker* found = unpacker_of(dtype);
   return found == nullptr || found->group_words == CodedPlan::kCodeWords;
 }
 
-/// Unpacks inputs [first, first + count) of a panel, at whole blocks. `panels` pass at once.
+/// Unpacks inputs [first, first + count) of a panel, whole blocks. `panels` are used together.
 HWY_ATTR CodedPanel unpack(const PackedPanel& panel, std::int64_t first, std::int64_t count,
                            std::int64_t panels, CodedGroup::Room& room) {
   const PackedLayout& layout = *panel.layout;

@@ -1,5 +1,5 @@
-// Blocks of Inferflow's and of Hugging Face's weights as codes and scales. For linear_cpu.cc. The
-// guard is Highway's: the file is read once for each instruction set.
+// Unpacks blocks of Inferflow's and of Hugging Face's weights to codes and scales. For
+// linear_cpu.cc. The include guard is Highway's: each instruction set reads the file once.
 #if defined(WEFT_KERNELS_LINEAR_UNPACK_GROUPS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_LINEAR_UNPACK_GROUPS_INL_H
 #undef WEFT_KERNELS_LINEAR_UNPACK_GROUPS_INL_H
@@ -17,7 +17,7 @@
 #include "weft/kernels/linear/codes/linear_words-inl.h"
 #include "weft/kernels/simd/unroll.h"
 
-// The plain code of a processor without vectors of 128 bits decodes weights instead.
+// Code for processors without vectors of 128 bits decodes weights instead.
 #if HWY_TARGET != HWY_SCALAR
 
 HWY_BEFORE_NAMESPACE();
@@ -26,7 +26,7 @@ namespace {
 
 // --- Blocks of planes of bits, with one scale and one minimum.
 
-/// Puts one plane's bits before the first kBelow bits of the codes, and returns its bytes.
+/// Puts one plane's bits above the first kBelow bits of the codes, and returns the plane's bytes.
 template <unsigned kWidth, int kCount, unsigned kBelow>
 HWY_INLINE std::int64_t add_plane(const Blocks& blocks, Words* codes) {
   constexpr int kPlaneWords = kCount * static_cast<int>(kWidth) / 32;
@@ -58,9 +58,9 @@ HWY_ATTR void unpack_planes(const Blocks& blocks, const Unpacked& to) {
   for (int word = 0; word < kCount / 4; ++word) to.put_codes(word, codes[word]);
 }
 
-// --- Integers in groups, with a zero each: integer_codes.h says how a block lies.
+// --- Integers in groups, each with a zero (layout: integer_codes.h).
 
-/// The codes of runs [run, run + 2) of 2 bits: each has 8 bytes.
+/// Unpacks the 2-bit codes of runs [run, run + 2): a run has 8 bytes.
 HWY_INLINE void unpack_two_bits(const Blocks& codes, std::int64_t run, const Unpacked& to) {
   const Four four = load_four(codes.at(8 * run));
   WEFT_UNROLL
@@ -73,7 +73,7 @@ HWY_INLINE void unpack_two_bits(const Blocks& codes, std::int64_t run, const Unp
   }
 }
 
-/// A run of 3 bits has 12 bytes.
+/// Unpacks a run of 3-bit codes, which has 12 bytes.
 HWY_INLINE void unpack_three_bits(const Blocks& codes, std::int64_t run, const Unpacked& to) {
   const Blocks own = codes.at(12 * run);
   const Words low[] = {load_each<std::uint32_t>(own), load_each<std::uint32_t>(own.at(4))};
@@ -106,8 +106,8 @@ HWY_INLINE void unpack_runs(const Blocks& codes, std::int64_t runs, const Unpack
   }
 }
 
-/// Subtracts the middle of the codes' range. A symmetric weight has all its zeros there, so nothing
-/// is added for them.
+/// Subtracts the middle of the codes' range. The zeros of a symmetric weight are all there, so it
+/// needs no minimums.
 template <DType kType>
 HWY_ATTR void unpack_integers(const Blocks& blocks, const Unpacked& to) {
   constexpr IntegerCodes kCodes = *integer_codes_of(kType);

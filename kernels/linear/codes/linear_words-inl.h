@@ -1,5 +1,5 @@
-// What unpackers of encoded weights share. For linear_cpu.cc. The guard is Highway's: the
-// file is read once for each instruction set.
+// Shared by the unpackers of encoded weights. For linear_cpu.cc. The include guard is Highway's:
+// each instruction set reads the file once.
 #if defined(WEFT_KERNELS_LINEAR_WORDS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_LINEAR_WORDS_INL_H
 #undef WEFT_KERNELS_LINEAR_WORDS_INL_H
@@ -17,7 +17,7 @@
 #include "weft/kernels/linear/turned_blocks.h"
 #include "weft/kernels/simd/unroll.h"
 
-// The plain code of a processor without vectors of 128 bits decodes weights instead.
+// Code for processors without vectors of 128 bits decodes weights instead.
 #if HWY_TARGET != HWY_SCALAR
 
 HWY_BEFORE_NAMESPACE();
@@ -31,18 +31,18 @@ constexpr hn::RebindToUnsigned<decltype(kFloats)> kWords;
 constexpr hn::RebindToSigned<decltype(kFloats)> kIntegers;
 constexpr hn::Rebind<hwy::float16_t, decltype(kFloats)> kHalves;
 
-// Vectors of NEON have constructors of NEON's code. A structure of them says its own here, since
-// GCC would compile an implicit one for the poorest processor.
+// Highway's NEON vectors have constructors that use NEON. A struct of vectors declares its own
+// constructor, since GCC would compile an implicit one for the baseline processor.
 
-/// A word of 32 bits of each of the 16 outputs.
+/// A 32-bit word for each of the 16 outputs.
 struct Words {
-  // NOLINTNEXTLINE(modernize-use-equals-default): see above
+  // NOLINTNEXTLINE(modernize-use-equals-default): for GCC, as said above
   HWY_INLINE Words() {}
 
   hn::Vec<decltype(kWords)> part[kPanelVectors];
 };
 
-/// A number of each of the 16 outputs.
+/// An f32 for each of the 16 outputs.
 struct Numbers {
   // NOLINTNEXTLINE(modernize-use-equals-default): as of Words
   HWY_INLINE Numbers() {}
@@ -50,7 +50,7 @@ struct Numbers {
   Floats part[kPanelVectors];
 };
 
-/// Words or Numbers, vector by vector.
+/// Makes Words or Numbers, vector by vector.
 template <class All, class Make>
 HWY_INLINE All each(const Make& make) {
   All all;
@@ -74,7 +74,7 @@ HWY_INLINE Words left(const Words& words) {
   return each<Words>([&](int v) HWY_ATTR { return hn::ShiftLeft<kBits>(words.part[v]); });
 }
 
-/// words - offset as numbers; words are small.
+/// Returns words - offset as f32; words are small integers.
 HWY_INLINE Numbers integers(const Words& words, std::int32_t offset = 0) {
   return each<Numbers>([&](int v) HWY_ATTR {
     const auto word = hn::BitCast(kIntegers, words.part[v]);
@@ -82,17 +82,17 @@ HWY_INLINE Numbers integers(const Words& words, std::int32_t offset = 0) {
   });
 }
 
-/// Bits of f32.
+/// Reinterprets words as the bits of f32.
 HWY_INLINE Numbers as_floats(const Words& words) {
   return each<Numbers>([&](int v) HWY_ATTR { return hn::BitCast(kFloats, words.part[v]); });
 }
 
-/// Bytes that are int8, in words of their own, plus 128.
+/// Adds 128 to int8, each of which is the low byte of a word.
 HWY_INLINE Words flipped(const Words& words) {
   return each<Words>([&](int v) HWY_ATTR { return hn::Xor(words.part[v], hn::Set(kWords, 128)); });
 }
 
-/// Where one row of blocks is unpacked to: the inputs of a block, for 16 outputs.
+/// The destination of one row of blocks: the inputs of a block for 16 outputs.
 struct Unpacked {
   std::byte* codes;
   float* scales;
@@ -122,7 +122,7 @@ struct Blocks {
   [[nodiscard]] Blocks at(std::int64_t offset) const { return {from + kOutputs * offset}; }
 };
 
-/// A unit of type T of each block.
+/// Loads a unit of type T from each block.
 template <class T>
 HWY_INLINE Words load_each(const Blocks& blocks) {
   const hn::Rebind<T, decltype(kWords)> units;
@@ -144,7 +144,7 @@ struct Four {
   Words words[4];
 };
 
-/// Four units of 4 bytes of each block.
+/// Loads four units of 4 bytes from each block.
 HWY_INLINE Four load_four(const Blocks& blocks) {
   Four four;
   WEFT_UNROLL
@@ -167,29 +167,29 @@ HWY_INLINE Numbers load_f16(const Blocks& blocks) {
     return hn::PromoteTo(kFloats, hn::LoadU(kHalves, from + v * kWidth));
   });
 }
-/// An f32 that stands as two units of 2 bytes.
+/// Loads an f32 that is stored as two units of 2 bytes.
 HWY_INLINE Numbers load_f32(const Blocks& blocks) {
   return as_floats(load_each<std::uint16_t>(blocks) |
                    left<16>(load_each<std::uint16_t>(blocks.at(2))));
 }
 
-/// Byte `index` of 16.
+/// Returns byte `index` of 16 bytes, in a word of its own.
 HWY_INLINE Words byte_of(const Four& four, int index) {
   return bits_of(four.words[index / 4], index % 4 * 8, 255);
 }
-/// (byte >> shift) & mask for every byte; the mask is of bits that stay in their byte.
+/// (byte >> shift) & mask for every byte; the mask drops bits that come from another byte.
 HWY_INLINE Words bytes_of(const Words& bytes, int shift, std::uint32_t mask) {
   return bits_of(bytes, shift, mask * 0x01010101U);
 }
 HWY_INLINE Words low_halves(const Words& bytes) { return bytes_of(bytes, 0, 15); }
 HWY_INLINE Words high_halves(const Words& bytes) { return bytes_of(bytes, 4, 15); }
 
-/// `bytes` with (high >> shift) & mask put before their first `bits` bits.
+/// Returns `bytes` with (high >> shift) & mask put above their first kBits bits.
 template <int kBits>
 HWY_INLINE Words with_high(const Words& bytes, const Words& high, int shift, std::uint32_t mask) {
   const std::uint32_t moved_mask = (mask << static_cast<unsigned>(kBits)) * 0x01010101U;
   return bytes | each<Words>([&](int v) HWY_ATTR {
-           // One shift takes the bits to their place: what comes along from other bytes is masked.
+           // One shift moves the bits to their place; bits of other bytes are masked.
            const auto own = high.part[v];
            const auto moved = shift < kBits   ? hn::ShiftLeftSame(own, kBits - shift)
                               : shift > kBits ? hn::ShiftRightSame(own, shift - kBits)
@@ -198,7 +198,7 @@ HWY_INLINE Words with_high(const Words& bytes, const Words& high, int shift, std
          });
 }
 
-/// Four bits of each word, from bit 4 * word on, become bit kTo of its bytes.
+/// Spreads four bits, from bit 4 * word on, to bit kTo of the word's four bytes.
 template <int kTo>
 HWY_INLINE Words spread_bits(const Words& high, int word) {
   const Words four = bits_of(high, 4 * word, 15);
@@ -208,7 +208,7 @@ HWY_INLINE Words spread_bits(const Words& high, int word) {
   });
 }
 
-/// The low halves of 16 bytes as words of a run of 32, then the high ones.
+/// Calls `use` for the words of a run of 32 codes: the low halves of 16 bytes, then the high ones.
 template <class Use>
 HWY_INLINE void for_half_bytes(const Blocks& codes, const Use& use) {
   const Four four = load_four(codes);

@@ -16,8 +16,8 @@ constexpr std::int64_t kLanes = PackedLayout::kPanelOutputs;
 constexpr std::int64_t kLineBytes = 64;
 constexpr std::int64_t kSumStride = LinearPlan::kGroupOutputs * 4;
 
-/// Tiles 0 to 3 are sums, of the first rows and the second ones by two panels; 4 and 5 rows; 6 and
-/// 7 weights.
+/// Tiles 0 to 3 are sums of the first and the second half of the rows by two panels; 4 and 5 are
+/// rows; 6 and 7 weights.
 AmxShapes shapes_of(std::int64_t first_rows, std::int64_t second_rows) {
   AmxShapes shapes;
   const auto set = [&](std::size_t tile, std::int64_t rows) {
@@ -104,7 +104,7 @@ WEFT_AMX_BF16 void pack_row(const float* row, std::int64_t count, std::uint32_t*
 
 void multiply_tile(std::int64_t rows, std::int64_t panels, const LinearTile& tile,
                    AmxTiles& tiles) {
-  // Halves alike: a product takes the longer, the more rows it has.
+  // Equal halves: a product takes longer the more rows it has.
   const std::int64_t first_rows = rows > kTileRows / 2 ? (rows + 1) / 2 : rows;
   tiles.shape(shapes_of(first_rows, rows - first_rows));
   if (rows > first_rows) {

@@ -47,7 +47,7 @@ WEFT_TARGET void multiply(const LinearTile& tile) {
       }
     }
     if (tile.fetches) {
-      // Into the first-level cache, unless other tiles still pass by the block that stands there.
+      // Prefetches into the first-level cache, unless other tiles still need the block there.
       constexpr auto kAhead = kRows <= 2 ? _MM_HINT_T0 : _MM_HINT_T1;
       WEFT_UNROLL
       for (int p = 0; p < kPanels; ++p) {

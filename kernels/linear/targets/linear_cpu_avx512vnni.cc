@@ -21,7 +21,7 @@ constexpr std::int64_t kScaleWord = CodedPlan::kScaleWord;
 constexpr std::int64_t kSumWord = CodedPlan::kSumWord;
 constexpr std::int64_t kBlockWords = CodedPlan::kBlockWords;
 
-/// How codes become numbers: scale * (code - offset) + minimum.
+/// Whether a weight, scale * (code - offset) + minimum, has an offset and a minimum.
 struct Form {
   int group_words;
   bool has_offset;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kOutputs = PackedLayout::kPanelOutputs;
 constexpr std::int64_t kWidth = 8;
-constexpr int kVectors = 2;  // of a panel
+constexpr int kVectors = 2;  // vectors of a panel's 16 outputs
 
 template <int kRows, int kGroupWords, bool kHasMinimum, bool kIsSigned>
 WEFT_AVXVNNI void multiply(const CodedPanel& coded, const LinearTile& tile) {

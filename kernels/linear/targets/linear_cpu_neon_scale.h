@@ -14,23 +14,23 @@
 
 namespace weft::neon {
 
-/// Whether codes are more than int8 holds. They are made int8 by taking 128 off.
+/// Whether codes are unsigned and exceed int8. Subtracting 128 then makes them int8.
 inline bool flips(const CodedPanel& coded) {
   return !coded.is_signed && coded.largest > std::numeric_limits<std::int8_t>::max();
 }
 
-/// What is still to be taken off each code once it is int8.
+/// The offset that remains to be subtracted from a code once it is int8.
 inline std::int32_t rest_of_offset(const CodedPanel& coded) {
   return coded.is_signed || flips(coded) ? coded.offset - 128 : coded.offset;
 }
 
-/// How a row's sums of products of a group of codes become numbers, with the bits of CodedScale
-/// (linear_codes-inl.h).
+/// Turns a row's sums of products of a group of codes into numbers, with the same bits as
+/// CodedScale (linear_codes-inl.h).
 struct RowScale {
   int32x4_t codes_sum;
   float32x4_t scale;
 
-  /// `row` is the block's first word of the row, of `rows` rows; `group` counts in the block.
+  /// `row` is the row's first word in the block of `rows` rows; `group` is the index in the block.
   template <int kGroups>
   [[gnu::always_inline]] static RowScale of(const std::uint32_t* row, std::int64_t rows,
                                             std::int64_t group) {
@@ -40,7 +40,7 @@ struct RowScale {
             vdupq_n_f32(std::bit_cast<float>(row[CodedPlan::kScaleWord * rows]))};
   }
 
-  /// Adds to four sums, of outputs whose scales stand at `at` in the panel's.
+  /// Adds to four sums; the scales of their outputs are at index `at` of the panel's scales.
   template <bool kHasMinimum>
   [[gnu::always_inline]] void add(const CodedPanel& coded, std::int64_t at, int32x4_t products,
                                   int32x4_t offset, bool begins, float* to) const {

@@ -21,11 +21,11 @@ namespace {
 constexpr std::int64_t kOutputs = PackedLayout::kPanelOutputs;
 constexpr std::int64_t kWordBytes = kOutputs * 4;
 
-/// Pairs of outputs whose weights are in registers: few rows take a whole panel, so that there are
-/// sums enough to hide BFMMLA's latency; more take half a panel, so that less is zipped.
+/// Pairs of outputs whose weights are in registers. With few rows it is a whole panel, for enough
+/// sums to hide BFMMLA's latency; with more rows half a panel, for fewer zips.
 constexpr int twos_of(int rows) { return rows <= 4 ? kOutputs / 2 : kOutputs / 4; }
 
-/// Two outputs' weights each, of a word and the next. Where there is no next one it is zero.
+/// Loads the weights of pairs of outputs, of a word and the next word (zero if there is no next).
 template <bool kHasNext, int kTwos>
 WEFT_NEONBF16_INLINE void load_weights(const std::byte* panel, bfloat16x8_t (&weights)[kTwos]) {
   WEFT_UNROLL
@@ -38,7 +38,7 @@ WEFT_NEONBF16_INLINE void load_weights(const std::byte* panel, bfloat16x8_t (&we
   }
 }
 
-/// Rows r and r + 1, of a word and the next. Where r is the last row it stands for both.
+/// Loads rows r and r + 1, of a word and the next. If r is the last row, loads it twice.
 template <bool kHasNext, int kRows>
 WEFT_NEONBF16_INLINE bfloat16x8_t load_rows(const std::uint32_t* words, int r) {
   const int other = r + 1 < kRows ? r + 1 : r;
@@ -50,7 +50,7 @@ WEFT_NEONBF16_INLINE bfloat16x8_t load_rows(const std::uint32_t* words, int r) {
   return vreinterpretq_bf16_u32(last);
 }
 
-/// Sums are of rows r and r + 1 by outputs o and o + 1: row r's two, then the other's.
+/// A vector of sums has rows r and r + 1 by outputs o and o + 1: row r's two sums come first.
 template <bool kHasNext, int kRows, int kPairs, int kTwos>
 WEFT_NEONBF16_INLINE void add_words(const std::uint32_t* rows, const std::byte* panel,
                                     float32x4_t (&sums)[kPairs][kTwos]) {
@@ -66,12 +66,12 @@ WEFT_NEONBF16_INLINE void add_words(const std::uint32_t* rows, const std::byte* 
   }
 }
 
-/// The first 2 * twos_of(kRows) outputs of the panel.
+/// Multiplies by the first 2 * twos_of(kRows) outputs of the panel.
 template <int kRows>
 WEFT_NEONBF16 void multiply(const LinearTile& tile) {
   constexpr int kPairs = (kRows + 1) / 2;
   constexpr int kTwos = twos_of(kRows);
-  // Into the first-level cache, unless other tiles still pass by the block that stands there.
+  // Prefetches into the first-level cache, unless other tiles still need the block there.
   constexpr int kAhead = kRows <= 2 ? 3 : 2;
   const auto sums_of = [&](int r, int two) {
     return tile.sums + std::min(r, kRows - 1) * LinearPlan::kGroupOutputs + std::ptrdiff_t{2} * two;
@@ -149,7 +149,7 @@ void multiply_tile(std::int64_t rows, const LinearTile& tile) {
     kMultiply[static_cast<std::size_t>(rows - 1)](part);
     part.panels += outputs * 4;
     part.sums += outputs;
-    part.fetches = false;  // the first part asks for whole lines
+    part.fetches = false;  // the first part has prefetched whole lines
   }
 }
 

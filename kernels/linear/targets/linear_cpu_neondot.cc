@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kOutputs = PackedLayout::kPanelOutputs;
 constexpr int kWidth = 4;
-constexpr int kVectors = static_cast<int>(kOutputs) / kWidth;  // of a panel
+constexpr int kVectors = static_cast<int>(kOutputs) / kWidth;  // vectors of a panel's outputs
 
 template <int kRows, int kGroupWords, bool kHasMinimum, bool kFlips>
 WEFT_NEONDOT void multiply(const CodedPanel& coded, const LinearTile& tile) {
@@ -80,7 +80,7 @@ constexpr std::array<Multiply, sizeof...(kIndex)> table_of(
 
 void multiply_tile(std::int64_t rows, const CodedPanel& coded, const LinearTile& tile) {
   constexpr auto kRows = std::make_index_sequence<kTileRows>();
-  // By whether there are minimums; codes of 16 inputs under one scale are all below 64.
+  // Indexed by whether there are minimums. Codes with a scale for 16 inputs are all below 64.
   static constexpr std::array kWhole = {table_of<8, false, false>(kRows),
                                         table_of<8, true, false>(kRows)};
   static constexpr std::array kFlipped = {table_of<8, false, true>(kRows),

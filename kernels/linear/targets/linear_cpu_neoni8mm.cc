@@ -19,10 +19,10 @@ namespace {
 
 constexpr std::int64_t kOutputs = PackedLayout::kPanelOutputs;
 constexpr int kWidth = 4;
-constexpr int kVectors = static_cast<int>(kOutputs) / kWidth;  // of a panel
+constexpr int kVectors = static_cast<int>(kOutputs) / kWidth;  // vectors of a panel's outputs
 constexpr int kTwos = static_cast<int>(kOutputs) / 2;          // pairs of outputs
 
-/// Two outputs' eight codes each, of words `word` and `word + 1` of all 16.
+/// Loads words `word` and `word + 1` of all 16 outputs: eight codes of two outputs a vector.
 template <bool kFlips>
 WEFT_NEONI8MM __attribute__((always_inline)) inline void load_weights(const std::uint8_t* codes,
                                                                       int8x16_t (&weights)[kTwos]) {
@@ -41,7 +41,7 @@ WEFT_NEONI8MM __attribute__((always_inline)) inline void load_weights(const std:
   }
 }
 
-/// Rows r and r + 1 by two words: eight codes of each. Where r is the last row it stands for both.
+/// Loads eight codes (two words) of rows r and r + 1. If r is the last row, loads it twice.
 template <int kRows>
 WEFT_NEONI8MM __attribute__((always_inline)) inline int8x16_t load_rows(const std::uint32_t* words,
                                                                         int r) {
@@ -63,7 +63,7 @@ WEFT_NEONI8MM void multiply(const CodedPanel& coded, const LinearTile& tile) {
   for (std::int64_t block = 0; block < blocks; ++block, row += CodedPlan::kBlockWords * kRows) {
     ahead.fetch();
     for (std::int64_t group = 0; group < kGroups; ++group) {
-      // Of rows r and r + 1 by outputs o and o + 1: row r's two, then the other's.
+      // Each vector has rows r and r + 1 by outputs o and o + 1, row r's two sums first.
       int32x4_t products[kPairs][kTwos] = {};
       WEFT_UNROLL
       for (int word = 0; word < kGroupWords; word += 2, codes += kOutputs * 8) {
@@ -100,7 +100,7 @@ WEFT_NEONI8MM void multiply(const CodedPanel& coded, const LinearTile& tile) {
 
 using Multiply = void (*)(const CodedPanel&, const LinearTile&);
 
-/// Of 2, 3 and 4 rows.
+/// The kernels of 2, 3 and 4 rows.
 template <int kGroupWords, bool kHasMinimum, bool kFlips>
 constexpr std::array<Multiply, kTileRows - 1> kTable = {
     multiply<2, kGroupWords, kHasMinimum, kFlips>, multiply<3, kGroupWords, kHasMinimum, kFlips>,
@@ -113,7 +113,7 @@ void multiply_tile(std::int64_t rows, const CodedPanel& coded, const LinearTile&
     neondot::multiply_tile(rows, coded, tile);
     return;
   }
-  // By whether there are minimums; codes of 16 inputs under one scale are all below 64.
+  // Indexed by whether there are minimums. Codes with a scale for 16 inputs are all below 64.
   static constexpr std::array kWhole = {kTable<8, false, false>, kTable<8, true, false>};
   static constexpr std::array kFlipped = {kTable<8, false, true>, kTable<8, true, true>};
   static constexpr std::array kHalves = {kTable<4, false, false>, kTable<4, true, false>};

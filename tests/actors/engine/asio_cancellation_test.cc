@@ -1,4 +1,4 @@
-// What cancellation does; docs/asio-compliance.md has a row for each test.
+// The effects of cancellation; docs/asio-compliance.md has a row for each test.
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 
 namespace weft::test {
 
-/// What the allocators of one handler have allocated.
+/// The allocations of one handler's allocators.
 struct AllocationLog {
   std::size_t live = 0;
   std::size_t total = 0;

@@ -1,4 +1,4 @@
-// What a model's makers recommend, and what a request makes of it.
+// The values that a model's makers recommend, and their effect on requests.
 
 #include "weft/actors/loading/generation_config.h"
 

@@ -28,7 +28,7 @@
 
 namespace weft::test {
 
-/// What an operation on a model has come to.
+/// The outcome of an operation on a model.
 struct Outcome {
   boost::system::error_code error;
   std::string detail;

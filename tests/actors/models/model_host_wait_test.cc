@@ -21,7 +21,7 @@ namespace {
 using test::EndSink;
 using test::models_of;
 
-/// What the host does for who comes while a model is loaded or destroyed.
+/// The host's treatment of requests and calls that come while a model is loaded or destroyed.
 class ModelHostWaitTest : public test::ModelHostTest {
  protected:
   /// A model that is destroyed says that it has `begun`, and stays until it `may_go`.

@@ -29,7 +29,7 @@ Tokenizer words() {
   return Tokenizer::load(test::source_path("tests/model/data/vectors/bert-masked")).value();
 }
 
-/// All alike, but for those that are stated.
+/// Logits that are all equal, except the given ones.
 std::vector<float> logits_of(const std::vector<std::pair<TokenId, float>>& stated,
                              std::size_t size = kVocabulary) {
   std::vector<float> logits(size, -100);

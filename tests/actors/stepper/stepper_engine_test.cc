@@ -1,4 +1,4 @@
-// What a Stepper gives is what an Engine gives, over the same model.
+// A Stepper and an Engine over the same model give the same outputs.
 
 #include <gtest/gtest.h>
 

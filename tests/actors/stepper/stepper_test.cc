@@ -30,7 +30,7 @@
 namespace weft::test {
 namespace {
 
-/// What a request got over all steps.
+/// A request's output over all steps.
 struct Gathered {
   std::map<std::int32_t, std::vector<TokenId>> tokens;
   std::map<std::int32_t, std::string> texts;

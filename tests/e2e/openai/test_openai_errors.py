@@ -1,4 +1,4 @@
-"""What the server refuses, as the exceptions of OpenAI's client."""
+"""Refused requests, as exceptions of OpenAI's client."""
 
 import socket
 

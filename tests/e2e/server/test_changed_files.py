@@ -1,4 +1,4 @@
-"""What others do to the files of a model while it is served."""
+"""Other programs change the files of a model while it is served."""
 
 import os
 import shutil

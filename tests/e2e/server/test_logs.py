@@ -1,4 +1,4 @@
-"""What the server writes about requests."""
+"""The server's log of requests."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What a server has computed it does not compute again, for those who may know of it."""
+"""A server does not compute cached prompts again, for clients that may share them."""
 
 import json
 from pathlib import Path

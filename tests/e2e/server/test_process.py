@@ -1,4 +1,4 @@
-"""What can be seen of the process from outside: its sockets, its memory. The numbers are those of docs/bad-inputs.md."""
+"""The process seen from outside: its sockets, its memory. The numbers refer to docs/bad-inputs.md."""
 
 import contextlib
 from concurrent.futures import ThreadPoolExecutor

@@ -14,14 +14,14 @@
 
 namespace weft::test {
 
-/// What becomes of the work that a FakeRuntime gets.
+/// What a FakeRuntime does with its work.
 enum class FakeWork {
   kDone,
   kPending,  ///< it is not done, and queries say so
   kLost,     ///< it is not done, and queries say it is
 };
 
-/// What a test reads and sets of a FakeRuntime, also after it has been given away.
+/// The state of a FakeRuntime that a test reads and sets, also after giving the runtime away.
 struct FakeGpu {
   std::int64_t calls = 0;     ///< that could fail
   std::int64_t fail_at = -1;  ///< this call fails
@@ -39,9 +39,9 @@ struct FakeGpu {
   std::int64_t masked = 0;   ///< choices among what a mask allows
   std::int64_t l2_bytes = 4096;
   bool multiplies_codes = false;
-  /// What ranks exchange numbers through; a GPU without it can be none.
+  /// The memory through which ranks exchange numbers; a GPU without it cannot be a rank.
   std::shared_ptr<SharedRanks> ranks{};
-  /// Waits for the other ranks, of other processes; without, nobody is waited for.
+  /// Waits for the ranks of other processes; empty: does not wait.
   std::function<cuda::Status(const cuda::CudaRank& place)> meet{};
   /// Which ways of a product the fake has; without: kVector alone.
   std::function<bool(cuda::LinearWay way, std::int64_t tokens)> can{};
@@ -51,10 +51,10 @@ struct FakeGpu {
   std::function<std::uint32_t(float phi)> recomputed{};
 };
 
-/// A GPU in the host's memory: what is launched is done at once, by the naive loops that kernels
-/// are compared with; a graph is a list of what was launched while it was recorded. Copies of pages
-/// on another stream than the first are done when somebody waits for them. Ranks exchange
-/// numbers as those on the host do: what waits for another rank is the launch itself.
+/// A GPU in the host's memory. A launch runs at once, by the naive loops that kernels are compared
+/// with; a graph is the list of launches while it was recorded. Copies of pages on another stream
+/// than the first run when the stream is waited for. Ranks exchange numbers like ranks on the
+/// host; a launch that needs another rank waits for it.
 class FakeRuntime final : public cuda::Runtime {
  public:
   explicit FakeRuntime(std::shared_ptr<FakeGpu> gpu) : gpu_(std::move(gpu)) {}
@@ -147,7 +147,7 @@ class FakeRuntime final : public cuda::Runtime {
   bool broken_ = false;
   bool recording_ = false;
   bool has_left_ = false;
-  std::unique_ptr<RankLink> link_;  // of a rank
+  std::unique_ptr<RankLink> link_;  // a rank's link
   bool chooses_ = false;            // it tells tokens and hears none
   bool hears_host_ = false;         // the stage before is on the host
   bool tells_host_ = false;         // the next stage is

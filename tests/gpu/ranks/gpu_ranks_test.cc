@@ -31,7 +31,7 @@ using testing::AnyOf;
 using testing::HasSubstr;
 using Gpus = std::vector<std::shared_ptr<FakeGpu>>;
 
-/// As ranks of whatever kind.
+/// The same options for any kind of ranks.
 Result<DeviceRanks> as_ranks(Result<std::vector<std::unique_ptr<CudaStepDevice>>> devices) {
   if (!devices) return devices.error();
   return DeviceRanks(std::make_move_iterator(devices->begin()),

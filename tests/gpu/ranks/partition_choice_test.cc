@@ -36,7 +36,7 @@ constexpr LlamaShape kShape{.layers = 8,
                             .vocabulary = 512,
                             .context = 256};
 
-/// Devices that need what the host does; those called cuda:N read as GPUs do.
+/// Devices with the host's needs; devices named cuda:N read at a GPU's speed.
 ChoosableDevice made(const std::string& name, std::int64_t free_bytes) {
   return {.name = name,
           .free_bytes = free_bytes,

@@ -41,7 +41,7 @@ constexpr Cut kCuts[] = {{"tp2", "cpu,cpu"},
                          {"pp3", "cpu | cpu | cpu"},
                          {"tp2pp2", "cpu,cpu | cpu,cpu"}};
 
-/// Of models with experts, of which each rank has whole ones.
+/// For models with experts: each rank has whole experts.
 constexpr Cut kExpertCuts[] = {
     {"ep2", "cpu+cpu"}, {"ep4", "cpu+cpu+cpu+cpu"}, {"ep2pp2", "cpu+cpu | cpu+cpu"}};
 

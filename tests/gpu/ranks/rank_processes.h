@@ -36,7 +36,7 @@ inline RankWorld world_of(std::int32_t rank, std::int32_t size, const std::strin
   return world;
 }
 
-/// An address on which nobody listens: of the loopback's, one that other processes do not take.
+/// Returns a loopback address on which no process listens, and which other processes do not take.
 inline std::string free_address() {
   const int id = ::getpid();
   const std::string host =
@@ -45,7 +45,7 @@ inline std::string free_address() {
   return host + std::to_string(listener.port());
 }
 
-/// Runs a plan on all ranks at once and returns what was chosen.
+/// Runs a plan on all ranks at once and returns the chosen token.
 inline TokenId run_on_all(const std::vector<std::unique_ptr<StepDevice>>& devices,
                           const Plan& plan) {
   TokenId token = kNoToken;

@@ -1,4 +1,4 @@
-// What ranks exchange, through memory and over connections: both do the same.
+// The exchanges between ranks, through memory and over connections, with the same results.
 
 #include "weft/gpu/ranks/shared_ranks.h"
 
@@ -47,7 +47,7 @@ Links links_through_memory(const RanksLayout& layout) {
   return all;
 }
 
-/// A connection between each two ranks; by rank, those to all.
+/// A connection between each pair of ranks; for each rank, its connections to all others.
 std::vector<std::vector<std::unique_ptr<RankSocket>>> connected(std::size_t ranks) {
   std::vector<std::vector<std::unique_ptr<RankSocket>>> all(ranks);
   for (auto& peers : all) peers.resize(ranks);

@@ -16,7 +16,7 @@
 namespace weft::cuda {
 namespace {
 
-/// What a step of sequences that decode is made from.
+/// The parameters of a step of decoding sequences.
 struct RotatedModel {
   std::int32_t heads = 8;
   std::int32_t kv_heads = 2;

@@ -96,7 +96,7 @@ class PagedCache {
     return count;
   }
 
-  /// What a cache leaves of the numbers of one token and KV head.
+  /// Returns the numbers of one token and KV head as rounded by a cache.
   static std::vector<float> as_stored(DType dtype, std::span<const float> numbers) {
     std::vector<std::byte> bytes(
         static_cast<std::size_t>(kv_row_bytes(dtype, std::ssize(numbers))));

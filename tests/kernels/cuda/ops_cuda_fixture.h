@@ -12,7 +12,7 @@
 #include "weft/tests/kernels/cuda/device_cuda_test.h"
 #include "weft/tests/kernels/cuda/rows_reference_cuda.h"
 
-/// What the tests of a GPU's ops share.
+/// Shared by the tests of a GPU's ops.
 namespace weft::cuda {
 
 using test::Mirror;
@@ -81,7 +81,7 @@ class RowsPair {
     return numbers;
   }
 
-  /// What the device has beside what the reference has, and nothing beyond the width.
+  /// Compares the device's rows with the reference's; beyond the width both are unchanged.
   void expect_close(double tolerance) {
     auto got = bytes_.fetch();
     const DeviceRows rows = with(got.data());

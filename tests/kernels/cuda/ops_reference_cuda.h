@@ -8,10 +8,10 @@
 #include "weft/kernels/rotary/rotary.h"
 #include "weft/kernels/sample/sample_cuda.h"
 
-/// What the ops of NVIDIA GPUs compute, as naive loops in float64 over the same parameters with
-/// pointers to the host's memory: what kernels are compared with, and what a fake device computes
-/// where there is none. Rows of no sequence get what the kernels give them: everything but a write
-/// to the cache or a count.
+/// The ops of NVIDIA GPUs as naive loops in float64, over the same parameters with pointers to host
+/// memory. Kernels are compared with them, and a fake device computes with them. As in the kernels,
+/// rows without a sequence are computed like others, except that they write no cache and count no
+/// token.
 namespace weft::cuda::reference {
 
 void norm(const CudaNormParams& params);
@@ -26,7 +26,7 @@ void copy_pages(const CudaPageCopyParams& params);
 void resolve_tokens(const CudaResolveParams& params);
 void start_counts(const CudaCountParams& params);
 
-/// By the code of the host's sampler, so that it chooses what that would have chosen.
+/// Uses the code of the host's sampler, so that both choose the same tokens.
 void sample(const CudaSampleParams& params);
 void tell_parts(const CudaTellParams& params);
 

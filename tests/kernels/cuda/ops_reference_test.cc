@@ -18,7 +18,7 @@
 #include "weft/tests/kernels/cuda/ops_reference_cuda.h"
 #include "weft/tests/kernels/op_fixture.h"
 
-/// What kernels are compared with is compared with the host's ops.
+/// Compares the references of kernels with the host's ops.
 namespace weft {
 namespace {
 

@@ -48,7 +48,7 @@ class BlockMatrix {
     }
   }
 
-  /// Of as many outputs of each type.
+  /// A matrix with the same number of outputs of each type.
   BlockMatrix(const std::vector<DType>& types, std::int64_t outputs, bool gated,
               std::mt19937& random)
       : BlockMatrix(evenly(types, gated ? 2 * outputs : outputs), gated, false, random) {}

@@ -34,7 +34,7 @@ inline std::vector<std::size_t> best_places(const Numbers& numbers, std::int64_t
   return places;
 }
 
-/// Experts that may be chosen: those of the best groups.
+/// Experts that may be chosen: the experts of the best groups.
 inline std::vector<bool> allowed_experts(const RouteSpec& spec, const Numbers& choice) {
   std::vector<bool> allowed(choice.size(), spec.groups == spec.chosen_groups);
   if (spec.groups == spec.chosen_groups) return allowed;
@@ -52,7 +52,7 @@ inline std::vector<bool> allowed_experts(const RouteSpec& spec, const Numbers& c
   return allowed;
 }
 
-/// What the softmax of `best` is among the experts that are left and close to it.
+/// The softmax of `best` among the remaining experts that are close to it.
 inline double share_of_close(const RouteSpec& spec, const Numbers& choice,
                              const std::vector<bool>& left, std::size_t best) {
   double sum = 1;

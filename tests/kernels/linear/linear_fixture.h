@@ -173,7 +173,7 @@ inline Sum reference(const std::vector<double>& inputs, const RandomMatrix& weig
   return sum;
 }
 
-/// What the op makes of a sum (of two, gated), in float64.
+/// The op's output for a sum (gated: two sums), in float64.
 inline double finish(const LinearParams& params, double gate, double up, std::int64_t row,
                      std::int64_t output) {
   const bool gated = params.weight->gated();
@@ -184,7 +184,7 @@ inline double finish(const LinearParams& params, double gate, double up, std::in
   return params.residual.data == nullptr ? value : value + params.residual.row(row)[output];
 }
 
-/// Compares `out` with float64: the largest error over what is allowed, and where it is.
+/// Compares `out` with float64; reports the largest ratio of an error to its limit, and its place.
 inline testing::AssertionResult agrees(const LinearParams& params, const RandomMatrix& weight) {
   double worst = 0;
   std::string place;

@@ -16,8 +16,8 @@
 /// memory of the host (CudaLinearParams with host pointers).
 namespace weft::test {
 
-/// What the op makes of the sums of a product with their biases, before the residual is added. `up`
-/// is looked at where the weight is gated; NaN stays NaN.
+/// The op's output for a product's sums with biases, before the residual is added. `up` is used
+/// only if the weight is gated; NaN stays NaN.
 inline double after_product(const LinearSpec& spec, bool gated, double sum, double up) {
   double value = 0;
   if (gated) {
@@ -104,7 +104,7 @@ inline std::vector<float> decoded_row(const cuda::DeviceMatrix& weight, std::int
   return numbers;
 }
 
-/// What a row's sums are multiplied by.
+/// The factor of a row's sums.
 inline double root_of(const cuda::CudaLinearParams& params, std::int64_t row) {
   if (params.norm_before.squares == nullptr) return 1;
   const std::int64_t count = params.weight.inputs / cuda::kSquaredOutputs;
@@ -146,7 +146,7 @@ inline double linear_output(const cuda::CudaLinearParams& params, std::int64_t r
                            row * params.residual.stride + output);
 }
 
-/// What CudaDecodeParams says, over memory of the host.
+/// The op of CudaDecodeParams, over host memory.
 inline void decode_reference(const cuda::CudaDecodeParams& params) {
   const cuda::DeviceMatrix& to = params.to;
   auto* numbers = reinterpret_cast<std::uint16_t*>(const_cast<std::byte*>(to.data));
@@ -172,7 +172,7 @@ inline void decode_reference(const cuda::CudaDecodeParams& params) {
   }
 }
 
-/// What a product leaves for the norm behind it, of outputs that are written.
+/// The numbers that a product leaves for the norm behind it, from the written outputs.
 inline void norm_after_reference(const cuda::CudaLinearParams& params, std::int64_t row) {
   const cuda::NormAfter& after = params.norm_after;
   std::vector<double> squares(

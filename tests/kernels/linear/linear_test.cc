@@ -38,7 +38,7 @@ using test::pack;
 using test::RowBuffer;
 using test::run;
 
-// Of the encodings those that are multiplied each in its own way.
+// One encoding for each way of multiplication.
 constexpr DType kWeightTypes[] = {DType::kF32,  DType::kF16,  DType::kBF16, DType::kQ8_0,
                                   DType::kQ4_0, DType::kQ4_K, DType::kQ6_K};
 

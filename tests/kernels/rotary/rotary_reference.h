@@ -8,7 +8,7 @@
 #include "weft/kernels/rotary/rotary_spec.h"
 #include "weft/tests/kernels/norm/norm_reference.h"
 
-/// What stands between the QKV projection and attention in float64, for the host as for CUDA.
+/// The op between the QKV projection and attention in float64, for the host and for CUDA.
 namespace weft::test {
 
 inline double clipped(double number, double limit) {
@@ -53,8 +53,8 @@ inline void grow_reference(const RotarySpec& spec, std::int64_t position,
   for (double& number : queries) number *= 1 + spec.query_growth * std::log(1 + steps);
 }
 
-/// What becomes of `row`, a token's queries, keys and values. `params` are RotaryParams or
-/// CudaRotaryParams with pointers to the host's memory; `position` is the token's in their tables.
+/// Transforms `row`, a token's queries, keys and values. `params` are RotaryParams or
+/// CudaRotaryParams with pointers to host memory; `position` is the token's row of their tables.
 template <class Params>
 void rotary_reference(const Params& params, std::int64_t position, std::span<double> row) {
   const auto size = static_cast<std::size_t>(params.shape.head_size);

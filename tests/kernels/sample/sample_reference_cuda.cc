@@ -33,7 +33,7 @@ Row row_here(const CudaSampleParams& params, std::int32_t output) {
   return here;
 }
 
-/// What was not told of is -inf.
+/// Tokens without a summary get -inf.
 Row row_told(const CudaSampleParams& params, std::int32_t output) {
   Row row{Logits(static_cast<std::size_t>(params.logits.width), kMinusInfinity), {}};
   const auto each = [&](const auto& body) {

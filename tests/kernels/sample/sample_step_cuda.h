@@ -153,7 +153,7 @@ struct SampleStep {
   }
 };
 
-/// What has been compared.
+/// Counts of comparisons.
 struct Tally {
   int choices = 0;
   int others = 0;  ///< tokens that are not the host's

@@ -17,7 +17,7 @@ class XmlCheck {
  public:
   explicit XmlCheck(std::string_view text) : rest_(text) {}
 
-  /// Returns what is wrong; empty when nothing is.
+  /// Returns the first mistake; empty if there is none.
   std::string run() {
     while (!rest_.empty() && wrong_.empty()) {
       if (rest_.front() == '<') {

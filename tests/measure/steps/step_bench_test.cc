@@ -50,7 +50,7 @@ class FixedPeak final : public DevicePeak {
   std::set<std::int32_t> times_;
 };
 
-/// Notes who has written to each position of the KV, and checks that a step finds its own there.
+/// Notes which sequence wrote each position of the KV, and checks that a step finds its own there.
 class WatchedDevice final : public StepDevice {
  public:
   explicit WatchedDevice(const DeviceLimits& limits)

@@ -18,7 +18,7 @@ namespace {
 using test::FailsWith;
 using test::is_bad;
 
-/// As long as a file may be said to be, and nothing in it.
+/// A source with the greatest possible size and no content.
 class EndlessSource final : public ByteSource {
  public:
   EndlessSource() : ByteSource("endless", std::uint64_t{1} << 60U) {}

@@ -18,7 +18,7 @@
 namespace weft {
 namespace {
 
-/// What stands between `open` and `close` in `text`; empty when they are not there.
+/// Returns the part of `text` between `open` and `close`; empty if they are missing.
 std::string between(std::string_view text, std::string_view open, std::string_view close) {
   const std::size_t begin = text.find(open);
   if (begin == std::string_view::npos) return "";

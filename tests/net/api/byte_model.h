@@ -48,7 +48,7 @@ inline Delta text_delta(std::string_view text, std::int32_t choice = 0) {
   return delta;
 }
 
-/// Adds a token to a delta that made nothing of its text, as those of tags.
+/// Adds a token without text to a delta, such as a tag's token.
 inline void add_silent_token(Delta& delta, TokenId token, float logprob) {
   delta.token_texts.push_back({.begin = delta.text.size(), .size = 0});
   delta.tokens.push_back(token);

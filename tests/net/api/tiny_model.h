@@ -46,7 +46,7 @@ inline Vocabulary tiny_vocabulary() {
   return vocabulary;
 }
 
-/// Words of small letters, with a chat template that shows what it is given.
+/// A model whose vocabulary is words of small letters, with a template that prints its input.
 inline ServedModel tiny_model(std::int64_t context = 64) {
   constexpr std::string_view kTemplate =
       "{{ bos_token }}{% for m in messages %}{{ m.role }}:{{ m.content }};{% endfor %}"

@@ -1,4 +1,4 @@
-// What holds for every answer, whatever its texts are and however they are cut into deltas.
+// Properties of every answer, whatever its texts and their deltas.
 
 #include <gtest/gtest.h>
 

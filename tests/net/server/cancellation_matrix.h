@@ -20,7 +20,7 @@ enum class Phase : std::uint8_t {
   kPrefill,     ///< the second of many steps over its prompt waits at the device
   kDecode,      ///< it has made tokens, and the step for the next one waits at the device
   kLastToken,   ///< the step for its last token waits at the device
-  kSending,     ///< all is computed, and stays in the server because nobody reads it
+  kSending,     ///< all output is computed, and stays in the server since no client reads it
 };
 
 enum class Leaving : std::uint8_t {
@@ -51,7 +51,7 @@ struct Cell {
   /// Which end is expected. Cells that do not end as their way to leave suggests are listed here
   /// alone, each with its reason.
   [[nodiscard]] Ends expected() const {
-    // What is computed is not taken back: its client may still read it.
+    // Computed output is not taken back, since its client may still read it.
     const bool computed = phase == Phase::kSending;
     switch (leaving) {
       case Leaving::kDeadline:

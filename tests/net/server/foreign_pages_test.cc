@@ -1,4 +1,4 @@
-// What a page of another site can do by the browser of somebody on the server's machine: nothing.
+// A page of another site can do nothing through a browser on the server's machine.
 
 #include <gmock/gmock.h>
 

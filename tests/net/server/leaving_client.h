@@ -30,7 +30,7 @@ struct Question {
 /// A client that asks one question, and knows every way to leave.
 class LeavingClient : public PlainClient {
  public:
-  /// `headers` are those of the request, of a WebSocket those of the upgrade.
+  /// `headers` belong to the request, or to a WebSocket's upgrade.
   LeavingClient(std::uint16_t port, Transport transport, std::string headers)
       : PlainClient(port, kReceiveBuffer), transport_(transport), headers_(std::move(headers)) {}
 
@@ -68,8 +68,8 @@ class LeavingClient : public PlainClient {
 
   void say_close_frame() { say_frame(Opcode::kClose, "\x03\xE8"); }
 
-  /// Makes the client's host vanish: from here on what comes is dropped without a word, and nothing
-  /// goes out.
+  /// Makes the client's host vanish: from here on all incoming data is dropped silently, and no
+  /// data goes out.
   void vanish() {
     std::array<sock_filter, 1> drop_all{{BPF_STMT(BPF_RET | BPF_K, 0)}};
     const sock_fprog program{.len = 1, .filter = drop_all.data()};

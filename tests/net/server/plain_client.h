@@ -17,7 +17,7 @@ namespace weft::test {
 /// The kind of a WebSocket's frame.
 enum class Opcode : std::uint8_t { kText = 1, kClose = 8, kPing = 9 };
 
-/// A client that sends exactly what it is told to, over TCP.
+/// A client that sends exactly the given bytes over TCP.
 class PlainClient {
  public:
   explicit PlainClient(std::uint16_t port, int receive_buffer = 0) : socket_(io_) {

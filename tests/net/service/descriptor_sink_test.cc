@@ -22,7 +22,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A log that goes into a pipe, and who reads it.
+/// A log that goes into a pipe, and the pipe's reader.
 class PipedLog {
  public:
   /// O_DIRECT among `flags` makes each read() get what one write() gave.

@@ -1,4 +1,4 @@
-// What a key pays for requests that are refused, and what an address may have.
+// The charge of a key for refused requests, and the limits of an address.
 
 #include <gmock/gmock.h>
 

@@ -10,7 +10,7 @@
 namespace weft::test {
 namespace {
 
-/// Returns who of chat should be admitted next, by the order of arrival.
+/// Returns the `chat` groups to admit next, as numbers of arrival.
 std::vector<std::uint64_t> next_of(const WaitingGroups& waiting, std::size_t of_one_client = 8) {
   std::array<Group*, 8> groups{};
   const std::size_t count = waiting.candidates(RequestClass::kChat, groups, of_one_client);

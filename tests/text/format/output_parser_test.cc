@@ -13,7 +13,7 @@ namespace {
 
 using Pieces = std::vector<std::string>;
 
-/// What a family writes, and what it is.
+/// A family's text, and its parsed kinds.
 struct Case {
   const char* format;
   const char* thoughts;  // a row of that table, or ""

@@ -21,7 +21,7 @@ using Texts = std::vector<std::string>;
 
 StopStrings compiled(const Texts& texts) { return StopStrings::compile(texts).value(); }
 
-/// What is left of an output, and which stop string ended it.
+/// The rest of an output, and the stop string that ended it.
 struct Kept {
   std::string text;
   std::optional<std::size_t> hit;

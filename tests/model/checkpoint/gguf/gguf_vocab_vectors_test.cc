@@ -46,7 +46,7 @@ TEST_P(GgufVocabVectorsTest, EncodesAsLlamaCppDoes) {
   test::expect_vocab_vectors(*tokenizer, GetParam());
 }
 
-/// Those whose normalizer loses nothing.
+/// The vocabularies whose normalizer loses no character.
 class GgufLosslessVocabTest : public GgufVocabVectorsTest {};
 
 TEST_P(GgufLosslessVocabTest, GivesTheTextBack) {

@@ -33,7 +33,7 @@ inline void require_refusal(const ApiError& error) {
   fuzz_require(!error.message.empty() && !error.code.empty() && body.size() < 16'384);
 }
 
-/// Checks that what is accepted is valid for the engine.
+/// Checks that an accepted request is valid for the engine.
 inline void require_valid(const Request& request) {
   fuzz_require(validate(request.sampling, kTinyVocabulary).has_value());
   fuzz_require(request.max_tokens >= 0);

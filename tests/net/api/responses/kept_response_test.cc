@@ -27,7 +27,7 @@ using test::text_delta;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// What a stream said, and what was kept of it.
+/// A stream's events, and the kept response.
 struct KeptStream {
   EventBatch live{Framing::kSse};
   std::shared_ptr<const StoredResponse> kept{};

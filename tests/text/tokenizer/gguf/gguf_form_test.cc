@@ -1,4 +1,4 @@
-// What GGUF files would have of a tokenizer.json, and what they cannot say.
+// Makes a GGUF file's fields from a tokenizer.json, and checks what they cannot express.
 
 #include "weft/text/tokenizer/gguf/gguf_form.h"
 
