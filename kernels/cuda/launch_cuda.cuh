@@ -7,32 +7,16 @@
 #include <cstdint>
 
 #include "weft/kernels/cuda/cuda_types.h"
+#include "weft/kernels/cuda/instructions_cuda.cuh"
 
 /// What every kernel's launch has in common. Only *_cuda.cu include it.
 namespace weft::cuda {
 
 [[nodiscard]] inline Status status_of(cudaError_t error) { return static_cast<Status>(error); }
 
-/// Waits until all that the kernels before it in the stream have written can be seen. Every kernel
-/// calls it before it touches what is not constant (weights are), and every thread that reads or
-/// writes such memory.
-__device__ inline void wait_for_predecessor() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-
-/// The next kernel's blocks may be started wherever there is room; they wait for this one's end
-/// before they read what it writes.
-__device__ inline void let_successor_start() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;");
-#endif
-}
-
 /// Whether the code that runs on the current device was compiled for sm_90 or later, so that it
-/// has the two above, and clusters. A GPU that is newer than all that was compiled for runs what
-/// the driver makes of sm_80's code, which has not. `kernel` is any of ours.
+/// waits for its predecessor, and has clusters. A GPU that is newer than all that was compiled for
+/// runs what the driver makes of sm_80's code, which has not. `kernel` is any of ours.
 [[nodiscard]] inline bool has_hopper_code(const void* kernel) {
   enum : signed char { kUnknown, kYes, kNo };
   constexpr int kDevices = 64;

@@ -74,8 +74,9 @@ struct BlockChoice {
 
 /// Weights i .. i + 7 of a block, the same bits as decode_blocks() gives. `i` is a multiple of 8.
 /// Not inlined: what calls it would be compiled for minutes.
-static __device__ __noinline__ decoding::Eight decode_eight(DType dtype, decoding::Bytes block,
-                                                            int i) {
+static __device__ __attribute__((noinline)) decoding::Eight decode_eight(DType dtype,
+                                                                         decoding::Bytes block,
+                                                                         int i) {
   return decoding::decode_by<decoding::BlockChoice>(dtype, block, i);
 }
 

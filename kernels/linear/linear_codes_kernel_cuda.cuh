@@ -107,8 +107,7 @@ __global__ void __launch_bounds__(Layout<Encoding, kTokens>::kThreads,
                  const LinearEpilogue epilogue) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   using Sizes = Layout<Encoding, kTokens>;
-  extern __shared__ std::byte memory[];
-  const Shared<Sizes> shared(memory);
+  const Shared<Sizes> shared(dynamic_shared());
   if (threadIdx.x == kProducer) {
     if constexpr (!Encoding::kBoxed) prefetch_map(&weights);
     prefetch_map(&inputs);

@@ -248,8 +248,7 @@ __global__ void __launch_bounds__(kThreads, 1)
                 const LinearEpilogue epilogue) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   using Sizes = Layout<kTokens>;
-  extern __shared__ std::byte memory[];
-  const Shared<kTokens> shared(memory);
+  const Shared<kTokens> shared(dynamic_shared());
   if (threadIdx.x == kProducer) {
     prefetch_map(&weights);
     prefetch_map(&inputs);

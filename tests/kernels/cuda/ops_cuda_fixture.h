@@ -11,6 +11,7 @@
 
 #include "weft/tests/kernels/cuda/device_cuda_test.h"
 #include "weft/tests/kernels/cuda/rows_reference_cuda.h"
+#include "weft/tests/kernels/cuda/sizes_cuda.h"
 
 /// What the tests of a GPU's ops share.
 namespace weft::cuda {
