@@ -49,11 +49,9 @@ __device__ inline T& in_block_of_cluster(int rank, T& variable) {
 #endif
 }
 
-/// The shared memory whose size the launch names, aligned to 16 bytes.
-__device__ inline std::byte* dynamic_shared() {
-  extern __shared__ __align__(16) std::byte memory_of_launch[];
-  return memory_of_launch;
-}
+/// Declares `name`, numbers of `type`: the shared memory whose size the launch names. A macro,
+/// since functions for several types would declare one variable of several types.
+#define WEFT_DYNAMIC_SHARED(type, name) extern __shared__ type name[]
 
 /// The address of shared memory within it.
 __device__ inline std::uint32_t shared_address(const void* pointer) {

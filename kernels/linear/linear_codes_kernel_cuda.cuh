@@ -107,7 +107,8 @@ __global__ void __launch_bounds__(Layout<Encoding, kTokens>::kThreads,
                  const LinearEpilogue epilogue) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   using Sizes = Layout<Encoding, kTokens>;
-  const Shared<Sizes> shared(dynamic_shared());
+  WEFT_DYNAMIC_SHARED(std::byte, memory);
+  const Shared<Sizes> shared(memory);
   if (threadIdx.x == kProducer) {
     if constexpr (!Encoding::kBoxed) prefetch_map(&weights);
     prefetch_map(&inputs);

@@ -28,7 +28,9 @@ T& in_block_of_cluster(int rank, T& variable) {
   return *static_cast<T*>(cuda_host::in_block(rank, &variable));
 }
 
-inline std::byte* dynamic_shared() { return cuda_host::SharedMemory::instance().dynamic(); }
+#define __align__(bytes)
+#define WEFT_DYNAMIC_SHARED(type, name) \
+  type* const name = reinterpret_cast<type*>(::weft::cuda_host::SharedMemory::instance().dynamic())
 
 inline std::uint32_t shared_address(const void* pointer) {
   return cuda_host::SharedMemory::instance().address_of(pointer);
