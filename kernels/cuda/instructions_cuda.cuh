@@ -7,8 +7,8 @@
 #include <cstdint>
 
 /// Instructions of sm_80 and later as functions; hopper_cuda.cuh has those of sm_90a. Names as in
-/// the PTX manual, chapter 9.7. No other file has asm statements, so that these two are all that
-/// stands for something else where kernels run on the host (tests/cuda_host).
+/// the PTX manual, chapter 9.7. But for peer_sum_cuda.cu no other file has asm statements, so that
+/// these two are all that is different where kernels run on the host (tests/cuda_host).
 namespace weft::cuda {
 
 /// Waits until all that the kernels before it in the stream have written can be seen. Every kernel
