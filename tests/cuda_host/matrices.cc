@@ -1,5 +1,6 @@
 #include "weft/tests/cuda_host/matrices.h"
 
+#include <array>
 #include <cstddef>
 #include <cstring>
 
@@ -143,6 +144,49 @@ std::uint16_t operand(std::uint64_t begin, unsigned row, unsigned k) {
   return bits;
 }
 
+/// A thread's two rows of the left operand.
+using LeftRows = std::array<std::array<float, kDepth>, 2>;
+
+/// What a thread has of the sums: of each 8 columns two, of both its rows.
+void multiply_rows(FromBits from_bits, const LeftRows& rows, float* sums, int count,
+                   std::uint64_t right, bool add) {
+  const unsigned thread = thread_number() % 128;
+  for (int i = 0; i < count; i += 4) {
+    for (unsigned next = 0; next < 2; ++next) {
+      const unsigned column = static_cast<unsigned>(i) * 2 + thread % 4 * 2 + next;
+      float products[2] = {};
+      for (unsigned k = 0; k < kDepth; ++k) {
+        const float number = from_bits(operand(right, column, k));
+        for (unsigned half = 0; half < 2; ++half) products[half] += rows[half][k] * number;
+      }
+      for (unsigned half = 0; half < 2; ++half) {
+        float& sum = sums[static_cast<unsigned>(i) + half * 2 + next];
+        sum = (add ? sum : 0.0F) + products[half];
+      }
+    }
+  }
+}
+
+/// A lane's registers of the left operand, and the rows that the lanes have together.
+struct RegisterRows {
+  FromBits from_bits;
+  const std::uint32_t (&left)[4];
+  LeftRows rows;
+
+  static void combine(void* const (&brought)[kLanes], std::uint32_t present) {
+    if (present != 0xffffffffU) report("wgmma without all lanes of its warp");
+    for (unsigned l = 0; l < kLanes; ++l) {
+      auto& own = *static_cast<RegisterRows*>(brought[l]);
+      for (unsigned k = 0; k < kDepth; ++k) {
+        const auto& from = *static_cast<RegisterRows*>(brought[l / 4 * 4 + k % 8 / 2]);
+        for (unsigned half = 0; half < 2; ++half) {
+          own.rows[half][k] = own.from_bits(half_of(from.left[half + k / 8 * 2], k % 2));
+        }
+      }
+    }
+  }
+};
+
 }  // namespace
 
 void multiply_warp(FromBits from_bits, float (&sums)[4], const std::uint32_t (&a)[4],
@@ -174,26 +218,22 @@ void multiply_warpgroup_later(FromBits from_bits, float* sums, int count, std::u
   const unsigned thread = thread_number() % 128;
   pending_products().add([=] {
     const unsigned first_row = thread / 32 * 16 + thread % 32 / 4;
-    float rows[2][kDepth];
+    LeftRows rows;
     for (unsigned half = 0; half < 2; ++half) {
       for (unsigned k = 0; k < kDepth; ++k) {
         rows[half][k] = from_bits(operand(left, first_row + half * 8, k));
       }
     }
-    for (int i = 0; i < count; i += 4) {
-      for (unsigned next = 0; next < 2; ++next) {
-        const unsigned column = static_cast<unsigned>(i) * 2 + thread % 4 * 2 + next;
-        float products[2] = {};
-        for (unsigned k = 0; k < kDepth; ++k) {
-          const float number = from_bits(operand(right, column, k));
-          for (unsigned half = 0; half < 2; ++half) products[half] += rows[half][k] * number;
-        }
-        for (unsigned half = 0; half < 2; ++half) {
-          float& sum = sums[static_cast<unsigned>(i) + half * 2 + next];
-          sum = (add ? sum : 0.0F) + products[half];
-        }
-      }
-    }
+    multiply_rows(from_bits, rows, sums, count, right, add);
+  });
+}
+
+void multiply_warpgroup_later(FromBits from_bits, float* sums, int count,
+                              const std::uint32_t (&left)[4], std::uint64_t right, bool add) {
+  RegisterRows own{from_bits, left, {}};
+  meet_lanes("wgmma", 0xffffffffU, &own, RegisterRows::combine);
+  pending_products().add([from_bits, rows = own.rows, sums, count, right, add] {
+    multiply_rows(from_bits, rows, sums, count, right, add);
   });
 }
 

@@ -25,6 +25,10 @@ void fetch_later(std::uint32_t to, const std::byte* from, bool present);
 void multiply_warpgroup_later(FromBits from_bits, float* sums, int count, std::uint64_t left,
                               std::uint64_t right, bool add);
 
+/// With the left operand in the registers of the lanes, which all call it.
+void multiply_warpgroup_later(FromBits from_bits, float* sums, int count,
+                              const std::uint32_t (&left)[4], std::uint64_t right, bool add);
+
 /// Barriers of shared memory (mbarrier). Their bits are not CUDA's.
 void init_barrier(std::uint64_t* barrier, std::uint32_t arrivals);
 void arrive(std::uint64_t* barrier, std::uint32_t expected_bytes);

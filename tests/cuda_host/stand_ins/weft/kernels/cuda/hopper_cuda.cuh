@@ -61,6 +61,11 @@ struct WarpgroupProduct {
     constexpr auto kFromBits = std::is_same_v<Number, __half> ? from_f16 : from_bf16;
     cuda_host::multiply_warpgroup_later(kFromBits, sums, kColumns / 2, left, right, add != 0);
   }
+  static void add(float (&sums)[kColumns / 2], const std::uint32_t (&left)[4], std::uint64_t right,
+                  int add) {
+    constexpr auto kFromBits = std::is_same_v<Number, __half> ? from_f16 : from_bf16;
+    cuda_host::multiply_warpgroup_later(kFromBits, sums, kColumns / 2, left, right, add != 0);
+  }
 };
 
 }  // namespace weft::cuda
