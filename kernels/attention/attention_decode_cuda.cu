@@ -487,7 +487,7 @@ __device__ void attend_unit(const CudaAttentionParams& params, const Unit& unit,
 template <class Cache, int kHeadSize>
 __global__ void __launch_bounds__(kThreads, kHeadSize <= 128 ? 2 : 1)
     decode_kernel(const __grid_constant__ CudaAttentionParams params) {
-  extern __shared__ __align__(16) unsigned char memory[];
+  WEFT_DYNAMIC_SHARED(__align__(16) unsigned char, memory);
   __shared__ Shared shared;
   let_successor_start();
   const std::int32_t units = *params.item_count * params.kv.kv_heads * tiles_of(params);

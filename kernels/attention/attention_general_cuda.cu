@@ -259,7 +259,7 @@ template <class Row>
 __global__ void __launch_bounds__(kThreads)
     general_kernel(const __grid_constant__ CudaAttentionParams params,
                    const __grid_constant__ BiasBuckets buckets) {
-  extern __shared__ __align__(16) unsigned char memory[];
+  WEFT_DYNAMIC_SHARED(__align__(16) unsigned char, memory);
   let_successor_start();
   wait_for_predecessor();
   Shared& shared = *reinterpret_cast<Shared*>(memory);

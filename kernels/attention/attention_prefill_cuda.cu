@@ -450,7 +450,7 @@ __device__ void attend_unit(const CudaAttentionParams& params, const Unit& unit,
 template <class Cache, int kHeadSize>
 __global__ void __launch_bounds__(kThreads, kHeadSize <= 128 ? 2 : 1)
     prefill_kernel(const __grid_constant__ CudaAttentionParams params) {
-  extern __shared__ __align__(16) unsigned char memory[];
+  WEFT_DYNAMIC_SHARED(__align__(16) unsigned char, memory);
   let_successor_start();
   wait_for_predecessor();
   const std::int32_t kv_heads = params.kv.kv_heads;

@@ -4,6 +4,7 @@
 
 #include "weft/kernels/attention/attention_work_cuda.cuh"
 #include "weft/kernels/attention/kv_row_cuda.cuh"
+#include "weft/kernels/cuda/instructions_cuda.cuh"
 
 /// Shared by the kernels on tensor cores: m16n8k16 tiles of 16-bit numbers with sums in float32
 /// (PTX ISA, "Matrix Fragments for mma.m16n8k16"), and the fetching of keys and values to shared
@@ -33,71 +34,6 @@ template <>
 __device__ inline std::uint32_t packed<__nv_bfloat16>(float low, float high) {
   const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
   return reinterpret_cast<const std::uint32_t&>(pair);
-}
-
-/// sums += a b, of 16 rows and 8 columns over a depth of 16.
-template <class Number>
-__device__ void multiply_add(float (&sums)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
-                             std::uint32_t b1);
-
-template <>
-__device__ inline void multiply_add<__half>(float (&sums)[4], const std::uint32_t (&a)[4],
-                                            std::uint32_t b0, std::uint32_t b1) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-      "{%0,%1,%2,%3};"
-      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
-template <>
-__device__ inline void multiply_add<__nv_bfloat16>(float (&sums)[4], const std::uint32_t (&a)[4],
-                                                   std::uint32_t b0, std::uint32_t b1) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-      "{%0,%1,%2,%3};"
-      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
-/// Four 8 x 8 matrices; each lane gives the address of one of their 32 rows.
-__device__ inline void load_matrices(std::uint32_t (&to)[4], std::uint32_t address) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(address)
-               : "memory");
-}
-
-__device__ inline void load_matrices_turned(std::uint32_t (&to)[4], std::uint32_t address) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
-               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(address)
-               : "memory");
-}
-
-/// Copies 16 bytes to shared memory without waiting for them; writes zeros if not `present`.
-__device__ inline void fetch_16_bytes(std::uint32_t to, const std::byte* from, bool present) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
-               :
-               : "r"(to), "l"(from), "r"(present ? 16 : 0)
-               : "memory");
-}
-
-__device__ inline void end_fetch_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-
-/// Waits until no more than kLeft of this thread's groups are under way.
-template <int kLeft>
-__device__ void wait_for_fetches() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
-}
-
-__device__ inline std::uint32_t shared_address(const void* memory) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(memory));
-}
-
-/// 2^x by the hardware's instruction, which is approximate.
-__device__ inline float exp2_fast(float x) {
-  float result = 0;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
-  return result;
 }
 
 /// Stands for the row of a position that is past the end.
@@ -186,10 +122,8 @@ class CodedCache {
   }
 
   __device__ static void store_four(std::uint32_t to, std::uint32_t codes, float scale) {
-    asm volatile("st.shared.v2.b32 [%0], {%1,%2};" ::"r"(to),
-                 "r"(packed<Number>(number(codes, 0, scale), number(codes, 1, scale))),
-                 "r"(packed<Number>(number(codes, 2, scale), number(codes, 3, scale)))
-                 : "memory");
+    store_shared(to, packed<Number>(number(codes, 0, scale), number(codes, 1, scale)),
+                 packed<Number>(number(codes, 2, scale), number(codes, 3, scale)));
   }
 };
 

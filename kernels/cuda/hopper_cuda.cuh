@@ -6,13 +6,11 @@
 
 #include <cstdint>
 
+#include "weft/kernels/cuda/instructions_cuda.cuh"
+
 /// Instructions of sm_90a as functions: barriers of shared memory, the bulk tensor copy engine
 /// (TMA) and a warpgroup's matrix products. Names as in the PTX manual, chapter 9.7.
 namespace weft::cuda {
-
-__device__ inline std::uint32_t shared_address(const void* pointer) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
-}
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 

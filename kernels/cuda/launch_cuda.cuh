@@ -7,32 +7,16 @@
 #include <cstdint>
 
 #include "weft/kernels/cuda/cuda_types.h"
+#include "weft/kernels/cuda/instructions_cuda.cuh"
 
 /// Launching of kernels. Only *_cuda.cu include this file.
 namespace weft::cuda {
 
 [[nodiscard]] inline Status status_of(cudaError_t error) { return static_cast<Status>(error); }
 
-/// Waits until the writes of all preceding kernels of the stream are visible. In every kernel, each
-/// thread that reads or writes memory that is not constant (weights are constant) calls it before
-/// it does so.
-__device__ inline void wait_for_predecessor() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-
-/// Lets blocks of the next kernel start wherever there is room; they wait for this kernel's end
-/// before they read its results.
-__device__ inline void let_successor_start() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;");
-#endif
-}
-
-/// Whether the code that runs on the current device was compiled for sm_90 or later, and so has the
-/// two functions above and clusters. A GPU newer than every compiled architecture runs code that
-/// the driver translates from sm_80's, which lacks them. `kernel` is any kernel of ours.
+/// Whether the code that runs on the current device was compiled for sm_90 or later, so that it
+/// waits for its predecessor and has clusters. A GPU newer than every compiled architecture runs
+/// code that the driver translates from sm_80's, which has neither. `kernel` is any of ours.
 [[nodiscard]] inline bool has_hopper_code(const void* kernel) {
   enum : signed char { kUnknown, kYes, kNo };
   constexpr int kDevices = 64;

@@ -104,8 +104,9 @@ struct BoxChoice {
 namespace weft::cuda {
 
 /// Not inlined, for the same reason as decode_eight().
-static __device__ __noinline__ decoding::Eight decode_boxed_eight(DType dtype, decoding::Bytes box,
-                                                                  int row, int i) {
+static __device__ __attribute__((noinline)) decoding::Eight decode_boxed_eight(DType dtype,
+                                                                               decoding::Bytes box,
+                                                                               int row, int i) {
   return decoding::decode_by<decoding::BoxChoice>(dtype, box, row, i);
 }
 

@@ -74,8 +74,9 @@ struct BlockChoice {
 
 /// Returns weights i .. i + 7 of a block, bit for bit as decode_blocks(). `i` is a multiple of 8.
 /// Not inlined, since each caller would take minutes to compile.
-static __device__ __noinline__ decoding::Eight decode_eight(DType dtype, decoding::Bytes block,
-                                                            int i) {
+static __device__ __attribute__((noinline)) decoding::Eight decode_eight(DType dtype,
+                                                                         decoding::Bytes block,
+                                                                         int i) {
   return decoding::decode_by<decoding::BlockChoice>(dtype, block, i);
 }
 

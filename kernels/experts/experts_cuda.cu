@@ -172,7 +172,7 @@ class TokenRouter {
 
 __global__ void __launch_bounds__(kWarp)
     choose_kernel(const __grid_constant__ CudaRouteParams params) {
-  extern __shared__ float room[];
+  WEFT_DYNAMIC_SHARED(float, room);
   let_successor_start();
   wait_for_predecessor();
   TokenRouter(params, room).run(blockIdx.x);

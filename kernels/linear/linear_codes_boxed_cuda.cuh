@@ -24,9 +24,9 @@ template <TokenForm kForm>
 __device__ void multiply_add_as(float (&sums)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
                                 std::uint32_t b1) {
   if constexpr (kForm == TokenForm::kHalves) {
-    multiply_add_halves(sums, a, b0, b1);
+    multiply_add<__half>(sums, a, b0, b1);
   } else {
-    multiply_add(sums, a, b0, b1);
+    multiply_add<__nv_bfloat16>(sums, a, b0, b1);
   }
 }
 
@@ -111,8 +111,8 @@ __device__ void add_scaled_weights(const Codes& codes, const std::byte* inputs, 
       const uint4 x = tokens_at<Sizes>(inputs, at, codes, step, t);
 #pragma unroll
       for (int m = 0; m < 2; ++m) {
-        multiply_add(sums[m][t], a[m][0], x.x, x.y);
-        multiply_add(sums[m][t], a[m][1], x.z, x.w);
+        multiply_add<__nv_bfloat16>(sums[m][t], a[m][0], x.x, x.y);
+        multiply_add<__nv_bfloat16>(sums[m][t], a[m][1], x.z, x.w);
       }
     }
   }

@@ -72,23 +72,12 @@ struct F8 : BoxedEncoding<DType::kF8_128, 200 << 10> {
         : EightBitPlaces(box, at),
           scale_at(box + kBox.scales_at() + row_in_box(at) * kBox.scales) {}
 
-    static __device__ void four(std::uint32_t word, std::uint32_t& first, std::uint32_t& second) {
-      asm("{\n"
-          ".reg .b16 lower, upper;\n"
-          "mov.b32 {lower, upper}, %2;\n"
-          "cvt.rn.f16x2.e4m3x2 %0, lower;\n"
-          "cvt.rn.f16x2.e4m3x2 %1, upper;\n"
-          "}\n"
-          : "=r"(first), "=r"(second)
-          : "r"(word));
-    }
-
     __device__ void operands(int step, std::uint32_t (&to)[2][2][4]) const {
       uint2 words[4];
       load(step, words);
       into_operands(words, to,
                     [](std::uint32_t word, int, std::uint32_t& first, std::uint32_t& second) {
-                      four(word, first, second);
+                      halves_of_e4m3(word, first, second);
                     });
     }
 

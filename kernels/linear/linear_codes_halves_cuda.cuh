@@ -93,15 +93,6 @@ struct Halves {
   float scales[kCount];
 };
 
-/// sums [16, 8] += A [16, 16] B [8, 16]^T of f16, as multiply_add().
-__device__ inline void multiply_add_halves(float (&sums)[4], const std::uint32_t (&a)[4],
-                                           std::uint32_t b0, std::uint32_t b1) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-      "{%0,%1,%2,%3};"
-      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
 #endif  // __CUDA_ARCH_FEAT_SM90_ALL
 
 }  // namespace weft::cuda::codes

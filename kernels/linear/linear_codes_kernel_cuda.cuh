@@ -107,7 +107,7 @@ __global__ void __launch_bounds__(Layout<Encoding, kTokens>::kThreads,
                  const LinearEpilogue epilogue) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   using Sizes = Layout<Encoding, kTokens>;
-  extern __shared__ std::byte memory[];
+  WEFT_DYNAMIC_SHARED(std::byte, memory);
   const Shared<Sizes> shared(memory);
   if (threadIdx.x == kProducer) {
     if constexpr (!Encoding::kBoxed) prefetch_map(&weights);

@@ -121,13 +121,13 @@ __device__ void add_codes(const std::byte* weights, const std::byte* inputs, std
       for (int t = 0; t < Sizes::kTokens / 8; ++t) {
         const uint4 x = *reinterpret_cast<const uint4*>(from + t * 8 * Sizes::kBoxBytes);
         float totals[4] = {};
-        multiply_add(totals, kOnes, x.x, x.y);
-        multiply_add(totals, kOnes, x.z, x.w);
+        multiply_add<__nv_bfloat16>(totals, kOnes, x.x, x.y);
+        multiply_add<__nv_bfloat16>(totals, kOnes, x.z, x.w);
 #pragma unroll
         for (int m = 0; m < 2; ++m) {
           float part[4] = {};
-          multiply_add(part, a[m][0], x.x, x.y);
-          multiply_add(part, a[m][1], x.z, x.w);
+          multiply_add<__nv_bfloat16>(part, a[m][0], x.x, x.y);
+          multiply_add<__nv_bfloat16>(part, a[m][1], x.z, x.w);
 #pragma unroll
           for (int i = 0; i < 4; ++i) {
             const float4& of = groups.scale[2 * m + i / 2];
@@ -196,8 +196,8 @@ __device__ void add_rounded(const std::byte* weights, const std::byte* inputs, s
         const uint4 x = *reinterpret_cast<const uint4*>(from + t * 8 * Sizes::kBoxBytes);
 #pragma unroll
         for (int m = 0; m < 2; ++m) {
-          multiply_add(sums[m][t], a[m][0], x.x, x.y);
-          multiply_add(sums[m][t], a[m][1], x.z, x.w);
+          multiply_add<__nv_bfloat16>(sums[m][t], a[m][0], x.x, x.y);
+          multiply_add<__nv_bfloat16>(sums[m][t], a[m][1], x.z, x.w);
         }
       }
     }

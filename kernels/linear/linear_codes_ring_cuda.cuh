@@ -172,15 +172,6 @@ struct Lane {
   int place;  ///< the lane's place in its quad: which columns
 };
 
-/// sums [16, 8] += A [16, 16] B [8, 16]^T of bf16. Lane l holds rows l / 4 and l / 4 + 8 of A.
-__device__ inline void multiply_add(float (&sums)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
-                                    std::uint32_t b1) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-      "{%0,%1,%2,%3};"
-      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
 template <class Sizes>
 using Sums = float[2][Sizes::kTokens / 8][4];  ///< by 16 rows and 8 tokens
 

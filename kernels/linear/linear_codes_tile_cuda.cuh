@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(kTileThreads, 1)
   // Sums take most of a thread's registers.
   constexpr int kOfMultiplier = 232;
   constexpr int kOfLoader = 40;
-  extern __shared__ std::byte memory[];
+  WEFT_DYNAMIC_SHARED(std::byte, memory);
   const TileShared<Sizes> shared(memory);
   if (threadIdx.x == 0) {
     if constexpr (!Encoding::kBoxed) prefetch_map(&weights);

@@ -39,12 +39,6 @@ __device__ inline bool finishes(const Cut& cut, unsigned tile) {
   return blockIdx.x == owner_of(cut, tile * cut.tile_units);
 }
 
-__device__ inline unsigned read_acquiring(const unsigned* from) {
-  unsigned value = 0;
-  asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
-  return value;
-}
-
 /// Adds up the rows of a tile that blocks share; kThreads threads hold them, `thread` is the
 /// caller's number among them. `group` is one of the tile's kGroups groups and meets at barrier 1 +
 /// group. The first block, whose last tile it is, waits for the others' sums, adds them to its own

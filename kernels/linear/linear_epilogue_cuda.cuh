@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "weft/kernels/activation_cuda.cuh"
+#include "weft/kernels/cuda/instructions_cuda.cuh"
 #include "weft/kernels/linear/linear_cuda.h"
 
 /// What every way to multiply does with its sums. One code, so that ways differ by the order of
@@ -65,7 +66,7 @@ struct LinearEpilogue {
     constexpr int kLine = 32;  // numbers of 128 bytes
     const std::int64_t output = first + thread * kLine;
     if (norm_after.weight == nullptr || thread * kLine >= count || output >= outputs) return;
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(norm_after.weight + output));
+    prefetch_line(norm_after.weight + output);
   }
 
   /// As store(), for ways that compute norms, by the warps of a block: those of a warp that come

@@ -248,7 +248,7 @@ __global__ void __launch_bounds__(kThreads, 1)
                 const LinearEpilogue epilogue) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   using Sizes = Layout<kTokens>;
-  extern __shared__ std::byte memory[];
+  WEFT_DYNAMIC_SHARED(std::byte, memory);
   const Shared<kTokens> shared(memory);
   if (threadIdx.x == kProducer) {
     prefetch_map(&weights);

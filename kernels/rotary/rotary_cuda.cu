@@ -24,7 +24,7 @@ __device__ Section part_of(int begin, int end, int first, int count) {
 
 __global__ void __launch_bounds__(kMostWarps* kWarp)
     rotate_kernel(const __grid_constant__ CudaRotaryParams params, int heads_at_once) {
-  extern __shared__ float heads[];
+  WEFT_DYNAMIC_SHARED(float, heads);
   __shared__ float sums[kWarp];
   let_successor_start();
   wait_for_predecessor();

@@ -43,9 +43,7 @@ class Team {
     if constexpr (kBlocks == 1) {
       __syncthreads();
     } else {
-#if __CUDA_ARCH__ >= 900
-      asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
-#endif
+      meet_cluster();
     }
   }
 
@@ -55,15 +53,7 @@ class Team {
     if constexpr (kBlocks == 1) {
       return variable;
     } else {
-#if __CUDA_ARCH__ >= 900
-      unsigned long long address;
-      asm("mapa.u64 %0, %1, %2;"
-          : "=l"(address)
-          : "l"(reinterpret_cast<unsigned long long>(&variable)), "r"(rank));
-      return *reinterpret_cast<T*>(address);
-#else
-      return variable;
-#endif
+      return in_block_of_cluster(rank, variable);
     }
   }
   template <class T>

@@ -18,6 +18,7 @@
 #include "weft/kernels/simd/narrow_float.h"
 #include "weft/tests/kernels/attention/attention_reference_cuda.h"
 #include "weft/tests/kernels/attention/kv_row_reference.h"
+#include "weft/tests/kernels/cuda/sizes_cuda.h"
 
 namespace weft::cuda {
 namespace {
@@ -384,28 +385,29 @@ const std::vector<DType> kTypes = {DType::kF32, DType::kF16, DType::kBF16, DType
 TEST_F(AttentionCudaTest, DecodesWithEveryHeadSizeTypeAndPageSize) {
   for (const std::int32_t head_size : {40, 64, 80, 96, 128, 256, 37}) {
     for (const DType dtype : kTypes) {
-      for (const std::int32_t page_tokens : {1, 16, 64}) {
+      for (const std::int32_t page_tokens : test_sizes({1, 16, 64}, {16})) {
         expect_reference({.head_size = head_size, .page_tokens = page_tokens, .dtype = dtype},
-                         decoding({1, 15, 16, 17, 65, 400}));
+                         decoding({1, 15, 16, 17, 65, test_size(400, 90)}));
       }
     }
   }
 }
 
 TEST_F(AttentionCudaTest, DecodesWithEveryWayToShareHeads) {
-  for (const auto& [heads, kv_heads] : std::vector<std::pair<std::int32_t, std::int32_t>>{
-           {1, 1}, {4, 1}, {8, 1}, {16, 1}, {14, 2}, {40, 2}, {71, 1}, {6, 6}}) {
+  for (const auto& [heads, kv_heads] : test_sizes<std::pair<std::int32_t, std::int32_t>>(
+           {{1, 1}, {4, 1}, {8, 1}, {16, 1}, {14, 2}, {40, 2}, {71, 1}, {6, 6}},
+           {{1, 1}, {14, 2}, {71, 1}})) {
     for (const DType dtype : kTypes) {
       expect_reference({.heads = heads, .kv_heads = kv_heads, .head_size = 64, .dtype = dtype},
-                       decoding({33, 700}));
+                       decoding({33, test_size(700, 70)}));
     }
   }
 }
 
 TEST_F(AttentionCudaTest, DecodesAtEveryEdgeOfABlock) {
-  for (const std::int32_t page_tokens : {1, 16, 100}) {
+  for (const std::int32_t page_tokens : test_sizes({1, 16, 100}, {100})) {
     std::vector<std::int32_t> contexts;
-    for (const std::int32_t edge : {16, 32, 48, 64, 128, 192, 256}) {
+    for (const std::int32_t edge : test_sizes({16, 32, 48, 64, 128, 192, 256}, {16, 64, 128})) {
       contexts.insert(contexts.end(), {edge - 1, edge, edge + 1});
     }
     expect_reference({.heads = 4, .kv_heads = 1, .page_tokens = page_tokens}, decoding(contexts));
@@ -414,26 +416,28 @@ TEST_F(AttentionCudaTest, DecodesAtEveryEdgeOfABlock) {
 
 TEST_F(AttentionCudaTest, DecodesSkewedBatchesAndOneLongSequence) {
   for (const DType dtype : kTypes) {
-    expect_reference({.dtype = dtype}, decoding({3000, 47, 46, 45, 44, 47, 1, 2}));
-    expect_reference({.heads = 4, .kv_heads = 1, .dtype = dtype}, decoding({2999}));
+    expect_reference({.dtype = dtype}, decoding({test_size(3000, 500), 47, 46, 45, 44, 47, 1, 2}));
+    expect_reference({.heads = 4, .kv_heads = 1, .dtype = dtype}, decoding({test_size(2999, 499)}));
   }
 }
 
 TEST_F(AttentionCudaTest, PrefillsEveryHeadSizeTypeAndPageSize) {
   for (const std::int32_t head_size : {40, 64, 80, 96, 128, 256}) {
     for (const DType dtype : kTypes) {
-      for (const std::int32_t page_tokens : {1, 16, 64}) {
-        expect_reference(
-            {.heads = 4, .head_size = head_size, .page_tokens = page_tokens, .dtype = dtype},
-            {{.start = 0, .count = 70}, {.start = 61, .count = 7}});
+      for (const std::int32_t page_tokens : test_sizes({1, 16, 64}, {16})) {
+        expect_reference({.heads = test_size(4, 2),
+                          .head_size = head_size,
+                          .page_tokens = page_tokens,
+                          .dtype = dtype},
+                         {{.start = 0, .count = test_size(70, 35)}, {.start = 61, .count = 7}});
       }
     }
   }
 }
 
 TEST_F(AttentionCudaTest, PrefillsWithEveryWayToShareHeads) {
-  for (const auto& [heads, kv_heads] : std::vector<std::pair<std::int32_t, std::int32_t>>{
-           {1, 1}, {4, 1}, {8, 1}, {14, 2}, {40, 2}, {71, 1}}) {
+  for (const auto& [heads, kv_heads] : test_sizes<std::pair<std::int32_t, std::int32_t>>(
+           {{1, 1}, {4, 1}, {8, 1}, {14, 2}, {40, 2}, {71, 1}}, {{1, 1}, {14, 2}})) {
     expect_reference({.heads = heads, .kv_heads = kv_heads, .head_size = 64},
                      {{.start = 0, .count = 40}, {.start = 130, .count = 9}});
   }
@@ -442,15 +446,16 @@ TEST_F(AttentionCudaTest, PrefillsWithEveryWayToShareHeads) {
 TEST_F(AttentionCudaTest, PrefillsChunksOfALongPrompt) {
   for (const DType dtype : kTypes) {
     expect_reference({.heads = 2, .kv_heads = 1, .head_size = 64, .dtype = dtype},
-                     {{.start = 1500, .count = 33}});
-    expect_reference({.heads = 2, .kv_heads = 2, .dtype = dtype}, {{.start = 200, .count = 200}});
+                     {{.start = test_size(1500, 300), .count = 33}});
+    expect_reference({.heads = 2, .kv_heads = 2, .dtype = dtype},
+                     {{.start = test_size(200, 50), .count = test_size(200, 50)}});
   }
 }
 
 TEST_F(AttentionCudaTest, MixesPromptsWithSequencesThatDecode) {
   for (const DType dtype : kTypes) {
     expect_reference({.dtype = dtype}, {{.start = 0, .count = 50},
-                                        {.start = 700},
+                                        {.start = test_size(700, 100)},
                                         {.start = 63},
                                         {.start = 0},
                                         {.start = 300, .count = 2}});
@@ -458,13 +463,15 @@ TEST_F(AttentionCudaTest, MixesPromptsWithSequencesThatDecode) {
 }
 
 /// Decoding and a prompt, of both kinds of types.
-#define WEFT_EXPECT_FEATURE(...)                                                                \
-  for (const DType dtype : kTypes) {                                                            \
-    Model model{.head_size = 64, .dtype = dtype};                                               \
-    __VA_ARGS__;                                                                                \
-    expect_reference(model, decoding({1, 7, 63, 64, 65, 500, 1500}));                           \
-    expect_reference(model,                                                                     \
-                     {{.start = 0, .count = 150}, {.start = 250, .count = 20}, {.start = 90}}); \
+#define WEFT_EXPECT_FEATURE(...)                                                              \
+  for (const DType dtype : kTypes) {                                                          \
+    Model model{.head_size = 64, .dtype = dtype};                                             \
+    __VA_ARGS__;                                                                              \
+    expect_reference(model,                                                                   \
+                     decoding({1, 7, 63, 64, 65, test_size(500, 200), test_size(1500, 72)})); \
+    expect_reference(model, {{.start = 0, .count = test_size(150, 40)},                       \
+                             {.start = test_size(250, 110), .count = 20},                     \
+                             {.start = 90}});                                                 \
   }
 
 TEST_F(AttentionCudaTest, SeesAWindow) {
@@ -478,7 +485,8 @@ TEST_F(AttentionCudaTest, SeesAWindowToBothSidesWithoutCausality) {
       Model model{.head_size = 64, .dtype = dtype};
       model.params.spec.causal = false;
       model.params.spec.window = window;
-      expect_reference(model, {{.count = 300, .context = 300}, {.count = 33, .context = 33}});
+      expect_reference(model, {{.count = test_size(300, 80), .context = test_size(300, 80)},
+                               {.count = 33, .context = 33}});
     }
   }
 }
@@ -512,14 +520,15 @@ TEST_F(AttentionCudaTest, SeesAWholeContextWithoutCausality) {
     Model model{.head_size = 64, .dtype = dtype};
     model.params.spec.causal = false;
     expect_reference(model, {{.start = 0, .count = 90, .context = 90},
-                             {.start = 5, .count = 3, .context = 777}});
+                             {.start = 5, .count = 3, .context = test_size(777, 177)}});
     expect_reference(
         model, {{.start = 40, .count = 1, .context = 300}, {.start = 9, .count = 1, .context = 2}});
     model.relative = true;
     model.params.spec.relative_buckets = 32;
     model.params.spec.relative_max_distance = 128;
     model.params.spec.relative_bidirectional = true;
-    expect_reference(model, {{.start = 0, .count = 300, .context = 300}});
+    expect_reference(model,
+                     {{.start = 0, .count = test_size(300, 60), .context = test_size(300, 60)}});
   }
 }
 
@@ -534,7 +543,8 @@ TEST_F(AttentionCudaTest, WritesEveryTypeOfOutput) {
 
 TEST_F(AttentionCudaTest, GivesTheSameBitsEachTimeAGraphIsReplayed) {
   for (const DType dtype : kTypes) {
-    Inputs inputs({.dtype = dtype}, decoding({2000, 100, 900, 16}), 5);
+    Inputs inputs({.dtype = dtype}, decoding({test_size(2000, 400), 100, test_size(900, 40), 16}),
+                  5);
     const OnDevice device(inputs);
     const std::vector<std::uint8_t> first = device.run();
     cudaStream_t stream = nullptr;
@@ -545,7 +555,7 @@ TEST_F(AttentionCudaTest, GivesTheSameBitsEachTimeAGraphIsReplayed) {
     for (int i = 0; i < 3; ++i) ASSERT_EQ(attention(device.params(), stream), Status::kSuccess);
     ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
     ASSERT_EQ(cudaGraphInstantiate(&replayed, graph, 0), cudaSuccess);
-    for (int i = 0; i < 5; ++i) {
+    for (int i = 0; i < test_size(5, 2); ++i) {
       device.poison_out();
       ASSERT_EQ(cudaGraphLaunch(replayed, stream), cudaSuccess);
       ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
@@ -574,7 +584,7 @@ TEST_F(AttentionCudaTest, UnifiedMaximumAgreesWithTheRunningOne) {
       Model model{.head_size = head_size, .sinks = sinks};
       model.params.unified = true;
       model.params.phi = 3;
-      Inputs inputs(model, decoding({1, 17, 64, 300, 2500}), 7);
+      Inputs inputs(model, decoding({1, 17, 64, test_size(300, 70), test_size(2500, 400)}), 7);
       const OnDevice device(inputs);
       expect_close(inputs, device.run());
       EXPECT_EQ(device.recomputed(), 0U);
@@ -587,7 +597,7 @@ TEST_F(AttentionCudaTest, UnifiedMaximumRecomputesWhatLeavesItsRange) {
     Model model{};
     model.params.unified = true;
     model.params.phi = phi;
-    Inputs inputs(model, decoding({1, 17, 300, 2500}), 8);
+    Inputs inputs(model, decoding({1, 17, test_size(300, 70), test_size(2500, 400)}), 8);
     const OnDevice device(inputs);
     expect_close(inputs, device.run());
     EXPECT_EQ(device.recomputed(), 4U * 8U);
@@ -597,7 +607,7 @@ TEST_F(AttentionCudaTest, UnifiedMaximumRecomputesWhatLeavesItsRange) {
 TEST_F(AttentionCudaTest, UnifiedMaximumRecomputesOnlyTheHeadsThatNeedIt) {
   Model model{.heads = 8, .kv_heads = 2};
   model.params.unified = true;
-  Inputs inputs(model, decoding({900, 40}), 9);
+  Inputs inputs(model, decoding({test_size(900, 200), 40}), 9);
   // Scores of the first sequence's head 3 are two hundred times the others'.
   for (std::int32_t d = 0; d < 128; ++d) inputs.queries[3 * 128 + d] *= 200;
   const OnDevice device(inputs);

@@ -185,12 +185,14 @@ class AttentionRotaryCudaTest : public OpsCudaTest {
   }
 };
 
-const std::vector<std::int32_t> many_contexts{1, 2, 15, 16, 17, 33, 64, 65, 300, 2500};
+const std::vector<std::int32_t> many_contexts =
+    test_sizes({1, 2, 15, 16, 17, 33, 64, 65, 300, 2500}, {1, 16, 17, 130});
 
 TEST_F(AttentionRotaryCudaTest, OneLaunchHasTheBitsOfTwoForEachHeadSizeAndCache) {
   for (const DType dtype : {DType::kF16, DType::kBF16, DType::kI8, DType::kF8_E4M3}) {
     for (const std::int32_t size : {64, 80, 96, 128, 256}) {
-      for (const RotaryStyle style : {RotaryStyle::kHalves, RotaryStyle::kInterleaved}) {
+      for (const RotaryStyle style :
+           test_sizes({RotaryStyle::kHalves, RotaryStyle::kInterleaved}, {RotaryStyle::kHalves})) {
         SCOPED_TRACE(testing::Message() << to_string(dtype) << ", D " << size);
         expect_same({.head_size = size, .dtype = dtype}, many_contexts, size,
                     [&](RotatedStep& step) { step.rotary.spec.style = style; });
@@ -200,9 +202,9 @@ TEST_F(AttentionRotaryCudaTest, OneLaunchHasTheBitsOfTwoForEachHeadSizeAndCache)
 }
 
 TEST_F(AttentionRotaryCudaTest, OneLaunchHasTheBitsOfTwoForEachShareOfHeads) {
-  for (const auto& [heads, kv_heads] : std::vector<std::pair<std::int32_t, std::int32_t>>{
-           {1, 1}, {4, 4}, {16, 1}, {14, 2}, {32, 8}, {32, 32}}) {
-    for (const std::int32_t page_tokens : {1, 5, 64}) {
+  for (const auto& [heads, kv_heads] : test_sizes<std::pair<std::int32_t, std::int32_t>>(
+           {{1, 1}, {4, 4}, {16, 1}, {14, 2}, {32, 8}, {32, 32}}, {{1, 1}, {14, 2}})) {
+    for (const std::int32_t page_tokens : test_sizes({1, 5, 64}, {5})) {
       SCOPED_TRACE(testing::Message() << heads << " and " << kv_heads << " heads");
       const std::vector<std::int32_t> contexts =
           kv_heads > 16 ? std::vector<std::int32_t>{1, 65, 900} : many_contexts;

@@ -11,6 +11,7 @@
 
 #include "weft/tests/kernels/cuda/device_cuda_test.h"
 #include "weft/tests/kernels/cuda/rows_reference_cuda.h"
+#include "weft/tests/kernels/cuda/sizes_cuda.h"
 
 /// Shared by the tests of a GPU's ops.
 namespace weft::cuda {

@@ -80,7 +80,7 @@ TEST_F(DecodeCudaTest, DecodesSomeOutputsOfAMatrixOfSeveralEncodings) {
 TEST_F(DecodeCudaTest, MultipliesByBlocks) {
   LinearEngine engine;
   for (const bool gated : {false, true}) {
-    for (const std::int64_t rows : {1, 2, 4, 9, 70}) {
+    for (const std::int64_t rows : test_sizes<std::int64_t>({1, 2, 4, 9, 70}, {1, 9})) {
       SCOPED_TRACE(testing::Message() << rows << (gated ? " rows, gated" : " rows"));
       const BlockMatrix blocks({DType::kQ6_K, DType::kIQ2_S}, 37, gated, engine_);
       RowsPair in = RowsPair::random(rows, kInputs, DType::kF32, engine_);

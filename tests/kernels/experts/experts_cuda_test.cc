@@ -67,7 +67,7 @@ TEST_F(OpsCudaTest, RoutesInEveryWay) {
                                                   {60, 6, 4, 2},
                                                   {1024, 32, 64, 9},
                                                   {7, 7, 1, 1}}) {
-      for (const std::int64_t rows : {1, 5, 300}) {
+      for (const std::int64_t rows : test_sizes<std::int64_t>({1, 5, 300}, {1, 9})) {
         SCOPED_TRACE(testing::Message() << experts << " experts, " << rows << " rows, kind "
                                         << static_cast<int>(kind));
         RowsPair scores = RowsPair::random(rows, experts, DType::kF32, engine_);

@@ -206,12 +206,13 @@ class CodesCudaTest : public OpsCudaTest {
   std::optional<LinearEngine> linear_;
 };
 
-constexpr std::int64_t kRowCounts[] = {1, 8, 9, 16, 17, 33, 64, 65, 128, 129, 300};
+const std::vector<std::int64_t> row_counts =
+    test_sizes<std::int64_t>({1, 8, 9, 16, 17, 33, 64, 65, 128, 129, 300}, {1, 17, 33});
 
 TEST_F(CodesCudaTest, MultipliesBlocksOfQ4K) {
   for (const bool gated : {false, true}) {
-    for (const std::int64_t outputs : {1, 37, 300}) {
-      for (const std::int64_t rows : kRowCounts) {
+    for (const std::int64_t outputs : test_sizes<std::int64_t>({1, 37, 300}, {37, 150})) {
+      for (const std::int64_t rows : row_counts) {
         expect_product(rows, {{DType::kQ4_K, gated ? 2 * outputs : outputs}}, gated);
         if (HasFailure()) return;
       }
@@ -223,8 +224,8 @@ TEST_F(CodesCudaTest, MultipliesEveryEncodingThatIsHeldInBoxes) {
   for (const Encoding& encoding : encodings()) {
     if (!box_of(encoding.dtype).exists()) continue;
     for (const bool gated : {false, true}) {
-      for (const std::int64_t outputs : {64, 320}) {
-        for (const std::int64_t rows : kRowCounts) {
+      for (const std::int64_t outputs : test_sizes<std::int64_t>({64, 320}, {64})) {
+        for (const std::int64_t rows : row_counts) {
           expect_product(rows, {{encoding.dtype, gated ? 2 * outputs : outputs}}, gated);
         }
       }
@@ -233,7 +234,7 @@ TEST_F(CodesCudaTest, MultipliesEveryEncodingThatIsHeldInBoxes) {
 }
 
 TEST_F(CodesCudaTest, MultipliesMatricesOfSeveralEncodings) {
-  for (const std::int64_t rows : kRowCounts) {
+  for (const std::int64_t rows : row_counts) {
     expect_product(rows, {{DType::kQ4_K, 256}, {DType::kQ6_K, 64}}, false);
     expect_product(rows, {{DType::kQ8_0, 64}, {DType::kQ4_K, 100}, {DType::kI4_128, 192}}, false);
   }

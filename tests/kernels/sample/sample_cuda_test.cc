@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "weft/tests/kernels/cuda/sizes_cuda.h"
 #include "weft/tests/kernels/sample/sample_step_cuda.h"
 #include "weft/tests/sampling/chi_square.h"
 
@@ -85,8 +86,8 @@ SampleSettings way_of(std::size_t way, std::uint64_t seed) {
 
 TEST_F(SampleCudaTest, ChoosesTheHostsTokens) {
   Tally tally;
-  for (const auto& [vocabulary, items] : std::vector<std::pair<std::int64_t, std::size_t>>{
-           {80, 600}, {1001, 360}, {32'000, 96}, {151'936, 24}, {256'000, 24}}) {
+  for (const auto& [vocabulary, items] : test_sizes<std::pair<std::int64_t, std::size_t>>(
+           {{80, 600}, {1001, 360}, {32'000, 96}, {151'936, 24}, {256'000, 24}}, {{1001, 12}})) {
     for (const float deviation : {1.0F, 4.0F}) {
       Step step(vocabulary, items);
       step.add_rows(7, deviation, engine_);
@@ -110,9 +111,10 @@ TEST_F(SampleCudaTest, ChoosesTheHostsTokens) {
 }
 
 TEST_F(SampleCudaTest, ChoosesTheSameHoweverManyBlocksShareARow) {
-  Step step(32'003, 240);
+  const std::size_t items = test_size(240, 12);
+  Step step(test_size(32'003, 1003), items);
   step.add_rows(5, 2, engine_);
-  for (std::size_t i = 0; i < 240; ++i) step.settings[i] = way_of(i, i);
+  for (std::size_t i = 0; i < items; ++i) step.settings[i] = way_of(i, i);
   step.blocks = 1;
   const auto one = step.on_device();
   step.blocks = 8;
@@ -162,7 +164,7 @@ void add_edits(Step& step, std::size_t i, unsigned which, std::mt19937& engine) 
 }
 
 TEST_F(SampleCudaTest, EditsLogitsAsTheHost) {
-  for (const std::int64_t vocabulary : {1001, 32'000}) {
+  for (const std::int64_t vocabulary : test_sizes<std::int64_t>({1001, 32'000}, {1001})) {
     Step step(vocabulary, 64);
     step.add_rows(3, 2, engine_);
     for (std::size_t i = 0; i < 64; ++i) {
@@ -188,7 +190,7 @@ void add_masks(Step& step, std::size_t count, double probability, std::mt19937& 
 }
 
 TEST_F(SampleCudaTest, ChoosesAmongWhatMasksAllow) {
-  for (const std::int64_t vocabulary : {1001, 32'003, 151'936}) {
+  for (const std::int64_t vocabulary : test_sizes<std::int64_t>({1001, 32'003, 151'936}, {1001})) {
     Step step(vocabulary, 48);
     step.add_rows(5, 3, engine_);
     add_masks(step, 4, 0.5, engine_);
@@ -223,6 +225,7 @@ TEST_F(SampleCudaTest, ChoosesAmongWhatMasksAllow) {
 }
 
 TEST_F(SampleCudaTest, TellsBeamsTheirCandidates) {
+  if (kOnHost) GTEST_SKIP() << "takes minutes on the host";
   Step step(32'000, 16);
   step.add_rows(16, 2, engine_);
   for (std::size_t i = 0; i < 16; ++i) {
@@ -267,6 +270,7 @@ TEST_F(SampleCudaTest, TakesWhatNumbersThereAre) {
 
 /// Bins that hold thousands of tokens are cut into finer ones.
 TEST_F(SampleCudaTest, SelectsAmongTokensThatAreNearlyAlike) {
+  if (kOnHost) GTEST_SKIP() << "takes minutes on the host";
   Step step(32'000, 72);
   step.add_rows(6, 1, engine_);
   for (float& logit : step.rows[0]) logit = 2.5F;
@@ -289,6 +293,7 @@ TEST_F(SampleCudaTest, SelectsAmongTokensThatAreNearlyAlike) {
 }
 
 TEST_F(SampleCudaTest, DrawsFromTheDistribution) {
+  if (kOnHost) GTEST_SKIP() << "takes minutes on the host";
   Step step(40, 4000);
   step.add_rows(1, 1.5F, engine_);
   for (const float temperature : {0.7F, 2.0F}) {

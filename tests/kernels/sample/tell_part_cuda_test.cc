@@ -10,6 +10,7 @@
 #include <random>
 #include <vector>
 
+#include "weft/tests/kernels/cuda/sizes_cuda.h"
 #include "weft/tests/kernels/sample/sample_step_cuda.h"
 
 namespace weft::cuda {
@@ -58,7 +59,7 @@ SampleSettings told_way_of(std::size_t way, std::uint64_t seed) {
 void compare_told(SampleStep& step) {
   step.ranks = 0;
   const auto want = step.on_device();
-  for (const std::int32_t ranks : {1, 2, 3, 8}) {
+  for (const std::int32_t ranks : test_sizes({1, 2, 3, 8}, {3})) {
     for (const std::int32_t blocks : {1, 8}) {
       SCOPED_TRACE(testing::Message() << ranks << " ranks, blocks " << blocks);
       step.ranks = ranks;
@@ -76,7 +77,7 @@ void compare_told(SampleStep& step) {
 }
 
 TEST_F(TellPartCudaTest, ChoosesByWhatPartsToldWhatItChoosesByAllLogits) {
-  for (const std::int64_t vocabulary : {1001, 32'003, 151'936}) {
+  for (const std::int64_t vocabulary : test_sizes<std::int64_t>({1001, 32'003, 151'936}, {1001})) {
     SampleStep step(vocabulary, 70);
     step.add_rows(9, 2, engine_);
     for (float& logit : step.rows[1]) logit = std::round(logit);
@@ -114,7 +115,8 @@ TEST_F(TellPartCudaTest, ChoosesByPartsThatHaveFewNumbers) {
 }
 
 TEST_F(TellPartCudaTest, TellsOfPartsWhatTheHostTells) {
-  for (const std::int64_t width : {40, 64, 501, 16'000, 64'001}) {
+  for (const std::int64_t width :
+       test_sizes<std::int64_t>({40, 64, 501, 16'000, 64'001}, {40, 501})) {
     constexpr std::int64_t kRows = 7;
     const std::int64_t stride = (width + 63) / 64 * 64;
     std::normal_distribution<float> normal(0, 3);
