@@ -481,7 +481,7 @@ TEST_F(AttentionCudaTest, SeesAWindow) {
 
 TEST_F(AttentionCudaTest, SeesAWindowToBothSidesWithoutCausality) {
   for (const DType dtype : kTypes) {
-    for (const std::int32_t window : {1, 20, 70}) {
+    for (const std::int32_t window : test_sizes({1, 20, 70}, {20})) {
       Model model{.head_size = 64, .dtype = dtype};
       model.params.spec.causal = false;
       model.params.spec.window = window;
@@ -503,7 +503,7 @@ TEST_F(AttentionCudaTest, AddsSlopes) { WEFT_EXPECT_FEATURE(model.slopes = true)
 TEST_F(AttentionCudaTest, AddsSinks) { WEFT_EXPECT_FEATURE(model.sinks = true); }
 
 TEST_F(AttentionCudaTest, AddsRelativeBiases) {
-  for (const bool bidirectional : {false, true}) {
+  for (const bool bidirectional : test_sizes({false, true}, {true})) {
     WEFT_EXPECT_FEATURE(model.relative = true; model.params.spec.relative_buckets = 32;
                         model.params.spec.relative_max_distance = 128;
                         model.params.spec.relative_bidirectional = bidirectional);

@@ -295,8 +295,9 @@ TEST_F(CodesCudaTest, ComputesARowAlikeBesideAnyNumberOfRowsOfItsRange) {
   };
   // 600 rows by so many outputs are more tiles of 128 tokens than a GPU has multiprocessors, so
   // they are multiplied in tiles of 256.
-  constexpr std::int64_t kOutputs = 4160;
-  const Range ranges[] = {{128, {kStreamedRows + 1, 65, 100}}, {600, {129, 300}}};
+  constexpr std::int64_t kOutputs = test_size(4160, 192);
+  const Range ranges[] = {{128, test_sizes<std::int64_t>({kStreamedRows + 1, 65, 100}, {65})},
+                          {test_size(600, 300), test_sizes<std::int64_t>({129, 300}, {129})}};
   for (const DType dtype : {DType::kQ4_K, DType::kQ6_K, DType::kF8_128, DType::kI4_128}) {
     for (const Range& range : ranges) {
       CodesProduct product(range.all, {{dtype, kOutputs}}, false, engine_);
