@@ -253,7 +253,7 @@ void Scheduler::take_results(const Tick& tick, std::size_t index,
   Group& group = *owner.group;  // stays while its result is under way
   const std::int32_t made = results.front().guessed;
   const auto right = static_cast<std::int32_t>(results.size()) - 1;
-  chunks_.guesses().note(made, right);
+  chunks_.guesses().note(tick.guess_costs, made, right);
   Sequence& sequence = group.sequences[static_cast<std::size_t>(owner.sequence)];
   if (!group.done && sequence.under_way.serial() == owner.serial) {
     const std::int32_t guesses = entry_of(tick.plan, index).guesses;

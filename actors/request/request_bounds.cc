@@ -10,8 +10,10 @@
 namespace weft {
 namespace {
 
-// A list of empty lists takes time as well, so brackets count.
+// A list of empty lists or of empty strings takes time as well, so brackets and quotation marks
+// count.
 constexpr std::int64_t kBrackets = 2;
+constexpr std::int64_t kQuotationMarks = 2;
 
 std::int64_t object_bytes(const boost::json::object& object) {
   std::int64_t bytes = kBrackets;
@@ -28,7 +30,9 @@ Error too_many_wait(const char* what) {
 }  // namespace
 
 std::int64_t json_bytes(const boost::json::value& value) {
-  if (const auto* text = value.if_string()) return static_cast<std::int64_t>(text->size());
+  if (const auto* text = value.if_string()) {
+    return kQuotationMarks + static_cast<std::int64_t>(text->size());
+  }
   if (const auto* object = value.if_object()) return object_bytes(*object);
   const auto* array = value.if_array();
   if (array == nullptr) return 1;  // a number or a word has at least one

@@ -260,7 +260,7 @@ inline constexpr std::array kKeys = {
     ConfigKey{
         "edge", "preprocess_workers", integer<&Config::preprocess_workers>(1, 256),
         "Threads of each model that make tokens of text",
-        "Half as many more, at least one, do so for large requests alone, and let others go first "
+        "Half as many more, rounded up, do so for large requests alone, and let others go first "
         "where processors are short: small prompts do not wait for large ones, and the model keeps "
         "its processors. Large are requests of 64 KiB or 256 messages, of a quarter of that where "
         "old messages may be dropped, and lists of prompts that have 64 KiB together"},

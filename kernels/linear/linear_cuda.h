@@ -63,7 +63,8 @@ enum class LinearWay : std::uint8_t {
   /// cuBLASLt, then a kernel for what it cannot do after the product; 16-bit weights.
   kLibrary,
   /// Tensor cores that multiply the codes of blocks, which stream; sm_90a. A row's
-  /// bits depend on the range of M alone. Weights are exact for up to 8 rows, which may
+  /// bits depend on the range of M alone, and ranges end at 8, 16 and 128 rows. Weights are exact
+  /// for up to 8 rows, which may
   /// become numbers of f16 over a power of two (encoding/README.md). For up to 16 rows
   /// some encodings' weights are rounded to bf16. For more rows the weights of all encodings are
   /// rounded.

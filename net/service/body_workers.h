@@ -26,8 +26,7 @@ class BodyWorkers {
   template <class Work>
   void post(Work work) {
     boost::asio::post(threads_, [work = std::move(work)]() mutable {
-      thread_local const bool is_set_up = set_up_thread();
-      static_cast<void>(is_set_up);
+      set_up_thread();
       work();
     });
   }
@@ -39,10 +38,12 @@ class BodyWorkers {
   }
 
  private:
-  static bool set_up_thread() noexcept {
+  /// Once on each thread, whatever the type of its work: each call would lower the priority again.
+  static void set_up_thread() noexcept {
+    thread_local bool is_set_up = false;
+    if (std::exchange(is_set_up, true)) return;
     let_others_go_first();
     name_this_thread("large-bodies");
-    return true;
   }
 
   boost::asio::thread_pool threads_{net_defaults::kBodyThreads};

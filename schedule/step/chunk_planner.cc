@@ -223,7 +223,8 @@ void ChunkPlanner::choose_guesses(Tick& tick) {
   // Prompts in the step are computed with guesses or without.
   const GuessTimes times = times_.guess_times(
       {.decode_tokens = shape.decode_tokens, .context_tokens = shape.context_tokens});
-  guesses_.begin({.step = times.step, .guess = times.guess, .rows = shape.decode_tokens});
+  tick.guess_costs =
+      guesses_.begin({.step = times.step, .guess = times.guess, .rows = shape.decode_tokens});
   for (Group* const group : running_.all()) {
     for (Sequence& sequence : group->sequences) {
       const std::int32_t most = guesses_of(*group, sequence);

@@ -41,11 +41,12 @@ bool may_try(const Sequence& sequence) {
 
 }  // namespace
 
-void GuessPolicy::begin(const GuessCosts& costs) {
+const GuessCosts& GuessPolicy::begin(const GuessCosts& costs) {
   costs_ = costs;
   costs_.guess = std::max(costs.guess, kLeastCost * costs.step / std::max(costs.rows, 1));
   credit_ = std::min(credit_ + kSpent, kMostCredit);
   choices_.clear();
+  return costs_;
 }
 
 void GuessPolicy::add(Sequence& sequence, std::int32_t most) {
@@ -117,9 +118,9 @@ void GuessPolicy::try_again(std::int32_t room) {
   }
 }
 
-void GuessPolicy::note(std::int32_t made, std::int32_t right) {
-  if (made == 0 || costs_.step <= 0) return;
-  credit_ += static_cast<double>(right) / costs_.rows - made * costs_.guess / costs_.step;
+void GuessPolicy::note(const GuessCosts& costs, std::int32_t made, std::int32_t right) {
+  if (made == 0 || costs.step <= 0) return;
+  credit_ += static_cast<double>(right) / costs.rows - made * costs.guess / costs.step;
   credit_ = std::min(credit_, kMostCredit);
 }
 

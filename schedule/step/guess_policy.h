@@ -56,8 +56,9 @@ class GuessPolicy {
     double chance = 0;         ///< that a guess is right if those before it are
   };
 
-  /// A step is planned in which sequences decode.
-  void begin(const GuessCosts& costs);
+  /// A step is planned in which sequences decode. Returns the costs by which its guesses are
+  /// charged.
+  const GuessCosts& begin(const GuessCosts& costs);
   /// The sequence decodes in it, and may have up to `most` guesses, at least one.
   void add(Sequence& sequence, std::int32_t most);
   /// Shares out at most `room` guesses among those that were added. Returns what each of these
@@ -65,7 +66,8 @@ class GuessPolicy {
   [[nodiscard]] std::span<const Choice> share_out(std::int32_t room);
 
   /// Of a step's result: so many guesses were made for a sequence, and so many of them were right.
-  void note(std::int32_t made, std::int32_t right);
+  /// `costs` are those of that step's begin(), since the next plan may have been begun meanwhile.
+  void note(const GuessCosts& costs, std::int32_t made, std::int32_t right);
   /// The same, for what the sequence's next guesses are expected to be.
   void learn(Sequence& sequence, std::int32_t made, std::int32_t right);
 

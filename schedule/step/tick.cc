@@ -35,6 +35,7 @@ void Tick::clear() {
   plan.clear();
   result.clear();
   shape = {};
+  guess_costs = {};
   owners.clear();
   computed.clear();
 }

@@ -6,6 +6,7 @@
 #include "weft/core/time/clock.h"
 #include "weft/gpu/plan.h"
 #include "weft/gpu/step_device.h"
+#include "weft/schedule/step/guess_policy.h"
 #include "weft/schedule/step/step_time_model.h"
 
 namespace weft {
@@ -24,6 +25,7 @@ struct Tick {
   Plan plan;
   StepResult result;
   StepShape shape;
+  GuessCosts guess_costs;           ///< by which its guesses were chosen
   std::vector<SampleOwner> owners;  ///< one for each of plan.samples
   /// Sequences whose prompt this plan completes and for which no token is chosen.
   std::vector<SampleOwner> computed;

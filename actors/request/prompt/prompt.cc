@@ -284,9 +284,11 @@ Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
   options.format = form->format;
   options.parser = form->parser;
   auto text = std::make_unique<RequestText>(*ticket, model.tokenizer, std::move(*stops), options);
-  // Nothing reads them any more. Thousands of messages take a millisecond to destroy: not on the
+  // Nothing reads these any more. Thousands of values take milliseconds to destroy: not on the
   // thread that ends the request, where the texts of other requests wait.
   request.messages = boost::json::array();
+  request.chat_template_kwargs = boost::json::object();
+  request.tools = nullptr;
   return make_group(std::move(spec), ticket, std::move(text));
 }
 

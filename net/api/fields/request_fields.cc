@@ -62,7 +62,7 @@ SpeculationWish take_speculation(const BodyFields& fields) {
   SpeculationWish wish;
   const auto object = fields.object("speculation");
   if (!object) return wish;
-  const BodyFields speculation(*object, "speculation", fields);
+  const BodyFields speculation(*object, fields.path_of("speculation"), fields);
   if (const auto kind = speculation.text("kind")) {
     if (*kind == "off") {
       wish.kind = SpeculationKind::kOff;

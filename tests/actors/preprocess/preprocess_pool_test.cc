@@ -162,10 +162,12 @@ TEST_F(PreprocessPoolTest, WhatElseIsReadCountsAsWell) {
   Request stops = text_of(1);
   stops.stop = {text};
   EXPECT_TRUE(is_large(std::move(stops)));
-  Request lists = text_of(1);
-  lists.chat_template_kwargs["lists"] =
-      boost::json::array(defaults::kLargePromptBytes / 2, boost::json::array());
-  EXPECT_TRUE(is_large(std::move(lists))) << "though no list has an element";
+  for (const boost::json::value& empty : {boost::json::value(boost::json::array_kind),
+                                          boost::json::value(boost::json::string_kind)}) {
+    Request lists = text_of(1);
+    lists.chat_template_kwargs["list"] = boost::json::array(defaults::kLargePromptBytes / 2, empty);
+    EXPECT_TRUE(is_large(std::move(lists))) << "though no element has a byte";
+  }
 }
 
 }  // namespace

@@ -49,6 +49,7 @@ Plan full_plan() {
   plan.forks.push_back({.from = 1, .to = 2, .copied_pages = 1});
   plan.starts.front().reader = std::make_shared<Reader>();
   plan.starts.front().traits = {.kv = {AngleSet::kLong}, .second_text = 3};
+  plan.starts.front().may_guess = false;
   return plan;
 }
 
@@ -75,7 +76,7 @@ TEST(PlanCodec, BringsAcrossAllThatARankNeeds) {
   EXPECT_EQ(got.starts[0].reader->first_position(), 4);
   EXPECT_EQ(got.starts[0].reader->end_position(), 5);
   EXPECT_EQ(got.starts[0].needs, LogitNeeds::kCandidatesAndSum) << "of greedy() with logprobs";
-  EXPECT_TRUE(got.starts[0].may_guess);
+  EXPECT_FALSE(got.starts[0].may_guess);
   EXPECT_EQ(got.starts[0].sampling, nullptr) << "which only the rank that chooses needs";
   EXPECT_EQ(encoded(got), encoded(sent)) << "and everything else";
 }

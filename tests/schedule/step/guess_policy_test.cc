@@ -31,14 +31,14 @@ class GuessPolicyTest : public testing::Test {
   /// Plans a step and tells its result.
   void step(const GuessCosts& costs, std::int32_t room = 1000) {
     made_ = right_ = 0;
-    policy_.begin(costs);
+    const GuessCosts charged = policy_.begin(costs);
     for (Sequence& one : sequences_) policy_.add(one, kMost);
     const std::span<const GuessPolicy::Choice> choices = policy_.share_out(room);
     for (std::size_t i = 0; i < sequences_.size(); ++i) {
       const std::int32_t made = choices[i].guesses;
       std::int32_t right = 0;
       while (right < made && uniform_(random_) < chances_[i]) ++right;
-      policy_.note(made, right);
+      policy_.note(charged, made, right);
       policy_.learn(sequences_[i], made, right);
       sequences_[i].progress.learn(1 + right);
       made_ += made;
@@ -142,6 +142,14 @@ TEST_F(GuessPolicyTest, WrongGuessesCostNoMoreThanWasSetAside) {
     const double overdrawn = 8 * GuessPolicy::kTries * guess / costs.step;
     EXPECT_LE(cost, 10'000 * GuessPolicy::kSpent + GuessPolicy::kMostCredit + overdrawn);
   }
+}
+
+TEST_F(GuessPolicyTest, GuessesCostWhatTheyCostInTheStepThatMadeThem) {
+  const GuessCosts many = policy_.begin({.step = 6500, .guess = 20, .rows = 65});
+  policy_.begin({.step = 100, .guess = 20, .rows = 1});
+  const double before = policy_.credit();
+  policy_.note(many, 512, 0);
+  EXPECT_DOUBLE_EQ(before - policy_.credit(), 512 * 20.0 / 6500);
 }
 
 TEST_F(GuessPolicyTest, SequencesOfWhichSomeAreRightCostNothingByTheOthers) {
