@@ -67,6 +67,7 @@ class NormedProduct {
     bool after = true;
     bool weight = true;
     float scale = 0.5F;
+    float least_bias = -1;
     DType out = DType::kF32;
   };
 
@@ -77,7 +78,7 @@ class NormedProduct {
         residual_(RowsPair::random(rows, weight.outputs, DType::kF32, random)),
         out_(RowsPair::poisoned(rows, weight.outputs, norms.out)),
         normed_(RowsPair::poisoned(rows, weight.outputs, DType::kBF16)),
-        bias_(floats(2 * weight.outputs, -1, random)),
+        bias_(floats(2 * weight.outputs, norms.least_bias, random)),
         norm_weight_(floats(weight.outputs, -1, random)),
         squares_before_(floats(rows * (weight.inputs / kSquaredOutputs), 0.1F, random)),
         squares_after_(std::vector<float>(
@@ -208,13 +209,17 @@ TEST_F(NormedProductCudaTest, ProductsByCodesComputeNorms) {
 }
 
 TEST_F(NormedProductCudaTest, ProductsByCodesOfManyRowsAddTheirBiasAndResidual) {
-  // Sums that are small beside bias and residual, so that rounded weights hide no error of these.
-  constexpr float kSmall = 1e-5F;
+  // Sums are small beside the bias, so that rounded weights hide no error of bias and residual.
+  constexpr float kBias = 1e5F;
   for (const DType out : {DType::kF32, DType::kBF16}) {
     for (const std::int64_t rows : test_sizes<std::int64_t>({17, 33, 128, 300}, {17, 33})) {
       SCOPED_TRACE(testing::Message() << to_string(out) << ", " << rows << " rows");
-      const NormedProduct::Norms none{.before = false, .after = false, .scale = kSmall, .out = out};
       for (const bool gated : {false, true}) {
+        const NormedProduct::Norms none{.before = false,
+                                        .after = false,
+                                        .scale = gated ? 1 / (kBias * kBias) : 1 / kBias,
+                                        .least_bias = -kBias,
+                                        .out = out};
         BlockMatrix matrix({{DType::kQ4_K, gated ? 200 : 100}}, gated, true, engine_);
         NormedProduct product(matrix.on(true), rows, none, engine_);
         run(product.params(matrix.on(true), LinearWay::kCodes, true));
