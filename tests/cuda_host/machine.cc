@@ -77,6 +77,9 @@ struct Thread {
   void* waits_at = nullptr;
   Pending fetches;
   Pending products;
+  // By read_changed().
+  const unsigned* read_from = nullptr;
+  unsigned read = 0;
 };
 
 namespace {
@@ -525,6 +528,13 @@ std::uint32_t fold(const char* what, std::uint32_t mask, std::uint32_t number, F
 void let_others_run(const char* what) {
   running.block->polling.push_back(running.thread);
   wait_for(what, __builtin_return_address(0));
+}
+
+unsigned read_changed(const unsigned* from) {
+  Thread& thread = *running.thread;
+  if (thread.read_from == from && thread.read == *from) let_others_run("another block");
+  thread.read_from = from;
+  return thread.read = *from;
 }
 
 void do_later(std::function<void()> work) { running.block->copies.push_back(std::move(work)); }

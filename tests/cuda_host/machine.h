@@ -81,6 +81,10 @@ enum class Fold { kSum, kMost, kBallot };
 /// again.
 void let_others_run(const char* what);
 
+/// Returns the number, which another block may change. If it is the number that this thread read
+/// last, from the same place, others run before.
+[[nodiscard]] unsigned read_changed(const unsigned* from);
+
 /// Says that something has happened which a thread may wait for.
 void note_change();
 

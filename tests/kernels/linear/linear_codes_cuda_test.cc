@@ -11,7 +11,6 @@
 #include <random>
 #include <vector>
 
-#include "weft/kernels/encoding/integer_codes.h"
 #include "weft/kernels/linear/linear_cuda.h"
 #include "weft/kernels/simd/narrow_float.h"
 #include "weft/tests/fixture/random_matrix.h"
@@ -198,9 +197,9 @@ class CodesCudaTest : public OpsCudaTest {
     expect_runs(run);
     expect_runs(run);  // counters are left as they were found
     product.compute_reference();
-    // Random blocks have codes so far from their zeros that some weights are rounded twice.
-    const bool twice = rows > kStreamedRows && integer_codes_of(parts.front().dtype) != nullptr;
-    product.out().expect_close(twice ? 1e-1 : 1e-2);
+    // A gate and what it multiplies are rounded both.
+    const double rounded_weights = gated ? 4e-2 : 2e-2;
+    product.out().expect_close(rows > kStreamedRows ? rounded_weights : 1e-2);
   }
 
   std::optional<LinearEngine> linear_;
@@ -293,15 +292,19 @@ TEST_F(CodesCudaTest, ComputesARowAlikeBesideAnyNumberOfRowsOfItsRange) {
     std::int64_t all;
     std::vector<std::int64_t> fewer;
   };
-  // 600 rows by so many outputs are more tiles of 128 tokens than a GPU has multiprocessors, so
-  // they are multiplied in tiles of 256.
-  constexpr std::int64_t kOutputs = test_size(4160, 192);
+  // The most rows by so many outputs are more tiles of 128 tokens than a device has
+  // multiprocessors, so they are multiplied in tiles of 256; the fewest rows are not.
+  constexpr std::int64_t kOutputs = test_size(4160, 320);
   const Range ranges[] = {{128, test_sizes<std::int64_t>({kStreamedRows + 1, 65, 100}, {65})},
                           {test_size(600, 300), test_sizes<std::int64_t>({129, 300}, {129})}};
   for (const DType dtype : {DType::kQ4_K, DType::kQ6_K, DType::kF8_128, DType::kI4_128}) {
     for (const Range& range : ranges) {
       CodesProduct product(range.all, {{dtype, kOutputs}}, false, engine_);
       expect_runs([&](Stream stream) { return linear_->run(product.params(true), stream); });
+      if (dtype == DType::kQ4_K) {  // one encoding, since the reference takes seconds
+        product.compute_reference();
+        product.out().expect_close(1e-2);
+      }
       for (const std::int64_t rows : range.fewer) {
         RowsPair out = RowsPair::poisoned(rows, kOutputs);
         CudaLinearParams params = product.params(true);

@@ -14,6 +14,7 @@
 #include "weft/kernels/simd/narrow_float.h"
 #include "weft/tests/fixture/random_matrix.h"
 #include "weft/tests/kernels/cuda/ops_cuda_fixture.h"
+#include "weft/tests/kernels/cuda/sizes_cuda.h"
 #include "weft/tests/kernels/encoding/block_matrix.h"
 #include "weft/tests/kernels/linear/linear_reference.h"
 
@@ -58,13 +59,16 @@ class PlainMatrix {
   Mirror<std::uint16_t> bits_;
 };
 
-/// A product with a norm before it, after it, or both, on both sides.
+/// A product with a bias, a residual, and a norm before it, after it, both or none, on both sides.
 class NormedProduct {
  public:
   struct Norms {
     bool before = true;
     bool after = true;
     bool weight = true;
+    float scale = 0.5F;
+    float least_bias = -1;
+    DType out = DType::kF32;
   };
 
   NormedProduct(const DeviceMatrix& weight, std::int64_t rows, Norms norms, std::mt19937& random)
@@ -72,9 +76,9 @@ class NormedProduct {
         norms_(norms),
         in_(RowsPair::random(rows, weight.inputs, DType::kBF16, random)),
         residual_(RowsPair::random(rows, weight.outputs, DType::kF32, random)),
-        out_(RowsPair::poisoned(rows, weight.outputs)),
+        out_(RowsPair::poisoned(rows, weight.outputs, norms.out)),
         normed_(RowsPair::poisoned(rows, weight.outputs, DType::kBF16)),
-        bias_(floats(2 * weight.outputs, -1, random)),
+        bias_(floats(2 * weight.outputs, norms.least_bias, random)),
         norm_weight_(floats(weight.outputs, -1, random)),
         squares_before_(floats(rows * (weight.inputs / kSquaredOutputs), 0.1F, random)),
         squares_after_(std::vector<float>(
@@ -94,7 +98,7 @@ class NormedProduct {
     made.residual = rows_of(residual_);
     made.out = rows_of(out_);
     made.way = way;
-    made.spec.scale = 0.5F;
+    made.spec.scale = norms_.scale;
     made.workspace = workspace_.device();
     if (norms_.before) made.norm_before = {of(squares_before_), 1e-5F};
     if (norms_.after) {
@@ -201,6 +205,38 @@ TEST_F(NormedProductCudaTest, ProductsByCodesComputeNorms) {
       run(behind.params(gated.on(true), LinearWay::kCodes, true));
       behind.expect_reference(gated.on(false), LinearWay::kCodes, 1e-2);
     }
+  }
+}
+
+TEST_F(NormedProductCudaTest, ProductsByCodesOfManyRowsAddTheirBiasAndResidual) {
+  // Sums are small beside the bias, so that rounded weights hide no error of bias and residual.
+  constexpr float kBias = 1e5F;
+  for (const DType out : {DType::kF32, DType::kBF16}) {
+    for (const std::int64_t rows : test_sizes<std::int64_t>({17, 33, 128, 300}, {17, 33})) {
+      SCOPED_TRACE(testing::Message() << to_string(out) << ", " << rows << " rows");
+      for (const bool gated : {false, true}) {
+        const NormedProduct::Norms none{.before = false,
+                                        .after = false,
+                                        .scale = gated ? 1 / (kBias * kBias) : 1 / kBias,
+                                        .least_bias = -kBias,
+                                        .out = out};
+        BlockMatrix matrix({{DType::kQ4_K, gated ? 200 : 100}}, gated, true, engine_);
+        NormedProduct product(matrix.on(true), rows, none, engine_);
+        run(product.params(matrix.on(true), LinearWay::kCodes, true));
+        product.expect_reference(matrix.on(false), LinearWay::kCodes, 2e-2);
+      }
+    }
+  }
+}
+
+TEST_F(NormedProductCudaTest, ProductsByCodesOfSomeRowsComputeNorms) {
+  // Weights are rounded for so many rows.
+  for (const std::int64_t rows : {16, 17, 32}) {
+    SCOPED_TRACE(testing::Message() << rows << " rows");
+    BlockMatrix plain({{DType::kQ4_K, 320}}, false, true, engine_);
+    NormedProduct product(plain.on(true), rows, {.scale = 1e-4F}, engine_);
+    for (int i = 0; i < 2; ++i) run(product.params(plain.on(true), LinearWay::kCodes, true));
+    product.expect_reference(plain.on(false), LinearWay::kCodes, 3e-2);
   }
 }
 

@@ -53,6 +53,9 @@ inline void commit_products() { cuda_host::pending_products().end_group(); }
 template <int kPending>
 void wait_products() {
   cuda_host::pending_products().wait(kPending);
+  // A warp goes on together: what one lane then tells others to overwrite, all lanes have read.
+  cuda_host::meet_lanes("wgmma.wait_group", 0xffffffffU, nullptr,
+                        [](void* const(&)[32], std::uint32_t) {});
 }
 
 template <class Number, int kColumns>

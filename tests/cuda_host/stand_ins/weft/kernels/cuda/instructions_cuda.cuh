@@ -42,11 +42,9 @@ inline void store_shared(std::uint32_t to, std::uint32_t first, std::uint32_t se
   std::memcpy(cuda_host::SharedMemory::instance().at(to), words, sizeof(words));
 }
 
-/// Kernels call it until another block has written what they wait for.
-inline unsigned read_acquiring(const unsigned* from) {
-  cuda_host::let_others_run("another block");
-  return *from;
-}
+/// Kernels call it until another block has written the number that they wait for. Another number
+/// than the one before is returned at once: a thread that waited first might miss the last change.
+inline unsigned read_acquiring(const unsigned* from) { return cuda_host::read_changed(from); }
 
 inline void prefetch_line(const void* /*at*/) {}
 
