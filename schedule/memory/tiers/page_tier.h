@@ -17,6 +17,7 @@ class PageTier {
   PageTier(PageId first, std::int32_t size) noexcept : first_(first), size_(size) {}
   PageTier(const PageTier&) = delete;
   PageTier& operator=(const PageTier&) = delete;
+  virtual ~PageTier() = default;
 
   [[nodiscard]] PageId first() const noexcept { return first_; }
   [[nodiscard]] std::int32_t size() const noexcept { return size_; }
@@ -35,9 +36,6 @@ class PageTier {
   virtual void let_go(PageId node) = 0;
   /// The node leaves the tier. Its number is free, unless tables have the page.
   virtual void drop(PageId node) = 0;
-
- protected:
-  ~PageTier() = default;
 
  private:
   const PageId first_;
