@@ -54,7 +54,8 @@ cublasStatus_t cublasLtMatmulDescInit_internal(cublasLtMatmulDescOpaque_t* matmu
 cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDescOpaque_t* matmul,
                                               cublasLtMatmulDescAttributes_t which,
                                               const void* value, std::size_t bytes) {
-  if (which == CUBLASLT_MATMUL_DESC_BIAS_POINTER) std::memcpy(&matmul->bias, value, bytes);
+  if (which == CUBLASLT_MATMUL_DESC_BIAS_POINTER)
+    std::memcpy(static_cast<void*>(&matmul->bias), value, bytes);
   return CUBLAS_STATUS_SUCCESS;
 }
 

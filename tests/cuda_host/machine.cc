@@ -103,7 +103,7 @@ class Block {
   Block(const Launch& launch, Index index, unsigned rank)
       : index(index),
         rank(rank),
-        threads(launch.block.x * launch.block.y * launch.block.z),
+        threads(std::size_t{launch.block.x} * launch.block.y * launch.block.z),
         meetings((threads.size() + kWarp - 1) / kWarp),
         live_lanes(meetings.size()),
         live(static_cast<unsigned>(threads.size())) {

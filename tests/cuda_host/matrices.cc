@@ -138,7 +138,7 @@ std::uint32_t swizzled(std::uint32_t address) { return address ^ (address >> 3U 
 /// Element k of a row of an operand: groups of 8 rows lie 1024 bytes apart.
 std::uint16_t operand(std::uint64_t begin, unsigned row, unsigned k) {
   const auto address =
-      static_cast<std::uint32_t>(begin * 16 + row / 8 * 1024 + row % 8 * 128 + k * 2);
+      static_cast<std::uint32_t>(begin) * 16 + row / 8 * 1024 + row % 8 * 128 + k * 2;
   std::uint16_t bits = 0;
   std::memcpy(&bits, shared_at(swizzled(address)), sizeof(bits));
   return bits;

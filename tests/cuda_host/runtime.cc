@@ -55,7 +55,7 @@ cudaError_t launch_or_capture(const cudaLaunchConfig_t& config, const void* kern
     return cudaErrorInvalidValue;
   }
   if (config.stream != nullptr && config.stream->capture != nullptr) {
-    config.stream->capture->push_back([launch = std::move(launch)] { run(launch); });
+    config.stream->capture->emplace_back([launch = std::move(launch)] { run(launch); });
   } else {
     run(launch);
   }

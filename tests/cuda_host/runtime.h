@@ -9,6 +9,8 @@
 
 #include "weft/tests/cuda_host/machine.h"
 
+// NOLINTBEGIN(readability-identifier-naming): CUDA's names
+
 /// CUDA's runtime over the host's memory, as far as kernels and their tests call it. A launch runs
 /// at once, or, while its stream is captured, when the graph is launched.
 
@@ -36,6 +38,7 @@ enum : unsigned { cudaStreamNonBlocking = 1 };
 enum : unsigned long long { cudaEnableDefault = 0 };
 
 struct dim3 {
+  // NOLINTNEXTLINE(google-explicit-constructor): a number is a size, as in CUDA
   constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
   unsigned x, y, z;
 };
@@ -143,3 +146,5 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
       [kernel, parameters = std::tuple<std::remove_cvref_t<Parameters>...>(
                    std::forward<Arguments>(arguments)...)] { std::apply(kernel, parameters); });
 }
+
+// NOLINTEND(readability-identifier-naming)

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+// NOLINTBEGIN(readability-identifier-naming): CUDA's names
+
 enum cudaDataType_t { CUDA_R_32F, CUDA_R_16F, CUDA_R_16BF };
 enum cublasStatus_t { CUBLAS_STATUS_SUCCESS = 0, CUBLAS_STATUS_NOT_SUPPORTED = 15 };
 enum cublasOperation_t { CUBLAS_OP_N, CUBLAS_OP_T };
@@ -64,3 +66,5 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDescOpaque_
                               const void* c, cublasLtMatrixLayoutOpaque_t* c_of, void* d,
                               cublasLtMatrixLayoutOpaque_t* d_of, const cublasLtMatmulAlgo_t* how,
                               void* workspace, std::size_t workspace_bytes, cudaStream_t stream);
+
+// NOLINTEND(readability-identifier-naming)

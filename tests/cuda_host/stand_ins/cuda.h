@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+// NOLINTBEGIN(readability-identifier-naming): CUDA's names
+
 using cuuint32_t = std::uint32_t;
 using cuuint64_t = std::uint64_t;
 
@@ -33,3 +35,5 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
                                 const cuuint32_t* box, const cuuint32_t* steps,
                                 CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
                                 CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill);
+
+// NOLINTEND(readability-identifier-naming)

@@ -10,6 +10,8 @@
 
 #include "weft/kernels/simd/narrow_float.h"
 
+// NOLINTBEGIN(readability-identifier-naming): CUDA's names
+
 struct __nv_bfloat16 {
   std::uint16_t bits;
 };
@@ -63,3 +65,5 @@ inline __nv_bfloat162 __hsub2(__nv_bfloat162 a, __nv_bfloat162 b) {
   using ::weft::cuda_host::wide;
   return {narrow(wide(a.x) - wide(b.x)), narrow(wide(a.y) - wide(b.y))};
 }
+
+// NOLINTEND(readability-identifier-naming)

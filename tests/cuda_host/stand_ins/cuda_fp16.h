@@ -8,6 +8,8 @@
 
 #include "weft/kernels/simd/narrow_float.h"
 
+// NOLINTBEGIN(readability-identifier-naming): CUDA's names
+
 struct __half {
   std::uint16_t bits;
 };
@@ -22,3 +24,5 @@ inline float2 __half22float2(__half2 two) { return {__half2float(two.x), __half2
 inline __half2 __floats2half2_rn(float x, float y) {
   return {__float2half_rn(x), __float2half_rn(y)};
 }
+
+// NOLINTEND(readability-identifier-naming)

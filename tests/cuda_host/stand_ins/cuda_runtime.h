@@ -18,6 +18,8 @@
 #include "weft/tests/cuda_host/machine.h"
 #include "weft/tests/cuda_host/runtime.h"
 
+// NOLINTBEGIN(readability-identifier-naming): CUDA's names
+
 #define __CUDA_ARCH__ 900
 #define __CUDA_ARCH_FEAT_SM90_ALL 1
 
@@ -244,3 +246,5 @@ T __shfl_down_sync(unsigned mask, T value, unsigned distance) {
   return ::weft::cuda_host::exchange("__shfl_down_sync", mask, value,
                                      own + distance > 31U ? own : own + distance);
 }
+
+// NOLINTEND(readability-identifier-naming)
