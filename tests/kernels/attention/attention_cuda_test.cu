@@ -339,8 +339,8 @@ void expect_close(Inputs& inputs, const std::vector<std::uint8_t>& got) {
       double error = 0;
       double norm = 0;
       for (std::int32_t d = 0; d < model.head_size; ++d) {
-        const auto at =
-            static_cast<std::size_t>(row * inputs.stride() + head * model.head_size + d);
+        const auto at = static_cast<std::size_t>(row * inputs.stride() +
+                                                 std::int64_t{head} * model.head_size + d);
         const double expected = number_at(want, model.out, at);
         const double difference = number_at(got, model.out, at) - expected;
         error += difference * difference;
@@ -378,13 +378,13 @@ std::vector<Piece> decoding(const std::vector<std::int32_t>& contexts) {
 }
 
 /// Of outputs, and of keys and values.
-const std::vector<DType> kOutTypes = {DType::kF32, DType::kF16, DType::kBF16};
-const std::vector<DType> kTypes = {DType::kF32, DType::kF16, DType::kBF16, DType::kI8,
-                                   DType::kF8_E4M3};
+const std::vector<DType> output_types = {DType::kF32, DType::kF16, DType::kBF16};
+const std::vector<DType> cache_types = {DType::kF32, DType::kF16, DType::kBF16, DType::kI8,
+                                        DType::kF8_E4M3};
 
 TEST_F(AttentionCudaTest, DecodesWithEveryHeadSizeTypeAndPageSize) {
   for (const std::int32_t head_size : {40, 64, 80, 96, 128, 256, 37}) {
-    for (const DType dtype : kTypes) {
+    for (const DType dtype : cache_types) {
       for (const std::int32_t page_tokens : test_sizes({1, 16, 64}, {16})) {
         expect_reference({.head_size = head_size, .page_tokens = page_tokens, .dtype = dtype},
                          decoding({1, 15, 16, 17, 65, test_size(400, 90)}));
@@ -397,7 +397,7 @@ TEST_F(AttentionCudaTest, DecodesWithEveryWayToShareHeads) {
   for (const auto& [heads, kv_heads] : test_sizes<std::pair<std::int32_t, std::int32_t>>(
            {{1, 1}, {4, 1}, {8, 1}, {16, 1}, {14, 2}, {40, 2}, {71, 1}, {6, 6}},
            {{1, 1}, {14, 2}, {71, 1}})) {
-    for (const DType dtype : kTypes) {
+    for (const DType dtype : cache_types) {
       expect_reference({.heads = heads, .kv_heads = kv_heads, .head_size = 64, .dtype = dtype},
                        decoding({33, test_size(700, 70)}));
     }
@@ -415,7 +415,7 @@ TEST_F(AttentionCudaTest, DecodesAtEveryEdgeOfABlock) {
 }
 
 TEST_F(AttentionCudaTest, DecodesSkewedBatchesAndOneLongSequence) {
-  for (const DType dtype : kTypes) {
+  for (const DType dtype : cache_types) {
     expect_reference({.dtype = dtype}, decoding({test_size(3000, 500), 47, 46, 45, 44, 47, 1, 2}));
     expect_reference({.heads = 4, .kv_heads = 1, .dtype = dtype}, decoding({test_size(2999, 499)}));
   }
@@ -423,7 +423,7 @@ TEST_F(AttentionCudaTest, DecodesSkewedBatchesAndOneLongSequence) {
 
 TEST_F(AttentionCudaTest, PrefillsEveryHeadSizeTypeAndPageSize) {
   for (const std::int32_t head_size : {40, 64, 80, 96, 128, 256}) {
-    for (const DType dtype : kTypes) {
+    for (const DType dtype : cache_types) {
       for (const std::int32_t page_tokens : test_sizes({1, 16, 64}, {16})) {
         expect_reference({.heads = test_size(4, 2),
                           .head_size = head_size,
@@ -444,7 +444,7 @@ TEST_F(AttentionCudaTest, PrefillsWithEveryWayToShareHeads) {
 }
 
 TEST_F(AttentionCudaTest, PrefillsChunksOfALongPrompt) {
-  for (const DType dtype : kTypes) {
+  for (const DType dtype : cache_types) {
     expect_reference({.heads = 2, .kv_heads = 1, .head_size = 64, .dtype = dtype},
                      {{.start = test_size(1500, 300), .count = 33}});
     expect_reference({.heads = 2, .kv_heads = 2, .dtype = dtype},
@@ -453,7 +453,7 @@ TEST_F(AttentionCudaTest, PrefillsChunksOfALongPrompt) {
 }
 
 TEST_F(AttentionCudaTest, MixesPromptsWithSequencesThatDecode) {
-  for (const DType dtype : kTypes) {
+  for (const DType dtype : cache_types) {
     expect_reference({.dtype = dtype}, {{.start = 0, .count = 50},
                                         {.start = test_size(700, 100)},
                                         {.start = 63},
@@ -464,7 +464,7 @@ TEST_F(AttentionCudaTest, MixesPromptsWithSequencesThatDecode) {
 
 /// Decoding and a prompt, of both kinds of types.
 #define WEFT_EXPECT_FEATURE(...)                                                              \
-  for (const DType dtype : kTypes) {                                                          \
+  for (const DType dtype : cache_types) {                                                     \
     Model model{.head_size = 64, .dtype = dtype};                                             \
     __VA_ARGS__;                                                                              \
     expect_reference(model,                                                                   \
@@ -480,7 +480,7 @@ TEST_F(AttentionCudaTest, SeesAWindow) {
 }
 
 TEST_F(AttentionCudaTest, SeesAWindowToBothSidesWithoutCausality) {
-  for (const DType dtype : kTypes) {
+  for (const DType dtype : cache_types) {
     for (const std::int32_t window : test_sizes({1, 20, 70}, {20})) {
       Model model{.head_size = 64, .dtype = dtype};
       model.params.spec.causal = false;
@@ -516,7 +516,7 @@ TEST_F(AttentionCudaTest, DoesAllAtOnce) {
 }
 
 TEST_F(AttentionCudaTest, SeesAWholeContextWithoutCausality) {
-  for (const DType dtype : kTypes) {
+  for (const DType dtype : cache_types) {
     Model model{.head_size = 64, .dtype = dtype};
     model.params.spec.causal = false;
     expect_reference(model, {{.start = 0, .count = 90, .context = 90},
@@ -533,8 +533,8 @@ TEST_F(AttentionCudaTest, SeesAWholeContextWithoutCausality) {
 }
 
 TEST_F(AttentionCudaTest, WritesEveryTypeOfOutput) {
-  for (const DType out : kOutTypes) {
-    for (const DType dtype : kTypes) {
+  for (const DType out : output_types) {
+    for (const DType dtype : cache_types) {
       expect_reference({.dtype = dtype, .out = out}, decoding({5, 300}));
       expect_reference({.dtype = dtype, .out = out}, {{.start = 3, .count = 20}});
     }
@@ -542,7 +542,7 @@ TEST_F(AttentionCudaTest, WritesEveryTypeOfOutput) {
 }
 
 TEST_F(AttentionCudaTest, GivesTheSameBitsEachTimeAGraphIsReplayed) {
-  for (const DType dtype : kTypes) {
+  for (const DType dtype : cache_types) {
     Inputs inputs({.dtype = dtype}, decoding({test_size(2000, 400), 100, test_size(900, 40), 16}),
                   5);
     const OnDevice device(inputs);
@@ -569,7 +569,7 @@ TEST_F(AttentionCudaTest, GivesTheSameBitsEachTimeAGraphIsReplayed) {
 }
 
 TEST_F(AttentionCudaTest, LeavesAloneWhatNoItemCovers) {
-  for (const DType dtype : kTypes) {
+  for (const DType dtype : cache_types) {
     Inputs inputs({.dtype = dtype}, decoding({64, 64}), 6);
     inputs.item_count = 0;
     const OnDevice device(inputs);
