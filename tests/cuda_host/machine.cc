@@ -100,9 +100,9 @@ struct Barrier {
 
 class Block {
  public:
-  Block(const Launch& launch, Index index, unsigned rank)
-      : index(index),
-        rank(rank),
+  Block(const Launch& launch, Index in_grid, unsigned in_cluster)
+      : index(in_grid),
+        rank(in_cluster),
         threads(std::size_t{launch.block.x} * launch.block.y * launch.block.z),
         meetings((threads.size() + kWarp - 1) / kWarp),
         live_lanes(meetings.size()),

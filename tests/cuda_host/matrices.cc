@@ -264,19 +264,19 @@ void copy_box_later(void* to, const CUtensorMap& map, std::int32_t column, std::
     for (std::uint32_t r = 0; r < map.box_rows; ++r) {
       for (std::uint32_t c = 0; c < map.box_columns; ++c) {
         const std::uint32_t address = begin + r * row_bytes + c * map.number_bytes;
-        std::byte* const place = shared_at(map.swizzled ? swizzled(address) : address);
+        std::byte* const target = shared_at(map.swizzled ? swizzled(address) : address);
         const std::int64_t from_row = std::int64_t{row} + r;
         const std::int64_t from_column = std::int64_t{column} + c;
         const bool is_inside = from_row >= 0 && from_row < static_cast<std::int64_t>(map.rows) &&
                                from_column >= 0 &&
                                from_column < static_cast<std::int64_t>(map.columns);
         if (is_inside) {
-          std::memcpy(place,
+          std::memcpy(target,
                       map.data + static_cast<std::uint64_t>(from_row) * map.stride +
                           static_cast<std::uint64_t>(from_column) * map.number_bytes,
                       map.number_bytes);
         } else {
-          std::memset(place, 0, map.number_bytes);
+          std::memset(target, 0, map.number_bytes);
         }
       }
     }

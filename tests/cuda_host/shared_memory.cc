@@ -18,14 +18,17 @@ constexpr std::size_t kOffsets = 1024;  // of a launch's memory; kernels align i
 alignas(kOffsets) std::byte arena[kMostDynamicBytes + 2 * kOffsets];
 constexpr auto kPoison = std::byte{0xff};
 
-// AddressSanitizer's redzones lie between the variables: these touch them, too.
-__attribute__((no_sanitize("address"), no_builtin)) void copy_raw(std::byte* to,
-                                                                  const std::byte* from,
-                                                                  std::size_t bytes) {
+// AddressSanitizer's redzones lie between the variables: these touch them, too. Clang would make
+// calls of memcpy and memset of them, which are checked.
+#ifdef __clang__
+#define WEFT_UNCHECKED __attribute__((no_sanitize("address"), no_builtin))
+#else
+#define WEFT_UNCHECKED __attribute__((no_sanitize("address")))
+#endif
+WEFT_UNCHECKED void copy_raw(std::byte* to, const std::byte* from, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; ++i) to[i] = from[i];
 }
-__attribute__((no_sanitize("address"), no_builtin)) void fill_raw(std::byte* to, std::byte value,
-                                                                  std::size_t bytes) {
+WEFT_UNCHECKED void fill_raw(std::byte* to, std::byte value, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; ++i) to[i] = value;
 }
 
