@@ -57,8 +57,8 @@ struct ExecutorState {
   std::size_t rank = 0;  ///< this executor's rank
   std::shared_ptr<ExecutorMetrics> metrics;
   std::shared_ptr<const TickPool> ticks;  ///< the scheduler's, which may exit while a step runs
-  std::uint64_t generation = 0;           ///< of the newest scheduler that has sent plans
-  std::uint64_t last_lost = 0;            ///< that scheduler's last tick with lost results
+  std::uint64_t generation = 0;           ///< names the newest scheduler that sent plans
+  std::uint64_t last_lost = 0;            ///< the scheduler's last tick with lost results
   StepResult nothing{};                   ///< the result of a rank that does not sample
 };
 

@@ -24,7 +24,7 @@ struct RequestGroup final : Group {
 
   RequestTicket ticket;
   std::unique_ptr<RequestText> text;
-  ReplicaLoads::Share share;  ///< of its replica, once that is chosen
+  ReplicaLoads::Share share;  ///< the replica's load; set once it is chosen
 };
 
 /// PreprocessPool -> SchedulerActor: a prepared request, which the message owns.

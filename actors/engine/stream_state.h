@@ -119,7 +119,7 @@ class StreamState final : public RequestSink, public std::enable_shared_from_thi
   [[nodiscard]] GenerationResult copy_result() const;
   /// Copies the result and returns how the request ended, or not_enough_memory.
   boost::system::error_code copy_result(GenerationResult& result) const noexcept;
-  /// The same for a request for a vector.
+  /// Copies the vector of a request that asks for one, as copy_result() above.
   boost::system::error_code copy_result(EmbedResult& result) const noexcept;
   /// Returns the ended request's error; no error for stop and length.
   [[nodiscard]] boost::system::error_code end_error() const noexcept;

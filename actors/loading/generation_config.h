@@ -14,7 +14,7 @@ namespace weft {
 /// The values that a model's makers recommend, for requests that leave them open.
 struct GenerationDefaults {
   SamplingParams sampling{};    ///< temperature, top_k, top_p, min_p, penalties.repetition
-  std::int32_t max_tokens = 0;  ///< of an output; 0 = not given
+  std::int32_t max_tokens = 0;  ///< an output's most tokens; 0 = not given
   std::vector<TokenId> end_tokens{};
   TokenId forced_bos = kNoToken;  ///< forced_bos_token_id, for models with an encoder
 };

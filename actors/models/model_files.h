@@ -32,7 +32,7 @@ class ModelFiles {
 
   const std::shared_ptr<HostWeightPool> weights_ = std::make_shared<HostWeightPool>();
   std::mutex mutex_;
-  std::map<std::string, Opened> opened_;  // by the files' identity
+  std::map<std::string, Opened> opened_;  // the key is the files' identity
 };
 
 /// Returns the identity of the files of a model and its spec; "" if they cannot be read or are more
