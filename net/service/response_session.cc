@@ -22,12 +22,6 @@ namespace {
 // A stream_id is repeated in every event, so it is short.
 constexpr std::size_t kLongestStreamId = 64;
 
-std::shared_ptr<ResponseStore> make_local(const ServerConfig& config) {
-  return std::make_shared<ResponseStore>(
-      ResponseStore::Bounds{.count = static_cast<std::size_t>(config.max_conversation_responses),
-                            .bytes = static_cast<std::size_t>(config.max_conversation_bytes)});
-}
-
 ApiResult<std::string_view> stream_id_of(simdjson::dom::object message) {
   simdjson::dom::element field;
   if (message["stream_id"].get(field) != simdjson::SUCCESS || field.is_null()) {
@@ -166,7 +160,10 @@ std::optional<ApiError> ResponseSession::may_not_begin() {
   if (client_.place != nullptr) {
     if (auto reason = client_.place->take_request(steady_clock::now())) return reason;
   }
-  if (local_ == nullptr) local_ = make_local(service_.config());
+  if (local_ == nullptr) {
+    const ServerConfig& config = service_.config();
+    local_ = service_.make_store(config.max_conversation_responses, config.max_conversation_bytes);
+  }
   return std::nullopt;
 }
 

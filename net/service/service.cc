@@ -121,15 +121,25 @@ Service::Service(const ServerConfig& config, ApiKeys keys, std::shared_ptr<Reque
       metrics_(metrics),
       dropped_log_lines_(metrics.counter("weft_log_dropped_lines_total",
                                          "Lines of the log that were dropped: nobody read it.")),
-      stored_(std::make_shared<ResponseStore>(
-          ResponseStore::Bounds{.count = static_cast<std::size_t>(config.max_stored_responses),
-                                .bytes = static_cast<std::size_t>(config.max_stored_bytes)})),
+      stored_(make_store(config.max_stored_responses, config.max_stored_bytes)),
       body_memory_(config.max_body_memory, metrics),
       slow_readers_(metrics),
       address_limits_(config, metrics),
       background_(std::make_unique<BackgroundAnswers>(*this)) {}
 
 Service::~Service() = default;
+
+std::shared_ptr<ResponseStore> Service::make_store(std::int64_t count, std::int64_t bytes) {
+  const ResponseStore::Bounds bounds{.count = static_cast<std::size_t>(count),
+                                     .bytes = static_cast<std::size_t>(bytes)};
+  return std::make_shared<ResponseStore>(
+      bounds, [this](std::shared_ptr<const StoredResponse> response) {
+        try {
+          body_workers_.post([response = std::move(response)] {});
+        } catch (const std::exception&) {  // no memory for the post: it is freed here
+        }
+      });
+}
 
 void Service::stop_background() noexcept { background_->stop(); }
 

@@ -78,6 +78,9 @@ class Service {
   [[nodiscard]] TextWorker& text_worker() noexcept { return text_worker_; }
   [[nodiscard]] BodyWorkers& body_workers() noexcept { return body_workers_; }
   [[nodiscard]] AddressLimits& address_limits() noexcept { return address_limits_; }
+  /// Makes a store that leaves freeing large responses to the body workers. It must not be used
+  /// once the I/O threads have stopped.
+  [[nodiscard]] std::shared_ptr<ResponseStore> make_store(std::int64_t count, std::int64_t bytes);
   [[nodiscard]] ResponseStore& stored_responses() noexcept { return *stored_; }
   /// The models that are served, as they are now; only after open(). Never null.
   [[nodiscard]] std::shared_ptr<const ModelList> models() const;

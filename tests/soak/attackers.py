@@ -37,11 +37,17 @@ CONFIG: dict[str, Any] = {"memory": {"max_rows": 64, "max_pages": 2048}}
 # The honest clients share an address: they have 4 connections, beside one for metrics, and ask less than 200 times a second.
 LIMITS = {"limits": {"max_connections_per_address": 5, "max_requests_per_second_per_address": 200}}
 LOWEST_PRIORITY = 19
+# The port is chosen by connect(). Ports that bind() chooses are lost to honest clients for a minute after each connection.
+IP_BIND_ADDRESS_NO_PORT = 24
 
 
 def connect(port: int) -> RawClient:
     """As an attacker: not from the address of the honest clients."""
-    connection = socket.create_connection(("127.0.0.1", port), PATIENCE_S, source_address=("127.0.0.2", 0))
+    connection = socket.socket()
+    connection.settimeout(PATIENCE_S)
+    connection.setsockopt(socket.IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
+    connection.bind(("127.0.0.2", 0))
+    connection.connect(("127.0.0.1", port))
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return RawClient(connection)
 

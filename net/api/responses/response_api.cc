@@ -24,6 +24,7 @@ std::optional<ApiError> make_background(const ResponseOptions& options, ApiCall&
   draft->owner = options.owner;
   draft->object = object.make({.status = "in_progress"}, {});
   draft->conversation = options.conversation;
+  draft->conversation_bytes = options.conversation_bytes;
   draft->whole = false;
   if (!options.store->fits(*draft)) {
     return bad_field("background", "is not possible: there is no room to keep the response",

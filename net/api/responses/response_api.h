@@ -41,6 +41,7 @@ struct ResponseOptions {
                                ///< instructions, metadata, every sampling field, ...
   boost::json::array conversation{};  ///< as the chat template gets it, without the instructions;
                                       ///< the answer is put behind
+  std::size_t conversation_bytes = 0;  ///< conversation_bytes() of it
   std::shared_ptr<const ToolOrigins> tools{};  ///< client's names of functions; null: same names
   bool logprobs = false;
   bool structured = false;  ///< the text must have a certain structure

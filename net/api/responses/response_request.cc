@@ -16,6 +16,7 @@
 #include "weft/net/api/fields/sampling_fields.h"
 #include "weft/net/api/fields/structured_fields.h"
 #include "weft/net/api/responses/response_conversation.h"
+#include "weft/net/api/responses/response_store.h"
 #include "weft/net/api/tools/thinking_fields.h"
 #include "weft/net/api/tools/tool_fields.h"
 #include "weft/sampling/defaults.h"
@@ -254,6 +255,7 @@ ApiResult<ResponseRequest> read_response(dom::object body, const ApiContext& con
                                   context.card.model->chat.roles());
   ResponseRequest result;
   result.options = options_of(context, std::move(echo), generate);
+  result.options.conversation_bytes = conversation_bytes(conversation);
   result.options.conversation = std::move(conversation);
   result.options.tools = std::make_shared<const ToolOrigins>(std::move(tools));
   result.options.logprobs = request.sampling.logprobs;

@@ -1,10 +1,13 @@
 #include "weft/net/api/responses/response_store.h"
 
 #include <boost/json/value.hpp>
+#include <iterator>
 #include <utility>
 
 namespace weft {
 namespace {
+
+constexpr std::size_t kLarge = 64 * 1024;  // bytes of a response that take long to free
 
 /// How many bytes a JSON value takes besides the variable that holds it.
 std::size_t bytes_of(const boost::json::value& value) {
@@ -25,11 +28,16 @@ std::size_t bytes_of(const StoredResponse& response) {
   std::size_t bytes = sizeof response + response.id.size() + response.owner.size();
   bytes += response.object.size();
   if (response.tools) bytes += response.tools->bytes();
-  for (const auto& message : response.conversation) bytes += sizeof message + bytes_of(message);
-  return bytes;
+  return bytes + response.conversation_bytes;
 }
 
 }  // namespace
+
+std::size_t conversation_bytes(const boost::json::array& messages) {
+  std::size_t bytes = 0;
+  for (const auto& message : messages) bytes += sizeof message + bytes_of(message);
+  return bytes;
+}
 
 bool ResponseStore::fits(const StoredResponse& response) const {
   return bytes_of(response) <= bounds_.bytes && bounds_.count > 0;
@@ -37,18 +45,28 @@ bool ResponseStore::fits(const StoredResponse& response) const {
 
 void ResponseStore::put(StoredResponse response) {
   response.bytes = bytes_of(response);
-  const bool is_kept = fits(response);
-  auto entry = std::make_shared<const StoredResponse>(std::move(response));
-  Uses dropped;  // freed after the lock is released
+  Uses dropped;
+  add(std::make_shared<const StoredResponse>(std::move(response)), dropped);
+  discard(std::move(dropped));
+}
+
+void ResponseStore::add(std::shared_ptr<const StoredResponse> entry, Uses& dropped) {
   const std::scoped_lock lock(mutex_);
   if (const auto old = by_id_.find(entry->id); old != by_id_.end()) drop(old->second, dropped);
-  if (!is_kept) return;
+  if (!fits(*entry)) return dropped.push_front(std::move(entry));
   while (uses_.size() >= bounds_.count || bytes_ + entry->bytes > bounds_.bytes) {
     drop(std::prev(uses_.end()), dropped);
   }
   bytes_ += entry->bytes;
   uses_.push_front(std::move(entry));
   by_id_.emplace(uses_.front()->id, uses_.begin());
+}
+
+void ResponseStore::discard(Uses dropped) const {
+  if (!discard_) return;
+  for (auto& response : dropped) {
+    if (response->bytes >= kLarge) discard_(std::move(response));
+  }
 }
 
 ResponseStore::Uses::iterator ResponseStore::place_of(std::string_view id, std::string_view owner) {
@@ -68,10 +86,13 @@ std::shared_ptr<const StoredResponse> ResponseStore::find(std::string_view id,
 
 bool ResponseStore::erase(std::string_view id, std::string_view owner) {
   Uses dropped;
-  const std::scoped_lock lock(mutex_);
-  const auto found = place_of(id, owner);
-  if (found == uses_.end()) return false;
-  drop(found, dropped);
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = place_of(id, owner);
+    if (found == uses_.end()) return false;
+    drop(found, dropped);
+  }
+  discard(std::move(dropped));
   return true;
 }
 

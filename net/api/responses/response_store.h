@@ -2,6 +2,7 @@
 
 #include <boost/json/array.hpp>
 #include <cstddef>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -9,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "weft/net/api/tools/tool_origin.h"
 
@@ -20,6 +22,7 @@ struct StoredResponse {
   std::string owner{};                ///< the client: only it finds the response
   std::string object{};               ///< the response object, as JSON
   boost::json::array conversation{};  ///< its messages; the last is the answer, if there is one
+  std::size_t conversation_bytes = 0;  ///< conversation_bytes() of them; the sender of put() sets it
   std::shared_ptr<const ToolOrigins> tools{};  ///< client's names of functions; null: same names
   bool answered = false;                       ///< there is an answer
   bool whole = true;      ///< it can be continued: it is not running, and has not failed
@@ -27,6 +30,10 @@ struct StoredResponse {
 
   StoredResponse() = default;
 };
+
+/// Returns about how many bytes the messages take in memory. It visits all of their values, which
+/// takes milliseconds for thousands of messages: not for an I/O thread.
+[[nodiscard]] std::size_t conversation_bytes(const boost::json::array& messages);
 
 /// Stores responses by id, bounded by their count and bytes: a new response evicts the least
 /// recently used one. Thread-safe; the lock is held for a lookup, never while JSON is made.
@@ -36,7 +43,12 @@ class ResponseStore {
     std::size_t count;
     std::size_t bytes;
   };
-  explicit ResponseStore(Bounds bounds) noexcept : bounds_(bounds) {}
+  /// Frees a large response that the store no longer keeps, on a thread that may take its time.
+  using Discard = std::function<void(std::shared_ptr<const StoredResponse>)>;
+
+  /// Without `discard`, the thread that evicts a response frees it.
+  explicit ResponseStore(Bounds bounds, Discard discard = {}) noexcept
+      : bounds_(bounds), discard_(std::move(discard)) {}
 
   /// Keeps a response; it replaces one with the same id. One that is larger than the bound is not
   /// kept.
@@ -58,8 +70,13 @@ class ResponseStore {
   [[nodiscard]] Uses::iterator place_of(std::string_view id, std::string_view owner);
   /// Moves an entry to `dropped`, to be freed without the lock. Called under mutex_.
   void drop(Uses::iterator entry, Uses& dropped);
+  /// Adds an entry, and moves those that it evicts to `dropped`.
+  void add(std::shared_ptr<const StoredResponse> entry, Uses& dropped);
+  /// Called without the lock.
+  void discard(Uses dropped) const;
 
   const Bounds bounds_;
+  const Discard discard_;
   mutable std::mutex mutex_;
   Uses uses_;
   std::unordered_map<std::string_view, Uses::iterator> by_id_;  // the keys are the entries' ids

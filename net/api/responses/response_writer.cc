@@ -1,3 +1,4 @@
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <cstdint>
 #include <optional>
@@ -9,6 +10,7 @@
 #include "weft/net/api/responses/response_events.h"
 #include "weft/net/api/responses/response_items.h"
 #include "weft/net/api/responses/response_object.h"
+#include "weft/net/api/responses/response_store.h"
 #include "weft/net/api/token_logprobs.h"
 
 namespace weft {
@@ -88,10 +90,15 @@ class ResponseRecord {
     stored.owner = options_.owner;
     stored.object = std::move(object);
     stored.conversation = std::move(options_.conversation);
+    stored.conversation_bytes = options_.conversation_bytes;
     stored.tools = options_.tools;
     stored.answered = options_.generate;
     stored.whole = state.error == nullptr;
-    if (options_.generate) stored.conversation.push_back(items_.message(*model_));
+    if (options_.generate) {
+      boost::json::array answer{items_.message(*model_)};
+      stored.conversation_bytes += conversation_bytes(answer);
+      stored.conversation.push_back(std::move(answer.front()));
+    }
     options_.store->put(std::move(stored));
   }
 

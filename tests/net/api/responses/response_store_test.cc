@@ -19,6 +19,7 @@ StoredResponse response_of(std::string id, std::size_t text_bytes = 10) {
   response.object = "{}";
   response.conversation.push_back(
       boost::json::object{{"role", "user"}, {"content", std::string(text_bytes, 'x')}});
+  response.conversation_bytes = conversation_bytes(response.conversation);
   return response;
 }
 
@@ -91,6 +92,20 @@ TEST(ResponseStoreTest, PutsOneWithTheSameIdInItsPlace) {
   store.put(response_of("a", 20'000));
   EXPECT_EQ(store.find("a", kOwner), nullptr) << "the old one is not what it says any more";
   EXPECT_EQ(store.bytes(), 0);
+}
+
+TEST(ResponseStoreTest, LeavesFreeingLargeResponsesToAnotherThread) {
+  std::vector<std::string> discarded;
+  ResponseStore store({.count = 2, .bytes = 1'000'000},
+                      [&](const auto& response) { discarded.push_back(response->id); });
+  store.put(response_of("evicted", 100'000));
+  store.put(response_of("small"));
+  store.put(response_of("erased", 100'000));
+  EXPECT_EQ(discarded, std::vector<std::string>{"evicted"});
+  store.put(response_of("another"));
+  EXPECT_TRUE(store.erase("erased", kOwner));
+  store.put(response_of("too large", 2'000'000));
+  EXPECT_EQ(discarded, (std::vector<std::string>{"evicted", "erased", "too large"}));
 }
 
 TEST(ResponseStoreTest, ErasesOnce) {
