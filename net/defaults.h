@@ -15,6 +15,9 @@ inline constexpr std::size_t kReadAhead = std::size_t{64} << 10;
 /// The size of a read: a header fits, and an idle connection keeps no more.
 inline constexpr std::size_t kReadBytes = 4096;
 
+/// The most bytes that one write hands to the system.
+inline constexpr std::size_t kWriteBytes = std::size_t{128} << 10;
+
 /// The largest body or message that is decoded on an I/O thread: the costliest JSON of this size
 /// takes some 2 ms, and most requests are smaller. A larger one goes to the body workers, which
 /// costs it two changes of thread.

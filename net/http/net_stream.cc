@@ -119,6 +119,12 @@ void teardown(boost::beast::role_type role, NetStream& stream, error_code& error
   websocket::teardown(role, stream.socket(), error);
 }
 
+std::size_t NetStream::take_arrived(asio::mutable_buffer into) noexcept {
+  if (is_tls()) return 0;
+  const ssize_t taken = ::recv(socket().native_handle(), into.data(), into.size(), MSG_DONTWAIT);
+  return taken > 0 ? static_cast<std::size_t>(taken) : 0;
+}
+
 void NetStream::start_read(const ReadBuffers& buffers, AnyHandler<Transfer> handler) {
   if (auto* secure = tls()) return secure->async_read_some(buffers, std::move(handler));
   socket().async_read_some(buffers, std::move(handler));

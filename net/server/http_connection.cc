@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
@@ -90,7 +91,15 @@ void HttpConnection::on_read(boost::system::error_code error, std::size_t bytes)
   if (error) return on_gone();
   reader_.put(boost::asio::buffer(arriving_, bytes));
   if (state_ == State::kAnswering) return read();
+  if (bytes == arriving_.size()) take_arrived();
   advance();
+}
+
+void HttpConnection::take_arrived() {
+  // A body of megabytes would take an operation for each 4 KB.
+  thread_local std::array<char, net_defaults::kReadAhead> more;
+  const std::size_t bytes = stream_.take_arrived(boost::asio::buffer(more, reader_.room()));
+  reader_.put(boost::asio::buffer(more, bytes));
 }
 
 void HttpConnection::advance() {
@@ -232,7 +241,8 @@ void HttpConnection::write() {
 }
 
 void HttpConnection::write_some() {
-  const std::string_view unsent = output_.unsent();
+  // A write of megabytes would hold up the thread's other connections.
+  const std::string_view unsent = output_.unsent().substr(0, net_defaults::kWriteBytes);
   stream_.async_write_some(boost::asio::buffer(unsent.data(), unsent.size()),
                            [self = self()](boost::system::error_code error, std::size_t bytes) {
                              self->guarded([&] { self->on_written(error, bytes); });

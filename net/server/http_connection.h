@@ -60,6 +60,8 @@ class HttpConnection final : public Connection, private Answer::Reader {
 
   // Reading.
   void read();
+  /// Takes what else has arrived behind a read that filled its buffer.
+  void take_arrived();
   void on_read(boost::system::error_code error, std::size_t bytes);
   void advance();
   [[nodiscard]] bool begin_exchange();

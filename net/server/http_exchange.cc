@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "weft/net/defaults.h"
 #include "weft/net/http/header_values.h"
 #include "weft/net/service/background_answers.h"
 
@@ -133,8 +134,19 @@ void HttpExchange::append_reply(HttpReply reply, std::string& out) {
   auto headers = headers_;
   std::ranges::move(reply.headers, std::back_inserter(headers));
   const std::size_t length = reply.body.size();
-  append_head_of(reply.status, reply.content_type, headers, &length, out);
-  if (!is_head_) out.append(reply.body);
+  const auto append_head = [&](std::string& to) {
+    append_head_of(reply.status, reply.content_type, headers, &length, to);
+  };
+  if (is_head_ || !out.empty() || length <= net_defaults::kWriteBytes) {
+    append_head(out);
+    if (!is_head_) out.append(reply.body);
+    return;
+  }
+  // A copy of a large body would take new memory for all of it.
+  std::string head;
+  append_head(head);
+  out = std::move(reply.body);
+  out.insert(0, head);
 }
 
 void HttpExchange::append_ping(std::string& out) {
