@@ -69,6 +69,28 @@ __device__ inline unsigned read_acquiring(const unsigned* from) {
   return value;
 }
 
+/// Reads what other blocks write meanwhile, by write_relaxed(). Orders nothing else.
+__device__ inline uint4 read_relaxed(const uint4* from) {
+  uint4 value;
+  asm volatile("ld.relaxed.gpu.global.v4.u32 {%0,%1,%2,%3}, [%4];"
+               : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+               : "l"(from)
+               : "memory");
+  return value;
+}
+__device__ inline void write_relaxed(uint4* to, uint4 value) {
+  asm volatile("st.relaxed.gpu.global.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(to), "r"(value.x),
+               "r"(value.y), "r"(value.z), "r"(value.w)
+               : "memory");
+}
+
+/// Keeps the compiler from computing with a number before the asm statements above, such as the wait
+/// for products that make it.
+__device__ inline float settled(float number) {
+  asm volatile("" : "+f"(number));
+  return number;
+}
+
 /// Asks for the line of the second-level cache that this is in.
 __device__ inline void prefetch_line(const void* at) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(at));

@@ -51,7 +51,7 @@ bool fits_one(const DeviceMatrix& weight) {
   if (!kind || weight.inputs % kind->columns != 0) return false;
   const std::int64_t tiles = tiles_of(weight);
   return tiles * static_cast<std::int64_t>(sizeof(unsigned)) <=
-             static_cast<std::int64_t>(kLinearCounterBytes) &&
+             static_cast<std::int64_t>(kTileCounterBytes) &&
          weight.inputs / kind->columns <= kMaxUnits / tiles && weight.outputs < (1 << 30);
 }
 

@@ -108,13 +108,17 @@ struct CudaLinearParams {
   /// [M] or null: out row i is made from in row input_rows[i].
   const std::int32_t* input_rows = nullptr;
   LinearWay way = LinearWay::kVector;
-  /// kFlat, kCodes: partial sums and counters, cuda_linear_workspace_bytes() of them. Counters (its
-  /// first kLinearCounterBytes) are zero before the first call and are left so.
+  /// kFlat, kCodes: partial sums and counters, cuda_linear_workspace_bytes() of them. Its first
+  /// kLinearCounterBytes are zero before the first call and are left so.
   std::byte* workspace = nullptr;
   std::byte* decoded = nullptr;  ///< kDecoded: decoded_piece() of the weight, bf16
 };
 
-inline constexpr std::size_t kLinearCounterBytes = std::size_t{64} << 10U;
+/// Counters of tiles whose parts meet in the workspace, and behind them the parts that need no
+/// counter: of 256 multiprocessors (no GPU has more) 128 outputs of 16 tokens in kFlat, or of 8
+/// tokens in each of two blocks in kCodes.
+inline constexpr std::size_t kTileCounterBytes = std::size_t{64} << 10U;
+inline constexpr std::size_t kLinearCounterBytes = kTileCounterBytes + (std::size_t{2} << 20U);
 
 /// Decodes an encoded matrix (blocks or q8_0) into one of 16-bit numbers for products that follow
 /// in the stream: outputs [first, first + to.outputs) of `from`, of a gated one all. Those products

@@ -19,8 +19,16 @@ struct Cut {
   unsigned tile_units;  ///< units of one tile, along K
 };
 
+/// As many sums of a thread meet as words, without a counter.
+constexpr int kFewSums = 8;
+
 /// Where the parts of a tile meet: CudaLinearParams::workspace.
 struct CutSums {
+  /// word_of() few sums of a thread, as `partials`; zeros between launches.
+  [[nodiscard]] __device__ uint4* words() const {
+    return reinterpret_cast<uint4*>(reinterpret_cast<std::byte*>(counters) + kTileCounterBytes);
+  }
+
   unsigned* counters;  ///< by group of rows of a tile
   float4* partials;    ///< [blocks, groups of a tile, sums / 4, threads of a group]
 };
@@ -39,14 +47,93 @@ __device__ inline bool finishes(const Cut& cut, unsigned tile) {
   return blockIdx.x == owner_of(cut, tile * cut.tile_units);
 }
 
-/// Adds up the rows of a tile that blocks share; kThreads threads hold them, `thread` is the
-/// caller's number among them. `group` is one of the tile's kGroups groups and meets at barrier 1 +
-/// group. The first block, whose last tile it is, waits for the others' sums, adds them to its own
-/// in the order of their columns and returns true; the others leave theirs in the workspace and go
-/// on. Waiting for later blocks is safe: a launch has only as many blocks as run at once.
+/// Returns a sum as a word that is never 0, so that the word itself says that it has been written.
+/// The NaN whose word would be 0 becomes another NaN.
+__device__ inline std::uint32_t word_of(float sum) {
+  constexpr std::uint32_t kNan = 0x7fffffff;
+  const std::uint32_t word = ~__float_as_uint(settled(sum));
+  return word == 0 ? ~kNan : word;
+}
+__device__ inline float sum_of(std::uint32_t word) { return __uint_as_float(~word); }
+
+/// Writes a thread's sums of a tile that another block finishes.
+template <int kThreads, int kSums>
+__device__ void leave_part(uint4* part, const float (&sums)[kSums]) {
+#pragma unroll
+  for (int i = 0; i < kSums / 4; ++i) {
+    write_relaxed(part + i * kThreads,
+                  make_uint4(word_of(sums[4 * i]), word_of(sums[4 * i + 1]),
+                             word_of(sums[4 * i + 2]), word_of(sums[4 * i + 3])));
+  }
+}
+
+/// Waits for the sums of `count` parts, at most kTogether, which lie `stride` apart. Adds them in
+/// their order and leaves zeros in their place.
+template <int kThreads, int kTogether, int kSums>
+__device__ void take_parts(uint4* parts, std::size_t stride, unsigned count, float (&sums)[kSums]) {
+  constexpr int kQuads = kSums / 4;
+  uint4 found[kTogether][kQuads];
+  for (bool complete = false; !complete;) {
+    complete = true;
+#pragma unroll
+    for (int p = 0; p < kTogether; ++p) {
+      const uint4* part = parts + min(static_cast<unsigned>(p), count - 1) * stride;
+#pragma unroll
+      for (int i = 0; i < kQuads; ++i) found[p][i] = read_relaxed(part + i * kThreads);
+    }
+#pragma unroll
+    for (int p = 0; p < kTogether; ++p) {
+#pragma unroll
+      for (int i = 0; i < kQuads; ++i) {
+        const uint4& four = found[p][i];
+        complete = complete && four.x != 0 && four.y != 0 && four.z != 0 && four.w != 0;
+      }
+    }
+  }
+#pragma unroll
+  for (int p = 0; p < kTogether; ++p) {
+    if (static_cast<unsigned>(p) >= count) continue;
+#pragma unroll
+    for (int i = 0; i < kQuads; ++i) {
+      write_relaxed(parts + p * stride + i * kThreads, make_uint4(0, 0, 0, 0));
+      sums[4 * i] += sum_of(found[p][i].x);
+      sums[4 * i + 1] += sum_of(found[p][i].y);
+      sums[4 * i + 2] += sum_of(found[p][i].z);
+      sums[4 * i + 3] += sum_of(found[p][i].w);
+    }
+  }
+}
+
+/// put_together() for few sums: words say by themselves that they are written, so that no block
+/// waits for its own writes, nor for a counter before it reads words. Threads that wait take time
+/// from others which multiply, so this is slower for more sums.
 template <int kGroups, int kThreads, int kSums>
-__device__ bool put_together(const Cut& cut, const CutSums& meeting, unsigned tile, int group,
-                             int thread, float (&sums)[kSums]) {
+__device__ bool put_words_together(const Cut& cut, const CutSums& meeting, unsigned tile, int group,
+                                   int thread, float (&sums)[kSums]) {
+  constexpr int kQuads = kSums / 4;
+  constexpr unsigned kTogether = kQuads == 1 ? 4 : 2;  // parts on their way
+  constexpr std::size_t kPart = std::size_t{kQuads} * kThreads;
+  const auto part_of = [&](unsigned block) {
+    return meeting.words() + std::size_t{block * kGroups + group} * kPart + thread;
+  };
+  const unsigned begin = owner_of(cut, tile * cut.tile_units);
+  const unsigned end = owner_of(cut, (tile + 1) * cut.tile_units - 1);
+  if (blockIdx.x != begin) {
+    leave_part<kThreads>(part_of(blockIdx.x), sums);
+    return false;
+  }
+  for (unsigned block = begin + 1; block <= end; block += kTogether) {
+    take_parts<kThreads, kTogether>(part_of(block), kGroups * kPart,
+                                    min(end + 1 - block, kTogether), sums);
+  }
+  meet(1 + group, kThreads);
+  return true;
+}
+
+/// put_together() for more sums: a counter says how many parts are written.
+template <int kGroups, int kThreads, int kSums>
+__device__ bool put_counted_together(const Cut& cut, const CutSums& meeting, unsigned tile,
+                                     int group, int thread, float (&sums)[kSums]) {
   constexpr int kQuads = kSums / 4;
   constexpr unsigned kTogether = kQuads >= 4 ? 1 : kQuads >= 2 ? 2 : 4;  // parts on their way
   const auto part_of = [&](unsigned block) {
@@ -99,35 +186,73 @@ __device__ bool put_together(const Cut& cut, const CutSums& meeting, unsigned ti
   return true;
 }
 
+/// Adds up the rows of a tile that blocks share; kThreads threads hold them, `thread` is the
+/// caller's number among them. `group` is one of the tile's kGroups groups and meets at barrier 1 +
+/// group. The first block, whose last tile it is, waits for the others' sums, adds them to its own
+/// in the order of their columns and returns true; the others leave theirs in the workspace and go
+/// on. Waiting for later blocks is safe: a launch has only as many blocks as run at once.
+template <int kGroups, int kThreads, int kSums>
+__device__ bool put_together(const Cut& cut, const CutSums& meeting, unsigned tile, int group,
+                             int thread, float (&sums)[kSums]) {
+  if constexpr (kSums <= kFewSums) {
+    return put_words_together<kGroups, kThreads>(cut, meeting, tile, group, thread, sums);
+  } else {
+    return put_counted_together<kGroups, kThreads>(cut, meeting, tile, group, thread, sums);
+  }
+}
+
 /// Sums in shared memory, [tokens, kStride], for a group of kRows rows of a tile.
 template <int kRows, int kStride>
 struct StagedSums {
+  static constexpr int kBatch = 4;  ///< residuals that are read together
+
+  /// What a thread adds to its sums, or multiplies outputs by.
+  struct Beside {
+    float bias = 0;
+    float up_bias = 0;
+    float norm_weight = 0;
+    float addends[kBatch] = {};  ///< of its first tokens
+  };
+
   const float* at;
   bool gated;
   int up_distance;  ///< from a gate's row to that of its up
+
+  [[nodiscard]] __device__ int outputs() const { return gated ? kRows / 2 : kRows; }
+
+  /// Reads what write() needs besides sums. While sums are on their way this takes no time.
+  template <int kThreads>
+  [[nodiscard]] __device__ Beside read_beside(const LinearEpilogue& epilogue, int thread, int first,
+                                              int count, unsigned tile) const {
+    Beside beside;
+    const std::int64_t output = std::int64_t{tile} * outputs() + thread % outputs();
+    if (output >= epilogue.outputs) return beside;
+    beside.bias = epilogue.bias_of(output);
+    beside.norm_weight = epilogue.norm_weight_of(output);
+    if (gated) beside.up_bias = epilogue.bias_of(epilogue.outputs + output);
+    read_addends<kThreads>(epilogue, first, thread / outputs(), count, output, beside.addends);
+    return beside;
+  }
 
   /// Writes `out` for tokens first .. first + count, by kThreads threads. `tile` counts groups of
   /// kRows rows. `row_of` returns the row with the output or gate of a column.
   template <int kThreads, class RowOf>
   __device__ void write(const LinearEpilogue& epilogue, int thread, int first, int count,
                         unsigned tile, RowOf row_of) const {
-    constexpr int kBatch = 4;  // residuals that are read together
-    const int outputs = gated ? kRows / 2 : kRows;
-    const int step = kThreads / outputs;
-    const int column = thread % outputs;
-    const std::int64_t output = std::int64_t{tile} * outputs + column;
+    write<kThreads>(epilogue, thread, first, count, tile, row_of,
+                    read_beside<kThreads>(epilogue, thread, first, count, tile));
+  }
+
+  /// The same with what read_beside() read.
+  template <int kThreads, class RowOf>
+  __device__ void write(const LinearEpilogue& epilogue, int thread, int first, int count,
+                        unsigned tile, RowOf row_of, Beside beside) const {
+    const int step = kThreads / outputs();
+    const int column = thread % outputs();
+    const std::int64_t output = std::int64_t{tile} * outputs() + column;
     if (output >= epilogue.outputs) return;
     const float* mine = at + (gated ? row_of(column) : column);
-    const float bias = epilogue.bias_of(output);
-    const float norm_weight = epilogue.norm_weight_of(output);
-    const float up_bias = gated ? epilogue.bias_of(epilogue.outputs + output) : 0.0F;
-    for (int begin = thread / outputs; begin < count; begin += kBatch * step) {
-      float addends[kBatch];
-#pragma unroll
-      for (int i = 0; i < kBatch; ++i) {
-        const int token = begin + i * step;
-        addends[i] = token < count ? epilogue.residual_of(first + token, output) : 0.0F;
-      }
+    for (int begin = thread / outputs(); begin < count; begin += kBatch * step) {
       // Not unrolled: a block comes here once or twice, and waits for each instruction to be
       // fetched.
 #pragma unroll 1
@@ -135,14 +260,27 @@ struct StagedSums {
         const int token = begin + i * step;
         if (token >= count) break;
         const float* sum = mine + token * kStride;
-        const float value =
-            gated ? gated_output(epilogue.spec, sum[0] + bias, sum[up_distance] + up_bias)
-                  : plain_output(epilogue.spec, sum[0] + bias);
-        float addend = addends[0];
+        const float value = gated ? gated_output(epilogue.spec, sum[0] + beside.bias,
+                                                 sum[up_distance] + beside.up_bias)
+                                  : plain_output(epilogue.spec, sum[0] + beside.bias);
+        float addend = beside.addends[0];
 #pragma unroll
-        for (int j = 1; j < kBatch; ++j) addend = i == j ? addends[j] : addend;
-        epilogue.store_for_norm(first + token, output, value, addend, norm_weight);
+        for (int j = 1; j < kBatch; ++j) addend = i == j ? beside.addends[j] : addend;
+        epilogue.store_for_norm(first + token, output, value, addend, beside.norm_weight);
       }
+      read_addends<kThreads>(epilogue, first, begin + kBatch * step, count, output, beside.addends);
+    }
+  }
+
+ private:
+  /// Of tokens first + begin, first + begin + kThreads / outputs(), ...
+  template <int kThreads>
+  __device__ void read_addends(const LinearEpilogue& epilogue, int first, int begin, int count,
+                               std::int64_t output, float (&addends)[kBatch]) const {
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) {
+      const int token = begin + i * (kThreads / outputs());
+      addends[i] = token < count ? epilogue.residual_of(first + token, output) : 0.0F;
     }
   }
 };

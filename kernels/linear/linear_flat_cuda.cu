@@ -174,12 +174,32 @@ __device__ void multiply(const Shared<kTokens>& shared, unsigned count, int grou
   if (signals) arrive(&shared.empty[before]);
 }
 
+/// Whether what the first outputs need besides sums is read before the sums meet: sums of more
+/// tokens need the registers.
+template <int kTokens>
+constexpr bool kReadsAhead = kTokens / 2 <= kFewSums;
+
+template <int kTokens>
+using Staged = StagedSums<kGroupRows, Layout<kTokens>::kStagedStride>;
+
+/// What outputs of a tile need besides sums, of those tokens from `first` on that are staged
+/// together.
+template <int kTokens>
+__device__ typename Staged<kTokens>::Beside read_beside(const FlatProduct& product,
+                                                        const LinearEpilogue& epilogue,
+                                                        unsigned tile, int group, int first) {
+  const Staged<kTokens> staged{nullptr, product.gated, kGateBlock};
+  return staged.template read_beside<kGroupThreads>(
+      epilogue, threadIdx.x % kGroupThreads, first,
+      min(Layout<kTokens>::kStagedTokens, product.tokens - first), tile * kGroups + group);
+}
+
 /// What follows the product, from registers through shared memory so that neighbouring threads
-/// write neighbouring outputs.
+/// write neighbouring outputs. `beside` is that of the first tokens, if it is read ahead.
 template <int kTokens>
 __device__ void finish(const Shared<kTokens>& shared, const FlatProduct& product,
                        const LinearEpilogue& epilogue, unsigned tile, int group,
-                       const float (&sums)[kTokens / 2]) {
+                       const float (&sums)[kTokens / 2], typename Staged<kTokens>::Beside beside) {
   using Sizes = Layout<kTokens>;
   const int thread = threadIdx.x % kGroupThreads;
   const int row = thread / 32 * 16 + thread % 32 / 4;
@@ -201,10 +221,13 @@ __device__ void finish(const Shared<kTokens>& shared, const FlatProduct& product
       at[Sizes::kStagedStride + 8] = sums[4 * i + 3] * next_root;
     }
     meet(1 + group, kGroupThreads);
-    const StagedSums<kGroupRows, Sizes::kStagedStride> sums_of{staged, product.gated, kGateBlock};
+    if (first > 0 || !kReadsAhead<kTokens>)
+      beside = read_beside<kTokens>(product, epilogue, tile, group, first);
+    const Staged<kTokens> sums_of{staged, product.gated, kGateBlock};
     sums_of.template write<kGroupThreads>(
         epilogue, thread, first, min(Sizes::kStagedTokens, product.tokens - first),
-        tile * kGroups + group, [](int column) { return static_cast<int>(gate_row(column)); });
+        tile * kGroups + group, [](int column) { return static_cast<int>(gate_row(column)); },
+        beside);
   }
 }
 
@@ -227,13 +250,17 @@ __device__ void consume(const Shared<kTokens>& shared, const FlatProduct& produc
     multiply<Number, kTokens>(shared, part_end - unit, group, position, sums);
     const bool whole = unit == tile_end - cut.tile_units && part_end == tile_end;
     // While the others' parts are on their way.
+    typename Staged<kTokens>::Beside beside;
     if (finishes(cut, tile)) {
+      if constexpr (kReadsAhead<kTokens>) {
+        beside = read_beside<kTokens>(product, epilogue, tile, group, 0);
+      }
       epilogue.load_roots<kGroupThreads, kTokens>(thread, product.tokens,
                                                   shared.roots + group * kTokens);
     }
     if (whole ||
         put_together<kGroups, kGroupThreads>(cut, product.meeting, tile, group, thread, sums)) {
-      finish<kTokens>(shared, product, epilogue, tile, group, sums);
+      finish<kTokens>(shared, product, epilogue, tile, group, sums, beside);
     }
     unit = part_end;
   }
@@ -357,7 +384,7 @@ bool fits_flat(const DeviceMatrix& weight) {
   const std::int64_t tiles = (weight.rows() + kTileRows - 1) / kTileRows;
   const std::int64_t columns = (weight.inputs + kUnitColumns - 1) / kUnitColumns;
   return tiles * kGroups * static_cast<std::int64_t>(sizeof(unsigned)) <=
-             static_cast<std::int64_t>(kLinearCounterBytes) &&
+             static_cast<std::int64_t>(kTileCounterBytes) &&
          columns <= kMaxUnits / tiles;
 }
 

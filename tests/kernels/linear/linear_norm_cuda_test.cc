@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "weft/kernels/linear/linear_cuda.h"
@@ -127,6 +129,13 @@ class NormedProduct {
   }
   [[nodiscard]] std::vector<float> squares() const { return squares_after_.fetch(); }
 
+  /// Whether the next product finds counters, and parts without counters, as this one did.
+  [[nodiscard]] bool has_zero_counters() const {
+    const std::vector<std::byte> all = workspace_.fetch();
+    return std::ranges::all_of(std::span(all).first(kLinearCounterBytes),
+                               [](std::byte byte) { return byte == std::byte{0}; });
+  }
+
  private:
   static Mirror<float> floats(std::int64_t count, float low, std::mt19937& random) {
     std::vector<float> all(static_cast<std::size_t>(count));
@@ -170,6 +179,7 @@ class NormedProductCudaTest : public OpsCudaTest {
     NormedProduct product(matrix.on(true), rows, norms, engine_);
     for (int i = 0; i < 2; ++i) run(product.params(matrix.on(true), LinearWay::kFlat, true));
     product.expect_reference(matrix.on(false), LinearWay::kFlat, 1e-3);
+    EXPECT_TRUE(product.has_zero_counters());
   }
 
   std::optional<LinearEngine> linear_;
