@@ -53,6 +53,9 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool computes) 
           "--kv-dtype", choose,
           "What keys and values are kept as; default: f32 on the host, on a GPU as weights")
       ->check(CLI::IsMember(names));
+  command.add_flag("--rounds-rows", options.rounds_rows,
+                   "Round what FP8 weights are multiplied by to FP8 too, in products of more than "
+                   "16 rows on GPUs of compute capability 9.0");
 }
 
 Result<OpenedModel> open_asked(const ModelOptions& options) {
@@ -75,6 +78,7 @@ Result<std::unique_ptr<ModelDevice>> load_alone(const OpenedModel& model,
   DeviceOptions wanted = SequenceRunner::options_for(*model.program, context, outputs);
   wanted.threads = options.threads;
   wanted.kv_dtype = options.kv_dtype.value_or(kv_dtype_for(*name, *model.program));
+  wanted.rounds_rows = options.rounds_rows;
   ProgressBar bar("loading");
   auto device =
       load_model_device(model, *name, wanted,

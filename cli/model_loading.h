@@ -27,10 +27,11 @@ struct ModelOptions {
   std::string device = "cpu";  ///< as `weft devices` names it, or a partition
   int threads = 0;
   std::optional<DType> kv_dtype;  ///< without: kv_dtype_for() the device
+  bool rounds_rows = false;       ///< DeviceLimits::rounds_rows
 };
 
 /// Adds MODEL and --spec. For verbs that compute it also adds --weights, --device, --partition,
-/// --threads and --kv-dtype.
+/// --threads, --kv-dtype and --rounds-rows.
 /// The value that `options.device` has before is the default of --device.
 void add_model_options(CLI::App& command, ModelOptions& options, bool computes);
 

@@ -93,6 +93,8 @@ struct Config {
   RankTransport rank_transport = RankTransport::kAuto;
   std::int32_t threads = 0;  ///< of the host device; 0: one for each core
   std::string tuning{};      ///< a file of `weft tune`; without: the GPU's built-in table
+  /// Whether a GPU rounds rows to FP8 for products with FP8 weights (DeviceLimits::rounds_rows).
+  bool rounds_rows = false;
 
   // Memory; 0 means derived from the device's memory.
   double memory_fraction =

@@ -26,6 +26,7 @@ struct DeviceOptions {
   std::int32_t encoder_pages = 0;  ///< of an encoder at work
   DType kv_dtype = DType::kF32;    ///< one of kKvDTypes
   bool kv_on_host = false;         ///< a GPU's: `pages` and `cross_pages` are in host memory
+  bool rounds_rows = false;        ///< a GPU's: DeviceLimits::rounds_rows
 };
 
 /// The numbers of one of a program's vectors. Errors of reading the checkpoint's files.

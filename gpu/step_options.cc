@@ -19,6 +19,7 @@ DeviceOptions step_options(const Program& program, const DeviceLimits& limits, D
   options.cross_pages = limits.cross_pages;
   options.kv_dtype = kv_dtype;
   options.kv_on_host = limits.kv_on_host;
+  options.rounds_rows = limits.rounds_rows;
   if (program.has_encoder || !limits.keeps_kv) {
     // Each input of one step begins on a page of its own.
     options.encoder_pages = limits.pages_per_step() + limits.rows;

@@ -151,6 +151,7 @@ DeviceWishes wishes_of(const Config& config) {
     wishes.file_bytes = config.cache_folder_bytes;
   }
   wishes.slabs = config.kv_layout == KvLayout::kSlab;
+  wishes.rounds_rows = config.rounds_rows;
   if (config.kv_placement == KvPlacement::kHost) {
     const auto free_bytes = static_cast<double>(host_info().free_bytes);
     wishes.kv_host_bytes = static_cast<std::int64_t>(free_bytes * config.memory_fraction);

@@ -75,6 +75,7 @@ measure::StepWishes wishes_of(const BenchStepOptions& options, const Program& pr
   wishes.device = options.model.device;
   wishes.threads = options.model.threads;
   wishes.kv_dtype = options.model.kv_dtype;
+  wishes.rounds_rows = options.model.rounds_rows;
   std::erase(wishes.batches, 0);
   std::erase(wishes.prompts, 0);
   // Default lengths are shortened; lengths that the user asked for are not.

@@ -183,14 +183,19 @@ void CudaDevice::launch(const OpList& list, const StepView& view) {
   if (!view.encodes) resolve.counts = {layout_.token_counts, program_->vocabulary};
   resolve.ids = area.ids;
   check(*runtime_, runtime_->run(resolve, stream_.get()), "resolving tokens");
-  launch_ops(*runtime_, *program_, list, layout_, shape_, tuning_, view, stream_.get());
+  launch_ops(*runtime_, *program_, list, layout_, shape_, tuning_, as_asked(view), stream_.get());
 }
 
 void CudaDevice::launch_head(const StepView& view) {
   const std::vector<Op>& ops = program_->decode.ops;
   OpList head;
   head.ops.assign(ops.begin() + static_cast<std::ptrdiff_t>(program_->first_head_op), ops.end());
-  launch_ops(*runtime_, *program_, head, layout_, shape_, tuning_, view, stream_.get());
+  launch_ops(*runtime_, *program_, head, layout_, shape_, tuning_, as_asked(view), stream_.get());
+}
+
+StepView CudaDevice::as_asked(StepView view) const {
+  view.rounds_rows = options_.rounds_rows;
+  return view;
 }
 
 // The pages that a context of so many tokens needs.

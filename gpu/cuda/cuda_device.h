@@ -95,6 +95,8 @@ class CudaDevice final : public ModelDevice {
   [[nodiscard]] Result<void> take_memory(const LoadProgress& progress);
   void clear(std::byte* memory, std::size_t bytes);
   void write_step(const Step& step, bool encodes);
+  /// The step as the options say that it is computed.
+  [[nodiscard]] StepView as_asked(StepView view) const;
   Rows copy_to_host(BufferId buffer, std::int64_t first, std::int64_t count,
                     std::vector<float>& to);
   [[nodiscard]] std::span<const std::int32_t> first_pages(std::span<const std::int32_t> pages,

@@ -220,7 +220,8 @@ class Launcher {
     return layout_.matrices[static_cast<std::size_t>(op.weight)];
   }
   [[nodiscard]] LinearWay way_of(const LinearOp& op) const {
-    return cuda::way_of(runtime_, tuning_.linear, weight_of(op), rows_of(op), own_steps(op));
+    return cuda::way_of(runtime_, tuning_.linear, weight_of(op), rows_of(op), own_steps(op),
+                        step_.rounds_rows);
   }
   [[nodiscard]] static EpilogueSteps own_steps(const LinearOp& op) {
     return steps_of(op.spec, op.residual != kAbsent);
@@ -380,7 +381,11 @@ class Launcher {
 }  // namespace
 
 LinearWay way_of(const Runtime& runtime, const CudaLinearTable& table, const DeviceMatrix& weight,
-                 std::int64_t rows, const EpilogueSteps& steps) {
+                 std::int64_t rows, const EpilogueSteps& steps, bool rounds_rows) {
+  if (rounds_rows && rows > kMaxStreamedTokens &&
+      runtime.can(LinearWay::kRounded, weight, rows, steps)) {
+    return LinearWay::kRounded;
+  }
   const LinearShape shape{weight.dtype, weight.rows(), weight.inputs, rows};
   const LinearWay usual = CudaLinearTable::default_way(weight.dtype, rows);
   const LinearWay measured = table.measured(shape).value_or(LinearWay::kCodes);

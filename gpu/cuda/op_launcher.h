@@ -17,13 +17,15 @@ struct StepView {
   bool encodes = false;
   /// Ranks that share the head send only their greatest logits, not all (Layout::told).
   bool tells = false;
+  bool rounds_rows = false;  ///< DeviceOptions::rounds_rows
 };
 
-/// Returns the first of these ways that can compute the product with these steps on this GPU: the
-/// way that `table` has measured, kCodes, CudaLinearTable::default_way(), kLibrary, kVector.
+/// Returns the first of these ways that can compute the product with these steps on this GPU:
+/// kRounded for many rows where rows may be rounded, the way that `table` has measured, kCodes,
+/// CudaLinearTable::default_way(), kLibrary, kVector.
 [[nodiscard]] LinearWay way_of(const Runtime& runtime, const CudaLinearTable& table,
                                const DeviceMatrix& weight, std::int64_t rows,
-                               const EpilogueSteps& steps);
+                               const EpilogueSteps& steps, bool rounds_rows = false);
 
 /// Launches the ops of a list, one after the other. Throws Failure naming the op. May be recorded.
 void launch_ops(Runtime& runtime, const Program& program, const OpList& list, const Layout& layout,

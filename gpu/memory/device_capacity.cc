@@ -128,6 +128,7 @@ Result<DeviceLimits> device_capacity(const Program& program, const CapacityWishe
   limits.guesses = limits.keeps_kv && needs.state_bytes == 0 ? wishes.guesses : 0;
   limits.window = wishes.slabs ? 0 : program.window;  // a slab is a row's for its whole context
   limits.kv_on_host = needs.host_bytes != nullptr;
+  limits.rounds_rows = wishes.rounds_rows;
   add_state(limits, needs);
   if (program.has_encoder || !limits.keeps_kv) {
     // An encoder reads its input at once.

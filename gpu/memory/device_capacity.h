@@ -30,6 +30,7 @@ struct CapacityWishes {
   std::string files{};       ///< a folder for pages that nobody has; empty: none
   std::int64_t file_bytes = 0;  ///< of the files in it
   bool slabs = false;           ///< each row has pages of its own for all of its context
+  bool rounds_rows = false;     ///< DeviceLimits::rounds_rows
 };
 
 /// The memory that a kind of device takes.

@@ -74,6 +74,44 @@ __device__ inline void copy_box(void* to, const CUtensorMap* map, std::int32_t c
       : "memory");
 }
 
+/// As copy_box(), to the same place in all blocks of a cluster of two; each block's own barrier
+/// counts the bytes.
+__device__ inline void copy_box_to_both(void* to, const CUtensorMap* map, std::int32_t column,
+                                        std::int32_t row, Barrier* barrier, CacheHint hint) {
+  constexpr std::uint16_t kBoth = 3;
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+      ".multicast::cluster.L2::cache_hint [%0], [%1, {%2, %3}], [%4], %5, %6;" ::"r"(
+          shared_address(to)),
+      "l"(map), "r"(column), "r"(row), "r"(shared_address(barrier)), "h"(kBoth),
+      "l"(static_cast<std::uint64_t>(hint))
+      : "memory");
+}
+
+/// Arrives at the barrier of the same name in block `rank` of the cluster.
+__device__ inline void arrive_in_block(int rank, Barrier* barrier) {
+  asm volatile(
+      "{\n"
+      ".reg .b32 there;\n"
+      "mapa.shared::cluster.u32 there, %0, %1;\n"
+      "mbarrier.arrive.shared::cluster.b64 _, [there];\n"
+      "}\n" ::"r"(shared_address(barrier)),
+      "r"(rank)
+      : "memory");
+}
+
+/// As copy_box(), of a tensor of five dimensions: box `last` along the fifth, from the beginning of
+/// the other four.
+__device__ inline void copy_deep_box(void* to, const CUtensorMap* map, std::int32_t last,
+                                     Barrier* barrier, CacheHint hint) {
+  asm volatile(
+      "cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint"
+      " [%0], [%1, {%2, %2, %2, %2, %3}], [%4], %5;" ::"r"(shared_address(to)),
+      "l"(map), "r"(0), "r"(last), "r"(shared_address(barrier)),
+      "l"(static_cast<std::uint64_t>(hint))
+      : "memory");
+}
+
 /// Copies contiguous bytes to shared memory; `barrier` counts them. Both addresses and the number
 /// of bytes are multiples of 16.
 __device__ inline void copy_bytes(void* to, const void* from, std::uint32_t bytes, Barrier* barrier,
@@ -105,8 +143,8 @@ __device__ inline void take_registers() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kCount));
 }
 
-/// A matrix of 16-bit numbers in shared memory, K fastest, in rows of 64 with the 128-byte swizzle:
-/// groups of 8 rows lie 1024 bytes apart.
+/// A matrix of 16-bit numbers in shared memory, K fastest, in rows of 64 with the 128-byte swizzle,
+/// or of 8-bit numbers in rows of 128: groups of 8 rows lie 1024 bytes apart.
 __device__ inline std::uint64_t matrix_descriptor(const void* at) {
   constexpr std::uint64_t kSwizzle128 = std::uint64_t{1} << 62U;
   constexpr std::uint64_t kGroupStride = std::uint64_t{1024 >> 4} << 32U;
@@ -199,6 +237,30 @@ WEFT_WARPGROUP_PRODUCT(__half, "f16", 32, 16, 16, 17, 18, 19, 20, 21)
 WEFT_WARPGROUP_PRODUCT(__half, "f16", 64, 32, 32, 33, 34, 35, 36, 37)
 WEFT_WARPGROUP_PRODUCT(__half, "f16", 128, 64, 64, 65, 66, 67, 68, 69)
 
+/// Numbers of FP8 (e4m3), as the Number of WarpgroupProduct: both operands are in shared memory,
+/// and a product has 32 of K. Its sums have fewer digits than f32.
+struct E4m3;
+
+#define WEFT_E4M3_PRODUCT(columns, count, a, b, c)                                            \
+  template <>                                                                                 \
+  struct WarpgroupProduct<E4m3, columns> {                                                    \
+    static __device__ void add(float (&sums)[count], std::uint64_t left, std::uint64_t right, \
+                               int add) {                                                     \
+      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #c                                    \
+                   ", 0;\n"                                                                   \
+                   "wgmma.mma_async.sync.aligned.m64n" #columns                               \
+                   "k32.f32.e4m3.e4m3"                                                        \
+                   " {" WEFT_REGISTERS_##count "}, %" #a ", %" #b ", p, 1, 1;\n}\n"           \
+                   : WEFT_SUMS_##count(0)                                                     \
+                   : "l"(left), "l"(right), "r"(add));                                        \
+    }                                                                                         \
+  };
+
+WEFT_E4M3_PRODUCT(32, 16, 16, 17, 18)
+WEFT_E4M3_PRODUCT(64, 32, 32, 33, 34)
+WEFT_E4M3_PRODUCT(128, 64, 64, 65, 66)
+
+#undef WEFT_E4M3_PRODUCT
 #undef WEFT_WARPGROUP_PRODUCT
 #undef WEFT_SUMS_128
 #undef WEFT_SUMS_64

@@ -173,4 +173,21 @@ __device__ inline void halves_of_e4m3(std::uint32_t four, std::uint32_t& first,
 #endif
 }
 
+/// Four numbers rounded to FP8 (e4m3), the first in the lowest byte; those beyond 448 become 448.
+/// For sm_90 and later.
+__device__ inline std::uint32_t e4m3_of(float first, float second, float third, float fourth) {
+  std::uint32_t four = 0;
+#if __CUDA_ARCH__ >= 900
+  asm("{\n"
+      ".reg .b16 lower, upper;\n"
+      "cvt.rn.satfinite.e4m3x2.f32 lower, %2, %1;\n"
+      "cvt.rn.satfinite.e4m3x2.f32 upper, %4, %3;\n"
+      "mov.b32 %0, {lower, upper};\n"
+      "}\n"
+      : "=r"(four)
+      : "f"(first), "f"(second), "f"(third), "f"(fourth));
+#endif
+  return four;
+}
+
 }  // namespace weft::cuda

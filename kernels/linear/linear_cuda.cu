@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kGatheredBytes = std::size_t{32} << 20U;
 static_assert(kGatheredBytes + LinearLibrary::kBytes == kLinearEngineBytes);
+static_assert(std::size_t{kRoundedRowsBytes} <= LinearLibrary::kBytes);
 constexpr std::size_t kNarrowBytes = 2;   // of a number of 16 bits
 constexpr std::int64_t kStep = 64;        // of strides, in elements
 constexpr std::int64_t kScaleBlock = 32;  // of q8_0

@@ -72,6 +72,10 @@ enum class LinearWay : std::uint8_t {
   /// kLibrary's product by a matrix that is decoded to bf16 first, in pieces that fit
   /// CudaLinearParams::decoded; encoded weights.
   kDecoded,
+  /// Tensor cores that multiply codes of FP8 by rows which are rounded to FP8 as well, each 128
+  /// columns of a row under a scale; sm_90a. A row's bits depend on the range of M alone, and
+  /// ranges end at 128 rows and at kMaxRoundedTokens.
+  kRounded,
   /// The products of experts, expert_linear() (experts.h): plain arithmetic; any dtype, any GPU.
   kExperts,
 };
@@ -175,6 +179,7 @@ inline constexpr std::int64_t kMaxFlatTokens = 128;
 inline constexpr std::int64_t kMaxCodesTokens = 4096;
 /// Up to so many tokens kCodes multiplies with `mma.sync`; beyond, with `wgmma`.
 inline constexpr std::int64_t kMaxStreamedTokens = 16;
+inline constexpr std::int64_t kMaxRoundedTokens = 4096;
 /// Up to so many tokens kCodes computes norms around its products.
 inline constexpr std::int64_t kMaxNormedCodesTokens = 32;
 

@@ -223,6 +223,8 @@ Status LinearLibrary::prepare() {
   return status_of_library(impl_->library.create(&impl_->handle));
 }
 
+std::byte* LinearLibrary::memory() const { return impl_->memory; }
+
 Result<void> load_linear_library() {
   const auto library = CublasLt::load();
   if (!library) return library.error();

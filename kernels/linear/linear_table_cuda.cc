@@ -30,11 +30,10 @@ std::optional<DType> dtype_of(std::string_view name) {
   return encoding->dtype;
 }
 
-/// The row of a way of LinearEngine, or null.
+/// The row of a way that tables choose, or null.
 const LinearWayRow* row_of_name(std::string_view name) {
-  const auto* found = std::ranges::find_if(kLinearWays, [&](const LinearWayRow& row) {
-    return row.product == ProductKind::kMatrix && row.name == name;
-  });
+  const auto* found = std::ranges::find_if(
+      kLinearWays, [&](const LinearWayRow& row) { return is_tuned(row) && row.name == name; });
   return found == kLinearWays.end() ? nullptr : found;
 }
 

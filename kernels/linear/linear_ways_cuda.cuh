@@ -50,6 +50,19 @@ struct FlatDevice {
 [[nodiscard]] Status linear_codes(const CudaLinearParams& params, const FlatDevice& device,
                                   Stream stream);
 
+/// Bytes of memory for rounded rows: 4096 rows of 15,000 columns at once.
+inline constexpr std::int64_t kRoundedRowsBytes = std::int64_t{64} << 20;
+
+/// Called once for each device, before its first linear_rounded().
+[[nodiscard]] Status prepare_rounded();
+
+/// Returns whether its tiles have counters, and a row fits the memory for rounded rows.
+[[nodiscard]] bool fits_rounded(const DeviceMatrix& weight);
+
+/// kRounded, for sm_90: at most kMaxRoundedTokens rows. `memory` has kRoundedRowsBytes.
+[[nodiscard]] Status linear_rounded(const CudaLinearParams& params, std::byte* memory,
+                                    const FlatDevice& device, Stream stream);
+
 /// kLibrary: weights of 16 bits, without input_rows. Holds the library's handle and memory, and
 /// what it chose for each size of product: a size that was seen before allocates nothing.
 class LinearLibrary {
@@ -68,6 +81,9 @@ class LinearLibrary {
   [[nodiscard]] static bool fits(const DeviceMatrix& weight);
 
   [[nodiscard]] Status run(const CudaLinearParams& params, Stream stream);
+
+  /// The device's memory of kBytes, which other ways may write between its products.
+  [[nodiscard]] std::byte* memory() const;
 
  private:
   struct Impl;
@@ -123,6 +139,15 @@ struct WayKernels<LinearWay::kCodes> {
   static bool fits(const DeviceMatrix& weight) { return fits_codes(weight); }
   static Status launch(const CudaLinearParams& params, LinearMeans& means, Stream stream) {
     return linear_codes(params, means.device, stream);
+  }
+};
+
+template <>
+struct WayKernels<LinearWay::kRounded> {
+  static Status prepare(LinearMeans& /*means*/) { return prepare_rounded(); }
+  static bool fits(const DeviceMatrix& weight) { return fits_rounded(weight); }
+  static Status launch(const CudaLinearParams& params, LinearMeans& means, Stream stream) {
+    return linear_rounded(params, means.library.memory(), means.device, stream);
   }
 };
 

@@ -25,6 +25,7 @@ enum class WeightForm : std::uint8_t {
   kNumbers,      ///< numbers of 16 bits in rows
   kEncoded,      ///< blocks, boxes, or q8_0 in rows
   kTensorCodes,  ///< each encoding as its row's TensorCodes say
+  kFloatBoxes,   ///< boxes of one encoding of FP8
 };
 
 /// The steps that ways have which compute no norms, and the steps of ways which do.
@@ -51,6 +52,8 @@ struct LinearWayRow {
   bool needs_workspace = false;   ///< CudaLinearParams::workspace
   bool needs_decoded = false;     ///< CudaLinearParams::decoded
   bool reads_input_rows = false;  ///< takes input_rows; else LinearEngine gathers the rows
+  /// Rounds rows further than others: a setting chooses it, and no tuning table.
+  bool rounds_rows = false;
 };
 
 inline constexpr std::array kLinearWays = {
@@ -78,6 +81,14 @@ inline constexpr std::array kLinearWays = {
                  .name = "decoded",
                  .form = WeightForm::kEncoded,
                  .needs_decoded = true},
+    LinearWayRow{.way = LinearWay::kRounded,
+                 .name = "rounded",
+                 .form = WeightForm::kFloatBoxes,
+                 .most_rows = kMaxRoundedTokens,
+                 .needs_sm90a = true,
+                 .needs_workspace = true,
+                 .reads_input_rows = true,
+                 .rounds_rows = true},
     LinearWayRow{.way = LinearWay::kExperts,
                  .name = "experts",
                  .product = ProductKind::kExperts,
@@ -109,6 +120,10 @@ static_assert(row_of_way(LinearWay::kVector).epilogue.have(kUsualSteps),
       return !weight.keeps_blocks() && is_narrow;
     case WeightForm::kEncoded:
       return weight.encoded();
+    case WeightForm::kFloatBoxes:
+      return weight.run_count == 1 && weight.runs[0].boxed && is_encoding(weight.runs[0].dtype) &&
+             encoding_row(weight.runs[0].dtype).codes == CodeType::kFloat &&
+             encoding_row(weight.runs[0].dtype).tensor_codes == TensorCodes::kBoxes;
     case WeightForm::kTensorCodes:
       return std::all_of(weight.runs, weight.runs + weight.run_count,
                          [](const EncodedRun& run) {
@@ -126,7 +141,10 @@ static_assert(row_of_way(LinearWay::kVector).epilogue.have(kUsualSteps),
 /// weights, the weights' own type where they are numbers of 16 bits, else f32.
 [[nodiscard]] constexpr DType input_type(LinearWay way, const DeviceMatrix& weight) noexcept {
   const WeightForm form = row_of_way(way).form;
-  if (form == WeightForm::kTensorCodes || form == WeightForm::kEncoded) return DType::kBF16;
+  if (form == WeightForm::kTensorCodes || form == WeightForm::kFloatBoxes ||
+      form == WeightForm::kEncoded) {
+    return DType::kBF16;
+  }
   return lies_as(WeightForm::kNumbers, weight) ? weight.dtype : DType::kF32;
 }
 
@@ -143,6 +161,11 @@ static_assert(row_of_way(LinearWay::kVector).epilogue.have(kUsualSteps),
   }
   return !steps.norm_after ||
          (weight.outputs % kSquaredOutputs == 0 && !weight.gated && weight.run_count <= 1);
+}
+
+/// Whether a tuning table may choose a way.
+[[nodiscard]] constexpr bool is_tuned(const LinearWayRow& row) noexcept {
+  return row.product == ProductKind::kMatrix && !row.rounds_rows;
 }
 
 /// Whether a way multiplies so many rows by a matrix that lies so and computes these steps, on a

@@ -301,6 +301,7 @@ Result<StepDevices> load_for_steps(const OpenedModel& model, const StepWishes& w
   device.threads = wishes.threads;
   device.kv_dtype = wishes.kv_dtype;
   device.capacity = capacity(wishes);
+  device.capacity.rounds_rows = wishes.rounds_rows;
   auto loaded = load_step_devices(model, device, {}, progress);
   if (loaded || loaded.error().code != DeviceErrc::kOutOfMemory) return loaded;
   return Error{loaded.error().code, "--batch " + std::to_string(device.capacity.rows) +

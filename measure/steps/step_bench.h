@@ -20,6 +20,7 @@ struct StepWishes {
   std::string device = "cpu";
   int threads = 0;                ///< of the host; 0: all
   std::optional<DType> kv_dtype;  ///< without: kv_dtype_for()
+  bool rounds_rows = false;       ///< DeviceLimits::rounds_rows
   std::int32_t page_tokens = 16;
   std::vector<std::int32_t> batches = {1, 8, 32};  ///< sequences that decode together
   std::vector<std::int32_t> contexts = {

@@ -424,6 +424,18 @@ void meet_some(int barrier, int threads) {
   wait_for("a barrier of some threads", __builtin_return_address(0));
 }
 
+namespace {
+
+Block& block_of_cluster(int rank) {
+  const std::vector<Block*>& cluster = running.block->cluster;
+  if (rank < 0 || static_cast<std::size_t>(rank) >= cluster.size()) {
+    report("a block that is not in the cluster");
+  }
+  return *cluster[static_cast<std::size_t>(rank)];
+}
+
+}  // namespace
+
 void meet_blocks() {
   running.block->at_cluster_barrier.push_back(running.thread);
   end_cluster_barrier(*running.block);
@@ -431,12 +443,8 @@ void meet_blocks() {
 }
 
 void* in_block(int rank, void* variable) {
-  Block& block = *running.block;
-  if (rank < 0 || static_cast<std::size_t>(rank) >= block.cluster.size()) {
-    report("a block that is not in the cluster");
-  }
-  Block& other = *block.cluster[static_cast<std::size_t>(rank)];
-  if (&other == &block) return variable;
+  Block& other = block_of_cluster(rank);
+  if (&other == running.block) return variable;
   if (other.live == 0) report("shared memory of a block that has ended");
   return SharedMemory::instance().in_image(other.image, variable);
 }
@@ -538,6 +546,13 @@ unsigned read_changed(const unsigned* from) {
 }
 
 void do_later(std::function<void()> work) { running.block->copies.push_back(std::move(work)); }
+
+void do_later_in(int rank, std::function<void()> work) {
+  Block& other = block_of_cluster(rank);
+  if (other.live == 0) report("shared memory of a block that has ended");
+  other.copies.push_back(std::move(work));
+  ++running.changes;
+}
 
 void Pending::add(std::function<void()> work) {
   if (groups_.empty()) groups_.emplace_back();

@@ -90,6 +90,8 @@ void note_change();
 
 /// What happens at some time before the block's end, to its shared memory: bulk copies.
 void do_later(std::function<void()> work);
+/// The same in the shared memory of block `rank` of the cluster.
+void do_later_in(int rank, std::function<void()> work);
 
 /// Work of a thread that is under way, in groups of which the oldest ends first.
 class Pending {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 
 #include "weft/tests/cuda_host/machine.h"
 #include "weft/tests/cuda_host/shared_memory.h"
@@ -135,28 +136,49 @@ void check_aligned(const void* pointer, std::uintptr_t to, const char* what) {
 /// Swaps 16-byte words as the 128-byte swizzle does: bits 4 .. 6 of an address with bits 7 .. 9.
 std::uint32_t swizzled(std::uint32_t address) { return address ^ (address >> 3U & 0x70U); }
 
+/// Number `index` of a box that begins at `place`; null outside of the tensor.
+const unsigned char* number_of_box(const CUtensorMap& map, const BoxPlace& place,
+                                   std::uint32_t index) {
+  const unsigned char* at = map.data;
+  for (std::uint32_t d = 0; d < CUtensorMap::kMostRank; ++d) {
+    const std::int64_t along = std::int64_t{place[d]} + index % map.box[d];
+    index /= map.box[d];
+    if (along < 0 || along >= static_cast<std::int64_t>(map.sizes[d])) return nullptr;
+    at += static_cast<std::uint64_t>(along) * map.strides[d];
+  }
+  return at;
+}
+
 /// Element k of a row of an operand: groups of 8 rows lie 1024 bytes apart.
-std::uint16_t operand(std::uint64_t begin, unsigned row, unsigned k) {
-  const auto address =
-      static_cast<std::uint32_t>(begin) * 16 + row / 8 * 1024 + row % 8 * 128 + k * 2;
-  std::uint16_t bits = 0;
+template <class Bits>
+Bits operand(std::uint64_t begin, unsigned row, unsigned k) {
+  const auto address = static_cast<std::uint32_t>(begin) * 16 + row / 8 * 1024 + row % 8 * 128 +
+                       k * static_cast<unsigned>(sizeof(Bits));
+  Bits bits = 0;
   std::memcpy(&bits, shared_at(swizzled(address)), sizeof(bits));
   return bits;
 }
 
+/// Depth of a warpgroup's product of such numbers.
+template <class Bits>
+constexpr unsigned kDepthOf = 32 / sizeof(Bits);
+
 /// A thread's two rows of the left operand.
-using LeftRows = std::array<std::array<float, kDepth>, 2>;
+template <class Bits>
+using RowsOf = std::array<std::array<float, kDepthOf<Bits>>, 2>;
+using LeftRows = RowsOf<std::uint16_t>;
 
 /// What a thread has of the sums: of each 8 columns two, of both its rows.
-void multiply_rows(FromBits from_bits, const LeftRows& rows, float* sums, int count,
+template <class Bits>
+void multiply_rows(float (*from_bits)(Bits), const RowsOf<Bits>& rows, float* sums, int count,
                    std::uint64_t right, bool add) {
   const unsigned thread = thread_number() % 128;
   for (int i = 0; i < count; i += 4) {
     for (unsigned next = 0; next < 2; ++next) {
       const unsigned column = static_cast<unsigned>(i) * 2 + thread % 4 * 2 + next;
       float products[2] = {};
-      for (unsigned k = 0; k < kDepth; ++k) {
-        const float number = from_bits(operand(right, column, k));
+      for (unsigned k = 0; k < kDepthOf<Bits>; ++k) {
+        const float number = from_bits(operand<Bits>(right, column, k));
         for (unsigned half = 0; half < 2; ++half) products[half] += rows[half][k] * number;
       }
       for (unsigned half = 0; half < 2; ++half) {
@@ -165,6 +187,47 @@ void multiply_rows(FromBits from_bits, const LeftRows& rows, float* sums, int co
       }
     }
   }
+}
+
+/// Multiplies with both operands in shared memory.
+template <class Bits>
+void multiply_shared_later(float (*from_bits)(Bits), float* sums, int count, std::uint64_t left,
+                           std::uint64_t right, bool add) {
+  const unsigned thread = thread_number() % 128;
+  pending_products().add([=] {
+    const unsigned first_row = thread / 32 * 16 + thread % 32 / 4;
+    RowsOf<Bits> rows;
+    for (unsigned half = 0; half < 2; ++half) {
+      for (unsigned k = 0; k < kDepthOf<Bits>; ++k) {
+        rows[half][k] = from_bits(operand<Bits>(left, first_row + half * 8, k));
+      }
+    }
+    multiply_rows(from_bits, rows, sums, count, right, add);
+  });
+}
+
+/// Copies a box to the shared memory of the block that calls it.
+std::function<void()> box_copy(void* to, const CUtensorMap& map, std::uint32_t rank,
+                               const BoxPlace& place, std::uint64_t* barrier) {
+  if (map.rank != rank) report("a box is copied of a tensor of another rank");
+  check_aligned(to, map.swizzled ? 1024 : 128, "a box is copied to an address that is not aligned");
+  return [=] {
+    const std::uint32_t begin = SharedMemory::instance().address_of(to);
+    const auto number_bytes = static_cast<std::uint32_t>(map.strides[0]);
+    std::uint32_t count = 1;
+    for (const std::uint32_t side : map.box) count *= side;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::uint32_t address = begin + i * number_bytes;
+      std::byte* const target = shared_at(map.swizzled ? swizzled(address) : address);
+      const unsigned char* const from = number_of_box(map, place, i);
+      if (from != nullptr) {
+        std::memcpy(target, from, number_bytes);
+      } else {
+        std::memset(target, 0, number_bytes);
+      }
+    }
+    come(barrier, count * number_bytes);
+  };
 }
 
 /// A lane's registers of the left operand, and the rows that the lanes have together.
@@ -215,17 +278,12 @@ void fetch_later(std::uint32_t to, const std::byte* from, bool present) {
 
 void multiply_warpgroup_later(FromBits from_bits, float* sums, int count, std::uint64_t left,
                               std::uint64_t right, bool add) {
-  const unsigned thread = thread_number() % 128;
-  pending_products().add([=] {
-    const unsigned first_row = thread / 32 * 16 + thread % 32 / 4;
-    LeftRows rows;
-    for (unsigned half = 0; half < 2; ++half) {
-      for (unsigned k = 0; k < kDepth; ++k) {
-        rows[half][k] = from_bits(operand(left, first_row + half * 8, k));
-      }
-    }
-    multiply_rows(from_bits, rows, sums, count, right, add);
-  });
+  multiply_shared_later(from_bits, sums, count, left, right, add);
+}
+
+void multiply_warpgroup_later(FromByte from_byte, float* sums, int count, std::uint64_t left,
+                              std::uint64_t right, bool add) {
+  multiply_shared_later(from_byte, sums, count, left, right, add);
 }
 
 void multiply_warpgroup_later(FromBits from_bits, float* sums, int count,
@@ -255,33 +313,14 @@ void wait(std::uint64_t* barrier, std::uint32_t parity) {
   while (phase_of(barrier).parity() == parity) let_others_run("an mbarrier");
 }
 
-void copy_box_later(void* to, const CUtensorMap& map, std::int32_t column, std::int32_t row,
+void copy_box_later(void* to, const CUtensorMap& map, std::uint32_t rank, const BoxPlace& place,
                     std::uint64_t* barrier) {
-  check_aligned(to, map.swizzled ? 1024 : 128, "a box is copied to an address that is not aligned");
-  do_later([=] {
-    const std::uint32_t row_bytes = map.box_columns * map.number_bytes;
-    const std::uint32_t begin = SharedMemory::instance().address_of(to);
-    for (std::uint32_t r = 0; r < map.box_rows; ++r) {
-      for (std::uint32_t c = 0; c < map.box_columns; ++c) {
-        const std::uint32_t address = begin + r * row_bytes + c * map.number_bytes;
-        std::byte* const target = shared_at(map.swizzled ? swizzled(address) : address);
-        const std::int64_t from_row = std::int64_t{row} + r;
-        const std::int64_t from_column = std::int64_t{column} + c;
-        const bool is_inside = from_row >= 0 && from_row < static_cast<std::int64_t>(map.rows) &&
-                               from_column >= 0 &&
-                               from_column < static_cast<std::int64_t>(map.columns);
-        if (is_inside) {
-          std::memcpy(target,
-                      map.data + static_cast<std::uint64_t>(from_row) * map.stride +
-                          static_cast<std::uint64_t>(from_column) * map.number_bytes,
-                      map.number_bytes);
-        } else {
-          std::memset(target, 0, map.number_bytes);
-        }
-      }
-    }
-    come(barrier, row_bytes * map.box_rows);
-  });
+  do_later(box_copy(to, map, rank, place, barrier));
+}
+
+void copy_box_to_both_later(void* to, const CUtensorMap& map, const BoxPlace& place,
+                            std::uint64_t* barrier) {
+  for (const int block : {0, 1}) do_later_in(block, box_copy(to, map, 2, place, barrier));
 }
 
 void copy_bytes_later(void* to, const void* from, std::uint32_t bytes, std::uint64_t* barrier) {
@@ -306,19 +345,23 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
   const std::uint32_t number_bytes = type == CU_TENSOR_MAP_DATA_TYPE_UINT8 ? 1 : 2;
   const bool swizzled = swizzle == CU_TENSOR_MAP_SWIZZLE_128B;
   const std::uint32_t row_bytes = box[0] * number_bytes;
-  if (rank != 2 || reinterpret_cast<std::uintptr_t>(data) % 16 != 0 || strides[0] % 16 != 0 ||
-      box[0] > kMostBox || box[1] > kMostBox || row_bytes % 16 != 0 ||
-      (swizzled && row_bytes > 128) || sizes[0] == 0 || sizes[1] == 0 || steps[0] != 1 ||
-      steps[1] != 1) {
+  if (rank < 2 || rank > CUtensorMap::kMostRank || row_bytes % 16 != 0 ||
+      (swizzled && row_bytes > 128) || reinterpret_cast<std::uintptr_t>(data) % 16 != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  *map = {.data = static_cast<const unsigned char*>(data),
-          .columns = sizes[0],
-          .rows = sizes[1],
-          .stride = strides[0],
-          .box_columns = box[0],
-          .box_rows = box[1],
-          .number_bytes = number_bytes,
-          .swizzled = swizzled};
+  *map = CUtensorMap{};
+  map->data = static_cast<const unsigned char*>(data);
+  map->rank = rank;
+  map->swizzled = swizzled;
+  for (cuuint32_t d = 0; d < CUtensorMap::kMostRank; ++d) {
+    const bool exists = d < rank;
+    map->sizes[d] = exists ? sizes[d] : 1;
+    map->box[d] = exists ? box[d] : 1;
+    map->strides[d] = d == 0 ? number_bytes : exists ? strides[d - 1] : 0;
+    if (map->sizes[d] == 0 || map->box[d] > kMostBox || (exists && steps[d] != 1) ||
+        (d > 0 && map->strides[d] % 16 != 0)) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+  }
   return CUDA_SUCCESS;
 }

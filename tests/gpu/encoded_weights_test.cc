@@ -181,6 +181,46 @@ TEST(EncodedWeights, AreMultipliedAsCodesWhereAMatrixHasSeveralEncodings) {
   expect_products_by_codes(test::llama_of(type_of), 5);
 }
 
+/// How often each way multiplies in a prompt of `tokens` on a GPU that multiplies codes.
+std::map<cuda::LinearWay, int> ways_of_a_prompt(const test::CompiledModel& model,
+                                                std::int32_t tokens, bool rounds_rows) {
+  std::map<cuda::LinearWay, int> ways;
+  const auto gpu = std::make_shared<test::FakeGpu>();
+  gpu->multiplies_codes = true;
+  gpu->linear_seconds = [&](const cuda::CudaLinearParams& params) {
+    ++ways[params.way];
+    return 0.0;
+  };
+  DeviceOptions options = kOptions;
+  options.threads = 1;
+  options.max_tokens = tokens;
+  options.page_tokens = tokens;
+  options.rounds_rows = rounds_rows;
+  const auto device = cuda::CudaDevice::load(std::make_unique<test::FakeRuntime>(gpu),
+                                             model.checkpoint, model.program, options, {})
+                          .value();
+  const std::vector<TokenId> ids(static_cast<std::size_t>(tokens), 1);
+  const std::int32_t output = tokens - 1;
+  const std::int32_t page = 0;
+  StepSequence sequence;
+  sequence.count = tokens;
+  sequence.pages = {&page, 1};
+  device->decode({ids, {&sequence, 1}, {&output, 1}});
+  return ways;
+}
+
+TEST(EncodedWeights, AreMultipliedByRoundedRowsWhereAskedForAndRowsAreMany) {
+  constexpr auto kFew = static_cast<std::int32_t>(cuda::kMaxStreamedTokens);
+  const test::CompiledModel floats = test::llama_of(DType::kF8_128);
+  EXPECT_EQ(ways_of_a_prompt(floats, kFew + 1, false)[cuda::LinearWay::kRounded], 0);
+  EXPECT_EQ(ways_of_a_prompt(floats, kFew, true)[cuda::LinearWay::kRounded], 0);
+  auto many = ways_of_a_prompt(floats, kFew + 1, true);
+  EXPECT_GE(many[cuda::LinearWay::kRounded], 4);  // the head has one row
+  EXPECT_EQ(many[cuda::LinearWay::kCodes], 0);
+  const test::CompiledModel integers = test::llama_of(DType::kI4_128);
+  EXPECT_EQ(ways_of_a_prompt(integers, kFew + 1, true)[cuda::LinearWay::kRounded], 0);
+}
+
 TEST(EncodedWeights, OfExpertsStayBlocksOnAGpuThatMultipliesCodes) {
   std::map<cuda::LinearWay, int> ways;
   const test::CompiledModel mixtral = test::encoded_mixtral();

@@ -124,8 +124,7 @@ class ProductTimer {
     };
     measure(usual);
     for (const LinearWayRow& row : kLinearWays) {
-      if (row.product == ProductKind::kMatrix && row.way != usual &&
-          runtime_.can(row.way, weight, tokens, steps)) {
+      if (is_tuned(row) && row.way != usual && runtime_.can(row.way, weight, tokens, steps)) {
         measure(row.way);
       }
     }

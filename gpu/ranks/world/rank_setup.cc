@@ -120,6 +120,7 @@ constexpr auto kLimitFields = [](auto& fields, auto& limits) {
   fields.number(limits.page_tokens, "page_tokens");
   fields.number(limits.host_pages, "host_pages");
   fields.number(limits.kv_on_host, "kv_on_host");
+  fields.number(limits.rounds_rows, "rounds_rows");
   fields.number(limits.step_tokens, "step_tokens");
   fields.number(limits.context, "context");
   fields.number(limits.cross_pages, "cross_pages");

@@ -20,13 +20,15 @@ enum CUtensorMapSwizzle { CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_128B
 enum CUtensorMapL2promotion { CU_TENSOR_MAP_L2_PROMOTION_L2_128B };
 enum CUtensorMapFloatOOBfill { CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE };
 
-/// A matrix, and the boxes that are copied of it. CUDA's own tells nothing of what is inside.
+/// A tensor, and the boxes that are copied of it. CUDA's own tells nothing of what is inside.
 struct alignas(64) CUtensorMap {
+  static constexpr unsigned kMostRank = 5;
+
   const unsigned char* data;
-  std::uint64_t columns, rows;
-  std::uint64_t stride;  ///< bytes
-  std::uint32_t box_columns, box_rows;
-  std::uint32_t number_bytes;
+  std::uint32_t rank;
+  std::uint64_t sizes[kMostRank];
+  std::uint64_t strides[kMostRank];  ///< bytes, the first a number's
+  std::uint32_t box[kMostRank];
   bool swizzled;
 };
 

@@ -21,6 +21,7 @@ constexpr DeviceLimits kCodecLimits{.rows = 4,
                                     .pages = 8,
                                     .page_tokens = 4,
                                     .kv_on_host = true,
+                                    .rounds_rows = true,
                                     .step_tokens = 16,
                                     .context = 32,
                                     .cross_pages = 6,
@@ -212,6 +213,7 @@ TEST(RankSetup, ComesAcrossWhole) {
   EXPECT_EQ(got.index, 1);
   EXPECT_EQ(got.limits.vocabulary, 100);
   EXPECT_TRUE(got.limits.kv_on_host);
+  EXPECT_TRUE(got.limits.rounds_rows);
   EXPECT_EQ(got.kv_dtype, DType::kI8);
   EXPECT_EQ(got.partition, "cpu,cpu");
   EXPECT_EQ(got.memory, "/weft-1");

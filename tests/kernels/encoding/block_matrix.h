@@ -71,7 +71,7 @@ class BlockMatrix {
     const DTypeBlock block = block_of(part.dtype);
     std::vector<std::byte> bytes;
     for (std::int64_t i = 0; i < part.outputs * (kBlockInputs / block.elements); ++i) {
-      const auto one = weft::test::random_block(encoding_of(part.dtype), random);
+      const auto one = weft::random_block(encoding_of(part.dtype), random);
       bytes.insert(bytes.end(), one.begin(), one.end());
     }
     const auto make = [&](const DTypeBlock& of, bool in_boxes) {

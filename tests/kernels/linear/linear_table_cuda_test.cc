@@ -62,6 +62,8 @@ TEST(CudaLinearTable, SaysWhatIsWrongWithALine) {
   EXPECT_EQ(table.read_line("bf16 1 1 3 flat"), "tokens are a power of two");
   EXPECT_EQ(table.read_line("bf16 1 1 1 fast"), "a way that there is not");
   EXPECT_EQ(table.read_line("bf16 1 1 1 experts"), "a way that there is not");
+  EXPECT_EQ(table.read_line("f8_128 128 128 32 rounded"), "a way that there is not")
+      << "a setting chooses it";
   EXPECT_EQ(table.read_line("bf16 1 1 1 flat flat"), "more words than an entry has");
   EXPECT_EQ(table.print(), "");
 }

@@ -49,6 +49,17 @@ TEST(LinearWays, MultiplyCodesOfMatricesThatLieAsTheirEncodingSays) {
   EXPECT_FALSE(can_take_codes(numbers_of(DType::kBF16)));
 }
 
+TEST(LinearWays, RoundRowsOnlyBesideBoxesOfFloats) {
+  for (const Encoding& encoding : kEncodings) {
+    EXPECT_EQ(takes(LinearWay::kRounded, encoded_in(encoding.dtype, true), 1, true),
+              encoding.dtype == DType::kF8_128 || encoding.dtype == DType::kF8_256)
+        << encoding.name;
+    EXPECT_FALSE(takes(LinearWay::kRounded, encoded_in(encoding.dtype, false), 1, true));
+  }
+  EXPECT_FALSE(takes(LinearWay::kRounded, encoded_in(DType::kF8_128, true), 1, false));
+  EXPECT_FALSE(takes(LinearWay::kRounded, numbers_of(DType::kBF16), 1, true));
+}
+
 TEST(LinearWays, MultiplyCodesOfSeveralEncodingsOnlyWithoutGates) {
   DeviceMatrix matrix = encoded_in(DType::kQ4_K, false);
   matrix.runs[1] = {.dtype = DType::kQ6_K, .first = 64, .boxed = true};
@@ -79,8 +90,10 @@ TEST(LinearWays, ComputeTheStepsOfTheirRowAlone) {
   const DeviceMatrix narrow = numbers_of(DType::kBF16);
   for (const LinearWayRow& row : kLinearWays) {
     SCOPED_TRACE(row.name);
-    const DeviceMatrix matrix =
-        lies_as(row.form, narrow) ? narrow : encoded_in(DType::kQ4_K, false);
+    const DeviceMatrix floats = encoded_in(DType::kF8_128, true);
+    const DeviceMatrix matrix = lies_as(row.form, narrow)   ? narrow
+                                : lies_as(row.form, floats) ? floats
+                                                            : encoded_in(DType::kQ4_K, false);
     EXPECT_TRUE(takes(row.way, matrix, 1, true, kUsualSteps));
     EpilogueSteps before = kUsualSteps;
     before.norm_before = true;

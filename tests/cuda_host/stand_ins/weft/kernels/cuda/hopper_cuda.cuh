@@ -29,7 +29,18 @@ enum class CacheHint : std::uint64_t { kEvictFirst, kEvictLast };
 
 inline void copy_box(void* to, const CUtensorMap* map, std::int32_t column, std::int32_t row,
                      Barrier* barrier, CacheHint /*hint*/) {
-  cuda_host::copy_box_later(to, *map, column, row, barrier);
+  cuda_host::copy_box_later(to, *map, 2, {column, row}, barrier);
+}
+inline void copy_box_to_both(void* to, const CUtensorMap* map, std::int32_t column,
+                             std::int32_t row, Barrier* barrier, CacheHint /*hint*/) {
+  cuda_host::copy_box_to_both_later(to, *map, {column, row}, barrier);
+}
+inline void arrive_in_block(int rank, Barrier* barrier) {
+  cuda_host::do_later_in(rank, [barrier] { cuda_host::arrive(barrier, 0); });
+}
+inline void copy_deep_box(void* to, const CUtensorMap* map, std::int32_t last, Barrier* barrier,
+                          CacheHint /*hint*/) {
+  cuda_host::copy_box_later(to, *map, 5, {0, 0, 0, 0, last}, barrier);
 }
 inline void copy_bytes(void* to, const void* from, std::uint32_t bytes, Barrier* barrier,
                        CacheHint /*hint*/) {
@@ -68,6 +79,16 @@ struct WarpgroupProduct {
                   int add) {
     constexpr auto kFromBits = std::is_same_v<Number, __half> ? from_f16 : from_bf16;
     cuda_host::multiply_warpgroup_later(kFromBits, sums, kColumns / 2, left, right, add != 0);
+  }
+};
+
+struct E4m3;
+
+template <int kColumns>
+struct WarpgroupProduct<E4m3, kColumns> {
+  static void add(float (&sums)[kColumns / 2], std::uint64_t left, std::uint64_t right, int add) {
+    constexpr cuda_host::FromByte kFromByte = from_e4m3;
+    cuda_host::multiply_warpgroup_later(kFromByte, sums, kColumns / 2, left, right, add != 0);
   }
 };
 

@@ -104,4 +104,12 @@ inline void halves_of_e4m3(std::uint32_t four, std::uint32_t& first, std::uint32
   second = half(2) | half(3) << 16U;
 }
 
+inline std::uint32_t e4m3_of(float first, float second, float third, float fourth) {
+  constexpr float kGreatest = 448;
+  const auto code = [](float number) -> std::uint32_t {
+    return to_e4m3(number > kGreatest ? kGreatest : number < -kGreatest ? -kGreatest : number);
+  };
+  return code(first) | code(second) << 8U | code(third) << 16U | code(fourth) << 24U;
+}
+
 }  // namespace weft::cuda
