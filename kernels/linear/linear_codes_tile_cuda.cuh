@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "weft/kernels/linear/linear_codes_start_cuda.cuh"
@@ -137,16 +138,20 @@ Status start_tiles(const CudaLinearParams& params, const FlatDevice& device, Str
 /// As start_tiles(), for more tokens than a tile has.
 template <class Encoding>
 Status start_whole_tiles(const CudaLinearParams& params, const FlatDevice& device, Stream stream) {
-  // What a tile of 128 and one of 256 tokens took, as measured. Tiles are multiplied side by side.
+  // What a tile of so many tokens takes beside others. Tiles are multiplied side by side.
+  constexpr std::int64_t kTime64 = 3;
   constexpr std::int64_t kTime128 = 4;
   constexpr std::int64_t kTime256 = 7;
-  const auto rounds = [&](std::int64_t tokens) {
+  const auto time = [&](std::int64_t tokens, std::int64_t of_tile) {
     const std::int64_t tiles = tiles_of(params.weight) * ((params.rows + tokens - 1) / tokens);
-    return (tiles + device.processors - 1) / device.processors;
+    return (tiles + device.processors - 1) / device.processors * of_tile;
   };
-  return rounds(256) * kTime256 <= rounds(128) * kTime128
-             ? start_tiles<Encoding, 256>(params, device, stream)
-             : start_tiles<Encoding, 128>(params, device, stream);
+  const std::int64_t by_64 = time(64, kTime64);
+  const std::int64_t by_128 = time(128, kTime128);
+  const std::int64_t by_256 = time(256, kTime256);
+  if (by_64 < std::min(by_128, by_256)) return start_tiles<Encoding, 64>(params, device, stream);
+  return by_256 <= by_128 ? start_tiles<Encoding, 256>(params, device, stream)
+                          : start_tiles<Encoding, 128>(params, device, stream);
 }
 
 template <class Encoding, int kTokens>

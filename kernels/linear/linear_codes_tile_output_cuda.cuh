@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "weft/kernels/linear/linear_codes_kinds_cuda.cuh"
@@ -32,25 +33,18 @@ class FourOutputs {
     }
   }
 
-  /// Writes the outputs of tokens first .. first + count - 1, whose sums are staged.
+  /// Writes the outputs of `count` tokens from `first` on, whose sums are staged. What most models
+  /// have is compiled by itself, so that a thread computes many outputs side by side.
   __device__ void write(int first, int count) const {
-    constexpr int kBatch = 4;  // residuals that are read together
     if (count_ <= 0) return;
-    for (int begin = token_; begin < count; begin += kBatch * step_) {
-      float4 addends[kBatch];
-#pragma unroll
-      for (int i = 0; i < kBatch; ++i) {
-        const int token = begin + i * step_;
-        addends[i] = token < count ? residual_of(first + token) : float4{};
-      }
+    if (gated_ && is_usual(Activation::kSilu)) {
+      write_usual<true>(first, count);
+    } else if (!gated_ && is_usual(Activation::kNone)) {
+      write_usual<false>(first, count);
+    } else {
 #pragma unroll 1
-      for (int i = 0; i < kBatch && begin + i * step_ < count; ++i) {
-        float4 addend = addends[0];
-#pragma unroll
-        for (int j = 1; j < kBatch; ++j) {
-          if (i == j) addend = addends[j];
-        }
-        write_token(first, begin + i * step_, addend);
+      for (int token = token_; token < count; token += step_) {
+        write_token(first, token, epilogue_.spec, residual_of(first + token));
       }
     }
   }
@@ -69,24 +63,62 @@ class FourOutputs {
     return {at[0], count_ > 1 ? at[1] : 0, count_ > 2 ? at[2] : 0, count_ > 3 ? at[3] : 0};
   }
 
-  __device__ void write_token(int first, int token, const float4& addend) const {
+  [[nodiscard]] __device__ bool is_usual(Activation activation) const {
+    const LinearSpec& spec = epilogue_.spec;
+    return spec.activation == activation && spec.soft_cap == 0 && spec.gate_limit == 0 &&
+           spec.up_offset == 0 && spec.gate_alpha == 0;
+  }
+
+  template <bool kGated>
+  __device__ void write_usual(int first, int count) const {
+    constexpr int kStep = kMultipliers / (kGated ? kBoxRows / 4 : kTileRows / 4);
+    constexpr int kBatch = std::min(8, Sizes::kTokens / kStep);  // tokens side by side
+    LinearSpec spec;
+    spec.activation = kGated ? Activation::kSilu : Activation::kNone;
+    for (int begin = token_; begin < count; begin += kBatch * kStep) {
+      float4 values[kBatch];
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) {
+        const int token = begin + i * kStep;
+        values[i] = token < count ? residual_of(first + token) : float4{};
+      }
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) {
+        values[i] = outputs_of<kGated>(min(begin + i * kStep, count - 1), spec, values[i]);
+      }
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) {
+        if (begin + i * kStep < count) store(first + begin + i * kStep, values[i]);
+      }
+    }
+  }
+
+  __device__ void write_token(int first, int token, const LinearSpec& spec,
+                              const float4& addend) const {
+    store(first + token,
+          gated_ ? outputs_of<true>(token, spec, addend) : outputs_of<false>(token, spec, addend));
+  }
+
+  template <bool kGated>
+  [[nodiscard]] __device__ float4 outputs_of(int token, const LinearSpec& spec,
+                                             const float4& addend) const {
     const float* at = sums_ + token * Sizes::kStagedStride;
     const float4 sum = *reinterpret_cast<const float4*>(at);
     float values[4] = {sum.x, sum.y, sum.z, sum.w};
-    if (gated_) {
+    if constexpr (kGated) {
       const float4 up = *reinterpret_cast<const float4*>(at + kBoxRows);
       const float ups[4] = {up.x, up.y, up.z, up.w};
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        values[i] = gated_output(epilogue_.spec, values[i] + bias_[i], ups[i] + up_bias_[i]);
+        values[i] = gated_output(spec, values[i] + bias_[i], ups[i] + up_bias_[i]);
       }
     } else {
 #pragma unroll
-      for (int i = 0; i < 4; ++i) values[i] = plain_output(epilogue_.spec, values[i] + bias_[i]);
+      for (int i = 0; i < 4; ++i) values[i] = plain_output(spec, values[i] + bias_[i]);
     }
     const float scale = epilogue_.spec.scale;
-    store(first + token, {fmaf(scale, values[0], addend.x), fmaf(scale, values[1], addend.y),
-                          fmaf(scale, values[2], addend.z), fmaf(scale, values[3], addend.w)});
+    return {fmaf(scale, values[0], addend.x), fmaf(scale, values[1], addend.y),
+            fmaf(scale, values[2], addend.z), fmaf(scale, values[3], addend.w)};
   }
 
   __device__ void store(int token, const float4& values) const {
@@ -137,11 +169,11 @@ class TileOutputs {
     }
   }
 
-  /// Stages a thread's sums of eight of the tile's tokens at place `to`.
-  __device__ void stage(int to, int eight, const float (&sums)[4]) const {
+  /// Stages a thread's sums of eight of the tile's tokens.
+  __device__ void stage(int eight, const float (&sums)[4]) const {
     const int row = thread_ / 32 * 16 + thread_ % 32 / 4;
     const int pair = thread_ % 4 * 2;
-    float* at = shared_.staged + (to * 8 + pair) * Sizes::kStagedStride + row;
+    float* at = shared_.staged + (eight * 8 + pair) * Sizes::kStagedStride + row;
     float first = 1;
     float second = 1;
     if constexpr (kNormed) {
@@ -154,32 +186,29 @@ class TileOutputs {
     at[Sizes::kStagedStride + 8] = sums[3] * second;
   }
 
-  /// Writes staged tokens, `first` of the tile and up to count - 1 further.
-  __device__ void write(int first, int count) const {
-    count = min(count, place_.tokens - first);
-    if constexpr (kNormed) {
+  /// Writes the staged tokens.
+  __device__ void write() const {
+    if (kNormed &&
+        (epilogue_.norm_before.squares != nullptr || epilogue_.norm_after.out.data != nullptr)) {
       const StagedSums<kTileRows, Sizes::kStagedStride> staged{shared_.staged, gated_, kBoxRows};
-      staged.template write<kMultipliers>(epilogue_, thread_, first, count, place_.rows,
+      staged.template write<kMultipliers>(epilogue_, thread_, 0, place_.tokens, place_.rows,
                                           [](int column) { return column; });
     } else {
-      outputs_.write(place_.first_token + first, count);
+      outputs_.write(place_.first_token, place_.tokens);
     }
   }
 
   /// Writes a tile that is whole.
   __device__ void write_all(const float (&sums)[Sizes::kTokens / 2]) const {
-#pragma unroll 1
-    for (int first = 0; first < place_.tokens; first += Sizes::kStagedTokens) {
-      meet(1, kMultipliers);
+    meet(1, kMultipliers);  // all have written the sums that were staged, and read the rings
 #pragma unroll
-      for (int i = 0; i < Sizes::kTokens / 8; ++i) {
-        if (i * 8 / Sizes::kStagedTokens * Sizes::kStagedTokens != first) continue;
-        const float four[4] = {sums[4 * i], sums[4 * i + 1], sums[4 * i + 2], sums[4 * i + 3]};
-        stage(i * 8 % Sizes::kStagedTokens / 8, i, four);
-      }
-      meet(1, kMultipliers);
-      write(first, Sizes::kStagedTokens);
+    for (int i = 0; i < Sizes::kTokens / 8; ++i) {
+      if (i * 8 >= place_.tokens) break;
+      const float four[4] = {sums[4 * i], sums[4 * i + 1], sums[4 * i + 2], sums[4 * i + 3]};
+      stage(i, four);
     }
+    meet(1, kMultipliers);
+    write();
   }
 
  private:

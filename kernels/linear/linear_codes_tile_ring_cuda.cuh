@@ -23,24 +23,27 @@ template <class Of, int kOf>
 struct TileLayout {
   using Encoding = Of;
   static constexpr int kTokens = kOf;
-  static constexpr int kSlots = kOf <= 64 ? 8 : kOf <= 128 ? 6 : 4;  // chunks of tokens
+  static constexpr int kSlots = kOf <= 64 ? 8 : 4;  // chunks of tokens
   static constexpr bool kSwizzled = true;
   static constexpr int kBoxColumns = kChunkColumns;
   static constexpr int kUnitChunks = Encoding::kColumns / kChunkColumns;
   static constexpr int kWeightBytes =
       (kTileRows * Encoding::kRowBytes + kSwizzleBytes - 1) / kSwizzleBytes * kSwizzleBytes;
   static constexpr int kInputBytes = kTokens * kChunkRowBytes;
-  static constexpr int kStagedTokens = 32;
+  /// Sums of all tokens are staged at once, so that threads wait once for each other and for many
+  /// residuals. Where a block has one tile they take the place of the rings.
+  static constexpr bool kStagesInRings = kOf > kMaxFlatTokens;
   static constexpr int kStagedStride = kTileRows + 4;  // no two lanes write to one bank
-  static constexpr int kStagedBytes = kStagedTokens * kStagedStride * 4;
+  static constexpr int kStagedBytes = kTokens * kStagedStride * 4;
   static constexpr int kScalesBytes = kMultipliers / 32 * kWarpScaleBytes;
   static constexpr int kRootsBytes = kTokens * 4;
   static constexpr int kRest =
-      kSwizzleBytes + kStagedBytes + kScalesBytes + kRootsBytes + 512;  // with barriers
+      kSwizzleBytes + (kStagesInRings ? 0 : kStagedBytes) + kScalesBytes + kRootsBytes + 512;
   static constexpr int kDepth = std::min(
       (kMaxBlockBytes - kRest - kSlots * kInputBytes) / kWeightBytes, 8);  // units on their way
   static constexpr int kBytes = kSlots * kInputBytes + kDepth * kWeightBytes + kRest;
   static_assert(kDepth >= 2);
+  static_assert(!kStagesInRings || kStagedBytes <= kSlots * kInputBytes + kDepth * kWeightBytes);
   static_assert(kUnitChunks % 2 == 0);  // operands of two chunks change places
 };
 
@@ -51,8 +54,8 @@ struct TileShared {
   __device__ explicit TileShared(std::byte* memory)
       : slots(memory + (kSwizzleBytes - shared_address(memory) % kSwizzleBytes) % kSwizzleBytes),
         units(slots + Sizes::kSlots * Sizes::kInputBytes),
-        staged(reinterpret_cast<float*>(units + Sizes::kDepth * Sizes::kWeightBytes)),
-        scales(reinterpret_cast<std::byte*>(staged) + Sizes::kStagedBytes),
+        staged(reinterpret_cast<float*>(Sizes::kStagesInRings ? slots : behind_units())),
+        scales(behind_units() + (Sizes::kStagesInRings ? 0 : Sizes::kStagedBytes)),
         roots(reinterpret_cast<float*>(scales + Sizes::kScalesBytes)),
         full(reinterpret_cast<Barrier*>(roots + Sizes::kTokens)),
         empty(full + Sizes::kSlots),
@@ -74,9 +77,11 @@ struct TileShared {
     publish_barriers();
   }
 
+  __device__ std::byte* behind_units() const { return units + Sizes::kDepth * Sizes::kWeightBytes; }
+
   std::byte* slots;     ///< tokens [kTokens, kChunkColumns]
   std::byte* units;     ///< packed weights
-  float* staged;        ///< [kStagedTokens, kStagedStride]
+  float* staged;        ///< [kTokens, kStagedStride]
   std::byte* scales;    ///< kWarpScaleBytes for each warp
   float* roots;         ///< [kTokens], of NormBefore
   Barrier* full;        ///< one a slot: its tokens are loaded

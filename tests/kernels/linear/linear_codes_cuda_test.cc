@@ -112,10 +112,19 @@ class CodesProduct {
     made.in = device ? in_.device() : in_.host();
     made.weight = blocks_.on(device);
     made.out = device ? out_.device() : out_.host();
+    made.spec.activation = activation_;
     made.spec.scale = 1e-3F;  // leaves outputs whose sums cancel below what is looked at
+    if (residual_) made.residual = device ? residual_->device() : residual_->host();
     made.way = LinearWay::kCodes;
     made.workspace = workspace_.device();
     return made;
+  }
+
+  /// What follows the product from now on.
+  void follow_by(Activation activation, bool residual, std::mt19937& random) {
+    activation_ = activation;
+    if (!residual) return;
+    residual_.emplace(RowsPair::random(rows_, blocks_.on(true).outputs, DType::kF32, random));
   }
 
   /// What the host says, with weights rounded as they are for so many rows.
@@ -179,6 +188,8 @@ class CodesProduct {
   }
 
   std::int64_t rows_;
+  Activation activation_ = Activation::kNone;
+  std::optional<RowsPair> residual_;
   BlockMatrix blocks_;
   RowsPair in_;
   RowsPair out_;
@@ -245,6 +256,23 @@ TEST_F(CodesCudaTest, MultipliesMatricesOfSeveralEncodings) {
   for (const std::int64_t rows : row_counts) {
     expect_product(rows, {{DType::kQ4_K, 256}, {DType::kQ6_K, 64}}, false);
     expect_product(rows, {{DType::kQ8_0, 64}, {DType::kQ4_K, 100}, {DType::kI4_128, 192}}, false);
+  }
+}
+
+TEST_F(CodesCudaTest, ComputesWhatFollowsTheProductOfManyRows) {
+  for (const bool gated : {false, true}) {
+    for (const Activation activation : {Activation::kSilu, Activation::kGelu, Activation::kNone}) {
+      for (const std::int64_t rows : test_sizes<std::int64_t>({17, 61, 127, 300}, {17, 129})) {
+        SCOPED_TRACE(testing::Message() << rows << " rows, activation "
+                                        << static_cast<int>(activation) << ", gated " << gated);
+        const bool residual = activation == Activation::kNone || !gated;
+        CodesProduct product(rows, {{DType::kI4_128, 128}}, gated, engine_);
+        product.follow_by(activation, residual, engine_);
+        expect_runs([&](Stream stream) { return linear_->run(product.params(true), stream); });
+        product.compute_reference();
+        product.out().expect_close(4e-2);
+      }
+    }
   }
 }
 
