@@ -19,8 +19,9 @@ struct StepView {
   bool tells = false;
 };
 
-/// Returns the first of these ways that can compute the product with these steps on this GPU: the
-/// way that `table` has measured, kCodes, CudaLinearTable::default_way(), kLibrary, kVector.
+/// Returns the first of these ways that can compute the product with these steps on this GPU, and
+/// that `table` does not avoid: the way that `table` has measured, kCodes, kCodesFetched,
+/// CudaLinearTable::default_way(), instead_of() that, kLibrary, kVector.
 [[nodiscard]] LinearWay way_of(const Runtime& runtime, const CudaLinearTable& table,
                                const DeviceMatrix& weight, std::int64_t rows,
                                const EpilogueSteps& steps);
