@@ -389,8 +389,9 @@ LinearWay way_of(const Runtime& runtime, const CudaLinearTable& table, const Dev
   const LinearShape shape{weight.dtype, weight.rows(), weight.inputs, rows};
   const LinearWay usual = CudaLinearTable::default_way(weight.dtype, rows);
   const LinearWay measured = table.measured(shape).value_or(LinearWay::kCodes);
-  for (const LinearWay way : {measured, LinearWay::kCodes, usual, LinearWay::kLibrary}) {
-    if (runtime.can(way, weight, rows, steps)) return way;
+  for (const LinearWay way : {measured, LinearWay::kCodes, LinearWay::kCodesFetched, usual,
+                              CudaLinearTable::instead_of(usual), LinearWay::kLibrary}) {
+    if (!table.avoids(way) && runtime.can(way, weight, rows, steps)) return way;
   }
   return LinearWay::kVector;
 }

@@ -20,9 +20,10 @@ struct StepView {
   bool rounds_rows = false;  ///< DeviceOptions::rounds_rows
 };
 
-/// Returns the first of these ways that can compute the product with these steps on this GPU:
-/// kRounded for many rows where rows may be rounded, the way that `table` has measured, kCodes,
-/// CudaLinearTable::default_way(), kLibrary, kVector.
+/// Returns the first of these ways that can compute the product with these steps on this GPU, and
+/// that `table` does not avoid: kRounded for many rows where rows may be rounded, the way that
+/// `table` has measured, kCodes, kCodesFetched, CudaLinearTable::default_way(), instead_of() that,
+/// kLibrary, kVector.
 [[nodiscard]] LinearWay way_of(const Runtime& runtime, const CudaLinearTable& table,
                                const DeviceMatrix& weight, std::int64_t rows,
                                const EpilogueSteps& steps, bool rounds_rows = false);

@@ -16,20 +16,24 @@ constexpr int kWarps = 4;
 constexpr int kThreads = kWarps * kWarpLanes;
 static_assert(kDecodedHeads == kTileRows);
 
+/// Two blocks a processor keep 130 KB in flight, three times what hides the memory's latency.
+/// With 256 numbers a head only one block fits, with half as much, since sm_80 has 163 KB.
+constexpr int stages_of(int head_size) { return head_size <= 80 ? 4 : head_size <= 128 ? 3 : 2; }
+constexpr int kFewStages = 2;  // for heads of 128 numbers on GPUs whose blocks have 99 KB
+
+/// The row stride of the warps' sums in shared memory, which replace the tiles at the end. The
+/// gap of 8 keeps rows that are written together in different banks.
 template <int kHeadSize>
+constexpr int kSumsStride = kHeadSize + 8;
+
+template <int kHeadSize, int kOf>
 struct Ring {
-  /// Two blocks a processor keep 130 KB in flight, three times what hides the memory's latency.
-  /// With 256 numbers a head only one block fits, with half as much, since sm_80 has 163 KB.
-  static constexpr int kStages = kHeadSize <= 80 ? 4 : kHeadSize <= 128 ? 3 : 2;
+  static constexpr int kStages = kOf;
   static constexpr int kTileBytes = kTileKeys * kRowBytes<kHeadSize>;
   static constexpr int kStageBytes = 2 * kTileBytes;  // keys, then values
   static constexpr int kWarpBytes = kStages * kStageBytes;
   static constexpr int kBytes = kWarps * kWarpBytes;
-
-  /// The row stride of the warps' sums in shared memory, which replace the tiles at the end. The
-  /// gap of 8 keeps rows that are written together in different banks.
-  static constexpr int kSumsStride = kHeadSize + 8;
-  static_assert(kWarps * kTileRows * kSumsStride * sizeof(float) <= kBytes);
+  static_assert(kWarps * kTileRows * kSumsStride<kHeadSize> * sizeof(float) <= kBytes);
 };
 
 /// Up to 16 heads of an item that share a KV head.
@@ -325,11 +329,11 @@ struct Turn {
 
 /// Computes this warp's share of the positions, and writes its sums to shared memory for finish().
 /// Keys and values of earlier tokens can be read before the preceding kernel ends.
-template <class Cache, int kHeadSize>
+template <class Cache, int kHeadSize, int kStages>
 __device__ void attend(const CudaAttentionParams& params, const Unit& unit, PositionRange positions,
                        bool unified, Turn turn, WorkQueue& queue, unsigned char* memory,
                        Shared& shared) {
-  using Ring = Ring<kHeadSize>;
+  using Ring = Ring<kHeadSize, kStages>;
   constexpr int kStep = kWarps * kTileKeys;
   const auto lane = static_cast<int>(threadIdx.x) % kWarpLanes;
   const auto warp = static_cast<int>(threadIdx.x) / kWarpLanes;
@@ -378,7 +382,8 @@ __device__ void attend(const CudaAttentionParams& params, const Unit& unit, Posi
   wait_for_fetches<0>();
   const WarpSums<kHeadSize>& sums = worker.finish();
   __syncthreads();
-  auto* to = reinterpret_cast<float*>(memory) + warp * kTileRows * Ring::kSumsStride + lane % 4 * 2;
+  auto* to =
+      reinterpret_cast<float*>(memory) + warp * kTileRows * kSumsStride<kHeadSize> + lane % 4 * 2;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int row = lane / 4 + half * 8;
@@ -386,7 +391,7 @@ __device__ void attend(const CudaAttentionParams& params, const Unit& unit, Posi
     shared.statistics[warp][row] = sums.rows[half];
 #pragma unroll
     for (int d = 0; d < kHeadSize / 8; ++d) {
-      *reinterpret_cast<float2*>(to + row * Ring::kSumsStride + d * 8) = {
+      *reinterpret_cast<float2*>(to + row * kSumsStride<kHeadSize> + d * 8) = {
           sums.values[d][2 * half], sums.values[d][2 * half + 1]};
     }
   }
@@ -396,7 +401,7 @@ __device__ void attend(const CudaAttentionParams& params, const Unit& unit, Posi
 template <int kHeadSize>
 __device__ PartialResults parts_of_warps(const unsigned char* memory, const Shared& shared,
                                          std::int32_t row) {
-  constexpr int kStride = Ring<kHeadSize>::kSumsStride;
+  constexpr int kStride = kSumsStride<kHeadSize>;
   return {.sums = reinterpret_cast<const float*>(memory) + row * kStride,
           .statistics = &shared.statistics[0][row],
           .sums_step = kTileRows * kStride,
@@ -453,7 +458,7 @@ __device__ void rewrite(const CudaAttentionParams& params, const Unit& unit, std
   }
 }
 
-template <class Cache, int kHeadSize>
+template <class Cache, int kHeadSize, int kStages>
 __device__ void attend_unit(const CudaAttentionParams& params, const Unit& unit, bool is_first,
                             WorkQueue& queue, unsigned char* memory, Shared& shared) {
   const PositionRange visible = visible_positions(params, unit.sequence, unit.position());
@@ -465,7 +470,8 @@ __device__ void attend_unit(const CudaAttentionParams& params, const Unit& unit,
   while (true) {
     if (threadIdx.x == 0) shared.out_of_range = 0;
     const Turn turn{.is_first = is_first && rows == 0, .is_again = rows != 0};
-    attend<Cache, kHeadSize>(params, unit, positions, unified, turn, queue, memory, shared);
+    attend<Cache, kHeadSize, kStages>(params, unit, positions, unified, turn, queue, memory,
+                                      shared);
     if (rows == 0) {
       finish<kHeadSize>(params, unit, unified, memory, shared);
     } else {
@@ -484,7 +490,7 @@ __device__ void attend_unit(const CudaAttentionParams& params, const Unit& unit,
   }
 }
 
-template <class Cache, int kHeadSize>
+template <class Cache, int kHeadSize, int kStages>
 __global__ void __launch_bounds__(kThreads, kHeadSize <= 128 ? 2 : 1)
     decode_kernel(const __grid_constant__ CudaAttentionParams params) {
   WEFT_DYNAMIC_SHARED(__align__(16) unsigned char, memory);
@@ -496,8 +502,8 @@ __global__ void __launch_bounds__(kThreads, kHeadSize <= 128 ? 2 : 1)
   if (!queue.has_unit()) wait_for_predecessor();
   for (; queue.has_unit(); queue.advance()) {
     const bool is_first = queue.unit() == static_cast<std::int32_t>(blockIdx.x);
-    attend_unit<Cache, kHeadSize>(params, unit_of(params, queue.unit()), is_first, queue, memory,
-                                  shared);
+    attend_unit<Cache, kHeadSize, kStages>(params, unit_of(params, queue.unit()), is_first, queue,
+                                           memory, shared);
   }
 }
 
@@ -510,31 +516,38 @@ Status launch_general(CudaAttentionParams params, Stream stream) {
   return attention_general(params, stream);
 }
 
-template <class Cache, int kHeadSize>
+/// With a ring of so many stages, or of fewer where a block cannot have that.
+template <class Cache, int kHeadSize, int kStages = stages_of(kHeadSize)>
 Status launch_decode(const CudaAttentionParams& params, Stream stream) {
-  std::size_t bytes = Ring<kHeadSize>::kBytes;
+  std::size_t bytes = Ring<kHeadSize, kStages>::kBytes;
   if (params.rotary.qkv.data != nullptr) {
     bytes += MadeHeads<kHeadSize>::bytes(params.heads / params.kv.kv_heads,
                                          params.rotary.spec.rotary_size);
   }
   constexpr std::size_t kMostBytes =
-      Ring<kHeadSize>::kBytes + MadeHeads<kHeadSize>::bytes(kDecodedHeads, kHeadSize);
+      Ring<kHeadSize, kStages>::kBytes + MadeHeads<kHeadSize>::bytes(kDecodedHeads, kHeadSize);
   bool fits = false;
   bool most_fits = false;
   if (const Status status = fits_shared(bytes, fits); status != Status::kSuccess) return status;
   if (const Status status = fits_shared(kMostBytes, most_fits); status != Status::kSuccess) {
     return status;
   }
-  // Consumer GPUs have 99 KB: too few for heads of 128 numbers and more.
-  if (!fits) return launch_general(params, stream);
+  if (!fits) {
+    if constexpr (kHeadSize == 128 && kStages > kFewStages) {
+      return launch_decode<Cache, kHeadSize, kFewStages>(params, stream);
+    } else {
+      return launch_general(params, stream);  // consumer GPUs, for heads of 256 numbers
+    }
+  }
   const std::int64_t group = params.heads / params.kv.kv_heads;
   const std::int64_t units =
       std::int64_t{params.max_items} * params.kv.kv_heads * ((group + kTileRows - 1) / kTileRows);
   dim3 grid;
-  const Status status = persistent_grid(decode_kernel<Cache, kHeadSize>, kThreads, bytes, units,
-                                        grid, most_fits ? kMostBytes : bytes);
+  const Status status = persistent_grid(decode_kernel<Cache, kHeadSize, kStages>, kThreads, bytes,
+                                        units, grid, most_fits ? kMostBytes : bytes);
   if (status != Status::kSuccess) return status;
-  return launch(decode_kernel<Cache, kHeadSize>, grid, dim3(kThreads), bytes, stream, params);
+  return launch(decode_kernel<Cache, kHeadSize, kStages>, grid, dim3(kThreads), bytes, stream,
+                params);
 }
 
 }  // namespace

@@ -13,11 +13,15 @@ constexpr int kWarps = 4;
 constexpr int kThreads = kWarps * kWarpLanes;
 constexpr int kBlockKeys = kWarps * kTileKeys;  // each warp fetches one tile of keys
 
-template <int kHeadSize>
+/// Tiles of 16 rows of a warp. With two, each key read from shared memory is multiplied twice, or
+/// that memory would be the bottleneck; 256 numbers a head leave registers for one tile only. With
+/// 128 numbers one tile fits the 99 KB that blocks of consumer GPUs have.
+constexpr int row_tiles_of(int head_size) { return head_size <= 128 ? 2 : 1; }
+
+template <int kOfHead, int kTiles>
 struct Block {
-  /// Tiles of 16 rows of a warp. With two, each key read from shared memory is multiplied twice, or
-  /// that memory would be the bottleneck; 256 numbers a head leave registers for one tile only.
-  static constexpr int kRowTiles = kHeadSize <= 128 ? 2 : 1;
+  static constexpr int kHeadSize = kOfHead;
+  static constexpr int kRowTiles = kTiles;
   static constexpr int kWarpRows = kRowTiles * kTileRows;
   static constexpr int kRows = kWarps * kWarpRows;
   static constexpr int kQueryBytes = kRows * kRowBytes<kHeadSize>;
@@ -50,11 +54,12 @@ constexpr int kLoadsAtOnce = 8;
 
 /// Copies the queries of rows from `first` on to shared memory. Past the unit's last row, memory
 /// keeps its old content, which is harmless since rows do not mix.
-template <class Number, int kHeadSize>
+template <class Number, class Block>
 __device__ void load_queries(const CudaAttentionParams& params, const Unit& unit,
                              std::int32_t first, unsigned char* to) {
+  constexpr int kHeadSize = Block::kHeadSize;
   constexpr int kQuads = kHeadSize / 4;
-  const std::int32_t quads = min(Block<kHeadSize>::kRows, unit.rows() - first) * kQuads;
+  const std::int32_t quads = min(Block::kRows, unit.rows() - first) * kQuads;
   const auto thread = static_cast<std::int32_t>(threadIdx.x);
   for (std::int32_t base = thread; base < quads; base += kThreads * kLoadsAtOnce) {
     float4 queries[kLoadsAtOnce];
@@ -77,10 +82,10 @@ __device__ void load_queries(const CudaAttentionParams& params, const Unit& unit
 }
 
 /// A warp's computation for its rows. Lane l has rows l / 4 + 8 h of each tile, h = 0, 1.
-template <class Number, int kHeadSize>
+template <class Number, class Block>
 class RowWorker {
  public:
-  using Block = Block<kHeadSize>;
+  static constexpr int kHeadSize = Block::kHeadSize;
   static constexpr int kTiles = Block::kRowTiles;
 
   /// `first`: the block's first row, `queries`: where this warp's lie in shared memory.
@@ -310,10 +315,10 @@ class RowWorker {
 };
 
 /// Computes as many rows of a unit as the block has, from row `first` on.
-template <class Cache, int kHeadSize>
+template <class Cache, class Block>
 __device__ void attend_rows(const CudaAttentionParams& params, const Unit& unit, std::int32_t first,
                             unsigned char* memory) {
-  using Block = Block<kHeadSize>;
+  constexpr int kHeadSize = Block::kHeadSize;
   const auto warp = static_cast<std::int32_t>(threadIdx.x) / kWarpLanes;
   const std::int32_t last = min(first + Block::kRows, unit.rows()) - 1;
   const PositionRange item{unit.item.begin, unit.item.end};
@@ -338,9 +343,9 @@ __device__ void attend_rows(const CudaAttentionParams& params, const Unit& unit,
   __syncthreads();
   fetch(row_at(positions.begin), positions.begin, 0);
   std::uint32_t next_row = row_at(positions.begin + kBlockKeys);
-  load_queries<typename Cache::Number, kHeadSize>(params, unit, first, memory);
+  load_queries<typename Cache::Number, Block>(params, unit, first, memory);
 
-  RowWorker<typename Cache::Number, kHeadSize> worker(
+  RowWorker<typename Cache::Number, Block> worker(
       params, unit, first, queries + warp * Block::kWarpRows * kRowBytes<kHeadSize>);
   int stage = 0;
   for (std::int32_t position = positions.begin; position < positions.end; position += kBlockKeys) {
@@ -432,23 +437,23 @@ __device__ void put_rows_together(const CudaAttentionParams& params, const Unit&
   __syncthreads();
 }
 
-template <class Cache, int kHeadSize>
+template <class Cache, class Block>
 __device__ void attend_unit(const CudaAttentionParams& params, const Unit& unit, WorkQueue& queue,
                             unsigned char* memory) {
-  for (std::int32_t row = 0; row < unit.rows(); row += Block<kHeadSize>::kRows) {
-    attend_rows<Cache, kHeadSize>(params, unit, row, memory);
+  for (std::int32_t row = 0; row < unit.rows(); row += Block::kRows) {
+    attend_rows<Cache, Block>(params, unit, row, memory);
   }
   queue.claim();
   const CudaAttentionItem& item = unit.item;
   if (item.parts == 1) return;
   const std::int32_t counter = item.counter * params.kv.kv_heads + unit.kv_head;
   if (is_last_part(params, counter, item.parts)) {
-    put_rows_together<kHeadSize>(params, unit, memory);
+    put_rows_together<Block::kHeadSize>(params, unit, memory);
   }
 }
 
-template <class Cache, int kHeadSize>
-__global__ void __launch_bounds__(kThreads, kHeadSize <= 128 ? 2 : 1)
+template <class Cache, class Block>
+__global__ void __launch_bounds__(kThreads, Block::kHeadSize <= 128 ? 2 : 1)
     prefill_kernel(const __grid_constant__ CudaAttentionParams params) {
   WEFT_DYNAMIC_SHARED(__align__(16) unsigned char, memory);
   let_successor_start();
@@ -459,22 +464,29 @@ __global__ void __launch_bounds__(kThreads, kHeadSize <= 128 ? 2 : 1)
     const CudaAttentionItem item = params.items[queue.unit() / kv_heads];
     const Unit unit{item, params.spans.sequences[item.sequence], queue.unit() % kv_heads,
                     params.heads / kv_heads};
-    attend_unit<Cache, kHeadSize>(params, unit, queue, memory);
+    attend_unit<Cache, Block>(params, unit, queue, memory);
   }
 }
 
-template <class Cache, int kHeadSize>
+template <class Cache, int kHeadSize, int kTiles = row_tiles_of(kHeadSize)>
 Status launch_prefill(const CudaAttentionParams& params, Stream stream) {
-  constexpr std::size_t kBytes = Block<kHeadSize>::kBytes;
+  using Block = Block<kHeadSize, kTiles>;
+  constexpr std::size_t kBytes = Block::kBytes;
   bool fits = false;
   if (const Status status = fits_shared(kBytes, fits); status != Status::kSuccess) return status;
-  // sm_80 lacks 2 KB for heads of 256 numbers, consumer GPUs more.
-  if (!fits) return attention_general(params, stream);
+  if (!fits) {
+    if constexpr (kHeadSize == 128 && kTiles > 1) {
+      return launch_prefill<Cache, kHeadSize, 1>(params, stream);
+    } else {
+      // sm_80 lacks 2 KB for heads of 256 numbers, consumer GPUs more.
+      return attention_general(params, stream);
+    }
+  }
   dim3 grid;
-  const Status status = persistent_grid(prefill_kernel<Cache, kHeadSize>, kThreads, kBytes,
+  const Status status = persistent_grid(prefill_kernel<Cache, Block>, kThreads, kBytes,
                                         std::int64_t{params.max_items} * params.kv.kv_heads, grid);
   if (status != Status::kSuccess) return status;
-  return launch(prefill_kernel<Cache, kHeadSize>, grid, dim3(kThreads), kBytes, stream, params);
+  return launch(prefill_kernel<Cache, Block>, grid, dim3(kThreads), kBytes, stream, params);
 }
 
 }  // namespace

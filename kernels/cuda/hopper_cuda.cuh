@@ -8,28 +8,11 @@
 
 #include "weft/kernels/cuda/instructions_cuda.cuh"
 
-/// Instructions of sm_90a as functions: barriers of shared memory, the bulk tensor copy engine
-/// (TMA) and a warpgroup's matrix products. Names as in the PTX manual, chapter 9.7.
+/// Instructions of sm_90a as functions: the bulk tensor copy engine (TMA) with its barriers, and a
+/// warpgroup's matrix products. Names as in the PTX manual, chapter 9.7.
 namespace weft::cuda {
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-
-using Barrier = std::uint64_t;  ///< in shared memory
-
-__device__ inline void init_barrier(Barrier* barrier, std::uint32_t arrivals) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
-               "r"(arrivals));
-}
-
-/// Call it after init_barrier and before other threads or copies use the barriers.
-__device__ inline void publish_barriers() {
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-}
-
-__device__ inline void arrive(Barrier* barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
-               : "memory");
-}
 
 /// Arrives, and makes the phase end only after so many bytes have been copied.
 __device__ inline void arrive_expecting(Barrier* barrier, std::uint32_t bytes) {
@@ -37,22 +20,6 @@ __device__ inline void arrive_expecting(Barrier* barrier, std::uint32_t bytes) {
       "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
       "r"(bytes)
       : "memory");
-}
-
-/// Waits until the phase of this parity has ended.
-__device__ inline void wait(Barrier* barrier, std::uint32_t parity) {
-  std::uint32_t done = 0;
-  while (done == 0) {
-    asm volatile(
-        "{\n"
-        ".reg .pred p;\n"
-        "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
-        "selp.u32 %0, 1, 0, p;\n"
-        "}\n"
-        : "=r"(done)
-        : "r"(shared_address(barrier)), "r"(parity)
-        : "memory");
-  }
 }
 
 /// How the second-level cache treats a copy's lines: results of createpolicy, which are the same
@@ -125,11 +92,6 @@ __device__ inline void copy_bytes(void* to, const void* from, std::uint32_t byte
 
 __device__ inline void prefetch_map(const CUtensorMap* map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
-}
-
-/// A barrier of `threads` threads, in whole warps; `id` is 1 .. 15.
-__device__ inline void meet(int id, int threads) {
-  asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
 /// All threads of a warpgroup call these, to release registers to other warpgroups of the block or

@@ -112,6 +112,63 @@ __device__ void wait_for_fetches() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
 }
 
+/// The first `bytes` of 16 bytes to shared memory without waiting for them, and zeros behind them.
+__device__ inline void fetch_bytes(std::uint32_t to, const std::byte* from, int bytes) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+               :
+               : "r"(to), "l"(from), "r"(bytes)
+               : "memory");
+}
+
+using Barrier = std::uint64_t;  ///< in shared memory
+
+__device__ inline void init_barrier(Barrier* barrier, std::uint32_t arrivals) {
+  asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals));
+}
+
+/// Call it after init_barrier and before other threads or copies use the barriers.
+__device__ inline void publish_barriers() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
+}
+
+__device__ inline void arrive(Barrier* barrier) {
+  asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.shared.b64 state, [%0];\n}" ::"r"(
+                   shared_address(barrier))
+               : "memory");
+}
+
+/// Arrives once all that this thread has fetched so far is there.
+__device__ inline void arrive_after_fetches(Barrier* barrier) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(shared_address(barrier))
+               : "memory");
+}
+
+/// Waits until the phase of this parity has ended.
+__device__ inline void wait(Barrier* barrier, std::uint32_t parity) {
+#if __CUDA_ARCH__ >= 900
+#define WEFT_ASK_BARRIER "mbarrier.try_wait.parity.shared::cta.b64"  // sleeps for a while
+#else
+#define WEFT_ASK_BARRIER "mbarrier.test_wait.parity.shared.b64"
+#endif
+  std::uint32_t done = 0;
+  while (done == 0) {
+    asm volatile("{\n.reg .pred p;\n" WEFT_ASK_BARRIER
+                 " p, [%1], %2;\n"
+                 "selp.u32 %0, 1, 0, p;\n}\n"
+                 : "=r"(done)
+                 : "r"(shared_address(barrier)), "r"(parity)
+                 : "memory");
+  }
+#undef WEFT_ASK_BARRIER
+}
+
+/// A barrier of `threads` threads, in whole warps; `id` is 1 .. 15.
+__device__ inline void meet(int id, int threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
 /// Four 8 x 8 matrices; each lane gives the address of one of their 32 rows.
 __device__ inline void load_matrices(std::uint32_t (&to)[4], std::uint32_t address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"

@@ -15,8 +15,6 @@
 ///   scale(p, row)        of product p: a float, or twice a bf16
 namespace weft::cuda::codes {
 
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-
 /// A lane's number of its first row in its warp's box.
 __device__ inline int row_in_box(const Lane& at) { return at.first_row % kBoxRows + at.quad; }
 
@@ -153,8 +151,6 @@ __device__ void add_boxed(const std::byte* weights, const std::byte* inputs, std
   }
 }
 
-#endif  // __CUDA_ARCH_FEAT_SM90_ALL
-
 /// What all encodings in boxes share.
 template <DType kType, int kShared>
 struct BoxedEncoding {
@@ -162,6 +158,7 @@ struct BoxedEncoding {
   static constexpr int kColumns = kBox.columns;
   static constexpr int kRowBytes = kBox.row_bytes();
   static constexpr bool kBoxed = true;
+  static constexpr int kGateDistance = kBoxRows;
   static constexpr int kSharedBytes = kShared;
   static constexpr bool kSwapsTokens = false;
   static constexpr TokenForm kFewTokens = TokenForm::kNumbers;

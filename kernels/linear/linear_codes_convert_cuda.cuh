@@ -1,5 +1,6 @@
 #pragma once
 
+#include "weft/kernels/cuda/hopper_cuda.cuh"
 #include "weft/kernels/linear/linear_codes_halves_cuda.cuh"
 #include "weft/kernels/linear/linear_codes_ring_cuda.cuh"
 

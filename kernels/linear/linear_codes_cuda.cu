@@ -1,3 +1,5 @@
+#include <cuda.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -55,11 +57,24 @@ bool fits_one(const DeviceMatrix& weight) {
          weight.inputs / kind->columns <= kMaxUnits / tiles && weight.outputs < (1 << 30);
 }
 
-/// A product with a matrix of one run.
-Status multiply(const CudaLinearParams& params, const FlatDevice& device, Stream stream) {
-  const auto kind = kind_of(params.weight.runs[0].dtype);
-  if (!kind) return status_of(cudaErrorInvalidValue);
-  return kind->run(params, device, stream);
+using Run = decltype(CodesKind::run);
+
+/// Multiplies by each run of a matrix in turn, by a function of its encoding.
+Status multiply_runs(const CudaLinearParams& params, const FlatDevice& device, Stream stream,
+                     Run CodesKind::* run) {
+  Status status = Status::kSuccess;
+  for (int i = 0; i < params.weight.run_count && status == Status::kSuccess; ++i) {
+    const auto kind = kind_of(params.weight.runs[i].dtype);
+    if (!kind) return status_of(cudaErrorInvalidValue);
+    CudaLinearParams part = params;
+    part.weight = matrix_of_run(params.weight, i);
+    const std::int64_t first = params.weight.runs[i].first;
+    if (params.bias != nullptr) part.bias = params.bias + first;
+    part.residual = from_column(params.residual, first);
+    part.out = from_column(params.out, first);
+    status = ((*kind).*run)(part, device, stream);
+  }
+  return status;
 }
 
 }  // namespace
@@ -117,17 +132,20 @@ bool fits_codes(const DeviceMatrix& weight) {
 }
 
 Status linear_codes(const CudaLinearParams& params, const FlatDevice& device, Stream stream) {
+  return codes::multiply_runs(params, device, stream, &codes::CodesKind::run);
+}
+
+Status prepare_codes_fetched(const FlatDevice& device) {
   Status status = Status::kSuccess;
-  for (int i = 0; i < params.weight.run_count && status == Status::kSuccess; ++i) {
-    CudaLinearParams part = params;
-    part.weight = codes::matrix_of_run(params.weight, i);
-    const std::int64_t first = params.weight.runs[i].first;
-    if (params.bias != nullptr) part.bias = params.bias + first;
-    part.residual = codes::from_column(params.residual, first);
-    part.out = codes::from_column(params.out, first);
-    status = codes::multiply(part, device, stream);
+  for (const codes::CodesRow& row : codes::kCodesRows) {
+    if (status == Status::kSuccess) status = row.kind().prepare_fetched(device.shared);
   }
   return status;
+}
+
+Status linear_codes_fetched(const CudaLinearParams& params, const FlatDevice& device,
+                            Stream stream) {
+  return codes::multiply_runs(params, device, stream, &codes::CodesKind::run_fetched);
 }
 
 }  // namespace weft::cuda

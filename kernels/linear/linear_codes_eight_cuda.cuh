@@ -4,8 +4,6 @@
 
 namespace weft::cuda::codes {
 
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-
 /// Where a lane's codes of 8 bits lie in boxes of 128 columns: of a half's 64 columns eight of
 /// either 32. Odd places take the second 32 first, so that the lanes of two tokens read from
 /// different banks; only where both are under one scale, or scales go on weights.
@@ -79,7 +77,5 @@ class EightBitOperands {
   const std::byte* codes_;
   int turned_;  ///< how the row's parts of 16 bytes change places
 };
-
-#endif  // __CUDA_ARCH_FEAT_SM90_ALL
 
 }  // namespace weft::cuda::codes

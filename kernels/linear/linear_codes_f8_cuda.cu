@@ -8,7 +8,6 @@ namespace {
 /// FP8 (e4m3) under scales of 128 or 256 columns, which are the same for a half: scales go on sums.
 struct F8 : BoxedEncoding<DType::kF8_128, 200 << 10> {
   static constexpr TokenForm kFewTokens = TokenForm::kHalves;
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
   struct Codes : EightBitPlaces<kBox.codes, true> {
     static constexpr int kProducts = 4;
 
@@ -97,7 +96,6 @@ struct F8 : BoxedEncoding<DType::kF8_128, 200 << 10> {
       add_boxed<Sizes, Codes>(weights, inputs, scales, at, sums);
     }
   }
-#endif
 };
 static_assert(box_of(DType::kF8_256).row_bytes() == F8::kRowBytes);
 

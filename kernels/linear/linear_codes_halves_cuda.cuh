@@ -8,8 +8,6 @@
 /// below 2^15. All that are not below 2^-31 of it stay as they are.
 namespace weft::cuda::codes {
 
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-
 __device__ inline float lower_number(std::uint32_t two) { return __uint_as_float(two << 16U); }
 __device__ inline float upper_number(std::uint32_t two) {
   return __uint_as_float(two & 0xffff0000U);
@@ -92,7 +90,5 @@ struct Halves {
   uint2 made[kCount];
   float scales[kCount];
 };
-
-#endif  // __CUDA_ARCH_FEAT_SM90_ALL
 
 }  // namespace weft::cuda::codes

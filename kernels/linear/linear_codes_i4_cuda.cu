@@ -10,7 +10,6 @@ namespace {
 template <DType kType>
 struct I4 : BoxedEncoding<kType, 200 << 10> {
   static constexpr bool kSwapsTokens = true;
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
   static constexpr CodeBox kBox = box_of(kType);
   static constexpr int kRowBytes = kBox.row_bytes();
   static constexpr int kGroups = kBox.rest;  // scales of a row in a box
@@ -152,7 +151,6 @@ struct I4 : BoxedEncoding<kType, 200 << 10> {
                              const Lane& at, Sums<Sizes>& sums) {
     add_boxed<Sizes, Codes>(weights, inputs, scales, at, sums);
   }
-#endif
 };
 
 }  // namespace

@@ -9,8 +9,8 @@
 #include "weft/core/encodings.h"
 #include "weft/kernels/linear/linear_ways_cuda.cuh"
 
-/// The encodings of kCodes. Each has its kernels in a source of its own, since compiling them takes
-/// long.
+/// The encodings of kCodes and kCodesFetched. Each has its kernels in a source of its own, since
+/// compiling them takes long.
 namespace weft::cuda::codes {
 
 constexpr std::int64_t kStreamedTokens = kMaxStreamedTokens;
@@ -20,6 +20,9 @@ struct CodesKind {
   Status (*prepare)();
   /// Multiplies a matrix of one run.
   Status (*run)(const CudaLinearParams& params, const FlatDevice& device, Stream stream);
+  Status (*prepare_fetched)(const SharedLimits& limits);
+  /// As run(), for kCodesFetched.
+  Status (*run_fetched)(const CudaLinearParams& params, const FlatDevice& device, Stream stream);
   std::int64_t columns;  ///< of a unit
 };
 

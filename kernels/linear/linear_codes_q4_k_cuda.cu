@@ -17,18 +17,16 @@ struct Q4K {
   static constexpr int kColumns = 256;
   static constexpr int kRowBytes = 144;  // d, dmin, 12 bytes of scales, 128 of codes
   static constexpr bool kBoxed = false;
+  static constexpr int kGateDistance = kBoxRows;
+  static constexpr int place_of(int /*row*/, int piece) { return piece; }
   static constexpr int kSharedBytes = 200 << 10;  // as kFlat takes
   static constexpr bool kSwapsTokens = false;
   static constexpr TokenForm kFewTokens = TokenForm::kNumbers;
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
   class Operands;
   template <class Sizes>
   static __device__ void add(const std::byte* weights, const std::byte* inputs, std::byte* scales,
                              const Lane& at, Sums<Sizes>& sums);
-#endif
 };
-
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
 constexpr int kHeadBytes = 16;
 constexpr int kGroup = 32;      // columns under one scale
@@ -274,8 +272,6 @@ class Q4K::Operands {
   const std::byte* codes_;
   const uint4* scales_;
 };
-
-#endif  // __CUDA_ARCH_FEAT_SM90_ALL
 
 }  // namespace
 

@@ -10,7 +10,6 @@ namespace {
 /// 16 columns under one scale, so a lane has four columns of either 16. For more tokens they go on
 /// weights, and a lane has eight columns side by side.
 struct Q6K : BoxedEncoding<DType::kQ6_K, 226 << 10> {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
   template <bool kExact>
   struct Codes {
     using Scale = std::conditional_t<kExact, float, std::uint32_t>;
@@ -203,7 +202,6 @@ struct Q6K : BoxedEncoding<DType::kQ6_K, 226 << 10> {
                              const Lane& at, Sums<Sizes>& sums) {
     add_boxed<Sizes, Codes<Sizes::kExact>>(weights, inputs, scales, at, sums);
   }
-#endif
 };
 
 }  // namespace

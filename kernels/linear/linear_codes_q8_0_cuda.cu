@@ -9,7 +9,6 @@ namespace {
 /// Blocks of q8_0. Up to kExactTokens tokens scales go on the sums of 32 columns; for more that
 /// costs more than scaling the weights.
 struct Q8 : BoxedEncoding<DType::kQ8_0, 200 << 10> {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
   template <bool kExact>
   struct Codes : EightBitPlaces<kBox.codes, !kExact> {
     using Places = EightBitPlaces<kBox.codes, !kExact>;
@@ -95,7 +94,6 @@ struct Q8 : BoxedEncoding<DType::kQ8_0, 200 << 10> {
                              const Lane& at, Sums<Sizes>& sums) {
     add_boxed<Sizes, Codes<Sizes::kExact>>(weights, inputs, scales, at, sums);
   }
-#endif
 };
 
 }  // namespace

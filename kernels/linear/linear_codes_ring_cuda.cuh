@@ -4,14 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "weft/kernels/cuda/hopper_cuda.cuh"
+#include "weft/kernels/cuda/instructions_cuda.cuh"
 #include "weft/kernels/cuda/launch_cuda.cuh"
 #include "weft/kernels/encoding/code_boxes.h"
 #include "weft/kernels/linear/linear_cut_cuda.cuh"
 #include "weft/kernels/linear/linear_epilogue_cuda.cuh"
 #include "weft/kernels/linear/linear_ways_cuda.cuh"
 
-/// Where the blocks of kCodes lie in shared memory, and the warp that brings them there.
+/// Where units of codes lie in shared memory. linear_codes_load_cuda.cuh and
+/// linear_codes_fetch_cuda.cuh bring them there.
 ///
 /// An encoding is a struct:
 ///   kColumns      columns of a unit, of which every warp multiplies one half
@@ -19,6 +20,9 @@
 ///   kBoxed        whether units are boxes (code_boxes.h), or blocks that a tensor map cuts
 ///   kSharedBytes  shared memory of a multiprocessor that it may take
 ///   kFewTokens    the TokenForm of up to kExactTokens tokens
+///   place_of(row, piece)
+///                 of rows that are fetched: where 16 bytes of a row stand
+///   kGateDistance rows from a gate to its up in a tile
 ///   kSwapsTokens  whether more tokens are in the order of token_of(), so that lanes read from
 ///                 different banks
 ///   add<Sizes>(weights, inputs, scales, at, sums)
@@ -79,8 +83,10 @@ struct Layout {
   static constexpr int kRootsBytes = kTokens * 4;
   static constexpr int kRest =
       kSwizzleBytes + kStagedBytes + kScalesBytes + kRootsBytes + 512;  // with barriers
+  /// Of the ring of a block that has so many bytes.
+  static constexpr int depth_in(int bytes) { return (bytes - kRest) / kStageBytes; }
   static constexpr int depth_of(int blocks) {
-    return (std::min(Encoding::kSharedBytes / blocks, kMaxBlockBytes) - kRest) / kStageBytes;
+    return depth_in(std::min(Encoding::kSharedBytes / blocks, kMaxBlockBytes));
   }
   /// Blocks on a multiprocessor. Two blocks hide each other's waits, and the next product's blocks
   /// fill their rings while this product ends. The registers of many tokens leave room for one.
@@ -101,23 +107,23 @@ struct CodesProduct {
   bool whole;            ///< each block has one tile; else the cut says what it has
 };
 
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-
 template <class Sizes>
 struct Shared {
-  __device__ explicit Shared(std::byte* memory)
-      : stages(memory + (kSwizzleBytes - shared_address(memory) % kSwizzleBytes) % kSwizzleBytes),
-        staged(reinterpret_cast<float*>(stages + Sizes::kDepth * Sizes::kStageBytes)),
+  __device__ explicit Shared(std::byte* memory, unsigned slots = Sizes::kDepth)
+      : depth(slots),
+        stages(memory + (kSwizzleBytes - shared_address(memory) % kSwizzleBytes) % kSwizzleBytes),
+        staged(reinterpret_cast<float*>(stages + depth * Sizes::kStageBytes)),
         scales(reinterpret_cast<std::byte*>(staged) + Sizes::kStagedBytes),
         roots(reinterpret_cast<float*>(scales + Sizes::kScalesBytes)),
         full(reinterpret_cast<Barrier*>(roots + Sizes::kTokens)),
-        empty(full + Sizes::kDepth),
-        rows_full(Sizes::kConverts ? empty + Sizes::kDepth : full),
-        ready(rows_full + Sizes::kDepth) {}
+        empty(full + depth),
+        rows_full(Sizes::kConverts ? empty + depth : full),
+        ready(rows_full + depth) {}
 
   __device__ std::byte* inputs(unsigned slot) const { return stages + slot * Sizes::kStageBytes; }
   __device__ std::byte* weights(unsigned slot) const { return inputs(slot) + Sizes::kInputBytes; }
 
+  unsigned depth;  ///< slots of the ring
   std::byte* stages;
   float* staged;       ///< [kTokens, kStagedStride]
   std::byte* scales;   ///< by warp, [kWarpRows] of kScaleBytes
@@ -205,7 +211,5 @@ __device__ inline void four_codes(std::uint32_t word, int upper, std::uint32_t& 
                                   std::uint32_t& second) {
   four_bytes(word >> 4 * upper & 0x0f0f0f0fU, first, second);
 }
-
-#endif  // __CUDA_ARCH_FEAT_SM90_ALL
 
 }  // namespace weft::cuda::codes

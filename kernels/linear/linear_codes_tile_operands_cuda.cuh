@@ -12,8 +12,6 @@
 ///   load(chunk, to)             the operands of a chunk of 64 columns, called chunk by chunk
 namespace weft::cuda::codes {
 
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-
 constexpr int kChunkSteps = kChunkColumns / 16;  // products of 16 columns
 constexpr int kOperandRows = 16;                 // of a warp
 
@@ -81,7 +79,5 @@ struct SplitScale {
 constexpr std::uint32_t kBytesOver64 = 0x7f007f00U;   // 2^127, twice
 constexpr std::uint32_t kUppersOver64 = 0x7d007d00U;  // 2^123, twice
 constexpr std::uint32_t kMinusOver64 = 0xff00ff00U;   // -2^127, twice
-
-#endif  // __CUDA_ARCH_FEAT_SM90_ALL
 
 }  // namespace weft::cuda::codes

@@ -131,12 +131,9 @@ const KernelsOfWay& kernels_of(LinearWay way) { return kKernels[static_cast<std:
 
 }  // namespace
 
-bool multiplies_codes([[maybe_unused]] std::int32_t architecture) {
-#ifdef WEFT_HAS_SM90A
-  return architecture == 90;
-#else
-  return false;
-#endif
+bool multiplies_codes(std::int32_t architecture) {
+  constexpr std::int32_t kLeast = 80;  // has cp.async and mbarriers
+  return architecture >= kLeast;
 }
 
 bool can(LinearWay way, const DeviceMatrix& weight, std::int64_t tokens,
@@ -152,7 +149,11 @@ struct LinearEngine::Impl {
   Status status = Status::kSuccess;
 
   Status prepare() {
-    means.device = {.encoder = find_encoder(), .processors = processors()};
+    means.device = {
+        .encoder = find_encoder(),
+        .processors = processors(),
+        .shared = {.of_block = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin),
+                   .of_processor = attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor)}};
     Status prepared = status_of(cudaMalloc(&gathered, kGatheredBytes));
     for (const LinearWayRow& row : kLinearWays) {
       const KernelsOfWay& kernels = kernels_of(row.way);

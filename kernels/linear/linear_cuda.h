@@ -76,6 +76,13 @@ enum class LinearWay : std::uint8_t {
   /// columns of a row under a scale; sm_90a. A row's bits depend on the range of M alone, and
   /// ranges end at 128 rows and at kMaxRoundedTokens.
   kRounded,
+  /// As kFlat, by `mma.sync` and for any GPU: threads fetch weights themselves. A row's bits depend
+  /// on the range of M alone; ranges end at 8, 16 and 32 rows.
+  kFlatFetched,
+  /// As kCodes, by `mma.sync` and for any GPU: threads fetch codes themselves. A row's bits depend
+  /// on the range of M alone; ranges end at 8, 16 and 64 rows. Weights are rounded as by kCodes for
+  /// up to 16 rows.
+  kCodesFetched,
   /// The products of experts, expert_linear() (experts.h): plain arithmetic; any dtype, any GPU.
   kExperts,
 };
@@ -112,8 +119,9 @@ struct CudaLinearParams {
   /// [M] or null: out row i is made from in row input_rows[i].
   const std::int32_t* input_rows = nullptr;
   LinearWay way = LinearWay::kVector;
-  /// kFlat, kCodes: partial sums and counters, cuda_linear_workspace_bytes() of them. Its first
-  /// kLinearCounterBytes are zero before the first call and are left so.
+  /// kFlat, kCodes, kFlatFetched, kCodesFetched: partial sums and counters,
+  /// cuda_linear_workspace_bytes() of them. Its first kLinearCounterBytes are zero before the first
+  /// call and are left so.
   std::byte* workspace = nullptr;
   std::byte* decoded = nullptr;  ///< kDecoded: decoded_piece() of the weight, bf16
 };
@@ -168,7 +176,7 @@ struct EpilogueSteps {
   return steps;
 }
 
-/// Whether GPUs of an architecture (90 of sm_90) have kCodes.
+/// Whether GPUs of an architecture (90 of sm_90) have kCodes or kCodesFetched.
 [[nodiscard]] bool multiplies_codes(std::int32_t architecture);
 
 /// Returns whether `way`, one of LinearEngine's, can compute this product on the current device:
@@ -180,6 +188,11 @@ inline constexpr std::int64_t kMaxCodesTokens = 4096;
 /// Up to so many tokens kCodes multiplies with `mma.sync`; beyond, with `wgmma`.
 inline constexpr std::int64_t kMaxStreamedTokens = 16;
 inline constexpr std::int64_t kMaxRoundedTokens = 4096;
+inline constexpr std::int64_t kMaxFlatFetchedTokens = 32;
+/// For more tokens kCodesFetched reads weights once for each 32.
+inline constexpr std::int64_t kMaxFetchedTokens = 64;
+/// Up to so many tokens kCodesFetched computes norms around its products.
+inline constexpr std::int64_t kMaxNormedFetchedTokens = 16;
 /// Up to so many tokens kCodes computes norms around its products.
 inline constexpr std::int64_t kMaxNormedCodesTokens = 32;
 

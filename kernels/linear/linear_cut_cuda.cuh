@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "weft/kernels/cuda/hopper_cuda.cuh"
+#include "weft/kernels/cuda/instructions_cuda.cuh"
 #include "weft/kernels/linear/linear_epilogue_cuda.cuh"
 
 /// Stream-K (arXiv 2301.03598) for products whose weights stream through shared memory. A unit is a
@@ -32,8 +32,6 @@ struct CutSums {
   unsigned* counters;  ///< by group of rows of a tile
   float4* partials;    ///< [blocks, groups of a tile, sums / 4, threads of a group]
 };
-
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
 __device__ inline unsigned first_of(const Cut& cut, unsigned block) {
   return block * cut.units / gridDim.x;
@@ -284,7 +282,5 @@ struct StagedSums {
     }
   }
 };
-
-#endif  // __CUDA_ARCH_FEAT_SM90_ALL
 
 }  // namespace weft::cuda

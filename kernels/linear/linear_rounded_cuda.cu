@@ -204,7 +204,7 @@ struct Work {
     const Product product{
         .cut = {.units = row_tiles * token_tiles * units, .tile_units = units},
         .meeting = {reinterpret_cast<unsigned*>(params.workspace),
-                    reinterpret_cast<float4*>(params.workspace + kTileCounterBytes)},
+                    reinterpret_cast<float4*>(params.workspace + kLinearCounterBytes)},
         .boxes = weight.runs[0].data,
         .token_scales = rows.scales,
         .padded = static_cast<unsigned>(rows.padded),

@@ -12,6 +12,7 @@
 namespace weft::cuda {
 namespace {
 
+constexpr std::string_view kAvoid = "avoid";
 constexpr std::int64_t kMaxTokens = std::int64_t{1} << 30U;  // the largest bucket
 
 std::optional<std::int64_t> positive(std::string_view word) {
@@ -41,7 +42,18 @@ const LinearWayRow* row_of_name(std::string_view name) {
 
 std::string_view to_string(LinearWay way) noexcept { return row_of_way(way).name; }
 
+std::string_view CudaLinearTable::read_avoided(std::string_view line) {
+  const LinearWayRow* way = row_of_name(next_word(line));
+  if (way == nullptr) return "a way that there is not";
+  if (way->way == LinearWay::kVector) return "the way that computes what no other can";
+  if (!next_word(line).empty()) return "more words than an entry has";
+  avoided_[static_cast<std::size_t>(way->way)] = true;
+  return "";
+}
+
 std::string_view CudaLinearTable::read_line(std::string_view line) {
+  std::string_view rest = line;
+  if (next_word(rest) == kAvoid) return read_avoided(rest);
   const auto dtype = dtype_of(next_word(line));
   if (!dtype) return "a dtype that no way multiplies";
   const auto rows = positive(next_word(line));
@@ -61,6 +73,9 @@ std::string_view CudaLinearTable::read_line(std::string_view line) {
 
 std::string CudaLinearTable::print() const {
   std::string text;
+  for (const LinearWayRow& row : kLinearWays) {
+    if (avoids(row.way)) text.append(kAvoid).append(" ").append(row.name).append("\n");
+  }
   for (const auto& [shape, way] : ways_) {
     text.append(weft::to_string(shape.dtype));
     for (const std::int64_t number : {shape.rows, shape.inputs, shape.tokens}) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -9,6 +11,7 @@
 
 #include "weft/core/dtype.h"
 #include "weft/kernels/linear/linear_cuda.h"
+#include "weft/kernels/linear/linear_ways_cuda.h"
 
 namespace weft::cuda {
 
@@ -28,6 +31,8 @@ struct LinearShape {
 /// dtype, rows, inputs, tokens, way.
 ///
 ///     bf16 12288 4096 16 flat
+///
+/// A line `avoid flat` says that no product is computed in this way.
 class CudaLinearTable {
  public:
   /// Takes one line of text. What is wrong with it, or nothing.
@@ -42,12 +47,21 @@ class CudaLinearTable {
   /// measured. The caller asks whether the way can() do the product.
   [[nodiscard]] std::optional<LinearWay> measured(LinearShape shape) const;
 
+  /// Whether a line says so. kVector cannot be avoided: it computes what no other way can.
+  [[nodiscard]] bool avoids(LinearWay way) const noexcept {
+    return avoided_[static_cast<std::size_t>(way)];
+  }
+
   /// Plain arithmetic for f32. 16-bit weights take kFlat as long as whole steps of Llama-2-7B were
   /// the faster by it on an H200 (bench/gpu/cuda/step_cuda_bench.cc), then kLibrary. Encoded
   /// weights take kVector, which decodes what it multiplies, for as many tokens as that was the
   /// faster on an H100 (docs/performance.md), then kDecoded: blocks cost more to decode than q8_0.
   [[nodiscard]] static LinearWay default_way(DType dtype, std::int64_t tokens) noexcept;
   static constexpr std::int64_t kDefaultFlatTokens = 32;
+  /// Returns the way to take where a GPU lacks a default way, or the same.
+  [[nodiscard]] static constexpr LinearWay instead_of(LinearWay way) noexcept {
+    return way == LinearWay::kFlat ? LinearWay::kFlatFetched : way;
+  }
   static constexpr std::int64_t kVectorBlockTokens = 4;
   static constexpr std::int64_t kVectorQ8Tokens = 8;
 
@@ -55,7 +69,10 @@ class CudaLinearTable {
   [[nodiscard]] static std::int64_t bucket_of(std::int64_t tokens) noexcept;
 
  private:
+  [[nodiscard]] std::string_view read_avoided(std::string_view line);
+
   std::map<LinearShape, LinearWay> ways_;
+  std::array<bool, kLinearWays.size()> avoided_{};
 };
 
 /// "vector", "flat", "library", ...: LinearWayRow::name.

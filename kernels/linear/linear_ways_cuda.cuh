@@ -25,9 +25,16 @@ inline DeviceRows from_row(DeviceRows rows, std::int64_t first) {
 /// cuTensorMapEncodeTiled, which the runtime finds in the driver.
 using TensorMapEncoder = decltype(&cuTensorMapEncodeTiled);
 
+/// Bytes of shared memory that kernels can have.
+struct SharedLimits {
+  int of_block = 0;
+  int of_processor = 0;  ///< for all blocks together
+};
+
 struct FlatDevice {
   TensorMapEncoder encoder = nullptr;
   int processors = 0;
+  SharedLimits shared;
 };
 
 /// Once for each device, before its first linear_flat().
@@ -62,6 +69,22 @@ inline constexpr std::int64_t kRoundedRowsBytes = std::int64_t{64} << 20;
 /// kRounded, for sm_90: at most kMaxRoundedTokens rows. `memory` has kRoundedRowsBytes.
 [[nodiscard]] Status linear_rounded(const CudaLinearParams& params, std::byte* memory,
                                     const FlatDevice& device, Stream stream);
+
+/// Called once for each device, before its first linear_codes_fetched().
+[[nodiscard]] Status prepare_codes_fetched(const FlatDevice& device);
+
+/// kCodesFetched: of matrices as fits_codes() says, at most kMaxFetchedTokens rows, without
+/// input_rows.
+[[nodiscard]] Status linear_codes_fetched(const CudaLinearParams& params, const FlatDevice& device,
+                                          Stream stream);
+
+/// Called once for each device, before its first linear_flat_fetched().
+[[nodiscard]] Status prepare_flat_fetched(const FlatDevice& device);
+
+/// kFlatFetched: of matrices as fits_flat() says, at most kMaxFlatFetchedTokens rows, without
+/// input_rows.
+[[nodiscard]] Status linear_flat_fetched(const CudaLinearParams& params, const FlatDevice& device,
+                                         Stream stream);
 
 /// kLibrary: weights of 16 bits, without input_rows. Holds the library's handle and memory, and
 /// what it chose for each size of product: a size that was seen before allocates nothing.
@@ -148,6 +171,24 @@ struct WayKernels<LinearWay::kRounded> {
   static bool fits(const DeviceMatrix& weight) { return fits_rounded(weight); }
   static Status launch(const CudaLinearParams& params, LinearMeans& means, Stream stream) {
     return linear_rounded(params, means.library.memory(), means.device, stream);
+  }
+};
+
+template <>
+struct WayKernels<LinearWay::kFlatFetched> {
+  static Status prepare(LinearMeans& means) { return prepare_flat_fetched(means.device); }
+  static bool fits(const DeviceMatrix& weight) { return fits_flat(weight); }
+  static Status launch(const CudaLinearParams& params, LinearMeans& means, Stream stream) {
+    return linear_flat_fetched(params, means.device, stream);
+  }
+};
+
+template <>
+struct WayKernels<LinearWay::kCodesFetched> {
+  static Status prepare(LinearMeans& means) { return prepare_codes_fetched(means.device); }
+  static bool fits(const DeviceMatrix& weight) { return fits_codes(weight); }
+  static Status launch(const CudaLinearParams& params, LinearMeans& means, Stream stream) {
+    return linear_codes_fetched(params, means.device, stream);
   }
 };
 

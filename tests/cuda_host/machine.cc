@@ -376,7 +376,7 @@ class Grid {
 }  // namespace
 
 int blocks_of_processor(unsigned threads, std::size_t shared_bytes) {
-  if (threads == 0 || threads > kMostThreads || shared_bytes > kMostDynamicBytes) return 0;
+  if (threads == 0 || threads > kMostThreads || shared_bytes > most_dynamic_bytes()) return 0;
   return static_cast<int>(std::min<std::size_t>(kThreadsOfProcessor / threads,
                                                 kBytesOfProcessor / (shared_bytes + kPlainBytes)));
 }
@@ -577,6 +577,19 @@ void Pending::wait(std::size_t left) {
     for (const auto& work : groups_.front()) work();
     groups_.erase(groups_.begin());
   }
+}
+
+void Pending::do_later(std::function<void()> last) {
+  end_group();
+  Group all;
+  for (Group& group : groups_) {
+    for (auto& work : group) all.push_back(std::move(work));
+  }
+  groups_.clear();
+  cuda_host::do_later([all = std::move(all), last = std::move(last)] {
+    for (const auto& work : all) work();
+    last();
+  });
 }
 
 Pending& pending_fetches() { return running.thread->fetches; }

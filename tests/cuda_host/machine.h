@@ -101,6 +101,8 @@ class Pending {
   void end_group();
   /// Until no more than `left` groups are under way.
   void wait(std::size_t left);
+  /// Does all that is under way, and then `last`, at some time before the block's end.
+  void do_later(std::function<void()> last);
 
  private:
   using Group = std::vector<std::function<void()>>;

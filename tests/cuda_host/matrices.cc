@@ -263,16 +263,16 @@ void load_four_matrices(std::uint32_t (&to)[4], std::uint32_t address, bool turn
   meet_lanes("ldmatrix", 0xffffffffU, &own, MatrixRows::combine);
 }
 
-void fetch_later(std::uint32_t to, const std::byte* from, bool present) {
+void fetch_later(std::uint32_t to, const std::byte* from, int bytes) {
   constexpr std::size_t kBytes = 16;
   if (to % kBytes != 0) report("cp.async to an address that is no multiple of 16");
-  if (present) check_aligned(from, kBytes, "cp.async from an address that is no multiple of 16");
+  if (bytes < 0 || bytes > 16) report("cp.async of more than 16 bytes");
+  const auto present = static_cast<std::size_t>(bytes);
+  if (bytes > 0) check_aligned(from, kBytes, "cp.async from an address that is no multiple of 16");
   pending_fetches().add([to, from, present] {
-    if (present) {
-      std::memcpy(shared_at(to), from, kBytes);
-    } else {
-      std::memset(shared_at(to), 0, kBytes);
-    }
+    std::byte* place = shared_at(to);
+    if (present > 0) std::memcpy(place, from, present);
+    std::memset(place + present, 0, kBytes - present);
   });
 }
 
@@ -307,6 +307,10 @@ void arrive(std::uint64_t* barrier, std::uint32_t expected_bytes) {
   phase.add_bytes(static_cast<std::int32_t>(expected_bytes));
   --phase.missing;
   phase.end_if_complete();
+}
+
+void arrive_after_fetches(std::uint64_t* barrier) {
+  pending_fetches().do_later([barrier] { arrive(barrier, 0); });
 }
 
 void wait(std::uint64_t* barrier, std::uint32_t parity) {

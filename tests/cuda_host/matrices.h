@@ -20,7 +20,7 @@ void multiply_warp(FromBits from_bits, float (&sums)[4], const std::uint32_t (&a
 void load_four_matrices(std::uint32_t (&to)[4], std::uint32_t address, bool turned);
 
 /// cp.async of 16 bytes.
-void fetch_later(std::uint32_t to, const std::byte* from, bool present);
+void fetch_later(std::uint32_t to, const std::byte* from, int bytes);
 
 /// The thread's part of wgmma.m64nNk16, N = 2 * count; the operands are addresses of shared memory
 /// in units of 16 bytes, of matrices in rows of 64 with the 128-byte swizzle.
@@ -38,6 +38,8 @@ void multiply_warpgroup_later(FromBits from_bits, float* sums, int count,
 /// Barriers of shared memory (mbarrier). Their bits are not CUDA's.
 void init_barrier(std::uint64_t* barrier, std::uint32_t arrivals);
 void arrive(std::uint64_t* barrier, std::uint32_t expected_bytes);
+/// Arrives after the running thread's fetches.
+void arrive_after_fetches(std::uint64_t* barrier);
 void wait(std::uint64_t* barrier, std::uint32_t parity);
 
 /// Where a box begins in a tensor.

@@ -102,8 +102,11 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int /*devic
     case cudaDevAttrComputeCapabilityMajor:
       *value = 9;
       break;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+      *value = static_cast<int>(weft::cuda_host::most_dynamic_bytes()) + (1 << 10);
+      break;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      *value = static_cast<int>(weft::cuda_host::kMostDynamicBytes);
+      *value = static_cast<int>(weft::cuda_host::most_dynamic_bytes());
       break;
   }
   return cudaSuccess;

@@ -4,6 +4,7 @@
 #include <link.h>
 #include <sanitizer/asan_interface.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -70,6 +71,14 @@ std::uintptr_t address_of_program() {
 }
 
 }  // namespace
+
+std::size_t most_dynamic_bytes() {
+  static const std::size_t most = [] {
+    const char* const bytes = std::getenv("WEFT_CUDA_HOST_SHARED_BYTES");
+    return bytes == nullptr ? kMostDynamicBytes : std::strtoull(bytes, nullptr, 10);
+  }();
+  return most;
+}
 
 SharedMemory& SharedMemory::instance() {
   static SharedMemory memory;

@@ -8,6 +8,10 @@ namespace weft::cuda_host {
 
 /// What sm_90 gives a block, with what its runtime takes of it.
 inline constexpr std::size_t kMostDynamicBytes = std::size_t{227} << 10U;
+
+/// Of the device: kMostDynamicBytes, or WEFT_CUDA_HOST_SHARED_BYTES of the environment, to be a
+/// device of fewer.
+[[nodiscard]] std::size_t most_dynamic_bytes();
 inline constexpr std::size_t kBytesOfProcessor = std::size_t{228} << 10U;
 
 /// The shared memory of the block that runs: all `__shared__` variables, which stand in a section

@@ -310,9 +310,11 @@ void FakeRuntime::release(cuda::Graph graph) noexcept {
 
 bool FakeRuntime::can(cuda::LinearWay way, const cuda::DeviceMatrix& weight, std::int64_t tokens,
                       const cuda::EpilogueSteps& steps) const {
-  if (!cuda::takes(way, weight, tokens, true, steps)) return false;
-  if (way == cuda::LinearWay::kCodes || way == cuda::LinearWay::kRounded)
+  if (!cuda::takes(way, weight, tokens, gpu_->has_sm90a, steps)) return false;
+  if (way == cuda::LinearWay::kCodes || way == cuda::LinearWay::kCodesFetched ||
+      way == cuda::LinearWay::kRounded) {
     return gpu_->multiplies_codes;
+  }
   if (gpu_->can) return gpu_->can(way, tokens);
   return way == cuda::LinearWay::kVector;
 }

@@ -39,6 +39,7 @@ struct FakeGpu {
   std::int64_t masked = 0;   ///< choices among what a mask allows
   std::int64_t l2_bytes = 4096;
   bool multiplies_codes = false;
+  bool has_sm90a = true;
   /// The memory through which ranks exchange numbers; a GPU without it cannot be a rank.
   std::shared_ptr<SharedRanks> ranks{};
   /// Waits for the ranks of other processes; empty: does not wait.

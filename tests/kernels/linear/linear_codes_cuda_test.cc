@@ -99,8 +99,10 @@ class CodesProduct {
  public:
   using Parts = std::vector<BlockMatrix::Part>;
 
-  CodesProduct(std::int64_t rows, const Parts& parts, bool gated, std::mt19937& random)
+  CodesProduct(std::int64_t rows, const Parts& parts, bool gated, std::mt19937& random,
+               LinearWay way = LinearWay::kCodes)
       : rows_(rows),
+        way_(way),
         blocks_(parts, gated, true, random),
         in_(RowsPair::random(rows, kBlockInputs, DType::kBF16, random)),
         out_(RowsPair::poisoned(rows, blocks_.on(true).outputs)),
@@ -115,7 +117,7 @@ class CodesProduct {
     made.spec.activation = activation_;
     made.spec.scale = 1e-3F;  // leaves outputs whose sums cancel below what is looked at
     if (residual_) made.residual = device ? residual_->device() : residual_->host();
-    made.way = LinearWay::kCodes;
+    made.way = way_;
     made.workspace = workspace_.device();
     return made;
   }
@@ -175,7 +177,9 @@ class CodesProduct {
     const RoundBlock round = rounding_of(run->dtype);
     if (round == nullptr) {
       std::vector<float> numbers = weft::test::decoded_row(blocks, row);
-      if (rows_ > kStreamedRows) std::ranges::transform(numbers, numbers.begin(), rounded);
+      if (way_ == LinearWay::kCodes && rows_ > kStreamedRows) {
+        std::ranges::transform(numbers, numbers.begin(), rounded);
+      }
       numbers_.insert(numbers_.end(), numbers.begin(), numbers.end());
       return;
     }
@@ -188,6 +192,7 @@ class CodesProduct {
   }
 
   std::int64_t rows_;
+  LinearWay way_;
   Activation activation_ = Activation::kNone;
   std::optional<RowsPair> residual_;
   BlockMatrix blocks_;
@@ -197,21 +202,19 @@ class CodesProduct {
   std::vector<float> numbers_;
 };
 
-class CodesCudaTest : public OpsCudaTest {
+class AnyCodesCudaTest : public OpsCudaTest {
  protected:
   void SetUp() override {
     OpsCudaTest::SetUp();
-    if (IsSkipped()) return;
-    const BlockMatrix any({{DType::kQ4_K, 37}}, false, false, engine_);
-    if (!can(LinearWay::kCodes, any.on(true), 1)) GTEST_SKIP() << "the GPU is none of sm_90";
-    linear_.emplace();
+    if (!IsSkipped()) linear_.emplace();
   }
 
-  void expect_product(std::int64_t rows, const CodesProduct::Parts& parts, bool gated) {
+  void expect_product(std::int64_t rows, const CodesProduct::Parts& parts, bool gated,
+                      LinearWay way = LinearWay::kCodes) {
     SCOPED_TRACE(testing::Message() << rows << " rows, " << to_string(parts.front().dtype) << ", "
                                     << parts.front().outputs << (gated ? " gated" : ""));
-    CodesProduct product(rows, parts, gated, engine_);
-    ASSERT_TRUE(can(LinearWay::kCodes, product.params(true).weight, rows));
+    CodesProduct product(rows, parts, gated, engine_, way);
+    ASSERT_TRUE(can(way, product.params(true).weight, rows));
     const auto run = [&](Stream stream) { return linear_->run(product.params(true), stream); };
     expect_runs(run);
     expect_runs(run);
@@ -223,6 +226,24 @@ class CodesCudaTest : public OpsCudaTest {
   }
 
   std::optional<LinearEngine> linear_;
+};
+
+class CodesCudaTest : public AnyCodesCudaTest {
+ protected:
+  void SetUp() override {
+    AnyCodesCudaTest::SetUp();
+    if (IsSkipped()) return;
+    const BlockMatrix any({{DType::kQ4_K, 37}}, false, false, engine_);
+    if (!can(LinearWay::kCodes, any.on(true), 1)) GTEST_SKIP() << "the GPU is none of sm_90";
+  }
+};
+
+/// Products whose codes threads fetch, on any GPU.
+class FetchedCodesCudaTest : public AnyCodesCudaTest {
+ protected:
+  void expect_fetched(std::int64_t rows, const CodesProduct::Parts& parts, bool gated) {
+    expect_product(rows, parts, gated, LinearWay::kCodesFetched);
+  }
 };
 
 const std::vector<std::int64_t> row_counts =
@@ -274,6 +295,58 @@ TEST_F(CodesCudaTest, ComputesWhatFollowsTheProductOfManyRows) {
       }
     }
   }
+}
+
+const std::vector<std::int64_t> fetched_row_counts =
+    test_sizes<std::int64_t>({1, 7, 8, 9, 16, 17, 32, 33, 64}, {3, 11, 33});
+
+TEST_F(FetchedCodesCudaTest, MultipliesEveryEncoding) {
+  for (const Encoding& encoding : encodings()) {
+    if (encoding.tensor_codes == TensorCodes::kNone) continue;
+    const bool boxed = encoding.tensor_codes == TensorCodes::kBoxes;
+    for (const bool gated : {false, true}) {
+      for (const std::int64_t outputs : test_sizes<std::int64_t>({64, 320}, {64})) {
+        for (const std::int64_t rows : fetched_row_counts) {
+          expect_fetched(rows, {{encoding.dtype, gated ? 2 * outputs : outputs}}, gated);
+          // Only blocks may end anywhere.
+          if (!boxed) expect_fetched(rows, {{encoding.dtype, 2 * (outputs - 27)}}, gated);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(FetchedCodesCudaTest, MultipliesMatricesOfSeveralEncodings) {
+  for (const std::int64_t rows : fetched_row_counts) {
+    expect_fetched(rows, {{DType::kQ8_0, 64}, {DType::kQ4_K, 100}, {DType::kI4_128, 192}}, false);
+  }
+}
+
+TEST_F(FetchedCodesCudaTest, MultipliesATileBetweenBlocksOfALaunchAsOneThatIsWhole) {
+  expect_fetched(5, {{DType::kF8_128, 1024}}, false);
+  expect_fetched(5, {{DType::kI4_128, 1024}}, false);
+}
+
+TEST_F(FetchedCodesCudaTest, ComputesARowAlikeBesideAnyNumberOfRowsOfItsRange) {
+  for (const DType dtype : {DType::kQ4_K, DType::kQ6_K, DType::kF8_128}) {
+    CodesProduct product(64, {{dtype, 320}}, false, engine_, LinearWay::kCodesFetched);
+    expect_runs([&](Stream stream) { return linear_->run(product.params(true), stream); });
+    for (const std::int64_t rows : {17, 32, 33, 63}) {
+      RowsPair out = RowsPair::poisoned(rows, 320);
+      CudaLinearParams params = product.params(true);
+      params.rows = rows;
+      params.out = out.device();
+      expect_runs([&](Stream stream) { return linear_->run(params, stream); });
+      EXPECT_EQ(out.fetch(rows), product.out().fetch(rows)) << to_string(dtype) << ", " << rows;
+    }
+  }
+}
+
+TEST_F(FetchedCodesCudaTest, CannotMultiplyMoreRowsThanItsWayHas) {
+  const BlockMatrix codes({{DType::kQ4_K, 37}}, false, true, engine_);
+  EXPECT_TRUE(can(LinearWay::kCodesFetched, codes.on(true), kMaxFetchedTokens));
+  EXPECT_FALSE(can(LinearWay::kCodesFetched, codes.on(true), kMaxFetchedTokens + 1));
 }
 
 TEST_F(CodesCudaTest, MultipliesATileBetweenBlocksOfALaunchAsOneThatIsWhole) {

@@ -481,7 +481,8 @@ TEST_P(LinearCudaTest, RefusesParametersThatDoNotFit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(ways, LinearCudaTest,
-                         testing::Values(LinearWay::kVector, LinearWay::kFlat, LinearWay::kLibrary),
+                         testing::Values(LinearWay::kVector, LinearWay::kFlat, LinearWay::kLibrary,
+                                         LinearWay::kFlatFetched),
                          [](const auto& way) { return std::string(to_string(way.param)); });
 
 // Needs no GPU: the functions are those of the library that this was compiled for.

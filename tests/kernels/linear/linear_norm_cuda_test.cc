@@ -157,14 +157,11 @@ class NormedProduct {
   Mirror<std::byte> workspace_;
 };
 
-class NormedProductCudaTest : public OpsCudaTest {
+class AnyNormedProductCudaTest : public OpsCudaTest {
  protected:
   void SetUp() override {
     OpsCudaTest::SetUp();
-    if (IsSkipped()) return;
-    PlainMatrix any(64, 64, false, engine_);
-    if (!can(LinearWay::kFlat, any.on(true), 1)) GTEST_SKIP() << "the GPU is none of sm_90";
-    linear_.emplace();
+    if (!IsSkipped()) linear_.emplace();
   }
 
   void run(const CudaLinearParams& params) {
@@ -172,18 +169,79 @@ class NormedProductCudaTest : public OpsCudaTest {
   }
 
   void expect_plain(std::int64_t rows, std::int64_t outputs, std::int64_t inputs, bool gated,
-                    NormedProduct::Norms norms) {
+                    NormedProduct::Norms norms, LinearWay way = LinearWay::kFlat) {
     SCOPED_TRACE(testing::Message()
                  << rows << " rows, " << outputs << " by " << inputs << (gated ? " gated" : ""));
     PlainMatrix matrix(outputs, inputs, gated, engine_);
     NormedProduct product(matrix.on(true), rows, norms, engine_);
-    for (int i = 0; i < 2; ++i) run(product.params(matrix.on(true), LinearWay::kFlat, true));
-    product.expect_reference(matrix.on(false), LinearWay::kFlat, 1e-3);
+    for (int i = 0; i < 2; ++i) run(product.params(matrix.on(true), way, true));
+    product.expect_reference(matrix.on(false), way, 1e-3);
     EXPECT_TRUE(product.has_zero_counters());
   }
 
   std::optional<LinearEngine> linear_;
 };
+
+class NormedProductCudaTest : public AnyNormedProductCudaTest {
+ protected:
+  void SetUp() override {
+    AnyNormedProductCudaTest::SetUp();
+    if (IsSkipped()) return;
+    PlainMatrix any(64, 64, false, engine_);
+    if (!can(LinearWay::kFlat, any.on(true), 1)) GTEST_SKIP() << "the GPU is none of sm_90";
+  }
+};
+
+/// Products whose weights threads fetch, on any GPU.
+using FetchedProductCudaTest = AnyNormedProductCudaTest;
+
+TEST_F(FetchedProductCudaTest, FlatProductsComputeNormsOfEveryNumberOfRows) {
+  constexpr auto kWay = LinearWay::kFlatFetched;
+  for (const std::int64_t rows : {1, 2, 7, 8, 9, 16, 17, 32}) {
+    expect_plain(rows, 160, 224, false, {}, kWay);
+    expect_plain(rows, 1056, 96, false, {.weight = false}, kWay);
+    expect_plain(rows, 40, 288, true, {.after = false}, kWay);
+  }
+}
+
+TEST_F(FetchedProductCudaTest, FlatProductsTakeMatricesOfEverySize) {
+  constexpr NormedProduct::Norms kNone{.before = false, .after = false};
+  for (const std::int64_t outputs : test_sizes<std::int64_t>({1, 31, 64, 129, 1024}, {31, 129})) {
+    for (const std::int64_t inputs :
+         test_sizes<std::int64_t>({1, 31, 64, 71, 160, 4096}, {1, 71, 160})) {
+      for (const bool gated : {false, true}) {
+        expect_plain(3, outputs, inputs, gated, kNone, LinearWay::kFlatFetched);
+      }
+    }
+  }
+}
+
+TEST_F(FetchedProductCudaTest, ProductsByCodesComputeNorms) {
+  constexpr auto kWay = LinearWay::kCodesFetched;
+  for (const DType dtype : {DType::kQ4_K, DType::kI4_128, DType::kF8_128}) {
+    for (const std::int64_t rows : {1, 5, 8}) {
+      SCOPED_TRACE(testing::Message() << to_string(dtype) << ", " << rows << " rows");
+      BlockMatrix plain({{dtype, 320}}, false, true, engine_);
+      NormedProduct product(plain.on(true), rows, {}, engine_);
+      for (int i = 0; i < 2; ++i) run(product.params(plain.on(true), kWay, true));
+      product.expect_reference(plain.on(false), kWay, 1e-2);
+    }
+  }
+}
+
+TEST_F(FetchedProductCudaTest, ARowHasTheSameBitsBesideAnyNumberOfRowsOfItsRange) {
+  constexpr auto kWay = LinearWay::kFlatFetched;
+  PlainMatrix matrix(512, 1024, false, engine_);
+  NormedProduct product(matrix.on(true), 32, {}, engine_);
+  run(product.params(matrix.on(true), kWay, true));
+  const std::vector<double> want = product.numbers(1);
+  for (const std::int64_t rows : {17, 25, 31}) {
+    CudaLinearParams params = product.params(matrix.on(true), kWay, true);
+    params.rows = rows;
+    run(params);
+    EXPECT_EQ(product.numbers(1), want) << rows << " rows";
+  }
+}
 
 TEST_F(NormedProductCudaTest, FlatProductsComputeNormsOfEveryNumberOfRows) {
   for (const std::int64_t rows : {1, 2, 7, 8, 9, 16, 17, 32, 33, 64, 65, 128}) {

@@ -53,6 +53,18 @@ TEST(CudaLinearTable, ReadsWhatItPrints) {
             LinearWay::kCodes);
 }
 
+TEST(CudaLinearTable, KeepsTheWaysToAvoid) {
+  CudaLinearTable table;
+  table.set(kShape, LinearWay::kLibrary);
+  EXPECT_EQ(table.read_line("avoid codes"), "");
+  EXPECT_EQ(table.read_line("avoid flat"), "");
+  for (const LinearWayRow& row : kLinearWays) {
+    EXPECT_EQ(table.avoids(row.way), row.way == LinearWay::kCodes || row.way == LinearWay::kFlat)
+        << row.name;
+  }
+  EXPECT_EQ(table.print(), "avoid flat\navoid codes\nbf16 12288 4096 16 library\n");
+}
+
 TEST(CudaLinearTable, SaysWhatIsWrongWithALine) {
   CudaLinearTable table;
   EXPECT_EQ(table.read_line("i8 1 1 1 flat"), "a dtype that no way multiplies");
@@ -65,6 +77,10 @@ TEST(CudaLinearTable, SaysWhatIsWrongWithALine) {
   EXPECT_EQ(table.read_line("f8_128 128 128 32 rounded"), "a way that there is not")
       << "a setting chooses it";
   EXPECT_EQ(table.read_line("bf16 1 1 1 flat flat"), "more words than an entry has");
+  EXPECT_EQ(table.read_line("avoid"), "a way that there is not");
+  EXPECT_EQ(table.read_line("avoid experts"), "a way that there is not");
+  EXPECT_EQ(table.read_line("avoid vector"), "the way that computes what no other can");
+  EXPECT_EQ(table.read_line("avoid flat codes"), "more words than an entry has");
   EXPECT_EQ(table.print(), "");
 }
 

@@ -86,6 +86,21 @@ TEST(LinearWays, MultiplyOnTensorCoresOnlyWhatTheyAreMadeFor) {
       takes(LinearWay::kCodes, encoded_in(DType::kQ4_K, false), kMaxCodesTokens + 1, true));
 }
 
+TEST(LinearWays, MultiplyFewRowsOnTensorCoresOfAnyGpu) {
+  const DeviceMatrix narrow = numbers_of(DType::kF16);
+  for (const bool has_sm90a : {false, true}) {
+    EXPECT_TRUE(takes(LinearWay::kFlatFetched, narrow, kMaxFlatFetchedTokens, has_sm90a));
+    EXPECT_FALSE(takes(LinearWay::kFlatFetched, narrow, kMaxFlatFetchedTokens + 1, has_sm90a));
+    for (const Encoding& encoding : kEncodings) {
+      const bool boxed = encoding.tensor_codes == TensorCodes::kBoxes;
+      EXPECT_EQ(takes(LinearWay::kCodesFetched, encoded_in(encoding.dtype, boxed),
+                      kMaxFetchedTokens, has_sm90a),
+                encoding.tensor_codes != TensorCodes::kNone)
+          << encoding.name;
+    }
+  }
+}
+
 TEST(LinearWays, ComputeTheStepsOfTheirRowAlone) {
   const DeviceMatrix narrow = numbers_of(DType::kBF16);
   for (const LinearWayRow& row : kLinearWays) {

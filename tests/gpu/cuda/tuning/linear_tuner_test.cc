@@ -27,7 +27,7 @@ class LinearTunerTest : public testing::Test {
  public:
   LinearTunerTest() {
     gpu->can = [](LinearWay way, std::int64_t tokens) {
-      return way != LinearWay::kFlat || tokens <= 2;
+      return (way != LinearWay::kFlat && way != LinearWay::kFlatFetched) || tokens <= 2;
     };
     gpu->linear_seconds = [this](const cuda::CudaLinearParams& params) {
       weights[{params.weight.rows(), params.weight.stride}].insert(params.weight.data);
@@ -62,8 +62,8 @@ TEST_F(LinearTunerTest, MeasuresEachProductOnceAtEachBucketByEveryWayThatCan) {
     EXPECT_TRUE(seen.emplace(time.shape.rows, time.shape.inputs, time.shape.tokens).second);
     // Few tokens take kFlat where it can, else the library.
     if (time.shape.tokens <= 2) {
-      EXPECT_THAT(ways_of(time),
-                  ElementsAre(LinearWay::kFlat, LinearWay::kVector, LinearWay::kLibrary));
+      EXPECT_THAT(ways_of(time), ElementsAre(LinearWay::kFlat, LinearWay::kVector,
+                                             LinearWay::kLibrary, LinearWay::kFlatFetched));
     } else {
       EXPECT_THAT(ways_of(time), ElementsAre(LinearWay::kLibrary, LinearWay::kVector));
     }

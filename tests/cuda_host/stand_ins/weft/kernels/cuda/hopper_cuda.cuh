@@ -13,17 +13,9 @@
 
 namespace weft::cuda {
 
-using Barrier = std::uint64_t;
-
-inline void init_barrier(Barrier* barrier, std::uint32_t arrivals) {
-  cuda_host::init_barrier(barrier, arrivals);
-}
-inline void publish_barriers() {}
-inline void arrive(Barrier* barrier) { cuda_host::arrive(barrier, 0); }
 inline void arrive_expecting(Barrier* barrier, std::uint32_t bytes) {
   cuda_host::arrive(barrier, bytes);
 }
-inline void wait(Barrier* barrier, std::uint32_t parity) { cuda_host::wait(barrier, parity); }
 
 enum class CacheHint : std::uint64_t { kEvictFirst, kEvictLast };
 
@@ -47,8 +39,6 @@ inline void copy_bytes(void* to, const void* from, std::uint32_t bytes, Barrier*
   cuda_host::copy_bytes_later(to, from, bytes, barrier);
 }
 inline void prefetch_map(const CUtensorMap* /*map*/) {}
-
-inline void meet(int id, int threads) { cuda_host::meet_some(id, threads); }
 
 template <int kCount>
 void give_registers() {}

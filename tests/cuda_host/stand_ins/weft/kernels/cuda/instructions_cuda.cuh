@@ -62,13 +62,28 @@ inline float settled(float number) { return number; }
 inline void prefetch_line(const void* /*at*/) {}
 
 inline void fetch_16_bytes(std::uint32_t to, const std::byte* from, bool present) {
-  cuda_host::fetch_later(to, from, present);
+  cuda_host::fetch_later(to, from, present ? 16 : 0);
+}
+inline void fetch_bytes(std::uint32_t to, const std::byte* from, int bytes) {
+  cuda_host::fetch_later(to, from, bytes);
 }
 inline void end_fetch_group() { cuda_host::pending_fetches().end_group(); }
 template <int kLeft>
 void wait_for_fetches() {
   cuda_host::pending_fetches().wait(kLeft);
 }
+
+using Barrier = std::uint64_t;
+
+inline void init_barrier(Barrier* barrier, std::uint32_t arrivals) {
+  cuda_host::init_barrier(barrier, arrivals);
+}
+inline void publish_barriers() {}
+inline void arrive(Barrier* barrier) { cuda_host::arrive(barrier, 0); }
+inline void arrive_after_fetches(Barrier* barrier) { cuda_host::arrive_after_fetches(barrier); }
+inline void wait(Barrier* barrier, std::uint32_t parity) { cuda_host::wait(barrier, parity); }
+
+inline void meet(int id, int threads) { cuda_host::meet_some(id, threads); }
 
 inline void load_matrices(std::uint32_t (&to)[4], std::uint32_t address) {
   cuda_host::load_four_matrices(to, address, false);
