@@ -9,8 +9,8 @@
 #include "weft/kernels/linear/linear_codes_kinds_cuda.cuh"
 
 /// kCodesFetched and kFlatFetched: as kCodes for few tokens, for every GPU from sm_80 on. The lanes
-/// of one warp fetch units 16 bytes at a time (`cp.async`), and an mbarrier counts the lanes whose
-/// fetches are there. How many units the ring has is known when the kernel starts, since GPUs
+/// of some warps fetch units 16 bytes at a time (`cp.async`), and an mbarrier counts the lanes
+/// whose fetches are there. How many units the ring has is known when the kernel starts, since GPUs
 /// differ in their shared memory.
 namespace weft::cuda::codes {
 
@@ -41,12 +41,17 @@ struct FetchedProduct {
   int depth;         ///< of the ring
 };
 
-/// The lanes of a warp that fetch, each for itself.
+/// Threads that fetch. One warp alone on a multiprocessor was slower than the memory
+/// (docs/performance.md).
+template <class Sizes>
+constexpr int kFetchers = Sizes::kBlocks == 1 ? 128 : 64;
+
+/// The lanes that fetch, each for itself.
 template <class Sizes>
 class Fetcher {
  public:
   __device__ Fetcher(const Shared<Sizes>& shared, const FetchedProduct& of)
-      : shared_(shared), of_(of), lane_(static_cast<int>(threadIdx.x % 32)) {}
+      : shared_(shared), of_(of), lane_(static_cast<int>(threadIdx.x) - kProducer) {}
 
   /// Fills the ring. Weights are constant, so the first of them are fetched before the
   /// predecessor's end.
@@ -75,6 +80,7 @@ class Fetcher {
   using Encoding = typename Sizes::Encoding;
   static constexpr int kColumns = Encoding::kColumns;
   static constexpr int kRowBytes = Encoding::kRowBytes;
+  static constexpr int kLanes = kFetchers<Sizes>;
 
   __device__ void fetch_weights(std::uint32_t to, unsigned tile, unsigned column) const {
     if constexpr (Encoding::kBoxed) {
@@ -95,7 +101,7 @@ class Fetcher {
       const std::byte* from =
           product.boxes + (std::size_t{box} * product.cut.tile_units + column) * kBytes;
 #pragma unroll 8
-      for (int at = lane_ * kPieceBytes; at < kBytes; at += 32 * kPieceBytes) {
+      for (int at = lane_ * kPieceBytes; at < kBytes; at += kLanes * kPieceBytes) {
         fetch_bytes(place + at, from + at, kPieceBytes);
       }
     };
@@ -118,13 +124,12 @@ class Fetcher {
   __device__ void fetch_half(std::uint32_t to, int row_in_tile, int first, unsigned column) const {
     constexpr int kPieces = kRowBytes / kPieceBytes;
     static_assert(kRowBytes % kPieceBytes == 0);
-    static_assert(kBoxRows * kPieces % 32 == 0);
     const unsigned stride = of_.product.cut.tile_units * kRowBytes;
     const std::byte* from =
         of_.product.boxes + first * std::size_t{stride} + column * std::size_t{kRowBytes};
     const int rows = of_.rows - first;
 #pragma unroll 6
-    for (int i = lane_; i < kBoxRows * kPieces; i += 32) {
+    for (int i = lane_; i < kBoxRows * kPieces; i += kLanes) {
       const int row = i / kPieces;
       const int piece = i % kPieces;
       fetch_bytes(
@@ -138,7 +143,7 @@ class Fetcher {
     constexpr int kPieces = kColumns / kPieceColumns;
     constexpr int kBoxPieces = Sizes::kBoxColumns / kPieceColumns;
 #pragma unroll 2
-    for (int i = lane_; i < of_.product.tokens * kPieces; i += 32) {
+    for (int i = lane_; i < of_.product.tokens * kPieces; i += kLanes) {
       const int token = i / kPieces;
       const int piece = i % kPieces;
       const int column = first + piece * kPieceColumns;
@@ -157,6 +162,9 @@ class Fetcher {
   int lane_;
 };
 
+template <class Sizes>
+constexpr int kFetchedThreads = kProducer + kFetchers<Sizes>;
+
 /// Makes zeros of the tokens that are not there. They stay, as nothing is fetched to their places.
 template <class Sizes>
 __device__ void clear_tokens(const Shared<Sizes>& shared, int tokens) {
@@ -164,14 +172,14 @@ __device__ void clear_tokens(const Shared<Sizes>& shared, int tokens) {
   for (unsigned slot = 0; slot < shared.depth; ++slot) {
     auto* to = reinterpret_cast<uint4*>(shared.inputs(slot));
     for (int i = static_cast<int>(threadIdx.x); i < Sizes::kInputBytes / kPieceBytes;
-         i += Sizes::kThreads) {
+         i += kFetchedThreads<Sizes>) {
       to[i] = uint4{};
     }
   }
 }
 
 template <class Encoding, int kTokens>
-__global__ void __launch_bounds__(Layout<Encoding, kTokens>::kThreads,
+__global__ void __launch_bounds__(kFetchedThreads<Layout<Encoding, kTokens>>,
                                   Layout<Encoding, kTokens>::kBlocks)
     fetched_kernel(const __grid_constant__ FetchedProduct of, const LinearEpilogue epilogue) {
   using Sizes = Layout<Encoding, kTokens>;
@@ -179,7 +187,7 @@ __global__ void __launch_bounds__(Layout<Encoding, kTokens>::kThreads,
   const Shared<Sizes> shared(memory, static_cast<unsigned>(of.depth));
   if (threadIdx.x == kProducer) {
     for (unsigned slot = 0; slot < shared.depth; ++slot) {
-      init_barrier(&shared.full[slot], 32);
+      init_barrier(&shared.full[slot], kFetchers<Sizes>);
       init_barrier(&shared.empty[slot], kHalves * kRowWarps);
     }
     publish_barriers();
@@ -247,8 +255,8 @@ Status start_fetched(const CudaLinearParams& params, const FlatDevice& device, S
       .depth = ring.depth};
   const auto most = static_cast<unsigned>(device.processors * ring.blocks);
   return launch(fetched_kernel<Encoding, kTokens>, dim3(std::min(cut.units, most)),
-                dim3(Sizes::kThreads), static_cast<std::size_t>(ring.bytes()), stream, product,
-                LinearEpilogue(params));
+                dim3(kFetchedThreads<Sizes>), static_cast<std::size_t>(ring.bytes()), stream,
+                product, LinearEpilogue(params));
 }
 
 /// Multiplies kTokens rows at a time, all with the same kernel, so that a row's bits do not depend
