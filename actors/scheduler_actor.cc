@@ -40,10 +40,14 @@ void SchedulerActor::tell_of_guesses(const GroupSpec& spec) {
   if (state_->options.limits.guesses == 0 || state_->told_of_guesses || !state_->notice) return;
   if (!spec.generates()) return;
   const bool is_processed = spec.sampling->logit_processor != nullptr;
-  if (!is_processed && !spec.beams()) return;
+  const bool depends = state_->options.limits.chooses_at_once && spec.depends_on_guesses();
+  if (!is_processed && !spec.beams() && !depends) return;
+  const char* const reason = is_processed   ? "a logit processor"
+                             : spec.beams() ? "beams"
+                                            : "penalties or a structured output on a GPU";
   state_->told_of_guesses = true;
   state_->notice(std::string("speculation: a request with ")
-                     .append(is_processed ? "a logit processor" : "beams")
+                     .append(reason)
                      .append(" runs without guesses, as all such requests do; each replica says "
                              "this once"));
 }

@@ -96,7 +96,8 @@ DeviceNeeds without_weights(DeviceNeeds needs) {
 }
 
 /// Lets a device guess as much as its limits allow.
-void use_drafter(HostStepDevice& device) {
+template <class Device>
+void use_drafter(Device& device) {
   const DeviceLimits& limits = device.limits();
   if (limits.guesses == 0) return;
   device.use(std::make_unique<SuffixDrafter>(static_cast<std::size_t>(limits.rows),
@@ -240,7 +241,9 @@ Result<StepDevices> load_on_gpus(const OpenedModel& model, const DeviceWishes& w
         auto device = cuda::CudaDevice::load(std::move(gpu.runtime), model.checkpoint,
                                              model.program, options, gpu.tuning, own);
         if (!device) return device.error();
-        return cuda::CudaStepDevice::make(*std::move(device), portion.limits, end_tokens);
+        auto steps = cuda::CudaStepDevice::make(*std::move(device), portion.limits, end_tokens);
+        if (steps) use_drafter(**steps);
+        return steps;
       });
   if (!made) return made.error();
   if (!capacity.files.empty()) {
@@ -278,10 +281,9 @@ Result<StepDevices> load_step_devices(const OpenedModel& model, const DeviceWish
   const auto replicas = parse_replicas(wishes.replicas);
   if (!replicas) return replicas.error();
   const bool is_cut = replicas->front().ranks() > 1;
-  if (wishes.capacity.guesses > 0 && (is_cut || wishes.replicas.front() != kHostDevice)) {
-    return Error{DeviceErrc::kUnfit, "speculation.kind: guesses are verified by the device " +
-                                         std::string(kHostDevice) +
-                                         " alone, not by a GPU or a model that is cut"};
+  if (wishes.capacity.guesses > 0 && is_cut) {
+    return Error{DeviceErrc::kUnfit,
+                 "speculation.kind: guesses are not verified by a model that is cut"};
   }
   if (is_cut) {
     if (wishes.capacity.host_bytes > 0) {

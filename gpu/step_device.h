@@ -42,6 +42,9 @@ struct DeviceLimits {
   /// How many tokens the device guesses at most behind the token that it chose for a row, and then
   /// verifies (PlanEntry::guesses); 0: it guesses none.
   std::int32_t guesses = 0;
+  /// It guesses no tokens of sequences with a constraint or with penalties: all choices of an entry
+  /// are made at once, and such a choice depends on the guesses before it.
+  bool chooses_at_once = false;
   /// Bytes of a row's state: what layers keep of a sequence beside pages, as much of two tokens as
   /// of a thousand (a recurrent layer's). 0: none. A device with state guesses no tokens, because
   /// it could not take back what wrong ones change.

@@ -13,6 +13,7 @@ DeviceOptions step_options(const Program& program, const DeviceLimits& limits, D
   options.max_tokens = limits.step_tokens;
   options.max_outputs = limits.step_outputs();
   options.max_sequences = limits.rows;
+  if (limits.guesses > 0) options.max_guesses = limits.step_outputs() - 1;
   options.max_context = limits.context;
   options.page_tokens = limits.page_tokens;
   options.pages = limits.pages;

@@ -13,6 +13,7 @@
 #include "weft/core/token.h"
 #include "weft/gpu/plan.h"
 #include "weft/gpu/sequence_traits.h"
+#include "weft/gpu/step_device.h"
 #include "weft/sampling/beam_search.h"
 #include "weft/sampling/choice_failure.h"
 #include "weft/sampling/sampling_params.h"
@@ -53,10 +54,18 @@ struct GroupSpec {
   [[nodiscard]] std::int64_t most_kept_tokens() const noexcept {
     return static_cast<std::int64_t>(prompt.size()) + std::max(max_tokens, 1) - 1;
   }
-  /// Whether a device may guess its tokens (PlanEntry::guesses). Not with a logit processor, which
-  /// must see each choice once, in order.
-  [[nodiscard]] bool may_guess() const noexcept {
-    return most_guesses > 0 && generates() && !beams() && !reader && !sampling->logit_processor;
+  /// Whether a device with these limits may guess its tokens (PlanEntry::guesses). Not with a logit
+  /// processor, which must see each choice once, in order.
+  [[nodiscard]] bool may_guess(const DeviceLimits& limits) const noexcept {
+    return most_guesses > 0 && generates() && !beams() && !reader && !sampling->logit_processor &&
+           !(limits.chooses_at_once && depends_on_guesses());
+  }
+  /// Whether a choice depends on the tokens before it by more than its logits and its position
+  /// (DeviceLimits::chooses_at_once).
+  [[nodiscard]] bool depends_on_guesses() const noexcept {
+    const PenaltyParams& penalties = sampling->penalties;
+    return sampling->constraint != nullptr || penalties.repetition != 1 ||
+           penalties.frequency != 0 || penalties.presence != 0;
   }
   [[nodiscard]] bool beams() const noexcept { return sampling->beams.num_beams > 1; }
 };

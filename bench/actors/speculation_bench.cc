@@ -1,5 +1,5 @@
 // Tokens a second with speculation.kind suffix, over those without, in turn within one run: the
-// demo model on the host, as many rows as the argument says.
+// demo model on the host and on the first GPU, as many rows as the argument says.
 //   repeats   a text that repeats itself is continued, greedily: the edit of a text that is mostly
 //             kept
 //   fills     records of a regular expression are filled in, greedily, none of them put in at once
@@ -21,6 +21,7 @@
 #include "weft/actors/stepper/stepper.h"
 #include "weft/bench/actors/demo_model.h"
 #include "weft/bench/ratio.h"
+#include "weft/gpu/cuda/runtime/cuda_info.h"
 
 namespace weft::bench {
 namespace {
@@ -77,8 +78,9 @@ Request noise(std::int32_t row) {
   return request;
 }
 
-Stepper stepper_with(SpeculationKind kind, std::int32_t rows) {
+Stepper stepper_with(SpeculationKind kind, std::int32_t rows, const char* device) {
   Config config;
+  config.device = device;
   config.model = demo_model_path();
   config.max_rows = rows;
   config.max_context = 1024;
@@ -100,10 +102,10 @@ double run(Stepper& stepper, Request (*make)(std::int32_t row), std::int32_t row
   });
 }
 
-void speculation(benchmark::State& state, Request (*make)(std::int32_t row)) {
+void compare_on(benchmark::State& state, Request (*make)(std::int32_t row), const char* device) {
   const auto rows = static_cast<std::int32_t>(state.range(0));
-  Stepper guessing = stepper_with(SpeculationKind::kSuffix, rows);
-  Stepper plain = stepper_with(SpeculationKind::kOff, rows);
+  Stepper guessing = stepper_with(SpeculationKind::kSuffix, rows, device);
+  Stepper plain = stepper_with(SpeculationKind::kOff, rows, device);
   compare(
       state, rows * kTokens, [&] { return run(guessing, make, rows); },
       [&] { return run(plain, make, rows); });
@@ -116,6 +118,16 @@ void speculation(benchmark::State& state, Request (*make)(std::int32_t row)) {
       guessed > 0 ? static_cast<double>(stats.accepted_guesses) / guessed : 0;
 }
 
+void speculation(benchmark::State& state, Request (*make)(std::int32_t row)) {
+  compare_on(state, make, "cpu");
+}
+
+void gpu_speculation(benchmark::State& state, Request (*make)(std::int32_t row)) {
+  const auto gpus = cuda::list_devices();
+  if (!gpus || gpus->empty()) return state.SkipWithError("no GPU is here");
+  compare_on(state, make, "cuda:0");
+}
+
 void arguments(benchmark::internal::Benchmark* one) {
   one->Arg(1)->Arg(8)->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
 }
@@ -125,6 +137,11 @@ BENCHMARK_CAPTURE(speculation, fills, fills)->Apply(arguments);
 BENCHMARK_CAPTURE(speculation, tells, tells)->Apply(arguments);
 BENCHMARK_CAPTURE(speculation, chats, chats)->Apply(arguments);
 BENCHMARK_CAPTURE(speculation, noise, noise)->Apply(arguments);
+// A GPU fills in structured output without guesses.
+BENCHMARK_CAPTURE(gpu_speculation, repeats, repeats)->Apply(arguments);
+BENCHMARK_CAPTURE(gpu_speculation, tells, tells)->Apply(arguments);
+BENCHMARK_CAPTURE(gpu_speculation, chats, chats)->Apply(arguments);
+BENCHMARK_CAPTURE(gpu_speculation, noise, noise)->Apply(arguments);
 
 }  // namespace
 }  // namespace weft::bench

@@ -230,14 +230,15 @@ inline constexpr std::array kKeys = {
               "model's tokenizer; otherwise the model writes it, a token a step",
               "The model has no choice there"},
 
-    ConfigKey{"speculation", "kind",
-              choice<kSpeculationNames, kSpeculationKinds, &Config::speculation>(),
-              "How tokens are guessed, which one step then verifies together. suffix: guesses that "
-              "a text continues as it did after an earlier occurrence of its newest tokens. "
-              "Outputs stay the same; the device "
-              "cpu alone, and not for requests with beams or a logit processor, with a grammar "
-              "while scheduling.jump_ahead is on, or whose activations are read",
-              "A wrong guess costs time where a step is busy computing", "speculation"},
+    ConfigKey{
+        "speculation", "kind", choice<kSpeculationNames, kSpeculationKinds, &Config::speculation>(),
+        "How tokens are guessed, which one step then verifies together. suffix: guesses that "
+        "a text continues as it did after an earlier occurrence of its newest tokens. "
+        "Outputs stay the same, on a GPU up to its rounding, which depends on how many tokens "
+        "a step has. Not for a model that is cut, nor for requests with beams or a logit "
+        "processor, with a grammar while scheduling.jump_ahead is on, or whose activations "
+        "are read; on a GPU not with penalties or structured output either",
+        "A wrong guess costs time where a step is busy computing", "speculation"},
     ConfigKey{"speculation", "max_tokens", integer<&Config::speculation_max_tokens>(1, 64),
               "Tokens that are guessed of a sequence at once",
               "Nine tokens of one sequence take a host hardly longer than one, as it reads the "

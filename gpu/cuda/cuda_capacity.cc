@@ -16,6 +16,7 @@ DeviceNeeds cuda_needs(const Program& program, const CapacityWishes& wishes,
   const bool on_host = wishes.kv_host_bytes > 0;
   DeviceNeeds needs;
   needs.weight_bytes = program.weight_bytes();
+  needs.chooses_at_once = true;
   needs.bytes = [&program, options, properties](const DeviceLimits& limits) {
     return CudaDevice::memory_bytes(program, options(limits), properties) +
            static_cast<std::int64_t>(kLinearEngineBytes);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "weft/core/error/internal_error.h"
 #include "weft/gpu/cuda/step/cuda_page_memory.h"
 #include "weft/gpu/cuda/step/device_sampling.h"
+#include "weft/gpu/device_error.h"
 #include "weft/gpu/read_activations.h"
 #include "weft/gpu/step_options.h"
 
@@ -32,6 +34,12 @@ constexpr std::chrono::milliseconds kLookForErrors{2};
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 std::byte* raw(void* memory) { return static_cast<std::byte*>(memory); }
+
+[[noreturn]] void refuse_guesses(std::int32_t slot) {
+  throw boost::system::system_error(DeviceErrc::kUnfit,
+                                    "plan: guesses in slot " + std::to_string(slot) +
+                                        ", whose choices depend on the guesses before them");
+}
 
 }  // namespace
 
@@ -98,7 +106,8 @@ Result<void> CudaStepDevice::record() {
     device_->use();
     connect_tokens();
     // Encoded sequences differ in length, so such a step is launched op by op.
-    if (!whole_) recorded_.record(*device_, limits_.rows);
+    const std::int32_t verified = limits_.guesses > 0 ? limits_.step_outputs() : 0;
+    if (!whole_) recorded_.record(*device_, limits_.rows, verified);
   } catch (const Failure& failure) {
     return error_of(failure);
   }
@@ -116,7 +125,7 @@ void CudaStepDevice::take_memory() {
   const auto cut = [&](Arena arena) {
     const auto rows = at(limits_.rows);
     flag_ = arena.take<std::uint64_t>(1);
-    choices_ = arena.take<SampleChoice>(rows);
+    choices_ = arena.take<SampleChoice>(at(device_->shape().choices));
     settings_ = arena.take<SampleSettings>(rows);
     lists_ = arena.take<SampleLists>(rows);
     return arena.used();
@@ -337,8 +346,12 @@ void CudaStepDevice::write_entries(const Plan& plan) {
   for (const SlotTokens& tokens : reader_.read_entries(plan)) {
     const SlotState& slot = reader_.slot(tokens.slot);
     SlotSampler& own = samplers_[at(tokens.slot)];
-    // The device has the last token where it chose it itself or received it from another GPU.
-    const bool is_known_here = own.on_host || (hears_tokens_ && host_tokens_);
+    if (!tokens.guesses.empty() && (own.is_masked || settings_[tokens.slot].counts)) {
+      refuse_guesses(tokens.slot);
+    }
+    // The device has the last token where it made one choice for the slot, or another GPU sent it.
+    const bool is_known_here =
+        own.on_host || limits_.guesses > 0 || (hears_tokens_ && host_tokens_);
     const std::span<const TokenId> ids = is_known_here ? reader_.known_ids(tokens) : tokens.ids;
     if (whole_) {
       writer.write_table(device_->shape().encoder_table(tokens.slot), 0, tokens.pages);
@@ -346,6 +359,7 @@ void CudaStepDevice::write_entries(const Plan& plan) {
     writer.add({.slot = tokens.slot,
                 .start = tokens.start,
                 .ids = ids,
+                .guesses = tokens.guesses,
                 .traits = slot.traits,
                 .cross_context = slot.cross_context,
                 .observed = tokens.observed,
@@ -354,6 +368,10 @@ void CudaStepDevice::write_entries(const Plan& plan) {
   }
   if (whole_) writer.upload_tables(device_->stream(), device_->layout().page_tables);
   for (const std::int32_t row : reader_.outputs()) writer.add_output(row);
+  write_choices(plan);
+}
+
+void CudaStepDevice::write_choices(const Plan& plan) {
   // Forks are prepared before the choices, which may be of rows that begin with a fork.
   for (const PlanFork& one : plan.forks) {
     const SlotSampler& from = samplers_[at(reader_.slot_of(one.from))];
@@ -365,9 +383,13 @@ void CudaStepDevice::write_entries(const Plan& plan) {
   for (const SlotChoice& choice : reader_.choices()) {
     const SlotState& slot = reader_.slot(choice.slot);
     const SlotSampler& own = samplers_[at(choice.slot)];
-    writer.add_sample({choice.output, choice.slot, slot.observed,
-                       std::max(slot.observed - slot.prompt_tokens, 0), own.on_host,
-                       own.is_masked ? masks++ : -1});
+    const std::int32_t mask = own.is_masked ? masks++ : -1;
+    const auto guesses = static_cast<std::int32_t>(choice.guesses.size());
+    for (std::int32_t right = 0; right <= guesses; ++right) {
+      const std::int32_t observed = slot.observed + right;
+      device_->writer().add_sample({choice.output + right, choice.slot, observed,
+                                    std::max(observed - slot.prompt_tokens, 0), own.on_host, mask});
+    }
   }
 }
 
@@ -382,9 +404,14 @@ RecordedSteps::Step* CudaStepDevice::forward(const Plan& plan) {
     writer.upload(device_->stream(), 0, 0, whole_);
     return nullptr;
   }
+  RecordedSteps::Step* recorded = nullptr;
   if (writer.decodes() && !whole_) {
-    RecordedSteps::Step* recorded = recorded_.fitting(writer.tokens());
+    recorded = recorded_.fitting(writer.tokens());
     if (recorded == nullptr) internal_error("more rows decode than there are");
+  } else if (writer.wants_all() && !whole_) {
+    recorded = recorded_.verifying(writer.tokens());
+  }
+  if (recorded != nullptr) {
     writer.upload(device_->stream(), recorded->rows, recorded->rows, false);
     device_->receive_stream(decode, writer.tokens());
     const OwnedGraph& graph = tells_ ? recorded->telling : recorded->graph;
@@ -394,13 +421,20 @@ RecordedSteps::Step* CudaStepDevice::forward(const Plan& plan) {
   }
   const std::int64_t rows = recorded_.bucket(writer.tokens(), limits_.step_tokens);
   // In buckets too: a product of a size that the library has not seen asks it for its heuristics.
-  const std::int64_t outputs =
-      writer.outputs() == 0 ? 0 : recorded_.fitting(writer.outputs())->rows;
+  const std::int64_t outputs = output_bucket();
   writer.upload(device_->stream(), rows, outputs, whole_);
   device_->receive_stream(decode, writer.tokens());
   device_->launch(decode, {rows, outputs, false, whole_, tells_});
   device_->take_stream(decode, writer.tokens());
   return nullptr;
+}
+
+/// The outputs of a step that is launched op by op. Only guesses give it more than rows.
+std::int64_t CudaStepDevice::output_bucket() {
+  const std::int64_t outputs = device_->writer().outputs();
+  if (outputs == 0) return 0;
+  const RecordedSteps::Step* step = recorded_.fitting(outputs);
+  return step != nullptr ? step->rows : recorded_.bucket(outputs, device_->shape().outputs);
 }
 
 void CudaStepDevice::fork(const PlanFork& fork) {
@@ -516,36 +550,52 @@ void CudaStepDevice::wait(RecordedSteps::Step* recorded) {
 void CudaStepDevice::tell(StepResult& result) {
   const std::span<const SlotChoice> choices = reader_.choices();
   reader_.begin_results(result);
+  std::size_t first = 0;  // of a choice's items
   for (std::size_t i = 0; i < choices.size(); ++i) {
-    if (samplers_[at(choices[i].slot)].on_host) {
-      choose_on_host(i, result);
-      continue;
+    const std::span<const TokenId> guesses = choices[i].guesses;
+    std::optional<Sampler>& sampler = samplers_[at(choices[i].slot)].sampler;
+    const bool on_host = samplers_[at(choices[i].slot)].on_host;
+    if (on_host) mask_workers_.take_back(*sampler);
+    for (std::size_t right = 0;; ++right) {
+      const std::int32_t output = choices[i].output + static_cast<std::int32_t>(right);
+      const TokenId token = on_host ? choose_on_host(i, first + right, output, result)
+                                    : tell_one(i, first + right, result);
+      if (right == guesses.size() || token != guesses[right]) break;
+      if (on_host) sampler->observe(guesses.subspan(right, 1));
     }
-    const SampleChoice& choice = choices_[i];
-    const std::span<TokenLogprob> top =
-        reader_.tell(result, i, SampleResult{choice.token, choice.logprob, 0, 0, choice.top_count});
-    std::transform(choice.top.begin(), choice.top.begin() + choice.top_count, top.begin(),
-                   [](const DeviceTop& one) { return TokenLogprob{one.token, one.logprob}; });
+    first += 1 + guesses.size();
   }
+  reader_.end_results(result);
   if (told_ && chooses_on_host()) tell_tokens();
   if (host_tokens_) host_tokens_->tell(reader_, result);
 }
 
-void CudaStepDevice::choose_on_host(std::size_t index, StepResult& result) {
+/// Tells what the device has chosen by item `item` of choice `index`, and returns the token.
+TokenId CudaStepDevice::tell_one(std::size_t index, std::size_t item, StepResult& result) {
+  const SampleChoice& choice = choices_[item];
+  const std::span<TokenLogprob> top = reader_.tell(
+      result, index, SampleResult{choice.token, choice.logprob, 0, 0, choice.top_count});
+  std::transform(choice.top.begin(), choice.top.begin() + choice.top_count, top.begin(),
+                 [](const DeviceTop& one) { return TokenLogprob{one.token, one.logprob}; });
+  return choice.token;
+}
+
+TokenId CudaStepDevice::choose_on_host(std::size_t index, std::size_t item, std::int32_t output,
+                                       StepResult& result) {
   const SlotChoice& choice = reader_.choices()[index];
   Runtime& runtime = device_->runtime();
-  const HostLogits::Row row = host_logits_->bring(choice.output, reader_.needs()[at(choice.output)],
-                                                  tells_, device_->stream());
+  const HostLogits::Row row =
+      host_logits_->bring(output, reader_.needs()[at(output)], tells_, device_->stream());
   Sampler& sampler = *samplers_[at(choice.slot)].sampler;
-  mask_workers_.take_back(sampler);
   const SampleOutcome outcome = sampler.sample(row.logits, scratch_);
   reader_.tell(result, index, outcome, row.shift);
-  if (!told_) return;
-  choices_[index].token = outcome.token;
+  if (!told_) return outcome.token;
+  choices_[item].token = outcome.token;
   check(runtime,
         runtime.copy_to_device(raw(device_->layout().last_tokens + choice.slot),
-                               raw(&choices_[index].token), sizeof(TokenId), device_->stream()),
+                               raw(&choices_[item].token), sizeof(TokenId), device_->stream()),
         "telling tokens");
+  return outcome.token;
 }
 
 }  // namespace weft::cuda

@@ -17,6 +17,7 @@
 #include "weft/gpu/plan_reader.h"
 #include "weft/gpu/ranks/rank_tokens.h"
 #include "weft/gpu/step_device.h"
+#include "weft/sampling/drafters/drafter.h"
 #include "weft/sampling/mask_workers.h"
 #include "weft/sampling/sampler.h"
 
@@ -35,6 +36,16 @@ namespace weft::cuda {
 /// Where ranks share the head a step has two forms, both recorded for each bucket. Either all
 /// logits go to the rank that chooses, or only ToldPart's numbers about them. Each rank sees the
 /// form in the plan: it is the second where that is enough for all rows (LogitNeeds).
+///
+/// Guesses are verified by choosing as without them (HostStepDevice says why that is exact). An
+/// entry with guesses has a row of logits and a choice behind its last token and behind each guess,
+/// all made at once, each by its position's random number. run() then takes as many choices as
+/// guesses were right, and the next one. It knows the tokens of one step before it writes the next,
+/// so where guesses are made the host feeds each slot's last token: on the device the choices of a
+/// slot overwrite one another. A wrong guess leaves keys and values behind the end of its sequence,
+/// which the next step overwrites. Choices that depend on guesses before them (constraints,
+/// penalties) have none (DeviceLimits::chooses_at_once). Choices made by the host are made one
+/// after the other. Only a whole model on one GPU has guesses.
 ///
 /// run() waits for its step: asleep for most of what the last such step took, then awake.
 ///
@@ -69,6 +80,10 @@ class CudaStepDevice final : public StepDevice {
   /// Keeps pages in these files, which are of its page_memory(), from now on.
   void use(std::shared_ptr<PageFiles> files) { files_ = std::move(files); }
 
+  /// Guesses by this drafter from now on, at most limits().guesses tokens of a row. Without one it
+  /// makes no guesses.
+  void use(std::unique_ptr<Drafter> drafter) { reader_.use(std::move(drafter)); }
+
   /// For measuring parts of a step.
   [[nodiscard]] CudaDevice& device() noexcept { return *device_; }
 
@@ -87,9 +102,11 @@ class CudaStepDevice final : public StepDevice {
   void start(const Plan& plan, const PlanStart& start);
   void encode(const Plan& plan);
   void write_entries(const Plan& plan);
+  void write_choices(const Plan& plan);
   void fork(const PlanFork& fork);
   void copy_pages(std::span<const PlanCopy> copies);
   RecordedSteps::Step* forward(const Plan& plan);
+  [[nodiscard]] std::int64_t output_bucket();
   void hear_tokens();
   void tell_tokens();
   void prepare_masks();
@@ -98,7 +115,9 @@ class CudaStepDevice final : public StepDevice {
   void choose();
   void wait(RecordedSteps::Step* recorded);
   void tell(StepResult& result);
-  void choose_on_host(std::size_t index, StepResult& result);
+  TokenId tell_one(std::size_t index, std::size_t item, StepResult& result);
+  TokenId choose_on_host(std::size_t index, std::size_t item, std::int32_t output,
+                         StepResult& result);
   [[nodiscard]] Sampler& sampler_of(std::int32_t slot);
   void upload_settings(std::int32_t slot);
 
@@ -116,7 +135,7 @@ class CudaStepDevice final : public StepDevice {
   OwnedPinned pinned_;
   // In pinned_.
   std::uint64_t* flag_ = nullptr;
-  SampleChoice* choices_ = nullptr;     // [rows]
+  SampleChoice* choices_ = nullptr;     // [CudaStepShape::choices]
   SampleSettings* settings_ = nullptr;  // [rows], by slot
   SampleLists* lists_ = nullptr;        // [rows], by slot
   // On a rank that chooses tokens.

@@ -218,7 +218,8 @@ class Layouter {
     layout_.settings = arena_.take<SampleSettings>(slots);
     layout_.lists = arena_.take<SampleLists>(slots);
     layout_.token_counts = arena_.take<std::uint32_t>(logits);
-    layout_.edited_logits = arena_.take<float>(logits);
+    const std::int64_t edited = shape_.choices * (chooses ? program_.vocabulary : 0);
+    layout_.edited_logits = arena_.take<float>(size(edited));
     const std::int64_t words = chooses ? TokenMasks::words(program_.vocabulary) : 0;
     layout_.masks = arena_.take<std::uint32_t>(slots * size(words));
   }

@@ -61,7 +61,7 @@ struct Layout {
   SampleSettings* settings = nullptr;     ///< [slots]
   SampleLists* lists = nullptr;           ///< [slots]
   std::uint32_t* token_counts = nullptr;  ///< [slots, V]
-  float* edited_logits = nullptr;         ///< [slots, V]
+  float* edited_logits = nullptr;         ///< [choices, V]
   std::uint32_t* masks = nullptr;         ///< [slots, TokenMasks::words(V)]
   std::byte* weights_begin = nullptr;     ///< all that the checkpoint fills lies together
   std::size_t weight_bytes = 0;

@@ -126,6 +126,7 @@ Result<DeviceLimits> device_capacity(const Program& program, const CapacityWishe
   limits.keeps_kv = program.causal;
   // Wrong guesses cannot be taken back from a row's state.
   limits.guesses = limits.keeps_kv && needs.state_bytes == 0 ? wishes.guesses : 0;
+  limits.chooses_at_once = needs.chooses_at_once;
   limits.window = wishes.slabs ? 0 : program.window;  // a slab is a row's for its whole context
   limits.kv_on_host = needs.host_bytes != nullptr;
   limits.rounds_rows = wishes.rounds_rows;

@@ -26,8 +26,8 @@ struct CapacityWishes {
   /// Page-locked host memory for a GPU's KV cache, which then takes none of the GPU's memory; for
   /// several GPUs, of all together. 0: the KV cache is in the GPU's memory.
   std::int64_t kv_host_bytes = 0;
-  std::int32_t guesses = 0;  ///< tokens that a drafter guesses of a row at once; of the host alone
-  std::string files{};       ///< a folder for pages that nobody has; empty: none
+  std::int32_t guesses = 0;     ///< tokens that a drafter guesses of a row at once; not of ranks
+  std::string files{};          ///< a folder for pages that nobody has; empty: none
   std::int64_t file_bytes = 0;  ///< of the files in it
   bool slabs = false;           ///< each row has pages of its own for all of its context
   bool rounds_rows = false;     ///< DeviceLimits::rounds_rows
@@ -43,6 +43,7 @@ struct DeviceNeeds {
   /// What it takes of host memory beside its own, where its KV cache lies there; else null and 0.
   std::function<std::int64_t(const DeviceLimits& limits)> host_bytes{};
   std::int64_t host_page_bytes = 0;
+  bool chooses_at_once = false;  ///< DeviceLimits::chooses_at_once
 };
 
 /// How many rows and pages fit into `free_bytes` of a device's memory beside the weights, the

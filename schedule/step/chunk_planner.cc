@@ -257,12 +257,13 @@ std::int32_t ChunkPlanner::room_for_guesses(const Tick& tick, double each) const
 
 /// How many guesses the sequence may have in the plan in the making. None where a reader looks
 /// at each computed token, or a constraint puts in text; and none where a beam search or a logit
-/// processor of the application wants each position's logits, whatever becomes of the guess there.
+/// processor of the application wants each position's logits, whatever becomes of the guess there;
+/// nor where the device could not choose behind a guess (GroupSpec::may_guess).
 std::int32_t ChunkPlanner::guesses_of(const Group& group, const Sequence& sequence) const {
   const Progress& progress = sequence.progress;
   const bool decodes_one = group.phase == GroupPhase::kForked && sequence.chunk == 1 &&
                            progress.to_plan() <= 1 && group.spec.generates();
-  if (!decodes_one || !group.spec.may_guess() || sequence.forced) return 0;
+  if (!decodes_one || !group.spec.may_guess(options_.limits) || sequence.forced) return 0;
   const auto behind =
       static_cast<std::int32_t>(group.spec.most_kept_tokens()) - (progress.planned() + 1);
   return std::min({options_.limits.guesses, group.spec.most_guesses, behind});

@@ -18,7 +18,8 @@ void append_cross_pages(Plan& plan, const Group& group) {
 }
 
 /// Writes that the sequence begins in its row; the row gets the tokens that are computed already.
-void write_start(Plan& plan, const Group& group, Sequence& sequence, std::int32_t index) {
+void write_start(Plan& plan, const Group& group, Sequence& sequence, std::int32_t index,
+                 const DeviceLimits& limits) {
   PlanStart start;
   start.row = sequence.row;
   start.sampling = group.spec.sampling;
@@ -27,7 +28,7 @@ void write_start(Plan& plan, const Group& group, Sequence& sequence, std::int32_
   start.prompt_tokens = group.prompt_tokens();
   start.mirostat_mu = sequence.mirostat_mu;
   start.traits = group.spec.traits;
-  start.may_guess = group.spec.may_guess() && !sequence.forced;
+  start.may_guess = group.spec.may_guess(limits) && !sequence.forced;
   start.first_history = static_cast<std::int32_t>(plan.ids.size());
   start.history_tokens = sequence.progress.planned();
   for (std::int32_t i = 0; i < sequence.progress.planned(); ++i) {
@@ -112,7 +113,7 @@ void rename_row(Plan& plan, const PlanMove& move) {
 }  // namespace
 
 PlanWriter::PlanWriter(const DeviceLimits& limits, RowTable& rows, KvMemory& memory)
-    : window_(limits.window), rows_(rows), memory_(memory) {}
+    : limits_(limits), rows_(rows), memory_(memory) {}
 
 void PlanWriter::write(Tick& tick) {
   compact(tick.plan);
@@ -153,13 +154,13 @@ void PlanWriter::write_chunks(Tick& tick) {
     if (rows_.sequence_in(row).chunk > 0) write_entry(tick, *place.group, place.sequence);
   }
   // Some chosen sequences may have given way.
-  tick.shape = shape_of(tick.plan, window_);
+  tick.shape = shape_of(tick.plan, limits_.window);
 }
 
 void PlanWriter::write_entry(Tick& tick, Group& group, std::int32_t index) {
   Plan& plan = tick.plan;
   Sequence& sequence = group.sequences[static_cast<std::size_t>(index)];
-  if (sequence.fresh) write_start(plan, group, sequence, index);
+  if (sequence.fresh) write_start(plan, group, sequence, index, limits_);
   if (!group.encoded) {
     write_encode(plan, group, sequence);
     memory_.note_encoded(group);

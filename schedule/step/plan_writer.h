@@ -41,7 +41,7 @@ class PlanWriter {
   void write_outputs(Tick& tick, Group& group, std::int32_t index, std::int32_t entry);
   void fork(Plan& plan, Group& group);
 
-  const std::int64_t window_;
+  const DeviceLimits limits_;
   RowTable& rows_;
   KvMemory& memory_;
   std::uint64_t prompt_tokens_ = 0;

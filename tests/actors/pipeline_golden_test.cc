@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "weft/core/kv_dtype.h"
+#include "weft/gpu/cuda/cuda_step_device.h"
 #include "weft/gpu/host/host_step_device.h"
 #include "weft/sampling/drafters/suffix_drafter.h"
 #include "weft/tests/actors/played_pipeline.h"
@@ -285,11 +286,16 @@ class PipelineGolden : public testing::Test {
 
   using MakeDrafter = std::function<std::unique_ptr<Drafter>(const DeviceLimits&)>;
 
-  [[nodiscard]] EngineStats play_guessed(const MakeDrafter& drafter, const PipelineShape& shape,
+  [[nodiscard]] EngineStats play_guessed(const MakeDrafter& drafter, PipelineShape shape,
                                          const std::vector<ExpectedTokens>& wanted) const {
+    shape.chooses_at_once = is_gpu_;
     const MakeDevice guessing = [&](const DeviceLimits& limits) {
       auto device = devices_(limits);
-      dynamic_cast<HostStepDevice&>(*device).use(drafter(limits));
+      if (is_gpu_) {
+        dynamic_cast<cuda::CudaStepDevice&>(*device).use(drafter(limits));
+      } else {
+        dynamic_cast<HostStepDevice&>(*device).use(drafter(limits));
+      }
       return device;
     };
     PlayedPipeline pipeline(guessing, program(), shape, 13);
@@ -314,6 +320,7 @@ class PipelineGolden : public testing::Test {
 
   GoldenModel golden_;
   MakeDevice devices_;
+  bool is_gpu_ = false;
   bool computes_as_reference_ = true;  ///< otherwise greedy tokens are known from a run alone, too
 };
 
@@ -372,6 +379,7 @@ class GpuPipelineGoldenTest : public PipelineGolden,
     for (MatrixPlan& matrix : program.matrices) matrix.dtype = DType::kF32;
     golden_.model.program = std::make_shared<const Program>(std::move(program));
     devices_ = devices_of(kind, golden_.model);
+    is_gpu_ = true;
   }
 };
 
@@ -380,6 +388,9 @@ TEST_P(GpuPipelineGoldenTest, GivesTheSameTokensWhateverElseRuns) { expect_same_
 TEST_P(GpuPipelineGoldenTest, GivesTheSameTokensAfterGivingWay) { expect_same_after_giving_way(); }
 TEST_P(GpuPipelineGoldenTest, GivesTheSameTokensWhereTheBeginningIsThere) {
   expect_same_where_the_beginning_is_there();
+}
+TEST_P(GpuPipelineGoldenTest, GivesTheSameTokensWhateverIsGuessed) {
+  expect_same_whatever_is_guessed();
 }
 
 // Models with each kind of block to which a sequence's row could matter: rotary and learned

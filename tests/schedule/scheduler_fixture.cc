@@ -120,6 +120,7 @@ GroupOutcome& SchedulerFixture::submit(const Ask& ask) {
   sampling.beams.num_beams = ask.beams;
   sampling.top_logprobs = ask.beams > 1 ? 2 * ask.beams : 0;
   sampling.logprobs = ask.logprobs;
+  if (ask.has_penalty) sampling.penalties.presence = 1;
   if (ask.has_forced) sampling.constraint = std::make_shared<const FakeConstraint>();
   GroupSpec spec;
   spec.prompt = outcome.prompt;

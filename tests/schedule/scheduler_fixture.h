@@ -39,6 +39,7 @@ struct Ask {
   /// Some of its tokens force other tokens behind them (forced_behind).
   bool has_forced = false;
   bool logprobs = false;
+  bool has_penalty = false;
   std::int32_t most_guesses = 1000;  ///< of its sequences, each in a step
 };
 

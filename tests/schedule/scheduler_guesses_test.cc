@@ -328,6 +328,26 @@ TEST_F(SchedulerGuessesTest, OnlySequencesThatMayHaveGuessesAreFollowedByADrafte
   finish_all();
 }
 
+TEST_F(SchedulerGuessesTest, WhereAllChoicesAreMadeAtOnceNoneOfThemDependsOnGuesses) {
+  for (const bool at_once : {false, true}) {
+    SchedulerOptions options = roomy();
+    options.limits.chooses_at_once = at_once;
+    start_guessing(all, options);
+    const GroupOutcome& plain = submit({.max_tokens = 8});
+    const GroupOutcome& penalized = submit({.max_tokens = 8, .has_penalty = true});
+    ASSERT_TRUE(plan());
+    std::vector<bool> may;
+    for (const PlanStart& one : newest().starts) may.push_back(one.may_guess);
+    EXPECT_EQ(may, (std::vector<bool>{true, !at_once}));
+    run();
+    ASSERT_TRUE(plan());
+    EXPECT_GT(entry_of(plain)->guesses, 0);
+    EXPECT_EQ(entry_of(penalized)->guesses > 0, !at_once);
+    run();
+    finish_all();
+  }
+}
+
 TEST_F(SchedulerGuessesTest, GuessesStayWithinTheStepsTokens) {
   SchedulerOptions options = roomy();
   options.limits.rows = 4;

@@ -33,25 +33,44 @@ OwnedGraph record_graph(CudaDevice& device, const StepView& view) {
   return OwnedGraph(graph, {&runtime});
 }
 
+/// Returns the powers of two from `least` on that are less than `most`, and `most`.
+std::vector<std::int64_t> buckets_of(std::int64_t least, std::int64_t most) {
+  std::vector<std::int64_t> buckets;
+  for (std::int64_t bucket = least; bucket < most; bucket *= 2) buckets.push_back(bucket);
+  buckets.push_back(most);
+  return buckets;
+}
+
+RecordedSteps::Step* smallest_with_room(std::vector<RecordedSteps::Step>& steps,
+                                        std::int64_t rows) {
+  const auto found = std::ranges::find_if(
+      steps, [rows](const RecordedSteps::Step& one) { return one.rows >= rows; });
+  return found == steps.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
-void RecordedSteps::record(CudaDevice& device, std::int64_t rows) {
-  std::vector<std::int64_t> buckets;
-  for (std::int64_t bucket = 1; bucket < rows; bucket *= 2) buckets.push_back(bucket);
-  buckets.push_back(rows);
-  for (const std::int64_t bucket : buckets) {
+void RecordedSteps::record(CudaDevice& device, std::int64_t rows, std::int64_t verified) {
+  for (const std::int64_t bucket : buckets_of(1, rows)) {
     StepView view{bucket, bucket, true, false};
     Step step{bucket, record_graph(device, view), {}, {}};
     view.tells = true;
     if (device.layout().told.can_tell()) step.telling = record_graph(device, view);
     steps_.push_back(std::move(step));
   }
+  if (verified == 0) return;
+  // Steps with more rows take so long that launching them op by op costs little.
+  for (const std::int64_t bucket : buckets_of(2, std::min(verified, kRowStep))) {
+    verifying_.push_back({bucket, record_graph(device, {bucket, bucket, false, false}), {}, {}});
+  }
 }
 
 RecordedSteps::Step* RecordedSteps::fitting(std::int64_t rows) {
-  const auto found =
-      std::ranges::find_if(steps_, [rows](const Step& one) { return one.rows >= rows; });
-  return found == steps_.end() ? nullptr : &*found;
+  return smallest_with_room(steps_, rows);
+}
+
+RecordedSteps::Step* RecordedSteps::verifying(std::int64_t rows) {
+  return smallest_with_room(verifying_, rows);
 }
 
 std::int64_t RecordedSteps::bucket(std::int64_t rows, std::int64_t most) {

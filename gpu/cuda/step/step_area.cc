@@ -41,6 +41,7 @@ CudaStepShape step_shape_of(const Program& program, const DeviceOptions& options
   shape.tokens = options.max_tokens;
   shape.slots = options.max_sequences;
   shape.outputs = std::max(options.max_outputs, options.max_sequences);
+  shape.choices = options.max_sequences + options.max_guesses;
   shape.pages = options.pages;
   shape.pages_per_slot = pages_for(options.max_context, options.page_tokens);
   const std::int32_t step_pages = pages_for(options.max_tokens, options.page_tokens);
@@ -69,7 +70,7 @@ StepArea StepArea::cut(const CudaStepShape& shape, std::int64_t context, std::by
   area.sequence_of = arena.take<std::int32_t>(tokens);
   area.sequences = arena.take<DeviceSequence>(slots);
   area.output_rows = arena.take<std::int32_t>(static_cast<std::size_t>(shape.outputs));
-  area.samples = arena.take<SampleItem>(slots);
+  area.samples = arena.take<SampleItem>(static_cast<std::size_t>(shape.choices));
   area.items = arena.take<CudaAttentionItem>(items);
   if (shape.cross_pages_per_slot > 0) {
     area.cross_sequences = arena.take<DeviceSequence>(slots);

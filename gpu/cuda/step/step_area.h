@@ -16,6 +16,7 @@ struct CudaStepShape {
   std::int32_t tokens = 0;
   std::int32_t slots = 0;  ///< sequences
   std::int32_t outputs = 0;
+  std::int32_t choices = 0;
   std::int32_t items = 0;                 ///< of attention
   std::int32_t pages_per_slot = 0;        ///< entries of a page table
   std::int32_t cross_pages_per_slot = 0;  ///< of the encoder's output; 0 without encoder
@@ -66,7 +67,7 @@ struct StepArea {
   DeviceSequence* sequences = nullptr;     ///< [slots]
   DeviceSequence* cross_sequences = nullptr;
   std::int32_t* output_rows = nullptr;  ///< [outputs]
-  SampleItem* samples = nullptr;        ///< [slots]
+  SampleItem* samples = nullptr;        ///< [choices]
   CudaAttentionItem* items = nullptr;
   CudaAttentionItem* cross_items = nullptr;
   std::size_t always = 0;  ///< bytes up to here are copied for every step

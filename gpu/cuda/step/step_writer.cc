@@ -51,8 +51,9 @@ void StepWriter::write_table(std::int64_t table, std::int32_t first,
 }
 
 void StepWriter::add(const StepEntry& entry) {
-  const auto count =
+  const auto known =
       entry.ids.empty() ? std::int32_t{1} : static_cast<std::int32_t>(entry.ids.size());
+  const std::int32_t count = known + static_cast<std::int32_t>(entry.guesses.size());
   if (tokens_ + count > shape_.tokens || sequences() == shape_.slots) {
     internal_error("a step is larger than the device was made for");
   }
@@ -62,7 +63,11 @@ void StepWriter::add(const StepEntry& entry) {
   const auto longest = static_cast<std::int32_t>(longest_);
   for (std::int32_t i = 0; i < count; ++i) {
     const std::int32_t row = tokens_ + i;
-    area_.wanted[row] = entry.ids.empty() ? -1 - entry.slot : entry.ids[index_of(i)];
+    if (i >= known) {
+      area_.wanted[row] = entry.guesses[index_of(i - known)];
+    } else {
+      area_.wanted[row] = entry.ids.empty() ? -1 - entry.slot : entry.ids[index_of(i)];
+    }
     area_.slot_of[row] = entry.slot;
     area_.is_output[row] = entry.observed + i >= entry.prompt_tokens ? 1 : 0;
     area_.positions[row] = entry.start + i;
@@ -88,7 +93,11 @@ std::int32_t StepWriter::add_output(std::int32_t row) {
 }
 
 // NOLINTNEXTLINE(readability-make-member-function-const): it changes what the step uploads
-void StepWriter::add_sample(const SampleItem& item) { area_.samples[area_.head->samples++] = item; }
+void StepWriter::add_sample(const SampleItem& item) {
+  if (samples() == shape_.choices)
+    internal_error("a step makes more choices than there is room for");
+  area_.samples[area_.head->samples++] = item;
+}
 
 template <class T>
 void StepWriter::bring(T* to, const T* from, std::size_t count, Stream stream, const char* what) {

@@ -17,7 +17,8 @@ namespace weft::cuda {
 struct StepEntry {
   std::int32_t slot = 0;
   std::int32_t start = 0;
-  std::span<const TokenId> ids{};  ///< empty: one token, the last one of the slot
+  std::span<const TokenId> ids{};      ///< empty: one token, the last one of the slot
+  std::span<const TokenId> guesses{};  ///< behind these
   SequenceTraits traits{};
   std::int32_t cross_context = 0;
   std::int32_t observed = 0;       ///< tokens that its sampler has seen before
@@ -48,6 +49,9 @@ class StepWriter {
   [[nodiscard]] std::int32_t last_row(std::int32_t index) const noexcept;
   /// Whether every sequence has one token.
   [[nodiscard]] bool decodes() const noexcept { return tokens_ == sequences(); }
+  /// Whether the logits of every token are wanted, as where guesses are verified and no prompt is
+  /// computed.
+  [[nodiscard]] bool wants_all() const noexcept { return tokens_ == outputs_; }
 
   /// Adds a row whose logits are wanted; returns its place among the outputs.
   std::int32_t add_output(std::int32_t row);

@@ -43,6 +43,25 @@ TEST(CudaCapacity, FillsTheMemoryThatItMayTakeAndNoMore) {
   EXPECT_GT(taken(beyond), bytes);
 }
 
+TEST(CudaCapacity, TakesMemoryForTheChoicesBehindGuesses) {
+  const RandomLlama llama(LlamaShape{}, 1);
+  const cuda::Properties gpu{"some", 4, 90, 4096};
+  const auto limits_of = [&](std::int32_t guesses) {
+    const CapacityWishes wishes{.rows = 8, .guesses = guesses};
+    return cuda::cuda_capacity(*llama.program(), wishes, std::int64_t{1} << 32U, gpu).value();
+  };
+  const auto taken = [&](const DeviceLimits& limits) {
+    const auto options = step_options(*llama.program(), limits, DType::kF32);
+    return cuda::CudaDevice::memory_bytes(*llama.program(), options, gpu);
+  };
+  const DeviceLimits none = limits_of(0);
+  const DeviceLimits some = limits_of(4);
+  EXPECT_EQ(some.guesses, 4);
+  EXPECT_TRUE(some.chooses_at_once);
+  // Logits and edited logits of 32 choices more.
+  EXPECT_GE(taken(some) - taken(none), 2 * 32 * 4 * LlamaShape{}.vocabulary);
+}
+
 TEST(CudaCapacity, HasRoomForMorePagesWhereKeysAndValuesAreCodes) {
   const RandomLlama llama(LlamaShape{}, 1);
   const cuda::Properties gpu{"some", 4, 90, 4096};

@@ -298,6 +298,7 @@ Status FakeRuntime::end_capture(cuda::Stream, cuda::Graph& graph) {
 }
 
 Status FakeRuntime::launch(cuda::Graph graph, cuda::Stream) {
+  ++gpu_->graphs;
   return launched([this, graph] {
     for (const Work& work : graphs_.at(graph)) work();
   });
