@@ -36,7 +36,8 @@ void add_embed_command(CLI::App& app);
 /// `weft tokenize MODEL TEXT`: a text's tokens.
 void add_tokenize_command(CLI::App& app);
 
-/// `weft inspect MODEL`: sizes, memory, program; what is missing or unknown.
+/// `weft inspect MODEL`: sizes, memory, program; what is missing or unknown. Of an adapter: what it
+/// changes, and what is refused.
 void add_inspect_command(CLI::App& app);
 
 /// `weft logits MODEL --ids ...`: the numbers, for anyone who doubts a port.
@@ -44,6 +45,9 @@ void add_logits_command(CLI::App& app);
 
 /// `weft perplexity MODEL TEXT`: how well a model predicts a text, alone or beside another model.
 void add_perplexity_command(CLI::App& app);
+
+/// `weft merge BASE ADAPTER OUT`: the model with an adapter's changes made.
+void add_merge_command(CLI::App& app);
 
 /// `weft quantize MODEL OUT --type T`: the model with smaller weights.
 void add_quantize_command(CLI::App& app);

@@ -29,6 +29,7 @@ void add_verbs(CLI::App& app) {
   weft::cli::add_inspect_command(app);
   weft::cli::add_logits_command(app);
   weft::cli::add_perplexity_command(app);
+  weft::cli::add_merge_command(app);
   weft::cli::add_quantize_command(app);
   weft::cli::add_devices_command(app);
   weft::cli::add_tune_command(app);

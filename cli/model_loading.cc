@@ -11,6 +11,7 @@
 #include "weft/gpu/device_info.h"
 #include "weft/gpu/load_step_devices.h"
 #include "weft/gpu/ranks/settle_partition.h"
+#include "weft/model/adapters/adapter.h"
 
 namespace weft::cli {
 namespace {
@@ -27,6 +28,11 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool computes) 
   command.add_option("--spec", options.spec, "Read the model by this spec (docs/model-specs.md)")
       ->type_name("FILE");
   if (!computes) return;
+  command
+      .add_option("--adapter", options.adapter,
+                  "Merge this adapter into the weights while they are loaded: a PEFT folder, or a "
+                  "GGUF file (docs/adapters.md)")
+      ->type_name("PATH");
   command
       .add_option("--weights", options.weights,
                   "Type that floating-point weights get while they are loaded, as weft quantize "
@@ -59,7 +65,12 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool computes) 
 }
 
 Result<OpenedModel> open_asked(const ModelOptions& options) {
-  return open_model(options.path, options.spec, options.weights);
+  auto opened = open_model(options.path, options.spec, options.weights, options.adapter);
+  if (opened && opened->adapter != nullptr) {
+    for (const std::string& warning : opened->adapter->warnings)
+      std::cerr << "weft: " << warning << '\n';
+  }
+  return opened;
 }
 
 Error device_flag_error(const Error& error, const std::string& device) {

@@ -23,6 +23,7 @@ namespace weft::cli {
 struct ModelOptions {
   std::string path;
   std::string spec;            ///< a file; empty: chosen by the checkpoint
+  std::string adapter;         ///< a PEFT folder or a GGUF file; empty: none
   std::string weights;         ///< type that floating-point weights get; empty: their own
   std::string device = "cpu";  ///< as `weft devices` names it, or a partition
   int threads = 0;
@@ -30,12 +31,13 @@ struct ModelOptions {
   bool rounds_rows = false;       ///< DeviceLimits::rounds_rows
 };
 
-/// Adds MODEL and --spec. For verbs that compute it also adds --weights, --device, --partition,
-/// --threads, --kv-dtype and --rounds-rows.
+/// Adds MODEL and --spec. For verbs that compute it also adds --adapter, --weights, --device,
+/// --partition, --threads, --kv-dtype and --rounds-rows.
 /// The value that `options.device` has before is the default of --device.
 void add_model_options(CLI::App& command, ModelOptions& options, bool computes);
 
-/// Opens the model as the options say. Errors of open_model().
+/// Opens the model as the options say, and prints what its adapter warns of on standard error.
+/// Errors of open_model().
 [[nodiscard]] Result<OpenedModel> open_asked(const ModelOptions& options);
 
 /// Loads the model for one sequence of up to `context` tokens, with a progress bar on a terminal; a

@@ -75,6 +75,9 @@ struct Config {
   /// The type that floating-point weights get while they are loaded, as `weft quantize --type`
   /// names it; without: their own.
   std::string weights{};
+  /// An adapter that is merged into the weights while they are loaded: a PEFT folder or a GGUF
+  /// file; without: none.
+  std::string adapter{};
   /// Defaults of requests: "auto" for the defaults of the model's makers, or the folder of a
   /// generation_config.json; without: Weft's own defaults.
   std::string generation_config{};

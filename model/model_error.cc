@@ -23,6 +23,8 @@ constexpr std::array kModelErrors = {
     ErrorText{static_cast<int>(ModelErrc::kBadSpec), "bad_spec", "the model spec is not valid"},
     ErrorText{static_cast<int>(ModelErrc::kCannotQuantize), "cannot_quantize",
               "the tensor cannot be quantized so"},
+    ErrorText{static_cast<int>(ModelErrc::kBadAdapter), "bad_adapter",
+              "the adapter cannot be used with this model"},
 };
 
 constexpr TableCategory kModelCategory(0xc3f8217d5b904ae6, "weft.model", kModelErrors);

@@ -24,6 +24,9 @@ enum class ModelErrc {
   kBadSpec,
   /// A tensor cannot be written in the type that was asked for; the detail names both.
   kCannotQuantize,
+  /// An adapter is not valid, asks for something that is not supported, or does not fit the model;
+  /// the detail names file and key or tensor.
+  kBadAdapter,
 };
 
 /// The category of these errors, and how one becomes a boost::system::error_code.

@@ -6,6 +6,10 @@
 #include <system_error>
 #include <utility>
 
+#include "weft/model/adapters/adapted_checkpoint.h"
+#include "weft/model/adapters/adapter.h"
+#include "weft/model/adapters/adapter_file.h"
+#include "weft/model/adapters/gguf_adapter.h"
 #include "weft/model/quantize/quantized_checkpoint.h"
 #include "weft/model/spec/architecture.h"
 #include "weft/model/spec/spec.h"
@@ -26,11 +30,38 @@ Result<void> compile_opened(const std::filesystem::path& model, OpenedModel& ope
   return {};
 }
 
+/// Opens the checkpoint of MODEL; an adapter is told from a model that is broken.
+Result<Checkpoint> open_base(const std::filesystem::path& model) {
+  auto checkpoint = open_checkpoint(model);
+  const bool adapter =
+      checkpoint ? is_gguf_adapter(checkpoint->config().as_object()) : is_adapter(model);
+  if (!adapter) return checkpoint;
+  return bad_adapter(model.string(),
+                     "is an adapter: name its base as the model, and this path by "
+                     "--adapter; weft inspect shows what it changes");
+}
+
+/// Merges an adapter into the checkpoint, whose shapes stay, and compiles it again.
+Result<void> merge_opened(const std::filesystem::path& model, const std::filesystem::path& adapter,
+                          bool encoded_later, OpenedModel& opened) {
+  const auto file = read_adapter(adapter);
+  if (!file) return file.error();
+  auto bound = bind_adapter(*file, *opened.checkpoint, *opened.program, *opened.architecture);
+  if (!bound) return bound.error();
+  opened.adapter = std::make_shared<Adapter>(*std::move(bound));
+  auto merged = adapted_checkpoint(*opened.checkpoint, opened.adapter,
+                                   encoded_later ? AdaptedType::kF32 : AdaptedType::kStored);
+  if (!merged) return merged.error();
+  opened.checkpoint = std::make_shared<Checkpoint>(*std::move(merged));
+  return compile_opened(model, opened);
+}
+
 }  // namespace
 
 Result<OpenedModel> open_model(const std::filesystem::path& model,
-                               const std::filesystem::path& spec, std::string_view weights) {
-  auto checkpoint = open_checkpoint(model);
+                               const std::filesystem::path& spec, std::string_view weights,
+                               const std::filesystem::path& adapter) {
+  auto checkpoint = open_base(model);
   if (!checkpoint) return checkpoint.error();
   const auto found = spec.empty() ? find_spec(*checkpoint) : Spec::load(spec);
   if (!found) return found.error();
@@ -39,6 +70,10 @@ Result<OpenedModel> open_model(const std::filesystem::path& model,
   opened.family = std::make_shared<Spec>(*found);
   opened.checkpoint = std::make_shared<Checkpoint>(std::move(*checkpoint));
   if (auto compiled = compile_opened(model, opened); !compiled) return compiled.error();
+  if (!adapter.empty()) {
+    if (auto merged = merge_opened(model, adapter, !weights.empty(), opened); !merged)
+      return merged.error();
+  }
   if (weights.empty()) return opened;
   // Which matrices are encoded depends on what the model does with them, so it is compiled twice.
   auto encoded = quantized_checkpoint(*opened.checkpoint, *opened.program, *opened.family, weights);

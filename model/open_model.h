@@ -12,6 +12,7 @@
 
 namespace weft {
 
+struct Adapter;
 struct Architecture;
 class Spec;
 
@@ -21,17 +22,21 @@ struct OpenedModel {
   std::shared_ptr<const Program> program;
   std::string spec;  ///< where the spec that was used stands
   std::shared_ptr<const Architecture> architecture =
-      {};                                   ///< what parts for ranks are compiled from
-  std::shared_ptr<const Spec> family = {};  ///< that spec
+      {};                                       ///< what parts for ranks are compiled from
+  std::shared_ptr<const Spec> family = {};      ///< that spec
+  std::shared_ptr<const Adapter> adapter = {};  ///< that the checkpoint's numbers include; or null
 };
 
 /// Opens a folder in Hugging Face layout, a GGUF file or a llama2.c file. `spec` is the file of a
 /// spec, or empty: then the one beside the model or a built-in one. `weights` is the type that
 /// floating-point weights get when they are loaded (quantized_checkpoint()), or empty: their own.
-/// Errors of the checkpoint, the spec, the type and the compiler name file and field.
+/// `adapter` is merged into the weights before that (adapted_checkpoint()), or empty: there is
+/// none. Errors of the checkpoint, the spec, the adapter, the type and the compiler name file and
+/// field; kBadAdapter where `model` is an adapter.
 [[nodiscard]] Result<OpenedModel> open_model(const std::filesystem::path& model,
                                              const std::filesystem::path& spec = {},
-                                             std::string_view weights = {});
+                                             std::string_view weights = {},
+                                             const std::filesystem::path& adapter = {});
 
 /// Returns the tokenizer of an opened model: tokenizer.json, or the vocabulary in the model's file.
 /// A model with neither, and without files of another tokenizer, gets Tokenizer::none().

@@ -12,6 +12,7 @@
 #include "weft/gpu/load_step_devices.h"
 #include "weft/gpu/ranks/settle_partition.h"
 #include "weft/gpu/ranks/world/rank_key.h"
+#include "weft/model/adapters/adapter.h"
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/model/model_error.h"
 #include "weft/model/spec/spec.h"
@@ -194,7 +195,7 @@ Result<RankWorld> rank_world_of(const Config& config) {
 Result<LoadedModel> load_configured_model(const Config& config, const LoadProgress& progress,
                                           std::shared_ptr<MemoryBudget> budget) {
   if (const auto valid = config.validate(); !valid) return valid.error();
-  const auto opened = open_model(config.model, config.spec, config.weights);
+  const auto opened = open_model(config.model, config.spec, config.weights, config.adapter);
   if (!opened) return opened.error();
   auto tokenizer = load_tokenizer(config.model);
   if (!tokenizer) return tokenizer.error();
@@ -241,6 +242,10 @@ Result<LoadedModel> load_served(const OpenedModel& opened, Tokenizer tokenizer,
   model.format = *std::move(format);
   model.facts = facts_of(opened);
   model.warnings = warnings_of(*opened.checkpoint);
+  if (opened.adapter != nullptr) {
+    const std::vector<std::string>& more = opened.adapter->warnings;
+    model.warnings.insert(model.warnings.end(), more.begin(), more.end());
+  }
   return LoadedModel{std::move(model), std::move(devices->devices)};
 }
 

@@ -11,7 +11,7 @@ Result<bool> run_rank_process(const Config& config, const RankStop& stop) {
   const auto world = rank_world_of(config);
   if (!world) return world.error();
   if (world->rank == 0) return false;
-  const auto model = open_model(config.model, config.spec, config.weights);
+  const auto model = open_model(config.model, config.spec, config.weights, config.adapter);
   if (!model) return model.error();
   WorldRank rank(*model, *world, {.tuning = config.tuning});
   const auto ran = run_rank(*world, rank, stop);

@@ -53,9 +53,13 @@ std::string identity_of_files(const fs::path& model, const fs::path& spec) {
 }
 
 Result<OpenedModel> ModelFiles::open(const std::string& model, const std::string& spec,
-                                     const std::string& weights) {
+                                     const std::string& weights, const std::string& adapter) {
   std::string identity = identity_of_files(model, spec);
   if (!identity.empty()) identity.append("weights\n").append(weights);
+  if (!identity.empty() && !adapter.empty()) {
+    const std::string own = identity_of_files(adapter, {});
+    identity = own.empty() ? std::string() : identity.append("\nadapter\n").append(own);
+  }
   const std::scoped_lock lock(mutex_);
   std::erase_if(opened_, [](const auto& one) { return one.second.program.expired(); });
   if (const auto found = opened_.find(identity); found != opened_.end()) {
@@ -64,7 +68,7 @@ Result<OpenedModel> ModelFiles::open(const std::string& model, const std::string
     again.program = found->second.program.lock();
     if (again.checkpoint && again.program) return again;
   }
-  auto opened = open_model(model, spec, weights);
+  auto opened = open_model(model, spec, weights, adapter);
   if (!opened || identity.empty()) return opened;
   Opened kept{*opened, opened->checkpoint, opened->program};
   kept.rest.checkpoint = nullptr;

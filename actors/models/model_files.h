@@ -19,7 +19,8 @@ class ModelFiles {
  public:
   /// As open_model().
   [[nodiscard]] Result<OpenedModel> open(const std::string& model, const std::string& spec,
-                                         const std::string& weights);
+                                         const std::string& weights,
+                                         const std::string& adapter = {});
   [[nodiscard]] const std::shared_ptr<HostWeightPool>& weights() const noexcept { return weights_; }
 
  private:
@@ -35,8 +36,8 @@ class ModelFiles {
   std::map<std::string, Opened> opened_;  // the key is the files' identity
 };
 
-/// Returns the identity of the files of a model and its spec; "" if they cannot be read or are more
-/// than any model has.
+/// Returns the identity of the files of a model or an adapter and of its spec; "" if they cannot be
+/// read or are more than any model has.
 [[nodiscard]] std::string identity_of_files(const std::filesystem::path& model,
                                             const std::filesystem::path& spec);
 

@@ -24,7 +24,8 @@ ModelHostOptions::MakeModel maker_of_pipelines() {
   return [files = std::make_shared<ModelFiles>()](
              boost::asio::any_io_executor executor, const Config& config,
              const PipelineOptions& options) -> std::unique_ptr<RequestPort> {
-    const OpenedModel opened = files->open(config.model, config.spec, config.weights).value();
+    const OpenedModel opened =
+        files->open(config.model, config.spec, config.weights, config.adapter).value();
     Tokenizer tokenizer = load_tokenizer(config.model).value();
     LoadedModel loaded = load_served(opened, std::move(tokenizer), config, options.progress,
                                      options.memory_budget, files->weights())

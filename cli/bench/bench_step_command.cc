@@ -55,10 +55,12 @@ NamedModel open_what_is_asked(const BenchStepOptions& options) {
   }
   if (!options.shape.name.empty()) {
     if (!options.model.spec.empty()) fail(kBenchStepVerb, "--spec: only with MODEL");
+    if (!options.model.adapter.empty()) fail(kBenchStepVerb, "--adapter: only with MODEL");
     return make_random(options);
   }
   expect_no_shape_options(kBenchStepVerb, options.shape);
   std::string name = model_name(options.model.path);
+  if (!options.model.adapter.empty()) name += ", adapter " + options.model.adapter;
   if (!options.model.weights.empty()) name += ", weights as " + options.model.weights;
   return {std::move(name), value_or_fail(kBenchStepVerb, open_asked(options.model))};
 }

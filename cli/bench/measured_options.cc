@@ -25,9 +25,10 @@ measure::MeasuredModel open_measured(std::string_view verb, const Config& config
   if (!config.model.empty()) {
     if (!options.shape.name.empty()) fail(verb, "either MODEL or --shape, not both");
     expect_no_shape_options(verb, options.shape);
-    return value_or_fail(verb,
-                         measure::open_measured_model(config.model, config.spec, config.weights));
+    return value_or_fail(verb, measure::open_measured_model(config.model, config.spec,
+                                                            config.weights, config.adapter));
   }
+  if (!config.adapter.empty()) fail(verb, "--adapter: only with MODEL");
   ShapeOptions wanted = options.shape;
   if (wanted.name.empty()) wanted.name = otherwise;
   if (wanted.name.empty()) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "weft/cli/commands.h"
+#include "weft/cli/commands/inspect_adapter.h"
 #include "weft/cli/fail.h"
 #include "weft/cli/model_loading.h"
 #include "weft/cli/size_text.h"
@@ -177,12 +178,14 @@ void print_parts(const OpenedModel& model, const std::string& text, bool with_op
 }
 
 void run_inspect(const InspectOptions& options) {
+  if (is_only_adapter(options.model.path)) return inspect_adapter(kInspectVerb, options.model.path);
   const OpenedModel model = value_or_fail(kInspectVerb, open_asked(options.model));
   if (!options.partition.empty()) {
     return print_parts(model, options.partition, !options.no_program);
   }
   print_sizes(model);
   print_unused(*model.program);
+  tell_adapters_beside(options.model.path);
   if (options.tensors) print_tensors(*model.checkpoint);
   if (!options.no_program) std::cout << '\n' << describe(*model.program);
 }
@@ -190,8 +193,8 @@ void run_inspect(const InspectOptions& options) {
 }  // namespace
 
 void add_inspect_command(CLI::App& app) {
-  auto* command =
-      app.add_subcommand("inspect", "Show what a model is made of and what it needs, unloaded");
+  auto* command = app.add_subcommand(
+      "inspect", "Show what a model or an adapter is made of and what it needs, unloaded");
   auto options = std::make_shared<InspectOptions>();
   add_model_options(*command, options->model, false);
   command

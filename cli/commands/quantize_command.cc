@@ -1,6 +1,4 @@
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <array>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -10,12 +8,12 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "weft/cli/commands.h"
+#include "weft/cli/commands/model_folder.h"
 #include "weft/cli/commands/quantize_planner.h"
 #include "weft/cli/fail.h"
 #include "weft/cli/model_loading.h"
@@ -36,11 +34,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kMegabyte = 1e6;
-// Files beside the weights are texts; a larger file has weights of another kind.
-constexpr std::uintmax_t kMostCopied = std::uintmax_t{64} << 20;
-constexpr std::array<std::string_view, 8> kWeightEndings = {
-    ".safetensors", ".bin", ".pt", ".pth", ".gguf", ".onnx", ".h5", ".msgpack"};
-constexpr std::string_view kIndexEnding = ".index.json";
 
 /// A model of another format as GGUF.
 WrittenModel as_gguf(const OpenedModel& model) {
@@ -113,27 +106,6 @@ void write_weights(QuantizeJob job, const fs::path& path, ProgressBar& bar) {
   value_or_fail(kQuantizeVerb, file.sync());
 }
 
-bool is_copied(const fs::directory_entry& entry) {
-  const std::string name = entry.path().filename().string();
-  if (!entry.is_regular_file() || name.starts_with('.') || name.ends_with(kIndexEnding))
-    return false;
-  return entry.file_size() <= kMostCopied &&
-         std::ranges::none_of(kWeightEndings,
-                              [&](std::string_view end) { return name.ends_with(end); });
-}
-
-/// Copies the config, the tokenizer and the other files that stand beside the weights.
-void copy_companions(const fs::path& from, const fs::path& to) {
-  for (const fs::directory_entry& entry : fs::directory_iterator(from)) {
-    if (!is_copied(entry)) continue;
-    const auto text = value_or_fail(kQuantizeVerb, read_text_file(entry.path(), kAnySize));
-    const OutputFile copy =
-        value_or_fail(kQuantizeVerb, OutputFile::create(to / entry.path().filename()));
-    value_or_fail(kQuantizeVerb, copy.write(0, std::as_bytes(std::span(text))));
-    value_or_fail(kQuantizeVerb, copy.sync());
-  }
-}
-
 /// Makes OUT whole, or nothing.
 void write_model(const QuantizeArguments& arguments, const QuantizeJob& job) {
   const bool gguf = is_gguf_name(arguments.out);
@@ -143,7 +115,7 @@ void write_model(const QuantizeArguments& arguments, const QuantizeJob& job) {
       kQuantizeVerb, Draft::make(arguments.out, gguf ? Draft::Kind::kFile : Draft::Kind::kFolder));
   const fs::path weights = gguf ? draft.place() : draft.place() / "model.safetensors";
   write_weights(job, weights, bar);
-  if (!gguf) copy_companions(arguments.model.path, draft.place());
+  if (!gguf) copy_companions(kQuantizeVerb, arguments.model.path, draft.place());
   if (const int signal = Interrupts::take_signal(); signal != 0) leave_interrupted(bar, signal);
   value_or_fail(kQuantizeVerb, draft.finish());
 }

@@ -82,6 +82,11 @@ inline constexpr std::array kKeys = {
               "Type that floating-point weights get while they are loaded, as weft quantize --type "
               "names it: q4_k_m, q8_0, ...; empty: the type that they have in the file",
               "A smaller type changes what the model says"},
+    ConfigKey{
+        "model", "adapter", text<&Config::adapter>(),
+        "An adapter that is merged into the weights while they are loaded: a PEFT folder or a "
+        "GGUF file; empty: none",
+        "An adapter changes what the model says"},
     ConfigKey{"model", "generation_config", text<&Config::generation_config>(),
               "generation_config.json whose values requests have that do not say theirs: auto for "
               "the model's own, or the folder that it is in; empty: none",

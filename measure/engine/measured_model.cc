@@ -50,8 +50,9 @@ Tokenizer made_up_tokenizer(std::size_t size) {
 
 Result<MeasuredModel> open_measured_model(const std::filesystem::path& path,
                                           const std::filesystem::path& spec,
-                                          std::string_view weights) {
-  auto opened = open_model(path, spec, weights);
+                                          std::string_view weights,
+                                          const std::filesystem::path& adapter) {
+  auto opened = open_model(path, spec, weights, adapter);
   if (!opened) return opened.error();
   if (!opened->program->generates()) {
     return Error{MeasureErrc::kBadLoad, path.string() + ": an encoder, which generates nothing"};
@@ -59,6 +60,7 @@ Result<MeasuredModel> open_measured_model(const std::filesystem::path& path,
   auto tokenizer = load_tokenizer(path);
   if (!tokenizer) return tokenizer.error();
   std::string name = path.string();
+  if (!adapter.empty()) name.append(", adapter ").append(adapter.string());
   if (!weights.empty()) name.append(", weights as ").append(weights);
   return MeasuredModel{std::move(name), *std::move(opened), *std::move(tokenizer)};
 }

@@ -18,11 +18,12 @@ struct MeasuredModel {
   Tokenizer tokenizer;
 };
 
-/// Opens a model with a checkpoint. Errors of open_model() and load_tokenizer(); kBadLoad for an
-/// encoder.
+/// Opens a model with a checkpoint, and the adapter that is named. Errors of open_model() and
+/// load_tokenizer(); kBadLoad for an encoder.
 [[nodiscard]] Result<MeasuredModel> open_measured_model(const std::filesystem::path& path,
                                                         const std::filesystem::path& spec,
-                                                        std::string_view weights = {});
+                                                        std::string_view weights = {},
+                                                        const std::filesystem::path& adapter = {});
 
 /// Makes a model of a shape, with random weights and a vocabulary of made-up words.
 [[nodiscard]] MeasuredModel make_random_model(std::string name, const LlamaShape& shape,

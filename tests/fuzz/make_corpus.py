@@ -79,6 +79,16 @@ def safetensors():
     return {"empty": safetensors_file({}, b""), "encoded": safetensors_file(encoded, bytes(144)), "two": safetensors_file(two, bytes(12))}
 
 
+def adapter_config():
+    lists = {"peft_type": "LORA", "r": 4, "lora_alpha": 6.5, "use_rslora": True, "target_modules": ["q_proj", "v_proj"],
+             "rank_pattern": {"layers.1.self_attn.q_proj": 3}, "alpha_pattern": {"^model.*": 2}, "layers_to_transform": [1],
+             "layers_pattern": ["layers"], "exclude_modules": ["k_proj"], "modules_to_save": ["lm_head"], "bias": "lora_only",
+             "trainable_token_indices": {"embed_tokens": [1, 5]}, "target_parameters": ["mlp.experts.down_proj"]}
+    pattern = {"target_modules": ".*\\.[01]\\..*(q|v)_proj", "exclude_modules": ".*k_proj", "init_lora_weights": "pissa",
+               "trainable_token_indices": [3], "layer_replication": [[0, 2]], "unknown": {}}
+    return {"lists": json.dumps(lists).encode(), "pattern": json.dumps(pattern).encode()}
+
+
 def checkpoint_index():
     weights = {"a": "1.safetensors", "b": "2.safetensors", "c": "1.safetensors"}
     return {"three": json.dumps({"metadata": {"total_size": 12}, "weight_map": weights}).encode()}
@@ -495,7 +505,7 @@ def vector_request():
 
 
 def main():
-    for target in (chat_request, checkpoint_format, checkpoint_index, completion_request, config, gguf, grammar_text, importance, jinja, json_schema, llama2c,
+    for target in (adapter_config, chat_request, checkpoint_format, checkpoint_index, completion_request, config, gguf, grammar_text, importance, jinja, json_schema, llama2c,
                    llama2c_tokenizer, message_request, ollama_request, output_parser, pickle, pickle_checkpoint, quantized, rank_plan, regex,
                    response_request, safetensors, sentencepiece, stop_strings,
                    tokenizer_json, trace, tuning, vector_request, zip):

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "weft/core/error/error.h"
+#include "weft/model/adapters/adapter.h"
+
+namespace weft {
+
+/// SHA-256 of what an adapter changes, as its lists are sorted. Reads the tensors of
+/// Adapter::whole, with the errors of reading. Thread-safe.
+[[nodiscard]] Result<std::array<std::byte, 32>> hash_of(const Adapter& adapter);
+
+}  // namespace weft
