@@ -22,11 +22,11 @@ namespace weft::cli {
 /// The model that a verb works on, and the settings of its run.
 struct ModelOptions {
   std::string path;
-  std::string spec;            ///< a file; empty: chosen by the checkpoint
-  std::string weights;         ///< type that floating-point weights get; empty: their own
-  std::string device = "cpu";  ///< as `weft devices` names it, or a partition
+  std::string spec;            ///< a spec file; empty: chosen by the checkpoint
+  std::string weights;         ///< the type that floating-point weights get; empty: their own
+  std::string device = "cpu";  ///< a name from `weft devices`, or a partition
   int threads = 0;
-  std::optional<DType> kv_dtype;  ///< without: kv_dtype_for() the device
+  std::optional<DType> kv_dtype;  ///< empty: kv_dtype_for() the device
 };
 
 /// Adds MODEL and --spec. For verbs that compute it also adds --weights, --device, --partition,

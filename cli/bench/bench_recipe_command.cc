@@ -22,7 +22,7 @@ namespace weft::cli {
 namespace {
 
 constexpr const char* kBenchRecipeVerb = "bench recipe";
-// As many rows as the recipes need at once; more would take memory in vain.
+// The most rows that the recipes need at once; more rows would take memory in vain.
 constexpr std::int32_t kRows = 32;
 constexpr double kLeastScale = 0.01;
 constexpr double kMostScale = 100;

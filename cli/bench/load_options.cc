@@ -14,8 +14,8 @@ using measure::Process;
 
 namespace {
 
-// The bounds of a rate: below, nobody would wait for the load's end; above, one machine's generator
-// cannot tell arrivals apart.
+// The bounds of a rate. With a lower rate nobody would wait for the load's end; with a higher one,
+// one machine's generator cannot tell arrivals apart.
 constexpr double kLeastRate = 1e-3;
 constexpr double kMostRate = 1e6;
 constexpr std::size_t kMostRequests = 10'000'000;

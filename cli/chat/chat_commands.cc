@@ -105,7 +105,7 @@ Parsed<ChatCommand> set(const Rest& rest) {
   if (std::ranges::find(kChatFields, name) != kChatFields.end()) {
     return rest.error(name + " is not for /set: this program says it itself");
   }
-  if (name == "max_tokens") name = "max_output_tokens";  // as the other APIs call it
+  if (name == "max_tokens") name = "max_output_tokens";  // the field's name in the other APIs
   const std::size_t value_at = std::min(text.find_first_not_of(" \t", space), text.size());
   if (value_at == text.size()) return ChatCommand(chat::Set{std::move(name)});
   const std::string_view value = text.substr(value_at);
@@ -115,7 +115,8 @@ Parsed<ChatCommand> set(const Rest& rest) {
   if (std::string_view("[{\"").find(value.front()) != std::string_view::npos) {
     return InputError{"this is no JSON: " + error.message(), rest.begin + value_at};
   }
-  return ChatCommand(chat::Set{std::move(name), json::value(value)});  // a word
+  // a value that is no JSON is a word
+  return ChatCommand(chat::Set{std::move(name), json::value(value)});
 }
 
 Parsed<ChatCommand> parse_slash(std::string_view name, const Rest& rest, std::size_t begin) {

@@ -8,7 +8,8 @@
 namespace weft::cli {
 namespace {
 
-/// Where explanations begin, if there is room for some words behind it; else below the command.
+/// The column where explanations begin if some words fit behind it; else they stand below the
+/// command.
 constexpr std::size_t kHelpColumn = 32;
 constexpr std::size_t kFewColumns = 60;
 constexpr std::size_t kNarrowIndent = 6;

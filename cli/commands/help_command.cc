@@ -25,7 +25,7 @@ void add_help_command(CLI::App& app) {
 
 void show_help(const CLI::App& app, std::span<char* const> verbs) {
   const CLI::App* found = &app;
-  std::string before;  // the names in front of the verb's in its usage
+  std::string before;  // the names before the verb in its usage line
   for (const std::string_view name : verbs) {
     const CLI::App* const next = find_verb(*found, name);
     if (next == nullptr) {

@@ -19,7 +19,7 @@ namespace weft::cli {
 namespace {
 
 constexpr const char* kInspectVerb = "inspect";
-// At most so many unknown tensors are listed; the rest is only counted.
+// The number of unknown tensors that are listed; further ones are only counted.
 constexpr std::size_t kListed = 20;
 
 struct InspectOptions {
@@ -93,7 +93,7 @@ std::string kv_text(const Program& program) {
   return text;
 }
 
-/// "4 KV heads of 256, 1 of 512": each kind that a layer has, once.
+/// Writes each kind of KV heads once: "4 KV heads of 256, 1 of 512".
 std::string kv_heads_text(const Program& program) {
   std::string text;
   std::vector<std::string> kinds;

@@ -36,7 +36,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kMegabyte = 1e6;
-// Files beside the weights are texts; a larger file has weights of another kind.
+// Companion files up to this size are copied, since they are texts; a larger file holds weights in
+// another form.
 constexpr std::uintmax_t kMostCopied = std::uintmax_t{64} << 20;
 constexpr std::array<std::string_view, 8> kWeightEndings = {
     ".safetensors", ".bin", ".pt", ".pth", ".gguf", ".onnx", ".h5", ".msgpack"};
@@ -58,7 +59,7 @@ WrittenModel as_gguf(const OpenedModel& model) {
           std::move(made.source)};
 }
 
-/// Fails where OUT cannot be made of such a MODEL.
+/// Fails where OUT cannot be made of this MODEL.
 WrittenModel written_model(const QuantizeArguments& arguments, const OpenedModel& model) {
   const bool from_gguf = model.checkpoint->format() == CheckpointFormat::kGguf;
   std::error_code ignored;
@@ -93,13 +94,13 @@ TensorLayout lay_out_as_gguf(const WrittenModel& model, const std::vector<Tensor
   return lay_out_gguf(metadata_after_quantizing(model.metadata, file_type_of(type)), entries);
 }
 
-/// Ends the verb; the draft of OUT takes its partial output away.
+/// Ends the verb; the draft of OUT removes its partial output.
 [[noreturn]] void leave_interrupted(ProgressBar& bar, int signal) {
   bar.note("weft quantize: stopped; nothing was kept");
   throw CLI::RuntimeError(status_after(signal));
 }
 
-/// Writes the weights' file. All of the job but the file is set.
+/// Writes the file of the weights. The caller has set all members of `job` but the file.
 void write_weights(QuantizeJob job, const fs::path& path, ProgressBar& bar) {
   const OutputFile file = value_or_fail(kQuantizeVerb, OutputFile::create(path));
   job.file = &file;
@@ -137,7 +138,7 @@ void copy_companions(const fs::path& from, const fs::path& to) {
 /// Makes OUT whole, or nothing.
 void write_model(const QuantizeArguments& arguments, const QuantizeJob& job) {
   const bool gguf = is_gguf_name(arguments.out);
-  const Interrupts interrupts({SIGTERM, SIGHUP});  // before there is something to remove
+  const Interrupts interrupts({SIGTERM, SIGHUP});  // made before there is anything to remove
   ProgressBar bar("quantizing");
   Draft draft = value_or_fail(
       kQuantizeVerb, Draft::make(arguments.out, gguf ? Draft::Kind::kFile : Draft::Kind::kFolder));
