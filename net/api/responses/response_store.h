@@ -19,7 +19,8 @@ namespace weft {
 /// A response that can be fetched and continued. Immutable once it is in a store.
 struct StoredResponse {
   std::string id{};
-  std::string owner{};                ///< the client: only it finds the response
+  std::string owner{};                ///< the client that owns the response; no other client finds
+                                      ///< it
   std::string object{};               ///< the response object, as JSON
   boost::json::array conversation{};  ///< its messages; the last is the answer, if there is one
   std::size_t conversation_bytes = 0;  ///< conversation_bytes() of them; the sender of put() sets it
@@ -50,23 +51,23 @@ class ResponseStore {
   explicit ResponseStore(Bounds bounds, Discard discard = {}) noexcept
       : bounds_(bounds), discard_(std::move(discard)) {}
 
-  /// Keeps a response; it replaces one with the same id. One that is larger than the bound is not
-  /// kept.
+  /// Stores a response in place of one with the same id. A response that is larger than the bound
+  /// is not stored.
   void put(StoredResponse response);
-  /// Whether put() would keep it.
+  /// Whether put() would store it.
   [[nodiscard]] bool fits(const StoredResponse& response) const;
-  /// Returns the response; null when it is not stored (any more), or belongs to another owner.
+  /// Returns the response. Null when it is not stored any more, or belongs to another owner.
   [[nodiscard]] std::shared_ptr<const StoredResponse> find(std::string_view id,
                                                            std::string_view owner);
-  /// Returns whether there was such a response of this owner.
+  /// Removes a response of this owner; returns whether there was one.
   bool erase(std::string_view id, std::string_view owner);
 
   [[nodiscard]] std::size_t count() const;
   [[nodiscard]] std::size_t bytes() const;
 
  private:
-  using Uses = std::list<std::shared_ptr<const StoredResponse>>;  // the latest use first
-  /// Finds the owner's response; end() when there is none. Called under mutex_.
+  using Uses = std::list<std::shared_ptr<const StoredResponse>>;  // the most recently used first
+  /// Finds the owner's response; returns end() when there is none. Called under mutex_.
   [[nodiscard]] Uses::iterator place_of(std::string_view id, std::string_view owner);
   /// Moves an entry to `dropped`, to be freed without the lock. Called under mutex_.
   void drop(Uses::iterator entry, Uses& dropped);
