@@ -33,7 +33,7 @@ struct ModelsConfig {
   ModelsConfig() = default;  // no aggregate: docs/asio-compliance.md says why
 
   static constexpr std::size_t kMaxModels = 64;      ///< more than a machine's devices hold
-  static constexpr std::size_t kMaxAliases = 16;     ///< of each model
+  static constexpr std::size_t kMaxAliases = 16;     ///< per model
   static constexpr std::size_t kMaxNameBytes = 128;  ///< longer than any name on a hub
 
   std::vector<ModelConfig> models{};  ///< requests without a model's name get the first

@@ -19,7 +19,7 @@ inline constexpr std::size_t kMaxGrammarDepth = 64;
 /// references multiply reaches this bound within some 50 ms.
 inline constexpr std::size_t kMaxGrammarNodes = 200'000;
 
-/// What reading the schemas of one grammar may cost, in steps of some 0.5 us.
+/// The cost of reading the schemas of one grammar, in steps of some 0.5 us.
 inline constexpr std::size_t kMaxSchemaWork = 100'000;
 
 /// Bytes of a grammar's literals and states of its automata, together.

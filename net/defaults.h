@@ -54,7 +54,7 @@ inline constexpr std::chrono::seconds kLinger{2};
 /// it could know of the drain thus gets a refusal, and not just a closed connection.
 inline constexpr std::chrono::milliseconds kLastCall{100};
 
-/// The same time for a connection that was opened while the server drains, and has sent nothing
+/// How long a draining server reads a connection that was opened meanwhile, and has sent nothing
 /// yet. It is longer than a handshake and a request take around the world.
 inline constexpr std::chrono::milliseconds kLateCall{1000};
 

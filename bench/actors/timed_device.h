@@ -18,8 +18,8 @@ class TimedDevice final : public StepDevice {
  public:
   struct Options {
     DeviceLimits limits;
-    std::vector<TokenId> tokens;  ///< the tokens that it returns in turn; their number is a power
-                                  ///< of two
+    std::vector<TokenId> tokens;  ///< it returns these tokens in turn; their number is a power of
+                                  ///< two
     std::function<Duration(const Plan& plan)> cost{};  ///< empty: a step costs nothing
     bool spins = false;  ///< keeps the processor during a step, instead of sleeping
   };

@@ -14,7 +14,7 @@
 
 namespace weft {
 
-/// What can go wrong between a file's bytes and the numbers in it.
+/// The errors of reading numbers from a file's bytes.
 enum class ByteErrc {
   /// The file ends before the field does.
   kEndOfData = 1,

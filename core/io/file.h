@@ -10,7 +10,7 @@
 
 namespace weft {
 
-/// What can go wrong with a file before its format matters.
+/// The errors of a file that do not depend on its format.
 enum class FileErrc {
   /// The system refused to open, stat or read it; the detail has the path and the reason.
   kCannotRead = 1,

@@ -79,7 +79,7 @@ class CompiledGrammar final : public TokenConstraint,
   mutable std::mutex mutex_;
   mutable std::shared_ptr<LazyAutomaton>
       automaton_;  ///< guarded; the automaton that grows; null: it was dropped
-  /// The same pointer, which is compared with a place's automaton without the lock.
+  /// A copy of the pointer, which is compared with a place's automaton without the lock.
   mutable std::atomic<const LazyAutomaton*> current_;
 };
 

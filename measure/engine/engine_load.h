@@ -36,7 +36,7 @@ struct EngineRun {
   TimePoint began{};        ///< when the first request was due
   DeviceLimits limits;      ///< the number of instances, under that policy
   std::size_t devices = 1;  ///< threads of this process during the run; 0 = not known
-  std::size_t threads = 0;  ///< of this process while it ran; 0 = not known
+  std::size_t threads = 0;  ///< threads of this process during the run; 0 = not known
 };
 
 /// Makes an engine of a model as `config` says, warms it up, plays the load on it (LoadPlayer, with

@@ -60,7 +60,7 @@ struct Setting {
   std::int32_t divisor = 1;  ///< the paper's lengths are divided by it
   std::int32_t longest = 0;  ///< tokens of a padded sequence
   std::int32_t slabs = 0;    ///< number of such sequences that the memory holds
-  // The same amount of memory, used in three ways.
+  // Three ways of using one amount of memory.
   Contender padded{"padded", {}};
   Contender oracle{"reserved exactly", {}};
   Contender pages{"token pages", {}};

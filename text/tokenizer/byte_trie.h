@@ -23,7 +23,7 @@ class ByteTrie {
 
   ByteTrie() : ByteTrie(std::vector<std::pair<std::string_view, TokenId>>()) {}
 
-  /// Of several equal texts the last counts. Empty texts are left out.
+  /// If texts are equal, the last one counts. Empty texts are left out.
   explicit ByteTrie(std::vector<std::pair<std::string_view, TokenId>> entries);
 
   /// Calls `on_match` for every entry with which `text` begins, the shortest first.
