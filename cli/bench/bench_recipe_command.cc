@@ -113,7 +113,7 @@ void add_bench_recipe(CLI::App& bench) {
       ->capture_default_str();
   command
       ->add_option("--scale", options->scale,
-                   "Of lengths and numbers of requests; 0.1 shows quickly what a recipe does")
+                   "Factor on lengths and numbers of requests; 0.1 quickly shows a recipe's effect")
       ->check(CLI::Range(kLeastScale, kMostScale))
       ->capture_default_str();
   command

@@ -167,7 +167,7 @@ void add_load_options(CLI::App& command, LoadOptions& options) {
       ->capture_default_str();
   command
       .add_option("--concurrency", options.concurrency,
-                  "Under way at most; what comes meanwhile waits. 0: no bound")
+                  "Most requests under way; further ones wait. 0: no bound")
       ->check(CLI::Range(0, kMostAtOnce))
       ->capture_default_str();
   command.add_option("--seed", options.seed, "The same seed gives the same load")

@@ -15,7 +15,7 @@ constexpr std::size_t kFewColumns = 60;
 constexpr std::size_t kNarrowIndent = 6;
 
 constexpr std::string_view kKeys =
-    "Ctrl-C stops an answer; Tab completes; the arrow keys go through what was typed.";
+    "Ctrl-C stops an answer; Tab completes; the arrow keys go through earlier lines.";
 
 /// Appends the words of `text` to the last line of `out`, and new lines that begin with `indent`
 /// spaces.

@@ -56,7 +56,7 @@ class EmbedTexts {
  public:
   explicit EmbedTexts(const EmbedOptions& options) : texts_(options.texts) {
     if (!texts_.empty() && !options.file.empty()) {
-      fail(kEmbedVerb, "TEXT and --file say both what to embed");
+      fail(kEmbedVerb, "give the texts either as TEXT or by --file");
     }
     if (!texts_.empty()) return;
     lines_ = &std::cin;

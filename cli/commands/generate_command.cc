@@ -322,7 +322,8 @@ void add_generate_command(CLI::App& app) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command
-      ->add_option("--min-p", sampling.min_p, "Keep those of this share of the best's probability")
+      ->add_option("--min-p", sampling.min_p,
+                   "Keep tokens of at least this share of the best's probability")
       ->check(CLI::Range(0.0F, 1.0F))
       ->capture_default_str();
   command
@@ -333,9 +334,10 @@ void add_generate_command(CLI::App& app) {
   command->add_option("--forced-bos", options->forced_bos,
                       "Of models with an encoder: the token that the output begins with, such as "
                       "the language to translate into (__fr__)");
-  command->add_option("--generation-config", options->generation_config,
-                      "generation_config.json for what no flag says: auto for the model's own, or "
-                      "the folder that it is in");
+  command->add_option(
+      "--generation-config", options->generation_config,
+      "generation_config.json for options without a flag: auto for the model's own, or "
+      "the folder that it is in");
   command
       ->add_option("--speculation", options->speculation,
                    "What guesses tokens, which one step then verifies together: off, or suffix, "

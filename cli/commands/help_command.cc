@@ -20,7 +20,7 @@ const CLI::App* find_verb(const CLI::App& app, std::string_view name) {
 }  // namespace
 
 void add_help_command(CLI::App& app) {
-  app.add_subcommand("help", "Show what a verb takes, as its --help does: weft help serve");
+  app.add_subcommand("help", "Show the help of a verb, as its --help does: weft help serve");
 }
 
 void show_help(const CLI::App& app, std::span<char* const> verbs) {

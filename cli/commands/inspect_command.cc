@@ -191,13 +191,13 @@ void run_inspect(const InspectOptions& options) {
 
 void add_inspect_command(CLI::App& app) {
   auto* command =
-      app.add_subcommand("inspect", "Show what a model is made of and what it needs, unloaded");
+      app.add_subcommand("inspect", "Show the parts and the memory of a model, without loading it");
   auto options = std::make_shared<InspectOptions>();
   add_model_options(*command, options->model, false);
   command
       ->add_option(
           "--partition", options->partition,
-          "Show what each rank has when several devices share the model; auto: chooses them, "
+          "Show the part of each rank when several devices share the model; auto: chooses them, "
           "and says why (docs/scale.md)")
       ->type_name("DEVICES");
   command->add_flag("--no-program", options->no_program, "Leave the list of ops out");

@@ -234,7 +234,7 @@ void run_logits(LogitsOptions options) {
 }  // namespace
 
 void add_logits_command(CLI::App& app) {
-  auto* command = app.add_subcommand("logits", "Print what a model computes for given tokens");
+  auto* command = app.add_subcommand("logits", "Print the logits of a model for given tokens");
   auto options = std::make_shared<LogitsOptions>();
   add_model_options(*command, options->model, true);
   auto* ids = command->add_option("--ids", options->ids,

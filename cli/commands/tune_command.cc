@@ -90,7 +90,7 @@ void tune_products(const TuneOptions& options, cuda::Runtime& runtime, const Pro
                        runtime, program, options.tokens,
                        [&bar](std::int64_t done, std::int64_t total) { bar.show(done, total); }));
   }
-  std::cout << "weight       rows x inputs tokens   what each way takes; * is taken\n";
+  std::cout << "weight       rows x inputs tokens   time of each way; * is chosen\n";
   for (const cuda::ProductTime& time : times) {
     print_product(time);
     table.linear().set(time.shape, time.ways[time.fastest].way);
@@ -226,8 +226,8 @@ void add_tune_command(CLI::App& app) {
   add_model_options(*command, options->model, true);
   command
       ->add_option("--output", options->output,
-                   "Where the result is written, for device.tuning; what the file has of other "
-                   "models stays. Default: standard output")
+                   "The file for the result, for device.tuning; its results of other models stay. "
+                   "Default: standard output")
       ->type_name("FILE");
   command
       ->add_option("--tokens", options->tokens,

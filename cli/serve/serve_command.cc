@@ -60,7 +60,7 @@ void run_serve(const ConfigOptions& options) {
   const FileConfig config = value_or_fail(kServeVerb, draft.finish());
   const ModelsConfig models = models_of(config);
   if (config.server.host.empty() && config.server.unix_socket.empty()) {
-    fail(kServeVerb, "on what address? server.host and server.unix_socket are both empty");
+    fail(kServeVerb, "no address to listen at: server.host and server.unix_socket are both empty");
   }
   if (models.models.size() == 1) {
     if (was_rank(models.models.front().config)) return;

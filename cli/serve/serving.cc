@@ -275,7 +275,7 @@ void Serving::stop_loading() {
 }
 
 void Serving::stop_at_once(int signal) {
-  log_->warning("what runs is cancelled");
+  log_->warning("running requests are cancelled");
   ended_by_ = signal;
   engine_->async_shutdown([](boost::system::error_code) {});
   // The device may be in the middle of a long step, and the engine waits for it.

@@ -36,7 +36,7 @@ Error bad(std::string detail) { return {MeasureErrc::kBadSteps, std::move(detail
 
 std::optional<Error> unfit(const Program& program, const StepWishes& wishes) {
   if (!program.generates() || program.has_encoder) {
-    return bad("the model has an encoder, and what is measured are steps of decoders alone");
+    return bad("the model has an encoder, and only steps of decoders are measured");
   }
   const auto too_long = [&](const char* flag, std::int32_t tokens) {
     return bad(std::string(flag) + " " + std::to_string(tokens) + ": the model knows " +
