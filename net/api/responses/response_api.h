@@ -39,10 +39,11 @@ struct ResponseOptions {
   std::int64_t created = 0;    ///< seconds since 1970
   boost::json::object echo{};  ///< the request's fields that the response object repeats: model,
                                ///< instructions, metadata, every sampling field, ...
-  boost::json::array conversation{};  ///< as the chat template gets it, without the instructions;
-                                      ///< the answer is put behind
+  boost::json::array conversation{};  ///< messages for the chat template, without the instructions;
+                                      ///< the answer is appended to them
   std::size_t conversation_bytes = 0;  ///< conversation_bytes() of it
-  std::shared_ptr<const ToolOrigins> tools{};  ///< client's names of functions; null: same names
+  std::shared_ptr<const ToolOrigins>
+      tools{};  ///< the client's names of functions; null: the model's names
   bool logprobs = false;
   bool structured = false;  ///< the text must have a certain structure
   bool generate = true;     ///< false: completes with no output once the prompt is computed

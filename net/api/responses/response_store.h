@@ -23,10 +23,12 @@ struct StoredResponse {
                                       ///< it
   std::string object{};               ///< the response object, as JSON
   boost::json::array conversation{};  ///< its messages; the last is the answer, if there is one
-  std::size_t conversation_bytes = 0;  ///< conversation_bytes() of them; the sender of put() sets it
-  std::shared_ptr<const ToolOrigins> tools{};  ///< client's names of functions; null: same names
-  bool answered = false;                       ///< there is an answer
-  bool whole = true;      ///< it can be continued: it is not running, and has not failed
+  std::size_t conversation_bytes =
+      0;  ///< conversation_bytes() of them; the sender of put() sets it
+  std::shared_ptr<const ToolOrigins>
+      tools{};            ///< the client's names of functions; null: the model's names
+  bool answered = false;  ///< whether there is an answer
+  bool whole = true;      ///< whether it can be continued: it has ended, and has not failed
   std::size_t bytes = 0;  ///< its approximate size; put() computes it
 
   StoredResponse() = default;
