@@ -22,8 +22,8 @@ class PeerProcess {
 
  private:
   int pid_ = -1;
-  int input_ = -1;   ///< What the program reads.
-  int output_ = -1;  ///< What it writes.
+  int input_ = -1;   ///< The program's standard input.
+  int output_ = -1;  ///< The program's standard output.
 };
 
 }  // namespace weft::bench

@@ -10,9 +10,9 @@
 
 #include "weft/measure/report/quantile.h"
 
-/// Benchmarks here compare: two ways to do the same are timed in turn within one run, and what
-/// counts is the ratio of each pair, its median and its spread. Machines differ and are shared; a
-/// ratio of neighbours in time is what remains.
+/// Benchmarks here compare. Two ways to do the same work are timed in turn within one run, and the
+/// result is the ratio of each pair, its median and its spread. Machines differ and are shared, but
+/// the ratio of two neighbouring measurements is stable.
 namespace weft::bench {
 
 /// Returns the seconds that `work` takes.

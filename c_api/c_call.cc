@@ -31,7 +31,7 @@ Outcome outcome_of(const std::exception& failure) noexcept {
   }
 }
 
-// By malloc(), so that a caller may free the text without this library.
+// Allocated by malloc(), so that a caller may free the text without this library.
 void give_text(const std::string& text, char** error) noexcept {
   if (error == nullptr) return;
   *error = static_cast<char*>(std::malloc(text.size() + 1));

@@ -26,9 +26,9 @@ struct weft_stream {
   std::shared_ptr<weft::c_api::OwnContext> context;
   weft::TokenStream stream;
   std::future<weft::c_api::Completed<std::optional<weft::Delta>>>
-      next{};                          ///< under way, where it is valid
-  std::optional<weft::Delta> delta{};  ///< the last one, to which events point
-  bool untold = false;                 ///< it could not be given, for want of memory
+      next{};                          ///< valid while an operation is under way
+  std::optional<weft::Delta> delta{};  ///< the delta that the last events point to
+  bool untold = false;                 ///< an event could not be given, because memory was missing
   weft::c_api::EventList events{};
   bool ended = false;
 };
@@ -70,7 +70,7 @@ ApiResult<ModelCard> card_for(weft_engine& engine, std::string_view name) {
   auto [error, detail] = loaded.get();
   if (error) return not_there(EngineErrc::kModelNotLoaded, to_string(Error{error, detail}));
   card = find();
-  // The model may have been unloaded again at once, to make room for another model.
+  // The model may have been unloaded in the meantime, to make room for another model.
   if (card && !card->model) return not_there(EngineErrc::kModelNotLoaded, {});
   return card;
 }
@@ -121,7 +121,7 @@ bool wait(weft_stream& stream, std::int64_t timeout_ms) {
     stream.next.wait();
     return true;
   }
-  // A day is as good as any longer time, and no clock overflows.
+  // Longer waits are cut to a day, so that no clock overflows.
   constexpr std::int64_t kMost = 24LL * 60 * 60 * 1000;
   const std::chrono::milliseconds time(std::min(timeout_ms, kMost));
   return stream.next.wait_for(time) == std::future_status::ready;
@@ -144,7 +144,7 @@ Outcome take_next(weft_stream& stream, std::int64_t timeout_ms) {
   for (;;) {
     if (!wait(stream, timeout_ms)) return {.status = WEFT_TIMEOUT};
     auto [error, delta] = stream.next.get();
-    // Cancelling takes back the waiting delta; the end is still to come.
+    // Cancelling drops the waiting delta; the end still comes.
     if (!delta && error == asio::error::operation_aborted) continue;
     if (error == boost::system::errc::not_enough_memory) return outcome_of(Error{error, {}});
     stream.delta = std::move(delta);

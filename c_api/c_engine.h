@@ -67,8 +67,9 @@ struct weft_engine {
 
 namespace weft::c_api {
 
-/// Returns the model that a request names: the only one, or of several the named one, the first for
-/// "". Loads it where a request may, and blocks meanwhile. The error is as of the HTTP service.
+/// Returns the model that a request names. An engine with one model ignores the name; else "" means
+/// the first model. Loads the model where requests may load models, and blocks meanwhile. The error
+/// is as of the HTTP service.
 [[nodiscard]] ApiResult<ModelCard> card_for(weft_engine& engine, std::string_view name);
 
 /// Returns the status and text for a caller whose request was refused.

@@ -12,14 +12,15 @@
 
 namespace weft::c_api {
 
-/// Makes the card of a handle's model (null: of several models), which requests need not name.
+/// Makes the card of a handle's only model, which requests need not name. Null: the handle has
+/// several models.
 [[nodiscard]] ModelCard card_of(std::shared_ptr<const ServedModel> model);
 
 /// Finds the model that a request names; "" where it names none.
 using FindCard = std::function<ApiResult<ModelCard>(std::string_view name)>;
 
 /// Reads a request as weft_c.h says: a body of the HTTP service's chat or text completions. The
-/// error names the field, or is that of `find_card`.
+/// error names the field, or comes from `find_card`.
 [[nodiscard]] ApiResult<Request> read_request(std::string_view text, const FindCard& find_card);
 
 /// Reads a request for an embedding: a body of the HTTP service's embeddings with one input. The

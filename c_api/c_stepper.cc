@@ -18,8 +18,9 @@
 struct weft_stepper {
   weft::Stepper stepper;
   weft::ModelCard card;
-  std::vector<weft::StepOutput> outputs{};  ///< of the last step, to which events point
-  bool untold = false;                      ///< events could not be given, for want of memory
+  std::vector<weft::StepOutput> outputs{};  ///< outputs of the last step, which events point to
+  bool untold = false;                      ///< events could not be given, because memory was
+                                            ///< missing
   weft::c_api::EventList events{};
 };
 
@@ -61,7 +62,7 @@ void gather(const StepOutput& output, EventList& events) {
 Outcome infer(weft_stepper& stepper, std::int64_t budget_us) {
   stepper.events.clear();
   if (!stepper.untold) {
-    // A day is as good as any longer time, and no clock overflows.
+    // Longer budgets are cut to a day, so that no clock overflows.
     constexpr std::int64_t kMost = 24LL * 60 * 60 * 1'000'000;
     const std::chrono::microseconds budget(std::min(budget_us, kMost));
     stepper.outputs = budget_us < 0

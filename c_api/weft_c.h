@@ -43,16 +43,17 @@ extern "C" {
 
 typedef enum weft_status {
   WEFT_OK = 0,
-  /// An argument is NULL, or what it says is wrong: the configuration, a file of the model, the
+  /// An argument is NULL, or its content is wrong: the configuration, a file of the model, or the
   /// request. Trying again does not help.
   WEFT_INVALID = 1,
-  /// As many requests, or prompt tokens, as the configuration allows have not ended. Try later.
+  /// The number of unfinished requests, or of their prompt tokens, has reached the configured
+  /// bound. Try later.
   WEFT_OVERLOADED = 2,
-  /// The engine or stepper ends, or its device is lost.
+  /// The engine or stepper is ending, or its device is lost.
   WEFT_UNAVAILABLE = 3,
-  /// A failure inside: no memory, a broken invariant, a step that was lost.
+  /// An internal failure: no memory, a broken invariant, or a step that was lost.
   WEFT_FAILED = 4,
-  /// Nothing came within the time that was given.
+  /// Nothing came within the given time.
   WEFT_TIMEOUT = 5,
   /// The stream's WEFT_END was returned before; there is no more.
   WEFT_ENDED = 6
@@ -60,10 +61,10 @@ typedef enum weft_status {
 
 typedef enum weft_event_kind {
   /// Pieces of an output in their order, with new `tokens`; a piece may be empty while a character
-  /// is incomplete. A chat's output is taken apart as its model's family writes it: thoughts; calls
-  /// of tools, each WEFT_CALL_NAME (whole), any number of WEFT_ARGUMENTS (JSON as the model wrote
-  /// it) and WEFT_CALL_END (without text); before the name WEFT_CALL_ID (whole) where the model has
-  /// an id of its own for the call.
+  /// is incomplete. A chat's output is divided as the format of its model's family says, into
+  /// thoughts and calls of tools. A call is WEFT_CALL_ID (whole; only where the model gives calls
+  /// an id), WEFT_CALL_NAME (whole), any number of WEFT_ARGUMENTS (JSON as the model wrote it) and
+  /// WEFT_CALL_END (without text).
   WEFT_TEXT = 0,
   WEFT_REASONING = 1,
   WEFT_CALL_NAME = 2,
@@ -110,7 +111,7 @@ WEFT_C const char* weft_version(void);
 /// Frees the text of an error; NULL is allowed. Thread-safe.
 WEFT_C void weft_free(char* text);
 
-/// A model whose loop the caller owns: weft::Stepper (actors/stepper/stepper.h). One thread at a
+/// A model whose loop the caller runs: weft::Stepper (actors/stepper/stepper.h). One thread at a
 /// time; different steppers are independent.
 typedef struct weft_stepper weft_stepper;
 
@@ -124,14 +125,14 @@ WEFT_C void weft_stepper_free(weft_stepper* stepper);
 WEFT_C weft_status weft_stepper_add(weft_stepper* stepper, const char* request, uint64_t* id,
                                     char** error);
 /// Drops a request; its WEFT_END is in the next step. WEFT_INVALID where no running request has the
-/// id, or the request was dropped before.
+/// id, or it was dropped before.
 WEFT_C weft_status weft_stepper_cancel(weft_stepper* stepper, uint64_t id);
 /// Runs one step and gives its events; count may be 0. A step that failed is reported by the
 /// WEFT_END of its requests, and not as an error of this call. WEFT_FAILED without memory.
 WEFT_C weft_status weft_stepper_infer(weft_stepper* stepper, const weft_event** events,
                                       size_t* count, char** error);
-/// Runs a step as weft_stepper_infer does, which is to take at most budget_us microseconds: prompts
-/// are cut for that (Stepper::infer() with a deadline). Below 0 there is no budget.
+/// Runs a step like weft_stepper_infer(), which should take at most budget_us microseconds: prompts
+/// are cut to fit (Stepper::infer() with a deadline). Below 0 there is no budget.
 WEFT_C weft_status weft_stepper_infer_within(weft_stepper* stepper, int64_t budget_us,
                                              const weft_event** events, size_t* count,
                                              char** error);
@@ -142,26 +143,27 @@ WEFT_C int32_t weft_stepper_idle(const weft_stepper* stepper);
 /// (actors/engine/engine.h), with one more thread of this library's. Thread-safe but for
 /// weft_engine_free().
 typedef struct weft_engine weft_engine;
-/// The output of one request of an engine. One thread at a time but for weft_stream_cancel(), which
-/// any thread may call until weft_stream_free(). It may outlive its engine; the engine's end ends
-/// it. Output that nobody takes is kept, at most what max_tokens allows.
+/// The output of one request of an engine. One thread at a time, except that any thread may call
+/// weft_stream_cancel() until weft_stream_free(). A stream may outlive its engine; the engine's end
+/// ends it. Output that is not taken is kept; max_tokens bounds it.
 typedef struct weft_stream weft_stream;
 
-/// Loads a model, or the models of [[models]], and blocks meanwhile. Of several a request's "model"
-/// says which one it means; without, it is the first. One that cannot be loaded fails alone, as
-/// long as another one loads. Errors are those of weft_stepper_create() but for several devices,
-/// which an engine may have.
+/// Loads a model, or the models of [[models]], and blocks meanwhile. A request's "model" names one
+/// of several models; without a name it gets the first. A model that cannot be loaded is left out,
+/// as long as another one loads. The errors are those of weft_stepper_create(), except that an
+/// engine may have several devices.
 WEFT_C weft_status weft_engine_create(const char* config, weft_engine** engine, char** error);
 /// Ends all requests and threads before it returns.
 WEFT_C void weft_engine_free(weft_engine* engine);
-/// Begins a request, and blocks until it is tokenized and there is room for it; of several models
-/// also until its own is loaded, where requests load models (server.max_loaded_models), else it is
-/// WEFT_UNAVAILABLE. Errors: all but WEFT_TIMEOUT and WEFT_ENDED; *stream is NULL then.
+/// Begins a request. Blocks until the request is tokenized and there is room for it. With several
+/// models it also blocks until the request's model is loaded, where requests load models
+/// (server.max_loaded_models); elsewhere a model that is not loaded is WEFT_UNAVAILABLE. Errors:
+/// all but WEFT_TIMEOUT and WEFT_ENDED; *stream is NULL then.
 WEFT_C weft_status weft_engine_open(weft_engine* engine, const char* request, weft_stream** stream,
                                     char** error);
 /// Waits until there is new output, at most `timeout_ms` milliseconds (below 0: for ever), and
-/// gives it. WEFT_TIMEOUT, WEFT_ENDED; WEFT_FAILED without memory, after which it can be called
-/// again. A failed request is reported by its WEFT_END, and not as an error of this call.
+/// gives it. Errors: WEFT_TIMEOUT, WEFT_ENDED, and WEFT_FAILED without memory, after which it can
+/// be called again. A failed request is reported by its WEFT_END, not as an error of this call.
 WEFT_C weft_status weft_stream_next(weft_stream* stream, int64_t timeout_ms,
                                     const weft_event** events, size_t* count, char** error);
 /// Drops the request and the output that was not taken; its WEFT_END still comes.
@@ -176,10 +178,10 @@ typedef struct weft_vector {
   int32_t prompt_tokens;
 } weft_vector;
 
-/// Computes the embedding of one input, and blocks meanwhile; the engine computes those of several
-/// threads together. `request` is the body of POST /v1/embeddings, of which how the answer is
-/// written (encoding_format) has no effect. Errors: all but WEFT_TIMEOUT and WEFT_ENDED; *vector is
-/// NULL then, else to be freed by weft_vector_free(). Thread-safe.
+/// Computes the embedding of one input, and blocks meanwhile. The engine computes the inputs of
+/// several threads together. `request` is a body of POST /v1/embeddings; encoding_format, which
+/// says how the answer is written, has no effect. Errors: all but WEFT_TIMEOUT and WEFT_ENDED;
+/// *vector is NULL then. Else the caller frees it by weft_vector_free(). Thread-safe.
 WEFT_C weft_status weft_engine_embed(weft_engine* engine, const char* request,
                                      const weft_vector** vector, char** error);
 /// NULL is allowed. Thread-safe.

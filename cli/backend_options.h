@@ -17,9 +17,10 @@ namespace weft::cli {
 /// The source of answers: a server, or a model in this process.
 struct BackendOptions {
   std::string place;    ///< URL|MODEL
-  std::string api_key;  ///< the key that a server is shown; WEFT_API_KEY when empty
+  std::string api_key;  ///< the key that is sent to a server; empty: WEFT_API_KEY
   bool insecure = false;
-  std::string model;  ///< one of a server's models; empty: its own, or the requests' models
+  std::string model;  ///< one of a server's models; empty: the server's own, or the models that the
+                      ///< requests name
   std::unique_ptr<ConfigOptions> engine{};  ///< how a model in this process runs
 
   [[nodiscard]] bool remote() const;

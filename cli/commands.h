@@ -40,7 +40,7 @@ void add_tokenize_command(CLI::App& app);
 /// changes, and what is refused.
 void add_inspect_command(CLI::App& app);
 
-/// `weft logits MODEL --ids ...`: the numbers, for anyone who doubts a port.
+/// `weft logits MODEL --ids ...`: a model's logits, for people who check a port of a model.
 void add_logits_command(CLI::App& app);
 
 /// `weft perplexity MODEL TEXT`: how well a model predicts a text, alone or beside another model.
@@ -58,8 +58,9 @@ void add_tune_command(CLI::App& app);
 /// `weft bench serve|engine|step|recipe`: measurements, with reports.
 void add_bench_command(CLI::App& app);
 
-/// `weft help [VERB...]`: the same text as `weft VERB --help`. CLI11 takes a verb behind another
-/// one for the program's next, so this verb is only listed, and the program calls show_help().
+/// `weft help [VERB...]`: the same text as `weft VERB --help`. The verb is only listed here, and
+/// the program calls show_help(): CLI11 would take the verb behind `help` for the program's next
+/// one.
 void add_help_command(CLI::App& app);
 /// Prints the help of a verb, or of a verb's verb: "bench", "serve"; without names the program's.
 void show_help(const CLI::App& app, std::span<char* const> verbs);

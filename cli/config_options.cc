@@ -13,8 +13,8 @@ namespace {
 
 constexpr const char* kFileVariable = "WEFT_CONFIG";
 
-// The columns of flags and of their meaning share a terminal's 100: this is the longest flag with
-// its value.
+// The columns for a flag. A terminal's 100 columns hold the flags and their meaning; this is the
+// longest flag with its value.
 constexpr std::size_t kFlagColumns = 34;
 constexpr std::size_t kTextColumns = 66;
 
@@ -30,7 +30,7 @@ struct Placeholder {
   const char* operator()(const ReplicasSetting& /*setting*/) const { return "DEVICES"; }
 };
 
-/// The key's range and default, where they say anything.
+/// The key's range and default, where they are worth showing.
 std::string key_facts(const ConfigKey& key) {
   const std::string standard = value_of(key.setting, FileConfig());
   const bool is_text = std::holds_alternative<TextSetting>(key.setting);
@@ -90,7 +90,7 @@ void ConfigOptions::add_value(CLI::App& command, const ConfigKey& key) {
 
 void ConfigOptions::add_switch(CLI::App& command, const ConfigKey& key) {
   const std::string table(key.table);
-  Flag& on = flags_.emplace_back(Flag{&key, nullptr, {}});  // it may be --flag=false
+  Flag& on = flags_.emplace_back(Flag{&key, nullptr, {}});  // a switch may be written --flag=false
   on.option = command.add_flag(key.flag(), on.text, help_of(key))->group(table);
   Flag& off = flags_.emplace_back(Flag{&key, nullptr, "false"});
   const std::string help = "The opposite of " + key.flag();

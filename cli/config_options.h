@@ -36,8 +36,8 @@ class ConfigOptions {
   /// of ConfigDraft; they name the file and line, the variable or the flag.
   [[nodiscard]] Result<ConfigDraft> draft(const Environment& environment = std::getenv) const;
 
-  /// Returns the text that the same sources give one key, whatever is wrong with others; empty
-  /// where they give it none.
+  /// Returns the text that the same sources give one key, even where other keys are wrong; empty
+  /// where no source gives it one.
   [[nodiscard]] std::string peek(std::string_view path,
                                  const Environment& environment = std::getenv) const;
 

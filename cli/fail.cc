@@ -9,7 +9,8 @@ namespace weft::cli {
 
 namespace {
 
-/// Shared by the program's threads, as standard error is. Set before its threads begin.
+/// Global, because the program's threads share it as they share standard error. Set before the
+/// other threads begin.
 bool failures_are_json = false;
 
 void print_in_json(const std::string& why) {

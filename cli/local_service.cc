@@ -18,10 +18,10 @@
 namespace weft::cli {
 namespace {
 
-/// There is nothing that IoThread's sweep would have to look after here.
+/// No object here needs IoThread's sweep.
 constexpr std::chrono::seconds kNoSweep{60};
 
-/// Returns the bounds for one client, the user, who reads all output.
+/// Returns bounds for a single client that reads all output: the user.
 ServerConfig server_config() {
   ServerConfig config;
   config.max_streams = std::numeric_limits<std::int32_t>::max();
@@ -56,7 +56,8 @@ LocalService::LocalService(const Config& config)
 
 LocalService::~LocalService() {
   thread_.stop();
-  service_.stop_workers();  // a worker may still decode a body for the engine's models
+  service_.stop_workers();  // first, because a worker may still decode a body for the engine's
+                            // models
   engine_.reset();
 }
 

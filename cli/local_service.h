@@ -12,7 +12,8 @@
 
 namespace weft::cli {
 
-/// A server without sockets, in this process: it has the same requests, answers and bounds.
+/// A server without sockets, in this process. It has the requests, answers and bounds of a real
+/// server.
 class LocalService {
  public:
   /// Loads the model, and blocks meanwhile. Errors: of Pipeline.
@@ -23,7 +24,7 @@ class LocalService {
 
   [[nodiscard]] Service& service() noexcept { return service_; }
   [[nodiscard]] Engine& engine() noexcept { return *engine_; }
-  /// The thread on which answers live.
+  /// The thread that runs the answers.
   [[nodiscard]] IoThread& thread() noexcept { return thread_; }
   [[nodiscard]] const std::string& model() const noexcept { return model_; }
 
@@ -35,7 +36,7 @@ class LocalService {
 
   std::string model_;
   MetricsRegistry metrics_;
-  boost::asio::thread_pool pool_{1};  // the engine's executor
+  boost::asio::thread_pool pool_{1};  // the executor of the engine
   IoThread thread_;
   Service service_;
   std::unique_ptr<Engine> engine_;

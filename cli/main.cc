@@ -40,7 +40,8 @@ void add_verbs(CLI::App& app) {
 
 /// Runs the verb that the arguments name, and returns the exit status.
 int run(int argc, char** argv) {
-  // Asked by scripts again and again, and the verbs' hundreds of options take milliseconds to add.
+  // Handled first: scripts ask for the version often, and adding the verbs' hundreds of options
+  // takes milliseconds.
   if (argc == 2 && std::string_view(argv[1]) == "--version") {
     std::cout << WEFT_VERSION << '\n';
     return 0;
@@ -79,8 +80,8 @@ int status_once_printed(int status) {
   return status == 0 ? weft::cli::kExitFailed : status;
 }
 
-/// Ends the process when an exception has nowhere to go. Memory can be missing in a function that
-/// must not throw, as some of CLI11's are; that is no bug to be looked for in a core dump.
+/// Ends the process when an exception cannot be caught anywhere. Memory can run out in a function
+/// that must not throw, as some of CLI11's are. That is no bug, so no core dump is made.
 [[noreturn]] void end_of_exception() {
   try {
     if (const auto failure = std::current_exception()) std::rethrow_exception(failure);
@@ -103,8 +104,7 @@ int main(int argc, char** argv) {
     std::cerr << kOutOfMemory;
     return weft::cli::kExitFailed;
   } catch (const std::exception& failure) {
-    // The exception is caught, so that a verb's changes are put back, such as a terminal's
-    // mode.
+    // The exception is caught so that destructors undo a verb's changes, such as a terminal's mode.
     std::cerr << "weft: " << failure.what() << '\n';
     return weft::cli::kExitFailed;
   }

@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// The time between two pictures; a terminal shows no more a second anyway.
+// The time between two redraws; a terminal shows no more a second.
 constexpr std::chrono::milliseconds kBetween{50};
 constexpr const char* kErased = "\r\x1b[K";  // back, and erase to the end of the line
 constexpr const char* kErasedRest = "\x1b[K";
@@ -33,14 +33,14 @@ double part_of(std::int64_t done, std::int64_t total) {
   return std::clamp(static_cast<double>(done) / static_cast<double>(total), 0.0, 1.0);
 }
 
-/// Makes a line of label, bar and numbers; where there is no room for a bar, of what fits of the
-/// others.
+/// Makes a line of label, bar and numbers. Where there is no room for a bar, the label and numbers
+/// are cut to fit.
 std::string bar_line(const std::string& label, double part, const std::string& numbers, int width) {
   std::ostringstream percent;
   percent << std::fixed << std::setprecision(0) << std::setw(4) << part * 100 << " %  ";
   const std::string after = percent.str() + numbers;
   const auto used = static_cast<int>(label.size() + after.size()) + 4;
-  // One column stays free: a line as wide as the terminal wraps on some.
+  // One column stays free, because some terminals wrap a line that is as wide as they are.
   const int bar = width - used - 1;
   if (bar < 4) return (label + after).substr(0, static_cast<std::size_t>(std::max(width - 1, 0)));
   const auto filled = static_cast<std::size_t>(part * bar);

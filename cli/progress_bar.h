@@ -33,7 +33,7 @@ class ProgressBar {
   std::string label_;
   Picture picture_;
   bool on_terminal_;
-  std::string line_;  // as it was drawn last
+  std::string line_;  // the line as it was last drawn
   std::chrono::steady_clock::time_point started_;
   std::chrono::steady_clock::time_point drawn_at_;
 };

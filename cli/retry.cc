@@ -6,7 +6,7 @@
 namespace weft::cli {
 namespace {
 
-/// A longer pause would only leave a server idle that has room again.
+/// The longest pause. A longer one would leave a server idle that has room again.
 constexpr Retry::Pause kLongestPause{15'000};
 
 }  // namespace

@@ -17,11 +17,11 @@ class Retry {
     kFailed,   ///< the request failed, or the server hung up or was not reached
   };
 
-  /// The number of times that a request may fail: with the pauses they take a minute, in which a
-  /// server can be started again.
+  /// The number of times that a request may fail. With the pauses the tries take a minute, in which
+  /// a server can be restarted.
   static constexpr int kTries = 10;
-  /// The pause before the second try; it doubles with each further one. A row of a busy server is
-  /// free again by then.
+  /// The pause before the second try; it doubles with each further one. Within this time a busy
+  /// server usually frees a row.
   static constexpr Pause kFirstPause{250};
 
   explicit Retry(Pause first_pause = kFirstPause) : next_(first_pause) {}

@@ -9,7 +9,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// Returns the field NAME of {"error": {NAME: "..."}}; empty when it is something else.
+/// Returns the field NAME of {"error": {NAME: "..."}}; empty when the body has another form.
 std::string error_field(const HttpAnswer& answer, const char* name) {
   json::error_code error;
   const json::value body = json::parse(answer.body, error);

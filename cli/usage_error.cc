@@ -10,7 +10,8 @@
 namespace weft::cli {
 namespace {
 
-/// A name with more differences than this, and more than a third of its letters, is another one.
+/// A name with more differences than this, and more than a third of its letters, is a different
+/// name.
 constexpr std::size_t kFewTypos = 2;
 
 std::string nearest(std::string_view name, const std::vector<std::string>& known) {
@@ -18,7 +19,7 @@ std::string nearest(std::string_view name, const std::vector<std::string>& known
   std::size_t least = std::max(kFewTypos, name.size() / 3) + 1;
   for (const std::string& one : known) {
     const std::size_t distance = edit_distance(name, one);
-    // All letters of a short name can be typing errors.
+    // Any letter of a short name can be a typing error, so a match needs some letters in common.
     if (distance >= least || distance >= name.size()) continue;
     least = distance;
     best = one;

@@ -19,7 +19,7 @@ enum class BatchPolicy : std::uint8_t {
   /// Dynamic batching: requests wait up to `window` for others and then run as one batch to its
   /// end.
   kWindow,
-  /// The requests that are there run as one batch to its end; later ones wait for it.
+  /// The waiting requests run as one batch to its end; later requests wait for it.
   kStatic,
   /// One instance of the model for each request; they run side by side.
   kInstances,
@@ -53,15 +53,15 @@ enum class CacheShare : std::uint8_t {
   kAll,  ///< requests of all clients
 };
 
-/// What guesses the tokens that a device verifies in one step (speculative decoding).
+/// How tokens are guessed, which a device then verifies in one step (speculative decoding).
 enum class SpeculationKind : std::uint8_t {
   kOff,
-  kSuffix,  ///< that a text goes on as it did where its newest tokens stood before
+  kSuffix,  ///< a text continues as it did after an earlier place with the same newest tokens
 };
 
-/// How ranks on the host exchange numbers that are in processes of their own.
+/// How ranks on the host exchange numbers when they are in different processes.
 enum class RankTransport : std::uint8_t {
-  kAuto,     ///< through memory where all ranks see the same, else over the network
+  kAuto,     ///< through shared memory where all ranks can see it, else over the network
   kMemory,   ///< through memory that all ranks share
   kNetwork,  ///< over TCP
 };
@@ -79,7 +79,7 @@ struct Config {
   /// file; without: none.
   std::string adapter{};
   /// Defaults of requests: "auto" for the defaults of the model's makers, or the folder of a
-  /// generation_config.json; without: Weft's own defaults.
+  /// generation_config.json. Empty: Weft's own defaults.
   std::string generation_config{};
   std::string device = "cpu";  ///< as `weft devices` names it
   std::string partition{};     ///< several devices, and how they share the model; without: one
@@ -94,23 +94,23 @@ struct Config {
   std::string rank_tls_key{};
   std::string rank_tls_ca{};
   RankTransport rank_transport = RankTransport::kAuto;
-  std::int32_t threads = 0;  ///< of the host device; 0: one for each core
+  std::int32_t threads = 0;  ///< threads of the host device; 0: one for each core
   std::string tuning{};      ///< a file of `weft tune`; without: the GPU's built-in table
   /// Whether a GPU rounds rows to FP8 for products with FP8 weights (DeviceLimits::rounds_rows).
   bool rounds_rows = false;
 
   // Memory; 0 means derived from the device's memory.
   double memory_fraction =
-      0.8;  ///< of the device's free memory that weights, KV and buffers may take
-  std::int64_t memory_bytes = 0;  ///< the same in bytes, for engines that share a device
-  std::int32_t max_rows = 0;      ///< sequences at once
-  std::int32_t max_pages = 0;     ///< of the KV cache
+      0.8;  ///< share of the device's free memory for weights, KV cache and buffers
+  std::int64_t memory_bytes = 0;  ///< the same limit in bytes, for engines that share a device
+  std::int32_t max_rows = 0;      ///< sequences that run at once
+  std::int32_t max_pages = 0;     ///< pages of the KV cache
   std::int32_t page_tokens = 16;
-  std::int64_t max_context = 0;        ///< tokens of a sequence; 0: the model's own context
-  std::int32_t max_step_tokens = 512;  ///< tokens of a step
-  std::optional<DType> kv_dtype{};     ///< without: the type that suits device and weights
+  std::int64_t max_context = 0;        ///< most tokens of a sequence; 0: the model's own context
+  std::int32_t max_step_tokens = 512;  ///< most tokens of a step
+  std::optional<DType> kv_dtype{};     ///< empty: the type that suits device and weights
   KvLayout kv_layout = KvLayout::kPages;
-  KvPlacement kv_placement = KvPlacement::kDevice;  ///< of a GPU's
+  KvPlacement kv_placement = KvPlacement::kDevice;  ///< used only by GPUs
 
   /// Whether full pages stay in the KV cache for prompts that begin alike, until their room is
   /// needed. Slabs (kSlab) keep none.
@@ -118,37 +118,38 @@ struct Config {
   CacheShare cache_share = CacheShare::kKey;
   /// Bytes of page-locked host memory, for pages that a GPU has no room for; for each replica.
   std::int64_t cache_host_bytes = 0;
-  /// The folder of pages that no sequence uses; empty: none.
+  /// The folder to which unused pages are written; empty: none.
   std::string cache_folder{};
-  std::int64_t cache_folder_bytes = std::int64_t{16} << 30;  ///< of all files there
+  std::int64_t cache_folder_bytes = std::int64_t{16} << 30;  ///< bytes of all files in the folder
 
   // Scheduling.
   BatchPolicy policy = BatchPolicy::kFusion;
-  std::chrono::milliseconds window{0};  ///< of kWindow
-  std::int32_t instances = 4;           ///< of kInstances
+  std::chrono::milliseconds window{0};  ///< used by kWindow
+  std::int32_t instances = 4;           ///< used by kInstances
   AdmissionMode admission = AdmissionMode::kOptimistic;
-  double watermark = 0.05;  ///< part of the pages that optimistic admission leaves free
+  double watermark = 0.05;  ///< share of the pages that optimistic admission leaves free
   /// How long a running stream should wait for its next token: prefill chunks are cut so that a
   /// step takes no longer.
   std::chrono::microseconds target_inter_token{50'000};
-  std::int32_t decode_every = 1;  ///< running streams advance at least every so many ticks
-  bool jump_ahead = true;         ///< text that a grammar forces is put in, in one step
+  std::int32_t decode_every = 1;  ///< running streams advance at least once in this many ticks
+  bool jump_ahead = true;         ///< inserts text that a grammar forces in one step
 
   SpeculationKind speculation = SpeculationKind::kOff;
-  std::int32_t speculation_max_tokens = 8;  ///< that are guessed of a sequence at once
+  std::int32_t speculation_max_tokens = 8;  ///< most tokens guessed of a sequence at once
 
-  /// What the compiled grammars of a model may take, with their states and masks.
+  /// Most bytes of a model's compiled grammars, with their states and masks.
   std::int64_t structured_memory_bytes = std::int64_t{256} << 20;
 
   // Bounds on the requests under way.
-  std::int32_t max_queued_requests = 1024;          ///< that have not ended
-  std::int64_t max_queued_prompt_tokens = 1 << 20;  ///< prompt tokens of these requests
+  std::int32_t max_queued_requests = 1024;          ///< requests that have not ended
+  std::int64_t max_queued_prompt_tokens = 1 << 20;  ///< prompt tokens of all requests that have not
+                                                    ///< ended
   std::int32_t preprocess_workers = 2;
   std::int32_t max_prompt_bytes = 8 << 20;
 
   /// Reads a TOML file with tables named as in docs/configuration.md; a key that it leaves out
-  /// keeps its default. The result is valid. A file of `weft serve` does as well: the tables of the
-  /// server (server, auth, limits, log) are checked like the others, and then left out. Errors of
+  /// keeps its default. The result is valid. The file may be one of `weft serve`: the tables of the
+  /// server (server, auth, limits, log) are then checked like the others, and left out. Errors of
   /// core/io/file.h; kBadToml, kUnknownConfigKey and kBadConfig (config/config_error.h), which name
   /// file, line and key.
   [[nodiscard]] static Result<Config> load(const std::filesystem::path& file);

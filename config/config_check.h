@@ -9,7 +9,7 @@ namespace weft {
 
 /// A value that is not valid.
 struct ConfigMistake {
-  const ConfigKey* key;   ///< of the schema
+  const ConfigKey* key;   ///< one of the schema
   std::string complaint;  ///< "513: must be at most 512"
 };
 

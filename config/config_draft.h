@@ -14,8 +14,9 @@
 
 namespace weft {
 
-/// Returns the text that a file gives a key, whatever else is wrong in it; empty where it gives the
-/// key none, or is no TOML. For keys that must be known before errors can be reported.
+/// Returns the text that a file gives a key, even when the file has other mistakes; empty where the
+/// file does not set the key or is not TOML. It is for keys that must be known before errors can be
+/// reported.
 [[nodiscard]] std::string peek_text(const std::filesystem::path& file, const ConfigKey& key);
 
 /// A FileConfig that is put together from several sources, each overriding the sources before it.

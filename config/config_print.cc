@@ -5,7 +5,7 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kWidth = 98;  // of a line of 100, behind "# "
+constexpr std::size_t kWidth = 98;  // leaves room for "# " in a line of 100 characters
 
 void append_comment(std::string_view text, std::string& out) {
   out.append("# ").append(wrapped(text, kWidth, "# ")).append("\n");
@@ -31,7 +31,7 @@ void append_key(const ConfigKey& key, const ConfigDraft& draft, std::string& out
   out += '\n';
 }
 
-/// A text as TOML has it.
+/// Writes a text as a TOML string.
 std::string toml_text(const std::string& text) {
   FileConfig config;
   config.engine.model = text;
@@ -48,13 +48,15 @@ void append_model(const ModelDraft& model, std::string& out) {
   if (!aliases.empty()) out.append("aliases = [").append(aliases).append("]\n");
   if (!model.own.load) out.append("load = false\n");
   FileConfig share;
-  share.engine.memory_fraction = model.own.share;  // any number is written like this one
+  share.engine.memory_fraction = model.own.share;  // memory_fraction's setting prints any number,
+                                                   // so this copy holds the share
   out.append("share = ")
       .append(toml_of(find_key("memory", "fraction")->setting, share))
       .append("\n");
   for (const ModelSetting& setting : model.settings) {
     FileConfig config;
-    if (assign(setting.key->setting, setting.value, config)) continue;  // it was, when it was read
+    // always true, because the value was assigned once when it was read
+    if (assign(setting.key->setting, setting.value, config)) continue;
     out.append(setting.path()).append(" = ");
     out.append(toml_of(setting.key->setting, config)).append("\n");
   }

@@ -13,9 +13,9 @@ namespace weft {
 
 /// A key of an engine that a model sets for itself.
 struct ModelSetting {
-  const ConfigKey* key = nullptr;  ///< of engine_schema()
+  const ConfigKey* key = nullptr;  ///< one of engine_schema()
   ConfigValue value{};
-  std::string origin{};  ///< where, such as "weft.toml:12"
+  std::string origin{};  ///< the place where it is set, such as "weft.toml:12"
 
   /// As it is written in the model's table: "path", "memory.max_rows".
   [[nodiscard]] std::string path() const;
@@ -23,8 +23,8 @@ struct ModelSetting {
 
 /// A [[models]] table of a file: its own keys, and the file's keys that it overrides.
 struct ModelDraft {
-  std::string origin{};  ///< where it begins
-  ModelConfig own{};     ///< but for `config`
+  std::string origin{};  ///< the place where the table begins
+  ModelConfig own{};     ///< all but the member `config`
   std::vector<ModelSetting> settings{};
 
   /// Returns the model's configuration, with the keys of `file` that it does not override.
@@ -35,7 +35,7 @@ struct ModelDraft {
 /// The keys of a model's table that are not keys of an engine.
 inline constexpr std::string_view kModelKeys = "name, aliases, load, share";
 
-/// Returns the value of a key; std::monostate for what no key takes.
+/// Returns the value of a key; std::monostate for types that no key takes.
 [[nodiscard]] ConfigValue config_value_of(const toml::node& node);
 
 /// Reads the value of `models`, a list of tables. kUnknownConfigKey and kBadConfig name file, line

@@ -17,9 +17,11 @@ struct ModelConfig {
   ModelConfig() = default;  // no aggregate: docs/asio-compliance.md says why
 
   std::string name{};                  ///< the name in requests
-  std::vector<std::string> aliases{};  ///< further names of it
-  bool load = true;                    ///< when the engine starts; else when a request asks for it
-  double share = 1;                    ///< of a device's time, beside the models on the same device
+  std::vector<std::string> aliases{};  ///< further names of the model
+  bool load = true;                    ///< whether to load it when the engine starts, and not only
+                                       ///< when a request asks for it
+  double share = 1;                    ///< share of a device's time, among the models on the same
+                                       ///< device
   /// Whether `config` sets the model's part of the device's memory; without it, each model of the
   /// device has an equal part.
   bool has_memory = false;
@@ -31,16 +33,16 @@ struct ModelsConfig {
   ModelsConfig() = default;  // no aggregate: docs/asio-compliance.md says why
 
   static constexpr std::size_t kMaxModels = 64;      ///< more than a machine's devices hold
-  static constexpr std::size_t kMaxAliases = 16;     ///< of each
-  static constexpr std::size_t kMaxNameBytes = 128;  ///< of a name: more than any on a hub has
+  static constexpr std::size_t kMaxAliases = 16;     ///< per model
+  static constexpr std::size_t kMaxNameBytes = 128;  ///< longer than any name on a hub
 
   std::vector<ModelConfig> models{};  ///< requests without a model's name get the first
   /// Models that are in memory at once; another model is loaded when a request asks for it, and
   /// replaces the idle model that was used least recently. 0: all loaded models stay, and no
   /// request loads a model.
   std::int32_t max_loaded = 0;
-  /// The memory that the models take together of a device with more than one model: Config's
-  /// memory_fraction and memory_bytes of the whole file.
+  /// The memory that the models of a shared device may take together: memory_fraction and
+  /// memory_bytes of the whole file.
   double memory_fraction = 0.8;
   std::int64_t memory_bytes = 0;
 

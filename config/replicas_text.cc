@@ -19,7 +19,7 @@ std::optional<std::size_t> as_number(std::string_view text) {
   return number;
 }
 
-/// Each device's name begins so, and a mistyped number does not.
+/// Every device's name begins with a letter; a mistyped number does not.
 bool begins_with_letter(std::string_view text) {
   return !text.empty() && ((text.front() >= 'a' && text.front() <= 'z') ||
                            (text.front() >= 'A' && text.front() <= 'Z'));

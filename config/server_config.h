@@ -23,7 +23,7 @@ struct ServerConfig {
   std::string cors_origins{};          ///< separated by commas, or "*"; "" = no CORS headers
   bool compress_websocket = false;     ///< offers permessage-deflate
   std::chrono::microseconds drain_timeout{
-      30'000'000};  ///< for requests that run when the server is stopped
+      30'000'000};  ///< time in which running requests may end when the server is stopped
 
   // Keys of the clients.
   std::string api_key{};       ///< the one key; "" = anyone may
@@ -36,19 +36,25 @@ struct ServerConfig {
   std::int32_t max_header_bytes = 16 << 10;
   std::int32_t max_header_fields = 100;
   std::int32_t max_body_bytes = 8 << 20;
-  std::int32_t max_message_bytes = 8 << 20;              ///< of a WebSocket message
-  std::int64_t max_body_memory = 256 << 20;              ///< of all bodies and messages together
+  std::int32_t max_message_bytes = 8 << 20;              ///< bytes of a WebSocket message
+  std::int64_t max_body_memory = 256 << 20;              ///< bytes of all bodies and messages
+                                                         ///< together
   std::int32_t max_streams = 16;                         ///< streams of one WebSocket
-  std::int32_t max_unread_bytes = 256 << 10;             ///< of text that a client has not taken
-  std::chrono::microseconds header_timeout{10'000'000};  ///< from the first byte to the last
+  std::int32_t max_unread_bytes = 256 << 10;             ///< bytes of text that a client has not
+                                                         ///< read yet
+  std::chrono::microseconds header_timeout{10'000'000};  ///< from a header's first byte to its last
   std::int32_t min_body_rate = 1024;                     ///< bytes a second
-  std::chrono::microseconds idle_timeout{60'000'000};    ///< of a connection between requests
-  std::chrono::microseconds write_timeout{30'000'000};   ///< without a byte taken
-  std::chrono::microseconds ping_interval{20'000'000};   ///< of a WebSocket; two missed end it
-  std::chrono::microseconds stream_ping_interval{10'000'000};  ///< of an idle stream; 0 = none
+  std::chrono::microseconds idle_timeout{60'000'000};    ///< idle time of a connection between
+                                                         ///< requests
+  std::chrono::microseconds write_timeout{30'000'000};   ///< time in which a client takes no byte
+  std::chrono::microseconds ping_interval{20'000'000};   ///< interval of pings on a WebSocket; two
+                                                         ///< missed pongs end it
+  std::chrono::microseconds stream_ping_interval{10'000'000};  ///< interval of pings on an idle
+                                                               ///< stream; 0 = none
   std::int32_t max_stored_responses = 1000;
   std::int64_t max_stored_bytes = 64 << 20;
-  std::int32_t max_conversation_responses = 64;  ///< of one WebSocket, with store: false
+  std::int32_t max_conversation_responses = 64;  ///< responses kept for one WebSocket, with store:
+                                                 ///< false
   std::int64_t max_conversation_bytes = 4 << 20;
 
   // The log.

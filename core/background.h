@@ -35,11 +35,11 @@ struct ThreadUse {
 /// Returns the use of the calling thread up to now.
 [[nodiscard]] ThreadUse use_of_this_thread() noexcept;
 
-/// How long a thread pauses between pieces of long work beside which others are served. Where one
-/// of them has taken its processor since the piece before it pauses nine times as long as it has
-/// computed: it has a tenth of a processor then, no more, so that what wakes meanwhile seldom finds
-/// a processor taken, and no less, so that the work comes to an end. Where processors are free it
-/// never pauses. Owner only: each thread has one.
+/// How long a thread pauses between pieces of long work, so that requests are served beside it. If
+/// another thread has taken this thread's processor since the last piece, the pause is nine times
+/// as long as the thread has computed: the thread then uses a tenth of a processor. With less it
+/// would never finish; with more, threads that wake up would often find the processor taken. Where
+/// processors are free it never pauses. Owner only: each thread has one.
 class BackgroundPace {
  public:
   /// `now` is the thread's use when its first piece of work begins.

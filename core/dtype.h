@@ -13,9 +13,8 @@ enum class DType : std::uint8_t {
   kF16,
   kBF16,
   // NOLINTBEGIN(readability-identifier-naming): the types' own names
-  kF8_E4M3,  // OCP's 8-bit floating point: up to 448, a NaN and no infinity. No numbers by
-             // themselves: what the bytes of files and of a KV cache stand for takes a scale beside
-             // them
+  kF8_E4M3,  // OCP's 8-bit floating point: up to 448, a NaN and no infinity. A byte is no number by
+             // itself: files and KV caches store a scale beside it
   // GGUF's encodings of weights, in blocks of 32 or 256; kernels/encoding says what is in a block.
   kQ8_0,
   kQ4_0,
@@ -48,8 +47,8 @@ enum class DType : std::uint8_t {
   kQ5_B64,
   kQ6_B64,
   kQ8_B32,
-  // What Hugging Face's quantizers write, as blocks: integers of 2, 3, 4 and 8 bits with a scale
-  // and a zero for each group, FP8 (E4M3), and bitsandbytes' tables of 16.
+  // The encodings that Hugging Face's quantizers write, as blocks: integers of 2, 3, 4 and 8 bits
+  // with a scale and a zero for each group, FP8 (E4M3), and bitsandbytes' tables of 16.
   kI2_32,
   kI2_64,
   kI2_128,

@@ -40,7 +40,7 @@ struct BlockPieces {
   std::int32_t codes_at = 0, codes = 0;
   std::int32_t high_at = 0, high = 0;  ///< the upper bits of codes that are longer than four
   std::int32_t scales_at = 0, scales = 0;
-  std::int32_t rest_at = 0, rest = 0;  ///< zeros, or the scale of all scales
+  std::int32_t rest_at = 0, rest = 0;  ///< the zeros, or the scale of the block's scales
 };
 
 /// Where the 32-bit words of codes stand in a block. Encodings whose codes the host multiplies have
@@ -72,7 +72,7 @@ struct Encoding {
   bool has_zero = false;
   BlockWords words{};
   TensorCodes tensor_codes = TensorCodes::kNone;
-  BlockPieces pieces{};  ///< where tensor_codes is kBoxes
+  BlockPieces pieces{};  ///< set only where tensor_codes is kBoxes
 
   // Rows of the table call these to say how kernels hold the encoding.
   [[nodiscard]] constexpr Encoding in_words(std::int64_t head, std::int64_t tail = 0) const {
@@ -113,7 +113,7 @@ constexpr Encoding integers(DType dtype, std::string_view name, std::int64_t bit
   return row.in_words(head);
 }
 
-/// Returns the row of such integers with the pieces of their boxes.
+/// Returns the row of `integers` with the pieces of its boxes.
 constexpr Encoding in_boxes(const Encoding& integers) {
   const auto head = static_cast<std::int32_t>(integers.words.head);
   const std::int32_t codes = static_cast<std::int32_t>(integers.block.bytes) - head;

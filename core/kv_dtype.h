@@ -14,8 +14,8 @@ struct KvDType {
   std::string_view name;
 };
 
-/// All of them. The last two keep a byte for each number and one scale for each token and KV head,
-/// for its key and for its value.
+/// All types that a KV cache may have. The last two store a byte for each number. They also store
+/// two scales for each token and KV head: one for its key and one for its value.
 inline constexpr std::array kKvDTypes = {
     KvDType{DType::kF32, "f32"}, KvDType{DType::kF16, "f16"},     KvDType{DType::kBF16, "bf16"},
     KvDType{DType::kI8, "int8"}, KvDType{DType::kF8_E4M3, "fp8"},

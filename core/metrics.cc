@@ -62,7 +62,7 @@ bool fits(const Gauge&) { return true; }
 
 }  // namespace
 
-// There is one bucket more than there are bounds: the one above them all.
+// There is one bucket more than there are bounds: the last bucket counts values above all bounds.
 Histogram::Histogram(std::span<const double> bounds)
     : bounds_(bounds.begin(), bounds.end()),
       lines_(std::make_unique<Line[]>(bounds.size() / kSlots + 1)) {}
@@ -101,7 +101,7 @@ Histogram& MetricsRegistry::histogram(std::string_view name, std::string_view he
   return find_or_add<Histogram>(name, help, std::move(labels), bounds);
 }
 
-// `shape` is common to the series of a family besides the help text: a histogram's
+// `shape` is the argument that all series of a family share besides the help text: a histogram's
 // bounds.
 template <class Metric, class... Shape>
 Metric& MetricsRegistry::find_or_add(std::string_view name, std::string_view help, Labels labels,

@@ -19,16 +19,16 @@
 
 namespace weft {
 
-/// Upper bounds in seconds for what a client waits for: time to first token, end-to-end time. From
-/// 1 ms, below which the network decides, to 100 s, where a client has given up. Steps of 1-2-5
-/// keep an interpolated quantile within a factor of 2.5 and put a bound on the usual targets:
-/// 200 ms, 500 ms, 1 s.
+/// Upper bounds in seconds for times that a client notices, such as time to first token and
+/// end-to-end time. They begin at 1 ms, because the network dominates below it, and end at 100 s,
+/// when a client has given up. Steps of 1-2-5 keep an interpolated quantile within a factor of 2.5
+/// and put a bound on the usual targets: 200 ms, 500 ms, 1 s.
 inline constexpr std::array kLatencyBounds{1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1,  0.2,
                                            0.5,  1.0,  2.0,  5.0,  10.0, 20.0, 50.0, 100.0};
 
-/// Upper bounds in seconds for what happens inside a tick: waiting in a mailbox, planning, a step.
-/// From 1 us, a mailbox that is not waited for, to 10 s, a long prefill of a big model on the host
-/// device; the steps are as above.
+/// Upper bounds in seconds for times inside a tick, such as waiting in a mailbox, planning, or a
+/// step. They begin at 1 us, the time in a mailbox whose receiver is idle, and end at 10 s, a long
+/// prefill of a big model on the host device. The steps are 1-2-5 again.
 inline constexpr std::array kTickBounds{1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4,
                                         5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1,
                                         0.2,  0.5,  1.0,  2.0,  5.0,  10.0};

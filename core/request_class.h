@@ -6,7 +6,8 @@
 
 namespace weft {
 
-/// How urgent a request is. Chat comes first and may take a batch row; batch gets the rest.
+/// How urgent a request is. Chat requests come first and may take a row from a batch request; batch
+/// requests get the remaining rows.
 enum class RequestClass : std::uint8_t {
   /// A person waits for each token.
   kChat,

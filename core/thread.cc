@@ -38,13 +38,13 @@ void ask_for_short_slices() noexcept {
     std::uint64_t flags = 0;
     std::int32_t nice = 0;
     std::uint32_t priority = 0;
-    std::uint64_t runtime = 0;  // the slice, of an ordinary thread
+    std::uint64_t runtime = 0;  // the slice, when the thread is an ordinary one
     std::uint64_t deadline = 0;
     std::uint64_t period = 0;
   } attributes;
   constexpr std::uint64_t kShortest = 100'000;  // nanoseconds
   if (::syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0) != 0) return;
-  if (attributes.policy != SCHED_OTHER) return;  // somebody has chosen another on purpose
+  if (attributes.policy != SCHED_OTHER) return;  // another policy was chosen on purpose
   attributes.runtime = kShortest;
   static_cast<void>(::syscall(SYS_sched_setattr, 0, &attributes, 0));
 }

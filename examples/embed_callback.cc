@@ -14,7 +14,7 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 
 class Teller : public std::enable_shared_from_this<Teller> {
-  // Handlers keep the teller alive and run on its strand.
+  // Each handler keeps the object alive and runs on its strand.
   template <class Call>
   auto on_strand(Call call) {
     return asio::bind_executor(strand_, [self = shared_from_this(), call](auto&&... args) {

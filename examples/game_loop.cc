@@ -1,6 +1,6 @@
-// A loop that the application owns: the characters of a game speak by a language model, which gets
-// what each frame leaves of its time. No threads and no executor; each step of the model runs
-// within the game's own frame. Usage: game_loop MODEL_FOLDER
+// A loop that the application owns: the characters of a game speak by a language model, which
+// computes in the time that each frame has left. No threads and no executor; each step of the model
+// runs within the game's own frame. Usage: game_loop MODEL_FOLDER
 
 #include <weft/weft.h>
 
@@ -43,13 +43,15 @@ class Voices {
     speaking_[*id] = {name, begin};
   }
 
-  /// Computes until the time is over; at least one step, so that slow machines get on as well.
+  /// Computes until the time is over, but at least one step, so that slow machines make progress as
+  /// well.
   void compute_until(FrameClock::time_point end) {
     while (!stepper_.idle()) {
       const auto began = FrameClock::now();
       for (const weft::StepOutput& output : stepper_.infer(end)) take(output);
       const auto now = FrameClock::now();
-      longest_ = std::max(longest_ - longest_ / 16, now - began);  // forgets slowly
+      longest_ = std::max(longest_ - longest_ / 16, now - began);  // so that one long step is
+                                                                   // forgotten slowly
       if (now + longest_ > end) return;
     }
   }
@@ -78,7 +80,8 @@ int main(int argc, char** argv) try {
   if (argc != 2) throw std::invalid_argument("usage: game_loop MODEL_FOLDER");
   weft::Config config;
   config.model = argv[1];
-  config.threads = 1;  // the game's own; more compute each step together
+  config.threads = 1;  // one thread, the game's own; with more threads, each step is computed by
+                       // all of them
   config.max_rows = 8;
   config.target_inter_token = kSpeech;  // prompts are cut into steps that fit
   Voices voices(weft::Stepper::create(config).value());

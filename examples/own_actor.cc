@@ -1,6 +1,5 @@
-// An application's own actor in the pipeline: a filter between receiver and preprocessing that
-// refuses prompts with a forbidden word and passes the others on. Usage: own_actor
-// MODEL_FOLDER
+// An application's own actor in the pipeline: a filter between receiver and preprocessing. It
+// refuses prompts with a forbidden word and passes the others on. Usage: own_actor MODEL_FOLDER
 
 #include <weft/weft.h>
 

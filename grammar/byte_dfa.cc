@@ -10,9 +10,9 @@ namespace {
 
 using ByteRange = DfaDraft::ByteRange;
 
-/// Calls `each` with the byte ranges of UTF-8 sequences that together encode low .. high, which
-/// holds no surrogate: cut where the length changes, then where a continuation byte does not run
-/// over its whole range (as in RE2's compile.cc, AddRuneRangeUTF8).
+/// Calls `each` with the byte ranges of UTF-8 sequences that together encode low .. high, a range
+/// without surrogates. The range is cut where the encoded length changes, then where a continuation
+/// byte does not take all of its values (as in RE2's compile.cc, AddRuneRangeUTF8).
 template <class Each>
 void for_each_utf8_range(char32_t low, char32_t high, const Each& each) {
   for (const char32_t last : {char32_t{0x7F}, char32_t{0x7FF}, char32_t{0xFFFF}}) {
@@ -111,7 +111,7 @@ void DfaDraft::add_path(std::uint32_t from, std::span<const ByteRange> path, std
   add_edge(from, path.back(), end);
 }
 
-/// By state, whether it can reach an accepting state.
+/// Returns for each state whether it can reach an accepting state.
 std::vector<bool> DfaDraft::alive() const {
   std::vector<std::vector<std::uint32_t>> before(states_.size());
   std::vector<bool> result(states_.size());
@@ -213,7 +213,8 @@ ByteDfa any_json_character_dfa(const CodeSet& plain) {
   const std::uint32_t maybe_surrogate = draft.add_state(false);
   add_hex(hex, {'D', 'D'}, maybe_surrogate);
   add_hex(maybe_surrogate, {'0', '7'}, two_left);
-  std::array<std::uint32_t, 7> path{};  // of a high surrogate's rest and the low one
+  std::array<std::uint32_t, 7> path{};  // bytes after the first of a high surrogate, and all of the
+                                        // low one
   for (std::uint32_t& state : path) state = draft.add_state(false);
   add_hex(maybe_surrogate, {'8', 'B'}, path[0]);
   add_hex(path[0], {'0', 'F'}, path[1]);

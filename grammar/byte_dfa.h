@@ -15,7 +15,7 @@ namespace weft::grammar {
 struct ByteDfa {
   struct Edge {
     std::uint8_t low = 0;
-    std::uint8_t high = 0;  ///< included
+    std::uint8_t high = 0;  ///< the last byte of the range
     std::uint32_t to = 0;
 
     friend bool operator==(const Edge&, const Edge&) = default;
@@ -27,7 +27,7 @@ struct ByteDfa {
   };
 
   std::vector<Edge> edges{};
-  std::vector<State> states{};  ///< state 0 begins
+  std::vector<State> states{};  ///< state 0 is the start
   /// The automaton accepts each single code point of plain text: all except controls below U+0020,
   /// the quotation mark and the backslash.
   bool covers_text = false;
@@ -45,9 +45,9 @@ class DfaDraft {
   std::uint32_t add_state(bool accepts);
   void add_edge(std::uint32_t from, ByteRange bytes, std::uint32_t to);
   void accept(std::uint32_t state) { states_[state].accepts = true; }
-  /// Follows the edge of exactly these bytes, which is made where there is none.
+  /// Follows the edge for exactly these bytes; makes the edge where there is none.
   std::uint32_t follow(std::uint32_t from, ByteRange bytes);
-  /// Adds a path whose last edge leads to `end`; it has a byte at least.
+  /// Adds a path of at least one byte whose last edge leads to `end`.
   void add_path(std::uint32_t from, std::span<const ByteRange> path, std::uint32_t end);
   [[nodiscard]] std::size_t states() const noexcept { return states_.size(); }
   [[nodiscard]] ByteDfa finish() const;
@@ -65,7 +65,7 @@ class DfaDraft {
 /// A range of code points, both ends included.
 using CodeRange = std::pair<char32_t, char32_t>;
 
-/// A set of code points: ascending, disjoint ranges without neighbours. Surrogates are none.
+/// A set of code points: ascending, disjoint ranges that do not adjoin. It has no surrogates.
 class CodeSet {
  public:
   CodeSet() = default;
@@ -83,21 +83,21 @@ class CodeSet {
   std::vector<CodeRange> ranges_;
 };
 
-/// The automaton of the UTF-8 forms of one code point of a set, which is not empty.
+/// Returns the automaton of the UTF-8 forms of one code point of a set, which is not empty.
 [[nodiscard]] ByteDfa utf8_dfa(const CodeSet& set);
 
-/// The automaton of one character inside of a JSON string: the quotation mark, the backslash and
-/// controls are written by their shortest escape.
+/// Returns the automaton of one character inside a JSON string. Quotation mark, backslash and
+/// controls are written as their shortest escapes.
 [[nodiscard]] ByteDfa json_character_dfa(const CodeSet& set);
 
-/// The automaton of a character of a JSON string in any form of RFC 8259; escapes of surrogates
-/// come in pairs. Characters outside of `plain` are written as escapes.
+/// Returns the automaton of a character of a JSON string in any form of RFC 8259; escapes of
+/// surrogates come in pairs. Characters that are not in `plain` are written as escapes.
 [[nodiscard]] ByteDfa any_json_character_dfa(const CodeSet& plain);
 
-/// A text as it stands in a JSON string, in the form that json_character_dfa() has.
+/// Returns a text as it stands inside a JSON string, in the form of json_character_dfa().
 [[nodiscard]] std::string json_escaped(std::string_view text);
 
-/// The automaton that accepts exactly these texts. There is at least one.
+/// Returns the automaton that accepts exactly these texts, at least one.
 [[nodiscard]] ByteDfa choice_dfa(std::span<const std::string> texts);
 
 /// Returns the automaton of the contents of JSON strings made of characters of a set, except the
@@ -105,12 +105,13 @@ class CodeSet {
 [[nodiscard]] ByteDfa json_text_except(std::span<const std::string> texts,
                                        const CodeSet& characters = CodeSet::all());
 
-/// Returns an automaton of those JSON string contents that `automaton` accepts and that have the
-/// wanted number of characters; nothing where that takes more than 12,000 states.
+/// Returns the automaton of the JSON string contents that `automaton` accepts and that have a
+/// number of characters in the given range; nothing where it needs more than 12,000 states.
 [[nodiscard]] std::optional<ByteDfa> with_length(const ByteDfa& contents, std::uint64_t least,
                                                  std::uint64_t most);
 
-/// The automaton of valid UTF-8 in which none of `texts` (each with at least one byte) occurs.
+/// Returns the automaton of valid UTF-8 in which none of `texts` (each of at least one byte)
+/// occurs.
 [[nodiscard]] ByteDfa text_without(std::span<const std::string> texts);
 
 }  // namespace weft::grammar

@@ -27,8 +27,8 @@ std::span<const std::uint32_t> children_of(const GrammarData& data, const Node& 
   return {};
 }
 
-/// Finds the nodes with a property that follows from the property of their children: each node is
-/// checked again when one of its children has been found.
+/// Finds all nodes with a property that follows from the property of their children. When a node is
+/// found, its parents are checked again.
 class Fixpoint {
  public:
   explicit Fixpoint(const GrammarData& data) : data_(data), parents_(data.nodes.size()) {
@@ -123,15 +123,15 @@ void prune(GrammarData& data, const std::vector<bool>& productive) {
   }
 }
 
-/// Sets the least count of a repetition to 0 where its part may be empty: empty texts reach any
-/// count.
+/// Sets the least count of a repetition to 0 where its part may be empty, because empty texts can
+/// fill any count.
 void let_empty_repeat(GrammarData& data, const std::vector<bool>& nullable) {
   for (Node& node : data.nodes) {
     if (node.kind == NodeKind::kRepeat && nullable[node.first]) node.least = 0;
   }
 }
 
-/// Calls `each` with the children that a node may begin with.
+/// Calls `each` for each child with which a node may begin.
 template <class Each>
 void for_each_first(const GrammarData& data, const Node& node, const std::vector<bool>& nullable,
                     const Each& each) {
@@ -142,7 +142,7 @@ void for_each_first(const GrammarData& data, const Node& node, const std::vector
 }
 
 /// Whether a node reachable from the start begins with itself. A repetition begins with itself only
-/// through a child that may be empty, and the automaton handles that.
+/// through a child that may be empty; the automaton handles that case.
 bool begins_with_itself(const GrammarData& data, const std::vector<bool>& nullable) {
   enum : std::uint8_t { kNew, kOpen, kDone };
   std::vector<std::uint8_t> colour(data.nodes.size(), kNew);

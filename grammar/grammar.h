@@ -15,18 +15,18 @@ namespace weft {
 namespace grammar {
 
 enum class NodeKind : std::uint8_t {
-  kLiteral,   ///< bytes [first, first + count)
-  kDfa,       ///< automaton `first`
-  kSequence,  ///< children [first, first + count)
+  kLiteral,   ///< the bytes [first, first + count)
+  kDfa,       ///< the automaton `first`
+  kSequence,  ///< the children [first, first + count), in order
   kChoice,    ///< one of the children [first, first + count)
-  kRepeat,    ///< child `first`, least .. most times
-  kRule,      ///< rule `first`
+  kRepeat,    ///< the child `first`, least .. most times
+  kRule,      ///< the rule `first`
   kSpecial,   ///< the special token whose text is the bytes [first, first + count)
 };
 
 inline constexpr std::uint32_t kNoBound = std::numeric_limits<std::uint32_t>::max();
 
-/// A part of a grammar. Sums over these indices are bounded when the grammar is built.
+/// A part of a grammar. GrammarBuilder bounds all sums over these indices.
 struct Node {
   NodeKind kind = NodeKind::kSequence;
   std::uint32_t first = 0;
@@ -42,8 +42,8 @@ struct GrammarData {
   std::vector<std::uint32_t> children;
   std::vector<Node> nodes;
   std::vector<ByteDfa> dfas;
-  std::vector<std::uint32_t> rules;  ///< the node of each
-  std::uint32_t start = 0;           ///< node
+  std::vector<std::uint32_t> rules;  ///< the node of each rule
+  std::uint32_t start = 0;           ///< the node where texts begin
 
   [[nodiscard]] std::string_view text(const Node& node) const {
     return std::string_view(bytes).substr(node.first, node.count);
@@ -58,8 +58,9 @@ class Grammar {
   explicit Grammar(grammar::GrammarData data, std::vector<std::string> not_enforced = {})
       : data_(std::move(data)), not_enforced_(std::move(not_enforced)) {}
   [[nodiscard]] const grammar::GrammarData& data() const noexcept { return data_; }
-  /// Places in lenient schemas (Strictness) that texts of this grammar may break, each once, in the
-  /// order in which the schemas were read; "..." stands for places beyond the limit.
+  /// Returns the places in lenient schemas (Strictness) that texts of this grammar may break. Each
+  /// is listed once, in the order in which the schemas were read; "..." stands for places beyond
+  /// the limit.
   [[nodiscard]] const std::vector<std::string>& not_enforced() const noexcept {
     return not_enforced_;
   }

@@ -16,7 +16,7 @@ using grammar::NodeKind;
 
 namespace {
 
-/// As defaults::kMaxGrammarBytes counts it.
+/// Returns an automaton's size, as defaults::kMaxGrammarBytes counts it.
 std::size_t dfa_size(const grammar::ByteDfa& automaton) {
   return automaton.states.size() * 16 + automaton.edges.size() * 8;
 }
@@ -24,7 +24,7 @@ std::size_t dfa_size(const grammar::ByteDfa& automaton) {
 }  // namespace
 
 GrammarBuilder::GrammarBuilder() {
-  data_.nodes.push_back({});  // the empty text, and what a builder that is too large makes
+  data_.nodes.push_back({});  // the empty text, which a builder that is too large makes, too
 }
 
 GrammarBuilder::GrammarBuilder(GrammarBuilder&&) noexcept = default;
@@ -63,7 +63,7 @@ void GrammarBuilder::let_pass(std::string_view place) {
 }
 
 bool GrammarBuilder::affords(std::size_t work, std::size_t states) const noexcept {
-  constexpr std::size_t kBytesOfState = 16 + 10 * 8;  // with an edge for each digit
+  constexpr std::size_t kBytesOfState = 16 + 10 * 8;  // a state with an edge for each digit
   return spent_ + work <= defaults::kMaxSchemaWork / 2 &&
          dfa_states_ + data_.bytes.size() + states * kBytesOfState <=
              defaults::kMaxGrammarBytes / 2;
@@ -148,7 +148,7 @@ GrammarBuilder::Part GrammarBuilder::choice(std::span<const std::string> texts) 
 GrammarBuilder::Part GrammarBuilder::text_without(std::span<const std::string> texts) {
   std::size_t bytes = 0;
   for (const std::string& text : texts) bytes += text.size();
-  if (bytes > 4096) {  // each byte takes a table of 1 KiB while the automaton is made
+  if (bytes > 4096) {  // each byte needs a table of 1 KiB while the automaton is made
     too_large_ = true;
     return {};
   }
@@ -170,7 +170,7 @@ GrammarBuilder::Part GrammarBuilder::grammar(const Grammar& other) {
   dfa_states_ = dfa_states;
   const auto at = [](const auto& list) { return static_cast<std::uint32_t>(list.size()); };
   const std::uint32_t nodes = at(data_.nodes);
-  // By NodeKind: where what `first` counts begins.
+  // By NodeKind: the offset to add to `first`.
   const std::array<std::uint32_t, 7> begins = {
       at(data_.bytes), at(data_.dfas),  at(data_.children), at(data_.children),
       nodes,           at(data_.rules), at(data_.bytes)};

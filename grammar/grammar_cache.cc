@@ -28,7 +28,7 @@ Result<std::shared_ptr<const Grammar>> grammar_of(const StructuredOutput& output
   return std::move(builder).finish(*start);
 }
 
-/// Whether an error itself names the tool's place: in the list of tools, or in a conversation.
+/// Whether an error names the tool's place itself: in the list of tools, or in a conversation.
 bool names_a_tool(std::string_view detail) {
   return detail.starts_with("tools[") || detail.starts_with("input[") ||
          detail.starts_with("messages[");
@@ -114,7 +114,7 @@ Result<std::shared_ptr<const TokenConstraint>> GrammarCache::bound_thoughts(
   budget.close = written.harmony ? "<|end|>" : written.thoughts.close;
   budget.renewals = written.silent;
   if (written.calls.body != CallBody::kNone) {
-    // A call without a tag at its end has its bracket.
+    // A bracket ends a call that has no closing tag.
     const bool is_list = written.calls.in_list || written.calls.body == CallBody::kPython;
     const char* const bracket = is_list ? "]" : "}";
     budget.renewals.push_back(written.calls.close.empty() ? bracket : written.calls.close);
@@ -133,7 +133,7 @@ Result<std::shared_ptr<const TokenConstraint>> GrammarCache::bound_thoughts(
         std::ranges::find(budget.special, token, &std::pair<TokenId, std::string>::first);
     spelled += known != budget.special.end() ? std::string_view(known->second) : trie->bytes(token);
   }
-  // Some tokenizers put a blank before every text.
+  // Some tokenizers put a space before every text.
   const std::size_t blanks = spelled.find_first_not_of(' ');
   if (blanks == std::string::npos || spelled.substr(blanks) != budget.close) {
     return Error{GrammarErrc::kBadGrammar, "the tokenizer cannot write " + budget.close};

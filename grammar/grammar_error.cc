@@ -8,7 +8,7 @@ namespace {
 constexpr std::array kGrammarErrors = {
     ErrorText{static_cast<int>(GrammarErrc::kBadSchema), "bad_schema", "not a JSON schema"},
     ErrorText{static_cast<int>(GrammarErrc::kUnsupportedSchema), "unsupported_schema",
-              "the schema asks for what structured output does not support"},
+              "the schema has a part that structured output does not support"},
     ErrorText{static_cast<int>(GrammarErrc::kBadRegex), "bad_regex",
               "not a regular expression that structured output supports"},
     ErrorText{static_cast<int>(GrammarErrc::kBadGrammar), "bad_grammar",

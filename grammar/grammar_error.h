@@ -4,12 +4,12 @@
 
 namespace weft {
 
-/// Why a description of structured output is refused.
+/// The reasons to refuse a description of structured output.
 enum class GrammarErrc {
-  /// The text is no valid JSON schema; the detail names the place in it.
+  /// The text is no valid JSON schema; the detail names the place in the schema.
   kBadSchema = 1,
   /// A JSON schema has a part that cannot be enforced while tokens are chosen; the detail names the
-  /// place in it and the keyword.
+  /// place in the schema and the keyword.
   kUnsupportedSchema,
   /// A regular expression has an error, or a part that is not regular; the detail names the byte.
   kBadRegex,
@@ -17,9 +17,9 @@ enum class GrammarErrc {
   kBadGrammar,
   /// The description is larger, or leaves more open at once, than a server can afford.
   kTooComplex,
-  /// The model has no token that ends an output, so that nothing could follow the last one allowed.
+  /// The model has no token that ends an output, so an output could not end.
   kNoEndToken,
-  /// The compiled grammars of the model take all memory that they may. Try again later.
+  /// The compiled grammars of the model have used up their memory. Try again later.
   kNoRoom,
 };
 

@@ -15,20 +15,21 @@ struct StructuredOutput {
   enum class Kind : std::uint8_t {
     kNone,
     kJsonObject,  ///< any JSON object
-    kJsonSchema,  ///< `text` is a JSON schema (grammar/schema/json_schema.h says what of it)
+    kJsonSchema,  ///< `text` is a JSON schema (grammar/schema/json_schema.h lists the supported
+                  ///< parts)
     kRegex,       ///< the whole output matches the regular expression `text`
     kChoice,      ///< the output is one of `choices`
     kText,        ///< `text` is a context-free grammar, GBNF or Lark's form
-    /// `grammar`, which the application has put together (grammar_builder.h). Its compiled form is
-    /// kept under `text`, which must then name all its parts; empty: it is not kept.
+    /// `grammar`, which the application has built (grammar_builder.h). Its compiled form is cached
+    /// under `text`, which must then identify all its parts; with an empty `text` it is not cached.
     kGrammar,
   };
 
   Kind kind = Kind::kNone;
   std::string text{};
   std::vector<std::string> choices{};
-  /// For a JSON schema. true: a part that a grammar cannot enforce is refused. false: such a part
-  /// is ignored and named (CompiledOutput::not_enforced); the rest is enforced.
+  /// Used for a JSON schema. true: a part that a grammar cannot enforce is refused. false: such a
+  /// part is ignored and reported (CompiledOutput::not_enforced); the rest is enforced.
   bool strict = true;
   /// The name in errors: the field of the request.
   std::string name = "structured_output";

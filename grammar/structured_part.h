@@ -8,12 +8,13 @@
 
 namespace weft::grammar {
 
-/// The grammar part for a request's structured output, which is not kNone. Errors: those of
+/// Returns the grammar part for a request's structured output, which is not kNone. Errors: those of
 /// GrammarErrc.
 [[nodiscard]] Result<GrammarBuilder::Part> structured_part(GrammarBuilder& builder,
                                                            const StructuredOutput& output);
 
-/// The cache key: everything that decides the result; empty where the result is not kept.
+/// Returns the cache key, which holds everything that decides the result; empty where the result is
+/// not cached.
 [[nodiscard]] std::string key_of(const StructuredOutput& output);
 
 }  // namespace weft::grammar

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::uint32_t kNowhere = std::numeric_limits<std::uint32_t>::max();
 
-/// The forbidden texts, as a trie that knows where to go on after a byte that does not fit (Aho and
-/// Corasick, "Efficient string matching", 1975).
+/// The forbidden texts, as a trie that knows where to continue after a byte that does not fit (Aho
+/// and Corasick, "Efficient string matching", 1975).
 struct Forbidden {
   struct Node {
     std::array<std::uint32_t, 256> next;
@@ -42,7 +42,7 @@ struct Forbidden {
     }
     nodes[at].ends = true;
   }
-  /// Makes it look for the texts anywhere.
+  /// Makes the trie search for the texts anywhere.
   void search() {
     std::vector<std::uint32_t> order{0};
     std::vector<std::uint32_t> back(nodes.size(), 0);
@@ -63,8 +63,8 @@ struct Forbidden {
   }
 };
 
-/// The automaton of repeated characters (`characters` accepts one) while the trie says no: a text
-/// may not end in a node that ends (`whole`), or not come past one.
+/// Returns the automaton of repeated characters (`characters` accepts one) that avoids the
+/// forbidden texts. With `whole` a text must not end in an ending node, else it must not pass one.
 ByteDfa avoid(const ByteDfa& characters, const Forbidden& forbidden, bool whole) {
   using Pair = std::pair<std::uint32_t, std::uint32_t>;
   DfaDraft draft;
@@ -95,7 +95,7 @@ ByteDfa avoid(const ByteDfa& characters, const Forbidden& forbidden, bool whole)
   return draft.finish();
 }
 
-/// The last byte of those from `byte` on that with_length() does not tell apart.
+/// Returns the last byte in a row from `byte` on that with_length() treats alike.
 unsigned last_alike(unsigned byte) {
   for (const unsigned end : {unsigned{'\\'}, unsigned{'\\'} + 1, unsigned{'u'}, unsigned{'u'} + 1,
                              0x80U, 0xC0U, 0x100U}) {
@@ -129,8 +129,9 @@ std::optional<ByteDfa> with_length(const ByteDfa& contents, std::uint64_t least,
   constexpr std::size_t kMostStates = 12'000;
   const bool is_bounded = most < std::numeric_limits<std::uint32_t>::max();
   const std::uint64_t top = is_bounded ? most : least;
-  // A state of the contents, how far an escape has come, and how many characters have begun. An
-  // escape is a character: one byte follows the backslash, or a "u" and four digits.
+  // A state of the contents, how far an escape has come, and the number of characters that have
+  // begun. An escape is one character: the backslash is followed by one byte, or by a "u" and four
+  // digits.
   using Key = std::tuple<std::uint32_t, int, std::uint64_t>;
   DfaDraft draft;
   std::map<Key, std::uint32_t> known;
@@ -149,7 +150,7 @@ std::optional<ByteDfa> with_length(const ByteDfa& contents, std::uint64_t least,
     const auto [state, escape, count] = open[i];
     const std::uint32_t from = known[open[i]];
     for (const ByteDfa::Edge& edge : contents.edges_of(state)) {
-      // Stretches of bytes that mean the same.
+      // Goes over ranges of bytes that are treated alike.
       for (unsigned byte = edge.low; byte <= edge.high;) {
         const unsigned last = std::min<unsigned>(last_alike(byte), edge.high);
         const auto first = static_cast<std::uint8_t>(byte);

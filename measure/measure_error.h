@@ -11,11 +11,11 @@ namespace weft::measure {
 enum class MeasureErrc {
   /// A load is not valid; the detail names the flag or the value.
   kBadLoad = 1,
-  /// There are no threads or no memory for an engine; the detail says which.
+  /// There are too few threads, or too little memory, for an engine; the detail says which.
   kNoEngine,
-  /// A trace is not what its format says; the detail names file and line.
+  /// A trace violates its format; the detail names file and line.
   kBadTrace,
-  /// Steps of that kind cannot be measured; the detail names the flag, the model or the token.
+  /// Such steps cannot be measured; the detail names the flag, the model or the token.
   kBadSteps,
 };
 

@@ -19,20 +19,21 @@ namespace weft::measure {
 /// The model, configuration and scale with which an experiment is carried out.
 struct RecipeSetup {
   const MeasuredModel& model;
-  /// Gives device, threads, rows and memory; a recipe sets policy, layout and admission itself.
+  /// Gives device, threads, rows and memory; a recipe sets policy, layout and admission.
   Config config{};
   std::uint64_t seed = 1;
-  double scale = 1;          ///< factor on the loads' sizes: 0.1 shows quickly that a recipe works
+  double scale = 1;          ///< factor on the loads' sizes; 0.1 quickly shows that a recipe works
   std::int32_t repeats = 3;  ///< rounds of recipes that compare policies, and of flover-shuffle
-  std::function<void(std::string_view part)> begin_part{};           ///< called before each part
-  std::function<void(std::size_t done, std::size_t of)> progress{};  ///< within a part
-  /// Called with a sentence about a fact that puts the report's figures in doubt.
+  std::function<void(std::string_view part)> begin_part{};  ///< called before each part
+  /// called within a part
+  std::function<void(std::size_t done, std::size_t of)> progress{};
+  /// Called with a sentence about a fact that makes the report's figures doubtful.
   std::function<void(const std::string& what)> warn{};
   const std::atomic<bool>* stop = nullptr;
 };
 
-/// An experiment of a paper, or of ours, by name. run() throws boost::system::system_error with the
-/// errors of run_engine(), and with operation_canceled when it was stopped.
+/// An experiment of a paper, or of Weft's own, by name. run() throws boost::system::system_error
+/// with the errors of run_engine(), and with operation_canceled when it was stopped.
 struct Recipe {
   std::string_view name;
   std::string_view what;  ///< a line for --help

@@ -4,7 +4,7 @@
 
 namespace weft {
 
-/// How a server can fail to start, and a client to reach one.
+/// Errors of starting a server, and of reaching one as a client.
 enum class NetErrc {
   /// The address is not available; the detail has it and the reason.
   kCannotListen = 1,
@@ -12,7 +12,7 @@ enum class NetErrc {
   kBadCertificate,
   /// A server's URL is not valid; the detail says why.
   kBadUrl,
-  /// The server's name, address or certificate is no good, or no server listens there.
+  /// The server's name, address or certificate is not valid, or no server listens there.
   kCannotConnect,
   /// The server refused the connection; the detail has its words.
   kRefused,

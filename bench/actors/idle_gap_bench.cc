@@ -50,7 +50,7 @@ Timed make_timed(bool spins) {
   return {std::move(model), std::make_unique<TimedDevice>(std::move(options))};
 }
 
-/// The middle part of the measurements, in the order of time.
+/// Returns the middle part of the measurements, in the order of time.
 std::vector<double> middle_of(const std::vector<double>& all) {
   const auto eighth = static_cast<std::ptrdiff_t>(all.size() / 8);
   return {all.begin() + eighth, all.end() - eighth};

@@ -10,11 +10,13 @@
 
 namespace weft::bench {
 
-/// The time of a step, as of a model of some billion parameters on one accelerator: decoding reads
-/// the weights, and prefill computes.
+/// The time of a step, as a model of some billion parameters takes on one accelerator: decoding
+/// reads the weights, and prefill computes.
 inline constexpr std::chrono::microseconds kStepCost{8000};
-inline constexpr std::chrono::microseconds kTokenCost{40};   ///< of each token, of prompts too
-inline constexpr std::chrono::nanoseconds kContextCost{20};  ///< of each token that one attends to
+inline constexpr std::chrono::microseconds kTokenCost{40};   ///< for each token, including prompt
+                                                             ///< tokens
+inline constexpr std::chrono::nanoseconds kContextCost{20};  ///< for each token that a token
+                                                             ///< attends to
 
 inline Duration modelled_cost(const Plan& plan) {
   Duration cost = kStepCost;

@@ -25,7 +25,7 @@ using measure::Outcome;
 constexpr double kChatShare = 0.2;
 constexpr double kLoad = 2;
 
-/// Requests of one kind.
+/// The requests of one kind.
 struct Requests {
   std::int32_t prompt;
   std::int32_t output;
@@ -46,7 +46,7 @@ measure::Lengths exactly(std::int32_t tokens) {
   return {.low = tokens, .high = tokens, .mean = static_cast<double>(tokens)};
 }
 
-/// The arrivals of a Poisson process within `seconds`.
+/// Draws the arrivals of a Poisson process within `seconds`.
 std::vector<Arrival> poisson(const Requests& kind, RequestClass cls, double per_second,
                              double seconds, std::uint64_t seed) {
   measure::LoadShape shape;
@@ -54,7 +54,7 @@ std::vector<Arrival> poisson(const Requests& kind, RequestClass cls, double per_
   shape.prompt = exactly(kind.prompt);
   shape.output = exactly(kind.output);
   shape.cls = cls;
-  // More than will come in that time: twice as many, and some where they are few.
+  // More requests than will come in that time: twice as many, and some more where they are few.
   constexpr std::size_t kSome = 32;
   shape.requests = static_cast<std::size_t>(2 * per_second * seconds) + kSome;
   auto arrivals = measure::draw(shape, seed);
@@ -76,7 +76,7 @@ std::vector<double> first_token_times(const std::vector<Outcome>& outcomes, Requ
   return times;
 }
 
-/// Chat requests one after the other, each alone.
+/// Returns the times of chat requests that run alone, one after the other.
 std::vector<double> unloaded(LoadPlayer& player, const Requests& chat) {
   constexpr int kTimes = 11;
   std::vector<double> times;
@@ -87,7 +87,8 @@ std::vector<double> unloaded(LoadPlayer& player, const Requests& chat) {
   return times;
 }
 
-/// Requests a second that the device can carry of this kind: of as many as fill it for a while.
+/// Returns the requests of this kind that the device can sustain in a second. It is measured with
+/// as many as fill the device for a while.
 double capacity(LoadPlayer& player, const Requests& kind, std::int32_t rows) {
   const std::vector<Arrival> all(static_cast<std::size_t>(3 * rows),
                                  {0, kind.prompt, kind.output, RequestClass::kBatch});
@@ -100,14 +101,14 @@ void run_case(const Case& what, ServedModel model, std::shared_ptr<StepDevice> d
   config.max_queued_requests = 1 << 16;  // no request is refused, so the load is the offered one
   const measure::RunningPipeline pipeline(config, {std::move(model), {{std::move(device)}}});
   LoadPlayer player(*pipeline, 1);
-  // First, since the costs of steps are learnt from these.
+  // Measured first, because the scheduler learns the costs of steps from these requests.
   const double chat_most = capacity(player, what.chat, rows);
   const double batch_most = capacity(player, what.batch, rows);
   const auto alone = unloaded(player, what.chat);
   const auto chats =
       poisson(what.chat, RequestClass::kChat, kChatShare * chat_most, what.seconds, 1);
   const auto light = first_token_times(play(player, chats), RequestClass::kChat);
-  // Batch work is left over at the end, as its load is.
+  // Batch work is left over at the end, because more is offered than the device can sustain.
   const auto batches =
       poisson(what.batch, RequestClass::kBatch, (kLoad - kChatShare) * batch_most, what.seconds, 2);
   const auto arrivals = measure::merge(chats, batches);

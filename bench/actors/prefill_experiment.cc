@@ -20,7 +20,7 @@ constexpr std::int32_t kDecodingStreams = 16;
 constexpr std::int32_t kStreamOutput = 600;
 constexpr std::int32_t kLongPrompt = 4000;
 constexpr std::int32_t kLongPrompts = 12;
-constexpr double kPause = 0.5;  // seconds between two of them
+constexpr double kPause = 0.5;  // seconds between two prompts
 
 void run(std::chrono::microseconds target) {
   Config config;
@@ -28,7 +28,8 @@ void run(std::chrono::microseconds target) {
   ModelledDevice modelled = make_modelled_device(32, 8192, 4096);
   const measure::RunningPipeline pipeline(
       config, {std::move(modelled.model), {{std::move(modelled.device)}}});
-  // Streams begin first, so that the cost of prefill is learnt from prompts that come meanwhile.
+  // Streams begin first, so that the scheduler learns the cost of prefill from prompts that come
+  // meanwhile.
   measure::Load load;
   load.arrivals.assign(kDecodingStreams, {0, 16, kStreamOutput, RequestClass::kChat});
   for (std::int32_t i = 0; i < kLongPrompts; ++i) {

@@ -89,7 +89,7 @@ Stepper stepper_with(SpeculationKind kind, std::int32_t rows, const char* device
   return Stepper::create(config).value();
 }
 
-/// Returns the seconds that a request in each row takes.
+/// Runs a request in each row; returns the seconds.
 double run(Stepper& stepper, Request (*make)(std::int32_t row), std::int32_t rows) {
   return seconds([&] {
     for (std::int32_t row = 0; row < rows; ++row) {

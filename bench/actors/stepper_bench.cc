@@ -101,7 +101,7 @@ void run(Stepper& stepper, std::int32_t streams) {
   }
 }
 
-/// The processor time of all threads of the program.
+/// Returns the processor time of all threads of the program.
 template <class Work>
 double processor_seconds(Work&& work) {
   const std::clock_t begin = std::clock();

@@ -41,7 +41,7 @@ constexpr std::int64_t kContext = 512;
 
 enum class Schemas : std::uint8_t { kNone, kSame, kOwn };
 
-/// A list of records; `name` is one of its properties'.
+/// Returns the schema of a list of records; `name` is one of their properties.
 std::string schema(const std::string& name) {
   return R"({"type":"array","minItems":1000,"items":{"type":"object","properties":{)"
          R"("city":{"type":"string"},"note":{"type":"string","maxLength":40},)"
@@ -54,7 +54,8 @@ std::string schema(const std::string& name) {
          name + R"("],"additionalProperties":false}})";
 }
 
-/// The same kind of records with short strings, which a model that says nothing can fill in too.
+/// Returns a schema of such records with short strings, which a model of random weights can fill
+/// in, too.
 const std::string& short_schema() {
   static const std::string schema =
       R"({"type":"array","minItems":1000,"items":{"type":"object","properties":{)"
@@ -121,12 +122,12 @@ class RunningModel {
     thread_.join();
   }
 
-  /// Runs a request in each row; returns how many tokens came.
+  /// Runs a request in each row; returns the number of tokens.
   std::int64_t run(Schemas schemas, float temperature) {
     return run([&] { return request(schemas, temperature); });
   }
 
-  /// The same with requests that `make` makes.
+  /// Runs the requests that `make` makes.
   template <class Make>
   std::int64_t run(const Make& make) {
     std::atomic<std::int32_t> left{rows_};
@@ -204,7 +205,7 @@ Config with_jumps(bool ahead) {
   return config;
 }
 
-/// Rows whose outputs are jumped ahead, and the same of the same seeds that are not.
+/// Compares rows with jump-ahead to rows with the same seeds without it.
 template <class Load>
 void jumped(benchmark::State& state, const Load& load, std::int32_t rows, std::int32_t tokens,
             float temperature) {
@@ -250,7 +251,8 @@ void arguments(benchmark::internal::Benchmark* one) {
   one->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
 }
 void arguments_on_gpu(benchmark::internal::Benchmark* one) {
-  one->Iterations(9)->UseManualTime()->Unit(benchmark::kMillisecond);  // to spare minutes
+  // fewer iterations, to save minutes
+  one->Iterations(9)->UseManualTime()->Unit(benchmark::kMillisecond);
 }
 
 BENCHMARK_CAPTURE(structured, same_greedy, Schemas::kSame, 0.0F)->Apply(arguments);

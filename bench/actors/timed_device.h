@@ -12,14 +12,15 @@
 
 namespace weft::bench {
 
-/// A device that computes nothing: each sample gets the next token of a list, and a step takes as
-/// long as its plan is said to cost. The time beyond that is the pipeline's own.
+/// A device that computes nothing. Each sample gets the next token of a list, and a step takes as
+/// long as the cost of its plan. All time beyond that is the pipeline's own.
 class TimedDevice final : public StepDevice {
  public:
   struct Options {
     DeviceLimits limits;
-    std::vector<TokenId> tokens;  ///< that it returns in turn; their number is a power of two
-    std::function<Duration(const Plan& plan)> cost{};  ///< without: nothing
+    std::vector<TokenId> tokens;  ///< it returns these tokens in turn; their number is a power of
+                                  ///< two
+    std::function<Duration(const Plan& plan)> cost{};  ///< empty: a step costs nothing
     bool spins = false;  ///< keeps the processor during a step, instead of sleeping
   };
 

@@ -19,9 +19,10 @@ namespace weft {
 namespace {
 
 constexpr std::int64_t kHops = 500'000;
-constexpr std::int64_t kWindow = 2048;  // work on the way at most; a server's queue is bounded too
+constexpr std::int64_t kWindow = 2048;  // the most work on the way, because a server's queue is
+                                        // bounded, too
 
-/// The work of a hop: as little as that of a detokenizer for one token.
+/// The work of a hop, as little as a detokenizer does for one token.
 struct Work {
   std::atomic<std::int64_t> done{0};
   std::uint64_t sum = 0;
@@ -47,12 +48,12 @@ class Adder {
   Work* work_;
 };
 
-/// Seconds until kHops calls of `send` have been made and their work is done.
+/// Returns the seconds until `send` was called kHops times and the work is done.
 template <class Send>
 double drive_hops(Work& work, Send&& send) {
   return bench::seconds([&] {
     std::int64_t limit =
-        kWindow;  // looked up only when it is reached: a sender does not watch its receiver
+        kWindow;  // checked only when it is reached, because a sender does not watch its receiver
     for (std::int64_t sent = 0; sent < kHops;) {
       if (sent == limit) {
         limit = work.done.load(std::memory_order_relaxed) + kWindow;
@@ -104,8 +105,7 @@ void hop_against_post_from_another_thread(benchmark::State& state) {
   bench::compare(state, static_cast<double>(kHops), run_hops, run_posts);
 }
 
-/// The hops from within the context: both sides are on one thread, so this is the cost in processor
-/// time.
+/// Both sides run on one thread, so the result is the processor time of a hop.
 double run_hops_on_one_thread() {
   boost::asio::io_context context(1);
   Work work;

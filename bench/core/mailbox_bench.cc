@@ -64,7 +64,8 @@ struct Boxed {
   std::size_t take(std::vector<Envelope<WorkMsg>>& out) { return mailbox.take(out, kBatch); }
 };
 
-/// Seconds for kMessages through a Queue. `stamp`: each push reads the clock, as an actor's does.
+/// Returns the seconds for kMessages through a Queue. With `stamp` each push reads the clock, as an
+/// actor's push does.
 template <class Queue>
 double run(std::int64_t producers, bool stamp) {
   Queue queue;
@@ -75,7 +76,7 @@ double run(std::int64_t producers, bool stamp) {
     threads.emplace_back([&] {
       typename Queue::Lane lane(queue);
       start.arrive_and_wait();
-      std::int64_t limit = kMailboxWindow / producers;  // looked up only when it is reached
+      std::int64_t limit = kMailboxWindow / producers;  // checked only when it is reached
       for (std::int64_t sent = 0; sent < kMessages / producers;) {
         if (sent >= limit) {
           limit = (consumed.load(std::memory_order_relaxed) + kMailboxWindow) / producers;

@@ -40,7 +40,7 @@ void rest(std::chrono::microseconds time) {
   while (std::chrono::steady_clock::now() < until) pause_thread();
 }
 
-/// The sum of the round trips: `ping(n)` sends, and then `pong` becomes n.
+/// Returns the sum of the round trips: `ping(n)` sends, and then `pong` becomes n.
 template <class Ping>
 double drive_pauses(std::chrono::microseconds pause, const std::atomic<std::uint32_t>& pong,
                     Ping&& ping) {
@@ -95,7 +95,7 @@ double bare_round_trips(std::chrono::microseconds pause, Notice notice, Notify n
       pong.store(trip, std::memory_order_release);
     }
   });
-  ready.wait();  // it inherits our processor, and must have left it
+  ready.wait();  // it inherits this thread's processor, and must have left it
   return drive_pauses(pause, pong, [&](std::uint32_t trip) {
     ping.store(trip, std::memory_order_release);
     notify(ping);

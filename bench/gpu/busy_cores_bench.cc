@@ -82,7 +82,7 @@ class Steps {
   std::vector<StepSequence> sequences_;
 };
 
-/// Programs that keep the processors busy for as long as this lives.
+/// Programs that keep the processors busy as long as this object lives.
 class OtherPrograms {
  public:
   explicit OtherPrograms(const std::string& command) {

@@ -28,13 +28,13 @@ class Load:
 
     @property
     def context(self) -> int:
-        """What a row attends to in the middle of its output."""
+        """Returns the number of tokens that a row attends to in the middle of its output."""
         return self.prompt + self.output // 2
 
 
 @dataclass(frozen=True)
 class Rates:
-    """Of a model on a partition."""
+    """The rates of a model on a partition, from which its speed is computed."""
 
     weight_bytes: float
     kv_bytes: float  # a token

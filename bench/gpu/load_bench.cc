@@ -26,9 +26,10 @@
 namespace weft::bench {
 namespace {
 
-constexpr std::size_t kPieceBytes = std::size_t{1} << 20U;  // as CheckpointTensor::piece_bytes
+constexpr std::size_t kPieceBytes = std::size_t{1} << 20U;  // the same size as
+                                                            // CheckpointTensor::piece_bytes
 
-/// A checkpoint's files, from the first byte of a tensor to the last.
+/// The files of a checkpoint, from the first byte of a tensor to the last.
 class Files {
  public:
   explicit Files(const Checkpoint& checkpoint) {
@@ -50,7 +51,8 @@ class Files {
 
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
-  /// Seconds for reading all of it, each thread into the same small buffer.
+  /// Returns the seconds for reading everything, each thread into its own small buffer again and
+  /// again.
   [[nodiscard]] double read_over(ThreadTeam& team) const {
     return seconds([&] {
       team.run([&](Share share) {

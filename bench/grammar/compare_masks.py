@@ -58,7 +58,7 @@ def cutter(tokens: list[bytes]):
 
 
 def larger_cases() -> list[dict]:
-    """What applications ask for: tool calls, records with many texts, lists of records."""
+    """Returns typical schemas of applications: tool calls, records with many texts, lists of records."""
     cases = []
     for i in range(40):
         names = [f"field_{i}_{k}" for k in range(4 + i % 9)]
@@ -140,7 +140,7 @@ def run_xgrammar(cases: list[dict], tokens: list[bytes]) -> dict:
 
 
 class Wrapped:
-    """What llguidance asks of a tokenizer."""
+    """The interface of a tokenizer that llguidance requires."""
 
     def __init__(self, tokens: list[bytes], cut):
         self.tokens, self.cut = tokens, cut

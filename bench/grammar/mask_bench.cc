@@ -56,7 +56,8 @@ Compiled compile(const std::string& schema, const std::shared_ptr<const grammar:
   return grammar::CompiledGrammar::make(**grammar, trie);
 }
 
-/// One schema and its documents; false when they do not fit, which the other engines are to see.
+/// Runs one schema and its documents; returns false when they do not fit, because the other engines
+/// are to see only valid documents.
 bool run(const json::value& one, const std::shared_ptr<const grammar::TokenTrie>& trie,
          json::object& out) {
   const json::value& given = one.at("schema");

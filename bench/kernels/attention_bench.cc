@@ -63,7 +63,7 @@ class AlignedMemory {
 
 int usable_threads() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
 
-/// Seconds until work(index) is done by all threads.
+/// Returns the seconds until all threads have done work(index).
 template <class Work>
 double together(Work&& work) {
   return bench::seconds([&] {
@@ -93,7 +93,7 @@ class Step {
       }
     }
     page_ids_.resize(static_cast<std::size_t>(pages_));
-    // Neighbours in a context are not neighbours in memory.
+    // Neighbouring pages of a context are not adjacent in memory.
     for (std::int32_t i = 0; i < pages_; ++i) {
       page_ids_[static_cast<std::size_t>(i)] =
           static_cast<std::int32_t>(std::int64_t{i} * 7919 % pages_);
@@ -124,7 +124,7 @@ class Step {
     params_.spec.scale = 1.0F / std::sqrt(static_cast<float>(heads.size));
   }
 
-  /// Seconds of one attention.
+  /// Returns the seconds of one attention.
   [[nodiscard]] double run() const {
     return together([&](int index) {
       attention(params_, {index, usable_threads()},
@@ -193,7 +193,7 @@ double read_cache(const Step& step) {
 void decode_against_reading(benchmark::State& state) {
   const Heads heads = kModels[state.range(0)];
   const DType dtype = kTypes[state.range(1)];
-  // The caches of all sequences take several times the largest cache, whatever the model.
+  // The caches of all sequences together are several times larger than the largest processor cache.
   constexpr std::int64_t kBytes = 256 << 20;
   constexpr std::int32_t kSequences = 8;
   const std::int64_t token_bytes =
@@ -220,7 +220,7 @@ void prefill_against_fma_peak(benchmark::State& state) {
   const Heads heads = kModels[state.range(0)];
   const auto tokens = static_cast<std::int32_t>(state.range(1));
   const Step step(heads, DType::kBF16, 1, tokens, tokens);
-  // There are two products for each query and each key that it sees.
+  // Each query has two products with each key that it sees.
   const double pairs = 0.5 * tokens * (tokens + 1.0);
   const double fused = 2 * pairs * heads.heads * heads.size;
   bench::compare(

@@ -87,7 +87,7 @@ void every_encoding(benchmark::internal::Benchmark* benchmark) {
       ->Unit(benchmark::kMillisecond);
 }
 
-/// The same on processors that have less: each target but the best.
+/// Compares on processors with fewer extensions: each target except the best.
 void encoded_on_target(benchmark::State& state) {
   const CpuTarget target = available_cpu_targets()[static_cast<std::size_t>(state.range(2))];
   const ForcedCpuTarget forced(target);

@@ -33,7 +33,7 @@ bool send_all(int fd, std::string_view bytes) {
   return true;
 }
 
-// A header as Weft's server writes it.
+// A chunk's header, in the form of Weft's server.
 constexpr std::string_view kChunkHead =
     R"({"id":"cmpl-0123456789abcdef0123456789abcdef","object":"text_completion","created":1760000000,)"
     R"("model":"demo","choices":[{"text":)";

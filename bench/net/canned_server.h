@@ -8,10 +8,10 @@
 
 namespace weft::bench {
 
-/// A server without an engine, on a free port of this machine. It sends an answer that was written
-/// before, of as many tokens as are asked for, as fast as its client reads. Each event is sent by
-/// itself, by a plain send(), from a thread for each connection. It answers completions over SSE,
-/// and responses over WebSocket one after the other.
+/// A server without an engine, on a free port of this machine. It sends a prepared answer of the
+/// requested number of tokens, as fast as its client reads. Each event is sent separately, by a
+/// plain send(), from a thread for each connection. It answers completions over SSE, and responses
+/// over WebSocket one after the other.
 class CannedServer {
  public:
   CannedServer();

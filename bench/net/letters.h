@@ -15,8 +15,8 @@
 
 namespace weft::bench {
 
-/// The model's token at `position` for a request with this seed, a small letter. So a client that
-/// knows the seed detects lost and reordered tokens.
+/// Returns the model's token at `position` for a request with this seed, a small letter. A client
+/// that knows the seed can detect lost and reordered tokens.
 inline char letter_of(std::uint64_t seed, std::uint64_t position) noexcept {
   std::uint64_t hash = (seed + 1) * 0x9E3779B97F4A7C15U + position;
   hash = (hash ^ (hash >> 30U)) * 0xBF58476D1CE4E5B9U;
@@ -24,8 +24,8 @@ inline char letter_of(std::uint64_t seed, std::uint64_t position) noexcept {
   return static_cast<char>('a' + (hash >> 32U) % 26);
 }
 
-/// A device that computes nothing and returns letters. Steps end one `period` after the other: the
-/// rate is that of the clock, whatever happens between two steps, and late steps are made up for.
+/// A device that computes nothing and returns letters. Steps end one `period` after the other. The
+/// clock alone sets the rate, and late steps are made up for.
 class LetterDevice final : public StepDevice {
  public:
   explicit LetterDevice(const DeviceLimits& limits)
@@ -57,7 +57,8 @@ class LetterDevice final : public StepDevice {
     std::int32_t prompt = 0;
   };
 
-  static constexpr int kLate = 10;  // periods; beyond, the rate is more than there can be
+  static constexpr int kLate = 10;  // the most periods that are made up for; beyond it, the rate
+                                    // cannot be reached
 
   Row& at(std::int32_t row) { return rows_[static_cast<std::size_t>(row)]; }
 

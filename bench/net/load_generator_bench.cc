@@ -34,7 +34,7 @@ constexpr std::int32_t kPrompt = 16;
 constexpr std::size_t kDemoRequests = 64;
 constexpr std::size_t kCannedRequests = 1024;
 
-/// The processor time of the calling thread, in user mode and in the kernel.
+/// Returns the processor time of the calling thread, in user mode and in the kernel.
 double thread_seconds() {
   rusage usage{};
   ::getrusage(RUSAGE_THREAD, &usage);
@@ -58,7 +58,7 @@ Rates play(const std::string& url, measure::ServerApi api, std::size_t requests,
   constexpr std::chrono::minutes kLimit{2};
   std::unique_ptr<measure::LoadClient> client;
   if (api == measure::ServerApi::kResponses) {
-    // One stream each: a canned connection answers one request after the other.
+    // One stream on each connection, because the canned server answers one request after the other.
     client = std::make_unique<measure::WebSocketLoadClient>(connector, questions, kLimit, 1);
   } else {
     client = std::make_unique<measure::HttpLoadClient>(connector, questions, kLimit);

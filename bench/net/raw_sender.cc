@@ -70,7 +70,7 @@ class Frame {
   std::size_t digits_ = 0;
 };
 
-/// Sends the rest of a frame of which a part went out.
+/// Sends the rest of a frame after a partial send.
 void send_rest(int fd, std::string_view rest) {
   while (!rest.empty()) {
     pollfd ready{fd, POLLOUT, 0};
@@ -89,7 +89,7 @@ std::int64_t send_on(const std::vector<int>& sockets, double seconds, Frame fram
     for (std::size_t i = 0; i < sockets.size(); ++i) {
       const std::string_view bytes = frame.numbered(numbers[i]);
       const auto sent = send(sockets[i], bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-      if (sent <= 0) continue;  // the client has not read
+      if (sent <= 0) continue;  // the client has not read yet
       send_rest(sockets[i], bytes.substr(static_cast<std::size_t>(sent)));
       ++numbers[i];
       ++count;

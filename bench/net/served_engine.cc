@@ -51,12 +51,12 @@ ServerConfig server_config(int io_threads) {
   ServerConfig config;
   config.port = 0;
   config.io_threads = io_threads;
-  // Pings would go between the frames of raw_sender, so there are none.
+  // No pings, because they would come between the frames of raw_sender.
   config.ping_interval = std::chrono::hours(1);
   return config;
 }
 
-/// RssAnon of /proc/self/status, in KiB.
+/// Returns RssAnon of /proc/self/status, in KiB.
 long anonymous_memory() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -102,7 +102,7 @@ void obey(std::uint16_t port, int io_threads, LetterDevice& device) {
 }  // namespace
 
 unsigned long raise_file_limit() {
-  constexpr rlim_t kEnough = 6000;  // root may raise the upper limit too
+  constexpr rlim_t kEnough = 6000;  // root may raise the upper limit, too
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
   const rlimit more{std::max(limit.rlim_max, kEnough), std::max(limit.rlim_max, kEnough)};

@@ -59,7 +59,7 @@ void wait_until(const std::function<bool()>& done, const char* what) {
   }
 }
 
-/// The number of the clients' threads: the remaining processors, at least one.
+/// Returns the number of the clients' threads: the remaining processors, at least one.
 int client_threads(const Options& options) {
   const int processors = static_cast<int>(std::thread::hardware_concurrency());
   return std::clamp(processors - options.io_threads - 3, 1, 8);
@@ -108,7 +108,7 @@ class ServerProcess {
 /// The rates of events in a window of time, per second.
 struct Rates {
   double frames = 0, tokens = 0, bytes = 0;
-  double user_us = 0, system_us = 0;  ///< of the server, for a frame
+  double user_us = 0, system_us = 0;  ///< processor time of the server for a frame
   double user_us_per_token = 0;
 };
 
@@ -146,7 +146,7 @@ void expect_nothing_wrong(const Swarm& swarm) {
 /// Lets all clients stream at `tokens_per_second` together, and measures once all have begun.
 Rates stream(ServerProcess& server, Swarm& swarm, double tokens_per_second, double seconds,
              std::vector<double>* gaps = nullptr) {
-  constexpr double kBeginning = 1.5;  // seconds, in which all get their first token
+  constexpr double kBeginning = 1.5;  // seconds, in which all clients get their first token
   const double period = static_cast<double>(swarm.size()) / tokens_per_second;
   server.set_period(period);
   const Swarm::Counts before = swarm.counts();
@@ -188,7 +188,7 @@ Rates send_raw(ServerProcess& server, Swarm& swarm, const std::string& message, 
   return rates;
 }
 
-/// Makes a message of the size of those that streamed, whose number has enough digits.
+/// Makes a message as long as the streamed ones, with enough digits for its number.
 std::string raw_message(const Swarm& swarm) {
   std::string message = swarm.sample();
   constexpr std::string_view kName = "\"sequence_number\":";
@@ -277,7 +277,7 @@ void run_idle(const Options& options) {
 }
 
 double p99_of_phase(Swarm& swarm, double seconds) {
-  sleep_seconds(1);  // by then the stalled clients get no more
+  sleep_seconds(1);  // by then the stalled clients receive nothing more
   swarm.take_gaps(true);
   sleep_seconds(seconds);
   return quantile(swarm.take_gaps(false), 0.99);

@@ -18,7 +18,7 @@ std::string post(std::string_view path, std::string_view body, std::size_t lengt
          std::string(body);
 }
 
-/// Returns what a client of this kind says before it falls silent.
+/// Returns the bytes that a client of this kind sends before it falls silent.
 std::string words_of(int kind) {
   constexpr std::string_view kBody =
       R"({"prompt":"a","stream":true,"ignore_eos":true,"max_tokens":100000})";
@@ -34,7 +34,7 @@ std::string words_of(int kind) {
     case 4:
       return post("/v1/completions", kBody, kBody.size());
     default:
-      return upgrade_request();  // the message follows the answer
+      return upgrade_request();  // its message follows the server's answer
   }
 }
 

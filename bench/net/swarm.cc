@@ -35,7 +35,7 @@ std::int64_t number_in(std::string_view digits) {
   return number;
 }
 
-void add(std::atomic<std::int64_t>& count, std::size_t more) {  // one thread writes
+void add(std::atomic<std::int64_t>& count, std::size_t more) {  // only one thread writes
   count.store(count.load(std::memory_order_relaxed) + static_cast<std::int64_t>(more),
               std::memory_order_relaxed);
 }
@@ -103,7 +103,7 @@ std::string masked_frame(std::string_view text) {
 }
 
 Swarm::Swarm(std::uint16_t port, int clients, int threads) {
-  // It is small, so that a server cannot be far ahead of its clients.
+  // The buffer is small, so that a server cannot be far ahead of its clients.
   constexpr int kReceiveBuffer = 32 << 10;
   clients_.resize(static_cast<std::size_t>(clients));
   for (std::size_t i = 0; i < clients_.size(); ++i) {

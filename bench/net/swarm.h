@@ -32,7 +32,7 @@ class Swarm {
   Swarm(const Swarm&) = delete;
   Swarm& operator=(const Swarm&) = delete;
 
-  /// Lets every client ask for so many tokens. Call it only while no client receives an answer.
+  /// Makes every client ask for this many tokens. Call it only while no client receives an answer.
   void ask(int tokens);
   /// With `raw`, the next events come from a raw_sender: with sequence numbers, without letters.
   void expect_raw(bool raw) noexcept { raw_ = raw; }
@@ -41,28 +41,28 @@ class Swarm {
   std::vector<double> take_gaps(bool keep);
 
   struct Counts {
-    std::int64_t frames = 0;  ///< of text
+    std::int64_t frames = 0;  ///< events with text
     std::int64_t tokens = 0;
-    std::int64_t bytes = 0;  ///< of all
+    std::int64_t bytes = 0;  ///< bytes of all events
     std::int64_t begun = 0;  ///< answers that had a token
     std::int64_t ended = 0;  ///< answers that ended with all their tokens
     std::int64_t wrong = 0;
   };
   [[nodiscard]] Counts counts() const noexcept;
-  /// The first thing that was wrong; empty: nothing was.
+  /// Returns the first error; empty: there was none.
   [[nodiscard]] std::string complaint() const;
-  /// One delta event as it came.
+  /// Returns one delta event as it was received.
   [[nodiscard]] std::string sample() const;
   [[nodiscard]] std::size_t size() const noexcept { return clients_.size(); }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// It belongs to one thread after the constructor.
+  /// A client. After the constructor it belongs to one thread.
   struct Client {
     int fd = -1;
     std::uint64_t seed = 0;
-    std::int64_t number = 0;  ///< of the next event
+    std::int64_t number = 0;  ///< sequence number of the next event
     std::int64_t tokens = 0;
     std::string unread{};
     Clock::time_point last{};

@@ -78,7 +78,7 @@ class Batch {
       row.resize(vocabulary);
       for (float& logit : row) logit = normal(random);
     }
-    // The text resembles real ones: few tokens often, many seldom.
+    // The text resembles real texts: few tokens are frequent, many are rare.
     std::vector<TokenId> text(kTextTokens);
     std::geometric_distribution<TokenId> token(0.01);
     for (TokenId& one : text) one = std::min(token(random), static_cast<TokenId>(vocabulary - 1));
@@ -107,7 +107,7 @@ class Batch {
 
  private:
   std::vector<std::vector<float>> rows_;
-  std::vector<float> logits_;  ///< of the row whose turn it is
+  std::vector<float> logits_;  ///< logits of the current row
   Sampler sampler_;
   SamplerScratch scratch_;
 };

@@ -33,7 +33,7 @@ std::unique_ptr<Group> group_of(std::vector<TokenId> prompt) {
   return group;
 }
 
-/// A memory full of prompts that have ended, half of which begin alike.
+/// A memory full of ended prompts, half of which begin alike.
 class FullMemory {
  public:
   explicit FullMemory(std::int32_t prompt)
@@ -41,7 +41,8 @@ class FullMemory {
     std::vector<TokenId> text(static_cast<std::size_t>(prompt));
     for (TokenId& token : text) token = draw();
     for (int i = 0; i < 4; ++i) {
-      // All of a prompt is there, and then texts that leave it after a half, a quarter ...
+      // First a prompt that is there as a whole, then texts that leave it after a half, a quarter
+      // ...
       leave(text);
       if (i == 0) asked_ = group_of(text);
       for (std::size_t j = text.size() >> static_cast<unsigned>(i + 1); j < text.size(); ++j) {
@@ -114,8 +115,8 @@ class NobodyListens final : public SchedulerListener {
   void on_end(Group& /*group*/, GroupEnd /*how*/, const Error& /*error*/) override {}
 };
 
-/// A scheduler whose rows all decode, with prompts and outputs that have nothing in common. Others
-/// begin as they end.
+/// A scheduler whose rows all decode, with prompts and outputs that have nothing in common. New
+/// requests begin when others end.
 class BusyScheduler {
  public:
   BusyScheduler(std::int32_t rows, bool cache)
@@ -176,7 +177,8 @@ void ticks_without_hits(benchmark::State& state) {
   BusyScheduler ours(rows, true);
   BusyScheduler peer(rows, false);
   constexpr int kTicks = 256;
-  // The processor's time: a tick of some ten microseconds is soon twice as long beside others.
+  // Processor time is used, because a tick of some ten microseconds easily takes twice as long
+  // beside other programs.
   const auto run = [](BusyScheduler& scheduler) {
     const std::clock_t begin = std::clock();
     for (int i = 0; i < kTicks; ++i) scheduler.step();

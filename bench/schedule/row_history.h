@@ -10,7 +10,7 @@
 
 #include "weft/schedule/rows/row_shuffle.h"
 
-/// Histories of rows whose sequences come and end, under one way or another of keeping the running
+/// Histories of rows whose sequences begin and end, under different ways of keeping the running
 /// rows contiguous.
 namespace weft::bench {
 
@@ -28,8 +28,8 @@ inline RowRegion shift_left(std::span<const std::int64_t> costs, std::vector<Pla
   return {0, to};
 }
 
-/// The better compaction: the last rows go to the first holes. The region always begins at row 0,
-/// so costs do not count.
+/// A better compaction: the last rows go to the first holes. The region always begins at row 0, so
+/// costs do not matter.
 inline RowRegion fill_from_the_end(std::span<const std::int64_t> costs,
                                    std::vector<PlanMove>& moves) {
   const auto running = static_cast<std::size_t>(
@@ -45,15 +45,15 @@ inline RowRegion fill_from_the_end(std::span<const std::int64_t> costs,
 
 /// How the KV cache is laid out, which decides what a move of a row costs.
 struct Layout {
-  std::int64_t bytes_of_row;     // bytes that move whatever the length
-  std::int64_t tokens_of_entry;  // one entry for each so many tokens, begun ones included
+  std::int64_t bytes_of_row;     // bytes that move at any length
+  std::int64_t tokens_of_entry;  // tokens of one entry; an incomplete entry moves, too
   std::int64_t bytes_of_entry;
 
   [[nodiscard]] std::int64_t bytes(std::int64_t tokens) const {
     return bytes_of_row + (tokens + tokens_of_entry - 1) / tokens_of_entry * bytes_of_entry;
   }
 };
-/// Pages of 16 tokens: a row's dense state and its page table move, the KV stays.
+/// Pages of 16 tokens: a row's dense state and its page table move, the KV does not.
 inline constexpr Layout kPageLayout{64, 16, 4};
 /// One slab a row: all its KV moves. 4 KiB a token is a small model's: 8 layers, 2 KV heads of 64,
 /// bf16.
@@ -65,15 +65,15 @@ struct ShuffleTick {
   std::vector<PlanMove> moves;
 };
 
-/// Sequences in rows that get one token a tick each.
+/// Rows of sequences that get one token each in a tick.
 class RowHistory {
  public:
   RowHistory(std::size_t rows, const Layout& layout, Planner planner)
       : rows_(rows), layout_(layout), planner_(planner) {}
 
   [[nodiscard]] std::int32_t running() const noexcept { return region_.count; }
-  /// Rows between the first and the last that runs, both included: what a step without a shuffle
-  /// computes.
+  /// Returns the rows from the first to the last running one: the rows that a step without a
+  /// shuffle computes.
   [[nodiscard]] std::int64_t span() const {
     const auto runs = [](const Row& row) { return row.left > 0; };
     const auto first = std::ranges::find_if(rows_, runs);
@@ -122,7 +122,7 @@ class RowHistory {
  private:
   struct Row {
     std::int64_t tokens = 0;
-    std::int64_t left = 0;  // free when none
+    std::int64_t left = 0;  // tokens that are left; 0: the row is free
   };
 
   std::vector<Row> rows_;
@@ -131,8 +131,8 @@ class RowHistory {
   RowRegion region_;
 };
 
-/// Returns the ticks in which there was something to move, of a server that is three quarters full:
-/// Poisson arrivals, prompts of 16 to 128 tokens and outputs of 16 to 512.
+/// Returns the ticks that move rows, for a server that is three quarters full: Poisson arrivals,
+/// prompts of 16 to 128 tokens and outputs of 16 to 512.
 inline std::vector<ShuffleTick> served_ticks(std::size_t rows, const Layout& layout,
                                              Planner planner, int ticks) {
   std::mt19937 random(42);

@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-/// Learns one step and sizes one chunk of prefill, with steps that differ.
+/// Learns one step and sizes one chunk of prefill, with varying steps.
 void learn_and_size(benchmark::State& state) {
   std::mt19937 random(1);
   std::array<StepShape, 256> shapes{};

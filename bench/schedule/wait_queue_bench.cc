@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kCandidates = 16;
 constexpr int kAdmissions = 2000;
-/// Rows that decode, each of which is charged between two admissions: a tick of a busy server.
+/// Running rows, each of which is charged between two admissions, as in a tick of a busy server.
 constexpr std::size_t kRunning = 64;
 
 /// The peer: counters by client in one array, and a queue for each client.
@@ -32,7 +32,7 @@ class Scan {
   void push(std::size_t client, std::uint64_t order) { waiting_[client].push_back(order); }
   void charge(std::size_t client, double tokens) { counters_[client] += tokens; }
 
-  /// Takes the next client, and looks at the first 16 candidates on the way.
+  /// Takes the next client, and looks at the first 16 candidates before.
   std::size_t take_first() {
     order_.clear();
     for (std::size_t client = 0; client < waiting_.size(); ++client) {
@@ -119,8 +119,8 @@ void admit(benchmark::State& state) {
       [&] { return admit_from_scan(scan, clients, order); });
 }
 
-/// The nanoseconds that the look-up of 16 candidates takes, if no client was charged since the last
-/// look-up.
+/// Measures the nanoseconds of looking at 16 candidates, if no client was charged since the last
+/// look.
 void look(benchmark::State& state) {
   const auto clients = static_cast<std::size_t>(state.range(1));
   WaitQueue queue(clients);

@@ -48,7 +48,7 @@ std::optional<fs::path> path_in(const char* variable) {
   return fs::path(value);
 }
 
-/// Makes a megabyte of sentences: words drawn with Zipf's law from `words`.
+/// Makes a megabyte of sentences from `words`, drawn with Zipf's law.
 std::string generated_text(const std::vector<std::string>& words) {
   constexpr std::size_t kSize = 1 << 20;
   std::vector<double> weights;

@@ -101,7 +101,7 @@ void ask_all(const BatchOptions& options, BatchJournal& journal, BatchOutput& ou
   std::cerr << summary(runner.tally(), std::chrono::steady_clock::now() - began) << '\n';
   if (runner.failure()) fail(kBatchVerb, *runner.failure());
   if (ended_by == 0) return;
-  std::cerr << "stopped; the same command asks what is left\n";
+  std::cerr << "stopped; the same command asks the remaining requests\n";
   throw CLI::RuntimeError(status_after(ended_by));
 }
 
@@ -126,7 +126,9 @@ void add_batch_command(CLI::App& app) {
       ->add_option("IN", options->in,
                    R"(JSON lines: {"custom_id", "method": "POST", "url", "body"})")
       ->required();
-  command->add_option("OUT", options->out, "Results, appended; those that it has are not asked")
+  command
+      ->add_option("OUT", options->out,
+                   "Results are appended; requests with a result are not asked")
       ->required();
   command->add_option("--concurrency", options->concurrency, "Requests at once")
       ->check(CLI::Range(std::size_t{1}, kMaxConcurrency))

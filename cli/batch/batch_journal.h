@@ -17,7 +17,7 @@ namespace weft::cli {
 class BatchJournal {
  public:
   struct Left {
-    std::size_t number = 0;  ///< of the line, from 1
+    std::size_t number = 0;  ///< the line's number, from 1
     std::string_view text{};
   };
 
@@ -26,9 +26,9 @@ class BatchJournal {
   /// With a mistake no request may be asked, since results could not be told apart.
   [[nodiscard]] std::vector<std::string> read_requests(std::string_view requests);
 
-  /// Reads the results that exist. Returns how many of their bytes are whole lines: the rest is a
-  /// line of ours that was cut off while it was written. The error names a line that is no result,
-  /// or a line whose result occurs twice.
+  /// Reads the results that exist. Returns how many of their bytes are whole lines. The rest is a
+  /// line that an earlier run began to write and did not finish. The error names a line that is no
+  /// result, or a line whose result occurs twice.
   [[nodiscard]] boost::system::result<std::size_t, LineError> read_results(
       std::string_view results);
 
@@ -37,7 +37,7 @@ class BatchJournal {
   [[nodiscard]] std::size_t total() const noexcept { return lines_.size(); }
   /// The number of requests that had no result when read_results() was called.
   [[nodiscard]] std::size_t left() const noexcept { return total() - done_; }
-  /// The number of results whose requests the file does not have (any more).
+  /// The number of results whose requests are not in the file.
   [[nodiscard]] std::size_t strangers() const noexcept { return strangers_; }
 
  private:

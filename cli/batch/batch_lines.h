@@ -23,7 +23,7 @@ struct BatchLine {
   std::string custom_id{};
   std::string path{};
   boost::json::object body{};
-  std::optional<LineError> error{};  ///< instead of path and body
+  std::optional<LineError> error{};  ///< set instead of path and body
 };
 
 /// Returns the line's custom_id, or what is wrong with it: it is no JSON object, or has no
@@ -31,7 +31,7 @@ struct BatchLine {
 [[nodiscard]] boost::system::result<std::string, LineError> custom_id_of(std::string_view line);
 /// Returns the custom_id of a result, which must have a response or an error, too.
 [[nodiscard]] boost::system::result<std::string, LineError> result_id_of(std::string_view line);
-/// Whether result_line() or error_line() could have begun with `text`.
+/// Whether `text` may be the beginning of a line of result_line() or error_line().
 [[nodiscard]] bool may_be_cut_result(std::string_view text);
 /// Parses a line that custom_id_of() has accepted.
 [[nodiscard]] BatchLine parse_batch_line(std::string_view line);

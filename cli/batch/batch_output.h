@@ -21,7 +21,7 @@ class BatchOutput {
   BatchOutput& operator=(BatchOutput&&) = delete;
   ~BatchOutput();
 
-  /// Whether `path` leads to this very file, by whatever name.
+  /// Whether `path` leads to this file, under any name.
   [[nodiscard]] bool is(const std::string& path) const;
   /// Reads the file's content; a pipe or a device has none.
   [[nodiscard]] Result<std::string> read() const;

@@ -18,10 +18,12 @@ using std::chrono::steady_clock;
 
 namespace {
 
-/// The number of reasons that are told: more help nobody, and some contain the time of day.
+/// The number of reasons that are reported. More reasons help nobody, and some contain the time of
+/// day.
 constexpr std::size_t kToldReasons = 16;
 
-/// Carries a failure out of the context's run(): a lost worker would lose its request.
+/// Carries a failure out of the context's run(). Otherwise a worker that fails would lose its
+/// request unnoticed.
 void rethrow(const std::exception_ptr& failure) {
   if (failure) std::rethrow_exception(failure);
 }

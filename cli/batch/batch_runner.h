@@ -34,7 +34,7 @@ class BatchRunner {
   };
   struct Tally {
     std::size_t answered = 0;
-    std::size_t failed = 0;  ///< by the server or by the line itself; the results say why
+    std::size_t failed = 0;  ///< refused by the server or wrong in the file; the results say why
   };
 
   BatchRunner(boost::asio::io_context& context, BatchBackend& backend, BatchJournal& journal,
@@ -50,7 +50,7 @@ class BatchRunner {
   void start(std::function<void(const Tally&)> on_result);
 
   [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
-  /// The reason why it has stopped with requests left; nothing when it has not.
+  /// Returns why the runner stopped with requests left; nothing when it did not.
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
 
  private:

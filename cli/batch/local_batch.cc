@@ -76,7 +76,8 @@ void LocalBatch::start(const std::string& path, const std::string& body, Done do
   if (auto* refusal = std::get_if<HttpReply>(&admission)) {
     return done(answer_of(std::move(*refusal)));
   }
-  BodyMemory::Share memory(local_->service().body_memory());  // the caller bounds its own
+  BodyMemory::Share memory(local_->service().body_memory());  // empty: the caller bounds its own
+                                                              // bodies
   RouteResult result =
       local_->service().handle(std::get<Service::Admission>(admission), header, body, memory);
   if (auto* reply = std::get_if<HttpReply>(&result)) return done(answer_of(std::move(*reply)));

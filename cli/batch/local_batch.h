@@ -10,7 +10,7 @@
 
 namespace weft::cli {
 
-/// A model in this process, asked as a server would be.
+/// Asks a model in this process in the way of a server.
 class LocalBatch final : public BatchBackend {
  public:
   explicit LocalBatch(std::unique_ptr<LocalService> local);
@@ -29,7 +29,7 @@ class LocalBatch final : public BatchBackend {
   void start(const std::string& path, const std::string& body, Done done);
 
   std::unique_ptr<LocalService> local_;
-  Calls calls_;  // under way; the service's thread's
+  Calls calls_;  // requests under way; used only on the service's thread
 };
 
 }  // namespace weft::cli

@@ -10,8 +10,9 @@
 
 namespace weft::cli {
 
-/// Makes the backend of a verb's requests, on `context` where it is a server. `model` becomes the
-/// name of the model to ask for; empty: the server's own. Fails the verb where it cannot be made.
+/// Makes the backend that answers a verb's requests. A server's backend runs on `context`. `model`
+/// becomes the name of the model to ask for; empty: the server's own. Fails the verb where the
+/// backend cannot be made.
 [[nodiscard]] std::unique_ptr<BatchBackend> open_backend(std::string_view verb,
                                                          const BackendOptions& options,
                                                          boost::asio::io_context& context,

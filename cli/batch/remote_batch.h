@@ -17,7 +17,7 @@ class RemoteBatch final : public BatchBackend {
 
  private:
   std::shared_ptr<Connector> connector_;
-  std::vector<std::unique_ptr<HttpClient>> free_;  // not asking anything now
+  std::vector<std::unique_ptr<HttpClient>> free_;  // connections without a request
 };
 
 }  // namespace weft::cli

@@ -36,7 +36,7 @@ std::vector<Config> configs_of(const BenchEngineOptions& options) {
   if (options.policies.empty()) return {config};
   auto configs = measure::with_policies(config, options.policies);
   if (!configs) fail(kBenchEngineVerb, "--policies " + configs.error().detail);
-  // It is checked before minutes go into the policies that come first.
+  // Checked early, so that a mistake does not show only after minutes of measuring.
   if (config.device != "cpu" && std::ranges::any_of(*configs, [](const Config& one) {
         return one.policy == BatchPolicy::kInstances;
       })) {
@@ -76,7 +76,9 @@ void run_bench_engine(const BenchEngineOptions& options) {
     report.facts.emplace_back("shared of each prompt", std::to_string(percent) + " %");
   }
   deliver_report(kBenchEngineVerb, report, options.files);
-  if (failure) fail(kBenchEngineVerb, *failure);  // what was measured is not lost
+  if (failure)
+    fail(kBenchEngineVerb, *failure);  // the report came first, so that what was
+                                       // measured is not lost
   if (progress.stopped()) throw CLI::RuntimeError(status_after(SIGINT));
 }
 

@@ -18,7 +18,7 @@ class BenchProgress {
   /// Begins the next part, whose line replaces the old one's.
   void begin(const std::string& part);
   void show(std::size_t done, std::size_t of);
-  /// Takes the line away.
+  /// Removes the line from the terminal.
   void end() { bar_.reset(); }
 
   /// Options for run_engine(), valid as long as this object lives.

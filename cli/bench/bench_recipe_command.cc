@@ -22,7 +22,7 @@ namespace weft::cli {
 namespace {
 
 constexpr const char* kBenchRecipeVerb = "bench recipe";
-// As many rows as the recipes need at once; more would take memory in vain.
+// The most rows that the recipes need at once; more rows would take memory in vain.
 constexpr std::int32_t kRows = 32;
 constexpr double kLeastScale = 0.01;
 constexpr double kMostScale = 100;
@@ -113,7 +113,7 @@ void add_bench_recipe(CLI::App& bench) {
       ->capture_default_str();
   command
       ->add_option("--scale", options->scale,
-                   "Of lengths and numbers of requests; 0.1 shows quickly what a recipe does")
+                   "Factor on lengths and numbers of requests; 0.1 quickly shows a recipe's effect")
       ->check(CLI::Range(kLeastScale, kMostScale))
       ->capture_default_str();
   command

@@ -38,7 +38,7 @@ using measure::ServerApi;
 namespace {
 
 constexpr const char* kBenchServeVerb = "bench serve";
-// Fields of a request that the load decides.
+// Fields of a request that the load sets itself.
 constexpr std::array<const char*, 7> kLoadFields = {
     "prompt", "messages", "input", "max_tokens", "max_output_tokens", "stream", "stream_id"};
 
@@ -134,7 +134,8 @@ std::unique_ptr<measure::LoadClient> make_client(const BenchServeOptions& option
   return std::make_unique<measure::HttpLoadClient>(std::move(connector), questions, limit);
 }
 
-/// Lets the process open as many connections as there may be at once, or warns that it cannot.
+/// Raises the process's limit of open files to the number of connections at once, or warns that it
+/// cannot.
 void allow_connections(const BenchServeOptions& options, const measure::Load& load) {
   std::size_t wanted = load.arrivals.size();
   if (load.at_once > 0) {
@@ -147,8 +148,8 @@ void allow_connections(const BenchServeOptions& options, const measure::Load& lo
             << " connections at once fail: the system allows no more open files\n";
 }
 
-/// Sends `count` requests with the lengths of the load's first ones and other prompts, all at once,
-/// without measuring them. Fails when not one of them is answered.
+/// Sends `count` requests at once without measuring them. They have the lengths of the load's first
+/// requests, and other prompts. Fails when none of them is answered.
 void warm_up(std::size_t count, measure::Load load, boost::asio::io_context& context,
              measure::LoadClient& client) {
   load.arrivals.resize(std::min(count, load.arrivals.size()));

@@ -24,7 +24,7 @@ namespace weft::cli {
 namespace {
 
 constexpr const char* kBenchStepVerb = "bench step";
-// More rows or tokens than any device has; what does fit is told when memory is taken.
+// More rows or tokens than any device has. Whether they fit shows when memory is allocated.
 constexpr std::int32_t kMostBatch = 1 << 16;
 constexpr std::int32_t kMostTokens = 1 << 24;
 constexpr std::int32_t kMostSteps = 1'000'000;
@@ -126,8 +126,8 @@ StepDevices load(const NamedModel& model, const measure::StepWishes& wishes) {
   return *std::move(loaded);
 }
 
-// Ctrl-C ends the process at once, as everywhere where nothing has to be put back, and shells show
-// 130. The files are written at the end alone.
+// Ctrl-C ends the process at once, because there is nothing to put back; shells show 130. The files
+// are written only at the end.
 void run_bench_step(const BenchStepOptions& options) {
   check_report_files(kBenchStepVerb, options.files);
   const NamedModel model = open_what_is_asked(options);
@@ -166,7 +166,7 @@ void add_list(CLI::App& command, const std::string& name, std::vector<std::int32
               std::int32_t least, std::int32_t most, const std::string& help) {
   command.add_option(name, values, help)
       ->delimiter(',')
-      ->allow_extra_args(false)  // what follows is MODEL
+      ->allow_extra_args(false)  // a word that follows is MODEL
       ->check(CLI::Range(least, most))
       ->capture_default_str();
 }

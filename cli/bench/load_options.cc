@@ -14,8 +14,8 @@ using measure::Process;
 
 namespace {
 
-// The bounds of a rate: below, nobody would wait for the load's end; above, one machine's generator
-// cannot tell arrivals apart.
+// The bounds of a rate. With a lower rate nobody would wait for the load's end; with a higher one,
+// one machine's generator cannot tell arrivals apart.
 constexpr double kLeastRate = 1e-3;
 constexpr double kMostRate = 1e6;
 constexpr std::size_t kMostRequests = 10'000'000;
@@ -167,7 +167,7 @@ void add_load_options(CLI::App& command, LoadOptions& options) {
       ->capture_default_str();
   command
       .add_option("--concurrency", options.concurrency,
-                  "Under way at most; what comes meanwhile waits. 0: no bound")
+                  "Most requests under way; further ones wait. 0: no bound")
       ->check(CLI::Range(0, kMostAtOnce))
       ->capture_default_str();
   command.add_option("--seed", options.seed, "The same seed gives the same load")

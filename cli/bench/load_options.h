@@ -19,19 +19,19 @@ namespace weft::cli {
 
 /// Flags that describe a load.
 struct LoadOptions {
-  std::optional<measure::Process> arrivals{};  ///< poisson with a rate, else at-once
+  std::optional<measure::Process> arrivals{};  ///< default: poisson with a rate, else at-once
   std::optional<double> rate{};
   double burstiness = 0.25;
-  std::optional<std::size_t> requests{};  ///< 100, or all of a trace
+  std::optional<std::size_t> requests{};  ///< default: 100, or all of a trace
   std::string input = "128";
   std::string output = "128";
   std::int32_t concurrency = 0;
   std::uint64_t seed = 0;
-  std::string trace;  ///< a file, instead of what is drawn
+  std::string trace;  ///< a file with a load; empty: the load is drawn
   double time_scale = 1;
   std::int32_t max_input = 0;
   std::int32_t max_output = 0;
-  double slo_first_token = 0;  ///< milliseconds, as the two below
+  double slo_first_token = 0;  ///< milliseconds, as the next two
   double slo_per_token = 0;
   double slo_whole = 0;
 };

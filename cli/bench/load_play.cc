@@ -89,7 +89,7 @@ PlayedLoad play_load(boost::asio::io_context& context, measure::LoadClient& clie
   player.start([&] {
     line.stop();
     signals.cancel();
-    context.stop();  // connections that are kept would keep it running
+    context.stop();  // kept-alive connections would keep it running
   });
   context.run();
   // Operations that were cancelled are told so before they are destroyed.

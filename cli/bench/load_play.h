@@ -13,9 +13,10 @@ namespace weft::cli {
 /// The outcomes of a load, and why it ended.
 struct PlayedLoad {
   std::vector<measure::Outcome> outcomes{};    ///< one for each request sent
-  std::size_t not_sent = 0;                    ///< requests, because a signal ended it
+  std::size_t not_sent = 0;                    ///< requests not sent, because a signal ended the
+                                               ///< load
   std::map<std::string, std::string> words{};  ///< the first words about each kind of error
-  int ended_by = 0;                            ///< the signal that ended it; 0: none
+  int ended_by = 0;                            ///< the signal that ended the load; 0: none
 };
 
 /// Runs `context` until the load has ended and shows on a line how far it is. Ctrl-C and SIGTERM

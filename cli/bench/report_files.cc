@@ -27,7 +27,7 @@ namespace {
 void check(std::string_view verb, const char* flag, const std::string& file) {
   if (file.empty()) return;
   errno = 0;
-  // Opened for appending, so that the file keeps its content until there is a new report.
+  // Opened for appending, so that an existing file keeps its content until the new report is ready.
   if (!std::ofstream(file, std::ios::app)) fail_to_write(verb, flag, file);
 }
 

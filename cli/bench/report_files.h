@@ -15,13 +15,13 @@ namespace weft::cli {
 struct ReportFiles {
   std::string json;
   std::string html;
-  std::string svg;  ///< the beginning of the names of files with a figure each
+  std::string svg;  ///< the beginning of the figures' file names, one file a figure
 };
 
 /// Adds --json, --html and --svg.
 void add_report_options(CLI::App& command, ReportFiles& files);
 
-/// Fails, naming flag and file, where one cannot be written. It is called before minutes go into
+/// Fails, naming flag and file, where a file cannot be written. Called before minutes go into
 /// measuring.
 void check_report_files(std::string_view verb, const ReportFiles& files);
 

@@ -13,7 +13,7 @@ using measure::ServerApi;
 
 namespace {
 
-/// A generator that sends later than this, in seconds, measures itself as well.
+/// A generator that sends later than this, in seconds, distorts what it measures.
 constexpr double kLate = 0.010;
 
 std::string prompt_lengths(const ServedLoad& what) {
@@ -26,7 +26,7 @@ std::string count_of(std::size_t count, const char* one, const char* many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
-/// Adds how late the generator itself was, where the load held no requests back.
+/// Adds how late the generator itself was, where requests were to be sent at given times.
 void add_lateness(const LoadOptions& load, const std::vector<Outcome>& outcomes,
                   measure::Report& report) {
   if (load.concurrency > 0 || outcomes.empty()) return;
@@ -39,8 +39,8 @@ void add_lateness(const LoadOptions& load, const std::vector<Outcome>& outcomes,
                             " ms (p99) after they were due: this machine could not keep up.");
 }
 
-/// Adds a warning where answers have other lengths than the load asked for: their figures are not
-/// the load's.
+/// Warns where answers have other lengths than the load asked for, because the figures then belong
+/// to another load.
 void add_lengths(const ServedLoad& what, const std::vector<Outcome>& outcomes,
                  measure::Report& report) {
   std::size_t shorter = 0;

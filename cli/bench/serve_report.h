@@ -15,8 +15,8 @@ struct ServedLoad {
   std::string server;
   std::string model;
   measure::ServerApi api = measure::ServerApi::kCompletions;
-  std::string prompts;  ///< a file; "" = drawn
-  std::string ids;      ///< the range they were drawn from
+  std::string prompts;  ///< the file of prompts; "" = prompts are drawn
+  std::string ids;      ///< the range of token ids that prompts are drawn from
   bool ignore_eos = true;
   std::size_t warm_up = 0;
 };

@@ -14,8 +14,8 @@ namespace weft::cli {
 
 /// Random weights instead of a checkpoint, for verbs that measure.
 struct ShapeOptions {
-  std::string name;         ///< "" = none was asked for
-  std::int64_t layers = 0;  ///< as many as are kept; 0 = all
+  std::string name;         ///< "" = no shape was asked for
+  std::int64_t layers = 0;  ///< the number of layers to keep; 0 = all
 };
 
 /// Adds --shape and --layers. `options` must live as long as `command`.
@@ -25,7 +25,7 @@ void add_shape_options(CLI::App& command, ShapeOptions& options);
 void expect_no_shape_options(std::string_view verb, const ShapeOptions& options);
 
 struct NamedShape {
-  std::string name;  ///< for reports: its name, and whether it was cut
+  std::string name;  ///< the name in reports, with a note where layers were cut
   LlamaShape shape;
 };
 

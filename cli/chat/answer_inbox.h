@@ -21,8 +21,8 @@ struct AnswerNews {
   std::optional<AnswerEnd> end{};
 };
 
-/// Brings answers from the backend's thread to their reader's thread. It holds one entry for each
-/// answer under way, however long, so the number of questions bounds it. Thread-safe.
+/// Brings answers from the backend's thread to the reader's thread. It holds one entry for each
+/// answer under way, so the number of questions bounds it. Thread-safe.
 class AnswerInbox final : public AnswerListener {
  public:
   /// `wake` is called when news come after there were none.
@@ -33,7 +33,7 @@ class AnswerInbox final : public AnswerListener {
   void on_call(const std::string& id, AnswerCall call) override;
   void on_end(const std::string& id, AnswerEnd end) override;
 
-  /// Returns the news, in the order in which the first of each answer came.
+  /// Returns the news. Answers are in the order in which their first news came.
   [[nodiscard]] std::vector<AnswerNews> take();
 
  private:

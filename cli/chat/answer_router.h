@@ -20,8 +20,8 @@ class AnswerRouter {
   /// Passes on an event of the transport. An event without a stream belongs to the only answer
   /// under way; an event that belongs to no answer is dropped.
   void on_message(std::string_view message);
-  /// Ends the answer whose message is the largest and returns that message's bytes; 0: there is
-  /// none.
+  /// Ends the answer whose message is the largest, and returns that message's bytes; 0 where no
+  /// answer is under way.
   std::size_t end_largest(const AnswerEnd& end);
   /// Ends all answers under way.
   void end_all(const AnswerEnd& end);

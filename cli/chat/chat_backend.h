@@ -12,15 +12,15 @@ struct AnswerEnd {
   enum class Kind : std::uint8_t {
     kCompleted,
     kLength,     ///< it has as many tokens as it may
-    kCancelled,  ///< by cancel()
-    kRefused,    ///< it never began; another try may help when `again` says so
-    kFailed,     ///< it began and failed, or the connection was lost meanwhile
+    kCancelled,  ///< the answer was cancelled by cancel()
+    kRefused,    ///< the answer never began; `again` says whether another try may help
+    kFailed,     ///< the answer began and then failed, or the connection was lost
   };
   Kind kind = Kind::kCompleted;
-  std::string why{};           ///< for people, with kRefused and kFailed
+  std::string why{};           ///< the reason for people, set with kRefused and kFailed
   bool again = false;          ///< the same request may succeed later
   bool context_full = false;   ///< the conversation is longer than the model's context
-  std::string param{};         ///< the field that is wrong, with kRefused
+  std::string param{};         ///< the field that is wrong, set with kRefused
   bool fewer_streams = false;  ///< more answers at once than the connection may have
   std::int64_t output_tokens = 0;
 };
@@ -32,7 +32,8 @@ struct AnswerCall {
   std::string arguments{};  ///< JSON, unless the model wrote something else
 };
 
-/// Hears of answers, on a thread of the backend's. It must neither block nor call the backend.
+/// Receives the events of answers, on a thread of the backend. It must neither block nor call the
+/// backend.
 class AnswerListener {
  public:
   AnswerListener() = default;
@@ -61,7 +62,8 @@ class ChatBackend {
 
   /// Returns the model's name, and where it runs.
   [[nodiscard]] virtual std::string description() const = 0;
-  /// Asks for an answer. `id` is the caller's: 1 .. 64 letters, and of no other answer under way.
+  /// Asks for an answer. `id` is chosen by the caller: 1 .. 64 letters, and different from the ids
+  /// of answers under way.
   virtual void start(const std::string& id, boost::json::object request) = 0;
   /// Cancels an answer, which ends with kCancelled unless its end came first. Does nothing when
   /// there is no such answer.

@@ -11,7 +11,7 @@
 namespace weft::cli {
 namespace {
 
-/// So many bytes of a prompt are shown with its result.
+/// Bytes of a prompt that are shown with its result.
 constexpr std::size_t kShownBytes = 70;
 
 std::string prompt_line(const boost::json::value& input) {

@@ -25,7 +25,7 @@ class ChatBatches {
   /// The most prompts under way at once: servers allow 16 streams for a connection, and the
   /// conversation has one of them. The bound shrinks where the server refuses so many.
   static constexpr std::size_t kStreams = 12;
-  /// The most batches that are not finished and shown; a person has lost track long before.
+  /// The most batches that are not finished and shown. A person loses track long before.
   static constexpr std::size_t kMaxBatches = 256;
 
   struct Item {
@@ -38,7 +38,7 @@ class ChatBatches {
   struct Batch {
     std::int64_t number = 0;
     std::vector<Item> items{};
-    std::string waits_for{};  ///< why a prompt was asked again, until another has ended
+    std::string waits_for{};  ///< why a prompt was asked again; empty once another prompt has ended
 
     [[nodiscard]] std::size_t ended() const noexcept;
     [[nodiscard]] bool finished() const noexcept { return ended() == items.size(); }
@@ -46,7 +46,7 @@ class ChatBatches {
   /// The next request to ask.
   struct Next {
     std::string id{};
-    const BatchPrompt* prompt = nullptr;  ///< until the next call
+    const BatchPrompt* prompt = nullptr;  ///< valid until the next call
   };
 
   /// Adds a batch and returns its number, from 1; nothing when there are kMaxBatches.

@@ -16,15 +16,15 @@ namespace json = boost::json;
 constexpr std::array<CommandHelp, 12> kCommands = {{
     {"/batch", "[\"...\", ...] [32, ...]",
      "submit prompts, with or without the most tokens of each answer; alone: batch mode"},
-    {"/batch", "@FILE.jsonl", "the same from a file: texts, or {\"prompt\", \"max_tokens\"}"},
+    {"/batch", "@FILE.jsonl", "submit prompts from a file: texts, or {\"prompt\", \"max_tokens\"}"},
     {"/chat", "", "chat mode: every line is a question"},
-    {"/status", "", "what is set, and how far the batches are"},
+    {"/status", "", "the settings, and the progress of the batches"},
     {"/cancel", "ID", "cancel a batch"},
-    {"/thoughts", "", "what the model thought before its last answer"},
+    {"/thoughts", "", "the model's thoughts before its last answer"},
     {"/save", "FILE", "write the conversation as JSON"},
-    {"/system", "TEXT", "what the model is told before the conversation; alone: nothing"},
+    {"/system", "TEXT", "set the system message; without TEXT: none"},
     {"/set", "NAME VALUE",
-     "a field of every request, such as temperature 0.7; a NAME alone: no longer"},
+     "set a field of every request, such as temperature 0.7; a NAME alone: unset it"},
     {"/new", "", "forget the conversation"},
     {"/help", "", "this"},
     {"/quit", "", "leave; so does Ctrl-D"},
@@ -105,7 +105,7 @@ Parsed<ChatCommand> set(const Rest& rest) {
   if (std::ranges::find(kChatFields, name) != kChatFields.end()) {
     return rest.error(name + " is not for /set: this program says it itself");
   }
-  if (name == "max_tokens") name = "max_output_tokens";  // as the other APIs call it
+  if (name == "max_tokens") name = "max_output_tokens";  // the field's name in the other APIs
   const std::size_t value_at = std::min(text.find_first_not_of(" \t", space), text.size());
   if (value_at == text.size()) return ChatCommand(chat::Set{std::move(name)});
   const std::string_view value = text.substr(value_at);
@@ -115,7 +115,8 @@ Parsed<ChatCommand> set(const Rest& rest) {
   if (std::string_view("[{\"").find(value.front()) != std::string_view::npos) {
     return InputError{"this is no JSON: " + error.message(), rest.begin + value_at};
   }
-  return ChatCommand(chat::Set{std::move(name), json::value(value)});  // a word
+  // a value that is no JSON is a word
+  return ChatCommand(chat::Set{std::move(name), json::value(value)});
 }
 
 Parsed<ChatCommand> parse_slash(std::string_view name, const Rest& rest, std::size_t begin) {

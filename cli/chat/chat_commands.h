@@ -43,7 +43,7 @@ struct System {
   std::string text;  ///< empty: none
 };
 struct Set {
-  std::string name;                           ///< empty: show what is set
+  std::string name;                           ///< empty: show the settings
   std::optional<boost::json::value> value{};  ///< none: back to the server's default
 };
 struct Forget {};

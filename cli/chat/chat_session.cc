@@ -44,7 +44,7 @@ bool has_failed(const ChatBatches::Item& item) {
                       item.end->kind == AnswerEnd::Kind::kFailed);
 }
 
-/// Returns 0, or the system's error: EEXIST when there is such a file and it may not be replaced.
+/// Returns 0, or the system's error: EEXIST when the file exists and may not be replaced.
 int write_file(const std::string& path, const std::string& text, bool replace) {
   const std::unique_ptr<std::FILE, decltype(&std::fclose)> file(
       std::fopen(path.c_str(), replace ? "wbe" : "wbxe"), std::fclose);
@@ -73,7 +73,7 @@ void ChatSession::talk() {
     } else if (!terminal_.interactive()) {
       break_off();
     } else if (!input.line.empty()) {
-      hinted_ = false;  // Ctrl-C took back the typed text
+      hinted_ = false;  // Ctrl-C only deleted the typed text
     } else if (std::exchange(hinted_, true)) {
       leaving_ = true;
     } else {
@@ -175,7 +175,7 @@ void ChatSession::conclude() {
   if (!answer_.empty() || answer_end_->kind == kCompleted) {
     messages_.push_back(message_of("assistant", answer_));
   } else if (is_question(messages_.back())) {
-    messages_.pop_back();  // as if it had not been asked
+    messages_.pop_back();  // the question counts as not asked
   }
   switch (answer_end_->kind) {
     case kCompleted:
@@ -199,7 +199,7 @@ std::optional<Terminal::Time> ChatSession::look() {
     if (news.id == answer_id_) {
       take_answer(std::move(news));
     } else {
-      batches_.on_news(std::move(news), now);  // late news of a question that was given up: dropped
+      batches_.on_news(std::move(news), now);  // drops news of a question that was given up
     }
   }
   while (const auto next = batches_.next(now)) {
@@ -333,11 +333,11 @@ void ChatSession::try_setting(const std::string& name, json::value value) {
   answer_end_.reset();
   answer_id_ = "s" + std::to_string(++questions_);
   json::object trial = request("x", false);
-  trial["generate"] = false;  // checked as any other, and nothing is computed
+  trial["generate"] = false;  // the setting is checked, but nothing is computed
   backend_.start(answer_id_, std::move(trial));
   stream_answer(answer_id_);
   answer_id_.clear();
-  // A server that does not know `generate` has not looked at the field.
+  // A server that does not know `generate` may accept it unread, and then computes an answer.
   const bool refused =
       answer_end_->kind == kRefused && !answer_end_->again && answer_end_->param != "generate";
   if (!refused && answer_end_->kind != kCancelled) return;

@@ -87,18 +87,18 @@ class ChatSession {
   ChatMode mode_ = ChatMode::kChat;
   bool leaving_ = false;
   int status_ = 0;
-  bool hinted_ = false;  // the last thing was Ctrl-C at an empty prompt
+  bool hinted_ = false;  // whether the last input was Ctrl-C at an empty prompt
   std::string system_;
   boost::json::object settings_;
   boost::json::array messages_;
   ChatBatches batches_;
   std::int64_t questions_ = 0;
-  std::string answer_id_;  // of the question under way
+  std::string answer_id_;  // the question under way
   std::string answer_;
   Thoughts thoughts_;
   std::vector<AnswerCall> calls_;
   std::optional<AnswerEnd> answer_end_;
-  std::string saved_;  // the file that /save has written
+  std::string saved_;  // the file that /save wrote last
 };
 
 }  // namespace weft::cli

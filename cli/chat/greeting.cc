@@ -18,10 +18,10 @@ namespace {
 
 /// A healthy server answers the first requests within this time.
 constexpr std::chrono::seconds kGreetLimit{30};
-/// The pause before it is asked again whether the model has been loaded.
+/// The pause before the server is asked again whether it has loaded its model.
 constexpr std::chrono::milliseconds kLoadingPause{300};
 
-/// Returns NAME of {"data": [{"id": NAME}, ...]}; empty when it is something else.
+/// Returns NAME of {"data": [{"id": NAME}, ...]}; empty when `body` has another form.
 std::string first_model(const std::string& body) {
   json::error_code error;
   const json::value value = json::parse(body, error);
@@ -41,7 +41,7 @@ asio::awaitable<Result<std::string>> greet(std::shared_ptr<Connector> connector,
   for (bool told = false;;) {
     const auto health = co_await client.ask("/health", {}, kGreetLimit);
     if (!health) co_return health.error();
-    // Servers without such a path are taken for ready.
+    // A server without this path counts as ready.
     if (health->status != 503) break;
     if (const auto why = refusal_for_good(*health)) co_return refused(*why);
     if (!std::exchange(told, true)) on_wait(words_of(*health));

@@ -8,13 +8,14 @@
 namespace weft::cli {
 namespace {
 
-/// Where explanations begin, if there is room for some words behind it; else below the command.
+/// The column where explanations begin if some words fit behind it; else they stand below the
+/// command.
 constexpr std::size_t kHelpColumn = 32;
 constexpr std::size_t kFewColumns = 60;
 constexpr std::size_t kNarrowIndent = 6;
 
 constexpr std::string_view kKeys =
-    "Ctrl-C stops an answer; Tab completes; the arrow keys go through what was typed.";
+    "Ctrl-C stops an answer; Tab completes; the arrow keys go through earlier lines.";
 
 /// Appends the words of `text` to the last line of `out`, and new lines that begin with `indent`
 /// spaces.

@@ -10,7 +10,8 @@ namespace weft::cli {
 /// The mistake in a line that a user has typed, and its place.
 struct InputError {
   std::string what;
-  std::size_t offset = 0;  ///< of the wrong byte; the line's length when something is missing
+  std::size_t offset = 0;  ///< the place of the wrong byte; the line's length when something is
+                           ///< missing
 };
 
 template <class T>
@@ -20,8 +21,8 @@ using Parsed = boost::system::result<T, InputError>;
 [[noreturn]] void throw_exception_from_error(const InputError& error,
                                              const boost::source_location& where);
 
-/// Three lines: the part of `line` around the mistake, a caret below it, and "column N: what".
-/// Columns count characters from 1. The part is as long as fits into `width` columns.
+/// Returns three lines: the part of `line` around the mistake, a caret below it, and "column N:
+/// message". Columns count characters from 1. The part is cut to fit into `width` columns.
 [[nodiscard]] std::string explain(std::string_view line, const InputError& error,
                                   std::size_t width = 78);
 

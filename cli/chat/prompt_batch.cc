@@ -69,7 +69,7 @@ class PromptScanner {
     prompts_.push_back({.input = std::move(text)});
   }
 
-  /// Checks an escape and leaves at_ on its last byte that matters to where the string ends.
+  /// Checks an escape. Leaves at_ on the last byte that the search for the string's end must skip.
   void check_escape() {
     const std::size_t begin = at_++;
     if (at_ >= line_.size()) return;

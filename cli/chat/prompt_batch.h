@@ -14,7 +14,7 @@ namespace weft::cli {
 /// One prompt of a batch.
 struct BatchPrompt {
   boost::json::value input{};   ///< a text, or a list of messages
-  std::int64_t max_tokens = 0;  ///< of its answer; 0 = as set for all
+  std::int64_t max_tokens = 0;  ///< the most tokens of its answer; 0 = the setting for all
 };
 
 /// The most prompts of one batch. Longer lists belong into `weft batch`, which keeps no answer in

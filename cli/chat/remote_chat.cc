@@ -18,7 +18,7 @@ namespace json = boost::json;
 
 namespace {
 
-/// There is nothing that IoThread's sweep would have to look after here.
+/// No object here needs IoThread's sweep.
 constexpr std::chrono::seconds kNoChatSweep{60};
 
 AnswerEnd too_large() {
@@ -83,7 +83,7 @@ void RemoteChat::start(const std::string& id, json::object request) {
   asio::post(thread_.context(), [this, id, message = create_message(id, std::move(request))] {
     router_.begin(id, message.size());
     if (message.size() < too_large_) return socket().send(message);
-    router_.end_largest(too_large());  // it is this one
+    router_.end_largest(too_large());  // the message that was just sent
   });
 }
 
@@ -95,8 +95,8 @@ void RemoteChat::cancel(const std::string& id) {
 
 void RemoteChat::on_end(const Error& error, std::uint16_t code) {
   socket_.reset();
-  // The server does not say which message was too large, but the largest message certainly was. The
-  // other answers shall not fail again because of one like it.
+  // The server does not say which message was too large, but the largest message certainly was.
+  // Only its answer ends, so that the other answers do not fail again because of it.
   if (code == boost::beast::websocket::close_code::too_big) {
     too_large_ = std::min(too_large_, router_.end_largest(too_large()));
   }

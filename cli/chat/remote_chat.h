@@ -16,9 +16,9 @@
 
 namespace weft::cli {
 
-/// Asks a server, over one WebSocket with a stream for each answer. When the connection is lost its
-/// answers fail, and the next answer makes a new connection. A message that the server refuses for
-/// its size is not sent again, nor any that is as large.
+/// Asks a server over one WebSocket, with a stream for each answer. When the connection is lost its
+/// answers fail, and the next answer opens a new connection. When the server refuses a message for
+/// its size, no message of that size or more is sent again.
 class RemoteChat final : public ChatBackend {
  public:
   /// Called once, on another thread, with the reason for waiting for the server.
@@ -43,9 +43,10 @@ class RemoteChat final : public ChatBackend {
   void on_end(const Error& error, std::uint16_t code);
 
   const std::string model_;
-  std::string served_;  // the server's name of its model
+  std::string served_;  // the name that the server gives its model
   AnswerRouter router_;
-  std::size_t too_large_ = std::numeric_limits<std::size_t>::max();  // bytes that were refused once
+  // the smallest size of a message that was refused
+  std::size_t too_large_ = std::numeric_limits<std::size_t>::max();
   IoThread thread_;
   std::shared_ptr<Connector> connector_;
   std::shared_ptr<WebSocketClient> socket_;  // null: not connected

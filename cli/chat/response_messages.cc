@@ -35,8 +35,8 @@ AnswerEnd refusal(const json::object& event) {
   if (const json::object* error = object_of(event, "error")) {
     if (auto message = text_of(*error, "message"); !message.empty()) end.why = std::move(message);
     const std::string code = text_of(*error, "code");
-    // A request that is cancelled before it began ends with an error event; later it ends as others
-    // do.
+    // A request that is cancelled before it begins ends with an error event; one that has begun
+    // ends like any other.
     if (code == "cancelled") end.kind = AnswerEnd::Kind::kCancelled;
     if (code == kEngineFailed) end.again = false;
     end.fewer_streams = code == "too_many_streams";

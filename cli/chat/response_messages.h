@@ -10,7 +10,8 @@
 
 namespace weft::cli {
 
-/// Writes {"type":"response.create", ...} for the stream `id`. Nothing of it is stored.
+/// Writes {"type":"response.create", ...} for the stream `id`. The server is told not to store the
+/// response.
 ///
 /// Source: Open Responses, "WebSocket transport" (2026-04-24).
 [[nodiscard]] std::string create_message(const std::string& id, boost::json::object request);
@@ -24,8 +25,9 @@ struct AnswerThought {
 
 /// The news of an answer in an event of the transport.
 struct ResponseEvent {
-  std::string id{};  ///< of its stream; empty: the connection as a whole
-  /// Text, a thought, a call that is whole, or the end.
+  std::string id{};  ///< the id of the answer's stream; empty: the event is about the whole
+                     ///< connection
+  /// The event's content: text, a thought, a whole call, or the end.
   std::variant<std::string, AnswerThought, AnswerCall, AnswerEnd> news{};
 };
 

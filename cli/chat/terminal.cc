@@ -21,7 +21,7 @@
 namespace weft::cli {
 namespace {
 
-/// A read from a pipe takes at most so many bytes.
+/// The most bytes of one read from a pipe.
 constexpr std::size_t kReadBytes = 4096;
 constexpr int kHistoryLines = 1000;
 
@@ -77,7 +77,7 @@ class Terminal::Editor {
     el_set(editor_, EL_PROMPT, show_prompt);
     el_set(editor_, EL_HIST, history, history_);
     el_set(editor_, EL_GETCFN, get_character);
-    // The wide function is used because the other one keeps copies of the names that nobody frees.
+    // The wide function is used, because the narrow one copies the names and never frees them.
     el_wset(editor_, EL_ADDFN, L"weft-complete", L"Complete the word", complete_word);
     el_set(editor_, EL_BIND, "^I", "weft-complete", nullptr);
     el_set(editor_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
@@ -119,7 +119,7 @@ class Terminal::Editor {
     return *self;
   }
 
-  /// Keeps keys that are typed during an answer from being shown in it; they wait for the next
+  /// Keeps keys that are typed during an answer from showing up in it; they wait for the next
   /// prompt.
   static void hide_typing() {
     termios mode{};
@@ -150,7 +150,9 @@ class Terminal::Editor {
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0) return static_cast<int>(got);
       const std::size_t length = std::mbrtowc(character, &byte, 1, &state);
-      if (length == static_cast<std::size_t>(-2)) continue;  // more bytes belong to it
+      if (length == static_cast<std::size_t>(-2))
+        continue;  // an incomplete character: more bytes
+                   // follow
       if (length == static_cast<std::size_t>(-1)) {
         state = {};
         continue;

@@ -19,13 +19,13 @@ namespace weft::cli {
 class Terminal {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  /// Called while a line is waited for: after wake(), and at the time that the last call returned.
-  /// It may print.
+  /// Called while read() waits for a line: after wake(), and at the time that the last call
+  /// returned. It may print.
   using Idle = std::function<std::optional<Time>()>;
 
   enum class What : std::uint8_t {
     kLine,
-    kInterrupt,  ///< Ctrl-C; the line is what had been typed
+    kInterrupt,  ///< Ctrl-C; `line` is the text typed so far
     kEnd,        ///< Ctrl-D, or the pipe's end
   };
   struct Input {
@@ -36,7 +36,7 @@ class Terminal {
     kWoken,
     kInterrupt,
     kTime,
-    kEnded,  ///< by one of TakenSignals: see ended_by()
+    kEnded,  ///< a signal of TakenSignals came: see ended_by()
   };
 
   /// `completions` returns the words that may replace the line's last word.
@@ -47,7 +47,7 @@ class Terminal {
 
   /// Whether a person types at a terminal.
   [[nodiscard]] bool interactive() const noexcept { return editor_ != nullptr; }
-  /// How wide a line of output may be; 80 where that is not a terminal's.
+  /// Returns the width of a line of output; 80 where output is no terminal.
   [[nodiscard]] static std::size_t columns() noexcept;
   [[nodiscard]] Input read(const std::string& prompt, const Idle& idle);
   /// Reads the answer to an unexpected question: keys that were typed before it are dropped, and
@@ -59,8 +59,8 @@ class Terminal {
   [[nodiscard]] int ended_by() const noexcept { return ended_by_; }
   void wake() const noexcept { interrupts_.wake(); }
 
-  /// Prints on standard output, at once. A terminal gets no control characters but line ends and
-  /// tabs: what a model writes must not move the cursor.
+  /// Prints on standard output, at once. On a terminal, control characters other than line ends and
+  /// tabs are left out, so that a model's output cannot move the cursor.
   void print(std::string_view text);
   /// Prints a line for the user alone, on standard error.
   void note(std::string_view text);
@@ -81,11 +81,11 @@ class Terminal {
   Interrupts interrupts_;
   std::unique_ptr<Editor> editor_;
   std::optional<Time> due_;
-  std::string buffer_;  // what was read from a pipe
+  std::string buffer_;  // bytes read from a pipe and not returned yet
   int ended_by_ = 0;
   bool pipe_ended_ = false;
   bool editing_ = false;      // a prompt is on the screen
-  bool prompt_gone_ = false;  // output was printed over it
+  bool prompt_gone_ = false;  // output was printed over the prompt
   bool status_shown_ = false;
 };
 

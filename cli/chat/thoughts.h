@@ -15,7 +15,7 @@ class Thoughts {
 
   /// Forgets everything, for the next question.
   void clear();
-  /// Begins an answer that has no thoughts yet; earlier thoughts are kept.
+  /// Begins an answer without thoughts; earlier thoughts are kept.
   void begin_answer() noexcept;
   /// Adds to the thoughts that are under way at `now`, or begins new ones.
   void add(std::string_view text, Time now);

@@ -34,10 +34,10 @@ void add_check_command(CLI::App& config) {
 
 void add_print_command(CLI::App& config) {
   auto* command = config.add_subcommand(
-      "print", "Print what weft serve would run with: every key, its value, and why");
+      "print", "Print the configuration of weft serve: every key, its value, and why");
   auto options = std::make_shared<ConfigOptions>(*command, config_schema());
   auto changed = std::make_shared<bool>(false);
-  command->add_flag("--changed", *changed, "Only what has not its default");
+  command->add_flag("--changed", *changed, "Only keys that do not have their default");
   command->callback([options, changed] {
     print(*options, *changed ? PrintedKeys::kChanged : PrintedKeys::kAll);
   });

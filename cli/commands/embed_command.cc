@@ -37,7 +37,8 @@ namespace asio = boost::asio;
 namespace json = boost::json;
 
 constexpr const char* kEmbedVerb = "embed";
-// Texts of one request: enough for a full step, and few enough that vectors come as they are made.
+// Texts of one request. As many as fill a step, and few enough that vectors are printed soon after
+// they are made.
 constexpr std::size_t kTextsAtOnce = 64;
 constexpr unsigned kAnswered = 200;
 constexpr std::array<unsigned, 2> kFullStatus = {429, 503};
@@ -55,7 +56,7 @@ class EmbedTexts {
  public:
   explicit EmbedTexts(const EmbedOptions& options) : texts_(options.texts) {
     if (!texts_.empty() && !options.file.empty()) {
-      fail(kEmbedVerb, "TEXT and --file say both what to embed");
+      fail(kEmbedVerb, "give the texts either as TEXT or by --file");
     }
     if (!texts_.empty()) return;
     lines_ = &std::cin;
@@ -151,7 +152,7 @@ class Embedder {
   Embedder(const EmbedOptions& options, BatchBackend& backend, std::string model, EmbedTexts& texts)
       : options_(options), backend_(backend), model_(std::move(model)), texts_(texts) {}
 
-  /// Returns why it cannot go on, or nothing.
+  /// Runs to the end; returns why it failed, or nothing.
   asio::awaitable<std::string> run() {
     std::size_t done = 0;
     for (;;) {

@@ -35,30 +35,30 @@ using std::chrono::steady_clock;
 
 constexpr const char* kGenerateVerb = "generate";
 constexpr std::int64_t kMaxGeneratedTokens = std::int64_t{1} << 20;
-constexpr std::size_t kMostGuesses = 8;  // as speculation.max_tokens
+constexpr std::size_t kMostGuesses = 8;  // the same bound as speculation.max_tokens
 
 struct GenerateOptions {
   ModelOptions model;
   std::string prompt;
   std::string system;
   bool chat = false;
-  bool ids = false;  ///< the prompt is token ids, and so is the printed output
+  bool ids = false;  ///< the prompt is token ids, and the output is printed as token ids
   bool ignore_end = false;
   bool stats = false;
   std::int64_t max_tokens = 256;
   SampleParams sampling;
-  float repetition_penalty = 1;  ///< as PenaltyParams::repetition
+  float repetition_penalty = 1;  ///< the same meaning as PenaltyParams::repetition
   std::string generation_config;
   std::string speculation = "off";
   std::string forced_bos;               ///< a token's text or number
-  TokenId usual_forced_bos = kNoToken;  ///< where the flag names none
+  TokenId usual_forced_bos = kNoToken;  ///< used where the flag names none
 };
 
 struct Timing {
   std::size_t prompt_tokens = 0;
   std::size_t tokens = 0;
   std::size_t guessed = 0;
-  std::size_t accepted = 0;  ///< of the guesses
+  std::size_t accepted = 0;  ///< guesses that were accepted
   std::chrono::duration<double> prefill{};
   std::chrono::duration<double> decode{};
 };
@@ -98,8 +98,8 @@ std::vector<TokenId> prompt_tokens(const GenerateOptions& options, const Tokeniz
                          ChatEncoder(tokenizer).encode(std::move(conversation), wall_clock()));
   }
   std::vector<TokenId> ids;
-  // A user's prompt is plain text: special tokens such as BOS are put around it, but not looked for
-  // in it.
+  // A user's prompt is plain text. Special tokens such as BOS are put around it, but their texts
+  // are not looked for in it.
   value_or_fail(kGenerateVerb, tokenizer.encode(text, {true, false}, ids));
   if (ids.empty()) fail(kGenerateVerb, "the prompt has no tokens");
   return ids;
@@ -168,7 +168,7 @@ class Generation {
   }
 
  private:
-  /// Prints what was chosen. Returns whether the output goes on.
+  /// Prints the chosen tokens. Returns whether the output goes on.
   bool take_chosen(Timing& timing, std::size_t most, IncrementalDetokenizer& detokenizer) {
     for (const TokenId token : chosen_) {
       if (token == kNoToken) fail(kGenerateVerb, "the logits are not numbers");
@@ -184,7 +184,7 @@ class Generation {
     return true;
   }
 
-  /// Feeds the newest token and what may follow it.
+  /// Feeds the newest token, and guesses of the tokens that follow it.
   void advance(Timing& timing, std::size_t most, std::int64_t whole) {
     fed_.assign(1, chosen_.back());
     if (drafter_) {
@@ -198,8 +198,8 @@ class Generation {
     timing.accepted += chosen_.size() - 1;
   }
 
-  /// Chooses the token behind those fed and, as long as a guess is that token, the one behind it:
-  /// each as without guesses, by its position's logits and random number.
+  /// Chooses the token behind each fed token for as long as the guesses are right. Each choice is
+  /// the same as without guesses, since it uses its position's logits and random number.
   void feed(std::span<const TokenId> ids, std::span<const TokenId> guesses, std::int64_t whole) {
     std::int64_t end = runner_.length() + static_cast<std::int64_t>(ids.size());
     chosen_.clear();
@@ -243,12 +243,12 @@ class Generation {
   ModelDevice& device_;
   SequenceRunner runner_;
   std::vector<std::uint64_t> scratch_;
-  TokenId forced_bos_;      ///< the output begins with it
+  TokenId forced_bos_;      ///< the output begins with this token
   std::set<TokenId> seen_;  ///< tokens of the prompt and the output
   std::vector<float> logits_;
-  std::unique_ptr<Drafter> drafter_;  ///< null: nothing is guessed
-  std::vector<TokenId> fed_;          ///< the newest token, and guesses
-  std::vector<TokenId> chosen_;       ///< in the last step
+  std::unique_ptr<Drafter> drafter_;  ///< null: no tokens are guessed
+  std::vector<TokenId> fed_;          ///< the newest token, then guesses
+  std::vector<TokenId> chosen_;       ///< tokens chosen in the last step
 };
 
 void print_stats(const Timing& timing, const std::string& device) {
@@ -268,7 +268,7 @@ void run_generate(const GenerateOptions& options) {
   const OpenedModel model = value_or_fail(kGenerateVerb, open_asked(options.model));
   if (!model.program->generates())
     fail(kGenerateVerb, "an encoder generates nothing; see weft logits");
-  // A GPU may compute several rows in another way than one.
+  // A GPU may compute several rows with other rounding than one row.
   if (options.speculation != "off" && options.model.device != "cpu")
     fail(kGenerateVerb,
          std::string("--speculation ").append(options.speculation).append(" needs --device cpu"));
@@ -322,7 +322,8 @@ void add_generate_command(CLI::App& app) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command
-      ->add_option("--min-p", sampling.min_p, "Keep those of this share of the best's probability")
+      ->add_option("--min-p", sampling.min_p,
+                   "Keep tokens of at least this share of the best's probability")
       ->check(CLI::Range(0.0F, 1.0F))
       ->capture_default_str();
   command
@@ -333,9 +334,10 @@ void add_generate_command(CLI::App& app) {
   command->add_option("--forced-bos", options->forced_bos,
                       "Of models with an encoder: the token that the output begins with, such as "
                       "the language to translate into (__fr__)");
-  command->add_option("--generation-config", options->generation_config,
-                      "generation_config.json for what no flag says: auto for the model's own, or "
-                      "the folder that it is in");
+  command->add_option(
+      "--generation-config", options->generation_config,
+      "generation_config.json for options without a flag: auto for the model's own, or "
+      "the folder that it is in");
   command
       ->add_option("--speculation", options->speculation,
                    "What guesses tokens, which one step then verifies together: off, or suffix, "

@@ -20,12 +20,12 @@ const CLI::App* find_verb(const CLI::App& app, std::string_view name) {
 }  // namespace
 
 void add_help_command(CLI::App& app) {
-  app.add_subcommand("help", "Show what a verb takes, as its --help does: weft help serve");
+  app.add_subcommand("help", "Show the help of a verb, as its --help does: weft help serve");
 }
 
 void show_help(const CLI::App& app, std::span<char* const> verbs) {
   const CLI::App* found = &app;
-  std::string before;  // the names in front of the verb's in its usage
+  std::string before;  // the names before the verb in its usage line
   for (const std::string_view name : verbs) {
     const CLI::App* const next = find_verb(*found, name);
     if (next == nullptr) {

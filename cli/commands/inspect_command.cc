@@ -20,7 +20,7 @@ namespace weft::cli {
 namespace {
 
 constexpr const char* kInspectVerb = "inspect";
-// At most so many unknown tensors are listed; the rest is only counted.
+// The number of unknown tensors that are listed; further ones are only counted.
 constexpr std::size_t kListed = 20;
 
 struct InspectOptions {
@@ -94,7 +94,7 @@ std::string kv_text(const Program& program) {
   return text;
 }
 
-/// "4 KV heads of 256, 1 of 512": each kind that a layer has, once.
+/// Writes each kind of KV heads once: "4 KV heads of 256, 1 of 512".
 std::string kv_heads_text(const Program& program) {
   std::string text;
   std::vector<std::string> kinds;
@@ -200,7 +200,7 @@ void add_inspect_command(CLI::App& app) {
   command
       ->add_option(
           "--partition", options->partition,
-          "Show what each rank has when several devices share the model; auto: chooses them, "
+          "Show the part of each rank when several devices share the model; auto: chooses them, "
           "and says why (docs/scale.md)")
       ->type_name("DEVICES");
   command->add_flag("--no-program", options->no_program, "Leave the list of ops out");

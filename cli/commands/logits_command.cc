@@ -24,13 +24,13 @@ namespace {
 
 constexpr const char* kLogitsVerb = "logits";
 constexpr std::int64_t kMaxGenerated = std::int64_t{1} << 20;
-// So many of a position's best tokens are shown to people.
+// The number of a position's best tokens that are shown to people.
 constexpr std::size_t kShown = 5;
 
 struct LogitsOptions {
   ModelOptions model;
   std::vector<TokenId> ids;
-  std::string text;  ///< instead of ids
+  std::string text;  ///< the text to compute; empty: ids are given
   std::vector<TokenId> decoder_ids;
   std::int64_t generate = 0;
   bool json = false;
@@ -44,7 +44,7 @@ struct MaskToken {
 
 struct Answer {
   std::vector<std::vector<float>> rows;
-  std::vector<std::size_t> positions;  ///< of the tokens that the rows belong to
+  std::vector<std::size_t> positions;  ///< the positions of the tokens that the rows belong to
   /// The best tokens by row, where only the rows of mask tokens are kept.
   std::vector<std::vector<MaskToken>> masks;
   std::vector<TokenId> greedy;
@@ -212,7 +212,7 @@ void print_table(const Answer& answer) {
 
 void run_logits(LogitsOptions options) {
   const OpenedModel model = value_or_fail(kLogitsVerb, open_asked(options.model));
-  std::optional<Tokenizer> tokenizer;  // a model of numbers alone has none
+  std::optional<Tokenizer> tokenizer;  // empty where the model has no tokenizer
   if (!options.text.empty()) {
     tokenizer = value_or_fail(kLogitsVerb, load_tokenizer(options.model.path));
     value_or_fail(kLogitsVerb, tokenizer->encode(options.text, {true, true}, options.ids));
@@ -234,7 +234,7 @@ void run_logits(LogitsOptions options) {
 }  // namespace
 
 void add_logits_command(CLI::App& app) {
-  auto* command = app.add_subcommand("logits", "Print what a model computes for given tokens");
+  auto* command = app.add_subcommand("logits", "Print the logits of a model for given tokens");
   auto options = std::make_shared<LogitsOptions>();
   add_model_options(*command, options->model, true);
   auto* ids = command->add_option("--ids", options->ids,

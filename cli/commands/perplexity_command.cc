@@ -29,7 +29,7 @@ namespace weft::cli {
 namespace {
 
 constexpr const char* kPerplexityVerb = "perplexity";
-// A model with a longer context is measured on windows of this length, as the field's tables are.
+// The length of a window where the model's context is longer. Published tables use it, too.
 constexpr std::int64_t kDefaultContext = 2048;
 constexpr std::int64_t kMostContext = std::int64_t{1} << 31;
 // Logits of a step in bytes: wide steps read the weights less often, a large vocabulary bounds
@@ -83,7 +83,7 @@ PerplexityModel open_measured(const PerplexityOptions& options, const std::strin
                             " tokens; the first is not scored, so there must be 2 or more");
 }
 
-/// The same text must be the same tokens, and every token must have its logit in both.
+/// Both models must give a text the same tokens and have a logit for each token.
 void require_same_vocabulary(const PerplexityModel& model, const PerplexityModel& reference) {
   const std::int64_t own = model.opened.program->vocabulary;
   const std::int64_t other = reference.opened.program->vocabulary;

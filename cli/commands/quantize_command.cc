@@ -51,7 +51,7 @@ WrittenModel as_gguf(const OpenedModel& model) {
           std::move(made.source)};
 }
 
-/// Fails where OUT cannot be made of such a MODEL.
+/// Fails where OUT cannot be made of this MODEL.
 WrittenModel written_model(const QuantizeArguments& arguments, const OpenedModel& model) {
   const bool from_gguf = model.checkpoint->format() == CheckpointFormat::kGguf;
   std::error_code ignored;
@@ -86,13 +86,13 @@ TensorLayout lay_out_as_gguf(const WrittenModel& model, const std::vector<Tensor
   return lay_out_gguf(metadata_after_quantizing(model.metadata, file_type_of(type)), entries);
 }
 
-/// Ends the verb; the draft of OUT takes its partial output away.
+/// Ends the verb; the draft of OUT removes its partial output.
 [[noreturn]] void leave_interrupted(ProgressBar& bar, int signal) {
   bar.note("weft quantize: stopped; nothing was kept");
   throw CLI::RuntimeError(status_after(signal));
 }
 
-/// Writes the weights' file. All of the job but the file is set.
+/// Writes the file of the weights. The caller has set all members of `job` but the file.
 void write_weights(QuantizeJob job, const fs::path& path, ProgressBar& bar) {
   const OutputFile file = value_or_fail(kQuantizeVerb, OutputFile::create(path));
   job.file = &file;
@@ -109,7 +109,7 @@ void write_weights(QuantizeJob job, const fs::path& path, ProgressBar& bar) {
 /// Makes OUT whole, or nothing.
 void write_model(const QuantizeArguments& arguments, const QuantizeJob& job) {
   const bool gguf = is_gguf_name(arguments.out);
-  const Interrupts interrupts({SIGTERM, SIGHUP});  // before there is something to remove
+  const Interrupts interrupts({SIGTERM, SIGHUP});  // made before there is anything to remove
   ProgressBar bar("quantizing");
   Draft draft = value_or_fail(
       kQuantizeVerb, Draft::make(arguments.out, gguf ? Draft::Kind::kFile : Draft::Kind::kFolder));

@@ -46,7 +46,7 @@ T of_flag(const std::string& flag, Result<T>&& value) {
 /// Returns the general.file_type of a mix or a type; nothing where llama.cpp has no number for it.
 [[nodiscard]] std::optional<std::uint32_t> file_type_of(const QuantizeType& type);
 
-/// A model with the tensor names and shapes of the file that is written.
+/// A model with the tensor names and shapes of the file to write.
 struct WrittenModel {
   std::shared_ptr<const Checkpoint> checkpoint;
   std::shared_ptr<const Program> program;
@@ -61,7 +61,8 @@ class TypePlanner {
   TypePlanner(const QuantizeArguments& arguments, const OpenedModel& opened,
               const WrittenModel& model);
 
-  /// The importances of the tensors as written; nothing where the command names no file.
+  /// The importances, under the names that the tensors have in the output; nothing where the
+  /// command names no file.
   [[nodiscard]] std::optional<ImportanceMap> importance() const;
 
   [[nodiscard]] std::vector<PlannedTensor> plan(const QuantizeType& type,

@@ -32,7 +32,8 @@ namespace {
 constexpr const char* kTuneVerb = "tune";
 constexpr double kTerabyte = 1e12;
 constexpr double kMicrosecond = 1e-6;
-// The number of prompts for the search of phi: their rows show what a model's scores are like.
+// The number of prompts for the search of phi. Their rows show the typical size of a model's
+// scores.
 constexpr std::size_t kPrompts = 4;
 constexpr std::size_t kPromptTokens = 256;
 constexpr std::size_t kMaxPromptBytes = std::size_t{1} << 20U;
@@ -63,7 +64,7 @@ cuda::TuningTable table_to_write(const std::string& file, const std::string& gpu
   return table;
 }
 
-/// Prints "bf16 12288 x 4096  16  flat  104.2 us  0.97 TB/s", the best way with a star.
+/// Prints "bf16 12288 x 4096  16  flat  104.2 us  0.97 TB/s"; a star marks the fastest way.
 void print_product(const cuda::ProductTime& time) {
   const auto& [shape, bytes, ways, fastest] = time;
   std::cout << std::left << std::setw(6) << to_string(shape.dtype) << std::right << std::setw(7)
@@ -89,7 +90,7 @@ void tune_products(const TuneOptions& options, cuda::Runtime& runtime, const Pro
                        runtime, program, options.tokens,
                        [&bar](std::int64_t done, std::int64_t total) { bar.show(done, total); }));
   }
-  std::cout << "weight       rows x inputs tokens   what each way takes; * is taken\n";
+  std::cout << "weight       rows x inputs tokens   time of each way; * is chosen\n";
   for (const cuda::ProductTime& time : times) {
     print_product(time);
     table.linear().set(time.shape, time.ways[time.fastest].way);
@@ -110,7 +111,7 @@ std::vector<std::vector<TokenId>> prompts_of(const TuneOptions& options, const P
   return {std::move(ids)};
 }
 
-/// Returns the reason why no phi is sought; empty when one is.
+/// Returns the reason why phi is not searched; empty when it is.
 std::string no_phi(const Program& program, DType kv_dtype) {
   if (program.has_encoder || !program.generates()) return "only decoders have one";
   if (cuda::takes_phi(kv_dtype)) return "";
@@ -158,7 +159,7 @@ void tune_phi(const TuneOptions& options, const OpenedModel& model, cuda::Tuning
   table.set_phi(cuda::tuned_name(program), search.phi());
 }
 
-/// A file that replaces another one when it is complete.
+/// A file that takes another file's place once it is complete.
 class Replacement {
  public:
   explicit Replacement(std::string file)
@@ -186,7 +187,7 @@ class Replacement {
       std::cout << "written to " << file_ << "; device.tuning names it\n";
       return;
     }
-    // The result is printed, so that minutes of measuring are not lost.
+    // The result is printed too, so that minutes of measuring are not lost.
     std::cout << '\n' << text << std::flush;
     fail(kTuneVerb, "--output " + file_ + ": " + error.message() + "; the table stands above");
   }
@@ -225,8 +226,8 @@ void add_tune_command(CLI::App& app) {
   add_model_options(*command, options->model, true);
   command
       ->add_option("--output", options->output,
-                   "Where the result is written, for device.tuning; what the file has of other "
-                   "models stays. Default: standard output")
+                   "The file for the result, for device.tuning; its results of other models stay. "
+                   "Default: standard output")
       ->type_name("FILE");
   command
       ->add_option("--tokens", options->tokens,

@@ -20,7 +20,8 @@ void print_version() {
 }  // namespace
 
 void add_version_command(CLI::App& app) {
-  app.add_subcommand("version", "Print what this build is made of")->callback(print_version);
+  app.add_subcommand("version", "Print the parts and settings of this build")
+      ->callback(print_version);
 }
 
 }  // namespace weft::cli

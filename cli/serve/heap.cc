@@ -6,9 +6,9 @@ namespace weft::cli {
 namespace {
 
 // A block of this size or more is mapped alone. By default glibc raises this bound to the largest
-// freed block, up to 32 MiB, and twice that size stays with each thread's arena: texts of megabytes
-// then leave hundreds of megabytes behind. Mapping costs a page fault for 4 KiB, less than reading
-// 4 KiB from a socket.
+// freed block, up to 32 MiB, and keeps twice that size in each thread's arena. Texts of megabytes
+// then leave hundreds of megabytes behind. Mapping costs a page fault for each 4 KiB, which is less
+// than reading 4 KiB from a socket.
 [[maybe_unused]] constexpr int kLargeBlock = 1 << 18;
 
 // The bytes that may stay free at the end of an arena.

@@ -1,8 +1,8 @@
 #pragma once
 
-/// How this process takes memory from the system and gives it back. The program sets this, since a
-/// library leaves malloc as the application has it. With another C library than glibc the functions
-/// do nothing.
+/// How this process takes memory from the system and gives it back. The program sets this, because
+/// a library must not change an application's malloc. With another C library than glibc the
+/// functions do nothing.
 namespace weft::cli {
 
 /// Returns the memory of a large block, such as a request's body, to the system as soon as it is

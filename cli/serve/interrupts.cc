@@ -12,7 +12,7 @@
 namespace weft::cli {
 namespace {
 
-// A global, since a signal handler reaches nothing else.
+// A global, because a signal handler has no argument for it.
 std::atomic<int> wake_descriptor{-1};
 std::atomic<int> last_signal{0};
 static_assert(std::atomic<int>::is_always_lock_free);

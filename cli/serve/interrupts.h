@@ -39,9 +39,9 @@ class Interrupts {
   void wake() const noexcept;
   /// Makes descriptor() unreadable again.
   void clear() const noexcept;
-  /// Whether Ctrl-C was pressed since the last call, or another of the signals came.
+  /// Whether Ctrl-C was pressed, or another of the signals came, since the last call.
   [[nodiscard]] static bool take_interrupt() noexcept { return take_signal() != 0; }
-  /// Returns the last signal since the last call, Ctrl-C only where no other signal came; 0: none.
+  /// Returns the last signal since the last call; 0: none. Any other signal comes before Ctrl-C.
   [[nodiscard]] static int take_signal() noexcept;
 
  private:

@@ -10,10 +10,11 @@
 namespace weft::cli {
 namespace {
 
-// The head gets the same signal. It must say goodbye first, or it would report this rank as lost.
+// The time that the head has to say goodbye. The head gets the same signal as this rank, and would
+// report a rank as lost that left first.
 constexpr std::chrono::milliseconds kForGoodbye{500};
 
-// How long loading may take to notice the stop, which it checks before each piece of a matrix.
+// The time in which loading must notice the stop. It checks before each piece of a matrix.
 constexpr std::chrono::seconds kRankLoadingEnds{1};
 
 }  // namespace

@@ -33,7 +33,8 @@ ModelsConfig models_of(const FileConfig& config) {
   return ModelsConfig::of(config.engine, name.empty() ? model_name(config.engine.model) : name);
 }
 
-/// Runs a rank of another process's server; returns whether this process was one, and has ended.
+/// Runs this process as a rank of another process's server, if it is one. Returns true when it was
+/// one and has ended.
 bool was_rank(const Config& config) {
   const auto world = value_or_fail(kServeVerb, rank_world_of(config));
   if (world.rank == 0) return false;
@@ -43,7 +44,7 @@ bool was_rank(const Config& config) {
   return true;
 }
 
-/// Refuses several models together with ranks: several models run in one process.
+/// Refuses several models where there are ranks, because several models run in one process.
 void refuse_ranks(const ModelsConfig& models) {
   for (const ModelConfig& model : models.models) {
     const auto world = value_or_fail(kServeVerb, rank_world_of(model.config));
@@ -59,7 +60,7 @@ void run_serve(const ConfigOptions& options) {
   const FileConfig config = value_or_fail(kServeVerb, draft.finish());
   const ModelsConfig models = models_of(config);
   if (config.server.host.empty() && config.server.unix_socket.empty()) {
-    fail(kServeVerb, "on what address? server.host and server.unix_socket are both empty");
+    fail(kServeVerb, "no address to listen at: server.host and server.unix_socket are both empty");
   }
   if (models.models.size() == 1) {
     if (was_rank(models.models.front().config)) return;

@@ -22,23 +22,24 @@
 namespace weft::cli {
 namespace {
 
-// The time after the last answer in which its bytes may still reach their client.
+// The time after the last answer in which its bytes may still reach the client.
 constexpr std::chrono::seconds kLastBytes{5};
 
-// The same time for a server that is told to end at once: for each stream's last error event.
+// The time for each stream's last error event, when the server is told to end at once.
 constexpr std::chrono::seconds kLastWords{2};
 
-// Loading looks at its stop before each piece of a matrix. But a driver or a system call may take
-// long, for example to lock pages.
+// The time in which loading should end after a stop. Loading checks before each piece of a matrix,
+// but a driver or a system call may take long, for example to lock pages.
 constexpr std::chrono::seconds kLoadingEnds{1};
 
 // The time in which the last refusals may still reach their client.
 constexpr std::chrono::milliseconds kLastRefusals{200};
 
-// Long after a burst's last request, and soon for a person who watches the process.
+// The interval of idleness checks: long after a burst's last request, and soon for a person who
+// watches the process.
 constexpr std::chrono::seconds kIdleCheck{2};
 
-// Smaller models load too fast for a person to read the progress.
+// Smaller models load too fast for anyone to read the progress.
 constexpr std::int64_t kWorthTelling = 1'000'000'000;
 
 /// Writes "loading: 1.3 of 13.5 GB".
@@ -128,7 +129,7 @@ void Serving::on_change(const ModelInfo& model, std::size_t loaded) {
   if (model.state == ModelState::kLoaded) return tell_of_loaded(model);
   if (model.state != ModelState::kFailed) {
     if (models_.models.size() > 1) log_->info(name + std::string(to_string(model.state)));
-    return_free_memory();  // the model's memory
+    return_free_memory();  // returns the memory of the model
     return;
   }
   const bool was_lost = model.failure.code == EngineErrc::kNotReady;
@@ -185,7 +186,7 @@ void Serving::on_loaded(Result<std::unique_ptr<Engine>> engine) {
   }
   log_->info(what);
   server_->open(*engine_);
-  return_free_memory();  // the memory that loading used
+  return_free_memory();  // returns the memory that loading used
   watch_idleness();
 }
 
@@ -227,7 +228,7 @@ void Serving::wait_for_signal() {
 
 void Serving::wait_for_hang_up() {
   if (ignores(SIGHUP)) return;
-  // Asked now, since a terminal is no terminal any more once it has gone.
+  // Asked now, because isatty() fails once the terminal has closed.
   const bool at_terminal = ::isatty(STDERR_FILENO) == 1;
   hang_ups_.add(SIGHUP);
   wait_for_hang_up(at_terminal);
@@ -262,7 +263,7 @@ void Serving::stop() {
   });
 }
 
-/// Stops loading; on_loaded() goes on from here, where loading ends in time.
+/// Stops loading; when loading ends in time, on_loaded() goes on from here.
 void Serving::stop_loading() {
   loading_.request_stop();
   deadline_.expires_after(kLoadingEnds);
@@ -274,7 +275,7 @@ void Serving::stop_loading() {
 }
 
 void Serving::stop_at_once(int signal) {
-  log_->warning("what runs is cancelled");
+  log_->warning("running requests are cancelled");
   ended_by_ = signal;
   engine_->async_shutdown([](boost::system::error_code) {});
   // The device may be in the middle of a long step, and the engine waits for it.

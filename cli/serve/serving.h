@@ -76,15 +76,15 @@ class Serving {
   boost::asio::signal_set hang_ups_;
   boost::asio::steady_timer deadline_;
   boost::asio::steady_timer idle_check_;
-  std::uint64_t given_back_after_ = 0;  ///< requests that had ended at the last return of memory
+  std::uint64_t given_back_after_ = 0;  ///< requests that had ended when memory was last given back
   std::size_t most_connections_ = 0;    ///< the most connections since then
   std::unique_ptr<Server> server_;
   std::unique_ptr<Engine> engine_;
-  std::stop_source loading_;  ///< asked to stop while models load
+  std::stop_source loading_;  ///< stops loading
   std::thread loader_;
   std::optional<Error> failure_;
   bool stopping_ = false;
-  int ended_by_ = 0;  // the second signal; 0 = there was none
+  int ended_by_ = 0;  // the second signal; 0 = none came
 };
 
 /// The exit status after run() failed: kEngineLost if a new process may succeed.

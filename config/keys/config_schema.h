@@ -13,8 +13,8 @@
 
 namespace weft {
 
-/// The value that a file gives a key; std::monostate stands for what no key takes (a list, a table,
-/// a date).
+/// The value that a file gives a key; std::monostate stands for types that no key takes (a list, a
+/// table, a date).
 using ConfigValue = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
 
 /// The path to a member of FileConfig, however deep: Member<std::int32_t>::at<&FileConfig::server,
@@ -51,7 +51,7 @@ struct FlagSetting {
 struct IntegerSetting {
   std::variant<Member<std::int32_t>, Member<std::int64_t>> member;
   std::int64_t low;
-  std::int64_t high;  ///< one that the member can hold
+  std::int64_t high;  ///< the largest number that the member can hold
 };
 struct NumberSetting {
   Member<double> member;
@@ -61,14 +61,15 @@ struct NumberSetting {
 /// A time as a number of units, fractions allowed.
 struct TimeSetting {
   Member<std::chrono::microseconds> member;
-  std::chrono::microseconds unit;  ///< the key's name ends in it: "_ms", "_s"
+  std::chrono::microseconds unit;  ///< the unit that ends the key's name: "_ms", "_s"
   double low;
   double high;
 };
-/// One of several names.
+/// A setting whose value is one of several names.
 struct ChoiceSetting {
   std::span<const std::string_view> names;
-  std::size_t (*get)(const FileConfig& config);  ///< names.size() when it is none of them
+  std::size_t (*get)(const FileConfig& config);  ///< returns names.size() when the value is none of
+                                                 ///< them
   void (*set)(FileConfig& config, std::size_t name);
 };
 /// Config::policy and window in one: "fusion", "static", "instances" or "window:MILLISECONDS".
@@ -88,7 +89,7 @@ struct ConfigKey {
   Setting setting;
   std::string_view what;         ///< the key's meaning: a sentence without its full stop
   std::string_view why;          ///< the reason of its default; likewise
-  std::string_view flag_name{};  ///< where the name alone is not clear enough
+  std::string_view flag_name{};  ///< set only where the name alone is not clear enough
 
   /// "table.name", such as "memory.max_rows".
   [[nodiscard]] std::string path() const;

@@ -14,14 +14,14 @@ namespace weft {
 namespace {
 
 std::string number_text(double number) {
-  std::array<char, 32> digits{};  // the shortest that reads back has at most 24
+  std::array<char, 32> digits{};  // the shortest text that reads back exactly has at most 24
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
   return {digits.data(), end};
 }
 
 std::string between_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
 
-/// Quotes a text, and cuts it between characters where it is long: it may be anything.
+/// Quotes a text, and cuts it between characters where it is long. The text may be anything.
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t kMost = 60;
   if (text.size() <= kMost) return between_quotes(text);
@@ -82,7 +82,7 @@ struct Range {
   std::string operator()(const ReplicasSetting& /*setting*/) const { return replicas_range(); }
 };
 
-/// Returns the value of a setting that is no text.
+/// Returns the value of a setting whose value is no text.
 struct Value {
   const FileConfig& config;
 

@@ -20,7 +20,7 @@ struct DedicatedThread {
   Duration spin =
       defaults::kSpinBeforePark;  ///< How long the thread looks for work before it parks; may be 0.
   std::optional<int> cpu = {};    ///< The processor that the thread is pinned to; none: any.
-  /// Whether the thread has a low priority: where processors are short, others go first
+  /// Whether the thread has a low priority, so that other threads get a scarce processor first
   /// (background.h).
   bool goes_last = false;
 };

@@ -52,7 +52,8 @@ struct ActorMetrics {
   Counter& refused;
   Counter& restarts;
   Gauge& depth;
-  Histogram& wait;  // of the longest-waiting message of each activation, seconds
+  Histogram& wait;  // The time in seconds that the longest-waiting message of each activation has
+                    // waited.
 };
 
 /// The part of an actor that does not depend on its messages: when it runs, on which thread, what
@@ -99,19 +100,18 @@ class ActorCore : public Waker, public std::enable_shared_from_this<ActorCore> {
   virtual void signal() noexcept = 0;
   virtual bool busy() const noexcept = 0;
 
-  // The instance's functions, implemented by ActorCell. create() makes the next instance;
-  // destroy() ends the present one without a successor. Each tells the old instance why it
-  // ends.
-  /// Makes a new instance; an old one is told why it ends and destroyed. Throws what the
-  /// constructor throws, and then the old instance stays, to answer what it can.
+  // Implemented by ActorCell for the actor's instance. create() makes the next instance; destroy()
+  // ends the present one without a successor. Each tells the old instance why it ends.
+  /// Makes a new instance, then tells the old one why it ends and destroys it. When the constructor
+  /// throws, create() throws the same and the old instance stays, to answer what it can.
   virtual void create(const Error& why) = 0;
   virtual void destroy(const Error& why) noexcept = 0;
   /// Handles one batch; an exception leaves the message that caused it in hand.
   virtual void handle_batch() = 0;
   /// Whether the instance was given a message that its on() has not returned from.
   virtual bool message_in_hand() const noexcept = 0;
-  /// Each function gives messages to undelivered(): the one in hand; all that wait now; all that
-  /// will ever be pushed.
+  /// Each function gives messages to undelivered(): answer_in_hand() the one in hand,
+  /// answer_waiting() all that wait now, close_and_answer() all that will ever be pushed.
   virtual void answer_in_hand(const Error& why) noexcept = 0;
   virtual void answer_waiting(const Error& why) noexcept = 0;
   virtual void close_and_answer(const Error& why) noexcept = 0;
@@ -160,7 +160,7 @@ class ActorCore : public Waker, public std::enable_shared_from_this<ActorCore> {
   const Error not_ready_{CoreErrc::kNotReady, options_.name};
   const std::shared_ptr<ActorEnvironment> environment_;
   Clock& clock_;           // the environment's, at hand for each push
-  MessageTap* const tap_;  // likewise
+  MessageTap* const tap_;  // the environment's, too
   ActorContext context_;
   ActorMetrics metrics_;
   boost::asio::any_io_executor post_executor_;  // runs no posted function within the call

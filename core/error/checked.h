@@ -5,7 +5,8 @@
 
 namespace weft {
 
-/// Sums and products of numbers that a file or a client gave; nothing where they would overflow.
+/// Sums and products of numbers that come from a file or a client; nothing when they would
+/// overflow.
 template <std::integral T>
 [[nodiscard]] constexpr std::optional<T> checked_add(T left, T right) noexcept {
   T sum{};

@@ -46,7 +46,7 @@ class TableCategory final : public boost::system::error_category {
   std::span<const ErrorText> table_;
 };
 
-/// What can go wrong between actors.
+/// The errors of sending messages between actors.
 enum class CoreErrc {
   /// The receiver's mailbox is full. Try again later, or refuse the request.
   kMailboxFull = 1,
@@ -64,8 +64,8 @@ enum class CoreErrc {
 [[nodiscard]] const TableCategory& core_category() noexcept;
 [[nodiscard]] boost::system::error_code make_error_code(CoreErrc code) noexcept;
 
-/// What a request, a file or a message can cause: a code to branch on and a detail for people,
-/// which names the field, file or offset. It is not thrown by itself; see Result.
+/// An error that a request, a file or a message can cause: a code to branch on and a detail for
+/// people, which names the field, file or offset. It is not thrown by itself; see Result.
 struct Error {
   boost::system::error_code code{};
   std::string detail{};

@@ -14,7 +14,7 @@
 
 namespace weft {
 
-/// What can go wrong between a file's bytes and the numbers in it.
+/// The errors of reading numbers from a file's bytes.
 enum class ByteErrc {
   /// The file ends before the field does.
   kEndOfData = 1,
@@ -28,7 +28,7 @@ enum class ByteErrc {
 struct ByteWindow {
   std::span<const std::byte> bytes;
   std::uint64_t begin = 0;
-  std::uint64_t end = 0;  ///< Of the input.
+  std::uint64_t end = 0;  ///< The input's end, as an offset from its start.
   /// A reader raises it to the end of a field that is in the input but not in the window. The field
   /// fails with kEndOfData then; the caller drops the reader's results and tries again with a
   /// window that reaches to `wanted`.
@@ -52,7 +52,7 @@ class ByteReader {
 
   [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
   [[nodiscard]] std::uint64_t remaining() const noexcept { return end_ - offset_; }
-  /// The offset at which the whole ends.
+  /// Returns the offset at which the whole input ends.
   [[nodiscard]] std::uint64_t end() const noexcept { return end_; }
 
   /// Reads an integer or a floating-point number, which errors call `field`.
@@ -102,9 +102,9 @@ class ByteReader {
   std::uint64_t* wanted_ = nullptr;
 };
 
-/// A ByteReader for headers of many fields: after the first field that is missing, everything reads
-/// as zero or empty and nothing moves; error() says which it was. Look at it before a number that
-/// was read decides how long something runs. Borrows the bytes; owner only.
+/// A ByteReader for headers of many fields. After the first missing field, everything reads as zero
+/// or empty and nothing moves; error() names that field. Look at error() before a number that was
+/// read decides how long a loop runs. Borrows the bytes; owner only.
 class FieldReader {
  public:
   explicit FieldReader(std::span<const std::byte> bytes) noexcept : reader_(bytes) {}

@@ -10,19 +10,20 @@
 
 namespace weft {
 
-/// What can go wrong with a file before its format matters.
+/// The errors of a file that do not depend on its format.
 enum class FileErrc {
   /// The system refused to open, stat or read it; the detail has the path and the reason.
   kCannotRead = 1,
-  /// It is a folder, a device or a pipe where a file is needed.
+  /// The path is a folder, a device or a pipe, where a file is needed.
   kNotAFile,
   /// The file is larger than the bound for files of its kind.
   kTooLarge,
-  /// Another process has cut it since it was opened; the detail has the path and both sizes.
+  /// Another process has shortened the file since it was opened; the detail has the path and both
+  /// sizes.
   kCut,
   /// The system refused to make, write or rename it; the detail has the path and the reason.
   kCannotWrite,
-  /// Something of that name is there, and is not replaced.
+  /// A file or folder of that name exists, and it is not replaced.
   kExists,
 };
 

@@ -68,7 +68,7 @@ Draft::~Draft() {
 }
 
 Result<Draft> Draft::make(const fs::path& named, Kind kind) {
-  // "out/" is the folder out.
+  // The last part of "out/" is empty, and it means the folder "out".
   const fs::path path = named.has_filename() ? named : named.parent_path();
   std::error_code ignored;
   if (fs::exists(fs::symlink_status(path, ignored))) return cannot_write(path, EEXIST);

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-// Kept by the system for each thread until it is asked.
+// The system keeps the last failure for each thread until it is asked for.
 Error last_failure(const char* name) {
   const char* why = ::dlerror();
   return Error{FileErrc::kCannotRead, why != nullptr ? why : name};

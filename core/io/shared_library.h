@@ -6,9 +6,9 @@
 
 namespace weft {
 
-/// A library of the system's that is loaded while the program runs, because few runs of it need it
-/// and it is large. It stays until the process ends, whatever becomes of this object: NVIDIA's keep
-/// threads and handlers of their own. Cheap to copy; thread-safe.
+/// A system library that is loaded while the program runs, because it is large and few runs need
+/// it. It stays loaded until the process ends, even when this object is gone, because NVIDIA's
+/// libraries keep threads and handlers of their own. Cheap to copy; thread-safe.
 class SharedLibrary {
  public:
   /// Opens the first of `names` that exists: a file name, searched like the program's linked

@@ -4,9 +4,9 @@
 
 namespace weft {
 
-/// A pair of fences of which one side costs nothing: what each of two threads has stored before its
-/// fence, the other sees after its own, or the other way round (Dekker's pattern), when one of them
-/// uses the light fence and the other the heavy one. The heavy one is Linux' membarrier(2) with
+/// A pair of fences of which one side costs nothing. One thread stores and uses the light fence,
+/// another stores and uses the heavy fence. Then at least one of the two sees the other's earlier
+/// stores (Dekker's pattern). The heavy fence is Linux' membarrier(2) with
 /// MEMBARRIER_CMD_PRIVATE_EXPEDITED: it interrupts the processors that run this process, so it
 /// costs microseconds.
 inline void light_fence() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }

@@ -108,7 +108,7 @@ class Mailbox {
   PushResult try_push(Producer& producer, T&& message, TimePoint now, ActorId from = {}) noexcept {
     MailboxLane& lane = *producer.lane_;
     lane.busy.store(true, std::memory_order_relaxed);
-    light_fence();  // with the heavy one in settle()
+    light_fence();  // pairs with the heavy fence in settle()
     const PushResult result = finish_push(
         admit(lane), std::forward<T>(message), now, from, [this, &producer](auto&& envelope) {
           return queue_.enqueue(producer.token_, std::forward<decltype(envelope)>(envelope));
@@ -250,7 +250,7 @@ class Mailbox {
     if (heat_ == Heat::kCold) return true;
     if (heat_ == Heat::kHot) {
       word_.cool();
-      heavy_fence();  // with the light one in try_push()
+      heavy_fence();  // pairs with the light fence in try_push()
       heat_ = Heat::kCooling;
     }
     bool quiet = false;

@@ -13,7 +13,8 @@ namespace weft {
 struct alignas(kCacheLineBytes) MailboxLane {
   std::atomic<bool> busy{false};   ///< A push is under way.
   std::atomic<bool> in_use{true};  ///< A Producer uses the lane.
-  std::size_t credits = 0;      ///< Places set aside. The lane's while busy, else the consumer's.
+  std::size_t credits = 0;      ///< Places set aside. The lane owns the number while busy, else the
+                                ///< consumer does.
   MailboxLane* next = nullptr;  ///< Never changes once the lane is listed.
 };
 

@@ -11,8 +11,8 @@ namespace weft {
 enum class PushResult {
   kOk,      ///< The message is in; the consumer is awake and will handle it.
   kWoke,    ///< The message is in, the consumer was asleep and this push has woken it.
-  kFull,    ///< Not taken, the message is untouched: as many wait as may.
-  kClosed,  ///< Not taken, the message is untouched: the consumer takes no more.
+  kFull,    ///< Not taken, the message is untouched: the mailbox is full.
+  kClosed,  ///< Not taken, the message is untouched: the mailbox is closed.
 };
 
 /// Whether the mailbox took the message.

@@ -4,8 +4,8 @@
 
 namespace weft {
 
-/// Where one thread sleeps until another wakes it. An unpark before the park is kept; several count
-/// as one or more.
+/// A place where one thread sleeps until another wakes it. An unpark before the park is kept;
+/// several count as one or more.
 class Parker {
  public:
   Parker() noexcept { sem_init(&permits_, 0, 0); }

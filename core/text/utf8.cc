@@ -6,8 +6,8 @@
 namespace weft {
 namespace {
 
-/// Whether `second` may follow `lead`: overlong forms, surrogates and what is past U+10FFFF show in
-/// the second byte (Unicode Standard, table 3-7).
+/// Whether `second` may follow `lead`. The second byte shows overlong forms, surrogates and code
+/// points past U+10FFFF (Unicode Standard, table 3-7).
 bool is_second_byte(unsigned char lead, unsigned char second) noexcept {
   switch (lead) {
     case 0xE0:

@@ -14,7 +14,7 @@ namespace weft {
 inline constexpr char32_t kReplacementCharacter = 0xFFFD;
 inline constexpr std::string_view kReplacementUtf8 = "\xEF\xBF\xBD";
 
-/// Whether `byte` follows the first byte of a code point.
+/// Whether `byte` is a continuation byte: one that follows the first byte of a code point.
 [[nodiscard]] constexpr bool is_continuation_byte(char byte) noexcept {
   return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
 }
@@ -111,7 +111,7 @@ class Utf8Decoder {
   /// Appends every whole code point to `out`; at most 3 bytes stay behind.
   void push(std::string_view bytes, std::string& out);
 
-  /// Appends U+FFFD for what stayed behind.
+  /// Appends one U+FFFD for an incomplete code point at the end.
   void finish(std::string& out);
 
  private:

@@ -28,7 +28,7 @@ class Timer {
   Timer() = default;
 };
 
-/// Where time comes from. Everything that waits or measures takes a Clock, so that tests decide how
+/// The source of time. Everything that waits or measures takes a Clock, so that tests decide how
 /// time goes. Thread-safe; must outlive its timers.
 class Clock {
  public:

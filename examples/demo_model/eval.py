@@ -28,7 +28,7 @@ LONGEST_ANSWER = 200  # tokens
 
 @torch.inference_mode()
 def greedy(model: Llama, prompts: list[list[int]], ends: set[int]) -> list[list[int]]:
-    """What the model goes on with after each of the prompts, without the end token."""
+    """Returns the model's continuation of each prompt, without the end token."""
     device = model.frequencies.device
     lengths = torch.tensor([len(ids) for ids in prompts], device=device)
     longest = max(map(len, prompts))

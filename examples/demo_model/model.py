@@ -17,7 +17,7 @@ Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Shape:
-    """What the weights' shapes follow from: 4.99 million parameters, 9.98 MB in bfloat16."""
+    """The sizes that determine the weights' shapes: 4.99 million parameters, 9.98 MB in bfloat16."""
 
     vocab_size: int = 2048
     hidden_size: int = 256

@@ -57,12 +57,12 @@ def content(message: dict) -> str:
 
 
 def offered(tools: list[dict]) -> str:
-    """What the system turn says of the tools."""
+    """Returns the system turn's text about the tools."""
     return "\n\n# Tools" + "".join("\n" + json.dumps(tool["function"], ensure_ascii=False) for tool in tools)
 
 
 def prompt(document: dict) -> str:
-    """What stands before the answer to the last of the messages."""
+    """Returns the text before the answer to the last message."""
     return "".join(text for text, _ in parts(document)) + f"{IM_START}assistant\n"
 
 

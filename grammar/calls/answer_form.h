@@ -10,13 +10,13 @@
 
 namespace weft {
 
-/// The parts of an output that is more than one text: thoughts, calls and an answer, as the model's
-/// family writes them. Borrows the values behind its pointers.
+/// The parts of an output that is more than one text: thoughts, calls and an answer, in the form of
+/// the model's family. Borrows the values behind its pointers.
 struct AnswerForm {
   const ModelFormat* format = nullptr;
-  const boost::json::value* tools = nullptr;  ///< Request::tools; null: nothing can be called
+  const boost::json::value* tools = nullptr;  ///< Request::tools; null: there are no tools to call
   ToolChoice choice{};
-  bool one_call = false;      ///< at most one call
+  bool one_call = false;      ///< the output has at most one call
   bool in_thought = false;    ///< the prompt has opened a thought already
   bool in_text = false;       ///< the prompt has begun the text behind the thoughts
   StructuredOutput answer{};  ///< the required form of an answer; kNone: any text

@@ -23,7 +23,7 @@ bool has_name(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-/// The functions that may be called; entries of another form are skipped.
+/// Returns the functions that may be called; skips entries of another form.
 std::vector<CallableTool> tools_of(const AnswerForm& form) {
   std::vector<CallableTool> tools;
   const auto* const list = form.tools == nullptr ? nullptr : form.tools->if_array();
@@ -77,7 +77,7 @@ class AnswerBuilder {
     return builder_.text_without(ends);
   }
 
-  /// The part behind the thoughts.
+  /// Returns the part after the thoughts.
   Result<Part> body() {
     if (tools_.empty()) return answer();
     const bool one = form_.one_call;
@@ -102,7 +102,7 @@ class AnswerBuilder {
     return builder_.any_of({*said, *calls});
   }
 
-  /// The answer itself, in its tag.
+  /// Returns the answer itself, in its tag.
   Result<Part> answer() {
     auto part = structured_part(builder_, form_.answer);
     if (!part || format_.answer_open.empty()) return part;
@@ -115,7 +115,7 @@ class AnswerBuilder {
                               writer_.markup("<|message|>"), text});
   }
 
-  /// The rest of a message that the prompt has begun, then the call, if one is wanted.
+  /// Returns the rest of a message that the prompt has begun, then the call, if one is required.
   Result<Part> rest_of_message(Part text) {
     std::vector<Part> ends;
     if (!tools_.empty()) {
@@ -133,7 +133,7 @@ class AnswerBuilder {
     return builder_.any_of(ends);
   }
 
-  /// Harmony's output: messages without a receiver, then a call or an answer.
+  /// Returns harmony's output: messages without a receiver, then a call or an answer.
   Result<Part> harmony() {
     std::vector<std::string> tags(kHarmonyTags.begin(), kHarmonyTags.end());
     const Part text = builder_.text_without(tags);
@@ -166,7 +166,8 @@ class AnswerBuilder {
   GrammarBuilder builder_;
   CallWriter writer_;
   const std::vector<CallableTool> tools_;
-  std::optional<Part> from_call_;  ///< the grammar from a call on, where a call may end thoughts
+  std::optional<Part> from_call_;  ///< the grammar from a call on, used where a call may end
+                                   ///< thoughts
 };
 
 void add_names(std::string& key, const std::vector<std::string>& names) {

@@ -10,13 +10,14 @@
 
 namespace weft::grammar {
 
-/// The grammar of all outputs of a form: free thoughts, then the requested calls or answer.
-/// `special`: the texts of the special tokens that the format's tags are made of. Errors: those of
+/// Returns the grammar of all outputs of a form: free thoughts, then the requested calls or answer.
+/// `special` has the texts of special tokens that are part of the format's tags. Errors: those of
 /// GrammarErrc; the detail names the tool's schema, or the field with the answer's form.
 [[nodiscard]] Result<std::shared_ptr<const Grammar>> answer_grammar(
     const AnswerForm& form, std::span<const std::string> special);
 
-/// The cache key: everything that decides the grammar; empty for a grammar that is not kept.
+/// Returns the cache key, which holds everything that decides the grammar; empty for a grammar that
+/// is not cached.
 [[nodiscard]] std::string key_of(const AnswerForm& form);
 
 }  // namespace weft::grammar

@@ -57,13 +57,13 @@ CallWriter::Part CallWriter::text_without_calls() {
   if (!syntax_.open.empty()) {
     std::vector<std::string> begins{syntax_.open};
     if (!syntax_.group_open.empty()) begins.push_back(syntax_.group_open);
-    // Models that forget the outer tag are understood.
+    // A parser also accepts a call without the outer tag, because some models forget it.
     if (syntax_.body == CallBody::kTagged && !syntax_.name_open.empty()) {
       begins.push_back(syntax_.name_open);
     }
     return builder_.text_without(begins);
   }
-  // A text that begins as a call does may be taken for one.
+  // A parser may take a text that begins like a call for one.
   const char32_t opens = syntax_.body == CallBody::kPython ? U'[' : U'{';
   const CodeSet blank({{U'\t', U'\n'}, {U'\r', U'\r'}, {U' ', U' '}});
   const CodeSet first = CodeSet::all().without(blank).without(CodeSet({{opens, opens}}));
@@ -154,7 +154,7 @@ CallWriter::Part CallWriter::named_call(std::span<const CallableTool> tools) {
   return builder_.sequence({head, rest, fenced ? builder_.literal("\n```") : space_});
 }
 
-/// The text between the tags of a call, or of a list of calls.
+/// Returns the text between the tags of a call, or of a list of calls.
 CallWriter::Part CallWriter::call_list(std::span<const CallableTool> tools, bool one) {
   const auto several = [&](Part call, Part between) {
     if (one) return call;
@@ -190,7 +190,7 @@ Result<CallWriter::Part> CallWriter::calls(std::span<const CallableTool> tools, 
   const bool is_list = syntax_.in_list || (syntax_.body == CallBody::kPython && !syntax_.by_line);
   const Part inside = call_list(tools, one);
   if (error_) return *error_;
-  // The list's end is unmistakable without its tag, and some models leave the tag out.
+  // The list's end is clear without its tag, and some models leave the tag out.
   const Part close = markup(syntax_.close);
   const Part call = builder_.sequence(
       {markup(syntax_.open), space_, inside, space_, is_list ? builder_.optional(close) : close});
@@ -219,7 +219,7 @@ Result<CallWriter::Part> CallWriter::harmony_call(std::span<const CallableTool> 
     return builder_.sequence({header, message, json_arguments(tool)});
   });
   if (error_) return *error_;
-  // A tag that is a token that ends outputs ends this output.
+  // Where the closing tag is a token that ends outputs, it ends this output.
   return builder_.sequence({call, builder_.optional(markup("<|call|>"))});
 }
 

@@ -16,34 +16,36 @@ namespace weft::grammar {
 /// A function that may be called.
 struct CallableTool {
   std::string name;
-  const boost::json::value* parameters = nullptr;  ///< a JSON schema; null: none is known
-  bool by_schema = true;  ///< arguments follow the schema; else any of the family's form
-  std::string path;       ///< of the schema, in errors
+  const boost::json::value* parameters = nullptr;  ///< a JSON schema; null: the function has none
+  bool by_schema = true;  ///< whether arguments must follow the schema; else any arguments in the
+                          ///< family's form
+  std::string path;       ///< the place of the schema, for errors
   Strictness strictness = Strictness::kStrict;
 };
 
-/// Writes grammars of calls from the same description that the parser of calls uses (CallSyntax).
-/// A strict tool's schema is refused with kUnsupportedSchema, and the place named, where the
-/// family's form cannot enforce a part of it; a lenient tool's part is let pass. Owner only.
+/// Writes grammars of calls from the description that the parser of calls uses, too (CallSyntax).
+/// The family's form may be unable to enforce a part of a schema. A strict tool's schema is then
+/// refused with kUnsupportedSchema, which names the place; a lenient tool's part is let pass. Owner
+/// only.
 class CallWriter {
  public:
   using Part = GrammarBuilder::Part;
 
-  /// `special` holds the texts of the special tokens that the format's tags are made of. Borrows
-  /// all arguments.
+  /// `special` holds the texts of special tokens that are part of the format's tags. Borrows all
+  /// arguments.
   CallWriter(GrammarBuilder& builder, const OutputFormat& format,
              std::span<const std::string> special);
 
-  /// A text of the format, special tokens in it as such.
+  /// Returns a text of the format, in which the texts of special tokens mean these tokens.
   [[nodiscard]] Part markup(std::string_view text);
-  /// White space, or none, where markup may have it.
+  /// Returns optional white space, where markup may have it.
   [[nodiscard]] Part space() const noexcept { return space_; }
-  /// Any text in which no call begins and which no parser takes for a call.
+  /// Returns any text in which no call begins and that no parser takes for a call.
   [[nodiscard]] Part text_without_calls();
 
-  /// One call, or as many as the model likes. There is a tool at least.
+  /// Returns one call, or any number of calls. There is at least one tool.
   [[nodiscard]] Result<Part> calls(std::span<const CallableTool> tools, bool one);
-  /// Harmony's one call: the header behind <|start|>assistant, and the message.
+  /// Returns harmony's one call: the header after <|start|>assistant, and the message.
   [[nodiscard]] Result<Part> harmony_call(std::span<const CallableTool> tools);
 
  private:
@@ -53,7 +55,7 @@ class CallWriter {
   /// A parameter of a function whose arguments are not one JSON object.
   struct Parameter {
     std::string name;
-    Value schema;  ///< with the definitions of the whole, if it refers to any
+    Value schema;  ///< includes the definitions of the whole schema, if it refers to any
     bool is_required = false;
     std::string path;
   };
@@ -85,7 +87,7 @@ class CallWriter {
   Part schema_part(const Value& schema, const std::string& path, ValueForm form);
   [[nodiscard]] bool may_be_written(const std::string& name) const;
   void add_required(const CallableTool& tool, const Object& schema, std::vector<Parameter>& all);
-  /// Tools whose calls are written alike from here on.
+  /// Returns any one of the parts that `each` makes for the tools.
   template <class Each>
   Part each_of(std::span<const CallableTool> tools, const Each& each) {
     std::vector<Part> parts;
@@ -99,7 +101,7 @@ class CallWriter {
   Part in_order(std::span<const Parameter> parameters, Part between,
                 const std::vector<Part>& parts);
   Part fail(const std::string& path, std::string what);
-  /// SchemaReader::lets_pass(), by the strictness of the tool that is being written.
+  /// Calls SchemaReader::lets_pass() with the strictness of the current tool.
   bool lets_pass(const std::string& path, std::string what);
 
   GrammarBuilder& builder_;
@@ -107,7 +109,7 @@ class CallWriter {
   const CallSyntax& syntax_;
   const std::span<const std::string> special_;
   Part space_;
-  Strictness strictness_ = Strictness::kStrict;  ///< the tool's that is being written
+  Strictness strictness_ = Strictness::kStrict;  ///< strictness of the current tool
   std::optional<Error> error_{};
 };
 

@@ -15,7 +15,7 @@ namespace {
 using SchemaValue = boost::json::value;
 using SchemaObject = boost::json::object;
 
-// Lists and objects that nest deeper are written as JSON, which the reader accepts as well.
+// Deeper lists and objects are written as JSON, which the reader accepts as well.
 constexpr int kMaxPairDepth = 8;
 
 std::string lower_case(std::string text) {
@@ -25,7 +25,7 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-/// Returns whether a schema has no keywords but these and annotations.
+/// Returns whether a schema has no other keywords than these and annotations.
 bool has_only(const SchemaObject& schema, std::initializer_list<std::string_view> known) {
   return std::ranges::all_of(schema, [&](const auto& entry) {
     const std::string_view key = entry.key();
@@ -48,7 +48,7 @@ CallWriter::Part CallWriter::pair_call(std::span<const CallableTool> tools) {
   return builder_.sequence({markup(syntax_.name_open), rest});
 }
 
-/// Sorts the parameters by key: the templates of such families do, and so do their models.
+/// Sorts the parameters by key, as the templates of such families do, and so their models.
 CallWriter::Part CallWriter::pair_arguments(const CallableTool& tool) {
   if (!tool.by_schema) return any_pairs();
   std::vector<Parameter> parameters = parameters_of(tool);
@@ -84,7 +84,7 @@ CallWriter::Part CallWriter::pair_value(const Value& schema, const std::string& 
       return pair_object(*object, path, depth);
     }
   }
-  // Written as JSON, in which no tag can stand.
+  // The value is written as JSON, which cannot contain a tag.
   return schema_part(schema, path, ValueForm::kTagged);
 }
 
@@ -108,7 +108,7 @@ CallWriter::Part CallWriter::pair_object(const Object& schema, const std::string
                             builder_.literal("}")});
 }
 
-/// Any object in the form of pairs.
+/// Returns any object in the form of pairs.
 CallWriter::Part CallWriter::any_pairs() {
   const Part comma = builder_.literal(",");
   const auto several = [&](Part one) {

@@ -14,7 +14,7 @@
 #include "weft/grammar/schema/string_lengths.h"
 #include "weft/text/format/tool_schemas.h"
 
-// Arguments that a family writes one by one: between tags, or as Python does.
+// Arguments that a family writes one by one: between tags, or in Python's form.
 
 namespace weft::grammar {
 namespace {
@@ -53,7 +53,7 @@ const SchemaObject& root_of(const SchemaValue& whole) {
   return *found;
 }
 
-/// Whether a schema may refer to something.
+/// Whether a schema may contain a reference.
 bool has_reference(const SchemaValue& schema) {
   if (const auto* const list = schema.if_array()) return std::ranges::any_of(*list, has_reference);
   const SchemaObject* const object = schema.if_object();
@@ -62,7 +62,7 @@ bool has_reference(const SchemaValue& schema) {
          });
 }
 
-/// The definitions of a whole schema, which its properties may refer to.
+/// Returns the definitions of a whole schema, which its properties may refer to.
 SchemaObject definitions_of(const SchemaObject& whole) {
   SchemaObject definitions;
   for (const std::string_view name : {"$defs", "definitions"}) {
@@ -71,8 +71,8 @@ SchemaObject definitions_of(const SchemaObject& whole) {
   return definitions;
 }
 
-/// Bytes of definitions whose copy costs one step of defaults::kMaxSchemaWork: so all copies of a
-/// request are some 6 MB of JSON together.
+/// Bytes of copied definitions that cost one step of defaults::kMaxSchemaWork. All copies of a
+/// request are thus bounded by some 6 MB of JSON.
 constexpr std::size_t kCopiedBytesOfStep = 64;
 
 }  // namespace
@@ -84,7 +84,7 @@ bool CallWriter::may_be_written(const std::string& name) const {
          (is_lenient && syntax_.body == CallBody::kTagged && is_plain_name(name));
 }
 
-/// The properties in their order. The schema's other keywords cannot be enforced here.
+/// Returns the properties in their order. The schema's other keywords cannot be enforced here.
 std::vector<CallWriter::Parameter> CallWriter::parameters_of(const CallableTool& tool) {
   std::vector<Parameter> all;
   const Object* const whole = tool.parameters == nullptr ? nullptr : tool.parameters->if_object();
@@ -112,7 +112,7 @@ std::vector<CallWriter::Parameter> CallWriter::parameters_of(const CallableTool&
         if (!error_) error_ = Error{GrammarErrc::kTooComplex, path + ": the schema is too large"};
         return all;
       }
-      // The property is read as a schema of its own.
+      // Each property is read as a whole schema.
       Object& own = all.back().schema.get_object();
       for (const auto& [name, value_of_name] : definitions) own.emplace(name, value_of_name);
     }
@@ -155,12 +155,12 @@ void CallWriter::add_required(const CallableTool& tool, const Object& schema,
   }
 }
 
-/// The parts of parameters in their order, each there or not unless it is required, with `between`
-/// before each but the first.
+/// Returns the parts of parameters in their order. A parameter that is not required may be missing.
+/// `between` separates the parts.
 CallWriter::Part CallWriter::in_order(std::span<const Parameter> parameters, Part between,
                                       const std::vector<Part>& parts) {
-  Part rest;   // what may follow once one is there
-  Part first;  // and while none is
+  Part rest;   // the text that may follow once a part has come
+  Part first;  // the text that may follow while no part has come
   for (std::size_t i = parameters.size(); i > 0; --i) {
     const Part part = parts[i - 1];
     const Part begun = builder_.sequence({part, rest});
@@ -204,7 +204,7 @@ CallWriter::Part CallWriter::tagged_arguments(const CallableTool& tool) {
                        : builder_.repeat(builder_.any_of(parts), 0, GrammarBuilder::kNoBound);
 }
 
-/// Returns the mark beside a key that tells whether its value is a text.
+/// Returns the mark beside a key that says whether its value is a text.
 CallWriter::Part CallWriter::type_mark(const Parameter& one) {
   if (syntax_.type_mark.empty()) return {};
   const Object* const schema = one.schema.if_object();
@@ -229,13 +229,13 @@ CallWriter::Part CallWriter::tagged_value(const Parameter& one, bool by_schema) 
     return builder_.sequence({space_, schema_part(whole, one.path, ValueForm::kTagged), space_});
   }
   const Part value = tagged_text(one);
-  // Values on lines of their own have a line's end before and behind them.
+  // Values on their own lines have a line end before and after them.
   if (!syntax_.value_open.empty() || syntax_.inline_values) return value;
   const Part line = builder_.optional(builder_.literal("\n"));
   return builder_.sequence({line, value, line});
 }
 
-/// A text without quotation marks.
+/// Returns a text without quotation marks.
 CallWriter::Part CallWriter::tagged_text(const Parameter& one) {
   const Object& schema = one.schema.get_object();
   if (schema.contains("enum") || schema.contains("const")) return given_text(schema, one.path);
@@ -266,7 +266,8 @@ CallWriter::Part CallWriter::tagged_text(const Parameter& one) {
   }
   if (!bounded) return builder_.text_without(std::vector<std::string>{syntax_.value_close});
   if (most < least) return builder_.any_of(std::span<const Part>());
-  // Counted, it is one line without tags, so that neither may change how long it is.
+  // A text whose length counts is kept on one line without tags, because line ends and tags would
+  // change its length.
   const CodeSet plain =
       CodeSet::all().without(CodeSet({{U'\n', U'\n'}, {U'\r', U'\r'}, {U'<', U'<'}}));
   return builder_.repeat(builder_.dfa(utf8_dfa(plain)), least, most);
@@ -289,7 +290,7 @@ CallWriter::Part CallWriter::given_text(const Object& schema, const std::string&
   }
   std::vector<std::string> texts;
   for (const Value& value : values) {
-    if (!value.is_string()) continue;  // the type is that of texts
+    if (!value.is_string()) continue;  // the type belongs to texts
     const std::string_view text = value.get_string();
     if (text.find(syntax_.value_close) != std::string_view::npos || text.starts_with('\n') ||
         text.ends_with('\n')) {
@@ -330,8 +331,8 @@ CallWriter::Part CallWriter::python_value(const Parameter& one, bool by_schema) 
   return quoted ? builder_.any_of({value, *quoted}) : value;
 }
 
-/// A text between single quotes, as the templates of such families print it, where the schema says
-/// nothing of the text but its values.
+/// Returns a text between single quotes, as the templates of such families print it. Returns
+/// nothing where the schema constrains the text other than by listing its values.
 std::optional<CallWriter::Part> CallWriter::single_quoted(const Value& schema) {
   const Part quote = builder_.literal("'");
   const CodeSet plain =

@@ -7,7 +7,7 @@
 namespace weft::grammar {
 namespace {
 
-/// The bytes at which a class begins.
+/// The bytes at which a class begins, as bits.
 using Cuts = std::bitset<257>;
 
 void cut_at(const GrammarData& grammar, const Node& node, Cuts& cuts) {

@@ -12,7 +12,8 @@ namespace weft::grammar {
 /// same state. A class is a range of bytes; classes ascend with their bytes.
 class ByteClasses {
  public:
-  /// Of what can be reached from a node. Takes time linear in the grammar's size.
+  /// Finds the classes for the nodes that can be reached from a node. Takes time linear in the
+  /// grammar's size.
   ByteClasses(const GrammarData& grammar, std::uint32_t start_node);
 
   [[nodiscard]] std::size_t count() const noexcept { return of_[255] + std::size_t{1}; }

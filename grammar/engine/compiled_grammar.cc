@@ -10,7 +10,7 @@
 namespace weft::grammar {
 namespace {
 
-/// Special tokens that the vocabulary does not have are written out.
+/// Replaces special tokens that the vocabulary lacks by their texts.
 GrammarData for_vocabulary(GrammarData data, const TokenTrie& trie) {
   for (Node& node : data.nodes) {
     if (node.kind == NodeKind::kSpecial && trie.special(data.text(node)) == kNoToken) {
@@ -99,7 +99,7 @@ bool CompiledGrammar::is_current(const LazyAutomaton* automaton) const noexcept 
          automaton->bytes() <= defaults::kMaxStateBytes;
 }
 
-/// The automaton that is grown. A new one replaces it when it has become large.
+/// Returns the automaton that grows. A new automaton replaces it when it has become large.
 std::shared_ptr<LazyAutomaton> CompiledGrammar::grown() const {
   const std::scoped_lock lock(mutex_);
   if (!is_current(automaton_.get())) {

@@ -18,7 +18,7 @@ namespace weft::grammar {
 
 /// A grammar over a vocabulary, shared by all sequences that it constrains. The sequences share the
 /// states and masks found so far, and look them up without a lock (LazyAutomaton). States and masks
-/// are dropped when they take defaults::kMaxStateBytes or are given up, and are made again when
+/// are dropped when they reach defaults::kMaxStateBytes or are given up, and are made again when
 /// needed. Thread-safe.
 class CompiledGrammar final : public TokenConstraint,
                               public std::enable_shared_from_this<CompiledGrammar> {
@@ -31,33 +31,35 @@ class CompiledGrammar final : public TokenConstraint,
   ~CompiledGrammar() override;
 
   [[nodiscard]] std::unique_ptr<ConstraintState> begin() const override;
-  /// Null when the beginning is too much work.
+  /// Returns null when the first state is too much work.
   [[nodiscard]] std::unique_ptr<ForcedTokens> follow() const override;
 
-  /// How much memory its states take now, and the same with the grammar itself.
+  /// Returns the bytes that its states take now; and these bytes with the grammar itself.
   [[nodiscard]] std::size_t state_bytes() const;
   [[nodiscard]] std::size_t bytes() const { return own_bytes_ + state_bytes(); }
-  /// Gives up the states and masks: places move to new states when they are used next. Returns how
-  /// much memory that frees once all places have moved.
+  /// Drops the states and masks; places move to new states when they are used next. Returns how
+  /// much memory becomes free once all places have moved.
   std::size_t give_up_states() const noexcept;
 
-  /// Where a sequence is: a state, and the automaton that it belongs to.
+  /// A sequence's place: a state, and the automaton that it belongs to.
   struct Place {
     std::shared_ptr<LazyAutomaton> automaton;
     LazyAutomaton::State state = LazyAutomaton::kDead;
   };
-  /// The place where an output begins. Each of these may throw TooMuchWork or bad_alloc.
+  /// Returns the place where an output begins. This and the next functions may throw TooMuchWork or
+  /// bad_alloc.
   [[nodiscard]] Place start() const;
-  /// Moves a place to states of the current automaton, where its own states are given up.
+  /// Moves a place to a state of the current automaton, where its own automaton was dropped.
   void refresh(Place& place) const {
     Allowance allowance;
     refresh(place, allowance);
   }
-  /// Goes on by a token; kDead where it is not allowed.
+  /// Advances a place by a token; kDead where the token is not allowed.
   void advance(Place& place, TokenId token, Allowance allowance = {}) const;
-  /// The mask of a place, valid while `place` stays as it then is.
+  /// Returns the mask of a place. The mask is valid until the place changes again.
   [[nodiscard]] const TokenMask& mask(Place& place, bool& may_end) const;
-  /// Tokens that must follow a place (LazyAutomaton::forced), valid while `place` stays as it is.
+  /// Returns the tokens that must follow a place (LazyAutomaton::forced), valid until the place
+  /// changes.
   [[nodiscard]] const std::vector<TokenId>& forced(Place& place, Allowance allowance) const;
   /// Whether advance() by these tokens and then mask() would only look up results. Never waits.
   [[nodiscard]] bool is_known(const Place& place, std::span<const TokenId> next) const noexcept;
@@ -76,8 +78,8 @@ class CompiledGrammar final : public TokenConstraint,
   const std::size_t own_bytes_;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<LazyAutomaton>
-      automaton_;  ///< guarded; the one that is grown; null: given up
-  /// The same pointer, to be compared with a place's automaton without the lock.
+      automaton_;  ///< guarded; the automaton that grows; null: it was dropped
+  /// A copy of the pointer, which is compared with a place's automaton without the lock.
   mutable std::atomic<const LazyAutomaton*> current_;
 };
 

@@ -9,14 +9,14 @@
 namespace weft::grammar {
 namespace {
 
-/// A list of more boxes than this is not compared pair by pair: the cost grows with the square.
+/// The longest list whose boxes are compared pair by pair, because the cost grows with the square.
 constexpr std::size_t kMostCompared = 128;
 
 bool meets(const CountRange& low, const CountRange& high) {
   return low.most == kNoBound || high.least <= low.most + 1;
 }
 
-/// Compares two boxes by all ranges but one, then by that.
+/// Compares two boxes by all ranges except `along`, then by that range.
 std::strong_ordering compare(const CountRange* a, const CountRange* b, std::size_t dimensions,
                              std::size_t last) {
   for (std::size_t i = 0; i < dimensions; ++i) {
@@ -26,7 +26,7 @@ std::strong_ordering compare(const CountRange* a, const CountRange* b, std::size
   return a[last] <=> b[last];
 }
 
-/// Joins boxes that differ in their range `along` alone; returns whether there were any.
+/// Merges boxes that differ only in their range `along`; returns whether there were any.
 bool merge_along(CountBoxes& boxes, std::size_t along) {
   const std::size_t dimensions = boxes.dimensions;
   std::vector<std::uint32_t> order(boxes.size());
@@ -63,7 +63,7 @@ bool lies_within(const CountRange* inner, const CountRange* outer, std::size_t d
   return true;
 }
 
-/// Drops boxes that lie within another; no two are equal.
+/// Drops boxes that lie within another box; no two boxes are equal.
 bool drop_covered(CountBoxes& boxes) {
   const std::size_t count = boxes.size();
   if (count > kMostCompared) return false;
@@ -99,7 +99,7 @@ bool merge_boxes(CountBoxes& boxes) {
     }
     fewer = fewer || goes_on;
   }
-  // Ranges of one repetition that are apart do not cover each other.
+  // With one dimension, disjoint ranges cannot cover each other.
   return (boxes.dimensions > 1 && drop_covered(boxes)) || fewer;
 }
 

@@ -7,7 +7,7 @@
 
 namespace weft::grammar {
 
-/// How often a repetition may still come: `least` to `most` times, kNoBound: any number.
+/// How many more times a repetition may come: `least` to `most`; kNoBound: any number.
 struct CountRange {
   std::uint32_t least = 0;
   std::uint32_t most = 0;
@@ -15,8 +15,8 @@ struct CountRange {
   friend auto operator<=>(const CountRange&, const CountRange&) = default;
 };
 
-/// A list of boxes, each of as many ranges as there are nested repetitions: all combinations of
-/// their counts are possible. The list stands for the union of its boxes.
+/// A list of boxes. A box has a range for each nested repetition, and allows all combinations of
+/// counts in its ranges. The list stands for the union of its boxes.
 struct CountBoxes {
   std::size_t dimensions = 0;
   std::vector<CountRange> ranges{};  ///< [boxes, dimensions]
@@ -27,12 +27,12 @@ struct CountBoxes {
   }
 };
 
-/// Makes fewer boxes of the same union: joins boxes that differ in one range, where these overlap
-/// or adjoin, and drops boxes that lie within another. What results does not depend on the order of
-/// the boxes. Returns whether there are fewer.
+/// Reduces the number of boxes without changing their union. It joins boxes that differ in one
+/// range where these overlap or adjoin, and drops boxes that lie within another box. The result
+/// does not depend on the order of the boxes. Returns whether there are fewer.
 bool merge_boxes(CountBoxes& boxes);
 
-/// What merging them costs, in the units of Allowance::work.
+/// Returns the cost of merging them, in the units of Allowance::work.
 [[nodiscard]] std::size_t merge_work(const CountBoxes& boxes);
 
 }  // namespace weft::grammar

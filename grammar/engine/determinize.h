@@ -9,7 +9,8 @@
 
 namespace weft::grammar {
 
-/// A regular part of a grammar as one automaton; nothing where it needs more states than that.
+/// Returns one automaton for a regular part of a grammar; nothing where it would need more than
+/// `most_states` states.
 [[nodiscard]] std::optional<ByteDfa> determinized(const GrammarData& data, std::uint32_t node,
                                                   std::size_t most_states);
 

@@ -11,7 +11,7 @@ namespace weft::grammar {
 /// Whole characters that must follow a state, one after the other.
 struct LazyAutomaton::ForcedText {
   std::string bytes;
-  State end = kDead;           ///< the state behind them
+  State end = kDead;           ///< the state after these characters
   TokenId special = kNoToken;  ///< the special token that must follow there, if any
 };
 
@@ -42,7 +42,7 @@ LazyAutomaton::Only LazyAutomaton::only_next(State state) {
 
 LazyAutomaton::ForcedText LazyAutomaton::forced_text(State state, Allowance& allowance) {
   ForcedText text{{}, state, kNoToken};
-  std::size_t whole = 0;  // bytes before `text.end`
+  std::size_t whole = 0;  // bytes up to `text.end`
   Only next = only_next(state);
   while (next.byte >= 0 && text.bytes.size() < defaults::kMaxForcedBytes) {
     allowance.spend(1);
@@ -82,7 +82,7 @@ std::vector<TokenId> LazyAutomaton::find_forced(State state, Allowance& allowanc
   while (all.size() < kMaxForcedTokens) {
     ForcedText text = forced_text(state, allowance);
     if (!text.bytes.empty()) {
-      allowance.spend(text.bytes.size() * 8);  // what the tokenizer takes
+      allowance.spend(text.bytes.size() * 8);  // the tokenizer's cost
       if (!trie_.spell(text.bytes, tokens)) break;
       const std::size_t kept =
           text.special != kNoToken ? tokens.size() : settled(tokens, text, allowance);
@@ -96,8 +96,9 @@ std::vector<TokenId> LazyAutomaton::find_forced(State state, Allowance& allowanc
   return all;
 }
 
-/// How many of a text's tokens are the same whatever follows the text. The model writes the others,
-/// because from the first of them on it could choose a token that goes beyond the text.
+/// Returns how many of a text's tokens stay the same whatever text follows. The model writes the
+/// other tokens itself, because at the first of them it could choose a longer token that goes
+/// beyond the text.
 std::size_t LazyAutomaton::settled(std::span<const TokenId> tokens, const ForcedText& text,
                                    Allowance& allowance) {
   std::string_view rest = text.bytes;
@@ -108,8 +109,7 @@ std::size_t LazyAutomaton::settled(std::span<const TokenId> tokens, const Forced
   return tokens.size();
 }
 
-/// Whether a token begins with `rest`, is longer, and is allowed before the state `end`, which is
-/// behind `rest`.
+/// Whether an allowed token begins with `rest` and is longer. `end` is the state after `rest`.
 bool LazyAutomaton::goes_beyond(std::string_view rest, State end, Allowance& allowance) {
   const ByteTrie& trie = trie_.slice(0).others;
   std::size_t at = 0;
@@ -122,7 +122,7 @@ bool LazyAutomaton::goes_beyond(std::string_view rest, State end, Allowance& all
     if (at >= behind) return false;
     behind = trie.nodes[at++].after;
   }
-  std::vector<State> path(1, end);  // by depth, from that of the rest on
+  std::vector<State> path(1, end);  // states by depth, from the end of `rest` on
   while (at < behind) {
     allowance.spend(1);
     const ByteTrie::Node& node = trie.nodes[at];

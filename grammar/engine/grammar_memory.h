@@ -9,9 +9,9 @@
 
 namespace weft::grammar {
 
-/// The bytes that a model's compiled grammars take, with their states and masks, and their limit.
-/// Grammars count the memory that they take; nothing is refused here (GrammarStore makes room).
-/// Thread-safe, without locks.
+/// Counts the bytes of a model's compiled grammars, with their states and masks, and knows their
+/// limit. Grammars report the memory that they take. Nothing is refused here, because GrammarStore
+/// makes room. Thread-safe, without locks.
 class GrammarMemory {
  public:
   /// `gauge` shows the bytes held; null: they are not shown.

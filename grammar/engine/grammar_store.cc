@@ -53,14 +53,14 @@ void GrammarStore::end_use(const CompiledGrammar& grammar) noexcept {
   }
 }
 
-/// A matcher of a request that has ended may keep the grammar, but not its states.
+/// A matcher of an ended request may keep the grammar, but not its states.
 void GrammarStore::drop(Entries::iterator entry, Entries& gone) noexcept {
   if (!entry->key.empty()) by_key_.erase(entry->key);
   entry->stored.grammar->give_up_states();
   gone.splice(gone.begin(), entries_, entry);
 }
 
-/// Keeps only so many idle grammars: the ones that were asked for last.
+/// Keeps only a bounded number of idle grammars, the most recently requested ones.
 void GrammarStore::drop_idle(Entries& gone) noexcept {
   std::size_t grammars = 0;
   std::size_t text = 0;

@@ -16,11 +16,11 @@
 
 namespace weft::grammar {
 
-/// The compiled grammars of a model: those in use, and the idle ones that were used last. The store
-/// makes room when all of them hold more than the limit. Thread-safe.
+/// The compiled grammars of a model: grammars in use, and the most recently used idle ones. The
+/// store makes room when all of them exceed the limit. Thread-safe.
 class GrammarStore : public std::enable_shared_from_this<GrammarStore> {
  public:
-  /// A grammar, and the places of its schemas that it does not enforce; null: there are none.
+  /// A grammar, and the places of its schemas that it does not enforce; null: it enforces all.
   struct Stored {
     std::shared_ptr<const CompiledGrammar> grammar;
     std::shared_ptr<const std::vector<std::string>> not_enforced;
@@ -34,17 +34,18 @@ class GrammarStore : public std::enable_shared_from_this<GrammarStore> {
   explicit GrammarStore(std::shared_ptr<GrammarMemory> memory);
 
   [[nodiscard]] const std::shared_ptr<GrammarMemory>& memory() const noexcept { return memory_; }
-  /// Lends the grammar of a known key.
+  /// Lends the grammar with this key, if there is one.
   [[nodiscard]] std::optional<Lent> find(const std::string& key);
-  /// Lends a new grammar, and keeps it under its key; with an empty key only while it is used.
+  /// Lends a new grammar, and stores it under its key. With an empty key it is stored only while it
+  /// is used.
   [[nodiscard]] Lent add(std::string key, Stored stored);
   /// Ends a loan (GrammarUse).
   void end_use(const CompiledGrammar& grammar) noexcept;
 
-  /// When the grammars hold more than the limit, drops idle ones and then the states of those in
-  /// use, the one asked for longest ago first, until they hold three quarters of it. A sequence
-  /// frees the states it still uses at its next step. Returns whether the grammars now hold no more
-  /// than the limit.
+  /// When the grammars exceed the limit, drops idle grammars and then the states of grammars in
+  /// use, until they hold three quarters of the limit. The least recently requested goes first. A
+  /// sequence frees the states that it still uses at its next step. Returns whether the grammars
+  /// now hold no more than the limit.
   bool make_room() noexcept;
 
  private:
@@ -61,7 +62,7 @@ class GrammarStore : public std::enable_shared_from_this<GrammarStore> {
 
   const std::shared_ptr<GrammarMemory> memory_;
   std::mutex mutex_;
-  Entries entries_;  ///< guarded, as all below; the one that was asked for last is first
+  Entries entries_;  ///< guarded, like all members below; the most recently requested comes first
   std::unordered_map<std::string_view, Entries::iterator> by_key_;
 };
 

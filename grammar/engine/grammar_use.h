@@ -12,9 +12,9 @@ namespace weft::grammar {
 
 class GrammarStore;
 
-/// One request's use of a compiled grammar. It keeps the automata alive that the request's matchers
-/// are in, until end(). Matchers hold them only weakly from rest() to the next call, because a
-/// matcher may stay in a device's row after its request has ended. Thread-safe.
+/// One request's use of a compiled grammar. Until end(), it keeps alive the automata that the
+/// request's matchers are in. Matchers hold them only weakly from rest() to the next call, because
+/// a matcher may stay in a device's row after its request has ended. Thread-safe.
 class GrammarUse final : public TokenConstraint, public std::enable_shared_from_this<GrammarUse> {
  public:
   /// `store` counts the uses of its grammars and makes room for them; null: there is no store.
@@ -25,20 +25,20 @@ class GrammarUse final : public TokenConstraint, public std::enable_shared_from_
   ~GrammarUse() override;
 
   [[nodiscard]] std::unique_ptr<ConstraintState> begin() const override;
-  /// Null when the beginning is too much work.
+  /// Returns null when the first state is too much work.
   [[nodiscard]] std::unique_ptr<ForcedTokens> follow() const override;
-  /// Lets the automata go. A matcher that is asked afterwards allows nothing.
+  /// Releases the automata. A matcher that is asked afterwards allows nothing.
   void end() const noexcept override;
   [[nodiscard]] bool gave_up() const noexcept override { return gave_up_.load(); }
 
   [[nodiscard]] const CompiledGrammar& grammar() const noexcept { return *grammar_; }
   [[nodiscard]] bool has_ended() const noexcept { return ended_.load(); }
-  /// A matcher met more work than is allowed, or no memory.
+  /// Notes that a matcher met more work than is allowed, or found no memory.
   void give_up() const noexcept { gave_up_.store(true); }
-  /// Notes that a matcher has gone from one automaton to another; null: the matcher begins, or
-  /// ends. May throw bad_alloc, and has changed nothing then.
+  /// Notes that a matcher has moved from one automaton to another; null: the matcher begins, or
+  /// ends. May throw bad_alloc, and has then changed nothing.
   void move(const LazyAutomaton* from, std::shared_ptr<LazyAutomaton> to) const;
-  /// To be called when new states or masks were made: makes room where memory is full.
+  /// Called when new states or masks were made: makes room where memory is full.
   void note_growth() const noexcept;
 
  private:

@@ -26,7 +26,7 @@ class GrowingList {
     return chunks_[chunk][offset];
   }
 
-  /// Appends an element as T() makes it. The list is as before where memory ends.
+  /// Appends a default-constructed element. When memory runs out, the list is unchanged.
   T& grow() {
     const auto [chunk, offset] = place_of(size_);
     if (chunks_[chunk] == nullptr) chunks_[chunk] = std::make_unique<T[]>(kFirst << chunk);
@@ -34,13 +34,13 @@ class GrowingList {
     return chunks_[chunk][offset];
   }
 
-  /// For the appending thread.
+  /// May be called by the appending thread only.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
  private:
   // Each chunk is twice as long as the one before: 64, 128, ...
   static constexpr std::size_t kFirst = 64;
-  static constexpr std::size_t kFirstBits = 7;  // of kFirst
+  static constexpr std::size_t kFirstBits = 7;  // binary logarithm of kFirst
   static constexpr std::size_t kChunks = 20;
   static_assert((kFirst << kChunks) - kFirst == kMostElements);
 

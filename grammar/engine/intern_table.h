@@ -6,14 +6,15 @@
 
 namespace weft::grammar {
 
-/// Finds objects that are stored once each by their hash: a table of their numbers, with open
-/// addressing. Owner only.
+/// Finds stored objects by their hash, so that each is stored once. It is a table of the objects'
+/// numbers with open addressing. Owner only.
 class InternTable {
  public:
   InternTable() : slots_(64, kEmpty) {}
 
-  /// Returns the number for which `same` holds among numbers with this hash; else adds and returns
-  /// the number that `make` returns. `hash_of` gives the hash of a number in the table.
+  /// Returns the number for which `same` is true among numbers with this hash; if there is none,
+  /// adds and returns the number that `make` returns. `hash_of` gives the hash of a number in the
+  /// table.
   template <class Same, class Make, class HashOf>
   std::uint32_t find_or_add(std::uint64_t hash, const Same& same, const Make& make,
                             const HashOf& hash_of) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t kNoEdge = 0xFFFFFFFF;
 
-/// Vectors that grow have up to twice the memory that they use.
+/// A growing vector may have twice the memory that it uses.
 constexpr std::size_t kVectorSlack = 2;
 /// The allocator's own bytes in each block.
 constexpr std::size_t kBlockBytes = 16;
@@ -25,7 +25,7 @@ std::uint32_t dfa_step(const ByteDfa& dfa, std::uint32_t state, std::uint8_t byt
 
 }  // namespace
 
-/// Holds the lock and may make states, at the expense of `allowance`.
+/// Holds the lock and may make states; `allowance` pays for them.
 class LazyAutomaton::Making {
  public:
   Making(LazyAutomaton& automaton, Allowance& allowance)
@@ -57,7 +57,7 @@ LazyAutomaton::LazyAutomaton(const GrammarData& grammar, const TokenTrie& trie,
   Allowance allowance;
   const Making making(*this, allowance);
   made_bytes_ += sizeof(*this);
-  static_cast<void>(finish_state());  // kDead
+  static_cast<void>(finish_state());  // makes the state kDead
 }
 
 LazyAutomaton::~LazyAutomaton() {
@@ -71,7 +71,7 @@ std::uint32_t LazyAutomaton::cell(const Cell& wanted) {
   return known_cells_.find_or_add(
       hash_of(wanted), [&](std::uint32_t index) { return cells_[index] == wanted; },
       [&] {
-        // First, so that no cell lacks its mark or its shape where memory ends.
+        // Done first, so that each cell has its mark and its shape even when memory runs out.
         marks_.resize(cells_.size() + 1);
         shapes_.resize(cells_.size() + 1);
         shapes_.back() = shape_of(wanted);
@@ -82,7 +82,7 @@ std::uint32_t LazyAutomaton::cell(const Cell& wanted) {
       [&](std::uint32_t index) { return hash_of(cells_[index]); });
 }
 
-/// Pushes a node that has not begun onto the stack `next`; returns the new stack.
+/// Pushes an unbegun node onto the stack `next`; returns the new stack.
 std::uint32_t LazyAutomaton::begin(std::uint32_t node, std::uint32_t next) {
   const Node& what = grammar_.nodes[node];
   const bool counts = what.kind == NodeKind::kRepeat;
@@ -106,7 +106,7 @@ void LazyAutomaton::begin_state() {
   ++mark_;
 }
 
-/// Adds to the state being made everything with which a stack may continue.
+/// Adds to the current state everything with which a stack may continue.
 void LazyAutomaton::open(std::uint32_t stack) {
   take(stack);
   while (!todo_.empty()) {
@@ -142,7 +142,8 @@ void LazyAutomaton::expand(std::uint32_t index) {
     }
     case NodeKind::kSequence: {
       if (node.count == 0) return take(top.next);
-      // The last child needs no cell to return to: a list that recurs at its end stays flat.
+      // No cell is needed to return from the last child, so a list that recurs at its end stays
+      // flat.
       const std::uint32_t rest =
           top.a + 1 < node.count ? cell({top.node, top.a + 1, 0, top.next}) : top.next;
       take(begin(grammar_.children[node.first + top.a], rest));
@@ -160,7 +161,7 @@ void LazyAutomaton::expand(std::uint32_t index) {
       const std::uint32_t most = top.b == kNoBound ? kNoBound : top.b - 1;
       const std::uint32_t rest = most == 0 ? top.next : cell({top.node, least, most, top.next});
       take(begin(node.first, rest));
-      // This stack allows all that `rest` allows, so `rest` is not added as well.
+      // This stack allows everything that `rest` allows, so `rest` is not added.
       if (top.a == 0 && most != 0) marks_[rest] = mark_;
       break;
     }
@@ -171,7 +172,7 @@ void LazyAutomaton::expand(std::uint32_t index) {
   if (found_.size() > defaults::kMaxFound) throw TooMuchWork();
 }
 
-/// Returns the number of the state made of the stacks that were found.
+/// Returns the number of the state for the found stacks.
 LazyAutomaton::State LazyAutomaton::finish_state() {
   merge_found();
   if (found_.size() > defaults::kMaxOpen) throw TooMuchWork();
@@ -210,7 +211,7 @@ LazyAutomaton::State LazyAutomaton::finish_state() {
   return state;
 }
 
-/// The stack after a byte; kUnknown where its top does not take it.
+/// Returns the stack after a byte; kUnknown where its top does not accept the byte.
 std::uint32_t LazyAutomaton::after_byte(std::uint32_t index, std::uint8_t byte) {
   const Cell top = cells_[index];
   const Node& node = grammar_.nodes[top.node];
@@ -231,7 +232,7 @@ LazyAutomaton::State LazyAutomaton::make_step(State state, std::uint8_t byte,
   const Making making(*this, allowance);
   StateData& from = states_[state];
   Table* table = from.table.load(std::memory_order_relaxed);
-  // Another thread may have made it meanwhile.
+  // Another thread may have made the successor meanwhile.
   if (const State known = known_step(table, byte); known != kUnknown) return known;
   allowance.spend(from.count);
   begin_state();
@@ -295,7 +296,7 @@ std::vector<std::vector<LazyAutomaton::Cell>> LazyAutomaton::stacks_of(State sta
 }
 
 LazyAutomaton::State LazyAutomaton::adopt(LazyAutomaton& other, State state, Allowance& allowance) {
-  // Takes one lock after the other: two automata may adopt from each other.
+  // Locks one automaton after the other, because two automata may adopt from each other.
   const std::vector<std::vector<Cell>> stacks = other.stacks_of(state, allowance);
   const Making making(*this, allowance);
   std::vector<std::uint32_t> ours;

@@ -23,13 +23,13 @@
 
 namespace weft::grammar {
 
-/// A state or a mask would cost more than its Allowance.
+/// Thrown when a state or a mask would cost more than its Allowance.
 class TooMuchWork : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "grammar: too much work"; }
 };
 
-/// The rest of the work that one mask or one token may cost.
+/// The work that one mask or one token may still cost.
 struct Allowance {
   std::size_t work = defaults::kMaxWork;
   std::size_t states = defaults::kMaxNewStates;
@@ -40,7 +40,7 @@ struct Allowance {
   }
 };
 
-/// The tokens that may follow a state: a list of a few, else bits.
+/// The tokens that may follow a state: a list when they are few, else bits.
 struct TokenMask {
   std::vector<std::uint32_t> bits;
   std::vector<TokenId> tokens;
@@ -49,19 +49,20 @@ struct TokenMask {
 
 /// A grammar's pushdown automaton, made deterministic where it is walked.
 ///
-/// What is left to match is a stack: a linked list of cells, each a node of the grammar and how far
-/// that has come. A state is the set of stacks that are possible after the bytes so far, each with
-/// a node on top that takes a byte. Lists and sets are kept once each, so a state has a number, its
-/// successors by byte are remembered, and so is its mask. Stacks say all there is to know, so
-/// repetitions may count and rules may nest without end, and only what is really met takes memory.
-/// (Derivatives as in Antimirov, "Partial derivatives of regular expressions", 1996, of grammars
-/// instead; laziness as in RE2's DFA.) Stacks of a state that differ in their counts alone are
-/// merged where fewer stacks stand for the same texts (merge_stacks.cc).
+/// The text that is still to match is a stack: a linked list of cells, each a node of the grammar
+/// and how far the node has come. A state is the set of stacks that are possible after the bytes so
+/// far; each has a node on top that takes a byte. Equal lists and sets are stored once, so a state
+/// has a number, and its successors by byte and its mask are remembered. A stack holds all that
+/// matters about the past, so repetitions may count and rules may nest without end, and only states
+/// that are really met take memory. (Derivatives as in Antimirov, "Partial derivatives of regular
+/// expressions", 1996, here of grammars; laziness as in RE2's DFA.) Stacks of a state that differ
+/// only in their counts are merged where fewer stacks allow the same texts (merge_stacks.cc).
 ///
-/// Thread-safe. What is known, successors and masks, is read without a lock, as the number of a
-/// state is handed on by who has made it. A new successor is made under one, which takes some 0.3
-/// us; a mask is a walk over many, so several are made side by side, but each only once: who wants
-/// one that is being made waits for it. Grammar and trie outlive the automaton.
+/// Thread-safe. Known successors and masks are read without a lock, because the thread that makes a
+/// state passes on its number. A new successor is made under a lock, which takes some 0.3 us. A
+/// mask is a walk over many successors. Several masks are made in parallel, but each only once: a
+/// thread that needs a mask in the making waits for it. Grammar and trie must outlive the
+/// automaton.
 class LazyAutomaton {
  public:
   using State = std::uint32_t;
@@ -78,12 +79,13 @@ class LazyAutomaton {
   LazyAutomaton& operator=(const LazyAutomaton&) = delete;
   ~LazyAutomaton();
 
-  /// Each function may throw TooMuchWork; results found until then are kept and right.
+  /// Each function may throw TooMuchWork; results found until then are kept, and are right.
   [[nodiscard]] State start(Allowance& allowance);
   [[nodiscard]] State step(State state, std::uint8_t byte, Allowance& allowance) {
     return step_from(table_of(state), state, byte, allowance);
   }
-  /// The state after all bytes of a token, or after a special token; kDead where it is not allowed.
+  /// Returns the state after all bytes of a token, or after a special token; kDead where the token
+  /// is not allowed.
   [[nodiscard]] State step_token(State state, TokenId token, Allowance& allowance);
   /// The mask's address is valid for the automaton's life.
   [[nodiscard]] const TokenMask& mask(State state, Allowance& allowance);
@@ -106,8 +108,8 @@ class LazyAutomaton {
   }
 
  private:
-  /// A node and how far it has come: kLiteral bytes taken; kDfa its state; kSequence children
-  /// begun; kRepeat how often at least and at most from here on.
+  /// A node and how far it has come. For kLiteral the bytes taken; for kDfa its state; for
+  /// kSequence the children begun; for kRepeat the least and most counts from here on.
   struct Cell {
     std::uint32_t node = 0;
     std::uint32_t a = 0;
@@ -116,12 +118,12 @@ class LazyAutomaton {
 
     friend bool operator==(const Cell&, const Cell&) = default;
   };
-  /// Successors by class of bytes.
+  /// The successors of a state, by class of bytes.
   class Table {
    public:
     explicit Table(std::size_t classes)
         : complements_(std::make_unique<std::atomic<State>[]>(classes)) {}
-    /// Returns kUnknown where the successor was never asked for.
+    /// Returns kUnknown where the successor was never requested.
     [[nodiscard]] State at(std::size_t byte_class) const {
       return ~complements_[byte_class].load(std::memory_order_acquire);
     }
@@ -130,27 +132,28 @@ class LazyAutomaton {
     }
 
    private:
-    // A mask may make thousands of tables, and zeroed memory comes sooner than any other.
+    // Raw memory, because a mask may make thousands of tables and zeroed memory is the fastest to
+    // get.
     std::unique_ptr<std::atomic<State>[]> complements_;
   };
-  /// The properties of a cell's stack by which stacks to merge with it are found.
+  /// The properties of a cell's stack by which mergeable stacks are found.
   struct Shape {
-    std::uint64_t hash = 0;      ///< of the stack without its counts
-    std::uint32_t counters = 0;  ///< cells whose counts differ from time to time
+    std::uint64_t hash = 0;      ///< hash of the stack without its counts
+    std::uint32_t counters = 0;  ///< number of cells whose counts can differ
   };
   struct StateData {
     std::uint32_t first = 0;  ///< cells [first, first + count) of pool_, ascending
     std::uint32_t count = 0;
     bool accepts = false;
-    std::atomic<Table*> table{nullptr};           ///< once a successor was asked for
+    std::atomic<Table*> table{nullptr};           ///< set once a successor was requested
     std::atomic<const TokenMask*> mask{nullptr};  ///< being_made() while a thread makes it
-    std::atomic<const std::vector<TokenId>*> forced{nullptr};  ///< once it was asked for
+    std::atomic<const std::vector<TokenId>*> forced{nullptr};  ///< set once it was requested
   };
   class Making;  // holds the lock, and spends an allowance
   class MaskDraft;
   /// The part of a mask that is read off the stacks.
   struct Outline {
-    std::uint32_t plain_run = 0;  ///< as many code points of plain text are allowed for sure
+    std::uint32_t plain_run = 0;  ///< this many code points of plain text are allowed for certain
     std::vector<TokenId> special{};
   };
 
@@ -177,7 +180,7 @@ class LazyAutomaton {
   void walk(const ByteTrie& trie, State state, MaskDraft& mask, Allowance& allowance);
 
   // Forced text (forced_text.cc).
-  /// The one thing that can follow a state, if there is one.
+  /// The only symbol that can follow a state, if there is just one.
   struct Only {
     std::int32_t byte = -1;
     TokenId special = kNoToken;
@@ -195,7 +198,7 @@ class LazyAutomaton {
     if (memory_ != nullptr) memory_->add(count);
   }
 
-  // Under the lock, by Making.
+  // Called under the lock, by Making.
   std::uint32_t cell(const Cell& wanted);
   std::uint32_t begin(std::uint32_t node, std::uint32_t next);
   void begin_state();
@@ -204,7 +207,7 @@ class LazyAutomaton {
   void take(std::uint32_t stack);
   State finish_state();
 
-  // Merging (merge_stacks.cc), also under the lock.
+  // Merging (merge_stacks.cc), called under the lock.
   [[nodiscard]] Shape shape_of(const Cell& one) const;
   [[nodiscard]] bool is_counter(const Cell& one) const;
   void merge_found();
@@ -215,7 +218,7 @@ class LazyAutomaton {
   [[nodiscard]] std::span<const std::uint32_t> cells_of(State state) const {
     return std::span(pool_).subspan(states_[state].first, states_[state].count);
   }
-  /// The stacks of a state, each from its end to its top.
+  /// Returns the stacks of a state, each from its end to its top.
   [[nodiscard]] std::vector<std::vector<Cell>> stacks_of(State state, Allowance& allowance);
 
   const GrammarData& grammar_;
@@ -228,7 +231,7 @@ class LazyAutomaton {
 
   std::mutex mutex_;           // all below is guarded by it
   std::vector<Cell> cells_;    ///< by index; 0 stands for the empty stack
-  std::vector<Shape> shapes_;  ///< by cell
+  std::vector<Shape> shapes_;  ///< shapes by cell
   InternTable known_cells_;
   std::vector<std::uint32_t> pool_;
   InternTable known_states_;
@@ -237,16 +240,16 @@ class LazyAutomaton {
   std::deque<std::vector<TokenId>> forced_;
   State start_ = kUnknown;
 
-  // A state while it is made.
+  // The state that is being made.
   Allowance* allowance_ = nullptr;
-  std::size_t made_bytes_ = 0;        ///< not in bytes_ yet
-  std::vector<std::uint32_t> marks_;  ///< by cell: the state that has it already
+  std::size_t made_bytes_ = 0;        ///< not counted in bytes_ yet
+  std::vector<std::uint32_t> marks_;  ///< by cell: the state that already contains it
   std::uint32_t mark_ = 0;
   std::vector<std::uint32_t> todo_;
   std::vector<std::uint32_t> found_;
   bool found_end_ = false;
-  CountBoxes boxes_;                   ///< of the stacks that are merged
-  std::vector<std::uint32_t> merged_;  ///< what they become
+  CountBoxes boxes_;                   ///< counts of the stacks that are merged
+  std::vector<std::uint32_t> merged_;  ///< the merged stacks
 };
 
 }  // namespace weft::grammar

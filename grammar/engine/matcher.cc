@@ -34,21 +34,21 @@ Matcher::~Matcher() {
   use_->move(automaton_, nullptr);
 }
 
-/// Work or memory has ended.
+/// Called when the allowed work or memory is used up.
 void Matcher::fail() noexcept {
   failed_ = true;
   use_->give_up();
 }
 
-/// Holds the automaton for a call, until rest(). Returns false where there is none.
+/// Locks the automaton for a call, until rest(). Returns false where it is gone.
 bool Matcher::wake() noexcept {
   if (failed_ || use_->has_ended()) return false;
   if (place_.automaton == nullptr) place_.automaton = resting_.lock();
   return place_.automaton != nullptr;
 }
 
-/// Tells the use to keep the place's present automaton. The matcher cannot return to states of
-/// another automaton.
+/// Tells `use_` to keep the place's present automaton. The matcher cannot return to states of an
+/// earlier automaton.
 void Matcher::note_automaton() {
   if (place_.automaton.get() == automaton_) return;
   use_->move(automaton_, place_.automaton);

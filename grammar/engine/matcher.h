@@ -37,9 +37,10 @@ class Matcher final : public ConstraintState {
   const std::shared_ptr<const GrammarUse> use_;
   CompiledGrammar::Place place_;              ///< its automaton is null while it rests
   std::weak_ptr<LazyAutomaton> resting_;      ///< the automaton, which `use_` keeps
-  const LazyAutomaton* automaton_ = nullptr;  ///< the same, as `use_` has counted it
-  std::vector<LazyAutomaton::State> before_;  ///< a ring of the states that it can return to
-  std::size_t next_ = 0;                      ///< in before_
+  const LazyAutomaton* automaton_ = nullptr;  ///< the automaton that `use_` has counted
+  std::vector<LazyAutomaton::State> before_;  ///< a ring of the states that the matcher can return
+                                              ///< to
+  std::size_t next_ = 0;                      ///< index in before_
   std::size_t kept_ = 0;
   bool failed_ = false;
 };

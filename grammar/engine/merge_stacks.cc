@@ -1,6 +1,6 @@
 // Merges stacks of a state that differ only in the counts of their repetitions. `(a{1,80}b?){1,60}`
-// may have reached 4800 pairs of counts after some letters; a pair whose counts may reach as far as
-// another's, and farther, allows all texts that the other allows.
+// may have 4800 pairs of counts after some letters. A pair whose ranges contain those of another
+// pair allows all texts that the other allows.
 
 #include <algorithm>
 #include <ranges>
@@ -10,7 +10,7 @@
 namespace weft::grammar {
 
 /// Whether cells of one repetition can differ in their counts. Once begun, `x{1,2}` and `x*` have
-/// one count each.
+/// only one possible count.
 bool LazyAutomaton::is_counter(const Cell& one) const {
   const Node& node = grammar_.nodes[one.node];
   if (node.kind != NodeKind::kRepeat) return false;
@@ -45,7 +45,7 @@ void LazyAutomaton::merge_found() {
   found_.insert(found_.end(), merged_.begin(), merged_.end());
 }
 
-/// Merges the stacks of one hash and adds the result to merged_.
+/// Merges stacks with equal hashes, and adds the result to merged_.
 void LazyAutomaton::merge_shape(std::span<const std::uint32_t> stacks) {
   const std::uint32_t like = stacks.front();
   boxes_.dimensions = shapes_[like].counters;
@@ -63,8 +63,8 @@ void LazyAutomaton::merge_shape(std::span<const std::uint32_t> stacks) {
   }
 }
 
-/// Adds the counts of a stack to boxes_, from its top down; false where it differs from the stack
-/// `like` in more than counts.
+/// Adds the counts of a stack to boxes_, from its top down; returns false where it differs from the
+/// stack `like` in more than counts.
 bool LazyAutomaton::add_box(std::uint32_t stack, std::uint32_t like) {
   while (shapes_[stack].counters > 0) {
     allowance_->spend(1);
@@ -79,7 +79,7 @@ bool LazyAutomaton::add_box(std::uint32_t stack, std::uint32_t like) {
   return stack == like;
 }
 
-/// A stack with other counts, from its top down.
+/// Returns the stack with other counts, given from its top down.
 std::uint32_t LazyAutomaton::with_counts(std::uint32_t stack, std::span<const CountRange> counts) {
   std::vector<std::uint32_t> path;
   for (; shapes_[stack].counters > 0; stack = cells_[stack].next) path.push_back(stack);

@@ -28,7 +28,8 @@ class StreamSearch {
       }
     }
   }
-  /// Returns the text's beginning that the bytes end with after one more byte; 0: none.
+  /// Returns the state after one more byte: the longest beginning of a text with which the bytes
+  /// end; 0: none.
   [[nodiscard]] std::uint16_t after(std::uint16_t matched, char c) const {
     for (;;) {
       const auto& next = nodes_[matched].next;
@@ -37,11 +38,11 @@ class StreamSearch {
       matched = nodes_[matched].back;
     }
   }
-  /// Whether the byte comes next in a text.
+  /// Whether the byte continues a text.
   [[nodiscard]] bool goes_on(std::uint16_t matched, char c) const {
     return nodes_[matched].next.contains(c);
   }
-  /// Whether a text is whole there.
+  /// Whether a text is complete in this state.
   [[nodiscard]] bool found(std::uint16_t matched) const { return nodes_[matched].ends; }
 
  private:
@@ -67,7 +68,7 @@ class StreamSearch {
 
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
-/// Bytes that a character still needs behind its first one.
+/// Returns how many bytes a character needs after its first byte.
 std::uint8_t bytes_behind(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return byte >= 0xF0 ? 3 : byte >= 0xE0 ? 2 : byte >= 0xC0 ? 1 : 0;
@@ -172,11 +173,11 @@ class BudgetState final : public ConstraintState {
  private:
   enum class Phase : std::uint8_t { kBefore, kThought, kAfter };
   struct Place {
-    std::int32_t used = 0;      // tokens of thoughts
-    std::uint16_t matched = 0;  // of the tag that is looked for
-    std::uint16_t renewed = 0;  // of what a thought may follow
+    std::int32_t used = 0;      // tokens of thoughts so far
+    std::uint16_t matched = 0;  // matched bytes of the tag that is searched
+    std::uint16_t renewed = 0;  // matched bytes of texts after which a thought may begin
     std::uint16_t forced = 0;   // tokens of the ending that have come
-    std::uint8_t behind = 0;    // bytes that a character lacks
+    std::uint8_t behind = 0;    // bytes that the current character lacks
     Phase phase = Phase::kBefore;
   };
 
@@ -236,7 +237,7 @@ class BudgetState final : public ConstraintState {
   const std::shared_ptr<const BudgetConstraint> of_;
   const std::unique_ptr<ConstraintState> inner_;
   Place now_;
-  std::array<Place, defaults::kMaxRollback> before_{};  // a ring
+  std::array<Place, defaults::kMaxRollback> before_{};  // a ring of earlier places
   std::size_t next_ = 0;
   std::size_t kept_ = 0;
 };

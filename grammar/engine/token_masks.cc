@@ -16,7 +16,7 @@ std::size_t word_of(TokenId token) { return static_cast<std::size_t>(token) / 32
 
 }  // namespace
 
-/// A mask while it is made: a list while that is short, then bits.
+/// A mask while it is made: a list while it is short, then bits.
 class LazyAutomaton::MaskDraft {
  public:
   /// Begins with the tokens of a slice, none of which is added later.
@@ -25,7 +25,7 @@ class LazyAutomaton::MaskDraft {
     mask_.count = slice.count;
   }
 
-  /// Adds tokens that the mask does not have yet.
+  /// Adds tokens that are not in the mask yet.
   void add(std::span<const TokenId> tokens) {
     mask_.count += static_cast<std::uint32_t>(tokens.size());
     if (mask_.bits.empty()) {
@@ -49,7 +49,7 @@ class LazyAutomaton::MaskDraft {
   void set(std::span<const TokenId> tokens) {
     for (const TokenId token : tokens) mask_.bits[word_of(token)] |= bit_of(token);
   }
-  /// A slice of a small vocabulary has few.
+  /// Turns the slice's bits into a list; a small vocabulary has few.
   void list() {
     mask_.tokens.reserve(mask_.count);
     for (std::size_t i = 0; i < mask_.bits.size(); ++i) {
@@ -98,7 +98,7 @@ const TokenMask& LazyAutomaton::mask(State state, Allowance& allowance) {
     const std::scoped_lock lock(mutex_);
     made = &masks_.emplace_back(std::move(mask));
   } catch (...) {
-    publish();  // nothing: who waits tries with an allowance of its own
+    publish();  // publishes no mask, so that a waiting thread tries with its own allowance
     throw;
   }
   add_bytes(sizeof(TokenMask) + 4 * (made->bits.size() + made->tokens.size()));
@@ -130,7 +130,7 @@ LazyAutomaton::Outline LazyAutomaton::outline_of(State state) {
   return outline;
 }
 
-/// How many code points of plain text a stack allows for sure, whatever they are.
+/// Returns how many code points of plain text, whatever they are, a stack allows for certain.
 std::uint32_t LazyAutomaton::plain_run(const Cell& top) const {
   const Node& node = grammar_.nodes[top.node];
   if (node.kind != NodeKind::kDfa || top.a != 0 || !grammar_.dfas[node.first].covers_text) {
@@ -139,7 +139,7 @@ std::uint32_t LazyAutomaton::plain_run(const Cell& top) const {
   const Cell& below = cells_[top.next];
   const bool loops = top.next != 0 && grammar_.nodes[below.node].kind == NodeKind::kRepeat &&
                      loops_over(below.node, top.node);
-  // The part behind the repetition's end does not count.
+  // Text after the repetition's end does not count.
   return !loops ? 1 : below.b == kNoBound ? kNoBound : below.b + 1;
 }
 
@@ -158,7 +158,7 @@ void LazyAutomaton::walk(const ByteTrie& trie, State state, MaskDraft& mask, All
     State state = kDead;
     const Table* table = nullptr;
   };
-  std::vector<Place> path(1, Place{state, table_of(state)});  // by depth
+  std::vector<Place> path(1, Place{state, table_of(state)});  // states by depth
   const std::size_t end = trie.nodes.size() - 1;
   std::size_t visited = 0;
   for (std::size_t i = 0; i < end;) {
@@ -174,12 +174,13 @@ void LazyAutomaton::walk(const ByteTrie& trie, State state, MaskDraft& mask, All
       i = node.after;
       continue;
     }
-    // Tokens that end here come before those of the next node, which is below or beside.
+    // Tokens that end at this node come before the tokens of the next node, which is a child or a
+    // sibling.
     const std::uint32_t behind = trie.nodes[++i].token;
     if (behind != node.token) {
       mask.add(std::span(trie.tokens).subspan(node.token, behind - node.token));
     }
-    if (node.after == i) continue;  // nothing is below it
+    if (node.after == i) continue;  // the node has no children
     const std::size_t depth = node.depth + std::size_t{1};
     if (path.size() <= depth) path.resize(depth + 1);
     path[depth] = {to, table_of(to)};

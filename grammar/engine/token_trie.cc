@@ -10,15 +10,15 @@
 namespace weft::grammar {
 namespace {
 
-/// Longer tokens are left out: none that a model writes has so many bytes.
+/// Longer tokens are left out, because no token that a model writes has so many bytes.
 constexpr std::size_t kLongestToken = 1024;
 
-/// Code points of the slices, beside none and any number: bounds of strings are counted down, and
-/// few tokens are longer than 32.
+/// The slices' bounds in code points, beside 0 and no bound. A bounded string counts down, and few
+/// tokens are longer than 32.
 constexpr std::array<std::uint32_t, 5> kSlices = {4, 8, 16, 32,
                                                   std::numeric_limits<std::uint32_t>::max()};
 
-/// The code points of plain text; 0 for what is none.
+/// Returns the code points of plain text; 0 for other text.
 std::uint32_t plain_characters(std::string_view bytes) {
   if (!is_utf8(bytes)) return 0;
   const bool has_others = std::ranges::any_of(
@@ -127,8 +127,8 @@ bool TokenTrie::spells(std::span<const TokenId> tokens, std::string_view text) c
   return text.empty();
 }
 
-/// Some tokenizers put a blank before every text, so the text may have to stand behind another: a
-/// line break is a token of its own there.
+/// Some tokenizers put a space before every text. Then the text is encoded again after a line
+/// break, which is a token of its own.
 bool TokenTrie::spell(std::string_view text, std::vector<TokenId>& out) const {
   out.clear();
   if (!tokenizer_) return false;

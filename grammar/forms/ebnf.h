@@ -11,16 +11,16 @@
 
 namespace weft::grammar {
 
-/// An expression of a grammar as it is written.
+/// An expression of a grammar in its written form.
 struct EbnfNode {
   enum class Kind : std::uint8_t {
-    kText,      ///< `text`
+    kText,      ///< the literal `text`
     kPattern,   ///< the regular expression `text`
-    kName,      ///< the rule `text`
-    kSequence,  ///< of none: the empty text
+    kName,      ///< a reference to the rule `text`
+    kSequence,  ///< the children in order; with no child, the empty text
     kChoice,
-    kRepeat,  ///< of the one child
-    kSchema,  ///< a JSON text of the schema `text`
+    kRepeat,  ///< repetitions of the one child
+    kSchema,  ///< a JSON text that the schema `text` allows
     kUntil,   ///< the first child, ended by the second, which is part of the text
   };
   Kind kind = Kind::kSequence;
@@ -32,7 +32,7 @@ struct EbnfNode {
   bool dot_is_all = false;
 };
 
-/// A grammar as it is written, with its rules by name.
+/// A grammar in its written form, with its rules by name.
 struct EbnfGrammar {
   std::map<std::string, EbnfNode, std::less<>> rules{};
   std::string start{};
@@ -40,15 +40,15 @@ struct EbnfGrammar {
   bool has_terminals = false;       ///< rules in capitals are terminals, without %ignore inside
 };
 
-/// Reads GBNF, as llama.cpp and XGrammar have it: `root ::= ...`. kBadGrammar names the line.
+/// Reads GBNF in the form of llama.cpp and XGrammar: `root ::= ...`. kBadGrammar names the line.
 [[nodiscard]] Result<EbnfGrammar> read_gbnf(std::string_view text);
 
 /// Reads Lark's form: `start: ...`, terminals in capitals, /regular expressions/flags, "text"i,
-/// "a".."z", [optional], ~ n..m, aliases and priorities (passed over), %ignore, %import of the
-/// usual terminals from `common`. Templates, %declare, %override and %extend are refused. It reads
-/// llguidance's %llguidance {}, %json {...}, and attributes of rules, name[capture,
+/// "a".."z", [optional], ~ n..m, aliases and priorities (both ignored), %ignore, %import of the
+/// usual terminals from `common`. Templates, %declare, %override and %extend are refused. It also
+/// reads llguidance's %llguidance {}, %json {...}, and attributes of rules, name[capture,
 /// max_tokens=5, stop="x", suffix="x", ...]. stop and suffix end a rule and belong to its text; the
-/// others change no text and are passed over. kBadGrammar names the line.
+/// other attributes change no text and are ignored. kBadGrammar names the line.
 [[nodiscard]] Result<EbnfGrammar> read_lark(std::string_view text);
 
 /// Turns rules that begin with themselves into repetitions: a: a x | b becomes a: b x*.

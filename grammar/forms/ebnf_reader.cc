@@ -114,7 +114,7 @@ EbnfNode EbnfReader::repeated(std::size_t depth) {
     }
     repeat.children.push_back(std::move(one));
     one = std::move(repeat);
-    // Repetitions of repetitions nest as well.
+    // A repetition of a repetition also counts as nesting.
     if (++depth >= defaults::kMaxGrammarDepth) fail("a repetition is repeated too often");
   }
   return one;

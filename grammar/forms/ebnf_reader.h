@@ -11,7 +11,7 @@
 namespace weft::grammar {
 
 /// The common part of GBNF and Lark's form: expressions of alternatives, sequences, groups, texts,
-/// names and repetitions. Each form adds its own by the virtual functions. Owner only.
+/// names and repetitions. Each form adds its own syntax by the virtual functions. Owner only.
 class EbnfReader {
  public:
   explicit EbnfReader(std::string_view text) : text_(text) {}
@@ -20,7 +20,7 @@ class EbnfReader {
   virtual ~EbnfReader() = default;
 
  protected:
-  /// Skips white space and comments; whether a line ended there.
+  /// Skips white space and comments; returns whether a line ended there.
   bool skip();
   /// Reads alternatives up to their end: a bracket, or the head of another rule.
   EbnfNode alternatives(std::size_t depth);
@@ -54,13 +54,13 @@ class EbnfReader {
   [[nodiscard]] virtual bool comment_begins() const = 0;
   /// Whether the rule ends here, at the beginning of a line.
   [[nodiscard]] virtual bool rule_ends() const = 0;
-  /// An atom that begins neither with a bracket, a quote nor a letter.
+  /// Reads an atom that begins with neither a bracket, a quote nor a letter.
   virtual EbnfNode other_atom(std::size_t depth) = 0;
-  /// Repetitions besides *, + and ?; false: there is none.
+  /// Reads repetitions other than *, + and ?; returns false where there is none.
   virtual bool other_repeat(EbnfNode& repeat) = 0;
-  /// What may stand right behind a text.
+  /// Reads syntax that may follow a text directly.
   virtual void after_text(EbnfNode& /*text*/) {}
-  /// What may stand behind a sequence.
+  /// Reads syntax that may follow a sequence.
   virtual void end_of_sequence() {}
   [[nodiscard]] virtual bool is_name_character(char c, bool first) const = 0;
 

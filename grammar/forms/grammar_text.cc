@@ -24,7 +24,7 @@ bool is_terminal_name(std::string_view name) {
   return first != std::string_view::npos && name[first] >= 'A' && name[first] <= 'Z';
 }
 
-/// Characters as a regular expression that means just them.
+/// Returns a regular expression that matches just these characters.
 std::string quoted_for_regex(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -38,7 +38,7 @@ std::string quoted_for_regex(std::string_view text) {
 /// The longest chain of names that is followed.
 constexpr std::size_t kMostSteps = 64;
 
-/// Makes parts of the reachable rules, one after the other: each rule is reserved where a name
+/// Makes parts of the reachable rules, one after the other. Each rule is reserved where a name
 /// first refers to it.
 class EbnfParts {
  public:
@@ -83,7 +83,7 @@ class EbnfParts {
     if (!error_) error_ = Error{GrammarErrc::kBadGrammar, std::move(problem)};
   }
 
-  /// Ignored texts may follow each terminal, in rules that are no terminals themselves.
+  /// Allows ignored texts after each terminal, in rules that are no terminals themselves.
   Part with_ignored(Part part, bool in_terminal) {
     return in_terminal || !ignored_ ? part : builder_.sequence({part, *ignored_});
   }
@@ -123,8 +123,8 @@ class EbnfParts {
     return nullptr;
   }
 
-  /// A body and the text that ends it. A body that may be any text does not contain the end text;
-  /// any other body ends where its own pattern says.
+  /// Returns a body and the text that ends it. A body that may be any text does not contain the end
+  /// text; any other body ends where its own pattern ends.
   Part until(const EbnfNode& node) {
     const EbnfNode& body = node.children[0];
     const EbnfNode& end = node.children[1];

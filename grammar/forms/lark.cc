@@ -122,7 +122,7 @@ class LarkReader final : public EbnfReader {
     add(rule_name, std::move(body));
   }
 
-  /// Returns the offset behind the attributes that begin at `at`; `at` where there are none.
+  /// Returns the offset after the attributes that begin at `at`; `at` where there are none.
   [[nodiscard]] std::size_t behind_attributes(std::size_t at) const {
     if (at >= text_.size() || text_[at] != '[') return at;
     bool quoted = false;
@@ -242,7 +242,7 @@ class LarkReader final : public EbnfReader {
     add(own, std::move(body));
   }
 
-  /// An alias, which names no text.
+  /// Skips an alias, which adds no text.
   void end_of_sequence() override {
     if (!take("->")) return;
     skip();
@@ -299,7 +299,7 @@ class LarkReader final : public EbnfReader {
     }
   }
 
-  /// The flag i, or the other end of a range.
+  /// Takes the flag i, or the other end of a range.
   void after_text(EbnfNode& text) override {
     if (here() == 'i' && !is_name_character(at_ + 1 < text_.size() ? text_[at_ + 1] : ' ', false)) {
       ++at_;

@@ -16,7 +16,7 @@ namespace {
 
 using Part = GrammarBuilder::Part;
 
-/// How often a repetition may count to; counting costs nothing until it is met.
+/// The largest count of a repetition. Counting costs nothing until the repetition is met.
 constexpr std::uint32_t kMostTimes = 1'000'000;
 
 class RegexReader {
@@ -103,7 +103,7 @@ class RegexReader {
 
   Part anything() { return builder_.repeat(characters(CodeSet::all()), 0, kNoBound); }
 
-  /// An atom and its repetition.
+  /// Reads an atom and its repetition.
   Part repeated(std::size_t depth) {
     const Part one = atom(depth);
     const auto times = repetition();
@@ -124,7 +124,7 @@ class RegexReader {
       times = counted();
     }
     if (!times) return times;
-    if (take('?')) return times;  // lazy: the same texts
+    if (take('?')) return times;  // a lazy repetition matches the same texts
     const bool repeats = !at_end() && (pattern_[at_] == '*' || pattern_[at_] == '+');
     if (repeats || looks_counted()) fail("a repetition is repeated");
     return times;
@@ -255,7 +255,7 @@ class RegexReader {
     return characters(CodeSet({{code, code}}));
   }
 
-  /// The same set is one part, however often it stands there.
+  /// Returns the part for a set; equal sets share one part.
   Part characters(CodeSet set) {
     if (!problem_.empty() || builder_.too_large()) return {};
     if (options_.ignores_case) set = with_both_cases(set);

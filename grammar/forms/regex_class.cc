@@ -24,7 +24,8 @@ const CodeSet& beyond_ascii() {
   static const CodeSet set({{0x80, 0x10FFFF}});
   return set;
 }
-/// White space of Unicode and of ECMAScript, and the separators that Python counts too.
+/// Returns the white space of Unicode and of ECMAScript, and the separators that Python counts,
+/// too.
 const CodeSet& wide_space() {
   static const CodeSet set({{U'\t', U'\r'},
                             {0x1C, U' '},

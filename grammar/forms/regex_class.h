@@ -16,21 +16,21 @@ struct CharacterClass {
   CodeSet wide;
 };
 
-/// The class of \d, \w, \s or the opposite of one; nothing for another letter.
+/// Returns the class of \d, \w, \s or of the opposite of one; nothing for another letter.
 [[nodiscard]] std::optional<CharacterClass> class_of_letter(char letter);
 
-/// Reads characters and escapes of a regular expression. `at` moves on; after a mistake `problem`
-/// says what is wrong. Owner only; borrows the pattern.
+/// Reads characters and escapes of a regular expression, and advances `at`. After a mistake
+/// `problem` describes it. Owner only; borrows the pattern.
 class EscapeReader {
  public:
   EscapeReader(std::string_view pattern, std::size_t& at, std::string& problem)
       : pattern_(pattern), at_(at), problem_(problem) {}
 
-  /// One code point as it stands.
+  /// Reads one code point without interpreting it.
   char32_t character();
-  /// The code point that an escape means; `at` is behind the backslash.
+  /// Returns the code point of an escape; `at` is after the backslash.
   char32_t escape(bool in_class);
-  /// A class in brackets; `at` is behind the "[".
+  /// Reads a class in brackets; `at` is after the "[".
   CodeSet bracket();
 
  private:

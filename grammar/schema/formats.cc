@@ -25,9 +25,10 @@ namespace {
   "T(?:" WEFT_NUMBER "H(?:" WEFT_NUMBER "M(?:" WEFT_NUMBER "S)?)?|" WEFT_NUMBER "M(?:" WEFT_NUMBER \
   "S)?|" WEFT_NUMBER "S)"
 
-/// Each format is a part of what its RFC allows: dates have the days that every year has; years
-/// may begin with 0000; host names have labels of at most 31 letters, never two
-/// hyphens in a row, which encoded names have, and four labels, within the 253 characters of all.
+/// Each format is a subset of its RFC. Every month has only the days that it has in each year;
+/// years may begin with 0000. Host names have at most four labels of at most 31 letters, which
+/// keeps them below 253 characters. They never have two hyphens in a row, because encoded names
+/// have these.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kFormats = {{
     {"date", WEFT_DATE},
     {"time", WEFT_TIME},
@@ -50,8 +51,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kFormats
      "?-]{0,200})?(?:#[A-Za-z0-9._~!$&'()*+,;=:@/?-]{0,100})?"},
 }};
 
-/// URIs without bounds of their own, for URIs that minLength and maxLength bound: the automaton has
-/// few states.
+/// URIs without bounds of their own, for schemas that bound them by minLength and maxLength: the
+/// automaton has few states.
 constexpr std::string_view kPlainUri =
     "[A-Za-z][A-Za-z0-9+.-]*://[A-Za-z0-9._~-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~!$&'()*+,;=:@-]*)*"
     "(?:\\?[A-Za-z0-9._~!$&'()*+,;=:@/?-]*)?(?:#[A-Za-z0-9._~!$&'()*+,;=:@/?-]*)?";

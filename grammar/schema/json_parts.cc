@@ -12,7 +12,7 @@ namespace {
 using Part = GrammarBuilder::Part;
 using boost::json::value;
 
-/// First items and the rest, each but the first behind a comma, between brackets.
+/// Returns first items and the rest between brackets, with a comma before each item but the first.
 Part in_brackets(GrammarBuilder& builder, Part comma, Part space, char open, Part item,
                  char close) {
   const Part more = builder.sequence({comma, item});
@@ -22,7 +22,7 @@ Part in_brackets(GrammarBuilder& builder, Part comma, Part space, char open, Par
       {builder.literal({&open, 1}), space, builder.optional(items), builder.literal({&close, 1})});
 }
 
-/// A character of a string, where anything may stand in it.
+/// Returns a character of a string that may have any characters.
 ByteDfa character_dfa(ValueForm form) {
   switch (form) {
     case ValueForm::kPython:
@@ -35,7 +35,7 @@ ByteDfa character_dfa(ValueForm form) {
   return any_json_character_dfa(CodeSet::all());
 }
 
-/// White space where a writer of JSON may put some.
+/// Returns white space where a writer of JSON may put it.
 Part white_space(GrammarBuilder& builder) {
   const Part indentation =
       builder.any_of({builder.repeat(builder.literal(" "), 0, defaults::kMaxJsonIndent),

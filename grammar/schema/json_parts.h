@@ -10,21 +10,21 @@
 
 namespace weft::grammar {
 
-/// The parts of JSON texts (RFC 8259). Numbers are bounded, so that they end and fit their readers:
-/// at most 19 digits before the point, 17 behind it, and 2 of an exponent. White space may stand
-/// where JSON writers put it: behind brackets, commas and colons and before a closing bracket. It
-/// is a blank or a line break with indentation, so that a model that has lost the thread does not
-/// write white space for ever. There is none around the text, and nothing but the separators where
-/// the builder's JsonSpacing says so.
+/// The parts of JSON texts (RFC 8259). Numbers are bounded, so that they end and readers can hold
+/// them: at most 19 digits before the point, 17 after it, and 2 in an exponent. White space may
+/// stand after brackets, commas and colons and before a closing bracket, where JSON writers put it.
+/// It is a space, or a line break with indentation, so that a model that has lost its way does not
+/// write white space for ever. There is no white space around the text, and only the separators
+/// where the builder's JsonSpacing says so.
 struct JsonParts {
   using Part = GrammarBuilder::Part;
 
   explicit JsonParts(GrammarBuilder& builder);
 
-  Part space;  ///< white space, or none, between two tokens
-  Part comma;  ///< with the white space around it; so is the colon
+  Part space;  ///< optional white space between two tokens
+  Part comma;  ///< a comma with the white space around it; so is the colon
   Part colon;
-  Part character;  ///< of a string
+  Part character;  ///< a character of a string
   Part string;
   Part number;
   Part integer;
@@ -35,22 +35,22 @@ struct JsonParts {
 
 inline constexpr std::uint32_t kMaxWholeDigits = 19;
 inline constexpr std::uint32_t kMaxFractionDigits = 17;
-/// Digits before the point of numbers with an upper bound: enough for 64 bits.
+/// Digits before the point of numbers with an upper bound; enough for 64 bits.
 inline constexpr std::uint32_t kMaxBoundDigits = 20;
 
-/// A number that a schema names, as decimal digits: "-12.5", without an exponent.
+/// Returns a number of a schema as decimal digits: "-12.5", without an exponent.
 [[nodiscard]] std::string decimal_text(const boost::json::value& number);
 
-/// A given JSON value, with white space between its tokens.
+/// Returns a part for a given JSON value, with white space between its tokens.
 [[nodiscard]] GrammarBuilder::Part given_value(GrammarBuilder& builder,
                                                const boost::json::value& value);
 
-/// The text of a value that has no others inside: a string with its quotation marks, a number, ...
-/// in the builder's form.
+/// Returns the text of a value without inner values, in the builder's form: a string with its
+/// quotation marks, a number, ...
 [[nodiscard]] std::string scalar_text(const GrammarBuilder& builder,
                                       const boost::json::value& value);
 
-/// A bound of numbers, as decimal_text() writes it.
+/// A bound of numbers, in the form of decimal_text().
 struct NumberBound {
   std::string decimal;
   bool excluded = false;
@@ -58,9 +58,9 @@ struct NumberBound {
 
 [[nodiscard]] bool is_negative(const NumberBound& bound);
 
-/// Numbers between two bounds, without exponent, with at most so many digits behind the point. They
-/// have at most kMaxWholeDigits digits before the point, kMaxBoundDigits below an upper bound, and
-/// more where the lower bound asks for more.
+/// Returns numbers between two bounds, without exponent, with at most the given number of digits
+/// after the point. They have at most kMaxWholeDigits digits before the point, or kMaxBoundDigits
+/// below an upper bound; they have more where the lower bound requires it.
 [[nodiscard]] GrammarBuilder::Part number_between(GrammarBuilder& builder,
                                                   const std::optional<NumberBound>& low,
                                                   const std::optional<NumberBound>& high,

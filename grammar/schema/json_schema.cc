@@ -22,7 +22,7 @@ using Array = boost::json::array;
 constexpr std::array<std::string_view, 7> kTypes = {"object",  "array",   "string", "number",
                                                     "integer", "boolean", "null"};
 
-/// Whether a schema says that it is of a draft before 2020-12.
+/// Whether a schema declares a draft before 2020-12.
 bool is_of_older_draft(const Value& root) {
   const Object* const object = root.if_object();
   const Value* const draft = object == nullptr ? nullptr : object->if_contains("$schema");
@@ -76,7 +76,7 @@ Result<SchemaReader::Part> SchemaReader::read() {
 }
 
 SchemaReader::Part SchemaReader::schema(const Value& value, const std::string& path) {
-  if (!work(1 + path.size() / 256)) return {};  // paths are copied for what is inside
+  if (!work(1 + path.size() / 256)) return {};  // the cost of copying paths for the inner schemas
   if (value.is_bool()) {
     return value.get_bool() ? builder_.json().value : builder_.any_of(std::span<const Part>());
   }
@@ -122,7 +122,7 @@ SchemaReader::Part SchemaReader::plain_schema(const Object& object, const std::s
   return typed(object, path);
 }
 
-/// Returns whether no value fits two of the alternatives, or the schema may ignore that.
+/// Returns whether no value fits two of the alternatives, or whether the schema may ignore that.
 bool SchemaReader::check_exclusive(const Array& schemas, const std::string& path) {
   if (!work(schemas.size() * schemas.size())) return false;
   for (std::size_t i = 0; i < schemas.size(); ++i) {
@@ -241,7 +241,7 @@ Result<GrammarBuilder::Part> GrammarBuilder::read_spaced_schema(const boost::jso
   auto part = reader.read();
   const bool is_too_large = !part && part.error().code == GrammarErrc::kTooComplex;
   if (!is_too_large || strictness == Strictness::kStrict || !reader.has_branched()) return part;
-  // Conditions multiply the grammar's size; without them the schema may be small enough.
+  // Conditions multiply the grammar's size, so the schema may be small enough without them.
   spent_ = spent;
   grammar::SchemaReader plain(*this, root, name, strictness);
   plain.leave_out_conditions();

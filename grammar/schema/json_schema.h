@@ -48,7 +48,7 @@ class SchemaReader {
   using Object = boost::json::object;
   using Array = boost::json::array;
 
-  /// `name` goes before places in errors. Borrows all arguments.
+  /// `name` precedes places in errors. Borrows all arguments.
   SchemaReader(GrammarBuilder& builder, const Value& root, std::string_view name,
                Strictness strictness = Strictness::kStrict);
 
@@ -61,33 +61,33 @@ class SchemaReader {
   [[nodiscard]] bool has_branched() const noexcept { return has_branched_; }
 
  private:
-  /// A property, or a required name that none of them has.
+  /// A property, or a required name without a property.
   struct Member {
     std::string name;
     const Value* schema = nullptr;  ///< null: additionalProperties gives the schema
     bool is_required = false;
   };
 
-  /// One element of a list in a fixed order; an element that is not required may be left out.
+  /// One element of a list in a fixed order; an element may be missing if it is not required.
   struct Listed {
     Part part;
     bool is_required = false;
   };
 
-  /// How many elements a list may have.
+  /// The bounds on a list's number of elements.
   struct Counts {
     std::uint64_t least = 0;
     std::uint64_t most = kNoBound;
   };
 
-  /// A schema that was put together; `body` is set once it has been read.
+  /// A combined schema; `body` is set once it has been read.
   struct Whole {
     Part rule;
     std::optional<Part> body = {};
     bool leads_back = false;
   };
 
-  // Each function reads the schema at `path`; after the first mistake the parts mean nothing.
+  // Each function reads the schema at `path`; after the first mistake the parts are meaningless.
   Part schema(const Value& value, const std::string& path);
   Part open_schema(const Object& object, const std::string& path);
   Part plain_schema(const Object& object, const std::string& path);
@@ -105,11 +105,12 @@ class SchemaReader {
   Part other_member(const Object& object, const std::string& path, bool& exists);
   Part pattern_member(const Object& object, const std::string& path);
   Part member(Part name, Part value);
-  /// Some of the parts in `all`, with commas between them, then `others` where others may follow.
+  /// Returns some of the parts in `all`, with commas between them, then `others` where others may
+  /// follow.
   Part some_in_order(std::span<const Listed> all, std::optional<Part> others, Counts counts,
                      const std::string& path);
   Part array_part(const Object& object, const std::string& path);
-  /// Arrays in which each of the values stands at most once; nothing where that is not enforced.
+  /// Returns arrays that contain each value at most once; nothing where that is not enforced.
   std::optional<Part> unique_array(const Value* items, Counts counts, const std::string& path);
   bool list_values(const Value& schema, std::vector<Value>& values, int depth);
   bool list_typed_values(const Object& schema, std::vector<Value>& values);
@@ -119,7 +120,8 @@ class SchemaReader {
                                       const std::string& path);
   std::optional<Part> uncounted(Part contents, const std::string& path);
   Part number_part(const Object& object, bool whole, const std::string& path);
-  /// The multiples as an automaton. Nothing: numbers with so many digits will do, or a mistake.
+  /// Returns the multiples as an automaton. Nothing: numbers with so many digits suffice, or there
+  /// is a mistake.
   std::optional<Part> multiples(const Value& multiple, bool whole,
                                 const std::optional<NumberBound>& low,
                                 const std::optional<NumberBound>& high, const std::string& path,
@@ -132,9 +134,9 @@ class SchemaReader {
 
   const Value* resolve(std::string_view reference, const std::string& path);
   bool is_resource(const Value& value) const;
-  /// The part of a schema that was put together; a schema that leads back to itself becomes a rule.
+  /// Returns the part of a combined schema; a schema that leads back to itself becomes a rule.
   Part whole_schema(const Value& whole, const std::string& path);
-  /// A schema for the values that both schemas allow.
+  /// Returns a schema for the values that both schemas allow.
   Value merged(const Value& a, const Value& b, const std::string& path);
   void merge_keyword(Object& into, std::string_view keyword, const Value& value,
                      const std::string& path);
@@ -148,7 +150,8 @@ class SchemaReader {
   bool check_keywords(const Object& object, const std::string& path);
   /// Returns whether rewritten() has nothing to do.
   [[nodiscard]] bool is_plain(const Object& object) const;
-  /// Returns the schema in keywords that the readers know, without the parts that are let pass.
+  /// Returns the schema with only keywords that the readers know, without the parts that are let
+  /// pass.
   Object rewritten(const Object& object, const std::string& path);
   void restate(std::string_view keyword, const Object& object, Object& into, Array& conditions,
                const std::string& path);
@@ -158,7 +161,8 @@ class SchemaReader {
   /// Counts a condition of a schema; each one doubles the alternatives. Returns false when there
   /// are too many.
   bool may_branch(const Object& object);
-  /// Returns a schema for the values that another one does not allow; nothing where there is none.
+  /// Returns a schema for the values that another schema does not allow; nothing where there is
+  /// none.
   std::optional<Value> opposite(const Value& schema, int depth);
   bool add_opposites(std::string_view keyword, const Value& argument, Array& ways, int depth);
   bool keep_allowed(const Object& object, std::vector<Value>& values, const std::string& path);
@@ -178,11 +182,11 @@ class SchemaReader {
   const std::string name_;
   const Strictness strictness_;
   std::optional<Error> error_{};
-  std::map<std::string, Part, std::less<>> references_;  ///< by what is written behind $ref
-  std::map<std::string, Whole, std::less<>> wholes_;     ///< by their texts
+  std::map<std::string, Part, std::less<>> references_;  ///< keyed by the text after $ref
+  std::map<std::string, Whole, std::less<>> wholes_;     ///< keyed by their texts
   std::map<std::string, std::optional<Part>, std::less<>>
       multiples_;                ///< keyed by divisor and bounds
-  const bool has_prefix_items_;  ///< whether the schema's draft has it
+  const bool has_prefix_items_;  ///< whether the schema's draft has prefixItems
   std::size_t unordered_ = 0;    ///< nodes of arrays in any order
   std::size_t conditions_ = 0;   ///< conditions of the current schema
   bool takes_conditions_ = true;
@@ -191,10 +195,10 @@ class SchemaReader {
   std::size_t reference_depth_ = 0;  ///< depth of references into each other
 };
 
-/// Whether a keyword says nothing about the text.
+/// Whether a keyword has no effect on the text.
 [[nodiscard]] bool is_annotation(std::string_view keyword);
 
-/// Returns whether SchemaReader enforces a keyword whatever the strictness is.
+/// Returns whether SchemaReader enforces a keyword under any strictness.
 [[nodiscard]] bool is_supported(std::string_view keyword);
 
 /// A keyword of Weft's own, a list of values that are not allowed: SchemaReader::opposite() makes
@@ -203,7 +207,7 @@ inline constexpr std::string_view kExcept =
     "\x01"
     "except";
 
-/// Returns the type that a keyword is about; empty where the keyword is about all types.
+/// Returns the type that a keyword applies to; empty where it applies to all types.
 [[nodiscard]] std::string_view type_of_keyword(std::string_view keyword);
 
 /// Returns the types that a schema states or, without `type`, the types of its keywords.
@@ -221,32 +225,33 @@ inline constexpr std::string_view kExcept =
 inline constexpr const char* kNotBetweenTags =
     "is not supported for a model that writes arguments between tags";
 
-/// The keyword of llguidance and Guidance that says what stands between the tokens of a whole text.
+/// The keyword of llguidance and Guidance for the text between the tokens of a whole text.
 inline constexpr std::string_view kSpacingKeyword = "x-guidance";
 
-/// Returns what the root of a schema asks to stand between tokens. kBadSchema, or
-/// kUnsupportedSchema for a pattern of white space, by the place.
+/// Returns the spacing between tokens that a schema's root asks for. kBadSchema, or
+/// kUnsupportedSchema for a pattern of white space, with the place.
 [[nodiscard]] Result<JsonSpacing> spacing_of(const boost::json::value& schema,
                                              std::string_view name);
 
-/// The rest of a schema: all keywords except one and annotations.
+/// Returns all keywords of a schema except one, and except annotations.
 [[nodiscard]] boost::json::object without(const boost::json::object& object,
                                           std::string_view keyword);
 
-/// "properties" below "schema": "schema.properties".
+/// Joins two places: "properties" below "schema" is "schema.properties".
 [[nodiscard]] std::string below(const std::string& path, std::string_view name);
 
-/// How many values a value is, with those inside of it.
+/// Returns the number of values in a value, itself included.
 [[nodiscard]] std::size_t size_of(const boost::json::value& value);
 
-/// Writes whole numbers alike, 2.0 as 2, so that values that JSON schema takes for the same are.
+/// Writes equal numbers equally, 2.0 as 2, so that values that are equal in JSON schema have equal
+/// texts.
 void write_numbers_alike(boost::json::value& value);
 
-/// The regular expression of a format; nothing for one that is not supported.
+/// Returns the regular expression of a format; nothing for a format that is not supported.
 [[nodiscard]] std::optional<std::string_view> format_regex(std::string_view format);
 
-/// Returns a regular expression with fewer states for a format that stands beside minLength or
-/// maxLength; format_regex() where there is no smaller one.
+/// Returns a regular expression with fewer states for a format beside minLength or maxLength;
+/// format_regex() where there is no smaller one.
 [[nodiscard]] std::string_view countable_format_regex(std::string_view format);
 
 }  // namespace weft::grammar

@@ -15,13 +15,13 @@ namespace {
 
 /// States of one automaton: 20,000 take 2 MB, half of what a grammar may have.
 constexpr std::size_t kMostStates = 20'000;
-/// States that numbers without a bound may take; beyond this number they get fewer digits.
+/// States for numbers without a bound; when more would be needed, such numbers get fewer digits.
 constexpr std::size_t kStatesOfUnbounded = 6'000;
-/// Digits before the point that numbers without a bound have in any case.
+/// Digits before the point that numbers without a bound always have.
 constexpr std::size_t kLeastWholeDigits = 7;
 
-/// Puts remainders that mean the same, whatever digits follow, into one numbered class. Remainders
-/// are told apart first by acceptance, then by the classes that digits lead to, until nothing
+/// Groups remainders that behave equally for all following digits into numbered classes. Remainders
+/// are distinguished first by acceptance, then by the classes that digits lead to, until nothing
 /// changes (Moore, "Gedanken-experiments on sequential machines", 1956).
 class Remainders {
  public:
@@ -41,20 +41,20 @@ class Remainders {
   [[nodiscard]] std::uint32_t after(std::uint32_t one, std::uint32_t digit) const {
     return class_of_[(member_[one] * 10 + digit) % divisor_];
   }
-  /// Returns whether a number is a multiple that ends with so many of its digits unwritten.
+  /// Returns whether a number is a multiple when the given number of its digits is left unwritten.
   [[nodiscard]] bool ends(std::uint32_t one, std::uint32_t unwritten) const {
     return zeros_needed(member_[one]) <= unwritten;
   }
 
  private:
-  /// Returns how many zeros make a multiple; more than fraction_digits_: none do.
+  /// Returns how many zeros make a multiple; more than fraction_digits_: no number of zeros does.
   [[nodiscard]] std::uint32_t zeros_needed(std::uint64_t rest) const {
     std::uint32_t zeros = 0;
     for (; rest != 0 && zeros <= fraction_digits_; ++zeros) rest = rest * 10 % divisor_;
     return zeros;
   }
 
-  /// Numbers the classes from 0 on and returns how many there are.
+  /// Numbers the classes from 0 on and returns their number.
   template <class Key>
   std::size_t renumber(const std::vector<Key>& keys) {
     std::map<Key, std::uint32_t> numbers;
@@ -81,7 +81,7 @@ class Remainders {
   const std::uint64_t divisor_;
   const std::uint32_t fraction_digits_;
   std::vector<std::uint32_t> class_of_;
-  std::vector<std::uint64_t> member_;  ///< one remainder of each class
+  std::vector<std::uint64_t> member_;  ///< one remainder from each class
 };
 
 /// Adds 1 to decimal digits.
@@ -111,10 +111,10 @@ bool is_zero(std::string_view digits) {
   return digits.find_first_not_of('0') == std::string_view::npos;
 }
 
-/// A bound's absolute value in units of the last digit that is written.
+/// A bound's absolute value in units of the last written digit.
 struct Scaled {
-  std::string digits;  ///< with a number's digits behind the point, at least one before it
-  bool exact = true;   ///< false: the bound is above `digits`, by less than a unit
+  std::string digits;  ///< includes the digits after the point, and at least one before it
+  bool exact = true;   ///< false: the bound is above `digits` by less than a unit
 };
 
 Scaled scaled(std::string_view decimal, std::uint32_t fraction_digits) {
@@ -131,10 +131,10 @@ Scaled scaled(std::string_view decimal, std::uint32_t fraction_digits) {
 /// The magnitudes from low to high, both included.
 struct Interval {
   std::string low;
-  std::optional<std::string> high;  ///< nothing: no upper limit but the number of digits
+  std::optional<std::string> high;  ///< nothing: only the number of digits is limited
 };
 
-/// Orders digits as numbers: "07" before "10".
+/// Orders digits as numbers: "07" is before "10".
 bool is_less(const std::string& a, const std::string& b) {
   const auto trimmed = [](std::string_view text) {
     return text.substr(std::min(text.find_first_not_of('0'), text.size()));
@@ -150,7 +150,7 @@ void strip_zeros(std::string& digits, std::uint32_t fraction_digits) {
   digits.erase(0, std::min(most, std::min(digits.find_first_not_of('0'), digits.size())));
 }
 
-/// Magnitudes at or above `from` and at or below `to`, where these bounds exist.
+/// Returns the magnitudes at or above `from` and at or below `to`, where these bounds exist.
 std::optional<Interval> interval(const std::optional<NumberBound>& from,
                                  const std::optional<NumberBound>& to, bool without_zero,
                                  std::uint32_t fraction_digits) {
@@ -174,8 +174,8 @@ std::optional<Interval> interval(const std::optional<NumberBound>& from,
   return result;
 }
 
-/// Writes the automaton of magnitudes, digit by digit: a state knows the class of the remainder,
-/// how many digits there are, and how they compare with the digits of the bounds so far.
+/// Writes the automaton of magnitudes, digit by digit. A state knows the class of the remainder,
+/// the number of digits so far, and how the digits compare with the digits of the bounds.
 class MagnitudeWriter {
  public:
   MagnitudeWriter(DfaDraft& draft, const Remainders& remainders, const Divisor& divisor,
@@ -205,18 +205,18 @@ class MagnitudeWriter {
   }
 
  private:
-  /// Digits before the point that a multiple above the lower bound may need.
+  /// Returns the digits before the point that a multiple above the lower bound may need.
   static std::size_t needed(const Interval& interval, std::size_t low_whole) {
     return is_zero(interval.low) ? low_whole : low_whole + 1;
   }
 
   struct Place {
     bool in_fraction = false;
-    std::size_t digits = 0;  ///< read so far of this part of the number
+    std::size_t digits = 0;  ///< digits so far in this part of the number
     std::uint32_t remainder = 0;
     int low = 0;           ///< how the digits compare with the lower bound's: -1, 0, 1
-    int high = 0;          ///< the same for the upper bound; -1 without one
-    bool is_zero = false;  ///< the whole part is the one digit 0
+    int high = 0;          ///< how the digits compare with the upper bound's; -1 without one
+    bool is_zero = false;  ///< the whole part is the single digit 0
 
     /// Returns a number that only this place has.
     [[nodiscard]] std::uint64_t key() const {
@@ -258,7 +258,7 @@ class MagnitudeWriter {
     const std::size_t low_at = place.digits + (place.in_fraction ? low_whole_ : 0);
     const std::size_t high_at = place.digits + (place.in_fraction ? high_whole_ : 0);
     if (!place.in_fraction && place.digits >= low_whole_) {
-      next.low = 1;  // the number has more digits before the point than the bound
+      next.low = 1;  // the number has more digits before the point than the lower bound
     } else {
       next.low = compared(place.low, digit, interval_.low[low_at]);
     }
@@ -268,7 +268,7 @@ class MagnitudeWriter {
     draft_.add_edge(from, {byte, byte}, state_of(next));
   }
 
-  /// Returns the comparisons once the whole part has ended.
+  /// Returns the comparisons after the end of the whole part.
   [[nodiscard]] std::optional<Place> settled(Place place) const {
     if (place.digits < low_whole_ && !is_zero(interval_.low)) return std::nullopt;
     if (interval_.high && place.digits < high_whole_) place.high = -1;
@@ -285,7 +285,7 @@ class MagnitudeWriter {
     draft_.add_edge(from, {'.', '.'}, state_of(*next));
   }
 
-  /// Returns whether a number may end here, its unwritten digits being zeros.
+  /// Returns whether a number may end here, with zeros for its unwritten digits.
   [[nodiscard]] bool accepts(const Place& place) const {
     if (place.digits == 0) return false;
     const auto ended = place.in_fraction ? std::optional(place) : settled(place);
@@ -300,7 +300,7 @@ class MagnitudeWriter {
   const Remainders& remainders_;
   const std::size_t fraction_digits_;
   const Interval interval_;
-  const std::size_t low_whole_;  ///< digits before the lower bound's point
+  const std::size_t low_whole_;  ///< digits before the point of the lower bound
   const std::size_t high_whole_;
   const std::size_t most_;
   std::unordered_map<std::uint64_t, std::uint32_t> known_;

@@ -15,19 +15,19 @@ struct Divisor {
   std::uint32_t fraction_digits = 0;
 };
 
-/// The largest `Divisor::whole` that is supported. Finding out which remainders mean
-/// the same takes some milliseconds for it.
+/// The largest supported `Divisor::whole`. For it, grouping the remainders takes some milliseconds.
 inline constexpr std::uint64_t kLargestDivisor = 10'000;
 
-/// Reads a divisor from decimal_text(). `whole`: returns the whole number whose multiples are the
-/// integers among the divisor's multiples. Nothing for a divisor above kLargestDivisor.
+/// Reads a divisor from decimal_text(). With `whole` it returns the whole number whose multiples
+/// are the integers among the divisor's multiples. Returns nothing for a divisor above
+/// kLargestDivisor.
 [[nodiscard]] std::optional<Divisor> read_divisor(const std::string& decimal, bool whole);
 
-/// Returns the multiples of a divisor between two bounds, written without an exponent and with at
-/// most Divisor::fraction_digits digits behind the point. Numbers without a bound have at most
-/// kMaxWholeDigits digits before the point, and fewer where the automaton would be too large; a
-/// bound may ask for more. Nothing where the automaton has too many states even so. An
-/// automaton without an accepting state means that no such multiple exists.
+/// Returns the multiples of a divisor between two bounds. They are written without an exponent and
+/// with at most Divisor::fraction_digits digits after the point. Numbers without a bound have at
+/// most kMaxWholeDigits digits before the point, and fewer where the automaton would be too large;
+/// a bound may require more. Returns nothing where the automaton still has too many states. An
+/// automaton without an accepting state means that there is no such multiple.
 [[nodiscard]] std::optional<ByteDfa> multiples_between(const Divisor& divisor,
                                                        const std::optional<NumberBound>& low,
                                                        const std::optional<NumberBound>& high);

@@ -33,8 +33,8 @@ Magnitude magnitude_of(std::string_view decimal, bool excluded) {
   return result;
 }
 
-/// Decimal numbers between two magnitudes, digit by digit: as long as the digits so far are those
-/// of a bound, the next is held to it.
+/// Decimal numbers between two magnitudes, digit by digit. While the digits so far equal those of a
+/// bound, the bound limits the next digit.
 class MagnitudeRange {
  public:
   MagnitudeRange(GrammarBuilder& builder, Magnitude low, const Magnitude* high,
@@ -57,14 +57,15 @@ class MagnitudeRange {
   }
 
  private:
-  /// Digits before the point that a number needs to be above the lower bound: as many as the bound
-  /// has, or one more where these are all 9.
+  /// Returns the digits before the point that a number above the lower bound needs: as many as the
+  /// bound has, or one more where all of these are 9.
   [[nodiscard]] std::size_t least_whole_digits() const {
     const bool is_last = low_.whole.find_first_not_of('9') == std::string::npos;
     return low_.whole.size() + (is_last ? 1 : 0);
   }
 
-  /// One digit, and what comes after it; `next` is told whether the digit is a bound's.
+  /// Returns one digit and the text after it; `next` is told whether the digit equals a bound's
+  /// digit.
   template <class Next>
   Part digits(char low, char high, bool at_low, bool at_high, const Next& next) {
     if (low > high) return builder_.any_of(std::span<const Part>());
@@ -93,7 +94,7 @@ class MagnitudeRange {
     return found->second;
   }
 
-  /// The digits from `at` on of a whole part of `size` digits, and what follows it.
+  /// Returns the digits from `at` on of a whole part of `size` digits, and the text after them.
   Part whole(std::size_t size, std::size_t at, bool at_low, bool at_high) {
     if (at == size) return point(at_low, at_high);
     if (!at_low && !at_high && at > 0) {
@@ -105,7 +106,7 @@ class MagnitudeRange {
                   at_high, [&](bool low, bool high) { return whole(size, at + 1, low, high); });
   }
 
-  /// Whether the number may end after so many digits behind the point.
+  /// Whether the number may end after this many digits behind the point.
   [[nodiscard]] bool may_end(std::size_t at, bool at_low, bool at_high) const {
     const bool above = !at_low || (low_.ends_before(at) && !low_.excluded);
     const bool below = !at_high || !high_->ends_before(at) || !high_->excluded;
@@ -121,7 +122,7 @@ class MagnitudeRange {
     return builder_.any_of(parts);
   }
 
-  /// One digit more behind the point, and others.
+  /// Returns one more digit after the point, and further ones.
   Part fraction(std::uint32_t at, bool at_low, bool at_high) {
     if (!at_low && !at_high) return builder_.repeat(digit('0', '9'), 1, most_ - at);
     const auto [found, is_new] = fractions_.try_emplace({at, at_low, at_high});

@@ -14,7 +14,7 @@ using Value = boost::json::value;
 using Object = boost::json::object;
 using Array = boost::json::array;
 
-/// A schema's keywords for an array's items: the first items, one by one, and the rest.
+/// A schema's keywords for an array's items: those of the first items, one by one, and of the rest.
 struct Items {
   Array first;
   std::optional<Value> rest;
@@ -24,7 +24,8 @@ struct Items {
   }
 };
 
-/// Takes the keywords for items out of a schema. `additionalItems` counts only behind a list.
+/// Takes the keywords for items out of a schema. `additionalItems` has a meaning only beside a
+/// list.
 Items take_items(Object& object) {
   Items items;
   const auto take = [&](std::string_view keyword) -> std::optional<Value> {
@@ -51,8 +52,8 @@ Items take_items(Object& object) {
 
 }  // namespace
 
-/// Merges both schemas' items: each schema covers all items, so an item among the first of one may
-/// be in the rest of the other.
+/// Merges the items of both schemas. Each schema covers all items, so one of the first items of one
+/// schema may be in the rest of the other.
 void SchemaReader::merge_items(Object& into, Object& other, const std::string& path) {
   for (const Object* one : {&into, &other}) {
     const Value* const prefix = one->if_contains("prefixItems");
@@ -80,7 +81,8 @@ SchemaReader::Part SchemaReader::array_part(const Object& object, const std::str
   const Value* items = object.if_contains("items");
   const std::string first_path = below(path, prefix != nullptr ? "prefixItems" : "items");
   std::string rest_path = below(path, "items");
-  if (prefix == nullptr && items != nullptr && items->is_array()) {  // as draft 7 writes it
+  // draft 7's form
+  if (prefix == nullptr && items != nullptr && items->is_array()) {
     prefix = items;
     items = object.if_contains("additionalItems");
     rest_path = below(path, "additionalItems");
@@ -108,7 +110,8 @@ SchemaReader::Part SchemaReader::array_part(const Object& object, const std::str
   if (least > most || least >= kNoBound || (least > firsts && !has_rest)) {
     return builder_.any_of(std::span<const Part>());
   }
-  // Goes from the last item back: what may follow an item, and what may stand first.
+  // Goes from the last item back. It keeps the text that may follow an item, and the text that may
+  // come first.
   Part rest = json.space;
   Part first;
   if (has_rest) {

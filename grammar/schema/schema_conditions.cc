@@ -6,7 +6,8 @@
 
 #include "weft/grammar/schema/json_schema.h"
 
-// Conditions, written as alternatives: "if a is there, b is" is "a is not there, or both are".
+// Conditions are written as alternatives: "if a is present, so is b" becomes "a is absent, or both
+// are present".
 
 namespace weft::grammar {
 namespace {
@@ -15,14 +16,15 @@ using Value = boost::json::value;
 using Object = boost::json::object;
 using Array = boost::json::array;
 
-/// Most conditions of a schema, and most values in its alternatives. Each condition doubles these.
+/// The most conditions of a schema, and the most values in its alternatives, because each condition
+/// doubles them.
 constexpr std::size_t kMostConditions = 5;
 constexpr std::size_t kMostAlternatives = 4'000;
-/// How deep a schema may nest whose opposite is needed.
+/// The largest depth of a schema whose opposite is needed.
 constexpr int kDeepestOpposite = 4;
 
-/// An object without this property. Where the schema beside it lists no properties, its other
-/// properties stay as free as they are.
+/// Returns an object without this property. Where the schema beside it lists no properties, its
+/// other properties stay free.
 Object without_property(std::string_view name, bool is_listing) {
   Object object{{"properties", Object{{name, false}}}};
   if (!is_listing) object["additionalProperties"] = true;
@@ -51,11 +53,11 @@ std::optional<Value> other_types(const Value& types) {
   return Object{{"type", std::move(others)}};
 }
 
-/// A keyword that bounds values, and the keyword for values beyond the bound.
+/// A keyword that bounds values, and the opposite keyword, for values beyond the bound.
 struct Beyond {
   std::string_view keyword;
   std::string_view opposite;
-  int step = 0;  ///< from a count to the next count beyond it
+  int step = 0;  ///< distance from a count to the next count beyond the bound
 };
 constexpr std::array<Beyond, 10> kBeyond = {{{"minimum", "exclusiveMaximum"},
                                              {"exclusiveMinimum", "maximum"},
@@ -68,7 +70,8 @@ constexpr std::array<Beyond, 10> kBeyond = {{{"minimum", "exclusiveMaximum"},
                                              {"minProperties", "maxProperties", -1},
                                              {"maxProperties", "minProperties", 1}}};
 
-/// Returns the values of the keyword's type that the keyword excludes; nothing for another keyword.
+/// Returns the values that a keyword excludes, among values of its type; nothing for other
+/// keywords.
 std::optional<Value> beyond(std::string_view keyword, const Value& argument) {
   const auto found = std::ranges::find(kBeyond, keyword, &Beyond::keyword);
   if (found == kBeyond.end() || !argument.is_number()) return std::nullopt;
@@ -147,7 +150,7 @@ std::optional<SchemaReader::Value> SchemaReader::opposite(const Value& schema, i
   return Object{{"anyOf", std::move(ways)}};
 }
 
-/// Adds the alternatives that break one keyword; returns false where they are not known.
+/// Adds the alternatives that break one keyword; returns false where they are unknown.
 bool SchemaReader::add_opposites(std::string_view keyword, const Value& argument, Array& ways,
                                  int depth) {
   const auto add = [&](std::optional<Value> way) {

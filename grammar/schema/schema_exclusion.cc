@@ -11,14 +11,14 @@ using Value = boost::json::value;
 using Object = boost::json::object;
 using Array = boost::json::array;
 
-/// The values that a schema gives; empty where it gives none.
+/// Returns the values that a schema lists; empty where it lists none.
 Array given_values(const Object& schema) {
   if (const Value* value = schema.if_contains("const")) return {*value};
   const Value* const list = schema.if_contains("enum");
   return list != nullptr && list->is_array() ? list->get_array() : Array();
 }
 
-/// The types that a schema states; a whole number is a number.
+/// Returns the types that a schema states; a whole number is a number.
 std::vector<std::string> stated_types(const Object& schema) {
   std::vector<std::string> types;
   const auto add = [&](const Value& type) {
@@ -52,7 +52,7 @@ bool requires_property(const Object& schema, std::string_view name) {
          std::ranges::find(list->get_array(), Value(name)) != list->get_array().end();
 }
 
-/// Whether there are no properties but those that `properties` names.
+/// Whether only the properties in `properties` are allowed.
 bool is_closed(const Object& schema) {
   const Value* const additional = schema.if_contains("additionalProperties");
   return additional != nullptr && *additional == Value(false) &&
@@ -62,7 +62,7 @@ bool is_closed(const Object& schema) {
 }  // namespace
 
 const SchemaReader::Value& SchemaReader::target(const Value& value, int depth) {
-  const Value* const found = &value;  // of the schema that is read, so it outlives the call
+  const Value* const found = &value;  // belongs to the schema that is read, so it outlives the call
   const auto* object = value.if_object();
   const Value* const ref = object == nullptr ? nullptr : object->if_contains("$ref");
   if (ref == nullptr || !ref->is_string() || depth > 8 || error_) return *found;
@@ -70,8 +70,8 @@ const SchemaReader::Value& SchemaReader::target(const Value& value, int depth) {
   return where == nullptr ? *found : target(*where, depth + 1);
 }
 
-/// Whether two schemas never hold for the same value, as far as that is easy to see: by their
-/// types, by given values, or by a property that both require and that tells them apart.
+/// Whether two schemas evidently have no common value: because of their types, their listed values,
+/// or a property that both require and that distinguishes them.
 bool SchemaReader::exclude_each_other(const Value& a, const Value& b, int depth) {
   constexpr int kDeepest = 4;
   const Value& ours = target(a, 0);
@@ -94,7 +94,7 @@ bool SchemaReader::exclude_each_other(const Value& a, const Value& b, int depth)
   return told_apart(one, other, depth) || told_apart(other, one, depth);
 }
 
-/// Whether a property that `one` requires keeps its objects from being some of `other`.
+/// Whether a property that `one` requires makes its objects different from all objects of `other`.
 bool SchemaReader::told_apart(const Object& one, const Object& other, int depth) {
   const Object* const properties = properties_of(one);
   const Object* const others = properties_of(other);

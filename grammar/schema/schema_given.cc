@@ -9,7 +9,7 @@
 #include "weft/grammar/schema/json_parts.h"
 #include "weft/grammar/schema/json_schema.h"
 
-// Values that a schema gives by `enum` and `const`.
+// Values that a schema lists by `enum` and `const`.
 
 namespace weft::grammar {
 namespace {
@@ -18,8 +18,7 @@ using Value = boost::json::value;
 using Object = boost::json::object;
 using Array = boost::json::array;
 
-/// Returns whether a value has its numbers as they were written: digits beyond 64 bits have been
-/// lost.
+/// Returns whether a value's numbers are exactly as written; digits beyond 64 bits are lost.
 bool is_exact(const Value& value) {
   if (const Array* array = value.if_array()) return std::ranges::all_of(*array, is_exact);
   if (const Object* object = value.if_object()) {
@@ -82,7 +81,8 @@ std::optional<bool> allows(std::string_view keyword, const Value& argument, cons
   return std::nullopt;
 }
 
-/// Removes the values that the schema's other keywords do not allow. Returns false after a mistake.
+/// Removes listed values that the schema's other keywords do not allow. Returns false after a
+/// mistake.
 bool SchemaReader::keep_allowed(const Object& object, std::vector<Value>& values,
                                 const std::string& path) {
   for (const auto& member : object) {
@@ -128,7 +128,7 @@ SchemaReader::Part SchemaReader::given(const Object& object, const std::string& 
     if (!lets_pass(below(path, place), "has a number beyond 64 bits, which is not supported")) {
       return {};
     }
-    return builder_.json().value;  // its lost digits are not known
+    return builder_.json().value;  // the lost digits are unknown
   }
   if (object.contains("type")) {
     const std::vector<std::string> types = types_of(object);

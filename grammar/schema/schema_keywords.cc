@@ -8,7 +8,7 @@
 
 #include "weft/grammar/schema/json_schema.h"
 
-// The list of keywords, and the keywords that are read by rewriting them as others.
+// The list of keywords, and the keywords that are rewritten as others.
 
 namespace weft::grammar {
 namespace {
@@ -17,7 +17,7 @@ using Value = boost::json::value;
 using Object = boost::json::object;
 using Array = boost::json::array;
 
-/// Keywords that say nothing about the text.
+/// Keywords that have no effect on the text.
 constexpr std::array<std::string_view, 20> kAnnotations = {"$schema",
                                                            "$id",
                                                            "id",
@@ -72,7 +72,7 @@ constexpr std::array<std::string_view, 32> kKeywords = {"$ref",
                                                         "dependentRequired",
                                                         kExcept};
 
-/// The type that each keyword is about.
+/// The type that a keyword applies to.
 struct TypedKeyword {
   std::string_view keyword;
   std::string_view type;
@@ -151,7 +151,7 @@ void restate_bounds(Object& object) {
   }
 }
 
-/// OpenAPI 3.0's `nullable` adds null to the types that stand beside it.
+/// OpenAPI 3.0's `nullable` adds null to the types beside it.
 void add_null(Object& object) {
   const Value* const type = object.if_contains("type");
   if (type == nullptr) return;

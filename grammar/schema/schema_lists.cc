@@ -8,7 +8,7 @@
 
 #include "weft/grammar/schema/json_schema.h"
 
-// Lists in which each element stands at most once: the members of an object, and unique items.
+// Lists that contain each element at most once: the members of an object, and unique items.
 
 namespace weft::grammar {
 namespace {
@@ -18,13 +18,14 @@ using Object = boost::json::object;
 using Array = boost::json::array;
 using Part = GrammarBuilder::Part;
 
-/// Most values of an item that are listed. With more of them uniqueItems is not enforced.
+/// The most values of an item that are listed. With more values uniqueItems is not enforced.
 constexpr std::size_t kMostValues = 256;
-/// Nodes of a schema's arrays in any order, a tenth of what a grammar may have: ten values take
-/// 10,000. Beyond them items come in the order of the schema.
+/// The most nodes for a schema's arrays in any order, a tenth of a grammar's nodes; ten values take
+/// 10,000. Beyond it, items come in the schema's order.
 constexpr std::size_t kMostUnordered = 20'000;
 
-/// Returns how many sets of at most `most` of `all` things exist; kMostUnordered or more: too many.
+/// Returns how many sets of at most `most` out of `all` things exist; kMostUnordered or more means
+/// too many.
 std::size_t sets_of(std::size_t all, std::uint64_t most) {
   std::size_t sets = 0;
   std::size_t of_size = 1;
@@ -49,7 +50,7 @@ class UnorderedWriter {
         comma_(builder.json().comma),
         known_(std::size_t{1} << parts.size()) {}
 
-  /// Returns what may follow once the parts of a set have been written.
+  /// Returns the text that may follow once the parts of a set have been written.
   Part after(std::uint32_t set, std::size_t written) {
     if (known_[set]) return *known_[set];
     std::vector<Part> ways;
@@ -82,7 +83,7 @@ SchemaReader::Part SchemaReader::some_in_order(std::span<const Listed> all,
   const Part nothing = builder_.any_of(std::span<const Part>());
   if (counts.most >= all.size() && !others) counts.most = kNoBound;
   const bool is_bounded = counts.most < kNoBound;
-  // Written members are counted only as far as it matters: whether any, and up to the bounds.
+  // Members are counted only as far as it matters: whether there is any, and up to the bounds.
   const std::uint64_t counted = is_bounded ? std::min<std::uint64_t>(counts.most, all.size())
                                            : std::min<std::uint64_t>(counts.least, all.size() + 1);
   const std::uint64_t top = std::max<std::uint64_t>(1, counted);
@@ -93,7 +94,7 @@ SchemaReader::Part SchemaReader::some_in_order(std::span<const Listed> all,
     return passes ? some_in_order(all, others, {}, path) : Part{};
   }
   if (!work((all.size() + 1) * top / 8)) return {};
-  // Goes from the last member back: after[n] may follow once n members are written.
+  // Goes from the last member back: after[n] is the text that may follow n members.
   std::vector<Part> after(top + 1);
   for (std::uint64_t written = 0; written <= top; ++written) {
     const std::uint64_t least = counts.least > written ? counts.least - written : 0;
@@ -160,7 +161,7 @@ std::optional<SchemaReader::Part> SchemaReader::unique_array(const Value* items,
   return builder_.sequence({open, some_in_order(all, std::nullopt, counts, path), close});
 }
 
-/// Adds all values that a schema allows, each once; false where the values cannot be listed.
+/// Adds all values that a schema allows, each once; returns false where they cannot be listed.
 bool SchemaReader::list_values(const Value& schema, std::vector<Value>& values, int depth) {
   constexpr int kDeepest = 4;
   const Value& found = target(schema, 0);

@@ -24,7 +24,7 @@ bool has(const Array& list, const Value& value) {
   return std::ranges::find(list, value) != list.end();
 }
 
-/// The types that both schemas allow; a whole number is a number.
+/// Returns the types that both schemas allow; a whole number is a number.
 Array common_types(const Value& a, const Value& b) {
   const Array ours = list_of(a);
   const Array theirs = list_of(b);
@@ -44,7 +44,8 @@ bool is_number(const Value& value) { return value.is_number(); }
 
 double number_of(const Value& value) { return value.is_number() ? value.to_number<double>() : 0; }
 
-/// Whether additionalProperties of one speaks of names that patternProperties of the other have.
+/// Whether additionalProperties of one schema applies to names that patternProperties of the other
+/// matches.
 bool speaks_of_patterns(const Object& one, const Object& other) {
   const Value* const additional = one.if_contains("additionalProperties");
   const Value* const patterns = other.if_contains("patternProperties");
@@ -54,13 +55,14 @@ bool speaks_of_patterns(const Object& one, const Object& other) {
   return own == nullptr || *own != *patterns;
 }
 
-/// Lets an object have properties of any name that the object does not list.
+/// Allows properties of an object with any name that the object does not list.
 void open_names(Object& object) {
   object.erase("patternProperties");
   object["additionalProperties"] = true;
 }
 
-/// The number whose multiples are multiples of both; nothing where one is not small and whole.
+/// Returns the number whose multiples are the common multiples of both; nothing where one is not
+/// small and whole.
 std::optional<Value> common_multiple(const Value& a, const Value& b) {
   constexpr std::int64_t kLargest = 1'000'000;
   if (!a.is_int64() || !b.is_int64()) return std::nullopt;
@@ -131,7 +133,7 @@ SchemaReader::Object SchemaReader::followed(const Object& object, const std::str
   return result;
 }
 
-/// Applies additionalProperties of `other` to the properties that `other` does not list.
+/// Applies the additionalProperties of `other` to properties that `other` does not list.
 void SchemaReader::close_properties(Object& object, const Object& other) {
   const Value* const additional = other.if_contains("additionalProperties");
   Value* const properties = object.if_contains("properties");
@@ -173,7 +175,7 @@ Value SchemaReader::merged(const Value& a, const Value& b, const std::string& pa
     open_names(theirs);
   }
   merge_items(ours, theirs, path);
-  ours.erase("$id");  // it was that of a part
+  ours.erase("$id");  // the id belonged to one of the parts
   const Object before = ours;
   close_properties(ours, theirs);
   close_properties(theirs, before);
@@ -233,7 +235,7 @@ void SchemaReader::merge_keyword(Object& into, std::string_view keyword, const V
   } else if (keyword == "const") {
     into = {{"enum", Array{}}};
   } else if (is_one_of(keyword, {"anyOf", "oneOf"}) && old->is_array() && value.is_array()) {
-    // One of these and one of those is one of their pairs.
+    // A choice from one list and a choice from the other make one of their pairs.
     if (!work(16 * old->get_array().size() * value.get_array().size())) return;
     Array pairs;
     for (const Value& one : old->get_array()) {

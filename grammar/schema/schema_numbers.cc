@@ -17,8 +17,8 @@ namespace {
 
 using Value = boost::json::value;
 
-/// Digits behind the point: more than kMaxFractionDigits where two bounds lie so near that no
-/// shorter number is between them.
+/// Returns the digits after the point: more than kMaxFractionDigits where two bounds are so close
+/// that no shorter number lies between them.
 std::uint32_t fraction_digits_between(const std::optional<NumberBound>& low,
                                       const std::optional<NumberBound>& high) {
   if (!low || !high) return kMaxFractionDigits;
@@ -31,7 +31,7 @@ std::uint32_t fraction_digits_between(const std::optional<NumberBound>& low,
   return static_cast<std::uint32_t>(std::max<std::size_t>(longest, kMaxFractionDigits) + 1);
 }
 
-/// The arguments of multiples() as text, the key of its result.
+/// Returns the arguments of multiples() as text, the key of its result.
 std::string key_of_multiples(const std::string& divisor, bool whole,
                              const std::optional<NumberBound>& low,
                              const std::optional<NumberBound>& high) {
@@ -73,7 +73,8 @@ std::optional<SchemaReader::Part> SchemaReader::multiples(const Value& multiple,
   const std::string decimal = decimal_text(multiple);
   const auto divisor = read_divisor(decimal, whole);
   if (divisor && divisor->whole == 1) {
-    // Rounding decides which floating-point numbers are multiples: all with few enough digits are.
+    // Rounding decides which floating-point numbers are multiples, so all numbers with few enough
+    // digits are accepted.
     fraction_digits = divisor->fraction_digits;
     return std::nullopt;
   }
@@ -116,7 +117,7 @@ bool SchemaReader::read_bounds(const Object& object, const std::string& path,
   return !error_;
 }
 
-/// Numbers between two bounds, in the gaps between the excluded numbers.
+/// Returns numbers between two bounds, in the gaps between the excluded numbers.
 SchemaReader::Part SchemaReader::numbers_between(const std::optional<NumberBound>& low,
                                                  const std::optional<NumberBound>& high,
                                                  std::span<const std::string> except,

@@ -25,14 +25,15 @@ SchemaReader::Part SchemaReader::member(Part name, Part value) {
   return builder_.sequence({name, builder_.json().colon, value});
 }
 
-/// A member whose name matches the one pattern of patternProperties; the object has no properties.
+/// Returns a member whose name matches the one pattern of patternProperties; the object has no
+/// properties.
 SchemaReader::Part SchemaReader::pattern_member(const Object& object, const std::string& path) {
   const auto& one = *object.at("patternProperties").get_object().begin();
   const std::string where = below(below(path, "patternProperties"), one.key());
   const Part value = schema(one.value(), where);
   const auto name = read_regex(builder_, one.key(), {.in_json = true, .searches = true});
   if (!name) {
-    // The names that the pattern matches are not known, so any value may stand behind any name.
+    // The names that the pattern matches are unknown, so any name may have any value.
     const bool passes = lets_pass(where, name.error().detail);
     return passes ? member(builder_.json().string, builder_.json().value) : Part{};
   }
@@ -40,7 +41,8 @@ SchemaReader::Part SchemaReader::pattern_member(const Object& object, const std:
   return member(builder_.sequence({quote, *name, quote}), value);
 }
 
-/// A member that no property names. `exists` becomes false where there may be none.
+/// Returns a member that is not in `properties`. `exists` becomes false where no such member is
+/// allowed.
 SchemaReader::Part SchemaReader::other_member(const Object& object, const std::string& path,
                                               bool& exists) {
   const Value* additional = object.if_contains("additionalProperties");
@@ -60,7 +62,7 @@ SchemaReader::Part SchemaReader::other_member(const Object& object, const std::s
       return {};
     }
     static const Value any = true;
-    additional = &any;  // which names match which pattern is not told apart
+    additional = &any;  // names are not matched with the patterns
   }
   if (names != nullptr && lists) {
     if (!lets_pass(below(path, "propertyNames"), "is not supported beside properties")) return {};
@@ -91,7 +93,7 @@ SchemaReader::Part SchemaReader::other_member(const Object& object, const std::s
   for (const auto& property : *properties) listed.push_back(json_escaped(property.key()));
   std::size_t bytes = 0;
   for (const std::string& name : listed) bytes += name.size();
-  // Each byte takes a table of 1 KiB while the automaton is made.
+  // Each byte needs a table of 1 KiB while the automaton is made.
   if (!work(bytes * 4)) return {};
   const Part quote = builder_.literal("\"");
   const CodeSet plain =
@@ -133,7 +135,7 @@ SchemaReader::Part SchemaReader::object_part(const Object& object, const std::st
   return builder_.sequence({open, json.space, at_least > 0 ? all : builder_.optional(all), close});
 }
 
-/// The properties in their order, and behind them required names that none of them has.
+/// Returns the properties in their order, and after them required names without a property.
 std::vector<SchemaReader::Member> SchemaReader::members_of(const Object& object,
                                                            const std::string& path) {
   std::vector<Member> all;
@@ -148,7 +150,8 @@ std::vector<SchemaReader::Member> SchemaReader::members_of(const Object& object,
     fail(below(path, "required"), "must be a list", false);
     return {};
   }
-  all.reserve(all.size() + required->get_array().size());  // the map holds views of the names
+  all.reserve(all.size() + required->get_array().size());  // no reallocation, because the map holds
+                                                           // views of the names
   std::map<std::string_view, std::size_t> places;
   for (std::size_t i = 0; i < all.size(); ++i) places.emplace(all[i].name, i);
   for (const Value& name : required->get_array()) {
@@ -168,14 +171,14 @@ std::vector<SchemaReader::Member> SchemaReader::members_of(const Object& object,
   return all;
 }
 
-/// Whether minProperties asks for more properties than are listed, so that there must be others.
+/// Whether minProperties requires more properties than are listed, so that there must be others.
 bool SchemaReader::needs_others(const Object& object, const std::string& path) {
   const auto least = count(object, "minProperties", path);
   return least && *least > members_of(object, path).size();
 }
 
-/// An object that lists properties or requires some: those in their order, each there or not, then
-/// others.
+/// Returns an object that lists or requires properties. They come in their order, optional ones may
+/// be missing, and other properties follow.
 SchemaReader::Part SchemaReader::members(const Object& object, const std::string& path,
                                          Part additional_member, bool has_additional) {
   const JsonParts& json = builder_.json();

@@ -14,7 +14,7 @@ namespace {
 using Value = boost::json::value;
 using Object = boost::json::object;
 
-/// A JSON pointer out of a URI's fragment, whose percent escapes it has.
+/// Returns the JSON pointer in a URI's fragment, which has percent escapes.
 std::string unescaped(std::string_view fragment) {
   std::string pointer;
   for (std::size_t i = 0; i < fragment.size(); ++i) {
@@ -29,7 +29,7 @@ std::string unescaped(std::string_view fragment) {
   return pointer;
 }
 
-/// The schema of a reference whose target is not known.
+/// The schema that stands for an unknown target of a reference.
 const Value& anything() {
   static const Value value = true;
   return value;
@@ -53,7 +53,7 @@ Object without(const Object& object, std::string_view keyword) {
   return rest;
 }
 
-/// Whether references in a schema start at it, since it has an identity other than the whole's. A
+/// Whether references in a schema start at that schema, because it has an identity of its own. A
 /// mere "#name" is an anchor of draft 7.
 bool SchemaReader::is_resource(const Value& value) const {
   const Value* const id = id_of(value);
@@ -108,7 +108,7 @@ SchemaReader::Part SchemaReader::reference(const Object& object, const std::stri
   const Value* const where = resolve(text, path);
   if (where == nullptr) return {};
   const Part rule = found->second = builder_.reserve_rule();
-  // The path says how the schema is reached, and stays short where references nest.
+  // The path says how the schema was reached, and stays short where references nest.
   const std::string at = name_ + "." + text;
   const std::size_t depth = std::exchange(depth_, 0);
   if (++reference_depth_ > defaults::kMaxGrammarDepth) {
@@ -127,7 +127,7 @@ SchemaReader::Part SchemaReader::whole_schema(const Value& whole, const std::str
   std::string text = boost::json::serialize(whole);
   if (!work(1 + text.size() / 256)) return {};
   const auto [found, is_new] = wholes_.try_emplace(std::move(text));
-  Whole& entry = found->second;  // stays where it is while others are added
+  Whole& entry = found->second;  // stays in place while others are added
   if (!is_new) {
     entry.leads_back = entry.leads_back || !entry.body;
     return entry.body.value_or(entry.rule);

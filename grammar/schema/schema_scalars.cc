@@ -30,7 +30,7 @@ SchemaReader::Part SchemaReader::string_part(const Object& object, const std::st
   return builder_.sequence({quote, *contents, quote});
 }
 
-/// A string of any characters.
+/// Returns a string of any characters.
 SchemaReader::Part SchemaReader::plain_string(const Object& object, TextLength length,
                                               const std::string& path) {
   const JsonParts& json = builder_.json();
@@ -60,7 +60,7 @@ SchemaReader::Part SchemaReader::plain_string(const Object& object, TextLength l
        quote});
 }
 
-/// The contents of a string with a pattern or a format; nothing where these are let pass.
+/// Returns the contents of a string with a pattern or a format; nothing where these are let pass.
 std::optional<SchemaReader::Part> SchemaReader::string_contents(const Object& object,
                                                                 TextLength length,
                                                                 const std::string& path) {
@@ -103,7 +103,7 @@ std::optional<SchemaReader::Part> SchemaReader::string_contents(const Object& ob
   return uncounted(*contents, of_pattern);
 }
 
-/// Contents of any length, where the length is let pass.
+/// Returns contents of any length, where the length is let pass.
 std::optional<SchemaReader::Part> SchemaReader::uncounted(Part contents, const std::string& path) {
   if (!work(0) || !lets_pass(path, "is too complex beside minLength and maxLength")) {
     return std::nullopt;

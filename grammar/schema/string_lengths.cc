@@ -17,8 +17,8 @@ std::uint64_t product(std::uint64_t one, std::uint64_t other) {
   return one > kNoBound / other ? kNoBound : std::min<std::uint64_t>(kNoBound, one * other);
 }
 
-/// Finds the lengths of the texts of a part. Automata in the part accept one character each, as
-/// read_regex() makes them.
+/// Returns the possible lengths of a part's texts. Automata in the part accept one character each,
+/// as read_regex() makes them.
 TextLength lengths_of(const GrammarData& data, std::uint32_t at) {
   const Node& node = data.nodes[at];
   const auto children = [&] { return std::span(data.children).subspan(node.first, node.count); };
@@ -63,7 +63,7 @@ bool holds_all(TextLength length, TextLength own) {
 std::optional<Part> counted_part(GrammarBuilder& builder, Part contents, TextLength length) {
   constexpr std::size_t kMostStates = 1000;
   constexpr std::size_t kMostProducts = 12'000;
-  constexpr std::size_t kWorkOfAny = 2000;  // an automaton is made of the contents in any case
+  constexpr std::size_t kWorkOfAny = 2000;  // the contents become an automaton in any case
   constexpr std::size_t kWorkOfState = 10;
   const TextLength own = lengths_of(builder.data(), contents.node);
   if (holds_all(length, own)) return contents;

@@ -16,8 +16,8 @@
 namespace weft::measure {
 namespace {
 
-// A load that touches memory for the first time: a prompt and some steps, of as many sequences as
-// will run at once. A row that is new to its memory waits for the system to clear it.
+// A load that touches the memory before measuring: a prompt and some steps, of as many sequences as
+// will run at once. A row that uses its memory for the first time waits for the system to clear it.
 constexpr Arrival kWarmUp{0, 16, 4, RequestClass::kChat};
 
 Load warm_up_for(const Load& load, const DeviceLimits& limits, std::size_t devices) {
@@ -50,7 +50,7 @@ std::size_t count_threads() {
   return error ? 0 : count;
 }
 
-/// Returns a configuration whose bounds allow any of the loads as a whole.
+/// Returns a configuration whose bounds allow each whole load.
 Config bounds_for(const Config& config, std::span<const Load> loads) {
   Config bounds = config;
   for (const Load& load : loads) {
@@ -102,7 +102,7 @@ Result<std::vector<EngineRun>> run_engine_in_turn(const MeasuredModel& model, co
   }
   std::vector<std::shared_ptr<StepMeter>> meters;
   for (DeviceRanks& ranks : loaded->devices) {
-    // The first rank's meter stands for all ranks.
+    // The first rank's meter measures for all ranks.
     std::shared_ptr<StepDevice>& device = ranks.front();
     meters.push_back(std::make_shared<StepMeter>(options.wrap ? options.wrap(device) : device));
     device = meters.back();
@@ -121,7 +121,7 @@ Result<std::vector<EngineRun>> run_engine_in_turn(const MeasuredModel& model, co
       ended[i] = std::chrono::steady_clock::now();
     }
   } catch (const std::exception& failure) {
-    // The engine lacks threads, of which instances want many, or memory.
+    // There is too little memory, or there are too few threads, of which instances need many.
     return Error{MeasureErrc::kNoEngine, failure.what()};
   }
   for (std::size_t i = 0; i < runs.size(); ++i) {

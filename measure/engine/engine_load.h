@@ -18,24 +18,25 @@
 
 namespace weft::measure {
 
-/// Puts something between the engine and a device.
+/// Wraps a device that an engine uses.
 using DeviceWrap = std::function<std::shared_ptr<StepDevice>(std::shared_ptr<StepDevice> device)>;
 
 /// How a load is played on an engine of its own.
 struct EngineRunOptions : PlayOptions {
-  DeviceWrap wrap{};                              ///< below the meter of steps
-  std::function<void(std::size_t load)> begin{};  ///< told before each of several loads
+  DeviceWrap wrap{};                              ///< applied to the device, below the meter of
+                                                  ///< steps
+  std::function<void(std::size_t load)> begin{};  ///< called before each of several loads
 };
 
 /// The outcomes and steps of one load.
 struct EngineRun {
-  std::vector<Outcome> outcomes;  ///< by arrival; none of requests that were stopped
-  /// The steps of all devices in the order of their beginnings, without the warm-up's.
+  std::vector<Outcome> outcomes;  ///< in the order of arrivals; stopped requests have none
+  /// The steps of all devices in the order in which they began, without the warm-up's steps.
   std::vector<StepRecord> steps;
   TimePoint began{};        ///< when the first request was due
-  DeviceLimits limits;      ///< of each device
-  std::size_t devices = 1;  ///< instances, under that policy
-  std::size_t threads = 0;  ///< of this process while it ran; 0 = not known
+  DeviceLimits limits;      ///< the number of instances, under that policy
+  std::size_t devices = 1;  ///< threads of this process during the run; 0 = not known
+  std::size_t threads = 0;  ///< threads of this process during the run; 0 = not known
 };
 
 /// Makes an engine of a model as `config` says, warms it up, plays the load on it (LoadPlayer, with
@@ -45,13 +46,13 @@ struct EngineRun {
                                            const Load& load, std::uint64_t seed,
                                            const EngineRunOptions& options = {});
 
-/// Plays several loads, one after the other on one engine, each with a warm-up of its own, so that
-/// a model is loaded only once. Stopping one load ends the whole.
+/// Plays several loads, one after the other on one engine, each with its own warm-up, so that a
+/// model is loaded only once. Stopping one load ends all.
 [[nodiscard]] Result<std::vector<EngineRun>> run_engine_in_turn(
     const MeasuredModel& model, const Config& config, std::span<const Load> loads,
     std::uint64_t seed, const EngineRunOptions& options = {});
 
-/// The mean of the sequences of a step, weighted by how long the steps took: the mean batch.
+/// Returns the mean number of sequences in a step, weighted by the steps' times: the mean batch.
 [[nodiscard]] double mean_batch(const std::vector<StepRecord>& steps);
 
 }  // namespace weft::measure

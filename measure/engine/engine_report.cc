@@ -11,7 +11,8 @@
 namespace weft::measure {
 namespace {
 
-/// The part of the load's time in which a device ran a step; with several devices, their mean.
+/// Returns the share of the load's time in which a device ran a step; with several devices, their
+/// mean.
 double busy_part(const EngineRun& run, double seconds) {
   double sum = 0;
   for (const StepRecord& step : run.steps) sum += step.seconds();

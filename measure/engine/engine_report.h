@@ -16,9 +16,9 @@ struct MeasuredPolicy {
   EngineRun run;
 };
 
-/// A report on what an engine did with a load under each policy, as ratios to the first one's
-/// figures. `measured` must not be empty; of a single policy the report shows all that
-/// load_tables() and load_figures() give.
+/// Makes a report on a load under each policy, with ratios to the first policy's figures.
+/// `measured` must not be empty. For a single policy the report has everything of load_tables() and
+/// load_figures().
 [[nodiscard]] Report engine_report(const std::string& model,
                                    const std::vector<MeasuredPolicy>& measured, const Slo& slo);
 

@@ -47,7 +47,7 @@ class Endings {
   std::size_t count_ = 0;
 };
 
-/// Notes when its request's tokens come. Read once it has ended.
+/// Notes when the tokens of its request come. Read it once the request has ended.
 class User final : public RequestSink {
  public:
   User(const Arrival& arrival, std::shared_ptr<Endings> endings)
@@ -109,7 +109,8 @@ class PlayedLoad {
   PlayedLoad(Pipeline& pipeline, const PlayOptions& options)
       : pipeline_(pipeline), options_(options) {}
 
-  /// Drawing prompts takes time that the load's clock must not see: all are added before it begins.
+  /// All prompts are drawn before the load begins, because drawing takes time that the load's clock
+  /// must not count.
   void add(const Arrival& arrival, std::vector<TokenId> prompt) {
     Request request;
     request.prompt_tokens = std::move(prompt);
@@ -134,7 +135,7 @@ class PlayedLoad {
       if (bounded && sent >= most && !wait(TimePoint::max(), sent - most + 1)) break;
       const TimePoint now = SteadyClock::now();
       users_[sent]->begin(closed_loop ? now : due, now);
-      // Made here and not before: then the pipeline chooses where it runs.
+      // Made here, not earlier, so that the pipeline chooses where it runs.
       requests_.push_back(pipeline_.make_request(std::move(asked_[sent]), users_[sent]));
       pipeline_.submit(RequestTicket(requests_.back()));
     }
@@ -151,7 +152,8 @@ class PlayedLoad {
            SteadyClock::now() >= last_;
   }
 
-  /// Waits until `until`, or until `enough` have ended where that is not 0. False when stopped.
+  /// Waits until `until`, or until `enough` requests have ended where `enough` is not 0. Returns
+  /// false when stopped.
   bool wait(TimePoint until, std::size_t enough) {
     const std::size_t needed = enough == 0 ? SIZE_MAX : enough;
     while (true) {

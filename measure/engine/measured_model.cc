@@ -20,8 +20,8 @@ std::string word(std::size_t number) {
   return text;
 }
 
-/// Makes a tokenizer of special tokens, bytes and words. Nobody reads its texts, but they go out as
-/// real texts would.
+/// Makes a tokenizer of special tokens, bytes and words. Nobody reads its texts, but they are sent
+/// like real texts.
 Tokenizer made_up_tokenizer(std::size_t size) {
   Vocabulary vocabulary;
   vocabulary.model = Vocabulary::Model::kSentencePieceBpe;

@@ -13,7 +13,7 @@ namespace weft::measure {
 
 /// A model that is measured in this process.
 struct MeasuredModel {
-  std::string name;  ///< for reports
+  std::string name;  ///< the name in reports
   OpenedModel opened;
   Tokenizer tokenizer;
 };

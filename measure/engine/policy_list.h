@@ -9,12 +9,12 @@
 
 namespace weft::measure {
 
-/// What reports call the policy: "fusion", "window:50", "static", "4 instances".
+/// Returns the policy's name in reports: "fusion", "window:50", "static", "4 instances".
 [[nodiscard]] std::string policy_text(const Config& config);
 
-/// `config` under each policy of a list, "fusion,window:50,static,instances:8": a window's
-/// milliseconds and the number of instances may be left out, then they are the configuration's.
-/// kBadLoad with the part that is wrong.
+/// Returns `config` under each policy of a list such as "fusion,window:50,static,instances:8". A
+/// window's milliseconds and the number of instances may be left out; then the configuration's are
+/// used. kBadLoad names the wrong part.
 [[nodiscard]] Result<std::vector<Config>> with_policies(const Config& config,
                                                         std::string_view list);
 

@@ -20,8 +20,9 @@ bool stopped(const RecipeSetup& setup) {
   return setup.stop != nullptr && setup.stop->load(std::memory_order_relaxed);
 }
 
-// Requests alone, one after the other: on a host whose first touches all weights the second has
-// settled, and where clocks or caches take longer some of these have.
+// Requests that run alone, one after the other. On a host whose first request touches all weights,
+// the second already takes the usual time; where clocks or caches take longer to settle, some of
+// these requests do.
 constexpr std::size_t kAlone = 8;
 
 bool agree(double one, double other) {

@@ -15,8 +15,8 @@
 /// The parts that several recipes share.
 namespace weft::measure {
 
-/// One run of a recipe. Throws as Recipe::run() and require_served() say. `wrap` as in
-/// EngineRunOptions.
+/// Runs a load for a recipe. Throws the errors of Recipe::run() and require_served(). `wrap` is as
+/// in EngineRunOptions.
 [[nodiscard]] EngineRun play(const RecipeSetup& setup, std::string_view part, const Config& config,
                              const Load& load, const DeviceWrap& wrap = {});
 
@@ -28,8 +28,8 @@ struct NamedLoad {
 [[nodiscard]] std::vector<EngineRun> play_in_turn(const RecipeSetup& setup, const Config& config,
                                                   const std::vector<NamedLoad>& loads);
 
-/// Whether all of the configuration's devices are the host: recipes that wait for nothing but it
-/// have shorter lengths, and only there are instances. `auto` is settled before.
+/// Whether all of the configuration's devices are the host. There, recipes that wait only for the
+/// device use shorter lengths, and only the host has instances. `auto` has been settled before.
 [[nodiscard]] bool runs_on_host(const Config& config);
 
 /// Returns the setup's configuration under another policy.
@@ -38,26 +38,27 @@ struct NamedLoad {
 /// Returns "round 2, " where there are several rounds; nothing for a single round.
 [[nodiscard]] std::string round_part(const RecipeSetup& setup, std::int32_t round);
 
-/// `count` times setup.scale, at least `least`.
+/// Returns `count` times setup.scale, and at least `least`.
 [[nodiscard]] std::int32_t scaled(const RecipeSetup& setup, std::int32_t count,
                                   std::int32_t least = 1);
 
-/// The time of the same request, repeated.
+/// The time of a repeated request.
 struct AloneTime {
   double seconds = 0;
-  bool has_settled = false;  ///< two in a row took the same within 10 %
+  bool has_settled = false;  ///< whether two repetitions in a row took the same time within 10 %
 };
-/// Returns the median of the seconds, in their order, from the first two on that took the same
-/// within 10 %, since earlier ones warmed up; without such two, the median of the second half.
+/// Returns the median of the seconds, which are in their order. It begins with the first two in a
+/// row that agree within 10 %, because earlier ones warmed up. Where no two agree, it is the median
+/// of the second half.
 [[nodiscard]] AloneTime settled_time(std::span<const double> seconds);
 
-/// Returns the seconds of one request on an engine that has no other work: settled_time() of eight
-/// requests. Tells setup.warn where they do not settle.
+/// Returns the seconds of one request on an idle engine: settled_time() of eight requests. Warns by
+/// setup.warn where they do not settle.
 [[nodiscard]] double alone_seconds(const RecipeSetup& setup, std::int32_t prompt,
                                    std::int32_t output);
 
-/// Returns the number of tokens given over time: (seconds, tokens), from (0, 0) on, at most 512
-/// points spread evenly over the tokens, the last token's among them.
+/// Returns the tokens over time as (seconds, tokens), from (0, 0) on. It has at most 512 points,
+/// spread evenly over the tokens, and always the last token's.
 [[nodiscard]] std::vector<std::pair<double, double>> tokens_over_time(
     const std::vector<Outcome>& outcomes);
 
@@ -76,7 +77,8 @@ struct AloneTime {
 [[nodiscard]] std::string seconds_text(double seconds);
 /// "3.10x"
 [[nodiscard]] std::string times_text(double ratio);
-/// "3.10x [2.9x, 3.2x]": the median of several rounds, the least and the most; one value alone.
+/// Returns "3.10x [2.9x, 3.2x]": the median, the least and the greatest of several rounds; for one
+/// round its value alone.
 [[nodiscard]] std::string with_range(const std::vector<double>& values,
                                      std::string (*text)(double value));
 

@@ -34,7 +34,8 @@ class RunningPipeline {
  private:
   boost::asio::io_context io_;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
-  std::unique_ptr<Pipeline> pipeline_;  // before the thread: making it may throw
+  std::unique_ptr<Pipeline> pipeline_;  // declared before the thread, because making the pipeline
+                                        // may throw
   std::thread thread_;
 };
 

@@ -21,19 +21,19 @@ struct Arrival {
 
 /// The requests that a server or an engine is measured with.
 struct Load {
-  std::vector<Arrival> arrivals;  ///< by time
-  /// At most so many requests are under way; requests that come meanwhile wait with their client. 0
-  /// = no bound. With all arrivals at 0 it is a closed loop of so many users.
+  std::vector<Arrival> arrivals;  ///< in the order of their times
+  /// At most this many requests are under way; requests that come meanwhile wait in their client. 0
+  /// = no bound. With all arrivals at 0 it is a closed loop of this many users.
   std::int32_t at_once = 0;
-  /// The share of each prompt, from its beginning, that is the same in all prompts; 0 .. 1. Used
+  /// The share of each prompt, from its beginning, that all prompts have in common; 0 .. 1. Used
   /// only where a load is played on an engine.
   double shared = 0;
 };
 
-/// How many tokens a prompt or an output has.
+/// The number of tokens of prompts or outputs.
 struct Lengths {
   enum class Kind : std::uint8_t {
-    kFixed,    ///< `low`
+    kFixed,    ///< always `low`
     kUniform,  ///< evenly from `low` to `high`
     /// Lengths as people write them: many short ones and a long tail. Log-normal with sigma 1, cut
     /// to low..high, and with the mean `mean` after the cut.
@@ -51,18 +51,18 @@ struct Lengths {
 };
 [[nodiscard]] std::string to_string(const Lengths& lengths);
 
-/// How arrivals follow each other.
+/// The process of arrivals.
 enum class Process : std::uint8_t {
-  kAtOnce,    ///< all at the beginning
-  kConstant,  ///< one interval between all
-  kPoisson,   ///< independent of each other
+  kAtOnce,    ///< all requests at the beginning
+  kConstant,  ///< equal intervals
+  kPoisson,   ///< independent arrivals
   kBursty,    ///< gamma-distributed intervals: in clusters, with pauses between
 };
 
 /// A load that is drawn from distributions.
 struct LoadShape {
   Process process = Process::kPoisson;
-  double per_second = 1;     ///< requests; kAtOnce ignores it
+  double per_second = 1;     ///< requests a second; kAtOnce ignores it
   double burstiness = 0.25;  ///< the gamma distribution's shape: 1 = Poisson, less = in clusters
   std::size_t requests = 32;
   Lengths prompt{};
@@ -70,9 +70,9 @@ struct LoadShape {
   RequestClass cls = RequestClass::kChat;
 };
 
-/// Draws a load's arrivals; the same seed gives the same ones. The first comes at 0, so a load of n
-/// requests spans n - 1 intervals. Prompts and outputs are drawn from streams of their own, so
-/// another rate leaves the lengths as they are.
+/// Draws a load's arrivals; equal seeds give equal arrivals. The first comes at 0, so a load of n
+/// requests spans n - 1 intervals. Lengths of prompts and outputs are drawn from separate random
+/// streams, so another rate does not change them.
 [[nodiscard]] std::vector<Arrival> draw(const LoadShape& shape, std::uint64_t seed);
 
 /// Returns the arrivals of both loads in the order of their times.

@@ -8,11 +8,10 @@
 namespace weft::measure {
 namespace {
 
-// As many points as a curve on a page can show; a distribution of more values is thinned out to
-// these.
+// The most points that a curve on a page can show; a distribution of more values is thinned out.
 constexpr std::size_t kMostPoints = 400;
-// The points of a curve over time: enough for its course, and few enough that each is more than
-// chance.
+// The points of a curve over time: enough to show its course, and few enough that a point is more
+// than chance.
 constexpr double kWindows = 60;
 
 Series steps(std::string name) {

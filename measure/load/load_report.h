@@ -10,12 +10,12 @@
 
 namespace weft::measure {
 
-/// Latency, throughput and errors of a load as a report's tables: milliseconds, tokens and requests
-/// a second. They have the goodput where `slo` is set.
+/// Returns latency, throughput and errors of a load as a report's tables, in milliseconds, tokens
+/// and requests a second. They include the goodput where `slo` is set.
 [[nodiscard]] std::vector<Table> load_tables(const Summary& summary, const Slo& slo);
 
-/// Figures of a load: how its times are distributed, arrivals and tokens over time, and how many
-/// requests were under way.
+/// Returns figures of a load: the distribution of its times, arrivals and tokens over time, and how
+/// many requests were under way.
 [[nodiscard]] std::vector<Figure> load_figures(const std::vector<Outcome>& outcomes);
 
 /// The summary and each request as JSON, in seconds and tokens; `words` has the message of each

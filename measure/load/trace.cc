@@ -13,7 +13,7 @@
 namespace weft::measure {
 namespace {
 
-// The longest trace that is read; the published traces of a day are a tenth of it.
+// The longest trace that is read. The published traces of a day are a tenth of it.
 constexpr std::size_t kMostBytes = 256ULL << 20U;
 // The largest factor on a trace's times; a longer load would never be waited for.
 constexpr double kMostScale = 1e6;
@@ -62,7 +62,7 @@ Result<Lines> read_any(std::string_view text, std::string_view name) {
                       std::string(kAzureHead) + "\", nor Mooncake's JSON lines");
 }
 
-/// Returns the mistake in the options; empty when there is none.
+/// Returns the mistake in the options; empty when they are valid.
 std::string_view wrong_with(const TraceOptions& options) {
   // NaN fails each of these comparisons.
   const bool scales = options.time_scale > 0 && options.time_scale <= kMostScale;

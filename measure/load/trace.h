@@ -13,11 +13,11 @@ namespace weft::measure {
 
 /// The part of a trace that becomes a load, and its changes.
 struct TraceOptions {
-  double time_scale = 1;         ///< factor on times: 0.5 sends everything twice as fast
-  double seconds = 0;            ///< of the trace's own time, from its beginning; 0 = all
-  std::size_t requests = 0;      ///< the first so many; 0 = all
-  std::int32_t most_prompt = 0;  ///< tokens; longer prompts are cut to it; 0 = as they are
-  std::int32_t most_output = 0;  ///< tokens; longer outputs are cut to it; 0 = as they are
+  double time_scale = 1;         ///< factor on times: 0.5 makes everything come twice as fast
+  double seconds = 0;            ///< seconds of the trace's own time, from its beginning; 0 = all
+  std::size_t requests = 0;      ///< the number of requests, from the first; 0 = all
+  std::int32_t most_prompt = 0;  ///< tokens; longer prompts are cut to it; 0 = no limit
+  std::int32_t most_output = 0;  ///< tokens; longer outputs are cut to it; 0 = no limit
   RequestClass cls = RequestClass::kChat;
 };
 

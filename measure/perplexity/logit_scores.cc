@@ -9,7 +9,8 @@ namespace {
 
 constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
-/// Returns the logarithm of the sum of all exponentials, the largest taken out.
+/// Returns the logarithm of the sum of all exponentials. The largest is factored out, so that none
+/// overflows.
 double log_sum_exp(std::span<const float> logits, double largest) {
   double sum = 0;
   for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - largest);
@@ -38,11 +39,11 @@ double divergence(std::span<const float> reference, std::span<const float> logit
     const auto logit = static_cast<double>(reference[i]);
     const double part = std::exp(logit - largest);
     sum += part;
-    // A token without probability adds nothing, whatever the other model says.
+    // A token of probability 0 adds nothing, even where the other model excludes it.
     if (part != 0) weighted += part * (logit - static_cast<double>(logits[i]));
   }
   const double difference = log_sum_exp(logits, largest_other) - (largest + std::log(sum));
-  // Rounding can leave a little less than nothing of two equal distributions.
+  // For two equal distributions, rounding can give a little less than 0.
   const double nats = weighted / sum + difference;
   return nats < 0 ? 0 : nats;
 }

@@ -16,8 +16,8 @@ std::span<const float> logits_at(ConstRows rows, std::size_t row) {
   return {rows.row(static_cast<std::int64_t>(row)), static_cast<std::size_t>(rows.width)};
 }
 
-/// Runs the windows, the reference a chunk behind the model: while the reference computes a chunk,
-/// the model's logits of that chunk stay in its device's buffers.
+/// Runs the windows. The reference computes a chunk after the model, whose logits of that chunk
+/// stay in its device's buffers meanwhile.
 class WindowScorer {
  public:
   explicit WindowScorer(const PerplexityRun& run) : run_(run), model_(*run.model) {
@@ -46,7 +46,7 @@ class WindowScorer {
     return run_.tokens.subspan(begin, end - begin);
   }
 
-  /// Reads the tokens before the token that predicts the first scored one.
+  /// Computes the tokens before the token that predicts the first scored one.
   Result<void> begin(const TokenWindow& window) {
     const auto context = tokens(window.begin, window.first_scored - 1);
     const auto whole = static_cast<std::int64_t>(window.end - window.begin);

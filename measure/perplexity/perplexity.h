@@ -14,12 +14,12 @@
 
 namespace weft::measure {
 
-/// How a model's predictions differ from those of a reference for the same tokens.
+/// The differences between a model's predictions and a reference's for the same tokens.
 struct PredictionDifference {
-  TokenMean reference_loss;        ///< the reference's own, in nats a token
-  TokenMean loss_difference;       ///< the model's minus the reference's, token by token
-  TokenMean divergence;            ///< KL of the model from the reference, in nats
-  std::vector<float> divergences;  ///< of every token, for its quantiles
+  TokenMean reference_loss;        ///< the reference's negative log likelihood, in nats a token
+  TokenMean loss_difference;       ///< the model's loss minus the reference's, token by token
+  TokenMean divergence;            ///< KL divergence of the model from the reference, in nats
+  std::vector<float> divergences;  ///< divergence of every token, for quantiles
   TokenMean same_top;              ///< 1 where both have the same most probable token, else 0
 };
 
@@ -31,7 +31,8 @@ struct PerplexityReport {
 /// The inputs of a measurement. Borrowed for the call.
 struct PerplexityRun {
   ModelDevice* model = nullptr;
-  ModelDevice* reference = nullptr;  ///< compared with, if not null; of the same vocabulary
+  ModelDevice* reference = nullptr;  ///< the model to compare with, or null; it has the same
+                                     ///< vocabulary
   std::span<const TokenId> tokens;
   std::span<const TokenWindow> windows;
   /// Called with the number of scored tokens; false ends the run with the result so far.

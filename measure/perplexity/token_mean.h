@@ -5,15 +5,16 @@
 
 namespace weft::measure {
 
-/// The mean of numbers that come one by one, and its standard error as if they were independent.
-/// Owner only.
+/// The mean of numbers that come one by one, and its standard error if they are independent. Owner
+/// only.
 class TokenMean {
  public:
   void add(double value) noexcept {
     ++count_;
     const double before = value - mean_;
     mean_ += before / static_cast<double>(count_);
-    squares_ += before * (value - mean_);  // Welford's sum: no difference of large numbers
+    squares_ += before * (value - mean_);  // Welford's sum, which needs no difference of large
+                                           // numbers
   }
 
   [[nodiscard]] std::int64_t count() const noexcept { return count_; }

@@ -1,6 +1,6 @@
-// FineInfer's experiment. It compares the sequences that a KV cache holds when each is padded to
-// the longest allowed length with those that it holds when each takes its own length, and measures
-// the part of a request's time outside the forward pass.
+// FineInfer's experiment. It compares how many sequences a KV cache holds when each is padded to
+// the longest allowed length, and when each takes only its own length. It also measures the share
+// of a request's time outside the forward pass.
 
 #include <algorithm>
 #include <array>
@@ -25,8 +25,8 @@ using Kind = Lengths::Kind;
 struct DataSet {
   const char* name;
   RequestLengths lengths;
-  const char* batch;  ///< how much the paper's running batch grew under full load
-  const char* rates;  ///< the rates that the paper's systems bear
+  const char* batch;  ///< growth of the paper's running batch under full load
+  const char* rates;  ///< the rates that the paper's systems sustain
 };
 // The means of the paper's data sets; its system allows at most 1024 tokens of prompt and of
 // output.
@@ -43,10 +43,14 @@ constexpr std::array kDataSets = {
 // Seconds that an average request may take alone on the host device, so that a recipe takes
 // minutes.
 constexpr double kFineinferMostAlone = 2;
-constexpr double kFineinferSeconds = 4;                             // for each rate
-constexpr std::array kFineinferLoads = {0.25, 0.5, 0.8, 1.2, 1.8};  // of what token pages bear
-constexpr std::int32_t kRowsPerSlab = 8;  // so that memory is the first bound and not rows
-constexpr std::int32_t kCopies = 3;       // of a request, side by side, as in the paper
+// seconds for each rate
+constexpr double kFineinferSeconds = 4;
+// fractions of the rate that token pages sustain
+constexpr std::array kFineinferLoads = {0.25, 0.5, 0.8, 1.2, 1.8};
+constexpr std::int32_t kRowsPerSlab = 8;  // more rows than slabs, so that memory and not rows is
+                                          // the bound
+constexpr std::int32_t kCopies = 3;       // copies of a request that run side by side, as in the
+                                          // paper
 constexpr std::int32_t kTrials = 4;
 constexpr std::array<std::pair<std::int32_t, std::int32_t>, 2> kSplits = {
     {{1024, 1024}, {256, 128}}};
@@ -54,9 +58,9 @@ constexpr std::array<std::pair<std::int32_t, std::int32_t>, 2> kSplits = {
 /// The settings that all parts of the experiment share.
 struct Setting {
   std::int32_t divisor = 1;  ///< the paper's lengths are divided by it
-  std::int32_t longest = 0;  ///< tokens of a sequence that is padded
-  std::int32_t slabs = 0;    ///< how many such sequences the memory holds
-  // The same amount of memory, used in three ways.
+  std::int32_t longest = 0;  ///< tokens of a padded sequence
+  std::int32_t slabs = 0;    ///< number of such sequences that the memory holds
+  // Three ways of using one amount of memory.
   Contender padded{"padded", {}};
   Contender oracle{"reserved exactly", {}};
   Contender pages{"token pages", {}};
@@ -307,7 +311,8 @@ Report fineinfer_load(const RecipeSetup& setup) {
       here, "fineinfer-load: padded reservation and token-granular pages",
       "Normalized latency and running batch over Poisson rates with one amount of KV memory, and "
       "what of a request's time is not the forward pass, as in FineInfer's evaluation.");
-  // At least as many slabs as copies, which run side by side: no copy may wait for another.
+  // There are at least as many slabs as copies, which run side by side, so that no copy waits for
+  // another.
   const std::int32_t slabs = std::max(kCopies, here.config.max_rows / kRowsPerSlab);
   const Setting setting = setting_of(here, slabs);
   tell_setting(setting, report);

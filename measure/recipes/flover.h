@@ -13,8 +13,8 @@
 /// Framework for Efficient Autoregressive Model Parallel Inference").
 namespace weft::measure {
 
-/// The interval between requests over the time that one takes alone, as in the paper: 500 ms and
-/// 5.8 s (section VI.C). The ratio stays the same where devices and models differ.
+/// The interval between requests, as a fraction of the time that one takes alone. In the paper
+/// these are 500 ms and 5.8 s (section VI.C). The ratio does not depend on device and model.
 inline constexpr double kFloverInterval = 500.0 / 5800.0;
 inline constexpr std::int32_t kFloverRequests = 32;
 
@@ -34,7 +34,7 @@ struct FloverLengths {
 struct PolicyFigures {
   std::string policy;
   double total = 0;              ///< seconds from the first arrival to the last end
-  double tokens_per_second = 0;  ///< of output
+  double tokens_per_second = 0;  ///< output tokens a second
   double latency = 0;            ///< mean, in seconds
   double first_token = 0;        ///< mean, in seconds
   std::size_t iterations = 0;    ///< steps of all devices
@@ -46,9 +46,9 @@ struct PolicyFigures {
 /// Returns the median of each figure of the rounds of one policy, of which there is at least one.
 [[nodiscard]] PolicyFigures median_of(std::span<const PolicyFigures> rounds);
 
-/// Returns a configuration with as many instances of the model as there are requests, to which the
-/// paper compares (FasterTransformer); at most as many as `setup` has rows. Only the host has
-/// instances.
+/// Returns a configuration with as many instances of the model as there are requests, but no more
+/// than `setup` has rows. The paper compares with such instances (FasterTransformer). Only the host
+/// has instances.
 [[nodiscard]] Config instances_for(const RecipeSetup& setup, std::int32_t requests);
 [[nodiscard]] bool has_instances(const RecipeSetup& setup);
 

@@ -17,7 +17,7 @@ constexpr std::array kConcurrency = {1, 2, 4, 8, 16, 32};
 /// All policies under one number of requests.
 struct Column {
   std::int32_t requests = 0;
-  std::vector<PolicyFigures> policies;  // fusion first
+  std::vector<PolicyFigures> policies;  // fusion comes first
 };
 
 NamedLoad constant_load(const RecipeSetup& setup, const std::string& part, std::int32_t requests,
@@ -36,7 +36,7 @@ std::vector<Column> empty_columns(const RecipeSetup& setup) {
   return columns;
 }
 
-/// Plays each policy once. An engine that takes any number of requests is loaded only once.
+/// Plays each policy once. An engine that accepts any number of requests is loaded only once.
 std::vector<Column> measure_constant_round(const RecipeSetup& setup, const std::string& part,
                                            double interval) {
   std::vector<Column> columns = empty_columns(setup);
@@ -60,7 +60,8 @@ std::vector<Column> measure_constant_round(const RecipeSetup& setup, const std::
   return columns;
 }
 
-/// The medians of several rounds, so that other work of the machine meets all policies alike.
+/// Returns the medians of several rounds, in which other work of the machine affects all policies
+/// alike.
 std::vector<Column> measure_columns(const RecipeSetup& setup, double interval) {
   std::vector<std::vector<Column>> rounds;
   for (std::int32_t i = 0; i < setup.repeats; ++i) {

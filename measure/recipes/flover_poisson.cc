@@ -13,7 +13,7 @@
 namespace weft::measure {
 namespace {
 
-/// A row of figure 5's table: the mean interval where one request takes 5.8 s, and how many times
+/// A row of figure 5's table: the mean interval, where one request takes 5.8 s, and how many times
 /// faster Flover was than FasterTransformer's instances.
 struct PaperPoint {
   double interval;  ///< milliseconds
@@ -32,13 +32,13 @@ struct PoissonRow {
   PaperPoint paper{};
   double interval = 0;
   PolicyFigures fusion;
-  double overlap = 0;  ///< as the paper counts it
+  double overlap = 0;  ///< computed as in the paper
   std::optional<PolicyFigures> instances;
 
   [[nodiscard]] double speedup() const { return instances->total / fusion.total; }
 };
 
-/// The interval is the same in all rounds; fusion and instances are played in turn.
+/// The interval is the same in all rounds; fusion and instances alternate.
 PoissonRow measure_poisson_row(const RecipeSetup& setup, const PaperPoint& point, double alone) {
   PoissonRow row;
   row.paper = point;
@@ -62,7 +62,7 @@ PoissonRow measure_poisson_row(const RecipeSetup& setup, const PaperPoint& point
     apart.push_back(figures_of(instances, play(setup, part + "instances", instances, load)));
   }
   row.fusion = median_of(fused);
-  // All requests have one length: if each ran alone, there would be `requests` times as many steps.
+  // All requests have one length, so alone they would take `requests` times as many steps.
   row.overlap = lengths.output / static_cast<double>(row.fusion.iterations);
   if (!apart.empty()) row.instances = median_of(apart);
   return row;
@@ -98,7 +98,7 @@ Table poisson_table(const std::vector<PoissonRow>& rows) {
   return table;
 }
 
-/// A curve of of(row) for each row, over its interval.
+/// Returns a curve of `of(row)` over the rows' intervals.
 template <class Of>
 Series row_series(const std::vector<PoissonRow>& rows, std::string name, Of&& of) {
   Series series;

@@ -35,13 +35,13 @@ struct Shuffled {
   std::int64_t moved_rows = 0;
   std::int64_t moved_bytes = 0;
 
-  /// The part of the device's busy time that the shuffle takes.
+  /// Returns the share of the device's busy time that the shuffle takes.
   [[nodiscard]] double part() const {
     return device_seconds > 0 ? shuffle_seconds / device_seconds : 0;
   }
 };
 
-/// One run of each kind, made one after the other.
+/// One run of each kind, one after the other.
 struct ShuffleRound {
   Shuffled pages;
   Shuffled slabs;

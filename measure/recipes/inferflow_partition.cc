@@ -1,4 +1,5 @@
-// One sequence's speed against the throughput of many, on one partition: table 5 is three of these.
+// The speed of one sequence and the throughput of many, on one partition. Table 5 has three such
+// pairs.
 
 #include <algorithm>
 #include <array>
@@ -24,8 +25,8 @@ constexpr RequestLengths kPartitionOnGpu{fixed_length(128), fixed_length(128)};
 /// The figures of sequences that begin together.
 struct Together {
   std::int32_t sequences = 0;
-  double each = 0;  ///< tokens/s of one of them, without its prompt: the mean
-  double all = 0;   ///< tokens/s of all, prompts included
+  double each = 0;  ///< mean tokens/s of one sequence, without its prompt
+  double all = 0;   ///< tokens/s of all sequences, prompts included
   double first_token = 0;
 };
 

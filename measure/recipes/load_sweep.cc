@@ -13,7 +13,7 @@
 namespace weft::measure {
 namespace {
 
-// Bounds of a rate's requests: fewer give no stable median, more give no new one.
+// Bounds on the requests at a rate: with fewer the median is not stable, and more do not change it.
 constexpr double kLeastRequests = 24;
 constexpr double kMostRequests = 200;
 // The fewest requests of a scaled load, so that there are a median and a tail at any scale.
@@ -40,8 +40,8 @@ std::int64_t context_of(const RecipeSetup& setup) {
   return setup.config.max_context > 0 ? std::min(known, setup.config.max_context) : known;
 }
 
-/// Draws a Poisson process and scales it such that its requests span exactly the time that the rate
-/// gives them: a few dozen that are drawn freely are off by a fifth of their rate.
+/// Draws a Poisson process and scales it so that its requests span exactly the time that the rate
+/// implies. Without scaling, the rate of a few dozen requests is off by a fifth.
 std::vector<Arrival> draw_at_rate(const LoadShape& shape, std::uint64_t seed) {
   std::vector<Arrival> arrivals = draw(shape, seed);
   const double drawn = arrivals.back().at;
@@ -50,7 +50,7 @@ std::vector<Arrival> draw_at_rate(const LoadShape& shape, std::uint64_t seed) {
   return arrivals;
 }
 
-/// The mean batch without the run's end, when no request waits for a row that becomes free.
+/// Returns the mean batch without the run's end, when no request waits for a free row.
 double batch_while_some_wait(const EngineRun& run) {
   double last_begin = 0;
   for (const Outcome& one : run.outcomes) {

@@ -17,7 +17,7 @@
 #include "weft/measure/report/report.h"
 #include "weft/measure/steps/step_meter.h"
 
-/// The parts that recipes share which measure how much load a device bears.
+/// The parts of recipes that measure how much load a device sustains.
 namespace weft::measure {
 
 /// The prompts and outputs of a kind of requests.
@@ -37,22 +37,22 @@ struct RequestLengths {
 /// Divides every length by `divisor`; at least one token is left.
 [[nodiscard]] RequestLengths divided(const RequestLengths& lengths, std::int32_t divisor);
 
-/// Returns the power of two by which a paper's lengths are divided, so that the longest fits the
-/// model's context and, on the host device, an average request alone takes no longer than
-/// `seconds`. The proportions, which the experiments are about, stay. Measures one request; throws
-/// as play() does.
+/// Returns the power of two by which a paper's lengths are divided. With it the longest request
+/// fits the model's context and, on the host device, an average request alone takes no longer than
+/// `seconds`. The proportions, which the experiments are about, do not change. Measures one
+/// request; throws as play() does.
 [[nodiscard]] std::int32_t length_divisor(const RecipeSetup& setup, const RequestLengths& lengths,
                                           double seconds);
 
-/// Returns the setup, with 32 rows where it leaves them open: the host device gains little from
-/// more.
+/// Returns the setup, with 32 rows where it does not set them, because the host device gains little
+/// from more.
 [[nodiscard]] RecipeSetup with_rows(const RecipeSetup& setup);
 
-/// The figures of a closed batch: three times as many requests as rows, all there from the
+/// The figures of a closed batch: three times as many requests as rows, all present from the
 /// beginning.
 struct FullLoad {
-  double requests_per_second = 0;  ///< the capacity: offered more, a queue grows
-  double tokens_per_second = 0;    ///< of output
+  double requests_per_second = 0;  ///< the capacity: with a higher rate the queue grows
+  double tokens_per_second = 0;    ///< output tokens a second
   double batch = 0;                ///< mean, while requests still wait
 };
 [[nodiscard]] FullLoad measure_full_load(const RecipeSetup& setup, const std::string& part,
@@ -69,7 +69,7 @@ struct LoadPoint {
 /// The figures of one way of serving under several rates.
 struct LoadCurve {
   std::string name;
-  std::vector<LoadPoint> points;  ///< by rate
+  std::vector<LoadPoint> points;  ///< in the order of the rates
 };
 
 /// A way of serving that is compared.
@@ -78,10 +78,10 @@ struct Contender {
   Config config;
 };
 
-/// Plays each rate for about `seconds`, or 24 requests where that is longer, with one contender
-/// after the other, so that other work of the machine meets all of them. Arrivals have exactly the
-/// rate, and all contenders see the same requests at the same times. `part` is put before the names
-/// and rates that the setup is told.
+/// Plays each rate for about `seconds`, or for 24 requests where these take longer. The contenders
+/// alternate, so that other work of the machine affects all of them. Arrivals have exactly the
+/// rate, and all contenders see the same requests at the same times. `part` precedes the names and
+/// rates that are reported to the setup.
 [[nodiscard]] std::vector<LoadCurve> sweep(const RecipeSetup& setup, const std::string& part,
                                            std::span<const Contender> contenders,
                                            const RequestLengths& lengths,
@@ -92,7 +92,7 @@ struct LatencyCurve {
   std::string name;
   std::vector<std::pair<double, double>> points;  ///< (requests a second, seconds), by load
 };
-/// How much load each curve bears at the same latencies: 2, 3, 5 and 10 times `alone` seconds.
+/// The load that each curve sustains at equal latencies: 2, 3, 5 and 10 times `alone` seconds.
 struct AtEqualLatency {
   struct Row {
     double times = 0;                         ///< the latency as a multiple of `alone`
@@ -101,8 +101,8 @@ struct AtEqualLatency {
   std::vector<Row> rows;
 
   AtEqualLatency(const std::vector<LatencyCurve>& curves, double alone);
-  /// Says how many times the load of `other` the first curve bears, at the lowest latency that both
-  /// reach.
+  /// Says how many times the load of `other` the first curve sustains, at the lowest latency that
+  /// both reach.
   [[nodiscard]] std::string finding(const std::vector<LatencyCurve>& curves,
                                     std::size_t other) const;
   [[nodiscard]] Table table(const std::vector<LatencyCurve>& curves, std::string title) const;
@@ -110,8 +110,8 @@ struct AtEqualLatency {
 };
 
 /// Returns the x up to which a curve of (x, latency), with straight lines between its points, stays
-/// at or below `latency`: where it first rises above, or its end. None where even its first point
-/// is above.
+/// at or below `latency`. It is the place where the curve first rises above, or its end. Returns
+/// nothing when even the first point is above.
 [[nodiscard]] std::optional<double> largest_within(
     const std::vector<std::pair<double, double>>& curve, double latency);
 

@@ -22,8 +22,8 @@ namespace {
 // The lengths of Orca's synthetic trace.
 constexpr RequestLengths kTheirs{{Lengths::Kind::kUniform, 32, 512, 272},
                                  {Lengths::Kind::kUniform, 1, 128, 64.5}};
-// Lengths for the host, where a prompt's token costs as much as one that continues a batch; on a
-// GPU it costs next to nothing. With shorter prompts the steps of outputs are what counts on both.
+// Lengths for the host. There a prompt's token costs as much as a token that continues a sequence;
+// on a GPU it costs next to nothing. With shorter prompts the steps of outputs dominate on both.
 constexpr RequestLengths kOnHost{{Lengths::Kind::kUniform, 4, 64, 34}, kTheirs.output};
 // Seconds that an average request may take alone on the host device, so that a recipe takes
 // minutes.
@@ -31,7 +31,7 @@ constexpr double kOrcaMostAlone = 2;
 // Seconds for each rate. They bound the queue where the rate exceeds the capacity.
 constexpr double kOrcaSeconds = 5;
 constexpr std::array kOrcaLoads = {0.25, 0.5, 0.75,
-                                   1.0,  1.4, 2.0};  // of the closed batch's throughput
+                                   1.0,  1.4, 2.0};  // fractions of the closed batch's throughput
 
 struct Alone {
   double seconds = 0;
@@ -51,7 +51,8 @@ Config config_of(const RecipeSetup& setup, BatchPolicy policy) {
   return config;
 }
 
-/// Returns the loads of the static curve as served by batches that keep computing ended sequences.
+/// Returns the loads of the static curve, as batches would serve them that keep computing ended
+/// sequences.
 LoadCurve padded_curve(const LoadCurve& measured, std::size_t rows) {
   LoadCurve curve{kPaddedBatches, {}};
   std::vector<StepRecord> steps;
@@ -118,7 +119,7 @@ struct Measured {
   RequestLengths lengths;
   Alone alone;
   FullLoad full;
-  std::vector<LoadCurve> curves;  ///< fusion first
+  std::vector<LoadCurve> curves;  ///< fusion comes first
 
   [[nodiscard]] std::vector<LatencyCurve> latencies() const {
     std::vector<LatencyCurve> all;

@@ -74,7 +74,7 @@ std::vector<Outcome> padded_batches(const std::vector<Arrival>& arrivals, std::s
       longest = std::max(longest, arrivals[behind].output);
     }
     const auto sequences = static_cast<double>(behind - first);
-    // The first token of each comes with its prompt, so decoding begins with the second.
+    // The first token of each sequence comes with its prompt, so decoding begins with the second.
     free_at = begin + costs.step + costs.prompt_token * static_cast<double>(prompts) +
               (longest - 1) * (costs.step + costs.decode * sequences);
     for (; first < behind; ++first) {

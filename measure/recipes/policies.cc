@@ -18,8 +18,8 @@
 namespace weft::measure {
 namespace {
 
-// The mean interval over the time that one request takes alone: at most times some twenty requests
-// are under way.
+// The mean interval, as a fraction of the time that one request takes alone. Most of the time some
+// twenty requests are under way.
 constexpr double kInterval = 0.05;
 
 struct PolicyCase {
@@ -34,14 +34,14 @@ struct Point {
 
 /// One run of each policy and each closed batch, one after the other.
 struct PolicyRound {
-  std::vector<PolicyFigures> policies;  ///< fusion first
-  std::vector<Point> closed;            ///< batches that are kept full, from one sequence up
+  std::vector<PolicyFigures> policies;  ///< fusion comes first
+  std::vector<Point> closed;            ///< batches that are kept full, beginning with one sequence
 
   [[nodiscard]] double most() const {
     return std::ranges::max(closed, {}, &Point::tokens_per_second).tokens_per_second;
   }
-  /// The throughput of a closed batch at this mean batch, interpolated between the two nearest that
-  /// were measured.
+  /// Returns the throughput of a closed batch at this mean batch, interpolated between the two
+  /// nearest measured ones.
   [[nodiscard]] double closed_at(double batch) const {
     const auto above =
         std::ranges::find_if(closed, [batch](const Point& one) { return one.batch >= batch; });
@@ -52,16 +52,17 @@ struct PolicyRound {
     return below->tokens_per_second + part * (above->tokens_per_second - below->tokens_per_second);
   }
 
-  /// The policy's throughput over the throughput of a closed batch at the same mean batch.
+  /// Returns the policy's throughput divided by that of a closed batch with the same mean batch.
   [[nodiscard]] double of_closed(std::size_t policy) const {
     const PolicyFigures& one = policies[policy];
     return one.tokens_per_second / closed_at(one.batch);
   }
-  /// The policy's total time over fusion's.
+  /// Returns the policy's total time divided by fusion's.
   [[nodiscard]] double gain(std::size_t policy) const {
     return policies[policy].total / policies.front().total;
   }
-  /// The policy's total time over the time that the fullest batch would take for all tokens.
+  /// Returns the policy's total time divided by the time in which the fullest batch would compute
+  /// all tokens.
   [[nodiscard]] double ceiling(std::size_t policy) const {
     const double tokens = policies.front().tokens_per_second * policies.front().total;
     return policies[policy].total * most() / tokens;
@@ -106,8 +107,8 @@ std::vector<Arrival> requests_of(const RecipeSetup& setup, const PolicyCase& wha
   return draw(shape, setup.seed);
 }
 
-/// Measures the throughput of a batch that always has so many sequences. The requests are played
-/// over and over, so many of them that the end, where the batch runs empty, hardly counts.
+/// Measures the throughput of a batch that always has this many sequences. So many requests are
+/// played that the end, where the batch empties, hardly counts.
 Point closed_batch(const RecipeSetup& setup, const std::vector<Arrival>& drawn,
                    std::int32_t users) {
   constexpr std::int32_t kForEach = 4;
@@ -160,8 +161,8 @@ void play_policy(const RecipeSetup& setup, const std::string& name, const Config
   }
 }
 
-/// Measures fusion between the closed batches that are next to its mean batch, so that other work
-/// of the machine meets them alike.
+/// Measures fusion between the two closed batches that are nearest to its mean batch, so that other
+/// work of the machine affects them alike.
 PolicyRound measure_round(const RecipeSetup& setup, const std::string& name,
                           const std::vector<Arrival>& requests, double interval) {
   PolicyRound round;

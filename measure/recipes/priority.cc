@@ -30,12 +30,12 @@ constexpr std::array kCases = {
                  {fixed_length(512), fixed_length(32)},
                  {fixed_length(512), fixed_length(64)}},
 };
-// Parts of what the device can carry while chats come: twice as much is offered, and a tenth of
-// that is chat.
+// Fractions of the load that the device can sustain while chats come. The offered load is twice
+// that, and a tenth of it is chat.
 constexpr double kChatShare = 0.2;
 constexpr double kBatchShare = 1.8;
 constexpr double kChatMostAlone =
-    0.4;  // a chat request alone on the host device: for minutes of time
+    0.4;  // most seconds of a chat request alone on the host device, so that a run takes minutes
 constexpr double kPrioritySeconds = 8;
 constexpr double kLeastChats = 24;
 constexpr double kMostChats = 200;
@@ -45,7 +45,7 @@ constexpr std::int32_t kLeastPerClass = 4;
 struct Loads {
   std::int32_t divisor = 1;
   double seconds = 0;             ///< from the first to the last arrival of a chat
-  double batch_tokens_alone = 0;  ///< tokens a second of batch work that has the device to itself
+  double batch_tokens_alone = 0;  ///< tokens a second of batch work alone on the device
   std::vector<Arrival> chats;
   std::vector<Arrival> both;
 };
@@ -57,7 +57,7 @@ struct Situation {
   std::vector<Outcome> batch;
   double seconds = 0;
 
-  /// Tokens of batch work a second while chats came; those after the last chat do not count.
+  /// Returns batch tokens a second while chats came. Tokens after the last chat do not count.
   [[nodiscard]] double batch_tokens_per_second() const {
     std::size_t tokens = 0;
     for (const Outcome& one : batch) {
@@ -73,7 +73,7 @@ struct Situation {
 
 Loads make_loads(const RecipeSetup& setup, const Config& config, const PriorityCase& what) {
   Loads loads;
-  // Both kinds must fit the context, and the time depends on the chats.
+  // Both kinds must fit the context, and the chats determine the time.
   loads.divisor = std::max(length_divisor(setup, what.chat, kChatMostAlone),
                            length_divisor(setup, what.batch, 2 * kChatMostAlone));
   const RequestLengths chat = divided(what.chat, loads.divisor);
@@ -121,7 +121,7 @@ Situation play_situation(const RecipeSetup& setup, const std::string& part, cons
   return situation;
 }
 
-/// The part of the requests that took at most so long, in a hundred steps.
+/// Returns the distribution of times: the share of requests up to each time, in a hundred steps.
 std::vector<std::pair<double, double>> distribution(std::vector<double> values) {
   constexpr int kSteps = 100;
   std::vector<std::pair<double, double>> points;

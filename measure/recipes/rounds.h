@@ -7,8 +7,8 @@
 
 namespace weft::measure {
 
-/// The figures of several rounds; in a round everything is measured once, one after the other. It
-/// must have a round before it is asked for figures.
+/// The figures of several rounds. In a round everything is measured once, one after the other. At
+/// least one round must exist before figures are requested.
 template <class Round>
 class Rounds {
  public:

@@ -13,7 +13,7 @@ constexpr int kDigits = 3;
 constexpr double kExponentFrom = 1e6;
 
 std::string printed(double value, std::chars_format format, int precision) {
-  std::array<char, 32> digits{};  // of a value below 1e6, or in scientific notation
+  std::array<char, 32> digits{};  // fits a value below 1e6, or scientific notation
   const auto end =
       std::to_chars(digits.data(), digits.data() + digits.size(), value, format, precision).ptr;
   return {digits.data(), end};
@@ -27,7 +27,7 @@ std::string number(double value) {
   if (value == std::trunc(value) && std::abs(value) < kExponentFrom) {
     return std::to_string(static_cast<long>(value));
   }
-  // It is rounded first: 99.96 is "100" and not "100.0".
+  // The value is rounded first, so 99.96 is "100" and not "100.0".
   const std::string rounded = printed(value, std::chars_format::scientific, kDigits - 1);
   const auto mark = rounded.find('e');
   int exponent = 0;

@@ -6,7 +6,7 @@
 
 namespace weft::measure {
 
-/// Returns the value below which `part` (0..1) of the values lie, which is the nearest of them.
+/// Returns the value below which `part` (0..1) of the values lie, rounded to the nearest value.
 /// `values` must not be empty.
 [[nodiscard]] inline double quantile(std::vector<double> values, double part) {
   const double place = part * static_cast<double>(values.size() - 1) + 0.5;
@@ -15,8 +15,8 @@ namespace weft::measure {
   return *at;
 }
 
-/// Returns the middle value, of an even number the mean of the two in the middle. `values` must not
-/// be empty.
+/// Returns the middle value; of an even number, the mean of the two in the middle. `values` must
+/// not be empty.
 [[nodiscard]] inline double median(std::vector<double> values) {
   std::ranges::sort(values);
   const std::size_t half = values.size() / 2;

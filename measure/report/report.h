@@ -12,10 +12,10 @@ struct Series {
   enum class Style { kLine, kStep, kPoints, kBars };
   std::string name;
   Style style = Style::kLine;
-  /// Points by x, or as the line runs. Values that the axes cannot show are left out: NaN,
+  /// Points in the order of x, or of the line. Values that the axes cannot show are left out: NaN,
   /// infinity, and on a logarithmic axis values that are not greater than 0.
   std::vector<std::pair<double, double>> points{};
-  bool of_paper = false;  ///< read from a paper: drawn dashed, and marked as theirs
+  bool of_paper = false;  ///< read from a paper: drawn dashed, and marked so
 };
 
 struct Axis {
@@ -25,7 +25,7 @@ struct Axis {
 
 struct Figure {
   std::string title;
-  std::string caption{};  ///< a sentence that says what one should see in it
+  std::string caption{};  ///< a sentence that says what the figure shows
   Axis x{}, y{};
   std::vector<Series> series{};
 };
@@ -51,21 +51,21 @@ struct Report {
   boost::json::value data{};            ///< the figures themselves, for programs
 };
 
-/// Writes facts, tables and findings as plain text, of at most 100 columns where tables allow it.
+/// Writes facts, tables and findings as plain text, in at most 100 columns where tables fit.
 [[nodiscard]] std::string to_text(const Report& report);
 /// Returns {"title", "summary", "facts", "tables", "figures", "findings", "data"}, with null for
 /// numbers of `data` that JSON lacks.
 [[nodiscard]] boost::json::value to_json(const Report& report);
-/// Returns one page with all that it needs: inline SVG and CSS, light and dark, readable without
-/// colours, printable. It has no script and fetches nothing.
+/// Returns a complete page: with inline SVG and CSS, light and dark, readable without colours,
+/// printable. It has no script and loads nothing.
 [[nodiscard]] std::string to_html(const Report& report);
 
-/// Returns one figure as an SVG file that a Markdown page can show: with its title, a background of
-/// its own, light and dark.
+/// Returns one figure as an SVG file for a Markdown page: with its title and its own background,
+/// light and dark.
 [[nodiscard]] std::string to_svg(const Figure& figure);
 
-/// Writes a number as tables show it: three significant digits, no exponent between 1e-3 and 1e6;
-/// whole numbers below 1e6 as they are; "n/a" for NaN.
+/// Writes a number for a table: three significant digits, and no exponent between 1e-3 and 1e6.
+/// Whole numbers below 1e6 are written in full; NaN is "n/a".
 [[nodiscard]] std::string number(double value);
 
 }  // namespace weft::measure

@@ -11,7 +11,7 @@
 namespace weft::measure {
 namespace {
 
-// A page shows so many values, which people can read; the JSON has all of them.
+// The most values on a page, which people can read; the JSON has all of them.
 constexpr std::size_t kMostValues = 400;
 
 /// Returns <NAME ATTRIBUTES>text</NAME> with the text escaped.
@@ -51,7 +51,7 @@ std::string section_of(const Table& table) {
   return html + "</section>\n";
 }
 
-/// Writes the figure's values as numbers; nothing where these are too many to be read.
+/// Writes the figure's values as numbers; nothing where there are too many to read.
 std::string values_html(const Figure& figure) {
   Table table{.title = "The values of: " + figure.title,
               .columns = {"Series", figure.x.title, figure.y.title},
@@ -90,7 +90,7 @@ std::string findings_html(const Report& report) {
   return html + "</ul>\n";
 }
 
-/// The content security policy holds a browser to it: the page runs and fetches nothing.
+/// The content security policy makes a browser enforce that the page runs and loads nothing.
 std::string head_of(const Report& report) {
   return "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
          "<meta http-equiv=\"Content-Security-Policy\" "

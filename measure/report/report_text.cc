@@ -16,8 +16,8 @@ constexpr std::string_view kColumnGap = "  ";
 
 std::string blanks(std::size_t count) { return std::string(count, ' '); }
 
-/// Breaks `text` between words. The first line begins with `first`, and the lines after it are
-/// indented as far.
+/// Breaks `text` between words. The first line begins with `first`, and later lines are indented as
+/// far.
 std::string wrapped(std::string_view text, const std::string& first) {
   const std::size_t indent = columns_of(first);
   const std::string shown = visible(text);
@@ -87,7 +87,7 @@ std::string text_of(const Table& table) {
 std::string text_of(const std::vector<std::pair<std::string, std::string>>& facts) {
   std::size_t widest = 0;
   for (const auto& [name, value] : facts) widest = std::max(widest, columns_of(visible(name)));
-  // A longer name would leave no room for the text beside it.
+  // A longer name would leave too little room for the text beside it.
   widest = std::min(widest, kColumns / 3);
   std::string text;
   for (const auto& [name, value] : facts) {

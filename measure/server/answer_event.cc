@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::string_view kUnknown = "unknown";
 
-/// Returns the text between the quotes of a JSON string, with its escapes as they are; empty for
-/// any other value.
+/// Returns the text between the quotes of a JSON string, with its escapes unchanged; empty for any
+/// other value.
 std::string_view raw_text(ondemand::value value) {
   std::string_view token = value.raw_json_token();
   while (!token.empty() && token.back() != '"') token.remove_suffix(1);
@@ -23,7 +23,7 @@ std::string_view raw_text(ondemand::value value) {
   return token.substr(1, token.size() - 2);
 }
 
-/// Returns a code as servers give it, a string or a number.
+/// Returns a server's code, which is a string or a number.
 std::string_view code_of(ondemand::value value) {
   const std::string_view text = raw_text(value);
   if (!text.empty()) return text;
@@ -36,7 +36,8 @@ bool is_null(ondemand::value value) {
   return std::string_view(value.raw_json_token()).starts_with("null");
 }
 
-/// Calls on_field(key, value) for each field; returns false when it is no object, or broken.
+/// Calls on_field(key, value) for each field; returns false when the value is no object, or is
+/// malformed.
 template <class Object, class OnField>
 bool for_fields(Object&& place, OnField&& on_field) {
   ondemand::object fields;
@@ -98,8 +99,8 @@ bool brings_something(ondemand::value delta) {
   return text || (empty_text && !role);
 }
 
-/// Reads each choice. A token that has no text of its own yet, such as the first bytes of a letter,
-/// is still a token; only a choice that has finished must bring text to be a piece.
+/// Reads each choice. A token without text of its own yet, such as the first bytes of a letter, is
+/// still a piece; only a choice that has finished must have text to be one.
 void read_choices(ondemand::value choices, AnswerEvent& event) {
   ondemand::array list;
   if (choices.get_array().get(list) != simdjson::SUCCESS) return;
@@ -167,7 +168,7 @@ std::optional<AnswerEvent> AnswerEventReader::response(std::string_view message)
         if (key == "type") type = raw_text(value);
         if (key == "stream_id") event.stream_id = raw_text(value);
         if (key == "error" && !is_null(value)) read_error(value, event);
-        // Usage and errors of the whole answer count only in its last event.
+        // Only the last event's usage and errors apply to the whole answer.
         if (key != "response" || type.ends_with(".created") || type.ends_with(".in_progress"))
           return;
         for_fields(value, [&event](ondemand::raw_json_string name, ondemand::value field) {

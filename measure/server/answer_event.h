@@ -15,13 +15,13 @@ struct AnswerEvent {
   std::optional<std::int32_t> prompt{};  ///< tokens
   std::optional<std::int32_t> output{};  ///< tokens
   std::string_view stream_id{};          ///< on a WebSocket; empty: it names none
-  /// Why there is no answer: the server's code or type for it, "unknown" without either.
+  /// The reason why there is no answer: the server's code or type, or "unknown" without either.
   std::string_view error{};
-  std::string_view message{};  ///< of the error, for people, as JSON has it
+  std::string_view message{};  ///< the error's message for people, as escaped JSON
 };
 
-/// Reads events. It looks at as little of each event as it can, since the load's thread reads the
-/// event of every token. Owner only.
+/// Reads events. It reads as little of each event as possible, because the load's thread reads the
+/// events of every token. Owner only.
 class AnswerEventReader {
  public:
   AnswerEventReader();

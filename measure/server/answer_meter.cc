@@ -7,10 +7,10 @@
 namespace weft::measure {
 namespace {
 
-// Room that is made ready for an answer's times; a trace may ask for more tokens than will come.
+// The most entries reserved for an answer's times; a trace may ask for more tokens than come.
 constexpr std::int32_t kMostReserved = 4096;
-// How much is kept of an error, whose words are a server's: as much as a table's cell holds, and as
-// much as a person would read.
+// The bytes that are kept of a server's error: of its kind as much as a table's cell holds, and of
+// its words as much as a person reads.
 constexpr std::size_t kLongestKind = 64;
 constexpr std::size_t kLongestDetail = 200;
 
@@ -31,7 +31,8 @@ void AnswerMeter::add(const AnswerEvent& event, TimePoint at) {
     return fail("error " + std::string(event.error), std::string(event.message), at);
   }
   if (event.piece) outcome_.came.push_back(seconds(at));
-  // Events after the last piece, such as the usage, do not delay the end: no reader waits for them.
+  // Events after the last piece, such as the usage, do not delay the end, because no reader waits
+  // for them.
   if (event.piece || (event.finished && !finished_)) outcome_.end = seconds(at);
   finished_ |= event.finished;
   if (event.prompt) outcome_.prompt = *event.prompt;
@@ -56,7 +57,7 @@ void AnswerMeter::fail(std::string kind, const std::string& detail, TimePoint at
 }
 
 void AnswerMeter::finish(const std::string& detail) {
-  // It ends before the call, since the callee may let go of this object.
+  // on_end_ is cleared before the call, because the callee may destroy this object.
   std::exchange(on_end_, nullptr)(std::move(outcome_), detail);
 }
 

@@ -11,8 +11,8 @@
 
 namespace weft::measure {
 
-/// One request under way, whose events become its Outcome. It ends once and ignores later events.
-/// Owner only.
+/// One request under way, whose events are collected in its Outcome. It ends once and ignores later
+/// events. Owner only.
 class AnswerMeter {
  public:
   /// Called at the end, as the last thing. `detail` has the server's or the system's words about an
@@ -23,10 +23,10 @@ class AnswerMeter {
   AnswerMeter(Outcome begun, TimePoint since, OnEnd on_end);
 
   void add(const AnswerEvent& event, TimePoint at);
-  /// The connection ends here: the request succeeded if its answer was finished, else it was cut
-  /// off.
+  /// Called when the connection ends: the request succeeded if its answer was finished, else it was
+  /// cut off.
   void end(TimePoint at);
-  /// The request failed. `kind` and `detail` are kept as far as a report shows them.
+  /// Called when the request failed. `kind` and `detail` are kept as far as a report shows them.
   void fail(std::string kind, const std::string& detail, TimePoint at);
 
   [[nodiscard]] bool ended() const noexcept { return on_end_ == nullptr; }
@@ -42,7 +42,7 @@ class AnswerMeter {
   const TimePoint since_;
   OnEnd on_end_;
   bool finished_ = false;
-  bool counted_ = false;  // by the server
+  bool counted_ = false;  // the server has counted the tokens
 };
 
 }  // namespace weft::measure

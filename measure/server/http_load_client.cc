@@ -14,10 +14,10 @@ namespace asio = boost::asio;
 
 namespace {
 
-// How much is shown of a body that some proxy has written: as much as a person reads.
+// The bytes that are shown of a body, which a proxy may have written: as much as a person reads.
 constexpr std::size_t kShownBody = 200;
-// How long a client waits for a body's end after "[DONE]"; a server that holds it back loses the
-// connection, no more.
+// How long a client waits for a body's end after "[DONE]". If the server takes longer, only the
+// connection is lost.
 constexpr std::chrono::milliseconds kRest{100};
 
 }  // namespace

@@ -14,11 +14,11 @@
 
 namespace weft::measure {
 
-/// Asks over HTTP, with a connection for each request that is under way. Free connections are used
-/// again, the last one first. It must outlive the run of the connector's context.
+/// Asks over HTTP, with one connection for each request under way. Free connections are reused, the
+/// last one first. It must outlive the run of the connector's context.
 class HttpLoadClient final : public LoadClient {
  public:
-  /// `limit` is a request's time, from when it is sent.
+  /// `limit` is the time for a request, counted from when it is sent.
   HttpLoadClient(std::shared_ptr<Connector> connector, QuestionOptions options,
                  std::chrono::milliseconds limit);
 
@@ -35,7 +35,7 @@ class HttpLoadClient final : public LoadClient {
   QuestionWriter questions_;
   const std::chrono::milliseconds limit_;
   AnswerEventReader reader_;
-  std::vector<std::unique_ptr<EventClient>> free_;  // not asking anything now
+  std::vector<std::unique_ptr<EventClient>> free_;  // connections without a request
   std::unordered_set<EventClient*> asking_;
 };
 

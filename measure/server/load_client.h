@@ -14,8 +14,8 @@ class LoadClient {
   LoadClient& operator=(const LoadClient&) = delete;
   virtual ~LoadClient() = default;
 
-  /// Sends a request and passes all its events to `meter`, always with the end, but not before
-  /// ask() returns.
+  /// Sends a request and passes all its events, always including the end, to `meter`, but not
+  /// before ask() returns.
   virtual void ask(std::shared_ptr<AnswerMeter> meter) = 0;
   /// Breaks off all requests under way.
   virtual void stop() = 0;

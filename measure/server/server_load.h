@@ -18,7 +18,7 @@
 
 namespace weft::measure {
 
-/// Plays a load against a server: each request at its time, whether earlier ones have ended or not,
+/// Plays a load against a server: each request at its time, even if earlier ones have not ended,
 /// except for requests that Load::at_once holds back. Belongs to the executor's one thread.
 class ServerLoad {
  public:
@@ -33,7 +33,8 @@ class ServerLoad {
   /// Outcome::error of a request that stop() has kept from being sent, or has broken off.
   static constexpr std::string_view kNotSent = "not sent";
   static constexpr std::string_view kStopped = "stopped";
-  /// At most so many kinds of error are told apart; a server may make up one for each request.
+  /// The most kinds of error that are distinguished, because a server may invent one for each
+  /// request.
   static constexpr std::size_t kKinds = 64;
   static constexpr std::string_view kOthers = "others";
 
@@ -42,17 +43,18 @@ class ServerLoad {
   ServerLoad(const ServerLoad&) = delete;
   ServerLoad& operator=(const ServerLoad&) = delete;
 
-  /// Called once. `on_end` is called when each request has its outcome, which may be before start()
-  /// returns when there are no requests.
+  /// Called once. `on_end` is called when each request has its outcome. Without requests this may
+  /// be before start() returns.
   void start(std::function<void()> on_end);
   /// Breaks off the requests under way and sends no more.
   void stop();
 
   [[nodiscard]] const Progress& progress() const noexcept { return progress_; }
-  /// Output tokens so far; a request under way counts its pieces. Looks at each request under way.
+  /// Returns the output tokens so far; a request under way counts its pieces. Looks at each request
+  /// under way.
   [[nodiscard]] std::int64_t output_so_far() const;
-  /// The outcomes in the order of arrivals, one for each request, whatever happened; complete when
-  /// the load has ended.
+  /// Returns the outcomes in the order of arrivals, one for each request, whether it succeeded or
+  /// not; complete when the load has ended.
   [[nodiscard]] const std::vector<Outcome>& outcomes() const noexcept { return outcomes_; }
   /// The server's words about the first error of each kind.
   [[nodiscard]] const std::map<std::string, std::string>& words() const noexcept { return words_; }
@@ -71,7 +73,7 @@ class ServerLoad {
   boost::asio::steady_timer timer_;
   TimePoint began_{};
   std::size_t due_ = 0;                // the first arrival whose time has not come
-  std::deque<std::size_t> held_back_;  // due, and more than may be under way
+  std::deque<std::size_t> held_back_;  // due requests that wait because of at_once
   std::map<std::size_t, std::weak_ptr<AnswerMeter>> under_way_;
   std::vector<Outcome> outcomes_;
   std::map<std::string, std::string> words_;

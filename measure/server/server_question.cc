@@ -16,23 +16,23 @@ namespace json = boost::json;
 
 namespace {
 
-// Common words: in most vocabularies each is a token, together with the space before it.
+// Common words. In most vocabularies each is one token, including the space before it.
 constexpr std::array<std::string_view, 32> kWords = {
     "the", "of",  "and",  "to",  "in",   "is",   "that", "it",   "was",  "for",  "on",
     "are", "as",  "with", "his", "they", "at",   "be",   "this", "have", "from", "or",
     "one", "had", "by",   "but", "not",  "what", "all",  "were", "we",   "when"};
 
-// Some editors put it before a file's text.
+// Some editors write it at the beginning of a file.
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 std::string quoted(std::string_view text) { return json::serialize(json::string(text)); }
 
-/// Returns the fields that every request has, behind its prompt and length: `,"a":1,"b":2}`.
+/// Returns the fields that all requests share, after prompt and length: `,"a":1,"b":2}`.
 std::string tail_of(const QuestionOptions& options) {
   json::object fields;
   if (!options.model.empty()) fields["model"] = options.model;
   if (options.ignore_eos) fields["ignore_eos"] = true;
-  fields["temperature"] = 0;  // the least that a server can do for a token, and the same each time
+  fields["temperature"] = 0;  // the cheapest choice of a token, and always the same one
   if (options.api == ServerApi::kResponses) {
     fields["store"] = false;
   } else {

@@ -13,7 +13,7 @@
 
 namespace weft::measure {
 
-/// Which of a server's APIs is asked.
+/// The API of a server that is asked.
 enum class ServerApi : std::uint8_t {
   kCompletions,  ///< /v1/completions, over SSE
   kChat,         ///< /v1/chat/completions, over SSE
@@ -38,18 +38,18 @@ struct GivenPrompt {
 /// The settings of a server's requests.
 struct QuestionOptions {
   ServerApi api = ServerApi::kCompletions;
-  std::string model{};     ///< "" = the request names none
-  bool ignore_eos = true;  ///< outputs have the length that is asked for, not at most that
-  /// The prompts to ask, in turn, whatever lengths the load has. Without prompts they are drawn:
-  /// for kCompletions as exactly so many token ids; for the others as words, most of which are a
-  /// token each, to which the chat template adds its own tokens.
+  std::string model{};     ///< "" = the request has no model
+  bool ignore_eos = true;  ///< outputs have exactly the requested length, not at most
+  /// The prompts to ask, in turn, whatever lengths the load has. Without prompts they are drawn.
+  /// For kCompletions they are token ids of exactly the requested number. For the other APIs they
+  /// are words of mostly one token, to which the chat template adds its own tokens.
   std::vector<GivenPrompt> prompts{};
-  /// The range of ids that are drawn, both ends included. These are plain text in vocabularies of a
-  /// few hundred tokens or more: special tokens lie below or far above.
+  /// The range of drawn ids, both ends included. In vocabularies of a few hundred tokens or more
+  /// these are plain text, because special tokens lie below or far above.
   std::int32_t lowest_id = 300;
   std::int32_t highest_id = 999;
   std::uint64_t seed = 0;
-  /// Fields that every request has; they replace those of the same name.
+  /// Fields that every request gets; they replace fields of the same name.
   boost::json::object extra{};
 };
 
@@ -64,7 +64,7 @@ class QuestionWriter {
   /// Returns the body of the next request; for kResponses it is a message for the stream
   /// `stream_id`.
   [[nodiscard]] std::string next(const Arrival& asked, std::string_view stream_id = {});
-  /// Whether prompts have exactly the lengths that were asked for.
+  /// Whether prompts have exactly the requested lengths.
   [[nodiscard]] bool exact() const noexcept;
   [[nodiscard]] const QuestionOptions& options() const noexcept { return options_; }
 
@@ -74,12 +74,12 @@ class QuestionWriter {
   void append_words(std::int32_t count, std::string& out);
 
   const QuestionOptions options_;
-  const std::string tail_;  // the fields that all have
+  const std::string tail_;  // the fields that all requests share
   std::mt19937_64 random_;
   std::size_t asked_ = 0;
 };
 
-/// The message that ends what runs in a stream of a WebSocket.
+/// Returns the message that cancels the response in a stream of a WebSocket.
 [[nodiscard]] std::string cancel_message(std::string_view stream_id);
 
 }  // namespace weft::measure

@@ -11,7 +11,7 @@ namespace {
 
 bool is_shown(char32_t code) {
   if (code < 0x20 || (code >= 0x7F && code < 0xA0)) return false;
-  // These two are no characters of XML.
+  // XML does not allow these two characters.
   return code != 0xFFFE && code != 0xFFFF;
 }
 

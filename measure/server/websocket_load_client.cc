@@ -18,13 +18,13 @@ using std::chrono::steady_clock;
 
 namespace {
 
-// How much is shown of a message that is no event: as much as a person reads.
+// The bytes that are shown of a message that is no event: as much as a person reads.
 constexpr std::size_t kShownMessage = 200;
 
 }  // namespace
 
-/// One WebSocket and its streams. Each stream is named by the number of its request: under a reused
-/// name it would get late messages of the earlier request.
+/// One WebSocket and its streams. Each stream is named by its request's number, because a reused
+/// name could receive late messages of an earlier request.
 class WebSocketLoadClient::Connection : public std::enable_shared_from_this<Connection> {
  public:
   explicit Connection(WebSocketLoadClient& owner) : owner_(owner) {}
@@ -49,7 +49,7 @@ class WebSocketLoadClient::Connection : public std::enable_shared_from_this<Conn
   }
   /// Fails all requests under way, since the connection is gone.
   void close(const std::string& kind, const std::string& detail) {
-    const auto self = shared_from_this();  // the callee may let go of this object
+    const auto self = shared_from_this();  // keeps this object alive, which the callee may release
     owner_.forget(*this);
     socket_->close();
     const auto streams = std::exchange(streams_, {});
@@ -73,15 +73,16 @@ class WebSocketLoadClient::Connection : public std::enable_shared_from_this<Conn
       return close("bad answer",
                    "a message is no event: " + std::string(message.substr(0, kShownMessage)));
     }
-    // An error that names no stream fails all streams, since its request is unknown.
+    // An error without a stream fails all streams, because its request is unknown.
     if (event->stream_id.empty() && !event->error.empty()) {
       return close("error " + std::string(event->error), std::string(event->message));
     }
     const auto stream = find(event->stream_id);
-    if (stream == streams_.end()) return;  // it has ended
+    if (stream == streams_.end()) return;  // the stream has ended
     if (event->error.empty() && !event->finished) return stream->second.meter->add(*event, now);
     const auto meter = stream->second.meter;
-    streams_.erase(stream);  // before the meter is told, so that the next request finds room
+    streams_.erase(stream);  // erased before the meter is notified, so that the next request finds
+                             // room
     meter->add(*event, now);
     meter->end(now);
   }
@@ -104,7 +105,7 @@ class WebSocketLoadClient::Connection : public std::enable_shared_from_this<Conn
 
   WebSocketLoadClient& owner_;
   std::shared_ptr<WebSocketClient> socket_;
-  Streams streams_;  // with a request under way
+  Streams streams_;  // streams with a request under way
   std::uint64_t asked_ = 0;
 };
 

@@ -13,13 +13,12 @@
 
 namespace weft::measure {
 
-/// Asks over WebSockets, several requests on each, a stream for each, as an application
-/// with parallel calls does. With one stream on each connection it does the same as
-/// HTTP.
+/// Asks over WebSockets. Each has several requests, one in each stream, like an application with
+/// parallel calls. With one stream on each connection the load is the same as over HTTP.
 class WebSocketLoadClient final : public LoadClient {
  public:
-  /// A connection has at most `max_streams` requests under way. `limit` is a request's time, from
-  /// when it is sent.
+  /// A connection has at most `max_streams` requests under way. `limit` is the time for a request,
+  /// counted from when it is sent.
   WebSocketLoadClient(std::shared_ptr<Connector> connector, QuestionOptions options,
                       std::chrono::milliseconds limit, std::size_t max_streams);
   ~WebSocketLoadClient() override;

@@ -19,7 +19,8 @@
 namespace weft::measure {
 namespace {
 
-// Memory that is read over and over: several times the largest cache of a server processor.
+// The size of the memory that is read repeatedly: several times the largest cache of a server
+// processor.
 constexpr double kMostMemory = 1 << 30;
 
 class HostPeak final : public DevicePeak {
@@ -41,7 +42,7 @@ class HostPeak final : public DevicePeak {
     const auto part = static_cast<std::int64_t>(operations / team_.size());
     return seconds([&](Share) {
       if (bf16_) return do_bf16_operations(part);
-      do_fused_multiplications(part / 2);  // each a product and a sum
+      do_fused_multiplications(part / 2);  // each is a product and a sum
     });
   }
 
@@ -109,7 +110,7 @@ bool has_bf16(const Program& program) {
 Result<std::unique_ptr<DevicePeak>> make_device_peak(const std::string& device, int threads,
                                                      const Program& program, double most_bytes) {
   if (device != "cpu") return std::make_unique<GpuPeak>(device);
-  // Not less than a page, so that there is something to read.
+  // At least a page, so that there is something to read.
   const double bytes = std::clamp(most_bytes, 4096.0, kMostMemory);
   auto memory = HostMemory::allocate(static_cast<std::size_t>(bytes));
   if (!memory) return memory.error();

@@ -17,8 +17,8 @@ HoleDevice::HoleDevice(std::shared_ptr<StepDevice> device)
       limits_(ForwardingDevice::limits()),
       sampling_(std::make_shared<const SamplingParams>()) {
   limits_.rows /= 2;
-  limits_.pages -= limits_.rows;        // one for each hole, behind the engine's
-  limits_.step_tokens -= limits_.rows;  // likewise
+  limits_.pages -= limits_.rows;        // one page for each hole, after the engine's pages
+  limits_.step_tokens -= limits_.rows;  // one token for each hole
   place_of_row_.assign(at(limits_.rows), -1);
   taken_.assign(at(limits_.rows), false);
 }

@@ -8,13 +8,13 @@
 
 namespace weft::measure {
 
-/// A device whose rows never move. It computes as an executor does that leaves the buffers of
-/// finished sequences between those of running ones and computes them too, as Flover without its
-/// memory shuffle (section VI.D). It passes plans on, and adds to each step a sequence of one token
-/// for every such hole. That is the least cost of a hole: it attends to nothing, and no token is
-/// chosen for it.
+/// A device whose rows never move. It computes like an executor that leaves the buffers of finished
+/// sequences between those of running ones and computes them, too, as Flover does without its
+/// memory shuffle (section VI.D). It passes plans on, and adds a sequence of one token to each step
+/// for every such hole. That is the least cost of a hole: its sequence attends to nothing, and no
+/// token is chosen for it.
 ///
-/// Half of the device's rows stand in for holes; the engine sees the other half. It works for the
+/// Half of the device's rows stand for holes; the engine sees the other half. It works for the
 /// host's device, and for sequences that are not forked.
 class HoleDevice final : public ForwardingDevice {
  public:
@@ -23,7 +23,7 @@ class HoleDevice final : public ForwardingDevice {
   [[nodiscard]] const DeviceLimits& limits() const noexcept override { return limits_; }
   void run(const Plan& plan, StepResult& result) override;
 
-  /// Rows of finished sequences that were computed, over all steps.
+  /// Returns the rows of finished sequences that were computed, over all steps.
   [[nodiscard]] std::int64_t computed_holes() const noexcept { return computed_holes_; }
 
  private:
@@ -35,8 +35,8 @@ class HoleDevice final : public ForwardingDevice {
 
   DeviceLimits limits_;
   std::shared_ptr<const SamplingParams> sampling_;
-  std::vector<std::int32_t> place_of_row_;  ///< a row's index if none had moved; -1 = none
-  std::vector<bool> taken_;                 ///< by such an index
+  std::vector<std::int32_t> place_of_row_;  ///< a row's index if no row had moved; -1 = none
+  std::vector<bool> taken_;                 ///< by the index in place_of_row_
   Plan plan_;
   std::int64_t computed_holes_ = 0;
 };

@@ -9,18 +9,18 @@
 
 namespace weft::measure {
 
-/// Passes plans on to a device in two calls, of which the first has the shuffle's moves alone, and
-/// notes the time of each. The cost of the second call counts as the shuffle's, whose time is
-/// therefore rather too long.
+/// Passes each plan to a device in two calls, the first with only the shuffle's moves, and notes
+/// the time of each. The overhead of the second call is counted for the shuffle, so its time is
+/// slightly too long.
 class ShuffleTimer final : public ForwardingDevice {
  public:
   /// The times of one step, in seconds.
   struct Step {
     TimePoint began{};
     double shuffle = 0;
-    double all = 0;  ///< the shuffle included
+    double all = 0;  ///< includes the shuffle
   };
-  /// Written by the device's thread; to be read when nothing runs.
+  /// Written by the device's thread; read it when nothing runs.
   using Steps = std::deque<Step>;
 
   ShuffleTimer(std::shared_ptr<StepDevice> device, std::shared_ptr<Steps> steps)

@@ -36,7 +36,7 @@ Error bad(std::string detail) { return {MeasureErrc::kBadSteps, std::move(detail
 
 std::optional<Error> unfit(const Program& program, const StepWishes& wishes) {
   if (!program.generates() || program.has_encoder) {
-    return bad("the model has an encoder, and what is measured are steps of decoders alone");
+    return bad("the model has an encoder, and only steps of decoders are measured");
   }
   const auto too_long = [&](const char* flag, std::int32_t tokens) {
     return bad(std::string(flag) + " " + std::to_string(tokens) + ": the model knows " +
@@ -56,7 +56,8 @@ CapacityWishes capacity(const StepWishes& wishes) {
   const std::int32_t prompt = most(wishes.prompts, 1);
   all.rows = most(wishes.batches, 1);
   all.page_tokens = wishes.page_tokens;
-  // Samplers take no more tokens than a context has, whether they come from steps or from a prompt.
+  // Samplers accept no more tokens than a context has, whether they come from steps or from a
+  // prompt.
   all.context = std::max({context, prompt, wishes.steps + 1});
   all.step_tokens = kMostStepTokens;
   const auto pages = [&](std::int64_t tokens) {
@@ -91,7 +92,7 @@ StepWork work_of(const StepWishes& wishes, const Program& program, const Work& w
   return all;
 }
 
-/// Times of a step, each with the times of its limits.
+/// The times of a step, each with the times of its limits.
 struct Samples {
   std::vector<double> took, reads, computes, of_limit, of_peak, times_first;
 };
@@ -162,7 +163,7 @@ class Bench {
       return prefill_work(one, dtype(), tokens, device_.limits().step_tokens);
     });
     Samples samples;
-    // The first round, which finds memory and code cold, is not counted.
+    // The first round is not counted, because memory and code are not in the caches yet.
     for (std::int32_t round = 0; round <= wishes_.repeats; ++round) {
       const auto taken = pair(cell.work, samples, 1, [&] { return driver_.prefill(tokens); });
       if (!taken) return taken.error();
@@ -237,7 +238,7 @@ class Bench {
   const StepProgress& progress_;
   std::vector<std::int32_t> batches_, contexts_, prompts_;
   StepDriver driver_;
-  std::int32_t filled_ = 0;  // positions that all rows have
+  std::int32_t filled_ = 0;  // positions that are filled in all rows
   std::int64_t done_ = 0;
   std::int64_t total_ = 0;
 };

@@ -46,7 +46,7 @@ void StepDriver::fill(std::int32_t rows, std::int32_t from, std::int32_t to) {
 }
 
 double StepDriver::decode(std::int32_t rows, std::int32_t position, std::int32_t steps) {
-  // Each sequence begins anew, since a sampler takes no more tokens than a context has.
+  // Each sequence begins again, because a sampler accepts no more tokens than a context has.
   for (std::int32_t row = 0; row < rows; ++row) {
     begin(row, 0, position + 1, device_.limits().rows);
   }
@@ -86,7 +86,7 @@ void StepDriver::feed(std::int32_t row, std::int32_t from, std::int32_t count) {
   plan_.entries.push_back({row, count, from, static_cast<std::int32_t>(plan_.ids.size())});
   const auto vocabulary = static_cast<std::uint64_t>(device_.limits().vocabulary);
   for (std::int32_t at = from; at < from + count; ++at) {
-    // Neighbouring tokens differ, and so do rows.
+    // Neighbouring tokens differ, and so do the tokens of different rows.
     const std::uint64_t mixed =
         static_cast<std::uint64_t>(at) * 7919 + static_cast<std::uint64_t>(row) * 104729 + seed_;
     plan_.ids.push_back(static_cast<TokenId>(mixed % vocabulary));

@@ -29,8 +29,8 @@ void StepMeter::run(const Plan& plan, StepResult& result) {
   records_.push_back(record);
 }
 
-// An entry also continues when its last token is given, which is so where its result had come
-// before the plan was made.
+// An entry also continues when its last token is given. That happens when its result came before
+// the plan was made.
 bool StepMeter::continues(const PlanEntry& entry) const {
   return entry.first_id == kLastToken ||
          (entry.count == 1 && entry.start >= prompts_[static_cast<std::size_t>(entry.row)]);

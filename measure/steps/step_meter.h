@@ -20,8 +20,9 @@ struct StepRecord {
   std::int32_t decodes = 0;         ///< sequences that continued by a token
   std::int32_t prefills = 0;        ///< sequences that computed a piece of their prompt
   std::int32_t prefill_tokens = 0;  ///< tokens of those pieces
-  std::int32_t moved_rows = 0;      ///< by the shuffle
-  std::int32_t moved_pages = 0;     ///< by the shuffle, where keys and values lie in slabs
+  std::int32_t moved_rows = 0;      ///< rows that the shuffle moved
+  std::int32_t moved_pages = 0;     ///< pages that the shuffle moved, where keys and values lie in
+                                    ///< slabs
 
   [[nodiscard]] std::int32_t sequences() const noexcept { return decodes + prefills; }
   [[nodiscard]] double seconds() const noexcept {
@@ -38,14 +39,14 @@ class StepMeter final : public ForwardingDevice {
 
   void run(const Plan& plan, StepResult& result) override;
 
-  /// The steps in the order of their times. To be called only when nothing runs any more.
+  /// Returns the steps in the order of their times. To be called only when nothing runs any more.
   [[nodiscard]] const std::deque<StepRecord>& records() const noexcept { return records_; }
 
  private:
   [[nodiscard]] bool continues(const PlanEntry& entry) const;
 
-  std::vector<std::int32_t> prompts_;  // tokens, by row
-  std::deque<StepRecord> records_;     // grows without moving what is there
+  std::vector<std::int32_t> prompts_;  // the tokens of prompts, by row
+  std::deque<StepRecord> records_;     // a deque, so that entries do not move when it grows
 };
 
 }  // namespace weft::measure

@@ -14,7 +14,7 @@ constexpr double kGiga = 1e-9;
 
 std::string ms(double seconds) { return number(seconds * kMillisecondsPerSecond); }
 
-/// The range of values, as in "[0.91, 0.95]".
+/// Writes the range of values, such as "[0.91, 0.95]".
 std::string between(const Quartiles& values, double scale = 1) {
   return "[" + number(values.low * scale) + ", " + number(values.high * scale) + "]";
 }
@@ -66,7 +66,7 @@ Table prefill_table(const StepFigures& figures) {
   return table;
 }
 
-/// A curve over the cells of one context.
+/// Makes a curve over the cells of one context.
 Series curve(const StepFigures& figures, std::int32_t context, const std::string& name,
              Series::Style style, const std::function<double(const StepCell&)>& value) {
   Series series{.name = name + "context " + std::to_string(context), .style = style, .points = {}};
@@ -172,7 +172,7 @@ boost::json::value data(const StepFigures& figures) {
           {"prefill", std::move(prefill)}};
 }
 
-/// Adds the limits themselves, so that a cell that is near its limit shows what that is.
+/// Adds the limits themselves, so that a reader sees what a cell's share of the limit refers to.
 void add_limits(const StepFigures& figures,
                 std::vector<std::pair<std::string, std::string>>& facts) {
   const StepCell* cell = !figures.decode.empty()    ? &figures.decode.front()

@@ -35,19 +35,19 @@ class Counter {
     const std::int64_t outputs = part_.chooses ? part_.sequences : 0;
     const auto rows = static_cast<double>(work.by_output ? outputs : part_.tokens());
     if (rows == 0) return;
-    double read = 1;  // the part of the weights
-    double here = 1;  // the part of the layer's experts
+    double read = 1;  // the share of the weights that is read
+    double here = 1;  // the share of the layer's experts on this rank
     if (work.experts > 0) {
       here = static_cast<double>(work.experts) / routed_;
-      // Even choices hit as many.
+      // Evenly distributed choices hit this many experts on average.
       read = 1 - std::pow(1 - static_cast<double>(work.chosen) / routed_, rows);
     }
     work_.bytes += static_cast<double>(work.vector_bytes) +
                    read * static_cast<double>(work.weight_bytes) +
                    rows * static_cast<double>(work.table_bytes);
-    // A product and a sum for each.
+    // Each is a product and a sum.
     work_.operations += 2 * rows * here * static_cast<double>(work.products);
-    // Keys of other caches do not grow with the context.
+    // The keys of other caches do not grow with the context.
     if (work.kind == WorkKind::kAttend && work.keys == KvGroup::kSelf) attend(work);
   }
 
@@ -67,7 +67,7 @@ class Counter {
 
   const DType kv_dtype_;
   const Part part_;
-  double routed_ = 1;  // experts that the router before chose among
+  double routed_ = 1;  // the experts from which the last router chose
   StepWork work_;
 };
 

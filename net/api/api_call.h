@@ -24,24 +24,27 @@ using ModelCard = ModelInfo;
 
 /// The facts that decoding a body needs besides the body.
 struct ApiContext {
-  ModelCard card;            ///< of the model that the body names
-  std::string id{};          ///< random part of the answer's id: "chatcmpl-" + id
+  ModelCard card;            ///< the card of the model that the body names
+  std::string id{};          ///< the random part of the answer's id: "chatcmpl-" + id
   std::int64_t created = 0;  ///< seconds since 1970
   std::string client{};      ///< the client's name: for fairness, and as the response's owner
   RequestClass class_ceiling = RequestClass::kChat;  ///< the most urgent class that the key may use
   std::chrono::milliseconds timeout{0};              ///< 0 = none
   bool websocket = false;                            ///< the body came as a message of a WebSocket
-  std::string stream_id{};                           ///< the message's; every event repeats it
-  std::shared_ptr<ResponseStore> stored{};           ///< the server's; null: none is stored
-  std::shared_ptr<ResponseStore> local{};            ///< this WebSocket's store; else null
+  std::string stream_id{};                           ///< the stream_id of the message; every event
+                                                     ///< repeats it
+  std::shared_ptr<ResponseStore> stored{};           ///< the server's store; null: no response is
+                                                     ///< stored
+  std::shared_ptr<ResponseStore> local{};            ///< the store of this WebSocket; else null
 };
 
 /// A decoded request: the engine requests to submit, and the writer of the answer.
 struct ApiCall {
-  std::vector<Request> parts{};  ///< each a request of the engine; none: begin() and end() alone
+  std::vector<Request> parts{};  ///< requests of the engine; none: the writer gets begin() and
+                                 ///< end() alone
   Framing framing = Framing::kBody;
   std::unique_ptr<ReplyWriter> writer{};
-  /// Positions of the model's context: a refused request costs its key no more tokens than these.
+  /// Positions of the model's context. A refused request costs its key at most this many tokens.
   std::int64_t context = 0;
   std::string object_id{};  ///< the id to cancel it by, "resp_..."; /requests shows it
   /// The body that the client gets at once where the answer is made in the background: the answer

@@ -5,7 +5,8 @@
 namespace weft {
 namespace {
 
-/// Returns Anthropic's type for a status; their own statuses 413, 504 and 529 have a type each.
+/// Returns Anthropic's type for a status. Anthropic's own statuses 413, 504 and 529 have types of
+/// their own.
 std::string_view anthropic_type(int status) noexcept {
   switch (status) {
     case 401:
@@ -27,7 +28,7 @@ std::string_view anthropic_type(int status) noexcept {
   }
 }
 
-/// The words by which clients of the Messages API know that they must shorten a conversation.
+/// The words that tell clients of the Messages API to shorten a conversation.
 constexpr std::string_view kTooLong = "prompt is too long: ";
 
 std::string anthropic_body(const ApiError& error, std::string_view request_id) {

@@ -15,7 +15,7 @@ enum class ErrorShape : std::uint8_t {
   kOllama,     ///< {"error": "message"}
 };
 
-/// Returns the form for a request's target, by its beginning: Anthropic's form for /v1/messages,
+/// Returns the form for a request's target, by how it begins: Anthropic's form for /v1/messages,
 /// Ollama's form for /api/, and OpenAI's form for all others.
 [[nodiscard]] ErrorShape error_shape_of(std::string_view target) noexcept;
 

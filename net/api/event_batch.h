@@ -37,7 +37,7 @@ class EventBatch {
   void end();
   /// Adds a comment, which clients ignore; only with kSse.
   void add_comment(std::string_view text);
-  /// begin(), append `json`, end().
+  /// Calls begin(), appends `json`, and calls end().
   void add(std::string_view json, std::string_view name = {});
 
   [[nodiscard]] std::string_view bytes() const noexcept { return bytes_; }
@@ -45,7 +45,7 @@ class EventBatch {
   [[nodiscard]] std::span<const std::size_t> message_ends() const noexcept { return ends_; }
   [[nodiscard]] bool empty() const noexcept { return bytes_.empty(); }
   void clear() noexcept;
-  /// Like clear(), for events of another framing.
+  /// Clears the batch for events of another framing.
   void restart(Framing framing) noexcept {
     clear();
     framing_ = framing;

@@ -18,7 +18,7 @@ json::value text_or_empty(const Tokenizer& tokenizer, TokenId id) {
   return text ? json::value(*text) : json::value("");
 }
 
-/// The defaults of requests that do not set these values.
+/// Returns the sampling defaults of requests.
 json::object params_of(const ServedModel& model) {
   using sampling_table::write_real;
   const SamplingParams& sampling = model.defaults.sampling;

@@ -24,8 +24,8 @@ namespace {
 
 namespace json = boost::json;
 
-// The longest text that /detokenize returns: a body needs only a few bytes to name a token of a
-// hundred bytes.
+// The longest text that /detokenize returns. A bound is needed, because a few bytes in a body can
+// name a token of a hundred bytes.
 constexpr std::size_t kMaxText = std::size_t{4} << 20;
 
 using TokenIdList = ApiResult<std::vector<TokenId>>;
@@ -80,7 +80,7 @@ TokenIdList asked_tokens(BodyFields& fields, const ServedModel& model) {
   return fields.has("content") ? content_tokens(fields, model) : text_tokens(fields, model);
 }
 
-/// Returns an upper bound of the bytes of the tokens' text: special tokens count with their names,
+/// Returns an upper bound of the bytes of the tokens' text. It counts the names of special tokens,
 /// which the text may leave out.
 std::size_t text_bytes(const Tokenizer& tokenizer, const std::vector<TokenId>& ids) {
   std::size_t bytes = 0;
@@ -118,7 +118,7 @@ void append_pieces(const Tokenizer& tokenizer, const std::vector<TokenId>& ids, 
     append_number(out.append("{\"id\":"), id);
     out.append(",\"piece\":");
     std::string bytes;
-    static_cast<void>(tokenizer.append_bytes(id, bytes));  // an unknown token has none
+    static_cast<void>(tokenizer.append_bytes(id, bytes));  // an unknown token has no bytes
     if (is_utf8(bytes)) {
       append_json_string(out, bytes);
     } else {
@@ -139,7 +139,7 @@ json::object meta_of(const ServedModel& model) {
           {"size", model.facts.stored_bytes}};
 }
 
-/// Returns the model's state of loading, as llama.cpp's router says it.
+/// Returns the model's state of loading, in the words of llama.cpp's router.
 json::object status_of(const ModelCard& card) {
   json::object status{{"value", to_string(card.state)}};
   if (card.state == ModelState::kFailed) {
@@ -158,7 +158,7 @@ json::object model_of(const ModelCard& card) {
     model["context_length"] = card.model->context;
     model["meta"] = meta_of(*card.model);
   }
-  // Anthropic's names.
+  // The fields of Anthropic's API.
   model["type"] = "model";
   model["display_name"] = card.name;
   model["created_at"] = rfc3339(card.created);
@@ -185,7 +185,7 @@ ApiResult<std::string> tokenize(simdjson::dom::object body, const ModelCard& car
   const bool with_pieces = fields.flag("with_pieces").value_or(false);
   const TokenIdList ids = asked_tokens(fields, model);
   if (!ids) return ids.error();
-  std::string answer = "{\"count\":";  // written as text at once: there may be millions
+  std::string answer = "{\"count\":";  // written directly as text, since there may be millions
   append_number(answer, static_cast<std::int64_t>(ids->size()));
   answer.append(",\"max_model_len\":");
   append_number(answer, model.context);
@@ -239,7 +239,7 @@ ApiResult<std::string> detokenize(simdjson::dom::object body, const ModelCard& c
   if (!text) return bad_field("tokens", to_string(text.error()));
   std::string answer = "{\"prompt\":";
   append_json_string(answer, *text);
-  append_json_string(answer.append(",\"content\":"), *text);  // llama.cpp's name
+  append_json_string(answer.append(",\"content\":"), *text);  // the name in llama.cpp's API
   answer.push_back('}');
   return answer;
 }

@@ -68,7 +68,8 @@ void TokenLogprobWriter::append(const Delta& delta, std::string_view run, std::s
 
 std::string_view TokenLogprobWriter::bytes_of(TokenId token) {
   bytes_.clear();
-  static_cast<void>(model_->tokenizer.append_bytes(token, bytes_));  // an unknown token has none
+  // an unknown token has no bytes
+  static_cast<void>(model_->tokenizer.append_bytes(token, bytes_));
   return bytes_;
 }
 

@@ -17,7 +17,7 @@ namespace weft {
 /// "very unlikely", which stands for -inf too.
 void append_logprob(std::string& out, float logprob);
 
-/// The tokens of a delta that made one run of its text, by their index: [first, last).
+/// The tokens of a delta that made one part of its text, as indices [first, last).
 struct TokenRun {
   std::size_t first = 0;
   std::size_t last = 0;
@@ -34,20 +34,20 @@ struct TokenRun {
 /// Returns "token_id:5", vLLM's name of a token for clients that ask for ids.
 [[nodiscard]] std::string token_id_text(TokenId token);
 
-/// Writes the logprobs of tokens as the chat, Responses and Ollama's APIs have them. Owner only.
+/// Writes the logprobs of tokens in the form of the chat, Responses and Ollama's APIs. Owner only.
 class TokenLogprobWriter {
  public:
   explicit TokenLogprobWriter(std::shared_ptr<const ServedModel> model)
       : model_(std::move(model)) {}
 
-  /// Makes "token" token_id_text() from now on.
+  /// Writes token_id_text() as "token" from now on.
   void show_ids() noexcept { shows_ids_ = true; }
 
   /// Appends one {"token","logprob","bytes","top_logprobs"} for each token that made `run`, a part
-  /// of the delta's text, to a list without brackets; nothing when the delta has no logprobs.
-  /// "bytes" is the part of the text that a token made, so all "bytes" together are the run; a part
-  /// of a character is U+FFFD in "token". Other tokens of "top_logprobs" have the text of the token
-  /// alone, or an empty one where the tokenizer does not know the token.
+  /// of the delta's text, to a list without brackets. Appends nothing when the delta has no
+  /// logprobs. "bytes" is the part of the text that the token made, so all "bytes" together are the
+  /// run. In "token" a part of a character is U+FFFD. The other tokens in "top_logprobs" have the
+  /// text of the token alone, which is empty where the tokenizer does not know the token.
   void append(const Delta& delta, std::string_view run, std::string& out);
 
  private:
@@ -56,7 +56,7 @@ class TokenLogprobWriter {
   [[nodiscard]] std::string_view bytes_of(TokenId token);
 
   std::shared_ptr<const ServedModel> model_;
-  std::string bytes_;  // of one token
+  std::string bytes_;  // bytes of one token
   bool shows_ids_ = false;
 };
 

@@ -61,7 +61,7 @@ asio::awaitable<Result<NetStream>> Connector::connect(Clock::time_point until) {
   stream.emplace(std::move(socket), tls_);
   const std::string& host = options_.url.host;
   asio::ip::make_address(host, ignored);
-  // A server of several names is told by SNI which one is meant; an address is no name.
+  // SNI tells a server with several names which one is meant; an address is no name.
   if (ignored) SSL_set_tlsext_host_name(stream->tls()->native_handle(), host.c_str());
   if (options_.verify_certificate) {
     ignored = stream->tls()->set_verify_callback(asio::ssl::host_name_verification(host), ignored);

@@ -16,30 +16,33 @@
 
 namespace weft {
 
-/// The completion token of all that the clients await: `const auto [error, result] = co_await ...`.
+/// The completion token of all asynchronous operations of the clients: `const auto [error, result]
+/// = co_await ...`.
 inline constexpr auto kAsTuple = boost::asio::as_tuple(boost::asio::use_awaitable);
 
-/// Which server, and how to connect to it.
+/// The server, and how to connect to it.
 struct ClientOptions {
   ServerUrl url{};
-  std::string api_key{};           ///< "" = none is shown
-  bool verify_certificate = true;  ///< checks it against the system's store and the host's name
+  std::string api_key{};           ///< the key to send; "" = none
+  bool verify_certificate = true;  ///< whether to check it against the system's store and the
+                                   ///< host's name
 };
 
 /// Makes connections to one server. On the context's one thread.
 class Connector {
  public:
-  /// kBadCertificate when the system's store cannot be read. The context must outlive the connector
-  /// and its connections.
+  /// Returns kBadCertificate when the system's store cannot be read. The context must outlive the
+  /// connector and its connections.
   [[nodiscard]] static Result<std::shared_ptr<Connector>> create(boost::asio::io_context& context,
                                                                  ClientOptions options);
 
   using Clock = std::chrono::steady_clock;
-  /// Time for resolving, connecting and a handshake: a server that is up takes less than a second.
+  /// Time for resolving, connecting and a handshake. With a running server they take less than a
+  /// second.
   static constexpr std::chrono::milliseconds kConnectLimit = std::chrono::seconds(15);
 
-  /// Makes a connection, TLS's handshake included. kCannotConnect names the server and the reason,
-  /// also when there is no connection at `until`.
+  /// Makes a connection, including TLS's handshake. kCannotConnect names the server and the reason;
+  /// it also comes when there is no connection at `until`.
   [[nodiscard]] boost::asio::awaitable<Result<NetStream>> connect(
       Clock::time_point until = Clock::time_point::max());
 

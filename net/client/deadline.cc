@@ -10,7 +10,7 @@ Deadline::Deadline(const boost::asio::any_io_executor& executor, std::chrono::mi
   state_->break_off = std::move(break_off);
   state_->timer.expires_after(limit);
   state_->timer.async_wait([state = state_](boost::system::error_code error) {
-    // There is no function any more when its owner has gone between the expiry and this call.
+    // The function is empty when its owner was destroyed between the expiry and this call.
     if (error || !state->break_off) return;
     state->expired = true;
     state->break_off();

@@ -21,11 +21,12 @@ namespace http = boost::beast::http;
 
 namespace {
 
-/// The size of a read: an event for each of a hundred tokens, or fewer with logprobs.
+/// The size of a read: a hundred events of one token, or fewer events with logprobs.
 constexpr std::size_t kReadBytes = std::size_t{16} << 10;
 /// The largest event: a whole answer, which some servers repeat at its end.
 constexpr std::size_t kLargestEvent = std::size_t{16} << 20;
-/// How much is kept of an answer that is no stream: all that a person would read of an error.
+/// The bytes that are kept of an answer that is no stream: as much as a person would read of an
+/// error.
 constexpr std::size_t kKeptBody = std::size_t{64} << 10;
 
 Error bad_answer(const Connector& connector, std::string_view what) {
@@ -59,7 +60,7 @@ struct EventClient::Inbox {
   }
 };
 
-/// A body type for Beast that keeps nothing.
+/// A body type for Beast that stores nothing.
 struct EventClient::InboxBody {
   using value_type = Inbox*;
 
@@ -117,7 +118,7 @@ Result<void> EventClient::take_read(bool at_end) {
 
 asio::awaitable<Result<void>> EventClient::exchange(const HttpRequest* request) {
   buffer_.clear();
-  // The answer before is forgotten here, since an answer without a body would leave it as it is.
+  // The earlier answer is cleared here, because an answer without a body would leave it in place.
   inbox_->answer = {};
   inbox_->events.clear();
   parser_ = std::make_unique<Parser>();
@@ -135,11 +136,12 @@ asio::awaitable<Result<void>> EventClient::exchange(const HttpRequest* request) 
     if (error && !at_end) co_return connector_->lost(error.message());
     if (auto taken = take_read(at_end); !taken) co_return taken;
   }
-  if (inbox_->answer.status == 0) inbox_->begin(parser_->get());  // there was no body
+  if (inbox_->answer.status == 0) inbox_->begin(parser_->get());  // the answer had no body
   co_return Result<void>();
 }
 
-/// Asks, and once more where the server closed a kept connection before it saw the request.
+/// Sends the request. Sends it a second time where the server closed a kept connection before it
+/// saw the request.
 asio::awaitable<Result<void>> EventClient::try_ask(const HttpRequest* request,
                                                    Clock::time_point until) {
   for (;;) {
@@ -155,7 +157,7 @@ asio::awaitable<Result<void>> EventClient::try_ask(const HttpRequest* request,
     stream_.reset();
     if (!kept || closed_ || parser_->got_some()) co_return done;
   }
-  // Bytes that are left over would begin the next answer, so the connection is given up.
+  // Left-over bytes would be read as the next answer, so the connection is closed.
   if (!parser_->keep_alive() || buffer_.size() > 0) stream_.reset();
   co_return Result<void>();
 }

@@ -19,12 +19,14 @@ namespace weft {
 /// A server's answer to a request for a stream of events.
 struct EventAnswer {
   unsigned status = 0;
-  bool streamed = false;  ///< 200 and text/event-stream: the events have been told, `body` is empty
-  std::string body{};     ///< of an answer that is no stream, cut to what is kept
+  bool streamed = false;  ///< 200 and text/event-stream: on_event got the events, and `body` is
+                          ///< empty
+  std::string body{};     ///< the body of an answer that is no stream, cut to the bytes that are
+                          ///< kept
 };
 
-/// One connection to a server for answers that stream. It is kept between requests and made anew
-/// when it is gone. One request at a time; on the connector's thread.
+/// One connection to a server for answers that stream. It is kept between requests and opened again
+/// when it has closed. One request at a time; on the connector's thread.
 class EventClient {
  public:
   using Clock = std::chrono::steady_clock;
@@ -36,17 +38,17 @@ class EventClient {
   EventClient(const EventClient&) = delete;
   EventClient& operator=(const EventClient&) = delete;
 
-  /// POSTs `body` to `path`, which is put behind the URL's own, and returns when the answer has
+  /// POSTs `body` to `path`, which is appended to the URL's own, and returns when the answer has
   /// ended. An event that is incomplete when the answer ends is dropped.
   ///
   /// Errors: kCannotConnect; kLost, also after close(); kTimeout when it took longer than `limit`;
-  /// kBadAnswer when it is not HTTP, or an event is larger than any can be. A request that failed
-  /// may have been carried out.
+  /// kBadAnswer when the answer is not HTTP, or an event is too large. The server may have carried
+  /// out a request that failed.
   [[nodiscard]] boost::asio::awaitable<Result<EventAnswer>> ask(std::string path, std::string body,
                                                                 std::chrono::milliseconds limit,
                                                                 OnEvent on_event);
 
-  /// Breaks off the request under way, at once; no event comes any more.
+  /// Breaks off the request under way, at once; no event follows.
   void close();
 
  private:

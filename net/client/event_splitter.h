@@ -7,9 +7,9 @@
 
 namespace weft {
 
-/// Splits a text/event-stream into its events, in whatever pieces its bytes come. Most events lie
-/// whole within what was read and are returned from there, without a copy. Their names, ids and
-/// comments are left out. Owner only.
+/// Splits a text/event-stream, which may come in any pieces, into its events. Most events lie whole
+/// within one read and are returned from there without a copy. Their names, ids and comments are
+/// left out. Owner only.
 ///
 /// Source: HTML Living Standard, section 9.2.6, "Interpreting an event stream".
 class EventSplitter {
@@ -23,7 +23,7 @@ class EventSplitter {
   [[nodiscard]] std::optional<std::string_view> next();
   /// Whether a line or an event was larger than allowed; then nothing comes any more.
   [[nodiscard]] bool too_large() const noexcept { return too_large_; }
-  /// Forgets everything, as if nothing had come yet.
+  /// Resets the splitter to its initial state.
   void clear();
 
  private:
@@ -35,12 +35,12 @@ class EventSplitter {
 
   const std::size_t most_bytes_;
   std::string_view rest_;      // the bytes of put() that are not split yet
-  std::string begun_;          // a line whose end has not come
-  bool line_kept_ = false;     // the line that was given last lies in begun_
-  bool after_return_ = false;  // a line feed belongs to the line before
+  std::string begun_;          // the beginning of a line whose end has not come
+  bool line_kept_ = false;     // the last returned line lies in begun_
+  bool after_return_ = false;  // a line feed that comes next belongs to the previous line
   bool first_line_ = true;
   bool has_data_ = false;
-  std::string_view data_;  // the event that is being read; in what was put, or in kept_data_
+  std::string_view data_;  // the event that is being read; lies in the put bytes, or in kept_data_
   std::string kept_data_;
   bool too_large_ = false;
 };

@@ -20,11 +20,11 @@ namespace {
 
 /// The largest answer: the longest outputs with logprobs are some megabytes.
 constexpr std::uint64_t kLargestBody = std::uint64_t{256} << 20;
-/// The longest Retry-After, in seconds, that is followed; a longer one is cut to it.
+/// The longest Retry-After, in seconds, that is followed; a longer one is cut.
 constexpr int kLongestRetry = 3600;
 
 std::chrono::milliseconds retry_after_of(std::string_view text) {
-  int seconds = 0;  // a date, which HTTP allows as well, counts as no value
+  int seconds = 0;  // HTTP also allows a date, which counts as no value here
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
   if (error != std::errc() || end != text.data() + text.size()) seconds = 0;
   return std::chrono::seconds(std::clamp(seconds, 0, kLongestRetry));
@@ -61,8 +61,8 @@ asio::awaitable<Result<HttpAnswer>> HttpClient::ask(std::string path, std::strin
     if (!error) break;
     stream_.reset();
     if (deadline.expired()) co_return connector_->lost("no answer in time");
-    // A kept connection may have been closed by the server before it saw the request; then it is
-    // asked again.
+    // The server may have closed a kept connection before it saw the request; then the request is
+    // sent again.
     if (!kept || parser_->got_some()) co_return connector_->lost(error.message());
   }
   auto& response = parser_->get();

@@ -22,22 +22,22 @@ struct HttpAnswer {
   std::chrono::milliseconds retry_after{0};  ///< 0 = not said
 };
 
-/// One connection to a server. It is kept between requests and made anew when it is gone. One
+/// One connection to a server. It is kept between requests and opened again when it has closed. One
 /// request at a time; on the connector's thread.
 class HttpClient {
  public:
   explicit HttpClient(std::shared_ptr<Connector> connector) : connector_(std::move(connector)) {}
 
-  /// Asks for `path`, which is put behind the URL's own; an empty `body` makes it a GET.
-  /// kCannotConnect, kLost; a request that was lost may have been carried out.
+  /// Sends a request for `path`, which is appended to the URL's own; an empty `body` makes it a
+  /// GET. kCannotConnect, kLost; the server may have carried out a request that was lost.
   [[nodiscard]] boost::asio::awaitable<Result<HttpAnswer>> ask(std::string path, std::string body,
                                                                std::chrono::milliseconds limit);
 
  private:
   using Parser = boost::beast::http::response_parser<boost::beast::http::string_body>;
 
-  /// Writes the request and reads the answer. An error without a byte of an answer leaves parser_
-  /// as it was.
+  /// Writes the request and reads the answer. When an error comes before any byte of an answer,
+  /// parser_ is unchanged.
   [[nodiscard]] boost::asio::awaitable<boost::system::error_code> exchange(
       const HttpRequest* request);
 

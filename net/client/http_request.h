@@ -11,8 +11,8 @@ namespace weft {
 
 using HttpRequest = boost::beast::http::request<boost::beast::http::string_body>;
 
-/// Makes the request that every client here sends. `path` is put behind the URL's own; an empty
-/// `body` makes it a GET, another is JSON.
+/// Makes a request, as all clients here send it. `path` is appended to the URL's own; an empty
+/// `body` makes a GET, any other body is JSON.
 [[nodiscard]] HttpRequest make_http_request(const ClientOptions& options, std::string_view path,
                                             std::string body);
 

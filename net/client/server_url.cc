@@ -33,7 +33,7 @@ bool is_port(std::string_view text) noexcept {
   return error == std::errc() && end == text.data() + text.size() && port != 0;
 }
 
-/// Whether a text has neither space nor control characters, which would get into a header.
+/// Whether a text has neither space nor control characters, which must not get into a header.
 bool is_plain(std::string_view text) noexcept {
   return std::ranges::all_of(text, [](char byte) { return byte > ' ' && byte != '\x7f'; });
 }

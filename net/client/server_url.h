@@ -12,23 +12,24 @@ struct ServerUrl {
   bool tls = false;
   std::string host{};  ///< a name or an address, without brackets
   std::string port{};
-  std::string base{};  ///< the beginning of every path: "/proxy", or nothing
+  std::string base{};  ///< the beginning of every path: "/proxy", or empty
 
-  /// Returns the value of a Host header: "[::1]:8080", without the scheme's own port.
+  /// Returns the value of a Host header: "[::1]:8080". A port that is the scheme's default is left
+  /// out.
   [[nodiscard]] std::string authority() const;
   /// Returns "https://host:port/base".
   [[nodiscard]] std::string text() const;
 };
 
-/// Whether it begins with http://, https://, ws:// or wss://.
+/// Whether `text` begins with http://, https://, ws:// or wss://.
 [[nodiscard]] bool is_server_url(std::string_view text) noexcept;
 
-/// Whether it is a host with a port, as a server's log shows them: "127.0.0.1:8080", "[::1]:80",
-/// "host:8080/v1". A file may be called so as well.
+/// Whether `text` is a host with a port, as a server's log shows them: "127.0.0.1:8080",
+/// "[::1]:80", "host:8080/v1". A file may have such a name, too.
 [[nodiscard]] bool is_server_address(std::string_view text) noexcept;
 
-/// A "/v1" at the end is left out: every path has its own. An address without a scheme is http's.
-/// NetErrc::kBadUrl with what is wrong.
+/// Parses a URL. A "/v1" at its end is left out, because every path begins with its own. An address
+/// without a scheme gets http. NetErrc::kBadUrl says what is wrong.
 [[nodiscard]] Result<ServerUrl> parse_server_url(std::string_view text);
 
 }  // namespace weft

@@ -22,8 +22,8 @@ namespace {
 /// The largest message: an event holds at most one whole answer.
 constexpr std::size_t kLargestMessage = std::size_t{256} << 20;
 
-/// A server that says nothing for half of this time is pinged, and given up when it does not
-/// answer.
+/// A server that is silent for half of this time is pinged. If it does not answer the ping, the
+/// connection ends.
 constexpr websocket::stream_base::timeout kTimeout{.handshake_timeout = std::chrono::seconds(15),
                                                    .idle_timeout = std::chrono::seconds(60),
                                                    .keep_alive_pings = true};
@@ -105,7 +105,7 @@ void WebSocketClient::write_next() {
       [self = shared_from_this()](boost::system::error_code error, std::size_t /*bytes*/) {
         self->writing_ = false;
         self->unsent_.pop_front();
-        // A failure is left to the reader, which hears of it, too.
+        // A failure is left to the reader, which also sees it.
         if (!error) self->write_next();
       });
 }

@@ -26,13 +26,13 @@ class WebSocketClient : public std::enable_shared_from_this<WebSocketClient> {
     std::function<void(const Error&, std::uint16_t code)> on_end;
   };
 
-  /// `path` is put behind the URL's own.
+  /// `path` is appended to the URL's own.
   WebSocketClient(std::shared_ptr<Connector> connector, std::string path, Events events);
 
   /// Connects. on_end may get kCannotConnect, kRefused with the server's words, or later kLost.
   void start();
-  /// Sends a message, in order; one that is sent before the connection is made waits for it. There
-  /// is no bound here: the caller bounds its requests under way.
+  /// Sends a message, in order. A message that is sent before the connection exists waits for it.
+  /// There is no bound here: the caller bounds its requests under way.
   void send(std::string message);
   /// Ends the connection; no events come after it.
   void close();

@@ -29,7 +29,7 @@ bool percent_decode(std::string_view text, std::string& out) {
   return true;
 }
 
-/// Returns a path without slashes that separate nothing.
+/// Returns a path without empty segments.
 std::string without_empty_segments(std::string_view path) {
   std::string plain;
   plain.reserve(path.size());

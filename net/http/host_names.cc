@@ -50,7 +50,7 @@ bool is_loopback_address(std::string_view text) {
 
 bool is_own_host(std::string_view host, std::string_view names) {
   std::string_view name = name_in_host(host);
-  if (name.ends_with('.')) name.remove_suffix(1);  // the root of DNS
+  if (name.ends_with('.')) name.remove_suffix(1);  // a dot at the end is DNS's root
   if (name.empty()) return false;
   if (iequals(name, kLocalhost) || is_below_localhost(name) || address_in(name)) return true;
   return std::ranges::any_of(

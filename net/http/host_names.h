@@ -12,11 +12,12 @@ namespace weft {
 [[nodiscard]] bool is_loopback_address(std::string_view text);
 
 /// Whether a Host header names a server on the loopback interface: by an address, as "localhost",
-/// as a name below ".localhost" (RFC 6761, section 6.3), or by one of `names`, which commas
-/// separate; "*" among them is any name.
+/// as a name below ".localhost" (RFC 6761, section 6.3), or by one of `names`, a list with commas
+/// in which "*" matches any name.
 ///
-/// The owner of a DNS name can point it to 127.0.0.1 after a browser has loaded a page from there.
-/// The browser takes the page for the server's own; only the name in the Host header tells.
+/// The check is needed because the owner of a DNS name can point it to 127.0.0.1 after a browser
+/// has loaded a page from there. The browser then takes this server for that page's own. Only the
+/// name in the Host header shows the difference.
 [[nodiscard]] bool is_own_host(std::string_view host, std::string_view names);
 
 }  // namespace weft

@@ -49,7 +49,7 @@ void append_head(const HttpHead& head, std::string& out) {
     for (const auto& [name, value] : *head.headers) append_header(name, value, out);
   }
   if (head.status == 204) {
-    // There is no body, and no header about one (RFC 9110, section 8.6).
+    // Such an answer has no body, and no header about one (RFC 9110, section 8.6).
   } else if (head.length != nullptr) {
     append_header("Content-Length", std::to_string(*head.length), out);
   } else if (!head.http10) {
@@ -64,7 +64,7 @@ void append_head(const HttpHead& head, std::string& out) {
 }
 
 std::string http_date(std::chrono::sys_seconds time) {
-  // fmt's names of days and months are English in every locale.
+  // fmt writes English names of days and months in every locale.
   return fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT", fmt::gmtime(time));
 }
 

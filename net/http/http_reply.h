@@ -20,8 +20,7 @@ inline constexpr std::string_view kJsonType = "application/json";
 inline constexpr std::string_view kEventStreamType = "text/event-stream; charset=utf-8";
 inline constexpr std::string_view kLinesType = "application/x-ndjson";
 
-/// A whole answer of HTTP, before the connection adds what is its own (Date, Content-Length,
-/// Connection).
+/// A whole answer of HTTP. The connection adds its own headers (Date, Content-Length, Connection).
 struct HttpReply {
   unsigned status = 200;
   std::string content_type{kJsonType};
@@ -32,10 +31,10 @@ struct HttpReply {
   std::optional<ApiError> error{};
 };
 
-/// Makes a reply with the error's status, its body, and Retry-After when it has one.
+/// Makes a reply with the error's status, its body, and Retry-After when the error has one.
 [[nodiscard]] HttpReply error_reply(const ApiError& error);
 
-/// Returns what `make` returns; 500 when it throws. It is for threads that nothing may end.
+/// Returns the result of `make`; 500 when it throws. It is for threads that no exception may end.
 template <class Make>
 [[nodiscard]] HttpReply reply_or_500(const Make& make) {
   try {
@@ -45,8 +44,8 @@ template <class Make>
   }
 }
 
-/// The first lines of an answer, up to and with the empty one. Without a length the body comes in
-/// chunks, or ends with the connection for HTTP/1.0; a 204 has neither.
+/// The first lines of an answer, including the empty line. Without a length the body comes in
+/// chunks, or with HTTP/1.0 ends with the connection; a 204 has neither.
 struct HttpHead {
   unsigned status = 200;
   std::string_view date{};  ///< from http_date(); empty = none
@@ -61,8 +60,8 @@ void append_head(const HttpHead& head, std::string& out);
 /// Writes "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110, section 5.6.7).
 [[nodiscard]] std::string http_date(std::chrono::sys_seconds time);
 
-/// Appends a piece of a chunked body (RFC 9112, section 7.1). It must not be empty, which would end
-/// the body.
+/// Appends a piece of a chunked body (RFC 9112, section 7.1). The piece must not be empty, because
+/// an empty piece ends the body.
 void append_chunk(std::string_view bytes, std::string& out);
 inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
 

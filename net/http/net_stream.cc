@@ -72,8 +72,8 @@ class NetStream::Goodbye {
     }
     Socket& socket = stream_.socket();
     if (!std::exchange(ended_, true)) {
-      error.clear();       // TLS reports one when the client still sends
-      error_code ignored;  // a socket that is gone fails the read
+      error.clear();       // TLS reports an error when the client still sends
+      error_code ignored;  // the read will fail if the socket is gone
       ignored = socket.shutdown(asio::socket_base::shutdown_send, ignored);
     }
     if (!error) return socket.async_read_some(asio::buffer(*unread_), std::move(self));
@@ -180,7 +180,8 @@ std::size_t NetStream::send_some(std::string_view bytes, error_code& error) noex
 bool NetStream::send_rest(error_code& error) noexcept {
   if (out_->rest.empty()) return true;
   out_->rest_sent += send_some(std::string_view(out_->rest).substr(out_->rest_sent), error);
-  if (out_->rest_sent == out_->rest.size()) std::string().swap(out_->rest);  // it may be large
+  // frees the memory, which may be large
+  if (out_->rest_sent == out_->rest.size()) std::string().swap(out_->rest);
   return error || out_->rest.empty();
 }
 

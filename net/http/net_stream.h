@@ -23,10 +23,11 @@ namespace weft {
 struct TlsStream;
 
 /// The bytes of a connection: over TCP or a Unix socket, plain or under TLS. It is an AsyncStream
-/// in Beast's sense. What differs is decided at run time and compiled once, in net_stream.cc: an
-/// operation takes its handler as an any_completion_handler and at most kBuffers buffers, so
-/// that each of Beast's many operations does not bring its own reads and writes of each kind of
-/// stream. Belongs to one io_context with one thread, which is the connection's strand.
+/// in Beast's sense. The kind of stream is chosen at run time, and its code is compiled once, in
+/// net_stream.cc. To that end an operation takes its handler as an any_completion_handler and at
+/// most kBuffers buffers. Otherwise each of Beast's many operations would compile reads and writes
+/// for every kind of stream. Belongs to one io_context with one thread, which is the connection's
+/// strand.
 class NetStream {
  public:
   using Socket = boost::asio::basic_stream_socket<boost::asio::generic::stream_protocol,
@@ -42,10 +43,10 @@ class NetStream {
   [[nodiscard]] executor_type get_executor() noexcept { return socket().get_executor(); }
   [[nodiscard]] Socket& socket() noexcept;
   [[nodiscard]] bool is_tls() const noexcept { return tls() != nullptr; }
-  /// Null when the stream is plain. net/http/tls_stream.h has the type.
+  /// Returns null when the stream is plain. net/http/tls_stream.h has the type.
   [[nodiscard]] TlsStream* tls() const noexcept;
 
-  /// Each transfers bytes of at most the first kBuffers buffers.
+  /// Each operation transfers bytes of at most the first kBuffers buffers.
   template <class Buffers, class Token>
   auto async_read_some(const Buffers& buffers, Token&& token) {
     return boost::asio::async_initiate<Token, Transfer>(
@@ -69,24 +70,25 @@ class NetStream {
   /// How many bytes the system has taken so far; under TLS the bytes before encryption.
   [[nodiscard]] std::uint64_t sent_bytes() const noexcept { return out_->sent; }
 
-  /// Lets whole frames go out by send_now(), besides what Beast writes. Only for plain streams.
+  /// Allows send_now() to send whole frames, besides Beast's own writes. Only for plain streams.
   void allow_send_now() noexcept { send_now_ = true; }
   /// Whether the next byte on the wire begins a frame, and no write is under way.
   [[nodiscard]] bool can_send_now() const noexcept {
     return send_now_ && out_->writes == 0 && out_->rest.empty();
   }
-  /// Sends whole frames without waiting and without an operation: most find room. The rest is kept,
-  /// and goes out before all else. Only when can_send_now(). Returns false when something is kept,
-  /// so that async_send_rest() is due, or when there is an error.
+  /// Sends whole frames without waiting and without an operation, since the socket usually has
+  /// room. Bytes without room are kept, and go out before all else. Only when can_send_now().
+  /// Returns false when bytes are kept, so that async_send_rest() is due, or when there is an
+  /// error.
   [[nodiscard]] bool send_now(std::string_view frames, boost::system::error_code& error);
-  /// Completes when all that send_now() kept has gone out.
+  /// Completes when all bytes that send_now() kept have gone out.
   template <class Token>
   auto async_send_rest(Token&& token) {
     return boost::asio::async_initiate<Token, Completion>(
         [this](auto handler) { start_rest(AnyHandler<Completion>(std::move(handler))); }, token);
   }
 
-  /// TLS's handshake, as a server or client. Only when is_tls().
+  /// Does TLS's handshake, as a server or client. Only when is_tls().
   template <class Token>
   auto async_handshake(boost::asio::ssl::stream_base::handshake_type side, Token&& token) {
     return boost::asio::async_initiate<Token, Completion>(
@@ -96,9 +98,9 @@ class NetStream {
         token);
   }
 
-  /// Ends the sending side, and reads until the client has gone: closing a socket with unread bytes
-  /// would take the last answer from the client. A read that is pending meanwhile gets some of
-  /// these bytes. It takes as long as the client likes; close() ends it.
+  /// Ends the sending side, and reads until the client has closed, because closing a socket with
+  /// unread bytes could take the last answer from the client. A pending read may get some of these
+  /// bytes. The client decides how long it takes; close() ends it.
   template <class Token>
   auto async_goodbye(Token&& token) {
     return boost::asio::async_initiate<Token, Completion>(
@@ -108,14 +110,15 @@ class NetStream {
   /// Closes at once, without goodbyes; pending operations complete with an error.
   void close() noexcept;
 
-  // Beast calls it when a WebSocket or its timeout ends the connection.
+  // Called by Beast when a WebSocket or its timeout ends the connection.
   friend void beast_close_socket(NetStream& stream) { stream.close(); }
   friend void teardown(boost::beast::role_type role, NetStream& stream,
                        boost::system::error_code& error);
   template <class Handler>
   friend void async_teardown(boost::beast::role_type /*role*/, NetStream& stream,
                              Handler&& handler) {
-    stream.async_goodbye(std::forward<Handler>(handler));  // Beast's own stops after one read
+    stream.async_goodbye(std::forward<Handler>(handler));  // Beast's own goodbye stops after one
+                                                           // read
   }
 
  private:
@@ -124,10 +127,10 @@ class NetStream {
   template <class Signature>
   using AnyHandler = boost::asio::any_completion_handler<Signature>;
 
-  /// A message of Beast's is a frame's header and its payload, which a ring may cut in two.
+  /// Beast sends a message as a frame's header and a payload, which a ring may split in two.
   static constexpr std::size_t kBuffers = 4;
 
-  /// The first buffers of any sequence that are not empty.
+  /// The first non-empty buffers of any sequence.
   template <class Buffer>
   class BufferList {
    public:
@@ -155,11 +158,11 @@ class NetStream {
   using WriteBuffers = BufferList<boost::asio::const_buffer>;
 
   /// The state of writing. Operations hold it weakly, since one may complete when the stream is
-  /// gone. While one is under way the stream must not move.
+  /// gone. While an operation is under way the stream must not move.
   struct Out {
-    int writes = 0;  // async_write_some() under way
+    int writes = 0;  // number of async_write_some() under way
     std::uint64_t sent = 0;
-    std::string rest;  // of send_now()'s frames, some of which have gone out
+    std::string rest;  // frames of send_now() that have not gone out whole
     std::size_t rest_sent = 0;
   };
   class SendRest;
@@ -173,7 +176,7 @@ class NetStream {
                        AnyHandler<Completion> handler);
   void start_goodbye(AnyHandler<Completion> handler);
 
-  /// Returns how much went out: all, or as much as there was room for.
+  /// Returns how many bytes went out: all, or as many as the socket had room for.
   std::size_t send_some(std::string_view bytes, boost::system::error_code& error) noexcept;
   /// Returns true when nothing is kept any more, or on an error.
   bool send_rest(boost::system::error_code& error) noexcept;

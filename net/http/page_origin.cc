@@ -20,7 +20,7 @@ std::size_t port_in(std::string_view place) {
   return in_brackets ? std::string_view::npos : colon;
 }
 
-/// Whether a page of this origin came from the server that it asks.
+/// Whether a page of this origin was loaded from the server that it sends requests to.
 bool is_own_origin(std::string_view origin, std::string_view host) {
   const auto scheme_end = origin.find("://");
   if (scheme_end == std::string_view::npos || host.empty()) return false;

@@ -6,8 +6,8 @@
 
 namespace weft {
 
-/// The TLS layer of a NetStream, for settings that only OpenSSL's own handle takes. It has a header
-/// of its own because few files need OpenSSL's declarations.
+/// The TLS layer of a NetStream, for settings that need OpenSSL's own handle. It has its own header
+/// because few files need OpenSSL's declarations.
 struct TlsStream : boost::asio::ssl::stream<NetStream::Socket> {
   using boost::asio::ssl::stream<NetStream::Socket>::stream;
 };

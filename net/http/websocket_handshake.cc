@@ -16,7 +16,7 @@ namespace {
 
 using Header = http::request_header<>;
 
-/// Returns the values of all lines of that name as one list.
+/// Returns the values of all header lines of that name as one list.
 std::string joined(const Header& header, http::field name) {
   std::string list;
   const auto [begin, end] = header.equal_range(name);
@@ -33,7 +33,7 @@ bool has_token(const Header& header, http::field name, std::string_view token) {
                              [token](std::string_view item) { return iequals(item, token); });
 }
 
-/// Whether the key is 16 bytes in base64.
+/// Whether the header has a key of 16 bytes in base64.
 bool has_key(const Header& header) {
   if (header.count(http::field::sec_websocket_key) != 1) return false;
   const std::string_view key = header[http::field::sec_websocket_key];

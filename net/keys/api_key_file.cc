@@ -102,7 +102,7 @@ class KeyReader {
   std::optional<Error> error_;
 };
 
-/// Returns the file's [[key]] tables; nothing else may be in it.
+/// Returns the file's [[key]] tables; the file may have nothing else.
 Result<const toml::array*> keys_of(const toml::table& document, std::string_view name) {
   for (const auto& [key, node] : document) {
     if (key.str() != "key" || !node.is_array_of_tables()) {

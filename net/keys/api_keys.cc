@@ -115,7 +115,7 @@ std::shared_ptr<KeyHolder> ApiKeys::find(std::string_view presented) const noexc
   const Hash hash = hash_of(presented);
   const Entry* found = nullptr;
   for (const Entry& entry : keys_) {
-    // The loop compares with all of them, whichever matches.
+    // The loop compares with all keys, even after a match, so that its time is constant.
     if (CRYPTO_memcmp(hash.data(), entry.hash.data(), hash.size()) == 0) found = &entry;
   }
   return found != nullptr ? found->holder : nullptr;

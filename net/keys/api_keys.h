@@ -18,13 +18,15 @@ namespace weft {
 
 /// The rights and limits of one key's holder.
 struct KeyLimits {
-  RequestClass class_ceiling = RequestClass::kChat;  ///< the most urgent class
+  RequestClass class_ceiling = RequestClass::kChat;  ///< the most urgent class that requests may
+                                                     ///< have
   std::int32_t max_concurrent = 0;                   ///< requests at once; 0 = any number
-  std::int64_t tokens_per_minute = 0;                ///< prompt and output; 0 = any number
+  std::int64_t tokens_per_minute = 0;                ///< tokens of prompts and outputs; 0 = any
+                                                     ///< number
   bool admin = false;                                ///< may load and unload models
 };
 
-/// A key's holder, with the holder's running requests and allowance. Thread-safe.
+/// The holder of a key, with its running requests and its allowance of tokens. Thread-safe.
 class KeyHolder {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -34,14 +36,14 @@ class KeyHolder {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const KeyLimits& limits() const noexcept { return limits_; }
 
-  /// Checks the limits as begin() does, but counts no request, so that a request which cannot begin
-  /// is refused before its body is decoded.
+  /// Checks the limits like begin(), but counts no request. It lets the server refuse a request
+  /// that cannot begin before its body is decoded.
   [[nodiscard]] ApiResult<void> check(Time now);
-  /// Begins a request; 429, with when to try again, when the limits do not allow it.
+  /// Begins a request. When the limits do not allow it, returns 429 with the time to try again.
   [[nodiscard]] ApiResult<void> begin(Time now);
   void end() noexcept { running_.fetch_sub(1); }
-  /// Takes what a request used off the minute's allowance, which may go below zero: how much a
-  /// request will produce is not known when it begins.
+  /// Subtracts a request's tokens from the minute's allowance. The allowance may become negative,
+  /// because a request's output is not known when it begins.
   void charge(std::int64_t tokens, Time now);
 
  private:
@@ -53,20 +55,21 @@ class KeyHolder {
   const KeyLimits limits_;
   std::atomic<std::int32_t> running_{0};
   std::mutex mutex_;
-  double allowance_ = 0;  // tokens; fills up to tokens_per_minute in a minute
+  double allowance_ = 0;  // in tokens; fills up to tokens_per_minute within a minute
   Time filled_{};
 };
 
-/// Returns the tokens that an invalid request costs its key, by the request's estimated `tokens`:
-/// nothing up to net_defaults::kFreeRefusal, and no more than the model's context.
+/// Returns the tokens that an invalid request costs its key, given the request's estimated
+/// `tokens`. It is 0 up to net_defaults::kFreeRefusal, and never more than the model's context.
 [[nodiscard]] std::int64_t refusal_cost(std::int64_t tokens, std::int64_t context) noexcept;
 
-/// Returns the owner of a request's responses: the key's name; without keys all have one owner.
+/// Returns the owner of a request's responses: the key's name. Without keys all responses have one
+/// owner.
 [[nodiscard]] inline std::string_view owner_of(const std::shared_ptr<KeyHolder>& key) noexcept {
   return key != nullptr ? std::string_view(key->name()) : std::string_view();
 }
 
-/// The right to run one request, which the destructor gives back. Empty where there are no keys.
+/// The right to run one request, returned by the destructor. Empty where there are no keys.
 class KeyLease {
  public:
   KeyLease() noexcept = default;
@@ -85,21 +88,21 @@ class KeyLease {
   std::shared_ptr<KeyHolder> holder_;
 };
 
-/// The keys of the server's clients. Keys are kept as SHA-256 hashes, and a presented key is
-/// compared with all of them in constant time, so that neither timing nor memory tells anything
-/// about them. Immutable except for the state of the holders.
+/// The keys of the server's clients. Keys are stored as SHA-256 hashes, and a presented key is
+/// compared with all of them in constant time, so neither timing nor memory reveals a key.
+/// Immutable except for the state of the holders.
 class ApiKeys {
  public:
-  /// Without keys anyone may use the server.
+  /// Without keys, any client may use the server.
   ApiKeys() = default;
-  /// Loads the keys. `key`: one key without limits, "" = none. `file`: a TOML file of [[key]]
+  /// Loads the keys. `key` is one key without limits; "" = none. `file` is a TOML file of [[key]]
   /// tables with `name`, `key` or `sha256` (hex), and optionally `class` ("chat", "batch"),
-  /// `max_concurrent`, `tokens_per_minute` and `admin`; "" = none. Names tell clients apart: they
-  /// are distinct, and that of `key` is "key". kBadToml or kBadConfig with file, line and key.
+  /// `max_concurrent`, `tokens_per_minute` and `admin`; "" = none. Names tell clients apart, so
+  /// they must differ; `key` has the name "key". kBadToml or kBadConfig with file, line and key.
   [[nodiscard]] static Result<ApiKeys> load(std::string_view key, const std::string& file);
 
   [[nodiscard]] bool required() const noexcept { return !keys_.empty(); }
-  /// Returns null when there is no such key.
+  /// Returns the holder of a presented key; null when there is no such key.
   [[nodiscard]] std::shared_ptr<KeyHolder> find(std::string_view presented) const noexcept;
 
  private:

@@ -41,7 +41,7 @@ LaterResult result_of(const Service& service, const WaitingCall& call) {
   return std::move(*decoded);
 }
 
-/// Has the engine load the model first; the engine bounds how many calls may wait for that.
+/// Asks the engine to load the model first; the engine bounds how many calls may wait for it.
 RouteResult generate_when_loaded(Service& service, const HttpCall& call, DecodeCall decode,
                                  std::string model, std::chrono::milliseconds timeout) {
   auto waiting = std::make_shared<WaitingCall>(

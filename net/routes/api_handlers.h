@@ -10,29 +10,29 @@ namespace weft::handlers {
 
 /// Decodes the body of a request that runs the model.
 using DecodeCall = ApiResult<ApiCall> (*)(simdjson::dom::object, const ApiContext&);
-/// Decodes the body for the model that it names. Waits for a model that is being loaded, or is
-/// loaded on demand; 503 for any other model that is not loaded.
+/// Decodes the body for the model that it names. Waits for a model that is being loaded or is
+/// loaded on demand; any other model that is not loaded gets 503.
 [[nodiscard]] RouteResult generate(Service& service, const HttpCall& call, DecodeCall decode);
 
 [[nodiscard]] RouteResult chat(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult completion(Service& service, const HttpCall& call);
-/// Vectors and scores.
+/// Handlers for vectors and scores.
 [[nodiscard]] RouteResult embeddings(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult rerank(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult score(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult classify(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult fill_mask(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult response(Service& service, const HttpCall& call);
-/// Makes the connection a WebSocket, which speaks the Responses API.
+/// Upgrades the connection to a WebSocket, which speaks the Responses API.
 [[nodiscard]] RouteResult upgrade(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult tokenize_text(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult detokenize_tokens(Service& service, const HttpCall& call);
-/// A message of Anthropic's API, and the length of its prompt.
+/// Handlers for a message of Anthropic's API, and for the length of its prompt.
 [[nodiscard]] RouteResult message(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult message_tokens(Service& service, const HttpCall& call);
-/// The prompt of a chat.
+/// Handler for the prompt of a chat.
 [[nodiscard]] RouteResult rendered_chat(Service& service, const HttpCall& call);
-/// The length of a response's prompt.
+/// Handler for the length of a response's prompt.
 [[nodiscard]] RouteResult input_tokens(Service& service, const HttpCall& call);
 
 }  // namespace weft::handlers

@@ -11,7 +11,7 @@
 namespace weft::handlers {
 namespace {
 
-/// The name in a body {"model": name}.
+/// Returns the name in a body {"model": name}.
 ApiResult<std::string> name_in(std::string_view text) {
   const ParsedBody body(text);
   if (!body.object()) return body.object().error();
@@ -22,7 +22,7 @@ ApiResult<std::string> name_in(std::string_view text) {
   return std::string(*name);
 }
 
-/// Returns the error with its reason, which only the server's operator is told.
+/// Returns the error with its reason. Only the server's operator may see the reason.
 ApiError error_of(Error error) {
   if (error.code.category() != engine_category()) {
     error = {EngineErrc::kModelFailed, to_string(error)};
@@ -39,7 +39,7 @@ HttpReply reply_of(const Service& service, const std::string& name) {
   });
 }
 
-/// `begin(Engine&, name, handler)` starts the operation.
+/// Starts an operation by `begin(Engine&, name, handler)`.
 template <class Begin>
 RouteResult change(Service& service, const HttpCall& call, Begin begin) {
   if (auto refused = service.refuse_admin(call)) return error_reply(*refused);

@@ -11,7 +11,7 @@ namespace weft::handlers {
 [[nodiscard]] RouteResult ollama_embeddings(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult ollama_models(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult ollama_loaded_models(Service& service, const HttpCall& call);
-/// Replies with the facts of one model.
+/// Replies with the facts about one model.
 [[nodiscard]] RouteResult ollama_model(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult ollama_api_version(Service& service, const HttpCall& call);
 

@@ -23,8 +23,8 @@ HttpReply no_such_response() {
                       .message = "there is no response of that id, or it is no longer kept"});
 }
 
-/// Returns the framing that the query asks for. Events are replayed from the response's beginning,
-/// so a client that was cut off cannot go on from the middle.
+/// Returns the framing that the query asks for. Events are replayed from the beginning, so a client
+/// that lost its connection cannot go on from the middle.
 ApiResult<Framing> framing_of(std::string_view query) {
   const std::string stream = query_value(query, "stream");
   if (stream.empty() || stream == "false" || stream == "0") return Framing::kBody;
@@ -95,7 +95,7 @@ RouteResult delete_response(Service& service, const HttpCall& call) {
   };
   const auto found = service.stored_responses().find(id, owner);
   if (found == nullptr || found->whole) return erase();
-  // A background response is stored once more when it ends, so it must end before it is erased.
+  // A background response is stored again when it ends, so it must end before it is erased.
   return LaterReply([&service, id, owner, erase](const std::function<void(HttpReply)>& done) {
     const auto reply = [erase, done] { done(erase()); };
     if (!service.running().cancel(id, owner, reply)) reply();
@@ -116,7 +116,7 @@ RouteResult cancel_response(Service& service, const HttpCall& call) {
                 boost::json::object{{"id", id}, {"object", "response"}, {"status", "cancelled"}})});
     };
     if (service.running().cancel(id, owner, reply)) return;
-    // The response may have ended a moment ago.
+    // The response may have ended just now.
     if (service.stored_responses().find(id, owner) != nullptr) return reply();
     done(no_such_response());
   });

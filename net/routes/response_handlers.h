@@ -11,7 +11,7 @@ namespace weft::handlers {
 [[nodiscard]] RouteResult list_input_items(Service& service, const HttpCall& call);
 /// Deletes a response; a response that runs in the background is cancelled first.
 [[nodiscard]] RouteResult delete_response(Service& service, const HttpCall& call);
-/// Makes a short conversation, with which the client can go on instead of the long one.
+/// Makes a short conversation that the client can continue instead of the long one.
 [[nodiscard]] RouteResult compact_response(Service& service, const HttpCall& call);
 /// Cancels a response, and replies when it has ended.
 [[nodiscard]] RouteResult cancel_response(Service& service, const HttpCall& call);

@@ -12,7 +12,7 @@ namespace http = boost::beast::http;
 
 namespace {
 
-/// The placeholder of a pattern, which stands for a name in the path.
+/// A placeholder in a route's pattern, for a name in the path.
 struct Hole {
   std::string_view mark;
   bool slashes;  ///< the name may have slashes
@@ -26,9 +26,9 @@ const Hole* hole_of(std::string_view pattern) noexcept {
   return found == kHoles.end() ? nullptr : found;
 }
 
-/// The path at the end of most clients' base URL; some clients leave it out or repeat it.
+/// The path that most clients have at the end of their base URL; some leave it out or repeat it.
 constexpr std::string_view kBase = "/v1";
-/// A path longer than this is no client's slip, so nearest() finds none for it.
+/// The longest path for which nearest() searches. A longer path is no client's slip.
 constexpr std::size_t kLongestPath = 256;
 
 }  // namespace

@@ -14,19 +14,20 @@ namespace weft {
 /// Finds the route of a request by its method and path. Immutable, thread-safe.
 class Router {
  public:
-  /// `routes` has each method of a path once, and must outlive the router.
+  /// `routes` has each method of a path once; it must outlive the router.
   constexpr explicit Router(std::span<const Route> routes) noexcept : routes_(routes) {}
 
-  /// Returns the route of this method and path; HEAD finds GET's. Otherwise returns the refusal:
-  /// 404 when no route has the path, with the path that a client may have meant, and 405 with the
-  /// path's methods in Allow.
+  /// Returns the route for this method and path; HEAD finds the route of GET. Otherwise returns the
+  /// refusal. 404 when no route has the path, with the path that the client may have meant. 405
+  /// when the path has other methods, which are in Allow.
   [[nodiscard]] std::variant<const Route*, HttpReply> find(boost::beast::http::verb method,
                                                            std::string_view path) const;
 
  private:
   [[nodiscard]] HttpReply refusal(std::string_view path) const;
-  /// Returns the known path that `path` is with "/v1" in front, or without its first parts; empty
-  /// where there is none: "/v1/models" for "/models", "/v1/v1/models" and "/openai/v1/models".
+  /// Returns a known path that the client may have meant: `path` with "/v1" in front, or without
+  /// its first parts. Finds "/v1/models" for "/models", "/v1/v1/models" and "/openai/v1/models".
+  /// Empty where there is none.
   [[nodiscard]] std::string nearest(std::string_view path) const;
 
   std::span<const Route> routes_;
@@ -35,8 +36,8 @@ class Router {
 /// Whether `path` matches `pattern`.
 [[nodiscard]] bool matches(std::string_view pattern, std::string_view path) noexcept;
 
-/// The part of `path` that stands where `pattern` has "{id}" or "{name}"; empty when the pattern
-/// has none or does not match.
+/// Returns the part of `path` at the place of "{id}" or "{name}" in `pattern`; empty when the
+/// pattern has neither or does not match.
 [[nodiscard]] std::string_view id_in(std::string_view pattern, std::string_view path) noexcept;
 
 }  // namespace weft

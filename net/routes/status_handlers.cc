@@ -27,7 +27,7 @@ boost::json::array numbers_of(const std::vector<RequestId>& ids) {
   return numbers;
 }
 
-/// Lists the rows up to the last one that is in use.
+/// Lists the rows up to the last one in use.
 boost::json::array rows_of(const Engine& engine) {
   boost::json::array list;
   const std::vector<RowHolder> rows = engine.rows();
@@ -104,7 +104,7 @@ RouteResult model(Service& service, const HttpCall& call) {
 }
 
 RouteResult tokenizer_info(Service& service, const HttpCall& /*call*/) {
-  const ParsedBody nothing("{}");  // names no model: the first
+  const ParsedBody nothing("{}");  // an empty body names no model, which means the first
   const auto card = service.loaded_card_for(*nothing.object());
   if (!card) return error_reply(card.error());
   return HttpReply{.body = tokenizer_info_body(*card)};

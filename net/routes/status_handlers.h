@@ -2,12 +2,12 @@
 
 #include "weft/net/routes/route.h"
 
-/// The handlers that say what the server is and how it is doing.
+/// The handlers about the server and its state.
 namespace weft::handlers {
 
 [[nodiscard]] RouteResult models(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult model(Service& service, const HttpCall& call);
-/// Replies with the facts that vLLM tells of a tokenizer.
+/// Replies with the facts about a tokenizer, in vLLM's form.
 [[nodiscard]] RouteResult tokenizer_info(Service& service, const HttpCall& call);
 /// llama.cpp's endpoints about a model, which `?model=` names, and about its slots.
 [[nodiscard]] RouteResult llama_model(Service& service, const HttpCall& call);
@@ -16,7 +16,7 @@ namespace weft::handlers {
 [[nodiscard]] RouteResult live(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult metrics(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult version(Service& service, const HttpCall& call);
-/// Lists all requests that run; only the client's own have their ids.
+/// Lists all running requests; only the client's own show their ids.
 [[nodiscard]] RouteResult requests(Service& service, const HttpCall& call);
 [[nodiscard]] RouteResult page(Service& service, const HttpCall& call);
 

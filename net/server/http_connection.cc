@@ -69,7 +69,7 @@ void HttpConnection::enter(State state) {
 void HttpConnection::read() {
   if (reading_ || state_ == State::kClosed) return;
   const std::size_t room = reader_.room();
-  if (room == 0) return;  // reading goes on when a request has been taken out
+  if (room == 0) return;  // reading resumes when a request has been taken out
   reading_ = true;
   stream_.async_read_some(boost::asio::buffer(arriving_, room),
                           [self = self()](boost::system::error_code error, std::size_t bytes) {
@@ -81,8 +81,8 @@ void HttpConnection::on_read(boost::system::error_code error, std::size_t bytes)
   reading_ = false;
   if (state_ == State::kClosed) return;
   if (state_ == State::kLingering) {
-    // Bytes that the client sends now come too late. But this read, not the goodbye's, has seen the
-    // client's end.
+    // Bytes that the client sends now come too late. But only this read, not the goodbye's, has
+    // seen the client's end.
     if (error == boost::asio::error::eof || error == boost::asio::ssl::error::stream_truncated) {
       close();
     }
@@ -127,9 +127,11 @@ bool HttpConnection::begin_exchange() {
   const bool body_waits =
       reader_.wants_body() && boost::beast::iequals(header[http::field::expect], "100-continue");
   if (!exchange_->admit(header, address_.get())) {
-    if (reader_.wants_short_body() && !body_waits) return true;  // refused once the body is read
+    if (reader_.wants_short_body() && !body_waits)
+      return true;  // the refusal waits until the body
+                    // is read
     HttpReply refusal = exchange_->take_refusal();
-    // The unread body would be taken for the next request.
+    // The unread body would be read as the next request.
     refusal.close = reader_.wants_body();
     reply(std::move(refusal));
     return false;
@@ -153,7 +155,7 @@ void HttpConnection::dispatch() {
   } else {
     reply(std::move(std::get<HttpReply>(result)));
   }
-  read();  // notices when the client goes
+  read();  // so that the end of the client is noticed
 }
 
 void HttpConnection::start(ApiCall call) {
@@ -165,8 +167,8 @@ void HttpConnection::start(ApiCall call) {
 }
 
 void HttpConnection::upgrade(RequestReader::Request request) {
-  // A client must wait for the answer before it sends frames (RFC 6455, section 4.1). A read that
-  // is outstanding behind another request would take the first frame.
+  // A client must wait for the answer before it sends frames (RFC 6455, section 4.1). A read
+  // outstanding from an earlier request would take the first frame.
   if (!reader_.empty() || reading_ || output_.sending() || exchange_->is_http10()) {
     return refuse(not_an_http_request());
   }
@@ -183,7 +185,7 @@ void HttpConnection::upgrade(RequestReader::Request request) {
 }
 
 void HttpConnection::start_later(const LaterReply& later) {
-  // When the client goes meanwhile, or the connection ends, the reply is dropped.
+  // When the client or the connection ends meanwhile, the reply is dropped.
   later([weak = std::weak_ptr<Connection>(shared_from_this()), which = exchanges_,
          executor = stream_.get_executor()](LaterResult made) {
     boost::asio::post(executor, [weak, which, made = std::move(made)]() mutable {
@@ -254,8 +256,8 @@ void HttpConnection::on_written(boost::system::error_code error, std::size_t byt
   if (error) return on_gone();
   output_.took(bytes);
   if (output_.sending()) return write_some();
-  if (!output_.next().empty()) return write();  // the answer, behind a 100 Continue
-  if (state_ != State::kAnswering) return;      // it was a 100 Continue
+  if (!output_.next().empty()) return write();  // the answer, after a 100 Continue
+  if (state_ != State::kAnswering) return;      // only a 100 Continue was written
   if (exchange_->state() == HttpExchange::State::kSaid) return finish_exchange();
   if (exchange_->started()) fetch_news();
 }
@@ -269,8 +271,8 @@ void HttpConnection::finish_exchange() {
   reader_.drop();
   if (!keep_alive) return linger();
   enter(State::kIdle);
-  // Posted and not called from within: a client that pipelines thousands of requests would exhaust
-  // the stack.
+  // Posted, not called directly: a client that pipelines thousands of requests would exhaust the
+  // stack.
   boost::asio::post(stream_.get_executor(), [self = self()] {
     if (self->state_ == State::kIdle) self->guarded([&] { self->advance(); });
   });
@@ -283,8 +285,8 @@ void HttpConnection::linger() {
 }
 
 bool HttpConnection::client_has_left() {
-  if (reading_) return false;  // the read will notice it
-  // Pipelined requests fill the reader, so no read is outstanding, and the client's end is behind
+  if (reading_) return false;  // the outstanding read will notice it
+  // Pipelined requests fill the reader, so no read is outstanding, and the client's end comes after
   // unread bytes.
   pollfd socket{.fd = stream_.socket().native_handle(), .events = POLLRDHUP, .revents = 0};
   return poll(&socket, 1, 0) > 0;
@@ -344,7 +346,7 @@ void HttpConnection::check_time(Time now) {
 }
 
 void HttpConnection::drain() {
-  // An unread request may have arrived, or be on its way.
+  // A request may have arrived unread, or be on its way.
   if (state_ == State::kIdle || state_ == State::kHandshake) enter(state_);
 }
 

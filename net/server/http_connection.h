@@ -19,20 +19,21 @@
 
 namespace weft {
 
-/// A client's HTTP/1.1 connection: requests one after the other (pipelined ones wait in a bounded
-/// buffer), each answered by an exchange of its own. It moves the bytes between the socket, the
-/// RequestReader and the OutputBuffer, and decides how long it lives: keep-alive, drain, close, the
-/// upgrade to a WebSocket. A read is nearly always outstanding, so that a client that goes away is
-/// noticed at once, also while it waits for an answer. Everything happens on its I/O thread. The
-/// object lives as long as an operation is outstanding or its thread lists it.
+/// A client's HTTP/1.1 connection. Requests come one after the other (pipelined ones wait in a
+/// bounded buffer), and each is answered by an exchange of its own. The connection moves the bytes
+/// between the socket, the RequestReader and the OutputBuffer. It decides how long it lives:
+/// keep-alive, drain, close, the upgrade to a WebSocket. A read is nearly always outstanding, so
+/// that the end of a client is noticed at once, even while it waits for an answer. Everything
+/// happens on its I/O thread. The object lives as long as an operation is outstanding or its thread
+/// lists it.
 ///
 ///   kHandshake --> kIdle --> kReading --> kAnswering --> kLingering --> kClosed
-///                    ^                        |
-///                    +------ keep-alive ------+
+///                    ^
+/// |                   +------ keep-alive ------+
 ///
 /// Plain connections begin in kIdle, an upgrade goes from kAnswering to kClosed, and every state
-/// may go to kClosed at once. There is an exchange from the header on, so at the end of kReading
-/// and in kAnswering, and in no other state.
+/// may go to kClosed at once. There is an exchange from the header on: at the end of kReading, and
+/// in kAnswering.
 class HttpConnection final : public Connection, private Answer::Reader {
  public:
   HttpConnection(IoThread& thread, Service& service, NetStream&& stream, std::string client,
@@ -47,9 +48,9 @@ class HttpConnection final : public Connection, private Answer::Reader {
 
  private:
   enum class State : std::uint8_t {
-    kHandshake,  ///< TLS's
-    kIdle,       ///< nothing of the next request has come
-    kReading,    ///< a request has begun, and is not complete
+    kHandshake,  ///< TLS's handshake
+    kIdle,       ///< no byte of the next request has come
+    kReading,    ///< a request has begun, but is not complete
     kAnswering,
     kLingering,  ///< everything is sent; the client may still be reading
     kClosed,
@@ -100,20 +101,22 @@ class HttpConnection final : public Connection, private Answer::Reader {
   Service& service_;
   NetStream stream_;
   const std::string client_;
-  const std::shared_ptr<AddressPlace> address_;  // null where addresses are not limited
+  const std::shared_ptr<AddressPlace> address_;  // null where the requests of addresses are not
+                                                 // limited
 
   State state_ = State::kIdle;
   Time state_began_{};
-  std::chrono::milliseconds last_call_ = net_defaults::kLastCall;  // when the server drains
+  std::chrono::milliseconds last_call_ = net_defaults::kLastCall;  // how long an idle connection is
+                                                                   // still read while draining
 
-  // An outstanding read has a buffer of its own, since requests are taken from the reader
-  // meanwhile.
+  // An outstanding read has its own buffer, because requests are taken from the reader meanwhile.
   std::array<char, net_defaults::kReadBytes> arriving_;
-  bool reading_ = false;  // a read is outstanding, whatever the state
+  bool reading_ = false;  // a read is outstanding; may be so in any state
   RequestReader reader_;
 
   std::optional<HttpExchange> exchange_;
-  std::uint64_t exchanges_ = 0;  // how many have ended; tells a later reply whose it is
+  std::uint64_t exchanges_ = 0;  // number of exchanges that have ended; a later reply finds its
+                                 // exchange by it
   OutputBuffer output_;
 };
 

@@ -25,7 +25,7 @@ std::string_view date_now() {
   return text;
 }
 
-/// Returns the error format of the target's path; a target that is no path is shown unchanged.
+/// Returns the error format for the target's path. A target that is no path is tested unchanged.
 ErrorShape shape_of_target(std::string_view target) {
   std::string path;
   std::string query;
@@ -46,7 +46,7 @@ HttpExchange::HttpExchange(Service& service, const std::string& client, const He
       is_head_(header.method() == http::verb::head),
       headers_(service.headers_for(header, request_id_)),
       keep_alive_(keep_alive) {
-  // By that name Anthropic's clients look for it.
+  // Anthropic's clients look for the id under this name.
   if (error_shape_ == ErrorShape::kAnthropic) headers_.emplace_back("request-id", request_id_);
 }
 
@@ -157,7 +157,8 @@ void HttpExchange::append_ping(std::string& out) {
 }
 
 void HttpExchange::append_news(std::string& out) {
-  thread_local EventBatch batch(Framing::kBody);  // shared: most keep none for long
+  thread_local EventBatch batch(Framing::kBody);  // shared by the exchanges of a thread, because
+                                                  // most hold bytes only for a moment
   batch.restart(answer_->framing());
   answer_->fetch(batch);
   if (answer_->error()) error_ = answer_->error()->code;
@@ -191,7 +192,7 @@ void HttpExchange::begin_stream(std::string& out) {
   add_warning();
   auto headers = headers_;
   headers.emplace_back("Cache-Control", "no-cache");
-  headers.emplace_back("X-Accel-Buffering", "no");  // nginx, which else keeps events back
+  headers.emplace_back("X-Accel-Buffering", "no");  // nginx would hold events back without it
   const bool events = answer_->framing() == Framing::kSse;
   append_head_of(status_, events ? kEventStreamType : kLinesType, headers, nullptr, out);
 }
@@ -231,7 +232,8 @@ void HttpExchange::lose_slow_client() {
 }
 
 void HttpExchange::break_off() {
-  // A client that has read its answer may be gone before the connection hears that it is sent.
+  // A client that has read its answer may close before the connection learns that the answer was
+  // sent.
   if (!answer_ && state_ != State::kSaid) return;
   if (answer_) answer_->abandon(EndCause::kCancel);
   log();

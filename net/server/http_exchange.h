@@ -22,9 +22,10 @@
 
 namespace weft {
 
-/// One request's way from its header to the last byte of its answer, be it a reply or a stream of
-/// events, and to its line in the log. It appends bytes and knows no socket: its connection sends
-/// them, and asks for more when they are out. On its connection's thread.
+/// The way of one request from its header to the last byte of its answer, and to its line in the
+/// log. The answer is a reply or a stream of events. The exchange appends bytes and knows no
+/// socket: its connection sends them, and asks for more when they are out. On its connection's
+/// thread.
 ///
 ///   kMaking --append_reply()--> kSaid
 ///      |                          ^
@@ -46,23 +47,24 @@ class HttpExchange {
   /// Begins the exchange of a request whose header can be read. `client` is its address. All
   /// arguments but the header must outlive the exchange.
   HttpExchange(Service& service, const std::string& client, const Header& header, bool keep_alive);
-  /// Begins the exchange of a request whose header cannot be read, but perhaps its `target`, and
-  /// whose first byte came at `began`: it can only be refused.
+  /// Begins the exchange of a request whose header cannot be read, so it can only be refused.
+  /// `target` may be known; its first byte came at `began`.
   HttpExchange(Service& service, const std::string& client, std::string_view target, Time began);
   HttpExchange(const HttpExchange&) = delete;
   HttpExchange& operator=(const HttpExchange&) = delete;
   ~HttpExchange();
 
-  /// Decides by the header alone, and by the limits of the client's address (null: none); returns
-  /// whether the request is not refused.
+  /// Decides by the header alone, and by the limits of the client's address (null: none). Returns
+  /// true unless the request is refused.
   [[nodiscard]] bool admit(const Header& header, AddressPlace* address = nullptr);
   /// Returns the refusal of a request whose body is not read.
   [[nodiscard]] HttpReply take_refusal() { return *std::move(refusal_); }
-  /// Returns the handler's result for the whole request, or the refusal of one that is not
-  /// admitted. `memory` counts its body. Takes both where the body is too large for the I/O thread.
+  /// Returns the handler's result for the whole request, or the refusal of a request that is not
+  /// admitted. `memory` counts its body. Takes both arguments where the body is too large for the
+  /// I/O thread.
   [[nodiscard]] RouteResult handle(Request& request, BodyMemory::Share& memory);
-  /// Submits the call; `reader` hears of news, which append_news() fetches. Returns an error when
-  /// the key may not have another request.
+  /// Submits the call. `reader` is notified of news, which append_news() fetches. Returns an error
+  /// when the key may not have another request.
   [[nodiscard]] std::optional<ApiError> start(ApiCall call, IoThread& thread,
                                               Answer::Reader& reader);
 
@@ -74,15 +76,15 @@ class HttpExchange {
   /// Appends the new output of the started answer: events, a whole reply, or nothing yet. Not in
   /// kSaid.
   void append_news(std::string& out);
-  /// Appends a ping of the started answer where it is a stream, after the stream's head where the
-  /// exchange has appended nothing yet.
+  /// Appends a ping to the started answer where it is a stream. The stream's head comes first if
+  /// nothing was appended before.
   void append_ping(std::string& out);
 
   [[nodiscard]] State state() const noexcept { return state_; }
   /// Whether an answer was started, so that there may be news.
   [[nodiscard]] bool started() const noexcept { return answer_ != nullptr; }
-  /// Whether the connection stays open after this exchange, as the answer's head says: not once the
-  /// service drains, which the connections' threads hear a little later.
+  /// Whether the connection stays open after this exchange, as the answer's head says. It is false
+  /// once the service drains, even before the connections' threads learn of the drain.
   [[nodiscard]] bool keep_alive() const noexcept { return keep_alive_; }
   [[nodiscard]] bool is_http10() const noexcept { return http10_; }
   [[nodiscard]] const std::shared_ptr<KeyHolder>& key() const noexcept { return admission_.key; }
@@ -96,7 +98,7 @@ class HttpExchange {
   /// Asks the engine to end what still runs, and writes the log line of an answer that is started
   /// or said.
   void break_off();
-  /// Writes the log line.
+  /// Writes the line in the log.
   void log();
 
  private:
@@ -119,24 +121,25 @@ class HttpExchange {
   std::string path_;
   std::string request_id_;
   std::string logged_body_;
-  std::size_t decoded_bytes_ = 0;          // of a body that is decoded for the model
-  std::shared_ptr<LargeBody> large_body_;  // that a worker decodes
+  std::size_t decoded_bytes_ = 0;          // size of a body that is decoded for the model
+  std::shared_ptr<LargeBody> large_body_;  // a body that a worker decodes
   Service::Admission admission_;
   std::optional<HttpReply> refusal_;
-  ErrorShape error_shape_ = ErrorShape::kOpenAi;  // by its path
+  ErrorShape error_shape_ = ErrorShape::kOpenAi;  // chosen by the path
   bool http10_ = false;
-  bool is_head_ = false;  // the method: the answer has no body
+  bool is_head_ = false;  // the method is HEAD, so the answer has no body
 
   // The answer.
   State state_ = State::kMaking;
-  std::vector<std::pair<std::string, std::string>> headers_;  // of every reply to this request
+  std::vector<std::pair<std::string, std::string>> headers_;  // headers of every reply to this
+                                                              // request
   bool keep_alive_ = true;
   KeyLease lease_;
   RunningAnswers::Place place_;
   std::shared_ptr<Answer> answer_;
   unsigned status_ = 0;  // 0 = nothing was sent
-  std::string error_;    // its code, for the log
-  std::string warning_;  // for the log, too
+  std::string error_;    // the error's code, for the log
+  std::string warning_;  // the warning, for the log
 };
 
 }  // namespace weft

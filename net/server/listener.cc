@@ -33,9 +33,9 @@ bool is_tcp(const NetStream::Socket::endpoint_type& endpoint) {
   return family == AF_INET || family == AF_INET6;
 }
 
-/// Small answers leave at once. A peer that vanished without a word is noticed by what it does not
-/// acknowledge, or, when nothing is sent to it, by probes. That happens soon after `write_timeout`,
-/// which comes first for a peer that is there and does not read.
+/// Sends small answers at once. Finds peers that vanished without a word: unacknowledged bytes show
+/// it, or probes when nothing is sent. It takes a little longer than `write_timeout`, so that a
+/// peer which is there and does not read is ended by write_timeout first.
 void tune(NetStream::Socket& socket, std::chrono::microseconds write_timeout) {
   using std::chrono::duration_cast;
   const auto lost =
@@ -76,7 +76,9 @@ void start_connection(IoThread& thread, Service& service, asio::ssl::context* tl
     std::shared_ptr<AddressPlace> address;
     if (peer && limits.any()) {
       address = limits.enter(peer->address(), std::chrono::steady_clock::now());
-      if (address == nullptr) return;  // closed at once: an answer would want a request to be read
+      if (address == nullptr)
+        return;  // closed without an answer, because an answer would require
+                 // reading a request
     }
     if (peer) tune(socket, service.config().write_timeout);
     NetStream stream =
@@ -89,7 +91,7 @@ void start_connection(IoThread& thread, Service& service, asio::ssl::context* tl
   }
 }
 
-/// Whether no process listens at a socket file any more, as after a killed server.
+/// Whether a socket file is left over from a killed server, so that no process listens at it.
 bool is_abandoned(asio::io_context& context, const Listener::Endpoint& endpoint,
                   const std::string& path) {
   struct stat status{};
@@ -149,7 +151,7 @@ void Listener::on_accept(boost::system::error_code error, NetStream::Socket sock
   if (!error) serve(std::move(socket), thread);
   if (stopped_) return;
   if (error) {
-    // In a moment there may be descriptors and memory again. Asio itself skips a connection that
+    // Descriptors and memory may be free again in a moment. Asio itself skips a connection that
     // ended before it was accepted.
     service_.log().warning("cannot accept a connection: " + error.message());
     return pause();
@@ -158,8 +160,8 @@ void Listener::on_accept(boost::system::error_code error, NetStream::Socket sock
 }
 
 void Listener::serve(NetStream::Socket socket, IoThread& thread) {
-  // The connection is made on its own thread. The work holds no reference to this object: that
-  // thread may destroy dropped work when the acceptor's thread is gone.
+  // The connection is created on its own thread. The work holds no reference to this object,
+  // because that thread may destroy dropped work when the acceptor's thread is gone.
   asio::post(thread.context(),
              [&thread, &service = service_, tls = tls_,
               place = ConnectionCount::Place(connections_), socket = std::move(socket)]() mutable {
@@ -167,7 +169,7 @@ void Listener::serve(NetStream::Socket socket, IoThread& thread) {
              });
 }
 
-/// Accepts all waiting connections: closing the acceptor would reset the connections that the
+/// Accepts all waiting connections. Otherwise closing the acceptor would reset connections that the
 /// system has made already, with their requests.
 void Listener::accept_waiting() {
   boost::system::error_code error;

@@ -20,9 +20,9 @@
 
 namespace weft {
 
-/// Accepts connections of one address and gives them to the I/O threads in turn. At the server's
-/// bound of connections it stops accepting, and the system keeps further connections waiting. On
-/// the first I/O thread; stop() from any other.
+/// Accepts connections at one address and gives them to the I/O threads in turn. At the server's
+/// bound of connections it stops accepting, and further connections wait in the system. On the
+/// first I/O thread; stop() from any other.
 class Listener : public std::enable_shared_from_this<Listener> {
  public:
   using Threads = std::vector<std::unique_ptr<IoThread>>;
@@ -35,7 +35,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
   /// Binds and listens. kCannotListen with address and reason.
   [[nodiscard]] Result<void> open(const Endpoint& endpoint, const std::string& name);
   void start();
-  /// Accepts the connections that have been made so far, whatever the bound, then stops accepting
+  /// Accepts the connections that were made so far, even beyond the bound. Then it stops accepting
   /// and removes a Unix socket's file. Returns when each accepted connection is with its I/O
   /// thread. Not on an I/O thread.
   void stop();

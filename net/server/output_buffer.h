@@ -7,24 +7,24 @@
 
 namespace weft {
 
-/// The bytes that a connection has to write: bytes that are being sent, and bytes that gather
-/// behind them meanwhile. The appended bytes bound it: an answer's next bytes are fetched when
-/// nothing is being sent. Owner only.
+/// The bytes that a connection has to write: the bytes that are being sent, and bytes that collect
+/// behind them. Its size is bounded by the appended bytes, because an answer's next bytes are
+/// fetched only when nothing is being sent. Owner only.
 class OutputBuffer {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// The buffer for what goes out next; callers append to it.
+  /// Returns the buffer for the next write; callers append to it.
   [[nodiscard]] std::string& next() noexcept { return next_; }
   [[nodiscard]] bool sending() const noexcept { return sending_; }
 
-  /// Begins to send what was appended; only when nothing is being sent.
+  /// Begins to send the appended bytes; only when nothing is being sent.
   void begin();
-  /// The bytes of the current write that the socket has not taken yet.
+  /// Returns the bytes of the current write that the socket has not taken yet.
   [[nodiscard]] std::string_view unsent() const noexcept {
     return std::string_view(current_).substr(sent_);
   }
-  /// Notes that the socket took so many of these bytes; sending ends with the last of them.
+  /// Notes that the socket took this many bytes; the write ends with the last of them.
   void took(std::size_t bytes);
   /// Whether the client has taken nothing for longer than `limit`.
   [[nodiscard]] bool is_stuck(Time now, std::chrono::steady_clock::duration limit) const noexcept {

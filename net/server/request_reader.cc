@@ -30,7 +30,7 @@ ApiError answer_to(boost::system::error_code error) {
 }
 
 /// Whether another HTTP reader may find the body's end elsewhere (RFC 9112, 6.1 and 6.3). Beast
-/// takes some of these encodings as no body at all, and several lengths that are equal as one.
+/// reads some of these encodings as no body at all, and several equal lengths as one.
 bool has_doubtful_end(const RequestReader::Header& header) {
   const auto lengths = header.count(http::field::content_length);
   const std::string_view length = header[http::field::content_length];
@@ -41,8 +41,8 @@ bool has_doubtful_end(const RequestReader::Header& header) {
          !boost::beast::iequals(header[http::field::transfer_encoding], "chunked");
 }
 
-/// Whether another HTTP reader may see another host or target: readers differ on bytes beyond
-/// ASCII. A host has the characters of RFC 3986, section 3.2.2, and a port.
+/// Whether another HTTP reader may see another host or target, because readers differ on bytes
+/// beyond ASCII. A host has the characters of RFC 3986, section 3.2.2, and a port.
 bool has_doubtful_address(const RequestReader::Header& header) {
   constexpr std::string_view kOfHosts =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~%!$&'()*+,;=:[]";
@@ -54,8 +54,8 @@ bool has_doubtful_address(const RequestReader::Header& header) {
          std::ranges::any_of(target, [](char c) { return static_cast<unsigned char>(c) > 0x7F; });
 }
 
-/// Whether a header field goes on in the next line (obs-fold). Beast makes a space of the line end,
-/// other readers do not (RFC 9112, section 5.2).
+/// Whether a header field continues in the next line (obs-fold). Beast replaces the line end by a
+/// space, other readers do not (RFC 9112, section 5.2).
 bool has_folds(std::string_view header) {
   return header.find("\n ") != std::string_view::npos ||
          header.find("\n\t") != std::string_view::npos;
@@ -117,8 +117,8 @@ void RequestReader::enter(State state) {
 }
 
 RequestReader::Found RequestReader::wait() {
-  // The buffer is full of trailers or of a chunk's extensions: everything else is taken out as it
-  // comes.
+  // The buffer is full of trailers or of a chunk's extensions, because all other bytes are taken
+  // out as they come.
   if (room() == 0) return refuse(header_too_large());
   return Found::kNothing;
 }
@@ -126,7 +126,7 @@ RequestReader::Found RequestReader::wait() {
 RequestReader::Found RequestReader::refuse(ApiError why) {
   error_ = std::move(why);
   lost_target_ = parser_->get().target();
-  parser_.reset();  // the part of the body that has come frees its memory at once
+  parser_.reset();  // frees the memory of the part of the body that has come
   memory_.clear();
   return Found::kError;
 }

@@ -17,9 +17,9 @@
 
 namespace weft {
 
-/// Makes requests of a connection's bytes, one after the other, and keeps to the limits: sizes of
-/// header and body, the memory of all bodies, and how long they may take to come. It knows no
-/// socket: bytes are put in, and what is behind a request stays for the next one. Owner only.
+/// Parses a connection's bytes into requests, one after the other, and enforces the limits: the
+/// sizes of header and body, the memory of all bodies, and the time in which they must come. It
+/// knows no socket: bytes are put in, and bytes behind a request stay for the next one. Owner only.
 ///
 ///   kBetween --a byte--> kHeader --the header is whole--> kBody --take() or drop()--> kBetween
 class RequestReader {
@@ -30,16 +30,17 @@ class RequestReader {
 
   /// The result of next().
   enum class Found : std::uint8_t {
-    kNothing,  ///< more bytes must come
+    kNothing,  ///< more bytes are needed
     kHeader,   ///< header() is complete; next() goes on with the body
     kRequest,  ///< the request is complete, and take() is due
-    kError,    ///< error() says why nothing more can be read from this connection
+    kError,    ///< nothing more can be read from this connection; error() says why
   };
 
   /// Both arguments must outlive the reader.
   RequestReader(const ServerConfig& config, BodyMemory& memory);
 
-  /// How many bytes put() may take. None while a request is answered and others fill the buffer.
+  /// Returns how many bytes put() may take. It is 0 while a request is answered and further
+  /// requests fill the buffer.
   [[nodiscard]] std::size_t room() const noexcept;
   void put(boost::asio::const_buffer bytes);
   /// Whether all bytes were taken.
@@ -49,12 +50,12 @@ class RequestReader {
   [[nodiscard]] Found next();
   /// The header; valid from kHeader on, until take() or drop().
   [[nodiscard]] const Header& header() const { return parser_->get().base(); }
-  /// The target of a request that is in error (kError); empty where it was not read either.
+  /// Returns the target of a request that is in error (kError); empty where it could not be read.
   [[nodiscard]] const std::string& lost_target() const { return lost_target_; }
   [[nodiscard]] bool keep_alive() const { return parser_->get().keep_alive(); }
-  /// Whether a body was announced that is not complete yet.
+  /// Whether an announced body is incomplete.
   [[nodiscard]] bool wants_body() const { return !parser_->is_done(); }
-  /// Whether that body is so short that it costs less to read it than to lose the connection.
+  /// Whether that body is so short that reading it costs less than losing the connection.
   [[nodiscard]] bool wants_short_body() const;
   /// Returns why a readable header is refused; nothing where it is accepted.
   [[nodiscard]] std::optional<ApiError> header_error() const;
@@ -64,22 +65,22 @@ class RequestReader {
     Request request;
     BodyMemory::Share memory;  ///< counts the body
   };
-  /// Takes the whole request; the bytes behind it are the next one's.
+  /// Takes the whole request; bytes behind it belong to the next one.
   [[nodiscard]] Taken take();
-  /// Forgets the request that was being read, and frees what an empty buffer does not need.
+  /// Drops the request that was being read, and frees memory that an empty buffer does not need.
   void drop();
-  /// Forgets all input, since the rest of the connection's bytes is not read.
+  /// Drops all input, because the rest of the connection's bytes is not read.
   void drop_all();
 
   /// When the first byte of this request came.
   [[nodiscard]] Time began() const noexcept { return began_; }
-  /// Whether the request that has begun comes more slowly than it must.
+  /// Whether the current request comes more slowly than it must.
   [[nodiscard]] bool is_late(Time now) const;
 
  private:
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
   enum class State : std::uint8_t {
-    kBetween,  ///< nothing of the next request has been looked at
+    kBetween,  ///< no byte of the next request was looked at
     kHeader,
     kBody,
   };
@@ -92,16 +93,16 @@ class RequestReader {
   const ServerConfig& config_;
   boost::beast::flat_buffer input_;
   State state_ = State::kBetween;
-  Time began_{};  // of this state
+  Time began_{};  // when this state began
   std::optional<Parser> parser_;
-  bool folded_ = false;  // a field of the header goes on in another line
+  bool folded_ = false;  // a header field continues in another line
   std::size_t body_bytes_ = 0;
   BodyMemory::Share memory_;
   std::optional<ApiError> error_;
   std::string lost_target_;
 };
 
-/// Returns the 400 for bytes that are no HTTP request, or not one that may come here.
+/// Returns the 400 for bytes that are no HTTP request, or a request that may not come here.
 [[nodiscard]] ApiError not_an_http_request();
 
 }  // namespace weft

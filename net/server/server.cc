@@ -64,7 +64,7 @@ Result<void> Server::load_certificate() {
   }
   error = tls_->use_private_key_file(config_.tls_key, asio::ssl::context::pem, error);
   if (error) return Error{NetErrc::kBadCertificate, config_.tls_key + ": " + error.message()};
-  // OpenSSL accepts a certificate and a key that do not belong together, and then uses neither.
+  // OpenSSL accepts a certificate and a key that do not match, and then uses neither.
   if (SSL_CTX_check_private_key(tls_->native_handle()) != 1) {
     return Error{NetErrc::kBadCertificate,
                  config_.tls_key + ": is not the key of " + config_.tls_certificate};
@@ -125,8 +125,8 @@ void Server::close(std::chrono::milliseconds limit) {
   for (const auto& listener : listeners_) listener->stop();
   static_cast<void>(connections_.wait_until_none(std::chrono::steady_clock::now() + limit));
   for (const auto& thread : threads_) thread->abort_all();
-  connections_.wait_until_none();  // connections leave the count themselves
-  service_->stop_workers();        // before the threads that wait for the workers' results
+  connections_.wait_until_none();  // each connection removes itself from the count
+  service_->stop_workers();        // before the threads stop that wait for the workers' results
   for (const auto& thread : threads_) thread->stop();
   service_->stop_background();
 }

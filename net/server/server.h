@@ -38,17 +38,17 @@ class Server {
   void open(Engine& engine, ModelCard card);
   void open(Engine& engine);
 
-  /// Begins no request for the model any more; a connection ends when its running request ends. On
-  /// an idle connection, a request that is on its way gets a refusal and not silence. New
-  /// connections get the same refusals, so that a client of /health hears the reason instead of
-  /// finding no server.
+  /// Begins no further request for the model. A connection ends when its running request has ended.
+  /// A request that is on its way on an idle connection is refused, not ignored. New connections
+  /// get the same refusals, so that a client of /health sees the reason instead of finding no
+  /// server.
   void drain();
-  /// Accepts no connection any more, waits until the last connection has ended, or `limit` is over,
-  /// then ends those that are left.
+  /// Accepts no further connection and waits until the last connection has ended. After `limit` it
+  /// ends those that are left.
   void close(std::chrono::milliseconds limit);
 
-  /// The addresses that it listens at, with their real ports: "http://127.0.0.1:8080",
-  /// "unix:/run/weft.sock".
+  /// Returns the addresses where the server listens, with their real ports:
+  /// "http://127.0.0.1:8080", "unix:/run/weft.sock".
   [[nodiscard]] std::vector<std::string> addresses() const;
   [[nodiscard]] std::uint16_t port() const noexcept;
   [[nodiscard]] std::size_t connections() const noexcept { return connections_.now(); }

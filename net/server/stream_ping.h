@@ -4,9 +4,9 @@
 
 namespace weft {
 
-/// Returns whether to ping a stream that waits: after `interval` in which nothing was sent, since
-/// its request came or since the last byte went out (`quiet_since`). 0 means never. While bytes are
-/// being sent there is no ping, so a client that reads slowly has at most one ping.
+/// Returns whether to ping a waiting stream. A ping is due when nothing was sent for `interval`,
+/// counted from its request or from its last byte (`quiet_since`). 0 means never. While bytes are
+/// being sent there is no ping, so a client that reads slowly has at most one ping waiting.
 [[nodiscard]] constexpr bool ping_is_due(std::chrono::steady_clock::duration interval,
                                          std::chrono::steady_clock::time_point quiet_since,
                                          std::chrono::steady_clock::time_point now,

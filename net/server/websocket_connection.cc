@@ -20,7 +20,7 @@ using std::chrono::steady_clock;
 
 namespace {
 
-// The reasons for a close, as they appear in a client's log (RFC 6455, section 7.1.6).
+// The reasons for closing, which clients see in their logs (RFC 6455, section 7.1.6).
 constexpr std::string_view kGoingAway = "the server is going down";
 constexpr std::string_view kOnlyTexts = "messages are JSON in text frames";
 constexpr std::string_view kNoMemory = "too many large messages arrive at once; try again later";
@@ -31,7 +31,8 @@ constexpr char kTextFrame = '\x81';
 constexpr char kCloseFrame = '\x88';
 constexpr char kPingFrame = '\x89';
 
-/// A whole message in one frame of a server's (RFC 6455, section 5.2); `first` is its first byte.
+/// Appends a whole message in one frame of a server (RFC 6455, section 5.2); `first` is its first
+/// byte.
 void append_frame(char first, std::string_view message, std::string& out) {
   const std::size_t size = message.size();
   const auto byte = [size](unsigned place) { return static_cast<char>(size >> 8U * place); };
@@ -70,18 +71,19 @@ void WebSocketConnection::accept(Request upgrade) {
   prepare_handshake(upgrade);
   std::string protocol;
   for (const std::string_view item : list_items(upgrade[http::field::sec_websocket_protocol])) {
-    if (item.starts_with(kKeyProtocol)) protocol = std::string(item);  // the client wants an echo
+    // the client requires an echo of its protocol
+    if (item.starts_with(kKeyProtocol)) protocol = std::string(item);
   }
   socket_.set_option(
       websocket::stream_base::decorator([headers = service_.headers_for(upgrade, request_id),
                                          protocol](websocket::response_type& response) {
         for (const auto& [name, value] : headers) response.set(name, value);
-        response.set(http::field::server, "weft");  // else Beast names itself and its version
+        response.set(http::field::server, "weft");  // otherwise Beast names itself and its version
         if (!protocol.empty()) response.set(http::field::sec_websocket_protocol, protocol);
       }));
   socket_.set_option(websocket::stream_base::timeout{
       .handshake_timeout = config.header_timeout,
-      .idle_timeout = 2 * config.ping_interval,  // pings are sent at half of it
+      .idle_timeout = 2 * config.ping_interval,  // Beast pings after half of this time
       .keep_alive_pings = true});
   websocket::permessage_deflate deflate;
   deflate.server_enable = config.compress_websocket;
@@ -108,9 +110,9 @@ void WebSocketConnection::accept(Request upgrade) {
 
 void WebSocketConnection::read() {
   if (reading_ || ended_ || session_.unsent_bytes() > net_defaults::kReadAhead) return;
-  if (session_.is_opening()) return;  // a large message, behind which the next ones wait
+  if (session_.is_opening()) return;  // a large message is being read, and the next messages wait
   reading_ = true;
-  // Reads a message in parts, to count its bytes as they come; 0: as many as there are.
+  // Reads a message in parts, to count its bytes as they come. 0 means as many as there are.
   socket_.async_read_some(input_, 0,
                           [self = self()](boost::system::error_code error, std::size_t bytes) {
                             self->guarded([&] { self->on_read(error, bytes); });
@@ -128,7 +130,7 @@ void WebSocketConnection::on_read(boost::system::error_code error, std::size_t b
   if (!socket_.is_message_done()) return read();
   const auto data = input_.data();
   const std::string_view text(static_cast<const char*>(data.data()), data.size());
-  // Beast overlooks a character that is cut off where an empty frame ends the message.
+  // Beast misses an incomplete character when an empty frame ends the message.
   if (!simdjson::validate_utf8(text)) {
     return say_goodbye(websocket::close_code::bad_payload, kNotUtf8);
   }
@@ -152,7 +154,7 @@ void WebSocketConnection::pump() {
     service_.slow_readers().count_one_that_left_too_much();
     return end(EndCause::kSlowReader);
   }
-  // Shared by the connections of a thread, so that an idle connection keeps no memory for it.
+  // Shared by the connections of a thread, so that an idle connection needs no memory for it.
   thread_local EventBatch batch(Framing::kWebSocket);
   while (!writing_ && !ended_ && !leaving_) {
     batch.clear();
@@ -167,7 +169,7 @@ void WebSocketConnection::pump() {
     }
   }
   if (writing_ || ended_) return;
-  read();  // it may have waited for room
+  read();  // reading may have waited for room
   if (thread_.draining() && session_.idle()) {
     say_goodbye(websocket::close_code::going_away, kGoingAway);
   }
@@ -193,7 +195,8 @@ void WebSocketConnection::send_frames(std::string_view frames) {
     self->guarded([&] { self->on_sent(failed); });
   };
   if (!error) return socket_.next_layer().async_send_rest(done);
-  boost::asio::post(socket_.get_executor(), [done, error] { done(error); });  // not from within
+  // posted, not called directly
+  boost::asio::post(socket_.get_executor(), [done, error] { done(error); });
 }
 
 void WebSocketConnection::ping_if_quiet(Time now) {
@@ -235,7 +238,7 @@ void WebSocketConnection::write_next() {
 void WebSocketConnection::on_written(boost::system::error_code error) {
   if (ended_) return;
   if (error) return end(EndCause::kCancel);
-  if (leaving_) {  // the rest of the batch would only disturb the goodbye
+  if (leaving_) {  // the rest of the batch would only delay the close frame
     writing_ = false;
     return;
   }
@@ -288,7 +291,7 @@ void WebSocketConnection::check_time(Time now) {
     service_.slow_readers().count_one_that_took_nothing();
     return end(EndCause::kSlowReader);
   }
-  // After a breach of the protocol a read waits for the client to go.
+  // After a breach of the protocol, a read waits for the client to close.
   if (accepted_ && !socket_.is_open() && !leaving_) return leave();
   if (leaving_ && waited > net_defaults::kLinger) return end(EndCause::kCancel);
   ping_if_quiet(now);
@@ -309,7 +312,7 @@ void WebSocketConnection::on_exception(const std::exception& failure) noexcept {
   try {
     hang_up(websocket::close_code::internal_error, kServerFailed, EndCause::kCancel);
   } catch (const std::exception&) {
-    end(EndCause::kCancel);  // there may be no memory for the close frame
+    end(EndCause::kCancel);  // there may be no memory for a close frame
   }
 }
 

@@ -17,10 +17,10 @@
 namespace weft {
 
 /// A client's WebSocket at /v1/responses. It reads messages into a ResponseSession and writes its
-/// events, one message at a time; what comes while a message is on its way gathers, and goes out as
-/// one event. Pings tell whether an idle client is still there, and keep proxies from ending a
-/// connection whose responses wait. Messages without TLS and
-/// compression bypass Beast where the socket has room, which is nearly always. On its I/O thread.
+/// events, one message at a time. Output that comes while a message is being sent collects, and
+/// goes out as one event. Pings show whether an idle client is still there, and keep proxies from
+/// ending a connection whose responses wait. Messages without TLS and compression bypass Beast
+/// where the socket has room, which is nearly always. On its I/O thread.
 class WebSocketConnection final : public Connection {
  public:
   using Request = boost::beast::http::request<boost::beast::http::string_body>;
@@ -29,7 +29,7 @@ class WebSocketConnection final : public Connection {
                       ResponseSession::Client client, ConnectionCount::Place place);
   ~WebSocketConnection() override = default;
 
-  /// Answers the upgrade and goes on from there.
+  /// Answers the upgrade and runs the connection.
   void start(Request upgrade);
 
   void check_time(Time now) override;
@@ -53,7 +53,7 @@ class WebSocketConnection final : public Connection {
   void leave();
   /// Closes with this code and reason, once the current write is done.
   void say_goodbye(boost::beast::websocket::close_code code, std::string_view reason);
-  /// Sends a close frame if that can be done at once, and ends without waiting for the client.
+  /// Sends a close frame if that is possible at once, and ends without waiting for the client.
   void hang_up(boost::beast::websocket::close_code code, std::string_view reason, EndCause cause);
   void end(EndCause cause);
   [[nodiscard]] std::shared_ptr<WebSocketConnection> self() {
@@ -65,17 +65,17 @@ class WebSocketConnection final : public Connection {
   boost::beast::websocket::stream<NetStream> socket_;
   ResponseSession session_;
   boost::beast::flat_buffer input_;
-  BodyMemory::Share body_memory_;          // counts what is in input_
-  EventBatch batch_{Framing::kWebSocket};  // only while it is being written
-  std::size_t message_ = 0;                // which of the batch is being written
+  BodyMemory::Share body_memory_;          // counts the bytes in input_
+  EventBatch batch_{Framing::kWebSocket};  // has bytes only while they are being written
+  std::size_t message_ = 0;                // index of the batch's message that is being written
   bool reading_ = false;
   bool writing_ = false;
   bool pinging_ = false;   // Beast is writing a ping
   bool accepted_ = false;  // the handshake is done
   bool leaving_ = false;   // a close frame is on its way, or has been
   bool ended_ = false;
-  Time progress_{};               // when the client last took something, or leaving began
-  std::uint64_t sent_bytes_ = 0;  // sent until then
+  Time progress_{};               // when the client last took a byte, or leaving began
+  std::uint64_t sent_bytes_ = 0;  // bytes sent until progress_
   Time quiet_since_{};            // when the last byte was sent, or when responses began to run
 };
 

@@ -33,7 +33,7 @@ AddressLimits::Key AddressLimits::key_of(const boost::asio::ip::address& address
 }
 
 void AddressLimits::refill(Entry& entry, Time now) const {
-  if (now <= entry.filled) return;  // another thread's clock was read a moment later
+  if (now <= entry.filled) return;  // another thread read its clock a moment later
   const auto most = static_cast<double>(requests_);
   entry.allowance += most * duration<double>(now - entry.filled).count();
   entry.allowance = std::min(entry.allowance, most);
@@ -88,13 +88,15 @@ void AddressLimits::leave(const Key& key, Time now) noexcept {
   try {
     if (at->second.allowance < requests_) left_.emplace_back(key, at->second.filled);
   } catch (const std::exception&) {
-    at->second.allowance = requests_;  // without memory to remember it nothing is remembered
+    at->second.allowance = requests_;  // without memory for the entry, the address is not
+                                       // remembered
   }
   if (at->second.allowance >= requests_) entries_.erase(at);
   forget(now);
 }
 
-/// A second after an address has left its allowance is full again, like an unknown address's.
+/// A second after an address has left, its allowance is full again, like that of an unknown
+/// address.
 void AddressLimits::forget(Time now) {
   while (!left_.empty()) {
     const auto& [key, since] = left_.front();

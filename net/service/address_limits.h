@@ -21,9 +21,9 @@ namespace weft {
 class AddressPlace;
 
 /// The limits of the clients of one address: connections at once, and requests a second. An IPv6
-/// address counts by its first 64 bits, which is the part that one network gets. It remembers each
-/// address while it has a connection, and for a second afterwards; of addresses without a
-/// connection it remembers at most net_defaults::kMaxLeftAddresses. Thread-safe.
+/// address counts by its first 64 bits, because one network gets all addresses with them. The
+/// object remembers each address while it has a connection, and for a second afterwards. It
+/// remembers at most net_defaults::kMaxLeftAddresses addresses without a connection. Thread-safe.
 class AddressLimits {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -32,13 +32,13 @@ class AddressLimits {
   AddressLimits(const AddressLimits&) = delete;
   AddressLimits& operator=(const AddressLimits&) = delete;
 
-  /// Whether anything is limited; else there is no need to enter().
+  /// Whether anything is limited; otherwise enter() is unnecessary.
   [[nodiscard]] bool any() const noexcept { return connections_ > 0 || requests_ > 0; }
-  /// Counts a connection, for as long as its place is there; null when the address may not have
-  /// another one. The limits must outlive the place.
+  /// Counts a connection as long as the returned place exists; null when the address may not have
+  /// another connection. The limits must outlive the place.
   [[nodiscard]] std::shared_ptr<AddressPlace> enter(const boost::asio::ip::address& address,
                                                     Time now);
-  /// How many addresses it knows.
+  /// Returns the number of remembered addresses.
   [[nodiscard]] std::size_t known() const;
 
  private:
@@ -46,7 +46,7 @@ class AddressLimits {
   using Key = std::array<unsigned char, 16>;
   struct Entry {
     std::int32_t connections = 0;
-    double allowance = 0;  // requests; fills up to those of a second
+    double allowance = 0;  // requests; fills up to the requests of a second
     Time filled{};
   };
   static Key key_of(const boost::asio::ip::address& address);
@@ -58,12 +58,13 @@ class AddressLimits {
   void forget(Time now);
 
   const std::int32_t connections_;
-  const std::int32_t requests_;  // a second
+  const std::int32_t requests_;  // requests a second
   Counter& refused_connections_;
   Counter& refused_requests_;
   mutable std::mutex mutex_;
   std::map<Key, Entry> entries_;
-  std::deque<std::pair<Key, Time>> left_;  // those without a connection, by when they left
+  std::deque<std::pair<Key, Time>> left_;  // addresses without a connection, in the order in which
+                                           // they left
 };
 
 /// The place of one connection among those of its address. Thread-safe.

@@ -24,7 +24,7 @@ void Answer::Part::admit(std::int32_t prompt_tokens) noexcept {
 }
 
 void Answer::Part::deliver(const DeltaView& delta) noexcept {
-  // The reader of a plain answer is woken only at its end.
+  // The reader of a plain answer is woken only at the answer's end.
   bool wake = answer_.call_.framing != Framing::kBody;
   if (!output.deliver(delta)) {
     lost.store(true);
@@ -36,7 +36,8 @@ void Answer::Part::deliver(const DeltaView& delta) noexcept {
 std::int64_t Answer::Part::cost(const Finish& finish) const noexcept {
   const std::int64_t used = std::int64_t{finish.usage.prompt_tokens} + finish.usage.output_tokens;
   if (used > 0) return used;
-  // The server has read a prompt that was refused, or cancelled while it waited, all the same.
+  // The server has read the prompt of a refused request, too, and of one that was cancelled while
+  // it waited.
   const bool refused = finish.error.code == EngineErrc::kBadRequest ||
                        finish.error.code == EngineErrc::kContextLengthExceeded ||
                        finish.error.code == EngineErrc::kNeverFits;
@@ -45,8 +46,8 @@ std::int64_t Answer::Part::cost(const Finish& finish) const noexcept {
 }
 
 void Answer::Part::finish(Finish&& finish) noexcept {
-  // Charged here, and not when the client has its answer: a client that leaves early pays for what
-  // it had.
+  // Charged here, and not when the client has its answer, so that a client which leaves early pays
+  // for its tokens.
   if (answer_.payer_ != nullptr) {
     answer_.payer_->charge(cost(finish), KeyHolder::Time::clock::now());
   }
@@ -84,7 +85,7 @@ void Answer::submit_more() {
   const auto self = std::static_pointer_cast<Answer>(shared_from_this());
   for (; next < parts_.size() && asked_.load() == EndCause::kNone; ++next) {
     tokens += parts_[next].tokens;
-    // A stream begins when all are admitted.
+    // A stream begins when all parts are admitted.
     const bool fits = tokens <= kMostTokensAtOnce || call_.framing != Framing::kBody;
     if (running == kMostAtOnce || (running > 0 && !fits)) break;
     ++running;
@@ -106,7 +107,7 @@ void Answer::abandon(EndCause cause) noexcept {
 
 void Answer::ask_to_end(EndCause cause) noexcept {
   ask_parts(cause);
-  // Where all submitted parts have ended already, no later event wakes the reader.
+  // Where all submitted parts have ended already, no later event would wake the reader.
   if (submitted_.load() < parts_.size()) thread_.wake(*this);
 }
 
@@ -127,7 +128,7 @@ void Answer::on_wake() {
 
 void Answer::prefetch() const noexcept {
   if (!parts_.empty()) prefetch_memory(&parts_.front(), sizeof(Part));
-  constexpr std::size_t kReader = 320;  // a session, and the beginning of what its connection keeps
+  constexpr std::size_t kReader = 320;  // a session, and the beginning of its connection's members
   if (reader_ != nullptr) prefetch_memory(reader_, kReader);
 }
 
@@ -162,9 +163,10 @@ bool Answer::cut_short() const noexcept {
 void Answer::fetch(EventBatch& out) {
   if (ended_) return;
   if (cut_short() && failure() == nullptr) return fail({.reason = FinishReason::kCancelled}, out);
-  // The order matters: a part that ends meanwhile is left to the next fetch, no failure passes for
-  // a good end, and no refusal for a beginning. Output delivered before the ends is seen below. A
-  // request that has ended was admitted, too, even when its sink was not told so.
+  // The order of these steps matters. A part that ends meanwhile is left to the next fetch. A
+  // failure must not be read as a good end, nor a refusal as a beginning. Output that was delivered
+  // before the ends is seen below. A request that has ended counts as admitted, even when its sink
+  // was not told so.
   const bool admitted = std::ranges::all_of(
       parts_, [](const Part& part) { return part.output.admitted() || part.output.finished(); });
   const bool finished = all(&RequestOutput::finished);
@@ -255,7 +257,7 @@ void Answer::fail(const Finish& finish, EventBatch& out) {
   // A stream over HTTP that has sent nothing is answered with the error's own status.
   if (begun_ || pinged_ || call_.framing == Framing::kWebSocket)
     call_.writer->fail(*error_, ends(), out);
-  ask_parts(EndCause::kCancel);  // the other parts
+  ask_parts(EndCause::kCancel);  // asks the other parts to end
 }
 
 std::size_t Answer::unread_bytes() const noexcept {

@@ -19,7 +19,7 @@ std::optional<ApiError> BackgroundAnswers::start(ApiCall call, Service::Asked as
   if (!begun) return std::move(begun).error();
   run.begun = *std::move(begun);
   const Answer* const answer = run.begun.answer.get();
-  // on_news() runs on this thread, and so after this call.
+  // on_news() runs on this thread, and so only after this call.
   if (draft) service_.stored_responses().put(std::move(*draft));
   const std::scoped_lock lock(mutex_);
   runs_.emplace(answer, std::move(run));
@@ -31,7 +31,7 @@ void BackgroundAnswers::on_news(Answer& answer) {
   try {
     EventBatch nowhere(answer.framing());
     answer.fetch(nowhere);
-  } catch (const std::exception&) {  // there was no memory for it
+  } catch (const std::exception&) {  // there was no memory to store it
     lost = true;
     answer.abandon(EndCause::kFailure);
   }

@@ -15,17 +15,17 @@
 
 namespace weft {
 
-/// Answers that are made while no client waits. Their bytes are dropped: their writers store the
-/// result. The bounds of the engine and of the keys hold for them as for all other answers.
+/// Answers that are made while no client waits. Their bytes are dropped, because their writers
+/// store the result. The bounds of the engine and of the keys apply as to all other answers.
 /// Thread-safe; each answer belongs to the I/O thread that it was begun on.
 class BackgroundAnswers final : private Answer::Reader {
  public:
-  /// `service` outlives it.
+  /// `service` must outlive it.
   explicit BackgroundAnswers(Service& service) noexcept : service_(service) {}
   virtual ~BackgroundAnswers() { stop(); }
 
-  /// Begins an answer whose client has the address `client`, and stores its draft; 429, and no
-  /// draft, when its key may not have another answer. Called on `thread`.
+  /// Begins an answer for a client with the address `client`, and stores its draft. When its key
+  /// may not have another answer, returns 429 and stores no draft. Called on `thread`.
   [[nodiscard]] std::optional<ApiError> start(ApiCall call, Service::Asked asked,
                                               std::string client, IoThread& thread);
 

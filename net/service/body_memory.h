@@ -10,7 +10,7 @@
 namespace weft {
 
 /// Counts the memory of request bodies and WebSocket messages until they are decoded: while they
-/// are read, and while they wait in a stream or for the tokenizer. They count as their bytes come,
+/// are read, and while they wait in a stream or for the tokenizer. Bytes are counted as they come,
 /// not as they are announced. Thread-safe.
 class BodyMemory {
  public:
@@ -18,7 +18,7 @@ class BodyMemory {
   BodyMemory(const BodyMemory&) = delete;
   BodyMemory& operator=(const BodyMemory&) = delete;
 
-  /// The memory of one body, given back by the destructor or by assignment. Owner only.
+  /// The memory of one body, released by the destructor or by assignment. Owner only.
   class Share {
    public:
     explicit Share(BodyMemory& memory) noexcept : memory_(&memory) {}

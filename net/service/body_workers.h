@@ -10,11 +10,11 @@
 
 namespace weft {
 
-/// Threads that decode large bodies and messages, so that the I/O threads' other connections go on
-/// meanwhile. The queue is bounded by its senders: an HTTP connection has one body here at a time,
-/// a WebSocket one for each of its streams and one more, and max_body_memory counts them all.
-/// Where processors are short, the threads let the model go first: a client that sends large bodies
-/// slows itself down and not the streams of others. Thread-safe.
+/// Threads that decode large bodies and messages, so that the I/O threads can serve their other
+/// connections. The senders bound the queue: an HTTP connection has one body here at a time, a
+/// WebSocket one for each of its streams and one more, and max_body_memory counts them all. Where
+/// processors are short, the threads let the model go first. A client that sends large bodies thus
+/// delays itself and not the streams of others. Thread-safe.
 class BodyWorkers {
  public:
   BodyWorkers() = default;
@@ -22,7 +22,7 @@ class BodyWorkers {
   BodyWorkers& operator=(const BodyWorkers&) = delete;
   ~BodyWorkers() { stop(); }
 
-  /// Runs `work` on one of the threads, behind what was posted before. It must not throw.
+  /// Runs `work` on one of the threads, after the work that was posted earlier. It must not throw.
   template <class Work>
   void post(Work work) {
     boost::asio::post(threads_, [work = std::move(work)]() mutable {
@@ -31,14 +31,14 @@ class BodyWorkers {
     });
   }
 
-  /// Waits for the running work; drops the waiting work, and tells no sender.
+  /// Waits for the running work. Drops the waiting work without notifying its senders.
   void stop() noexcept {
     threads_.stop();
     threads_.join();
   }
 
  private:
-  /// Once on each thread, whatever the type of its work: each call would lower the priority again.
+  /// Runs once on each thread, for all types of work, because each call lowers the priority again.
   static void set_up_thread() noexcept {
     thread_local bool is_set_up = false;
     if (std::exchange(is_set_up, true)) return;

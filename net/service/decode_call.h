@@ -12,8 +12,8 @@
 
 namespace weft {
 
-/// Decodes a body for the loaded model that it names: `decode(body, ApiContext)` returns an
-/// ApiResult<ApiCall>, to which the model's name and context are added. Thread-safe.
+/// Decodes a body for the loaded model that it names. `decode(body, ApiContext)` returns an
+/// ApiResult<ApiCall>; the model's name and context are added to it. Thread-safe.
 template <class Decode>
 [[nodiscard]] ApiResult<ApiCall> decode_for_model(const Service& service,
                                                   const std::shared_ptr<KeyHolder>& key,

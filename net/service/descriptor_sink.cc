@@ -14,11 +14,11 @@
 namespace weft {
 namespace {
 
-// How often a thread that waits for a reader looks whether the program ends.
+// How often a thread that waits for the log's reader checks whether the program ends.
 constexpr std::chrono::milliseconds kLook{50};
 
-// How long lines are gathered before they are written together. A server that refuses a thousand
-// requests a second would else wake the thread as often, and take a processor from a step.
+// How long lines are collected before they are written together. Otherwise a server that refuses a
+// thousand requests a second would wake the thread as often, and take a processor from a step.
 constexpr std::chrono::milliseconds kGather{5};
 
 std::uint64_t lines_of(std::string_view text) {
@@ -59,7 +59,7 @@ void DescriptorSink::drop(std::uint64_t lines) noexcept {
 }
 
 void DescriptorSink::flush_() {
-  std::unique_lock lock(mutex_, std::adopt_lock);  // the base has taken it, and gives it back
+  std::unique_lock lock(mutex_, std::adopt_lock);  // the base class has locked it, and unlocks it
   ++flushing_;
   changed_.notify_all();
   changed_.wait_for(lock, net_defaults::kLastLogLines, [&] { return queued_bytes_ == 0; });
@@ -81,7 +81,7 @@ void DescriptorSink::run() noexcept {
     std::string text;
     try {
       text = next_text();
-    } catch (const std::exception&) {  // no memory for the text: its lines are lost
+    } catch (const std::exception&) {  // no memory for the text, so its lines are lost
       drop(waiting - lines_.size());
       queued_bytes_ = 0;
       for (const std::string& line : lines_) queued_bytes_ += line.size();
@@ -96,8 +96,8 @@ void DescriptorSink::run() noexcept {
   }
 }
 
-// The next lines, about as many as one write takes, and behind the last one how many are missing
-// after it. Their bytes count as queued until they are written.
+// Returns the next lines, about as many as one write takes, and a line that says how many are
+// missing after them. Their bytes count as queued until they are written.
 std::string DescriptorSink::next_text() {
   std::string text = std::move(lines_.front());
   lines_.pop_front();
@@ -113,11 +113,11 @@ std::string DescriptorSink::next_text() {
   return text.append(line.data(), line.size());
 }
 
-// Returns the rest that was not written, since its reader has gone.
+// Returns the rest that was not written because the reader has gone.
 std::string_view DescriptorSink::write(std::string_view text) noexcept {
   while (!text.empty()) {
     if (!wait_until_writable()) break;
-    // What poll() calls writable takes so many bytes without waiting.
+    // A descriptor that poll() calls writable takes this many bytes without waiting.
     const ssize_t written =
         ::write(descriptor_, text.data(), std::min<std::size_t>(text.size(), PIPE_BUF));
     if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));

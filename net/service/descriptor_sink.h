@@ -15,25 +15,25 @@
 
 namespace weft {
 
-/// Writes lines to a file descriptor that may not take them, such as a pipe that nobody reads,
-/// without ever making a logging thread wait: lines are queued, and a thread of the sink's own
-/// writes the lines of some milliseconds together. Beyond net_defaults::kMaxQueuedLogBytes lines
-/// are dropped and counted; once there is room again, a line says how many. When the reader has
-/// gone, lines are lost and no SIGPIPE is sent. The thread starts with the first line.
+/// Writes lines to a file descriptor that may not take them, such as a pipe that nobody reads, and
+/// never lets a logging thread wait. Lines are queued, and the sink's own thread writes the lines
+/// of some milliseconds together. Beyond net_defaults::kMaxQueuedLogBytes lines are dropped and
+/// counted; once there is room again, a line says how many. When the reader has gone, lines are
+/// lost and no SIGPIPE is sent. The thread starts with the first line.
 ///
-/// Thread-safe. Not spdlog's asynchronous logger, since that one's thread waits in write(), and the
-/// process at its end for that thread.
+/// Thread-safe. It replaces spdlog's asynchronous logger, whose thread waits in write() and delays
+/// the end of the process.
 class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
-  /// The text of the line that says how many were dropped, as the logger's pattern wants it.
+  /// Returns the line that says how many lines were dropped, in the logger's pattern.
   using DroppedText = std::function<std::string(std::uint64_t lines)>;
 
-  /// `descriptor` is borrowed and stays blocking or not, as it is.
+  /// `descriptor` is borrowed; whether it blocks is not changed.
   DescriptorSink(int descriptor, DroppedText dropped_text);
   /// Writes the queued lines, for at most net_defaults::kLastLogLines.
   ~DescriptorSink() override;
 
-  /// How many lines were dropped since the last call.
+  /// Returns how many lines were dropped since the last call.
   [[nodiscard]] std::uint64_t take_dropped() noexcept { return dropped_.exchange(0); }
 
  private:
@@ -52,15 +52,15 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
   std::atomic<std::uint64_t> dropped_{0};
   std::atomic<bool> stopping_{false};
 
-  // Under the base's mutex.
+  // The members below are guarded by the base's mutex.
   std::condition_variable changed_;
   std::deque<std::string> lines_;
   std::size_t queued_bytes_ = 0;
-  std::uint64_t untold_ = 0;  // dropped, and no line has said so
-  int flushing_ = 0;          // threads that wait in flush_()
+  std::uint64_t untold_ = 0;  // dropped lines that no line has reported yet
+  int flushing_ = 0;          // number of threads that wait in flush_()
   std::thread thread_;
 
-  // The thread's own: how often it still looks for a reader once the program ends.
+  // Used only by the thread: how often it still looks for a reader once the program ends.
   std::int64_t last_looks_;
 };
 

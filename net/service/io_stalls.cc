@@ -26,7 +26,7 @@ void IoStalls::tell(Seconds took) noexcept {
   try {
     report_.on_long_stall(took);
   } catch (const std::exception&) {
-    // There is no memory for the line; the histogram has the stall.
+    // No memory for the line; the histogram still has the stall.
   }
 }
 

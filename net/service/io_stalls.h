@@ -8,16 +8,17 @@
 
 namespace weft {
 
-/// Measures the steps of one I/O thread: while one runs, all other connections of the thread wait.
-/// Steps below net_defaults::kCountedStall are not counted, since the network's own delays are as
-/// long. Owner only.
+/// Measures the steps of one I/O thread, because all other connections of the thread wait during a
+/// step. Steps shorter than net_defaults::kCountedStall are not counted, since the network's own
+/// delays are as long. Owner only.
 class IoStalls {
  public:
   using Seconds = std::chrono::duration<double>;
-  /// Where stalls go. Both parts must outlive the thread; either may be missing.
+  /// The receivers of stalls. Both must outlive the thread; either may be missing.
   struct Report {
     Histogram* seconds = nullptr;                ///< weft_io_stall_seconds
-    std::function<void(Seconds)> on_long_stall;  ///< from net_defaults::kLoggedStall on
+    std::function<void(Seconds)> on_long_stall;  ///< called for stalls of
+                                                 ///< net_defaults::kLoggedStall and more
   };
 
   IoStalls() = default;
@@ -25,7 +26,7 @@ class IoStalls {
   IoStalls(const IoStalls&) = delete;
   IoStalls& operator=(const IoStalls&) = delete;
 
-  /// One step, from its construction to its destruction. A step inside of another is a part of it.
+  /// One step, from its construction to its destruction. A step inside another one is part of it.
   class Step {
    public:
     explicit Step(IoStalls* stalls) noexcept;
@@ -34,7 +35,7 @@ class IoStalls {
     ~Step();
 
    private:
-    IoStalls* stalls_;  // null: there is no report, or the step is inside of another
+    IoStalls* stalls_;  // null: there is no report, or the step is inside another
     std::chrono::steady_clock::time_point began_{};
   };
 

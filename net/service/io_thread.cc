@@ -18,7 +18,8 @@ bool WakeList::push(Wakeable& entry) noexcept {
 }
 
 Wakeable* WakeList::take() noexcept {
-  constexpr std::size_t kAhead = 320;  // of an Answer, up to where its prefetch() looks
+  constexpr std::size_t kAhead = 320;  // bytes of an Answer up to the members that its prefetch()
+                                       // reads
   Wakeable* entry = newest_.exchange(nullptr, std::memory_order_acquire);
   Wakeable* oldest = nullptr;
   while (entry != nullptr) {
@@ -35,8 +36,8 @@ void WakeList::wake_all() {
     Wakeable* const next = std::exchange(entry->next_, nullptr);
     if (next != nullptr) next->prefetch();
     const std::shared_ptr<Wakeable> self = std::move(entry->self_);
-    // From here on news queue the entry again. on_wake() must see all earlier news, also from
-    // threads that found the entry queued, so this is an exchange and not a mere store.
+    // From here on, news queue the entry again. on_wake() must see all earlier news, also from
+    // threads that found the entry queued. So this is an exchange, not just a store.
     entry->queued_.exchange(false, std::memory_order_acq_rel);
     entry->on_wake();
     entry = next;
@@ -100,7 +101,7 @@ void IoThread::remove(Connection& connection) noexcept {
 template <class Each>
 void IoThread::for_each(Each each) {
   const IoStalls::Step measured(&stalls_);
-  // A connection may take itself out of the set.
+  // The set is copied, because a connection may remove itself from it.
   const std::vector<std::shared_ptr<Connection>> all(connections_.begin(), connections_.end());
   for (const auto& connection : all) {
     connection->guarded([&] { each(*connection); });
@@ -131,7 +132,8 @@ void IoThread::abort_all() {
 
 void IoThread::stop() noexcept {
   if (!thread_.joinable()) return;
-  boost::asio::post(context_, [this] { context_.stop(); });  // behind what was posted before
+  boost::asio::post(context_, [this] { context_.stop(); });  // posted, so that earlier work comes
+                                                             // first
   thread_.join();
 }
 

@@ -18,7 +18,7 @@
 
 namespace weft {
 
-/// Something that an I/O thread has to look at because another thread has news for it. It is in its
+/// An object that an I/O thread must look at because another thread has news for it. It is in its
 /// thread's list at most once, however often it is woken.
 class Wakeable : public std::enable_shared_from_this<Wakeable> {
  public:
@@ -28,11 +28,11 @@ class Wakeable : public std::enable_shared_from_this<Wakeable> {
   virtual ~Wakeable() = default;
 
  protected:
-  /// Called on the I/O thread, once for any number of wakes before it.
+  /// Called on the I/O thread, once for any number of earlier wakes.
   virtual void on_wake() = 0;
-  /// Prefetches the memory that on_wake() will look at, while another entry's on_wake() runs: none
-  /// of the thousand entries that a tick wakes is in the cache, and their memory is one pointer
-  /// behind the other.
+  /// Prefetches the memory that on_wake() will read, while another entry's on_wake() runs. A tick
+  /// wakes a thousand entries, none of them is in the cache, and each load depends on the pointer
+  /// before it.
   virtual void prefetch() const noexcept {}
   static void prefetch_memory(const void* memory, std::size_t bytes) noexcept {
     constexpr std::size_t kLine = 64;
@@ -45,12 +45,11 @@ class Wakeable : public std::enable_shared_from_this<Wakeable> {
   friend class WakeList;
   std::atomic<bool> queued_{false};
   Wakeable* next_ = nullptr;
-  std::shared_ptr<Wakeable> self_;  // while it is in the list
+  std::shared_ptr<Wakeable> self_;  // set while it is in the list
 };
 
-/// The entries that were woken, from any threads to one: a stack linked through the entries, taken
-/// as a whole. So a tick that has news for a thousand connections posts once, and allocates
-/// nothing.
+/// The woken entries, from any thread to one thread: a stack linked through the entries, taken as a
+/// whole. A tick that has news for a thousand connections thus posts once, and allocates nothing.
 class WakeList {
  public:
   WakeList() = default;
@@ -58,8 +57,8 @@ class WakeList {
   WakeList& operator=(const WakeList&) = delete;
   ~WakeList() { drop_all(); }
 
-  /// Adds an entry. Thread-safe. Returns true for the first since a take: then the caller makes the
-  /// list's thread take it.
+  /// Adds an entry. Thread-safe. Returns true for the first entry since a take; the caller must
+  /// then make the list's thread take it.
   bool push(Wakeable& entry) noexcept;
   /// Calls on_wake() of each entry, the earliest first. One thread only.
   void wake_all();
@@ -73,7 +72,7 @@ class WakeList {
 /// Counts the connections of all threads. Thread-safe.
 class ConnectionCount {
  public:
-  /// Counts one connection, from the moment it is accepted; it goes along with the connection's
+  /// Counts one connection, from the moment it is accepted. It moves together with the connection's
   /// socket.
   class Place {
    public:
@@ -90,7 +89,7 @@ class ConnectionCount {
   };
 
   [[nodiscard]] std::size_t now() const noexcept { return static_cast<std::size_t>(count_.load()); }
-  /// Waits until there are none; returns false when that takes longer than `until`.
+  /// Waits until there are no connections; returns false if some are left at `until`.
   bool wait_until_none(std::chrono::steady_clock::time_point until);
   void wait_until_none();
 
@@ -102,13 +101,13 @@ class ConnectionCount {
   std::condition_variable none_;
 };
 
-/// What an I/O thread keeps in order: a connection is asked some times a second whether it has
-/// waited too long, and told when the server drains.
+/// A connection as its I/O thread manages it. The thread asks it some times a second whether it has
+/// waited too long, and tells it when the server drains.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// `stalls` are its thread's; null: its steps are not measured.
+  /// `stalls` belongs to its thread; null: its steps are not measured.
   explicit Connection(ConnectionCount::Place place, IoStalls* stalls = nullptr) noexcept
       : place_(std::move(place)), stalls_(stalls) {}
   Connection(const Connection&) = delete;
@@ -122,8 +121,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   virtual void abort() = 0;
 
  protected:
-  /// Wraps what an operation or an answer's news call: an exception, most often for want of memory,
-  /// ends this connection and no other.
+  /// Wraps a function that an operation or an answer's news calls. An exception, most often for
+  /// lack of memory, thus ends this connection and no other.
   template <class Step>
   void guarded(Step step) noexcept {
     const IoStalls::Step measured(stalls_);
@@ -135,7 +134,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
   /// Logs why, and ends the connection.
   virtual void on_exception(const std::exception& failure) noexcept = 0;
-  /// For a connection that takes this one's socket over.
+  /// Takes the place for a connection that takes over this one's socket.
   [[nodiscard]] ConnectionCount::Place take_place() noexcept { return std::move(place_); }
 
  private:
@@ -144,8 +143,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   IoStalls* const stalls_;
 };
 
-/// A thread with an io_context of its own. All that belongs to a connection runs on one of them,
-/// and so needs no lock and no strand. The server's owner makes, stops and destroys it.
+/// A thread with an io_context of its own. Each connection runs on one such thread, and so needs no
+/// lock and no strand. The server's owner makes, stops and destroys it.
 class IoThread {
  public:
   /// `sweep` is how often connections check their time limits.
@@ -159,13 +158,13 @@ class IoThread {
     return std::this_thread::get_id() == thread_.get_id();
   }
 
-  /// For what runs on this thread.
+  /// Returns the stalls of work on this thread.
   [[nodiscard]] IoStalls& stalls() noexcept { return stalls_; }
 
   /// Makes the thread call the entry's on_wake(). Thread-safe.
   void wake(Wakeable& entry) noexcept;
 
-  /// Called on this thread.
+  /// Adds and removes a connection. Called on this thread.
   void add(std::shared_ptr<Connection> connection);
   void remove(Connection& connection) noexcept;
   [[nodiscard]] bool draining() const noexcept { return draining_; }
@@ -173,7 +172,7 @@ class IoThread {
   /// Drains its connections. Thread-safe.
   void drain();
   void abort_all();
-  /// Ends the thread when it has done its earlier work; operations under way are dropped.
+  /// Ends the thread when its earlier work is done; operations under way are dropped.
   void stop() noexcept;
 
  private:

@@ -11,7 +11,7 @@
 namespace weft {
 
 /// A request whose body is too large to be decoded on an I/O thread (net_defaults::kInlineBody).
-/// The exchange owns it. A body whose exchange ends before a worker takes it is not decoded.
+/// The exchange owns it. If the exchange ends before a worker takes the body, it is not decoded.
 struct LargeBody {
   boost::beast::http::request<boost::beast::http::string_body> request;
   BodyMemory::Share memory;  ///< counts the body
@@ -19,8 +19,8 @@ struct LargeBody {
   std::string client;
 };
 
-/// Returns the later reply of the route's handler, which a worker of the service calls. The body's
-/// memory is free as soon as it is decoded.
+/// Returns a later reply, for which a worker of the service calls the route's handler. The body's
+/// memory is freed as soon as it is decoded.
 [[nodiscard]] RouteResult handle_apart(Service& service, const std::shared_ptr<LargeBody>& body);
 
 }  // namespace weft

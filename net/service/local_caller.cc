@@ -9,14 +9,14 @@
 namespace weft {
 namespace {
 
-// Headers of browsers and proxies, which can bring other people's requests from this machine.
+// Headers of browsers and proxies, which can pass on other people's requests from this machine.
 constexpr std::array<std::string_view, 6> kBrought = {
     "Origin", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via"};
 
 }  // namespace
 
 bool is_local_caller(const boost::beast::http::request_header<>& header, std::string_view client) {
-  // The log has IPv6 without brackets.
+  // The log writes IPv6 without brackets.
   const bool here = client.empty() || client == kUnixClient ||
                     is_loopback_address(client.substr(0, client.rfind(':')));
   if (!here) return false;

@@ -5,13 +5,13 @@
 
 namespace weft {
 
-/// The name of a client of the Unix socket, in the log and in HttpCall.
+/// The name for clients of the Unix socket, in the log and in HttpCall.
 inline constexpr std::string_view kUnixClient = "unix";
 
-/// Whether a request seems to come from a program on this machine: `client`, an address as the log
-/// has it, is loopback, a Unix socket's or none; the server is called by a name of this machine;
-/// and neither a browser nor a proxy brought the request. A proxy that sends no header of its own
-/// and uses such a name cannot be told.
+/// Whether a request seems to come from a program on this machine. Three conditions must hold.
+/// `client`, an address as in the log, is loopback, a Unix socket or empty. The request calls the
+/// server by a name of this machine. Neither a browser nor a proxy passed it on. A proxy that sends
+/// no header of its own and uses such a name cannot be recognised.
 [[nodiscard]] bool is_local_caller(const boost::beast::http::request_header<>& header,
                                    std::string_view client);
 

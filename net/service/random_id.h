@@ -4,7 +4,7 @@
 
 namespace weft {
 
-/// Returns 128 random bits in hexadecimal, an id that nobody guesses. Thread-safe.
+/// Returns 128 random bits in hexadecimal, an id that cannot be guessed. Thread-safe.
 [[nodiscard]] std::string random_id();
 
 }  // namespace weft

@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-// How many bytes of a prompt a log line has: enough to recognise it.
+// The bytes of a prompt in a log line: enough to recognise it.
 constexpr std::size_t kMostOfBody = 1000;
 
 /// Requests that machines make every few seconds are logged at a lower level.
@@ -23,8 +23,7 @@ spdlog::level::level_enum level_of(const LoggedRequest& request) {
   return request.status >= 500 ? spdlog::level::warn : spdlog::level::info;
 }
 
-/// Escapes a path as in a URL: a client chooses its bytes, and must not end a line of the log with
-/// them.
+/// Escapes a path as in a URL. A client chooses its bytes, which must not end a line of the log.
 std::string escaped(std::string_view path) {
   std::string out;
   for (const char c : path) {
@@ -84,21 +83,21 @@ void RequestLog::request(const LoggedRequest& request) noexcept {
     } else {
       write_text(request);
     }
-  } catch (const std::exception&) {  // nobody is left to be told
+  } catch (const std::exception&) {  // no way is left to report it
   }
 }
 
 void RequestLog::failure(std::string_view what, const std::exception& why) noexcept {
   try {
     error(std::string(what) + ": " + why.what());
-  } catch (const std::exception&) {  // nobody is left to be told
+  } catch (const std::exception&) {  // no way is left to report it
   }
 }
 
 void RequestLog::flush() noexcept {
   try {
     logger_->flush();
-  } catch (const std::exception&) {  // nobody is left to be told
+  } catch (const std::exception&) {  // no way is left to report it
   }
 }
 

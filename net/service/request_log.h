@@ -11,15 +11,15 @@
 
 namespace weft {
 
-/// One request and how it was answered.
+/// One request and the outcome of its answer.
 struct LoggedRequest {
   std::string_view request_id;
-  std::string_view client;  ///< its address
+  std::string_view client;  ///< the client's address
   std::string_view key;     ///< the holder's name; empty without keys
   std::string_view method;
   std::string_view path;
   unsigned status = 0;
-  std::string_view error;      ///< the error's code; empty when all went well
+  std::string_view error;      ///< the error's code; empty when there was none
   std::string_view warning{};  ///< the value of kWarningHeader; empty: none
   std::int64_t prompt_tokens = 0;
   std::int64_t output_tokens = 0;
@@ -28,19 +28,19 @@ struct LoggedRequest {
 };
 
 /// The server's log: a line for each request, and a few about the server's own state. Prompts are
-/// logged only when that is asked for. Thread-safe, as spdlog's loggers are; the program chooses
-/// its sinks.
+/// logged only when configured. Thread-safe, as spdlog's loggers are; the program chooses its
+/// sinks.
 class RequestLog {
  public:
   enum class Format : std::uint8_t { kText, kJson };
 
   RequestLog(std::shared_ptr<spdlog::logger> logger, Format format, bool prompts);
 
-  /// Logs a request. A line that cannot be written, for want of memory, is dropped.
+  /// Logs a request. A line that cannot be written for lack of memory is dropped.
   void request(const LoggedRequest& request) noexcept;
   void failure(std::string_view what, const std::exception& why) noexcept;
-  /// Waits until the logged lines are written, for a process that ends without destructors; not for
-  /// long where nobody reads the log.
+  /// Waits until the logged lines are written, for a process that ends without destructors. It does
+  /// not wait long where nobody reads the log.
   void flush() noexcept;
   void info(std::string_view what) { note(spdlog::level::info, what); }
   void warning(std::string_view what) { note(spdlog::level::warn, what); }
@@ -63,8 +63,8 @@ class RequestLog {
 /// longer.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t bytes);
 
-/// Makes a logger that writes to standard error, with the pattern of the format, and never waits
-/// for the reader of standard error (DescriptorSink). Levels are those of docs/configuration.md.
+/// Makes a logger that writes to standard error in the pattern of the format, and never waits for a
+/// reader (DescriptorSink). Levels are those of docs/configuration.md.
 [[nodiscard]] std::shared_ptr<spdlog::logger> make_stderr_logger(RequestLog::Format format,
                                                                  std::string_view level);
 

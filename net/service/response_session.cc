@@ -19,7 +19,7 @@ using std::chrono::steady_clock;
 
 namespace {
 
-// A stream_id is repeated in every event, so it is short.
+// The bound is short, because every event repeats the stream_id.
 constexpr std::size_t kLongestStreamId = 64;
 
 ApiResult<std::string_view> stream_id_of(simdjson::dom::object message) {
@@ -34,14 +34,14 @@ ApiResult<std::string_view> stream_id_of(simdjson::dom::object message) {
   return text;
 }
 
-/// The response that the message continues; empty: none.
+/// Returns the response that the message continues; empty: none.
 std::string_view previous_of(simdjson::dom::object message) {
   std::string_view previous;
   const auto found = message.at_key("previous_response_id").get(previous);
   return found == simdjson::SUCCESS ? previous : std::string_view();
 }
 
-/// Returns what `make` returns; 500 when it throws.
+/// Returns the result of `make`; 500 when it throws.
 template <class Make>
 auto api_result_or_500(const Make& make) -> decltype(make()) {
   try {
@@ -51,7 +51,8 @@ auto api_result_or_500(const Make& make) -> decltype(make()) {
   }
 }
 
-/// Returns the stream_id of a large message, and writes which response the message continues.
+/// Returns the stream_id of a large message, and sets the id of the response that the message
+/// continues.
 ApiResult<std::string> open_message(std::string_view text, std::string& previous_id) {
   return api_result_or_500([&]() -> ApiResult<std::string> {
     const ParsedBody parsed(text);
@@ -67,7 +68,7 @@ ApiResult<std::string> open_message(std::string_view text, std::string& previous
   });
 }
 
-/// Thread-safe.
+/// Decodes a message. Thread-safe.
 ApiResult<ApiCall> decode_message(const Service& service, const ResponseSession::Client& client,
                                   const std::shared_ptr<ResponseStore>& local,
                                   std::string_view stream_id, simdjson::dom::object message) {
@@ -207,7 +208,7 @@ void ResponseSession::post(const std::shared_ptr<LargeMessage>& message, Work wo
   service_.body_workers().post([&thread = thread_, &service = service_, here = std::weak_ptr(here_),
                                 waiting = std::weak_ptr(message), work = std::move(work)] {
     auto mine = waiting.lock();
-    if (mine == nullptr) return;  // its connection has ended
+    if (mine == nullptr) return;  // the session's connection has ended
     work(*mine);
     mine = nullptr;
     try {
@@ -270,7 +271,7 @@ void ResponseSession::begin_apart(Stream& stream, WaitingMessage message) {
 
 void ResponseSession::take_decoded() {
   for (auto stream = streams_.begin(); stream != streams_.end();) {
-    const auto now = stream++;  // which may leave the list
+    const auto now = stream++;  // because it may leave the list
     if (now->decoding == nullptr || !now->decoding->ready) continue;
     const auto large = std::exchange(now->decoding, nullptr);
     start(*now, *std::move(large->call), large->message.previous_id, large->message.text);
@@ -322,7 +323,7 @@ void ResponseSession::fetch(EventBatch& out) {
     said_.clear();
     return;
   }
-  // A stream with news may have no event yet; then the next stream is asked, since no further wake
+  // A stream with news may have no event yet. Then the next stream is asked, since no further wake
   // comes.
   while (out.empty()) {
     const auto found = std::ranges::find(streams_, true, &Stream::news);
@@ -332,7 +333,7 @@ void ResponseSession::fetch(EventBatch& out) {
     if (found->answer->ended()) {
       finish(found);
     } else {
-      streams_.splice(streams_.end(), streams_, found);  // the others get their turn
+      streams_.splice(streams_.end(), streams_, found);  // the other streams get their turn
     }
   }
 }
@@ -354,11 +355,12 @@ void ResponseSession::go_on(Streams::iterator stream) {
       begin_apart(*stream, std::move(next));
       continue;
     }
-    const ParsedBody parsed(next.text);  // parsed again: the parser has read other texts since
+    const ParsedBody parsed(next.text);  // parsed again, because the parser has read other texts
+                                         // since
     if (parsed.object()) {
       begin(*stream, *parsed.object(), next.text);
     } else {
-      say(parsed.object().error(), stream->stream_id);  // there is no memory for it
+      say(parsed.object().error(), stream->stream_id);  // there is no memory for the text
     }
   }
   if (stream->answer == nullptr && stream->decoding == nullptr) streams_.erase(stream);

@@ -16,10 +16,10 @@
 
 namespace weft {
 
-/// The protocol of one WebSocket: Open Responses' messages in, its events out. It knows no socket.
-/// Answers run in streams: answers of one `stream_id` (or of none) one after the other, answers of
-/// different streams side by side, up to a configured number of streams. A wrong message is
-/// answered with an error event, and the connection goes on. On its I/O thread only.
+/// The protocol of one WebSocket: it takes Open Responses' messages and gives its events. It knows
+/// no socket. Answers run in streams: answers of one `stream_id` (or of none) run one after the
+/// other, answers of different streams side by side, up to a configured number of streams. A wrong
+/// message is answered with an error event, and the connection goes on. On its I/O thread only.
 ///
 /// Source: Open Responses, "WebSocket transport" (2026-04-24).
 class ResponseSession final : private Answer::Reader {
@@ -29,18 +29,19 @@ class ResponseSession final : private Answer::Reader {
     std::shared_ptr<KeyHolder> key{};
     std::string address{};
     std::shared_ptr<AddressPlace> place{};  ///< null where addresses are not limited
-    std::chrono::milliseconds timeout{0};   ///< of each response; 0 = none
+    std::chrono::milliseconds timeout{0};   ///< timeout of each response; 0 = none
   };
   /// `wake` is called when an answer has news, never from within a member.
   ResponseSession(IoThread& thread, Service& service, Client client, std::function<void()> wake);
   ~ResponseSession() { abandon(EndCause::kCancel); }
 
-  /// Handles a client's message. fetch() is due after it, for what it answers at once.
+  /// Handles a client's message. Call fetch() afterwards for events that are there at once.
   void on_message(std::string_view text);
-  /// Has the service's body workers read a message (net_defaults::kInlineBody), which `memory`
-  /// counts. Until the message's stream is known, is_opening(), and no other message may come.
+  /// Lets the service's body workers read a message (net_defaults::kInlineBody), which `memory`
+  /// counts. Until the message's stream is known, is_opening() is true, and no other message may
+  /// come.
   void on_large_message(std::string_view text, BodyMemory::Share memory);
-  /// Whether the next message has to wait. `wake` is called when it need not any more.
+  /// Whether the next message must wait. `wake` is called when it need not wait any more.
   [[nodiscard]] bool is_opening() const noexcept { return opening_ != nullptr; }
 
   /// Puts the next events of one stream into `out`; streams take turns. Leaves it empty when there
@@ -50,8 +51,8 @@ class ResponseSession final : private Answer::Reader {
   [[nodiscard]] bool idle() const noexcept {
     return streams_.empty() && said_.empty() && !is_opening();
   }
-  /// Bytes of error events that were not fetched. A client that leaves too many unfetched is not
-  /// read.
+  /// Returns the bytes of error events that were not fetched. A client that leaves too many
+  /// unfetched is not read.
   [[nodiscard]] std::size_t unsent_bytes() const noexcept { return said_.bytes().size(); }
   /// Whether a stream has more text than a client may leave unread.
   [[nodiscard]] bool too_slow() const noexcept;
@@ -61,9 +62,9 @@ class ResponseSession final : private Answer::Reader {
   struct WaitingMessage {
     std::string text;
     BodyMemory::Share memory;
-    std::string previous_id{};  // of the response that a large message continues
+    std::string previous_id{};  // the id of the response that a large message continues
   };
-  /// A message that a body worker reads, and what the worker found. The worker owns it until
+  /// A message that a body worker reads, and the worker's results. The worker owns it until
   /// `ready`.
   struct LargeMessage {
     WaitingMessage message;
@@ -81,16 +82,16 @@ class ResponseSession final : private Answer::Reader {
     std::chrono::steady_clock::time_point began{};
     std::string logged_body{};
     std::deque<WaitingMessage> waiting{};
-    std::shared_ptr<LargeMessage> decoding{};  // before there is an answer
+    std::shared_ptr<LargeMessage> decoding{};  // set before there is an answer
     bool news = false;
   };
   using Streams = std::list<Stream>;
 
   void on_news(Answer& answer) override;
   void create(simdjson::dom::object message, std::string_view text);
-  /// Whether one more message may wait in the stream; reports the reason before returning false.
+  /// Whether one more message may wait in the stream. Reports the reason before it returns false.
   [[nodiscard]] bool may_wait(const Stream& stream);
-  /// Adds a stream; reports the reason before returning false.
+  /// Adds a stream. Reports the reason before it returns false.
   [[nodiscard]] bool open_stream(std::string_view stream_id);
   void begin(Stream& stream, simdjson::dom::object message, std::string_view text);
   void start(Stream& stream, ApiResult<ApiCall> call, std::string_view previous_id,
@@ -111,7 +112,7 @@ class ResponseSession final : private Answer::Reader {
   void cancel(simdjson::dom::object message);
   void finish(Streams::iterator stream);
   void go_on(Streams::iterator stream);
-  /// Logs the stream's request. `left` says why its answer did not end, if it did not.
+  /// Logs the stream's request. `left` says why its answer did not end; empty if it did.
   void settle(const Stream& stream, std::string_view left);
   void say(const ApiError& error, std::string_view stream_id);
   [[nodiscard]] Streams::iterator find(std::string_view stream_id);
@@ -124,7 +125,7 @@ class ResponseSession final : private Answer::Reader {
   std::shared_ptr<LargeMessage> opening_;
   Streams streams_;
   EventBatch said_{Framing::kWebSocket};
-  // Lets a worker's result, back on this thread, find out whether the session still exists.
+  // Shows a worker's result, once it is back on this thread, whether the session still exists.
   const std::shared_ptr<ResponseSession*> here_ = std::make_shared<ResponseSession*>(this);
 };
 

@@ -14,21 +14,22 @@
 
 namespace weft {
 
-/// The answers that are under way, for /requests and for cancelling one by its id. The engine's own
-/// bounds bound it. Thread-safe; locked when an answer begins and ends, never for its output.
+/// The answers that are under way, for /requests and for cancelling an answer by its id. The
+/// engine's bounds limit their number. Thread-safe; locked when an answer begins and ends, never
+/// for its output.
 class RunningAnswers {
  public:
   struct Entry {
     std::string object_id{};
     std::string request_id{};
     std::string path{};
-    std::string key{};  ///< the holder's name, who owns the answer
+    std::string key{};  ///< the name of the key's holder, which owns the answer
     std::string request_class{};
     std::chrono::steady_clock::time_point began{};
     std::shared_ptr<Answer> answer{};
   };
 
-  /// Takes the answer out of the list when it is destroyed.
+  /// Removes the answer from the list when it is destroyed.
   class Place {
    public:
     Place() noexcept = default;
@@ -52,7 +53,7 @@ class RunningAnswers {
   };
 
   [[nodiscard]] Place add(Entry entry);
-  /// Asks the answer to end and calls `ended` once it has been taken out; returns false, without a
+  /// Asks the answer to end, and calls `ended` once it has been removed. Returns false, without a
   /// call, when this key has no answer with this id.
   bool cancel(std::string_view object_id, std::string_view key, std::function<void()> ended);
   [[nodiscard]] std::vector<Entry> list() const;

@@ -38,9 +38,9 @@ ApiError unauthorized(bool shown) {
                            : "an API key is needed: Authorization: Bearer KEY"};
 }
 
-/// Headers that clients which also run in browsers send about themselves: OpenAI's and Anthropic's
-/// clients (X-Stainless-...), and clients that OpenRouter has taught to name their application. The
-/// server ignores them.
+/// Headers by which clients describe themselves, also in browsers: OpenAI's and Anthropic's clients
+/// (X-Stainless-...), and clients that name their application for OpenRouter. The server ignores
+/// them.
 constexpr std::string_view kClientHeaders =
     ", User-Agent, X-Title, HTTP-Referer, X-Client-Request-Id, Idempotency-Key"
     ", Anthropic-Version, Anthropic-Beta, Anthropic-Dangerous-Direct-Browser-Access"
@@ -51,7 +51,8 @@ constexpr std::string_view kClientHeaders =
     ", X-Stainless-Retry-Count, X-Stainless-Runtime, X-Stainless-Runtime-Version"
     ", X-Stainless-Stream-Helper, X-Stainless-Timeout";
 
-/// Returns the reply to a browser's preflight, before it sends a script's request elsewhere (CORS).
+/// Returns the reply to a browser's preflight request, which precedes a script's request to another
+/// site (CORS).
 HttpReply preflight_reply() {
   return {.status = 204,
           .content_type = {},
@@ -62,7 +63,8 @@ HttpReply preflight_reply() {
                       {"Access-Control-Max-Age", "600"}}};
 }
 
-/// Returns the key that the client shows, in any of the ways there are; empty when it shows none.
+/// Returns the key that the client presents, in any of the possible ways; empty when it presents
+/// none.
 std::string presented_key(const http::request_header<>& header) {
   const std::string_view given = header[http::field::authorization];
   if (istarts_with(given, "Bearer ")) return std::string(trimmed(given.substr(7)));
@@ -96,7 +98,7 @@ HttpReply encoding_reply() {
   return reply;
 }
 
-/// Returns the same error as the engine has when it refuses a request for want of room.
+/// Returns the error that the engine gives when it refuses a request for lack of room.
 HttpReply overloaded_reply() {
   return error_reply(api_error_of({EngineErrc::kOverloaded, "too many requests wait"}));
 }
@@ -232,7 +234,8 @@ std::optional<ApiError> Service::refuse_page(const http::request_header<>& heade
     error.message = "pages of this origin may not ask here: see server.cors_origins";
     return error;
   }
-  // Only HTTP/1.0 has no host. No browser uses a Unix socket, and none shows a key to another site.
+  // Only HTTP/1.0 has no host. No browser uses a Unix socket, and no browser shows a key to another
+  // site.
   const std::string_view host = header[http::field::host];
   const bool by_tcp = !client.empty() && client != kUnixClient;
   if (!on_loopback_ || keys_.required() || !by_tcp || host.empty()) return std::nullopt;
@@ -263,7 +266,7 @@ std::variant<Service::Admission, HttpReply> Service::admit(const http::request_h
     admission.key = keys_.find(shown);
     if (admission.key == nullptr) {
       HttpReply reply = error_reply(unauthorized(!shown.empty()));
-      // It makes a browser ask the user of the page for a password, which is the key.
+      // The header makes a browser ask the page's user for a password, which is the key.
       if (admission.path == "/") reply.headers.back().second = R"(Basic realm="weft")";
       return reply;
     }

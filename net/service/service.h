@@ -32,7 +32,7 @@ namespace weft {
 
 class BackgroundAnswers;
 
-/// An answer that has begun, as its connection keeps it.
+/// A begun answer, as its connection holds it.
 struct BegunAnswer {
   std::shared_ptr<Answer> answer{};
   KeyLease lease{};
@@ -50,20 +50,22 @@ class Service {
   Service& operator=(const Service&) = delete;
   ~Service();
 
-  /// Serves requests from now on, with the one model that the engine has. `engine` must outlive
-  /// every connection.
+  /// Serves requests from now on, with the engine's only model. `engine` must outlive every
+  /// connection.
   void open(Engine& engine, ModelCard card);
-  /// Likewise for an engine that knows the names of its models (Engine::models()).
+  /// Serves requests from now on, with an engine that knows the names of its models
+  /// (Engine::models()).
   void open(Engine& engine);
-  /// Says that only this machine reaches the server. Where there are no keys either, a client over
-  /// TCP must call the server by one of its names (is_own_host). Before there are connections.
+  /// Notes that only this machine reaches the server. Where there are no keys either, a client over
+  /// TCP must call the server by one of its names (is_own_host). Call it before there are
+  /// connections.
   void listen_on_loopback() noexcept { on_loopback_ = true; }
   /// Refuses new requests from now on; running requests go on.
   void drain() noexcept { draining_.store(true); }
   [[nodiscard]] bool draining() const noexcept { return draining_.load(); }
-  /// Waits for the running work of the workers; drops their waiting work, and tells no client.
+  /// Waits for the running work of the workers. Drops their waiting work without notifying clients.
   void stop_workers() noexcept {
-    body_workers_.stop();  // first: its bodies may go on to the other
+    body_workers_.stop();  // first, because its bodies may go on to the text worker
     text_worker_.stop();
   }
   /// Cancels the background answers. To be called when the I/O threads have stopped.
@@ -82,27 +84,28 @@ class Service {
   /// once the I/O threads have stopped.
   [[nodiscard]] std::shared_ptr<ResponseStore> make_store(std::int64_t count, std::int64_t bytes);
   [[nodiscard]] ResponseStore& stored_responses() noexcept { return *stored_; }
-  /// The models that are served, as they are now; only after open(). Never null.
+  /// Returns the served models in their present state; only after open(). Never null.
   [[nodiscard]] std::shared_ptr<const ModelList> models() const;
-  /// Returns the model that the text `field` of a body names, loaded or not; the first one without
-  /// such a field. Ollama's clients may add ":latest" to a name. For an unknown name returns any
-  /// loaded model, so that decoding refuses the name; 404 where none is loaded.
+  /// Returns the model that the text `field` of a body names, loaded or not; the first model
+  /// without such a field. Ollama's clients may add ":latest" to a name. For an unknown name
+  /// returns any loaded model, so that decoding refuses the name; 404 where none is loaded.
   [[nodiscard]] ApiResult<ModelCard> card_for(simdjson::dom::object body,
                                               std::string_view field = "model") const;
   /// Returns card_for() where that model is loaded; else 503 with the reason. A model that is
-  /// loaded on demand begins to be loaded.
+  /// loaded on demand begins to load.
   [[nodiscard]] ApiResult<ModelCard> loaded_card_for(simdjson::dom::object body,
                                                      std::string_view field = "model") const;
-  /// Returns why the client may not load and unload models; nothing for an admin's key or, where
-  /// there are no keys, for a client on this machine, neither by a browser nor by a proxy.
+  /// Returns why the client may not load and unload models; nothing where it may. It may with an
+  /// admin's key. Where there are no keys, it may from this machine, but neither through a browser
+  /// nor through a proxy.
   [[nodiscard]] std::optional<ApiError> refuse_admin(const HttpCall& call) const;
   /// Returns the server's metrics, and the engine's once there is one.
   [[nodiscard]] std::string metrics_text() const;
 
-  /// The route of a request that its header does not refuse. A header is refused without a look at
-  /// the body: where there is no such route, or it is not for this client, or a browser asks for a
-  /// page of another site, or the server is not ready, or there is no room for a request.
-  /// `client` is as in HttpCall.
+  /// The route of a request whose header is not refused. A header is refused without a look at the
+  /// body when there is no such route, or it is not for this client, or a browser asks for a page
+  /// of another site, or the server is not ready, or there is no room for a request. `client` is as
+  /// in HttpCall.
   struct Admission {
     const Route* route = nullptr;
     std::string path{};
@@ -112,17 +115,17 @@ class Service {
   [[nodiscard]] std::variant<Admission, HttpReply> admit(
       const boost::beast::http::request_header<>& header, std::string_view client = {});
 
-  /// Returns the result of the route's handler for the whole request. `admission` is that of the
+  /// Returns the result of the route's handler for the whole request. `admission` belongs to the
   /// same request, `memory` counts its body, `client` is the client's address.
   [[nodiscard]] RouteResult handle(const Admission& admission,
                                    const boost::beast::http::request_header<>& header,
                                    std::string_view body, BodyMemory::Share& memory,
                                    std::string_view client = {});
 
-  /// Makes the context for a request of the model.
+  /// Makes the context for a request to the model.
   [[nodiscard]] ApiContext context(const std::shared_ptr<KeyHolder>& key,
                                    std::chrono::milliseconds timeout, ModelCard card) const;
-  /// The engine; null while the model loads.
+  /// Returns the engine; null while the model loads.
   [[nodiscard]] Engine* engine() const noexcept { return engine_.load(); }
   /// The origin of an answer's request, as /requests shows it.
   struct Asked {
@@ -135,9 +138,9 @@ class Service {
   [[nodiscard]] ApiResult<BegunAnswer> begin(ApiCall call, Asked asked, IoThread& thread,
                                              Answer::Reader& reader);
   /// Charges the key for a body that was decoded in vain (refusal_cost(), with the longest context
-  /// of the models that are loaded). Nothing where there are no keys.
+  /// of the loaded models). Does nothing where there are no keys.
   void charge_refused(const std::shared_ptr<KeyHolder>& key, std::size_t bytes) const;
-  /// The error for a body or a message for which there is no room.
+  /// Returns the error for a body or a message for which there is no memory.
   [[nodiscard]] static ApiError no_body_memory();
   /// Returns why no request can begin now; nothing when one can.
   [[nodiscard]] std::optional<ApiError> not_ready() const;
@@ -146,7 +149,7 @@ class Service {
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> headers_for(
       const boost::beast::http::request_header<>& header, std::string_view request_id) const;
 
-  /// Returns the id that the client gave, if it is fit to be repeated, or a new one.
+  /// Returns the id that the client gave, if it is valid (is_request_id()), or a new one.
   [[nodiscard]] static std::string request_id_of(
       const boost::beast::http::request_header<>& header);
 
@@ -156,13 +159,13 @@ class Service {
 
   const ServerConfig config_;
   const Router router_;
-  const HttpReply overloaded_;  // made once: under overload most replies are this one
+  const HttpReply overloaded_;  // made once, because under overload most replies are this one
   const ApiKeys keys_;
   const std::shared_ptr<RequestLog> log_;
   bool on_loopback_ = false;
   MetricsRegistry& metrics_;
   Counter& dropped_log_lines_;
-  // The list of an engine that has one model without a name; constant once engine_ is set.
+  // The list for an engine that has one model without a name; constant once engine_ is set.
   std::shared_ptr<const ModelList> list_;
   std::atomic<Engine*> engine_{nullptr};
   std::atomic<bool> draining_{false};
@@ -172,7 +175,7 @@ class Service {
   SlowReaders slow_readers_;
   AddressLimits address_limits_;
   const std::unique_ptr<BackgroundAnswers> background_;
-  // The last two members: their work uses the others, and body_workers_ uses text_worker_.
+  // The last two members, because their work uses the others; body_workers_ also uses text_worker_.
   TextWorker text_worker_;
   BodyWorkers body_workers_;
 };

@@ -4,8 +4,8 @@
 
 namespace weft {
 
-/// Counts the connections that the server ended because their clients did not read, by the limit
-/// that was reached. Thread-safe.
+/// Counts the connections that the server ended because their clients did not read, for each limit.
+/// Thread-safe.
 class SlowReaders {
  public:
   explicit SlowReaders(MetricsRegistry& metrics)

@@ -11,12 +11,12 @@
 
 namespace weft {
 
-/// A thread for long work that needs no engine, such as tokenizing a text, so that connections go
-/// on meanwhile. At most kTextWork texts wait for it. Where processors are short, it lets the model
-/// go first, as BodyWorkers do. Thread-safe.
+/// A thread for long work that needs no engine, such as tokenizing a text, so that connections are
+/// served meanwhile. At most kTextWork texts wait for it. Where processors are short, it lets the
+/// model go first, like BodyWorkers. Thread-safe.
 class TextWorker {
  public:
-  /// Makes the reply's body from the request's body, or returns what is wrong with it.
+  /// Makes the reply's body from the request's body, or returns the body's mistake.
   using Work = std::function<ApiResult<std::string>(simdjson::dom::object)>;
 
   TextWorker();
@@ -24,11 +24,11 @@ class TextWorker {
   TextWorker& operator=(const TextWorker&) = delete;
   ~TextWorker() { stop(); }
 
-  /// A later reply, for which the call's body and its memory are kept; 429 at once when too many
-  /// wait. What `work` borrows and the worker outlive it.
+  /// Returns a later reply, for which the call's body and its memory are kept; 429 at once when too
+  /// many wait. The worker, and whatever `work` borrows, must outlive it.
   [[nodiscard]] RouteResult start(const HttpCall& call, Work work);
 
-  /// Waits for the running work; drops the waiting work, and tells no client.
+  /// Waits for the running work. Drops the waiting work without notifying clients.
   void stop() noexcept;
 
  private:

@@ -84,7 +84,7 @@ def text_of(error: c_void_p) -> str:
 
 
 class Handle:
-    """What the library has made; freed at the end of a `with`."""
+    """An object that the library has made; freed at the end of a `with`."""
 
     def __init__(self, make, free, *arguments: object):
         self.value, error = c_void_p(), c_void_p()

@@ -25,7 +25,7 @@ using testing::HasSubstr;
 
 using Variables = std::map<std::string, std::string, std::less<>>;
 
-/// Returns what a verb with these options makes of a command line and an environment.
+/// Returns the draft that a verb with these options makes of a command line and an environment.
 Result<ConfigDraft> draft_of(const std::string& command_line, const Variables& variables = {},
                              std::span<const ConfigKey> keys = config_schema()) {
   CLI::App app;
@@ -33,7 +33,7 @@ Result<ConfigDraft> draft_of(const std::string& command_line, const Variables& v
   std::vector<std::string> words = CLI::detail::split(command_line, ' ');
   std::erase(words, "");
   std::ranges::replace(words, "''", "");
-  std::ranges::reverse(words);  // as CLI11 wants them
+  std::ranges::reverse(words);  // the order that CLI11 expects
   app.parse(std::move(words));
   return options.draft([&](const char* name) {
     const auto found = variables.find(name);
@@ -114,7 +114,7 @@ TEST(ConfigOptionsTest, NamesTheFlagTheVariableOrTheLineOfAMistake) {
               FailsWith(ConfigErrc::kBadConfig, file + ":2: memory.max_rows = \"few\": must be"));
 }
 
-// The flag corrects what is wrong in the file alone.
+// A flag corrects a value that would be wrong together with the file's other values.
 TEST(ConfigOptionsTest, ChecksValuesTogetherWhenAllAreThere) {
   const test::TempFolder folder;
   const std::string file =

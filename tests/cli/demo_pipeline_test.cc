@@ -1,5 +1,5 @@
-// The demo model through the pipeline with threads of its own: several conversations at once get
-// what each gets alone from the verbs' way of running a model.
+// The demo model through the pipeline with its own threads. Each of several conversations at once
+// gets the output that it gets alone from the verbs' way of running a model.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The built program, run as a user runs it: what holds for all its verbs.
+// The built program, run as a user runs it: properties of all its verbs.
 
 #include <gmock/gmock.h>
 

@@ -14,7 +14,7 @@ namespace {
 struct Row {
   DType dtype;
   std::string_view name;
-  std::int64_t bytes;  // of 256 numbers
+  std::int64_t bytes;  // bytes of 256 numbers
   bool is_float;
 };
 

@@ -78,7 +78,7 @@ class Manifest(unittest.TestCase):
 
 
 class Group(unittest.TestCase):
-    """What LeaderWorkerSet would start, on this machine."""
+    """The processes that LeaderWorkerSet would start, on this machine."""
 
     def setUp(self):
         self.port = free_port()

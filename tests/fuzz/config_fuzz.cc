@@ -8,8 +8,7 @@
 #include "weft/config/keys/config_schema.h"
 #include "weft/tests/fixture/fuzz_input.h"
 
-// A file that is taken is valid as it stands, and what is printed of it reads the same again but
-// for secrets.
+// An accepted file is valid, and its printed form reads back equal except for secrets.
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = weft::test::fuzz_text(data, size);

@@ -16,8 +16,8 @@ constexpr TemplateLimits kLimits{
 /// 2026-07-04 05:06:07
 constexpr std::chrono::local_seconds kNow{std::chrono::seconds(1'783'141'567)};
 
-/// Renders an input of a template, a zero byte, and the variables in JSON: what a model's folder
-/// and a request bring.
+/// Renders an input that has a template, a zero byte, and the variables in JSON, as a model's
+/// folder and a request supply them.
 void render(std::string_view input) {
   const std::size_t zero = input.find('\0');
   const auto chat = ChatTemplate::parse(input.substr(0, zero), "input");

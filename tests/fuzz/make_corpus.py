@@ -99,7 +99,7 @@ def opcode_text(text):
 
 
 def tensor(key, shape, strides, elements, legacy=False):
-    """What torch.save writes for a float tensor, without a memo."""
+    """Returns the bytes that torch.save writes for a float tensor, without a memo."""
     def tuple_of(numbers):
         return b"(" + b"".join(b"K" + bytes([n]) for n in numbers) + b"t"
 

@@ -1,5 +1,5 @@
-// Outputs of models, taken apart whole and in parts: the pieces are the same, none is lost, and
-// what is not held back comes.
+// Outputs of models, parsed whole and in parts: the pieces are equal, none is lost, and all text
+// that is not held back is passed on.
 
 #include <gtest/gtest.h>
 

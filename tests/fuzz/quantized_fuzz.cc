@@ -32,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const weft::CheckpointTensor& tensor : *weights) {
     const auto bytes = weft::tensor_bytes(tensor.dtype, tensor.shape);
     weft::test::fuzz_require(bytes && static_cast<std::uint64_t>(*bytes) == tensor.size);
-    // What stands in the tensors may be refused, and that is as good as any other answer.
+    // The tensors' contents may be refused, which is as good as any other answer.
     std::vector<std::byte> blocks(tensor.size);
     if (tensor.read_blocks(0, blocks)) weft::test::touch(blocks);
   }

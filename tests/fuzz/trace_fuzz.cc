@@ -14,8 +14,8 @@ constexpr std::int32_t kMostTokens = 1 << 24;
 
 }  // namespace
 
-// What is taken is a load: by time from 0, of lengths that are within bounds, a line each; and a
-// beginning of it that is cut and stretched is the same load, cut and stretched.
+// An accepted trace is a load: ordered by time from 0, with lengths within bounds, and a request
+// for each line. A cut and stretched trace is the same load, cut and stretched.
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = weft::test::fuzz_text(data, size);

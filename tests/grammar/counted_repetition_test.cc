@@ -41,7 +41,7 @@ struct Pattern {
     return all;
   }
 
-  /// The ends of what it matches in a text that begins at one of these places, as bits.
+  /// Returns the ends of its matches in a text that begin at one of these places, as bits.
   [[nodiscard]] std::uint32_t ends(const std::string& of, std::uint32_t begins) const {
     if (kind == Kind::kLetter) {
       std::uint32_t found = 0;
@@ -119,7 +119,7 @@ TEST(CountedRepetitionTest, MatchesWhatASimpleMatcherMatches) {
         states.push_back(automaton.step(states[i], static_cast<std::uint8_t>(letter), allowance));
       }
     }
-    // What was begun can be completed; what a longer text goes on with was allowed.
+    // A text that has begun can be completed, and each continuation of a longer text was allowed.
     for (std::size_t i = 0; i < texts.size(); ++i) {
       if (automaton.accepts(states[i])) continue;
       const auto goes_on = [&](std::uint8_t letter) {

@@ -15,8 +15,8 @@ namespace {
 
 namespace json = boost::json;
 
-/// A byte-level BPE of the printable characters of ASCII, of what `merges` put together of them,
-/// and of a special token "<end>".
+/// A byte-level BPE of ASCII's printable characters, of their merges by `merges`, and of a special
+/// token "<end>".
 Tokenizer tokenizer_of(const std::vector<std::pair<std::string, std::string>>& merges,
                        bool blank_first = false) {
   json::object vocabulary;
@@ -136,7 +136,7 @@ TEST(ForcedTextTest, IsAtMostSoManyTokens) {
 }
 
 TEST(ForcedTextTest, WhatIsTooMuchWorkIsNotForced) {
-  // Each byte of so many alternatives costs a third of what is allowed.
+  // Each byte of this many alternatives costs a third of the allowed work.
   const auto alternatives = [](int count) {
     return grammar_of([&](GrammarBuilder& builder) {
       std::vector<GrammarBuilder::Part> all;

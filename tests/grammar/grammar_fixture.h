@@ -39,7 +39,7 @@ inline bool accepts(const Grammar& grammar, std::string_view text) {
   return automaton.accepts(state);
 }
 
-/// The grammar of what `read` makes with a builder; null where that fails, with the error.
+/// Returns the grammar that `read` makes with a builder; null where it fails, with the error.
 template <class Read>
 std::shared_ptr<const Grammar> grammar_of(const Read& read, Error* error = nullptr) {
   GrammarBuilder builder;

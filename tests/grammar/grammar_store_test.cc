@@ -19,7 +19,7 @@ constexpr std::size_t kLimit = std::size_t{4} << 20;
 
 class GrammarStoreTest : public testing::Test {
  protected:
-  /// What a request with a pattern is lent; null where it is refused.
+  /// Returns the constraint that is lent to a request with a pattern; null where it is refused.
   std::shared_ptr<const TokenConstraint> lend(const std::string& pattern) {
     if (!store_->make_room()) return nullptr;
     if (auto known = store_->find(pattern)) return known->constraint;

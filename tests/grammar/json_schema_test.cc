@@ -160,7 +160,7 @@ TEST(JsonSchemaTest, RefusesWhatIsNoSchemaHoweverLenient) {
   }
 }
 
-/// The longest text of digits that a grammar of numbers allows, of those that end in `last`.
+/// Returns the length of the longest digits ending in `last` that a grammar of numbers allows.
 std::size_t most_digits(const Grammar& grammar, char first, std::string_view last) {
   std::size_t most = 0;
   for (std::size_t digits = 1; digits < 60; ++digits) {
@@ -298,8 +298,8 @@ TEST(JsonSchemaTest, EndsSoonWhateverASchemaAsksFor) {
             repeated("]}", 50) + "}}"}) {
     Error error;
     const auto took = time_of(schema, error);
-    // What is bounded ends within seconds even in a slow build on a busy machine; what is not takes
-    // hours. Work that the matcher does has no count that a test could see.
+    // Bounded work ends within seconds, even in a slow build on a busy machine; unbounded work
+    // takes hours. The matcher's work has no count that a test could see.
     EXPECT_LT(took.count(), 60'000) << schema.substr(0, 80);
   }
   Error error;

@@ -1,16 +1,16 @@
-// A library for LD_PRELOAD that makes the calls of a program to the system fail, by seed. Which
-// call fails follows from the seed, the kind of fault and how many calls of that kind came before,
-// so a program that makes the same calls again gets the same faults.
+// A library for LD_PRELOAD that makes system calls of a program fail, by a seed. The seed, the kind
+// of fault and the number of earlier calls of that kind decide which call fails, so a program that
+// makes the same calls again gets the same faults.
 //
-// WEFT_FAULTS is a list such as "seed=7,alloc=5000,short=20": about one in so many calls fails.
-//   alloc   malloc and what is like it returns no memory
+// WEFT_FAULTS is a list such as "seed=7,alloc=5000,short=20": about one in this many calls fails.
+//   alloc   malloc and similar functions return no memory
 //   short   reads and writes take less than they could
 //   eintr   a signal has interrupted reads, writes, accepts and waits
 //   emfile  opening a file, a socket or a connection finds no descriptor left
 //   enospc  a write to a file finds the disk full
 //   clock   the wall clock jumps by up to a day, either way
 // WEFT_FAULTS_COUNT is a file for two 64-bit numbers of each kind, in this order: calls, faults.
-// Faults begin with main() and end with it: what runs before and after can report nothing.
+// Faults begin and end with main(), because code that runs before or after it can report nothing.
 
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -244,7 +244,7 @@ ssize_t send(int socket, const void* data, size_t size, int flags) {
   return interrupted(socket) ? -1 : REAL(send)(socket, data, shortened(socket, size), flags);
 }
 
-// What is scattered is shortened to a part of its first piece.
+// A scattered read is shortened to a part of its first piece.
 ssize_t readv(int file, const iovec* pieces, int count) {
   if (interrupted(file)) return -1;
   if (count < 1 || pieces[0].iov_len < 2 || !fails(kShort)) return REAL(readv)(file, pieces, count);

@@ -147,7 +147,7 @@ def ask(place: Path) -> bytes:
 
 
 def exchange(place: Path, request: bytes) -> bytes:
-    """What comes back until the server closes; less where it breaks off."""
+    """Returns the bytes until the server closes; fewer where it breaks off."""
     got = b""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(5)

@@ -33,7 +33,7 @@ CONFIG: dict[str, dict[str, Any]] = {
 
 
 class Load:
-    """What `weft bench serve` plays: a trace, or a drawn load where there is none."""
+    """Returns the load for `weft bench serve`: a trace, or a drawn load where there is no trace."""
 
     def __init__(self, url: str, folder: Path, trace: Path | None) -> None:
         self._url, self._report, self._trace = url, folder / "report.json", trace

@@ -45,7 +45,7 @@ def client_seconds() -> float:
 
 @dataclass
 class Load:
-    """What came of a load."""
+    """The outcome of a load."""
     goodput: float  # tokens a second
     per_server_second: float  # tokens for each second of a processor that the server had
     server: float  # processors in use, on average

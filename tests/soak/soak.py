@@ -1,4 +1,4 @@
-"""What the parts of the soak share: a server that is watched, and rows of the table that they print."""
+"""The common parts of the soak: a server that is watched, and rows of the printed table."""
 
 import argparse
 import os

@@ -32,7 +32,8 @@ json::object special_tokens_of(const Tokenizer& tokenizer) {
 // The template may write special tokens.
 constexpr bool kParseSpecial = true;
 
-/// The bytes of a prompt beyond which it has more than `max_tokens`, or `limit` if that is less.
+/// Returns the bytes beyond which a prompt surely has more than `max_tokens`, or `limit` if that is
+/// less.
 std::size_t useful_bytes(const Tokenizer& tokenizer, std::size_t max_tokens, std::size_t limit) {
   const auto longest = tokenizer.bytes_per_token(kParseSpecial);
   const auto most = longest ? checked_multiply(*longest, max_tokens) : std::nullopt;
@@ -44,7 +45,8 @@ bool has_tools(const Conversation& conversation) {
   return list != nullptr ? !list->empty() : !conversation.tools.is_null();
 }
 
-// A prompt with too many tokens is no error of a field: the caller names the bound's purpose.
+// A prompt with too many tokens is not reported about a field, because the caller explains the
+// bound.
 Error in_messages(const Error& error) {
   if (error.code == TextErrc::kTooManyTokens) return error;
   return {error.code, "messages: " + error.detail};
@@ -102,7 +104,7 @@ Result<std::vector<TokenId>> ChatEncoder::encode(Conversation conversation,
   input.special_tokens = special_tokens_;
   TemplateLimits limits;
   const std::size_t largest = limits.output_bytes;
-  // The text that the template writes behind the final message is cut off.
+  // The text that the template writes after the final message is cut off.
   if (!final_message) limits.output_bytes = useful_bytes(tokenizer_, max_tokens, largest);
   auto prompt = (*way)->chat_template.render_prompt(input, now, limits);
   if (!prompt) {

@@ -19,17 +19,17 @@
 
 namespace weft {
 
-/// A client's conversation; the members have the names of the HTTP API.
+/// A client's conversation; the members have the HTTP API's names.
 struct Conversation {
   /// Objects with "role" and "content", a text or a list of parts {"type": "text", "text"}. Calls
   /// in "tool_calls" have objects as arguments, or texts where a model wrote no JSON object.
-  /// Messages are rewritten where the template wants another form.
+  /// Messages are changed into the form that the template wants.
   boost::json::array messages{};
   boost::json::value tools{};  ///< null: none
   boost::json::object chat_template_kwargs{};
   bool add_generation_prompt = true;  ///< the prompt ends with the beginning of an answer
-  /// The prompt ends with the text of the last message, the assistant's, which the model continues
-  /// (final_message.h). It then has no generation prompt.
+  /// The prompt ends with the text of the last message, which is the assistant's and which the
+  /// model continues (final_message.h). It then has no generation prompt.
   bool continue_final_message = false;
 };
 
@@ -38,14 +38,14 @@ struct Conversation {
 class ChatEncoder {
  public:
   /// `source` is Jinja; problem() reports a template that is empty or wrong. `tool_source` is the
-  /// template of conversations with tools; empty: `source` is used.
+  /// template for conversations with tools; empty: `source` is used.
   ChatEncoder(Tokenizer tokenizer, std::string_view source, std::string_view tool_source = {});
   /// Uses the tokenizer's own templates.
   explicit ChatEncoder(const Tokenizer& tokenizer);
 
-  /// Why there can be no conversations; nothing if they work. kBadTemplate, "there is no chat
-  /// template" or "chat_template:3:5: why"; kTemplateLimit; kNoTokenizer. This is the model's
-  /// fault, not a request's.
+  /// Returns why conversations do not work; nothing if they work. kBadTemplate, "there is no chat
+  /// template" or "chat_template:3:5: why"; kTemplateLimit; kNoTokenizer. The fault is the model's,
+  /// not a request's.
   [[nodiscard]] std::optional<Error> problem() const {
     if (plain_) return std::nullopt;
     return plain_.error();
@@ -54,14 +54,14 @@ class ChatEncoder {
   /// The orders of roles that the template accepts.
   [[nodiscard]] const RoleOrder& roles() const noexcept { return roles_; }
 
-  /// The prompt, with the special tokens that the template writes and no others: the text of a
+  /// Returns the prompt, with only those special tokens that the template writes: the text of a
   /// special token in the conversation stays text. `now` is the template's time. The caller cannot
-  /// use more than `max_tokens`, as in EncodeOptions: rendering ends once the prompt has too many
-  /// bytes for them.
+  /// use more than `max_tokens`, as in EncodeOptions, so rendering ends once the prompt has too
+  /// many bytes for them.
   ///
   /// Errors: that of problem(); kTooManyTokens. All others begin with the field. "messages: ":
-  /// kTemplateFailed and kTemplateLimit, as it is or with this conversation, or because its last
-  /// message cannot be continued; kTemplateOutput and kTextTooLarge. "chat_template_kwargs: ":
+  /// kTemplateFailed and kTemplateLimit of the template with this conversation, or a last message
+  /// that cannot be continued; kTemplateOutput and kTextTooLarge. "chat_template_kwargs: ":
   /// kBadTemplateKwarg, a name that ChatTemplate::render_prompt() refuses.
   [[nodiscard]] Result<std::vector<TokenId>> encode(
       Conversation conversation, std::chrono::local_seconds now,
@@ -77,11 +77,11 @@ class ChatEncoder {
   Tokenizer tokenizer_;
   boost::json::object special_tokens_;
   SharedWay plain_;
-  SharedWay with_tools_;  ///< plain_ where the model has one template
-  RoleOrder roles_{};     ///< the orders that plain_ takes
+  SharedWay with_tools_;  ///< equal to plain_ where the model has one template
+  RoleOrder roles_{};     ///< the orders that plain_ accepts
 };
 
-/// The time by the system's clock, in UTC, for ChatEncoder::encode().
+/// Returns the system clock's time, in UTC, for ChatEncoder::encode().
 [[nodiscard]] std::chrono::local_seconds wall_clock();
 
 }  // namespace weft

@@ -27,7 +27,8 @@ namespace {
 
 namespace json = boost::json;
 
-/// Returns whether a request may set this variable: not the server's, and no template function.
+/// Returns whether a request may set this variable. It may not set the server's variables and the
+/// template functions.
 bool may_set(std::string_view name) {
   const auto& taken = kServerTemplateVariables;
   return std::ranges::find(taken, name) == taken.end() && jinja::find_global(name) == nullptr &&

@@ -15,23 +15,24 @@
 
 namespace weft {
 
-/// The input of a rendering. Messages, tools, documents and kwargs are a client's.
+/// The input of a rendering. Messages, tools, documents and kwargs come from a client.
 struct ChatTemplateInput {
   /// Objects with role, content (a string or a list of parts), tool_calls, name, ... as the client
-  /// sent them; the order of their keys is what templates print.
+  /// sent them. Templates print keys in their order.
   boost::json::array messages{};
-  /// Function schemas and documents; null when the request has none, which templates see as none.
+  /// Function schemas and documents. Null when the request has none; templates then see Jinja's
+  /// none.
   boost::json::value tools{};
   boost::json::value documents{};
   bool add_generation_prompt = false;
   /// bos_token, eos_token and the like, by name, from the tokenizer's configuration.
   boost::json::object special_tokens{};
-  /// chat_template_kwargs of the request, which are variables of the template: enable_thinking,
-  /// reasoning_effort, ... A name that the template does not read changes nothing.
+  /// The request's chat_template_kwargs, which become variables of the template: enable_thinking,
+  /// reasoning_effort, ... A name that the template does not read has no effect.
   boost::json::object kwargs{};
 };
 
-/// A prompt, and the ranges of it that are a client's text, wherever the template has put them.
+/// A prompt, and its ranges that a client wrote, wherever the template has put them.
 struct RenderedPrompt {
   std::string text{};
   std::vector<jinja::ByteRange> client{};  ///< ascending; they do not touch each other
@@ -46,16 +47,16 @@ struct RenderedPrompt {
 /// Immutable and cheap to copy; rendering is thread-safe and takes no locks.
 class ChatTemplate {
  public:
-  /// `name` is what errors call it: a model or a file, shown to operators. kBadTemplate with
-  /// "name:line:column: why"; kTemplateLimit when it is longer than 1 MiB or nests deeper than 64
-  /// levels.
+  /// `name` stands for the model or file in errors, which operators read. kBadTemplate with
+  /// "name:line:column: why"; kTemplateLimit when the source is longer than 1 MiB or nests deeper
+  /// than 64 levels.
   [[nodiscard]] static Result<ChatTemplate> parse(std::string_view source, std::string_view name);
 
-  /// The prompt. `now` is the wall clock that strftime_now() shows.
+  /// Returns the prompt. `now` is the wall clock that strftime_now() shows.
   ///
   /// kTemplateFailed with "name:line: why", where why is the template's own message when it called
   /// raise_exception; kTemplateLimit and kTemplateOutput in the same form; kBadTemplateKwarg with
-  /// "chat_template_kwargs: why" when input.kwargs has a name of kServerTemplateVariables, the name
+  /// "chat_template_kwargs: why" when input.kwargs has a name in kServerTemplateVariables, the name
   /// of a function (range, raise_exception, ...), or a name that begins with two underscores.
   [[nodiscard]] Result<RenderedPrompt> render_prompt(const ChatTemplateInput& input,
                                                      std::chrono::local_seconds now,
@@ -66,7 +67,7 @@ class ChatTemplate {
                                            std::chrono::local_seconds now,
                                            const TemplateLimits& limits = {}) const;
 
-  /// The same with all variables in one object, none of them checked: for tools and tests.
+  /// Renders with all variables in one object, unchecked; for tools and tests.
   [[nodiscard]] Result<std::string> render(const boost::json::object& variables,
                                            std::chrono::local_seconds now,
                                            const TemplateLimits& limits = {}) const;

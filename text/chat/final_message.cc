@@ -15,9 +15,9 @@ namespace {
 
 namespace json = boost::json;
 
-/// U+1FFFE, which no text has (Unicode 23.7, noncharacters).
+/// U+1FFFE, which valid text does not contain (Unicode 23.7, noncharacters).
 constexpr std::string_view kNoncharacter = "\xF0\x9F\xBF\xBE";
-/// Part of the mark: a template that trims a text takes the space away, and so shows that it has
+/// A part of the mark. A template that trims a text removes the space, and so shows that it has
 /// trimmed the text before the mark as well.
 constexpr char kSpace = ' ';
 
@@ -67,7 +67,8 @@ bool calls(const json::object& message) {
   return list != nullptr && list->is_array() && !list->get_array().empty();
 }
 
-/// Returns a mark that no message contains. Each mark that fails costs a message as many bytes.
+/// Returns a mark that no message contains. A message must spend a mark's bytes to make one mark
+/// unusable.
 std::string free_mark(const json::array& messages) {
   const std::string all = json::serialize(messages);
   for (std::size_t number = 0;; ++number) {

@@ -11,17 +11,17 @@
 
 namespace weft {
 
-/// Marks the last message of a conversation, which the model continues instead of answering it: the
-/// prompt ends with the message's text, before the text that the template writes behind it. As in
-/// transformers' continue_final_message, a mark goes behind the message's text, and the rendered
-/// prompt is cut at the mark.
+/// Marks the last message of a conversation, which the model continues instead of answering it. The
+/// prompt then ends with the message's text, before the text that the template writes after it. As
+/// in transformers' continue_final_message, a mark is put after the message's text, and the
+/// rendered prompt is cut at the mark.
 class FinalMessage {
  public:
-  /// Puts the mark behind the text of the last message, which must be the assistant's, and without
-  /// calls. Otherwise kTemplateFailed names the reason.
+  /// Puts the mark after the text of the last message. It must be the assistant's message, without
+  /// calls; otherwise kTemplateFailed names the reason.
   [[nodiscard]] static Result<FinalMessage> mark(boost::json::array& messages);
 
-  /// Cuts a rendered prompt behind the message's text. kTemplateFailed where the template has not
+  /// Cuts a rendered prompt after the message's text. kTemplateFailed where the template has not
   /// written that text.
   [[nodiscard]] Result<void> cut(RenderedPrompt& prompt) const;
 

@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-/// Tells whether a client wrote a byte of a prompt.
+/// Knows which bytes of a prompt a client wrote.
 class ClientBytes {
  public:
   explicit ClientBytes(std::span<const jinja::ByteRange> ranges) : ranges_(ranges) {}

@@ -19,7 +19,7 @@ constexpr std::size_t kMaxArgumentDepth = 32;
 constexpr std::string_view kArgument = "needle";
 constexpr std::string_view kValue = "value-of-it";
 
-/// A conversation in which the assistant calls a function with `arguments`.
+/// Returns a conversation in which the assistant calls a function with `arguments`.
 ChatTemplateInput call_with(json::value arguments, const json::object& special) {
   const json::object parameters{{"type", "object"},
                                 {"properties", {{kArgument, {{"type", "string"}}}}}};
@@ -37,7 +37,7 @@ ChatTemplateInput call_with(json::value arguments, const json::object& special) 
   return input;
 }
 
-/// Returns whether a prompt contains the arguments, and not in Python's form.
+/// Returns whether a prompt contains the arguments in a form other than Python's.
 bool shows_argument(const ChatTemplate& chat_template, const ChatTemplateInput& input) {
   const auto prompt = chat_template.render(input, std::chrono::local_seconds{});
   if (!prompt) return false;
@@ -45,7 +45,7 @@ bool shows_argument(const ChatTemplate& chat_template, const ChatTemplateInput& 
          prompt->find("{'needle'") == std::string::npos;
 }
 
-/// A conversation that has a message of `role` with this content.
+/// Returns a conversation that has a message of `role` with this content.
 ChatTemplateInput said_by(std::string_view role, const json::value& content,
                           const json::object& special) {
   ChatTemplateInput input =
@@ -64,7 +64,8 @@ ChatTemplateInput said_by(std::string_view role, const json::value& content,
   return input;
 }
 
-/// Returns whether the template writes the texts of a list of parts, and nothing else of the list.
+/// Returns whether the template writes the texts of a list of parts, and nothing else from the
+/// list.
 bool takes_list(const ChatTemplate& chat_template, std::string_view role,
                 const json::object& special) {
   const json::array parts{{{"type", "text"}, {"text", "first-part"}},
@@ -75,7 +76,7 @@ bool takes_list(const ChatTemplate& chat_template, std::string_view role,
   const std::size_t first = prompt->find("first-part");
   const std::size_t second = prompt->find("second-part");
   if (first == std::string::npos || second == std::string::npos || second < first) return false;
-  // A printed list has the names of its members between the texts.
+  // A list that is printed as it is has its members' names between the texts.
   return std::string_view(*prompt).substr(first, second - first).find("text") ==
          std::string_view::npos;
 }

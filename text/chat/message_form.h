@@ -15,21 +15,21 @@ namespace weft {
 /// The member that holds a model's arguments when they are no JSON object.
 inline constexpr std::string_view kInvalidArguments = "INVALID_JSON";
 
-/// The form that a chat template wants for the arguments of calls and for contents that are lists
-/// of parts, which clients write in several ways. Found by rendering short conversations each way.
-/// Immutable, thread-safe.
+/// The forms that a chat template wants for calls' arguments and for contents that are lists of
+/// parts. Clients write both in several ways. The constructor finds the forms by rendering short
+/// conversations. Immutable, thread-safe.
 class MessageForm {
  public:
   /// `special_tokens` are those of ChatTemplateInput.
   MessageForm(const ChatTemplate& chat_template, const boost::json::object& special_tokens);
 
   /// Brings messages into the template's form:
-  /// - The arguments of a call become an object, or the text of one where the template wants texts.
+  /// - The arguments of a call become an object, or its text where the template wants texts.
   ///   Missing arguments, null, [] and an empty text become an empty object. A text that is no JSON
-  ///   object, e.g. from a call that was cut, goes to the template unchanged; where the template
-  ///   takes only objects, it becomes the member kInvalidArguments of an object.
+  ///   object, e.g. from a call that was cut, stays unchanged; where the template takes only
+  ///   objects, it becomes the member kInvalidArguments of an object.
   /// - A content that is a list of text parts stays a list where the template takes lists for that
-  ///   role. Elsewhere the parts are joined by newlines.
+  ///   role. Elsewhere newlines join the parts.
   void apply(boost::json::array& messages) const;
 
   /// Returns whether the template wants the arguments of calls as texts.

@@ -41,7 +41,7 @@ class RoleProbe {
     json::array messages{message(kUser, 0),
                          {{"role", kAssistant}, {"content", ""}, {"tool_calls", calls}},
                          std::move(result)};
-    // A template without tool results allows no conclusion.
+    // No conclusion is possible where the template takes no tool results.
     if (!takes(messages)) return true;
     messages.push_back(message(kUser, 3));
     return takes(std::move(messages));
@@ -74,7 +74,7 @@ RoleOrder role_order_of(const ChatTemplate& chat_template, const json::object& s
                         bool text_arguments) {
   const RoleProbe probe(chat_template, special_tokens);
   RoleOrder order;
-  // A template that takes no conversation at all allows no conclusion.
+  // No conclusion is possible where the template takes no conversation at all.
   if (!probe.takes({kUser, kAssistant, kUser})) return order;
   order.system = probe.takes({kSystem, kUser});
   order.systems =

@@ -6,13 +6,14 @@
 
 namespace weft {
 
-/// The conversations that a chat template takes, besides one system message and turns in order.
-/// A template takes a conversation when it fails on none of it and writes the text of each message.
+/// The orders of roles that a chat template accepts, besides one system message and alternating
+/// turns. A template accepts a conversation when it does not fail and writes the text of each
+/// message.
 struct RoleOrder {
-  bool system = true;        ///< a system message in front
+  bool system = true;        ///< a system message at the beginning
   bool systems = true;       ///< several system messages, also between other messages
-  bool repeats = true;       ///< several messages of the user, one after the other
-  bool after_result = true;  ///< a message of the user behind the result of a call
+  bool repeats = true;       ///< several messages of the user in a row
+  bool after_result = true;  ///< a user's message after the result of a call
 };
 
 /// Finds the order by rendering short conversations. `special_tokens` are those of

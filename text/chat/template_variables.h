@@ -5,9 +5,8 @@
 
 namespace weft {
 
-/// The variables of chat templates that only the server sets: the variables that transformers and
-/// our own template environment define. A request's chat_template_kwargs may have any other
-/// name.
+/// The variables of chat templates that only the server sets, because transformers and Weft's
+/// template environment define them. A request's chat_template_kwargs may have any other name.
 inline constexpr auto kServerTemplateVariables = std::to_array<std::string_view>({
     "messages",
     "tools",

@@ -89,7 +89,7 @@ void ArgumentValue::cut(CallSink& sink) {
   quote(sink);
 }
 
-// Where values stand on lines of their own, their first and last line ends are not part of them.
+// Where values are on lines of their own, their first and last line ends do not belong to them.
 void ArgumentValue::add_text(std::string_view run, CallSink& sink) {
   quote(sink);
   if (first_ && !run.empty()) {

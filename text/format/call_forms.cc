@@ -78,7 +78,7 @@ class AnyForm final : public CallReader {
   Step push(char c, CallSink& sink) override {
     if (reader_) return reader_->push(c, sink);
     if (is_markup_space(c)) return Step::kMore;
-    // Python's list of calls and JSON's list of objects begin alike.
+    // Python's list of calls and JSON's list of objects both begin with a bracket.
     if (c == '[' && syntax_.body == CallBody::kPython && !bracket_) {
       bracket_ = true;
       return Step::kMore;
@@ -104,14 +104,14 @@ class AnyForm final : public CallReader {
   }
 
   const CallSyntax& syntax_;
-  bool bracket_ = false;  // only a bracket has come
+  bool bracket_ = false;  // only a bracket has come so far
   std::unique_ptr<CallReader> reader_;
 };
 
 }  // namespace
 
 std::unique_ptr<CallReader> make_call_reader(const CallSyntax& syntax) {
-  // Without a tag, a text in another form is an answer.
+  // Without an opening tag, a text in another form is an answer.
   if (syntax.open.empty()) return make_native(syntax);
   return std::make_unique<AnyForm>(syntax);
 }

@@ -11,8 +11,8 @@
 
 namespace weft {
 
-/// The writer of calls, which readers call with the pieces of a call in their order. It also
-/// decides whether a call may be written. Owner only.
+/// Writes calls, whose pieces readers pass to it in order. It also decides whether a call may be
+/// written. Owner only.
 class CallSink {
  public:
   /// With `known_only`, only the functions of `tools` can be called.
@@ -24,8 +24,8 @@ class CallSink {
   /// Later pieces are written to `out`.
   void write_to(TypedText& out) noexcept { out_ = &out; }
 
-  /// Begins a call. Returns false, and writes nothing, where the text can be no function's name: it
-  /// is empty, longer than kMaxName or has spaces, quotes or brackets.
+  /// Begins a call. Returns false, and writes nothing, where the text cannot be a function's name,
+  /// because it is empty, longer than kMaxName or has spaces, quotes or brackets.
   [[nodiscard]] bool begin(std::string_view name);
   void arguments(std::string_view text) { out_->add(PieceKind::kArguments, text); }
   void end();
@@ -55,8 +55,9 @@ class CallReader {
   enum class Step : std::uint8_t {
     kMore,
     kDone,        ///< the body ends with this byte
-    kDoneBefore,  ///< it ended before this byte, which is no part of it
-    kBroken,      ///< no body has this byte here; it is not taken. A call that has begun stays so.
+    kDoneBefore,  ///< the body ended before this byte, which does not belong to it
+    kBroken,      ///< the byte cannot stand here in a body, and is not taken; a call that has begun
+                  ///< stays begun
   };
 
   CallReader() = default;
@@ -65,7 +66,7 @@ class CallReader {
   virtual ~CallReader() = default;
 
   virtual Step push(char c, CallSink& sink) = 0;
-  /// To be called at the output's end: ends a call whose arguments are complete.
+  /// Called at the output's end: ends a call whose arguments are complete.
   virtual void finish(CallSink& /*sink*/) {}
 };
 
@@ -76,9 +77,9 @@ class CallReader {
 [[nodiscard]] std::unique_ptr<CallReader> make_keyed_calls();
 [[nodiscard]] std::unique_ptr<CallReader> make_pair_call(const CallSyntax& syntax);
 [[nodiscard]] std::unique_ptr<CallReader> make_python_calls(const CallSyntax& syntax);
-/// Makes the reader of the syntax's body, which is not kNone. With tags around calls it also reads
-/// the other forms that models of such families write: JSON and, between Hermes' and Mistral's
-/// tags, the forms of their newer or older models.
+/// Makes the reader for the syntax's body, which is not kNone. With tags around calls it also reads
+/// other forms that models of such families write: JSON and, between Hermes' and Mistral's tags,
+/// the forms of their newer or older models.
 [[nodiscard]] std::unique_ptr<CallReader> make_call_reader(const CallSyntax& syntax);
 
 }  // namespace weft

@@ -28,7 +28,7 @@ bool take(std::string_view& text, std::string_view begin) {
   return true;
 }
 
-/// Takes a channel's name; where a word only begins with a name, the rest of the word stays.
+/// Takes a channel's name. Where a word only begins with a name, the rest of the word is left.
 std::string_view take_channel(std::string_view& text) {
   for (const std::string_view known : kChannels) {
     if (take(text, known)) return known;
@@ -44,7 +44,7 @@ bool take_type(std::string_view& text) {
   return false;
 }
 
-/// Takes one part of a header; false where the text begins with none.
+/// Takes one part of a header; returns false where the text begins with none.
 bool take_part(std::string_view& text, HarmonyHeader& header) {
   if (take(text, kChannelTag)) {
     skip_spaces(text);

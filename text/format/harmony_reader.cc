@@ -18,7 +18,7 @@ namespace {
 // The longest header names a role, a recipient, a channel and a type of content.
 constexpr std::size_t kMaxHeader = 1024;
 
-// A single byte is more often a text than half a tag.
+// A single byte is more often text than a part of a tag.
 constexpr std::size_t kSureHarmonyTag = 2;
 
 constexpr std::string_view kChannel = "<|channel|>";
@@ -31,9 +31,9 @@ bool is_one_word(std::string_view text) {
   return text.find_first_of(" \n\t\r") == std::string_view::npos;
 }
 
-/// Reads messages as OpenAI's harmony has them: header, <|message|>, content and an end tag. The
-/// prompt has begun the first header. A malformed header is read as far as it makes sense: its
-/// channel counts, so that thoughts stay thoughts, and its other words are content.
+/// Reads messages in OpenAI's harmony format: header, <|message|>, content and an end tag. The
+/// prompt has begun the first header. A malformed header is read as far as possible: its channel
+/// counts, so that thoughts stay thoughts, and its other words are content.
 class HarmonyReader final : public OutputParser::Reader {
  public:
   explicit HarmonyReader(ParserOptions options)
@@ -61,12 +61,14 @@ class HarmonyReader final : public OutputParser::Reader {
       static_cast<void>(prose_.take_spaces());
     });
     if (state_ == State::kHeader) {
-      // A single word belongs to a header that is not complete.
+      // A single word belongs to an incomplete header.
       if (cut && is_one_word(read_harmony_header(header_).rest)) header_.clear();
       read_content(out);
     }
     if (!begun_ || !cut) add_text(header_, out);
-    if (sink_.in_call() && span_.complete()) end_call();  // the end tag was an end token
+    if (sink_.in_call() && span_.complete())
+      end_call();  // the end tag was a token that ends
+                   // outputs
     prose_.end(out);
   }
 
@@ -80,12 +82,12 @@ class HarmonyReader final : public OutputParser::Reader {
 
  private:
   enum class State : std::uint8_t {
-    kBetween,  ///< before a header; header_ has words that may be a header without tags
+    kBetween,  ///< before a header; header_ has words that may form a header without tags
     kHeader,
     kBody,
   };
 
-  /// Tells the prose its offset in the output; `text` is still to be read. Not called for a header,
+  /// Tells `prose_` its offset in the output; `text` is still to be read. Not called for a header,
   /// because a header may turn out to be prose.
   void find_place(std::string_view text) {
     if (header_.empty()) prose_.go_to(fed() - text.size() - scanner_.held());
@@ -100,7 +102,7 @@ class HarmonyReader final : public OutputParser::Reader {
     scanner_.watch(tags_);
   }
 
-  /// `end` is where the tag ends in the output.
+  /// `end` is the tag's end in the output.
   void enter_header(std::string_view tag, std::size_t end) {
     begun_ = true;
     state_ = State::kHeader;
@@ -121,7 +123,7 @@ class HarmonyReader final : public OutputParser::Reader {
     constexpr std::string_view kSpace = "functions.";
     if (function.starts_with(kSpace)) function.remove_prefix(kSpace.size());
     is_answer_ = header.channel == "final";
-    // An unknown channel is not an answer.
+    // Messages on an unknown channel are not answers.
     thinks_ = !is_answer_ && header.channel != "commentary" && !header.channel.empty();
     if (options_.tools && sink_.begin(function)) {
       thinks_ = false;
@@ -145,7 +147,7 @@ class HarmonyReader final : public OutputParser::Reader {
     add(header.rest, out);
   }
 
-  /// Reads a header without <|message|>: words that are no header are content.
+  /// Reads a header that lacks <|message|>: its other words are content.
   void read_content(TypedText& out) {
     if (read_harmony_header(header_).rest.empty()) {
       header_.clear();
@@ -166,7 +168,7 @@ class HarmonyReader final : public OutputParser::Reader {
   }
 
   void on_tag_between(std::string_view tag, std::size_t end, TypedText& out) {
-    // A recipient may come first in a header, and may be a word in a text.
+    // In a header a recipient may come first; in a text it may be a word.
     if (tag == kRecipient && !prose_.fresh()) return add_text(tag, out);
     if (tag == kMessage) {
       header_at_ = end - tag.size() - header_.size();
@@ -193,7 +195,7 @@ class HarmonyReader final : public OutputParser::Reader {
   void on_tag_in_body(std::string_view tag, std::size_t end, TypedText& out) {
     if (options_.whole_answer && is_answer_) return add_text(tag, out);
     if (tag == kMessage || tag == kConstrain) {
-      if (!sink_.in_call()) prose_.end(out);  // without the tag, white space is of the text
+      if (!sink_.in_call()) prose_.end(out);  // without a tag, white space belongs to the text
       return;
     }
     if (sink_.in_call()) end_call();
@@ -215,7 +217,7 @@ class HarmonyReader final : public OutputParser::Reader {
     prose_.skip(run.size());
   }
 
-  /// Text before a header: words of a possible header without tags are held back.
+  /// Reads text before a header. Words that may form a header without tags are held back.
   void add_between(std::string_view run, TypedText& out) {
     if (!prose_.fresh()) return add_text(run, out);
     while (!run.empty() && header_.empty() && is_markup_space(run.front())) {
@@ -244,17 +246,17 @@ class HarmonyReader final : public OutputParser::Reader {
 
   const ParserOptions options_;
   State state_ = State::kBetween;
-  bool begun_ = false;  // a header has come
+  bool begun_ = false;  // a header has begun
   bool thinks_ = false;
-  bool is_answer_ = false;  // the message is
+  bool is_answer_ = false;  // the message is an answer
   bool done_ = false;
   std::string header_;
   std::size_t header_at_ = 0;  // the header's offset in the output
   Prose prose_;
   TagScanner scanner_;
-  std::vector<std::string_view> tags_;  // the scanner's
+  std::vector<std::string_view> tags_;  // the tags that the scanner looks for
   CallSink sink_;
-  JsonSpan span_;  // of the arguments
+  JsonSpan span_;  // the span of the arguments
 };
 
 }  // namespace

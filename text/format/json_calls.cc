@@ -8,8 +8,8 @@
 namespace weft {
 namespace {
 
-/// Reads CallBody::kJson. Arguments that come before the name are held back until the name is
-/// known; the caller bounds their length.
+/// Reads CallBody::kJson. Arguments that precede the name are held back until the name is known;
+/// the caller bounds their length.
 class JsonCalls final : public CallReader {
  public:
   explicit JsonCalls(const CallSyntax& syntax) : syntax_(syntax) {}
@@ -116,7 +116,7 @@ class JsonCalls final : public CallReader {
       begin_text(State::kName);
       return Step::kMore;
     }
-    if (c == '{' && nested_ == 0 && text_ == "function") {  // as OpenAI's API has calls
+    if (c == '{' && nested_ == 0 && text_ == "function") {  // the form of calls in OpenAI's API
       ++nested_;
       state_ = State::kKey;
       return Step::kMore;
@@ -194,13 +194,13 @@ class JsonCalls final : public CallReader {
   const CallSyntax& syntax_;
   State state_ = State::kOuter;
   bool list_ = false;
-  int nested_ = 0;  // 1 inside of "function"
+  int nested_ = 0;  // 1 inside "function"
   bool named_ = false;
   bool has_arguments_ = false;
   JsonStringDecoder string_;
-  std::string text_;  // of the key, or of the name
+  std::string text_;  // text of the key, or of the name
   JsonSpan span_;
-  std::string held_;  // arguments without a name
+  std::string held_;  // arguments that came before the name
 };
 
 }  // namespace

@@ -72,7 +72,8 @@ bool JsonStringDecoder::push(char c, std::string& out) {
       push_hex(c, out);
       return false;
     }
-    hex_left_ = 0;  // no escape: what was read of it is lost, and this byte is read as any other
+    hex_left_ = 0;  // the escape is invalid: its digits are dropped, and this byte is read like any
+                    // other
     high_ = 0;
     out.append(kReplacementUtf8);
   }

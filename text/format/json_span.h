@@ -11,10 +11,10 @@ namespace weft {
 class JsonSpan {
  public:
   enum class Step : std::uint8_t {
-    kMore,    ///< the byte is of the value, or white space before it
+    kMore,    ///< the byte belongs to the value, or is white space before it
     kLast,    ///< the value ends with this byte
-    kAfter,   ///< it ended before this byte: a number or a word
-    kBroken,  ///< no value has this byte here
+    kAfter,   ///< the value, a number or a word, ended before this byte
+    kBroken,  ///< the byte cannot stand here in a value
   };
 
   Step push(char c) noexcept;
@@ -34,8 +34,8 @@ class JsonSpan {
   bool scalar_ = false;
 };
 
-/// Decodes the inside of a JSON string byte by byte. A \u escape that is half a pair becomes
-/// U+FFFD, and an escape that JSON does not have stays as it is. Owner only.
+/// Decodes the inside of a JSON string byte by byte. An unpaired surrogate escape becomes U+FFFD,
+/// and an escape that JSON does not have stays unchanged. Owner only.
 class JsonStringDecoder {
  public:
   /// Appends characters that the byte completes; true when it is the quote that ends the string.
@@ -49,11 +49,11 @@ class JsonStringDecoder {
   bool escaped_ = false;
   int hex_left_ = 0;
   char32_t code_ = 0;
-  char32_t high_ = 0;  ///< the first half of a pair, until its second comes
+  char32_t high_ = 0;  ///< the first half of a surrogate pair, until the second comes
 };
 
-/// Appends `text` as it stands inside a JSON string's quotes: quotes, backslashes and controls
-/// escaped, all else as it is.
+/// Appends `text` as it stands inside a JSON string's quotes: quotes, backslashes and controls are
+/// escaped, and all other bytes are unchanged.
 void append_json_escaped(std::string_view text, std::string& out);
 
 }  // namespace weft

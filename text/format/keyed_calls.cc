@@ -81,7 +81,7 @@ class KeyedCalls final : public CallReader {
     if (!span_.started()) return Step::kMore;
     if (!sink.in_call()) {
       if ((c != '{' && c != '"') || !sink.begin(name_)) return Step::kBroken;
-      if (c == '"') {  // the arguments are a text that is JSON
+      if (c == '"') {  // the arguments are a text with JSON inside
         string_ = {};
         state_ = State::kText;
         return Step::kMore;

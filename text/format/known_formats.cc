@@ -2,8 +2,8 @@
 
 #include "weft/text/format/output_format.h"
 
-// How families write calls and thoughts. Sources: the chat templates that they publish, and for
-// gpt-oss OpenAI's description of the harmony format.
+// The forms of calls and thoughts by family. Sources: the chat templates that the families publish,
+// and for gpt-oss OpenAI's description of the harmony format.
 
 namespace weft {
 namespace {
@@ -102,7 +102,7 @@ CallSyntax command_calls() {
   return calls;
 }
 
-/// `<function=NAME>`, `<parameter=KEY>` and the like.
+/// `<function=NAME>`, `<parameter=KEY>` and similar tags.
 CallSyntax tagged_call(std::string open, std::string close, std::string name_open,
                        std::string name_close, std::string key_open, std::string key_close) {
   CallSyntax calls = json_calls(std::move(open), std::move(close));
@@ -190,7 +190,7 @@ KnownFormat harmony() {
   return known;
 }
 
-/// The more special formats come first, because several share a tag.
+/// More special formats come first, because several formats share a tag.
 std::vector<KnownFormat> make_known_calls() {
   std::vector<KnownFormat> table;
   table.push_back(harmony());

@@ -9,8 +9,8 @@
 
 namespace weft {
 
-/// How a model writes thoughts and calls, and which of its special tokens are such tags, or parts
-/// of one: the detokenizer shows these tokens to the parser only. Immutable, shared.
+/// The format of a model's thoughts and calls, and the special tokens that form its tags. The
+/// detokenizer shows these tokens only to the parser. Immutable, shared.
 struct ModelFormat {
   OutputFormat format{};
   std::vector<TokenId> tag_tokens{};  ///< sorted

@@ -31,7 +31,7 @@ class NamedCall final : public CallReader {
     return Step::kBroken;
   }
 
-  // To be called where the name is whole and the output ends before its arguments.
+  // Called where the name is complete and the output ends before the arguments.
   void finish(CallSink& sink) override {
     if (state_ == State::kArguments && !sink.in_call() && !span_.started()) {
       static_cast<void>(begin_call(sink));
@@ -75,7 +75,7 @@ class NamedCall final : public CallReader {
       state_ = State::kTail;
       return c == '`' ? Step::kMore : Step::kDoneBefore;
     }
-    // The name is passed on once an object follows, or a text that should be an object.
+    // The name is passed on once an object follows, or a text that should contain an object.
     if (!sink.in_call() && ((c != '{' && c != '"') || !begin_call(sink))) return Step::kBroken;
     const bool is_text = !span_.started() && c == '"';
     const JsonSpan::Step step = span_.push(c);
@@ -128,11 +128,11 @@ class NamedCall final : public CallReader {
   const CallSyntax& syntax_;
   const bool fenced_;  // the arguments stand in a block of code
   State state_ = State::kOpen;
-  std::size_t matched_ = 0;  // bytes of name_open
+  std::size_t matched_ = 0;  // matched bytes of name_open
   std::string name_;
   JsonSpan span_;
   JsonStringDecoder string_;  // decodes arguments that are a text
-  std::string text_;          // decoded
+  std::string text_;          // the decoded text
 };
 
 }  // namespace

@@ -42,9 +42,9 @@ void OutputParser::finish(TypedText& out, bool cut) {
   tell(fresh, out);
 }
 
-/// Feeds the begun output to the reader without passing anything on: offsets count from the
-/// output's beginning, and wrap around before it. `other`, an equal reader, ends there and so shows
-/// the text that the reader holds back.
+/// Feeds the begun output to the reader without passing anything on. Offsets count from the
+/// output's beginning, and wrap around in the begun part. `other`, an equal reader, is ended after
+/// it and so shows the text that the reader holds back.
 void OutputParser::pass(std::string_view begun, std::unique_ptr<Reader> other) {
   TypedText told;
   reader_->feed(begun, told);
@@ -78,7 +78,7 @@ void OutputParser::tell(const TypedText& fresh, TypedText& out) {
     const std::size_t size = std::min(piece.text.size(), left.held.size());
     const bool is_held = size > 0 && piece.kind == left.held_kind &&
                          left.held.starts_with(piece.text.substr(0, size));
-    const std::size_t first = begin + (is_held ? size : 0);  // where the new text begins
+    const std::size_t first = begin + (is_held ? size : 0);  // the offset of the new text
     const std::size_t end = begin + piece.text.size();
     if (is_held) left.held.erase(0, size);
     if (is_held && first == end) return;
@@ -103,7 +103,7 @@ std::int32_t OutputParser::calls() const noexcept { return reader_->calls() - ca
 bool OutputParser::in_call() const noexcept { return reader_->in_call(); }
 std::size_t OutputParser::settled() const noexcept {
   const std::size_t settled = reader_->settled();
-  return settled <= reader_->fed() ? settled : 0;  // else the offset is still before the output
+  return settled <= reader_->fed() ? settled : 0;  // else the offset still lies before the output
 }
 
 bool ends_in_thought(std::string_view prompt, const OutputFormat& format) {

@@ -12,16 +12,18 @@
 
 namespace weft {
 
-/// What a parser must know besides the format. Both pointers are null or shared, never changed.
+/// The facts that a parser needs besides the format. Both pointers are null, or shared and never
+/// changed.
 struct ParserOptions {
-  /// The functions that may be called; null: none, and text that looks like a call is text.
+  /// The functions that may be called. Null: there are none, and text that looks like a call is
+  /// text.
   std::shared_ptr<const ToolSchemas> tools{};
   bool in_thought = false;  ///< the prompt has opened a thought already
-  bool one_call = false;    ///< done() with the first call
-  /// A begun answer goes on to the output's end, even if something looks like a tag in it.
+  bool one_call = false;    ///< done() becomes true with the first call
+  /// An answer that has begun goes on to the output's end, even if it contains a tag's text.
   bool whole_answer = false;
-  /// The part of the output that the prompt contains already: the output continues it. The parser
-  /// passes on nothing of it except a call that it leaves open.
+  /// The part of the output that the prompt already contains, and which the output continues. The
+  /// parser passes on nothing from it except a call that it leaves open.
   std::string begun{};
 };
 
@@ -32,14 +34,14 @@ struct BegunOutput {
   PieceKind held_kind = PieceKind::kText;
 };
 
-/// Takes an output apart while it comes: text, thoughts and calls. What it appends does not depend
-/// on how the output is cut into parts, and no part of a tag is ever appended as text. Malformed
-/// calls are text as long as their name has not been told; a call whose arguments are malformed is
-/// a call with those arguments. White space between tags and text is dropped.
+/// Splits an output into text, thoughts and calls while it arrives. The result does not depend on
+/// how the output is cut into parts, and no part of a tag is ever appended as text. A malformed
+/// call is text as long as its name has not been passed on; a call with malformed arguments is a
+/// call with these arguments. White space between tags and text is dropped.
 ///
-/// Memory is bounded, whatever comes: what is held back is a beginning of a tag, white space, or
-/// the head of a call (defaults in output_parser.cc). Each byte is looked at a bounded number of
-/// times. Owner only.
+/// Memory is bounded for any input: only a beginning of a tag, white space, or the head of a call
+/// is held back (bounds in output_parser.cc). Each byte is looked at a bounded number of times.
+/// Owner only.
 class OutputParser {
  public:
   class Reader;
@@ -49,24 +51,26 @@ class OutputParser {
   OutputParser& operator=(OutputParser&&) noexcept;
   ~OutputParser();
 
-  /// Appends the pieces that `text`, the next part of the output, settles.
+  /// Appends the pieces that `text`, the next part of the output, completes.
   void feed(std::string_view text, TypedText& out);
 
-  /// Ends the output: appends the text that was held back. `cut`: the model was stopped before it
-  /// ended the output itself; half of a tag and a call without its whole name are then dropped,
-  /// otherwise they are text. Called once.
+  /// Ends the output: appends the text that was held back. `cut` means that the model was stopped
+  /// before it ended the output itself; a part of a tag and a call without its whole name are then
+  /// dropped, otherwise they are text. Called once.
   void finish(TypedText& out, bool cut = false);
 
-  /// Whether the output shall end here, by ParserOptions::one_call; later text is dropped.
+  /// Whether the output should end here because of ParserOptions::one_call; later text is dropped.
   [[nodiscard]] bool done() const noexcept;
-  /// Whether the next text is a thought, as far as that is known.
+  /// Whether the next text is a thought, as far as it is known.
   [[nodiscard]] bool thinks() const noexcept;
-  /// Returns how many calls have begun, without the prompt's whole calls; the last may lack an end.
+  /// Returns the number of calls that have begun, without the prompt's complete calls. The last may
+  /// lack an end.
   [[nodiscard]] std::int32_t calls() const noexcept;
-  /// Whether the last call has begun and not ended; after finish(), whether it was cut off.
+  /// Whether the last call has begun and not ended. After finish(): whether it was cut off.
   [[nodiscard]] bool in_call() const noexcept;
-  /// Returns the byte of the output up to which its kind is known: text and thoughts before that
-  /// byte have been appended (TypedText::sources), and all other bytes are tags, calls or dropped.
+  /// Returns the offset in the output up to which the kinds of all bytes are known. Text and
+  /// thoughts before it have been appended (TypedText::sources); all other bytes before it are
+  /// tags, calls or dropped.
   [[nodiscard]] std::size_t settled() const noexcept;
 
  private:
@@ -75,11 +79,11 @@ class OutputParser {
 
   std::unique_ptr<Reader> reader_;
   std::optional<BegunOutput> begun_;
-  std::int32_t calls_before_ = 0;  ///< calls that the prompt has whole
+  std::int32_t calls_before_ = 0;  ///< complete calls in the prompt
 };
 
-/// Whether a prompt, or the end of it, has opened a thought that it has not closed: then the output
-/// begins in the middle of it.
+/// Whether a prompt, or its end, has opened a thought and not closed it. The output then begins
+/// inside the thought.
 [[nodiscard]] bool ends_in_thought(std::string_view prompt, const OutputFormat& format);
 
 }  // namespace weft

@@ -9,7 +9,8 @@
 
 namespace weft {
 
-/// A part of an OutputParser, whose functions of the same names call these.
+/// The implementation of an OutputParser, whose functions call the functions of the same names
+/// here.
 class OutputParser::Reader {
  public:
   Reader() = default;
@@ -23,7 +24,7 @@ class OutputParser::Reader {
   [[nodiscard]] virtual bool thinks() const noexcept = 0;
   [[nodiscard]] virtual std::int32_t calls() const noexcept = 0;
   [[nodiscard]] virtual bool in_call() const noexcept = 0;
-  /// Returns the byte up to which the output is settled at least; the number never falls.
+  /// Returns an offset up to which the output is settled; it never decreases.
   [[nodiscard]] virtual std::size_t settled() const noexcept = 0;
 
   /// Called before feed(), with the size of its text.

@@ -11,8 +11,8 @@
 namespace weft {
 namespace {
 
-/// Reads CallBody::kPairs: NAME{key:value,...}. The tag before the name may be missing or
-/// doubled, as models sometimes write it.
+/// Reads CallBody::kPairs: NAME{key:value,...}. The tag before the name may be missing or doubled,
+/// because models sometimes write it so.
 class PairCall final : public CallReader {
  public:
   explicit PairCall(const CallSyntax& syntax) : syntax_(syntax) {}

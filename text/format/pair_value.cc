@@ -7,11 +7,11 @@
 namespace weft {
 namespace {
 
-// A greater depth than schemas of tools describe.
+// Schemas of tools do not nest as deep.
 constexpr std::size_t kMaxPairNesting = 64;
-// A greater length than any number has; a longer bare value is a text, and streamed.
+// No number is as long; a longer bare value is a text, and is streamed.
 constexpr std::size_t kMaxBareValue = 64;
-// Most white space between a text and the character after it.
+// The most white space between a text and the character after it.
 constexpr std::size_t kMaxTextSpaces = 64;
 
 bool ends_pair_value(char c) { return c == ',' || c == '}' || c == ']'; }
@@ -137,7 +137,7 @@ PairValue::Step PairValue::push_value(char c, CallSink& sink) {
   return push_bare(c, sink);
 }
 
-// Text that begins like the tag but is not the tag is a bare key or value.
+// Text that begins like the tag, but differs later, is a bare key or value.
 PairValue::Step PairValue::push_tag(char c, CallSink& sink) {
   word_.push_back(c);
   if (word_ == syntax_.value_open) {
@@ -183,7 +183,8 @@ PairValue::Step PairValue::push_after_text(char c, CallSink& sink) {
     end_text(sink);
     return push(c, sink);
   }
-  if (c == syntax_.value_close.front() && !is_key_) {  // the call's end, without its brackets
+  if (c == syntax_.value_close.front() && !is_key_) {  // the call's end, where its brackets are
+                                                       // missing
     end_text(sink);
     while (!open_.empty()) static_cast<void>(close(open_.back(), sink));
     return Step::kBroken;

@@ -10,15 +10,15 @@
 
 namespace weft {
 
-/// Writes an object of CallBody::kPairs as JSON while it comes: {key:value,...}, where keys are
-/// bare, texts stand between two tags, and numbers, true, false, null, objects and lists are
-/// as in JSON. JSON's own quotation marks are understood as well, and any other bare value is a
-/// text. A text ends only where a comma, a colon or a closing bracket follows its tag. Owner only.
+/// Writes an object of CallBody::kPairs as JSON while it arrives: {key:value,...}. Keys are bare,
+/// texts stand between two tags, and numbers, true, false, null, objects and lists are as in JSON.
+/// JSON's quotation marks are accepted as well, and any other bare value is a text. A text ends
+/// only where a comma, a colon or a closing bracket follows its tag. Owner only.
 class PairValue {
  public:
   enum class Step : std::uint8_t { kMore, kLast, kBroken };
 
-  /// The sink gives `function` and the types of its parameters; the syntax is borrowed.
+  /// The sink knows the types of `function`'s parameters; the syntax is borrowed.
   PairValue(const CallSyntax& syntax, std::string_view function);
 
   /// Takes the next byte; the first one is the bracket that opens the object.
@@ -30,13 +30,13 @@ class PairValue {
     kKey,  ///< before a key, or the end
     kBareKey,
     kColon,
-    kValue,  ///< before a value, or the end of a list
-    kTag,    ///< in a possible tag that opens a text
+    kValue,  ///< before a value, or before the end of a list
+    kTag,    ///< inside a possible tag that opens a text
     kText,
-    kAfterText,  ///< behind a tag that ends texts, if a comma or the like follows
+    kAfterText,  ///< after a tag that ends texts, unless no comma, colon or bracket follows
     kJsonText,
     kBare,
-    kAfter,  ///< behind a value
+    kAfter,  ///< after a value
   };
 
   [[nodiscard]] bool in_object() const noexcept { return !open_.empty() && open_.back() == '}'; }
@@ -64,12 +64,12 @@ class PairValue {
   const CallSyntax& syntax_;
   const std::string function_;
   State state_ = State::kOpen;
-  std::string open_;        // the closing brackets that are still to come
-  bool first_ = true;       // nothing has come in the innermost bracket
+  std::string open_;        // the closing brackets that must still come
+  bool first_ = true;       // nothing has come in the innermost bracket yet
   bool is_key_ = false;     // the text is a key
-  bool bare_text_ = false;  // the bare value is too long to be anything but a text
+  bool bare_text_ = false;  // the bare value is so long that it must be a text
   std::string key_;         // the last key of the outer object
-  std::string word_;        // bytes of a tag, a key or a bare value; white space behind a text
+  std::string word_;        // bytes of a tag, a key or a bare value; white space after a text
   std::string escaped_;
   JsonStringDecoder string_;
   TagScanner scanner_;

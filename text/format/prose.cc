@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-// White space before a tag beyond this is text: more than any template writes, and little to hold.
+// The most white space that is held back before a possible tag; more than any template writes.
 constexpr std::size_t kMaxSpaces = 64;
 
 }  // namespace

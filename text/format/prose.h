@@ -8,11 +8,11 @@
 
 namespace weft {
 
-/// Writes runs of text and of thoughts, without the white space between them and tags, and knows
-/// where they stand in the output. Owner only.
+/// Writes runs of text and of thoughts without the white space between them and tags, and knows
+/// their offsets in the output. Owner only.
 class Prose {
  public:
-  /// Begins a run of this kind behind a tag: the white space before it is dropped.
+  /// Begins a run of this kind after a tag. White space before the run is dropped.
   void begin(PieceKind kind) {
     kind_ = kind;
     skips_ = true;
@@ -25,13 +25,12 @@ class Prose {
   /// Sets the offset in the output of the run that is added next. Held-back white space stands
   /// right before it.
   void go_to(std::size_t offset) noexcept { next_ = offset; }
-  /// Skips bytes that belong to no run.
+  /// Skips bytes that do not belong to a run.
   void skip(std::size_t bytes) noexcept { next_ += bytes; }
   /// Returns the offset up to which the output is settled: written or dropped.
   [[nodiscard]] std::size_t settled() const noexcept { return next_ - spaces_.size(); }
 
-  /// Takes the last white space, which a tag may follow; the caller adds it later, or drops
-  /// it.
+  /// Takes the last white space, which may precede a tag; the caller adds it later, or drops it.
   [[nodiscard]] std::string take_spaces();
 
   /// Forgets the kind of the last run, as if the output began here.
@@ -42,7 +41,7 @@ class Prose {
     spaces_.clear();
   }
 
-  /// To be called when no tag follows: the last white space belongs to the run.
+  /// Called when no tag follows: the last white space belongs to the run.
   void end(TypedText& out) { add_spaces(out); }
 
   /// Whether only white space has come since begin(), or since the output began. White space there
@@ -54,9 +53,9 @@ class Prose {
 
   PieceKind kind_ = PieceKind::kText;
   bool skips_ = false;
-  bool blank_ = true;  // only white space has come, and it is held back
+  bool blank_ = true;  // only white space has come, which is held back
   std::string spaces_;
-  std::size_t next_ = 0;  // the offset behind spaces_
+  std::size_t next_ = 0;  // the offset after spaces_
 };
 
 }  // namespace weft

@@ -13,9 +13,9 @@ bool is_identifier(char c) {
          c == '-' || c == '.';
 }
 
-/// Reads CallBody::kPython: [f(a="x", b=[1, 2]), g()], and without the brackets where each call
-/// stands on a line. A call is passed on once a parenthesis and a key, or its end, have come, so an
-/// expression that looks like a call does not become one.
+/// Reads CallBody::kPython: [f(a="x", b=[1, 2]), g()], or without the brackets where each call is
+/// on its own line. A call is passed on once a parenthesis and a key, or a closing parenthesis,
+/// have come, so that an expression which looks like a call does not become one.
 class PythonCalls final : public CallReader {
  public:
   explicit PythonCalls(const CallSyntax& syntax) : syntax_(syntax) {}
@@ -123,10 +123,10 @@ class PythonCalls final : public CallReader {
   const CallSyntax& syntax_;
   State state_ = State::kOuter;
   bool bracketed_ = false;
-  bool first_ = true;  // no call has come
+  bool first_ = true;  // no call has come yet
   std::string name_;
   std::string key_;
-  std::string json_;  // on its way
+  std::string json_;  // JSON that is about to be passed on
   PythonLiteral literal_;
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 // Longer than any real number.
 constexpr std::size_t kMaxPythonWord = 64;
-// Most white space between a text and the character after it.
+// The most white space between a text and the character after it.
 constexpr std::size_t kMaxPythonSpaces = 64;
 
 bool is_python_word(char c) {
@@ -20,7 +20,7 @@ bool is_python_word(char c) {
          c == '+' || c == '-' || c == '.';
 }
 
-/// Returns the JSON of a number or a name; empty: it has none.
+/// Returns the JSON of a number or a name; empty: there is none.
 std::string json_of_word(std::string_view word) {
   if (word == "True" || word == "true") return "true";
   if (word == "False" || word == "false") return "false";

@@ -14,16 +14,16 @@
 namespace weft {
 namespace {
 
-// A call whose name is still unknown after so many bytes is text: before a name stand some words of
-// markup, or arguments that a model wrote first.
+// The bytes of a call without a known name after which it becomes text. Before a name come some
+// words of markup, or arguments that a model wrote first.
 constexpr std::size_t kMaxCallHead = std::size_t{16} << 10;
 
-// The most bytes in thoughts, from a possible call on, that are held back until it is known whether
-// the thoughts are closed. A longer call counts as a call where it stands; a shorter call with this
-// much text behind it is a thought.
+// The most bytes of thoughts, from a possible call on, that are held back until it is known whether
+// the thoughts are closed. A call that is longer counts as a call at once; a shorter call followed
+// by as much text is a thought.
 constexpr std::size_t kMaxHeldThought = std::size_t{64} << 10;
 
-// A single byte is more often a text than half a tag.
+// A single byte is more often text than a part of a tag.
 constexpr std::size_t kSureTag = 2;
 
 /// Whether the text has only characters that stand between calls, and after them.
@@ -31,7 +31,8 @@ bool is_between_calls(std::string_view head) {
   return head.find_first_not_of(" \n\t\r,]`") == std::string_view::npos;
 }
 
-/// Returns whether a tag in an unexpected place is still a tag: a text may speak of `<think>`.
+/// Returns whether a tag in an unexpected place is still a tag. `<think>` is not, because a text
+/// may mention it.
 bool is_markup(std::string_view tag) { return tag.find('|') != std::string_view::npos; }
 
 bool begins_markup(std::string_view tag) { return tag.starts_with('<') || tag.starts_with('['); }
@@ -49,7 +50,7 @@ class TagReader final : public OutputParser::Reader {
       enter_thought();
     } else {
       enter_text();
-      prose_.restart();  // white space at the beginning is text, unless a tag follows
+      prose_.restart();  // white space at the beginning belongs to the text, unless a tag follows
     }
   }
 
@@ -104,10 +105,10 @@ class TagReader final : public OutputParser::Reader {
 
  private:
   enum class State : std::uint8_t {
-    kStart,  ///< where a call without a tag may begin
+    kStart,  ///< where a call without an opening tag may begin
     kText,
     kThought,
-    kHeld,  ///< in thoughts, behind a possible call
+    kHeld,  ///< in thoughts, after a possible call
     kCall,
   };
   enum class Role : std::uint8_t {
@@ -154,8 +155,9 @@ class TagReader final : public OutputParser::Reader {
     roles_.clear();
   }
 
-  /// Tells the prose its offset in the output; `text` is still to be read. In a call this happens
-  /// once the name is known: the head of a call may turn out to be prose, as other held text may.
+  /// Tells `prose_` its offset in the output; `text` is still to be read. In a call this happens
+  /// once the name is known, because the head of a call, like other held text, may turn out to be
+  /// prose.
   void find_place(std::string_view text) {
     const bool holds = state_ == State::kHeld || (state_ == State::kCall && !head_.empty());
     if (holds || !pending_.empty()) return;
@@ -203,14 +205,14 @@ class TagReader final : public OutputParser::Reader {
     reader_ = make_call_reader(format_->calls);
   }
 
-  /// Whether an answer has begun that only its own text can follow.
+  /// Whether an answer has begun that must go on to the output's end.
   [[nodiscard]] bool is_whole_answer() const {
     return options_.whole_answer && sink_.begun() == 0 && !prose_.fresh();
   }
 
   [[nodiscard]] bool is_fresh() const { return prose_.fresh() && pending_.empty(); }
 
-  /// Adds a run of text or thoughts, after the doubled tag that was held back.
+  /// Adds a run of text or thoughts, after a doubled tag that was held back.
   void say(std::string_view run, TypedText& out) {
     if (!pending_.empty()) {
       const std::string tag = std::exchange(pending_, {});
@@ -221,7 +223,7 @@ class TagReader final : public OutputParser::Reader {
     prose_.add(run, out);
   }
 
-  // White space is passed on to the text, where it is held back.
+  // White space is passed to the text, which holds it back.
   void read_start(std::string_view& text, TypedText& out) {
     const char c = text.front();
     const char opens = format_->calls.body == CallBody::kPython ? '[' : '{';
@@ -250,7 +252,7 @@ class TagReader final : public OutputParser::Reader {
         return enter_thought();
       case Role::kThoughtClose:
         if (is_fresh()) return enter_text();
-        // Without the tag, the white space before it is of the text.
+        // If it is no tag, the white space before it belongs to the text.
         return is_markup(tag) ? prose_.end(out) : say(tag, out);
       case Role::kCallOpen:
         return enter_call(prose_.take_spaces() + format_->calls.open);
@@ -300,7 +302,7 @@ class TagReader final : public OutputParser::Reader {
     settle_held(out, /*ended=*/false, /*cut=*/false);
   }
 
-  /// The thoughts are never closed: the held-back text is a call if it reads like one.
+  /// Called when the thoughts were never closed: the held-back text is a call if it reads like one.
   void settle_held(TypedText& out, bool ended, bool cut) {
     const std::string held = std::exchange(held_, {});
     TypedText trial;
@@ -367,7 +369,7 @@ class TagReader final : public OutputParser::Reader {
     return done_;
   }
 
-  /// The text is no call, or no longer one.
+  /// Ends the attempt to read a call: the text is none, or its rest is malformed.
   void give_up(TypedText& out) {
     const bool told = sink_.in_call();
     if (told) {
@@ -397,7 +399,7 @@ class TagReader final : public OutputParser::Reader {
     prose_.add(head, out);
   }
 
-  /// Returns whether the head is the tag that opens calls and at most a few bytes more.
+  /// Returns whether the head consists of the tag that opens calls and at most a few more bytes.
   [[nodiscard]] bool holds_tag(std::string_view head) const {
     const std::string_view open = format_->calls.open;
     const std::size_t begin = head.find_first_not_of(" \n\t\r");
@@ -405,8 +407,7 @@ class TagReader final : public OutputParser::Reader {
            head.substr(begin).starts_with(open) && head.size() - begin - open.size() <= open.size();
   }
 
-  /// Holds back the tag, since another tag may follow: some models double it. The bytes behind it
-  /// are read again.
+  /// Holds back the tag, because some models write it twice. The bytes after it are read again.
   void add_tag(std::string_view head, TypedText& out) {
     const std::size_t begin = head.find(format_->calls.open) + format_->calls.open.size();
     const std::size_t end = std::min(head.find_first_not_of(" \n\t\r", begin), head.size());
@@ -417,7 +418,7 @@ class TagReader final : public OutputParser::Reader {
     behind_ = 0;
   }
 
-  /// Returns whether the text that was held back at the end is half of a tag rather than a text.
+  /// Returns whether the text held back at the end is a part of a tag rather than text.
   [[nodiscard]] bool is_half_tag(std::string_view held) const {
     const bool after_call = sink_.ended() > 0 && is_fresh();
     return begins_markup(held) && (held.size() >= kSureTag || after_call);
@@ -440,18 +441,18 @@ class TagReader final : public OutputParser::Reader {
   Prose prose_;
   CodeFence fence_;
   TagScanner scanner_;
-  std::vector<std::string_view> tags_;  // the scanner's
-  std::vector<Role> roles_;             // of them
+  std::vector<std::string_view> tags_;  // the tags that the scanner looks for
+  std::vector<Role> roles_;             // role of each tag
   CallSink sink_;
   std::unique_ptr<CallReader> reader_;
-  std::string head_;          // the bytes read of a call that has not begun
-  std::string pending_;       // a tag that opens calls, with no call behind it yet
-  std::size_t behind_ = 0;    // number of bytes behind the text that is read again
-  std::string held_;          // text of thoughts, from a possible call on
-  bool in_thought_ = false;   // the call stands in thoughts
-  bool stray_close_ = false;  // a call was broken off, and its closing tag may come
+  std::string head_;          // the bytes of a call that has not begun
+  std::string pending_;       // a tag that opens calls, while no call follows it
+  std::size_t behind_ = 0;    // number of bytes after the text that is read again
+  std::string held_;          // text of thoughts from a possible call on
+  bool in_thought_ = false;   // the call is inside thoughts
+  bool stray_close_ = false;  // a call was malformed, so its closing tag may still come
   bool done_ = false;
-  std::unique_ptr<TagReader> rest_;  // reads the output behind thoughts that a call has ended
+  std::unique_ptr<TagReader> rest_;  // reads the output after thoughts that a call has ended
 };
 
 }  // namespace

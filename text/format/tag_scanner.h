@@ -10,18 +10,18 @@
 
 namespace weft {
 
-/// White space as the markup of models knows it.
+/// Whether models' markup treats `c` as white space.
 [[nodiscard]] constexpr bool is_markup_space(char c) noexcept {
   return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
 /// Finds tags in a text that arrives in parts. Only a possible beginning of a tag is held back,
-/// which is less than the longest tag. No tag is the beginning of another; each is at most some
-/// dozens of bytes long, and begins with ASCII. Owner only.
+/// which is less than the longest tag. No tag is the beginning of another; each has at most some
+/// dozens of bytes, and begins with ASCII. Owner only.
 class TagScanner {
  public:
   /// Sets the tags to look for; called while nothing is held back. The tags are borrowed. Empty
-  /// ones are never found.
+  /// tags are never found.
   void watch(std::vector<std::string_view> tags) {
     tags_ = std::move(tags);
     first_bytes_.clear();
@@ -30,8 +30,8 @@ class TagScanner {
     }
   }
 
-  /// Moves on through `text`, calling plain(run) with text that belongs to no tag. Returns the
-  /// index of a complete tag: `text` then begins behind it. Returns nothing once `text` is used up.
+  /// Moves on through `text`, and calls plain(run) with text that belongs to no tag. Returns the
+  /// index of a complete tag; `text` then begins after it. Returns nothing once `text` is used up.
   template <class Plain>
   std::optional<std::size_t> scan(std::string_view& text, Plain&& plain) {
     while (!text.empty()) {
@@ -46,7 +46,7 @@ class TagScanner {
   /// Returns how many bytes are held back.
   [[nodiscard]] std::size_t held() const noexcept { return held_.size(); }
 
-  /// Gives up the held-back text, because no more text comes.
+  /// Passes on the held-back text, because no more text comes.
   template <class Plain>
   void flush(Plain&& plain) {
     if (!held_.empty()) plain(std::string_view(held_));
@@ -54,7 +54,7 @@ class TagScanner {
   }
 
  private:
-  /// Passes over text that begins no tag; returns false when `text` is used up.
+  /// Passes on text that begins no tag; returns false when `text` is used up.
   template <class Plain>
   bool skip_plain(std::string_view& text, Plain& plain) {
     const std::size_t run = std::min(text.find_first_of(first_bytes_), text.size());
@@ -63,7 +63,7 @@ class TagScanner {
     return !text.empty();
   }
 
-  /// Gives up the first bytes until the rest is a beginning of a tag, or a whole one.
+  /// Passes on the first held-back bytes until the rest is a beginning of a tag, or a whole tag.
   template <class Plain>
   std::optional<std::size_t> settle(Plain& plain) {
     std::string_view rest = held_;

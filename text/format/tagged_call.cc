@@ -12,14 +12,14 @@
 namespace weft {
 namespace {
 
-// Most white space between the end of a value and the tag that must follow. More than any template
-// writes, and little to hold.
+// The most white space between the end of a value and the tag that must follow; more than any
+// template writes.
 constexpr std::size_t kMaxValueSpaces = 64;
-// The same with the outer tag between.
+// The most bytes between the end of a value and the next tag, where the outer tag comes between.
 constexpr std::size_t kMaxHeldEnd = 256;
 
-/// Reads CallBody::kTagged, and writes the arguments as JSON. A value may contain the text of the
-/// tag that ends it: it ends only where the next key or the end of the call follows.
+/// Reads CallBody::kTagged, and writes the arguments as JSON. A value may contain the text of its
+/// closing tag: it ends only where the next key or the end of the call follows.
 class TaggedCall final : public CallReader {
  public:
   explicit TaggedCall(const CallSyntax& syntax) : syntax_(syntax) {}
@@ -46,7 +46,7 @@ class TaggedCall final : public CallReader {
     return Step::kBroken;
   }
 
-  // A tag follows each value, so text at the end of an output that looks like half a tag is one.
+  // A tag follows each value, so a partial tag at the end of an output is dropped as a tag.
   void finish(CallSink& sink) override {
     if (state_ == State::kValueEnd) value_.end(sink);
     if (state_ == State::kOuterEnd) {
@@ -68,14 +68,14 @@ class TaggedCall final : public CallReader {
     kKey,
     kValueOpen,
     kValue,
-    kValueEnd,  ///< behind a tag that ends values, if a key or the call's end follows
-    kOuterEnd,  ///< behind that tag and the outer tag, if a tag or nothing follows
+    kValueEnd,  ///< after a tag that ends values, unless neither a key nor the call's end follows
+    kOuterEnd,  ///< after that tag and the outer tag, unless other text than a tag follows
   };
 
-  /// Reads a tag that has to come, after white space.
+  /// Reads a tag that must come, after optional white space.
   Step push_tag(std::string_view tag, State next, char c, CallSink& sink) {
     if (word_.empty() && is_markup_space(c) && !tag.empty()) return Step::kMore;
-    if (word_.size() == tag.size()) {  // it is empty
+    if (word_.size() == tag.size()) {  // the tag is empty
       enter(next);
       return push(c, sink);
     }
@@ -146,7 +146,8 @@ class TaggedCall final : public CallReader {
   Step push_value_end(char c, CallSink& sink) {
     word_.push_back(c);
     const std::size_t spaces =
-        std::min(word_.find_first_not_of(" \n\t\r"), word_.size());  // so many blanks come first
+        // the number of spaces at the beginning
+        std::min(word_.find_first_not_of(" \n\t\r"), word_.size());
     const std::string_view tag = std::string_view(word_).substr(spaces);
     if (tag == syntax_.key_open) {
       end_value(sink);
@@ -177,7 +178,7 @@ class TaggedCall final : public CallReader {
     return goes_on ? go_on_with_value(sink) : Step::kMore;
   }
 
-  /// A tag that ended no value is part of the value.
+  /// A tag that did not end the value is part of the value.
   Step go_on_with_value(CallSink& sink) {
     const std::string text = std::exchange(word_, {});
     state_ = State::kValue;
@@ -231,11 +232,12 @@ class TaggedCall final : public CallReader {
 
   const CallSyntax& syntax_;
   State state_ = State::kNameOpen;
-  std::string word_;  // what has come of a tag, a name or a key
+  std::string word_;  // the bytes so far of a tag, a name or a key
   std::string name_;
   std::string key_;
-  ToolSchemas::Type said_type_ = ToolSchemas::Type::kUnknown;  // from the mark beside the key
-  bool first_ = true;                                          // no argument has come
+  ToolSchemas::Type said_type_ = ToolSchemas::Type::kUnknown;  // the type that the mark beside the
+                                                               // key states
+  bool first_ = true;                                          // no argument has come yet
   bool in_value_ = false;
   ArgumentValue value_;
   TagScanner scanner_;

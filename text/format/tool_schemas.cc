@@ -14,15 +14,15 @@ const json::object* object_in(const json::object& object, std::string_view name)
   return value == nullptr ? nullptr : value->if_object();
 }
 
-// Schemas of parameters nest little; a schema that refers to itself ends at this depth.
+// Schemas of parameters nest little; a schema that refers to itself is followed to this depth.
 constexpr int kMaxSchemaDepth = 8;
 
-/// The types that a schema allows, as far as it is read.
+/// The types that a schema allows, as far as the schema is read.
 struct Allowed {
   bool text = false;
   bool null = false;
   bool other = false;
-  bool known = true;  ///< the schema gives the type
+  bool known = true;  ///< whether the schema determines the type
 
   void add(const Allowed& more) {
     text |= more.text;

@@ -10,14 +10,14 @@
 namespace weft {
 
 /// The facts about a request's functions that a parser of calls needs: their names, and which
-/// parameters are texts, where the model does not write quotes. Immutable.
+/// parameters are texts, in forms where the model does not write quotes. Immutable.
 class ToolSchemas {
  public:
   enum class Type : std::uint8_t {
-    kUnknown,       ///< the schema does not tell, or allows texts and other values
+    kUnknown,       ///< the schema does not say, or allows texts and other values
     kText,          ///< only texts
     kOptionalText,  ///< texts, and null
-    kOther,         ///< no texts
+    kOther,         ///< other values than texts
   };
 
   ToolSchemas() = default;

@@ -54,7 +54,7 @@ class Slots {
                                                      std::string_view fallback) const;
   [[nodiscard]] bool truth(std::size_t index, bool fallback) const;
 
-  /// The arguments as they were given, for builtins that take any number.
+  /// Returns the arguments as they were given, for builtins that take any number.
   [[nodiscard]] const Arguments& all() const { return all_; }
 
  private:
@@ -62,27 +62,27 @@ class Slots {
   const Arguments& all_;
 };
 
-/// `required` of a builtin that takes any arguments and reads them from Slots::all().
+/// The value of `required` for a builtin that takes any arguments and reads them from Slots::all().
 inline constexpr std::size_t kVariadic = std::numeric_limits<std::size_t>::max();
 
 struct Builtin {
   std::string_view name;
   Value (*function)(Run& run, const Value& self, const Slots& slots);
   std::size_t required = 0;
-  /// A name in <> is for messages: that argument has no keyword.
+  /// A name in <> is only for messages: that argument has no keyword.
   std::array<std::string_view, kMaxParameters> parameters{};
 };
 
-/// Puts the arguments in order and calls. The run fails when there are too many, too few, or names
-/// that are not known.
+/// Orders the arguments and calls the builtin. The run fails when there are too many or too few
+/// arguments, or unknown names.
 Value call(Run& run, const Builtin& builtin, const Value& self, const Arguments& arguments);
 
-/// Null when there is none.
+/// Returns null when there is none.
 [[nodiscard]] const Builtin* find_filter(std::string_view name);
 [[nodiscard]] const Builtin* find_test(std::string_view name);
 [[nodiscard]] const Builtin* find_global(std::string_view name);
 [[nodiscard]] const Builtin* find_method(const Value& self, std::string_view name);
-/// Whether Python has a method of this name that would change the value.
+/// Whether Python has a method of this name that changes the value.
 [[nodiscard]] bool is_mutator(const Value& self, std::string_view name);
 
 /// The tables, one a file.

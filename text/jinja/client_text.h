@@ -9,7 +9,7 @@
 
 namespace weft::jinja {
 
-/// Bytes begin .. end - 1 of a text.
+/// The bytes begin .. end - 1 of a text.
 struct ByteRange {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -18,10 +18,10 @@ struct ByteRange {
 };
 
 /// Knows which memory of a rendering holds text that a client wrote, so that a prompt's bytes can
-/// be split into the template's and the client's. Texts are views, and a part of a client's text
-/// lies inside that text's memory, however the template has cut it. A text that is put together is
-/// a copy; TextBuilder enters the client's parts of the copy here. An entered text stays where it
-/// is until the rendering ends. Owner only.
+/// be divided into the template's and the client's. Texts are views, and a part of a client's text
+/// lies inside that text's memory, however the template has cut it. A concatenated text is a copy,
+/// so TextBuilder enters the client's parts of the copy here. An entered text stays in place until
+/// the rendering ends. Owner only.
 class ClientText {
  public:
   explicit ClientText(std::pmr::memory_resource* memory) : ends_(memory) {}
@@ -55,7 +55,8 @@ class ClientText {
   }
 
  private:
-  std::pmr::map<const char*, const char*, std::less<>> ends_;  ///< end by beginning
+  std::pmr::map<const char*, const char*, std::less<>> ends_;  ///< end of each text, by its
+                                                               ///< beginning
 };
 
 }  // namespace weft::jinja

@@ -10,10 +10,11 @@
 
 namespace weft::jinja {
 
-/// The parts in one string, sized once. For messages: each part is cut to the length that a message
-/// shows, because a template may make parts of megabytes.
+/// Returns the parts in one string, with one allocation. For messages: each part is cut to the
+/// length that a message shows, because a template may make parts of megabytes.
 [[nodiscard]] inline std::string concat(std::initializer_list<std::string_view> parts) {
-  constexpr std::size_t kMost = 2 * kMaxMessageBytes;  // is cut again, where a character ends
+  constexpr std::size_t kMost = 2 * kMaxMessageBytes;  // the message is cut once more, at a
+                                                       // character's end
   std::size_t size = 0;
   for (const std::string_view part : parts) size += std::min(part.size(), kMost);
   std::string text;

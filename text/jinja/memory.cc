@@ -6,9 +6,11 @@
 namespace weft::jinja {
 namespace {
 
-/// Most renderings take some KiB, and a long conversation's take blocks of this.
+/// The largest block. Most renderings take some KiB; only a long conversation's rendering takes
+/// blocks of this size.
 constexpr std::size_t kLargestBlock = std::size_t{64} << 10U;
-/// A smaller one is cut off a block, of which it wastes less than this.
+/// The smallest object with a block of its own. A smaller one is cut from a block, of which less
+/// than this is wasted.
 constexpr std::size_t kOwnBlock = kLargestBlock / 8;
 
 }  // namespace

@@ -6,8 +6,8 @@
 
 namespace weft::jinja {
 
-/// Thrown where a rendering would hold more than it may. It never leaves the rendering: the
-/// statement that ran ends, and with it the run (interpreter.cc).
+/// Thrown where a rendering would hold more memory than it may. It never leaves the rendering: it
+/// ends the running statement, and with it the run (interpreter.cc).
 class MemorySpent final : public std::bad_alloc {};
 
 /// Counts the heap bytes of a rendering, and refuses allocations beyond `limit` bytes. Owner
@@ -32,9 +32,10 @@ class BoundedMemory final : public std::pmr::memory_resource {
   std::size_t held_ = 0;
 };
 
-/// Memory of objects that live until the rendering ends: cut off blocks that are freed together. A
-/// large object has a block of its own size, so that little memory is wasted (the blocks of
-/// std::pmr::monotonic_buffer_resource grow with all that was ever asked for). Owner only.
+/// Memory for objects that live until the rendering ends. Small objects are cut from blocks that
+/// are freed together. A large object has a block of its own size, so that little memory is wasted
+/// (the blocks of std::pmr::monotonic_buffer_resource grow with all memory that was ever
+/// requested). Owner only.
 class Arena final : public std::pmr::memory_resource {
  public:
   explicit Arena(std::pmr::memory_resource& from) : from_(from) {}
@@ -45,7 +46,7 @@ class Arena final : public std::pmr::memory_resource {
  private:
   struct Block {
     Block* next;
-    std::size_t bytes;  ///< with this
+    std::size_t bytes;  ///< size of the block, this header included
   };
 
   void* do_allocate(std::size_t bytes, std::size_t alignment) override;

@@ -9,12 +9,12 @@
 /// thread-safe.
 namespace weft::jinja {
 
-/// Each is true where the method of a Python str of that one character is.
+/// Each returns the result of the same method of a Python str of that one character.
 [[nodiscard]] bool is_space(char32_t code) noexcept;
 [[nodiscard]] bool is_printable(char32_t code) noexcept;
 [[nodiscard]] bool is_digit(char32_t code) noexcept;
 [[nodiscard]] bool is_alnum(char32_t code) noexcept;
-/// Whether `code` has a case; title case letters do and are neither upper nor lower.
+/// Whether `code` has a case. Title case letters do, but are neither upper nor lower case.
 [[nodiscard]] bool is_cased(char32_t code) noexcept;
 /// Whether a template's name may have `code` in it.
 [[nodiscard]] bool is_identifier_part(char32_t code) noexcept;

@@ -74,7 +74,7 @@ bool TextBuilder::append_repeated(std::size_t count, std::string_view text) {
   }
   if (!run_.has_room(*bytes)) return false;
   if (*bytes == 0) return true;
-  // Each round doubles what is there, so that a pad of one byte is not put down byte by byte.
+  // Each round doubles the written text, so that a pad of one byte is not written byte by byte.
   const std::size_t first = text_.size();
   if (run_.client().any_in(text)) keep_client({first, first + *bytes});
   text_.reserve(first + *bytes);

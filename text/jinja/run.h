@@ -22,9 +22,9 @@
 
 namespace weft::jinja {
 
-/// One rendering: the memory of its values, its budgets, and the first failure. After a failure
-/// every operation does little and gives undefined values, so that the rendering winds down by
-/// itself; loops ask step(), has_room() or failed(). Owner only.
+/// One rendering: the memory of its values, its budgets, and its first failure. After a failure
+/// every operation does little and returns undefined values, so that the rendering ends soon; loops
+/// ask step(), has_room() or failed(). Owner only.
 class Run {
  public:
   Run(const TemplateLimits& limits, std::chrono::local_seconds now)
@@ -37,10 +37,10 @@ class Run {
 
   [[nodiscard]] bool failed() const { return failure_.has_value(); }
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
-  /// The line of the template in which it failed; 0 while that is not known.
+  /// Returns the line of the template in which it failed; 0 while the line is unknown.
   [[nodiscard]] std::uint32_t failed_line() const { return failed_line_; }
-  /// The first failure stays; its message is the parts, cut to kMaxMessageBytes. Gives an undefined
-  /// value, for `return run.fail(...)`.
+  /// Fails the rendering. The first failure counts; its message is the joined parts, cut to
+  /// kMaxMessageBytes. Returns an undefined value, for `return run.fail(...)`.
   template <class... Parts>
   Value fail(const Parts&... parts) {
     keep_failure(TextErrc::kTemplateFailed, concat({parts...}));
@@ -56,40 +56,43 @@ class Run {
     keep_failure(TextErrc::kTemplateOutput, concat({parts...}));
     return Undefined{};
   }
-  /// Says where a failure happened; the first call counts, since it is the innermost.
+  /// Sets the line of a failure. The first call counts, because it is the innermost.
   void locate_failure(std::uint32_t line) {
     if (failed() && failed_line_ == 0) failed_line_ = line;
   }
 
   /// Takes from the budget of steps; false once the rendering has failed.
   bool step(std::size_t count = 1);
-  /// For work on `bytes` at the speed of memory: to count, compare or find one character.
+  /// Takes steps for work on `bytes` at the speed of memory: to count, compare or find one
+  /// character.
   bool step_scan(std::size_t bytes) { return step(1 + bytes / kScannedBytesPerStep); }
-  /// For work on `bytes` character by character, and for the search of a string.
+  /// Takes steps for work on `bytes` character by character, and for the search of a string.
   bool step_read(std::size_t bytes) { return step(1 + bytes / kReadBytesPerStep); }
-  /// For looking at `count` small things, such as names.
+  /// Takes steps for looking at `count` small things, such as names.
   bool step_look(std::size_t count) { return step(1 + count / kLooksPerStep); }
-  /// Whether so many more bytes may be held; the rendering fails when not. For requests that could
-  /// reach gigabytes, since all allocations from memory() and scratch() are bounded.
+  /// Returns whether so many more bytes may be held; otherwise the rendering fails. Needed only for
+  /// sizes that could reach gigabytes, because all allocations from memory() and scratch() are
+  /// bounded.
   bool has_room(std::size_t bytes);
   /// Fails the rendering because of MemorySpent.
   void fail_memory();
 
-  /// Makes a new object, which is never destroyed; its memory goes with the rendering.
+  /// Makes a new object, which is never destroyed; its memory is freed with the rendering.
   template <class T, class... Args>
   T* make(Args&&... args) {
     return std::construct_at(static_cast<T*>(arena_.allocate(sizeof(T), alignof(T))),
                              std::forward<Args>(args)...);
   }
-  /// Memory of values: allocations stay until the rendering ends. Throws MemorySpent.
+  /// Returns the memory of values: allocations stay until the rendering ends. It throws
+  /// MemorySpent.
   [[nodiscard]] std::pmr::memory_resource* memory() { return &arena_; }
-  /// Memory of temporary parts, which is freed at once. Throws MemorySpent.
+  /// Returns the memory of temporary parts, which is freed at once. It throws MemorySpent.
   [[nodiscard]] std::pmr::memory_resource* scratch() { return &held_; }
 
-  /// The texts that a client wrote; none unless the caller enters them.
+  /// Returns the texts that a client wrote; empty unless the caller enters them.
   [[nodiscard]] ClientText& client() { return client_; }
 
-  /// Returns a copy of `text`, which is a client's text where `text` is.
+  /// Returns a copy of `text`. The copy counts as a client's text if `text` does.
   Value text(std::string_view text, bool markup = false);
   Value list(std::span<const Value> items, List::Type type = List::Type::kList);
 
@@ -106,14 +109,13 @@ class Run {
   ClientText client_{&held_};
 };
 
-/// Puts a string together, within the budget of memory, and records which parts of it a
-/// client wrote.
+/// Builds a string within the memory budget, and records which parts a client wrote.
 class TextBuilder {
  public:
   explicit TextBuilder(Run& run) : run_(run), text_(run.scratch()), client_(run.scratch()) {}
 
-  /// Returns false, and adds nothing, when the budget is spent. `text` is a value's, the
-  /// template's, or made of text that no client wrote.
+  /// Returns false, and adds nothing, when the budget is spent. `text` belongs to a value or to the
+  /// template, or is made of text that no client wrote.
   bool append(std::string_view text) {
     if (!run_.has_room(text.size())) return false;
     const std::size_t at = text_.size();
@@ -127,8 +129,8 @@ class TextBuilder {
     text_.append(count, c);
     return true;
   }
-  /// Appends the small string that `write(std::string&)` makes. The string stands for `source`, and
-  /// is a client's text where `source` is.
+  /// Appends the small string that `write(std::string&)` makes. It stands for `source`, and counts
+  /// as a client's text if `source` does.
   template <class Write>
   bool append_for(std::string_view source, Write write) {
     piece_.clear();
@@ -145,7 +147,7 @@ class TextBuilder {
   /// The parts that a client wrote, in their order.
   [[nodiscard]] std::span<const ByteRange> client() const { return client_; }
   [[nodiscard]] Run& run() { return run_; }
-  /// Returns a string in any case, an empty one when there is no room for it.
+  /// Always returns a string, an empty one when there is no memory for it.
   [[nodiscard]] Value finish(bool markup = false);
 
  private:
@@ -164,7 +166,7 @@ class TextBuilder {
   std::string piece_;
 };
 
-/// Puts a list together, within the budgets of memory and steps.
+/// Builds a list, within the budgets of memory and steps.
 class ListBuilder {
  public:
   explicit ListBuilder(Run& run) : run_(run), items_(run.scratch()) {}
@@ -181,7 +183,7 @@ class ListBuilder {
   [[nodiscard]] Value finish(List::Type type = List::Type::kList) const {
     return run_.list(items_, type);
   }
-  /// As a generator.
+  /// Returns the list as a generator.
   [[nodiscard]] Value finish_iterator() const;
 
  private:

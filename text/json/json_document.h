@@ -10,7 +10,7 @@
 
 namespace weft {
 
-/// A parsed JSON text. It nests no deeper than its readers may recurse. Owner only.
+/// A parsed JSON text. Its depth is bounded, because its readers recurse. Owner only.
 class JsonDocument {
  public:
   /// kBadTokenizer when `text` is not JSON; `name` is its name in the error.

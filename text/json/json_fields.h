@@ -17,13 +17,13 @@ namespace weft {
 
 /// Reads the fields of one JSON object and remembers the first mistake: a field that is missing, of
 /// another type or out of its range. After a mistake every field reads as absent, so a decoder
-/// looks at error() once, at the end. A field that is null counts as absent, and of several with
-/// one name the first counts. Objects inside of others share the mistake of the outermost. Owner
-/// only; borrows the document.
+/// checks error() once, at the end. A null field counts as absent; of several fields with one name
+/// the first counts. Inner objects share the mistake of the outermost object. Owner only; borrows
+/// the document.
 ///
-/// `Words` says how a mistake is told:
+/// `Words` makes the errors for mistakes:
 ///   Mistake, Code                           the error, and what distinguishes errors for programs
-///   kMissing, kWrongType, kInvalid          codes of what is found here
+///   kMissing, kWrongType, kInvalid          codes of mistakes that are found here
 ///   about(std::string path, std::string_view what, Code) -> Mistake
 ///   unknown(std::string path) -> Mistake    where finish() is used
 template <class Words>
@@ -32,18 +32,19 @@ class JsonFields {
   using Mistake = typename Words::Mistake;
   using Code = typename Words::Code;
   using Element = simdjson::dom::element;
-  /// An object, or an element's get_object(), which says it where the element is none.
+  /// An object, or the result of an element's get_object(), which is an error where the element is
+  /// no object.
   using Object = simdjson::simdjson_result<simdjson::dom::object>;
 
-  /// More fields than that are a mistake; no API and no tokenizer file knows of 100.
+  /// The most fields of an object. No API and no tokenizer file has 100.
   static constexpr std::size_t kMaxFields = 256;
 
-  /// The outermost object. `path` is put before the names of fields in errors: "tokenizer.json".
+  /// Reads the outermost object. `path` precedes the names of fields in errors: "tokenizer.json".
   explicit JsonFields(Object object, std::string path = {})
       : path_(std::move(path)), error_(&own_error_) {
     open(object);
   }
-  /// An object inside of `outer`, at `path`: "messages[2]".
+  /// Reads an object inside `outer`, at `path`: "messages[2]".
   JsonFields(Object object, std::string path, const JsonFields& outer)
       : path_(std::move(path)), error_(outer.error_) {
     open(object);
@@ -64,10 +65,10 @@ class JsonFields {
   [[nodiscard]] std::optional<bool> flag(std::string_view name) const {
     return read<bool>(name, "true or false");
   }
-  /// A whole number in low .. high; 3.0 is one.
+  /// Takes a whole number in low .. high; 3.0 counts as one.
   [[nodiscard]] std::optional<std::int64_t> integer(std::string_view name, std::int64_t low,
                                                     std::int64_t high) const;
-  /// A finite number: simdjson refuses those beyond double's range, and JSON has no others.
+  /// Takes a finite number. simdjson refuses numbers beyond double's range, and JSON has no others.
   [[nodiscard]] std::optional<double> number(std::string_view name) const {
     return read<double>(name, "a number");
   }
@@ -78,7 +79,7 @@ class JsonFields {
     return read<simdjson::dom::object>(name, "an object");
   }
 
-  /// The same for required fields; the result is empty or 0 where there is a mistake.
+  /// Take required fields; the result is empty or 0 where there is a mistake.
   [[nodiscard]] std::string_view needed_text(std::string_view name) const {
     return needed(name, text(name)).value_or(std::string_view());
   }
@@ -95,19 +96,19 @@ class JsonFields {
                       path_of(name), *this);
   }
 
-  /// Remembers a mistake that the caller found, unless there is one already.
+  /// Notes a mistake that the caller found, unless one is noted already.
   void fail(Mistake mistake) const {
     if (!error()) *error_ = std::move(mistake);
   }
-  /// The same, about the field `name`, or about the object itself where that is empty.
+  /// Notes a mistake about the field `name`, or about the object itself where that is empty.
   void fail(std::string_view name, std::string_view what, Code code = Words::kInvalid) const {
     if (!error()) fail(Words::about(path_of(name), what, code));
   }
   [[nodiscard]] const std::optional<Mistake>& error() const noexcept { return *error_; }
 
-  /// Takes fields that change nothing.
+  /// Takes fields that have no effect.
   void ignore(std::initializer_list<std::string_view> names) const;
-  /// Reports the first field that is not null and that was not taken; returns error().
+  /// Reports the first field that is not null and was not taken; returns error().
   const std::optional<Mistake>& finish() const;
 
  private:
@@ -123,14 +124,14 @@ class JsonFields {
   }
 
   std::string path_;
-  std::optional<simdjson::dom::object> object_{};  ///< nothing where there is a mistake
-  // Reading does not change an object's contents; the fields taken so far are kept beside it.
+  std::optional<simdjson::dom::object> object_{};  ///< empty where there is a mistake
+  // Reading does not change an object's contents; the taken fields are noted here.
   mutable std::bitset<kMaxFields> taken_{};  ///< in the order of the fields
   mutable std::optional<Mistake> own_error_{};
   std::optional<Mistake>* error_;
 };
 
-/// Returns the whole number that an element is; 3.0 is one. Nothing for all else.
+/// Returns an element's whole number; 3.0 counts as one. Returns nothing for other elements.
 [[nodiscard]] std::optional<std::int64_t> whole_number(simdjson::dom::element element) noexcept;
 
 /// Whether an element is a whole number of any size.

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-// Those that a double holds exactly; 17 digits need no more down to a millionth.
+// Powers that a double holds exactly; 17 digits need no larger ones down to a millionth.
 constexpr std::array kPowersOfTen = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                      1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                      1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -18,7 +18,8 @@ constexpr std::array kPowersOfTen = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1
 }  // namespace
 
 double reference_number(double exact) noexcept {
-  // Writers of these files write the shortest digits that read back as the number, as this does.
+  // Writers of these files, like this function, write the shortest digits that read back as the
+  // number.
   std::array<char, 32> text{};
   const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), std::abs(exact),
                                           std::chars_format::scientific);
@@ -34,7 +35,7 @@ double reference_number(double exact) noexcept {
     digits = digits * 10 + static_cast<std::uint64_t>(*at - '0');
     exponent -= fraction ? 1 : 0;
   }
-  if (end - at < 3) return exact;  // no e-07 or e+01: it is no number
+  if (end - at < 3) return exact;  // too short for e-07 or e+01, so it is no number
   int written = 0;
   std::from_chars(at + 2, end, written);
   exponent += at[1] == '-' ? -written : written;

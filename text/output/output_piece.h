@@ -11,18 +11,19 @@
 namespace weft {
 
 /// The kind of a run of an output's text. A call is a kCallName, any number of kArguments and, once
-/// it is complete, a kCallEnd; calls follow each other and are counted in that order, from 0. Where
-/// the model gave the call an id, a kCallId stands right before its kCallName.
+/// it is complete, a kCallEnd. Calls follow each other and are counted from 0 in their order. Where
+/// the model gave the call an id, a kCallId comes right before its kCallName.
 enum class PieceKind : std::uint8_t {
   kText,       ///< the answer itself
-  kReasoning,  ///< thoughts before it
+  kReasoning,  ///< thoughts before the answer
   kCallName,   ///< begins a call: the function's whole name, in one piece
-  kArguments,  ///< more of that call's arguments: JSON as the model wrote it, so it may be invalid
-  kCallEnd,    ///< ends that call; without text. An output that is cut off may lack it.
+  kArguments,  ///< more of the call's arguments: JSON as the model wrote it, which may be invalid
+  kCallEnd,    ///< ends the call; has no text. An output that is cut off may lack it.
   kCallId,     ///< the model's own id of the call whose name follows: whole, in one piece
 };
 
-/// Where in a text a run of one kind begins; it ends where the next one begins, or with the text.
+/// The beginning of a run of one kind in a text. The run ends where the next one begins, or with
+/// the text.
 struct PieceMark {
   std::size_t begin = 0;  ///< offset in bytes
   PieceKind kind = PieceKind::kText;
@@ -30,7 +31,7 @@ struct PieceMark {
   friend bool operator==(const PieceMark&, const PieceMark&) = default;
 };
 
-/// A run of text or thoughts whose bytes stand in the output unchanged, and where they stand.
+/// A run of text or thoughts whose bytes are unchanged in the output, and its offset there.
 struct SourceRun {
   std::size_t begin = 0;   ///< offset in the typed text
   std::size_t source = 0;  ///< offset in the output
@@ -44,8 +45,8 @@ struct OutputPiece {
   std::string_view text{};  ///< valid UTF-8; empty for kCallEnd
 };
 
-/// Calls `each(OutputPiece)` with the runs of a text in their order. Where there are no marks, all
-/// of it is kText. Runs without text are left out, but for kCallEnd.
+/// Calls `each(OutputPiece)` with the runs of a text in their order. A text without marks is all
+/// kText. Runs without text are left out, except kCallEnd.
 template <std::invocable<OutputPiece> Each>
 void for_each_piece(std::string_view text, std::span<const PieceMark> marks, Each&& each) {
   const std::size_t before = marks.empty() ? text.size() : marks.front().begin;
@@ -58,19 +59,19 @@ void for_each_piece(std::string_view text, std::span<const PieceMark> marks, Eac
   }
 }
 
-/// A text with the kinds of its runs, while it is written. Buffers keep their room over clear().
-/// Owner only.
+/// A text with the kinds of its runs, while it is being written. Buffers keep their memory over
+/// clear(). Owner only.
 class TypedText {
  public:
   [[nodiscard]] std::string_view text() const noexcept { return text_; }
-  /// Offsets in text(); strictly by kind, so that neighbours differ unless a call begins or ends.
+  /// Returns the runs' offsets in text(). Neighbours differ in kind, unless a call begins or ends.
   [[nodiscard]] std::span<const PieceMark> marks() const noexcept { return marks_; }
   [[nodiscard]] bool empty() const noexcept { return text_.empty() && marks_.empty(); }
-  /// The runs that were added with their source, in their order; the bytes of the output between
-  /// them are tags, calls and dropped white space.
+  /// Returns the runs that were added with their source, in their order. The bytes of the output
+  /// between them are tags, calls and dropped white space.
   [[nodiscard]] std::span<const SourceRun> sources() const noexcept { return sources_; }
 
-  /// Appends a run, which continues the one before it where both are of one kind.
+  /// Appends a run, which continues the previous run where both have one kind.
   void add(PieceKind kind, std::string_view text) {
     const bool whole =
         kind == PieceKind::kCallName || kind == PieceKind::kCallEnd || kind == PieceKind::kCallId;
@@ -80,7 +81,7 @@ class TypedText {
     }
     text_.append(text);
   }
-  /// The same for text or thoughts that stand at `source` in the output.
+  /// Appends a run of text or thoughts that stands at `source` in the output.
   void add(PieceKind kind, std::string_view text, std::size_t source) {
     if (text.empty()) return;
     if (!sources_.empty() && sources_.back().kind == kind &&

@@ -14,12 +14,11 @@
 
 namespace weft {
 
-/// The text of one output, from its tokens as they are drawn: decoded, and ended by the first
-/// stop string as StopScanner defines it. The appended texts of push() and finish(), put
-/// together, are Tokenizer::decode() of all tokens up to that position, and each part is valid
-/// UTF-8. Text is held back as in IncrementalDetokenizer and, with stop strings, less than the
-/// longest of them. Nothing is allocated once the buffers have their size and where `out` has
-/// room. Owner only.
+/// The text of one output, made from its tokens as they are drawn: decoded, and ended by the first
+/// stop string as StopScanner defines it. The joined texts of push() and finish() equal
+/// Tokenizer::decode() of all tokens up to the end, and each part is valid UTF-8. Text is held back
+/// as in IncrementalDetokenizer; stop strings hold back less than the longest of them. Nothing is
+/// allocated once the buffers have their size and where `out` has room. Owner only.
 class OutputText {
  public:
   /// Special tokens' texts are searched for stop strings only if the tokens are not skipped. Tokens
@@ -33,13 +32,14 @@ class OutputText {
   /// See IncrementalDetokenizer.
   void go_on() { detokenizer_.go_on(); }
 
-  /// Appends the text that is final with this token; often none. Returns the index of the stop
-  /// string that matched, once one has: then the output is over, and later calls append nothing and
-  /// return the same. kNoSuchToken for an id that is not in the vocabulary, which changes nothing.
+  /// Appends the text that becomes final with this token, often none. Returns the index of the stop
+  /// string that matched, once one has. The output is then over, and later calls append nothing and
+  /// return the same index. kNoSuchToken for an id that is not in the vocabulary; the state is then
+  /// unchanged.
   [[nodiscard]] Result<std::optional<std::size_t>> push(TokenId id, std::string& out);
 
-  /// Ends the output without another token: appends the held-back text, incomplete characters as
-  /// U+FFFD. Returns the index of the stop string that this completes, or that matched before.
+  /// Ends the output without another token: appends the held-back text, with incomplete characters
+  /// as U+FFFD. Returns the index of the stop string that this completes, or that matched before.
   /// Called once.
   [[nodiscard]] std::optional<std::size_t> finish(std::string& out);
 
@@ -52,7 +52,7 @@ class OutputText {
   IncrementalDetokenizer detokenizer_;
   bool has_stops_;
   StopScanner scanner_;
-  std::string decoded_;  ///< on its way to the scanner; empty between calls
+  std::string decoded_;  ///< decoded text for the scanner; empty between calls
 };
 
 }  // namespace weft

@@ -18,16 +18,16 @@ static_assert(StopStrings::kMaxStrings < kNoStop);
 static_assert(StopStrings::kMaxStrings * StopStrings::kMaxStringBytes < 0xFFFF,
               "states fit 16 bits");
 
-/// A state stands for the longest beginning of a stop string that the input so far ends with. Its
-/// children lie side by side.
+/// A state of the automaton. It stands for the longest beginning of a stop string with which the
+/// input ends. Its children are adjacent.
 struct Node {
-  std::uint16_t failure = kRoot;  ///< the longest other beginning that this one ends with
+  std::uint16_t failure = kRoot;  ///< the longest other beginning with which this one ends
   std::uint16_t first_child = 0;
   std::uint16_t depth = 0;      ///< bytes of the beginning
   std::uint8_t children = 0;    ///< at most one for each stop string
-  unsigned char byte = 0;       ///< its last one
-  std::uint8_t string = 0;      ///< a stop string that begins so
-  std::uint8_t stop = kNoStop;  ///< the longest stop string that it ends with
+  unsigned char byte = 0;       ///< the last byte of the beginning
+  std::uint8_t string = 0;      ///< a stop string with this beginning
+  std::uint8_t stop = kNoStop;  ///< the longest stop string with which the beginning ends
 };
 static_assert(sizeof(Node) <= 12);
 
@@ -60,7 +60,7 @@ Result<void> check(std::span<const std::string> strings) {
 struct StopStrings::Automaton {
   explicit Automaton(std::span<const std::string> stop_strings);
 
-  /// The state behind `byte`.
+  /// Returns the state after `byte`.
   [[nodiscard]] State next(State state, unsigned char byte) const noexcept {
     for (;;) {
       if (const auto child = child_of(state, byte)) return *child;
@@ -69,12 +69,12 @@ struct StopStrings::Automaton {
     }
   }
 
-  /// The text that `state` stands for.
+  /// Returns the text that `state` stands for.
   [[nodiscard]] std::string_view spelled(State state) const noexcept {
     return std::string_view(strings[nodes[state].string]).substr(0, nodes[state].depth);
   }
 
-  /// How many bytes of `text`, from its first on, are the first byte of no stop string.
+  /// Returns how many bytes at the beginning of `text` begin no stop string.
   [[nodiscard]] std::size_t run_of_others(std::string_view text) const noexcept {
     const auto found = std::ranges::find_if(
         text, [this](char c) { return begins[static_cast<unsigned char>(c)]; });
@@ -86,7 +86,7 @@ struct StopStrings::Automaton {
   std::array<bool, 256> begins{};
 
  private:
-  /// The stop strings that share a beginning: [first, last) of the sorted ones.
+  /// The stop strings that share a beginning: [first, last) of the sorted strings.
   struct Group {
     std::size_t first;
     std::size_t last;
@@ -119,14 +119,15 @@ StopStrings::Automaton::Automaton(std::span<const std::string> stop_strings)
   for (const std::string& stop : strings) begins[static_cast<unsigned char>(stop.front())] = true;
 }
 
-// In breadth-first order the states that a failure leads to have their children already.
+// In breadth-first order, the states that failures lead to have their children already.
 void StopStrings::Automaton::add_children(State parent, Group group,
                                           std::span<const std::uint8_t> sorted,
                                           std::vector<Group>& groups) {
   const std::uint16_t depth = nodes[parent].depth;
   nodes[parent].first_child = static_cast<State>(nodes.size());
   std::size_t at = group.first;
-  while (at < group.last && strings[sorted[at]].size() == depth) ++at;  // they end at the parent
+  // these strings end at the parent
+  while (at < group.last && strings[sorted[at]].size() == depth) ++at;
   while (at < group.last) {
     const char byte = strings[sorted[at]][depth];
     std::size_t end = at + 1;
@@ -176,8 +177,8 @@ std::optional<std::size_t> StopScanner::feed(std::string_view text, std::string&
   return hit_;
 }
 
-// The old state and the byte spell the open text. Of it stays open the part that the new state
-// spells, and the part behind the candidate's beginning.
+// The old state and the byte spell the open text. Two parts of it stay open: the part that the new
+// state spells, and the part after the candidate's beginning.
 void StopScanner::advance(char byte, std::string& out) {
   const StopStrings::Automaton& automaton = *stops_.automaton_;
   const std::string_view held = automaton.spelled(state_);

@@ -12,7 +12,7 @@
 
 namespace weft {
 
-/// A trie over bytes whose nodes lie level by level, the children of one node side by side.
+/// A trie over bytes. Its nodes are stored level by level, and the children of a node are adjacent.
 /// Thread-safe once built.
 class ByteTrie {
  public:
@@ -23,10 +23,10 @@ class ByteTrie {
 
   ByteTrie() : ByteTrie(std::vector<std::pair<std::string_view, TokenId>>()) {}
 
-  /// Of several equal texts the last counts. Empty texts are left out.
+  /// If texts are equal, the last one counts. Empty texts are left out.
   explicit ByteTrie(std::vector<std::pair<std::string_view, TokenId>> entries);
 
-  /// Gives every entry that `text` begins with, the shortest first.
+  /// Calls `on_match` for every entry with which `text` begins, the shortest first.
   template <class OnMatch>
   void for_each_prefix(std::string_view text, OnMatch&& on_match) const {
     std::uint32_t node = 0;
@@ -37,7 +37,7 @@ class ByteTrie {
     }
   }
 
-  /// The longest entry that `text` begins with; length 0 when there is none.
+  /// Returns the longest entry with which `text` begins; length 0 when there is none.
   [[nodiscard]] Match longest_prefix(std::string_view text) const {
     Match longest;
     for_each_prefix(text, [&](Match match) { longest = match; });
@@ -54,7 +54,7 @@ class ByteTrie {
     std::uint16_t children = 0;
   };
 
-  /// 0, which is no node's child, when there is none.
+  /// Returns the child; 0, which is no node's child, when there is none.
   [[nodiscard]] std::uint32_t child(std::uint32_t node, char byte) const noexcept {
     const Node& parent = nodes_[node];
     if (parent.children == 0) return 0;

@@ -10,7 +10,7 @@
 
 namespace weft {
 
-/// Memory of one encode call that is worth keeping for the next; Tokenizer lends it. Owner only.
+/// Memory of one encode call that is kept for the next call; Tokenizer lends it. Owner only.
 struct EncodeScratch {
   /// A symbol of a word that is being merged; the symbols are a list linked by indices.
   struct Symbol {
@@ -18,7 +18,7 @@ struct EncodeScratch {
     std::uint32_t previous;
     std::uint32_t next;
   };
-  /// The best way to an offset in a text, for Unigram.
+  /// The best path to an offset in a text, for Unigram.
   struct Path {
     double score;
     std::size_t begin;

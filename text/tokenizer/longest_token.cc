@@ -11,11 +11,11 @@ namespace {
 
 using Factor = std::optional<std::size_t>;
 
-// A character is composed of at most 3 others for each 2 of its bytes, and each of these stood in
-// the text as a character of at most 4 bytes. longest_token_test looks at all of Unicode.
+// A composed character is made of at most 3 characters for each 2 of its bytes, and each of these
+// had at most 4 bytes in the text. longest_token_test checks all of Unicode.
 constexpr std::size_t kNormalFormShrinks = 6;
 
-// A character of 4 bytes may become one of one byte, and none becomes nothing.
+// A character of 4 bytes may become one of one byte; no character disappears.
 constexpr std::size_t kLowercaseShrinks = 4;
 
 constexpr std::size_t kLongestCharacter = 4;  // bytes
@@ -24,7 +24,8 @@ std::size_t ratio_of(std::size_t from, std::size_t to) {
   return std::max<std::size_t>(1, (from + to - 1) / to);
 }
 
-/// How many bytes of a text a step turns into one byte at most; nothing when it may drop all.
+/// The most bytes of a text that a step can turn into one byte; nothing when it may drop any
+/// number.
 struct ShrinkOf {
   Factor operator()(NormalizationForm /*form*/) const { return kNormalFormShrinks; }
   Factor operator()(LowercaseStep /*step*/) const { return kLowercaseShrinks; }

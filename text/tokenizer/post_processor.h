@@ -13,14 +13,14 @@ struct PairForm {
   std::vector<TokenId> before;
   std::vector<TokenId> between;
   std::vector<TokenId> after;
-  bool types_differ = false;  ///< from the second text on the token type is 1, else 0 throughout
+  bool types_differ = false;  ///< token type 1 from the second text on; else type 0 throughout
 };
 
-/// The tokens that a tokenizer puts around a text when asked to (add_special).
+/// The tokens that a tokenizer puts around a text on request (add_special).
 struct PostProcessor {
   std::vector<TokenId> before;
   std::vector<TokenId> after;
-  /// Nothing where the files name no form, or a form that this cannot express.
+  /// Empty where the files state no form, or a form that this struct cannot express.
   std::optional<PairForm> pair = PairForm{};
 };
 

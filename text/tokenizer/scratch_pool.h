@@ -9,12 +9,13 @@
 
 namespace weft {
 
-/// Lends the memory of encode calls: it has as much as ever was in use at once. Thread-safe.
+/// Lends the memory of encode calls. It grows to as many scratches as were ever in use at once.
+/// Thread-safe.
 class ScratchPool {
  public:
   using Scratch = std::unique_ptr<EncodeScratch>;
 
-  /// The destructor gives the scratch back.
+  /// A lent scratch; the destructor gives it back.
   class Loan {
    public:
     explicit Loan(ScratchPool& pool) : pool_(pool), scratch_(pool.take()) {}
@@ -30,8 +31,8 @@ class ScratchPool {
   };
 
  private:
-  // Bytes of each buffer. A text of megabytes should not leave its buffers behind for good, and
-  // taking new ones costs a few percent of such a text's time.
+  // The bytes of each buffer that are kept. The buffers of a text of megabytes are freed, because
+  // allocating new ones takes only a few percent of such a text's time.
   static constexpr std::size_t kMaxKept = 1U << 20;
 
   Scratch take() {

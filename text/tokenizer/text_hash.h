@@ -7,14 +7,15 @@
 
 namespace weft {
 
-/// Folds the 128-bit product: every bit of the result depends on every bit of both.
+/// Folds the 128-bit product, so that every bit of the result depends on every bit of both factors.
 [[nodiscard]] inline std::uint64_t mix_hash(std::uint64_t left, std::uint64_t right) noexcept {
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(left) * right;
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
-/// A hash of a short text for tables in memory: eight bytes a step, one multiplication each.
+/// Returns a hash of a short text for tables in memory. Each step takes eight bytes and one
+/// multiplication.
 [[nodiscard]] inline std::uint64_t hash_text(std::string_view text) noexcept {
   constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;  // 2^64 over the golden ratio
   std::uint64_t hash = text.size() * kOdd;
@@ -26,7 +27,7 @@ namespace weft {
     hash = mix_hash(hash ^ word, kOdd);
   }
   word = 0;
-  // A copy of a few bytes with a size known only now is a call; these are not.
+  // Copies of fixed sizes are inlined; a copy of a few bytes with a run-time size is a call.
   if ((left & 4) != 0) {
     std::uint32_t part = 0;
     std::memcpy(&part, at, 4);

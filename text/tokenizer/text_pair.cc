@@ -14,7 +14,7 @@ void append(std::vector<TokenId>& out, std::span<const TokenId> tokens) {
   out.insert(out.end(), tokens.begin(), tokens.end());
 }
 
-/// Keeps at most `most` tokens, the last ones where the text's beginning is cut off.
+/// Keeps at most `most` tokens: the last ones where the beginning is cut, else the first ones.
 void keep(std::vector<TokenId>& tokens, std::size_t most, bool cut_begin) {
   if (tokens.size() <= most) return;
   if (cut_begin) {
@@ -25,7 +25,7 @@ void keep(std::vector<TokenId>& tokens, std::size_t most, bool cut_begin) {
   }
 }
 
-/// Takes tokens from the longer text first, as LongestFirst of Hugging Face's tokenizers
+/// Takes tokens from the longer text first, like LongestFirst of Hugging Face's tokenizers
 /// (tokenizers/src/utils/truncation.rs).
 void cut_longest(std::size_t room, bool cut_begin, std::vector<TokenId>& first,
                  std::vector<TokenId>& second) {

@@ -17,10 +17,11 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   }
 }
 
-/// The effect of each step on a token that stands alone.
+/// Applies each step to a token that stands alone.
 struct ApplyToToken {
   std::string& token;
-  bool bytes = false;  ///< it has become bytes, or a part of one text: later steps see no token
+  bool bytes = false;  ///< the token has become bytes, or a part of one text, so that later steps
+                       ///< see no token
 
   void operator()(const ReplaceStep& step) {
     if (const auto* literal = std::get_if<std::string>(&step.pattern)) {

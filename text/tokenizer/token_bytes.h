@@ -7,9 +7,9 @@
 
 namespace weft {
 
-/// Appends the bytes of a token, as the vocabulary writes it, in the middle of a text. They may be
-/// a part of a character. Where a decoder looks at neighbours (joining with spaces, repetitions,
-/// the ends of the text), the token is taken to have none.
+/// Appends the bytes that a token, in the vocabulary's spelling, stands for in the middle of a
+/// text. They may be a part of a character. Where a decoder looks at neighbours (joining with
+/// spaces, repetitions, the ends of the text), the token is treated as having none.
 void append_token_bytes(const Decoder& decoder, std::string_view token, std::string& out);
 
 }  // namespace weft

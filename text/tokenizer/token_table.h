@@ -9,12 +9,12 @@
 
 namespace weft {
 
-/// Texts by id and ids by text. Texts lie in one block, so that a vocabulary of 256k tokens loads
-/// in milliseconds. Thread-safe once filled.
+/// Texts by id and ids by text. Texts are stored in one block, so that a vocabulary of 256k tokens
+/// loads in milliseconds. Thread-safe once filled.
 class TokenTable {
  public:
-  /// Appends a text under the next id, which it returns. A text that was added before keeps its
-  /// first id in find(), unless `replace`.
+  /// Appends a text under the next id, and returns the id. If the text was added before, find()
+  /// returns its first id, or with `replace` the new one.
   TokenId add(std::string_view added, bool replace = false);
 
   void reserve(std::size_t count);
@@ -36,7 +36,7 @@ class TokenTable {
 
   std::string texts_;
   std::vector<std::size_t> begins_ = {0};
-  std::vector<TokenId> slots_;  ///< Open addressing; a power of two.
+  std::vector<TokenId> slots_;  ///< Open addressing; the size is a power of two.
 };
 
 }  // namespace weft

@@ -24,8 +24,8 @@ Error no_such_token(TokenId id, std::size_t size) {
 struct Encoding {
   EncodeScratch& lent;
   std::vector<TokenId>& out;
-  std::size_t first;  ///< Its own tokens in `out` begin here.
-  std::size_t most;   ///< tokens
+  std::size_t first;  ///< The beginning of its own tokens in `out`.
+  std::size_t most;   ///< in tokens
 
   [[nodiscard]] Result<void> check_count() const {
     const std::size_t count = out.size() - first;
@@ -39,11 +39,12 @@ struct Encoding {
 struct Tokenizer::Data {
   TokenizerParts parts;
   AddedTokenFinder raw_added;         ///< Found before normalization.
-  AddedTokenFinder normalized_added;  ///< Found after it.
-  AddedTokenFinder spelled_added;     ///< Found before it, with all that are special.
+  AddedTokenFinder normalized_added;  ///< Found after normalization.
+  AddedTokenFinder spelled_added;     ///< Found before normalization, together with all special
+                                      ///< tokens.
   ByteTrie special_texts;             ///< the texts of all special added tokens
   std::vector<bool> special;          ///< By id.
-  /// longest_token(), by whether special tokens are looked for.
+  /// longest_token(), indexed by whether special tokens are searched.
   std::array<std::optional<std::size_t>, 2> longest;
   mutable ScratchPool scratch;
 

@@ -23,26 +23,25 @@ struct TokenizerParts;
 struct EncodeOptions {
   /// Adds the tokens that the tokenizer's post-processor puts around a text: BOS, EOS, [CLS], ...
   bool add_special = true;
-  /// Lets the texts of special tokens become these tokens. It is false for users' texts: then
-  /// "<|im_start|>" is text like any other. Added tokens that are not special are always
-  /// found.
+  /// Turns the texts of special tokens into these tokens. It is false for users' texts, in which
+  /// "<|im_start|>" is text like any other. Added tokens that are not special are always found.
   bool parse_special = false;
-  /// Used with parse_special, where a template wrote the text around a user's text: the byte
-  /// offsets, ascending, at which no special token begins because the user wrote the text there.
-  /// Special tokens are then looked for in the original text and not in the normalized text. Text
+  /// Used with parse_special, where a template wrote the text around a user's text. Gives the
+  /// ascending byte offsets at which no special token begins, because the user wrote the text
+  /// there. Special tokens are then searched in the original text, not in the normalized text. Text
   /// that is not valid UTF-8 has none.
   std::optional<std::span<const std::size_t>> literals{};
-  /// A caller cannot use more tokens than this: encode() ends with kTooManyTokens as soon as it
-  /// knows that there are more; with most tokenizers the size of the text tells.
+  /// The most tokens that the caller can use. encode() ends with kTooManyTokens as soon as it knows
+  /// that there are more; with most tokenizers the size of the text shows it.
   std::size_t max_tokens = std::numeric_limits<std::size_t>::max();
 };
 
-/// Turns text into a model's tokens and back, as Hugging Face's `tokenizers` does for
-/// tokenizer.json and llama.cpp for a GGUF file. Immutable, thread-safe and cheap to copy: copies
-/// share everything.
+/// Turns text into a model's tokens and back, like Hugging Face's `tokenizers` for tokenizer.json
+/// and llama.cpp for a GGUF file. Immutable, thread-safe and cheap to copy: copies share
+/// everything.
 ///
-/// Text is bytes: what is not UTF-8 is taken as U+FFFD, one for each maximal part of a broken
-/// character, like Python's bytes.decode("utf-8", "replace").
+/// Text is bytes. Bytes that are not UTF-8 are read as U+FFFD, one for each maximal part of a
+/// broken character, like Python's bytes.decode("utf-8", "replace").
 class Tokenizer {
  public:
   /// The largest text that is encoded at once.
@@ -51,18 +50,17 @@ class Tokenizer {
   static constexpr std::size_t kMaxTokens = std::size_t{1} << 21;
   static constexpr std::size_t kMaxTokenBytes = std::size_t{64} << 10;
 
-  /// Reads the text of a tokenizer.json; errors call it `name`. Knows no BOS, EOS or chat
-  /// template, which stand beside that file. kBadTokenizer names the field; kUnknownTokenizerPart
-  /// the part.
+  /// Reads the text of a tokenizer.json; errors call it `name`. Finds no BOS, EOS or chat template,
+  /// which are in files beside it. kBadTokenizer names the field; kUnknownTokenizerPart the part.
   [[nodiscard]] static Result<Tokenizer> from_json(std::string_view tokenizer_json,
                                                    std::string_view name);
 
-  /// From the tables of a GGUF file or of llama2.c's tokenizer.bin. kBadTokenizer for tables that
-  /// disagree, kUnknownTokenizerPart for a `pre` that is not known.
+  /// Makes a tokenizer from the tables of a GGUF file or of llama2.c's tokenizer.bin. kBadTokenizer
+  /// for tables that disagree, kUnknownTokenizerPart for an unknown `pre`.
   [[nodiscard]] static Result<Tokenizer> from_vocabulary(const Vocabulary& vocabulary,
                                                          std::string_view name);
 
-  /// From a tokenizer.json, or from the folder that it is in, with what stands beside it:
+  /// Loads a tokenizer.json, or the one in a folder, with the files beside it:
   /// tokenizer_config.json, special_tokens_map.json, generation_config.json, config.json,
   /// chat_template.jinja and additional_chat_templates/tool_use.jinja. Errors of from_json and of
   /// core/io/file.h.
@@ -75,14 +73,14 @@ class Tokenizer {
   [[nodiscard]] bool exists() const noexcept;
 
   /// Appends the tokens of `text` to `out`. kTextTooLarge above kMaxTextBytes, when a normalizer
-  /// makes more than 4 times its size and 1 KiB of it, or when a pattern of the file backtracks
-  /// past its bound; kTooManyTokens; `out` is then as it was.
+  /// makes it larger than 4 times its size and 1 KiB, or when a pattern of the file backtracks past
+  /// its bound; kTooManyTokens. After an error `out` is unchanged.
   [[nodiscard]] Result<void> encode(std::string_view text, EncodeOptions options,
                                     std::vector<TokenId>& out) const;
 
-  /// The most bytes of a text that one token can stand for, in any text. It allows for
-  /// normalization that shrinks a text: a text with more bytes than `n` times this number has more
-  /// than `n` tokens. Nothing where one token may stand for any number, as with normalizers that
+  /// Returns the most bytes that one token can stand for in any text. It allows for normalization
+  /// that shrinks a text. A text with more bytes than `n` times this number has more than `n`
+  /// tokens. Nothing where one token may stand for any number of bytes, as with normalizers that
   /// drop white space.
   [[nodiscard]] std::optional<std::size_t> bytes_per_token(bool parse_special) const noexcept;
 
@@ -91,28 +89,29 @@ class Tokenizer {
     std::size_t begin = 0;
     std::size_t end = 0;
   };
-  /// Finds every offset of `text` where the text of a special token begins, and the end of the
-  /// longest such text there. Ascending; the ranges may overlap.
+  /// Returns every offset of `text` where the text of a special token begins, and the end of the
+  /// longest such text. Ascending; the ranges may overlap.
   [[nodiscard]] std::vector<SpecialText> special_texts(std::string_view text) const;
 
-  /// The text of a whole sequence, valid UTF-8: incomplete characters become U+FFFD. `skip_special`
-  /// leaves special tokens out. kNoSuchToken for an id that is not in the vocabulary.
+  /// Returns the text of a whole sequence, as valid UTF-8: incomplete characters become U+FFFD.
+  /// `skip_special` leaves special tokens out. kNoSuchToken for an id that is not in the
+  /// vocabulary.
   [[nodiscard]] Result<std::string> decode(std::span<const TokenId> ids, bool skip_special) const;
 
-  /// A token as the vocabulary writes it ("Ġthe", "▁the", "<0x0A>"). kNoSuchToken.
+  /// Returns a token in the vocabulary's spelling ("Ġthe", "▁the", "<0x0A>"). kNoSuchToken.
   [[nodiscard]] Result<std::string_view> token(TokenId id) const;
 
   /// Appends the bytes that a token stands for in the middle of a text (" the", "\n"); they may be
   /// a part of a character. kNoSuchToken.
   [[nodiscard]] Result<void> append_bytes(TokenId id, std::string& out) const;
 
-  /// The id of a token as the vocabulary writes it, or kNoToken.
+  /// Returns the id of a token in the vocabulary's spelling, or kNoToken.
   [[nodiscard]] TokenId id_of(std::string_view token) const noexcept;
 
   /// V: ids are 0 .. V-1.
   [[nodiscard]] std::size_t vocabulary_size() const noexcept;
 
-  /// False for an id that is not in the vocabulary.
+  /// Returns false for an id that is not in the vocabulary.
   [[nodiscard]] bool is_special(TokenId id) const noexcept;
 
   /// Each is kNoToken where the files name none.
@@ -120,27 +119,27 @@ class Tokenizer {
   [[nodiscard]] TokenId eos() const noexcept;
   [[nodiscard]] TokenId unknown() const noexcept;
   [[nodiscard]] TokenId padding() const noexcept;
-  /// The token whose place a masked language model fills in.
+  /// Returns the token that a masked language model replaces.
   [[nodiscard]] TokenId mask() const noexcept;
 
-  /// Every token that ends a generation, EOS among them; sorted.
+  /// Returns every token that ends a generation, EOS among them; sorted.
   [[nodiscard]] std::span<const TokenId> end_tokens() const noexcept;
 
-  /// The tokens that encode() puts around a text with add_special.
+  /// Returns the tokens that encode() puts around a text with add_special.
   [[nodiscard]] std::span<const TokenId> tokens_before() const noexcept;
   [[nodiscard]] std::span<const TokenId> tokens_after() const noexcept;
 
-  /// The tokens around and between two texts; null where they are not known.
+  /// Returns the tokens around and between two texts; null where they are unknown.
   [[nodiscard]] const PairForm* pair_form() const noexcept;
 
   /// Jinja; empty when there is none.
   [[nodiscard]] std::string_view chat_template() const noexcept;
-  /// The template of conversations with tools (`tool_use`), which some models have beside the
-  /// other; empty when there is none.
+  /// Returns the template for conversations with tools (`tool_use`), which some models have in
+  /// addition; empty when there is none.
   [[nodiscard]] std::string_view tool_chat_template() const noexcept;
-  /// Both templates, in which Weft looks for the model's format.
+  /// Returns both templates, from which Weft recognizes the model's format.
   [[nodiscard]] std::string chat_templates() const;
-  /// The file with the template, for operators; "chat_template" where it was beside the rest.
+  /// Returns the template's file, for operators; "chat_template" where it was in a common file.
   [[nodiscard]] std::string_view chat_template_file() const noexcept;
 
  private:

@@ -21,8 +21,8 @@ constexpr std::size_t kMaxTokenizerFile = std::size_t{256} << 20;
 constexpr std::size_t kMaxConfigFile = std::size_t{8} << 20;
 constexpr std::size_t kMaxConfigDepth = 32;
 
-// Parsed by Boost.JSON and not simdjson, which refuses the model_max_length of 10^30 that many of
-// these files have.
+// Boost.JSON parses these files, because simdjson refuses the model_max_length of 10^30 that many
+// of them have.
 
 const json::value* find(const json::value& config, std::string_view key) {
   const json::object* fields = config.if_object();
@@ -42,7 +42,7 @@ void set_role(TokenId& role, const json::value& config, std::string_view key,
   if (role == kNoToken && !text.empty()) role = tokens.find(text);
 }
 
-/// Roles by text, as tokenizer_config.json and special_tokens_map.json have them.
+/// Reads the tokens' roles by text, from tokenizer_config.json and special_tokens_map.json.
 void read_role_texts(const json::value& config, const TokenTable& tokens, TokenRoles& roles) {
   set_role(roles.bos, config, "bos_token", tokens);
   set_role(roles.eos, config, "eos_token", tokens);
@@ -51,7 +51,8 @@ void read_role_texts(const json::value& config, const TokenTable& tokens, TokenR
   set_role(roles.mask, config, "mask_token", tokens);
 }
 
-/// The mask token of files that name none: the class of BERT's tokenizer, or RoBERTa's, knows it.
+/// Finds the mask token for files that name none: the class of BERT's or RoBERTa's tokenizer
+/// implies it.
 void guess_mask(TokenizerParts& parts) {
   if (parts.roles.mask != kNoToken) return;
   const auto is_mask = [](const AddedToken& token) {
@@ -69,8 +70,8 @@ TokenId id_of(const json::value& value, const TokenTable& tokens) {
   return known ? static_cast<TokenId>(*number) : kNoToken;
 }
 
-/// Token ids, one or several. Anything else is an error: a model that lacks its end token writes to
-/// the end of its context.
+/// Returns one or several token ids. Anything else is an error, because a model without an end
+/// token would write to the end of its context.
 Result<std::vector<TokenId>> end_ids(const json::value& config, const TokenTable& tokens,
                                      const fs::path& file) {
   const json::value* const from = find(config, "eos_token_id");
@@ -87,8 +88,8 @@ Result<std::vector<TokenId>> end_ids(const json::value& config, const TokenTable
   return ids;
 }
 
-/// Roles by id, as generation_config.json and config.json have them; several tokens may end a
-/// generation.
+/// Reads the tokens' roles by id, from generation_config.json and config.json; several tokens may
+/// end a generation.
 Result<void> read_role_ids(const json::value& config, const TokenTable& tokens,
                            const fs::path& file, TokenRoles& roles) {
   const json::value* const begin = find(config, "bos_token_id");
@@ -100,8 +101,8 @@ Result<void> read_role_ids(const json::value& config, const TokenTable& tokens,
   return {};
 }
 
-/// Whether the class of a tokenizer_config.json builds its post-processor from add_bos_token and
-/// add_eos_token; the others leave it as tokenizer.json has it.
+/// Whether the class in a tokenizer_config.json builds its post-processor from add_bos_token and
+/// add_eos_token. Other classes leave it as in tokenizer.json.
 bool heeds_add_flags(std::string_view tokenizer_class) {
   constexpr std::array<std::string_view, 4> kFamilies = {"Llama", "CodeLlama", "Gemma", "Cohere"};
   return std::ranges::any_of(
@@ -147,7 +148,7 @@ ChatTemplates chat_templates_of(const json::value& config) {
   return templates;
 }
 
-/// Returns what `use` makes of the value of a JSON file, when there is one.
+/// Passes the value of a JSON file to `use` and returns its result, when there is such a file.
 template <class Use>
 Result<void> with_json(const fs::path& path, Use use) {
   std::error_code ignored;
@@ -222,7 +223,7 @@ Result<TokenizerParts> load_m2m100(const fs::path& folder) {
   auto parts = read_vocabulary(*vocabulary, (folder / "vocab.json").string());
   if (!parts) return parts;
   if (const auto done = read_beside(folder, *parts); !done) return done.error();
-  std::string language = "en";  // M2M100Tokenizer's own, where none is named
+  std::string language = "en";  // M2M100Tokenizer's default, where none is named
   const auto done = with_json(folder / "tokenizer_config.json", [&](const json::value& config) {
     const std::string_view named = text_of(find(config, "src_lang"));
     if (!named.empty()) language = named;

@@ -9,17 +9,17 @@
 
 namespace weft {
 
-/// The parts of a tokenizer.json; errors of Tokenizer::from_json.
+/// Reads the parts of a tokenizer.json; errors of Tokenizer::from_json.
 [[nodiscard]] Result<TokenizerParts> read_tokenizer_json(std::string_view text,
                                                          std::string_view name);
 
-/// The parts of a vocabulary's tables; errors of Tokenizer::from_vocabulary.
+/// Reads the parts from a vocabulary's tables; errors of Tokenizer::from_vocabulary.
 [[nodiscard]] Result<TokenizerParts> read_vocabulary(const Vocabulary& vocabulary,
                                                      std::string_view name);
 
 /// A tokenizer.json's text, and the parts read from it and from the files beside it.
 struct LoadedTokenizer {
-  std::string text;  ///< empty where the parts are of other files
+  std::string text;  ///< empty where the parts come from other files
   TokenizerParts parts;
 };
 

@@ -31,7 +31,7 @@ struct TokenRoles {
 /// The parts that a loader finds and Tokenizer::assemble puts together.
 struct TokenizerParts {
   std::string name;
-  std::shared_ptr<TokenTable> tokens;  ///< By id, added tokens included.
+  std::shared_ptr<TokenTable> tokens;  ///< By id, including added tokens.
   std::vector<AddedToken> added;
   Normalizer normalizer;
   PreTokenizer pre_tokenizer;
@@ -41,7 +41,8 @@ struct TokenizerParts {
   TokenRoles roles;
   std::string chat_template;
   std::string tool_chat_template;  ///< for conversations with tools; empty: chat_template
-  std::string chat_template_file;  ///< Where it was read; empty where that is the model's own file.
+  std::string chat_template_file;  ///< The file it was read from; empty where that is the model's
+                                   ///< own file.
 };
 
 /// kBadTokenizer with "name: what".

@@ -9,7 +9,7 @@
 
 namespace weft {
 
-/// Tokens that a vocabulary names by their purpose; kNoToken where it has none.
+/// Tokens by their purpose; kNoToken where the vocabulary has none.
 struct SpecialTokens {
   TokenId bos = kNoToken;
   TokenId eos = kNoToken;
@@ -24,14 +24,14 @@ struct SpecialTokens {
   }
 };
 
-/// The tables of a tokenizer as files other than tokenizer.json hold them (GGUF's metadata,
-/// llama2.c's tokenizer.bin). Plain data, not yet checked: Tokenizer::from_vocabulary does that.
+/// The tables of a tokenizer in files other than tokenizer.json (GGUF's metadata, llama2.c's
+/// tokenizer.bin). Plain data, not yet checked: Tokenizer::from_vocabulary does that.
 struct Vocabulary {
   enum class Model : std::uint8_t {
     kByteLevelBpe,      ///< Merges over GPT-2's byte alphabet; `pre` names the splitting pattern.
     kSentencePieceBpe,  ///< Merges by score, with byte fallback.
-    /// `merges` over the characters of a line, spaces being "▁", with byte fallback: Gemma 4's. A
-    /// run of line breaks that is a token is not merged.
+    /// Uses `merges` over the characters of a line, with "▁" for spaces and byte fallback; the form
+    /// of Gemma 4. A run of line breaks that is a token is not merged.
     kLineBpe,
     kUnigram,
     kWordPiece,
@@ -47,7 +47,7 @@ struct Vocabulary {
 
   Model model = Model::kByteLevelBpe;
   std::string pre{};  ///< tokenizer.ggml.pre: "llama-bpe", "gpt-2", ...; may be empty.
-  /// Text by id; in SentencePiece's a space of the text is "▁".
+  /// Text by id; SentencePiece writes "▁" for a space.
   std::vector<std::string> tokens{};
   std::vector<float> scores{};        ///< By id; empty when the model needs none.
   std::vector<TokenType> types{};     ///< By id; empty means all normal.
@@ -58,11 +58,11 @@ struct Vocabulary {
   bool add_space_prefix = true;  ///< SentencePiece: a space is put before the text.
   bool remove_extra_whitespaces = false;
   std::string
-      precompiled_charsmap;  ///< Unigram: SentencePiece's normalization rules; may be empty.
-  std::string
-      model_name{};  ///< general.name: llama.cpp strips space after tokens of "phi-3" by it.
+      precompiled_charsmap;     ///< Unigram: SentencePiece's normalization rules; may be empty.
+  std::string model_name{};     ///< general.name; llama.cpp strips space after tokens of "phi-3"
+                                ///< because of it.
   std::string chat_template{};  ///< Jinja; empty when there is none.
-  /// Jinja template of conversations with tools; empty when they have none of their own.
+  /// Jinja template for conversations with tools; empty when there is no separate one.
   std::string tool_chat_template{};
 };
 

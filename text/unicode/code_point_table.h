@@ -29,7 +29,7 @@ class CodePointTable {
  private:
   static constexpr std::size_t kPage = 256;
 
-  std::array<std::uint16_t, 0x110000 / kPage> pages_{};  ///< 0: the empty page.
+  std::array<std::uint16_t, 0x110000 / kPage> pages_{};  ///< 0 is the empty page.
   std::vector<TokenId> tokens_;
 };
 

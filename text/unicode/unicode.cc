@@ -26,8 +26,8 @@ struct LongMapping {
   std::u32string_view title;
 };
 
-/// Unicode's SpecialCasing.txt, the unconditional rows of Latin letters: those that become more
-/// than one letter.
+/// The unconditional rows of Latin letters in Unicode's SpecialCasing.txt: letters that become
+/// several letters.
 constexpr std::array kLongMappings = {
     LongMapping{0x00DF, U"SS", U"Ss"},
     LongMapping{0x0149, U"\u02BCN", U"\u02BCN"},
@@ -121,7 +121,8 @@ bool is_word(char32_t code) noexcept {
 }
 
 void append_lower_case_beyond_ascii(std::string& out, char32_t code) {
-  constexpr char32_t kDottedCapitalI = 0x130;  // the one character whose lower case is two
+  constexpr char32_t kDottedCapitalI = 0x130;  // the only character whose lower case has two
+                                               // characters
   if (code == kDottedCapitalI) {
     out.append("i\xCC\x87");
   } else {

@@ -28,7 +28,7 @@ namespace weft {
 [[nodiscard]] bool is_title_case(char32_t code) noexcept;       ///< Lt, like U+01C5
 /// Cc, Cf, Cs and Co: "other" that is assigned.
 [[nodiscard]] bool is_control(char32_t code) noexcept;
-/// Whether another case maps to `code`; neither holds of title case letters.
+/// Whether another case maps to `code`; false for title case letters.
 [[nodiscard]] bool is_upper_case(char32_t code) noexcept;
 [[nodiscard]] bool is_lower_case(char32_t code) noexcept;
 /// The \w of regular expressions: letters, marks, decimal digits, connectors, joiners.

@@ -16,8 +16,8 @@ using CodePoints = std::vector<utf8proc_int32_t>;
 // The longest decomposition is that of U+FDFA, 18 characters.
 constexpr std::size_t kLongestDecomposition = 32;
 
-/// Whether no character of `text` can change or meet another: below U+0300 nothing combines, and
-/// without compatibility nothing there decomposes under NFC.
+/// Whether no character of `text` can change or combine with another. Characters below U+0300 do
+/// not combine, and without compatibility none of them decomposes under NFC.
 bool is_stable(std::string_view text, NormalizationForm form) {
   if (!form.compose || form.compatibility) return false;
   // U+0300 begins with the byte 0xCC.
@@ -81,7 +81,7 @@ bool is_ascii_at(std::string_view text, std::size_t at) {
   return static_cast<unsigned char>(text[at]) < 0x80;
 }
 
-/// How far `text` from `at` on is ASCII, less the last character when another kind follows it.
+/// Returns the end of ASCII from `at` on, without its last character when another kind follows.
 std::size_t skip_plain(std::string_view text, std::size_t at) {
   while (at < text.size() && is_ascii_at(text, at) &&
          (at + 1 == text.size() || is_ascii_at(text, at + 1))) {
@@ -94,8 +94,8 @@ std::size_t skip_plain(std::string_view text, std::size_t at) {
 
 void normalize_unicode(std::string& text, NormalizationForm form) {
   if (is_ascii(text)) return;
-  // No ASCII character changes, moves or joins what stands before it: each begins a part that is
-  // normalized by itself, and has nothing to be done where the next one follows at once.
+  // No ASCII character changes, moves or joins the character before it. So each begins a part that
+  // is normalized separately, and needs no work where the next ASCII character follows at once.
   std::string out;
   out.reserve(text.size());
   CodePoints codes;

@@ -10,7 +10,8 @@ struct NormalizationForm {
   bool compatibility = false;  ///< NFKC, NFKD.
 };
 
-/// Brings valid UTF-8 into `form`. n log n in the longest run of combining marks, linear otherwise.
+/// Converts valid UTF-8 to `form`. Takes n log n in the longest run of combining marks, otherwise
+/// linear time.
 void normalize_unicode(std::string& text, NormalizationForm form);
 
 }  // namespace weft

@@ -98,7 +98,7 @@ struct Timing {
   double spread = 0;  // as a fraction of the median
 };
 
-/// Captures `layers` calls and replays them.
+/// Captures `layers` calls in a graph and replays it.
 Timing time_of(int layers, const std::function<void(int, cudaStream_t)>& launch_layer) {
   cudaStream_t stream = nullptr;
   cudaGraph_t graph = nullptr;
@@ -140,7 +140,7 @@ struct Case {
   std::int32_t page_tokens = 16;
   std::vector<std::int32_t> contexts = {};
   std::int32_t chunk = 1;          // tokens of a prompt, the last of its context
-  std::int32_t prompts = 1 << 30;  // the first so many; the others have one token
+  std::int32_t prompts = 1 << 30;  // the number of rows with prompts; the other rows have one token
 
   [[nodiscard]] std::int32_t tokens_of(std::size_t sequence) const {
     return static_cast<std::int64_t>(sequence) < prompts ? chunk : 1;

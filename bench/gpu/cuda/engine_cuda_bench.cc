@@ -35,15 +35,15 @@ constexpr std::int32_t kPrompt = 16;
 constexpr int kReplays = 50;
 constexpr std::size_t kLastSteps = 50;
 
-/// Seconds that so many requests take when they come at once.
+/// Returns the seconds for this many requests that come at once.
 double seconds_at_once(measure::LoadPlayer& player, std::size_t count) {
   const std::vector<measure::Arrival> arrivals(count, {0, kPrompt, kOutput, RequestClass::kChat});
   const auto outcomes = measure::require_served(player.play({.arrivals = arrivals}), "at once");
   return measure::summarize(outcomes).seconds;
 }
 
-/// Steps that continued all rows and followed another such step, in seconds from the end of that:
-/// to their own end, and to their own beginning.
+/// Times of steps that continued all rows and followed another such step. They count in seconds
+/// from that step's end: to the step's own end, and to its beginning.
 struct FullSteps {
   std::vector<double> steps, waits;
 };

@@ -22,7 +22,7 @@
 namespace weft::cuda {
 namespace {
 
-constexpr int kInGraph = 24;  // launches of a graph, each with buffers of its own
+constexpr int kInGraph = 24;  // launches in a graph, each with its own buffers
 constexpr int kReplays = 15;
 constexpr std::int64_t kHidden = 4096;
 constexpr std::int64_t kMostRows = 64;
@@ -193,7 +193,7 @@ void bench_route() {
   });
 }
 
-/// A choice for each row.
+/// Returns a choice for each row.
 std::vector<SampleItem> items_of(std::int64_t rows) {
   std::vector<SampleItem> items;
   for (std::int32_t i = 0; i < rows; ++i) items.push_back({.output = i, .slot = i, .position = i});
@@ -206,7 +206,7 @@ std::vector<std::int32_t> counts_to(std::int64_t most) {
   return counts;
 }
 
-/// Times choices of rows of a vocabulary, one way after the other.
+/// Times the choices of rows from a vocabulary, one method after the other.
 void bench_sample(std::int64_t vocabulary) {
   const DeviceRows logits{
       .data = upload(normal(static_cast<std::size_t>(kMostRows * vocabulary), 3)),
@@ -263,8 +263,8 @@ void bench_sample(std::int64_t vocabulary) {
   }
 }
 
-/// Times what two ranks that share a vocabulary do where the greatest logits of each are enough:
-/// one tells of its half, and one chooses by what both told.
+/// Times two ranks that share a vocabulary, where the greatest logits of each are enough. One rank
+/// sends those of its half, and one rank chooses from both halves.
 void bench_told(std::int64_t vocabulary) {
   constexpr std::int32_t kRanks = 2;
   const std::int64_t width = vocabulary / kRanks;

@@ -62,7 +62,7 @@ class Reducer {
  public:
   static constexpr std::int64_t kMostBytes = std::int64_t{16} << 20U;
   static constexpr int kInARow = 20;
-  static constexpr std::int64_t kWidth = 4096;  ///< of a row, as Llama-2-7B has them
+  static constexpr std::int64_t kWidth = 4096;  ///< numbers of a row, as in Llama-2-7B
 
   Reducer(std::int32_t index, std::shared_ptr<cuda::CudaRanks> all)
       : runtime_(value_or_end(cuda::open_runtime(index))), place_{std::move(all), 0, index} {}
@@ -146,7 +146,7 @@ void all_reduces(std::int32_t gpus, int rounds) {
       std::vector<double> slowest;
       for (int round = 0; round <= rounds; ++round) {
         threads.run([&](std::size_t rank) { took[rank] = ranks[rank]->measure(bytes, way); });
-        // The first round finds nothing connected.
+        // The first round is not counted, because it makes the connections.
         if (round > 0) slowest.push_back(*std::ranges::max_element(took));
       }
       medians.push_back(median(slowest));
@@ -180,7 +180,8 @@ class Steps {
     sampling_ = std::make_shared<const SamplingParams>(params);
   }
 
-  /// Seconds of a step. All rows stay at one position, with whatever their pages hold.
+  /// Returns the seconds of a step. All rows stay at one position; the pages' contents do not
+  /// matter.
   double decode(std::int32_t rows) {
     const DeviceLimits& limits = device_->limits();
     for (std::int32_t row = 0; row < rows; ++row) {
@@ -221,7 +222,7 @@ class Steps {
   StepResult result_;
 };
 
-/// The bytes that a step waits for: the sum over stages of the bytes of the slowest rank.
+/// Returns the bytes that a step waits for: the sum over stages of the bytes of the slowest rank.
 double slowest_bytes(const OpenedModel& model, const std::string& text) {
   const Partition partition = value_or_end(parse_partition(text));
   const auto programs = value_or_end(compile_parts(model, partition));
@@ -244,7 +245,7 @@ struct Cut {
   std::string partition;
 };
 
-/// "cuda:0,cuda:1,...": GPUs from `first` on, with something between them.
+/// Writes "cuda:0,cuda:1,...": GPUs from `first` on, with a separator between them.
 std::string gpus_text(std::int32_t first, std::int32_t count, std::string_view between) {
   std::string text;
   for (std::int32_t gpu = first; gpu < first + count; ++gpu) {

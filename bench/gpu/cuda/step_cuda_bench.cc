@@ -40,7 +40,7 @@ struct Options {
   std::int64_t flat = 0;
   std::int32_t rule = 0;
 
-  /// Takes "name=value"; false when it is none.
+  /// Takes "name=value"; returns false when the argument has another form.
   bool take(const std::string& argument) {
     const auto equals = argument.find('=');
     if (equals == std::string::npos) return false;
@@ -76,7 +76,7 @@ class Bench {
     limits_.pages = static_cast<std::int32_t>(limits_.pages_for(pages_tokens()) * most);
     limits_.step_tokens = kStepTokens;
     limits_.vocabulary = kLlama7B.vocabulary;
-    // From the first piece to the last: what came before is the context and its memory.
+    // When the first piece was loaded. The time before it belongs to the context and its memory.
     std::chrono::steady_clock::time_point began;
     std::chrono::steady_clock::time_point ended;
     std::int64_t before = 0;
@@ -113,7 +113,7 @@ class Bench {
     return shape;
   }
 
-  /// The tuning that a server would use on this GPU, unless the options override it.
+  /// Returns the tuning that a server would use on this GPU, unless the options override it.
   [[nodiscard]] cuda::Tuning tuning(const std::string& gpu) const {
     cuda::Tuning tuning;
     if (options_.rule == 0) tuning = cuda::find_tuning({}, gpu, *model_.program()).value();
@@ -126,13 +126,13 @@ class Bench {
     return tuning;
   }
 
-  /// Bytes a second from page-locked memory to the device's.
+  /// Returns the bytes a second from page-locked memory to the device.
   double bus_rate() {
     constexpr std::size_t kBytes = std::size_t{128} << 20U;
     cuda::CudaDevice& device = device_->device();
     const cuda::OwnedPinned memory = cuda::take_pinned(device.runtime(), kBytes);
     std::memset(memory.get(), 1, kBytes);
-    // Over pages that the prompts write later.
+    // Written to pages that the prompts overwrite later.
     std::byte* to = device.layout().self_kv.front().keys;
     std::vector<double> all;
     for (int i = 0; i < 9; ++i) {
@@ -152,7 +152,7 @@ class Bench {
   }
 
   [[nodiscard]] double weight_bytes() const {
-    // The embedding's table is not read but for some rows.
+    // Only some rows of the embedding's table are read.
     return static_cast<double>(model_.program()->weight_bytes());
   }
 
@@ -160,7 +160,7 @@ class Bench {
     return static_cast<double>(model_.program()->kv_bytes_per_token(DType::kBF16)) * rows * at_[0];
   }
 
-  /// Every row's context is there.
+  /// Fills every row's context.
   void fill() {
     SamplingParams params;
     params.temperature = 0.8F;
@@ -177,7 +177,7 @@ class Bench {
                               .prompt_tokens = options_.context});
       plan_.tables.push_back({row, 0, 0, pages});
       for (std::int32_t page = 0; page < pages; ++page) {
-        // A row's pages lie apart.
+        // The pages of a row are far apart.
         plan_.pages.push_back(page * limits_.rows + row);
       }
       seconds = 0;

@@ -28,8 +28,8 @@ std::string first_line(const std::string& output) {
   return std::string(shown) + (shown.size() < output.size() ? " ..." : "");
 }
 
-/// Writes characters that change a text's direction as JSON escapes them: the user who allows the
-/// call sees its characters in their order.
+/// Writes characters that change a text's direction as JSON escapes, so that the user who allows
+/// the call reads its characters in their real order.
 std::string in_its_order(std::string_view text) {
   std::string written;
   for (std::size_t i = 0; i < text.size(); ++i) {

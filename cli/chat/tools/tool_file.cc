@@ -20,7 +20,7 @@ namespace json = boost::json;
 constexpr std::array<std::string_view, 7> kToolKeys = {
     "name", "description", "parameters", "command", "shell", "ask", "timeout_s"};
 
-/// Names as every API takes them.
+/// Every API accepts names up to this length.
 constexpr std::size_t kLongestToolName = 64;
 constexpr std::string_view kToolNameCharacters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";

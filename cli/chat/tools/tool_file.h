@@ -11,10 +11,11 @@
 
 namespace weft::cli {
 
-/// A file of tools may be this large, and name as many: more would not fit into a prompt.
+/// Bounds of a file of tools: its size, and the number of tools. More tools would not fit into a
+/// prompt.
 inline constexpr std::size_t kLargestToolFile = std::size_t{1} << 20;
 inline constexpr std::size_t kMaxTools = 64;
-/// The time of a command: the default, where the file says nothing, and the most.
+/// The time that a command may take: the default, and the most.
 inline constexpr std::chrono::seconds kToolTime{30};
 inline constexpr std::chrono::seconds kLongestToolTime{3600};
 

@@ -25,7 +25,8 @@ namespace {
 
 using std::chrono::steady_clock;
 
-/// A pipe has room for 16 reads; a command that prints without end is still ended in time.
+/// The most reads in a row. A pipe has room for 16 reads; the bound lets a command that prints
+/// without end be stopped in time.
 constexpr int kReadsAtOnce = 32;
 
 std::string reason_of(int error) { return std::generic_category().message(error); }
@@ -125,7 +126,7 @@ class Running {
     return error;
   }
 
-  /// Reads the output that is there, and not much more of the output that comes meanwhile.
+  /// Reads the output that is there. It reads little of what comes meanwhile, so it always returns.
   void read_output() {
     std::array<char, 4096> bytes{};
     for (int reads = 0; output_.get() >= 0 && reads < kReadsAtOnce; ++reads) {

@@ -11,7 +11,8 @@ namespace {
 // Within this bound, ends that are rounded outwards stay far from overflow and from denormals.
 constexpr double kLargest = 1e200;
 constexpr double kSmallest = 1e-200;
-constexpr double kStepSlack = 1e-9;  // as a part of a step: how far rounding may have moved a value
+constexpr double kStepSlack = 1e-9;  // how far rounding may have moved a value, as a fraction of a
+                                     // step
 
 /// Rounds a value between 1 and 10 up to 1, 2, 5 or 10.
 double round_up(double mantissa) {
@@ -39,7 +40,7 @@ double outwards(double at, bool up) {
 
 using Range = std::pair<double, double>;
 
-/// Widens a range such that it can be divided by, even where all values are equal.
+/// Widens a range so that it is not empty, even where all values are equal.
 Range widened(Range range, bool logarithmic) {
   auto& [low, high] = range;
   const double size = std::max(std::abs(low), std::abs(high));
@@ -54,7 +55,8 @@ Range range_of(const std::vector<double>& values, const AxisWish& wish) {
   const auto [least, most] = std::ranges::minmax(values);
   if (wish.logarithmic) return widened({std::log10(least), std::log10(most)}, true);
   Range range = widened({least, most}, false);
-  // Where the values differ by less than this part of their size, a zero would press them flat.
+  // Where the values differ by a smaller share of their size, an axis from zero would show them
+  // flat.
   constexpr double kFlat = 0.25;
   if (wish.from_zero && range.first > 0 && range.first < (1 - kFlat) * range.second) {
     range.first = 0;
@@ -99,7 +101,7 @@ void AxisScale::set_ticks(const std::vector<double>& values) {
   ticks_.clear();
   for (const double value : values) {
     double step = std::abs(value);
-    // A label has as many decimals as the value needs, up to the number that it has room for.
+    // A label has as many decimals as the value needs and as fit.
     int decimals = 0;
     while (decimals < 3 && std::abs(std::round(step) - step) > kStepSlack * step) {
       step *= 10;
@@ -130,7 +132,7 @@ void AxisScale::make_linear_ticks(double wanted, bool round) {
 
 void AxisScale::make_log_ticks(double wanted, bool round) {
   const double decades = high_ - low_;
-  // With 2 and 5 as well as 1 there are three ticks a decade.
+  // With 2 and 5 besides 1 there are three ticks a decade.
   const bool fine = 3 * decades <= 1.5 * wanted;
   const double apart = fine ? 1 : std::max(1.0, std::ceil(decades / (1.5 * wanted)));
   std::vector<double> places;
@@ -151,7 +153,7 @@ void AxisScale::make_log_ticks(double wanted, bool round) {
     const double exact = std::round(value / power) * power;
     ticks_.push_back({exact, tick_label(exact, power, exact)});
   }
-  // The axis spans less than a decade and lies between two of them.
+  // The axis spans less than a decade and lies inside one.
   if (ticks_.size() < 3 && decades < 1) {
     logarithmic_ = false;
     const Range logarithms{low_, high_};

@@ -6,8 +6,8 @@
 namespace weft::measure {
 namespace {
 
-// Text has a contrast of 4.5 and more on the sheet, lines of 3 and more. Eight colours, which marks
-// and hatchings help out.
+// Text has a contrast of at least 4.5 on the page, lines of at least 3. There are eight colours;
+// marks and hatchings distinguish series besides.
 constexpr std::string_view kLight = R"(
 --sheet:#fffdf9;--ink:#26231e;--muted:#655e53;--grid:#e9e3d7;--edge:#8f8677;
 --c0:#2f4f86;--c1:#b4472f;--c2:#2e7d5b;--c3:#8757a8;--c4:#9a6a00;--c5:#0f7d8c;--c6:#7a4f2c;--c7:#6a6f78;)";

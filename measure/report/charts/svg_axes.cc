@@ -13,7 +13,7 @@ namespace {
 
 using Style = Series::Style;
 
-constexpr double kAxisTextSize = 12;  // pixels, as in chart_style()
+constexpr double kAxisTextSize = 12;  // pixels, the same as in chart_style()
 constexpr double kLabelGap = 8;       // between neighbouring labels
 constexpr double kPixelsPerX = 80;    // for each tick
 constexpr double kPixelsPerY = 52;
@@ -40,7 +40,7 @@ AxisScale scale_y(const Figure& figure, double height) {
                                     .ticks = static_cast<int>(height / kPixelsPerY)});
 }
 
-/// Whether the labels of these ticks have room beside each other.
+/// Whether the labels of these ticks fit beside each other.
 bool has_room(const AxisScale& scale, double width) {
   const auto& ticks = scale.ticks();
   for (std::size_t i = 1; i < ticks.size(); ++i) {
@@ -60,8 +60,8 @@ void leave_out_every_other(AxisScale& scale) {
   scale.set_ticks(left);
 }
 
-/// Returns the values that get ticks because they were measured: where bars stand, and where values
-/// are factors apart. 1, 4 and 16 may have been measured, and 1, 2 and 5 not.
+/// Returns measured values that get ticks of their own: where bars stand, and where values are
+/// factors apart. 1, 4 and 16 may have been measured, while 1, 2 and 5 were not.
 std::vector<double> own_ticks(const Figure& figure, const std::vector<double>& places) {
   if (!places.empty()) return places;
   if (!figure.x.logarithmic) return {};

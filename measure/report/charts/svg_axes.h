@@ -7,16 +7,17 @@
 
 namespace weft::measure {
 
-/// Returns where the figure's values are drawn in a chart of `width` pixels, in the `height` pixels
-/// below `top`, with axes that fit the values. The widest label of y decides how far from the left
-/// the plot begins.
+/// Returns the area for the figure's values in a chart of `width` pixels, in the `height` pixels
+/// below `top`, with axes that fit the values. The widest label of y determines the area's left
+/// end.
 [[nodiscard]] PlotArea plot_area(const Figure& figure, double width, double top, double height);
 
 /// Draws the base line and, where `ticks` is set, ticks with their labels and a line across the
 /// plot for each tick of y.
 [[nodiscard]] std::string svg_axes(const PlotArea& area, bool ticks);
 
-/// Draws the title of y above the plot and that of x below it, cut where the chart is too narrow.
+/// Draws the title of y above the plot and the title of x below it, cut where the chart is too
+/// narrow.
 [[nodiscard]] std::string svg_axis_titles(const Figure& figure, const PlotArea& area, double width);
 
 }  // namespace weft::measure

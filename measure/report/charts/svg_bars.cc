@@ -24,9 +24,9 @@ constexpr std::array<Hatching, 5> kHatchings = {{
     {"rotate(90)", "M0 0h3v7h-3z"},
 }};
 constexpr double kWidest = 64;    // pixels
-constexpr double kFilled = 0.76;  // part of the distance between two neighbouring x
+constexpr double kFilled = 0.76;  // share of the distance between two neighbouring x
 
-// Where there are more bars they are drawn as lines, which show the extremes.
+// With more bars than this allows, they are drawn as lines, which show the extremes.
 constexpr double kPixelsPerBar = 4;
 
 bool has_bars(const Series& series) { return series.style == Series::Style::kBars; }
@@ -39,7 +39,7 @@ double least_gap(const std::vector<double>& sorted) {
   return least;
 }
 
-/// How many pixels all bars at one x have between them.
+/// Returns the pixels for all bars at one x together.
 double room_of(const std::vector<double>& places, const PlotArea& area) {
   if (places.size() < 2) return area.width / 2;
   std::vector<double> across;

@@ -9,18 +9,18 @@
 
 namespace weft::measure {
 
-/// The values of x at which the figure has bars, ascending and each once.
+/// Returns the values of x at which the figure has bars, ascending and each once.
 [[nodiscard]] std::vector<double> bar_places(const Figure& figure);
 
-/// How far an axis must reach beyond the outermost bars so that they are within it, as a part of
-/// what their x span.
+/// Returns how far an axis must extend beyond the outermost bars to contain them, as a fraction of
+/// their range of x.
 [[nodiscard]] double bar_margin(const std::vector<double>& places, bool logarithmic);
 
-/// The hatchings of all bars, as <defs>. The names within this chart begin with `id`.
+/// Returns the hatchings of all bars as <defs>. Names inside the chart begin with `id`.
 [[nodiscard]] std::string svg_hatchings(const Figure& figure, const std::vector<std::size_t>& looks,
                                         std::string_view id);
 
-/// The fill of a bar of this look, "url(#...)".
+/// Returns the fill of a bar with this look, "url(#...)".
 [[nodiscard]] std::string svg_hatching(std::size_t look, std::string_view id);
 
 /// Draws the bars of one series. Bars of several series stand side by side.

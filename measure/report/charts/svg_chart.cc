@@ -16,7 +16,7 @@ namespace {
 
 using Style = Series::Style;
 
-constexpr double kTitle = 15;  // pixels, as in chart_style()
+constexpr double kTitle = 15;  // pixels, the same as in chart_style()
 constexpr double kTitleLine = 21;
 constexpr double kAbovePlot = 38;  // the title of y, and a gap between it and the legend
 constexpr double kBelowPlot = 42;  // ticks' labels and the title of x

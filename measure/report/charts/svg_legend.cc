@@ -9,7 +9,7 @@
 namespace weft::measure {
 namespace {
 
-constexpr double kLegendTextSize = 13;  // pixels, as in chart_style()
+constexpr double kLegendTextSize = 13;  // pixels, the same as in chart_style()
 constexpr double kSwatch = 26 + 8;
 constexpr double kEntryGap = 22;
 constexpr double kRow = 22;

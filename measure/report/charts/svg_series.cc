@@ -11,8 +11,8 @@
 namespace weft::measure {
 namespace {
 
-constexpr std::size_t kColors = 8;  // in chart_style()
-// Each mark has about nine pixels, so that none looks more important.
+constexpr std::size_t kColors = 8;  // the number of colours in chart_style()
+// Each mark has about the same area, so that none looks more important.
 constexpr std::array<std::string_view, 6> kMarks = {
     "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
     "m-3.6-3.6h7.2v7.2h-7.2z",
@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 6> kMarks = {
     "m0 4.8l4.6-8h-9.2z",
     "m-1.7-4.8h3.4v3.1h3.1v3.4h-3.1v3.1h-3.4v-3.1h-3.1v-3.4h3.1z",
 };
-// So many marks can still be told apart, each with a title that shows its values.
+// The most marks that can still be distinguished. Each has a title with its values.
 constexpr std::size_t kMostMarks = 60;
 constexpr std::size_t kMostDots = 8000;  // some 100 KiB
 
@@ -48,7 +48,7 @@ std::string line_path(const Points& points, bool steps) {
   return path + "\"/>";
 }
 
-/// Draws a few marks on a line of very many points, not at the same points as on other lines.
+/// Draws a few marks on a line of very many points, at other points than on other lines.
 std::string some_marks(const Points& points, std::size_t look, double width) {
   constexpr double kApart = 1.0 / 7;
   std::string marks;

@@ -11,7 +11,7 @@
 namespace weft::measure {
 namespace {
 
-// Widths of DejaVu Sans, the widest of the fonts, as parts of its size.
+// Returns the widths of DejaVu Sans, the widest of the fonts, as fractions of its size.
 double letter_width(std::string_view letter) {
   constexpr std::string_view kNarrow = " .,:;'|!()[]/-fijlrtI";
   constexpr std::string_view kWide = "mwMW@%";

@@ -12,14 +12,13 @@ namespace weft::measure {
 /// Estimates how wide `text` is at `size` pixels, in the widest of the fonts that charts ask for.
 [[nodiscard]] double text_width(std::string_view text, double size);
 
-/// Returns as much of `text` as `width` pixels hold, with an ellipsis where that is not all.
+/// Returns as much of `text` as fits into `width` pixels, with an ellipsis where it is cut.
 [[nodiscard]] std::string fitted(std::string_view text, double width, double size);
 
 /// Breaks `text` between words into lines of `width` pixels; a longer word has a line of its own.
 [[nodiscard]] std::vector<std::string> broken(std::string_view text, double width, double size);
 
-/// Writes a <text> element. `where` is its class, which says how it looks and which end of it is at
-/// `x`.
+/// Writes a <text> element. `where` is its class, which sets its look and the end that is at `x`.
 [[nodiscard]] std::string svg_text(double x, double y, std::string_view where,
                                    std::string_view text);
 

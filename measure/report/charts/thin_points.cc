@@ -57,7 +57,7 @@ Points thin_line(const Points& points, double low, double high, std::size_t colu
     return std::floor(part(points[i].first, low, high) * static_cast<double>(columns));
   });
   if (kept.size() <= most) return kept;
-  // The line runs to and fro, so it is divided by the points' numbers instead.
+  // The line runs back and forth, so it is divided by the points' numbers instead.
   const std::size_t runs = most / kKeptOfRun;
   return keep_runs(kept, [&](std::size_t i) { return i * runs / kept.size(); });
 }

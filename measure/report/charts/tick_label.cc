@@ -9,13 +9,14 @@
 namespace weft::measure {
 namespace {
 
-constexpr double kValueSlack = 1e-9;  // how far rounding may have moved a value, as a part of it
+constexpr double kValueSlack = 1e-9;  // how far rounding may have moved a value, as a fraction of
+                                      // it
 
 struct Unit {
   double from, size;
   char letter;
 };
-// A unit begins at five digits: four are read as fast as a letter.
+// A unit is used from five digits on, because four are read as fast as a letter.
 constexpr std::array kUnits = {Unit{1e4, 1e3, 'k'}, Unit{1e6, 1e6, 'M'}, Unit{1e9, 1e9, 'G'},
                                Unit{1e12, 1e12, 'T'}};
 
@@ -27,7 +28,7 @@ std::string fixed(double value, int decimals) {
   return {digits.data(), end};
 }
 
-/// How many decimals tell multiples of `step` apart.
+/// Returns the number of decimals that distinguish multiples of `step`.
 int decimals_of(double step) {
   return static_cast<int>(std::max(0.0, std::ceil(-std::log10(step) - kValueSlack)));
 }

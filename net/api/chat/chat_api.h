@@ -9,9 +9,9 @@
 
 namespace weft {
 
-/// Decodes the body of POST /v1/chat/completions. The error names the field: one that is out of
-/// range, that Weft cannot do (tools, response formats other than text, parts that are not text),
-/// or that it does not know and that could change the output.
+/// Decodes the body of POST /v1/chat/completions. The error names the field: a value out of range,
+/// a feature that Weft does not have (tools, response formats other than text, parts that are not
+/// text), or an unknown field that could change the output.
 ///
 /// Source: OpenAI's API reference, "Create chat completion"; vLLM's extra parameters.
 [[nodiscard]] ApiResult<ApiCall> decode_chat(simdjson::dom::object body, const ApiContext& context);

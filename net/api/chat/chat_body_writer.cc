@@ -61,7 +61,7 @@ class ChatBodyWriter final : public ReplyWriter {
  private:
   struct Output {
     TypedAnswer answer;
-    std::string logprobs;      // of the content's tokens, as JSON
+    std::string logprobs;      // logprobs of the content's tokens, as JSON
     std::vector<TokenId> ids;  // only with token_ids
   };
 

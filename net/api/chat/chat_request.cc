@@ -45,7 +45,7 @@ void refuse_unsupported_chat_fields(BodyFields& fields) {
   take_harmless_fields(fields, FieldPlace::kCompletion);
 }
 
-/// Reads a body that has none of the fields that are older than tools.
+/// Reads a body without the fields that are older than tools.
 ApiResult<CompletionRequest> read_chat_of_today(simdjson::dom::object body,
                                                 const ApiContext& context) {
   BodyFields fields(body);
@@ -74,7 +74,7 @@ ApiResult<CompletionRequest> read_chat_of_today(simdjson::dom::object body,
   result.options.outputs_per_part = request.sampling.n;
   result.parts.push_back(std::move(request));
   ask_for_prompt_ids(result.options, result.parts);
-  ask_for_prompt_logprobs(result, -1, /*times=*/1);  // beside the choices
+  ask_for_prompt_logprobs(result, -1, /*times=*/1);  // the answer has them beside the choices
   return result;
 }
 

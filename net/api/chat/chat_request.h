@@ -6,7 +6,7 @@
 
 namespace weft {
 
-/// The part of decode_chat() that reads the body, without a writer.
+/// Reads the body for decode_chat(), without making a writer.
 [[nodiscard]] ApiResult<CompletionRequest> read_chat(simdjson::dom::object body,
                                                      const ApiContext& context);
 

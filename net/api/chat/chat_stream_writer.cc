@@ -50,7 +50,7 @@ class ChatStreamWriter final : public ReplyWriter {
       add_piece(index, piece, out);
       token_logprobs_.clear();
     });
-    if (!ids_.empty()) add_piece(index, {}, out);  // ids of tokens without text
+    if (!ids_.empty()) add_piece(index, {}, out);  // sends ids of tokens without text
   }
 
   void end(std::span<const Finish> parts, EventBatch& out) override {
@@ -178,9 +178,9 @@ class ChatStreamWriter final : public ReplyWriter {
   const std::string head_;
   const std::string before_index_;
   ChunkUsage usage_;
-  std::string token_logprobs_;      // of the piece that is being added
+  std::string token_logprobs_;      // logprobs of the piece that is being added
   std::vector<TokenId> ids_;        // ids of one delta that no chunk has sent yet
-  std::vector<std::size_t> calls_;  // that have begun, by the choice's index
+  std::vector<std::size_t> calls_;  // number of calls begun, by the choice's index
   std::string call_id_;             // the model's own id for the next call
 };
 

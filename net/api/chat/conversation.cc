@@ -137,7 +137,8 @@ void take_role_fields(const BodyFields& message, std::string_view role, const Se
     const auto thought = message.text("reasoning_content");
     const auto other = message.text("reasoning");  // OpenRouter's and vLLM's name
     set_reasoning(model, thought ? *thought : other.value_or(""), result);
-    static_cast<void>(message.flag("prefix"));  // only for the last message: take_final_message()
+    static_cast<void>(message.flag("prefix"));  // read by take_final_message(), since only the last
+                                                // message may have it
     take_harmless_fields(message, FieldPlace::kHistory);
   } else if (message.has("tool_calls")) {
     message.fail("tool_calls", "are of an assistant's messages");

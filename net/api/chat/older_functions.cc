@@ -59,7 +59,7 @@ class MessageChanger {
     if (found != ids_.end()) message["tool_call_id"] = found->second;
   }
 
-  std::map<std::string, std::string, std::less<>> ids_;  // id of the last call of each function
+  std::map<std::string, std::string, std::less<>> ids_;  // id of each function's last call
   std::size_t calls_ = 0;
 };
 
@@ -118,7 +118,7 @@ ApiResult<std::string> with_tools_of_today(dom::object body) {
       return bad_field(kFunctions, "and tools both offer functions");
     }
     changed["tools"] = tools_of(changed[kFunctions].as_array());
-    changed["parallel_tool_calls"] = false;  // an answer has one function_call
+    changed["parallel_tool_calls"] = false;  // such an answer has room for one function_call
     if (const json::value* const call = changed.if_contains(kCall)) {
       changed["tool_choice"] = choice_of(*call);
     }

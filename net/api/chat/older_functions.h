@@ -9,10 +9,10 @@
 namespace weft {
 
 /// OpenAI's fields that are older than tools: `functions` and `function_call` of a body, an
-/// assistant's `function_call`, and messages of the role `function`. A body that has them is read
-/// as the body with today's fields that says the same.
+/// assistant's `function_call`, and messages of the role `function`. A body with these fields is
+/// read as the equal body with today's fields.
 
-/// Returns whether a body offers functions, or has past calls, in those fields.
+/// Returns whether a body offers functions, or has past calls, in these older fields.
 [[nodiscard]] bool has_older_functions(simdjson::dom::object body);
 /// Returns whether a body offers functions: the answer then names a call in the older fields too.
 [[nodiscard]] bool offers_older_functions(simdjson::dom::object body);

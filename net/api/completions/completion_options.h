@@ -15,10 +15,11 @@ namespace weft {
 
 /// The settings of an answer of the chat and text completion APIs, besides its text.
 struct CompletionOptions {
-  std::string id{};  ///< whole: "chatcmpl-...", "cmpl-..."
+  std::string id{};  ///< the whole id: "chatcmpl-...", "cmpl-..."
   std::int64_t created = 0;
   std::string model{};
-  std::string service_tier{};  ///< what the request had: "default", "flex"; empty = none
+  std::string service_tier{};  ///< the tier that the request asked for: "default", "flex"; empty =
+                               ///< none
   bool stream = false;
   bool include_usage = false;    ///< stream_options.include_usage: one more chunk with no choices
   bool usage_in_chunks = false;  ///< stream_options.continuous_usage_stats: every chunk has it

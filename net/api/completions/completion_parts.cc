@@ -44,7 +44,7 @@ Usage total_usage(const CompletionOptions& options, std::span<const Finish> part
   return total;
 }
 
-/// What there is to say of how the output came about.
+/// Appends the numbers of thoughts' tokens and of guesses, where there are any.
 void append_completion_details(const Usage& usage, std::string& out) {
   const bool guessed = usage.accepted_guesses > 0 || usage.rejected_guesses > 0;
   if (usage.reasoning_tokens == 0 && !guessed) return;

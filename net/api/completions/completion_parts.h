@@ -17,7 +17,7 @@ namespace weft {
 [[nodiscard]] std::string completion_head(const CompletionOptions& options,
                                           std::string_view object);
 
-/// Returns the usage that the answer reports of one part, and of all parts together.
+/// Returns the usage of one part, and of all parts together, as the answer reports it.
 [[nodiscard]] Usage told_usage(const CompletionOptions& options, const Finish& part);
 [[nodiscard]] Usage total_usage(const CompletionOptions& options, std::span<const Finish> parts);
 /// Appends {"prompt_tokens":...,"completion_tokens":...,"total_tokens":...,
@@ -26,9 +26,9 @@ namespace weft {
 void append_completion_usage(const Usage& usage, std::string& out);
 
 /// Appends "finish_reason":...,"stop_reason":... of one output. Where a stop string cut a call the
-/// finish reason is "stop": the calls are not all complete. The stop reason is the stop string
-/// or token that ended it, as in vLLM; null for a token that ends the model's texts anyway.
-/// `calls`: the finish reason of an output with calls.
+/// finish reason is "stop", because the calls are not all complete. The stop reason is the stop
+/// string or stop token that ended the output, as in vLLM; it is null for a token that ends the
+/// model's texts anyway. `calls` is the finish reason of an output with calls.
 void append_finish(const Finish& part, std::size_t choice, const ServedModel& model,
                    std::string& out, std::string_view calls = "tool_calls");
 
@@ -37,7 +37,7 @@ void append_ids(std::string_view name, std::span<const TokenId> ids, std::string
 /// Appends a part's "prompt_token_ids", with a comma in front, where the answer includes them.
 void append_prompt_ids(const CompletionOptions& options, std::size_t part, std::string& out);
 
-/// Adds what ends a stream: the usage where the request wanted it, behind the `head` of its chunks,
+/// Adds the end of a stream: the usage where the request wanted it, after the `head` of its chunks,
 /// and [DONE].
 void add_stream_end(const CompletionOptions& options, std::string_view head,
                     std::span<const Finish> parts, EventBatch& out);

@@ -21,8 +21,8 @@ void take_completion_logprobs(BodyFields& fields, Request& request) {
   request.sampling.top_logprobs = static_cast<std::int32_t>(top.value_or(0));
 }
 
-/// Takes `max_tokens`. 0 computes the prompt alone, for a client that wants it echoed; the engine
-/// still generates one token, which the answer leaves out.
+/// Takes `max_tokens`. 0 computes the prompt alone, for a client that wants an echo of it. The
+/// engine still generates one token, which the answer leaves out.
 void take_output_bound(BodyFields& fields, bool echo, CompletionOptions& options,
                        Request& request) {
   const auto bound = fields.integer("max_tokens", 0, kMaxStreamTokens);

@@ -9,13 +9,13 @@
 
 namespace weft {
 
-/// The decoded body of the chat or text completion API, before there is a writer of its answer.
+/// The decoded body of the chat or text completion API, before its answer's writer is made.
 struct CompletionRequest {
   std::vector<Request> parts{};
   CompletionOptions options{};
 };
 
-/// The part of decode_completion() that reads the body, without a writer.
+/// Reads the body for decode_completion(), without making a writer.
 [[nodiscard]] ApiResult<CompletionRequest> read_completion(simdjson::dom::object body,
                                                            const ApiContext& context);
 

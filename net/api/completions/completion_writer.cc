@@ -71,9 +71,9 @@ class CompletionWriter final : public ReplyWriter {
 
  private:
   struct Output {
-    std::string text;  // all of a plain answer; of a stream, the echo until it is sent
+    std::string text;  // the whole text of a plain answer; the echo of a stream until it is sent
     std::optional<LogprobColumns> columns;
-    bool prompt_told = false;  // the columns have, or had, the prompt's tokens
+    bool prompt_told = false;  // the prompt's tokens have been put into the columns
     std::vector<TokenId> ids;  // with token_ids: all ids of a plain answer, or a stream's new ids
     bool ids_told = false;     // the ids of the prompt are written
   };
@@ -105,7 +105,8 @@ class CompletionWriter final : public ReplyWriter {
   }
 
   /// Adds the prompt's logprobs to the columns once, if the request wants them; returns whether it
-  /// did. They are complete when the part has ended or given a token, unless it was stopped.
+  /// did. They are complete when the part has ended or given a token, except where the part was
+  /// stopped.
   bool tell_prompt(std::size_t part, Output& output) {
     if (!options_.echo_logprobs || output.prompt_told) return false;
     const PromptLogprobs& prompt = *options_.prompt_logprobs[part];
@@ -191,9 +192,9 @@ class CompletionWriter final : public ReplyWriter {
   const CompletionOptions options_;
   const std::shared_ptr<const ServedModel> model_;
   const std::string head_;
-  const std::string before_text_;  // of a chunk: up to its text
+  const std::string before_text_;  // the beginning of a chunk, up to its text
   ChunkUsage usage_;
-  std::vector<Output> kept_;  // by the choice's index
+  std::vector<Output> kept_;  // outputs, by the choice's index
 };
 
 }  // namespace

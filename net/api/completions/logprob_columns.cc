@@ -41,7 +41,8 @@ void LogprobColumns::add_prompt(const PromptLogprobs& prompt, std::size_t top, b
   for (std::size_t i = 0; i < prompt.tokens().size(); ++i) {
     const TokenId token = prompt.tokens()[i];
     bytes_.clear();
-    static_cast<void>(model_->tokenizer.append_bytes(token, bytes_));  // an unknown token has none
+    // an unknown token has no bytes
+    static_cast<void>(model_->tokenizer.append_bytes(token, bytes_));
     begin_token(token, bytes_);
     if (has_special || !model_->tokenizer.is_special(token)) offset_ += count_code_points(bytes_);
     if (i == 0) {
@@ -56,7 +57,7 @@ void LogprobColumns::add_prompt(const PromptLogprobs& prompt, std::size_t top, b
   offset_ = end;
 }
 
-/// Appends a token and its offset; name_ is then the token's own.
+/// Appends a token and its offset; name_ then holds this token's name.
 void LogprobColumns::begin_token(TokenId token, std::string_view bytes) {
   if (!tokens_.empty()) {
     for (std::string* column : {&tokens_, &token_logprobs_, &top_logprobs_, &text_offset_}) {
@@ -70,7 +71,8 @@ void LogprobColumns::begin_token(TokenId token, std::string_view bytes) {
 
 std::string LogprobColumns::text_of(TokenId token) {
   bytes_.clear();
-  static_cast<void>(model_->tokenizer.append_bytes(token, bytes_));  // unknown: none
+  // an unknown token has no bytes
+  static_cast<void>(model_->tokenizer.append_bytes(token, bytes_));
   return name_of(token, bytes_);
 }
 
@@ -79,7 +81,7 @@ std::string LogprobColumns::name_of(TokenId token, std::string_view bytes) const
   return is_utf8(bytes) ? std::string(bytes) : escaped_bytes(bytes);
 }
 
-// Tokens whose texts are equal share a key, which has the most probable one's logprob.
+// Tokens with equal texts share a key; it has the logprob of the most probable one.
 void LogprobColumns::add_top(std::span<const TokenLogprob> top, TokenId own, float own_logprob) {
   names_.clear();
   top_logprobs_.push_back('{');

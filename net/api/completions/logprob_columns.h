@@ -23,7 +23,7 @@ class LogprobColumns {
   LogprobColumns(std::shared_ptr<const ServedModel> model, std::size_t offset, bool with_top)
       : model_(std::move(model)), offset_(offset), with_top_(with_top) {}
 
-  /// From now on tokens are called by their ids (token_id_text()).
+  /// Names tokens by their ids from now on (token_id_text()).
   void show_ids() noexcept { shows_ids_ = true; }
 
   /// Appends the tokens of `delta`, each with the part of the text that it made, which may be
@@ -49,10 +49,14 @@ class LogprobColumns {
   std::size_t offset_;
   bool with_top_;
   bool shows_ids_ = false;
-  std::string tokens_, token_logprobs_, top_logprobs_, text_offset_;  // as JSON
-  std::string bytes_;                                                 // of one token
-  std::string name_;                                                  // its text, or escaped bytes
-  std::vector<std::string> names_;                                    // of one top_logprobs
+  // columns as JSON
+  std::string tokens_, token_logprobs_, top_logprobs_, text_offset_;
+  // bytes of one token
+  std::string bytes_;
+  // the token's text, or escaped bytes
+  std::string name_;
+  // names in one top_logprobs
+  std::vector<std::string> names_;
 };
 
 }  // namespace weft

@@ -18,7 +18,8 @@ constexpr std::string_view kPromptLogprobs = "prompt_logprobs";
 void append_scored(TokenLogprob token, std::int64_t rank, const ServedModel& model,
                    std::string& out) {
   std::string bytes;
-  static_cast<void>(model.tokenizer.append_bytes(token.token, bytes));  // unknown: none
+  // an unknown token has no bytes
+  static_cast<void>(model.tokenizer.append_bytes(token.token, bytes));
   append_number(out.append("\""), token.token);
   append_logprob(out.append("\":{\"logprob\":"), token.logprob);
   append_number(out.append(",\"rank\":"), rank);
@@ -67,7 +68,7 @@ void append_prompt_logprobs(const CompletionOptions& options, std::size_t part,
   if (options.prompt_top < 0 || part >= options.prompt_logprobs.size()) return;
   out.append(",\"prompt_logprobs\":");
   const PromptLogprobs& prompt = *options.prompt_logprobs[part];
-  // A request that was told to stop may have ended before its prompt did.
+  // A request that was told to stop may have ended before its prompt was computed.
   if (!prompt.complete()) {
     out.append("null");
     return;

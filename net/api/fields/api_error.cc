@@ -22,13 +22,13 @@ constexpr std::string_view kInvalidRequest = "invalid_request_error";
 constexpr std::string_view kServerError = "server_error";
 constexpr std::string_view kServerText = "The server failed while it worked on this request.";
 
-/// How much of a client's text is shown: enough for the name of any field there is.
+/// The bytes that are shown of a client's text. No field has a longer name.
 constexpr std::size_t kShownBytes = 64;
-/// How much of a message is shown, in which a chat template may have put any text.
+/// The bytes that are shown of a message, into which a chat template may have put any text.
 constexpr std::size_t kMessageBytes = 1024;
 
-/// The Retry-After where no better estimate is known: an earlier retry would find no free row and
-/// no restarted server.
+/// The Retry-After where no better estimate is known. An earlier retry would find neither a free
+/// row nor a restarted server.
 constexpr std::chrono::milliseconds kTryAgain{1000};
 
 struct Answer {
@@ -38,7 +38,7 @@ struct Answer {
   std::string_view code;
 };
 
-/// The status, type and code of each engine error whose cause a client is told.
+/// The status, type and code of each engine error whose cause the client may know.
 constexpr std::array kAnswers = {
     Answer{EngineErrc::kOverloaded, 429, "rate_limit_error", "overloaded"},
     Answer{EngineErrc::kBadRequest, 400, kInvalidRequest, api_code::kInvalidValue},
@@ -61,7 +61,8 @@ constexpr std::array kAnswers = {
     Answer{EngineErrc::kNotNumbers, 500, kServerError, "model_failed"},
 };
 
-/// Maps other layers' codes to the engine's; kInternal for failures that no client is told of.
+/// Maps other layers' codes to the engine's codes. Failures whose cause the client may not know
+/// become kInternal.
 EngineErrc engine_error_of(const boost::system::error_code& code) {
   if (code.category() == engine_category()) return static_cast<EngineErrc>(code.value());
   if (code.category() == sampling_category() || code.category() == text_category()) {
@@ -80,8 +81,8 @@ std::string_view field_before_colon(std::string_view text) {
   return text.substr(field.size()).starts_with(": ") ? field : std::string_view();
 }
 
-/// Returns the field that a detail names. The engine puts the request's part before that part's own
-/// message: "stop: stop[1]: ...", "sampling: top_p: ...".
+/// Returns the field that a detail names. The engine writes the request's part before that part's
+/// own message: "stop: stop[1]: ...", "sampling: top_p: ...".
 std::string_view field_in(std::string_view detail) {
   const std::string_view field = field_before_colon(detail);
   if (field.empty()) return {};
@@ -90,7 +91,8 @@ std::string_view field_in(std::string_view detail) {
   return inner.empty() || !narrower ? field : inner;
 }
 
-/// Returns a client's message: a detail that is a whole sentence, or the error's words before it.
+/// Returns the message for a client: the detail alone where it is a whole sentence, else the
+/// error's words and the detail.
 std::string text_for_client(const Error& error, EngineErrc why) {
   const bool whole = why == EngineErrc::kContextLengthExceeded && !error.detail.empty();
   return whole ? error.detail : to_string(error);
@@ -148,7 +150,7 @@ ApiError api_error_of(const Error& error, std::chrono::milliseconds retry_after)
   if (answer->status == 429 || answer->status == 503) {
     result.retry_after = retry_after.count() > 0 ? retry_after : kTryAgain;
   }
-  // A detail about the server's state is for its operator, not for the client.
+  // A detail about the server's state is for the operator, not for the client.
   const bool clients = answer->status < 500;
   result.message =
       clients ? cut(text_for_client(error, why), kMessageBytes) : make_error_code(why).message();

@@ -12,12 +12,12 @@ namespace weft {
 /// The error of a client's request, in the words of OpenAI's API. Texts are valid UTF-8 and name no
 /// path, pointer or other internal of the server.
 struct ApiError {
-  int status = 400;                            ///< HTTP's status
+  int status = 400;                            ///< the HTTP status
   std::string type = "invalid_request_error";  ///< "rate_limit_error", "server_error", ...
-  std::string code{};                          ///< for programs; empty = null
+  std::string code{};                          ///< a word for programs; empty = null
   std::string param{};    ///< the field, as a path: "messages[2].role"; empty = null
-  std::string message{};  ///< for people
-  std::chrono::milliseconds retry_after{0};  ///< when it is worth trying again; 0 = not said
+  std::string message{};  ///< a sentence for people
+  std::chrono::milliseconds retry_after{0};  ///< when another try is worthwhile; 0 = not said
 };
 
 /// Called by ApiResult::value() when there is no value: throws boost::system::system_error.
@@ -27,7 +27,7 @@ struct ApiError {
 template <class T>
 using ApiResult = boost::system::result<T, ApiError>;
 
-/// Codes for bad_field(), OpenAI's where it has one.
+/// Codes for bad_field(). They are OpenAI's codes where OpenAI has one.
 namespace api_code {
 inline constexpr std::string_view kInvalidJson = "invalid_json";
 inline constexpr std::string_view kInvalidType = "invalid_type";
@@ -39,24 +39,25 @@ inline constexpr std::string_view kUnsupported = "unsupported";
 inline constexpr std::string_view kModelNotFound = "model_not_found";
 inline constexpr std::string_view kPreviousNotFound = "previous_response_not_found";
 inline constexpr std::string_view kContextLength = "context_length_exceeded";
-/// Anthropic's code: their client then sends the whole conversation.
+/// Anthropic's code, after which their client sends the whole conversation.
 inline constexpr std::string_view kNoThreads = "thread_unsupported_request";
 }  // namespace api_code
 
-/// Makes a 400 about one field, with the message "param: what". An empty param is the body as a
-/// whole.
+/// Makes a 400 about one field, with the message "param: what". An empty param means the whole
+/// body.
 [[nodiscard]] ApiError bad_field(std::string_view param, std::string_view what,
                                  std::string_view code = api_code::kInvalidValue);
 
-/// Returns a client's own text as errors show it: in quotes, valid UTF-8, and cut after some 64
+/// Returns a client's own text for an error message: in quotes, valid UTF-8, and cut after some 64
 /// bytes.
 [[nodiscard]] std::string shown(std::string_view text);
-/// Returns a path that contains a client's text as shown() does, but without quotes.
+/// Returns a path that contains a client's text. It is cut like shown(), but without quotes.
 [[nodiscard]] std::string shown_path(std::string_view path);
 
 /// Returns the error of an engine request that was refused or failed. An error that the client
-/// caused keeps the engine's message, and param is the field that it begins with ("stop[1]: ...").
-/// A failure of the server has no detail. Without a `retry_after`, 429 and 503 say one second.
+/// caused keeps the engine's message, and param is the field that begins the message ("stop[1]:
+/// ..."). A failure of the server has no detail. Without a `retry_after`, 429 and 503 say one
+/// second.
 [[nodiscard]] ApiError api_error_of(const Error& error, std::chrono::milliseconds retry_after = {});
 
 /// Appends {"message":...,"type":...,"param":...,"code":...}.

@@ -10,21 +10,21 @@
 
 namespace weft {
 
-/// A client's JSON text, parsed: at most kMaxDepth levels deep, UTF-8, and an object in which no
-/// object has a field twice, at any depth. Owner only; the parser and its memory are kept for the
-/// next text as long as they are small.
+/// Parses a client's JSON text. It accepts UTF-8 with at most kMaxDepth levels and an object at the
+/// top; no object may have a field twice. Owner only; the parser keeps its memory for the next text
+/// as long as it is small.
 class BodyParser {
  public:
-  /// Levels of objects and arrays; the body itself is the first.
+  /// Levels of objects and arrays; the body itself is level one.
   static constexpr std::size_t kMaxDepth = 64;
 
-  /// 400 "invalid_json" that says what is wrong and, where that is known, at which byte;
-  /// "invalid_value" and "duplicate_parameter" with the path of a number, an object or a list that
-  /// is too large, or of a field that stands twice. The object borrows the parser, until its next
+  /// Returns the body's object. 400 "invalid_json" says what is wrong and, where it is known, at
+  /// which byte. "invalid_value" and "duplicate_parameter" have the path of a number, object or
+  /// list that is too large, or of a repeated field. The object borrows the parser, until its next
   /// parse() or trim().
   [[nodiscard]] ApiResult<simdjson::dom::object> parse(std::string_view text);
 
-  /// Frees the memory of a big body, some 15 bytes for each byte of it; parse() does it too.
+  /// Frees the memory of a big body, some 15 bytes for each of its bytes. parse() also does this.
   void trim();
 
   /// Returns the size of the largest body for which there is memory now.
@@ -34,8 +34,8 @@ class BodyParser {
   simdjson::dom::parser parser_;
 };
 
-/// A text that the thread's own parser has parsed. There may be one at a time on a thread; its
-/// destructor frees the memory of a big one.
+/// A text that the thread's own parser has parsed. A thread may have one at a time; its destructor
+/// frees the memory of a big text.
 class ParsedBody {
  public:
   explicit ParsedBody(std::string_view text) : object_(parser().parse(text)) {}
@@ -43,10 +43,10 @@ class ParsedBody {
   ParsedBody& operator=(const ParsedBody&) = delete;
   ~ParsedBody() { parser().trim(); }
 
-  /// The result of BodyParser::parse().
+  /// Returns the result of BodyParser::parse().
   [[nodiscard]] const ApiResult<simdjson::dom::object>& object() const noexcept { return object_; }
 
-  /// The calling thread's parser.
+  /// Returns the calling thread's parser.
   [[nodiscard]] static BodyParser& parser() noexcept;
 
  private:
@@ -72,7 +72,7 @@ struct BodyWords {
 /// The fields of a body, or of an object inside of it.
 using BodyFields = JsonFields<BodyWords>;
 
-/// Whether a list has at most so many entries, before any of them is read; else it fails with
+/// Checks that a list has at most `most` entries, before any of them is read. Otherwise reports
 /// "has more than 256 tools".
 [[nodiscard]] bool has_at_most(const BodyFields& fields, std::string_view name,
                                simdjson::dom::array list, std::size_t most, std::string_view what);

@@ -15,7 +15,7 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-/// Objects of so few fields, as nearly all have, are compared field by field.
+/// Objects with up to this many fields, which are nearly all, are compared field by field.
 constexpr std::size_t kFewFields = 12;
 
 std::optional<std::string_view> twice_among_many(dom::object object) {

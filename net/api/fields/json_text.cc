@@ -76,7 +76,7 @@ void append_escape(std::string& out, char byte) {
 }
 
 void append_double(std::string& out, double number) {
-  std::array<char, 32> digits;  // the longest has 24
+  std::array<char, 32> digits;  // the longest number has 24
   const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
   const std::string_view text(digits.data(), static_cast<std::size_t>(end - digits.data()));
   out.append(text);
@@ -124,7 +124,7 @@ void append_json_string_or_null(std::string& out, std::string_view utf8) {
 }
 
 void append_number(std::string& out, std::int64_t number) {
-  std::array<char, 20> digits;  // the smallest number has 19 and a sign
+  std::array<char, 20> digits;  // the smallest number has 19 digits and a sign
   const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
   out.append(digits.data(), end);
 }

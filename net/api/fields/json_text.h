@@ -7,12 +7,12 @@
 
 namespace weft {
 
-/// Appends a text as a JSON string, quotes included. Inputs are UTF-8; each maximal part that is
-/// not becomes one U+FFFD, so that the JSON is always valid. This function writes the texts of
-/// single tokens; Boost.JSON writes all other JSON.
+/// Appends a text as a JSON string, quotes included. Each maximal part that is not UTF-8 becomes
+/// one U+FFFD, so the JSON is always valid. This function writes the texts of single tokens;
+/// Boost.JSON writes all other JSON.
 void append_json_string(std::string& out, std::string_view utf8);
 
-/// Appends a text that may be absent: null when it is empty.
+/// Appends a JSON string, or null when the text is empty.
 void append_json_string_or_null(std::string& out, std::string_view utf8);
 
 void append_number(std::string& out, std::int64_t number);

@@ -25,7 +25,7 @@ bool is_beyond_64_bits(std::string_view number) {
     return number.starts_with('-') ? is_out_of_range<std::int64_t>(number)
                                    : is_out_of_range<std::uint64_t>(number);
   }
-  // Too small a number is out of range as well, and reads as 0.
+  // A number too close to 0 reads as 0, and is refused as out of range, too.
   const bool small = exponent != std::string_view::npos && number.substr(exponent + 1, 1) == "-";
   return !small && is_out_of_range<double>(number);
 }

@@ -19,9 +19,9 @@ struct PromptList {
 };
 
 /// Takes `prompt` of the text completion API: a text, a list of texts, a list of token ids, or a
-/// list of such lists. Each becomes a request of its own that has prompt or prompt_tokens alone;
-/// none is empty, ids are in the vocabulary, and no list of them is longer than the context,
-/// unless they are cut. Mistakes stay in `fields`.
+/// list of such lists. Each prompt becomes a request that has prompt or prompt_tokens alone. None
+/// is empty, ids are in the vocabulary, and no list of ids is longer than the context unless it is
+/// cut later. Mistakes stay in `fields`.
 [[nodiscard]] std::vector<Request> take_prompts(BodyFields& fields, const ServedModel& model,
                                                 const PromptList& list = {});
 

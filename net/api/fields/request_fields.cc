@@ -39,7 +39,7 @@ std::vector<std::string> stop_strings(BodyFields& fields, std::string_view name,
       return {};
     }
     texts.emplace_back(text);
-    if (texts.size() > StopStrings::kMaxStrings) break;  // refused by their number
+    if (texts.size() > StopStrings::kMaxStrings) break;  // a later check refuses so many
   }
   return texts;
 }
@@ -167,7 +167,7 @@ std::int32_t take_token_bound(BodyFields& fields, std::string_view name) {
 }
 
 std::string take_service_tier(BodyFields& fields, const ApiContext& context, RequestClass& cls) {
-  // The least urgent class has the greatest number.
+  // The least urgent class has the greatest number, so the maximum is the less urgent one.
   cls = std::max(RequestClass::kChat, context.class_ceiling);
   const auto name = fields.text("service_tier");
   if (!name) return {};

@@ -29,7 +29,7 @@ using sampling_table::SamplingField;
 using sampling_table::Special;
 using sampling_table::Tokens;
 
-/// Reads a field into its parameter, as its kind wants it.
+/// Reads a field into its parameter, according to the parameter's kind.
 struct Reader {
   std::string_view name;
   Reading& to;
@@ -71,7 +71,8 @@ bool is_echoed(const SamplingField& field) {
   return special == nullptr || special->write != nullptr;
 }
 
-/// vLLM's use_beam_search takes best_of or n as the number of beams; num_beams gives it by itself.
+/// vLLM's use_beam_search takes the number of beams from best_of or n; num_beams gives the number
+/// directly.
 void settle_beams(Reading& to) {
   SamplingParams& params = to.params;
   std::int32_t& beams = params.beams.num_beams;

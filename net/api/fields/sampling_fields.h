@@ -17,27 +17,28 @@ namespace weft {
 /// Takes the decoding parameters under the names that OpenAI's API and vLLM use (and, where those
 /// have none, llama.cpp or Hugging Face): temperature, top_p, top_k, min_p, ... The table in
 /// sampling_table.cc is the list, and docs/http-api.md explains it; a test compares the two.
-/// Mistakes stay in `fields`. This layer refuses what only it can tell: types, numbers that are no
-/// numbers, and texts that become tokens; check_sampling() checks ranges. Parameters that the
-/// request leaves out are as in `defaults`; a beam search takes no defaults that draw. `own` are
-/// the rows that an API has in the place of the table's rows.
+/// Mistakes stay in `fields`. This function refuses wrong types, values that are no numbers, and
+/// texts that are no tokens; check_sampling() checks ranges. `defaults` gives the parameters that
+/// the request leaves out; a beam search takes no defaults that draw. `own` has rows that replace
+/// rows of the table for an API.
 [[nodiscard]] SamplingParams take_sampling(BodyFields& fields, const Tokenizer& tokenizer,
                                            const SamplingParams& defaults = {},
                                            sampling_table::OwnRows own = {});
 
-/// Takes `logprobs`, a flag, and `top_logprobs`, which wants it, as chats and Ollama have them.
+/// Takes the flag `logprobs`, and `top_logprobs`, which requires the flag, as in chats and in
+/// Ollama's API.
 void take_logprobs(const BodyFields& fields, SamplingParams& sampling);
 
-/// Calls validate() and reports in the names of the table, or of `own`.
+/// Calls validate() and reports mistakes under the names of the table, or of `own`.
 [[nodiscard]] std::optional<ApiError> check_sampling(const SamplingParams& params,
                                                      std::size_t vocabulary,
                                                      sampling_table::OwnRows own = {});
 
-/// Adds the parameters under the same names to an answer that echoes them; sent again they mean the
-/// same. bad_words are among bad_token_ids.
+/// Adds the parameters under their request names to an answer that echoes them. A client that sends
+/// them again gets the same parameters. bad_words appear in bad_token_ids.
 void echo_sampling(const SamplingParams& params, boost::json::object& out);
 
-/// All names of the table.
+/// Returns all names of the table.
 [[nodiscard]] std::span<const std::string_view> sampling_field_names() noexcept;
 
 }  // namespace weft

@@ -60,7 +60,8 @@ void read_beam_search(Reading& to, std::string_view name) { to.beam_search = to.
 
 json::value write_beam_search(const SamplingParams& params) { return params.beams.num_beams > 1; }
 
-/// Nothing when the key is no whole number as one writes it: "05" would be a second name of "5".
+/// Returns nothing when the key is not a whole number in its usual form: "05" would be a second
+/// name of "5".
 std::optional<TokenId> token_of(std::string_view key) {
   TokenId id = kNoToken;
   const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
@@ -81,7 +82,8 @@ void read_logit_bias(Reading& to, std::string_view name) {
     }
     // The clamped range is far beyond the allowed one, and within float's.
     to.params.logit_bias.push_back({*id, static_cast<float>(std::clamp(bias, -1e30, 1e30))});
-    if (to.params.logit_bias.size() > defaults::kMaxTokenList) break;  // refused by its length
+    // a later check refuses so many
+    if (to.params.logit_bias.size() > defaults::kMaxTokenList) break;
   }
 }
 
@@ -94,7 +96,7 @@ json::value write_logit_bias(const SamplingParams& params) {
 }
 
 void read_bad_words(Reading& to, std::string_view name) {
-  // No more words than a short list may have entries, since each is tokenized.
+  // The bound on words is that of a short list's entries, because each word is tokenized.
   take_word_tokens(to.fields, name, to.tokenizer, defaults::kMaxShortTokenList,
                    to.params.bad_tokens);
 }

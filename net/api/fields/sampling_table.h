@@ -17,7 +17,7 @@
 /// The one list of the API's decoding parameters, by which sampling_fields.h decodes and echoes.
 namespace weft::sampling_table {
 
-/// Where a field is read into.
+/// The place that a field is read into, and what is needed to read it.
 struct Reading {
   BodyFields& fields;
   const Tokenizer& tokenizer;
@@ -30,7 +30,7 @@ using Real = float& (*)(SamplingParams&);
 using Count = std::int32_t& (*)(SamplingParams&);
 using Flag = bool& (*)(SamplingParams&);
 using Tokens = std::vector<TokenId>& (*)(SamplingParams&);
-/// A field of a kind of its own. Without `write` it is not echoed.
+/// A field that needs its own functions. Without `write` it is not echoed.
 struct Special {
   void (*read)(Reading&, std::string_view name);
   boost::json::value (*write)(const SamplingParams&);
@@ -39,11 +39,11 @@ struct Special {
 struct SamplingField {
   std::string_view name;
   std::variant<Real, Count, Flag, Tokens, Special> kind;
-  std::string_view own_name = name;  ///< what validate() calls it
+  std::string_view own_name = name;  ///< the name that validate() uses
 };
 
-/// Rows that an API has in the place of the table's of the same own_name, which it calls otherwise
-/// or gives another meaning.
+/// Rows that an API puts in place of the table's rows with the same own_name, because it uses
+/// another name or another meaning.
 using OwnRows = std::span<const SamplingField>;
 
 /// Returns the row of `own` that stands in the place of `field`, or `field` itself.
@@ -51,10 +51,10 @@ using OwnRows = std::span<const SamplingField>;
 
 /// The rows of the table, in the order in which they are read and echoed.
 [[nodiscard]] std::span<const SamplingField> all() noexcept;
-/// How many rows there are.
+/// The number of rows.
 inline constexpr std::size_t kFields = 41;
 
-/// Writes 0.1, not 0.10000000149011612.
+/// Writes a number as people do: 0.1, not 0.10000000149011612.
 [[nodiscard]] boost::json::value write_real(float number);
 /// Writes a list of ids.
 [[nodiscard]] boost::json::value write_tokens(const std::vector<TokenId>& tokens);

@@ -12,7 +12,7 @@ namespace {
 namespace dom = simdjson::dom;
 using Kind = StructuredOutput::Kind;
 
-/// Returns whether a schema's text says that it allows objects only.
+/// Returns whether a schema's text evidently allows objects only.
 bool is_of_objects(std::string_view schema) {
   dom::parser parser;
   dom::element type;
@@ -30,7 +30,7 @@ bool is_within(const StructuredOutput& narrow, const StructuredOutput& wide) {
 }
 
 /// Clients that do not know which of two names a server knows send both. Two names are no mistake
-/// where they ask for the same.
+/// where both ask for the same output.
 void set_output(BodyFields& fields, std::string_view field, StructuredOutput said,
                 Request& request) {
   StructuredOutput& output = request.structured_output;
@@ -83,7 +83,7 @@ void take_choices(BodyFields& fields, std::string_view name, Request& request) {
       return fields.fail(indexed(name, choices.size()), "must be a string", api_code::kInvalidType);
     }
     choices.emplace_back(text);
-    if (choices.size() > defaults::kMaxChoices) break;  // refused by their number
+    if (choices.size() > defaults::kMaxChoices) break;  // a later check refuses so many
   }
   StructuredOutput said;
   said.kind = Kind::kChoice;

@@ -5,16 +5,16 @@
 
 namespace weft {
 
-/// The fields that say what an output must look like. Each leaves mistakes in `fields`. The engine
-/// reports mistakes inside a schema or a grammar by the same names, when it prepares the request. A
-/// second field that asks for something else is a mistake.
+/// The fields that constrain an output's form. Each function leaves mistakes in `fields`. The
+/// engine reports mistakes inside a schema or a grammar under these names, when it prepares the
+/// request. Two fields that ask for different forms are a mistake.
 
 /// Takes `response_format` of chat and text completions: text, json_object (with a `schema` as
 /// llama.cpp's clients write it), json_schema.
 void take_response_format(BodyFields& fields, Request& request);
 
-/// Takes `format` of the Responses API's `text` and of Messages' `output_config`, which has the
-/// schema in itself.
+/// Takes `format` of the Responses API's `text` and of Messages' `output_config`. The schema is a
+/// field of `format`.
 void take_text_format(BodyFields& text, Request& request);
 
 /// Takes Ollama's `format`: "json", or a schema. An empty text asks for nothing.

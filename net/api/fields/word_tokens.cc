@@ -20,7 +20,7 @@ std::vector<TokenId> tokens_of(const Tokenizer& tokenizer, std::string_view text
   return ids;
 }
 
-/// Returns the token that the text is behind other text; kNoToken when it is not one token.
+/// Returns the token that the text becomes after other text; kNoToken when it becomes several.
 TokenId token_behind_text(const Tokenizer& tokenizer, std::string_view text) {
   const std::vector<TokenId> before = tokens_of(tokenizer, "a");
   const std::vector<TokenId> both = tokens_of(tokenizer, "a" + std::string(text));
@@ -37,7 +37,7 @@ std::optional<TokenId> token_id(dom::element element) {
   return static_cast<TokenId>(*id);
 }
 
-/// Returns the token that a text is; when it is none, returns kNoToken and notes a mistake.
+/// Returns the one token that a text becomes; otherwise returns kNoToken and notes a mistake.
 TokenId token_of(BodyFields& fields, std::string_view text, const Tokenizer& tokenizer,
                  const std::string& path) {
   if (text.empty() || text.size() > defaults::kMaxWordBytes) {

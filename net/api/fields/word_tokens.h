@@ -9,10 +9,10 @@
 
 namespace weft {
 
-/// Appends the tokens of a list whose entries are token ids, or texts that are one token each: at
-/// the beginning of a text, or behind other text, which is not the same for tokenizers that mark
-/// words ("\n" is "▁" and a newline at the beginning). Mistakes stay in `fields`: more than `most`
-/// entries, an entry of another type, a text of several tokens.
+/// Appends the tokens of a list. Its entries are token ids, or texts of one token each. A text may
+/// be one token at the beginning of an output or one token after other text; tokenizers that mark
+/// words give two different tokens ("\n" is "▁" and a newline at the beginning). Mistakes stay in
+/// `fields`: more than `most` entries, an entry of another type, a text of several tokens.
 void take_word_tokens(BodyFields& fields, std::string_view name, const Tokenizer& tokenizer,
                       std::size_t most, std::vector<TokenId>& out);
 

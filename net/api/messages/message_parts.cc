@@ -33,7 +33,7 @@ MessageEnd message_end_of(const Finish& part, const MessageOptions& options,
   const ChoiceEnd& end = part.choices.empty() ? none : part.choices.front();
   if (!end.stop.empty()) return {"stop_sequence", part.choices.front().stop};
   if (end.reason != FinishReason::kLength) return {end.calls > 0 ? "tool_use" : "end_turn"};
-  // The context had no room for as many as the request allows.
+  // The output filled the context before it reached the request's bound.
   const bool full = std::int64_t{part.usage.prompt_tokens} + options.max_tokens > model.context;
   return {full ? "model_context_window_exceeded" : "max_tokens"};
 }

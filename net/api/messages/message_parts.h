@@ -12,10 +12,10 @@
 /// The parts that a message and its events share.
 namespace weft {
 
-/// What ended a message.
+/// How a message ended.
 struct MessageEnd {
   std::string_view reason;
-  std::string_view stop{};  ///< the stop sequence; empty = null
+  std::string_view stop{};  ///< the stop sequence that was hit; empty = null
 };
 [[nodiscard]] MessageEnd message_end_of(const Finish& part, const MessageOptions& options,
                                         const ServedModel& model);

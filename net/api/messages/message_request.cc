@@ -18,7 +18,7 @@ namespace {
 
 constexpr RequestNames kMessageNames{.stop = "stop_sequences"};
 
-/// Returns the class in the API's words.
+/// Returns the class under the API's name for it.
 std::string_view tier_of(const Request& request, std::string_view wished) noexcept {
   if (request.request_class == RequestClass::kBatch) return "batch";
   return wished == "priority" ? "priority" : "standard";
@@ -35,7 +35,7 @@ void take_output_config(const BodyFields& fields, const ServedModel& model, Requ
 }
 
 /// Takes `context_management`. The server makes none of its edits. Returns whether the field is
-/// there, since the answer then lists the applied edits.
+/// present, because the answer then lists the applied edits.
 bool take_context_management(const BodyFields& fields) {
   constexpr std::string_view kName = "context_management";
   const auto object = fields.object(kName);
@@ -63,7 +63,7 @@ void refuse_unsupported_message_fields(BodyFields& fields, const SamplingParams&
   take_harmless_fields(fields, FieldPlace::kMessages);
 }
 
-/// A last message of the assistant is the beginning of an answer, which the model continues.
+/// An assistant's message at the end is the beginning of an answer, which the model continues.
 void continue_prefill(Request& request) {
   if (request.messages.empty()) return;
   request.continue_final_message = request.messages.back().at("role") == "assistant";

@@ -138,8 +138,8 @@ class MessageStreamWriter final : public ReplyWriter {
   const std::shared_ptr<const ServedModel> model_;
   std::int32_t prompt_tokens_ = 0;
   bool begun_ = false;
-  Block block_ = Block::kNone;  // that has begun
-  std::int64_t index_ = 0;      // its own, or the next one's
+  Block block_ = Block::kNone;  // the block that has begun
+  std::int64_t index_ = 0;      // index of the open block, or of the next one
   std::size_t calls_ = 0;
   std::string call_id_;  // the model's own id for the next call
 };

@@ -88,7 +88,7 @@ class TurnReader {
   explicit TurnReader(const ServedModel& model) : model_(model) {}
 
   void add_text(std::string_view role, std::string_view text) {
-    // Many templates want the roles in turn, and the API does not.
+    // Many templates want the roles to alternate, and the API does not.
     const bool goes_on = !turns_.empty() && turns_.back().at("role").as_string() == role &&
                          !turns_.back().as_object().contains("tool_calls");
     if (goes_on) {
@@ -135,7 +135,8 @@ class TurnReader {
     result["tool_call_id"] = id;
     const std::string_view function = calls_.function_of(id);
     if (!function.empty()) result["name"] = function;
-    static_cast<void>(block.flag("is_error"));  // no template knows it: its text has to say it
+    static_cast<void>(block.flag("is_error"));  // no template knows this flag: the block's text has
+                                                // to say it
     turns_.push_back(std::move(result));
   }
 
@@ -150,7 +151,7 @@ class TurnReader {
         append_line(thoughts, block.needed_text("thinking"));
         static_cast<void>(block.text("signature"));
       } else if (type == "redacted_thinking") {
-        static_cast<void>(block.text("data"));  // only Anthropic can read it
+        static_cast<void>(block.text("data"));  // only Anthropic can decrypt it
       } else if (type == "tool_use") {
         calls.push_back(take_call_block(block));
       } else {

@@ -7,12 +7,11 @@
 
 namespace weft {
 
-/// Takes `system` and `messages` of the Messages API, and returns the conversation as the model's
-/// chat template gets it: as Request::messages says it, `system` first. Texts of one message are
-/// joined by newlines, and so are turns of one role that follow each other; a `tool_result` becomes
-/// a message of the tool. Blocks that are neither text nor of tools or thoughts are refused by
-/// their type, and so is a last message of the assistant's, since no answer can be continued.
-/// Mistakes stay in `fields`.
+/// Takes `system` and `messages` of the Messages API, and returns the conversation for the model's
+/// chat template, in the form of Request::messages with `system` first. Newlines join the texts of
+/// one message, and turns of one role in a row. A `tool_result` becomes a message of the tool.
+/// Blocks other than text, tools and thoughts are refused by their type. So is an assistant's
+/// message at the end, since no answer can be continued. Mistakes stay in `fields`.
 [[nodiscard]] boost::json::array take_turns(BodyFields& fields, const ServedModel& model);
 
 }  // namespace weft

@@ -10,16 +10,17 @@
 
 namespace weft {
 
-/// Decodes the body of POST /v1/messages. The error names the field: one that is out of range, that
-/// Weft cannot do, or that it does not know and that could change the output.
+/// Decodes the body of POST /v1/messages. The error names the field: a value out of range, a
+/// feature that Weft does not have, or an unknown field that could change the output.
 ///
 /// Source: Anthropic's API reference, "Messages".
 [[nodiscard]] ApiResult<ApiCall> decode_messages(simdjson::dom::object body,
                                                  const ApiContext& context);
 
-/// POST /v1/messages/count_tokens: returns {"input_tokens": n}, for a body that need not have
-/// max_tokens; where the body manages the context, also the number before edits, which is the same.
-/// The time grows with the conversation, so this is not for a thread that others wait for.
+/// Answers POST /v1/messages/count_tokens: returns {"input_tokens": n}. The body need not have
+/// max_tokens. Where the body manages the context, the answer also has the number before edits,
+/// which is the same. The time grows with the conversation, so do not call it on a thread that
+/// others wait for.
 [[nodiscard]] ApiResult<std::string> count_message_tokens(simdjson::dom::object body,
                                                           const ApiContext& context);
 

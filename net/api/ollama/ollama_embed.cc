@@ -17,7 +17,7 @@
 namespace weft {
 namespace {
 
-/// From the first part's arrival to the last one's end.
+/// Returns the time from the first part's arrival to the last part's end.
 std::chrono::nanoseconds time_of(std::span<const Finish> parts) {
   TimePoint arrived = TimePoint::max();
   TimePoint ended{};

@@ -101,7 +101,7 @@ class OllamaMessageReader {
   }
 
   const ServedModel& model_;
-  std::vector<Call> open_;  // that no message has answered
+  std::vector<Call> open_;  // calls that no message has answered yet
   std::size_t calls_ = 0;
   json::array turns_;
 };

@@ -22,7 +22,7 @@ namespace json = boost::json;
 
 constexpr std::string_view kLatest = ":latest";
 
-/// Whether a name has a tag: a colon may stand before the last slash, too, in a host's port.
+/// Whether a name has a tag. A colon before the last slash is no tag: it is in a host's port.
 bool has_tag(std::string_view name) noexcept {
   const auto slash = name.rfind('/');
   return name.find(':', slash == std::string_view::npos ? 0 : slash) != std::string_view::npos;
@@ -148,7 +148,7 @@ json::array capabilities_of(const ServedModel& model) {
 
 ApiError no_such_model(std::string_view name) {
   ApiError error = bad_field("model", shown(name) + " not found", api_code::kModelNotFound);
-  error.message = "model " + shown(name) + " not found";  // in Ollama's words
+  error.message = "model " + shown(name) + " not found";  // the words of Ollama's server
   error.status = 404;
   return error;
 }
@@ -179,7 +179,7 @@ std::string ollama_running(const ModelList& list) {
   for (const ModelCard& card : list.models) {
     if (!card.model) continue;
     json::object entry = entry_of(card);
-    entry["expires_at"] = "9999-12-31T23:59:59Z";  // it stays
+    entry["expires_at"] = "9999-12-31T23:59:59Z";  // the model stays loaded
     entry["context_length"] = card.model->context;
     models.push_back(std::move(entry));
   }
@@ -194,7 +194,8 @@ ApiResult<std::string> ollama_show(simdjson::dom::object body, const ModelCard& 
   }
   static_cast<void>(take_ollama_model(fields, card));
   static_cast<void>(fields.flag("verbose"));
-  fields.ignore({"options", "template", "system"});  // nothing here shows their effects
+  fields.ignore({"options", "template", "system"});  // no answer here shows the effects of these
+                                                     // fields
   if (auto error = fields.finish()) return *std::move(error);
   const ServedModel& model = *card.model;
   return json_text(json::object{{"modelfile", "FROM " + ollama_name(card)},

@@ -10,15 +10,15 @@
 
 namespace weft {
 
-/// The version of Ollama whose API this is, by which clients decide what they may ask for. It is
-/// the first with all of the fields that are taken (top_logprobs of 0.12.11).
+/// The version of Ollama whose API this is. Clients decide by it which fields to send. It is the
+/// first version with all fields that are taken (top_logprobs of 0.12.11).
 inline constexpr std::string_view kOllamaVersion = "0.12.11";
 
-/// Returns the served model's name as Ollama's clients see it: with ":latest" where it has no tag.
+/// Returns the served model's name for Ollama's clients: with ":latest" where it has no tag.
 [[nodiscard]] std::string ollama_name(const ModelCard& card);
 
-/// Takes `model`; absent means the served one, which is found with ":latest" and without. Returns
-/// the name as the client says it. 404 "model_not_found" for another.
+/// Takes `model`; absent means the served model, which is found with and without ":latest". Returns
+/// the name as the client wrote it. 404 "model_not_found" for another name.
 [[nodiscard]] std::string take_ollama_model(BodyFields& fields, const ModelCard& card);
 
 /// Returns the body of GET /api/tags, which lists the served models, and of GET /api/ps, which
@@ -26,7 +26,7 @@ inline constexpr std::string_view kOllamaVersion = "0.12.11";
 [[nodiscard]] std::string ollama_tags(const ModelList& list);
 [[nodiscard]] std::string ollama_running(const ModelList& list);
 
-/// POST /api/show: returns the facts of the model that `model` (or `name`, its older name)
+/// Answers POST /api/show: returns the facts of the model that `model` (or its older field `name`)
 /// names.
 [[nodiscard]] ApiResult<std::string> ollama_show(simdjson::dom::object body, const ModelCard& card);
 

@@ -21,7 +21,8 @@ using sampling_table::Special;
 
 constexpr std::int64_t kMostInt = std::numeric_limits<std::int32_t>::max();
 
-/// -1 is the whole context and 0 is no penalty, where the table's 0 is the whole context.
+/// In Ollama's option -1 is the whole context and 0 is no penalty; in the table 0 is the whole
+/// context.
 void read_repeat_last_n(Reading& to, std::string_view name) {
   const auto last = to.fields.integer(name, -1, kMostInt);
   if (!last) return;
@@ -37,7 +38,7 @@ void read_ollama_seed(Reading& to, std::string_view name) {
   if (seed && *seed != -1) to.params.seed = static_cast<std::uint64_t>(*seed);
 }
 
-/// The fields that Ollama names otherwise. The window comes behind the penalties in the table, so
+/// The fields to which Ollama gives other names. In the table the window follows the penalties, so
 /// that it can switch them off.
 constexpr std::array kOllamaRows = std::to_array<SamplingField>({
     {"repeat_penalty",
@@ -51,7 +52,7 @@ constexpr std::array kOllamaRows = std::to_array<SamplingField>({
 });
 constexpr RequestNames kOllamaNames{.sampling = kOllamaRows};
 
-/// An object without fields, for a body without options.
+/// Returns an object without fields, for a body without options.
 simdjson::dom::object no_fields() {
   thread_local simdjson::dom::parser parser;
   thread_local const simdjson::dom::object none = parser.parse(std::string_view("{}"));
@@ -64,7 +65,7 @@ Request take_ollama_options(BodyFields& fields, const ApiContext& context) {
   const auto given = fields.object("options");
   BodyFields options(given ? *given : no_fields(), fields.path_of("options"), fields);
   Request request = take_request(options, context, kOllamaNames);
-  // -1 and -2 are no bound but the context.
+  // With -1 or -2 only the context bounds the output.
   const auto most = options.integer("num_predict", -2, kMaxStreamTokens).value_or(0);
   request.max_tokens = static_cast<std::int32_t>(std::max<std::int64_t>(most, 0));
   request.clip_max_tokens = true;

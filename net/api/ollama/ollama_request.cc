@@ -35,7 +35,7 @@ void take_think(BodyFields& fields, const ServedModel& model, Request& request) 
   set_thinking(request, true);
 }
 
-/// Whether `keep_alive` says that the model is to go: 0 in any of the ways to write it.
+/// Whether `keep_alive` asks to unload the model: 0 in any of its notations.
 bool is_unload(const BodyFields& fields) {
   const auto time = fields.any("keep_alive");
   if (!time) return false;
@@ -103,7 +103,7 @@ ApiResult<OllamaRequest> read_ollama_generate(dom::object body, const ApiContext
   Request request = take_shared(fields, context, options);
   const std::string_view prompt = fields.text("prompt").value_or(std::string_view());
   const std::string_view system = fields.text("system").value_or(std::string_view());
-  // A model without a template continues texts, as with Ollama's template {{ .Prompt }}.
+  // A model without a template continues texts, as Ollama does with the template {{ .Prompt }}.
   const bool raw = fields.flag("raw").value_or(false) || model.tokenizer.chat_template().empty();
   request.typed_output = !raw;
   if (raw) {

@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-/// Appends a time from one moment to another, in nanoseconds; 0 where one of them never was.
+/// Appends the time between two moments, in nanoseconds; 0 where one of them is not set.
 void append_duration(std::string_view name, TimePoint from, TimePoint to, std::string& out) {
   const bool both = from != TimePoint() && to != TimePoint() && to > from;
   out.append(",\"").append(name).append("\":");
@@ -37,7 +37,7 @@ void append_times(const Finish& part, std::string& out) {
   append_duration("eval_duration", times.first_token, times.ended, out);
 }
 
-/// Writes one object, or one for each piece of the output and a last one.
+/// Writes one object, or an object for each piece of the output and a last one.
 class OllamaWriter final : public ReplyWriter {
  public:
   OllamaWriter(OllamaOptions options, std::shared_ptr<const ServedModel> model)
@@ -136,8 +136,8 @@ class OllamaWriter final : public ReplyWriter {
   TokenLogprobWriter logprobs_;
   std::string head_;
   TypedAnswer news_;            // the output that was not sent yet
-  std::string token_logprobs_;  // the logprobs of that output's tokens
-  std::int64_t calls_ = 0;      // calls that were sent
+  std::string token_logprobs_;  // logprobs of the tokens in news_
+  std::int64_t calls_ = 0;      // number of calls that were sent
 };
 
 }  // namespace

@@ -27,8 +27,8 @@ constexpr std::string_view kAsk =
     "summary and nothing else.";
 constexpr std::string_view kSummary = "Summary of the conversation so far:\n";
 
-/// Puts the question for a summary behind the conversation: templates that want turns to alternate
-/// have no second message of the user's.
+/// Appends the request for a summary to the conversation. It must not add a second user message in
+/// a row, because some templates want turns to alternate.
 void ask_for_summary(json::array& messages) {
   if (!messages.empty()) {
     json::object& last = messages.back().as_object();
@@ -40,7 +40,7 @@ void ask_for_summary(json::array& messages) {
   messages.push_back(message_of("user", kAsk));
 }
 
-/// The user's messages, as items of an output.
+/// Returns the user's messages as items of an output.
 json::array user_items(const json::array& conversation, const std::string& id) {
   json::array items;
   for (const json::value& entry : conversation) {
@@ -121,7 +121,7 @@ ApiResult<ApiCall> decode_compaction(simdjson::dom::object body, const ApiContex
   }
   ask_for_summary(conversation);
   request.messages = std::move(conversation);
-  request.typed_output = true;  // thoughts are no summary, and would use up its tokens
+  request.typed_output = true;  // thoughts are not part of the summary, and would use up its tokens
   set_thinking(request, false);
   request.thinking_budget = 0;
   request.max_tokens = defaults::kSummaryTokens;

@@ -9,9 +9,10 @@
 
 namespace weft {
 
-/// Decodes the body of POST /v1/responses/compact: a conversation as a response has it. The model
-/// is asked to summarize it. A new conversation can begin with the answer: the user's messages as
-/// they are, and an item of the type "compaction" with the summary. Nothing is kept.
+/// Decodes the body of POST /v1/responses/compact, which holds a conversation in the form of a
+/// response's. The model is asked to summarize it. The answer can begin a new conversation: it has
+/// the user's messages unchanged, and an item of the type "compaction" with the summary. Nothing is
+/// stored.
 ///
 /// Source: Open Responses, "Compact a response" (2026-04-08).
 [[nodiscard]] ApiResult<ApiCall> decode_compaction(simdjson::dom::object body,

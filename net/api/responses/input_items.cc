@@ -75,7 +75,7 @@ class ItemReader {
               api_code::kUnsupported);
   }
 
-  /// Takes an item of another kind of tool than plain functions. Returns whether the item is one.
+  /// Takes an item of a kind of tool other than plain functions. Returns whether the item is one.
   bool take_agent_item(BodyFields& item, std::string_view type) {
     if (type == "custom_tool_call") {
       take_custom_call(item);
@@ -93,7 +93,7 @@ class ItemReader {
     return true;
   }
 
-  /// Takes the item that is referred to, as if it stood here.
+  /// Takes the referenced item in place of the reference.
   void take_reference(const BodyFields& item) {
     const std::string_view id = item.needed_text("id");
     if (item.error()) return;
@@ -168,12 +168,12 @@ class ItemReader {
   }
 
   void take_output(BodyFields& item) {
-    item.ignore({"name", "namespace"});  // fields of the call before it
+    item.ignore({"name", "namespace"});  // these fields repeat the call before it
     const std::string_view id = item.needed_text("call_id");
     add_output(item, id, take_item_text(item, "output"));
   }
 
-  /// Takes the result of a search for tools: the names. take_tools() has read the tools.
+  /// Takes the result of a search for tools: their names. take_tools() has read the tools.
   void take_search_output(const BodyFields& item) {
     item.ignore({"execution"});
     const std::string_view id = item.needed_text("call_id");
@@ -212,11 +212,11 @@ class ItemReader {
   BodyFields& fields_;
   const ServedModel& model_;
   ReferencedItems& items_;
-  dom::parser parser_;  // parses items that are referred to
+  dom::parser parser_;  // parses the referenced items
   CallHistory history_;
   json::array messages_;
-  std::string thought_;     // the thought of the message that follows
-  bool answering_ = false;  // the last message is the assistant's, and may get calls
+  std::string thought_;     // the thought that precedes the next message
+  bool answering_ = false;  // the last message is the assistant's, so calls may be added to it
 };
 
 }  // namespace

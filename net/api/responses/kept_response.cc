@@ -21,7 +21,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// Writes the events that a response object stands for.
+/// Writes the events of a stored response from its response object.
 class Replay {
  public:
   explicit Replay(json::object response) : response_(std::move(response)) {}
@@ -56,7 +56,7 @@ class Replay {
     return text_of(call, "arguments");
   }
 
-  /// The response as it was before anything came.
+  /// Returns the response as it was before any output.
   [[nodiscard]] json::object beginning() const {
     json::object begun = response_;
     begun["status"] = "in_progress";
@@ -67,7 +67,7 @@ class Replay {
     return begun;
   }
 
-  /// The item as it was when it had ended. A message and a thought have one part.
+  /// Returns the item as it was when it ended. A message and a thought have one part.
   static ResponseItem item_of_json(const json::object& object, std::size_t index) {
     ResponseItem item;
     const std::string type = text_of(object, "type");
@@ -148,7 +148,7 @@ std::string_view output_type(const json::object& result, const ToolOrigins* tool
   return custom ? "custom_tool_call_output" : "function_call_output";
 }
 
-/// Appends the items that a message stands for: a text, calls, or the result of a call.
+/// Appends the items that a message contains: a text, calls, or the result of a call.
 void append_items(const StoredResponse& response, const json::object& message, json::array& items) {
   const auto add = [&](json::object item) {
     item["id"] = input_item_id(response, items.size());
@@ -176,7 +176,7 @@ void append_items(const StoredResponse& response, const json::object& message, j
   }
 }
 
-/// All that the response was made from.
+/// Returns all input items of the response.
 json::array all_input_items(const StoredResponse& response) {
   const std::size_t messages = response.conversation.size() - (response.answered ? 1 : 0);
   json::array all;
@@ -187,7 +187,7 @@ json::array all_input_items(const StoredResponse& response) {
 }
 
 json::object parsed_object(const StoredResponse& response) {
-  simdjson::dom::parser parser;  // which reads numbers as they were written
+  simdjson::dom::parser parser;  // reads numbers exactly as they were written
   return to_json(parser.parse(response.object).value()).as_object();
 }
 

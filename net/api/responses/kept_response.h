@@ -8,7 +8,7 @@
 #include "weft/net/api/fields/api_error.h"
 #include "weft/net/api/responses/response_store.h"
 
-/// The parts of a stored response that a client can read beside the response object itself.
+/// The parts of a stored response that a client can read besides the response object.
 namespace weft {
 
 /// Returns the events of a stream of the response, as SSE, numbered from 0. They equal the events
@@ -20,8 +20,8 @@ struct InputItemsPage {
   static constexpr std::size_t kMostItems = 100;
 
   std::size_t limit = 20;
-  bool ascending = false;  ///< else the newest first
-  std::string after{};     ///< the id of the item behind which the page begins; empty = none
+  bool ascending = false;  ///< oldest first; else newest first
+  std::string after{};     ///< the page begins behind the item with this id; empty = none
 };
 
 /// Returns the model's messages without the instructions: {"object":"list","data":[...],

@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-/// Returns the id of the response that an item is of: "msg_7_2" and "fc_7" are of "resp_7".
+/// Returns the id of the response that an item belongs to: "resp_7" for "msg_7_2" and "fc_7".
 std::string response_of(std::string_view id) {
   const std::size_t begin = id.find('_');
   if (begin == std::string_view::npos) return {};

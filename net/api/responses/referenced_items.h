@@ -20,18 +20,20 @@ class ReferencedItems {
 
   explicit ReferencedItems(const ApiContext& context);
 
-  /// Returns an item as JSON. An error, without a field, when it is not kept (any more), stood in
-  /// the same request before, or is of one response too many.
+  /// Returns an item as JSON. Returns an error without a field when the item is not stored any
+  /// more, was named before in this request, or belongs to one response too many.
   [[nodiscard]] ApiResult<std::string> take(std::string_view id);
 
  private:
-  using Items = std::map<std::string, std::string, std::less<>>;  // JSON by id; empty once taken
-  /// Returns the items of the response that made this one; null when that is not kept.
+  using Items = std::map<std::string, std::string, std::less<>>;  // items as JSON by id; an item is
+                                                                  // empty once taken
+  /// Returns the items of the response that made the item `id`; null when that response is not
+  /// stored.
   [[nodiscard]] Items* items_around(std::string_view id);
 
   std::vector<std::shared_ptr<ResponseStore>> stores_;
   std::string owner_;
-  std::map<std::string, Items, std::less<>> responses_;  // by their ids
+  std::map<std::string, Items, std::less<>> responses_;  // items of each response, by its id
 };
 
 }  // namespace weft

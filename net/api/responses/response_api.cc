@@ -15,8 +15,8 @@
 namespace weft {
 namespace {
 
-/// Prepares a response that is made in the background: the draft that is stored once the response
-/// has begun, and the reply that the client gets at once.
+/// Prepares a response that is made in the background. It makes the draft that is stored once the
+/// response has begun, and the reply that the client gets at once.
 std::optional<ApiError> make_background(const ResponseOptions& options, ApiCall& call) {
   const ResponseObject object(options);
   auto draft = std::make_shared<StoredResponse>();

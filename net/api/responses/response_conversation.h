@@ -10,11 +10,11 @@
 #include "weft/net/api/fields/body_fields.h"
 #include "weft/net/api/responses/response_store.h"
 
-/// The conversation that a request of the Responses API continues.
+/// Finds the conversation that a request of the Responses API continues.
 namespace weft {
 
-/// Returns the response that the body continues; null when it names none, or one that is not kept
-/// (any more) or belongs to another client.
+/// Returns the response that the body continues. Null when the body names none, when the response
+/// is not stored any more, or when it belongs to another client.
 [[nodiscard]] std::shared_ptr<const StoredResponse> previous_response(simdjson::dom::object body,
                                                                       const ApiContext& context);
 
@@ -23,7 +23,7 @@ namespace weft {
 [[nodiscard]] boost::json::array take_conversation(BodyFields& fields, const ApiContext& context,
                                                    const StoredResponse* previous);
 
-/// Returns the conversation behind the instructions, a text or null.
+/// Returns the conversation with the instructions, a text or null, in front.
 [[nodiscard]] boost::json::array with_instructions(const boost::json::value& instructions,
                                                    const boost::json::array& conversation);
 

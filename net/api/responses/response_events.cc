@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-/// The events of an item's text: "response.NAME.delta" and "response.NAME.done".
+/// Returns the name of an event of an item's text: "response.NAME.delta" or "response.NAME.done".
 std::string_view text_event(ResponseItem::Kind kind, bool done) noexcept {
   switch (kind) {
     case ResponseItem::Kind::kMessage:

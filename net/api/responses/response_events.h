@@ -9,24 +9,26 @@
 
 namespace weft {
 
-/// Writes and numbers the events of a response, for a stream that is under way or for a stored
-/// response. Owner only.
+/// Writes and numbers the events of a response, for a running stream or for a stored response.
+/// Owner only.
 class ResponseEvents {
  public:
-  /// Every event repeats `stream_id`; empty: none has one.
+  /// Every event contains `stream_id`; with an empty one, none does.
   explicit ResponseEvents(std::string_view stream_id = {});
 
-  /// response.created and the like: {"type":...,"sequence_number":...,"response":OBJECT}.
+  /// Writes an event such as response.created:
+  /// {"type":...,"sequence_number":...,"response":OBJECT}.
   void response(std::string_view type, std::string_view object, EventBatch& out);
-  /// response.output_item.added, and response.content_part.added where the item has one.
+  /// Writes response.output_item.added, and response.content_part.added where the item has a part.
   void begin_item(const ResponseItem& begun, EventBatch& out);
   /// Appends text to an item, or arguments to a function's call; the arguments of another tool's
   /// call come at its end. `logprobs` are the logprobs of a message's tokens.
   void delta(const ResponseItem& item, std::string_view text, std::string_view logprobs,
              EventBatch& out);
-  /// The whole text or the arguments, the part, and response.output_item.done.
+  /// Writes the events of an item's end: for the whole text or the arguments, for the part, and
+  /// response.output_item.done.
   void end_item(const ResponseItem& ended, std::string_view status, EventBatch& out);
-  /// The event of a request that never became a response.
+  /// Writes the event of a request that never became a response.
   void error(const ApiError& error, EventBatch& out);
 
  private:
@@ -40,7 +42,7 @@ class ResponseEvents {
   void part(std::string_view type, const ResponseItem& item, std::string_view json,
             EventBatch& out);
 
-  std::string stream_field_;  // ,"stream_id":... or nothing
+  std::string stream_field_;  // ,"stream_id":... or empty
   std::int64_t sequence_ = 0;
 };
 

@@ -58,7 +58,7 @@ void append_call(const ResponseItem& item, std::string_view arguments, std::stri
   }
 }
 
-/// The prefix of an item's id.
+/// Returns the prefix of an item's id.
 std::string_view prefix_of(const ResponseItem& item) noexcept {
   if (item.kind == ResponseItem::Kind::kMessage) return "msg_";
   if (item.kind == ResponseItem::Kind::kReasoning) return "rs_";

@@ -54,7 +54,7 @@ json::object take_metadata(BodyFields& fields) {
   return pairs;
 }
 
-/// Values of `include` about items that no answer of this server has. Codex and openai-agents send
+/// Values of `include` for items that no answer of this server has. Codex and openai-agents send
 /// the first one by default.
 constexpr std::array<std::string_view, 7> kAbsentIncludes = {
     "reasoning.encrypted_content",   "file_search_call.results",
@@ -63,7 +63,7 @@ constexpr std::array<std::string_view, 7> kAbsentIncludes = {
     "message.input_image.image_url",
 };
 
-/// Whether "message.output_text.logprobs" is asked for; there is nothing else to include.
+/// Returns whether "message.output_text.logprobs" is asked for. Nothing else can be included.
 bool take_include(BodyFields& fields) {
   const auto list = fields.array("include");
   bool logprobs = false;
@@ -91,14 +91,14 @@ void take_response_logprobs(BodyFields& fields, SamplingParams& sampling) {
   sampling.logprobs = take_include(fields) || top > 0;
 }
 
-/// Takes `reasoning`: how hard the model shall think, where its template knows that. Returns the
-/// value of `reasoning` in the response.
+/// Takes `reasoning`: how hard the model shall think, where its template has a variable for it.
+/// Returns the value of `reasoning` in the response.
 json::value take_reasoning(BodyFields& fields, const ServedModel& model, Request& request) {
   const auto object = fields.object("reasoning");
   if (!object) return nullptr;
   BodyFields reasoning(*object, "reasoning", fields);
   take_reasoning_effort(reasoning, "effort", model.tokenizer.chat_template(), request);
-  // Thoughts are shown as they are, so there is no summary, and no other encryption.
+  // Thoughts are shown unchanged, so there is no summary, and no other encryption.
   reasoning.ignore({"summary", "generate_summary", "context"});
   const auto effort = reasoning.text("effort");
   reasoning.finish();
@@ -129,7 +129,7 @@ void echo_tools(BodyFields& fields, json::object& echo) {
   echo["tool_choice"] = choice ? to_json(*choice) : json::value("auto");
 }
 
-/// Takes `text`, whose format is echoed as it came.
+/// Takes `text`. The answer echoes its format unchanged.
 void take_text(BodyFields& fields, Request& request, json::object& echo) {
   echo["text"] = json::object{{"format", json::object{{"type", "text"}}}};
   const auto object = fields.object("text");
@@ -159,7 +159,8 @@ bool take_truncation(BodyFields& fields, json::object& echo) {
 bool take_stream(BodyFields& fields, const ApiContext& context, json::object& echo) {
   echo["background"] = false;
   if (context.websocket) {
-    fields.ignore({"type", "stream_id", "generate"});  // of the message, and read before this
+    fields.ignore({"type", "stream_id", "generate"});  // fields of the message, which were read
+                                                       // earlier
     allow_only(fields, {{"stream", true}, {"background", false}});
     return true;
   }
@@ -260,7 +261,8 @@ ApiResult<ResponseRequest> read_response(dom::object body, const ApiContext& con
   result.options.tools = std::make_shared<const ToolOrigins>(std::move(tools));
   result.options.logprobs = request.sampling.logprobs;
   result.options.structured = static_cast<bool>(request.structured_output);
-  // The prompt is computed either way. The engine then generates one token, which no answer shows.
+  // The engine computes the prompt in either case. Without output it generates one token, which the
+  // answer leaves out.
   if (!generate) request.max_tokens = 1;
   result.parts.push_back(std::move(request));
   result.framing = stream ? Framing::kSse : Framing::kBody;

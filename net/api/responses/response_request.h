@@ -9,15 +9,15 @@
 
 namespace weft {
 
-/// The decoded body of the Responses API, before there is a writer of its answer.
+/// The decoded body of the Responses API, before its answer's writer is made.
 struct ResponseRequest {
   std::vector<Request> parts{};
   ResponseOptions options{};
   Framing framing = Framing::kBody;
 };
 
-/// The part of decode_response() that reads the body, without a writer and without the search for
-/// the previous response: `previous` is the one that the body names, null when there is none.
+/// Reads the body for decode_response(), without a writer and without the search for the previous
+/// response. `previous` is the response that the body names; null when it names none.
 [[nodiscard]] ApiResult<ResponseRequest> read_response(simdjson::dom::object body,
                                                        const ApiContext& context,
                                                        const StoredResponse* previous,

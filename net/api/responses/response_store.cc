@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kLarge = 64 * 1024;  // bytes of a response that take long to free
 
-/// How many bytes a JSON value takes besides the variable that holds it.
+/// Returns the bytes that a JSON value takes besides the variable that holds it.
 std::size_t bytes_of(const boost::json::value& value) {
   std::size_t bytes = 0;
   if (const auto* text = value.if_string()) {

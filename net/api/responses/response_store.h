@@ -19,13 +19,16 @@ namespace weft {
 /// A response that can be fetched and continued. Immutable once it is in a store.
 struct StoredResponse {
   std::string id{};
-  std::string owner{};                ///< the client: only it finds the response
+  std::string owner{};                ///< the client that owns the response; no other client finds
+                                      ///< it
   std::string object{};               ///< the response object, as JSON
   boost::json::array conversation{};  ///< its messages; the last is the answer, if there is one
-  std::size_t conversation_bytes = 0;  ///< conversation_bytes() of them; the sender of put() sets it
-  std::shared_ptr<const ToolOrigins> tools{};  ///< client's names of functions; null: same names
-  bool answered = false;                       ///< there is an answer
-  bool whole = true;      ///< it can be continued: it is not running, and has not failed
+  std::size_t conversation_bytes =
+      0;  ///< conversation_bytes() of them; the sender of put() sets it
+  std::shared_ptr<const ToolOrigins>
+      tools{};            ///< the client's names of functions; null: the model's names
+  bool answered = false;  ///< whether there is an answer
+  bool whole = true;      ///< whether it can be continued: it has ended, and has not failed
   std::size_t bytes = 0;  ///< its approximate size; put() computes it
 
   StoredResponse() = default;
@@ -50,23 +53,23 @@ class ResponseStore {
   explicit ResponseStore(Bounds bounds, Discard discard = {}) noexcept
       : bounds_(bounds), discard_(std::move(discard)) {}
 
-  /// Keeps a response; it replaces one with the same id. One that is larger than the bound is not
-  /// kept.
+  /// Stores a response in place of one with the same id. A response that is larger than the bound
+  /// is not stored.
   void put(StoredResponse response);
-  /// Whether put() would keep it.
+  /// Whether put() would store it.
   [[nodiscard]] bool fits(const StoredResponse& response) const;
-  /// Returns the response; null when it is not stored (any more), or belongs to another owner.
+  /// Returns the response. Null when it is not stored any more, or belongs to another owner.
   [[nodiscard]] std::shared_ptr<const StoredResponse> find(std::string_view id,
                                                            std::string_view owner);
-  /// Returns whether there was such a response of this owner.
+  /// Removes a response of this owner; returns whether there was one.
   bool erase(std::string_view id, std::string_view owner);
 
   [[nodiscard]] std::size_t count() const;
   [[nodiscard]] std::size_t bytes() const;
 
  private:
-  using Uses = std::list<std::shared_ptr<const StoredResponse>>;  // the latest use first
-  /// Finds the owner's response; end() when there is none. Called under mutex_.
+  using Uses = std::list<std::shared_ptr<const StoredResponse>>;  // the most recently used first
+  /// Finds the owner's response; returns end() when there is none. Called under mutex_.
   [[nodiscard]] Uses::iterator place_of(std::string_view id, std::string_view owner);
   /// Moves an entry to `dropped`, to be freed without the lock. Called under mutex_.
   void drop(Uses::iterator entry, Uses& dropped);

@@ -16,10 +16,10 @@
 namespace weft {
 namespace {
 
-/// The error's code when the client stopped the response itself, which is an end and no failure.
+/// The error's code when the client stopped the response itself, which is no failure.
 constexpr std::string_view kCancelled = "cancelled";
 
-/// The response so far; its end stores or forgets it.
+/// The response so far. When it ends, it is stored or forgotten.
 class ResponseRecord {
  public:
   ResponseRecord(ResponseOptions options, std::shared_ptr<const ServedModel> model)
@@ -33,8 +33,8 @@ class ResponseRecord {
   [[nodiscard]] const ResponseObject& object() const noexcept { return object_; }
   [[nodiscard]] ResponseItems& items() noexcept { return items_; }
 
-  /// Takes a delta apart. `events` hears of each item: begun(item), added(item, text, logprobs) and
-  /// ended(item, status).
+  /// Splits a delta into items. `events` is called for each: begun(item), added(item, text,
+  /// logprobs) and ended(item, status).
   template <class Events>
   void add(const Delta& delta, Events&& events) {
     for_each_piece(delta.text, delta.marks, [&](const OutputPiece& piece) {
@@ -46,14 +46,14 @@ class ResponseRecord {
     });
   }
 
-  /// Ends the item that is open. Where there is none at all, there is an empty message.
+  /// Ends the open item. A response without any item gets an empty message.
   template <class Events>
   void end_items(std::string_view status, Events&& events) {
     if (items_.empty()) open_item({}, events);
     end_item(status == "completed" ? kCompleted : kIncomplete, events);
   }
 
-  /// Returns how the response ended, given how its part did.
+  /// Returns the response's final state, given its part's.
   ResponseState state_at_end(std::span<const Finish> parts) {
     ResponseState state{.status = "completed", .usage = note_usage(parts)};
     if (!parts.empty()) {
@@ -80,8 +80,9 @@ class ResponseRecord {
     return {.status = "failed", .error = &error, .usage = usage};
   }
 
-  /// Called at the end: stores the response, so that it can be fetched and continued, or forgets
-  /// the response that a failed one continued.
+  /// Called at the end. Stores the response, so that it can be fetched and continued. A failed
+  /// response, unless made in the background, instead removes the response that it continued from
+  /// the WebSocket's store.
   void settle(const ResponseState& state, std::string object) {
     if (state.error != nullptr && !options_.background) return forget_previous();
     if (options_.store == nullptr) return;
@@ -112,7 +113,7 @@ class ResponseRecord {
   static constexpr std::string_view kCompleted = "completed";
   static constexpr std::string_view kIncomplete = "incomplete";
 
-  /// Returns whether a stop string ended an output that is of use only when complete. A plain text
+  /// Returns whether a stop string ended an output that is useless unless complete. A plain text
   /// that a stop string ends is what the client wants.
   [[nodiscard]] bool cut_by_stop_string(const Finish& part) const {
     if (!options_.generate || part.choices.empty()) return false;
@@ -164,11 +165,11 @@ class ResponseRecord {
   ResponseItems items_;
   std::shared_ptr<const ServedModel> model_;
   TokenLogprobWriter logprob_writer_;
-  std::string logprobs_;  // of a message's piece, as JSON
+  std::string logprobs_;  // logprobs of a message's piece, as JSON
   Usage usage_;
 };
 
-/// Hears of items where nothing is streamed.
+/// Ignores the events of items, where nothing is streamed.
 struct NoEvents {
   void begun(const ResponseItem& /*item*/) {}
   void added(const ResponseItem& /*item*/, std::string_view /*text*/,
@@ -263,7 +264,8 @@ class ResponseBodyWriter final : public ReplyWriter {
   }
 
   void fail(const ApiError& error, std::span<const Finish> parts, EventBatch& out) override {
-    // Of a background response only the stored object says how it ended.
+    // The reply to a background request was sent long ago, so only the stored object says how the
+    // response ended.
     if (error.code == kCancelled || record_.options().background) {
       finish(record_.state_at_failure(error, parts), out);
     }

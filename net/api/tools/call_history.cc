@@ -19,8 +19,8 @@ namespace json = boost::json;
 // The levels of arguments that templates walk through; deeper arguments stay a text.
 constexpr std::size_t kMaxArgumentDepth = 32;
 
-/// Reads arguments as a client sends them: a text in the API's form, or JSON as other clients write
-/// it. Arguments that are no object stay as they are; the ChatEncoder fits them to the template.
+/// Reads arguments from a client: a text in the API's form, or JSON as some clients write it.
+/// Arguments that are no object stay unchanged; the ChatEncoder fits them to the template.
 json::value arguments_in(dom::element element) {
   std::string_view text;
   if (element.get(text) == simdjson::SUCCESS) return arguments_of(text);
@@ -88,7 +88,7 @@ void set_reasoning(const ServedModel& model, std::string_view text, json::object
   if (source.find("reasoning_content") != std::string_view::npos) {
     message["reasoning_content"] = text;
   } else if (source.find("message.thinking") != std::string_view::npos) {
-    // gpt-oss takes no text beside a thought that led to a call.
+    // gpt-oss's template takes no text beside a thought that led to a call.
     const json::value* const content = message.if_contains("content");
     const bool said = content != nullptr && *content != "" && !content->is_null();
     if (!said || !message.contains("tool_calls")) message["thinking"] = text;

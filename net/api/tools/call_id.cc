@@ -5,7 +5,8 @@
 namespace weft {
 namespace {
 
-// FNV-1a, 64 bits: the random part of an answer's id has more entropy than nine characters hold.
+// FNV-1a, 64 bits. It suffices, because the random part of an answer's id has more entropy than
+// nine characters hold.
 constexpr std::uint64_t kBasis = 14695981039346656037U;
 constexpr std::uint64_t kPrime = 1099511628211U;
 
@@ -22,7 +23,7 @@ std::string call_id(std::string_view answer, std::size_t choice, std::size_t cal
   for (const std::size_t number : {choice, call}) {
     for (int shift = 0; shift < 64; shift += 8) hash = mix(hash, (number >> shift) & 0xFFU);
   }
-  hash ^= hash >> 32;  // the last bytes reach all digits
+  hash ^= hash >> 32;  // mixes the last bytes into all digits
   std::string id(kLength, '0');
   for (char& c : id) {
     c = kDigits[hash % kDigits.size()];

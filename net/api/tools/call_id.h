@@ -6,13 +6,13 @@
 
 namespace weft {
 
-/// The id of a call that a model makes: nine letters and digits, which is the one form that every
-/// family's template takes back (Mistral's refuse others). It is made of the answer's id, the
-/// choice and the call's number in it, so that a stream and its stored response have the same ids.
+/// Returns the id of a call that a model makes: nine letters and digits, the one form that every
+/// family's template accepts (Mistral's refuse others). It is computed from the answer's id, the
+/// choice and the call's number, so that a stream and its stored response have the same ids.
 [[nodiscard]] std::string call_id(std::string_view answer, std::size_t choice, std::size_t call);
 
-/// Returns `own`, the model's id of the call, which its template takes back; or, where `own` is
-/// empty, the id above.
+/// Returns `own`, the model's own id of the call, which its template accepts. Where `own` is empty,
+/// returns the id above.
 [[nodiscard]] std::string call_id(std::string_view own, std::string_view answer, std::size_t choice,
                                   std::size_t call);
 

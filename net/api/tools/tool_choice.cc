@@ -14,7 +14,7 @@ using Mode = ToolChoice::Mode;
 
 constexpr const char* kChoiceField = "tool_choice";
 
-/// Takes a word for how free the choice is. Returns whether there is one.
+/// Takes a word for the choice's mode, such as "auto". Returns whether there is one.
 bool take_mode(const BodyFields& fields, std::string_view field, std::string_view word,
                std::string_view required, ToolChoice& choice) {
   if (word == required) choice.mode = Mode::kRequired;
@@ -114,7 +114,7 @@ bool has_function(const ToolList& tools, std::string_view name) {
   });
 }
 
-/// Reports why no tool can be called although the request forces a call.
+/// Reports why no tool can be called, although the request requires a call.
 void refuse_without_functions(BodyFields& fields, const ToolList& tools,
                               const ChosenTools& chosen) {
   if (!tools.hidden.empty()) {

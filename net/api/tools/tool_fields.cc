@@ -54,7 +54,7 @@ void take_added_tools(const BodyFields& fields, ToolReader& reader) {
   }
 }
 
-/// How the dialect calls the schema of a tool.
+/// Returns the name of the field with a tool's schema.
 std::string_view schema_name(ToolDialect dialect) {
   switch (dialect) {
     case ToolDialect::kResponses:

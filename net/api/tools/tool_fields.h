@@ -9,24 +9,24 @@
 
 namespace weft {
 
-/// How an API writes a function.
+/// The API's form of a function.
 enum class ToolDialect : std::uint8_t {
   kChat,       ///< {"type": "function", "function": {"name", "description", "parameters"}}
   kResponses,  ///< {"type": "function", "name", "description", "parameters"}, namespaces of them,
                ///< and custom tools
-  kMessages,   ///< {"name", "description", "input_schema"}, "type" is "custom" or absent
+  kMessages,   ///< {"name", "description", "input_schema"}; "type" is "custom" or absent
 };
 
-/// Whether a model may be offered tools: its template knows of them, and how it writes calls is
+/// Whether a model may be offered tools: its template takes them, and the form of its calls is
 /// known.
 [[nodiscard]] bool can_call_tools(const ServedModel& model);
 
-/// Takes `tools` and their `strict`, and what tool_choice.h says of the choice, to request.tools
-/// and what goes with it. With the choice "none" the model is not told of tools, so it cannot call
-/// them. A tool that the API's own servers run is accepted and not offered to the model; choosing
+/// Takes `tools`, their `strict`, and the choice (tool_choice.h), to request.tools and its
+/// companions. With the choice "none" the model does not learn of the tools, so it cannot call
+/// them. A tool that the API's own servers run is accepted, but not offered to the model; choosing
 /// it is refused. Returns the client's names of the functions. Mistakes stay in `fields`: 400
 /// "unsupported" for tools where the model's template takes none or its form of calls is not known.
-/// The engine reports the parts of a schema that are not enforced, by their place in the body.
+/// The engine reports unenforced parts of a schema by their place in the body.
 ToolOrigins take_tools(BodyFields& fields, ToolDialect dialect, const ServedModel& model,
                        Request& request);
 

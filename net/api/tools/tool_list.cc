@@ -84,7 +84,7 @@ bool take_callers(const BodyFields& tool) {
   return direct;
 }
 
-/// Returns the part of a custom tool's description that tells the form of its text.
+/// Returns the part of a custom tool's description that explains the form of its text.
 std::string form_of(const BodyFields& tool) {
   const auto object = tool.object("format");
   if (!object) return {};
@@ -107,7 +107,8 @@ std::string form_of(const BodyFields& tool) {
   return said;
 }
 
-/// Returns whether a tool has what the model needs to call it: then it is no tool that an API runs.
+/// Returns whether a tool is described well enough for the model to call it. An API's own tool is
+/// not.
 bool is_described(const BodyFields& tool) {
   constexpr std::array<std::string_view, 4> kDescriptions = {"function", "parameters",
                                                              "input_schema", "custom"};

@@ -15,16 +15,16 @@ namespace weft {
 
 /// A tool that is not offered to the model, and the reason.
 struct HiddenTool {
-  std::string name{};    ///< for a tool without a name, its type
+  std::string name{};    ///< the tool's name; without one, its type
   std::string type{};    ///< type of an API's own tool, which this server does not run
-  std::string reason{};  ///< "is ..."
+  std::string reason{};  ///< the reason, as in "is ..."
 };
 
-/// The functions that a request's tools come to.
+/// The functions that a request's tools define.
 struct ToolList {
-  boost::json::array functions{};     ///< in the form that templates know
+  boost::json::array functions{};     ///< the functions in the form that templates know
   std::vector<std::string> places{};  ///< the functions' places in the body: "tools[4].tools[0]"
-  std::vector<std::string> strict{};  ///< names of strict functions
+  std::vector<std::string> strict{};  ///< names of functions whose schemas are strict
   ToolOrigins origins{};
   std::vector<HiddenTool> hidden{};
 
@@ -39,7 +39,7 @@ class ToolReader {
 
   /// Takes a field that is a list of tools. Two functions with one name are a mistake.
   void read(const BodyFields& owner, std::string_view name);
-  /// Takes a list of tools that an item of a conversation adds; there a function may be repeated.
+  /// Takes a list of tools that an item of a conversation adds; it may repeat a function.
   void read_again(const BodyFields& owner, std::string_view name);
   /// Takes one tool of such a list.
   void read_one(const BodyFields& tool);
@@ -63,7 +63,7 @@ class ToolReader {
   bool again_ = false;
 };
 
-/// Returns the function names that a list of tools comes to, with commas between them.
+/// Returns the names of the functions that a list of tools defines, with commas between them.
 [[nodiscard]] std::string function_names(simdjson::dom::array tools);
 
 }  // namespace weft

@@ -9,10 +9,10 @@
 
 namespace weft {
 
-/// The client's view of a tool that the model knows as a function.
+/// The kind of tool that the client sees; the model sees each as a function.
 enum class ToolKind : std::uint8_t {
   kFunction,
-  kCustom,  ///< takes a text; the model writes the text as its one argument, `input`
+  kCustom,  ///< takes a text, which the model writes as its one argument `input`
   kSearch,  ///< the client's search for more tools
 };
 
@@ -23,8 +23,8 @@ struct ToolOrigin {
   std::string name{};
 };
 
-/// The tools of a request by the names of their functions. A function that is not in here has the
-/// same name for the client. Owner only.
+/// The tools of a request, by the names of their functions. A function that is missing here has the
+/// same name for the client and for the model. Owner only.
 class ToolOrigins {
  public:
   void add(std::string_view function, ToolOrigin origin) {
@@ -42,11 +42,11 @@ class ToolOrigins {
 /// "mcp__calc__add", the name that models know for tools of MCP servers.
 [[nodiscard]] std::string function_name(std::string_view name_space, std::string_view name);
 
-/// Returns the text for a call of a custom tool: the call's `input`, its only text, or, where a
-/// model has written anything else, all of the arguments.
+/// Returns the text of a custom tool's call: the call's only text argument `input`. Where a model
+/// has written anything else, returns all of the arguments.
 [[nodiscard]] std::string custom_input(std::string_view arguments);
 
-/// Returns the arguments that a model writes for that text: {"input": text}.
+/// Returns arguments as a model writes them for that text: {"input": text}.
 [[nodiscard]] boost::json::object custom_arguments(std::string_view input);
 
 }  // namespace weft

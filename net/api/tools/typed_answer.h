@@ -9,15 +9,15 @@
 
 namespace weft {
 
-/// Returns a call's arguments for APIs that want a JSON object. A text that is no object, as a
-/// model may have written it, stands in an object, under the name of Anthropic's documentation:
+/// Returns a call's arguments for APIs that require a JSON object. A model may have written a text
+/// that is no object. It is then put into one, under the name that Anthropic documents:
 /// {"INVALID_JSON": text}.
 [[nodiscard]] std::string arguments_object(std::string_view arguments);
 
-/// What one output has come to: its pieces put together. Owner only.
+/// An output put together from its pieces. Owner only.
 struct TypedAnswer {
   struct Call {
-    std::string id{};  ///< the model's own; empty: it has none
+    std::string id{};  ///< the model's own id; empty: it gives none
     std::string name{};
     std::string arguments{};
     bool complete = false;

@@ -51,7 +51,7 @@ std::string ranked_text(dom::object document, std::span<const std::string_view> 
   return lines;
 }
 
-/// Returns the ranked text of one document. A document without one is a mistake.
+/// Returns the text by which one document is ranked. A document without text is a mistake.
 std::string text_of(const BodyFields& fields, const std::string& path, dom::element document,
                     std::span<const std::string_view> names) {
   std::string_view text;
@@ -71,7 +71,7 @@ std::string text_of(const BodyFields& fields, const std::string& path, dom::elem
   return ranked;
 }
 
-/// Returns what an answer repeats: an object unchanged, a text as {"text": ...}.
+/// Returns the document as an answer repeats it: an object unchanged, a text as {"text": ...}.
 std::string shown_document(dom::element document) {
   std::string_view text;
   if (document.get(text) != simdjson::SUCCESS) return simdjson::minify(document);

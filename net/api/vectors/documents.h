@@ -11,13 +11,14 @@ namespace weft {
 /// Documents to rank.
 struct Documents {
   std::vector<std::string> texts{};
-  std::vector<std::string> json{};  ///< each text's object, which the answer repeats; may be empty
+  std::vector<std::string> json{};  ///< each document's object, which the answer repeats; may be
+                                    ///< empty
 };
 
-/// Takes `documents`, which are texts or objects, and `rank_fields`, the fields of an object that
-/// make its text: one by its value, several as lines "name: value". By default an object's text is
-/// "text". The list has at most `most` documents; none is empty. `repeated`: the answer repeats
-/// them. Mistakes stay in `fields`.
+/// Takes `documents`, which are texts or objects, and `rank_fields`, the fields that make an
+/// object's text: one field gives its value, several give lines "name: value". The default is the
+/// field "text". The list has at most `most` documents, none of them empty. `repeated` says that
+/// the answer repeats them. Mistakes stay in `fields`.
 [[nodiscard]] Documents take_documents(const BodyFields& fields, std::size_t most, bool repeated);
 
 }  // namespace weft

@@ -73,11 +73,11 @@ std::size_t count_of(std::string_view word, std::string_view text) {
   return count;
 }
 
-/// Finds texts without the mask token, and answers that would be too large.
+/// Reports texts without the mask token, and answers that would be too large.
 void check_masks(const BodyFields& fields, const ServedModel& model,
                  const std::vector<std::string>& texts, std::int32_t top_k) {
   const auto mask = model.tokenizer.token(model.tokenizer.mask());
-  if (!mask || mask->empty()) return;  // need_mask_fills() has said so
+  if (!mask || mask->empty()) return;  // need_mask_fills() has reported it
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const std::size_t masks = count_of(*mask, texts[i]);

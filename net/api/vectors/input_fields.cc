@@ -23,7 +23,7 @@ std::string lower(std::string_view text) {
   return small;
 }
 
-/// Takes `truncate`. Returns whether it asks for a cut; nothing where it does not say.
+/// Takes `truncate`. Returns whether to cut long inputs; nothing where the field is absent.
 std::optional<bool> take_truncate(const BodyFields& fields, VectorWish& wish) {
   const auto value = fields.any("truncate");
   if (!value) return std::nullopt;
@@ -53,7 +53,7 @@ void take_direction(const BodyFields& fields, VectorWish& wish) {
   wish.cut_begin = word == "left";
 }
 
-/// Names that different makers give to one purpose; a model's files may use any of them.
+/// Names for one purpose by different makers; a model's files may use any of them.
 constexpr std::array<std::string_view, 4> kQueryWords = {"query", "search_query", "retrieval.query",
                                                          "question"};
 constexpr std::array<std::string_view, 5> kDocumentWords = {
@@ -67,7 +67,8 @@ const std::string* prompt_of(const Prompts& prompts, std::string_view name) {
   return found == prompts.end() ? nullptr : &found->second;
 }
 
-/// Finds the prompt for a text's purpose: by that name, or by another name of the same purpose.
+/// Returns the prompt for a text's purpose, found by this name or by another name for the same
+/// purpose.
 const std::string* prompt_for(const Prompts& prompts, std::string_view purpose) {
   const std::string name = lower(purpose);
   if (const auto* const own = prompt_of(prompts, name)) return own;

@@ -11,25 +11,25 @@
 
 namespace weft {
 
-/// Fields with which the clients of Cohere, Jina, Voyage and others ask for changes to an input
-/// before it is computed. Mistakes stay in `fields`.
+/// Fields by which clients of Cohere, Jina, Voyage and others change an input before it is
+/// computed. Mistakes stay in `fields`.
 
 /// Takes `truncate_prompt_tokens`, `truncation` (a flag), `truncate` (a flag, or NONE, START, END)
-/// and `truncation_direction` (left, right). `cuts`: whether inputs that are too long are cut where
-/// none of these fields decides it.
+/// and `truncation_direction` (left, right). `cuts` says whether inputs that are too long are cut
+/// where none of these fields decides it.
 void take_truncation(const BodyFields& fields, bool cuts, VectorWish& wish);
 
-/// Takes `prompt_name`, `task` and `input_type`. Returns the prompt from the model's files that
-/// goes in front of each text; empty where the files have no such prompt. A `prompt_name` that the
-/// files lack is a mistake.
+/// Takes `prompt_name`, `task` and `input_type`. Returns the prompt from the model's files that is
+/// put in front of each text; empty where the files have no such prompt. A `prompt_name` that is
+/// not in the files is a mistake.
 [[nodiscard]] std::string take_text_prompt(const BodyFields& fields, const ServedModel& model);
 
 /// The format of an embedding's numbers.
 struct EmbeddingForm {
   enum class Type : std::uint8_t {
     kFloat,
-    kBinary,   ///< a bit for each number, 1 above 0; eight of them as an int8, less 128
-    kUbinary,  ///< the same as an uint8
+    kBinary,   ///< one bit for each number, 1 above 0; eight bits form an int8, minus 128
+    kUbinary,  ///< one bit for each number, 1 above 0; eight bits form a uint8
   };
   Type type = Type::kFloat;
   bool base64 = false;

@@ -20,10 +20,11 @@ namespace weft {
 namespace {
 
 struct RerankOptions {
-  std::size_t most = 0;                  ///< results
-  std::vector<std::string> documents{};  ///< documents that the answer repeats, JSON; empty: none
-  bool embeddings = false;               ///< the answer has documents' embeddings beside scores
-  bool repeats_as_data = false;          ///< results appear under Voyage's name, too
+  std::size_t most = 0;                  ///< the most results
+  std::vector<std::string> documents{};  ///< documents that the answer repeats, as JSON; empty: it
+                                         ///< repeats none
+  bool embeddings = false;               ///< the answer also has the documents' embeddings
+  bool repeats_as_data = false;          ///< the results appear under Voyage's name, too
 };
 
 class RerankWriter final : public VectorWriter {
@@ -104,7 +105,8 @@ std::size_t take_top(const BodyFields& fields) {
   return static_cast<std::size_t>((top ? top : other_name).value_or(kMost));
 }
 
-/// Takes the limits of documents. A document is one chunk, so any limit on its chunks holds.
+/// Takes the limits of a document's length. A document is one chunk, so it keeps any limit on its
+/// chunks.
 void take_document_bounds(const BodyFields& fields, VectorWish& wish) {
   constexpr auto kMost = std::numeric_limits<std::int32_t>::max();
   take_truncation(fields, /*cuts=*/true, wish);

@@ -62,7 +62,7 @@ std::vector<Request> TextPairs::parts(const Request& shared, std::vector<std::st
       Request& part = parts.emplace_back(shared);
       part.prompt = std::move(text);
       part.vector->unit = true;
-      if (side == &first) part.vector->text_tokens = 0;  // the limit is for second texts
+      if (side == &first) part.vector->text_tokens = 0;  // the limit applies to second texts only
     }
   }
   return parts;

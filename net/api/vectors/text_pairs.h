@@ -19,19 +19,20 @@ enum class PairJudge : std::uint8_t {
   kEmbeddings,    ///< gives each text an embedding; the score is their cosine
 };
 
-/// Pairs of texts on their way through the engine: their parts, and their scores afterwards. A
-/// first text that all pairs have is embedded once.
+/// Pairs of texts that the engine judges: their parts, and their scores afterwards. A first text
+/// that all pairs share is embedded once.
 class TextPairs {
  public:
   /// Returns how the served model judges pairs; reports a mistake where it cannot.
   [[nodiscard]] static PairJudge judge_of(const BodyFields& fields, const ServedModel& model);
 
-  /// Reports a mistake in field `name` where a cross-encoder's copies of one first text would take
-  /// more than kMaxPairedBytes.
+  /// Reports a mistake in field `name` where a cross-encoder's copies of a shared first text would
+  /// take more than kMaxPairedBytes.
   static void check_copies(const BodyFields& fields, std::string_view name, PairJudge judge,
                            std::span<const std::string> first, std::size_t second);
 
-  /// `first` and `second` count texts: one first text for all pairs, or as many as `second`.
+  /// `first` and `second` are numbers of texts. There is one first text for all pairs, or one for
+  /// each second text.
   TextPairs(PairJudge judge, std::size_t first, std::size_t second)
       : judge_(judge), first_(first), second_(second) {}
 
@@ -39,7 +40,7 @@ class TextPairs {
   [[nodiscard]] std::vector<Request> parts(const Request& shared, std::vector<std::string> first,
                                            std::vector<std::string> second) const;
 
-  /// The embedding of a second text; only for kEmbeddings.
+  /// Returns the embedding of a second text; only for kEmbeddings.
   [[nodiscard]] std::span<const float> second_embedding(std::span<const Finish> parts,
                                                         std::size_t index) const {
     return parts[first_ + index].vector;

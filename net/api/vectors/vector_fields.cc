@@ -42,7 +42,7 @@ void take_salt(const BodyFields& fields, Request& request) {
   request.cache_salt = salt.value_or(std::string_view());
 }
 
-/// Gives each part what all parts share; each keeps its prompt.
+/// Copies the shared settings to each part; each part keeps its prompt.
 void share_request(const Request& shared, std::vector<Request>& parts) {
   for (Request& part : parts) {
     std::string prompt = std::move(part.prompt);
@@ -160,7 +160,7 @@ void append_float(float number, std::string& out) {
     out.append("null");
     return;
   }
-  std::array<char, 24> text{};  // 15 at most
+  std::array<char, 24> text{};  // a number has at most 15
   const auto written = std::to_chars(text.data(), text.data() + text.size(), number);
   out.append(text.data(), written.ptr);
 }
@@ -177,7 +177,7 @@ void append_floats(std::span<const float> numbers, std::string& out) {
 void append_base64(std::span<const std::uint8_t> bytes, std::string& out) {
   out.push_back('"');
   const std::size_t begin = out.size();
-  out.resize(begin + (bytes.size() + 2) / 3 * 4 + 1);  // with the zero written behind the text
+  out.resize(begin + (bytes.size() + 2) / 3 * 4 + 1);  // OpenSSL writes a zero byte behind the text
   const int written = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data() + begin),
                                       bytes.data(), static_cast<int>(bytes.size()));
   out.resize(begin + static_cast<std::size_t>(std::max(written, 0)));

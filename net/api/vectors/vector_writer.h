@@ -9,8 +9,8 @@
 
 namespace weft {
 
-/// Writes a plain answer from the vectors of all parts, when they are there. An answer that failed
-/// is the error's alone.
+/// Writes a plain answer from the vectors of all parts, once they are complete. An answer that
+/// failed is the error alone.
 class VectorWriter : public ReplyWriter {
  public:
   void begin(EventBatch& /*out*/) final {}

@@ -53,7 +53,7 @@ std::map<std::string, boost::json::object> results_in(const std::string& path) {
   return results;
 }
 
-/// Answers with what was asked.
+/// Answers with the request's own text.
 HttpStub::Reply echo(const HttpStub::Request& request) {
   const auto body = boost::json::parse(request.body());
   const auto& messages = body.at("messages").as_array();
@@ -146,7 +146,7 @@ TEST_F(BatchProgram, ShowsItsKeyAndKeepsTheUrlsPath) {
   const std::string in = folder_.write("in.jsonl", request(1, "x")).string();
   EXPECT_EQ(run_weft(command(server->url() + "/proxy/v1/", in, out_) + "--api-key secret").status,
             0);
-  server.reset();  // with its thread, which writes these
+  server.reset();  // ends the server's thread, which writes these
   EXPECT_EQ(target, "/proxy/v1/chat/completions");
   EXPECT_EQ(key, "Bearer secret");
 }

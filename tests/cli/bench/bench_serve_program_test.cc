@@ -1,5 +1,5 @@
-// `weft bench serve` as a user runs it: against the demo model's server, and against one that says
-// what a test lets it say.
+// `weft bench serve` as a user runs it: against the demo model's server, and against a server whose
+// answers a test writes.
 
 #include <gmock/gmock.h>
 
@@ -32,7 +32,8 @@ std::string read_text(const std::string& path) {
   return text.str();
 }
 
-/// Answers completions as a test says, and what `weft bench serve` asks before them.
+/// Answers completions with a test's text, and the requests that `weft bench serve` sends before
+/// them.
 class StubServer {
  public:
   explicit StubServer(StreamStub::Handler handler)

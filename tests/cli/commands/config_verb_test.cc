@@ -1,4 +1,4 @@
-// weft config, and what weft serve says about a configuration that is not valid.
+// weft config, and the errors of weft serve for a configuration that is not valid.
 
 #include <gmock/gmock.h>
 

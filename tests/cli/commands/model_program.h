@@ -23,7 +23,7 @@ inline ProgramRun quantize(const std::filesystem::path& model, const std::filesy
   return run_weft("quantize " + shell_word(model) + shell_word(out) + options, before);
 }
 
-/// Returns what `weft inspect` prints of a model's tensors, a line each.
+/// Returns the lines that `weft inspect` prints of a model's tensors.
 inline std::string tensors_in(const std::filesystem::path& model) {
   return run_weft("inspect " + shell_word(model) + "--no-program --tensors").output;
 }

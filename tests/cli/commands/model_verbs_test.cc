@@ -114,7 +114,7 @@ TEST(GenerateVerb, RunsOnTheDeviceThatIsNamed) {
   EXPECT_THAT(outcome.output, AllOf(StartsWith("12 + 30 = 42.\n"), HasSubstr(", on cpu\n")));
 }
 
-// Returns what a verb says when it is asked for a device that it refuses.
+// Returns a verb's error for a device that it refuses.
 std::string refusal_of(const std::string& verb, const std::string& device) {
   std::string arguments = verb + ' ' + quoted_demo_model + "--device " + device;
   if (verb == "generate") arguments += " Hi";

@@ -1,4 +1,4 @@
-// `weft quantize` as a user runs it; smaller_models_test.cc has what takes long.
+// `weft quantize` as a user runs it; smaller_models_test.cc has the tests that take long.
 
 #include <gmock/gmock.h>
 
@@ -47,7 +47,7 @@ TEST(QuantizeVerb, MakesAGgufFileOfAGgufFile) {
   EXPECT_THAT(tensors_in(out), ContainsRegex("q5_1 .*blk.0.attn_q.weight"));
   EXPECT_THAT(run_weft("generate " + shell_word(out) + "'Once upon a time' --max-tokens 8").output,
               HasSubstr("there"));
-  // What is small already is not made of.
+  // A model whose weights are small already is refused.
   EXPECT_THAT(quantize(out, folder.path() / "smaller.gguf", "--type q4_0").output,
               AllOf(HasSubstr("is q5_1 already"), HasSubstr("'blk.0.attn_k.weight'")));
 }
@@ -128,7 +128,7 @@ TEST(QuantizeVerb, ReplacesNothing) {
 
 TEST(QuantizeVerb, LeavesNothingWhereThereIsNoRoom) {
   const TempFolder folder;
-  // A file that may not grow is what a full disk is to a writer.
+  // A file that may not grow has the effect of a full disk.
   const ProgramRun outcome = quantize(wide_model, folder.path() / "small", "--type q4_b64",
                                       "trap '' XFSZ; ulimit -f 1000; ");
   EXPECT_EQ(outcome.status, 1);

@@ -1,4 +1,4 @@
-// Smaller models made of the demo model, as a user makes them: what they are, and how well they
+// Smaller models made of the demo model as a user makes them: their contents, and how well they
 // still predict.
 
 #include <gmock/gmock.h>

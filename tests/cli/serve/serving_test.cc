@@ -77,7 +77,7 @@ class ServingTest : public testing::Test {
   std::function<void(const Plan&)> on_step;
   std::function<void(const PipelineOptions&)> on_load;
   std::string chat_template;          ///< instead of the model's, where it is not empty
-  std::vector<std::string> warnings;  ///< of the model
+  std::vector<std::string> warnings;  ///< warnings about the model
   bool fails_to_load = false;
 
  private:

@@ -25,7 +25,7 @@ const Setting& setting(std::string_view path) {
   return found->setting;
 }
 
-/// Returns what assign() finds wrong with a value, "" when nothing.
+/// Returns assign()'s complaint about a value, "" when there is none.
 std::string wrong(std::string_view path, const ConfigValue& value) {
   FileConfig config;
   const Complaint complaint = assign(setting(path), value, config);

@@ -60,7 +60,7 @@ struct ActorCoreTest : testing::Test {
 TEST_F(ActorCoreTest, RunsAgainWhenItIsWokenJustAfterItsMailboxFellAsleep) {
   int sleeps = 0;
   actor->on_sleep = [&] {
-    if (++sleeps == 1) actor->wake();  // as by a push that found the mailbox asleep
+    if (++sleeps == 1) actor->wake();  // acts like a push that found the mailbox asleep
     return true;
   };
   actor->start({});

@@ -34,7 +34,7 @@ constexpr std::uint64_t kSeeds = 2'000;
 #else
 constexpr std::uint64_t kSeeds = 10'000;
 #endif
-constexpr std::size_t kJobs = 60;  // by each of two senders
+constexpr std::size_t kJobs = 60;  // jobs of each of two senders
 constexpr std::chrono::seconds kHang{60};
 
 /// How often each job was answered.

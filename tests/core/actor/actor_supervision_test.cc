@@ -127,7 +127,7 @@ struct SupervisionTest : testing::Test {
   ActorRef<Worker::Accepts> actor = play.spawn<Worker>({.name = "worker"}, diary);
 };
 
-/// An actor of the pipeline that holds requests: what fails in it costs more than a message.
+/// An actor of the pipeline that holds requests, so its failure costs more than a message.
 struct SchedulerSupervisionTest : SupervisionTest {
   SchedulerSupervisionTest() {
     actor = play.spawn<Worker>({.name = "scheduler", .role = ActorRole::kScheduler}, diary);

@@ -33,8 +33,8 @@ struct CallMsg {
   std::function<void(ActorContext&)> call;
 };
 
-/// What a Recorder saw, kept outside of it so that it outlives instances. Written by one actor at a
-/// time.
+/// The events that a Recorder saw. It is kept outside of the Recorder, so that it outlives
+/// instances. Written by one actor at a time.
 struct Record {
   std::vector<int> numbers;
   std::vector<int> undelivered;
@@ -261,7 +261,7 @@ TEST(ActorSystem, NeverRunsAnActorOnTwoThreadsAtOnce) {
 
 struct TickMsg {};
 
-/// Counts what it handles where another thread can watch.
+/// Counts handled messages where another thread can watch.
 class Ticker {
  public:
   using Accepts = Protocol<TickMsg>;
@@ -292,7 +292,7 @@ TEST(ActorSystem, LosesNoWakeUpWhileAnActorFallsAsleep) {
 }
 
 struct DedicatedActorTest : testing::Test {
-  /// Returns when the actor has handled what was sent before through `sender`.
+  /// Returns when the actor has handled all earlier messages of `sender`.
   static void wait_for(Sender<Recorder::Accepts>& sender) {
     std::promise<void> done;
     sender.try_send(CallMsg{[&](ActorContext&) { done.set_value(); }});

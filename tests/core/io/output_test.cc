@@ -83,7 +83,8 @@ TEST(DraftTest, ReplacesNothing) {
   fs::create_symlink("nowhere", folder.path() / "link");
   EXPECT_THAT(Draft::make(folder.path() / "link", Draft::Kind::kFolder),
               FailsWith(FileErrc::kExists, "link"));
-  // Nor what was made meanwhile, an empty folder either, which rename() alone would replace.
+  // A file or folder that appeared meanwhile is not replaced, not even an empty folder, which
+  // rename() alone would replace.
   for (const auto kind : {Draft::Kind::kFile, Draft::Kind::kFolder}) {
     const fs::path late = folder.path() / "late";
     auto draft = Draft::make(late, kind);
@@ -114,7 +115,7 @@ TEST(OutputFileTest, IsWrittenInAnyOrder) {
   EXPECT_THAT(OutputFile::create(path), FailsWith(FileErrc::kExists, "f"));
 }
 
-/// A file that cannot grow is what a full disk is to a writer.
+/// A file that cannot grow has the effect of a full disk.
 TEST(OutputFileTest, SaysThatThereIsNoRoom) {
   const TempFolder folder;
   const auto file = OutputFile::create(folder.path() / "f");

@@ -112,8 +112,8 @@ TEST(MailboxStress, LosesAndDoublesNothingAndKeepsEachProducersOrder) {
 
 TEST(MailboxStress, DoesTheSameWhenItIsNearlyAlwaysFull) { run_to_the_end(16, kCrowded); }
 
-// In each round the consumer closes at a random moment. What was taken before, and what close()
-// hands back, must together be exactly what the producers were told is in.
+// In each round the consumer closes at a random moment. The messages taken before and the messages
+// that close() hands back must together be exactly the accepted ones.
 TEST(MailboxStress, GivesEveryMessageExactlyOnceWhenClosingRacesThePushes) {
   constexpr std::uint32_t kRounds = 200;
   std::mt19937 random(20'240'607);

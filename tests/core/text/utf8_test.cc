@@ -20,7 +20,8 @@ struct Encoding {
   std::string_view bytes;
 };
 
-/// The first and the last code point of each length, and those on both sides of the surrogates.
+/// The first and the last code point of each length, and the code points on both sides of the
+/// surrogates.
 constexpr auto kEdges = std::to_array<Encoding>({
     {0x00, "\x00"sv},
     {0x7F, "\x7F"},
@@ -38,7 +39,7 @@ constexpr auto kEdges = std::to_array<Encoding>({
 struct Broken {
   std::string_view bytes;
   std::size_t valid;       ///< the bytes before the first that is wrong
-  std::string_view lossy;  ///< what each maximal part becomes
+  std::string_view lossy;  ///< the text for each maximal part
 };
 
 constexpr auto kBroken = std::to_array<Broken>({

@@ -69,7 +69,7 @@ def agent_server(work: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 
 def environment(server: WeftServer, home: Path) -> dict[str, str]:
-    """That of a user who has set what the documentation names, and of a machine without a network."""
+    """The environment of a user who has set the documented variables, on a machine without a network."""
     return {"PATH": os.environ["PATH"], "HOME": str(home), "ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "none",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
 

@@ -32,7 +32,7 @@ name = "Weft"
 base_url = "{url}/v1"
 """
 
-# Of its own models Codex has another set of tools.
+# For its own models Codex has another set of tools.
 KNOWN_MODEL = "gpt-5.4"
 PATCH = f"*** Begin Patch\n*** Add File: {COPY}\n+{SECRET}\n*** End Patch"
 
@@ -85,7 +85,7 @@ def agent_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WeftServe
 
 
 def codex(server: WeftServer, folder: Path, question: str, model: str = MODEL) -> list[Any]:
-    """What it tells of in a folder that has the note: the items that have ended."""
+    """Returns the ended items that Codex reports in a folder with the note."""
     home, work = folder / "home", folder / "work"
     home.mkdir()
     work.mkdir()

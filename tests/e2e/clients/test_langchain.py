@@ -73,7 +73,7 @@ def test_an_answer_is_json_where_that_is_all_that_is_asked_for(server):
 
 
 class Visit(BaseModel):
-    """What people write down without a thought of strict schemas; the json_schema method asks for one."""
+    """A class as people write it without thinking of strict schemas; the json_schema method needs a strict one."""
 
     day: date | None = None
     page: Annotated[AnyUrl, UrlConstraints(max_length=2083)]

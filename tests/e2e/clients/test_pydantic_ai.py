@@ -49,7 +49,7 @@ def test_an_agent_calls_its_tools_and_answers(script_server, kind):
 
 
 class Visit(BaseModel):
-    """What people write down without a thought of strict schemas."""
+    """A class as people write it without thinking of strict schemas."""
 
     day: date | None = None
     page: Annotated[AnyUrl, UrlConstraints(max_length=2083)]

@@ -15,14 +15,14 @@ from weft_server import MODEL, program  # noqa: E402
 CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 
-# What a page of 1,200 points must show without scrolling.
+# A page of this many pixels must show the report without scrolling sideways.
 WIDTH = 1200
 
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     file = Path(tmp_path_factory.mktemp("report")) / "report.html"
-    # Of the recipes its table has the most columns.
+    # This recipe's table has the most columns.
     subprocess.run([program(), "bench", "recipe", "policies", MODEL, "--scale", "0.1", "--repeats", "2", "--html", file],
                    check=True, capture_output=True)
     with playwright_api.sync_playwright() as playwright:

@@ -80,7 +80,7 @@ def test_another_salt_finds_nothing(fresh: WeftServer):
 
 @pytest.mark.parametrize("share", ["key", "all"])
 def test_keys_share_what_was_computed_if_the_configuration_says_so(start_server: StartServer, tmp_path: Path, share: str):
-    """What the second one has to compute is what its time to the first token depends on."""
+    """The time to the first token of the second request depends on the tokens that it must compute."""
     keys = {"ann": "sk-ann-for-the-tests", "bob": "sk-bob-for-the-tests"}
     file = tmp_path / "keys.toml"
     file.write_text("".join(f'[[key]]\nname = "{name}"\nkey = "{key}"\n' for name, key in keys.items()))

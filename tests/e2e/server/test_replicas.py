@@ -23,7 +23,7 @@ def load(server: WeftServer, replica: int) -> float:
 
 
 def refusal(*flags: str, **environment: str) -> str:
-    """What the program says that does not begin with these flags."""
+    """Returns the error of the program, which does not start with these flags."""
     ended = subprocess.run([program(), "serve", str(MODEL), "--port", "0", *flags], capture_output=True, text=True,
                            env={**os.environ, **environment}, timeout=PATIENCE_S, check=False)
     assert ended.returncode == 1, ended.stderr

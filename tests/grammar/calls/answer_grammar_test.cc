@@ -177,7 +177,8 @@ TEST(AnswerGrammarTest, WhatEveryFamilyIsForcedToWriteIsReadAsCallsThatFollowThe
     const Asked asked(known.format);
     const std::vector<std::string> tokens = texts_of_tags(known.format);
     for (const auto& special : {std::vector<std::string>{}, tokens}) {
-      if (special.empty() != tokens.empty() && known.format.harmony) continue;  // has no end
+      // the form has no end
+      if (special.empty() != tokens.empty() && known.format.harmony) continue;
       const auto grammar = asked.grammar(special);
       ASSERT_NE(grammar, nullptr) << known.format.name;
       const auto compiled = *CompiledGrammar::make(*grammar, vocabulary_with(special));
@@ -265,7 +266,7 @@ TEST(AnswerGrammarTest, AllowsWhatEachFamilyWritesAroundItsCalls) {
     // Several calls without a tag are read, and not written.
     if (format.calls.body == CallBody::kNone && !format.harmony) continue;
     if (format.name == "llama-json") continue;
-    // Silent tags are free text; Llama's are not what a call begins with.
+    // Silent tags are free text; Llama's tags do not begin a call.
     if (format.name == "llama-python") continue;
     Asked asked(format, tools);
     asked.form.in_thought = one.in_thought;

@@ -199,7 +199,7 @@ TEST(TraceTest, AFileIsNamedByItsPath) {
   EXPECT_THAT(read_trace(folder.path() / "none"), FailsWith(FileErrc::kCannotRead, "none"));
 }
 
-/// Compares one of the published traces with what is known of it.
+/// Compares one of the published traces with its known figures.
 void expect_trace(const std::string& name, std::size_t requests, double seconds,
                   std::int32_t longest) {
   const std::filesystem::path path = test::source_path("../shared/data/traces/" + name);

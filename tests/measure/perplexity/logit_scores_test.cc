@@ -14,7 +14,7 @@ namespace {
 constexpr float kInfinite = std::numeric_limits<float>::infinity();
 constexpr float kNoNumber = std::numeric_limits<float>::quiet_NaN();
 
-/// Logits of these probabilities, shifted by what a softmax does not see.
+/// Returns logits of these probabilities, shifted by a constant, which a softmax ignores.
 std::vector<float> logits_of(const std::vector<double>& probabilities, double shift) {
   std::vector<float> logits;
   for (const double p : probabilities) logits.push_back(static_cast<float>(std::log(p) + shift));

@@ -1,4 +1,4 @@
-// Which logits are compared with which token, on a device whose logits say what it has read.
+// Which logits are compared with which token, on a device whose logits show what it has read.
 
 #include "weft/measure/perplexity/perplexity.h"
 
@@ -74,7 +74,7 @@ class CountingDevice final : public ModelDevice {
     return logits;
   }
 
-  /// What it has read after these tokens.
+  /// Returns the hash of the tokens read so far.
   [[nodiscard]] static std::uint64_t read_of(std::span<const TokenId> ids) {
     std::uint64_t read = 0;
     for (const TokenId id : ids) read = read * 3 + static_cast<std::uint64_t>(id) + 1;

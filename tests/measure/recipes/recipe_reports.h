@@ -32,7 +32,7 @@ inline std::vector<std::string> series_of(const measure::Figure& figure) {
   return names;
 }
 
-/// Checks what holds for every report of a recipe.
+/// Checks the properties of every recipe's report.
 inline void expect_whole(const measure::Report& report) {
   for (const measure::Table& table : report.tables) {
     EXPECT_FALSE(table.rows.empty()) << table.title;

@@ -1,4 +1,4 @@
-// Loads against a server that says what a test lets it say, and against a client of a test's.
+// Loads against a server whose answers a test writes, and against a test's own client.
 
 #include "weft/measure/server/server_load.h"
 
@@ -163,7 +163,7 @@ TEST_F(ServerLoadTest, AsksForTheLengthsOfTheLoad) {
   });
   play({.arrivals = {{0, 3, 4}, {0, 5, 6}}, .at_once = 1});
   EXPECT_EQ(server_->connections(), 1);
-  server_.reset();  // with its thread, which writes `bodies`
+  server_.reset();  // ends the server's thread, which writes `bodies`
   ASSERT_THAT(bodies, SizeIs(2));
   EXPECT_THAT(boost::json::parse(bodies[0]).at("prompt").as_array(), SizeIs(3));
   EXPECT_EQ(boost::json::parse(bodies[1]).at("max_tokens"), 6);

@@ -1,4 +1,4 @@
-// Loads over WebSockets, against a server that says what a test lets it say once it has upgraded.
+// Loads over WebSockets, against a server whose messages a test writes.
 
 #include <gmock/gmock.h>
 #include <openssl/evp.h>

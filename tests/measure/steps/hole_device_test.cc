@@ -26,7 +26,7 @@ class PlanKeeper final : public StepDevice {
 
 class HoleDeviceTest : public testing::Test {
  protected:
-  /// Runs a step of the rows [0, rows), of which those from `started` on are new.
+  /// Runs a step of the rows [0, rows); the rows from `started` on are new.
   const Plan& step(std::int32_t rows, std::int32_t started, std::vector<PlanMove> moves = {}) {
     Plan plan;
     plan.rows = rows;

@@ -193,7 +193,8 @@ TEST_F(StepBenchTest, CountsTheBytesAndOperationsOfADecodeStep) {
   const StepCell& cell = figures.decode.back();
   EXPECT_EQ(cell.batch, 3);
   EXPECT_EQ(cell.tokens, 40);
-  const std::int64_t embeddings = std::int64_t{3} * program.hidden * 2;  // of bf16
+  // bytes in bf16
+  const std::int64_t embeddings = std::int64_t{3} * program.hidden * 2;
   const std::int64_t kv = std::int64_t{3} * 40 * program.kv_bytes_per_token(DType::kF32);
   EXPECT_EQ(cell.work.bytes, static_cast<double>(program.weight_bytes() + embeddings + kv));
   // By hand there are two for each weight and sequence, and scores and values of 4 heads of 16 in 2

@@ -28,7 +28,7 @@ class StepWorkTest : public testing::Test {
     }
   }
 
-  RandomLlama llama_{LlamaShape{}, 1};  // what the program points into
+  RandomLlama llama_{LlamaShape{}, 1};  // owns the data that the program points into
   Program program_;
 };
 

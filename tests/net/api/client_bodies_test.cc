@@ -1,5 +1,5 @@
-// Bodies as clients send them: what they add by default, or with an option of theirs, and what
-// changes no output here.
+// Bodies as clients send them: fields that clients add by default or by an option, and fields that
+// change no output here.
 
 #include <gtest/gtest.h>
 

@@ -131,7 +131,7 @@ TEST_F(HttpApiPageFieldsTest, ListsFieldsThatExist) {
   }
 }
 
-/// What is of either endpoint of Ollama's API, or of its options.
+/// Checks fields of both endpoints of Ollama's API, and of its options.
 TEST_F(HttpApiPageFieldsTest, ListsFieldsOfOllamasApiThatExist) {
   const auto is_known = [this](const std::string& text, const std::string& path) {
     const std::string unknown = path + " unknown_parameter";

@@ -36,7 +36,7 @@ using json::value;
 using test::data_of;
 using test::json_of;
 
-constexpr unsigned kCuts = 12;  // of each output, in each alphabet
+constexpr unsigned kCuts = 12;  // cuts of each output, in each alphabet
 
 /// An output and how it is to be read.
 struct Script {
@@ -149,7 +149,7 @@ Cut cut(const Script& script, Alphabet alphabet, std::mt19937& random) {
   return made;
 }
 
-/// Keeps what is delivered, and gives it to a reader at times.
+/// Stores deliveries, and passes them to a reader at times.
 class Reader final : public RequestSink {
  public:
   Reader(const Request& request, std::mt19937& random) : buffer_(request), random_(random) {}

@@ -139,7 +139,7 @@ struct Assembled {
   value finish_reason;
 };
 
-/// Puts together what a client reads from chat chunks, or from the one chat.completion.
+/// Joins the text that a client reads from chat chunks, or from the one chat.completion.
 std::vector<Assembled> assembled_chat(const std::vector<value>& messages, std::size_t outputs) {
   std::vector<Assembled> all(outputs);
   for (const value& message : messages) {
@@ -179,7 +179,7 @@ TEST(WritersPropertyTest, AChatStreamPutTogetherIsThePlainAnswer) {
   }
 }
 
-/// Puts together what a client reads from text_completion objects, with logprobs as rows of the
+/// Joins the text that a client reads from text_completion objects, with logprobs as rows of the
 /// columns.
 std::vector<Assembled> assembled_texts(const std::vector<value>& messages, std::size_t outputs) {
   std::vector<Assembled> all(outputs);

@@ -17,7 +17,7 @@ namespace weft::test {
 
 /// One event as a client gets it.
 struct WrittenEvent {
-  std::string name{};  ///< of its "event:" line
+  std::string name{};  ///< the value of its "event:" line
   std::string data{};
 };
 

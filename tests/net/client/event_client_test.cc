@@ -1,4 +1,4 @@
-// EventClient against a server that says what a test lets it say.
+// EventClient against a server whose answers a test writes.
 
 #include "weft/net/client/event_client.h"
 
@@ -86,7 +86,7 @@ TEST_F(EventClientTest, TellsEachEventAndKeepsTheConnection) {
     EXPECT_THAT(events_, ElementsAre("one", "two", "[DONE]"));
   }
   EXPECT_EQ(server_->connections(), 1);
-  server_.reset();  // with its thread, which writes `seen`
+  server_.reset();  // ends the server's thread, which writes `seen`
   EXPECT_EQ(seen, "POST /proxy/v1/completions Bearer secret {}");
 }
 
@@ -207,7 +207,7 @@ TEST_F(EventClientTest, AsksAgainAfterAnEventThatWasTooLarge) {
   const auto answer = ask();
   ASSERT_TRUE(answer) << to_string(answer.error());
   EXPECT_THAT(events_, ElementsAre("one"));
-  server_.reset();  // with its thread, which writes `asked`
+  server_.reset();  // ends the server's thread, which writes `asked`
 }
 
 TEST_F(EventClientTest, TellsTheStatusOfAnAnswerWithoutABody) {
@@ -224,7 +224,7 @@ TEST_F(EventClientTest, TellsTheStatusOfAnAnswerWithoutABody) {
     EXPECT_EQ(answer->body, "");
   }
   EXPECT_EQ(server_->connections(), 1);
-  server_.reset();  // with its thread, which writes `asked`
+  server_.reset();  // ends the server's thread, which writes `asked`
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ TEST(KeyHolderTest, RunsNoMoreRequestsAtOnceThanItMay) {
   EXPECT_EQ(wait_of(holder, start), 0ms);
   EXPECT_EQ(wait_of(holder, start), 1'000ms);
   EXPECT_EQ(wait_of(holder, start), 1'000ms);
-  holder.end();  // what was refused is not among those that run
+  holder.end();  // the refused request is not among the running ones
   EXPECT_EQ(wait_of(holder, start), 0ms);
   EXPECT_EQ(wait_of(holder, start), 1'000ms);
 }
@@ -128,7 +128,7 @@ TEST(ApiKeysTest, FindsTheKeysOfAFileByThemselvesAndByTheirHashes) {
       folder
           .write("keys.toml",
                  "[[key]]\nname = 'one'\nkey = 'first'\nmax_concurrent = 3\n[[key]]\n"
-                 "name = 'two'\n"  // of "abc": FIPS 180-2, appendix B.1
+                 "name = 'two'\n"  // hash of "abc": FIPS 180-2, appendix B.1
                  "sha256 = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'")
           .string();
   const ApiKeys keys = ApiKeys::load("sesame", file).value();

@@ -16,9 +16,10 @@ namespace weft::test {
 enum class Phase : std::uint8_t {
   kQueued,      ///< another request has the only row
   kTokenizing,  ///< an actor before the tokenizer handles it
-  kEnqueueing,  ///< it is tokenized, and the scheduler handles the message
+  kEnqueueing,  ///< the request is tokenized, and the scheduler handles its message
   kPrefill,     ///< the second of many steps over its prompt waits at the device
-  kDecode,      ///< it has made tokens, and the step for the next one waits at the device
+  kDecode,      ///< the request has made tokens, and the step for the next token waits at the
+                ///< device
   kLastToken,   ///< the step for its last token waits at the device
   kSending,     ///< all output is computed, and stays in the server since no client reads it
 };

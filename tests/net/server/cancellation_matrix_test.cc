@@ -49,7 +49,7 @@ constexpr const char* kKeys = R"(
 constexpr const char* kVictimsKey = "X-Api-Key: v\r\n";
 constexpr const char* kOthersKey = "X-Api-Key: o\r\n";
 
-/// Records what has come to the device for the victim, including the step that waits before it.
+/// Records the victim's work at the device, including the step that waits before it.
 class DeviceWatch {
  public:
   struct Seen {
@@ -105,7 +105,7 @@ void set_size(int socket, int buffer, int bytes) {
   ::setsockopt(socket, SOL_SOCKET, buffer, &bytes, sizeof bytes);
 }
 
-/// What requests hold in the server.
+/// The resources that requests hold in the server.
 struct Held {
   std::size_t requests = 0, running = 0, waiting = 0;
   std::int32_t pages = 0;
@@ -152,7 +152,7 @@ class CancellationMatrix : public ServedPipeline, public testing::WithParamInter
   std::atomic<bool> door_is_armed{false};
   Question question{.prompt = "cdefg", .max_tokens = 6, .seed = kVictimsSeed};
 
-  std::optional<PlainClient> blocker;  // has the row while the victim is queued
+  std::optional<PlainClient> blocker;  // occupies the row while the victim is queued
   std::optional<PlainClient> late;     // asks while the server goes down
   std::optional<LeavingClient> victim;
   std::string victims_address;
@@ -161,7 +161,7 @@ class CancellationMatrix : public ServedPipeline, public testing::WithParamInter
   std::size_t connections_before = 0;
   std::atomic<bool> drained{false};
 
-  Clock::time_point left;  // when the server could know
+  Clock::time_point left;  // the moment when the server could know
   int steps_when_left = 0;
 
   /// Milliseconds from `left` until something was free, and in which cell.
@@ -328,7 +328,7 @@ void CancellationMatrix::outrun_client() {
   steps_when_left = watch.seen().steps + 1;
 }
 
-/// Does what `weft serve` does on SIGTERM.
+/// Begins what `weft serve` does on SIGTERM.
 void CancellationMatrix::begin_to_stop() {
   server->drain();
   engine->async_drain([this](boost::system::error_code) { drained = true; });

@@ -59,7 +59,7 @@ class LeavingClient : public PlainClient {
     post("/v1/completions", body, headers_);
   }
 
-  /// Returns what the answer to `question` ends with.
+  /// Returns the end of the answer to `question`.
   [[nodiscard]] std::string end_of(const Question& question) const {
     const std::string tokens = R"(_tokens":)" + std::to_string(question.max_tokens);
     if (transport_ == Transport::kSse) return "data: [DONE]\n\n";

@@ -42,7 +42,7 @@ class PlainClient {
         "\r\n");
   }
 
-  /// Asks for a WebSocket; returns what the server answers.
+  /// Asks for a WebSocket; returns the server's answer.
   std::string ask_to_upgrade(std::string_view headers = {}) {
     get("/v1/responses",
         "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
@@ -56,7 +56,7 @@ class PlainClient {
     if (payload.size() < 126) {
       frame += static_cast<char>(0x80U | payload.size());
     } else {
-      const unsigned bytes = payload.size() <= 0xFFFFU ? 2 : 8;  // of its length
+      const unsigned bytes = payload.size() <= 0xFFFFU ? 2 : 8;  // bytes of the length
       frame += bytes == 2 ? '\xFE' : '\xFF';
       for (unsigned i = bytes; i-- > 0;) frame += static_cast<char>(payload.size() >> 8U * i);
     }

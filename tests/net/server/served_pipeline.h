@@ -87,7 +87,10 @@ inline bool eventually(const std::function<bool()>& done) {
 /// A server on a free port of loopback, over the real pipeline and a fake device behind a gate.
 class ServedPipeline : public testing::Test {
  public:
-  ServedPipeline() { server_config.host_names = "x"; }  // as tests' own requests call it
+  ServedPipeline() {
+    server_config.host_names = "x";
+  }  // the host name that tests' own requests
+     // use
   ~ServedPipeline() override { stop(); }
 
   void start() {
@@ -161,7 +164,7 @@ class ServedPipeline : public testing::Test {
   Config config;
   ServerConfig server_config;
   PipelineOptions pipeline_options;
-  std::function<void(const Plan&)> on_step;  ///< what the device is given, before the gate
+  std::function<void(const Plan&)> on_step;  ///< called with the device's plans, before the gate
   bool serve_at_once = true;
   DeviceLimits limits = kTinyLimits;
   std::unique_ptr<Server> server;

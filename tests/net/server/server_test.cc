@@ -1,4 +1,4 @@
-// HTTP by hand: what goes over the socket, byte by byte.
+// HTTP by hand: the bytes on the socket.
 
 #include <gmock/gmock.h>
 

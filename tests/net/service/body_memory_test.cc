@@ -53,7 +53,7 @@ TEST_F(BodyMemoryTest, ATextCountsUntilTheTokenizerHasDoneIt) {
     BodyMemory::Share memory(service.body_memory());
     ASSERT_TRUE(memory.grow(body.size()));
     RouteResult result = service.handle(admission, header, body, memory);
-    memory.clear();  // what the connection has left of it
+    memory.clear();  // the connection's rest of the counted memory
     EXPECT_TRUE(shows("weft_body_bytes 15"));
     std::get<LaterReply>(result)(
         [&](LaterResult made) { reply.set_value(std::get<HttpReply>(std::move(made))); });

@@ -25,7 +25,7 @@ using testing::HasSubstr;
 /// A log that goes into a pipe, and the pipe's reader.
 class PipedLog {
  public:
-  /// O_DIRECT among `flags` makes each read() get what one write() gave.
+  /// With O_DIRECT in `flags` each read() gets the bytes of one write().
   explicit PipedLog(int flags = 0) {
     if (::pipe2(ends_.data(), flags) != 0) throw std::runtime_error("no pipe");
     sink_ = std::make_shared<DescriptorSink>(

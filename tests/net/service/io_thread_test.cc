@@ -38,7 +38,7 @@ class IoThreadTest : public testing::Test {
       thread.add(std::make_shared<FakeConnection>(thread, std::move(place)));
     });
   }
-  /// Waits until the thread has done what it was given before.
+  /// Waits until the thread has done its earlier work.
   void wait() {
     std::promise<void> done;
     boost::asio::post(thread.context(), [&done] { done.set_value(); });

@@ -1,4 +1,4 @@
-// A client cannot see what another key's requests made.
+// A client cannot see the results of another key's requests.
 
 #include <gmock/gmock.h>
 

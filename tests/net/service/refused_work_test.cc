@@ -15,7 +15,7 @@ using testing::StartsWith;
 
 class RefusedWorkTest : public ServedPipeline {
  public:
-  /// Starts a server whose one key has so many tokens a minute.
+  /// Starts a server whose one key has this many tokens a minute.
   void start_with_allowance(int tokens) {
     server_config.api_key_file =
         folder_
@@ -70,7 +70,7 @@ TEST_F(RefusedWorkTest, AnAddressHasItsRequestsASecondAndIsToldWhenToComeAgain) 
   server_config.max_requests_per_second_per_address = 1;
   start();
   PlainClient one = client();
-  constexpr int kAtOnce = 4;  // in one write, so that they are read in one moment
+  constexpr int kAtOnce = 4;  // sent in one write, so that all are read at once
   std::string requests;
   for (int i = 0; i < kAtOnce; ++i) requests += "GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n";
   one.say(requests);

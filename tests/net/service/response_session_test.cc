@@ -1,4 +1,4 @@
-// The Responses API over sockets: what ends a response, and what is forgotten with it.
+// The Responses API over sockets: the ends of responses, and the state that is dropped with them.
 
 #include <gmock/gmock.h>
 

@@ -20,7 +20,7 @@ const std::string listed_calls =
 
 using Pieces = std::vector<std::string>;
 
-/// Two calls, with what stands before them.
+/// Returns two calls, and the pieces before them.
 Pieces calls_after(Pieces before) {
   before.insert(before.end(), {"call|get_weather", R"(args|{"city": "Zürich", "days": 2})", "end",
                                "call|now", "args|{}", "end"});

@@ -8,12 +8,12 @@ namespace weft::test {
 /// An output of a family's model with thoughts, text and calls, in the form in which its chat
 /// template prints past calls and thoughts.
 struct FamilyOutput {
-  std::string family{};     ///< as docs/tools.md names it
+  std::string family{};     ///< the family's name in docs/tools.md
   std::string evidence{};   ///< texts of its template that identify its format
   std::string published{};  ///< a template of this family in shared/data/templates; empty: none
   bool in_thought = false;  ///< its prompt has opened the thoughts
   std::string output{};
-  std::vector<std::string> pieces{};  ///< as pieces_of() names them
+  std::vector<std::string> pieces{};  ///< in the form of pieces_of()
 };
 
 /// The outputs of all families. Their tools: get_weather(city: string, days: integer), now(), and

@@ -1,4 +1,4 @@
-// Outputs that are not quite in their family's form, or contain what looks like it.
+// Outputs that are not quite in their family's form, or that contain similar text.
 
 #include <gtest/gtest.h>
 

@@ -132,8 +132,8 @@ TEST(JinjaLimitsTest, BoundsSteps) {
                "more than");
 }
 
-/// Each of these does little for its source, many times. A step may stand for a microsecond or so,
-/// so that what is done here 100 times has to be worth more than 40 a time.
+/// Each template does much work with little source. A step may take about a microsecond, so work
+/// that is done 100 times must count for more than 40 steps each time.
 TEST(JinjaLimitsTest, CountsWorkOnLongStringsAsManySteps) {
   boost::json::object variables;
   variables["s"] = std::string(std::size_t{1} << 18, 'a');
@@ -311,7 +311,7 @@ TEST(JinjaLimitsTest, BoundsMemory) {
   expect_limit("{{ 'a' * 10**10 }}", values);
   expect_limit("{{ 'abc' * 9223372036854775807 }}", "memory");
   expect_limit("{{ [1] * 10**10 }}", "more than");
-  // What doubles, doubles until the limit, wherever it is.
+  // A value that doubles is doubled until the limit, wherever it is.
   const TemplateLimits small{.memory_bytes = std::size_t{1} << 20};
   const std::string doubling = "{% set ns = namespace(s='aaaaaaaa') %}{% for a in range(64) %}";
   for (const char* twice :

@@ -19,7 +19,7 @@ constexpr std::size_t kMiB = std::size_t{1} << 20U;
 
 constexpr std::size_t kText = std::size_t{64} << 10U;
 
-/// What a rendering may hold beside what it counts: messages, a handful of small strings.
+/// The memory that a rendering may hold uncounted: messages, a handful of small strings.
 constexpr std::size_t kUncounted = std::size_t{64} << 10U;
 
 struct Rendered {
@@ -65,7 +65,7 @@ TEST(JinjaMemoryTest, WhatDoublesHoldsNoMoreThanTheLimit) {
   EXPECT_LE(result.most_held, usual.memory_bytes + kUncounted);
 }
 
-/// What each of them makes beside its result counts as well, whatever the limit is.
+/// Temporary memory of each filter counts, too, for any limit.
 TEST(JinjaMemoryTest, NothingIsHeldThatIsNotCounted) {
   boost::json::object variables;
   std::string words;

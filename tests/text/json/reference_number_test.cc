@@ -10,7 +10,7 @@ namespace weft {
 namespace {
 
 TEST(ReferenceNumberTest, RoundsTwiceAsTheReferenceDoes) {
-  // Scores of t5-small, and what the reference makes of them.
+  // Scores of t5-small, and the reference's values for them.
   EXPECT_EQ(reference_number(-2.0122928619384766), -2.012292861938477);
   EXPECT_EQ(reference_number(-3.9598512649536133), -3.9598512649536137);
   EXPECT_EQ(reference_number(7.6733808517456055), 7.673380851745605);

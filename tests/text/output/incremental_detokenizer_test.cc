@@ -68,7 +68,7 @@ TEST(IncrementalDetokenizerTest, GivesTheSameForRealTokenizers) {
 
 TEST(IncrementalDetokenizerTest, ATextThatGoesOnKeepsTheSpaceAtItsBeginning) {
   for (const Tokenizer& tokenizer : test_tokenizers()) {
-    // Of tokens that are whole texts by themselves, the ends of a sequence are told alike.
+    // For tokens that are whole texts by themselves, the ends are reported in the same way.
     std::vector<TokenId> plain;
     for (TokenId id = 0; std::cmp_less(id, tokenizer.vocabulary_size()); ++id) {
       const std::string text = tokenizer.decode(std::vector<TokenId>{id, id}, false).value();

@@ -54,7 +54,7 @@ json::value llama() {
 
 StopStrings stops_of(const Texts& texts) { return StopStrings::compile(texts).value(); }
 
-/// An output that is fed tokens by their texts, and what each appended.
+/// An output that is given tokens by their texts, and the text that each appended.
 class Output {
  public:
   Output(Tokenizer tokenizer, const Texts& stops, bool skip_special = true)

@@ -14,7 +14,7 @@
 #include "weft/text/tokenizer/tokenizer.h"
 #include "weft/text/unicode/unicode_normalization.h"
 
-/// What is known of a text's tokens by its size, and what encode() does with it.
+/// Facts about a text's tokens that follow from its size, and how encode() uses them.
 namespace weft {
 namespace {
 
@@ -69,7 +69,8 @@ std::vector<std::string> shrinking_texts() {
   return texts;
 }
 
-/// That `tokenizer` makes of no text fewer tokens than its size says, and counts them well.
+/// Expects that `tokenizer` never makes fewer tokens of a text than its size implies, and that it
+/// counts them correctly.
 void expect_bound_holds(const Tokenizer& tokenizer, const std::string& name) {
   for (const std::string& text : shrinking_texts()) {
     for (const bool special : {false, true}) {

@@ -1,5 +1,5 @@
 // Folders with vocab.json and a SentencePiece model: the tokens that transformers makes of texts
-// (data/make_m2m100.py), and what is refused.
+// (data/make_m2m100.py), and folders that are refused.
 
 #include "weft/text/tokenizer/sentencepiece/m2m100_folder.h"
 

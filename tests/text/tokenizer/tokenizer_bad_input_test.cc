@@ -238,8 +238,8 @@ TEST(TokenizerBadInputTest, SurvivesAnyByteChangedInAFile) {
   }
 }
 
-/// Long texts that recursion, rescans or regexes of others broke on; checked for what must come
-/// out, on every kind of model. A quadratic step would take minutes here.
+/// Long texts on which the recursion, rescans or regexes of other tokenizers failed. Every kind of
+/// model must give the right tokens. A quadratic step would take minutes here.
 TEST(TokenizerBadInputTest, EncodesLongRunsWithoutASpace) {
   const json::value data = test::read_test_data("tokenizers.json");
   std::vector<std::string> texts = {std::string(131'072, 'A'), std::string(1 << 20, 'a'),

@@ -11,7 +11,7 @@ using test::read_test_data;
 using test::text_of;
 using test::texts_of;
 
-/// Reads one section of a tokenizer.json and gives what `read` makes of it.
+/// Reads one section of a tokenizer.json and returns the result of `read`.
 template <class Read>
 auto read_section(const boost::json::value& spec, Read read) {
   const std::string text = boost::json::serialize(spec);

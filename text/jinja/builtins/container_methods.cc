@@ -4,7 +4,7 @@
 #include "weft/text/jinja/values/compare.h"
 #include "weft/text/jinja/values/items.h"
 
-/// Methods of lists, tuples, ranges and dicts that change nothing.
+/// Methods of lists, tuples, ranges and dicts that do not change their object.
 namespace weft::jinja {
 namespace {
 

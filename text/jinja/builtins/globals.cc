@@ -13,7 +13,7 @@
 namespace weft::jinja {
 namespace {
 
-/// How many numbers there are from start to stop; nothing when they are more than kMaxRange.
+/// Returns the count of numbers from start to stop; nothing when it exceeds kMaxRange.
 std::optional<std::int64_t> range_size(std::int64_t start, std::int64_t stop, std::int64_t step) {
   const bool up = step > 0;
   if (up ? start >= stop : start <= stop) return 0;
@@ -109,7 +109,8 @@ Value raise_exception(Run& run, const Value& /*self*/, const Slots& slots) {
 
 Value strftime_now(Run& run, const Value& /*self*/, const Slots& slots) {
   const auto format = slots.text(run, 0, {});
-  // The longest directive of two characters gives 24; the text of that, while it grows.
+  // The bytes for each character of a format: the longest directive has two characters and gives
+  // 24 bytes, and a growing text needs twice as much besides.
   constexpr std::size_t kGrowth = std::size_t{3} * 12;
   if (!format || !run.step_read(format->size())) return {};
   if (!run.has_room(format->size() * kGrowth)) return {};

@@ -10,7 +10,7 @@
 #include "weft/text/jinja/values/text_ops.h"
 #include "weft/text/unicode/unicode.h"
 
-/// What stands after "is".
+/// The tests that may follow "is".
 namespace weft::jinja {
 namespace {
 
@@ -32,7 +32,8 @@ Value is_bool(Run& /*run*/, const Value& self, const Slots& /*slots*/) {
   return self.boolean() != nullptr && *self.boolean() == Wanted;
 }
 
-/// With a length and elements by number or key. Python finds both in an undefined value.
+/// Whether the value has a length and elements by number or key. Python finds both in an undefined
+/// value.
 Value is_sequence(Run& /*run*/, const Value& self, const Slots& /*slots*/) {
   switch (self.kind()) {
     case Kind::kUndefined:
@@ -50,7 +51,7 @@ Value is_iterable(Run& /*run*/, const Value& self, const Slots& /*slots*/) {
   return Items::exist(self);
 }
 
-/// Python finds a __call__ in an undefined value too.
+/// Whether the value can be called. Python finds a __call__ in an undefined value, too.
 Value is_callable(Run& /*run*/, const Value& self, const Slots& /*slots*/) {
   return self.is_undefined() || (self.object() != nullptr && self.object()->callable());
 }
@@ -117,7 +118,7 @@ Value is_in(Run& run, const Value& self, const Slots& slots) {
   return contains(run, slots[0], self);
 }
 
-/// Python's "is", for values of which it does not depend on where they are kept.
+/// Python's "is", for values where the result does not depend on their address.
 Value is_same_as(Run& run, const Value& self, const Slots& slots) {
   return self.kind() == slots[0].kind() && equal(run, self, slots[0]);
 }

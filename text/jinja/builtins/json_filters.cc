@@ -11,7 +11,7 @@
 #include "weft/text/jinja/values/object.h"
 #include "weft/text/jinja/values/print.h"
 
-/// tojson as transformers defines it: json.dumps, with nothing escaped for HTML.
+/// tojson in transformers' definition: json.dumps, without escapes for HTML.
 namespace weft::jinja {
 namespace {
 
@@ -169,7 +169,7 @@ class JsonWriter {
     std::pmr::vector<Dict::Entry> entries(dict.entries().begin(), dict.entries().end(),
                                           run_.scratch());
     if (style_.sorted) {
-      // It takes as much for itself.
+      // sorting needs the same memory again
       if (!run_.has_room(entries.size() * sizeof(Dict::Entry))) return;
       std::ranges::stable_sort(entries, [this](const auto& left, const auto& right) {
         return less(run_, left.key, right.key);

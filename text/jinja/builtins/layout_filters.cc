@@ -13,7 +13,7 @@
 namespace weft::jinja {
 namespace {
 
-/// The string that the filter is for; nothing, and the run has failed, when it is none.
+/// Returns the string that the filter applies to; nothing, and the run has failed, when it is none.
 const Text* expect_text(Run& run, const Value& self) {
   if (self.text() == nullptr) {
     const Undefined* undefined = self.undefined();
@@ -38,7 +38,7 @@ Value filter_indent(Run& run, const Value& self, const Slots& slots) {
   if (text == nullptr || !margin || !run.step_read(text->view.size())) return {};
   const std::string_view space = margin->text()->view;
   const bool blank = slots.truth(2, false);
-  // Jinja adds a line end and splits, so that one more at the end is kept.
+  // Jinja appends a line end and splits, so a line end at the end of the text is kept.
   auto lines = split_lines(run, text->view, false);
   if (run.failed()) return {};
   const bool ends = text->view.empty() || is_line_end(last_utf8(text->view).code);

@@ -36,7 +36,7 @@ std::optional<double> read_float(Run& run, std::string_view text) {
   const auto read = std::from_chars(begin, end, value);
   if (read.ptr != end) return std::nullopt;
   if (read.ec == std::errc::result_out_of_range) {
-    // Python gives infinity or zero.
+    // Python returns infinity or zero.
     const bool small =
         plain.find("e-") != std::string::npos || plain.find("E-") != std::string::npos;
     value = small ? 0.0 : std::numeric_limits<double>::infinity();
@@ -45,7 +45,7 @@ std::optional<double> read_float(Run& run, std::string_view text) {
   return read.ec == std::errc{} ? std::optional(value) : std::nullopt;
 }
 
-/// Takes 0x, 0o and 0b away where the base allows; gives the base that they stand for.
+/// Removes 0x, 0o and 0b where the base allows it; returns the base that they mean.
 std::int64_t take_prefix(std::pmr::string& digits, std::int64_t base) {
   constexpr std::array<std::pair<char, std::int64_t>, 3> kPrefixes = {
       {{'x', 16}, {'o', 8}, {'b', 2}}};
@@ -105,7 +105,7 @@ Value filter_int(Run& run, const Value& self, const Slots& slots) {
   if (const Text* text = self.text()) {
     if (!run.step_read(text->view.size())) return {};
     value = read_int(run, text->view, *base);
-    // "42.23"|int is 42; infinity is what Jinja's own fallback is for.
+    // "42.23"|int is 42. For infinity, Jinja returns the default.
     const auto number = value ? std::nullopt : read_float(run, text->view);
     if (number && !std::isinf(*number)) value = truncate(run, *number);
   } else if (const double* number = self.real()) {

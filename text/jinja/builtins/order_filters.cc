@@ -42,10 +42,10 @@ AllKeyed keyed(Run& run, const Items& items, const Value& path, bool case_sensit
   return all;
 }
 
-/// Stable, and `reverse` keeps equal elements in their order, as Python's sorted() does. Once the
-/// run has failed nothing is less than anything, which ends the sort.
+/// The sort is stable, and `reverse` keeps equal elements in their order, as in Python's sorted().
+/// Once the run has failed no value is less than another, which ends the sort.
 void sort_keyed(Run& run, AllKeyed& all, bool reverse) {
-  if (!run.has_room(all.size() * sizeof(Keyed))) return;  // it takes as much for itself
+  if (!run.has_room(all.size() * sizeof(Keyed))) return;  // sorting needs the same memory again
   std::ranges::stable_sort(all, [&](const Keyed& left, const Keyed& right) {
     return reverse ? less(run, right.key, left.key) : less(run, left.key, right.key);
   });
@@ -133,8 +133,8 @@ Value filter_groupby(Run& run, const Value& self, const Slots& slots) {
     while (at < all.size() && equal(run, all[at].key, all[first].key)) {
       members.push_back(all[at++].item);
     }
-    if (at == first) break;  // NaN, which is not equal to itself, or a spent budget
-    // The group has the first member's own spelling.
+    if (at == first) break;  // NaN is not equal to itself, and a spent budget makes no value equal
+    // The group's name is spelled as in its first member.
     const Value name = with_fallback(attribute_path(run, members.front(), slots[0]));
     out.push(group(run, name, members));
   }

@@ -9,7 +9,8 @@
 #include "weft/text/jinja/values/compare.h"
 #include "weft/text/jinja/values/items.h"
 
-/// map, select and the like: generators, which do their work when their elements are asked for.
+/// map, select and similar filters: generators, which do their work when their elements are
+/// requested.
 namespace weft::jinja {
 namespace {
 
@@ -74,8 +75,8 @@ class AttributeIterator final : public DerivedIterator {
   Value fallback_;
 };
 
-/// The elements for which a test says `wanted`; a test of an attribute, unless `path` is none. A
-/// null test asks for the truth of the value.
+/// The elements for which a test returns `wanted`. With a `path` the test applies to that
+/// attribute. A null test means the truth of the value.
 class PickIterator final : public DerivedIterator {
  public:
   PickIterator(Run& run, Iterator& source, const Value& path, const Builtin* test,
@@ -103,8 +104,8 @@ class PickIterator final : public DerivedIterator {
   bool wanted_;
 };
 
-/// The iterator that a generator walks; null, and the run has failed, when there is nothing to walk
-/// or too many generators stand behind each other. Jinja treats every false value as empty.
+/// Returns the iterator that a generator walks. Null, and the run has failed, when the value has no
+/// elements or too many generators are chained. Jinja treats every false value as empty.
 Iterator* source_of(Run& run, const Value& self) {
   Iterator* source = iterate(run, truth(self) ? self : Value());
   if (source != nullptr && source->depth() >= kMaxDataDepth) {

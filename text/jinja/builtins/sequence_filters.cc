@@ -11,7 +11,7 @@
 #include "weft/text/jinja/values/object.h"
 #include "weft/text/jinja/values/print.h"
 
-/// Filters that take sequences apart and put them together.
+/// Filters that split and join sequences.
 namespace weft::jinja {
 namespace {
 
@@ -101,7 +101,7 @@ Value filter_reverse(Run& run, const Value& self, const Slots& /*slots*/) {
   for (std::size_t at = items->size(); at > 0; --at) {
     if (!backwards.push(items->at(run, at - 1))) break;
   }
-  // What cannot be reversed in place Jinja copies into a list.
+  // Jinja copies values that cannot be reversed in place into a list.
   const bool copied = self.iterator() != nullptr || self.is_undefined();
   return copied ? backwards.finish() : backwards.finish_iterator();
 }

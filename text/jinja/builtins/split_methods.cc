@@ -10,7 +10,7 @@
 #include "weft/text/jinja/values/text_ops.h"
 #include "weft/text/jinja/values/text_search.h"
 
-/// Methods of str that give lists.
+/// Methods of str that return lists.
 namespace weft::jinja {
 namespace {
 
@@ -130,8 +130,8 @@ Value method_splitlines(Run& run, const Value& self, const Slots& slots) {
   return finish(run, split_lines(run, text.view, slots.truth(0, false)), text.markup);
 }
 
-/// Before, separator, after; with no separator everything is before, or after when it is the last
-/// one that is looked for.
+/// Returns the texts before the separator, the separator, and after it. Without a separator the
+/// whole text comes first, or last when the last separator is searched.
 Value partition(Run& run, const Value& self, const Slots& slots, bool last) {
   const auto separator = slots.text(run, 0, {});
   const Text& text = *self.text();

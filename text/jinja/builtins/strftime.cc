@@ -64,7 +64,7 @@ class TimeFormat {
     }
   }
 
-  /// ISO 8601's week and the year that it belongs to: the one of its Thursday.
+  /// ISO 8601's week, and the year of its Thursday, to which the week belongs.
   struct IsoWeek {
     int year;
     int week;
@@ -103,7 +103,7 @@ class TimeFormat {
         break;
       case 'z':
       case 'Z':
-        break;  // a time without a zone
+        break;  // the time has no zone
       case 'n':
         out += '\n';
         break;
@@ -211,7 +211,7 @@ class TimeFormat {
   int year_ = 0;
   int month_ = 0;
   int day_ = 0;
-  int weekday_ = 0;  ///< From Sunday.
+  int weekday_ = 0;  ///< Counted from Sunday.
   int year_day_ = 0;
   int hour_ = 0;
   int minute_ = 0;

@@ -7,8 +7,8 @@
 
 namespace weft::jinja {
 
-/// datetime.strftime() of a time without a zone, in the C locale, with glibc's flags - _ 0 ^.
-/// Nothing for a directive that is not known.
+/// Returns datetime.strftime() of a time without a zone, in the C locale, with glibc's flags - _ 0
+/// ^. Returns nothing for an unknown directive.
 [[nodiscard]] std::optional<std::string> format_time(std::chrono::local_seconds time,
                                                      std::string_view format);
 

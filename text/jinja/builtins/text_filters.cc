@@ -13,7 +13,7 @@
 #include "weft/text/jinja/values/text_ops.h"
 #include "weft/text/unicode/unicode.h"
 
-/// Filters that give strings.
+/// Filters that return strings.
 namespace weft::jinja {
 namespace {
 
@@ -34,7 +34,7 @@ bool begins_word(char32_t code_point) {
          code_point == '<' || is_space(code_point);
 }
 
-/// Words begin after white space and - ( { [ <, which is not what str.title() does.
+/// Words begin after white space and - ( { [ <. str.title() differs.
 Value filter_title(Run& run, const Value& self, const Slots& /*slots*/) {
   const Text text = to_text(run, self);
   if (!run.step_read(text.view.size())) return {};

@@ -11,7 +11,7 @@
 #include "weft/text/jinja/values/text_search.h"
 #include "weft/text/unicode/unicode.h"
 
-/// Methods of str that give strings and numbers.
+/// Methods of str that return strings and numbers.
 namespace weft::jinja {
 namespace {
 
@@ -25,7 +25,7 @@ Value method_capitalize(Run& run, const Value& self, const Slots&) {
   return capitalize(run, text_of(self));
 }
 
-/// The first letter of each run of cased letters in title case, the others in lower case.
+/// Puts the first letter of each run of cased letters into title case, the others into lower case.
 Value method_title(Run& run, const Value& self, const Slots&) {
   if (!run.step_read(text_of(self).view.size())) return {};
   TextBuilder out(run);
@@ -110,7 +110,8 @@ Value method_format(Run& run, const Value& self, const Slots& slots) {
   return format_braces(run, text_of(self), slots.all());
 }
 
-/// The fill character of ljust and its like; nothing, and the run has failed, when it is not one.
+/// Returns the fill character of ljust and similar methods; nothing, and the run has failed, when
+/// the argument is none.
 std::optional<std::string_view> fill_of(Run& run, const Slots& slots) {
   const auto fill = slots.text(run, 1, " ");
   if (!fill) return std::nullopt;
@@ -163,7 +164,7 @@ Value method_zfill(Run& run, const Value& self, const Slots& slots) {
   return out.finish(text_of(self).markup);
 }
 
-/// The part between the optional bounds of find and its like, and where it begins.
+/// The text between the optional bounds of find and similar methods, and its beginning.
 struct Window {
   std::string_view text;
   std::size_t first = 0;  ///< In code points.
@@ -191,7 +192,7 @@ std::optional<Window> window(Run& run, std::string_view text, const Slots& slots
                 static_cast<std::size_t>(first), true};
 }
 
-/// The code point at which the argument is found; -1.
+/// Returns the index, in code points, at which the argument is found; else -1.
 std::optional<std::int64_t> search(Run& run, const Value& self, const Slots& slots, bool last) {
   const auto part = slots.text(run, 0, {});
   const auto within = window(run, text_of(self).view, slots);
@@ -236,7 +237,7 @@ Value method_count(Run& run, const Value& self, const Slots& slots) {
   return static_cast<std::int64_t>(found);
 }
 
-/// startswith and endswith: one string, or a tuple of them.
+/// startswith and endswith, with one string or a tuple of strings.
 Value touches(Run& run, const Value& self, const Slots& slots, bool start) {
   const auto within = window(run, text_of(self).view, slots);
   if (!within) return {};

@@ -6,7 +6,7 @@
 #include "weft/text/jinja/values/text_ops.h"
 #include "weft/text/unicode/unicode.h"
 
-/// Methods of str that answer with true or false.
+/// Methods of str that return true or false.
 namespace weft::jinja {
 namespace {
 
@@ -37,7 +37,7 @@ Value every_cased(Run& run, const Value& self, const Slots& /*slots*/) {
 
 bool is_ascii(char32_t code_point) { return code_point < 0x80; }
 
-/// Every run of cased letters begins in upper or title case and goes on in lower case.
+/// Whether every run of cased letters begins in upper or title case and continues in lower case.
 Value is_title(Run& run, const Value& self, const Slots& /*slots*/) {
   std::string_view rest = self.text()->view;
   if (!run.step_read(rest.size())) return {};

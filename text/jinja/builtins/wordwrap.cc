@@ -57,14 +57,14 @@ class Chunker {
     return index < text_.size() && is_letter_of_word(text_[index]);
   }
 
-  /// Where two or more dashes with a word after them end; `from` when there are none.
+  /// Returns the end of two or more dashes that a word follows; `from` when there are none.
   [[nodiscard]] std::size_t dashes_end(std::size_t from) const {
     std::size_t end = from;
     while (at(end) == '-') ++end;
     return end - from >= 2 && end < text_.size() && is_word(text_[end]) ? end : from;
   }
 
-  /// A hyphen at `index` - 1 after which a word may be broken.
+  /// Whether a hyphen at `index` - 1 allows a break after it.
   [[nodiscard]] bool hyphen_break(std::size_t start, std::size_t index) const {
     if (index < start + 2 || at(index - 1) != '-') return false;
     const bool two_letters = index >= 3 && letter(index - 3) && letter(index - 2);
@@ -108,7 +108,7 @@ class Wrapper {
       : out_(out), options_(options), separator_(separator), line_(out.run().scratch()) {}
 
   void wrap(std::string_view line) {
-    // A character is put into classes again and again.
+    // Each character is classified several times.
     constexpr std::size_t kCost = 4;
     Run& run = out_.run();
     if (!run.step_read(kCost * line.size())) return;
@@ -123,7 +123,7 @@ class Wrapper {
   }
 
  private:
-  /// Makes the next piece the current one, unless there is one; says whether there is.
+  /// Loads the next piece if there is no current one; returns whether there is one.
   bool load() {
     if (size_ == 0 && next_ != end_) {
       size_ = *next_++;
@@ -158,7 +158,8 @@ class Wrapper {
     }
   }
 
-  /// Behind the last hyphen of the first `space` characters that has more than hyphens before it.
+  /// Returns the position after the last hyphen among the first `space` characters that has other
+  /// characters than hyphens before it.
   [[nodiscard]] std::size_t hyphen_end(std::size_t space) const {
     const std::string_view head = chunk_.substr(0, code_point_offset(chunk_, space));
     const std::size_t hyphen = head.rfind('-');
@@ -183,8 +184,8 @@ class Wrapper {
   std::string_view separator_;
   std::pmr::vector<std::size_t>::const_iterator next_;
   std::pmr::vector<std::size_t>::const_iterator end_;
-  std::string_view rest_;   ///< the text behind the current piece
-  std::string_view chunk_;  ///< What is left of the current piece, and its characters.
+  std::string_view rest_;   ///< the text after the current piece
+  std::string_view chunk_;  ///< The rest of the current piece, and the lengths of its characters.
   std::size_t size_ = 0;
   std::pmr::vector<std::string_view> line_;
   std::size_t length_ = 0;

@@ -92,7 +92,7 @@ Interpreter::Flow Interpreter::run_loop(const ast::For& node, const Scope& scope
   const auto size = node.filter ? std::nullopt : size_of(iterable);
   auto* loop = run_.make<Loop>(*this, node, scope, *source, size, depth);
   auto* inner = run_.make<Scope>(run_, &scope);
-  // As in Jinja, an iteration that is broken off does not count as one.
+  // As in Jinja, an iteration that is broken off does not count.
   bool any = false;
   while (const auto element = loop->advance(run_)) {
     inner->clear();

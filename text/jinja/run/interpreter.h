@@ -22,12 +22,12 @@ class Interpreter {
  public:
   Interpreter(Run& run, const Dict& variables) : run_(run), variables_(variables), output_(run) {}
 
-  /// The prompt; of no use when the run has failed.
+  /// Returns the prompt; meaningless when the run has failed.
   std::string render(const ast::Block& block);
-  /// The parts of the prompt that a client wrote, in their order, once it is rendered.
+  /// Returns the parts of the prompt that a client wrote, in their order, after rendering.
   [[nodiscard]] std::span<const ByteRange> client() const { return output_.client(); }
 
-  /// For macros and loops, when they are called.
+  /// Called by macros and loops.
   Value call_macro(const ast::Macro& macro, const Scope& closure, const Arguments& arguments);
   Value call_loop(const ast::For& loop, const Scope& outer, const Value& iterable,
                   std::int64_t depth);
@@ -37,7 +37,8 @@ class Interpreter {
  private:
   enum class Flow : std::uint8_t { kNext, kBreak, kContinue };
 
-  /// One level of the recursion below; says no, and the run has failed, past kMaxEvaluationDepth.
+  /// One level of the recursion below. Past kMaxEvaluationDepth it is refused, and the run has
+  /// failed.
   class Level {
    public:
     explicit Level(Interpreter& interpreter);
@@ -98,7 +99,7 @@ class Interpreter {
   Value apply(const ast::Test& op, const Value& value, const Scope& scope);
   Value apply_filters(std::span<const ast::PostfixOp> ops, Value value, const Scope& scope);
 
-  /// Arguments that have been worked out.
+  /// The evaluated arguments of a call.
   struct Call {
     explicit Call(Run& run) : positional(run.scratch()), keywords(run.scratch()) {}
     std::pmr::vector<Value> positional;

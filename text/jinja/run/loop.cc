@@ -51,7 +51,7 @@ std::optional<Value> Loop::advance(Run& run) {
   return element;
 }
 
-/// When the number is not known the rest is fetched now.
+/// When the number is unknown, the rest is fetched now.
 std::int64_t Loop::count(Run& run) {
   if (count_) return *count_;
   const std::int64_t seen = index_ + 1 + (peeked_ && after_ ? 1 : 0);

@@ -13,18 +13,18 @@ namespace weft::jinja {
 
 class Interpreter;
 
-/// The `loop` of a for loop, which also fetches its elements: one by one, as Jinja does, because
-/// the loop's filter may look at values that the body has set.
+/// The `loop` of a for loop, which also fetches its elements. It fetches them one by one, as Jinja
+/// does, because the loop's filter may read values that the body has set.
 class Loop final : public Object {
  public:
-  /// `size`: the number of elements, when that is known before they are fetched.
+  /// `size` is the number of elements, when it is known before they are fetched.
   Loop(Interpreter& interpreter, const ast::For& node, const Scope& outer, Iterator& source,
        std::optional<std::size_t> size, std::int64_t depth)
       : interpreter_(interpreter), node_(node), outer_(outer), source_(&source), depth_(depth) {
     if (size) count_ = static_cast<std::int64_t>(*size);
   }
 
-  /// Moves to the next element; nothing at the end.
+  /// Moves to the next element; returns nothing at the end.
   std::optional<Value> advance(Run& run);
 
   [[nodiscard]] std::string_view type_name() const override { return "LoopContext"; }
@@ -48,7 +48,7 @@ class Loop final : public Object {
   bool filtered_ = false;  ///< source_ gives only elements that pass the filter.
   std::int64_t depth_;
   std::int64_t index_ = -1;
-  std::optional<std::int64_t> count_;  ///< How many elements there are, once that is known.
+  std::optional<std::int64_t> count_;  ///< The number of elements, once it is known.
   std::optional<Value> before_;
   std::optional<Value> current_;
   std::optional<Value> after_;

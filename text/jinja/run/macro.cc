@@ -15,7 +15,7 @@ std::size_t parameter_index(const ast::Macro& macro, std::string_view name) {
   return static_cast<std::size_t>(found - macro.parameters.begin());
 }
 
-/// Whether a keyword fills a parameter, and not one that has its value by position.
+/// Whether a keyword fills a parameter that has no value by position.
 bool fills_parameter(const ast::Macro& macro, const Arguments& arguments, std::string_view name) {
   const std::size_t index = parameter_index(macro, name);
   return index < macro.parameters.size() && index >= arguments.positional.size();
@@ -58,7 +58,7 @@ bool Interpreter::check_keywords(const ast::Macro& macro, const Arguments& argum
   return true;
 }
 
-/// The keywords that are no parameters.
+/// Returns the keywords that are no parameters.
 Value Interpreter::other_keywords(const ast::Macro& macro, const Arguments& arguments) {
   Dict* rest = run_.make<Dict>(run_.memory());
   for (const Keyword& keyword : arguments.keywords) {
@@ -72,7 +72,7 @@ Value Interpreter::other_keywords(const ast::Macro& macro, const Arguments& argu
   return static_cast<const Dict*>(rest);
 }
 
-/// caller, kwargs and varargs, where the body mentions them.
+/// Binds caller, kwargs and varargs, where the body mentions them.
 bool Interpreter::bind_special(const ast::Macro& macro, const Arguments& arguments, Scope& scope) {
   if (macro.wants_caller) {
     const Keyword* caller = find_keyword(run_, arguments, "caller");

@@ -10,7 +10,7 @@ namespace weft::jinja {
 
 class Interpreter;
 
-/// A macro with the scope that it was defined in; the body of a call block too.
+/// A macro with the scope in which it was defined; also the body of a call block.
 class Macro final : public Object {
  public:
   Macro(Interpreter& interpreter, const ast::Macro& node, const Scope& closure)

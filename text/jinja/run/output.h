@@ -10,8 +10,8 @@
 
 namespace weft::jinja {
 
-/// The target of a rendering: the prompt or, while a macro or a block is captured, a string of its
-/// own. The prompt is also bounded by TemplateLimits::output_bytes.
+/// The target of a rendering: the prompt or, while a macro or a block is captured, a separate
+/// string. The prompt is also bounded by TemplateLimits::output_bytes.
 class Output {
  public:
   explicit Output(Run& run) : run_(run), prompt_(run), captures_(run.scratch()) {}
@@ -34,7 +34,7 @@ class Output {
 
   /// The parts of the prompt that a client wrote.
   [[nodiscard]] std::span<const ByteRange> client() const { return prompt_.client(); }
-  /// The prompt, which is the caller's to hold.
+  /// Returns the prompt, and gives its memory to the caller.
   [[nodiscard]] std::string take_prompt() {
     return run_.has_room(prompt_.size()) ? std::string(prompt_.view()) : std::string();
   }

@@ -11,7 +11,7 @@
 
 namespace weft::jinja {
 
-/// The names of one block, inside the names of its parent. Macros keep the scope of their
+/// The names of one block, with its parent's names behind them. A macro keeps the scope of its
 /// definition. Belongs to a Run's memory; names belong to the template.
 class Scope {
  public:

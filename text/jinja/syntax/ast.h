@@ -9,8 +9,8 @@
 #include <vector>
 
 /// The tree that a template is parsed into. Plain data; never changed once it is parsed, so that
-/// threads share it. Chains of operators are one node with a list, so that the tree is as deep as
-/// the source is nested and no deeper.
+/// threads can share it. A chain of operators is one node with a list, so that the tree is no
+/// deeper than the source is nested.
 namespace weft::jinja {
 
 struct Builtin;
@@ -40,7 +40,7 @@ struct Mapping {
   std::vector<std::pair<ExprPtr, ExprPtr>> entries;
 };
 
-/// a and b and c, or the same with "or"
+/// a and b and c, or a or b or c
 struct Logic {
   bool all = false;
   std::vector<ExprPtr> operands;
@@ -58,7 +58,7 @@ struct Sign {
 
 enum class ArithmeticOp : std::uint8_t { kAdd, kSub, kMul, kDiv, kFloorDiv, kMod, kPow };
 
-/// a + b - c: operators of one rank, from left to right
+/// a + b - c: operators of equal precedence, from left to right
 struct Arithmetic {
   ExprPtr first;
   std::vector<std::pair<ArithmeticOp, ExprPtr>> rest;
@@ -101,7 +101,7 @@ struct Item {
   ExprPtr key;
 };
 
-/// [start:stop:step], each of which may be null
+/// [start:stop:step]; each part may be null
 struct Slice {
   ExprPtr start;
   ExprPtr stop;
@@ -112,7 +112,8 @@ struct Call {
   CallArguments arguments;
 };
 
-/// |name(...). A filter that does not exist is null: Jinja finds fault with it when it is reached.
+/// |name(...). `builtin` is null for a filter that does not exist, because Jinja reports it only
+/// when it is reached.
 struct Filter {
   std::string name;
   const Builtin* builtin = nullptr;
@@ -132,7 +133,7 @@ struct PostfixOp {
   std::variant<Attribute, Item, Slice, Call, Filter, Test> op;
 };
 
-/// What follows an expression, from left to right.
+/// The operators after an expression, from left to right.
 struct Postfix {
   ExprPtr base;
   std::vector<PostfixOp> ops;
@@ -198,7 +199,7 @@ struct If {
 struct For {
   Target target;
   ExprPtr iterable;
-  ExprPtr filter;  ///< or null
+  ExprPtr filter;  ///< may be null
   Block body;
   Block otherwise;
   bool recursive = false;
@@ -206,14 +207,14 @@ struct For {
 
 struct Parameter {
   std::string name;
-  ExprPtr fallback;  ///< or null
+  ExprPtr fallback;  ///< may be null
 };
 
 struct Macro {
   std::string name;  ///< Empty for the body of a call block.
   std::vector<Parameter> parameters;
   Block body;
-  bool wants_caller = false;  ///< The body mentions `caller`, and it is no parameter.
+  bool wants_caller = false;  ///< The body mentions `caller`, which is not a parameter.
   bool wants_kwargs = false;
   bool wants_varargs = false;
 };

@@ -42,7 +42,7 @@ std::optional<ast::ArithmeticOp> arithmetic_op(const Token& token,
       ->second;
 }
 
-/// Reads operands joined by the operators in `allowed`, which `read` looks for.
+/// Reads operands joined by operators in `allowed`; `read` reads an operand.
 template <class Read>
 ExprPtr chain(TokenStream& stream, std::initializer_list<std::string_view> allowed, Read read) {
   const std::uint32_t line = stream.current().line;

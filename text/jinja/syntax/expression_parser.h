@@ -17,20 +17,20 @@ struct UnknownName {
   std::string what;
 };
 
-/// The parser's knowledge of the surroundings of an expression.
+/// The surroundings of an expression, as far as the parser needs them.
 struct ParserState {
   std::size_t nesting = 0;
-  /// Inside an `if`: Jinja lets unknown filters and tests pass there until they are reached.
+  /// Inside an `if`, where Jinja accepts unknown filters and tests until they are reached.
   bool optional = false;
-  /// Filters and tests that do not exist, where they are not optional.
+  /// Unknown filters and tests outside of such an `if`.
   std::vector<UnknownName> unknown;
   /// Inside a loop of the same macro.
   bool in_loop = false;
-  /// The macros around, the innermost last.
+  /// The macros around the expression, the innermost last.
   std::vector<ast::Macro*> macros;
 };
 
-/// One level of ParserState::nesting; past the last one the stream has failed.
+/// One level of ParserState::nesting; past the last level the stream fails.
 class NestingLevel {
  public:
   NestingLevel(TokenStream& stream, ParserState& state) : state_(state) {
@@ -47,22 +47,23 @@ class NestingLevel {
   ParserState& state_;
 };
 
-/// Reads expressions by recursive descent, with Jinja's ranks: conditional, or, and, not,
-/// comparison, + -, ~, * / // %, **, sign, then the operators behind a value. After a mistake,
+/// Reads expressions by recursive descent, with Jinja's precedence: conditional, or, and, not,
+/// comparison, + -, ~, * / // %, **, sign, then the operators after a value. After a mistake,
 /// results are null.
 class ExpressionParser {
  public:
   ExpressionParser(TokenStream& stream, ParserState& state) : stream_(stream), state_(state) {}
 
-  /// One expression; without the conditional when `conditional` is false.
+  /// Reads one expression; without the conditional form when `conditional` is false.
   ast::ExprPtr expression(bool conditional = true);
-  /// An expression or, with commas, a tuple without parentheses. `end` is a name that ends it.
+  /// Reads an expression or, with commas, a tuple without parentheses. `end` is a name that ends
+  /// it.
   ast::ExprPtr expression_list(bool conditional = true, std::string_view end = {});
-  /// |a|b(1), or a|b(1) when the first bar has been read.
+  /// Reads |a|b(1), or a|b(1) when the first bar has been read.
   std::vector<ast::PostfixOp> filters(bool first_without_bar);
-  /// An assignment's target, before "=" or, ended by `end`, before "in".
+  /// Reads an assignment's target, before "=" or, ended by `end`, before "in".
   ast::Target target(std::string_view end = {}, bool with_attribute = false);
-  /// A plain name that can be assigned to.
+  /// Reads a plain name that can be assigned to.
   std::string assignable_name();
 
  private:

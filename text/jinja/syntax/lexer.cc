@@ -16,7 +16,7 @@ namespace {
 
 using Type = Token::Type;
 
-/// The longer ones first.
+/// Longer operators come first.
 constexpr std::array<std::string_view, 26> kOperators = {
     "//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[",
     "]",  "(",  ")",  "{",  "}",  ">",  "<", "=", ".", ":", "|", ",", ";"};
@@ -49,7 +49,7 @@ class Lexer {
     tokens_.push_back({type, offset, line_, std::move(text), {}});
   }
 
-  /// Moves on; what begins a line after it is what lstrip_blocks looks at.
+  /// Moves on, and notes for lstrip_blocks whether a line begins at `to`.
   void advance(std::size_t to) {
     line_starting_ = to > at_ && source_[to - 1] == '\n';
     at_ = to;
@@ -59,8 +59,8 @@ class Lexer {
     return source_.size() - trim_left(source_.substr(at)).size();
   }
 
-  /// Where the tag "raw" or "endraw" ends whose block begins at `at`; 0 when it is another tag.
-  /// `trim` says whether a line end after it goes.
+  /// Returns the end of the tag "raw" or "endraw" whose block begins at `at`; 0 when it is another
+  /// tag. `trim` says whether a line end after it is removed.
   std::size_t raw_tag_end(std::size_t at, std::string_view word, bool trim) const;
   void lex_data();
   void lex_comment(std::size_t begin);
@@ -81,13 +81,13 @@ class Lexer {
   std::size_t counted_ = 0;
   std::uint32_t line_ = 1;
   bool line_starting_ = true;
-  std::string closers_;  ///< what closes the brackets that are open
+  std::string closers_;  ///< the closing brackets of the open ones
   std::vector<Token> tokens_;
   bool failed_ = false;
   std::string detail_;
 };
 
-/// "{{", "{%" or "{#" at or after `from`.
+/// Returns the first "{{", "{%" or "{#" at or after `from`.
 std::size_t find_tag(std::string_view source, std::size_t from) {
   std::size_t at = source.find('{', from);
   while (at != std::string_view::npos) {
@@ -182,7 +182,7 @@ void Lexer::lex_code(Type end) {
     if (closers_.empty() && lex_code_end(end)) return;
     advance(skip_space(at_));
     if (closers_.empty() && lex_code_end(end)) return;
-    if (at_ == source_.size()) return;  // the parser says what is missing
+    if (at_ == source_.size()) return;  // the parser reports the missing end
     lex_token();
   }
 }

@@ -29,7 +29,7 @@ struct Token {
   Type type = Type::kEnd;
   std::size_t offset = 0;  ///< Byte of the source.
   std::uint32_t line = 1;
-  std::string text;  ///< The name, the operator, the data or the string without its escapes.
+  std::string text;  ///< The name, the operator, the data, or the string with its escapes replaced.
   std::variant<std::monostate, std::int64_t, double> number;
 
   [[nodiscard]] bool is_operator(std::string_view which) const {
@@ -40,15 +40,15 @@ struct Token {
   }
 };
 
-/// Line ends as "\n", and one at the very end dropped, which is where Jinja starts from.
+/// Writes line ends as "\n" and drops one at the very end, as Jinja does first.
 [[nodiscard]] std::string normalize_newlines(std::string_view source);
 
-/// "line:column" of a byte of the source, both from 1, columns in code points.
+/// Returns "line:column" of a byte of the source; both count from 1, columns in code points.
 [[nodiscard]] std::string position(std::string_view source, std::size_t offset);
 
-/// Splits a normalized source as Jinja does with trim_blocks and lstrip_blocks on and
-/// keep_trailing_newline off: white space that the tags take away is gone, comments and raw tags
-/// too. The last token is kEnd. Time and memory are linear. kBadTemplate with line and column.
+/// Splits a normalized source like Jinja with trim_blocks and lstrip_blocks on and
+/// keep_trailing_newline off. White space that the tags remove, comments and raw tags are left out.
+/// The last token is kEnd. Time and memory are linear. kBadTemplate with line and column.
 [[nodiscard]] Result<std::vector<Token>> tokenize(std::string_view source);
 
 }  // namespace weft::jinja

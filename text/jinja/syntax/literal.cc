@@ -14,7 +14,7 @@ bool is_digit_of(char c, int base) {
   return c >= '0' && c < '0' + base;
 }
 
-/// Digits with single underscores between them, from `at` on; returns where they end.
+/// Reads digits with single underscores between them, from `at` on; returns their end.
 std::size_t skip_digits(std::string_view text, std::size_t at, int base) {
   const auto digit_at = [&](std::size_t i) {
     return i < text.size() && is_digit_of(text[i], base);
@@ -38,7 +38,7 @@ NumberLiteral integer(std::string_view digits, std::size_t bytes, int base) {
   return {bytes, value};
 }
 
-/// Where the exponent that starts at `at` ends; `at` when there is none.
+/// Returns the end of the exponent that starts at `at`; `at` when there is none.
 std::size_t skip_exponent(std::string_view text, std::size_t at) {
   if (at >= text.size() || (text[at] | 0x20) != 'e') return at;
   std::size_t digits = at + 1;
@@ -47,7 +47,7 @@ std::size_t skip_exponent(std::string_view text, std::size_t at) {
   return end == digits ? at : end;
 }
 
-/// Where the float at the start ends; 0 when there is none.
+/// Returns the end of the float at the start; 0 when there is none.
 std::size_t float_length(std::string_view text) {
   const std::size_t whole = skip_digits(text, 0, 10);
   if (whole == 0) return 0;

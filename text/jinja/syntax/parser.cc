@@ -17,7 +17,7 @@ namespace {
 using Type = Token::Type;
 using Names = std::initializer_list<std::string_view>;
 
-/// Puts a value back at the end of a scope.
+/// Restores a value at the end of a scope.
 template <class T>
 class Restored {
  public:
@@ -76,7 +76,8 @@ bool names_one_of(const Token& token, Names names) {
   return token.type == Type::kName && std::ranges::find(names, token.text) != names.end();
 }
 
-/// Up to the tag in `ends`, whose name is left as the current token; to the end when it is empty.
+/// Reads statements up to a tag in `ends`, whose name becomes the current token; to the end of the
+/// source when `ends` is empty.
 ast::Block Parser::statements(Names ends) {
   ast::Block block;
   bool ended = false;
@@ -107,7 +108,7 @@ void Parser::one(ast::Block& block, Names ends, bool& ended) {
   }
 }
 
-/// A body after its tag, whose end is still to be read.
+/// Reads a body after its tag; the end tag is still to be read.
 ast::Block Parser::body(Names ends) {
   const NestingLevel level(stream_, state_);
   stream_.skip_operator(":");
@@ -280,8 +281,8 @@ void Parser::with(ast::Block& block, std::uint32_t line) {
   block.push_back({line, std::move(node)});
 }
 
-/// transformers' extension, which marks what the assistant said; the text is the same without it.
-/// It makes its body a macro, so a loop around it cannot be left from inside.
+/// transformers' extension, which marks the assistant's text; the text does not change. It makes
+/// its body a macro, so a loop around it cannot be left from inside.
 void Parser::generation(ast::Block& block, std::uint32_t line) {
   const Restored<bool> optional(state_.optional, false);
   const Restored<bool> in_loop(state_.in_loop, false);

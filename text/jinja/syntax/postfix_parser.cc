@@ -6,7 +6,7 @@
 #include "weft/text/jinja/builtins.h"
 #include "weft/text/jinja/syntax/expression_parser.h"
 
-/// What follows a value: attributes, subscripts, calls, filters and tests.
+/// Operators after a value: attributes, subscripts, calls, filters and tests.
 namespace weft::jinja {
 namespace {
 

@@ -13,7 +13,7 @@
 namespace weft::jinja {
 
 /// The tokens of a template and the first mistake found in them. A mistake moves the stream to its
-/// end, so that every reader stops by itself.
+/// end, so that every reader stops.
 class TokenStream {
  public:
   TokenStream(std::string_view source, std::vector<Token> tokens)
@@ -25,7 +25,7 @@ class TokenStream {
   }
   [[nodiscard]] bool at_end() const { return current().type == Token::Type::kEnd; }
 
-  /// Moves on and returns the token passed.
+  /// Moves on and returns the passed token.
   const Token& next() {
     const Token& token = tokens_[at_];
     if (!at_end()) ++at_;
@@ -44,7 +44,7 @@ class TokenStream {
     if (current().type != type || at_end()) fail("expected ", what);
     next();
   }
-  /// Empty after a mistake.
+  /// Returns an empty name after a mistake.
   std::string expect_name(std::string_view what) {
     if (current().type != Token::Type::kName) fail("expected ", what);
     return next().text;

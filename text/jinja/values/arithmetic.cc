@@ -84,7 +84,8 @@ double real_modulo(double left, double right) {
   return (rest < 0) != (right < 0) ? rest + right : rest;
 }
 
-/// CPython's float_floor_div: exact where left / right would round up to the next whole number.
+/// CPython's float_floor_div. It is exact where left / right would round up to the next whole
+/// number.
 double real_floor_div(double left, double right) {
   const double quotient = (left - real_modulo(left, right)) / right;
   if (quotient == 0) return std::copysign(0.0, left / right);
@@ -201,7 +202,7 @@ Value apply_sign(Run& run, bool negative, const Value& value) {
 }
 
 double round_to(double value, std::int64_t digits) {
-  // Beyond these no digit changes, and no digit is left (DBL_DIG and the range of doubles).
+  // With more digits no digit changes, or no digit is left (DBL_DIG and the range of doubles).
   constexpr std::int64_t kMostDigits = 323;
   constexpr std::int64_t kLeastDigits = -308;
   if (!std::isfinite(value) || digits > kMostDigits) return value;

@@ -6,14 +6,14 @@
 
 namespace weft::jinja {
 
-/// left op right as Python does it, for numbers, strings and lists; integers have 64 bits, and a
-/// result beyond them fails.
+/// Returns left op right as in Python, for numbers, strings and lists. Integers have 64 bits; a
+/// larger result fails.
 Value arithmetic(Run& run, ast::ArithmeticOp op, const Value& left, const Value& right);
 
 /// -value or +value.
 Value apply_sign(Run& run, bool negative, const Value& value);
 
-/// round() of a Python float to `digits` decimals: half to even of the exact value.
+/// Returns Python's round() of a float to `digits` decimals: half to even of the exact value.
 [[nodiscard]] double round_to(double value, std::int64_t digits);
 
 }  // namespace weft::jinja

@@ -39,7 +39,7 @@ std::optional<Value> group_attribute(const List& list, std::string_view name) {
   return std::nullopt;
 }
 
-/// Python's getattr(), without attributes that templates may not use.
+/// Python's getattr(), except attributes that templates may not use.
 std::optional<Value> own_attribute(Run& run, const Value& object, std::string_view name) {
   if (Object* own = object.object()) return own->attribute(run, name);
   if (const Range* range = object.range()) {
@@ -68,7 +68,7 @@ Value character(const Text& text, std::size_t offset) {
   return Text{rest.substr(0, utf8_at(rest).length), text.markup};
 }
 
-/// text[index]. The text behind the character is not read, unless the index counts from the end.
+/// text[index]. The text after the character is not read, unless the index counts from the end.
 std::optional<Value> text_element(Run& run, const Text& text, std::int64_t index) {
   if (index >= 0) {
     const std::size_t end = code_point_offset(text.view, static_cast<std::size_t>(index));
@@ -80,8 +80,7 @@ std::optional<Value> text_element(Run& run, const Text& text, std::int64_t index
   return at ? std::optional(character(text, code_point_offset(text.view, *at))) : std::nullopt;
 }
 
-/// object[key] without the attributes; nothing for what Python answers with TypeError or
-/// LookupError.
+/// object[key] without attributes; nothing where Python raises TypeError or LookupError.
 std::optional<Value> element(Run& run, const Value& object, const Value& key) {
   if (const Dict* dict = object.dict()) {
     const bool unhashable =
@@ -108,7 +107,7 @@ std::optional<Value> element(Run& run, const Value& object, const Value& key) {
   return std::nullopt;
 }
 
-/// The numbers of a slice after Python's slice.indices().
+/// The numbers that Python's slice.indices() returns.
 struct Stride {
   std::int64_t start = 0;
   std::int64_t step = 1;
@@ -132,7 +131,8 @@ Stride stride(const Value& start, const Value& stop, std::int64_t step, std::siz
   const std::int64_t end = clamp_bound(stop, backwards ? -1 : size, size, backwards);
   const std::int64_t distance = backwards ? first - end : end - first;
   if (distance <= 0) return {first, step, 0};
-  // A step beyond the size gives one element, whatever it is: |step| <= size keeps sums in range.
+  // Any step beyond the size gives one element, so |step| <= size loses nothing and keeps sums in
+  // range.
   const std::int64_t pace = std::min(backwards ? -std::max(step, -size) : step, size);
   return {first, backwards ? -pace : pace, (distance - 1) / pace + 1};
 }

@@ -65,7 +65,7 @@ bool equal_at(Run& run, const Value& left, const Value& right, std::size_t depth
     default:
       break;
   }
-  return key_order(left, right) == 0;  // the same thing, or undefined or none on both sides
+  return key_order(left, right) == 0;  // the same object, or undefined or none on both sides
 }
 
 Value not_ordered(Run& run, const Value& left, const Value& right) {
@@ -111,7 +111,7 @@ bool ordered_at(Run& run, const Value& left, const Value& right, bool or_equal, 
   return false;
 }
 
-/// About as many keys as a look-up compares with.
+/// The number of keys that a look-up compares with.
 constexpr std::size_t kLooks = 16;
 
 bool check_hashable_at(Run& run, const Value& value, std::size_t depth) {

@@ -11,7 +11,7 @@
 namespace weft::jinja {
 namespace {
 
-/// A float takes no more digits than these in front of the point.
+/// A float has no more digits than this before the point.
 constexpr std::size_t kLongestWhole = 310;
 
 struct Padding {
@@ -106,7 +106,8 @@ bool append_integer(TextBuilder& out, const FormatSpec& spec, std::int64_t value
   return true;
 }
 
-/// Python's own way of a float, with a precision: like g, but always with a digit after the point.
+/// Formats a float with a precision in Python's default form: like g, but always with a digit after
+/// the point.
 std::string general_digits(double size, int precision, bool keep_point) {
   std::string text(kLongestWhole + static_cast<std::size_t>(precision), '\0');
   const auto end = std::to_chars(text.data(), text.data() + text.size(), size,

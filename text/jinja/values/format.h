@@ -11,7 +11,7 @@
 
 namespace weft::jinja {
 
-/// How one value is laid out: Python's format specification, which printf's is turned into.
+/// The layout of one value: Python's format specification, into which printf's is converted.
 struct FormatSpec {
   std::string_view fill = " ";
   char align = 0;  ///< < > ^ = or 0 for the type's own
@@ -25,9 +25,9 @@ struct FormatSpec {
 
 /// Appends `text`, cut to the precision and filled to the width.
 void format_text(TextBuilder& out, const FormatSpec& spec, std::string_view text);
-/// Appends a number in the spec's type: d b o x X c n for integers, e E f F g G % for floats, which
-/// integers become; 0 for the number's own way. False, and nothing is appended, when the type does
-/// not fit.
+/// Appends a number in the spec's type: d b o x X c n for integers, e E f F g G % for floats
+/// (integers are converted), 0 for the number's default. Returns false, and appends nothing, when
+/// the type does not fit.
 bool format_number(TextBuilder& out, const FormatSpec& spec, const Value& number);
 
 /// format % arguments: a tuple, a mapping for %(name)s, or one value.

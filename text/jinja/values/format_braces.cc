@@ -14,7 +14,7 @@ namespace {
 
 bool is_align(char c) { return c == '<' || c == '>' || c == '^' || c == '='; }
 
-/// A number at the start of `text`, which is taken away; nothing when there is none.
+/// Takes the number at the start of `text`; returns nothing when there is none.
 std::optional<int> take_number(Run& run, std::string_view& text) {
   int value = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -69,7 +69,7 @@ class BraceFormat {
   BraceFormat(Run& run, const Text& format, const Arguments& arguments)
       : run_(run), markup_(format.markup), arguments_(arguments) {}
 
-  /// Appends `format`; fields inside a field's specification are one level down, and no deeper.
+  /// Appends `format`. Fields inside a field's specification are one level deeper, and the deepest.
   void format(TextBuilder& out, std::string_view format, int level) {
     while (!format.empty() && run_.step()) {
       const std::size_t plain = std::min(format.find_first_of("{}"), format.size());

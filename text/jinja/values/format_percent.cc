@@ -37,7 +37,8 @@ class PercentFormat {
   }
 
  private:
-  /// Python lets what has elements by number or key, and is no tuple or string, be left over.
+  /// Whether the value has elements by number or key, and is no tuple or string. Python allows such
+  /// a value to be left over.
   [[nodiscard]] bool has_elements() const {
     switch (arguments_.kind()) {
       case Kind::kUndefined:
@@ -71,7 +72,7 @@ class PercentFormat {
     return run_.fail("not enough arguments for format string");
   }
 
-  /// The value of %(name).
+  /// Returns the value of %(name).
   Value named() {
     const std::size_t end = rest_.find(')');
     if (end == std::string_view::npos) return run_.fail("incomplete format key");

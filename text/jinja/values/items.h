@@ -14,8 +14,9 @@ namespace weft::jinja {
 /// copied. Cheap to copy; lives as long as the rendering. Owner only.
 class Items {
  public:
-  /// Nothing, and the run has failed, when the value cannot be iterated over. Characters of a
-  /// string, keys of a dict, nothing for undefined; an iterator is emptied.
+  /// Returns nothing, and the run has failed, when the value cannot be iterated over. The elements
+  /// are the characters of a string, or the keys of a dict; undefined has none; an iterator is
+  /// emptied.
   static std::optional<Items> of(Run& run, const Value& value);
   [[nodiscard]] static bool exist(const Value& value);
 
@@ -24,7 +25,7 @@ class Items {
   explicit Items(View view) : source_(view) {}
 
   [[nodiscard]] std::size_t size() const;
-  /// index < size(). The items of a dict are made when they are asked for.
+  /// index < size(). The items of a dict are made when they are requested.
   [[nodiscard]] Value at(Run& run, std::size_t index) const;
   /// The elements from number `first` on.
   [[nodiscard]] std::span<const Value> materialize(Run& run, std::size_t first = 0) const;
@@ -33,8 +34,8 @@ class Items {
   std::variant<std::span<const Value>, const Range*, View> source_;
 };
 
-/// A Python iterator or generator: true, without a length, and used up by its reader. Belongs to a
-/// Run's memory.
+/// A Python iterator or generator: it is true, has no length, and is used up by its reader. Belongs
+/// to a Run's memory.
 class Iterator {
  public:
   Iterator(const Iterator&) = delete;
@@ -42,9 +43,9 @@ class Iterator {
 
   /// Returns nothing at the end.
   virtual std::optional<Value> next(Run& run) = 0;
-  /// Takes the remaining elements; the iterator is at its end then.
+  /// Takes the remaining elements; the iterator is then at its end.
   Items take(Run& run);
-  /// How many iterators stand behind this one. Each takes stack when it is asked.
+  /// Returns how many iterators are chained behind this one. Each takes stack when it is asked.
   [[nodiscard]] std::size_t depth() const { return depth_; }
 
  protected:
@@ -66,11 +67,11 @@ class ItemsIterator final : public Iterator {
   std::size_t at_ = 0;
 };
 
-/// An iterator over the value; the value itself when it is one. Null, and the run has failed, when
-/// it cannot be iterated over.
+/// Returns an iterator over the value; the value itself when it is an iterator. Null, and the run
+/// has failed, when the value cannot be iterated over.
 [[nodiscard]] Iterator* iterate(Run& run, const Value& value);
 
-/// len() of a value; nothing when Python's raises.
+/// len() of a value; nothing when Python raises an error.
 [[nodiscard]] std::optional<std::size_t> size_of(const Value& value);
 
 }  // namespace weft::jinja

@@ -69,7 +69,7 @@ Value convert(Run& run, const json::value& value, std::size_t depth) {
   return {};
 }
 
-/// It is as deep as convert() allows.
+/// The recursion is as deep as convert() allows.
 void add_texts(ClientText& client, const json::value& value) {
   if (const json::string* text = value.if_string()) {
     client.add({text->data(), text->size()});

@@ -7,9 +7,9 @@
 
 namespace weft::jinja {
 
-/// Appends with & < > ' and " replaced by what markupsafe has for them.
+/// Appends the text with & < > ' and " replaced as in markupsafe.
 void append_html(TextBuilder& out, std::string_view text);
-/// Appends, escaped when it goes into a markup and is none.
+/// Appends the text, escaped when the target is a markup and the text is none.
 void append_text(TextBuilder& out, const Text& text, bool into_markup);
 
 }  // namespace weft::jinja

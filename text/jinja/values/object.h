@@ -11,7 +11,7 @@
 
 namespace weft::jinja {
 
-/// A value with behaviour of its own. Belongs to a Run's memory and is never destroyed by itself.
+/// A value with its own behaviour. Belongs to a Run's memory and is never destroyed separately.
 class Object {
  public:
   Object(const Object&) = delete;
@@ -19,7 +19,7 @@ class Object {
 
   /// The name of Python's type, for messages.
   [[nodiscard]] virtual std::string_view type_name() const = 0;
-  /// Writes the result of repr(); `depth` is the depth of values inside each other.
+  /// Writes the result of repr(); `depth` is the nesting depth of the value.
   virtual void print(TextBuilder& out, std::size_t depth) const;
   /// Returns nothing when there is no attribute of that name.
   virtual std::optional<Value> attribute(Run& run, std::string_view name);
@@ -48,7 +48,7 @@ class BoundBuiltin final : public Object {
   Value self_;
 };
 
-/// The result of namespace(): the only thing that a template can change.
+/// The result of namespace(), the only value that a template can change.
 class Namespace final : public Object {
  public:
   explicit Namespace(Run& run) : attributes_(run.memory()) {}
@@ -77,7 +77,7 @@ class Cycler final : public Object {
   std::size_t at_ = 0;
 };
 
-/// Gives nothing the first time it is called and its separator ever after.
+/// Returns nothing at the first call and its separator at every later call.
 class Joiner final : public Object {
  public:
   explicit Joiner(const Value& separator) : separator_(separator) {}
@@ -91,9 +91,9 @@ class Joiner final : public Object {
   bool used_ = false;
 };
 
-/// The name of a value's type as Python has it.
+/// Returns Python's name of a value's type.
 [[nodiscard]] std::string_view type_name(const Value& value);
-/// The message when an undefined value is used: "'x' is undefined".
+/// Returns the message for the use of an undefined value: "'x' is undefined".
 [[nodiscard]] std::string undefined_message(const Undefined& undefined);
 
 }  // namespace weft::jinja

@@ -186,7 +186,8 @@ void repr(TextBuilder& out, const Value& value, std::size_t depth) {
 std::string print_float(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  // Python changes to an exponent outside of 1e-4 .. 1e16; to_chars changes where it is shorter.
+  // Python switches to an exponent outside of 1e-4 .. 1e16; to_chars switches where that is
+  // shorter.
   const double size = std::fabs(value);
   const bool plain = size == 0 || (size >= 1e-4 && size < 1e16);
   std::array<char, 64> digits{};

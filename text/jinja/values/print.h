@@ -11,13 +11,13 @@ namespace weft::jinja {
 /// str() of a Python float: the shortest digits that read back the same.
 [[nodiscard]] std::string print_float(double value);
 
-/// What str() gives.
+/// Appends the result of str().
 void print(TextBuilder& out, const Value& value);
-/// What repr() gives. Fails with kTemplateLimit on values nested deeper than kMaxDataDepth.
-/// `depth` is how many values the value is inside of.
+/// Appends the result of repr(). Fails with kTemplateLimit on values nested deeper than
+/// kMaxDataDepth. `depth` is the value's own nesting depth.
 void print_repr(TextBuilder& out, const Value& value, std::size_t depth = 0);
 
-/// str() as a string of the rendering; a string stays as it is.
+/// Returns str() as a string of the rendering; a string is returned unchanged.
 [[nodiscard]] Text to_text(Run& run, const Value& value);
 
 }  // namespace weft::jinja

@@ -15,7 +15,7 @@ namespace {
 
 using AppendCase = void (*)(std::string& out, char32_t code_point);
 
-/// The first character by `first`, the others by `others`.
+/// Changes the first character by `first`, the others by `others`.
 Value recase(Run& run, const Text& text, AppendCase first, AppendCase others) {
   if (!run.step_read(text.view.size())) return {};
   TextBuilder out(run);
@@ -35,7 +35,7 @@ Value recase(Run& run, const Text& text, AppendCase first, AppendCase others) {
 /// The cost of sorting or looking up a character, relative to reading it.
 constexpr std::size_t kSetCost = 8;
 
-/// A set of characters, looked up in log time: it may be as long as the text.
+/// A set of characters with look-ups in log time, because it may be as long as the text.
 class CharacterSet {
  public:
   CharacterSet(std::string_view characters, std::pmr::memory_resource* scratch) : sorted_(scratch) {
@@ -96,7 +96,7 @@ Value capitalize(Run& run, const Text& text) {
 }
 
 Value strip(Run& run, const Text& text, Side side, const Value& characters) {
-  // Only what goes is read, which is little of most texts.
+  // Only removed characters are read, which are few in most texts.
   std::string_view view = text.view;
   if (characters.is_none()) {
     if (side != Side::kRight) view = trim_left(view);
@@ -135,7 +135,7 @@ Value center(Run& run, const Text& text, std::int64_t width, std::string_view fi
   if (!run.step_scan(text.view.size())) return {};
   const auto size = static_cast<std::int64_t>(count_code_points(text.view));
   if (width <= size) return text;
-  // CPython gives the odd one to the left when the width is odd.
+  // CPython puts the odd character on the left when the width is odd.
   const std::int64_t space = width - size;
   const std::int64_t left = space / 2 + (space & width & 1);
   TextBuilder out(run);

@@ -7,10 +7,10 @@
 namespace weft::jinja {
 namespace {
 
-/// Up to here looking through is as quick as a tree.
+/// The most keys for which a linear search is as fast as a tree.
 constexpr std::size_t kLookThrough = 12;
 
-/// Kinds whose values may be equal to each other have one rank.
+/// Returns a rank by kind. Kinds whose values may be equal have the same rank.
 int rank(const Value& value) {
   switch (value.kind()) {
     case Kind::kBool:
@@ -28,7 +28,7 @@ int order_of(const T& left, const T& right) {
   return std::less<>{}(right, left) ? 1 : 0;
 }
 
-/// NaN stands behind all numbers, so that the order is one.
+/// NaN is ordered after all numbers, so that the order is total.
 int order_of_numbers(const Value& left, const Value& right) {
   const long double a = exact_number(left);
   const long double b = exact_number(right);

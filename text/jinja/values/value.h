@@ -47,7 +47,8 @@ struct Text {
   bool markup = false;
 };
 
-/// No value, and why: a name that is not set, an attribute that `owner` lacks, or a sentence.
+/// An undefined value and its reason: a name that is not set, an attribute that `owner` lacks, or a
+/// sentence.
 struct Undefined {
   enum class Cause : std::uint8_t { kSentence, kName, kAttribute };
   std::string_view text;
@@ -65,7 +66,7 @@ concept ValueAlternative =
 class Value {
  public:
   Value() = default;
-  /// Takes exactly these types, so that no pointer becomes a bool.
+  /// Accepts exactly these types, so that no pointer becomes a bool.
   template <ValueAlternative T>
   Value(T value) : data_(value) {}  // NOLINT(google-explicit-constructor): the types are listed
 
@@ -101,7 +102,7 @@ class Value {
       data_;
 };
 
-/// A list, a tuple, or one of groupby's tuples, whose parts have the names grouper and list.
+/// A list, a tuple, or one of groupby's tuples, whose elements have the names grouper and list.
 struct List {
   enum class Type : std::uint8_t { kList, kTuple, kGroup };
   std::span<const Value> items;
@@ -110,12 +111,12 @@ struct List {
   [[nodiscard]] bool is_tuple() const { return type != Type::kList; }
 };
 
-/// start, start + step, ...: `size` numbers.
+/// The numbers start, start + step, ...; there are `size` of them.
 struct Range {
   std::int64_t start = 0;
   std::int64_t step = 1;
   std::int64_t size = 0;
-  std::int64_t stop = 0;  ///< As it was given.
+  std::int64_t stop = 0;  ///< The bound that was given.
 
   [[nodiscard]] std::int64_t at(std::int64_t index) const { return start + index * step; }
 };
@@ -127,9 +128,9 @@ struct View {
   Part part = Part::kKeys;
 };
 
-/// An order of hashable values under which equal keys of Python are equal: 1, 1.0 and true.
-/// Negative when `left` comes first, 0 when they are equal. Three-way, because asking twice at each
-/// level of nested tuples would double the work with each.
+/// Orders hashable values such that equal keys of Python are equal: 1, 1.0 and true. Negative when
+/// `left` comes first, 0 when they are equal. It is a three-way comparison, because two comparisons
+/// at each level of nested tuples would double the work with each level.
 [[nodiscard]] int key_order(const Value& left, const Value& right);
 
 /// The number of a kBool, kInteger or kFloat. Exact for every int64 and double on the targets,
@@ -142,7 +143,7 @@ struct KeyLess {
   }
 };
 
-/// Keys with values, in the order in which they came.
+/// Keys with values, in the order of their insertion.
 class Dict {
  public:
   struct Entry {
@@ -162,8 +163,8 @@ class Dict {
   [[nodiscard]] std::optional<std::size_t> position(const Value& key) const;
 
   std::pmr::vector<Entry> entries_;
-  /// Positions by key, once there are too many to look through. A tree and not a hash table: the
-  /// keys are a client's, who could make them collide.
+  /// Positions by key, once there are too many keys for a linear search. It is a tree, not a hash
+  /// table, because a client chooses the keys and could make them collide.
   std::pmr::map<Value, std::size_t, KeyLess> index_;
 };
 

@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-/// Writes by way of `spare`, so that nothing is allocated once both are large enough.
+/// Uses `spare` as a buffer, so that nothing is allocated once both are large enough.
 void replace_all_from(std::string& text, std::string_view from, std::string_view to,
                       std::string& spare) {
   if (from.empty() || text.find(from) == std::string::npos) return;
@@ -25,7 +25,7 @@ void replace_all_from(std::string& text, std::string_view from, std::string_view
   text.swap(spare);
 }
 
-/// The cleaning of English text that BERT's decoder does, rule after rule.
+/// The rules by which BERT's decoder cleans English text, in their order.
 void clean_up(std::string& text, std::string& spare) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kRules = {{
       {" .", "."},
@@ -65,7 +65,7 @@ class LastStage final : public DecodeStage {
   std::size_t last_end_ = 0;
 };
 
-/// A stage that looks at whole tokens.
+/// A stage that needs whole tokens.
 class TokenStage : public DecodeStage {
  public:
   explicit TokenStage(DecodeStage& next) : next_(next) {}
@@ -87,7 +87,7 @@ class TokenStage : public DecodeStage {
   }
 
   [[nodiscard]] DecodeStage& next() const { return next_; }
-  /// For what token() puts together; keeps its room from token to token.
+  /// A buffer for token(), which keeps its memory from token to token.
   [[nodiscard]] std::string& spare() { return spare_; }
 
  private:
@@ -128,7 +128,7 @@ class ByteLevelStage final : public TokenStage {
   void boundary(std::size_t /*ahead*/) override {
     const std::size_t held = held_bytes();
     if (held == 0) return next().boundary(0);
-    ends_.push_back(held);  // the token ends within a character, which may turn out to be none
+    ends_.push_back(held);  // the token ends inside a character, which may turn out to be invalid
   }
 
   void finish() override {
@@ -155,16 +155,16 @@ class ByteLevelStage final : public TokenStage {
 
   static constexpr std::size_t kMostHeld = 3;
 
-  /// Returns how many bytes utf8_ holds back: the beginning of a character.
+  /// Returns how many bytes utf8_ holds back, the beginning of a character.
   [[nodiscard]] std::size_t held_bytes() const {
     Utf8Decoder probe = utf8_;
-    std::string rest;  // at most one character: nothing is allocated
+    std::string rest;  // at most one character, so nothing is allocated
     probe.finish(rest);
     return rest.empty() ? 0 : last_.size() - utf8_before(last_, last_.size());
   }
 
-  /// Reports the ends within the character that `text` begins with. Tokens whose bytes are no
-  /// character end behind the replacement character.
+  /// Reports the ends inside the character with which `text` begins. Tokens whose bytes are no
+  /// character end after the replacement character.
   void tell_ends(std::string_view text) {
     const bool broken = text.starts_with(kReplacementUtf8);
     for (const std::size_t end : ends_) {
@@ -175,7 +175,7 @@ class ByteLevelStage final : public TokenStage {
 
   Utf8Decoder utf8_;
   std::string ready_;
-  std::string last_;               // the last bytes that utf8_ was given
+  std::string last_;               // the last bytes that utf8_ got
   std::vector<std::size_t> ends_;  // ends of tokens, in the bytes that utf8_ holds back
 };
 
@@ -237,7 +237,7 @@ class FuseStage final : public DecodeStage {
   DecodeStage& next_;
 };
 
-/// Passes text on as it comes, but for what may still be stripped from the end.
+/// Passes text on as it comes, except for text that may still be stripped from the end.
 class StripStage final : public DecodeStage {
  public:
   StripStage(const StripDecoderStep& step, DecodeStage& next) : step_(step), next_(next) {}
@@ -249,7 +249,7 @@ class StripStage final : public DecodeStage {
       for (std::size_t& end : ends_) end -= std::min(end, step_.content.size());
       ++stripped_;
     }
-    // The content is one character: text that could still become it is shorter than that.
+    // The content is one character; text that could still become it is shorter.
     const bool open = at_start_ && stripped_ < step_.start && held_.size() < step_.content.size();
     if (open) return;
     at_start_ = held_.empty() && stripped_ < step_.start;
@@ -342,7 +342,7 @@ class WordPieceStage final : public TokenStage {
   bool first_ = true;
 };
 
-/// Holds one token back: the last one's suffix is dropped.
+/// Holds one token back, because the last token's suffix is dropped.
 class BpeStage final : public TokenStage {
  public:
   BpeStage(const BpeDecoderStep& step, DecodeStage& next) : TokenStage(next), step_(step) {}
@@ -375,7 +375,7 @@ class BpeStage final : public TokenStage {
   const BpeDecoderStep& step_;
   std::string last_;
   bool has_last_ = false;
-  std::size_t ends_ = 0;  // ends of tokens behind the last one
+  std::size_t ends_ = 0;  // ends of tokens after the last one
 };
 
 class CtcStage final : public TokenStage {

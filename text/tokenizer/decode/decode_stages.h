@@ -9,11 +9,12 @@
 
 namespace weft {
 
-/// Writes text to `out`, and the tokens' ends in the whole text to `ends`; both must outlive it.
+/// Makes the stage that writes text to `out`, and the tokens' ends in the whole text to `ends`;
+/// both must outlive it.
 [[nodiscard]] std::unique_ptr<DecodeStage> make_last_stage(std::string& out,
                                                            std::vector<std::size_t>& ends);
 
-/// The stage for `step`, which writes to `next`; both must outlive it.
+/// Makes the stage for `step`, which writes to `next`; both must outlive it.
 [[nodiscard]] std::unique_ptr<DecodeStage> make_stage(const DecoderStep& step, DecodeStage& next);
 
 }  // namespace weft

@@ -11,13 +11,13 @@
 
 namespace weft {
 
-/// Characters of the byte alphabet become bytes and these UTF-8; all is one text from here on. A
-/// token with a character that is not in the alphabet stands for itself.
+/// Turns characters of the byte alphabet into bytes, and these into UTF-8; from here on all tokens
+/// are one text. A token with a character outside the alphabet stands for itself.
 struct ByteLevelDecoderStep {};
-/// Byte tokens ("<0x0A>") become bytes: a run of them the text that it encodes, or a U+FFFD each
-/// when that is not UTF-8.
+/// Turns byte tokens ("<0x0A>") into bytes. A run of them becomes the text that it encodes, or one
+/// U+FFFD for each when it is not UTF-8.
 struct ByteFallbackStep {};
-/// All is one text from here on.
+/// From here on all tokens are one text.
 struct FuseStep {};
 /// Removes `content` up to `start` and `stop` times from the ends of each token.
 struct StripDecoderStep {
@@ -25,35 +25,36 @@ struct StripDecoderStep {
   std::size_t start = 0;
   std::size_t stop = 0;
 };
-/// The replacement character becomes a space; in the first token nothing when `drop_first`.
+/// Turns the replacement character into a space; in the first token it is dropped when
+/// `drop_first`.
 struct MetaspaceDecoderStep {
   std::string replacement;
   bool drop_first = true;
 };
-/// A space goes before each token that does not continue a word; `cleanup` takes spaces away
-/// before punctuation and English contractions.
+/// Puts a space before each token that does not continue a word; `cleanup` removes spaces before
+/// punctuation and English contractions.
 struct WordPieceDecoderStep {
   std::string prefix;
   bool cleanup = true;
 };
-/// The suffix of a word's last token becomes a space.
+/// Turns the suffix of a word's last token into a space.
 struct BpeDecoderStep {
   std::string suffix;
 };
-/// Repeated tokens become one, `pad` is dropped, `delimiter` is a space (Graves et al. 2006).
+/// Merges repeated tokens, drops `pad`, and turns `delimiter` into a space (Graves et al. 2006).
 struct CtcStep {
   std::string pad;
   std::string delimiter;
   bool cleanup = true;
 };
-/// A space between tokens: what decoding without a decoder does.
+/// Puts a space between tokens, as decoding without a decoder does.
 struct JoinStep {};
 
 using DecoderStep =
     std::variant<ReplaceStep, ByteLevelDecoderStep, ByteFallbackStep, FuseStep, StripDecoderStep,
                  MetaspaceDecoderStep, WordPieceDecoderStep, BpeDecoderStep, CtcStep, JoinStep>;
 
-/// The decoder of a tokenizer: steps in order, nested sequences laid flat. Thread-safe.
+/// The decoder of a tokenizer: its steps in order; nested sequences are flattened. Thread-safe.
 class Decoder {
  public:
   Decoder() : Decoder(std::vector<DecoderStep>{JoinStep{}}) {}
@@ -65,20 +66,21 @@ class Decoder {
   std::vector<DecoderStep> steps_;
 };
 
-/// One step of a running decoder. Text arrives in parts, each token is closed by end_token(), all
-/// by finish(); settled text goes on to the next stage at once. Owner only.
+/// One step of a running decoder. Text arrives in parts, end_token() ends each token, and finish()
+/// ends the sequence; settled text goes to the next stage at once. Owner only.
 class DecodeStage {
  public:
   virtual ~DecodeStage() = default;
 
   virtual void text(std::string_view part) = 0;
   virtual void end_token() = 0;
-  /// A token ends this many bytes behind the text so far; these bytes may still be to come.
+  /// Reports that a token ends this many bytes after the text so far; these bytes may still be to
+  /// come.
   virtual void boundary(std::size_t ahead) = 0;
   virtual void finish() = 0;
 
-  /// Text of earlier tokens went before, so the stage does not treat the next token as the first.
-  /// `one_text`: the stages before this one make all tokens one text.
+  /// Says that text of earlier tokens precedes, so that the stage does not treat the next token as
+  /// the first. `one_text`: the earlier stages join all tokens to one text.
   virtual void go_on(bool /*one_text*/) {}
 };
 
@@ -87,27 +89,27 @@ class DecodeStream {
  public:
   explicit DecodeStream(const Decoder& decoder);
 
-  /// To be called before the first token: the text goes on where another text ended.
+  /// Called before the first token when the text continues another text.
   void go_on();
 
-  /// Adds one token, as the vocabulary writes it.
+  /// Adds one token, in the vocabulary's spelling.
   void push(std::string_view token);
 
-  /// A token of the sequence ends here. take_ends() returns the end's place in the text; a token
-  /// that is left out of the text may be marked without being pushed.
+  /// Marks the end of a token. take_ends() returns the end's place in the text. A token that is
+  /// left out of the text may be marked without being pushed.
   void mark_end();
 
-  /// No more tokens come.
+  /// Ends the sequence.
   void finish();
 
-  /// Appends the ends of marked tokens that are known and were not taken before, as offsets in the
-  /// whole text. An end may lie in text that is still to come.
+  /// Appends the newly known ends of marked tokens, as offsets in the whole text. An end may lie in
+  /// text that is still to come.
   void take_ends(std::vector<std::size_t>& ends);
 
   /// Returns the text that has become final since the last call.
   [[nodiscard]] std::string take();
 
-  /// The same, appended to `out`; allocates nothing where `out` has room.
+  /// Appends that text to `out`; allocates nothing where `out` has room.
   void take(std::string& out);
 
  private:
@@ -115,8 +117,9 @@ class DecodeStream {
     std::string text;
     std::vector<std::size_t> ends;
   };
-  std::unique_ptr<Out> out_;  ///< Where the last stage writes; stays put when moved.
-  std::vector<std::unique_ptr<DecodeStage>> stages_;  ///< The last one first.
+  std::unique_ptr<Out> out_;  ///< Target of the last stage; it stays in place when this object is
+                              ///< moved.
+  std::vector<std::unique_ptr<DecodeStage>> stages_;  ///< The last stage comes first.
   std::vector<bool> one_text_;  ///< For each stage but the last: its input is one text.
 };
 

@@ -72,8 +72,8 @@ constexpr std::array<std::string_view, 10> kEndNames = {
     "<|eot_id|>", "<|im_end|>",      "<|end|>", "<end_of_turn>", "<|endoftext|>",
     "<|eom_id|>", "<|end_of_text|>", "<EOT>",   "<|eot|>",       "<|return|>"};
 
-// Tokens that end Gemma 4's turns, whatever kind the file gives them; a tool's result follows the
-// last one.
+// Tokens that end Gemma 4's turns, whatever type the file gives them; after the last one comes a
+// tool's result.
 constexpr std::array<std::string_view, 3> kGemma4Ends = {"<eos>", "<turn|>", "<|tool_response>"};
 
 class FormMaker {
@@ -83,7 +83,7 @@ class FormMaker {
 
   Result<Vocabulary> make() {
     if (model_.error()) return *model_.error();
-    // Files without a type are BPE where they have merges.
+    // A file without a type is BPE if it has merges.
     if (!model_.has("merges") || model_.text("type").value_or("BPE") != "BPE")
       return no_form("model.type \"" + std::string(model_.text("type").value_or("?")) + '"');
     if (!model_.text("continuing_subword_prefix").value_or("").empty() ||
@@ -158,7 +158,7 @@ class FormMaker {
     return {};
   }
 
-  /// "left right" also where the file has a list of two.
+  /// Returns "left right", even where the file has a list of two.
   static std::string pair_of(element merge) {
     std::string_view text;
     if (merge.get(text) == simdjson::SUCCESS) return std::string(text);
@@ -170,7 +170,7 @@ class FormMaker {
     return pair;
   }
 
-  /// The first name whose patterns cut all probes as the file does.
+  /// Returns the first name whose patterns cut all probes like the file's.
   [[nodiscard]] std::optional<std::string_view> find_pre() const {
     const bool whole_words = model_.flag("ignore_merges").value_or(false);
     const auto wanted = cuts_of(parts_.pre_tokenizer);
@@ -195,8 +195,8 @@ class FormMaker {
     return cuts;
   }
 
-  /// SentencePiece merges by the scores of what comes out, so rules must be in the order of their
-  /// results; the comparison of the two tokenizers sees whether they are all there.
+  /// SentencePiece merges by the scores of the results, so the file's rules must be in the order of
+  /// their results. The comparison of the two tokenizers shows whether all rules are there.
   Result<void> take_sentencepiece() {
     made_.scores.assign(made_.tokens.size(), 0);
     std::map<std::string, float, std::less<>> ranks;
@@ -235,7 +235,7 @@ class FormMaker {
   bool is_bytes_ = true;
 };
 
-/// The first text that two tokenizers make different tokens of.
+/// Finds the first text of which two tokenizers make different tokens.
 class Comparison {
  public:
   Comparison(const Tokenizer& own, const Tokenizer& made) : own_(own), made_(made) {}

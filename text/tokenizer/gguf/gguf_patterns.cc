@@ -35,7 +35,7 @@ constexpr std::string_view kDeepSeekCoder[] = {
     R"([\r\n])", R"(\s?\p{L}+)", R"(\s?\p{P}+)",
     R"([\x{4E00}-\x{9FA5}\x{800}-\x{4E00}\x{AC00}-\x{D7FF}]+)", R"(\p{N})"};
 
-// The second is letters that have case.
+// The second pattern matches letters that have case.
 constexpr std::string_view kDeepSeekLlm[] = {
     R"([\r\n])",
     R"(\s?[)"
@@ -67,7 +67,7 @@ constexpr std::string_view kDeepSeekV3[] = {
     R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+)"
     R"(| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
 
-// Digits in threes from the right, then scripts that are written without spaces.
+// Digits in groups of three from the right, then scripts that are written without spaces.
 constexpr std::string_view kAfmoe[] = {
     R"(\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N})))",
     R"([\x{4E00}-\x{9FFF}\x{3400}-\x{4DBF}\x{F900}-\x{FAFF}\x{3040}-\x{309F}\x{30A0}-\x{30FF})"

@@ -9,22 +9,23 @@
 
 namespace weft {
 
-/// How the byte-level tokenizers of GGUF files split text, by the name under tokenizer.ggml.pre.
+/// The splitting of text by a byte-level tokenizer of GGUF files; its name stands under
+/// tokenizer.ggml.pre.
 struct GgufPreTokenizer {
-  /// In the syntax of tokenizer.json. Each pattern splits the pieces of the one before it; both its
-  /// matches and the texts between them are pieces.
+  /// In the syntax of tokenizer.json. Each pattern splits the pieces of the previous pattern; its
+  /// matches and the texts between them become pieces.
   std::span<const std::string_view> patterns;
   /// A word that is a token is not merged.
   bool whole_words = false;
 };
 
-/// Null when the name is not known. Valid for ever.
+/// Returns null when the name is unknown. The result is valid for ever.
 [[nodiscard]] const GgufPreTokenizer* find_gguf_pre_tokenizer(std::string_view name);
 
-/// Its patterns as steps. kUnknownTokenizerPart where one cannot be compiled.
+/// Returns the patterns as steps. kUnknownTokenizerPart where one cannot be compiled.
 [[nodiscard]] Result<std::vector<PreTokenizerStep>> gguf_split_steps(const GgufPreTokenizer& pre);
 
-/// The names that are known.
+/// Returns the known names.
 [[nodiscard]] std::vector<std::string_view> gguf_pre_tokenizer_names();
 
 }  // namespace weft

@@ -76,7 +76,7 @@ class VocabularyReader {
     return std::ranges::find(roles, static_cast<TokenId>(id)) != roles.end();
   }
 
-  /// Whether only a template or a protocol writes the token.
+  /// Whether the token is written only by templates or protocols.
   [[nodiscard]] bool is_special(std::size_t id) const {
     if (type(id) == TokenType::kControl || type(id) == TokenType::kUnknown) return true;
     return from_.types.empty() && is_role(id);
@@ -109,8 +109,8 @@ class VocabularyReader {
     return {};
   }
 
-  /// A token as it is stored. WordPiece in the spelling of vocab.txt: GGUF has "▁" for beginnings
-  /// and nothing for continuations.
+  /// Returns a token in the stored spelling. WordPiece uses the spelling of vocab.txt, where GGUF
+  /// has "▁" before a word's first token and no mark before others.
   [[nodiscard]] std::string spelling(std::size_t id) const {
     const std::string& text = from_.tokens[id];
     if (text.empty()) return "[EMPTY_" + std::to_string(id) + "]";
@@ -235,7 +235,7 @@ class VocabularyReader {
     parts_.decoder = Decoder(std::move(decoders));
   }
 
-  /// Checks that text without a token becomes some token.
+  /// Checks that text which no token covers becomes some token.
   Result<void> check_fallback() const {
     for (unsigned byte = 0; byte < 256; ++byte) {
       const bool has_it =
@@ -246,7 +246,8 @@ class VocabularyReader {
     return {};
   }
 
-  /// As llama.cpp reads a file of Gemma 4's (src/llama-vocab.cpp, LLAMA_VOCAB_PRE_TYPE_GEMMA4).
+  /// Reads a file of Gemma 4's, as llama.cpp does (src/llama-vocab.cpp,
+  /// LLAMA_VOCAB_PRE_TYPE_GEMMA4).
   Result<void> read_lines() {
     if (Result<void> done = check_fallback(); !done) return done;
     Result<Regex> lines = Regex::compile(R"([^\n]+|\n+)");
@@ -288,7 +289,7 @@ class VocabularyReader {
     return {};
   }
 
-  /// SentencePiece merges any two neighbours that make a token together, the best score first:
+  /// SentencePiece merges any two neighbours that together are a token, the best score first. So
   /// every cut of a token into two symbols is a rule. A symbol is a token or a single character.
   class SymbolTable {
    public:
@@ -342,7 +343,7 @@ class VocabularyReader {
     std::unordered_map<char32_t, TokenId> extra_ids_;
   };
 
-  /// SentencePiece's changes to a text before it is cut.
+  /// SentencePiece's changes to a text before it is cut into tokens.
   Result<void> normalize_first() {
     std::vector<NormalizerStep> steps;
     if (!from_.precompiled_charsmap.empty()) {
@@ -389,7 +390,7 @@ class VocabularyReader {
     parts_.pre_tokenizer =
         PreTokenizer({SplitStep{SplitClass::kWhiteSpace, SplitBehavior::kRemoved},
                       SplitStep{SplitClass::kPunctuation, SplitBehavior::kIsolated}});
-    // llama.cpp takes words of any length.
+    // llama.cpp accepts words of any length.
     parts_.model.emplace(std::in_place_type<WordPiece>, ByteTrie(std::move(beginnings)),
                          ByteTrie(std::move(continuations)), from_.special.unknown,
                          Tokenizer::kMaxTextBytes);
@@ -401,7 +402,7 @@ class VocabularyReader {
     parts_.post_processor = {};
     if (first != kNoToken) parts_.post_processor.before = {first};
     if (last != kNoToken) parts_.post_processor.after = {last};
-    // As BERT has it; no table of the file says it.
+    // BERT's form; no table of the file states it.
     parts_.post_processor.pair = PairForm{parts_.post_processor.before, parts_.post_processor.after,
                                           parts_.post_processor.after, true};
     return {};

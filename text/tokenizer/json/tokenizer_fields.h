@@ -9,7 +9,7 @@
 
 namespace weft {
 
-/// How a mistake in tokenizer.json is told: "tokenizer.json.model.vocab is missing".
+/// The words for mistakes in tokenizer.json: "tokenizer.json.model.vocab is missing".
 struct TokenizerWords {
   using Mistake = Error;
   using Code = TextErrc;
@@ -25,7 +25,7 @@ struct TokenizerWords {
 
 using TokenizerFields = JsonFields<TokenizerWords>;
 
-/// Remembers that `type`, which the field `name` asks for, is not known here.
+/// Notes that the `type` that the field `name` requires is unknown here.
 inline void fail_unknown(const TokenizerFields& fields, std::string_view name,
                          std::string_view type) {
   fields.fail(name, "\"" + std::string(type) + "\"", TextErrc::kUnknownTokenizerPart);

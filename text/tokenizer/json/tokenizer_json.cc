@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-/// Gives ids to added tokens that the model lacks: the ids behind the model's, in order.
+/// Gives ids to added tokens that the model lacks: the ids after the model's, in order.
 Result<void> add_tokens(TokenizerParts& parts) {
   for (const AddedToken& token : parts.added) {
     const TokenId known = parts.tokens->find(token.content);

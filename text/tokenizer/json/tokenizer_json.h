@@ -8,19 +8,19 @@
 namespace weft {
 
 /// Readers of the sections of tokenizer.json. Mistakes go to the error of the fields; a reader's
-/// result then means nothing.
+/// result is then meaningless.
 
 [[nodiscard]] std::vector<NormalizerStep> read_normalizer(const TokenizerFields& fields);
 [[nodiscard]] std::vector<PreTokenizerStep> read_pre_tokenizer(const TokenizerFields& fields);
 [[nodiscard]] std::vector<DecoderStep> read_decoder(const TokenizerFields& fields);
 
-/// Wraps the tokens that `around` has: a later post-processor sees the tokens of an earlier one.
+/// Wraps the tokens in `around`, because a later post-processor sees the tokens of an earlier one.
 void read_post_processor(const TokenizerFields& fields, PostProcessor& around);
 
 [[nodiscard]] std::vector<AddedToken> read_added_tokens(const TokenizerFields& root);
 
-/// Fills parts.tokens with the model's vocabulary, and parts.model and parts.roles.unknown.
-/// parts.added and parts.pre_tokenizer are read.
+/// Fills parts.tokens with the model's vocabulary, and sets parts.model and parts.roles.unknown.
+/// Reads parts.added and parts.pre_tokenizer.
 void read_model(const TokenizerFields& fields, TokenizerParts& parts);
 
 }  // namespace weft

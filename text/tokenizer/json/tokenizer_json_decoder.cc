@@ -7,7 +7,7 @@ namespace weft {
 namespace {
 
 ReplaceStep read_replace_decoder(const TokenizerFields& fields) {
-  // The same fields as the normalizer's.
+  // The fields are those of the normalizer.
   std::vector<NormalizerStep> steps = read_normalizer(fields);
   if (steps.empty() || !std::holds_alternative<ReplaceStep>(steps.front())) return {};
   return std::get<ReplaceStep>(std::move(steps.front()));

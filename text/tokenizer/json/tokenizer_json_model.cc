@@ -21,7 +21,7 @@ void check_count(const TokenizerFields& fields, std::size_t count) {
   if (count > Tokenizer::kMaxTokens) fields.fail("vocab", "has too many tokens");
 }
 
-/// The vocabulary of a file that names ids: every id below the count once.
+/// Reads the vocabulary of a file that gives ids. Every id below the count must occur once.
 void read_vocabulary(const TokenizerFields& fields, TokenTable& tokens) {
   const auto entries = fields.needed_members("vocab");
   check_count(fields, entries.size());
@@ -50,8 +50,8 @@ void read_vocabulary(const TokenizerFields& fields, TokenTable& tokens) {
   }
 }
 
-/// By id, whether text may become the token. Special tokens of more than one character are out, so
-/// no user's text makes them. One character may be a part of any word.
+/// Returns by id whether text may become the token. Special tokens of several characters may not,
+/// so that no user's text makes them. A token of one character may be a part of any word.
 std::vector<bool> plain_tokens(const TokenizerParts& parts) {
   std::vector<bool> plain(parts.tokens->size(), true);
   for (const AddedToken& token : parts.added) {
@@ -63,7 +63,7 @@ std::vector<bool> plain_tokens(const TokenizerParts& parts) {
   return plain;
 }
 
-/// The id of the token that the field names; kNoToken when the field is absent or null.
+/// Returns the id of the token that the field names; kNoToken when the field is absent or null.
 TokenId read_token(const TokenizerFields& fields, std::string_view name, const TokenTable& tokens) {
   if (!fields.has(name)) return kNoToken;
   const TokenId id = tokens.find(fields.needed_text(name));
@@ -87,8 +87,8 @@ class MergeReader {
   MergeReader(const TokenTable& tokens, std::string_view word_begin_not)
       : tokens_(tokens), prefix_(word_begin_not.size()) {}
 
-  /// "left right" or ["left", "right"]. Tokens of some files contain spaces: then the cut counts
-  /// whose sides are both tokens.
+  /// Reads "left right" or ["left", "right"]. In some files tokens contain spaces; then the cut
+  /// counts whose sides are both tokens.
   Merge read(element merge) {
     std::string_view text;
     if (merge.get(text) == simdjson::SUCCESS) {
@@ -215,8 +215,8 @@ void read_word_level(const TokenizerFields& fields, TokenizerParts& parts) {
                       parts.roles.unknown);
 }
 
-/// The type of an old file that names none: only BPE has merges, only WordPiece a length, only
-/// Unigram an unk_id.
+/// Returns the type of an old file that states none. Only BPE has merges, only WordPiece a length,
+/// only Unigram an unk_id.
 std::string_view guess_type(const TokenizerFields& fields) {
   if (fields.has("merges")) return "BPE";
   if (fields.has("max_input_chars_per_word")) return "WordPiece";

@@ -11,10 +11,10 @@ namespace {
 
 using simdjson::dom::element;
 
-/// Token types that a template may name; texts are told apart by 0 and 1 alone.
+/// The most token types that a template may name; only 0 and 1 distinguish texts.
 constexpr std::int64_t kMostTypes = 255;
 
-/// An id as JSON has it; kNoToken, and an error, when it is none.
+/// Returns an id; kNoToken, and a mistake, when the element is none.
 TokenId read_id(const TokenizerFields& fields, std::string_view name, element value) {
   std::int64_t id = -1;
   if (value.get(id) != simdjson::SUCCESS || id < 0 || id > std::numeric_limits<TokenId>::max()) {
@@ -63,7 +63,7 @@ void read_template(const TokenizerFields& fields, PostProcessor& around) {
   around.after.insert(around.after.end(), own.after.begin(), own.after.end());
 }
 
-/// Puts a post-processor's tokens for two texts around the tokens of an earlier one.
+/// Puts a post-processor's tokens for two texts around the tokens of an earlier post-processor.
 void wrap_pair(PairForm own, PostProcessor& around) {
   if (!around.pair) return;
   PairForm& pair = *around.pair;
@@ -129,7 +129,7 @@ void read_post_processor(const TokenizerFields& fields, PostProcessor& around) {
     PairForm pair{{first}, {last}, {last}, is_bert};
     if (!is_bert) pair.between.push_back(last);
     wrap_pair(std::move(pair), around);
-  } else if (type != "ByteLevel") {  // which only moves offsets
+  } else if (type != "ByteLevel") {  // it only moves offsets
     fail_unknown(fields, "type", type);
   }
 }

@@ -10,12 +10,12 @@
 namespace weft {
 namespace {
 
-// Up to here scanning all pairs for the best one beats a heap.
+// The longest word for which scanning all pairs for the best one is faster than a heap.
 constexpr std::size_t kShortWord = 40;
 
 constexpr std::uint32_t kNone = UINT32_MAX;
 
-// In merge_long: a symbol that its left neighbour swallowed.
+// In merge_long: marks a symbol that was merged into its left neighbour.
 constexpr TokenId kSwallowed = -2;
 
 }  // namespace
@@ -150,7 +150,7 @@ void Bpe::split_into_symbols(std::string_view word, std::vector<TokenId>& symbol
       unknown_waits = false;
       symbols.push_back(id);
     } else if (options_.byte_fallback && push_bytes(character, symbols)) {
-      // A waiting unknown comes after these tokens, as in Hugging Face's tokenizers.
+      // An unknown token that waits comes after these tokens, as in Hugging Face's tokenizers.
     } else if (options_.unknown != kNoToken) {
       if (unknown_waits && !options_.fuse_unknown) symbols.push_back(options_.unknown);
       unknown_waits = true;
@@ -199,8 +199,8 @@ void Bpe::merge_long(EncodeScratch& scratch) const {
   for (std::uint32_t i = 0; i < size; ++i) {
     list.push_back({scratch.symbols[i], i == 0 ? kNone : i - 1, i + 1 == size ? kNone : i + 1});
   }
-  // An entry is a rank and the index of a symbol; one that no longer fits its pair is skipped when
-  // it comes up.
+  // An entry has a rank and the index of a symbol. An entry that no longer fits its pair is skipped
+  // when its turn comes.
   const auto rule_at = [&](std::uint32_t at) {
     const std::uint32_t next = list[at].next;
     return next == kNone ? BpeMerges::Rule{} : merges_.find(list[at].id, list[next].id);

@@ -15,10 +15,10 @@
 
 namespace weft {
 
-/// The settings of a byte-pair encoding, beside its merges.
+/// The settings of a byte-pair encoding, besides its merges.
 struct BpeOptions {
   TokenId unknown = kNoToken;  ///< For characters without a symbol; kNoToken: they are dropped.
-  bool fuse_unknown = false;   ///< Neighbouring unknowns become one token.
+  bool fuse_unknown = false;   ///< Adjacent unknowns become one token.
   bool byte_fallback = false;  ///< Characters without a symbol become byte tokens.
   bool whole_words = false;    ///< A word that is a token is not merged ("ignore_merges").
   bool over_bytes = false;     ///< Words are bytes; the vocabulary is in the byte alphabet.
@@ -26,33 +26,34 @@ struct BpeOptions {
   std::string word_end;        ///< Put after a word's last symbol.
 };
 
-/// Byte-pair encoding (Sennrich et al. 2016): of all pairs of neighbours, the one with the lowest
-/// rank merges first, the leftmost of equals, until none is left. Words of up to 34 bytes are
-/// remembered; long ones take n log n. Thread-safe.
+/// Byte-pair encoding (Sennrich et al. 2016): the pair of neighbours with the lowest rank merges
+/// first, of equal pairs the leftmost, until no pair is left. Words of up to 34 bytes are
+/// remembered; long words take n log n. Thread-safe.
 class Bpe {
  public:
-  /// Borrows `tokens`, which must outlive this. A token is found as a whole word only when
+  /// Borrows `tokens`, which must outlive this. A token is found as a whole word only if
   /// `plain[id]`.
   Bpe(std::shared_ptr<const TokenTable> tokens, const std::vector<bool>& plain, BpeOptions options,
       BpeMerges merges);
 
-  /// Symbols beyond the vocabulary, for characters that are only parts of tokens: a symbol that
-  /// remains unmerged becomes its bytes. Ids count up from the size of the vocabulary.
+  /// Sets symbols beyond the vocabulary, for characters that occur only inside tokens. Such a
+  /// symbol that is not merged becomes its bytes. Ids count up from the size of the vocabulary.
   void set_extra_symbols(const std::vector<char32_t>& characters);
 
   /// Lets words be cut before each `mark` that does not follow another, if no rule merges across
-  /// such a cut; then a text without spaces between words is as quick as one with.
+  /// such a cut. A text without spaces between words is then as fast as one with spaces.
   void cut_before(char32_t mark);
 
   /// Whether no token of a word stands for more bytes than its text has, or than a character has
-  /// when it is the unknown one: nothing is dropped, and unknowns are not fused.
+  /// when the token is the unknown one. Then nothing is dropped, and unknowns are not fused.
   [[nodiscard]] bool keeps_whole() const noexcept;
 
   /// Appends the tokens of one word.
   void encode(std::string_view word, EncodeScratch& scratch, std::vector<TokenId>& out) const;
 
  private:
-  enum Place : std::uint8_t { kInside = 0, kFirst = 1, kLast = 2 };  // bits
+  // used as bits
+  enum Place : std::uint8_t { kInside = 0, kFirst = 1, kLast = 2 };
 
   [[nodiscard]] TokenId symbol(std::string_view character, unsigned place) const;
   void encode_cached(std::string_view word, bool whole, EncodeScratch& scratch,
@@ -75,7 +76,7 @@ class Bpe {
   std::array<std::array<TokenId, 256>, 4> byte_symbols_{};  ///< over_bytes; by Place
   CodePointTable characters_;                               ///< not over_bytes, without affixes
   std::vector<char32_t> extra_;
-  std::string mark_;         ///< Words are cut before it; empty: they are not.
+  std::string mark_;         ///< Words are cut before this text; empty: they are not cut.
   std::size_t longest_ = 0;  ///< bytes of the longest token
 };
 

@@ -8,12 +8,12 @@
 
 namespace weft {
 
-/// The merge rules of a byte-pair encoding: which pair of neighbours becomes which symbol, and how
-/// early. A flat table with open addressing. Thread-safe once filled.
+/// The merge rules of a byte-pair encoding: each says which symbol a pair of neighbours becomes,
+/// and its rank. A flat table with open addressing. Thread-safe once filled.
 class BpeMerges {
  public:
   struct Rule {
-    std::uint32_t rank = kNoRank;  ///< Lower goes first.
+    std::uint32_t rank = kNoRank;  ///< Lower ranks merge first.
     TokenId merged = kNoToken;
   };
   static constexpr std::uint32_t kNoRank = UINT32_MAX;
@@ -22,10 +22,11 @@ class BpeMerges {
 
   void reserve(std::size_t count);
 
-  /// A rule for a pair that has one replaces it when `replace`, else is ignored.
+  /// Adds a rule. If the pair has a rule already, the new one replaces it when `replace`, else is
+  /// ignored.
   void add(TokenId left, TokenId right, Rule rule, bool replace);
 
-  /// A rule with kNoRank when the pair does not merge.
+  /// Returns a rule with kNoRank when the pair does not merge.
   [[nodiscard]] Rule find(TokenId left, TokenId right) const noexcept {
     const std::uint64_t wanted = key(left, right);
     const std::size_t mask = slots_.size() - 1;

@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-// As SentencePiece has it: how far an unknown character is below the worst token.
+// SentencePiece's constant: the score of an unknown character below the worst token.
 constexpr double kUnknownPenalty = 10.0;
 
 constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
@@ -72,7 +72,7 @@ void Unigram::find_paths(std::string_view word, std::vector<EncodeScratch::Path>
 void Unigram::encode_new(std::string_view word, EncodeScratch& scratch,
                          std::vector<TokenId>& out) const {
   find_paths(word, scratch.paths);
-  // Backwards first: the begins of the pieces, the last one first.
+  // Walks backwards first and notes the beginnings of the pieces, the last one first.
   auto& steps = scratch.symbols;
   steps.clear();
   for (std::size_t end = word.size(); end > 0; end = scratch.paths[end].begin) {
@@ -98,7 +98,7 @@ void Unigram::encode_new(std::string_view word, EncodeScratch& scratch,
 }
 
 void Unigram::append_unknown(std::string_view text, std::vector<TokenId>& out) const {
-  // Neighbours that are unknown one by one may be a token together, though not a better path.
+  // Adjacent unknown characters may together be a token, though not on a better path.
   const ByteTrie::Match whole = trie_.longest_prefix(text);
   if (whole.length == text.size()) {
     out.push_back(whole.id);

@@ -11,18 +11,19 @@
 
 namespace weft {
 
-/// Unigram language model (Kudo 2018): of all ways to cut a word into tokens the one with the
-/// highest sum of scores, found by dynamic programming over a trie, linear in the word.
+/// Unigram language model (Kudo 2018): of all cuts of a word into tokens it takes the one with the
+/// highest sum of scores. It is found by dynamic programming over a trie, linear in the word.
 /// Thread-safe.
 class Unigram {
  public:
-  /// Borrows `tokens`. `scores` by id. Only tokens with `plain[id]` are found in text. Without
-  /// byte_fallback, or where byte tokens are missing, what no token covers becomes `unknown`,
-  /// neighbours one token; its score is 10 below the lowest.
+  /// Borrows `tokens`. `scores` are by id. Only tokens with `plain[id]` are found in text. Without
+  /// byte_fallback, or where byte tokens are missing, text that no token covers becomes `unknown`,
+  /// one token for adjacent characters; its score is 10 below the lowest.
   Unigram(std::shared_ptr<const TokenTable> tokens, std::vector<double> scores,
           const std::vector<bool>& plain, TokenId unknown, bool byte_fallback);
 
-  /// Whether no token of a word stands for more bytes than its text has: unknowns become bytes.
+  /// Whether no token of a word stands for more bytes than its text has, because unknowns become
+  /// bytes.
   [[nodiscard]] bool keeps_whole() const noexcept { return !byte_tokens_.empty(); }
 
   /// Appends the tokens of one word.
@@ -36,7 +37,7 @@ class Unigram {
   std::shared_ptr<const TokenTable> tokens_;
   std::vector<double> scores_;
   ByteTrie trie_;
-  std::vector<TokenId> byte_tokens_;  ///< All 256, or none.
+  std::vector<TokenId> byte_tokens_;  ///< All 256 byte tokens, or none.
   TokenId unknown_;
   double unknown_score_;
 };

@@ -13,14 +13,14 @@
 
 namespace weft {
 
-/// Remembers the tokens of short words: one entry a cache line, a newer word replaces an older one
-/// with the same slot. Owner only.
+/// Remembers the tokens of short words. An entry fills a cache line, and a newer word replaces an
+/// older one in the same slot. Owner only.
 class WordCache {
  public:
   static constexpr std::size_t kMaxWord = 34;   ///< bytes; with the ids it fills a cache line
-  static constexpr std::size_t kMaxTokens = 7;  ///< as above
+  static constexpr std::size_t kMaxTokens = 7;  ///< fills the cache line together with kMaxWord
 
-  /// Appends the tokens of `word`, which is not empty: remembered ones, or those that
+  /// Appends the tokens of `word`, which is not empty: remembered tokens, or those that
   /// `encode_new()` appends to `out`.
   template <class EncodeNew>
   void encode(std::string_view word, std::vector<TokenId>& out, EncodeNew&& encode_new) {
@@ -39,7 +39,7 @@ class WordCache {
   struct Entry {
     std::array<TokenId, kMaxTokens> ids;
     std::uint8_t count = 0;
-    std::uint8_t size = 0;  ///< 0: nothing here yet.
+    std::uint8_t size = 0;  ///< 0: the entry is empty.
     std::array<char, kMaxWord> text;
 
     [[nodiscard]] bool holds(std::string_view word) const noexcept {
@@ -55,13 +55,13 @@ class WordCache {
     }
   };
 
-  /// The entry in which `word` is or would be.
+  /// Returns the entry of `word`, whether it is there or not.
   [[nodiscard]] Entry& entry_of(std::string_view word) {
     if (entries_.empty()) entries_.resize(kEntries);
     return entries_[hash_text(word) & (kEntries - 1)];
   }
 
-  // 1 MiB: holds the words of a long English text, and still sits in a second-level cache.
+  // 1 MiB: fits the words of a long English text, and stays in a second-level cache.
   static constexpr std::size_t kEntries = 16384;
 
   std::vector<Entry> entries_;

@@ -10,10 +10,10 @@
 
 namespace weft {
 
-/// A token a word. Thread-safe.
+/// One token for each word. Thread-safe.
 class WordLevel {
  public:
-  /// Borrows `tokens`; only those with `plain[id]` are found in text.
+  /// Borrows `tokens`; only tokens with `plain[id]` are found in text.
   WordLevel(std::shared_ptr<const TokenTable> tokens, std::vector<bool> plain, TokenId unknown)
       : tokens_(std::move(tokens)), plain_(std::move(plain)), unknown_(unknown) {}
 

@@ -10,11 +10,12 @@
 
 namespace weft {
 
-/// WordPiece (Devlin et al. 2018): the longest token that a word begins with, then the longest
-/// continuation, and so on. A word that cannot be cut so is unknown as a whole. Thread-safe.
+/// WordPiece (Devlin et al. 2018): the longest token with which a word begins, then the longest
+/// continuation, and so on. A word that cannot be cut in this way becomes one unknown token.
+/// Thread-safe.
 class WordPiece {
  public:
-  /// A word begins with one of `beginnings` and goes on with `continuations`, which are without
+  /// A word begins with one of `beginnings` and continues with `continuations`, which are without
   /// their mark. Words of more than `max_characters` are unknown.
   WordPiece(ByteTrie beginnings, ByteTrie continuations, TokenId unknown,
             std::size_t max_characters)

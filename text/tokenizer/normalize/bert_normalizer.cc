@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-/// The blocks that BERT takes for Chinese.
+/// The blocks that BERT counts as Chinese.
 bool is_chinese(char32_t c) {
   if (c < 0x3400) return false;
   return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) ||
@@ -21,7 +21,8 @@ void clean(std::string& out, char32_t c) {
   if (c > ' ' && c < 0x7F) {
     out += static_cast<char>(c);
   } else if (is_white_space(c)) {
-    // Vertical tab and form feed are control characters here; tab and newlines are spaces.
+    // Vertical tab and form feed count as control characters here; tab and newlines count as
+    // spaces.
     const bool dropped = c == 0x0B || c == 0x0C || c == 0x85;
     if (!dropped) out += ' ';
   } else if (c != 0 && c != kReplacementCharacter && !is_control(c)) {

@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-// Every rule of real tokenizers stays below: a space becomes the three bytes of U+2581.
+// No rule of a real tokenizer grows a text more: a space becomes the three bytes of U+2581.
 constexpr std::size_t kMaxGrowth = 4;
 constexpr std::size_t kGrowthSlack = 1024;
 
@@ -67,7 +67,7 @@ Result<void> run(StripStep step, Work& work) {
   return {};
 }
 
-/// Copies a text with replacements, and stops at the bound before it allocates past it.
+/// Copies a text with replacements, and stops at the bound before it allocates more.
 class Replacer {
  public:
   Replacer(const std::string& text, std::string_view content, std::size_t max_size)
@@ -81,7 +81,7 @@ class Replacer {
     at_ = match.end;
   }
 
-  /// Nothing when the bound was reached.
+  /// Returns nothing when the bound was reached.
   std::optional<std::string> finish() {
     append(std::string_view(text_).substr(at_));
     if (full_) return std::nullopt;

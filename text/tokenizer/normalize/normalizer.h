@@ -47,15 +47,15 @@ using NormalizerStep =
     std::variant<NormalizationForm, LowercaseStep, StripAccentsStep, StripStep, ReplaceStep,
                  PrependStep, BertStep, ByteLevelNormalizerStep, NmtStep, PrecompiledStep>;
 
-/// The normalizer of a tokenizer: steps in order, nested sequences laid flat. Thread-safe.
+/// The normalizer of a tokenizer: its steps in order; nested sequences are flattened. Thread-safe.
 class Normalizer {
  public:
   Normalizer() = default;
   explicit Normalizer(std::vector<NormalizerStep> steps) : steps_(std::move(steps)) {}
 
-  /// Normalizes valid UTF-8. `begins_input` becomes false when the beginning is dropped.
-  /// kTextTooLarge when the text grows past 4 times its size and 1 KiB, or a pattern backtracks too
-  /// much.
+  /// Normalizes valid UTF-8. Sets `begins_input` to false when the beginning is dropped.
+  /// kTextTooLarge when the text grows beyond 4 times its size and 1 KiB, or when a pattern
+  /// backtracks too much.
   [[nodiscard]] Result<void> apply(std::string& text, bool& begins_input) const;
 
   [[nodiscard]] bool empty() const noexcept { return steps_.empty(); }

@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// One unit of the double array: a label in the low byte, or a value; flags; an offset to its
+// Read one unit of the double array: a label in the low byte, or a value; flags; an offset to its
 // children.
 constexpr std::uint32_t label(std::uint32_t unit) { return unit & 0x800000FFU; }
 constexpr std::uint32_t value(std::uint32_t unit) { return unit & 0x7FFFFFFFU; }
@@ -20,7 +20,7 @@ constexpr std::uint32_t offset(std::uint32_t unit) {
   return (unit >> 10) << ((unit & (1U << 9)) >> 6);
 }
 
-// Clusters of more bytes are looked up by their characters only.
+// Longer clusters are looked up only by their characters.
 constexpr std::size_t kLongestCluster = 5;
 
 Error bad(std::string_view what) {
@@ -70,7 +70,7 @@ std::optional<std::string_view> PrecompiledCharsmap::find(std::string_view chunk
 
 std::size_t PrecompiledCharsmap::skip_plain(std::string_view text, std::size_t at) const {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  // What follows may be a mark that joins the last character.
+  // The next character may be a mark that joins the last character.
   while (at < text.size() && is_plain_[byte(at)] &&
          (at + 1 == text.size() || byte(at + 1) < 0x80)) {
     ++at;

@@ -20,21 +20,21 @@ class PrecompiledCharsmap {
   /// when it is cut or misaligned.
   [[nodiscard]] static Result<PrecompiledCharsmap> parse(std::string_view blob);
 
-  /// Replaces what has a rule, character cluster by character cluster and else by character, as
-  /// Hugging Face's tokenizers do. `text` is valid UTF-8. False, and `text` as it was, when it
-  /// would grow past `max_size` bytes.
+  /// Replaces text that has a rule. Each cluster of characters is looked up as a whole and else by
+  /// its characters, as in Hugging Face's tokenizers. `text` is valid UTF-8. Returns false, and
+  /// leaves `text` unchanged, when it would grow past `max_size` bytes.
   [[nodiscard]] bool apply(std::string& text, std::size_t max_size) const;
 
  private:
-  /// The replacement for a key that is the whole of `chunk` or, shortest first, its beginning.
+  /// Returns the replacement for a key that is the whole `chunk` or, shortest first, its beginning.
   [[nodiscard]] std::optional<std::string_view> find(std::string_view chunk) const;
 
-  /// How far `text` from `at` on is ASCII that has no rule and joins no cluster.
+  /// Returns the end of a run from `at` on of ASCII that has no rule and joins no cluster.
   [[nodiscard]] std::size_t skip_plain(std::string_view text, std::size_t at) const;
 
   std::vector<std::uint32_t> trie_;
   std::string replacements_;
-  std::array<bool, 256> is_plain_{};  ///< By byte: ASCII, no newline, and without a rule.
+  std::array<bool, 256> is_plain_{};  ///< By byte: it is ASCII, no newline, and has no rule.
 };
 
 }  // namespace weft

@@ -28,9 +28,9 @@ using TokenType = Vocabulary::TokenType;
 
 constexpr const char* kPieceFile = "sentencepiece.bpe.model";
 constexpr const char* kIdFile = "vocab.json";
-constexpr std::size_t kMaxM2m100File = std::size_t{64} << 20U;  // real ones have 4 MB
+constexpr std::size_t kMaxM2m100File = std::size_t{64} << 20U;  // real files have 4 MB
 constexpr std::size_t kMaxIdDepth = 8;
-// The reference implementation's score of a text that SentencePiece has no piece for.
+// The reference implementation's score for a text without a piece in SentencePiece.
 constexpr float kMissingPiecePenalty = 10;
 
 /// M2M100's languages in the order of their tokens (fairseq).

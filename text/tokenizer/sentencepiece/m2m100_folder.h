@@ -7,13 +7,13 @@
 
 namespace weft {
 
-/// Whether the folder holds the files of M2M100's tokenizer, and no tokenizer.json: vocab.json and
-/// sentencepiece.bpe.model.
+/// Whether the folder has the files of M2M100's tokenizer, vocab.json and sentencepiece.bpe.model,
+/// and no tokenizer.json.
 [[nodiscard]] bool is_m2m100_folder(const std::filesystem::path& folder);
 
-/// Reads them as transformers' M2M100Tokenizer does: pieces of SentencePiece under the ids of
-/// vocab.json, behind these a token for each language ("__en__"): those of added_tokens.json or
-/// special_tokens_map.json, else M2M100's hundred. A piece without an id is no token. Errors of
+/// Reads them like transformers' M2M100Tokenizer. The pieces of SentencePiece get the ids of
+/// vocab.json; a piece without an id is no token. After these comes a token for each language
+/// ("__en__"), from added_tokens.json or special_tokens_map.json, else M2M100's hundred. Errors of
 /// Tokenizer::load.
 [[nodiscard]] Result<Vocabulary> read_m2m100_folder(const std::filesystem::path& folder);
 

@@ -32,12 +32,12 @@ struct ProtoField {
   std::string_view bytes;
 };
 
-/// Goes through the fields of one message (protobuf's wire format). Owner only.
+/// Goes through the fields of one message in protobuf's wire format. Owner only.
 class ProtoReader {
  public:
   explicit ProtoReader(std::string_view bytes) : bytes_(bytes) {}
 
-  /// False at the end, and where it is no message: then failed().
+  /// Returns false at the end, and where the bytes are no message: then failed().
   bool next(ProtoField& field) {
     if (failed_ || at_ == bytes_.size()) return false;
     const std::uint64_t tag = varint();

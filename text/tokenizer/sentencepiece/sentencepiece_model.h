@@ -9,7 +9,8 @@
 
 namespace weft {
 
-/// The contents of a file of SentencePiece's trainer (sentencepiece_model.proto, ModelProto).
+/// The contents of a file that SentencePiece's trainer writes (sentencepiece_model.proto,
+/// ModelProto).
 struct SentencePieceModel {
   enum class Kind : std::uint8_t { kUnigram = 1, kBpe = 2 };
   enum class PieceType : std::uint8_t {
@@ -33,10 +34,10 @@ struct SentencePieceModel {
   bool remove_extra_whitespaces = true;
 };
 
-/// Reads a .model file, a protocol buffer; fields that are not of the struct are passed over.
-/// kBadTokenizer with the offset where it is no such file, has no pieces or more than
-/// Tokenizer::kMaxTokens, or a piece that is no text; kUnknownTokenizerPart for models of words and
-/// characters. `name` is what errors call it.
+/// Reads a .model file, a protocol buffer; fields that the struct lacks are skipped. kBadTokenizer
+/// with the offset where it is no such file, has no pieces or more than Tokenizer::kMaxTokens, or a
+/// piece that is no text; kUnknownTokenizerPart for models of words and characters. `name` stands
+/// for the file in errors.
 [[nodiscard]] Result<SentencePieceModel> read_sentencepiece_model(std::string_view bytes,
                                                                   std::string_view name);
 

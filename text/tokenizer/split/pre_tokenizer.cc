@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-/// Gives matches in one piece, in ranges of the whole text.
+/// Finds matches in one piece, as ranges of the whole text.
 class Matcher {
  public:
   Matcher(std::string_view text, std::vector<TextRange>& matches)
@@ -81,7 +81,7 @@ class Matcher {
       case SplitClass::kPunctuation:
         break;
     }
-    // In ASCII symbols count as well: all that is printed but letters and digits.
+    // In ASCII symbols count, too: every printable character except letters and digits.
     return code < 0x80 ? code > ' ' && code < 0x7F && !is_ascii_word(code) : is_punctuation(code);
   }
 
@@ -124,7 +124,7 @@ Result<void> run(const SplitStep& step, Pieces& pieces) {
   return {};
 }
 
-/// Writes every piece anew: `rewrite(piece, index, text)` appends its new form.
+/// Writes every piece again: `rewrite(piece, index, text)` appends its new form.
 template <class Rewrite>
 void rewrite_each(Pieces& pieces, std::size_t growth, Rewrite rewrite) {
   std::string text;

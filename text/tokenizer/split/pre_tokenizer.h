@@ -12,14 +12,14 @@
 
 namespace weft {
 
-/// The treatment of a splitting pattern's matches and of the texts between them, by
+/// The treatment of a splitting pattern's matches and of the texts between them, under
 /// tokenizer.json's names.
 enum class SplitBehavior : std::uint8_t {
-  kIsolated,            ///< a piece each
+  kIsolated,            ///< each match is a piece
   kRemoved,             ///< matches are dropped
-  kContiguous,          ///< neighbours of the same kind become one piece
-  kMergedWithPrevious,  ///< a match joins what stands before it
-  kMergedWithNext,      ///< a match joins what stands after it
+  kContiguous,          ///< adjacent parts of the same kind become one piece
+  kMergedWithPrevious,  ///< a match joins the text before it
+  kMergedWithNext,      ///< a match joins the text after it
 };
 
 /// Classes of characters that are split at, one character a match.
@@ -30,21 +30,22 @@ struct SplitStep {
   struct Literal {
     std::string text;
   };
-  /// Runs of word characters, or of what is neither word nor white space.
+  /// Splits into runs of word characters, and runs of characters that are neither word nor white
+  /// space.
   struct WordRuns {};
   std::variant<SplitClass, Regex, SplitScanner, Literal, WordRuns> pattern;
   SplitBehavior behavior = SplitBehavior::kIsolated;
-  bool invert = false;  ///< text between matches counts as the match
+  bool invert = false;  ///< text between matches is treated like the match
 };
 
-/// Puts a space before each piece that has none; the words and the byte alphabet of a ByteLevel
-/// part are steps of their own.
+/// Puts a space before each piece that begins without one. The words and the byte alphabet of a
+/// ByteLevel part are separate steps.
 struct PrefixSpaceStep {};
 
 /// Writes each piece in the byte alphabet.
 struct ByteAlphabetStep {};
 
-/// Spaces become `replacement`, which is also put in front and split at.
+/// Turns spaces into `replacement`, which is also put in front and split at.
 struct MetaspaceStep {
   enum class Prepend : std::uint8_t { kAlways, kFirst, kNever };
   std::string replacement;
@@ -52,7 +53,7 @@ struct MetaspaceStep {
   bool split = true;
 };
 
-/// Pieces of `length` characters.
+/// Splits into pieces of `length` characters.
 struct FixedLengthStep {
   std::size_t length = 1;
 };
@@ -60,13 +61,14 @@ struct FixedLengthStep {
 using PreTokenizerStep =
     std::variant<SplitStep, PrefixSpaceStep, ByteAlphabetStep, MetaspaceStep, FixedLengthStep>;
 
-/// The pre-tokenizer of a tokenizer: steps in order, nested sequences laid flat. Thread-safe.
+/// The pre-tokenizer of a tokenizer: its steps in order; nested sequences are flattened.
+/// Thread-safe.
 class PreTokenizer {
  public:
   PreTokenizer() = default;
   explicit PreTokenizer(std::vector<PreTokenizerStep> steps) : steps_(std::move(steps)) {}
 
-  /// kTextTooLarge from a pattern that backtracks too much.
+  /// Splits the pieces. kTextTooLarge when a pattern backtracks too much.
   [[nodiscard]] Result<void> apply(Pieces& pieces) const;
 
   [[nodiscard]] const std::vector<PreTokenizerStep>& steps() const noexcept { return steps_; }

@@ -28,13 +28,13 @@ using MatchContextPtr = std::unique_ptr<pcre2_match_context, FreeWith<pcre2_matc
 using JitStackPtr = std::unique_ptr<pcre2_jit_stack, FreeWith<pcre2_jit_stack_free>>;
 using MatchDataPtr = std::unique_ptr<pcre2_match_data, FreeWith<pcre2_match_data_free>>;
 
-// Backtracking steps for one match: a split that is meant takes a few for each character; a pattern
-// that doubles its work with each character is stopped after some 50 ms.
+// The most backtracking steps for one match. A useful split takes a few for each character; a
+// pattern that doubles its work with each character is stopped after some 50 ms.
 constexpr std::uint32_t kMatchLimit = 4'000'000;
 constexpr std::uint32_t kHeapLimitKib = 64 * 1024;
 
-// A group that repeats over a text of a megabyte needs about as many bytes times 16; pages are only
-// taken as they are used.
+// A group that repeats over a text of a megabyte needs about 16 times as many bytes; pages are
+// allocated only when they are used.
 constexpr std::size_t kJitStackStart = std::size_t{64} * 1024;
 constexpr std::size_t kJitStackMost = 64U << 20;
 
@@ -76,7 +76,7 @@ Result<Regex> Regex::compile(std::string_view pattern) {
     return Error{make_error_code(TextErrc::kUnknownTokenizerPart),
                  "pattern \"" + std::string(pattern) + "\": " + message_of(error)};
   }
-  // Without the compiler the interpreter gives the same matches, slower.
+  // Without the compiler the interpreter finds the same matches, but slower.
   pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);
   return Regex(std::make_shared<const Code>(Code{std::move(code), make_limits()}));
 }
@@ -89,7 +89,8 @@ Result<void> Regex::for_each_match(std::string_view text,
     return pcre2_match(code_->code.get(), units(text), text.size(), at, PCRE2_NO_UTF_CHECK,
                        data.get(), limits);
   };
-  // Most matches do with the machine's stack; the first that does not gets a larger one.
+  // The machine's stack suffices for most matches; the first match that needs more gets a larger
+  // stack.
   JitStackPtr stack;
   MatchContextPtr with_stack;
   std::size_t at = 0;

@@ -10,7 +10,7 @@
 
 namespace weft {
 
-/// Bytes [begin, end) of a text.
+/// The bytes [begin, end) of a text.
 struct TextRange {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -19,12 +19,12 @@ struct TextRange {
 /// A compiled pattern of a tokenizer. Thread-safe; copies share the compiled code.
 class Regex {
  public:
-  /// `pattern` in the syntax of tokenizer.json; see regex_syntax.h. kUnknownTokenizerPart when it
-  /// cannot be compiled.
+  /// Compiles `pattern`, which is in the syntax of tokenizer.json; see regex_syntax.h.
+  /// kUnknownTokenizerPart when it cannot be compiled.
   [[nodiscard]] static Result<Regex> compile(std::string_view pattern);
 
-  /// Gives the matches that are not empty, from left to right, none within another. `text` is valid
-  /// UTF-8. kTextTooLarge when the pattern backtracks past its bound.
+  /// Calls `on_match` for the matches that are not empty, from left to right, without overlaps.
+  /// `text` is valid UTF-8. kTextTooLarge when the pattern backtracks past its bound.
   [[nodiscard]] Result<void> for_each_match(std::string_view text,
                                             const std::function<void(TextRange)>& on_match) const;
 

@@ -12,12 +12,12 @@
 namespace weft {
 namespace {
 
-// \w of Oniguruma: letters, marks, decimal digits, connectors, and the numbers of Latin-1.
+// Oniguruma's \w: letters, marks, decimal digits, connectors, and the numbers of Latin-1.
 constexpr std::string_view kWordItems =
     R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE})";
 constexpr std::string_view kHexItems = "0-9a-fA-F";
 
-// Nested classes come from a file; each level is a call.
+// A bound on nested classes, because they come from a file and each level is a call.
 constexpr int kMaxDepth = 32;
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kLongNames = {{
@@ -35,7 +35,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kLongNam
     {"Lower", "Lowercase"},
 }};
 
-/// \b and \B in terms of \w, which is not PCRE2's.
+/// Writes \b and \B in terms of this \w, which differs from PCRE2's.
 std::string word_boundary(bool wanted) {
   const std::string word = std::string("[").append(kWordItems).append("]");
   const auto around = [&](std::string_view before, std::string_view after) {
@@ -48,7 +48,7 @@ std::string word_boundary(bool wanted) {
       .append(")");
 }
 
-/// One side of "&&" within a class.
+/// One side of "&&" in a class.
 struct Operand {
   std::string items;
   bool is_negated_class = false;
@@ -103,7 +103,7 @@ class Translator {
     return {};
   }
 
-  /// "(?" and option letters; what follows them is left to step().
+  /// Reads "(?" and option letters; step() reads the rest.
   void read_options() {
     out_ += "(?";
     at_ += 2;
@@ -187,7 +187,7 @@ class Translator {
     return text;
   }
 
-  /// A class with all that is in it, from its "[" to behind its "]".
+  /// Reads a class with everything in it, from its "[" to after its "]".
   Result<std::string> read_class() {
     std::vector<Operand> operands;
     Result<bool> negated = read_operands(operands);
@@ -207,7 +207,7 @@ class Translator {
         .append(")");
   }
 
-  /// Whether the class is negated; its operands go to `operands`.
+  /// Returns whether the class is negated; appends its operands to `operands`.
   Result<bool> read_operands(std::vector<Operand>& operands) {
     if (++depth_ > kMaxDepth) return unsupported("classes are nested too deeply");
     ++at_;

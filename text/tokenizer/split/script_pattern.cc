@@ -167,7 +167,7 @@ constexpr std::array kScripts = std::to_array<std::string_view>({
     "Zanabazar_Square",
 });
 
-/// One run: characters of the script, then these and spaces.
+/// Returns the pattern of one run: characters of the script, then these and spaces.
 std::string run_of(const std::string& items) {
   return std::string("[").append(items).append("][").append(items).append(
       R"(\x{20}\p{sc:Unknown}]*)");
@@ -180,7 +180,7 @@ std::string script_run_pattern() {
   for (const std::string_view script : kScripts) {
     pattern.append("|").append(run_of(std::string("\\p{sc:").append(script).append("}")));
   }
-  // Common has the space and U+30FC, which belong elsewhere.
+  // Common includes the space and U+30FC, which belong to other runs.
   constexpr std::string_view kCommon = R"((?![\x{20}\x{30FC}])\p{sc:Common})";
   pattern.append("|").append(kCommon).append("(?:").append(kCommon);
   return pattern + R"(|[\x{20}\p{sc:Unknown}])*)";

@@ -19,7 +19,7 @@ void join_contiguous(const std::vector<SplitPart>& parts, std::vector<TextRange>
   }
 }
 
-/// A match joins its neighbour before it unless that is a match as well.
+/// A match joins the part before it, unless that part is a match as well.
 template <class Parts, class Join>
 void join_matches(const Parts& parts, std::vector<TextRange>& out, Join join) {
   bool any = false;

@@ -109,8 +109,9 @@ class Walk {
     return at;
   }
 
-  /// White space from `at` on: up to its last newline when `newlines_first`, else all of it, less
-  /// the last character when something follows.
+  /// Returns the end of the white space at `at`: after its last newline when `newlines_first`.
+  /// Otherwise it is the end of all white space, without the last character when other text
+  /// follows.
   [[nodiscard]] std::size_t take_space(std::size_t at, bool newlines_first) const {
     std::size_t end = at;
     std::size_t last = at;
@@ -138,7 +139,7 @@ class Walk {
     if (first == 's' || first == 't' || first == 'm' || first == 'd') return at + 2;
     if ((first == 'r' || first == 'v') && second == 'e') return at + 3;
     if (first == 'l' && second == 'l') return at + 3;
-    // U+017F, the long s, is an s to a pattern that ignores case.
+    // A pattern that ignores case takes U+017F, the long s, for an s.
     const bool long_s =
         kind == Contractions::kAnyCaseAndLongS && byte(at + 1) == '\xC5' && byte(at + 2) == '\xBF';
     return long_s ? at + 3 : at;

@@ -163,7 +163,7 @@ TEST_F(ChatRequestTest, CallsInHistoriesHaveObjectsAsArguments) {
                      R"("{\"a\": [3, 1]}"}}]},{"role":"tool","tool_call_id":"c1","content":"4"}])"),
             calls(R"({"a":[3,1]})") + result);
   EXPECT_EQ(messages(given + R"(""}}]}])"), calls("{}") + "]");
-  // What a model has written wrong stays as it is.
+  // Malformed arguments of a model stay unchanged.
   EXPECT_EQ(messages(given + R"("{\"a\": "}}]}])"), calls(R"("{\"a\": ")") + "]");
   EXPECT_EQ(messages(given + R"("[3]"}}]}])"), calls(R"("[3]")") + "]");
   // Some programs send JSON in place of its text.

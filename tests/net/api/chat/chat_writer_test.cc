@@ -212,7 +212,8 @@ TEST(ChatWriterTest, TellsTheUsageInEveryChunkWhereThatIsAskedFor) {
   writer->begin(out);
   writer->delta(0, text_delta("ab"), out);
   Delta half;
-  half.tokens = {0xE2};  // of a character: there is no chunk, and the next one counts it
+  half.tokens = {0xE2};  // a part of a character: there is no chunk, and the next chunk counts the
+                         // token
   writer->delta(0, half, out);
   writer->delta(0, text_delta("c"), out);
   writer->end(std::vector{finish_of(FinishReason::kStop, {7, 5})}, out);
@@ -385,7 +386,7 @@ TEST(ChatWriterTest, ATokenThatMadeATextInPartIsWrittenAsThatPart) {
   const auto writer = make_chat_writer(std::move(options), byte_model());
   EventBatch out(Framing::kSse);
   Delta delta = text_delta("A");
-  delta.tokens = {'B'};  // as if 'B' had made 'A' and something that is not shown
+  delta.tokens = {'B'};  // as if 'B' had made 'A' and a text that is not shown
   delta.logprobs = {-1};
   delta.top_per_token = 1;
   delta.top = {{'B', -1}};

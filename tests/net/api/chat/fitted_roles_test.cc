@@ -121,7 +121,9 @@ TEST(FittedRolesTest, TemplatesOfPublishedModelsTakeAnAgentsConversation) {
     ASSERT_TRUE(parsed) << entry.path();
     const json::array plain{message_of("user", "q"), message_of("assistant", "a"),
                             message_of("user", "r")};
-    if (rendered(*parsed, plain).empty()) continue;  // it wants what is not here
+    if (rendered(*parsed, plain).empty())
+      continue;  // the template needs variables that this test
+                 // does not set
     const RoleOrder order = role_order_of(*parsed, json::object(), false);
     if (!order.systems || !order.repeats) ++fitted;
     const json::array messages = fitted_roles(agent_conversation(), order);

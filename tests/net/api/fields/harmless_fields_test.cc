@@ -23,7 +23,7 @@ class HarmlessFieldsTest : public ApiFixture {
   }
 };
 
-/// A value that is among those of a row, and one that is not, if there is one.
+/// Returns a value that a row allows, and a value that it does not, if there is one.
 std::pair<std::string, std::string> examples(Harmless values) {
   switch (values) {
     case Harmless::kAnything:

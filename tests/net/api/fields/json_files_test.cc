@@ -43,7 +43,7 @@ TEST_F(JsonFilesTest, EveryTextIsTakenOrRefusedAsItShould) {
     const std::string said = verdict(parsed);
     if (name.starts_with("y_")) {
       const bool is_object = text.find_first_not_of(" \t\r\n") == text.find('{');
-      // JSON leaves open what a field that stands twice means, and so others may read it
+      // JSON does not define the meaning of a repeated field, so other readers may read it
       // differently.
       const bool is_doubtful = name.find("duplicated_key") != std::string::npos;
       EXPECT_EQ(said, is_doubtful ? "a duplicate_parameter"
@@ -62,7 +62,7 @@ TEST_F(JsonFilesTest, EveryTextIsTakenOrRefusedAsItShould) {
   EXPECT_GT(invalid, 90);
 }
 
-// The same files as the value of a field, where objects and lists of any shape come.
+// Uses the same files as the value of a field in which objects and lists may have any shape.
 TEST_F(JsonFilesTest, NoValueOfAFieldDoesHarm) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string value = read_text_file(entry.path(), kMostBytes).value();

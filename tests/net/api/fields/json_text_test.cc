@@ -22,7 +22,7 @@ std::string written(std::string_view text) {
   return out.substr(1);
 }
 
-/// Returns what a parser reads back.
+/// Returns the text that a parser reads back.
 std::string read_back(std::string_view text) {
   simdjson::dom::parser parser;
   std::string_view value;

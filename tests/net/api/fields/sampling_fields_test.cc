@@ -62,7 +62,7 @@ TEST_F(SamplingFieldsTest, TakeWhatTheModelsMakersSayWhereTheRequestDoesNot) {
   EXPECT_EQ(take(R"({"num_beams": 2})").top_k, 0) << "a beam search draws nothing";
 }
 
-/// Every field but those of beams, at a value that is not its default.
+/// Every field except those of beams, at a value that is not its default.
 constexpr const char* kAll = R"({
   "temperature": 0.7, "top_p": 0.9, "top_k": 40, "min_p": 0.05, "typical_p": 0.95, "tfs_z": 0.5,
   "frequency_penalty": -1.5, "presence_penalty": 0.5, "repetition_penalty": 1.1,

@@ -62,7 +62,7 @@ TEST(MessageWriterTest, StreamsAMessageOfOneBlock) {
   writer->begin(out);
   writer->delta(0, text_delta("Hel\"lo"), out);
   Delta half;
-  half.tokens = {0xE2};  // of a character
+  half.tokens = {0xE2};  // a part of a character
   writer->delta(0, half, out);
   writer->delta(0, text_delta("\n"), out);
   writer->end(std::vector{finish_of(FinishReason::kStop)}, out);

@@ -50,7 +50,7 @@ TEST(OllamaWriterTest, StreamsAMessageInLines) {
   writer->begin(out);
   writer->delta(0, text_delta("Hel\"lo"), out);
   Delta half;
-  half.tokens = {0xE2};  // of a character
+  half.tokens = {0xE2};  // a part of a character
   writer->delta(0, half, out);
   writer->delta(0, text_delta("\n"), out);
   writer->end(std::vector{timed_finish(FinishReason::kStop)}, out);
@@ -108,7 +108,7 @@ TEST(OllamaWriterTest, LogprobsStandBesideTheirText) {
 
 using enum PieceKind;
 
-/// What stands in the messages of a chat's objects.
+/// Returns the messages' texts in a chat's objects.
 std::vector<std::string> messages_of(const EventBatch& out) {
   std::vector<std::string> messages;
   for (const std::string& data : data_of(out)) {

@@ -569,7 +569,7 @@ TEST_F(ResponseRequestTest, ThePromptOfAnInputIsCountedWithoutAnAnswer) {
   EXPECT_EQ(count(R"("input":"hi","previous_response_id":"resp_9")"),
             "previous_response_id previous_response_not_found");
   EXPECT_EQ(count(R"("instructions":"a")"), "input missing_required_parameter");
-  // Of 64 tokens 8 are for the answer, and so only the last message is left.
+  // The answer takes 8 of the 64 tokens, so only the last message is left.
   const std::string longer =
       R"("input":[{"role":"user","content":")" + std::string(60, 'h') +
       R"("},{"role":"assistant","content":"a"},{"role":"user","content":"hi"}])";

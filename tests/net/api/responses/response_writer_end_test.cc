@@ -1,4 +1,4 @@
-// How responses end: incomplete, failed, before they began; and what is kept of them.
+// How responses end: incomplete, failed, or before they began; and which parts of them are stored.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -233,7 +233,7 @@ TEST(ResponseWriterEndTest, CompletesWithoutOutputWhenNothingIsToBeGenerated) {
   EXPECT_EQ(options.store->find("resp_1", "")->conversation, options.conversation);
 }
 
-/// The response that is kept of one that was made in the background, and what its bytes say.
+/// A stored response that was made in the background, and its bytes.
 template <class End>
 boost::json::value made_in_background(End&& end) {
   ResponseOptions options = response_options();

@@ -1,4 +1,5 @@
-// Makes a GGUF file's fields from a tokenizer.json, and checks what they cannot express.
+// Makes a GGUF file's fields from a tokenizer.json, and checks features that the fields cannot
+// express.
 
 #include "weft/text/tokenizer/gguf/gguf_form.h"
 
@@ -73,8 +74,8 @@ Result<Vocabulary> form_of(const std::string& fields) {
   return gguf_form(folder.path());
 }
 
-// Some copies of Llama 2's file have spaces for its no-break spaces. The ids are those of PyPI's
-// tokenizers 0.23.
+// Some copies of Llama 2's file have spaces in place of its no-break spaces. The ids come from
+// PyPI's tokenizers 0.23.
 TEST(GgufForm, KeepsTokensOfSpacesApartFromThoseOfMetaspaces) {
   const auto form = form_of(kSpaces);
   ASSERT_TRUE(form) << to_string(form.error());

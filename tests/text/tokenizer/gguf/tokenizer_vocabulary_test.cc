@@ -114,7 +114,7 @@ void expect_vocabulary_refused(const Vocabulary& vocabulary, std::string_view wh
 
 TEST(TokenizerVocabularyTest, MergesSentencePiecesByTheirScores) {
   const Tokenizer tokenizer = make(sentencepiece());
-  // "th" is better than "\u2581t" and goes first; then nothing makes "\u2581the" of what is left.
+  // "th" is better than "\u2581t" and goes first; then nothing makes "\u2581the" of the rest.
   EXPECT_EQ(tokens_of(tokenizer, "the"), (TokenTexts{"\u2581", "th", "e"}));
   EXPECT_EQ(tokens_of(tokenizer, "  t"), (TokenTexts{"\u2581\u2581", "\u2581t"}));
   EXPECT_EQ(*tokenizer.decode(encode_with(tokenizer, "the the"), true), "the the");
@@ -156,7 +156,7 @@ TEST(TokenizerVocabularyTest, MergesTheCharactersOfALineInTheirOrder) {
 
 TEST(TokenizerVocabularyTest, ARunOfLineBreaksThatIsATokenIsNotMerged) {
   Vocabulary vocabulary = lines(test::read_test_data("gemma4.json"));
-  vocabulary.tokens.emplace_back("\n\n\n\n\n");  // which no merge makes
+  vocabulary.tokens.emplace_back("\n\n\n\n\n");  // no merge makes this token
   vocabulary.types.push_back(TokenType::kNormal);
   vocabulary.scores.push_back(0);
   const Tokenizer tokenizer = make(vocabulary);

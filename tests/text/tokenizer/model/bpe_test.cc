@@ -55,7 +55,7 @@ TEST(BpeTest, MergesShortAndLongWordsAsTheDefinitionDoes) {
       std::string word;
       for (std::size_t i = 0; i < size; ++i) word += static_cast<char>('a' + random() % 4);
       const std::vector<TokenId> wanted = naive(rules, word);
-      for (int again = 0; again < 2; ++again) {  // from scratch, then perhaps from memory
+      for (int again = 0; again < 2; ++again) {  // first computed, then perhaps remembered
         std::vector<TokenId> ids;
         bpe.encode(word, scratch, ids);
         EXPECT_EQ(ids, wanted) << word;
