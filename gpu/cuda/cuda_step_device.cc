@@ -23,10 +23,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Waiting for a step: the thread sleeps for this share of the last step's time, since a wake-up
-// comes late by up to kWakeUp, and looks at the stream for errors no more often than this.
+// While it waits for a step, the thread sleeps for this share of the last step's time.
 constexpr double kAsleep = 0.75;
-constexpr std::chrono::microseconds kWakeUp{150};
+constexpr std::chrono::microseconds kWakeUp{150};  // a wake-up comes late by up to this
 // A step that a stopped process has waited for is no measure of the next.
 constexpr std::chrono::microseconds kLongestSleep{50'000};
 constexpr std::chrono::milliseconds kLookForErrors{2};

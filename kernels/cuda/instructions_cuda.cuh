@@ -84,8 +84,8 @@ __device__ inline void write_relaxed(uint4* to, uint4 value) {
                : "memory");
 }
 
-/// Keeps the compiler from computing with a number before the asm statements above, such as the wait
-/// for products that make it.
+/// Keeps the compiler from computing with a number before the asm statements above, such as the
+/// wait for products that make it.
 __device__ inline float settled(float number) {
   asm volatile("" : "+f"(number));
   return number;

@@ -64,8 +64,8 @@ class NetStream {
         token, WriteBuffers(buffers));
   }
   /// Takes bytes that have already arrived, without waiting and without an operation. Returns how
-  /// many: 0 when there are none, at the end, after an error, and always under TLS. Not while a read
-  /// is pending.
+  /// many: 0 when there are none, at the end, after an error, and always under TLS. Not while a
+  /// read is pending.
   [[nodiscard]] std::size_t take_arrived(boost::asio::mutable_buffer into) noexcept;
   /// How many bytes the system has taken so far; under TLS the bytes before encryption.
   [[nodiscard]] std::uint64_t sent_bytes() const noexcept { return out_->sent; }

@@ -54,11 +54,11 @@ TEST(ConfigSchemaTest, HasEachKeyOnceAndTablesTogether) {
 // A new field in either struct does not compile here; then it needs a key as well.
 TEST(ConfigSchemaTest, HasAKeyForEachFieldOfEngineAndServer) {
   const auto& [model, spec, weights, adapter, generation_config, device, partition, replicas,
-               rank_timeout, rank_chain, rank_key, rank_ca, transport, threads, tuning, fraction,
-               budget, rows, pages, page_tokens, context, step_tokens, dtype, layout, placement,
-               cache, share, host_bytes, folder, folder_bytes, policy, window, instances, admission,
-               watermark, target, every, jump, speculation, guesses, structured, requests, tokens,
-               workers, bytes] = Config();
+               rank_timeout, rank_chain, rank_key, rank_ca, transport, threads, tuning, rounds,
+               fraction, budget, rows, pages, page_tokens, context, step_tokens, dtype, layout,
+               placement, cache, share, host_bytes, folder, folder_bytes, policy, window, instances,
+               admission, watermark, target, every, jump, speculation, guesses, structured,
+               requests, tokens, workers, bytes] = Config();
   const std::initializer_list<const void*> fields = {
       &model,       &spec,         &device,
       &threads,     &tuning,       &fraction,
@@ -74,7 +74,8 @@ TEST(ConfigSchemaTest, HasAKeyForEachFieldOfEngineAndServer) {
       &folder,      &folder_bytes, &rank_chain,
       &rank_key,    &rank_ca,      &transport,
       &jump,        &structured,   &weights,
-      &speculation, &guesses,      &adapter};
+      &speculation, &guesses,      &adapter,
+      &rounds};
   const auto& [host, port, path, certificate, key, io, name, loaded, page, names, origins, deflate,
                drain, api_key, key_file, connections, own_connections, own_requests, header_bytes,
                header_fields, body_bytes, message_bytes, body_memory, streams, unread, header_time,

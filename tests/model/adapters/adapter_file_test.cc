@@ -8,10 +8,10 @@
 
 #include "weft/core/io/file.h"
 #include "weft/model/model_error.h"
+#include "weft/tests/fixture/peft_folder.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/source_path.h"
 #include "weft/tests/fixture/temp_folder.h"
-#include "weft/tests/fixture/peft_folder.h"
 
 namespace weft {
 namespace {

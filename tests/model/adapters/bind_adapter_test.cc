@@ -11,9 +11,9 @@
 #include "weft/model/checkpoint/tensor_values.h"
 #include "weft/model/model_error.h"
 #include "weft/model/open_model.h"
+#include "weft/tests/fixture/peft_folder.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/source_path.h"
-#include "weft/tests/fixture/peft_folder.h"
 
 namespace weft {
 namespace {
