@@ -22,7 +22,7 @@ struct DeviceLimits {
   std::int32_t host_pages = 0;  ///< places for pages in host memory
   bool kv_on_host = false;      ///< a GPU's pages are all in host memory, page-locked
   /// A GPU rounds rows to FP8 for products with FP8 weights where it has LinearWay::kRounded, from
-  /// kMaxStreamedTokens + 1 rows on. The host never does.
+  /// kMaxStreamedTokens + 1 rows up to kMaxRoundedTokens. The host never does.
   bool rounds_rows = false;
   /// Tokens of an entry list, and of an encode list, at most. At least `rows`, so that all can
   /// advance in one step.

@@ -57,7 +57,11 @@ Result<OpenedModel> ModelFiles::open(const std::string& model, const std::string
   std::string identity = identity_of_files(model, spec);
   if (!identity.empty()) identity.append("weights\n").append(weights);
   if (!identity.empty() && !adapter.empty()) {
-    const std::string own = identity_of_files(adapter, {});
+    // The files of an adapter in a sub-folder can change without a change of the folder.
+    std::error_code failed;
+    const bool is_deeper = fs::is_directory(adapter, failed) &&
+                           !fs::exists(fs::path(adapter) / "adapter_config.json", failed);
+    const std::string own = is_deeper ? std::string() : identity_of_files(adapter, {});
     identity = own.empty() ? std::string() : identity.append("\nadapter\n").append(own);
   }
   const std::scoped_lock lock(mutex_);

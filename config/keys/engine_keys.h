@@ -133,7 +133,7 @@ inline constexpr std::array kKeys = {
               "Measurements for the GPUs that Weft was made for are built in"},
     ConfigKey{"device", "rounds_rows", flag<&Config::rounds_rows>(),
               "Round what FP8 weights are multiplied by to FP8 as well, 128 numbers under a scale, "
-              "in products of more than 16 rows on GPUs of compute capability 9.0",
+              "in products of 17 to 4096 rows on GPUs of compute capability 9.0",
               "It is faster with many rows, and changes answers"},
 
     ConfigKey{"memory", "fraction", number<&Config::memory_fraction>(0.01, 1),

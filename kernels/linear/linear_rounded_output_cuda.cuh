@@ -66,21 +66,23 @@ class LaneOutputs {
 
   __device__ void load_residual(int token, float (&to)[kCount]) const {
     const DeviceRows& rows = epilogue_.residual;
-    const auto* at = static_cast<const float*>(rows.data) + token * rows.stride + output_;
     if (rows.data == nullptr) {
 #pragma unroll
       for (float& number : to) number = 0;
-    } else if (are_aligned(at)) {
+      return;
+    }
+    const auto* at = static_cast<const float*>(rows.data) + token * rows.stride + output_;
+    if (are_aligned(at)) {
 #pragma unroll
       for (int i = 0; i < kCount; i += 2) {
         const float2 two = *reinterpret_cast<const float2*>(at + i);
         to[i] = two.x;
         to[i + 1] = two.y;
       }
-    } else {
-#pragma unroll
-      for (int i = 0; i < kCount; ++i) to[i] = i < count_ ? at[i] : 0.0F;
+      return;
     }
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) to[i] = i < count_ ? at[i] : 0.0F;
   }
 
   __device__ void write_token(const float* sums, int token, const float (&addends)[kCount]) const {

@@ -2,6 +2,7 @@
 
 #include <openssl/evp.h>
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <memory>
@@ -15,7 +16,8 @@
 namespace weft {
 namespace {
 
-/// Hashes with lengths before contents, so that no two adapters give the same bytes.
+/// Hashes with lengths before contents and with the size of each list before it, so that no two
+/// adapters give the same bytes.
 class ContentHash {
  public:
   ContentHash() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
@@ -26,6 +28,10 @@ class ContentHash {
     const auto size = static_cast<std::uint64_t>(bytes.size());
     check(EVP_DigestUpdate(context_.get(), &size, sizeof(size)) == 1);
     check(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1);
+  }
+  void add_size(std::size_t size) {
+    const std::array<std::int64_t, 1> number = {static_cast<std::int64_t>(size)};
+    add(std::span<const std::int64_t>(number));
   }
   void add(std::string_view text) { add(std::as_bytes(std::span(text))); }
   void add(std::span<const float> values) { add(std::as_bytes(values)); }
@@ -50,6 +56,7 @@ class ContentHash {
 
 Result<std::array<std::byte, 32>> hash_of(const Adapter& adapter) {
   ContentHash hash;
+  hash.add_size(adapter.targets.size());
   for (const AdapterTarget& each : adapter.targets) {
     hash.add(each.tensor);
     const std::array<std::int64_t, 5> numbers = {each.expert, each.outputs, each.inputs, each.rank,
@@ -58,10 +65,12 @@ Result<std::array<std::byte, 32>> hash_of(const Adapter& adapter) {
     for (const auto* values : {&each.a, &each.b, &each.magnitude})
       hash.add(std::span<const float>(*values));
   }
+  hash.add_size(adapter.biases.size());
   for (const AdapterBiasTarget& each : adapter.biases) {
     hash.add(each.tensor);
     hash.add(std::span<const float>(each.values));
   }
+  hash.add_size(adapter.whole.size());
   for (const CheckpointTensor& each : adapter.whole) {
     std::size_t count = 1;
     for (const std::int64_t extent : each.shape) count *= static_cast<std::size_t>(extent);
@@ -70,6 +79,7 @@ Result<std::array<std::byte, 32>> hash_of(const Adapter& adapter) {
     hash.add(each.name);
     hash.add(std::span<const float>(values));
   }
+  hash.add_size(adapter.rows.size());
   for (const AdapterRows& each : adapter.rows) {
     hash.add(each.tensor);
     hash.add(std::span<const std::int64_t>(each.rows));

@@ -210,6 +210,7 @@ class Binder {
     const auto tensor = find(weight_of(pair), pair.a);
     if (!tensor) return tensor.error();
     if (pair.magnitude) return bad(*pair.magnitude, "use_dora is not supported for an embedding");
+    if (pair.bias) return bad(*pair.bias, "lora_bias is not supported for an embedding");
     if (tensors_.is_tied(**tensor))
       return bad(pair.a,
                  "changes the embedding, which is the head too: merged it would change both");
@@ -279,6 +280,9 @@ class Binder {
 
   Result<void> bind_parameter(const StoredPair& pair, std::span<const float> a,
                               std::span<const float> b) {
+    if (pair.magnitude)
+      return bad(*pair.magnitude, "use_dora is not supported for target_parameters");
+    if (pair.bias) return bad(*pair.bias, "lora_bias is not supported for target_parameters");
     const auto parameter = parameter_of(pair);
     if (!parameter) return parameter.error();
     const auto rank = rank_of(file_.config, parameter->name);

@@ -93,7 +93,10 @@ class GgufAdapterReader {
     if (a.size() != b.size() || a.size() < 2 || a.size() > 3)
       return bad(pair.a, shape_text(a) + " and lora_b " + shape_text(b) + " are no two matrices");
     if (a.size() == 3) pair.kind = PairKind::kStack;
-    if (name == "token_embd.weight") pair.kind = PairKind::kTable;
+    if (name == "token_embd.weight") {
+      if (a.size() != 2) return bad(pair.a, "is no matrix");
+      pair.kind = PairKind::kTable;
+    }
     const std::int64_t rank = b.back();
     const std::int64_t other = pair.kind == PairKind::kTable ? a.back() : a[a.size() - 2];
     if (rank < 1 || rank != other || (a.size() == 3 && a[0] != b[0]))

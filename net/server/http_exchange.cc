@@ -142,7 +142,7 @@ void HttpExchange::append_reply(HttpReply reply, std::string& out) {
     if (!is_head_) out.append(reply.body);
     return;
   }
-  // A copy of a large body would take new memory for all of it.
+  // Where the body's string has room for the head, nothing new is allocated for a large body.
   std::string head;
   append_head(head);
   out = std::move(reply.body);

@@ -134,12 +134,21 @@ Service::~Service() = default;
 std::shared_ptr<ResponseStore> Service::make_store(std::int64_t count, std::int64_t bytes) {
   const ResponseStore::Bounds bounds{.count = static_cast<std::size_t>(count),
                                      .bytes = static_cast<std::size_t>(bytes)};
+  const auto waiting = std::make_shared<std::atomic<std::size_t>>(0);
   return std::make_shared<ResponseStore>(
-      bounds, [this](std::shared_ptr<const StoredResponse> response) {
+      bounds, [this, waiting, most = bounds.bytes / 4](auto response) {
+        const std::size_t bytes = response->bytes;
         try {
-          body_workers_.post([response = std::move(response)] {});
+          // More than that would be memory that nobody counts, so it is freed here.
+          if (waiting->fetch_add(bytes) + bytes <= most) {
+            return body_workers_.post([waiting, bytes, response = std::move(response)]() mutable {
+              response = nullptr;
+              waiting->fetch_sub(bytes);
+            });
+          }
         } catch (const std::exception&) {  // no memory for the post: it is freed here
         }
+        waiting->fetch_sub(bytes);
       });
 }
 

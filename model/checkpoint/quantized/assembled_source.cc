@@ -60,7 +60,8 @@ Result<CheckpointTensor> assembled(std::string name, const std::string& file, DT
   if (!bytes || *bytes == 0)
     return bad_checkpoint(file, "tensor " + in_quotes(name) + " has a shape that has no bytes");
   const auto size = static_cast<std::uint64_t>(*bytes);
-  const auto row = static_cast<std::uint64_t>(*bytes_of(dtype, shape.back()));
+  const std::int64_t columns = shape.empty() ? 1 : shape.back();
+  const auto row = static_cast<std::uint64_t>(*bytes_of(dtype, columns));
   auto source = std::make_shared<AssembledSource>(file, size, row, std::move(maker));
   return CheckpointTensor{std::move(name), dtype, std::move(shape), std::move(source), 0, size};
 }

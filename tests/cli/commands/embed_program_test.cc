@@ -121,7 +121,8 @@ TEST(EmbedProgram, SaysThatAnAnswerHasNoEmbeddings) {
       [](const HttpStub::Request&) { return HttpStub::reply(200, R"({"data":[1]})"); });
   EXPECT_THAT(run_weft("embed " + stub.url() + " text").output,
               HasSubstr("the answer has no embeddings of these texts"));
-  EXPECT_THAT(run_weft("embed " + stub.url() + " text --file x").output, HasSubstr("say both"));
+  EXPECT_THAT(run_weft("embed " + stub.url() + " text --file x").output,
+              HasSubstr("either as TEXT or by --file"));
 }
 
 }  // namespace
