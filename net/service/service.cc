@@ -137,18 +137,18 @@ std::shared_ptr<ResponseStore> Service::make_store(std::int64_t count, std::int6
   const auto waiting = std::make_shared<std::atomic<std::size_t>>(0);
   return std::make_shared<ResponseStore>(
       bounds, [this, waiting, most = bounds.bytes / 4](auto response) {
-        const std::size_t bytes = response->bytes;
+        const std::size_t own = response->bytes;
         try {
           // More than that would be memory that nobody counts, so it is freed here.
-          if (waiting->fetch_add(bytes) + bytes <= most) {
-            return body_workers_.post([waiting, bytes, response = std::move(response)]() mutable {
+          if (waiting->fetch_add(own) + own <= most) {
+            return body_workers_.post([waiting, own, response = std::move(response)]() mutable {
               response = nullptr;
-              waiting->fetch_sub(bytes);
+              waiting->fetch_sub(own);
             });
           }
         } catch (const std::exception&) {  // no memory for the post: it is freed here
         }
-        waiting->fetch_sub(bytes);
+        waiting->fetch_sub(own);
       });
 }
 

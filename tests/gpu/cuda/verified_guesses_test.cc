@@ -195,7 +195,9 @@ TEST_P(VerifiedGuessesTest, ChangeNoChoiceOfAnySampler) {
         same += expect_like_text(run.texts[row], plain.texts[row]);
       }
     }
-    if (GetParam().gpus > 0) EXPECT_GT(same, run.texts.size() * kOutput / 2);
+    if (GetParam().gpus > 0) {
+      EXPECT_GT(same, run.texts.size() * kOutput / 2);
+    }
   }
 }
 
