@@ -64,7 +64,7 @@ class RoundedProduct {
 
   void expect_reference() {
     weft::test::linear_reference(params(false));
-    out_.expect_close(1e-3);
+    out_.expect_close(3e-3);  // tensor cores keep some 14 bits of a sum of FP8 products
   }
 
   RowsPair& out() { return out_; }
