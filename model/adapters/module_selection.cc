@@ -112,7 +112,7 @@ Result<bool> is_adapted(const AdapterConfig& config, std::string_view module) {
     if (!excluded) return excluded.error();
     if (*excluded) return false;
   }
-  const auto selected = selects(config.targets, module);
+  auto selected = selects(config.targets, module);
   if (!selected || !*selected || !config.layers || !config.targets.pattern.empty()) return selected;
   if (std::ranges::find(config.targets.names, module) != config.targets.names.end()) return true;
   const auto layer = layer_of(config, module);

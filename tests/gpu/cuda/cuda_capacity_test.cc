@@ -59,7 +59,7 @@ TEST(CudaCapacity, TakesMemoryForTheChoicesBehindGuesses) {
   EXPECT_EQ(some.guesses, 4);
   EXPECT_TRUE(some.chooses_at_once);
   // Logits and edited logits of 32 choices more.
-  EXPECT_GE(taken(some) - taken(none), 2 * 32 * 4 * LlamaShape{}.vocabulary);
+  EXPECT_GE(taken(some) - taken(none), std::int64_t{2} * 32 * 4 * LlamaShape{}.vocabulary);
 }
 
 TEST(CudaCapacity, HasRoomForMorePagesWhereKeysAndValuesAreCodes) {

@@ -86,8 +86,9 @@ void take(GuessedRun& run, std::size_t row, const StepResult& result, std::size_
     text.tokens.push_back(one.token);
     text.logprobs.push_back(one.logprob);
     Tokens& top = text.top.emplace_back();
-    for (std::int32_t i = 0; i < one.top_count; ++i) {
-      top.push_back(result.top[static_cast<std::size_t>(one.first_top + i)].token);
+    const auto first = static_cast<std::size_t>(one.first_top);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(one.top_count); ++i) {
+      top.push_back(result.top[first + i].token);
     }
   }
   run.right += taken - 1;

@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 using boost::asio::ip::make_address;
 
-const AddressLimits::Time kNow{std::chrono::hours(1)};
+constexpr AddressLimits::Time kNow{std::chrono::hours(1)};
 
 class AddressLimitsTest : public testing::Test {
  public:
