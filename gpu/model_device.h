@@ -19,7 +19,7 @@ struct DeviceOptions {
   std::int32_t max_tokens = 512;    ///< of a step
   std::int32_t max_outputs = 64;    ///< rows of logits of a step
   std::int32_t max_sequences = 64;  ///< of a step
-  std::int32_t max_guesses = 0;     ///< of a step, each with a choice behind it
+  std::int32_t max_guesses = 0;     ///< guesses in a step; each adds a choice to the step
   std::int64_t max_context = 0;     ///< positions of a sequence; 0: all that the model knows
   std::int32_t page_tokens = 16;
   std::int32_t pages = 0;          ///< of the decoder's KV

@@ -549,7 +549,7 @@ void CudaStepDevice::wait(RecordedSteps::Step* recorded) {
 void CudaStepDevice::tell(StepResult& result) {
   const std::span<const SlotChoice> choices = reader_.choices();
   reader_.begin_results(result);
-  std::size_t first = 0;  // of a choice's items
+  std::size_t first = 0;  // the first item of the choice
   for (std::size_t i = 0; i < choices.size(); ++i) {
     const std::span<const TokenId> guesses = choices[i].guesses;
     std::optional<Sampler>& sampler = samplers_[at(choices[i].slot)].sampler;

@@ -20,9 +20,9 @@ struct StepView {
   bool rounds_rows = false;  ///< DeviceOptions::rounds_rows
 };
 
-/// Returns the first of these ways that can compute the product with these steps on this GPU, and
-/// that `table` does not avoid: kRounded for many rows where rows may be rounded, the way that
-/// `table` has measured, kCodes, kCodesFetched, CudaLinearTable::default_way(), instead_of() that,
+/// Returns the first way that can compute the product with these steps on this GPU and is not
+/// avoided by `table`. The order: kRounded for many rows where rows may be rounded, the measured
+/// way of `table`, kCodes, kCodesFetched, CudaLinearTable::default_way(), instead_of() the default,
 /// kLibrary, kVector.
 [[nodiscard]] LinearWay way_of(const Runtime& runtime, const CudaLinearTable& table,
                                const DeviceMatrix& weight, std::int64_t rows,

@@ -12,7 +12,8 @@ namespace weft {
 
 /// Threads that decode large bodies and messages, so that the I/O threads can serve their other
 /// connections. The senders bound the queue: an HTTP connection has one body here at a time, a
-/// WebSocket one for each of its streams and one more, and max_body_memory counts them all. Where
+/// WebSocket one for each of its streams and one more, and max_body_memory counts them all; evicted
+/// responses that wait to be freed have a bound of their own (Service::make_store). Where
 /// processors are short, the threads let the model go first. A client that sends large bodies thus
 /// delays itself and not the streams of others. Thread-safe.
 class BodyWorkers {

@@ -139,7 +139,8 @@ std::shared_ptr<ResponseStore> Service::make_store(std::int64_t count, std::int6
       bounds, [this, waiting, most = bounds.bytes / 4](auto response) {
         const std::size_t own = response->bytes;
         try {
-          // More than that would be memory that nobody counts, so it is freed here.
+          // The store no longer counts these bytes. Beyond the bound this thread frees the
+          // response.
           if (waiting->fetch_add(own) + own <= most) {
             return body_workers_.post([waiting, own, response = std::move(response)]() mutable {
               response = nullptr;

@@ -80,8 +80,8 @@ class Service {
   [[nodiscard]] TextWorker& text_worker() noexcept { return text_worker_; }
   [[nodiscard]] BodyWorkers& body_workers() noexcept { return body_workers_; }
   [[nodiscard]] AddressLimits& address_limits() noexcept { return address_limits_; }
-  /// Makes a store that leaves freeing large responses to the body workers. It must not be used
-  /// once the I/O threads have stopped.
+  /// Makes a store whose large responses are freed by the body workers. Up to a quarter of `bytes`
+  /// may wait to be freed. Nothing may be put into the store once the I/O threads have stopped.
   [[nodiscard]] std::shared_ptr<ResponseStore> make_store(std::int64_t count, std::int64_t bytes);
   [[nodiscard]] ResponseStore& stored_responses() noexcept { return *stored_; }
   /// Returns the served models in their present state; only after open(). Never null.

@@ -12,9 +12,10 @@ class CudaDevice;
 struct StepView;
 
 /// Graphs of decode steps, one for each bucket of rows and each form, so that a step is one launch.
-/// Buckets are the powers of two and the most rows. Where guesses are verified a sequence has
-/// several rows, and such steps have graphs of their own, by all their rows: their attention reads
-/// what the step itself writes, and the graph depends on nothing else of the sequences. Owner only.
+/// Buckets are the powers of two and the most rows. A step that verifies guesses has
+/// several rows of a sequence, and a graph of its own, chosen by the rows of all sequences
+/// together: its attention reads keys that the step itself writes, so the graph depends on no
+/// lengths. Owner only.
 class RecordedSteps {
  public:
   struct Step {
@@ -24,13 +25,14 @@ class RecordedSteps {
     Duration took{};     ///< how long the last run took
   };
 
-  /// Records them for up to `rows` rows, and those that verify guesses for up to `verified` rows;
-  /// of the latter at most 8. All ranks do so at once. Throws Failure.
+  /// Records steps of up to `rows` rows, and steps that verify guesses of up to `verified` rows: at
+  /// most 8 graphs. All ranks do so at once. Throws Failure.
   void record(CudaDevice& device, std::int64_t rows, std::int64_t verified);
 
   /// The smallest step with room for `rows` rows; null where none has room or is recorded.
   [[nodiscard]] Step* fitting(std::int64_t rows);
-  /// The same of steps that verify guesses.
+  /// The smallest step that verifies guesses and has room for `rows` rows; null where there is
+  /// none.
   [[nodiscard]] Step* verifying(std::int64_t rows);
   /// The rows of a step of `rows` rows that is launched op by op; at most `most`.
   [[nodiscard]] std::int64_t bucket(std::int64_t rows, std::int64_t most);

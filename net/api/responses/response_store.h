@@ -24,7 +24,7 @@ struct StoredResponse {
   std::string object{};               ///< the response object, as JSON
   boost::json::array conversation{};  ///< its messages; the last is the answer, if there is one
   std::size_t conversation_bytes =
-      0;  ///< conversation_bytes() of them; the sender of put() sets it
+      0;  ///< conversation_bytes() of the messages; set by the caller of put()
   std::shared_ptr<const ToolOrigins>
       tools{};            ///< the client's names of functions; null: the model's names
   bool answered = false;  ///< whether there is an answer

@@ -105,6 +105,19 @@ TEST_F(NetStreamTest, WhatIsWrittenIsCounted) {
   EXPECT_EQ(stream->sent_bytes(), 5U);
 }
 
+TEST_F(NetStreamTest, TakesWhatHasArrivedAndDoesNotWaitForMore) {
+  std::string taken(8, '.');
+  EXPECT_EQ(stream->take_arrived(buffer(taken)), 0U);
+  error_code none;
+  peer.write_some(buffer("0123456789", 10), none);
+  EXPECT_EQ(stream->take_arrived(buffer(taken)), 8U);
+  EXPECT_EQ(taken, "01234567");
+  EXPECT_EQ(stream->take_arrived(buffer(taken)), 2U);
+  EXPECT_EQ(taken, "89234567");
+  peer.close();
+  EXPECT_EQ(stream->take_arrived(buffer(taken)), 0U);
+}
+
 TEST_F(NetStreamTest, APeerThatHasGoneIsAnError) {
   peer.close();
   error_code error;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "weft/core/metrics.h"
+#include "weft/net/defaults.h"
 
 namespace weft::test {
 namespace {
@@ -50,6 +51,25 @@ TEST_F(HttpExchangeTest, WhatIsSaidOnceTheServiceDrainsIsTheLastOnItsConnection)
   exchange->append_reply(exchange->take_refusal(), said_);
   EXPECT_THAT(said_, testing::AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("Connection: close")));
   EXPECT_FALSE(exchange->keep_alive());
+}
+
+TEST_F(HttpExchangeTest, ALargeReplyIsItsHeadAndThenItsBody) {
+  const std::string body(net_defaults::kWriteBytes + 1, 'x');
+  const auto exchange = refused();
+  exchange->append_reply({.body = body}, said_);
+  const std::size_t end_of_head = said_.find("\r\n\r\n") + 4;
+  EXPECT_THAT(said_, StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(said_.substr(0, end_of_head), HasSubstr(std::to_string(body.size())));
+  EXPECT_EQ(said_.substr(end_of_head), body);
+}
+
+TEST_F(HttpExchangeTest, ALargeReplyStandsBehindWhatWasSaidBefore) {
+  const std::string body(net_defaults::kWriteBytes + 1, 'x');
+  const auto exchange = refused();
+  said_ = "before ";
+  exchange->append_reply({.body = body}, said_);
+  EXPECT_THAT(said_, StartsWith("before HTTP/1.1 200"));
+  EXPECT_EQ(said_.substr(said_.size() - body.size()), body);
 }
 
 TEST_F(HttpExchangeTest, SlashesTooManyDoNotChangeTheFormOfErrors) {
