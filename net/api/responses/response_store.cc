@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kLarge = 64 * 1024;  // bytes of a response that take long to free
+constexpr std::size_t kLarge = std::size_t{64} << 10;  // bytes of a response that take long to free
 
 /// Returns the bytes that a JSON value takes besides the variable that holds it.
 std::size_t bytes_of(const boost::json::value& value) {

@@ -480,7 +480,8 @@ TEST_P(LinearCudaTest, RefusesParametersThatDoNotFit) {
   EXPECT_TRUE(refused([](CudaLinearParams& p) { p.rows = -1; }));
 }
 
-// Without kFlatFetched, which takes up to 32 rows and has tests of its own (linear_norm_cuda_test.cc).
+// Without kFlatFetched, which takes up to 32 rows and has tests of its own
+// (linear_norm_cuda_test.cc).
 INSTANTIATE_TEST_SUITE_P(ways, LinearCudaTest,
                          testing::Values(LinearWay::kVector, LinearWay::kFlat, LinearWay::kLibrary),
                          [](const auto& way) { return std::string(to_string(way.param)); });
