@@ -21,6 +21,10 @@ class ForwardingDevice : public StepDevice {
   void run(const Plan& plan, StepResult& result) override { device_->run(plan, result); }
   [[nodiscard]] bool samples() const noexcept override { return device_->samples(); }
   void abandon() noexcept override { device_->abandon(); }
+  [[nodiscard]] Result<std::shared_ptr<const DeviceAdapter>> prepare_adapter(
+      const Adapter& adapter) const override {
+    return device_->prepare_adapter(adapter);
+  }
   [[nodiscard]] std::shared_ptr<PageFiles> page_files() const override {
     return device_->page_files();
   }

@@ -11,6 +11,7 @@ void Plan::clear() {
   starts.clear();
   tables.clear();
   copies.clear();
+  adapters.clear();
   restores.clear();
   encodes.clear();
   entries.clear();
@@ -27,6 +28,7 @@ void StepResult::clear() {
   took = {};
   swapped = 0;
   swapping = {};
+  adapters.clear();
 }
 
 }  // namespace weft

@@ -8,6 +8,7 @@
 #include "weft/core/time/clock.h"
 #include "weft/core/token.h"
 #include "weft/gpu/activation_reader.h"
+#include "weft/gpu/device_adapter.h"
 #include "weft/gpu/sequence_traits.h"
 #include "weft/sampling/choice_failure.h"
 #include "weft/sampling/part_summary.h"
@@ -74,6 +75,17 @@ struct PlanTable {
 struct PlanCopy {
   std::int32_t from = 0;
   std::int32_t to = 0;
+};
+
+/// A place (DeviceLimits::adapter_places) gets an adapter, and loses the one that it had. Neither
+/// an entry of this plan nor one of an earlier plan without a result uses the place, so a device
+/// may copy beside its steps; it keeps a share of the adapter until the copy has ended.
+/// StepResult::adapters then names the place. An adapter is in the place that was named last for
+/// it. Another rank than the one that samples() may still be copying when a row uses the adapter:
+/// its step waits for that.
+struct PlanAdapter {
+  std::int32_t place = 0;
+  std::shared_ptr<const PreparedAdapter> adapter{};  ///< not null
 };
 
 /// The row's state becomes what a snapshot of it holds, which lies in DeviceLimits::snapshot_pages
@@ -145,6 +157,7 @@ struct Plan {
   std::vector<PlanStart> starts{};
   std::vector<PlanTable> tables{};
   std::vector<PlanCopy> copies{};
+  std::vector<PlanAdapter> adapters{};
   std::vector<PlanRestore> restores{};  ///< in the order in which they stand among the copies
   std::vector<PlanEncode> encodes{};
   std::vector<PlanEntry> entries{};  ///< by row, behind them those that came late
@@ -183,6 +196,9 @@ struct StepResult {
   /// that time; zero on a device that does not measure it.
   std::int32_t swapped = 0;
   Duration swapping{};
+  /// Places whose latest PlanAdapter is carried out: plans may use these adapters from now on. The
+  /// host names them in the result of the plan itself, a GPU in the first result after the copy.
+  std::vector<std::int32_t> adapters{};
 
   /// Empties the result and keeps its memory.
   void clear();

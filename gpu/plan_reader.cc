@@ -50,7 +50,8 @@ PlanReader::PlanReader(const DeviceLimits& limits, std::int32_t encoder_pages)
       slots_(place_of(limits.rows)),
       slot_of_row_(place_of(limits.rows)),
       encoder_pages_(place_of(encoder_pages)),
-      table_of_slot_(place_of(limits.rows), -1) {
+      table_of_slot_(place_of(limits.rows), -1),
+      adapters_(place_of(limits.adapter_places)) {
   for (SlotState& slot : slots_) {
     slot.pages.resize(place_of(limits.pages_per_row()));
     // An encoder reads its input in one step.
@@ -85,6 +86,7 @@ void PlanReader::change_rows(const Plan& plan) {
   }
   for (const PlanStart& one : plan.starts) start(plan, one);
   read_tables(plan);
+  read_adapters(plan);
 }
 
 void PlanReader::start(const Plan& plan, const PlanStart& start) {
@@ -127,6 +129,26 @@ void PlanReader::read_tables(const Plan& plan) {
   }
 }
 
+void PlanReader::read_adapters(const Plan& plan) {
+  for (const PlanAdapter& one : plan.adapters) {
+    if (one.place < 0 || std::cmp_greater_equal(one.place, adapters_.size())) {
+      throw boost::system::system_error(DeviceErrc::kUnfit, "plan: an adapter in place " +
+                                                                std::to_string(one.place) + " of " +
+                                                                std::to_string(adapters_.size()));
+    }
+    std::ranges::replace(adapters_, one.adapter->id, AdapterId{});
+    adapters_[place_of(one.place)] = one.adapter->id;
+  }
+}
+
+std::int32_t PlanReader::adapter_place(const PlanEntry& entry, const AdapterId& adapter) const {
+  if (!adapter) return -1;
+  const auto place = std::ranges::find(adapters_, adapter);
+  if (place != adapters_.end()) return static_cast<std::int32_t>(place - adapters_.begin());
+  const Error error = unfit(entry, " has an adapter that is in no place");
+  throw boost::system::system_error(error.code, error.detail);
+}
+
 std::span<const SlotTokens> PlanReader::read_encodes(const Plan& plan) {
   encodes_.clear();
   std::int32_t first = 0;
@@ -162,7 +184,8 @@ std::span<const SlotTokens> PlanReader::read_entries(const Plan& plan) {
                       .first = first,
                       .count = one.count - one.guesses,
                       .start = start_of(one, slot.observed),
-                      .observed = slot.observed};
+                      .observed = slot.observed,
+                      .adapter_place = adapter_place(one, slot.traits.kv.adapter)};
     if (one.first_id != kLastToken) {
       tokens.ids = std::span(plan.ids).subspan(place_of(one.first_id), place_of(tokens.count));
     }

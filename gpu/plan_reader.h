@@ -44,6 +44,7 @@ struct SlotTokens {
   std::span<const TokenId> guesses = {};  ///< behind `ids`, at most as many as the plan allows
   std::span<const std::int32_t> pages = {};  ///< of the KV that it writes, for start + count tokens
   std::int32_t observed = 0;                 ///< tokens that its sampler has seen before
+  std::int32_t adapter_place = -1;           ///< where its adapter is; -1: it has none
 };
 
 /// Entries [first, first + pages.size()) of a slot's page table have changed.
@@ -101,12 +102,16 @@ class PlanReader {
   /// The tokens that are in the KV already where a sequence begins.
   [[nodiscard]] static std::span<const TokenId> history(const Plan& plan, const PlanStart& start);
 
-  /// Reads moves, starts and page tables.
+  /// Reads moves, starts, page tables and adapters. Throws kUnfit if a plan names a place that the
+  /// device does not have (DeviceLimits::adapter_places).
   void change_rows(const Plan& plan);
 
   /// The tables that change_rows() has changed, each slot once: an amended plan may set one entry
   /// twice, and the last value holds.
   [[nodiscard]] std::span<const SlotTable> tables() const noexcept { return tables_; }
+
+  /// The adapter in each place; zeros: none, or one that is in another place by now.
+  [[nodiscard]] std::span<const AdapterId> adapters() const noexcept { return adapters_; }
 
   /// The sequences that the encoder reads.
   std::span<const SlotTokens> read_encodes(const Plan& plan);
@@ -118,7 +123,8 @@ class PlanReader {
   /// What the decoder reads, in the order of Plan::entries. Slots that fork have their new state
   /// afterwards. An entry gets the guesses of the drafter, at most as many as the plan allows, and
   /// begins where its slot's tokens end. Throws kUnfit if a plan allows more guesses than the
-  /// device verifies (DeviceLimits::guesses), or an entry would not begin where the plan says.
+  /// device verifies (DeviceLimits::guesses), if an entry would not begin where the plan says, or
+  /// if its adapter is in no place.
   std::span<const SlotTokens> read_entries(const Plan& plan);
 
   /// `tokens.ids`, with the last token where these are empty.
@@ -168,6 +174,8 @@ class PlanReader {
   }
   void start(const Plan& plan, const PlanStart& start);
   void read_tables(const Plan& plan);
+  void read_adapters(const Plan& plan);
+  [[nodiscard]] std::int32_t adapter_place(const PlanEntry& entry, const AdapterId& adapter) const;
   void read_samples(const Plan& plan);
   void fork(const PlanFork& fork);
   void note_reading(const SlotTokens& tokens);
@@ -180,6 +188,7 @@ class PlanReader {
   std::vector<std::int32_t> encoder_pages_;
   std::vector<SlotTable> tables_;
   std::vector<std::int32_t> table_of_slot_;  // which of tables_, or -1
+  std::vector<AdapterId> adapters_;          // by place
   std::vector<SlotTokens> encodes_;
   std::vector<SlotTokens> entries_;
   std::vector<std::int32_t> outputs_;

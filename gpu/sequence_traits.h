@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -11,10 +13,20 @@ namespace weft {
 /// RoPE).
 enum class AngleSet : std::int32_t { kShort, kLong };
 
+/// The content of an adapter: the first bytes of Adapter::hash, whatever the adapter is called.
+/// Zeros: no adapter.
+struct AdapterId {
+  std::array<std::byte, 16> bytes{};
+
+  [[nodiscard]] constexpr explicit operator bool() const noexcept { return *this != AdapterId{}; }
+  friend bool operator==(const AdapterId&, const AdapterId&) = default;
+};
+
 /// What keys and values depend on beside the tokens. Sequences whose KvTraits differ never share
 /// pages (PrefixScope).
 struct KvTraits {
   AngleSet angles = AngleSet::kShort;
+  AdapterId adapter{};
 
   friend bool operator==(const KvTraits&, const KvTraits&) = default;
 };
@@ -41,15 +53,17 @@ static_assert(std::has_unique_object_representations_v<SequenceTraits> &&
 }
 
 /// The traits as bytes of a key that names pages, also in files.
-[[nodiscard]] constexpr std::array<std::byte, 1> key_bytes(const KvTraits& traits) noexcept {
-  return {static_cast<std::byte>(traits.angles)};
+[[nodiscard]] constexpr std::array<std::byte, 17> key_bytes(const KvTraits& traits) noexcept {
+  std::array<std::byte, 17> bytes{static_cast<std::byte>(traits.angles)};
+  std::ranges::copy(traits.adapter.bytes, bytes.begin() + 1);
+  return bytes;
 }
 
 /// A number that tells different traits apart, for hashes.
 [[nodiscard]] constexpr std::uint64_t key_number(const KvTraits& traits) noexcept {
   std::uint64_t number = 0;
   for (const std::byte byte : key_bytes(traits)) {
-    number = number << 8U | std::to_integer<std::uint64_t>(byte);
+    number = std::rotl(number, 8) ^ std::to_integer<std::uint64_t>(byte);
   }
   return number;
 }

@@ -7,12 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "weft/core/error/error.h"
 #include "weft/core/token.h"
+#include "weft/gpu/device_adapter.h"
 #include "weft/gpu/plan.h"
 
 namespace weft {
 
 class PageFiles;
+struct Adapter;
 
 /// The sizes that a device took memory for when it was made; plans stay within them.
 struct DeviceLimits {
@@ -54,6 +57,10 @@ struct DeviceLimits {
   /// Beside the end of each prompt, states are kept each so many pages of a sequence; 0: nowhere
   /// else.
   std::int32_t snapshot_every = 0;
+  /// How many adapters rows can use at once (PlanAdapter); 0: the device computes none.
+  std::int32_t adapter_places = 0;
+  /// The greatest rank of an adapter's pair that a place has room for.
+  std::int32_t adapter_rank = 0;
 
   /// The most tokens of a step by whose logits something is chosen.
   [[nodiscard]] std::int32_t step_outputs() const noexcept {
@@ -126,6 +133,12 @@ class StepDevice {
   /// Called when another rank is lost: from now on run() throws ActorFailure(kDeviceLost), also one
   /// that is under way, as soon as it would wait for another rank. Any thread, any number of times.
   virtual void abandon() noexcept {}
+
+  /// Returns the adapter in this device's own form, for its part of the model. An error of
+  /// DeviceErrc::kUnfit names what the device cannot compute without merging it into the weights.
+  /// Any thread, beside run() too.
+  [[nodiscard]] virtual Result<std::shared_ptr<const DeviceAdapter>> prepare_adapter(
+      const Adapter& adapter) const;
 
   /// The files where its pages may be kept; null: none. They are closed when the device goes.
   [[nodiscard]] virtual std::shared_ptr<PageFiles> page_files() const { return nullptr; }

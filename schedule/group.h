@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "weft/core/token.h"
+#include "weft/gpu/device_adapter.h"
 #include "weft/gpu/plan.h"
 #include "weft/gpu/sequence_traits.h"
 #include "weft/gpu/step_device.h"
@@ -39,6 +40,8 @@ struct GroupSpec {
   std::uint64_t seed = 0;
   std::vector<TokenId> end_tokens;  ///< that end an output, sorted
   SequenceTraits traits{};          ///< the angles depend on its greatest length
+  /// Whose id is traits.kv.adapter; null: none.
+  std::shared_ptr<const PreparedAdapter> adapter;
   /// Groups share pages of the same tokens if their domains have the same text. Null is a domain.
   std::shared_ptr<const std::string> cache_domain;
 

@@ -325,6 +325,60 @@ TEST_F(PlanReaderTest, RefusesAnEntryWithGuesses) {
   }
 }
 
+/// The reader of a device with two places for adapters.
+class AdapterReaderTest : public PlanReaderTest {
+ protected:
+  AdapterReaderTest() : PlanReaderTest(limits()) {}
+  static DeviceLimits limits() {
+    DeviceLimits with_places = reader_limits;
+    with_places.adapter_places = 2;
+    return with_places;
+  }
+  static std::shared_ptr<const PreparedAdapter> adapter(std::uint8_t content) {
+    PreparedAdapter made;
+    made.id.bytes[3] = std::byte{content};
+    return std::make_shared<const PreparedAdapter>(std::move(made));
+  }
+  void start(std::int32_t row, const std::shared_ptr<const PreparedAdapter>& adapter) {
+    builder_.start(row, greedy(), 1).table(row, 0, {row});
+    builder_.plan().starts.back().traits.kv.adapter = adapter->id;
+  }
+};
+
+TEST_F(AdapterReaderTest, FindsARowsAdapterInThePlaceThatWasNamedLast) {
+  const auto one = adapter(1);
+  const auto two = adapter(2);
+  start(0, one);
+  start(1, two);
+  builder_.start(2, greedy(), 1).table(2, 0, {2});
+  builder_.feed(0, 0, {20}).feed(1, 0, {20}).feed(2, 0, {20});
+  builder_.plan().adapters = {{0, one}, {1, two}};
+  const std::span<const SlotTokens> entries = read();
+  EXPECT_EQ(entries[0].adapter_place, 0);
+  EXPECT_EQ(entries[1].adapter_place, 1);
+  EXPECT_EQ(entries[2].adapter_place, -1) << "has none";
+  EXPECT_EQ(state_of_row(0).traits.kv.adapter, one->id);
+  builder_.plan().adapters = {{1, one}};
+  builder_.feed(0, 1, {20});
+  EXPECT_EQ(read()[0].adapter_place, 1);
+  EXPECT_THAT(reader_.adapters(), ElementsAre(AdapterId{}, one->id));
+}
+
+TEST_F(AdapterReaderTest, RefusesARowWhoseAdapterIsInNoPlace) {
+  start(0, adapter(1));
+  builder_.feed(0, 0, {20});
+  builder_.plan().adapters = {{0, adapter(2)}};
+  EXPECT_THROW(read(), boost::system::system_error);
+}
+
+TEST_F(AdapterReaderTest, RefusesAPlaceThatTheDeviceLacks) {
+  for (const std::int32_t place : {-1, 2}) {
+    builder_.plan().adapters = {{place, adapter(1)}};
+    EXPECT_THROW(read(), boost::system::system_error) << place;
+    builder_.plan().clear();
+  }
+}
+
 TEST_F(PlanReaderTest, RefusesSnapshotsOfRowsStates) {
   builder_.start(2, greedy(), 1).table(2, 0, {5}).feed(2, 0, {20, 21});
   builder_.plan().snapshots = {{.row = 2, .first_page = 0}};

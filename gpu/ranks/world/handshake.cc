@@ -17,7 +17,7 @@ namespace weft {
 namespace {
 
 /// Changes with every change of what processes say to each other.
-constexpr std::uint32_t kProtocol = 6;
+constexpr std::uint32_t kProtocol = 7;
 /// For a whole greeting: its messages are some hundred bytes, and are answered at once.
 constexpr std::chrono::seconds kPatience{5};
 /// For the rank's side of a greeting: the other process may still be busy loading.

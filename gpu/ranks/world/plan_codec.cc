@@ -142,6 +142,7 @@ class PlanDecoder {
       start.first_cross_page = one.first_cross_page;
       start.cross_pages = one.cross_pages;
       if (!is_sound(one.traits)) return wrong("starts");
+      if (one.traits.kv.adapter) return wrong("adapters, which no other process has");
       start.traits = one.traits;
       if (one.needs > static_cast<std::uint8_t>(LogitNeeds::kAll)) return wrong("starts");
       start.needs = static_cast<LogitNeeds>(one.needs);

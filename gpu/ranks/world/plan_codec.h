@@ -12,7 +12,9 @@ namespace weft {
 
 /// Encodes a plan as bytes for ranks of other processes, on machines of the same byte order. It
 /// leaves out what only the rank that chooses tokens needs: how tokens are chosen, and the readers,
-/// of which other ranks learn only that they want logits. Overwrites `bytes` and keeps its memory.
+/// of which other ranks learn only that they want logits. Adapters stay in their process as well,
+/// so a sequence with one is refused where the plan is decoded. Overwrites `bytes` and keeps its
+/// memory.
 void encode_plan(const Plan& plan, std::vector<std::byte>& bytes);
 
 /// Decodes such bytes into `plan`. Every index is checked against `limits` and the plan's own

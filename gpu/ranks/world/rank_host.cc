@@ -59,6 +59,11 @@ class RankHost::RemoteRank final : public StepDevice {
     result.took = process_.took;
   }
 
+  [[nodiscard]] Result<std::shared_ptr<const DeviceAdapter>> prepare_adapter(
+      const Adapter& /*adapter*/) const override {
+    return Error{DeviceErrc::kUnfit, "ranks of other processes compute no adapters"};
+  }
+
   void abandon() noexcept override { host_->abandon("another rank was lost"); }
   void watch(std::function<void(const std::string& why)> tell) override {
     host_->tell_of_loss(std::move(tell));

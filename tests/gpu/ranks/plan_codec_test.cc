@@ -102,6 +102,14 @@ TEST(PlanCodec, BringsAcrossGuessesOfADeviceThatMakesSome) {
   EXPECT_FALSE(decode_plan(encoded(sent), limits, got));
 }
 
+TEST(PlanCodec, RefusesAnAdapterSinceThatIsInTheProcessOfThePlanAlone) {
+  Plan plan = full_plan();
+  plan.starts.front().traits.kv.adapter.bytes[15] = std::byte{1};
+  Plan got;
+  EXPECT_THAT(decode_plan(encoded(plan), kCodecLimits, got),
+              FailsWith(DeviceErrc::kOutOfRange, "plan: adapters"));
+}
+
 /// A device of whose rows' states a snapshot takes two pages, with places for three.
 DeviceLimits limits_with_state() {
   DeviceLimits limits = kCodecLimits;

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "weft/gpu/sequence_traits.h"
+
+namespace weft {
+
+/// An adapter in a device's own form, in host memory, for the device's part of the model
+/// (StepDevice::prepare_adapter). Immutable; shared by threads.
+class DeviceAdapter {
+ public:
+  DeviceAdapter() = default;
+  DeviceAdapter(const DeviceAdapter&) = delete;
+  DeviceAdapter& operator=(const DeviceAdapter&) = delete;
+  virtual ~DeviceAdapter() = default;
+};
+
+/// An adapter that all ranks of a model have prepared. Immutable; shared by threads.
+struct PreparedAdapter {
+  AdapterId id{};          ///< not zeros
+  std::int64_t bytes = 0;  ///< of host memory, of all ranks together
+  std::vector<std::shared_ptr<const DeviceAdapter>> by_rank{};  ///< in the order of DeviceRanks
+};
+
+}  // namespace weft
