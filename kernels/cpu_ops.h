@@ -4,9 +4,12 @@
 #include <cstdint>
 #include <span>
 
+#include "weft/kernels/adapter/adapter_expand.h"
+#include "weft/kernels/adapter/adapter_shrink.h"
 #include "weft/kernels/attention/attention.h"
 #include "weft/kernels/embedding/embedding.h"
 #include "weft/kernels/experts/experts.h"
+#include "weft/kernels/linear/activate.h"
 #include "weft/kernels/norm/norm.h"
 #include "weft/kernels/rotary/rotary.h"
 #include "weft/kernels/sample/sample.h"
@@ -21,6 +24,9 @@ void rotate_and_store(const RotaryParams& params, Share share);
 void attention(const AttentionParams& params, Share share, std::span<std::byte> workspace);
 void route(const RouteParams& params);
 void combine(const CombineParams& params, Share share);
+void activate(const ActivateParams& params, Share share);
+void adapter_shrink(const AdapterShrinkParams& params, Share share);
+void adapter_expand(const AdapterExpandParams& params, Share share);
 [[nodiscard]] TokenId sample(std::span<const float> logits, const SampleParams& params,
                              std::span<std::uint64_t> scratch);
 

@@ -33,7 +33,11 @@ void check_linear(const LinearParams& params) {
   if (!fits(params.in, params.in.count, weight->inputs())) {
     internal_error("linear: in does not fit the weight");
   }
-  if (!fits(params.out, params.out.count, weight->outputs())) {
+  if (params.gate_apart && (!weight->gated() || params.spec.activation != Activation::kNone)) {
+    internal_error("linear: a gate apart of a weight without one, or with an activation");
+  }
+  const std::int64_t outputs = weight->outputs() * (params.gate_apart ? 2 : 1);
+  if (!fits(params.out, params.out.count, outputs)) {
     internal_error("linear: out does not fit the weight");
   }
   if (!params.input_rows.empty()) {
@@ -41,8 +45,7 @@ void check_linear(const LinearParams& params) {
   } else if (params.in.count != params.out.count) {
     internal_error("linear: in and out have different numbers of rows");
   }
-  if (params.residual.data != nullptr &&
-      !fits(params.residual, params.out.count, weight->outputs())) {
+  if (params.residual.data != nullptr && !fits(params.residual, params.out.count, outputs)) {
     internal_error("linear: residual does not fit out");
   }
   if (weight->gated() && params.spec.soft_cap > 0) {

@@ -30,6 +30,8 @@ struct LinearParams {
   LinearSpec spec{};
   ConstRows residual{};  ///< [T, N]; data null: no residual; may be `out` itself
   Rows out{};            ///< [T, N]; does not overlap `in`
+  /// With a gated weight: out = residual + scale * (gate, up), [T, 2N] like the residual.
+  bool gate_apart = false;
   /// Row i of `out` is computed from row input_rows[i] of `in` (for experts, and for logits of last
   /// tokens only). Empty: from row i.
   std::span<const std::int32_t> input_rows{};

@@ -29,9 +29,9 @@
 #include <hwy/highway.h>
 
 #include "weft/kernels/linear/codes/linear_codes-inl.h"
+#include "weft/kernels/linear/linear_epilogue-inl.h"
 #include "weft/kernels/linear/linear_widen-inl.h"
 #include "weft/kernels/simd/simd_row-inl.h"
-#include "weft/kernels/simd/vector_math.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE {
@@ -453,44 +453,30 @@ class Epilogue {
         const float* at = sums + r * kGroupOutputs + lane;
         const std::int64_t output = first + lane;
         const auto count = static_cast<std::size_t>(outputs - output);
-        const Floats value = gated ? combine(at, output, count) : transform(at, output, count);
-        write(value, first_row + r, output, count);
+        finish_one(at, first_row + r, output, count);
       }
     }
   }
 
  private:
+  HWY_ATTR void finish_one(const float* sum, std::int64_t row, std::int64_t output,
+                           std::size_t count) const {
+    const LinearSpec& spec = params_.spec;
+    const Floats first = biased(sum, output, count);
+    if (!params_.weight->gated())
+      return write(plain_output(kFloats, spec, first), row, output, count);
+    const std::int64_t up = params_.weight->outputs() + output;
+    const Floats second = biased(sum + kLanes, up, count);
+    if (!params_.gate_apart)
+      return write(gated_output(kFloats, spec, first, second), row, output, count);
+    write(first, row, output, count);
+    write(second, row, up, count);
+  }
+
   HWY_ATTR Floats biased(const float* sum, std::int64_t output, std::size_t count) const {
     const Floats value = hn::Load(kFloats, sum);
     if (params_.bias == nullptr) return value;
     return hn::Add(value, load_first(params_.bias + output, count));
-  }
-
-  HWY_ATTR Floats transform(const float* sum, std::int64_t output, std::size_t count) const {
-    const Floats value =
-        activate(kFloats, params_.spec.activation, params_.spec.xielu, biased(sum, output, count));
-    if (!(params_.spec.soft_cap > 0)) return value;
-    const Floats cap = hn::Set(kFloats, params_.spec.soft_cap);
-    return hn::Mul(cap, tanh_of(kFloats, hn::Div(value, cap)));
-  }
-
-  HWY_ATTR Floats combine(const float* sum, std::int64_t output, std::size_t count) const {
-    Floats gate = biased(sum, output, count);
-    Floats up = biased(sum + kLanes, params_.weight->outputs() + output, count);
-    if (params_.spec.gate_limit > 0) {
-      // The order of arguments keeps NaN.
-      const Floats most = hn::Set(kFloats, params_.spec.gate_limit);
-      const Floats least = hn::Neg(most);
-      gate = hn::IfThenElse(hn::Gt(gate, most), most, gate);
-      up = hn::IfThenElse(hn::Gt(up, most), most, up);
-      up = hn::IfThenElse(hn::Lt(up, least), least, up);
-    }
-    const Floats opened =
-        params_.spec.gate_alpha != 0
-            ? hn::Mul(gate,
-                      sigmoid_of(kFloats, hn::Mul(gate, hn::Set(kFloats, params_.spec.gate_alpha))))
-            : activate(kFloats, params_.spec.activation, params_.spec.xielu, gate);
-    return hn::Mul(opened, hn::Add(up, hn::Set(kFloats, params_.spec.up_offset)));
   }
 
   HWY_ATTR void write(Floats value, std::int64_t row, std::int64_t output,

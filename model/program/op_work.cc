@@ -29,6 +29,7 @@ class WorkCounter {
     if constexpr (AnyOp::kTraits.work == WorkKind::kProduct) multiply(op, rows, work);
     if constexpr (AnyOp::kTraits.work == WorkKind::kAttend) attend(op, rows, work);
     if constexpr (AnyOp::kTraits.work == WorkKind::kRoute) work.routed = op.experts;
+    if constexpr (AnyOp::kTraits.work == WorkKind::kAdapt) work.products = adapter_products(op);
     return work;
   }
 
@@ -59,6 +60,17 @@ class WorkCounter {
       if (rows.rows == RowKind::kChoices) ++work.experts;
     });
     work.chosen = rows.rows_per_token;
+  }
+
+  // As if each row had an adapter of the greatest rank for each tensor.
+  [[nodiscard]] std::int64_t adapter_products(const AdapterShrinkOp& op) const {
+    return width_of(op.in) * width_of(op.low);
+  }
+  [[nodiscard]] std::int64_t adapter_products(const AdapterExpandOp& op) const {
+    return width_of(op.out) * program_.adapter_rank;
+  }
+  [[nodiscard]] std::int64_t width_of(BufferId id) const {
+    return program_.buffers[static_cast<std::size_t>(id)].width;
   }
 
   [[nodiscard]] std::int64_t vector_bytes(VectorId id) const {

@@ -37,6 +37,7 @@ enum class WorkKind : std::uint8_t {
   kProduct,   ///< kPass, and the rows are multiplied with its matrices
   kAttend,    ///< kPass, and the rows are multiplied with the keys and values that they see
   kRoute,     ///< kPass, and it chooses the experts of the products behind it
+  kAdapt,     ///< kPass, and the rows are multiplied with the pairs of their adapters
   kExchange,  ///< it waits for other ranks
 };
 
@@ -87,6 +88,9 @@ struct LinearOp {
   Input<OperandRows::kGathered, OperandType::kOfWeightOrCodes> in;
   Residual<> residual;
   Output<OperandRows::kOfOp, OperandType::kAny> out;
+  /// Of a gated weight: `out` has the gates and behind them the ups, [rows, 2N], each with its bias
+  /// and residual. An ActivateOp combines them.
+  bool gate_apart = false;
 };
 
 struct HeadNormPlan {
@@ -161,6 +165,37 @@ struct ScaleRowsOp {
   Output<OperandRows::kTokens> out;
 };
 
+/// What follows a product's sums (LinearSpec), in an adapted program: there adapters change the sums
+/// before it. If gated, `in` has gates and ups as LinearOp::gate_apart leaves them.
+struct ActivateOp {
+  static constexpr OpTraits kTraits{.name = "activate"};
+  LinearSpec spec;
+  bool gated = false;
+  Input<OperandRows::kTokens> in;
+  Residual<OperandRows::kTokens> residual;
+  Output<OperandRows::kTokens, OperandType::kAny> out;
+};
+
+/// low = scale * A in for each site, by the pairs of each row's adapter (attach_adapters.h). Numbers
+/// of `low` are not written where a row's adapter has no pair.
+struct AdapterShrinkOp {
+  static constexpr OpTraits kTraits{.name = "shrink", .work = WorkKind::kAdapt};
+  Extent sites;  ///< in Program::adapter_sites: those of all products of `in`
+  Input<OperandRows::kTokens, OperandType::kAny> in;
+  Output<OperandRows::kTokens> low;  ///< for each site Program::adapter_rank columns
+};
+
+/// out = residual + scale * B low, which the product behind it adds to its sums; out = residual
+/// where a row's adapter has no pair. A residual that is absent is -0.
+struct AdapterExpandOp {
+  static constexpr OpTraits kTraits{.name = "expand", .work = WorkKind::kAdapt};
+  Extent runs;  ///< in Program::adapter_runs: all outputs of the product
+  float scale = 1;
+  Input<OperandRows::kTokens> low;
+  Residual<OperandRows::kTokens> residual;
+  Output<OperandRows::kTokens> out;
+};
+
 /// values = the sum of this value over the ranks that share the layers, the same on each.
 struct AllReduceOp {
   static constexpr OpTraits kTraits{.name = "all_reduce", .work = WorkKind::kExchange};
@@ -186,6 +221,7 @@ struct SendOp {
 };
 
 using Op = std::variant<EmbedOp, NormOp, LinearOp, RotaryOp, AttentionOp, RouteOp, ExpertLinearOp,
-                        CombineOp, ScaleRowsOp, AllReduceOp, GatherOp, ReceiveOp, SendOp>;
+                        CombineOp, ScaleRowsOp, ActivateOp, AdapterShrinkOp, AdapterExpandOp,
+                        AllReduceOp, GatherOp, ReceiveOp, SendOp>;
 
 }  // namespace weft

@@ -7,6 +7,7 @@
 
 #include "weft/core/dtype.h"
 #include "weft/core/error/error.h"
+#include "weft/kernels/adapter/adapter_spec.h"
 #include "weft/kernels/linear/packed_layout.h"
 #include "weft/model/program/operand.h"
 #include "weft/model/program/ops.h"
@@ -93,6 +94,16 @@ struct KvLayerPlan {
   std::int32_t head_size = 0;
 };
 
+/// A tensor of the base in a product of an adapted program: an adapter's pair for the tensor changes
+/// the product there.
+struct AdapterSite {
+  const CheckpointTensor* tensor = nullptr;
+  MatrixId weight;               ///< of the product
+  std::int64_t first_input = 0;  ///< of A [rank, inputs of the tensor], of which a rank has some
+  std::int64_t inputs = 0;       ///< of the product, K
+  std::int64_t panels = 0;       ///< AdapterRun::panels() of all its runs
+};
+
 /// A list of fused ops to run in order, with a barrier between: one stack of the model.
 struct OpList {
   std::vector<Op> ops;
@@ -127,6 +138,9 @@ struct Program {
   std::vector<RotaryFrequencies> rotary;
   /// By cache layer; layers that read another layer's keys and values have no cache layer.
   std::vector<KvLayerPlan> self_kv, cross_kv, encoder_kv;
+  std::vector<AdapterSite> adapter_sites;  ///< of an adapted program, in the order of its products
+  std::vector<AdapterRun> adapter_runs;
+  std::int64_t adapter_rank = 0;  ///< the greatest rank of a pair; 0: it computes no adapters
   std::int64_t layers = 0;       ///< of the decoder that are here
   std::int64_t max_experts = 0;  ///< most experts and choices of any layer, 0 = none
   std::int64_t max_chosen = 0;

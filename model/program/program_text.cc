@@ -59,6 +59,7 @@ class OpWriter {
   void words(const LinearOp& op) const {
     out_ << "  " << matrix(op.weight);
     epilogue(op.bias, op.spec.activation, op.weight);
+    if (op.gate_apart) out_ << " apart";
     if (op.spec.scale != 1) out_ << " * " << op.spec.scale;
     if (op.spec.soft_cap > 0) out_ << ", soft cap " << op.spec.soft_cap;
   }
@@ -95,6 +96,12 @@ class OpWriter {
     if (op.first_expert > 0) out_ << " from " << op.first_expert;
     epilogue(op.biases.front(), op.spec.activation, op.weights.front());
   }
+
+  void words(const ActivateOp& op) const {
+    out_ << "  " << to_string(op.spec.activation) << (op.gated ? ", gated" : "");
+  }
+  void words(const AdapterShrinkOp& op) const { out_ << "  " << op.sites.count << " sites"; }
+  void words(const AdapterExpandOp& op) const { out_ << "  " << op.runs.count << " runs"; }
 
   void words(const ScaleRowsOp& op) const { out_ << "  * " << buffer(op.scales); }
 

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <span>
+
+#include "weft/kernels/adapter/adapter_pair.h"
+#include "weft/kernels/rows.h"
+#include "weft/kernels/share.h"
+
+namespace weft {
+
+/// The second half of what adapters add to products (LoRA, Hu et al. 2021, section 4.1), which
+/// becomes the product's residual: out = residual + scale * B low, for each run of outputs and the
+/// adapter of each row. Where a row has no adapter, or its adapter no pair for the run, out =
+/// residual. A residual that is not there counts as -0, which a product that adds it leaves as it
+/// is, bit for bit.
+struct AdapterExpandParams {
+  ConstRows low;       ///< [T, L] of adapter_shrink()
+  ConstRows residual;  ///< [T, N]; data null: no residual; may be `out`
+  Rows out;            ///< [T, N]
+  float scale = 1;     ///< of the product (LinearSpec::scale)
+  std::span<const AdapterTask> tasks;
+  std::span<const AdapterRun> runs;  ///< of the product
+};
+
+/// A row of `out` depends on its rows of `low` and `residual` and its adapter alone, bit for bit.
+/// Sums are in float32 over the rank, in its order. Allocates nothing.
+void adapter_expand(const AdapterExpandParams& params, Share share);
+
+}  // namespace weft

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "weft/kernels/linear/linear_spec.h"
+#include "weft/kernels/rows.h"
+#include "weft/kernels/share.h"
+
+namespace weft {
+
+/// The epilogue of a product as an op of its own, for a product whose sums get an addend before the
+/// activation: out = residual + scale * soft_cap(act(in)). If gated, `in` has gates in its columns
+/// [0, N) and ups in [N, 2N), which linear.h combines to one number.
+struct ActivateParams {
+  ConstRows in;  ///< [T, N], or gated [T, 2N]
+  LinearSpec spec;
+  bool gated = false;
+  ConstRows residual;  ///< [T, N]; data null: no residual; may be `out`
+  Rows out;            ///< [T, N]; does not overlap `in`
+};
+
+/// Gives the bits that linear() gives from the same sums. A row depends on its own row of `in`
+/// alone. Allocates nothing.
+void activate(const ActivateParams& params, Share share);
+
+}  // namespace weft
