@@ -3,6 +3,9 @@
 #include <cstddef>
 #include <span>
 
+#include <boost/system/system_error.hpp>
+
+#include "weft/gpu/device_error.h"
 #include "weft/model/checkpoint/tensor_values.h"
 
 namespace weft {
@@ -17,6 +20,14 @@ Result<std::vector<float>> vector_values(const VectorPlan& plan) {
     if (!read) return read.error();
   }
   return values;
+}
+
+Result<PreparedAdapter> ModelDevice::prepare_adapter(const Adapter& /*adapter*/) const {
+  return Error{DeviceErrc::kUnfit, "this device computes no adapters"};
+}
+
+void ModelDevice::place_adapter(std::int32_t /*place*/, const PreparedAdapter& /*adapter*/) {
+  throw boost::system::system_error(DeviceErrc::kUnfit, "this device has no places for adapters");
 }
 
 }  // namespace weft

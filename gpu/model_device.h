@@ -1,16 +1,20 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "weft/core/dtype.h"
 #include "weft/core/error/error.h"
+#include "weft/gpu/device_adapter.h"
 #include "weft/gpu/load_progress.h"  // IWYU pragma: export
 #include "weft/gpu/step.h"
 #include "weft/kernels/rows.h"
 #include "weft/model/program/program.h"
 
 namespace weft {
+
+struct Adapter;
 
 /// The sizes that a device takes memory for when it is made. It takes all of it then.
 struct DeviceOptions {
@@ -28,6 +32,8 @@ struct DeviceOptions {
   DType kv_dtype = DType::kF32;    ///< one of kKvDTypes
   bool kv_on_host = false;         ///< a GPU's: `pages` and `cross_pages` are in host memory
   bool rounds_rows = false;        ///< a GPU's: DeviceLimits::rounds_rows
+  std::int32_t adapter_places = 0;  ///< as DeviceLimits has it
+  std::int32_t adapter_rank = 0;
 };
 
 /// The numbers of one of a program's vectors. Errors of reading the checkpoint's files.
@@ -41,6 +47,15 @@ class ModelDevice {
   ModelDevice(const ModelDevice&) = delete;
   ModelDevice& operator=(const ModelDevice&) = delete;
   virtual ~ModelDevice() = default;
+
+  /// Returns the adapter in this device's own form, for its part of the model. kUnfit names what the
+  /// device cannot compute without merging it into the weights. Any thread, beside steps too.
+  [[nodiscard]] virtual Result<PreparedAdapter> prepare_adapter(const Adapter& adapter) const;
+
+  /// Puts a prepared adapter into a place below DeviceOptions::adapter_places, in which none of the
+  /// next step's sequences has another: steps find it by its id (KvTraits::adapter). A device
+  /// without places throws kUnfit.
+  virtual void place_adapter(std::int32_t place, const PreparedAdapter& adapter);
 
   /// Runs the decoder over new tokens (an encoder-only model: over whole sequences). Ids, positions
   /// and pages have been checked: one that does not fit is a bug, internal_error.

@@ -66,14 +66,23 @@ SequenceTraits SequenceRunner::traits(std::int64_t length) const {
       std::ranges::any_of(device_.program().rotary, [&](const RotaryFrequencies& rotary) {
         return !rotary.long_frequency.empty() && length > rotary.long_from;
       });
-  return {.kv = {is_long ? AngleSet::kLong : AngleSet::kShort}};
+  return {.kv = {is_long ? AngleSet::kLong : AngleSet::kShort, adapter_}};
+}
+
+Result<void> SequenceRunner::use(const Adapter& adapter) {
+  const auto prepared = device_.prepare_adapter(adapter);
+  if (!prepared) return prepared.error();
+  device_.place_adapter(0, *prepared);
+  adapter_ = prepared->id;
+  reset();
+  return {};
 }
 
 Result<void> SequenceRunner::encode(std::span<const TokenId> ids) {
   auto checked = check(ids, 0);
   if (!checked) return checked;
   const auto count = static_cast<std::int32_t>(ids.size());
-  const std::array sequence = {StepSequence{0, count, 0, pages_, pages_, count, {}}};
+  const std::array sequence = {StepSequence{0, count, 0, pages_, pages_, count, traits(count)}};
   device_.encode({ids, sequence, {}});
   encoded_ = count;
   return {};

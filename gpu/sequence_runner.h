@@ -12,6 +12,8 @@
 
 namespace weft {
 
+struct Adapter;
+
 /// Runs one sequence alone on a device, without actors: for the commands that look at models and
 /// for the tests of models. Owns pages 0, 1, ... of the device. Owner only; borrows the device.
 class SequenceRunner {
@@ -40,6 +42,10 @@ class SequenceRunner {
   [[nodiscard]] Result<void> feed(std::span<const TokenId> ids, const Sink& sink, bool last_only,
                                   std::int64_t whole = 0);
 
+  /// Computes with an adapter from now on, unmerged; the sequence begins again. The device has a
+  /// place (DeviceOptions::adapter_places). Errors of ModelDevice::prepare_adapter().
+  [[nodiscard]] Result<void> use(const Adapter& adapter);
+
   /// Forgets the tokens from position `length` on, which is at most length(): the next ones take
   /// their place.
   void rewind(std::int64_t length) { length_ = length; }
@@ -57,6 +63,7 @@ class SequenceRunner {
   std::vector<std::int32_t> outputs_;
   std::int64_t length_ = 0;
   std::int64_t encoded_ = 0;
+  AdapterId adapter_;
 };
 
 }  // namespace weft

@@ -21,6 +21,8 @@ DeviceOptions step_options(const Program& program, const DeviceLimits& limits, D
   options.kv_dtype = kv_dtype;
   options.kv_on_host = limits.kv_on_host;
   options.rounds_rows = limits.rounds_rows;
+  options.adapter_places = limits.adapter_places;
+  options.adapter_rank = limits.adapter_rank;
   if (program.has_encoder || !limits.keeps_kv) {
     // Each input of one step begins on a page of its own.
     options.encoder_pages = limits.pages_per_step() + limits.rows;

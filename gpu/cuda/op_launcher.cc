@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 
 #include "weft/core/error/internal_error.h"
 #include "weft/gpu/cuda/buffer_types.h"
@@ -108,6 +109,11 @@ class Launcher {
         "scale rows");
   }
 
+  // No GPU has places for adapters yet (DeviceLimits::adapter_places), so no step has these ops.
+  void operator()(const ActivateOp& /*op*/) const { refuse("activate"); }
+  void operator()(const AdapterShrinkOp& /*op*/) const { refuse("adapter shrink"); }
+  void operator()(const AdapterExpandOp& /*op*/) const { refuse("adapter expand"); }
+
   void operator()(const AllReduceOp& op) const {
     const std::int64_t rows = rows_of(op);
     if (rows > 0) run(CudaAllReduceParams{rows, written(op.values.after)}, "all-reduce");
@@ -199,6 +205,7 @@ class Launcher {
 
   void run_linear(const LinearOp& op, const NormBefore& norm_before,
                   const NormAfter& norm_after) const {
+    if (op.gate_apart) refuse("a gate apart");
     CudaLinearParams params;
     params.spec = op.spec;
     params.rows = rows_of(op);
@@ -290,6 +297,10 @@ class Launcher {
     params.recomputed = layout_.recomputed;
     params.workspace = layout_.attention_workspace;
     return params;
+  }
+
+  [[noreturn]] static void refuse(const char* op) {
+    internal_error(std::string("a GPU does not compute this op of adapted programs: ") + op);
   }
 
   void tell(const GatherOp& op, std::int64_t rows) const {

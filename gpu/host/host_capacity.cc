@@ -1,8 +1,12 @@
 #include "weft/gpu/host/host_capacity.h"
 
+#include <algorithm>
+#include <memory>
+
 #include "weft/gpu/host/host_step_device.h"
 #include "weft/gpu/host/host_weights.h"
 #include "weft/gpu/step_options.h"
+#include "weft/model/program/passes/attach_adapters.h"
 
 namespace weft {
 namespace {
@@ -23,10 +27,17 @@ DeviceNeeds host_needs(const Program& program, const CapacityWishes& wishes) {
   const auto options = [&program, kv_dtype = wishes.kv_dtype](const DeviceLimits& limits) {
     return step_options(program, limits, kv_dtype, 1);
   };
+  // The buffers of an adapted program are those of both programs.
+  std::shared_ptr<const Program> planned(std::shared_ptr<void>(), &program);
+  if (wishes.adapter_places > 0) {
+    planned = std::make_shared<const Program>(
+        attach_adapters(program, std::max(wishes.adapter_rank, 1)));
+  }
   DeviceNeeds needs;
+  needs.computes_adapters = true;
   needs.weight_bytes = HostWeights::bytes(program);
-  needs.bytes = [&program, options, weights = needs.weight_bytes](const DeviceLimits& limits) {
-    return weights + HostDevice::memory_bytes(program, options(limits)) +
+  needs.bytes = [planned, options, weights = needs.weight_bytes](const DeviceLimits& limits) {
+    return weights + HostDevice::memory_bytes(*planned, options(limits)) +
            limits.rows * row_bytes(limits);
   };
   DeviceLimits one;

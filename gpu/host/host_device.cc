@@ -4,20 +4,27 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "weft/core/background.h"
 #include "weft/core/error/internal_error.h"
 #include "weft/core/kv_dtype.h"
 #include "weft/core/mailbox/cache_line.h"
+#include "weft/gpu/adapter_pairs.h"
 #include "weft/gpu/host/gather_logits.h"
 #include "weft/gpu/host/host_state.h"
 #include "weft/gpu/ranks/rank_link.h"
 #include "weft/kernels/attention/attention.h"
 #include "weft/kernels/linear/linear.h"
+#include "weft/model/program/passes/attach_adapters.h"
 
 namespace weft {
 namespace {
+
+/// Rows of one adapter that a thread computes together: enough that a pair is seldom read twice, and
+/// few enough that a prompt is cut for many threads.
+constexpr std::int32_t kTaskRows = 32;
 
 std::size_t rounded_to_line(std::size_t bytes) {
   return (bytes + kCacheLineBytes - 1) / kCacheLineBytes * kCacheLineBytes;
@@ -107,7 +114,7 @@ std::int64_t HostState::rows_of(const BufferPlan& plan) const {
 
 Rows HostState::rows(BufferId id) const {
   if (id == kAbsent) return {};
-  const BufferPlan& plan = program->buffers[static_cast<std::size_t>(id)];
+  const BufferPlan& plan = planned().buffers[static_cast<std::size_t>(id)];
   const bool output = plan.rows == RowKind::kOutputs;
   const std::int64_t most = output ? options.max_outputs : options.max_tokens;
   float* start = (output ? output_memory : token_memory).floats() + plan.offset * most;
@@ -132,6 +139,9 @@ void size_step(HostStep& step, const Program& program, const DeviceOptions& opti
   step.types.reserve(tokens);
   step.spans.reserve(static_cast<std::size_t>(options.max_sequences));
   step.cross_spans.reserve(static_cast<std::size_t>(options.max_sequences));
+  step.adapter_rows.reserve(tokens);
+  step.adapter_ends.resize(static_cast<std::size_t>(options.adapter_places));
+  step.adapter_tasks.reserve(tokens);
   for (auto* list : {&step.expert_of, &step.order, &step.token_of, &step.place_of}) {
     list->resize(choices);
   }
@@ -154,15 +164,16 @@ Result<void> take_memory(HostState& state) {
   state.workspace_bytes = workspace_bytes_of(program, options);
   const auto threads = static_cast<std::size_t>(state.team->size());
   state.products.resize(threads);
+  const Program& planned = state.planned();
   const std::int64_t per_token =
-      std::max(program.encode.floats_per_token, program.decode.floats_per_token);
+      std::max(planned.encode.floats_per_token, planned.decode.floats_per_token);
   for (Result<void> taken :
        {take(state.self_kv, kv(program.self_kv, options.pages)),
         take(state.cross_kv, kv(program.cross_kv, options.cross_pages)),
         take(state.encoder_kv, kv(program.encoder_kv, options.encoder_pages)),
         take(state.token_memory, float_memory(options.max_tokens, per_token)),
         take(state.output_memory,
-             float_memory(options.max_outputs, program.decode.floats_per_output)),
+             float_memory(options.max_outputs, planned.decode.floats_per_output)),
         take(state.workspaces, HostMemory::allocate(state.workspace_bytes * threads))}) {
     if (!taken) return taken;
   }
@@ -174,6 +185,51 @@ Result<void> take_memory(HostState& state) {
 SequenceSpan own_span(const StepSequence& sequence) {
   return {sequence.first, sequence.count, sequence.start, sequence.pages,
           sequence.start + sequence.count};
+}
+
+/// The place of a sequence's adapter.
+std::size_t place_of(const HostState& state, const AdapterId& id) {
+  const auto found = std::ranges::find(state.adapter_places, id, &HostAdapterPlace::id);
+  if (found == state.adapter_places.end()) internal_error("a row's adapter is in no place");
+  return static_cast<std::size_t>(found - state.adapter_places.begin());
+}
+
+/// Makes tasks of the rows that have adapters: the rows of one adapter are neighbours.
+void find_adapter_tasks(HostState& state, const Step& step) {
+  HostStep& own = state.step;
+  own.adapter_tasks.clear();
+  std::ranges::fill(own.adapter_ends, 0);
+  std::int32_t count = 0;
+  for (const StepSequence& sequence : step.sequences) {
+    const AdapterId& id = sequence.traits.kv.adapter;
+    if (!id) continue;
+    own.adapter_ends[place_of(state, id)] += sequence.count;
+    count += sequence.count;
+  }
+  if (count == 0) return;
+  own.adapter_rows.resize(static_cast<std::size_t>(count));
+  // Each place's end begins as its beginning, and moves as rows are put there.
+  std::exclusive_scan(own.adapter_ends.begin(), own.adapter_ends.end(), own.adapter_ends.begin(),
+                      0);
+  for (const StepSequence& sequence : step.sequences) {
+    const AdapterId& id = sequence.traits.kv.adapter;
+    if (!id) continue;
+    std::int32_t& end = own.adapter_ends[place_of(state, id)];
+    for (std::int32_t i = 0; i < sequence.count; ++i) {
+      own.adapter_rows[static_cast<std::size_t>(end++)] = sequence.first + i;
+    }
+  }
+  std::int32_t first = 0;
+  for (std::size_t place = 0; place < own.adapter_ends.size(); ++place) {
+    for (; first < own.adapter_ends[place]; first += kTaskRows) {
+      const std::int32_t rows = std::min(kTaskRows, own.adapter_ends[place] - first);
+      own.adapter_tasks.push_back({std::span(own.adapter_rows)
+                                       .subspan(static_cast<std::size_t>(first),
+                                                static_cast<std::size_t>(rows)),
+                                   state.adapter_places[place].adapter->pairs().data()});
+    }
+    first = own.adapter_ends[place];
+  }
 }
 
 void prepare(HostState& state, const Step& step, bool encoding) {
@@ -208,6 +264,7 @@ void prepare(HostState& state, const Step& step, bool encoding) {
       own.types[row] = token_type(sequence.traits, sequence.start + i);
     }
   }
+  find_adapter_tasks(state, step);
 }
 
 StepSize size_of(const HostStep& step) {
@@ -223,12 +280,21 @@ StepSize size_of(const HostStep& step) {
   return size;
 }
 
-void run_list(HostState& state, const OpList& list, const Step& step, bool encoding) {
+/// The costs of a list's ops, by which a step is cut into pieces.
+StepCosts& costs_of(HostState& state, bool adapted, bool encoding) {
+  if (adapted) return encoding ? state.adapted_encode_costs : state.adapted_decode_costs;
+  return encoding ? state.encode_costs : state.decode_costs;
+}
+
+void run_step(HostState& state, const Step& step, bool encoding) {
   prepare(state, step, encoding);
+  const bool adapted = !state.step.adapter_tasks.empty();
+  const Program& program = adapted ? *state.adapted : *state.program;
+  const OpList& list = encoding ? program.encode : program.decode;
   ++state.runs;
   state.result = list.result;
   if (step.ids.empty()) return;
-  StepCosts& costs = encoding ? state.encode_costs : state.decode_costs;
+  StepCosts& costs = costs_of(state, adapted, encoding);
   const auto work = [&](std::int32_t op, Share share) {
     state.run(list.ops[static_cast<std::size_t>(op)], share);
   };
@@ -257,6 +323,13 @@ std::unique_ptr<HostState> begin_state(std::shared_ptr<const Checkpoint> checkpo
   state->members.emplace(state->team->size());
   state->encode_costs = StepCosts(*state->program, state->program->encode);
   state->decode_costs = StepCosts(*state->program, state->program->decode);
+  if (options.adapter_places > 0) {
+    state->adapted = std::make_shared<const Program>(
+        attach_adapters(*state->program, std::max(options.adapter_rank, 1)));
+    state->adapted_encode_costs = StepCosts(*state->adapted, state->adapted->encode);
+    state->adapted_decode_costs = StepCosts(*state->adapted, state->adapted->decode);
+    state->adapter_places.resize(static_cast<std::size_t>(options.adapter_places));
+  }
   for (const RotaryFrequencies& frequencies : state->program->rotary) {
     state->rotary.push_back(make_rotary_table(frequencies, state->options.max_context));
   }
@@ -345,13 +418,34 @@ void HostDevice::abandon() noexcept {
 
 ThreadTeam& HostDevice::team() { return *state_->team; }
 
-void HostDevice::decode(const Step& step) {
-  run_list(*state_, state_->program->decode, step, false);
+Result<PreparedAdapter> HostDevice::prepare_adapter(const Adapter& adapter) const {
+  if (!state_->adapted) return ModelDevice::prepare_adapter(adapter);
+  const auto made = HostAdapter::make(adapter, *state_->adapted);
+  if (!made) return made.error();
+  return PreparedAdapter{adapter_id(adapter), (*made)->bytes(), {*made}};
 }
 
-void HostDevice::encode(const Step& step) {
-  run_list(*state_, state_->program->encode, step, true);
+void HostDevice::place_adapter(std::int32_t place, const PreparedAdapter& adapter) {
+  auto& places = state_->adapter_places;
+  if (place < 0 || std::cmp_greater_equal(place, places.size())) {
+    return ModelDevice::place_adapter(place, adapter);
+  }
+  const ProgramPart& part = state_->program->part;
+  for (const auto& one : adapter.by_rank) {
+    const auto own = std::dynamic_pointer_cast<const HostAdapter>(one);
+    if (own == nullptr || !own->is_for(part)) continue;
+    for (HostAdapterPlace& other : places) {
+      if (other.id == adapter.id) other = {};
+    }
+    places[static_cast<std::size_t>(place)] = {adapter.id, own};
+    return;
+  }
+  internal_error("an adapter that was not prepared for this part of the model");
 }
+
+void HostDevice::decode(const Step& step) { run_step(*state_, step, false); }
+
+void HostDevice::encode(const Step& step) { run_step(*state_, step, true); }
 
 Rows HostDevice::results() {
   return state_->result == kAbsent ? Rows() : state_->rows(state_->result);

@@ -48,6 +48,10 @@ class HostDevice final : public ModelDevice {
 
   ~HostDevice() override;
 
+  /// The host uses an adapter where it was prepared.
+  [[nodiscard]] Result<PreparedAdapter> prepare_adapter(const Adapter& adapter) const override;
+  void place_adapter(std::int32_t place, const PreparedAdapter& adapter) override;
+
   void decode(const Step& step) override;
   void encode(const Step& step) override;
   [[nodiscard]] Rows results() override;

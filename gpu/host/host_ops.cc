@@ -7,9 +7,12 @@
 #include "weft/gpu/host/gather_logits.h"
 #include "weft/gpu/host/host_state.h"
 #include "weft/gpu/ranks/rank_link.h"
+#include "weft/kernels/adapter/adapter_expand.h"
+#include "weft/kernels/adapter/adapter_shrink.h"
 #include "weft/kernels/attention/attention.h"
 #include "weft/kernels/embedding/embedding.h"
 #include "weft/kernels/experts/experts.h"
+#include "weft/kernels/linear/activate.h"
 #include "weft/kernels/linear/linear.h"
 #include "weft/kernels/norm/norm.h"
 #include "weft/kernels/norm/scale_rows.h"
@@ -77,7 +80,8 @@ class OpRunner {
     params.spec = op.spec;
     params.residual = rows(op.residual);
     params.out = rows(op.out);
-    const bool gathers = gathers_rows(*state_.program, op);
+    params.gate_apart = op.gate_apart;
+    const bool gathers = gathers_rows(state_.planned(), op);
     // Nothing is wanted of this step; no input_rows would mean all of them.
     if (gathers && step_.outputs.empty()) return;
     if (gathers) params.input_rows = step_.outputs;
@@ -139,7 +143,7 @@ class OpRunner {
   void operator()(const ExpertLinearOp& op) const {
     const ConstRows in = rows(op.in);
     const Rows out = rows(op.out);
-    const bool gathers = gathers_rows(*state_.program, op);
+    const bool gathers = gathers_rows(state_.planned(), op);
     for (std::size_t expert = 0; expert < op.weights.size(); ++expert) {
       const std::size_t routed = static_cast<std::size_t>(op.first_expert) + expert;
       const std::int32_t begin = step_.starts[routed];
@@ -174,6 +178,34 @@ class OpRunner {
 
   void operator()(const ScaleRowsOp& op) const {
     scale_rows({rows(op.in), rows(op.scales), rows(op.residual), rows(op.out)}, share_);
+  }
+
+  void operator()(const ActivateOp& op) const {
+    activate({rows(op.in), op.spec, op.gated, rows(op.residual), rows(op.out)}, share_);
+  }
+
+  void operator()(const AdapterShrinkOp& op) const {
+    AdapterShrinkParams params;
+    params.in = rows(op.in);
+    params.low = rows(op.low);
+    params.tasks = step_.adapter_tasks;
+    params.first_site = static_cast<std::int32_t>(op.sites.first);
+    params.sites = static_cast<std::int32_t>(op.sites.count);
+    params.rank = state_.planned().adapter_rank;
+    adapter_shrink(params, share_);
+  }
+
+  void operator()(const AdapterExpandOp& op) const {
+    AdapterExpandParams params;
+    params.low = rows(op.low);
+    params.residual = rows(op.residual);
+    params.out = rows(op.out);
+    params.scale = op.scale;
+    params.tasks = step_.adapter_tasks;
+    params.runs = std::span(state_.planned().adapter_runs)
+                      .subspan(static_cast<std::size_t>(op.runs.first),
+                               static_cast<std::size_t>(op.runs.count));
+    adapter_expand(params, share_);
   }
 
   void operator()(const AllReduceOp& op) const { link().all_reduce(numbers(op.values.after)); }

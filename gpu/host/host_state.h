@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "weft/core/mailbox/cache_line.h"
+#include "weft/gpu/host/host_adapter.h"
 #include "weft/gpu/host/host_device.h"
 #include "weft/gpu/host/host_memory.h"
 #include "weft/gpu/host/host_weights.h"
@@ -13,6 +14,7 @@
 #include "weft/gpu/host/rotary_table.h"
 #include "weft/gpu/host/step_costs.h"
 #include "weft/gpu/host/thread_team.h"
+#include "weft/kernels/adapter/adapter_pair.h"
 #include "weft/kernels/attention/kv_layer.h"
 #include "weft/kernels/linear/linear.h"
 #include "weft/kernels/share.h"
@@ -41,6 +43,9 @@ struct HostStep {
   std::vector<std::int32_t> types;           ///< [T] token types
   std::vector<SequenceSpan> spans;           ///< over a sequence's own KV
   std::vector<SequenceSpan> cross_spans;     ///< over its encoder's
+  std::vector<std::int32_t> adapter_rows;    ///< rows that have an adapter, by place
+  std::vector<std::int32_t> adapter_ends;    ///< by place: where its rows end in adapter_rows
+  std::vector<AdapterTask> adapter_tasks;    ///< over adapter_rows; empty: no row has an adapter
   // Routing of the layer that is being computed.
   std::vector<std::int32_t> expert_of, starts, order, token_of, place_of;
   std::vector<float> weight_of;
@@ -48,6 +53,12 @@ struct HostStep {
   // of the stage told, of the first [outputs][ranks][kPartNumbers], and what that lacks, by output.
   std::vector<float> told, told_by_all, logprob_shifts;
   std::vector<Extent> told_columns;  ///< where each rank's stand in told_by_all
+};
+
+/// A place for an adapter, and the adapter in it. On the host it is used where it was prepared.
+struct HostAdapterPlace {
+  AdapterId id;
+  std::shared_ptr<const HostAdapter> adapter;
 };
 
 /// What a thread's workspace holds of the product that the thread works at.
@@ -60,6 +71,7 @@ struct alignas(kCacheLineBytes) ThreadProduct {
 struct HostState {
   std::shared_ptr<const Checkpoint> checkpoint;
   std::shared_ptr<const Program> program;
+  std::shared_ptr<const Program> adapted;  ///< of attach_adapters(); null without places
   DeviceOptions options;
   std::shared_ptr<RankLink> link;  ///< to the other ranks; null: there are none
   std::unique_ptr<ThreadTeam> team;
@@ -72,8 +84,13 @@ struct HostState {
   std::uint64_t runs = 0;               ///< of lists of ops; an op's inputs are others in each
   std::vector<ThreadProduct> products;  ///< by thread
   StepCosts encode_costs, decode_costs;
+  StepCosts adapted_encode_costs, adapted_decode_costs;
+  std::vector<HostAdapterPlace> adapter_places;
   std::optional<MemberChoice> members;  ///< how many threads a step is worth
   BufferId result = kAbsent;
+
+  /// The program with the places of all buffers: of an adapted program those of the base, too.
+  [[nodiscard]] const Program& planned() const { return adapted ? *adapted : *program; }
 
   [[nodiscard]] HostKv& kv(KvGroup group);
   [[nodiscard]] std::int64_t rows_of(const BufferPlan& plan) const;

@@ -57,6 +57,13 @@ Result<std::unique_ptr<HostStepDevice>> HostStepDevice::share_weights(const Devi
   return std::make_unique<HostStepDevice>(std::move(*device), limits, end_tokens_);
 }
 
+Result<std::shared_ptr<const DeviceAdapter>> HostStepDevice::prepare_adapter(
+    const Adapter& adapter) const {
+  auto prepared = device_->prepare_adapter(adapter);
+  if (!prepared) return prepared.error();
+  return std::move(prepared->by_rank.front());
+}
+
 void HostStepDevice::run(const Plan& plan, StepResult& result) {
   RankLink* const link = device_->link();
   if (link == nullptr) return run_step(plan, result);
@@ -71,6 +78,7 @@ void HostStepDevice::run(const Plan& plan, StepResult& result) {
 void HostStepDevice::run_step(const Plan& plan, StepResult& result) {
   mask_workers_.take_back_all();  // of a step that failed
   change_rows(plan);
+  place_adapters(plan, result);
   encode(plan);
   decode(plan);
   if (samples_) {
@@ -86,6 +94,13 @@ void HostStepDevice::change_rows(const Plan& plan) {
   reader_.change_rows(plan);
   for (const PlanStart& one : plan.starts) start(plan, one);
   copy_pages(plan.copies);
+}
+
+void HostStepDevice::place_adapters(const Plan& plan, StepResult& result) {
+  for (const PlanAdapter& one : plan.adapters) {
+    device_->place_adapter(one.place, *one.adapter);
+    if (samples_) result.adapters.push_back(one.place);
+  }
 }
 
 void HostStepDevice::copy_pages(std::span<const PlanCopy> copies) {

@@ -42,6 +42,8 @@ class HostStepDevice final : public StepDevice {
   void run(const Plan& plan, StepResult& result) override;
   [[nodiscard]] bool samples() const noexcept override { return samples_; }
   void abandon() noexcept override { device_->abandon(); }
+  [[nodiscard]] Result<std::shared_ptr<const DeviceAdapter>> prepare_adapter(
+      const Adapter& adapter) const override;
   [[nodiscard]] std::shared_ptr<PageFiles> page_files() const override { return files_; }
 
   /// Keeps pages in these files, which are of its memory (HostDevice::page_blocks), from now on.
@@ -60,6 +62,7 @@ class HostStepDevice final : public StepDevice {
  private:
   void run_step(const Plan& plan, StepResult& result);
   void change_rows(const Plan& plan);
+  void place_adapters(const Plan& plan, StepResult& result);
   void copy_pages(std::span<const PlanCopy> copies);
   void start(const Plan& plan, const PlanStart& start);
   void add(const SlotTokens& tokens);

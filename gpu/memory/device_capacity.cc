@@ -130,6 +130,10 @@ Result<DeviceLimits> device_capacity(const Program& program, const CapacityWishe
   limits.window = wishes.slabs ? 0 : program.window;  // a slab is a row's for its whole context
   limits.kv_on_host = needs.host_bytes != nullptr;
   limits.rounds_rows = wishes.rounds_rows;
+  if (needs.computes_adapters && wishes.adapter_places > 0) {
+    limits.adapter_places = wishes.adapter_places;
+    limits.adapter_rank = std::max(wishes.adapter_rank, 1);
+  }
   add_state(limits, needs);
   if (program.has_encoder || !limits.keeps_kv) {
     // An encoder reads its input at once.
@@ -198,6 +202,8 @@ DeviceLimits least_of(DeviceLimits one, const DeviceLimits& other, bool slabs) {
   one.step_tokens = std::min(one.step_tokens, other.step_tokens);
   one.cross_pages = std::min(one.cross_pages, other.cross_pages);
   one.host_pages = std::min(one.host_pages, other.host_pages);
+  one.adapter_places = std::min(one.adapter_places, other.adapter_places);
+  one.adapter_rank = std::min(one.adapter_rank, other.adapter_rank);
   one.kv_on_host = one.kv_on_host || other.kv_on_host;
   one.state_bytes = std::max(one.state_bytes, other.state_bytes);
   one.snapshot_pages = std::max(one.snapshot_pages, other.snapshot_pages);

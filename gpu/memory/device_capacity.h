@@ -31,6 +31,9 @@ struct CapacityWishes {
   std::int64_t file_bytes = 0;  ///< of the files in it
   bool slabs = false;           ///< each row has pages of its own for all of its context
   bool rounds_rows = false;     ///< DeviceLimits::rounds_rows
+  /// DeviceLimits::adapter_places and adapter_rank, where the device computes adapters.
+  std::int32_t adapter_places = 0;
+  std::int32_t adapter_rank = 0;
 };
 
 /// The memory that a kind of device takes.
@@ -44,6 +47,7 @@ struct DeviceNeeds {
   std::function<std::int64_t(const DeviceLimits& limits)> host_bytes{};
   std::int64_t host_page_bytes = 0;
   bool chooses_at_once = false;  ///< DeviceLimits::chooses_at_once
+  bool computes_adapters = false;  ///< unmerged, in places
 };
 
 /// How many rows and pages fit into `free_bytes` of a device's memory beside the weights, the

@@ -34,6 +34,7 @@ DeviceNeeds host_ranks_needs(const std::vector<std::shared_ptr<const Program>>& 
     each.push_back(host_needs(*program, wishes));
     all.weight_bytes += each.back().weight_bytes;
     all.page_bytes += each.back().page_bytes;
+    all.computes_adapters = true;
   }
   all.bytes = [each = std::move(each), shared = std::move(shared)](const DeviceLimits& limits) {
     std::int64_t bytes = shared(limits);

@@ -35,6 +35,7 @@ class PartitionedDevice::Ranks {
     });
   }
 
+  [[nodiscard]] const Devices& devices() const { return devices_; }
   /// The rank that has the results.
   [[nodiscard]] ModelDevice& last() { return *devices_[last_]; }
 
@@ -108,6 +109,22 @@ Result<std::unique_ptr<PartitionedDevice>> PartitionedDevice::load(const OpenedM
   auto devices = load(model, partition, *std::move(programs), options, progress);
   if (!devices) return devices.error();
   return std::make_unique<PartitionedDevice>(model.program, *std::move(devices));
+}
+
+Result<PreparedAdapter> PartitionedDevice::prepare_adapter(const Adapter& adapter) const {
+  PreparedAdapter all;
+  for (const auto& device : ranks_->devices()) {
+    const auto one = device->prepare_adapter(adapter);
+    if (!one) return one.error();
+    all.id = one->id;
+    all.bytes += one->bytes;
+    all.by_rank.insert(all.by_rank.end(), one->by_rank.begin(), one->by_rank.end());
+  }
+  return all;
+}
+
+void PartitionedDevice::place_adapter(std::int32_t place, const PreparedAdapter& adapter) {
+  ranks_->run([&](ModelDevice& device) { device.place_adapter(place, adapter); });
 }
 
 void PartitionedDevice::decode(const Step& step) {

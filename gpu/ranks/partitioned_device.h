@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -28,6 +29,9 @@ class PartitionedDevice final : public ModelDevice {
       const LoadProgress& progress = {});
 
   ~PartitionedDevice() override;
+
+  [[nodiscard]] Result<PreparedAdapter> prepare_adapter(const Adapter& adapter) const override;
+  void place_adapter(std::int32_t place, const PreparedAdapter& adapter) override;
 
   /// Throws ActorFailure(kDeviceLost) when a rank fails, and from then on always.
   void decode(const Step& step) override;

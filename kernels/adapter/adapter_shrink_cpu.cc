@@ -60,7 +60,7 @@ HWY_ATTR void shrink_tile(const ShrinkTile<Number>& tile) {
   for (std::size_t row = 0; row < kRows; ++row) {
     WEFT_UNROLL
     for (std::size_t r = 0; r < kRanks; ++r) {
-      tile.low[row][r] = tile.scale * hn::ReduceSum(kPairFloats, sums[row][r]);
+      tile.low[row][r] = tile.scale * hn::GetLane(hn::SumOfLanes(kPairFloats, sums[row][r]));
     }
   }
 }

@@ -43,10 +43,11 @@ Result<MemoryPortion> capacity_on_host(const OpenedModel& model, const Partition
   for (const RankMachine& machine : machines_of(rooms)) {
     Programs there;
     for (const std::size_t rank : machine.ranks) there.push_back(programs[rank]);
-    const DeviceNeeds needs = host_ranks_needs(there, capacity, [&](const DeviceLimits& limits) {
+    DeviceNeeds needs = host_ranks_needs(there, capacity, [&](const DeviceLimits& limits) {
       const auto options = step_options(*model.program, limits, capacity.kv_dtype, 1);
       return static_cast<std::int64_t>(SharedRanks::bytes(layout_of(model, partition, options)));
     });
+    needs.computes_adapters = false;  // no other process can be given an adapter
     DeviceWishes of_machine = wishes;
     const bool is_own = std::ranges::find(machine.ranks, own) != machine.ranks.end();
     if (!is_own) of_machine.budget = nullptr;  // which is of this process
