@@ -16,6 +16,9 @@ class DeviceAdapter {
   DeviceAdapter(const DeviceAdapter&) = delete;
   DeviceAdapter& operator=(const DeviceAdapter&) = delete;
   virtual ~DeviceAdapter() = default;
+
+  /// Of host memory that it takes.
+  [[nodiscard]] virtual std::int64_t bytes() const noexcept = 0;
 };
 
 /// An adapter that all ranks of a model have prepared. Immutable; shared by threads.
