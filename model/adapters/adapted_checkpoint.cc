@@ -206,6 +206,15 @@ Result<CheckpointTensor> changed(const CheckpointTensor& base,
   return assembled(base.name, file, dtype, base.shape, std::move(rows));
 }
 
+Error encoded(const CheckpointTensor& tensor) {
+  std::string what = "tensor " + in_quotes(tensor.name);
+  what.append(" is encoded as ").append(to_string(tensor.dtype));
+  what.append(
+      ": an adapter is merged into weights of 16 or 32 bits; name the model that was quantized, and "
+      "encode it by --weights");
+  return bad_adapter(tensor.file(), what);
+}
+
 }  // namespace
 
 Result<Checkpoint> adapted_checkpoint(const Checkpoint& base,
@@ -220,6 +229,7 @@ Result<Checkpoint> adapted_checkpoint(const Checkpoint& base,
       tensors.push_back(tensor);
       continue;
     }
+    if (is_encoded(tensor.dtype)) return encoded(tensor);
     auto made = changed(tensor, adapter, found->second,
                         type == AdaptedType::kF32 ? DType::kF32 : tensor.dtype);
     if (!made) return made.error();

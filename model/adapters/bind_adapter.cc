@@ -99,11 +99,9 @@ class Binder {
       if (tied_head_) what += "; its head is its embedding";
       return bad(why, what);
     }
-    if (!is_float(found->dtype) || is_encoded(found->dtype))
-      return bad(why, "the base's " + in_quotes(found->name) + " is encoded as " +
-                          std::string(to_string(found->dtype)) +
-                          "; an adapter is merged into weights of 16 or 32 bits: name the model "
-                          "that was quantized, and encode it by --weights");
+    if (!is_float(found->dtype))
+      return bad(why, "the base's " + in_quotes(found->name) + " is " +
+                          std::string(to_string(found->dtype)) + ", not floating-point");
     if (!tensors_.is_read(*found)) unread_.insert(found->name);
     return found;
   }

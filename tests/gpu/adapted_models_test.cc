@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -9,10 +10,13 @@
 #include <vector>
 
 #include "weft/core/io/file.h"
+#include "weft/gpu/device_error.h"
 #include "weft/gpu/sequence_runner.h"
 #include "weft/model/adapters/adapter.h"
+#include "weft/model/adapters/adapter_file.h"
 #include "weft/model/open_model.h"
 #include "weft/tests/fixture/golden_model.h"
+#include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/source_path.h"
 #include "weft/tests/gpu/device_kinds.h"
 #include "weft/tests/gpu/golden_runs.h"
@@ -51,6 +55,34 @@ Rows logits_of(const OpenedModel& model, const std::vector<TokenId>& prompt,
   return test::feed_in_pieces(runner, prompt, prompt.size());
 }
 
+/// An adapter as it is bound to an opened base.
+Adapter adapter_of(const OpenedModel& base, const fs::path& folder) {
+  const auto file = read_adapter(file_of(folder)).value();
+  return bind_adapter(file, *base.checkpoint, *base.program, *base.architecture).value();
+}
+
+/// The logits with an adapter that is not merged.
+Result<Rows> unmerged_logits(const OpenedModel& base, const Adapter& adapter,
+                             const std::vector<TokenId>& prompt, const test::DeviceKind& kind) {
+  DeviceOptions options = SequenceRunner::options_for(*base.program, 64);
+  options.kv_dtype = kind.kv_dtype;
+  options.adapter_places = 1;
+  options.adapter_rank = 16;
+  const auto device = kind.load(base.checkpoint, base.program, options);
+  SequenceRunner runner(*device);
+  if (auto used = runner.use(adapter); !used) return used.error();
+  return test::feed_in_pieces(runner, prompt, prompt.size());
+}
+
+/// Adapters with more than pairs for products of layers.
+bool can_only_be_merged(const std::string& name) {
+  const std::vector<std::string> merged = {
+      "bias",          "bias-of-pairs",       "dora",      "dora-transposed", "embedding",
+      "experts-apart", "experts-transposed", "lora-bias", "saved",           "tokens",
+      "tokens-tied"};
+  return std::ranges::find(merged, name) != merged.end();
+}
+
 double worst_error(const Rows& got, const Rows& wanted) {
   EXPECT_EQ(got.size(), wanted.size());
   double worst = 0;
@@ -73,6 +105,28 @@ class AdaptedModelTest : public testing::TestWithParam<fs::path> {
 TEST_P(AdaptedModelTest, ComputesWhatPeftComputesUnmerged) {
   const Rows got = logits_of(open("f32"), prompt(), test::host_kind());
   EXPECT_LE(worst_error(got, wanted()), kTolerance);
+}
+
+void expect_unmerged(const OpenedModel& base, const fs::path& folder,
+                     const std::vector<TokenId>& prompt, const Rows& wanted,
+                     const test::DeviceKind& kind) {
+  SCOPED_TRACE(kind.name);
+  const auto got = unmerged_logits(base, adapter_of(base, folder), prompt, kind);
+  if (can_only_be_merged(folder.filename())) {
+    EXPECT_THAT(got, test::FailsWith(DeviceErrc::kUnfit, testing::HasSubstr("merge the adapter")));
+    return;
+  }
+  ASSERT_TRUE(got) << got.error().detail;
+  EXPECT_LE(worst_error(*got, wanted), kTolerance);
+}
+
+TEST_P(AdaptedModelTest, ComputesBesideTheBaseWhatPeftComputes) {
+  const OpenedModel base = open_model(base_of(GetParam()), {}, "f32").value();
+  expect_unmerged(base, GetParam(), prompt(), wanted(), test::host_kind(2));
+  expect_unmerged(base, GetParam(), prompt(), wanted(), test::ranks_kind("host_tp2", "cpu,cpu"));
+  if (base.program->layers > 1 && !base.program->has_encoder) {
+    expect_unmerged(base, GetParam(), prompt(), wanted(), test::ranks_kind("host_pp2", "cpu | cpu"));
+  }
 }
 
 TEST_P(AdaptedModelTest, IsCutForRanksAsItsBaseIs) {
@@ -106,6 +160,23 @@ TEST(AdaptedModelsTest, AnAdapterOfZerosGivesTheBitsOfTheBase) {
   const OpenedModel model = open_model(base_of(adapter), {}, {}, adapter).value();
   EXPECT_EQ(logits_of(model, prompt, test::host_kind()),
             logits_of(base, prompt, test::host_kind()));
+}
+
+TEST(AdaptedModelsTest, AnAdapterOfZerosBesideTheBaseGivesItsBits) {
+  const fs::path folder = adapters() / "zeros";
+  const std::vector<TokenId> prompt = {5, 9, 3, 17};
+  const OpenedModel base = open_model(base_of(folder)).value();
+  EXPECT_EQ(unmerged_logits(base, adapter_of(base, folder), prompt, test::host_kind()).value(),
+            logits_of(base, prompt, test::host_kind()));
+}
+
+TEST(AdaptedModelsTest, ARankAboveTheBoundIsRefused) {
+  const fs::path folder = adapters() / "llama";
+  const OpenedModel base = open_model(base_of(folder)).value();
+  Adapter adapter = adapter_of(base, folder);
+  adapter.targets.front().rank = 17;
+  EXPECT_THAT(unmerged_logits(base, adapter, {1}, test::host_kind()),
+              test::FailsWith(DeviceErrc::kUnfit, testing::HasSubstr("has rank 17 for")));
 }
 
 TEST(AdaptedModelsTest, TheHashIsOfTheContentAndNotOfTheName) {
