@@ -48,7 +48,23 @@ LlamaShape shape_of(DType weights, LlamaShape::Family family = LlamaShape::Famil
   return shape;
 }
 
-/// An adapter of pairs of rank `rank` for each matrix of the layers but the keys.
+std::vector<float> numbers_of(const CheckpointTensor& tensor) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : tensor.shape) count *= extent;
+  std::vector<float> numbers(static_cast<std::size_t>(count));
+  read_values(tensor, 0, 1, numbers).value();
+  return numbers;
+}
+
+/// The size of a matrix's products with rows of length 1.
+float size_of(const CheckpointTensor& tensor) {
+  const std::vector<float> numbers = numbers_of(tensor);
+  const float squares = std::inner_product(numbers.begin(), numbers.end(), numbers.begin(), 0.0F);
+  return std::sqrt(squares / static_cast<float>(tensor.shape[0]));
+}
+
+/// An adapter of pairs of rank `rank` for each matrix of the layers but the keys. It changes
+/// products by about as much as they are.
 Adapter random_adapter(const Checkpoint& base, std::int64_t rank, std::uint32_t seed) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal;
@@ -68,7 +84,8 @@ Adapter random_adapter(const Checkpoint& base, std::int64_t rank, std::uint32_t 
     target.b.resize(static_cast<std::size_t>(rank * target.outputs));
     const float size = 1 / std::sqrt(static_cast<float>(target.inputs));
     for (float& number : target.a) number = size * normal(random);
-    for (float& number : target.b) number = normal(random);
+    const float base_size = size_of(tensor);
+    for (float& number : target.b) number = base_size * normal(random);
   }
   return adapter;
 }
@@ -167,13 +184,10 @@ TEST_P(AdapterStepsTest, ARowWithoutAnAdapterHasTheBitsOfTheBaseBesideOthers) {
 test::CompiledModel merged(const Checkpoint& base, const Adapter& adapter) {
   std::vector<CheckpointTensor> tensors;
   for (const CheckpointTensor& tensor : base.tensors()) {
-    std::int64_t count = 1;
-    for (const std::int64_t extent : tensor.shape) count *= extent;
-    std::vector<float> numbers(static_cast<std::size_t>(count));
-    read_values(tensor, 0, 1, numbers).value();
+    std::vector<float> numbers = numbers_of(tensor);
     for (const AdapterTarget& target : adapter.targets) {
       if (target.tensor != tensor.name) continue;
-      for (std::int64_t at = 0; at < count; ++at) {
+      for (std::int64_t at = 0; at < std::ssize(numbers); ++at) {
         float sum = 0;
         for (std::int64_t r = 0; r < target.rank; ++r) {
           sum += target.b[static_cast<std::size_t>(at / target.inputs * target.rank + r)] *
@@ -197,7 +211,7 @@ TEST_P(AdapterStepsTest, AddsTheSameToWeightsOfEachEncodingAsAMerge) {
   Steps merge(merged(*model.checkpoint, adapter), 1);
   const auto got = unmerged.run({0})[0];
   // Where codes are multiplied, rows are rounded to int8.
-  const double tolerance = GetParam() == DType::kF32 ? 1e-4 : 1e-1;
+  const double tolerance = GetParam() == DType::kF32 ? 1e-4 : 0.15;
   EXPECT_LE(test::relative_error(got, merge.run({0}, true)[0]), tolerance);
   EXPECT_GT(test::relative_error(got, unmerged.run({0}, true)[0]), 0.3);
 }

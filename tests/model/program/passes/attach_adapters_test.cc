@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 using test::SmallSpec;
 using testing::ElementsAre;
 
-std::vector<std::string_view> op_names_of(const Program& program) {
+std::vector<std::string_view> verbs_in(const Program& program) {
   std::vector<std::string_view> names;
   for (const Op& op : program.decode.ops) {
     names.push_back(std::visit([](const auto& one) { return one.kTraits.name; }, op));
@@ -35,7 +35,7 @@ std::vector<std::string_view> op_names_of(const Program& program) {
 }
 
 template <class Wanted>
-const Wanted& op_at(const Program& program, std::size_t at) {
+const Wanted& adapted_op(const Program& program, std::size_t at) {
   return std::get<Wanted>(program.decode.ops.at(at));
 }
 
@@ -51,7 +51,7 @@ TEST(AttachAdaptersTest, PutsPairsBeforeTheProductsOfLayers) {
   const Program base = SmallSpec().compile(test::small_model()).value();
   const Program adapted = attach_adapters(base, 5);
   EXPECT_EQ(adapted.adapter_rank, 16);
-  EXPECT_THAT(op_names_of(adapted),
+  EXPECT_THAT(verbs_in(adapted),
               ElementsAre("embed", "norm", "shrink", "expand", "linear", "rotary", "attention",
                           "shrink", "expand", "linear", "norm", "shrink", "expand", "linear",
                           "activate", "shrink", "expand", "linear", "norm", "linear"));
@@ -61,9 +61,9 @@ TEST(AttachAdaptersTest, PutsPairsBeforeTheProductsOfLayers) {
 
 TEST(AttachAdaptersTest, MakesOneLowForTheTensorsOfOneInput) {
   const Program adapted = attach_adapters(SmallSpec().compile(test::small_model()).value(), 16);
-  const auto& shrink = op_at<AdapterShrinkOp>(adapted, 2);
-  const auto& expand = op_at<AdapterExpandOp>(adapted, 3);
-  const auto& product = op_at<LinearOp>(adapted, 4);
+  const auto& shrink = adapted_op<AdapterShrinkOp>(adapted, 2);
+  const auto& expand = adapted_op<AdapterExpandOp>(adapted, 3);
+  const auto& product = adapted_op<LinearOp>(adapted, 4);
   EXPECT_THAT(tensors_at(adapted, shrink.sites), ElementsAre("q.weight", "k.weight", "v.weight"));
   EXPECT_EQ(adapted.buffers.at(static_cast<std::size_t>(shrink.low)).width, 48);
   EXPECT_EQ(shrink.in, product.in);
@@ -88,7 +88,7 @@ Program parallel_model(bool rewritten) {
   Program program = spec.compile(test::small_model()).value();
   auto& ops = program.decode.ops;
   const BufferId input = std::get<NormOp>(ops.at(1)).out;
-  EXPECT_EQ(op_names_of(program).at(7), "linear");
+  EXPECT_EQ(verbs_in(program).at(7), "linear");
   std::get<LinearOp>(ops.at(7)).in = input;
   const Op again = ops.at(1);
   if (rewritten) ops.insert(ops.begin() + 7, again);
@@ -97,22 +97,22 @@ Program parallel_model(bool rewritten) {
 
 TEST(AttachAdaptersTest, SharesLowAmongProductsThatReadOneValue) {
   const Program adapted = attach_adapters(parallel_model(false), 8);
-  EXPECT_EQ(std::ranges::count(op_names_of(adapted), "shrink"), 3);
-  const auto& shrink = op_at<AdapterShrinkOp>(adapted, 3);
+  EXPECT_EQ(std::ranges::count(verbs_in(adapted), "shrink"), 3);
+  const auto& shrink = adapted_op<AdapterShrinkOp>(adapted, 3);
   EXPECT_THAT(tensors_at(adapted, shrink.sites),
               ElementsAre("q.weight", "k.weight", "v.weight", "gate.weight", "up.weight"));
 }
 
 TEST(AttachAdaptersTest, MakesAnotherLowWhereTheInputIsWrittenAgain) {
   const Program adapted = attach_adapters(parallel_model(true), 8);
-  EXPECT_EQ(std::ranges::count(op_names_of(adapted), "shrink"), 4);
+  EXPECT_EQ(std::ranges::count(verbs_in(adapted), "shrink"), 4);
 }
 
 TEST(AttachAdaptersTest, CutsAProductWithAGateBeforeItsActivation) {
   const Program adapted = attach_adapters(SmallSpec().compile(test::small_model()).value(), 16);
-  const auto& expand = op_at<AdapterExpandOp>(adapted, 12);
-  const auto& product = op_at<LinearOp>(adapted, 13);
-  const auto& activate = op_at<ActivateOp>(adapted, 14);
+  const auto& expand = adapted_op<AdapterExpandOp>(adapted, 12);
+  const auto& product = adapted_op<LinearOp>(adapted, 13);
+  const auto& activate = adapted_op<ActivateOp>(adapted, 14);
   EXPECT_TRUE(product.gate_apart);
   EXPECT_EQ(product.spec, LinearSpec());
   EXPECT_EQ(product.out, expand.out);
@@ -128,8 +128,8 @@ TEST(AttachAdaptersTest, ScalesWhatItAddsAsTheProductDoes) {
   SmallSpec spec;
   spec.attention.append("\nresidual_scale = 0.5");
   const Program adapted = attach_adapters(spec.compile(test::small_model()).value(), 16);
-  EXPECT_EQ(op_at<AdapterExpandOp>(adapted, 8).scale, 0.5F);
-  EXPECT_EQ(op_at<AdapterExpandOp>(adapted, 8).residual, op_at<LinearOp>(adapted, 9).out);
+  EXPECT_EQ(adapted_op<AdapterExpandOp>(adapted, 8).scale, 0.5F);
+  EXPECT_EQ(adapted_op<AdapterExpandOp>(adapted, 8).residual, adapted_op<LinearOp>(adapted, 9).out);
 }
 
 /// A rank's part of B is that of its outputs, and its part of A that of its inputs.
