@@ -1,9 +1,8 @@
 #include "weft/gpu/model_device.h"
 
+#include <boost/system/system_error.hpp>
 #include <cstddef>
 #include <span>
-
-#include <boost/system/system_error.hpp>
 
 #include "weft/gpu/device_error.h"
 #include "weft/model/checkpoint/tensor_values.h"

@@ -26,12 +26,12 @@ struct DeviceOptions {
   std::int32_t max_guesses = 0;     ///< guesses in a step; each adds a choice to the step
   std::int64_t max_context = 0;     ///< positions of a sequence; 0: all that the model knows
   std::int32_t page_tokens = 16;
-  std::int32_t pages = 0;          ///< of the decoder's KV
-  std::int32_t cross_pages = 0;    ///< of the encoder's output
-  std::int32_t encoder_pages = 0;  ///< of an encoder at work
-  DType kv_dtype = DType::kF32;    ///< one of kKvDTypes
-  bool kv_on_host = false;         ///< a GPU's: `pages` and `cross_pages` are in host memory
-  bool rounds_rows = false;        ///< a GPU's: DeviceLimits::rounds_rows
+  std::int32_t pages = 0;           ///< of the decoder's KV
+  std::int32_t cross_pages = 0;     ///< of the encoder's output
+  std::int32_t encoder_pages = 0;   ///< of an encoder at work
+  DType kv_dtype = DType::kF32;     ///< one of kKvDTypes
+  bool kv_on_host = false;          ///< a GPU's: `pages` and `cross_pages` are in host memory
+  bool rounds_rows = false;         ///< a GPU's: DeviceLimits::rounds_rows
   std::int32_t adapter_places = 0;  ///< as DeviceLimits has it
   std::int32_t adapter_rank = 0;
 };
@@ -48,8 +48,8 @@ class ModelDevice {
   ModelDevice& operator=(const ModelDevice&) = delete;
   virtual ~ModelDevice() = default;
 
-  /// Returns the adapter in this device's own form, for its part of the model. kUnfit names what the
-  /// device cannot compute without merging it into the weights. Any thread, beside steps too.
+  /// Returns the adapter in this device's own form, for its part of the model. kUnfit names what
+  /// the device cannot compute without merging it into the weights. Any thread, beside steps too.
   [[nodiscard]] virtual Result<PreparedAdapter> prepare_adapter(const Adapter& adapter) const;
 
   /// Puts a prepared adapter into a place below DeviceOptions::adapter_places, in which none of the

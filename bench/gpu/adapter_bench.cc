@@ -3,7 +3,8 @@
 //
 //   weft_adapter_bench [ADAPTERS [ROWS [RANK [TYPE [THREADS]]]]]
 //
-// Prints the rows' tokens a second without adapters, with them, and the ratio of each pair of steps.
+// Prints the rows' tokens a second without adapters, with them, and the ratio of each pair of
+// steps.
 
 #include <algorithm>
 #include <cstddef>
@@ -81,8 +82,8 @@ class DecodingRows {
     options.adapter_rank = settings.rank;
     device_ = HostDevice::load(llama.checkpoint(), llama.program(), options).value();
     for (std::int32_t place = 0; place < settings.adapters; ++place) {
-      const Adapter adapter = make_adapter(*llama.checkpoint(), settings.rank,
-                                           static_cast<std::uint32_t>(place) + 1);
+      const Adapter adapter =
+          make_adapter(*llama.checkpoint(), settings.rank, static_cast<std::uint32_t>(place) + 1);
       device_->place_adapter(place, device_->prepare_adapter(adapter).value());
       ids_.push_back(adapter_id(adapter));
     }
@@ -100,8 +101,8 @@ class DecodingRows {
       one.first = row;
       one.count = 1;
       one.start = kContext;
-      one.pages = std::span(pages_).subspan(static_cast<std::size_t>(row) * kPagesOfRow,
-                                            kPagesOfRow);
+      one.pages =
+          std::span(pages_).subspan(static_cast<std::size_t>(row) * kPagesOfRow, kPagesOfRow);
       const auto place = static_cast<std::size_t>(row % settings_.adapters);
       if (with_adapters) one.traits.kv.adapter = ids_[place];
       tokens.push_back(row * 17 + 3);
@@ -127,12 +128,13 @@ int run(const Settings& settings) {
     adapted.push_back(rows.step(true));
     ratios.push_back(base.back() / adapted.back());
   }
-  std::printf("%d adapters of rank %d, %d rows, %s: %.1f tokens/s without, %.1f with, ratio %.3f "
-              "[%.3f, %.3f]\n",
-              settings.adapters, settings.rank, settings.rows,
-              std::string(to_string(settings.weights)).c_str(), settings.rows / median(base),
-              settings.rows / median(adapted), median(ratios), *std::ranges::min_element(ratios),
-              *std::ranges::max_element(ratios));
+  std::printf(
+      "%d adapters of rank %d, %d rows, %s: %.1f tokens/s without, %.1f with, ratio %.3f "
+      "[%.3f, %.3f]\n",
+      settings.adapters, settings.rank, settings.rows,
+      std::string(to_string(settings.weights)).c_str(), settings.rows / median(base),
+      settings.rows / median(adapted), median(ratios), *std::ranges::min_element(ratios),
+      *std::ranges::max_element(ratios));
   return 0;
 }
 

@@ -30,8 +30,8 @@ DeviceNeeds host_needs(const Program& program, const CapacityWishes& wishes) {
   // The buffers of an adapted program are those of both programs.
   std::shared_ptr<const Program> planned(std::shared_ptr<void>(), &program);
   if (wishes.adapter_places > 0) {
-    planned = std::make_shared<const Program>(
-        attach_adapters(program, std::max(wishes.adapter_rank, 1)));
+    planned =
+        std::make_shared<const Program>(attach_adapters(program, std::max(wishes.adapter_rank, 1)));
   }
   DeviceNeeds needs;
   needs.computes_adapters = true;

@@ -22,8 +22,8 @@
 namespace weft {
 namespace {
 
-/// Rows of one adapter that a thread computes together: enough that a pair is seldom read twice, and
-/// few enough that a prompt is cut for many threads.
+/// Rows of one adapter that a thread computes together: enough that a pair is seldom read twice,
+/// and few enough that a prompt is cut for many threads.
 constexpr std::int32_t kTaskRows = 32;
 
 std::size_t rounded_to_line(std::size_t bytes) {
@@ -223,10 +223,10 @@ void find_adapter_tasks(HostState& state, const Step& step) {
   for (std::size_t place = 0; place < own.adapter_ends.size(); ++place) {
     for (; first < own.adapter_ends[place]; first += kTaskRows) {
       const std::int32_t rows = std::min(kTaskRows, own.adapter_ends[place] - first);
-      own.adapter_tasks.push_back({std::span(own.adapter_rows)
-                                       .subspan(static_cast<std::size_t>(first),
-                                                static_cast<std::size_t>(rows)),
-                                   state.adapter_places[place].adapter->pairs().data()});
+      own.adapter_tasks.push_back(
+          {std::span(own.adapter_rows)
+               .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(rows)),
+           state.adapter_places[place].adapter->pairs().data()});
     }
     first = own.adapter_ends[place];
   }

@@ -46,7 +46,7 @@ struct DeviceNeeds {
   /// What it takes of host memory beside its own, where its KV cache lies there; else null and 0.
   std::function<std::int64_t(const DeviceLimits& limits)> host_bytes{};
   std::int64_t host_page_bytes = 0;
-  bool chooses_at_once = false;  ///< DeviceLimits::chooses_at_once
+  bool chooses_at_once = false;    ///< DeviceLimits::chooses_at_once
   bool computes_adapters = false;  ///< unmerged, in places
 };
 

@@ -23,9 +23,7 @@ constexpr hn::CappedTag<float, kAdapterPanel> kPairFloats;
 using PairFloats = hn::Vec<decltype(kPairFloats)>;
 constexpr std::int64_t kPairWidth = static_cast<std::int64_t>(hn::MaxLanes(kPairFloats));
 
-HWY_INLINE HWY_ATTR PairFloats load_pair(const float* from) {
-  return hn::LoadU(kPairFloats, from);
-}
+HWY_INLINE HWY_ATTR PairFloats load_pair(const float* from) { return hn::LoadU(kPairFloats, from); }
 
 /// Of bf16.
 HWY_INLINE HWY_ATTR PairFloats load_pair(const std::uint16_t* from) {

@@ -31,10 +31,9 @@ HWY_ATTR void activate_part(const ActivateParams& params, std::int64_t row, std:
   for (std::int64_t i = begin; i < end; i += lanes) {
     const auto count = static_cast<std::size_t>(end - i);
     const FloatVec sum = load_first(in + i, count);
-    FloatVec value =
-        params.gated
-            ? gated_output(d, params.spec, sum, load_first(in + params.out.width + i, count))
-            : plain_output(d, params.spec, sum);
+    FloatVec value = params.gated ? gated_output(d, params.spec, sum,
+                                                 load_first(in + params.out.width + i, count))
+                                  : plain_output(d, params.spec, sum);
     value = hn::Mul(value, scale);
     if (residual != nullptr) value = hn::Add(load_first(residual + i, count), value);
     store_first(value, out + i, count);

@@ -37,10 +37,9 @@ HWY_INLINE HWY_ATTR V gated_output(D d, const LinearSpec& spec, V gate, V up) {
     up = hn::IfThenElse(hn::Gt(up, most), most, up);
     up = hn::IfThenElse(hn::Lt(up, least), least, up);
   }
-  const V opened =
-      spec.gate_alpha != 0
-          ? hn::Mul(gate, sigmoid_of(d, hn::Mul(gate, hn::Set(d, spec.gate_alpha))))
-          : activate(d, spec.activation, spec.xielu, gate);
+  const V opened = spec.gate_alpha != 0
+                       ? hn::Mul(gate, sigmoid_of(d, hn::Mul(gate, hn::Set(d, spec.gate_alpha))))
+                       : activate(d, spec.activation, spec.xielu, gate);
   return hn::Mul(opened, hn::Add(up, hn::Set(d, spec.up_offset)));
 }
 

@@ -210,7 +210,8 @@ Error encoded(const CheckpointTensor& tensor) {
   std::string what = "tensor " + in_quotes(tensor.name);
   what.append(" is encoded as ").append(to_string(tensor.dtype));
   what.append(
-      ": an adapter is merged into weights of 16 or 32 bits; name the model that was quantized, and "
+      ": an adapter is merged into weights of 16 or 32 bits; name the model that was quantized, "
+      "and "
       "encode it by --weights");
   return bad_adapter(tensor.file(), what);
 }

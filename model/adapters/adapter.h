@@ -61,7 +61,8 @@ struct Adapter {
 
 /// Reads an adapter's numbers, and finds for each the base's tensor that it changes. `program` is
 /// compiled from `base`, by `architecture`. kBadAdapter naming file and tensor: a key that is
-/// refused, a tensor that the base lacks or has in another shape, a number that is not finite, an embedding that is the head too; errors of reading. Thread-safe.
+/// refused, a tensor that the base lacks or has in another shape, a number that is not finite, an
+/// embedding that is the head too; errors of reading. Thread-safe.
 [[nodiscard]] Result<Adapter> bind_adapter(const AdapterFile& file, const Checkpoint& base,
                                            const Program& program,
                                            const Architecture& architecture);

@@ -165,8 +165,8 @@ struct ScaleRowsOp {
   Output<OperandRows::kTokens> out;
 };
 
-/// What follows a product's sums (LinearSpec), in an adapted program: there adapters change the sums
-/// before it. If gated, `in` has gates and ups as LinearOp::gate_apart leaves them.
+/// What follows a product's sums (LinearSpec), in an adapted program: there adapters change the
+/// sums before it. If gated, `in` has gates and ups as LinearOp::gate_apart leaves them.
 struct ActivateOp {
   static constexpr OpTraits kTraits{.name = "activate"};
   LinearSpec spec;
@@ -176,8 +176,8 @@ struct ActivateOp {
   Output<OperandRows::kTokens, OperandType::kAny> out;
 };
 
-/// low = scale * A in for each site, by the pairs of each row's adapter (attach_adapters.h). Numbers
-/// of `low` are not written where a row's adapter has no pair.
+/// low = scale * A in for each site, by the pairs of each row's adapter (attach_adapters.h).
+/// Numbers of `low` are not written where a row's adapter has no pair.
 struct AdapterShrinkOp {
   static constexpr OpTraits kTraits{.name = "shrink", .work = WorkKind::kAdapt};
   Extent sites;  ///< in Program::adapter_sites: those of all products of `in`

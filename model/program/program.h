@@ -94,8 +94,8 @@ struct KvLayerPlan {
   std::int32_t head_size = 0;
 };
 
-/// A tensor of the base in a product of an adapted program: an adapter's pair for the tensor changes
-/// the product there.
+/// A tensor of the base in a product of an adapted program: an adapter's pair for the tensor
+/// changes the product there.
 struct AdapterSite {
   const CheckpointTensor* tensor = nullptr;
   MatrixId weight;               ///< of the product
@@ -141,8 +141,8 @@ struct Program {
   std::vector<AdapterSite> adapter_sites;  ///< of an adapted program, in the order of its products
   std::vector<AdapterRun> adapter_runs;
   std::int64_t adapter_rank = 0;  ///< the greatest rank of a pair; 0: it computes no adapters
-  std::int64_t layers = 0;       ///< of the decoder that are here
-  std::int64_t max_experts = 0;  ///< most experts and choices of any layer, 0 = none
+  std::int64_t layers = 0;        ///< of the decoder that are here
+  std::int64_t max_experts = 0;   ///< most experts and choices of any layer, 0 = none
   std::int64_t max_chosen = 0;
   std::vector<std::int64_t> end_tokens;
   std::int64_t start_token = -1;

@@ -77,7 +77,7 @@ Result<Rows> unmerged_logits(const OpenedModel& base, const Adapter& adapter,
 /// Adapters with more than pairs for products of layers.
 bool can_only_be_merged(const std::string& name) {
   const std::vector<std::string> merged = {
-      "bias",          "bias-of-pairs",       "dora",      "dora-transposed", "embedding",
+      "bias",          "bias-of-pairs",      "dora",      "dora-transposed", "embedding",
       "experts-apart", "experts-transposed", "lora-bias", "saved",           "tokens",
       "tokens-tied"};
   return std::ranges::find(merged, name) != merged.end();
@@ -125,7 +125,8 @@ TEST_P(AdaptedModelTest, ComputesBesideTheBaseWhatPeftComputes) {
   expect_unmerged(base, GetParam(), prompt(), wanted(), test::host_kind(2));
   expect_unmerged(base, GetParam(), prompt(), wanted(), test::ranks_kind("host_tp2", "cpu,cpu"));
   if (base.program->layers > 1 && !base.program->has_encoder) {
-    expect_unmerged(base, GetParam(), prompt(), wanted(), test::ranks_kind("host_pp2", "cpu | cpu"));
+    expect_unmerged(base, GetParam(), prompt(), wanted(),
+                    test::ranks_kind("host_pp2", "cpu | cpu"));
   }
 }
 

@@ -108,8 +108,8 @@ class Steps {
     options.adapter_rank = kRank;
     device_ = HostDevice::load(model.checkpoint, model.program, options).value();
     for (std::int32_t place = 0; place < kPlaces; ++place) {
-      const Adapter adapter =
-          random_adapter(*model.checkpoint, place == 0 ? kRank : 3, static_cast<std::uint32_t>(place) + 1);
+      const Adapter adapter = random_adapter(*model.checkpoint, place == 0 ? kRank : 3,
+                                             static_cast<std::uint32_t>(place) + 1);
       device_->place_adapter(place, device_->prepare_adapter(adapter).value());
       ids_.push_back(adapter_id(adapter));
     }
@@ -198,8 +198,8 @@ test::CompiledModel merged(const Checkpoint& base, const Adapter& adapter) {
     }
     const auto* bytes = reinterpret_cast<const std::byte*>(numbers.data());
     const std::vector<std::byte> all(bytes, bytes + numbers.size() * sizeof(float));
-    tensors.push_back({tensor.name, DType::kF32, tensor.shape, test::source_of(all, "merged"), 0,
-                       all.size()});
+    tensors.push_back(
+        {tensor.name, DType::kF32, tensor.shape, test::source_of(all, "merged"), 0, all.size()});
   }
   return test::compile_tensors(base, std::move(tensors));
 }

@@ -93,9 +93,8 @@ class ListAdapter {
   [[nodiscard]] bool can_have_adapters(const LinearOp& op) const {
     const MatrixPlan& matrix = program_.matrices[static_cast<std::size_t>(op.weight)];
     return plan(op.out).rows == RowKind::kTokens && !matrix.parts.empty() &&
-           std::ranges::all_of(matrix.parts, [](const MatrixPart& part) {
-             return part.tensor->shape.size() <= 2;
-           });
+           std::ranges::all_of(
+               matrix.parts, [](const MatrixPart& part) { return part.tensor->shape.size() <= 2; });
   }
 
   /// Gives the sites of each input's products numbers that follow one another.
@@ -165,8 +164,7 @@ class ListAdapter {
     both.emplace_back(base);
   }
 
-  void write_cut(const Product& product, const LinearOp& base, BufferId low,
-                 std::vector<Op>& ops) {
+  void write_cut(const Product& product, const LinearOp& base, BufferId low, std::vector<Op>& ops) {
     const bool gated = is_gated(base);
     const BufferId sums = buffer("sums", plan(base.out).width * (gated ? 2 : 1));
     ops.emplace_back(AdapterExpandOp{product.runs, 1, low, kAbsent, sums});

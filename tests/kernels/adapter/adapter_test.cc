@@ -27,10 +27,12 @@ struct TestPair {
   TestPair(std::int32_t rank, std::int64_t inputs, std::span<const AdapterRun> runs, DType dtype,
            float scale, Random& random) {
     const std::int64_t row = adapter_row(inputs);
-    const std::int64_t rows = (rank + kAdapterRankBlock - 1) / kAdapterRankBlock * kAdapterRankBlock;
+    const std::int64_t rows =
+        (rank + kAdapterRankBlock - 1) / kAdapterRankBlock * kAdapterRankBlock;
     a.resize(static_cast<std::size_t>(rows * row * size_of(dtype)));
     for (std::int64_t r = 0; r < rank; ++r) {
-      for (std::int64_t k = 0; k < inputs; ++k) wide_a.push_back(put(a, r * row + k, dtype, random()));
+      for (std::int64_t k = 0; k < inputs; ++k)
+        wide_a.push_back(put(a, r * row + k, dtype, random()));
     }
     std::int64_t panels = 0;
     for (const AdapterRun& run : runs) panels += run.panels();
@@ -89,9 +91,7 @@ struct TestStep {
         tasks({{rows, pairs.data()}, {other_rows, other_pairs.data()}}),
         in(kRows, width, random) {}
 
-  AdapterShrinkParams shrink(Rows low) {
-    return {in.rows(), low, tasks, kFirstSite, 2, kRank};
-  }
+  AdapterShrinkParams shrink(Rows low) { return {in.rows(), low, tasks, kFirstSite, 2, kRank}; }
 };
 
 class AdapterTest : public OpTest {};
@@ -154,7 +154,8 @@ void expect_expanded(TestStep& step, float scale, Table& low, Table* residual, T
       for (std::int64_t i = 0; i < run.outputs; ++i) {
         const auto column = static_cast<std::size_t>(run.first_output + i);
         double value = residual == nullptr ? 0 : double{residual->row(row)[column]};
-        if (own) value += scale * expanded(which == 0 ? step.first : step.second, run, low.row(row), i);
+        if (own)
+          value += scale * expanded(which == 0 ? step.first : step.second, run, low.row(row), i);
         if (others && which == 1) value += scale * expanded(step.other, run, low.row(row), i);
         wanted.push_back(value);
       }
@@ -227,7 +228,7 @@ TEST_P(AdapterTest, WrongParametersAreBugs) {
   WEFT_EXPECT_BUG(adapter_shrink(step.shrink(low.rows()), {}), "a pair's rank");
   step.runs[1].outputs = 30;
   WEFT_EXPECT_BUG(adapter_expand({low.rows(), {}, out.rows(), 1, step.tasks, step.runs}, {}),
-             "a run outside of out");
+                  "a run outside of out");
 }
 
 WEFT_OP_TEST(AdapterTest);

@@ -200,8 +200,7 @@ TEST(AttachAdaptersTest, SuitsBothProgramsOfEachFamily) {
         compile(resolve_architecture(find_spec(checkpoint).value(), checkpoint).value(), checkpoint)
             .value();
     const Program adapted = attach_adapters(base, 16);
-    for (const OpList* list :
-         {&base.encode, &base.decode, &adapted.encode, &adapted.decode}) {
+    for (const OpList* list : {&base.encode, &base.decode, &adapted.encode, &adapted.decode}) {
       EXPECT_EQ(Places(adapted, *list).overlap(), "") << entry.path();
     }
     std::vector<std::int64_t> outputs(adapted.matrices.size());
@@ -212,7 +211,8 @@ TEST(AttachAdaptersTest, SuitsBothProgramsOfEachFamily) {
     for (const OpList* list : {&adapted.encode, &adapted.decode}) {
       for (std::size_t at = 1; at < list->ops.size(); ++at) {
         const auto* product = std::get_if<LinearOp>(&list->ops[at]);
-        if (product == nullptr || (list == &adapted.decode && at >= adapted.first_head_op)) continue;
+        if (product == nullptr || (list == &adapted.decode && at >= adapted.first_head_op))
+          continue;
         const auto* expand = std::get_if<AdapterExpandOp>(&list->ops[at - 1]);
         ASSERT_NE(expand, nullptr) << entry.path() << ", op " << at;
         EXPECT_EQ(expand->out, product->residual);
