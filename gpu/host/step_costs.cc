@@ -11,6 +11,7 @@ namespace {
 // floats that pass by in other ops.
 constexpr double kBytesRead = 8;
 constexpr double kProducts = 40;
+constexpr double kAdapterProducts = 10;  // of pairs that a few rows share, and that are read
 constexpr double kKeyProducts = 8;
 constexpr double kFloats = 1;
 
@@ -29,7 +30,8 @@ StepCosts::OpCost StepCosts::cost_of(const OpWork& work, std::int64_t max_expert
   cost.by_output = work.by_output;
   cost.cross = work.keys == KvGroup::kCross;
   cost.read = as_double(work.weight_bytes) / kBytesRead;
-  cost.per_row = as_double(work.numbers) / kFloats + as_double(work.products) / kProducts;
+  const double products = work.kind == WorkKind::kAdapt ? kAdapterProducts : kProducts;
+  cost.per_row = as_double(work.numbers) / kFloats + as_double(work.products) / products;
   cost.per_key = as_double(work.key_products) / kKeyProducts;
   if (work.experts == 0) return cost;
   cost.experts = as_double(work.experts);
