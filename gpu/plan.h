@@ -80,9 +80,11 @@ struct PlanCopy {
 /// A place (DeviceLimits::adapter_places) gets an adapter, and loses the one that it had. Neither
 /// an entry of this plan nor one of an earlier plan without a result uses the place, so a device
 /// may copy beside its steps; it keeps a share of the adapter until the copy has ended.
-/// StepResult::adapters then names the place. An adapter is in the place that was named last for
-/// it. Another rank than the one that samples() may still be copying when a row uses the adapter:
-/// its step waits for that.
+/// StepResult::adapters then names the place. A plan may have nothing but adapters, or nothing at
+/// all: in a plan without entries the device waits for the copies that are under way, and its
+/// result names all of them. An adapter is in the place that was named last for it. Another rank
+/// than the one that samples() may still be copying when a row uses the adapter: its step waits for
+/// that.
 struct PlanAdapter {
   std::int32_t place = 0;
   std::shared_ptr<const PreparedAdapter> adapter{};  ///< not null
