@@ -1,25 +1,46 @@
 #include "weft/schedule/admission.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <span>
 #include <utility>
 
 namespace weft {
 namespace {
 
-// How many groups of a class are tried when the first does not fit, and how many of one client:
+// How many groups of a class are tried when the first does not fit, and how many of one line:
 // enough to find a small group behind large ones, at a cost that each tick pays.
 constexpr std::size_t kCandidates = 8;
-constexpr std::size_t kCandidatesOfOneClient = 4;
+constexpr std::size_t kCandidatesOfOneLine = 4;
 
 }  // namespace
 
+struct Admission::Lacking {
+  /// A group, and how many candidates go before it.
+  struct One {
+    Group* group = nullptr;
+    std::size_t before = 0;
+  };
+  std::array<One, kCandidates> first{};
+  std::size_t count = 0;  ///< also of those that are not in `first`
+
+  /// The candidate of this index begins.
+  void count_overtaking(std::size_t candidate) const {
+    for (const One& one : std::span(first).first(std::min(count, first.size()))) {
+      if (one.before <= candidate) ++one.group->overtaken;
+    }
+  }
+};
+
 Admission::Admission(const SchedulerOptions& options, const RowTable& rows, KvMemory& memory,
-                     const WaitingGroups& waiting, const RunningGroups& running,
-                     const PrefixLeaders& leaders, PageFetches* fetches)
+                     AdapterPlaces& adapters, const WaitingGroups& waiting,
+                     const RunningGroups& running, const PrefixLeaders& leaders,
+                     PageFetches* fetches)
     : options_(options),
       rows_(rows),
       memory_(memory),
+      adapters_(adapters),
       waiting_(waiting),
       running_(running),
       leaders_(leaders),
@@ -30,6 +51,9 @@ std::string Admission::never_fits(const GroupSpec& spec) const {
   const auto number = [](auto value) { return std::to_string(value); };
   if (spec.sequences > limits.rows) {
     return number(spec.sequences) + " sequences, the engine has " + number(limits.rows) + " rows";
+  }
+  if (spec.traits.kv.adapter && limits.adapter_places == 0) {
+    return "an adapter, the engine has no places for adapters";
   }
   if (memory_.slabs() && spec.beams()) return "a beam search needs kv_layout \"pages\"";
   if (limits.has_state() && spec.beams()) return "a beam search needs a model without state";
@@ -67,9 +91,13 @@ std::optional<TimePoint> Admission::opens_at() const {
 
 AdmissionChoice Admission::choose(RequestClass cls) const {
   std::array<Group*, kCandidates> groups{};
-  const std::size_t count = waiting_.candidates(cls, groups, kCandidatesOfOneClient);
+  Lacking lacking;
+  const std::size_t count = waiting_.candidates(
+      cls, groups, kCandidatesOfOneLine,
+      [&](Group& group, std::size_t before) { return has_adapter(group, before, lacking); });
   for (std::size_t i = 0; i < count; ++i) {
     Group& group = *groups[i];
+    if (!adapters_.has(group)) continue;  // more lack theirs than are passed over
     if (!fits_in_any_way(group, i == 0)) {
       group.leads = {};
       if (group.overtaken >= kMaxOvertakes) return {.blocked = true};
@@ -77,10 +105,19 @@ AdmissionChoice Admission::choose(RequestClass cls) const {
       for (std::size_t j = 0; j < i; ++j) {
         if (groups[j]->leads.group == nullptr) ++groups[j]->overtaken;
       }
+      lacking.count_overtaking(i);
       return {.group = &group};
     }
   }
   return {};
+}
+
+/// Whether a line's groups may begin as far as their adapter is concerned; if not, it is asked for.
+bool Admission::has_adapter(Group& group, std::size_t before, Lacking& lacking) const {
+  if (adapters_.has(group)) return true;
+  adapters_.want(group, group.overtaken >= kMaxOvertakes);
+  if (lacking.count < lacking.first.size()) lacking.first[lacking.count] = {&group, before};
+  return ++lacking.count > kMostLacking;
 }
 
 /// Whether it waits for pages from files; never where batches are filled from all waiting groups.

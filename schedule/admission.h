@@ -25,19 +25,24 @@ struct AdmissionChoice {
 /// carries the decision out.
 ///
 /// A group that fits is passed over while a running group computes the beginning of its prompt
-/// (PrefixLeaders), or while some of its pages are read from files (PageFetches).
+/// (PrefixLeaders), or while some of its pages are read from files (PageFetches). Groups whose
+/// adapter is in no place ask for one (AdapterPlaces), and others begin before them.
 ///
 /// No group starves: inside a class at most kMaxOvertakes later groups, which fit where it does
-/// not, overtake a group; then no group is admitted before it.
+/// not, overtake a group; then no group is admitted before it. If it lacks its adapter alone, then
+/// an adapter that others use gives its place up, and others go on.
 ///
-/// Owner only. Allocates nothing. Changes only `Group::overtaken`, `leads` and
-/// `looked_in_files`.
+/// Owner only. Allocates nothing, unless more lines of waiting groups lack their adapters than
+/// ever. Changes only places' adapters, `Group::overtaken`, `leads` and `looked_in_files`.
 class Admission {
  public:
   static constexpr std::int32_t kMaxOvertakes = 32;
+  /// How many lines of waiting groups (WaitQueue) that lack their adapters are passed over at once,
+  /// at most: a tick pays some 100 ns for each.
+  static constexpr std::size_t kMostLacking = 256;
 
   Admission(const SchedulerOptions& options, const RowTable& rows, KvMemory& memory,
-            const WaitingGroups& waiting, const RunningGroups& running,
+            AdapterPlaces& adapters, const WaitingGroups& waiting, const RunningGroups& running,
             const PrefixLeaders& leaders, PageFetches* fetches = nullptr);
 
   /// Returns why the device could never run the group, with numbers; empty if it can.
@@ -65,6 +70,10 @@ class Admission {
     bool idle = false;          ///< no other group would run
   };
 
+  /// The first groups of lines that lack their adapters, as far as they count as overtaken.
+  struct Lacking;
+
+  [[nodiscard]] bool has_adapter(Group& group, std::size_t before, Lacking& lacking) const;
   [[nodiscard]] Room room() const;
   [[nodiscard]] Room room_without_batch() const;
   [[nodiscard]] bool fits(const Group& group, const Room& room) const;
@@ -75,6 +84,7 @@ class Admission {
   const SchedulerOptions options_;
   const RowTable& rows_;
   KvMemory& memory_;
+  AdapterPlaces& adapters_;
   const WaitingGroups& waiting_;
   const RunningGroups& running_;
   const PrefixLeaders& leaders_;

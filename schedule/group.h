@@ -99,7 +99,9 @@ struct PrefixLeader {
 class Group : public WaitItem {
  public:
   explicit Group(GroupSpec what)
-      : spec(std::move(what)), prefix_scope{spec.cache_domain, spec.traits.kv} {}
+      : spec(std::move(what)), prefix_scope{spec.cache_domain, spec.traits.kv} {
+    adapter = spec.traits.kv.adapter;
+  }
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
   virtual ~Group() = default;
@@ -121,11 +123,12 @@ class Group : public WaitItem {
   /// Input tokens found in the cache when it first began: of the encoder's input if it has one,
   /// otherwise of the prompt; -1 before.
   std::int32_t cached = -1;
-  bool looked_in_files = false;  ///< files were searched for its pages since it began to wait
-  PrefixLeader leads;            ///< the group whose pages it waits for, though it could begin
-  GuessCounts guesses;           ///< the sum over its sequences
-  bool charged = false;          ///< its client has been charged for its prompt
-  bool done = false;             ///< has ended; kept while results are pending
+  bool looked_in_files = false;     ///< files were searched for its pages since it began to wait
+  std::int32_t adapter_place = -1;  ///< where the adapter is that it uses while it runs; -1: none
+  PrefixLeader leads;               ///< the group whose pages it waits for, though it could begin
+  GuessCounts guesses;              ///< the sum over its sequences
+  bool charged = false;             ///< its client has been charged for its prompt
+  bool done = false;                ///< has ended; kept while results are pending
   std::optional<BeamSearch> beams;
   std::vector<std::vector<TokenLogprob>> candidates;  ///< each beam's, in the current step
   std::int32_t beams_ready = 0;                       ///< how many beams have candidates

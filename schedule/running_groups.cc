@@ -8,13 +8,19 @@
 namespace weft {
 
 RunningGroups::RunningGroups(const DeviceLimits& limits, AdmissionMode admission, RowTable& rows,
-                             KvMemory& memory, WaitingGroups& waiting)
-    : limits_(limits), admission_(admission), rows_(rows), memory_(memory), waiting_(waiting) {
+                             KvMemory& memory, AdapterPlaces& adapters, WaitingGroups& waiting)
+    : limits_(limits),
+      admission_(admission),
+      rows_(rows),
+      memory_(memory),
+      adapters_(adapters),
+      waiting_(waiting) {
   groups_.reserve(static_cast<std::size_t>(limits.rows));
 }
 
 void RunningGroups::begin(Group& group) {
   waiting_.admit(group);
+  adapters_.begin(group);
   reserve_outputs(group);
   if (admission_ == AdmissionMode::kReserve) memory_.reserve(group);
   group.phase = GroupPhase::kPrompt;
@@ -74,6 +80,7 @@ void RunningGroups::release(Group& group, Sequence& sequence) {
 void RunningGroups::release_all(Group& group) {
   for (Sequence& sequence : group.sequences) release(group, sequence);
   memory_.release(group);
+  adapters_.release(group);
   group.beams_ready = 0;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "weft/gpu/step_device.h"
+#include "weft/schedule/adapters/adapter_places.h"
 #include "weft/schedule/group.h"
 #include "weft/schedule/memory/kv_memory.h"
 #include "weft/schedule/rows/row_table.h"
@@ -35,7 +36,7 @@ enum class ChunkRoom : std::uint8_t {
 class RunningGroups {
  public:
   RunningGroups(const DeviceLimits& limits, AdmissionMode admission, RowTable& rows,
-                KvMemory& memory, WaitingGroups& waiting);
+                KvMemory& memory, AdapterPlaces& adapters, WaitingGroups& waiting);
 
   /// The running groups. begin(), remove() and preempt() change the list.
   [[nodiscard]] std::span<Group* const> all() const noexcept { return groups_; }
@@ -91,6 +92,7 @@ class RunningGroups {
   const AdmissionMode admission_;
   RowTable& rows_;
   KvMemory& memory_;
+  AdapterPlaces& adapters_;
   WaitingGroups& waiting_;
   std::vector<Group*> groups_;
   std::uint64_t preemptions_ = 0;

@@ -85,11 +85,13 @@ Scheduler::Scheduler(const SchedulerOptions& options, SchedulerListener& listene
       jumps_ahead_(options.jump_ahead),
       rows_(options.limits.rows),
       memory_(clock_, options.limits, options.layout, options.cache),
-      running_(options.limits, options.admission, rows_, memory_, waiting_),
+      adapters_(clock_, options.limits.adapter_places),
+      waiting_(adapters_),
+      running_(options.limits, options.admission, rows_, memory_, adapters_, waiting_),
       chunks_(options, running_),
       swaps_(chunks_.times(), options.limits),
       leaders_(options, memory_, running_, chunks_.times()),
-      admission_(options, rows_, memory_, waiting_, running_, leaders_,
+      admission_(options, rows_, memory_, adapters_, waiting_, running_, leaders_,
                  use_files(options) ? &*fetches_ : nullptr),
       writer_(options.limits, rows_, memory_),
       amender_(options.limits, rows_, groups_, running_) {
@@ -145,7 +147,9 @@ bool Scheduler::plan(TimePoint now, Tick& tick, std::optional<Duration> budget) 
   if (is_empty(tick.shape)) chunks_.choose_decodes(tick);
   // Otherwise no sequence would compute while pages come from host memory.
   if (is_empty(tick.shape)) chunks_.choose_arriving(tick);
-  const bool has_work = !is_empty(tick.shape);
+  // Loads of adapters are work of their own.
+  const bool loads = adapters_.begin_loads();
+  const bool has_work = !is_empty(tick.shape) || loads;
   if (has_work) {
     chunks_.choose_guesses(tick);
     clock_.write();
@@ -153,6 +157,7 @@ bool Scheduler::plan(TimePoint now, Tick& tick, std::optional<Duration> budget) 
   memory_.prefixes().settle_offers();
   if (!has_work) return false;
   writer_.write(tick);
+  adapters_.write(tick.plan);
   amender_.note_planned();
   return true;
 }
@@ -166,6 +171,8 @@ void Scheduler::amend(TimePoint now, Tick& tick) {
   chunks_.choose_prefills(tick);
   amender_.drop_stale(tick);
   writer_.write_more(tick);
+  static_cast<void>(adapters_.begin_loads());
+  adapters_.write(tick.plan);
   clock_.write();
   note_seen();
 }
@@ -188,6 +195,15 @@ void Scheduler::admit(TimePoint now, Tick* amended) {
       make_room(*next.group);
       begin(*next.group, amended);
     }
+    make_places();
+  }
+}
+
+/// Lets `batch` groups give way whose adapters' places chat groups get.
+void Scheduler::make_places() {
+  for (std::size_t i = running_.all().size(); i-- > 0;) {
+    Group& group = *running_.all()[i];
+    if (adapters_.gives_way(group)) running_.preempt(group);
   }
 }
 
@@ -211,9 +227,10 @@ void Scheduler::begin(Group& group, Tick* amended) {
 }
 
 void Scheduler::complete(const Tick& tick) {
-  chunks_.learn(shape_that_ran(tick), tick.result.took);
+  if (!is_empty(tick.shape)) chunks_.learn(shape_that_ran(tick), tick.result.took);
   swaps_.learn(tick.result.swapped, tick.result.swapping);
   clock_.run(tick.plan.tick);
+  if (adapters_.take(tick)) arrived_ = true;
   std::size_t first = 0;
   for (std::size_t i = 0; i < tick.owners.size(); ++i) {
     const std::span<const SampleResult> results = results_from(tick.result, first);
@@ -379,12 +396,14 @@ void Scheduler::fail(const Tick& tick, const Error& error) {
   save_pages();
 }
 
-/// Ends all running groups and forgets all pages, since keys and values may be wrong.
+/// Ends all running groups and forgets all pages, since keys and values may be wrong, and the
+/// adapters whose loads may be lost.
 void Scheduler::lose_all(const Error& error) {
   while (!running_.empty()) finish(*running_.all().back(), GroupEnd::kFailed, error);
   if (fetches_) fetches_->cancel_all();
   memory_.prefixes().forget_all();
   memory_.encoder_outputs().forget_all();
+  adapters_.forget_loads();
 }
 
 SchedulerStats Scheduler::stats() const {
@@ -399,6 +418,7 @@ SchedulerStats Scheduler::stats() const {
   stats.guesses = guesses_;
   stats.preemptions = running_.preemptions();
   stats.moved_rows = rows_.moved();
+  stats.adapters = adapters_.stats();
   stats.prefixes = memory_.prefix_stats();
   stats.prefixes.bytes = page_bytes_ * stats.prefixes.pages;
   if (saver_) stats.files = saver_->files().stats();
@@ -409,6 +429,7 @@ void Scheduler::check_invariants() const {
   const std::vector<Group*> all = groups_.all();
   rows_.check(all);
   memory_.check(all);
+  adapters_.check(all);
   for (const Group* const group : all) {
     for (const Sequence& sequence : group->sequences) check_progress(*group, sequence);
   }

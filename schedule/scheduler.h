@@ -9,6 +9,7 @@
 
 #include "weft/core/error/error.h"
 #include "weft/core/time/clock.h"
+#include "weft/schedule/adapters/adapter_places.h"
 #include "weft/schedule/admission.h"
 #include "weft/schedule/group.h"
 #include "weft/schedule/group_table.h"
@@ -57,6 +58,7 @@ struct SchedulerStats {
   GuessCounts guesses{};            ///< the sum over all groups
   std::uint64_t preemptions = 0;
   std::uint64_t moved_rows = 0;
+  AdapterStats adapters{};
   PrefixStats prefixes{};
   PageFilesStats files{};  ///< since the process has the device's files
 };
@@ -124,7 +126,7 @@ class Scheduler {
   /// groups that have arrived begin in it, so that they need not wait for the next tick. Only the
   /// last planned tick can be amended.
   void amend(TimePoint now, Tick& tick);
-  /// Whether groups have arrived or rows were released since the last plan.
+  /// Whether groups or adapters have arrived, or rows were released, since the last plan.
   [[nodiscard]] bool changed() const noexcept {
     return arrived_ || rows_.releases() != releases_seen_;
   }
@@ -147,12 +149,13 @@ class Scheduler {
     return {place.group, place.decodes};
   }
 
-  /// Checks the invariants of rows and memory (RowTable::check, KvMemory::check). For tests; takes
-  /// time.
+  /// Checks the invariants of rows, memory and adapters (RowTable::check, KvMemory::check,
+  /// AdapterPlaces::check). For tests; takes time.
   void check_invariants() const;
 
  private:
   void admit(TimePoint now, Tick* amended);
+  void make_places();
   void make_room(const Group& group);
   void begin(Group& group, Tick* amended);
   void note_seen() noexcept;
@@ -181,6 +184,7 @@ class Scheduler {
   GroupTable groups_;  // outlives the parts below, which refer to groups
   RowTable rows_;
   KvMemory memory_;
+  AdapterPlaces adapters_;
   WaitingGroups waiting_;
   RunningGroups running_;
   ChunkPlanner chunks_;
@@ -191,7 +195,7 @@ class Scheduler {
   Admission admission_;
   PlanWriter writer_;
   PlanAmender amender_;
-  bool arrived_ = false;             // a group has arrived since the last plan
+  bool arrived_ = false;             // a group or an adapter has arrived since the last plan
   std::uint64_t releases_seen_ = 0;  // row releases before the last plan
   std::uint64_t output_tokens_ = 0;
   std::uint64_t forced_tokens_ = 0;

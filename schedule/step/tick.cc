@@ -16,6 +16,7 @@ void Tick::reserve(const DeviceLimits& limits) {
   plan.tables.reserve(rows);
   // With host memory a prompt's pages may evict other pages to it, and may come back from it.
   plan.copies.reserve(limits.host_pages > 0 ? rows + pages : rows);
+  plan.adapters.reserve(static_cast<std::size_t>(limits.adapter_places));
   plan.restores.reserve(limits.has_state() ? rows : 0);
   plan.snapshots.reserve(limits.has_state() ? rows : 0);
   plan.encodes.reserve(limits.cross_pages > 0 ? rows : 0);
@@ -27,6 +28,7 @@ void Tick::reserve(const DeviceLimits& limits) {
   const std::size_t results = rows * (1 + static_cast<std::size_t>(limits.guesses));
   result.samples.reserve(results);
   result.top.reserve(results * kMaxTopLogprobs);
+  result.adapters.reserve(static_cast<std::size_t>(limits.adapter_places));
   owners.reserve(rows);
   computed.reserve(rows);
 }

@@ -1,5 +1,7 @@
 #include "weft/schedule/waiting/wait_queue.h"
 
+#include <cstring>
+
 #include "weft/core/error/internal_error.h"
 
 namespace weft {
@@ -21,7 +23,9 @@ WaitItem* place_of(std::uint64_t order, WaitItem* first, WaitItem* last) {
 std::size_t WaitQueue::LineHash::operator()(const LineKey& key) const noexcept {
   const auto priority = static_cast<std::uint32_t>(key.priority);
   const std::uint64_t place = (std::uint64_t{priority} << 1U) | static_cast<std::uint64_t>(key.cls);
-  return static_cast<std::size_t>(key.client.value() ^ (place * 0xd6e8feb86659fd93U));
+  std::uint64_t adapter = 0;  // an id is a hash
+  std::memcpy(&adapter, key.adapter.bytes.data(), sizeof(adapter));
+  return static_cast<std::size_t>(key.client.value() ^ adapter ^ (place * 0xd6e8feb86659fd93U));
 }
 
 WaitQueue::WaitQueue(std::size_t expected_lines)
@@ -30,7 +34,7 @@ WaitQueue::WaitQueue(std::size_t expected_lines)
 
 void WaitQueue::push(WaitItem& item) {
   if (item.line != kNoSlot) internal_error("an item is pushed that waits already");
-  const LineKey key{item.cls, item.priority, item.client};
+  const LineKey key{item.cls, item.priority, item.client, item.adapter};
   const Slot slot = lines_.find(key);
   if (slot == kNoSlot) {
     open_line(item, key);
@@ -78,7 +82,8 @@ void WaitQueue::remove(WaitItem& item) {
 }
 
 std::size_t WaitQueue::candidates(RequestClass cls, const ServedTokens& served,
-                                  std::span<WaitItem*> out, std::size_t most_of_one_line) const {
+                                  std::span<WaitItem*> out, std::size_t most_of_one_line,
+                                  const TakesLine& takes) const {
   std::size_t found = 0;
   if (out.empty() || most_of_one_line == 0) return 0;
   const auto true_turn = [&](Slot slot) {
@@ -86,6 +91,7 @@ std::size_t WaitQueue::candidates(RequestClass cls, const ServedTokens& served,
     return Turn{first.priority, served.counter(first.client), first.order};
   };
   turns(cls).visit_in_order(true_turn, [&](Slot slot) {
+    if (takes && !takes(*lines_[slot].first, found)) return true;
     std::size_t of_line = 0;
     for (WaitItem* item = lines_[slot].first; item != nullptr && of_line < most_of_one_line;
          item = item->next, ++of_line) {

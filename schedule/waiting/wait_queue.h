@@ -4,19 +4,21 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <span>
 #include <vector>
 
 #include "weft/core/ids.h"
 #include "weft/core/request_class.h"
+#include "weft/gpu/sequence_traits.h"
 #include "weft/schedule/waiting/keyed_pool.h"
 #include "weft/schedule/waiting/rising_heap.h"
 #include "weft/schedule/waiting/served_tokens.h"
 
 namespace weft {
 
-/// The base of an item that waits. The owner sets the first four fields, which do not change
+/// The base of an item that waits. The owner sets the first five fields, which do not change
 /// while the item is queued; the queue owns the others. A queued item must not move or be
 /// destroyed.
 struct WaitItem {
@@ -26,6 +28,7 @@ struct WaitItem {
   /// The rank of its arrival. Preempted work keeps its rank, and so goes before later
   /// arrivals.
   std::uint64_t order = 0;
+  AdapterId adapter{};  // that it needs
 
   WaitItem* next = nullptr;
   WaitItem* previous = nullptr;
@@ -36,8 +39,8 @@ struct WaitItem {
 /// class by priority, inside a priority the least served client first, inside a client by
 /// arrival. It does not own the items.
 ///
-/// Items of one class, priority and client form a list, a *line*. The lines of a class are a heap
-/// by (priority, counter, arrival of the first). Counters rise without notice, so a look-up
+/// Items of one class, priority, client and adapter form a list, a *line*. The lines of a class are
+/// a heap by (priority, counter, arrival of the first). Counters rise without notice, so a look-up
 /// updates the heap (RisingHeap). Costs with L lines, independent of the number of items in a
 /// line:
 ///   push           O(1) behind the others of its line, O(log L) as its first. An item that came
@@ -72,17 +75,23 @@ class WaitQueue {
   /// first does not fit. `most_of_one_line` keeps a client whose items do not fit from filling
   /// `out`.
   ///
+  /// `takes` is asked of each line that is come to, by its first item, with the number of items
+  /// written before; a line that it refuses is left out. Null: none is.
+  ///
   /// Each class must always be asked with the same `served`, in which counters of waiting clients
   /// do not fall.
+  using TakesLine = std::function<bool(WaitItem& first, std::size_t before)>;
   [[nodiscard]] std::size_t candidates(RequestClass cls, const ServedTokens& served,
                                        std::span<WaitItem*> out,
-                                       std::size_t most_of_one_line = kUnlimited) const;
+                                       std::size_t most_of_one_line = kUnlimited,
+                                       const TakesLine& takes = {}) const;
 
  private:
   struct LineKey {
     RequestClass cls = RequestClass::kChat;
     std::int32_t priority = 0;
     ClientId client;
+    AdapterId adapter{};
 
     friend bool operator==(const LineKey&, const LineKey&) = default;
   };

@@ -18,11 +18,13 @@ void WaitingGroups::arrive(Group& group, TimePoint now) {
 void WaitingGroups::come_back(Group& group) {
   group.phase = GroupPhase::kWaiting;
   served(group).arrive(group.client);
+  adapters_.arrive(group);
   queue_.push(group);
 }
 
 void WaitingGroups::leave(Group& group) {
   queue_.remove(group);
+  adapters_.leave(group);
   served(group).leave(group.client);
 }
 
@@ -39,12 +41,18 @@ void WaitingGroups::charge_output(const Group& group, std::int64_t tokens) {
 }
 
 std::size_t WaitingGroups::candidates(RequestClass cls, std::span<Group*> out,
-                                      std::size_t most_of_one_client) const {
+                                      std::size_t most_of_one_line, const TakesLine& takes) const {
   if (out.size() > kMostCandidates) internal_error("too many candidates are asked for");
   std::array<WaitItem*, kMostCandidates> items{};
+  WaitQueue::TakesLine takes_line;
+  if (takes) {
+    takes_line = [&takes](WaitItem& first, std::size_t before) {
+      return takes(static_cast<Group&>(first), before);
+    };
+  }
   const std::size_t count =
       queue_.candidates(cls, served_[static_cast<std::size_t>(cls)],
-                        std::span(items).first(out.size()), most_of_one_client);
+                        std::span(items).first(out.size()), most_of_one_line, takes_line);
   for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<Group*>(items[i]);
   return count;
 }

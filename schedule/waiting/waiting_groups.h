@@ -3,10 +3,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "weft/core/request_class.h"
 #include "weft/core/time/clock.h"
+#include "weft/schedule/adapters/adapter_places.h"
 #include "weft/schedule/group.h"
 #include "weft/schedule/waiting/served_tokens.h"
 #include "weft/schedule/waiting/wait_queue.h"
@@ -15,13 +17,17 @@ namespace weft {
 
 /// The groups that wait for rows and pages, ordered by what their clients have been served. It
 /// joins the WaitQueue with a ServedTokens for each class, so that a client is active exactly while
-/// one of its groups waits. It does not own groups.
+/// one of its groups waits, and tells AdapterPlaces which adapters are waited for. It does not own
+/// groups.
 ///
 /// Invariants: a group is queued if and only if its phase is kWaiting and it is not done. Groups
 /// leave before they are destroyed. The submitter bounds their number. Owner only; allocates as
 /// WaitQueue and ServedTokens do.
 class WaitingGroups {
  public:
+  /// `adapters` outlives it.
+  explicit WaitingGroups(AdapterPlaces& adapters) : adapters_(adapters) {}
+
   /// Queues a group that has just been submitted.
   void arrive(Group& group, TimePoint now);
   /// Queues a group again that gave way; it goes before groups that arrived after it.
@@ -41,15 +47,20 @@ class WaitingGroups {
   [[nodiscard]] TimePoint first_waits_since() const noexcept { return first_waits_since_; }
 
   /// Writes to `out` the groups of the class to admit next, best first and at most
-  /// `most_of_one_client` of a client, and returns how many. An admission changes the order.
+  /// `most_of_one_line` of a client with one adapter, and returns how many. An admission changes
+  /// the order. `takes` is asked of the first group of each client and adapter, with the number of
+  /// groups written before, and refuses them all.
+  using TakesLine = std::function<bool(Group& first, std::size_t before)>;
   [[nodiscard]] std::size_t candidates(RequestClass cls, std::span<Group*> out,
-                                       std::size_t most_of_one_client) const;
+                                       std::size_t most_of_one_line,
+                                       const TakesLine& takes = {}) const;
 
  private:
   [[nodiscard]] ServedTokens& served(const Group& group) {
     return served_[static_cast<std::size_t>(group.cls)];
   }
 
+  AdapterPlaces& adapters_;
   WaitQueue queue_;
   std::array<ServedTokens, kRequestClasses.size()> served_;  // clients compete inside a class
   TimePoint first_waits_since_{};

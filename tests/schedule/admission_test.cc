@@ -11,7 +11,7 @@ struct AdmissionParts : SchedulerParts {
   explicit AdmissionParts(const SchedulerOptions& how = small_options())
       : SchedulerParts(how),
         leaders(how, memory, running, times),
-        admission(how, rows, memory, waiting, running, leaders) {}
+        admission(how, rows, memory, adapters, waiting, running, leaders) {}
 
   Group* choose(RequestClass cls = RequestClass::kChat) const {
     return admission.choose(cls).group;

@@ -59,6 +59,7 @@ void SchedulerFixture::start(const SchedulerOptions& options,
   device.took = std::move(took);
   device.swap = swap;
   device.right_guesses = right_guesses_;
+  device.adapter_steps = adapter_steps_;
   device_ = std::make_unique<FakeDevice>(std::move(device));
   scheduler_ = std::make_unique<Scheduler>(options, static_cast<SchedulerListener&>(*this));
 }
@@ -133,6 +134,10 @@ GroupOutcome& SchedulerFixture::submit(const Ask& ask) {
   spec.end_tokens = ask.end_tokens;
   if (ask.long_context) spec.traits.kv.angles = AngleSet::kLong;
   if (!ask.domain.empty()) spec.cache_domain = std::make_shared<const std::string>(ask.domain);
+  if (ask.adapter > 0) {
+    spec.adapter = fake_prepared(ask.adapter);
+    spec.traits.kv.adapter = spec.adapter->id;
+  }
   if (ask.has_reader) spec.reader = std::make_shared<NoReader>();
   EXPECT_EQ(scheduler_->never_fits(spec), "");
   outcome.outputs.resize(static_cast<std::size_t>(spec.sequences));
@@ -176,6 +181,7 @@ void SchedulerFixture::amend() {
 void SchedulerFixture::run() {
   auto tick = std::move(planned_.front());
   planned_.pop_front();
+  uses_.erase(tick->plan.tick);
   device_->run(tick->plan, tick->result);
   scheduler_->complete(*tick);
   scheduler_->check_invariants();
@@ -185,6 +191,7 @@ void SchedulerFixture::run() {
 void SchedulerFixture::lose() {
   auto tick = std::move(planned_.front());
   planned_.pop_front();
+  uses_.erase(tick->plan.tick);
   scheduler_->fail(*tick, {});
   scheduler_->check_invariants();
   ticks_.push_back(std::move(tick));
@@ -229,7 +236,9 @@ TokenId SchedulerFixture::token_behind(const GroupOutcome& outcome,
   std::vector<TokenId> context = outcome.encoder_input;
   context.insert(context.end(), seen.begin(), seen.end());
   const std::uint64_t state = options_.limits.has_state() ? fake_state(decoder) : 0;
-  return fake_token(seed ^ state, context, kVocabulary);
+  const std::uint64_t adapter =
+      outcome.ask.adapter > 0 ? fake_adapter(fake_prepared(outcome.ask.adapter)->id) : 0;
+  return fake_token(seed ^ state ^ adapter, context, kVocabulary);
 }
 
 GroupOutcome& SchedulerFixture::of(const Group& group) {
@@ -280,9 +289,29 @@ void SchedulerFixture::on_end(Group& group, GroupEnd how, const Error& error) {
   outcome.outputs.assign(1, {best[0].tokens.begin(), best[0].tokens.end()});
 }
 
-void SchedulerFixture::check(const Tick& tick) const {
+/// No plan without a result uses a place that the newest plan loads.
+void SchedulerFixture::check_adapters(const Plan& plan) {
+  std::set<std::uint64_t>& used = uses_[plan.tick];
+  used.clear();
+  for (const PlanEntry& entry : plan.entries) {
+    const Group& group = *scheduler_->row_use(entry.row).group;
+    if (group.spec.adapter) used.insert(fake_adapter(group.spec.adapter->id));
+  }
+  for (const PlanAdapter& one : plan.adapters) {
+    EXPECT_LT(one.place, options_.limits.adapter_places);
+    const std::uint64_t comes = fake_adapter(one.adapter->id);
+    const std::uint64_t goes = std::exchange(adapters_[one.place], comes);
+    if (goes == comes) continue;  // the plan was amended
+    for (const auto& [number, adapters] : uses_) {
+      EXPECT_FALSE(adapters.contains(goes)) << "plan " << number << " uses place " << one.place;
+    }
+  }
+}
+
+void SchedulerFixture::check(const Tick& tick) {
   scheduler_->check_invariants();
   const Plan& plan = tick.plan;
+  check_adapters(plan);
   const auto stands = [&](std::int32_t row) {
     return row >= plan.first_row && row < plan.first_row + plan.rows;
   };

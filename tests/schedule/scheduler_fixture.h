@@ -7,8 +7,10 @@
 #include <deque>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,6 +42,7 @@ struct Ask {
   bool has_forced = false;
   bool logprobs = false;
   bool has_penalty = false;
+  std::uint64_t adapter = 0;         ///< its content; 0: none
   std::int32_t most_guesses = 1000;  ///< of its sequences, each in a step
 };
 
@@ -131,6 +134,7 @@ class SchedulerFixture : public testing::Test, protected SchedulerListener {
   std::unique_ptr<FakeDevice> device_;
   std::shared_ptr<PageFiles> files_;                         // closed before the device goes
   std::function<std::int32_t(std::int32_t)> right_guesses_;  ///< of the next device
+  std::function<std::int32_t()> adapter_steps_;              ///< the same
   std::int64_t file_bytes_ = std::int64_t{1} << 24U;
   std::unique_ptr<Scheduler> scheduler_;
   TimePoint now_{Duration(1)};
@@ -143,10 +147,13 @@ class SchedulerFixture : public testing::Test, protected SchedulerListener {
   void on_token(Group& group, std::int32_t sequence, const SampleResult& result,
                 std::span<const TokenLogprob> top, SequenceEnd end) override;
   void on_end(Group& group, GroupEnd how, const Error& error) override;
-  void check(const Tick& tick) const;
+  void check(const Tick& tick);
+  void check_adapters(const Plan& plan);
   [[nodiscard]] GroupOutcome& of(const Group& group);
 
-  std::vector<std::unique_ptr<Tick>> ticks_;  // at rest
+  std::map<std::int32_t, std::uint64_t> adapters_;         // by place, by fake_adapter()
+  std::map<std::uint64_t, std::set<std::uint64_t>> uses_;  // by plan, of those without a result
+  std::vector<std::unique_ptr<Tick>> ticks_;               // at rest
   std::deque<std::unique_ptr<Tick>> planned_;
 };
 

@@ -59,7 +59,9 @@ struct SchedulerParts {
       : options(how),
         rows(how.limits.rows),
         memory(clock, how.limits, how.layout, how.cache),
-        running(how.limits, how.admission, rows, memory, waiting) {}
+        adapters(clock, how.limits.adapter_places),
+        waiting(adapters),
+        running(how.limits, how.admission, rows, memory, adapters, waiting) {}
 
   /// Adds a group that waits.
   Group& arrive(const GroupWish& wish) {
@@ -99,6 +101,7 @@ struct SchedulerParts {
   GroupTable groups;
   RowTable rows;
   KvMemory memory;
+  AdapterPlaces adapters;
   WaitingGroups waiting;
   RunningGroups running;
 };
