@@ -55,6 +55,8 @@ std::vector<TokenId> forced_behind(TokenId token) {
 void SchedulerFixture::start(const SchedulerOptions& options,
                              std::function<Duration(const Plan&)> took, Duration swap) {
   options_ = options;
+  adapters_.clear();
+  uses_.clear();
   FakeDevice::Options device{.limits = options.limits};
   device.took = std::move(took);
   device.swap = swap;
