@@ -59,6 +59,11 @@ constexpr std::array kLevels = std::to_array<LevelRow>({
      [](const SchedulerStats& now, double) { return static_cast<double>(now.files.pages); }},
     {PipelineLevel::kFileBytes, "weft_file_cache_bytes", "Bytes of the files in cache.folder",
      [](const SchedulerStats& now, double) { return static_cast<double>(now.files.bytes); }},
+    {PipelineLevel::kAdaptersRunning, "weft_lora_adapters_running",
+     "Adapters that running requests use",
+     [](const SchedulerStats& now, double) { return static_cast<double>(now.adapters.running); }},
+    {PipelineLevel::kAdaptersWaiting, "weft_lora_adapters_waiting", "Adapters of waiting requests",
+     [](const SchedulerStats& now, double) { return static_cast<double>(now.adapters.waiting); }},
 });
 
 constexpr std::array kCounts = std::to_array<CountRow>({
@@ -116,6 +121,11 @@ constexpr std::array kCounts = std::to_array<CountRow>({
     {PipelineCount::kFileFailures, "weft_file_cache_failures_total",
      "Files of pages that could not be written or read",
      [](const SchedulerStats& now) { return now.files.failures; }},
+    {PipelineCount::kAdapterLoads, "weft_lora_loads_total", "Adapters put into a place of a device",
+     [](const SchedulerStats& now) { return now.adapters.loads; }},
+    {PipelineCount::kAdapterBytes, "weft_lora_load_bytes_total",
+     "Bytes of the adapters put into a place of a device",
+     [](const SchedulerStats& now) { return now.adapters.bytes; }},
 });
 
 /// Whether the row of each enumerator stands at its number.
@@ -176,10 +186,14 @@ PipelineStats::PipelineStats(MetricsRegistry& registry, const DeviceLimits& limi
                               labels),
               limits.kv_on_host ? of_pages : of_places}};
   for (const KvBytes& one : kv_bytes_) one.gauge->add(one.bytes);
+  adapter_places_ = &registry.gauge(
+      "weft_lora_places", "Adapters that the rows of all devices can use at once", labels);
+  adapter_places_->add(static_cast<double>(replicas) * limits.adapter_places);
 }
 
 PipelineStats::~PipelineStats() {
   for (const KvBytes& one : kv_bytes_) one.gauge->add(-one.bytes);
+  adapter_places_->sub(static_cast<double>(count_) * limits_.adapter_places);
   for (std::size_t replica = 0; replica < count_; ++replica) {
     SchedulerStats idle = before_[replica];
     idle.running = 0;
@@ -187,6 +201,8 @@ PipelineStats::~PipelineStats() {
     idle.pages_free = limits_.pages;
     idle.prefixes.pages = 0;
     idle.prefixes.on_host = 0;
+    idle.adapters.running = 0;
+    idle.adapters.waiting = 0;
     idle.files.pages = 0;
     idle.files.bytes = 0;
     set(replica, idle);

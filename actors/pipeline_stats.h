@@ -26,8 +26,10 @@ enum class PipelineLevel : std::uint8_t {
   kHostPages,
   kFilePages,
   kFileBytes,
+  kAdaptersRunning,
+  kAdaptersWaiting,
 };
-inline constexpr std::size_t kPipelineLevels = 9;
+inline constexpr std::size_t kPipelineLevels = 11;
 
 enum class PipelineCount : std::uint8_t {
   kTicks,
@@ -49,8 +51,10 @@ enum class PipelineCount : std::uint8_t {
   kFilePagesRead,
   kFilePagesDropped,
   kFileFailures,
+  kAdapterLoads,
+  kAdapterBytes,
 };
-inline constexpr std::size_t kPipelineCounts = 19;
+inline constexpr std::size_t kPipelineCounts = 21;
 
 /// The statistics of one pipeline. Numbers read together are of slightly different times.
 /// Thread-safe except where stated.
@@ -131,6 +135,7 @@ class PipelineStats {
     double bytes = 0;
   };
   std::array<KvBytes, 2> kv_bytes_{};  // in the devices' own memory, and in host memory
+  Gauge* adapter_places_ = nullptr;
 
   std::array<Gauge*, kPipelineLevels> levels_{};
   std::array<Counter*, kPipelineCounts> counts_{};

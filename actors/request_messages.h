@@ -1,10 +1,14 @@
 #pragma once
 
+#include <memory>
+
 #include "weft/actors/preprocess/preprocess_share.h"
 #include "weft/actors/request/active_request.h"
 #include "weft/core/mailbox/message.h"
 
 namespace weft {
+
+struct PreparedAdapter;
 
 /// Engine, or a net session -> Receiver. The message owns the request.
 struct SubmitMsg {
@@ -16,6 +20,7 @@ struct SubmitMsg {
 struct PrepareMsg {
   RequestTicket ticket;
   PreprocessShare share{};  ///< counts the message in its worker's load; set by the pool
+  std::shared_ptr<const PreparedAdapter> adapter{};  ///< of its sequences; null: none
 };
 
 using ReceiverProtocol = Protocol<SubmitMsg>;

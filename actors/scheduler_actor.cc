@@ -82,6 +82,8 @@ void SchedulerActor::on(StepDoneMsg&& message) {
 
 void SchedulerActor::take_tick(PipelineTick& tick) {
   if (newest_ == &tick) newest_ = nullptr;
+  // Their memory is not kept by ticks at rest. It is the scheduler's or the device's from here on.
+  tick.plan.adapters.clear();
   if (tick.lost()) {
     tick.events.clear();
     const auto failure = std::move(tick.failure);
@@ -132,6 +134,7 @@ void SchedulerActor::publish() {
 void SchedulerActor::publish_empty() {
   SchedulerStats stats = scheduler_.stats();
   stats.running = stats.waiting = 0;
+  stats.adapters.running = stats.adapters.waiting = 0;
   stats.prefixes.pages = 0;
   stats.prefixes.on_host = 0;
   stats.pages_free = state_->options.limits.pages;

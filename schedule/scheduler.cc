@@ -166,6 +166,7 @@ void Scheduler::amend(TimePoint now, Tick& tick) {
   clock_.begin_amending(tick.plan.tick);
   amender_.drop_stale(tick);
   admit(now, &tick);
+  amender_.drop_stale(tick);  // groups may have given way for places of adapters
   if (chunks_.has_prompts(tick)) amender_.take_back_guesses(tick);
   if (chunks_.chat_has_prompts(tick)) amender_.withdraw_batch_prompts(tick);
   chunks_.choose_prefills(tick);
@@ -396,13 +397,16 @@ void Scheduler::fail(const Tick& tick, const Error& error) {
   save_pages();
 }
 
-/// Ends all running groups and forgets all pages, since keys and values may be wrong, and the
-/// adapters whose loads may be lost.
+/// Ends all running groups and forgets all pages, since keys and values may be wrong; and ends the
+/// groups that wait for a load, which may be lost as well. So no load is tried again without end.
 void Scheduler::lose_all(const Error& error) {
   while (!running_.empty()) finish(*running_.all().back(), GroupEnd::kFailed, error);
   if (fetches_) fetches_->cancel_all();
   memory_.prefixes().forget_all();
   memory_.encoder_outputs().forget_all();
+  for (Group* const group : groups_.all()) {
+    if (adapters_.is_loading(*group)) finish(*group, GroupEnd::kFailed, error);
+  }
   adapters_.forget_loads();
 }
 

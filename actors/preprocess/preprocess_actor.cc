@@ -26,7 +26,8 @@ void PreprocessActor::on(PrepareMsg&& message) {
     std::move(message.ticket).fail(why);
     return;
   }
-  auto group = prepare_request(message.ticket, *model_, wall_clock(), next_seed_++);
+  auto group =
+      prepare_request(message.ticket, *model_, wall_clock(), next_seed_++, message.adapter);
   if (!group) {
     std::move(message.ticket).fail(group.error());
     return;

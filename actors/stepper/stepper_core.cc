@@ -116,15 +116,18 @@ std::vector<StepOutput> StepperCore::infer(std::optional<TimePoint> deadline) {
 }
 
 void StepperCore::step(std::optional<TimePoint> deadline) {
-  const TimePoint now = clock_->now();
-  requests_.end_due(now);
-  std::optional<Duration> budget;
-  if (deadline) budget = std::max(*deadline - now, Duration::zero());
-  if (!scheduler_.plan(now, tick_, budget) || !run_device()) return;
-  requests_.complete(tick_);
-  tick_.stop_hits.clear();
-  make_texts(tick_, clock_->now());
-  requests_.end_sequences(tick_.stop_hits);
+  do {
+    const TimePoint now = clock_->now();
+    requests_.end_due(now);
+    std::optional<Duration> budget;
+    if (deadline) budget = std::max(*deadline - now, Duration::zero());
+    if (!scheduler_.plan(now, tick_, budget) || !run_device()) return;
+    requests_.complete(tick_);
+    tick_.stop_hits.clear();
+    make_texts(tick_, clock_->now());
+    requests_.end_sequences(tick_.stop_hits);
+    // Only adapters were put into their places, for groups that can begin now.
+  } while (tick_.plan.entries.empty());
 }
 
 /// Runs the step; returns false if it was lost.

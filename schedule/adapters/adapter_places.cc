@@ -91,6 +91,12 @@ void AdapterPlaces::want(const Group& group, bool insists) {
   wait.reserved = found;
 }
 
+bool AdapterPlaces::is_loading(const Group& group) const {
+  const bool waits = !group.done && group.phase == GroupPhase::kWaiting && adapter_of(group);
+  const Slot slot = waits ? waits_.find(adapter_of(group)) : kNoSlot;
+  return slot != kNoSlot && waits_[slot].place != kNoPlace && at(waits_[slot].place).is_loading();
+}
+
 bool AdapterPlaces::gives_way(const Group& group) const {
   if (group.adapter_place == kNoPlace || group.cls != RequestClass::kBatch) return false;
   const Place& place = at(group.adapter_place);

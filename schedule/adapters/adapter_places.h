@@ -65,6 +65,8 @@ class AdapterPlaces {
   /// Gives the adapter of a waiting group a place, if it has none and there is one. `insists`: the
   /// group has been overtaken too often.
   void want(const Group& group, bool insists);
+  /// Whether a group waits for an adapter whose load is under way.
+  [[nodiscard]] bool is_loading(const Group& group) const;
   /// Whether a chat group gets the place of the adapter that a running `batch` group uses.
   [[nodiscard]] bool gives_way(const Group& group) const;
 

@@ -56,6 +56,10 @@ SimulatedModel::SimulatedModel(const Options& options, std::mt19937_64& random)
   limits_.stages = options.stages;
   limits_.guesses = options.guesses;
   if (options.guesses > 0) acceptance_.seed(random());
+  if (options.adapters) {
+    limits_.adapter_places = static_cast<std::int32_t>(1 + below(3));
+    copying_.seed(random());
+  }
 
   config.kv_layout = slab ? KvLayout::kSlab : KvLayout::kPages;
   config.page_tokens = limits_.page_tokens;
@@ -82,7 +86,8 @@ ServedModel SimulatedModel::served() const {
   return model;
 }
 
-void SimulatedModel::know(const Request& request) {
+void SimulatedModel::know(const Request& request, std::uint64_t adapter) {
+  if (adapter > 0) adapters_[*request.sampling.seed] = fake_prepared(adapter);
   const std::string& client = config.cache_share == CacheShare::kAll ? "" : request.client;
   const std::int32_t model = options_.number * kLettersAndNone * kLettersAndNone;
   const std::int32_t domain =
@@ -91,7 +96,13 @@ void SimulatedModel::know(const Request& request) {
   for (std::size_t i = 0; i < kMostSequences; ++i) domains_[seed_of_choice(request, i)] = domain;
 }
 
+std::shared_ptr<const PreparedAdapter> SimulatedModel::adapter_of(const Request& request) const {
+  const auto found = adapters_.find(*request.sampling.seed);
+  return found == adapters_.end() ? nullptr : found->second;
+}
+
 void SimulatedModel::count(const Plan& plan) {
+  adapter_loads += plan.adapters.size();
   for (const PlanEntry& entry : plan.entries) {
     guesses.entries += entry.guesses > 0 ? 1 : 0;
     guesses.unsure += entry.unsure > 0 ? 1 : 0;
@@ -119,6 +130,9 @@ FakeDevice::Options SimulatedModel::device_options(const std::function<void()>& 
     guesses.right += static_cast<std::uint64_t>(right);
     return right;
   };
+  if (options_.adapters) {
+    device.adapter_steps = [this] { return static_cast<std::int32_t>(copying_() % 4); };
+  }
   device.run = [this, run](const Plan& plan) {
     count(plan);
     run();

@@ -34,6 +34,7 @@ class SimulatedModel {
     bool places = false;                            ///< in host memory, for sure
     bool pages_only = false;                        ///< no slabs
     bool state = false;                             ///< rows have some; not with an encoder
+    bool adapters = false;                          ///< it has places for one to three
     std::int32_t guesses = 0;                       ///< that its device makes, at most
     std::optional<std::filesystem::path> folder{};  ///< of files with its pages
   };
@@ -48,8 +49,11 @@ class SimulatedModel {
   /// boost::system::system_error where that is less than one request needs.
   [[nodiscard]] DeviceRanks make_devices(const std::function<void()>& run, MemoryBudget& budget,
                                          std::int64_t most_bytes);
-  /// Tells it whose pages the request's are, before it is submitted.
-  void know(const Request& request);
+  /// Tells it whose pages the request's are, and the content of its adapter, before it is
+  /// submitted.
+  void know(const Request& request, std::uint64_t adapter);
+  /// The adapter of a request that it was told of; null: none.
+  [[nodiscard]] std::shared_ptr<const PreparedAdapter> adapter_of(const Request& request) const;
 
   [[nodiscard]] const DeviceLimits& limits() const noexcept { return limits_; }
   [[nodiscard]] FakeModel fake() const noexcept {
@@ -80,6 +84,7 @@ class SimulatedModel {
   Config config;
   Guesses guesses;
   States states;
+  std::uint64_t adapter_loads = 0;                 ///< in plans that ran
   std::shared_ptr<FakeRanks> ranks;                ///< null where one device is all stages
   std::weak_ptr<PageFiles> files;                  ///< while the model is there, if it has some
   std::weak_ptr<DeviceTurns::SharedDevice> turns;  ///< where other models have its device too
@@ -96,6 +101,8 @@ class SimulatedModel {
   const std::uint64_t weights_;
   std::mt19937_64 acceptance_;                               // which guesses are right
   std::unordered_map<std::uint64_t, std::int32_t> domains_;  // by seed
+  std::unordered_map<std::uint64_t, std::shared_ptr<const PreparedAdapter>> adapters_;  // the same
+  std::mt19937_64 copying_;  // how long adapters are copied
   // Pages read by devices that no longer exist.
   std::shared_ptr<std::uint64_t> pages_read_before_ = std::make_shared<std::uint64_t>(0);
 };

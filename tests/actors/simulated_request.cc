@@ -52,7 +52,8 @@ std::uint64_t seed_of_choice(const Request& request, std::size_t choice) {
   return *request.sampling.seed + choice * kGolden;
 }
 
-SimulatedRequest::SimulatedRequest(Request what) : request(std::move(what)) {
+SimulatedRequest::SimulatedRequest(Request what, std::uint64_t its_adapter)
+    : request(std::move(what)), adapter(its_adapter) {
   choices.resize(static_cast<std::size_t>(request.sampling.n));
 }
 
@@ -80,8 +81,10 @@ void SimulatedRequest::check_outputs(const FakeModel& model) const {
   const std::size_t prompt = model.encoder ? 1 : request.prompt_tokens.size();
   const auto room = static_cast<std::int32_t>(model.context - static_cast<std::int64_t>(prompt));
   const std::int32_t most = request.max_tokens > 0 ? request.max_tokens : room;
+  FakeModel adapted = model;
+  if (adapter > 0) adapted.weights ^= fake_adapter(fake_prepared(adapter)->id);
   for (std::size_t i = 0; i < choices.size(); ++i) {
-    const Expected expected = expected_output(request, seed_of_choice(request, i), most, model);
+    const Expected expected = expected_output(request, seed_of_choice(request, i), most, adapted);
     const Choice& choice = choices[i];
     if (is_whole()) {
       EXPECT_EQ(choice.tokens, expected.tokens)

@@ -36,7 +36,8 @@ class SimulatedRequest final : public RequestSink {
     std::vector<TokenId> tokens;
   };
 
-  explicit SimulatedRequest(Request what);
+  /// `its_adapter` is the content of its adapter; 0: it has none.
+  explicit SimulatedRequest(Request what, std::uint64_t its_adapter = 0);
 
   void deliver(const DeltaView& delta) noexcept override;
   void finish(Finish&& finish) noexcept override;
@@ -49,6 +50,7 @@ class SimulatedRequest final : public RequestSink {
   void check_outputs(const FakeModel& model) const;
 
   const Request request;
+  const std::uint64_t adapter;
   std::vector<Choice> choices;
   std::shared_ptr<ActiveRequest> active;  ///< each keeps the other
   EndCause asked = EndCause::kNone;

@@ -116,9 +116,20 @@ Request Simulation::random_request() {
   return request;
 }
 
+/// The content that one of the adapters' names has now; 0: no adapter.
+std::uint64_t Simulation::random_adapter() {
+  if (!options_.adapters || chance(0.2)) return 0;
+  std::uint64_t& content = contents_.at(random(contents_.size()));
+  if (content == 0 || chance(0.05)) content = ++newest_content_;
+  return content;
+}
+
 void Simulation::arrive() {
-  auto request = std::make_shared<SimulatedRequest>(random_request());
-  if (SimulatedModel* const model = model_of(request->request)) model->know(request->request);
+  Request what = random_request();
+  auto request = std::make_shared<SimulatedRequest>(std::move(what), random_adapter());
+  if (SimulatedModel* const model = model_of(request->request)) {
+    model->know(request->request, request->adapter);
+  }
   request->active = port_->make_request(request->request, request);
   requests_.push_back(request);
   open_.push_back(request);
@@ -252,6 +263,12 @@ void Simulation::settle() {
 std::uint64_t Simulation::pages_read() const {
   std::uint64_t sum = 0;
   for (const SimulatedModel& model : models_) sum += model.pages_read();
+  return sum;
+}
+
+std::uint64_t Simulation::adapter_loads() const {
+  std::uint64_t sum = 0;
+  for (const SimulatedModel& model : models_) sum += model.adapter_loads;
   return sum;
 }
 

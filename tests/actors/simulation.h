@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -29,7 +30,10 @@ struct SimulationOptions {
   bool windows = false;      ///< all of the model's layers have a window; not with an encoder
   bool state = false;        ///< rows have some, as of recurrent layers; not with an encoder
   std::int32_t guesses = 0;  ///< that a device makes of a row, and verifies; random ones are right
-  bool places = false;       ///< each model has some in host memory, else each second one
+  /// Most requests have an adapter, of names that get other contents now and then, and devices have
+  /// places for few.
+  bool adapters = false;
+  bool places = false;  ///< each model has some in host memory, else each second one
   /// Pages go to files, and the model goes now and then and comes back; not with ranks. Files are
   /// read beside the play, so it is not the same a second time.
   bool files = false;
@@ -77,6 +81,8 @@ class Simulation {
   [[nodiscard]] std::uint64_t hollow_hits() const noexcept { return hollow_hits_; }
   /// The counts of rows' states.
   [[nodiscard]] SimulatedModel::States states() const;
+  /// How many adapters were put into places.
+  [[nodiscard]] std::uint64_t adapter_loads() const;
   /// The counts of guesses.
   [[nodiscard]] SimulatedModel::Guesses guesses() const;
   /// A hash of all that has come out: two plays of a seed have the same.
@@ -102,6 +108,7 @@ class Simulation {
   // Events.
   void arrive();
   [[nodiscard]] Request random_request();
+  [[nodiscard]] std::uint64_t random_adapter();
   void end_one();
   void advance(Duration time);
   void fail_something();
@@ -146,6 +153,8 @@ class Simulation {
   std::size_t unloads_ = 0;
   std::size_t failed_models_ = 0;
   std::uint64_t hollow_hits_ = 0;
+  std::array<std::uint64_t, 6> contents_{};  // of adapters, by their names
+  std::uint64_t newest_content_ = 0;
   std::uint64_t digest_ = 0;
 };
 

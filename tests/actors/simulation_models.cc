@@ -12,6 +12,7 @@
 #include "weft/actors/engine_error.h"
 #include "weft/core/actor/supervision.h"
 #include "weft/gpu/device_error.h"
+#include "weft/tests/actors/adapting_filter.h"
 #include "weft/tests/actors/checking_observer.h"
 #include "weft/tests/actors/simulation.h"
 
@@ -28,6 +29,7 @@ void Simulation::make_models() {
     how.places = options_.places;
     how.guesses = options_.guesses;
     how.state = options_.state;
+    how.adapters = options_.adapters;
     how.pages_only = options_.models > 0;
     // Of one that is in memory alone the others may have the folder when it has gone.
     if (folder_) how.folder = folder_->path() / std::to_string(max_loaded_ == 1 ? 0 : i);
@@ -62,6 +64,15 @@ PipelineOptions Simulation::pipeline_options() {
     seen = now;
   };
   how.observer = std::make_shared<CheckingObserver>(before, after);
+  if (options_.adapters) {
+    how.before_preprocess = [this](ActorSystem& system, const PreprocessPool& next) {
+      return system.spawn<AdaptingFilter>(
+          {.name = "filter", .messages_per_activation = 1}, next, [this](const Request& request) {
+            const SimulatedModel* const model = model_of(request);
+            return model == nullptr ? nullptr : model->adapter_of(request);
+          });
+    };
+  }
   return how;
 }
 

@@ -39,6 +39,7 @@ struct Tally {
   std::size_t failed_models = 0;
   std::uint64_t found = 0;  // tokens
   std::uint64_t hollow_hits = 0;
+  std::uint64_t adapter_loads = 0;
   SimulatedModel::Guesses guesses;
   SimulatedModel::States states;
   std::uint64_t digest = 0;
@@ -62,6 +63,7 @@ void simulate(const SimulationOptions& options, Tally& tally) {
   tally.failed_models += simulation.failed_models();
   tally.found += simulation.tokens_found();
   tally.hollow_hits += simulation.hollow_hits();
+  tally.adapter_loads += simulation.adapter_loads();
   tally.guesses.entries += simulation.guesses().entries;
   tally.guesses.unsure += simulation.guesses().unsure;
   tally.guesses.made += simulation.guesses().made;
@@ -240,6 +242,36 @@ TEST(SimulationTest, NothingIsLostOfModelsWithAWindowWhoseRowsHaveState) {
 TEST(SimulationTest, NothingIsLostOfModelsWhoseRowsHaveStateThatGoesToHostMemory) {
   EXPECT_GT(simulate_states({.allocations = true, .places = true}).from_host, 0U);
   simulate_states({.allocations = true, .windows = true, .places = true});
+}
+
+/// Outputs of a wrong adapter, or from its pages, differ.
+void simulate_adapters(SimulationOptions options) {
+  options.adapters = true;
+  const Tally tally = simulate_all(options);
+  if (std::getenv("WEFT_SEED") != nullptr) return;
+  EXPECT_GT(tally.adapter_loads, tally.requests / 50);
+  std::cout << tally.adapter_loads << " adapters loaded\n";
+}
+
+TEST(SimulationTest, NothingIsLostOrSharedAmongAdaptersThatComeAndAreReplaced) {
+  for (const std::int32_t stages : {1, 2, 3}) {
+    SCOPED_TRACE(std::to_string(stages) + " stages");
+    simulate_adapters({.allocations = true, .stages = stages});
+  }
+}
+
+TEST(SimulationTest, NothingIsLostOfAdaptersOfRanksThatFailOrHang) {
+  simulate_adapters({.stages = 2, .ranks = 2});
+}
+
+TEST(SimulationTest, NothingIsLostOfAdaptersOfModelsWithAWindowOrStateOrGuesses) {
+  simulate_adapters({.windows = true, .guesses = 3});
+  simulate_adapters({.state = true, .places = true});
+  simulate_adapters({.encoder = true});
+}
+
+TEST(SimulationTest, NothingIsLostOfAdaptersOfModelsThatComeAndGo) {
+  simulate_adapters({.allocations = true, .models = 2});
 }
 
 TEST(SimulationTest, ASeedReplaysBitByBit) {

@@ -224,19 +224,25 @@ TEST_F(SchedulerAdaptersTest, ManyThatLackTheirAdaptersHoldNobodyUp) {
   finish_and_compare();
 }
 
-TEST_F(SchedulerAdaptersTest, ALostStepForgetsItsLoads) {
+TEST_F(SchedulerAdaptersTest, ALostStepEndsWhoWaitsForItsLoadsAndForgetsThem) {
   adapter_steps_ = [] { return 2; };
   start(with_places(2));
   submit({.max_tokens = 40});
   ASSERT_TRUE(tick());
-  submit({.adapter = 1});
+  GroupOutcome& first = submit({.adapter = 1});
   ASSERT_TRUE(plan());
-  submit({.adapter = 2});
+  GroupOutcome& second = submit({.adapter = 2});
   ASSERT_TRUE(plan());
+  GroupOutcome& third = submit({.adapter = 3});
   run();
   lose();
+  EXPECT_EQ(first.end, GroupEnd::kFailed) << "its copy has not ended";
+  EXPECT_EQ(second.end, GroupEnd::kFailed);
+  EXPECT_FALSE(third.end);
+  submit({.adapter = 1});
+  submit({.adapter = 2});
   finish_and_compare();
-  EXPECT_EQ(loads(), 4U) << "both of them again";
+  EXPECT_EQ(loads(), 5U);
 }
 
 TEST_F(SchedulerAdaptersTest, PagesOfAnotherAdapterAreNotFound) {

@@ -238,12 +238,11 @@ Result<void> check_prompt_length(const Request& request, const ServedModel& mode
   return too_many_tokens(request, model, weft::too_many_tokens(least));
 }
 
-Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
-                                                      const ServedModel& model,
-                                                      std::chrono::local_seconds now,
-                                                      std::uint64_t seed) {
+Result<std::unique_ptr<RequestGroup>> prepare_request(
+    RequestTicket& ticket, const ServedModel& model, std::chrono::local_seconds now,
+    std::uint64_t seed, const std::shared_ptr<const PreparedAdapter>& adapter) {
   Request& request = ticket->request();
-  if (request.vector) return prepare_vector_request(ticket, model);
+  if (request.vector) return prepare_vector_request(ticket, model, adapter);
   if (!model.generates) {
     return bad_request("model: gives vectors and no text: see /v1/embeddings, or async_embed()");
   }
@@ -280,6 +279,7 @@ Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
   }
   const auto completed = complete(spec, request, model, seed);
   if (!completed) return completed.error();
+  set_adapter(spec, adapter);
   auto options = text_options(request, spec, prompt);
   options.format = form->format;
   options.parser = form->parser;

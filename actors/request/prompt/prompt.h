@@ -8,6 +8,7 @@
 #include "weft/actors/messages.h"
 #include "weft/actors/request/active_request.h"
 #include "weft/core/error/error.h"
+#include "weft/gpu/device_adapter.h"
 
 namespace weft {
 
@@ -18,11 +19,10 @@ namespace weft {
 [[nodiscard]] Result<void> check_prompt_length(const Request& request, const ServedModel& model);
 
 /// Prepares a request for the scheduler and the detokenizer. It sets the request's max_tokens.
-/// `seed` is for a request without one. Errors: kBadRequest names the parameter,
-/// kContextLengthExceeded has the numbers. On failure the ticket is unchanged.
-[[nodiscard]] Result<std::unique_ptr<RequestGroup>> prepare_request(RequestTicket& ticket,
-                                                                    const ServedModel& model,
-                                                                    std::chrono::local_seconds now,
-                                                                    std::uint64_t seed);
+/// `seed` is for a request without one, `adapter` its sequences'; null: none. Errors: kBadRequest
+/// names the parameter, kContextLengthExceeded has the numbers. On failure the ticket is unchanged.
+[[nodiscard]] Result<std::unique_ptr<RequestGroup>> prepare_request(
+    RequestTicket& ticket, const ServedModel& model, std::chrono::local_seconds now,
+    std::uint64_t seed, const std::shared_ptr<const PreparedAdapter>& adapter = nullptr);
 
 }  // namespace weft

@@ -6,6 +6,7 @@
 
 #include "weft/actors/engine_error.h"
 #include "weft/actors/request/request_text.h"
+#include "weft/gpu/device_adapter.h"
 
 namespace weft {
 namespace {
@@ -56,6 +57,12 @@ Result<void> set_guesses(GroupSpec& spec, const Request& request) {
   if (wish.max_tokens > 0) spec.most_guesses = wish.max_tokens;
   if (wish.kind == SpeculationKind::kOff) spec.most_guesses = 0;
   return {};
+}
+
+void set_adapter(GroupSpec& spec, const std::shared_ptr<const PreparedAdapter>& adapter) {
+  if (adapter == nullptr) return;
+  spec.adapter = adapter;
+  spec.traits.kv.adapter = adapter->id;
 }
 
 std::unique_ptr<RequestGroup> make_group(GroupSpec spec, RequestTicket& ticket,

@@ -26,6 +26,9 @@ namespace weft {
 [[nodiscard]] Result<void> set_cache_domain(GroupSpec& spec, const Request& request,
                                             const ServedModel& model);
 
+/// Gives the group's sequences an adapter, unless it is null.
+void set_adapter(GroupSpec& spec, const std::shared_ptr<const PreparedAdapter>& adapter);
+
 /// Makes the group, and takes the ticket.
 [[nodiscard]] std::unique_ptr<RequestGroup> make_group(GroupSpec spec, RequestTicket& ticket,
                                                        std::unique_ptr<RequestText> text);

@@ -180,8 +180,9 @@ Result<std::shared_ptr<ResultReader>> result_reader_of(const VectorWish& wish,
 
 }  // namespace
 
-Result<std::unique_ptr<RequestGroup>> prepare_vector_request(RequestTicket& ticket,
-                                                             const ServedModel& model) {
+Result<std::unique_ptr<RequestGroup>> prepare_vector_request(
+    RequestTicket& ticket, const ServedModel& model,
+    const std::shared_ptr<const PreparedAdapter>& adapter) {
   Request& request = ticket->request();
   const auto possible = check_wish(request, model);
   if (!possible) return possible.error();
@@ -193,6 +194,7 @@ Result<std::unique_ptr<RequestGroup>> prepare_vector_request(RequestTicket& tick
   GroupSpec spec;
   spec.prompt = std::move(input->ids);
   spec.traits = {.kv = {model.angles_of(tokens)}, .second_text = input->second_text};
+  set_adapter(spec, adapter);
   spec.max_tokens = request.max_tokens = 0;
   spec.sampling = std::make_shared<const SamplingParams>();
   spec.reader = *reader;
