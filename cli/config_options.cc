@@ -5,7 +5,10 @@
 #include <memory>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "weft/config/adapters_text.h"
+#include "weft/config/config_error.h"
 #include "weft/config/config_print.h"
 
 namespace weft::cli {
@@ -28,6 +31,7 @@ struct Placeholder {
   const char* operator()(const ChoiceSetting& /*setting*/) const { return "NAME"; }
   const char* operator()(const PolicySetting& /*setting*/) const { return "NAME"; }
   const char* operator()(const ReplicasSetting& /*setting*/) const { return "DEVICES"; }
+  const char* operator()(const AdaptersSetting& /*setting*/) const { return "NAME=PATH;..."; }
 };
 
 /// The key's range and default, where they are worth showing.
@@ -65,6 +69,39 @@ std::string opposite_of(const std::string& flag) { return "--no-" + flag.substr(
 
 bool is_model(const ConfigKey& key) { return key.path() == "model.path"; }
 
+/// Whether the key's flag may also name adapters, and so may stand more than once.
+bool is_adapter(const ConfigKey& key) { return key.path() == "model.adapter"; }
+
+/// Sets the values of `--adapter`, one a line: NAME=PATH adds an adapter that requests can name, or
+/// replaces the one of that name; a bare PATH is merged.
+Result<void> set_adapters(const ConfigKey& key, std::string_view lines, ConfigDraft& draft) {
+  std::vector<NamedAdapter> named = draft.config().engine.adapters;
+  bool adds = false;
+  bool merges = false;
+  for (bool more = true; more;) {
+    const std::size_t end = lines.find('\n');
+    const std::string_view value = lines.substr(0, end);
+    more = end != std::string_view::npos;
+    if (more) lines.remove_prefix(end + 1);
+    const std::size_t name_end = value.find('=');
+    if (name_end == std::string_view::npos || !is_adapter_name(value.substr(0, name_end))) {
+      if (std::exchange(merges, true)) {
+        return Error{ConfigErrc::kBadConfig,
+                     key.flag() + ": one adapter can be merged; give the others as NAME=PATH"};
+      }
+      if (auto done = draft.set(key, std::string(value), key.flag()); !done) return done;
+      continue;
+    }
+    NamedAdapter adapter{std::string(value.substr(0, name_end)),
+                         std::string(value.substr(name_end + 1))};
+    std::erase_if(named, [&](const NamedAdapter& one) { return one.name == adapter.name; });
+    named.push_back(std::move(adapter));
+    adds = true;
+  }
+  if (!adds) return {};
+  return draft.set(*find_key("adapters", "named"), adapters_text(named), key.flag());
+}
+
 }  // namespace
 
 ConfigOptions::ConfigOptions(CLI::App& command, std::span<const ConfigKey> keys) : keys_(keys) {
@@ -86,6 +123,9 @@ void ConfigOptions::add_value(CLI::App& command, const ConfigKey& key) {
   const std::string name = is_model(key) ? "MODEL," + key.flag() : key.flag();
   flag.option = command.add_option(name, flag.text, help_of(key));
   flag.option->type_name(std::visit(Placeholder{}, key.setting))->group(std::string(key.table));
+  if (!is_adapter(key)) return;
+  flag.option->multi_option_policy(CLI::MultiOptionPolicy::Join);  // of lines
+  flag.option->type_name("[NAME=]PATH");
 }
 
 void ConfigOptions::add_switch(CLI::App& command, const ConfigKey& key) {
@@ -135,10 +175,14 @@ Result<ConfigDraft> ConfigOptions::draft(const Environment& environment) const {
     if (!done) return done.error();
   }
   for (const Flag& flag : flags_) {
-    if (flag.option->count() == 0) continue;
+    if (flag.option->count() == 0 || is_adapter(*flag.key)) continue;
     const auto done =
         draft.set(*flag.key, value_from_text(flag.key->setting, flag.text), flag.key->flag());
     if (!done) return done.error();
+  }
+  for (const Flag& flag : flags_) {  // last, since it adds to the other sources' adapters
+    if (flag.option->count() == 0 || !is_adapter(*flag.key)) continue;
+    if (const auto done = set_adapters(*flag.key, flag.text, draft); !done) return done.error();
   }
   return draft;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "weft/core/dtype.h"
 #include "weft/core/error/error.h"
@@ -66,6 +67,14 @@ enum class RankTransport : std::uint8_t {
   kNetwork,  ///< over TCP
 };
 
+/// An adapter that requests can name (Request::adapter).
+struct NamedAdapter {
+  std::string name{};  ///< as is_adapter_name() (config/adapters_text.h) has it
+  std::string path{};  ///< a PEFT folder or a GGUF file
+
+  friend bool operator==(const NamedAdapter&, const NamedAdapter&) = default;
+};
+
 /// The configuration of an engine. Plain data with the defaults; load() and validate() check it.
 struct Config {
   Config() = default;  // no aggregate: docs/asio-compliance.md says why
@@ -121,6 +130,22 @@ struct Config {
   /// The folder to which unused pages are written; empty: none.
   std::string cache_folder{};
   std::int64_t cache_folder_bytes = std::int64_t{16} << 30;  ///< bytes of all files in the folder
+
+  /// Adapters that requests choose by their names; no two have one name.
+  std::vector<NamedAdapter> adapters{};
+  /// A folder whose adapters requests name by their places in it; empty: none.
+  std::string adapters_folder{};
+  /// Whether adapters may be loaded from outside of the folder while the engine runs.
+  bool adapters_any_path = false;
+  /// Adapters that steps can use at once; 0: kDefaultAdapterPlaces where there are adapters or a
+  /// folder, else none.
+  std::int32_t adapter_places = 0;
+  static constexpr std::int32_t kDefaultAdapterPlaces = 8;
+  /// The greatest rank of an adapter's matrices; 0: of `adapters`, at least kLeastAdapterRank.
+  std::int32_t adapter_max_rank = 0;
+  static constexpr std::int32_t kLeastAdapterRank = 16;
+  /// Bytes of host memory for adapters that no request uses.
+  std::int64_t adapters_host_bytes = std::int64_t{4} << 30;
 
   // Scheduling.
   BatchPolicy policy = BatchPolicy::kFusion;

@@ -79,7 +79,7 @@ class ConfigReader {
   Result<void> read_key(std::string_view table, std::string_view name, const toml::node& node) {
     const ConfigKey* const key = find_key(table, name);
     if (key == nullptr) return unknown_key(node, table, name);
-    return draft_.set(*key, config_value_of(node), place_of(node, file_));
+    return draft_.set(*key, config_value_of(key->setting, node), place_of(node, file_));
   }
 
   Result<void> unknown_key(const toml::node& node, std::string_view table, std::string_view name) {

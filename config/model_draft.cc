@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "weft/config/adapters_text.h"
 #include "weft/config/config_check.h"
 #include "weft/config/config_error.h"
 
@@ -55,7 +56,7 @@ class ModelReader {
                       std::string(kModelKeys) + ", path and those of an engine's tables",
                   ConfigErrc::kUnknownConfigKey);
     }
-    ModelSetting setting{key, config_value_of(node), place_of(node, file_)};
+    ModelSetting setting{key, config_value_of(key->setting, node), place_of(node, file_)};
     FileConfig scratch;
     if (const Complaint complaint = assign(key->setting, setting.value, scratch)) {
       return fail(node, setting.path() + " = " + *complaint);
@@ -114,6 +115,17 @@ std::optional<std::string> name_problem(const std::string& name) {
   return std::nullopt;
 }
 
+/// Returns a table of paths by name as adapters_text() writes them.
+ConfigValue adapters_value_of(const toml::table& table) {
+  std::vector<NamedAdapter> adapters;
+  for (const auto& [name, node] : table) {
+    const auto* const path = node.as_string();
+    if (path == nullptr) return {};
+    adapters.push_back({std::string(name.str()), path->get()});
+  }
+  return adapters_text(adapters);
+}
+
 }  // namespace
 
 std::string ModelSetting::path() const {
@@ -146,7 +158,11 @@ Result<ModelConfig> ModelDraft::finish(const FileConfig& file) const {
   return model;
 }
 
-ConfigValue config_value_of(const toml::node& node) {
+ConfigValue config_value_of(const Setting& setting, const toml::node& node) {
+  const toml::table* const table = node.as_table();
+  if (table != nullptr && std::holds_alternative<AdaptersSetting>(setting)) {
+    return adapters_value_of(*table);
+  }
   if (const auto* flag = node.as_boolean()) return flag->get();
   if (const auto* whole = node.as_integer()) return whole->get();
   if (const auto* number = node.as_floating_point()) return number->get();

@@ -35,8 +35,8 @@ struct ModelDraft {
 /// The keys of a model's table that are not keys of an engine.
 inline constexpr std::string_view kModelKeys = "name, aliases, load, share";
 
-/// Returns the value of a key; std::monostate for types that no key takes.
-[[nodiscard]] ConfigValue config_value_of(const toml::node& node);
+/// Returns the value that a file gives the setting; std::monostate for types that no key takes.
+[[nodiscard]] ConfigValue config_value_of(const Setting& setting, const toml::node& node);
 
 /// Reads the value of `models`, a list of tables. kUnknownConfigKey and kBadConfig name file, line
 /// and key.

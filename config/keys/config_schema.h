@@ -79,8 +79,10 @@ struct PolicySetting {
 };
 /// Config::replicas: a whole number, or devices between semicolons.
 struct ReplicasSetting {};
+/// Config::adapters: "NAME=PATH" between semicolons; in a file also a table of paths by name.
+struct AdaptersSetting {};
 using Setting = std::variant<TextSetting, FlagSetting, IntegerSetting, NumberSetting, TimeSetting,
-                             ChoiceSetting, PolicySetting, ReplicasSetting>;
+                             ChoiceSetting, PolicySetting, ReplicasSetting, AdaptersSetting>;
 
 /// One key of a configuration file.
 struct ConfigKey {

@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "weft/config/adapters_text.h"
 #include "weft/config/keys/config_schema.h"
 #include "weft/config/keys/setting_text.h"
 #include "weft/config/policy_text.h"
@@ -48,6 +49,9 @@ struct IsInRange {
   }
   bool operator()(const ReplicasSetting& /*setting*/) const {
     return replica_devices(config.engine).has_value();
+  }
+  bool operator()(const AdaptersSetting& /*setting*/) const {
+    return are_sound(config.engine.adapters);
   }
 };
 
@@ -106,6 +110,13 @@ struct Assign {
     config.engine.replicas = std::move(changed.replicas);
     return true;
   }
+  bool operator()(const AdaptersSetting& /*setting*/) const {
+    const auto* text = std::get_if<std::string>(&value);
+    auto adapters = text == nullptr ? std::nullopt : parse_adapters(*text);
+    if (!adapters) return false;
+    config.engine.adapters = *std::move(adapters);
+    return true;
+  }
 
  private:
   template <class T>
@@ -128,6 +139,7 @@ std::string must_be(const Setting& setting) {
     std::string_view operator()(const ChoiceSetting& /*setting*/) const { return "one of "; }
     std::string_view operator()(const PolicySetting& /*setting*/) const { return "one of "; }
     std::string_view operator()(const ReplicasSetting& /*setting*/) const { return ""; }
+    std::string_view operator()(const AdaptersSetting& /*setting*/) const { return ""; }
   };
   return ": must be " + std::string(std::visit(Kind{}, setting)) + range_of(setting);
 }

@@ -9,8 +9,8 @@
 #include "weft/config/keys/setting_kinds.h"
 #include "weft/core/kv_dtype.h"
 
-/// The keys of an engine: the tables model, device, memory, cache, scheduling, speculation,
-/// structured and edge.
+/// The keys of an engine: the tables model, device, memory, cache, adapters, scheduling,
+/// speculation, structured and edge.
 namespace weft::engine_keys {
 
 template <auto kMember>
@@ -85,7 +85,8 @@ inline constexpr std::array kKeys = {
     ConfigKey{
         "model", "adapter", text<&Config::adapter>(),
         "An adapter that is merged into the weights while they are loaded: a PEFT folder or a "
-        "GGUF file; empty: none",
+        "GGUF file; empty: none. The flag as NAME=PATH, as often as there are some, adds to "
+        "adapters.named instead",
         "An adapter changes what the model says"},
     ConfigKey{"model", "generation_config", text<&Config::generation_config>(),
               "generation_config.json whose values requests have that do not say theirs: auto for "
@@ -205,6 +206,31 @@ inline constexpr std::array kKeys = {
               integer<&Config::cache_folder_bytes>(std::int64_t{1} << 20, std::int64_t{1} << 50),
               "Bytes of all files in cache.folder; the one used longest ago goes first",
               "A disk is seldom the cache's alone"},
+
+    ConfigKey{"adapters", "named", AdaptersSetting{},
+              "Adapters that requests choose by name, read when the model is loaded",
+              "Each is somebody's own", "adapters"},
+    ConfigKey{
+        "adapters", "folder", text<&Config::adapters_folder>(),
+        "A folder of adapters, each of which is read when a request first names it; empty: none",
+        "Clients name places in the folder, and no paths", "adapters-folder"},
+    ConfigKey{"adapters", "any_path", flag<&Config::adapters_any_path>(),
+              "Whether admins may load adapters from outside of adapters.folder while the server "
+              "runs",
+              "The server would read any file that it may read", "adapters-any-path"},
+    ConfigKey{"adapters", "places", integer<&Config::adapter_places>(0, 4'096),
+              "Adapters that steps can use at once; 0: 8 where there are adapters or a folder of "
+              "them, else none. Requests for further ones wait, and the least recently used one "
+              "makes room",
+              "Each place takes memory of a GPU, beside the KV cache", "adapter-places"},
+    ConfigKey{"adapters", "max_rank", integer<&Config::adapter_max_rank>(0, 4'096),
+              "The greatest rank of an adapter; 0: that of adapters.named, at least 16",
+              "All places have one size", "adapter-max-rank"},
+    ConfigKey{"adapters", "host_bytes",
+              integer<&Config::adapters_host_bytes>(0, std::int64_t{1} << 50),
+              "Bytes of host memory for adapters that no request uses; the least recently used one "
+              "leaves, and is read again when a request names it",
+              "Some fifty of a large model, or thousands of a small one", "adapters-host-bytes"},
 
     ConfigKey{"scheduling", "policy", PolicySetting{1, 60'000},
               "How requests come together. \"fusion\": each joins at the next tick; \"static\": "

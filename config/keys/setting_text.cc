@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 
+#include "weft/config/adapters_text.h"
 #include "weft/config/keys/config_schema.h"
 #include "weft/config/policy_text.h"
 #include "weft/config/replicas_text.h"
@@ -80,6 +81,9 @@ struct Range {
     return policy_range(setting.low, setting.high);
   }
   std::string operator()(const ReplicasSetting& /*setting*/) const { return replicas_range(); }
+  std::string operator()(const AdaptersSetting& /*setting*/) const {
+    return "NAME=PATH between semicolons, or a table of paths";
+  }
 };
 
 /// Returns the value of a setting whose value is no text.
@@ -111,6 +115,9 @@ struct Value {
   std::string operator()(const ReplicasSetting& /*setting*/) const {
     const std::string& replicas = config.engine.replicas;
     return lists_replicas(config.engine) ? toml_string(replicas) : replicas;
+  }
+  std::string operator()(const AdaptersSetting& /*setting*/) const {
+    return toml_string(adapters_text(config.engine.adapters));
   }
 };
 

@@ -49,6 +49,7 @@ TEST(ConfigOptionsTest, TakesAFlagForEachKey) {
   for (const ConfigKey& key : config_schema()) {
     const bool is_switch = std::holds_alternative<FlagSetting>(key.setting);
     const std::string text = std::holds_alternative<TextSetting>(key.setting) ? "abc" : [&] {
+      if (std::holds_alternative<AdaptersSetting>(key.setting)) return std::string("a=b");
       std::string value = value_of(key.setting, FileConfig());
       std::erase(value, '"');
       return value;
@@ -61,11 +62,24 @@ TEST(ConfigOptionsTest, TakesAFlagForEachKey) {
   }
 }
 
+TEST(ConfigOptionsTest, NamesAdaptersAndMergesABarePathByOneFlag) {
+  const Config config =
+      config_of("--adapter sql=a/sql --adapter ./b=c --adapter poet=p.gguf --adapter sql=a/sql2",
+                {{"WEFT_ADAPTERS_NAMED", "old=o; poet=q"}})
+          .engine;
+  EXPECT_EQ(config.adapter, "./b=c");
+  const std::vector<NamedAdapter> expected = {{"old", "o"}, {"poet", "p.gguf"}, {"sql", "a/sql2"}};
+  EXPECT_EQ(config.adapters, expected);
+  EXPECT_THAT(draft_of("--adapter a --adapter b"),
+              FailsWith(ConfigErrc::kBadConfig, "--adapter: one adapter can be merged"));
+}
+
 TEST(ConfigOptionsTest, TakesAVariableForEachKey) {
   for (const ConfigKey& key : config_schema()) {
     std::string value = value_of(key.setting, FileConfig());
     std::erase(value, '"');
-    if (value.empty()) value = "abc";
+    const bool names = std::holds_alternative<AdaptersSetting>(key.setting);
+    if (value.empty()) value = names ? "a=b" : "abc";
     const ConfigDraft draft = draft_of("", {{key.variable(), value}}).value();
     EXPECT_EQ(draft.origin(key), key.variable());
     if (value == "abc") {

@@ -27,6 +27,7 @@ ConfigDraft changed_draft() {
     const auto other = [&]() -> ConfigValue {
       if (key.table == "scheduling" && key.name == "policy") return "window:7";
       if (std::holds_alternative<ReplicasSetting>(key.setting)) return "cuda:0; a\"b\\c";
+      if (std::holds_alternative<AdaptersSetting>(key.setting)) return "a=p/a\"b; c/d=q=r";
       if (std::holds_alternative<TextSetting>(key.setting)) return "a\"b\\c\n\t\x7F '\u6F22'";
       if (const auto* flag = std::get_if<FlagSetting>(&key.setting)) {
         return !flag->member.of(FileConfig());

@@ -171,5 +171,17 @@ TEST(ConfigLoadTest, ReadsAFileAndNamesItInErrors) {
               FailsWith(FileErrc::kCannotRead, "none.toml"));
 }
 
+TEST(ConfigTest, RefusesAdaptersWithoutANameOrAPathOrWithOneNameTwice) {
+  for (const char* text : {"a", "=p", "a=", "a=p; a=q", "../a=p", "a b=p", ".a=p", "a=p;"}) {
+    EXPECT_THAT(parse_config(std::string("[adapters]\nnamed = '") + text + "'"),
+                FailsWith(ConfigErrc::kBadConfig, "weft.toml:2: adapters.named"))
+        << text;
+  }
+  EXPECT_THAT(parse_config("[adapters]\nnamed.a = 'p; b=q; b=r'"),
+              FailsWith(ConfigErrc::kBadConfig, "adapters.named"));
+  EXPECT_THAT(parse_config("[adapters]\nnamed.a = 3"),
+              FailsWith(ConfigErrc::kBadConfig, "adapters.named"));
+}
+
 }  // namespace
 }  // namespace weft

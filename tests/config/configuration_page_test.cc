@@ -60,7 +60,7 @@ TEST(ConfigurationPageTest, ShowsExamplesThatWork) {
     EXPECT_FALSE(config.has_error()) << to_string(config.error());
     ++found;
   }
-  EXPECT_EQ(found, 3);
+  EXPECT_EQ(found, 4);
 }
 
 // The messages that the page shows are the real ones.

@@ -64,6 +64,28 @@ TEST(ModelsConfigTest, GivesEachModelTheFilesKeysAndItsOwn) {
   EXPECT_EQ(all.max_loaded, 0);
 }
 
+TEST(ModelsConfigTest, GivesEachModelAdaptersOfItsOwn) {
+  const ModelsConfig all = parse(R"(
+[[models]]
+name = "one"
+path = "p"
+adapters.named = "sql=a/sql; poet=b"
+[[models]]
+name = "two"
+path = "p"
+[models.adapters]
+folder = "f"
+[models.adapters.named]
+"org/x" = "c"
+)")
+                               .value();
+  const std::vector<NamedAdapter> first = {{"sql", "a/sql"}, {"poet", "b"}};
+  const std::vector<NamedAdapter> second = {{"org/x", "c"}};
+  EXPECT_EQ(all.models[0].config.adapters, first);
+  EXPECT_EQ(all.models[1].config.adapters, second);
+  EXPECT_EQ(all.models[1].config.adapters_folder, "f");
+}
+
 TEST(ModelsConfigTest, MakesOneModelOfAFileWithout) {
   const ModelsConfig all = parse("model.path = \"m\"\nmemory.max_rows = 3\n").value();
   ASSERT_EQ(all.models.size(), 1U);
