@@ -54,6 +54,12 @@ constexpr std::array kEngineErrors = {
               "the structured output leaves more open at once than a step can look at"},
     ErrorText{static_cast<int>(EngineErrc::kGrammarsFull), "grammars_full",
               "the structured outputs of other requests hold all the memory there is for them"},
+    ErrorText{static_cast<int>(EngineErrc::kNoSuchAdapter), "no_such_adapter",
+              "the model has no adapter of this name"},
+    ErrorText{static_cast<int>(EngineErrc::kAdapterFailed), "adapter_failed",
+              "the adapter cannot be used"},
+    ErrorText{static_cast<int>(EngineErrc::kAdapterLoaded), "adapter_loaded",
+              "there is an adapter of this name"},
 };
 
 constexpr TableCategory kEngineCategory(0x3a86f2d94be107c5, "weft.engine", kEngineErrors);

@@ -59,6 +59,12 @@ enum class EngineErrc {
   /// The running structured outputs already use all memory allowed for them. Try again
   /// later.
   kGrammarsFull,
+  /// The model has no adapter of this name; the detail has the names that there are.
+  kNoSuchAdapter,
+  /// The adapter cannot be read, or does not fit the model or its devices; the detail says why.
+  kAdapterFailed,
+  /// The name has an adapter already.
+  kAdapterLoaded,
 };
 
 /// The category of these errors, and how one becomes a boost::system::error_code.

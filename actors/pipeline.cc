@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "weft/actors/adapters/adapter_actor.h"
+#include "weft/actors/adapters/adapter_registry.h"
 #include "weft/actors/defaults.h"
 #include "weft/actors/detokenizer_actor.h"
 #include "weft/actors/engine_error.h"
@@ -89,6 +91,7 @@ void Pipeline::Assembly::start(std::vector<DeviceRanks> devices) {
   const std::size_t replicas = devices.size();
   files_ = devices.front().front()->page_files();
   if (files_ != nullptr && options_.notice) files_->tell_by(options_.notice);
+  if (pipeline_.model_->adapters != nullptr) pipeline_.model_->adapters->tell_by(options_.notice);
   for (DeviceRanks& ranks : devices) {
     if (!options_.before_device || ranks.size() != 1) continue;
     ranks.front() = options_.before_device(std::move(ranks.front()));
@@ -188,6 +191,12 @@ PreprocessPool Pipeline::Assembly::start_workers(const std::vector<ReplicaEntry>
       pipeline_.metrics(), replicas.size(), options_.model,
       config_.cache_enabled && config_.kv_layout == KvLayout::kPages);
   std::random_device entropy;
+  const bool adapts = pipeline_.model_->adapters != nullptr;
+  if (adapts) {
+    ActorOptions how = on_thread("adapters", ActorRole::kPreprocess, mailbox_of(config_), options_);
+    if (how.thread) how.thread->goes_last = true;
+    pipeline_.adapters_ = pipeline_.actors_.declare<AdapterProtocol>(std::move(how));
+  }
   const auto start = [&](const std::string& name, std::int32_t count, bool goes_last) {
     PreprocessPool::Workers workers;
     for (std::int32_t i = 0; i < count; ++i) {
@@ -195,14 +204,18 @@ PreprocessPool Pipeline::Assembly::start_workers(const std::vector<ReplicaEntry>
                                    mailbox_of(config_), options_);
       if (how.thread) how.thread->goes_last = goes_last;
       const std::uint64_t seed = std::uint64_t{entropy()} << 32U | entropy();
-      workers.push_back(pipeline_.actors_.spawn<PreprocessActor>(std::move(how), pipeline_.model_,
-                                                                 replicas, loads, seed));
+      workers.push_back(pipeline_.actors_.spawn<PreprocessActor>(
+          std::move(how), pipeline_.model_, replicas, loads, seed, pipeline_.adapters_));
     }
     return workers;
   };
   const std::int32_t count = config_.preprocess_workers;
   const auto for_small = start("preprocess", count, /*goes_last=*/false);
-  return {for_small, start("large-prompts", (count + 1) / 2, /*goes_last=*/true)};
+  const PreprocessPool pool(for_small, start("large-prompts", (count + 1) / 2, /*goes_last=*/true));
+  if (adapts) {
+    pipeline_.actors_.start<AdapterActor>(*pipeline_.adapters_, pipeline_.model_, pool);
+  }
+  return pool;
 }
 
 namespace {
@@ -241,6 +254,15 @@ Pipeline::Pipeline(boost::asio::any_io_executor executor, const Config& config, 
 Pipeline::~Pipeline() {
   // The actors that devices would notify are about to end.
   for (const auto& ranks : ranks_) ranks->watch({});
+}
+
+void Pipeline::change_adapter(AdapterChange change, ModelDone done) {
+  if (!adapters_) {
+    return done(weft::change_adapter(*model_, change));  // which says so
+  }
+  ChangeAdapterMsg message{std::move(change), std::move(done)};
+  const PushResult result = adapters_->try_send(std::move(message));
+  if (!taken(result)) message.done(refusal_of(result, ready()));
 }
 
 std::shared_ptr<ActiveRequest> Pipeline::make_request(Request request,

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/actors/adapters/adapter_messages.h"
 #include "weft/actors/loading/served_model.h"
 #include "weft/actors/pipeline_observer.h"
 #include "weft/actors/preprocess/preprocess_pool.h"
@@ -87,6 +88,7 @@ class Pipeline final : public RequestPort {
 
   /// The model that is served. Immutable.
   [[nodiscard]] std::shared_ptr<const ServedModel> model() const override { return model_; }
+  void change_adapter(AdapterChange change, ModelDone done) override;
 
  private:
   /// Puts the actors together.
@@ -98,6 +100,7 @@ class Pipeline final : public RequestPort {
   std::vector<std::shared_ptr<RankGroup>> ranks_;  // one for each replica
   IdSource<RequestKind> ids_;
   std::optional<ActorRef<ReceiverProtocol>> receiver_;
+  std::optional<ActorRef<AdapterProtocol>> adapters_;  // none where the model takes no adapters
   ActorSystem actors_;
 };
 

@@ -15,12 +15,13 @@ struct SubmitMsg {
   RequestTicket ticket;
 };
 
-/// Receiver -> PreprocessPool, or an application's own actor before it. The message owns the
-/// request.
+/// Receiver -> PreprocessPool, or an application's own actor before it; PreprocessActor ->
+/// AdapterActor -> PreprocessPool where the request's adapter has to be read first. The message
+/// owns the request.
 struct PrepareMsg {
   RequestTicket ticket;
   PreprocessShare share{};  ///< counts the message in its worker's load; set by the pool
-  std::shared_ptr<const PreparedAdapter> adapter{};  ///< of its sequences; null: none
+  std::shared_ptr<const PreparedAdapter> adapter{};  ///< of its sequences; null: none yet
 };
 
 using ReceiverProtocol = Protocol<SubmitMsg>;

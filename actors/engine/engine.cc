@@ -1,5 +1,8 @@
 #include "weft/actors/engine/engine.h"
 
+#include "weft/actors/adapters/adapter_registry.h"
+#include "weft/actors/loading/served_model.h"
+#include "weft/actors/models/model_list.h"
 #include "weft/core/prometheus.h"
 
 namespace weft {
@@ -17,6 +20,16 @@ Engine& Engine::operator=(Engine&& other) noexcept {
 
 Engine::~Engine() {
   if (core_) core_->close();
+}
+
+std::vector<AdapterInfo> Engine::adapters(std::string_view model) const {
+  std::shared_ptr<const ServedModel> served = this->model();
+  if (const auto list = models()) {
+    const ModelInfo* const found = list->find(model);
+    served = found == nullptr ? nullptr : found->model;
+  }
+  if (served == nullptr || served->adapters == nullptr) return {};
+  return served->adapters->list();
 }
 
 std::string Engine::metrics_text() const { return prometheus_text(metrics()); }

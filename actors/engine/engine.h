@@ -5,9 +5,11 @@
 #include <boost/system/error_code.hpp>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "weft/actors/adapters/adapter_info.h"
 #include "weft/actors/engine/engine_core.h"
 #include "weft/actors/engine/model_operation.h"
 #include "weft/actors/engine/token_stream.h"
@@ -135,6 +137,50 @@ class Engine {
         Initiate<UnloadOp>{core_}, token, std::move(model));
   }
 
+  /// Gives a name the adapter of a path, for requests that name it from now on (Request::adapter);
+  /// requests under way keep what they have. Signature void(error_code, std::string detail).
+  /// Completes when the adapter is in host memory. Errors, which change nothing:
+  /// - kNoSuchModel; kModelNotLoaded and the like for a model that is not loaded; kNoSuchAdapter
+  ///   for a model that takes no adapters (Config::adapter_places);
+  /// - kBadRequest: the name, or a path that the configuration does not allow; kAdapterLoaded: the
+  ///   name has an adapter, and AdapterChange::replaces is false; kAdapterFailed: it cannot be
+  ///   read, or does not fit the model;
+  /// - kOverloaded; kStopping.
+  /// A model's adapters are loaded one at a time, in the order of the calls. Cancellation of any
+  /// type ends the wait with operation_aborted, but the adapter is still loaded.
+  template <boost::asio::completion_token_for<void(boost::system::error_code, std::string)> Token>
+  auto async_load_adapter(AdapterChange adapter, Token&& token) {
+    adapter.unloads = false;
+    return boost::asio::async_initiate<Token, void(boost::system::error_code, std::string)>(
+        Initiate<AdapterOp>{core_}, token, std::move(adapter));
+  }
+  /// Loads the adapter of a path for the first model, under a name that has none.
+  template <boost::asio::completion_token_for<void(boost::system::error_code, std::string)> Token>
+  auto async_load_adapter(std::string name, std::string path, Token&& token) {
+    return async_load_adapter(AdapterChange(std::move(name), std::move(path)),
+                              std::forward<Token>(token));
+  }
+
+  /// Removes an adapter's name of a model ("": the first); requests under way keep the adapter.
+  /// Signature, cancellation and errors as for async_load_adapter; kNoSuchAdapter for a name that
+  /// has none.
+  template <boost::asio::completion_token_for<void(boost::system::error_code, std::string)> Token>
+  auto async_unload_adapter(std::string name, std::string model, Token&& token) {
+    AdapterChange adapter(std::move(name));
+    adapter.model = std::move(model);
+    adapter.unloads = true;
+    return boost::asio::async_initiate<Token, void(boost::system::error_code, std::string)>(
+        Initiate<AdapterOp>{core_}, token, std::move(adapter));
+  }
+  template <boost::asio::completion_token_for<void(boost::system::error_code, std::string)> Token>
+  auto async_unload_adapter(std::string name, Token&& token) {
+    return async_unload_adapter(std::move(name), std::string(), std::forward<Token>(token));
+  }
+
+  /// The adapters that requests of a model ("": the first) can name now, but for those of
+  /// Config::adapters_folder that none has named yet. Thread-safe.
+  [[nodiscard]] std::vector<AdapterInfo> adapters(std::string_view model = {}) const;
+
   /// Runs a request to its end. Signature void(error_code, GenerationResult). Also with an error
   /// the result has the output so far, and error_detail says more than the code.
   ///
@@ -231,6 +277,7 @@ class Engine {
   struct ShutdownOp;
   struct LoadOp;
   struct UnloadOp;
+  struct AdapterOp;
 
   std::shared_ptr<EngineCore> core_;
 };
@@ -289,6 +336,14 @@ struct Engine::UnloadOp {
   template <class Handler>
   static void start(EngineCore& core, Handler&& handler, const std::string& model) {
     core.unload(model, ModelOperation::start(std::forward<Handler>(handler), core.executor()));
+  }
+};
+
+struct Engine::AdapterOp {
+  template <class Handler>
+  static void start(EngineCore& core, Handler&& handler, AdapterChange change) {
+    core.change_adapter(std::move(change),
+                        ModelOperation::start(std::forward<Handler>(handler), core.executor()));
   }
 };
 

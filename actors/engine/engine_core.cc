@@ -120,6 +120,13 @@ void EngineCore::unload(const std::string& model,
   port_->unload_model(model, [operation](const Result<void>& done) { operation->complete(done); });
 }
 
+void EngineCore::change_adapter(AdapterChange change,
+                                const std::shared_ptr<ModelOperation>& operation) {
+  if (port_ == nullptr) return operation->complete(Error{EngineErrc::kStopping, {}});
+  port_->change_adapter(std::move(change),
+                        [operation](const Result<void>& done) { operation->complete(done); });
+}
+
 void EngineCore::close() noexcept {
   gate_.close();
   std::unique_ptr<RequestPort> port;

@@ -46,6 +46,8 @@ class EngineCore : public std::enable_shared_from_this<EngineCore> {
   /// Loads or unloads a model of the port; the operation completes with the result.
   void load(const std::string& model, const std::shared_ptr<ModelOperation>& operation);
   void unload(const std::string& model, const std::shared_ptr<ModelOperation>& operation);
+  /// Loads or unloads an adapter; likewise.
+  void change_adapter(AdapterChange change, const std::shared_ptr<ModelOperation>& operation);
 
   /// Ends everything before it returns. It must not be called while another thread uses the core.
   void close() noexcept;

@@ -1,10 +1,13 @@
 #include "weft/actors/loading/loaded_model.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
 
+#include "weft/actors/adapters/adapter_registry.h"
 #include "weft/actors/engine_error.h"
 #include "weft/config/replicas_text.h"
 #include "weft/gpu/device_error.h"
@@ -13,6 +16,7 @@
 #include "weft/gpu/ranks/settle_partition.h"
 #include "weft/gpu/ranks/world/rank_key.h"
 #include "weft/model/adapters/adapter.h"
+#include "weft/model/adapters/adapter_file.h"
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/model/model_error.h"
 #include "weft/model/spec/spec.h"
@@ -112,6 +116,111 @@ std::vector<std::string> devices_of(const Config& config) {
   std::vector<std::string> devices = replica_devices(config).value();
   if (config.policy != BatchPolicy::kInstances) return devices;
   return std::vector(static_cast<std::size_t>(config.instances), devices.front());
+}
+
+/// Whether requests may name adapters.
+bool takes_adapters(const Config& config) {
+  return config.adapter_places > 0 || !config.adapters.empty() || !config.adapters_folder.empty();
+}
+
+/// Adds the places of adapters to the wishes. Reads the configured adapters for their ranks.
+Result<void> wish_adapters(const Config& config, CapacityWishes& wishes) {
+  if (!takes_adapters(config)) return {};
+  wishes.adapter_places =
+      config.adapter_places > 0 ? config.adapter_places : Config::kDefaultAdapterPlaces;
+  wishes.adapter_rank = config.adapter_max_rank;
+  if (wishes.adapter_rank > 0) return {};
+  std::int64_t rank = Config::kLeastAdapterRank;
+  for (const NamedAdapter& one : config.adapters) {
+    const auto file = read_adapter(one.path);
+    if (!file) return Error{file.error().code, one.name + ": " + file.error().detail};
+    for (const StoredPair& pair : file->pairs) rank = std::max(rank, pair.rank);
+  }
+  wishes.adapter_rank = static_cast<std::int32_t>(rank);
+  return {};
+}
+
+/// Returns the function that reads adapters for a model; it keeps the model's files open.
+std::function<Result<Adapter>(const std::filesystem::path&)> reader_of(const OpenedModel& opened) {
+  return
+      [checkpoint = opened.checkpoint, program = opened.program,
+       architecture = opened.architecture](const std::filesystem::path& path) -> Result<Adapter> {
+        const auto file = read_adapter(path);
+        if (!file) return file.error();
+        return bind_adapter(*file, *checkpoint, *program, *architecture);
+      };
+}
+
+/// Refuses an adapter that a place has no room for.
+Result<void> check_rank(const Adapter& adapter, std::int64_t most) {
+  for (const AdapterTarget& target : adapter.targets) {
+    if (target.rank <= most) continue;
+    return Error{DeviceErrc::kUnfit, target.tensor + ": its rank is " +
+                                         std::to_string(target.rank) +
+                                         ", and adapters.max_rank is " + std::to_string(most)};
+  }
+  return {};
+}
+
+/// Returns what all ranks make of an adapter, in host memory.
+Result<std::shared_ptr<const PreparedAdapter>> prepare_by(
+    const std::vector<std::weak_ptr<StepDevice>>& ranks, const Adapter& adapter) {
+  auto prepared = std::make_shared<PreparedAdapter>();
+  std::copy_n(adapter.hash.begin(), prepared->id.bytes.size(), prepared->id.bytes.begin());
+  for (const std::weak_ptr<StepDevice>& rank : ranks) {
+    const auto device = rank.lock();
+    if (device == nullptr) return Error{EngineErrc::kStopping, {}};
+    auto part = device->prepare_adapter(adapter);
+    if (!part) return part.error();
+    prepared->bytes += (*part)->bytes();
+    prepared->by_rank.push_back(*std::move(part));
+  }
+  return prepared;
+}
+
+/// Refuses replicas on unlike devices: what the first one's ranks prepare is for all.
+Result<void> check_alike(const std::vector<std::string>& replicas) {
+  const auto kind_of = [](std::string device) {
+    std::erase_if(device, [](char c) { return c >= '0' && c <= '9'; });
+    return device;
+  };
+  for (const std::string& one : replicas) {
+    if (kind_of(one) == kind_of(replicas.front())) continue;
+    return Error{DeviceErrc::kUnfit, "adapters: replicas must be alike, and there are " +
+                                         replicas.front() + " and " + one};
+  }
+  return {};
+}
+
+/// Returns the model's adapters, with the configured ones in memory; null where it takes none. The
+/// registry does not keep the devices.
+Result<std::shared_ptr<AdapterRegistry>> registry_of(const OpenedModel& opened,
+                                                     const Config& config,
+                                                     const std::vector<std::string>& replicas,
+                                                     const StepDevices& devices) {
+  if (!takes_adapters(config)) return std::shared_ptr<AdapterRegistry>();
+  if (const auto alike = check_alike(replicas); !alike) return alike.error();
+  const DeviceLimits& limits = devices.limits;
+  if (limits.adapter_places == 0) {
+    return Error{DeviceErrc::kUnfit,
+                 "adapters: this model's devices compute none beside its weights; model.adapter "
+                 "merges one into them"};
+  }
+  const DeviceRanks& first = devices.devices.front();
+  AdapterRegistry::Options options;
+  options.folder = config.adapters_folder;
+  options.any_path = config.adapters_any_path;
+  options.host_bytes = config.adapters_host_bytes;
+  options.read = reader_of(opened);
+  options.prepare = [ranks = std::vector<std::weak_ptr<StepDevice>>(first.begin(), first.end()),
+                     most = std::int64_t{limits.adapter_rank}](
+                        const Adapter& adapter) -> Result<AdapterRegistry::Prepared> {
+    if (const auto fits = check_rank(adapter, most); !fits) return fits.error();
+    return prepare_by(ranks, adapter);
+  };
+  auto registry = std::make_shared<AdapterRegistry>(std::move(options));
+  if (auto loaded = registry->load_named(config.adapters); !loaded) return loaded.error();
+  return registry;
 }
 
 /// Chooses devices if `wishes` leaves them open. Returns the reasons, none if it does not.
@@ -225,10 +334,13 @@ Result<LoadedModel> load_served(const OpenedModel& opened, Tokenizer tokenizer,
   wishes.budget = std::move(budget);
   wishes.weights = std::move(weights);
   wishes.world = *std::move(world);
+  if (auto wished = wish_adapters(config, wishes.capacity); !wished) return wished.error();
   auto placement = settle(opened, wishes);
   if (!placement) return placement.error();
   auto devices = load_step_devices(opened, wishes, ends, progress);
   if (!devices) return devices.error();
+  auto adapters = registry_of(opened, config, wishes.replicas, *devices);
+  if (!adapters) return adapters.error();
   const DType kv_dtype =
       config.kv_dtype.value_or(kv_dtype_for(wishes.replicas.front(), *opened.program));
   ServedModel model =
@@ -241,6 +353,7 @@ Result<LoadedModel> load_served(const OpenedModel& opened, Tokenizer tokenizer,
   model.placement = *std::move(placement);
   model.format = *std::move(format);
   model.facts = facts_of(opened);
+  model.adapters = *std::move(adapters);
   model.warnings = warnings_of(*opened.checkpoint);
   if (opened.adapter != nullptr) {
     const std::vector<std::string>& more = opened.adapter->warnings;

@@ -18,6 +18,7 @@
 
 namespace weft {
 
+class AdapterRegistry;
 class Gauge;
 struct VectorModel;
 
@@ -71,6 +72,8 @@ struct ServedModel {
   GrammarCache grammars{tokenizer};           ///< for structured outputs
   std::int64_t long_from = 0;  ///< longer sequences use the long set of angles; 0 = no such set
   ModelFacts facts{};
+  /// The adapters that requests can name; null: it takes none.
+  std::shared_ptr<AdapterRegistry> adapters{};
 
   /// The set of angles for a sequence of at most so many tokens.
   [[nodiscard]] AngleSet angles_of(std::int64_t tokens) const noexcept {

@@ -43,6 +43,20 @@ ModelHostOptions with_defaults(ModelHostOptions options) {
   return options;
 }
 
+/// Returns the error for a model that is not loaded.
+EngineErrc why_not_loaded(ModelState state) {
+  switch (state) {
+    case ModelState::kLoading:
+      return EngineErrc::kModelLoading;
+    case ModelState::kUnloading:
+      return EngineErrc::kModelUnloading;
+    case ModelState::kFailed:
+      return EngineErrc::kModelFailed;
+    default:
+      return EngineErrc::kModelNotLoaded;
+  }
+}
+
 ModelsConfig checked(ModelsConfig config) {
   config.validate().value();
   return config;
@@ -103,7 +117,11 @@ ModelInfo ModelHost::info_of(const Slot& slot) {
                  .state = slot.state,
                  .failure = slot.failure,
                  .created = slot.created};
-  if (slot.running) info.model = slot.running->port->model();
+  if (slot.running) {
+    info.model = slot.running->port->model();
+    return info;
+  }
+  for (const NamedAdapter& one : slot.config.config.adapters) info.adapters.push_back(one.name);
   return info;
 }
 
@@ -212,6 +230,33 @@ void ModelHost::load_model(const std::string& name, ModelDone done) {
 
 void ModelHost::unload_model(const std::string& name, ModelDone done) {
   change(name, std::move(done), ModelState::kUnloaded);
+}
+
+/// The model stays in memory until its adapter is loaded or unloaded.
+void ModelHost::change_adapter(AdapterChange change, ModelDone done) {
+  const auto mine = std::make_shared<Gate::Holder>();
+  RequestPort* port = nullptr;
+  std::optional<Error> refusal;
+  {
+    const std::scoped_lock lock(mutex_);
+    Slot* const slot = find(change.model);
+    if (slot == nullptr) {
+      refusal = Error{EngineErrc::kNoSuchModel, "model: " + change.model};
+    } else if (stop_.stop_requested()) {
+      refusal = Error{EngineErrc::kStopping, {}};
+    } else if (slot->state == ModelState::kLoaded) {
+      *mine = slot->running->gate.try_enter();
+      port = slot->running->port.get();
+    } else {
+      refusal = Error{why_not_loaded(slot->state), "model: " + slot->config.name};
+    }
+  }
+  if (refusal) return done(*std::move(refusal));
+  port->change_adapter(std::move(change),
+                       [mine, done = std::move(done)](Result<void> changed) mutable {
+                         done(std::move(changed));
+                         *mine = Gate::Holder();
+                       });
 }
 
 /// Orders a model to be loaded or unloaded; `done` is called then. Throws without memory, before

@@ -87,6 +87,7 @@ class ModelHost final : public RequestPort {
   [[nodiscard]] std::shared_ptr<const ModelList> models() const override;
   void load_model(const std::string& name, ModelDone done) override;
   void unload_model(const std::string& name, ModelDone done) override;
+  void change_adapter(AdapterChange change, ModelDone done) override;
   /// Whether any model serves, or may be loaded.
   [[nodiscard]] bool ready() const noexcept override;
   /// Whether every loaded model is full, and no other model would be loaded for a request.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,15 @@ struct ModelInfo {
   std::int64_t created = 0;  ///< seconds since 1970 when it was loaded; 0: never
   /// The model; null if it is not in memory.
   std::shared_ptr<const ServedModel> model{};
+  /// Of a model that is not in memory: the names of its configured adapters (Config::adapters).
+  std::vector<std::string> adapters{};
+  /// Of the entry of an adapter: its name, and the model that it changes, which `model` and `state`
+  /// are of. `name` is the adapter's then.
+  std::string adapter{};
+  std::string parent{};
+
+  /// The name of the model, also of an adapter's entry.
+  [[nodiscard]] const std::string& base() const noexcept { return parent.empty() ? name : parent; }
 };
 
 /// The models of an engine at one moment, at least one. Requests without a model's name get the
@@ -42,6 +52,13 @@ struct ModelList {
 
   /// Returns the model of this name or alias, for "" the first model; null if there is none.
   [[nodiscard]] const ModelInfo* find(std::string_view name) const noexcept;
+  /// Returns what requests can call so: a model, or an adapter of a model by its name or by
+  /// "MODEL:NAME". A model's name goes before an adapter's, and an earlier model's adapter before
+  /// others of its name. Looks into folders of adapters for a name that is not known. Nothing where
+  /// there is none.
+  [[nodiscard]] std::optional<ModelInfo> named(std::string_view name) const;
+  /// Returns the models, each followed by the entries of its known adapters.
+  [[nodiscard]] std::vector<ModelInfo> with_adapters() const;
 };
 
 }  // namespace weft

@@ -16,15 +16,10 @@
 #include "weft/actors/request/scheduled_requests.h"
 #include "weft/core/error/caught_error.h"
 #include "weft/core/thread.h"
+#include "weft/core/time/unix_time.h"
 
 namespace weft {
 namespace {
-
-std::int64_t seconds_since_1970() {
-  return std::chrono::duration_cast<std::chrono::seconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 /// How often a load that waits for room checks for it.
 constexpr auto kLookAgain = std::chrono::milliseconds(10);
@@ -232,7 +227,7 @@ void ModelHost::finish_load(Slot& slot, Result<std::unique_ptr<Running>> loaded)
     if (!problem.code) {
       slot.running = *std::move(loaded);
       slot.state = ModelState::kLoaded;
-      slot.created = seconds_since_1970();
+      slot.created = unix_time();
       slot.used = ++uses_;
       slot.expected = slot.told.size();
       slot.expected_until = clock_->now() + kFirstUse;

@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "weft/actors/adapters/adapter_messages.h"
 #include "weft/actors/loading/served_model.h"
 #include "weft/actors/messages.h"
 #include "weft/actors/replicas/replica_loads.h"
@@ -26,9 +28,10 @@ class PreprocessActor {
 
   /// `loads` are those of `replicas`, shared by all workers. `seed` begins the seeds of requests
   /// that have none.
+  /// `adapters` gets requests whose adapter has to be read; without it there are no adapters.
   PreprocessActor(ActorContext& context, std::shared_ptr<const ServedModel> model,
                   const std::vector<ReplicaEntry>& replicas, std::shared_ptr<ReplicaLoads> loads,
-                  std::uint64_t seed);
+                  std::uint64_t seed, std::optional<ActorRef<AdapterProtocol>> adapters = {});
 
   void on(PrepareMsg&& message);
   void undelivered(PrepareMsg&& message, const Error& why);
@@ -39,7 +42,12 @@ class PreprocessActor {
     std::shared_ptr<EndingRequests> ending;
   };
 
+  /// Whether the request's adapter is in the message, if it has one. Otherwise the message is
+  /// moved away: the request has failed, or the AdapterActor has it.
+  [[nodiscard]] bool has_adapter(PrepareMsg& message);
+
   ActorContext& context_;
+  const std::optional<ActorRef<AdapterProtocol>> adapters_;
   const std::shared_ptr<const ServedModel> model_;
   std::vector<Replica> replicas_;
   const std::shared_ptr<ReplicaLoads> loads_;

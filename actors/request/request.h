@@ -85,6 +85,9 @@ struct Request {
   /// The model's name or an alias; "" = the engine's first model. An engine of a single model
   /// ignores it.
   std::string model{};
+  /// The name of one of the model's adapters (Config::adapters, Engine::async_load_adapter); "" =
+  /// none. The request keeps the content that the name has when its prompt is prepared.
+  std::string adapter{};
   std::string prompt{};                  ///< text
   std::vector<TokenId> prompt_tokens{};  ///< or tokens, taken unchanged
   boost::json::array messages{};  ///< or a conversation, for the model's chat template: objects

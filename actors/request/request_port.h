@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/actors/adapters/adapter_info.h"
 #include "weft/actors/engine_error.h"
 #include "weft/actors/request/active_request.h"
 #include "weft/core/error/error.h"
@@ -97,6 +98,10 @@ class RequestPort {
   }
   virtual void unload_model(const std::string& /*name*/, ModelDone done) {
     done(Error{EngineErrc::kNoSuchModel, {}});
+  }
+  /// Loads or unloads an adapter of a model; Engine::async_load_adapter has the errors.
+  virtual void change_adapter(AdapterChange change, ModelDone done) {
+    done(Error{EngineErrc::kNoSuchAdapter, "adapter: " + change.name});
   }
   // NOLINTEND(performance-unnecessary-value-param)
   /// Whether it can serve: no actor that it needs has failed permanently.

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "weft/actors/adapters/adapter_registry.h"
 #include "weft/actors/engine_error.h"
 #include "weft/actors/loading/loaded_model.h"
 #include "weft/actors/request/request_text.h"
@@ -63,6 +64,13 @@ Stepper& Stepper::operator=(Stepper&&) noexcept = default;
 Stepper::~Stepper() = default;
 
 Result<RequestId> Stepper::add(Request request) { return core_->add(std::move(request)); }
+Result<void> Stepper::change_adapter(const AdapterChange& change) {
+  return weft::change_adapter(*core_->model(), change);
+}
+std::vector<AdapterInfo> Stepper::adapters() const {
+  const auto& registry = core_->model()->adapters;
+  return registry == nullptr ? std::vector<AdapterInfo>() : registry->list();
+}
 bool Stepper::cancel(RequestId id) noexcept { return core_->end(id, EndCause::kCancel); }
 bool Stepper::stop(RequestId id) noexcept { return core_->end(id, EndCause::kStop); }
 std::vector<StepOutput> Stepper::infer() { return core_->infer({}); }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "weft/actors/adapters/adapter_info.h"
 #include "weft/actors/loading/served_model.h"
 #include "weft/actors/request/request.h"
 #include "weft/actors/request/request_port.h"
@@ -66,12 +67,19 @@ class Stepper {
   /// Drops all requests without reporting their ends.
   ~Stepper();
 
-  /// Begins a request, which gets its first step in the next infer(). Errors, after which nothing
-  /// has begun: kBadRequest names the field, kContextLengthExceeded and kNeverFits have the
+  /// Begins a request, which gets its first step in the next infer(). Reads its adapter where that
+  /// is not in memory. Errors, after which nothing has begun: kNoSuchAdapter and kAdapterFailed of
+  /// Request::adapter, kBadRequest names the field, kContextLengthExceeded and kNeverFits have the
   /// numbers, kOverloaded says that Config::max_queued_requests or max_queued_prompt_tokens have
   /// not ended, kNotReady that ready() is false; kInternal without memory, after which ready() says
   /// whether it goes on.
   [[nodiscard]] Result<RequestId> add(Request request);
+
+  /// Loads an adapter under a name, or removes a name, and blocks meanwhile; AdapterChange::model
+  /// means nothing. Errors as of Engine::async_load_adapter.
+  [[nodiscard]] Result<void> change_adapter(const AdapterChange& change);
+  /// The adapters that requests can name now; Engine::adapters().
+  [[nodiscard]] std::vector<AdapterInfo> adapters() const;
 
   /// Drops a request; its end, kCancelled, is in the next infer(), which computes nothing for it.
   /// Returns false where the id names no request, or one that was asked to end before.

@@ -70,7 +70,9 @@ Result<RequestId> StepperCore::begin(Request&& request, std::int64_t prompt_toke
   const auto active = std::make_shared<ActiveRequest>(id, std::move(request), sink, now);
   sink->set_request(active);
   RequestTicket ticket(active);
-  auto group = prepare_request(ticket, *model_, wall_clock(), next_seed_++);
+  auto adapter = adapter_of(active->request());
+  if (!adapter) return adapter.error();
+  auto group = prepare_request(ticket, *model_, wall_clock(), next_seed_++, *adapter);
   if (!group) return group.error();
   if (std::string why = scheduler_.never_fits((*group)->spec); !why.empty()) {
     return Error{EngineErrc::kNeverFits, std::move(why)};
@@ -87,6 +89,13 @@ Result<RequestId> StepperCore::begin(Request&& request, std::int64_t prompt_toke
   }
   live_prompt_tokens_ += prompt_tokens;
   return id;
+}
+
+Result<AdapterRegistry::Prepared> StepperCore::adapter_of(const Request& request) const {
+  if (request.adapter.empty()) return AdapterRegistry::Prepared();
+  auto found = find_adapter(*model_, request.adapter);
+  if (!found || *found) return found;
+  return model_->adapters->prepare(request.adapter);
 }
 
 bool StepperCore::end(RequestId id, EndCause cause) noexcept {

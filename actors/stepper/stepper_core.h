@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "weft/actors/adapters/adapter_registry.h"
 #include "weft/actors/pipeline_tick.h"
 #include "weft/actors/request/active_request.h"
 #include "weft/actors/request/request_bounds.h"
@@ -43,6 +44,7 @@ class StepperCore {
   };
 
   [[nodiscard]] Result<RequestId> begin(Request&& request, std::int64_t prompt_tokens);
+  [[nodiscard]] Result<AdapterRegistry::Prepared> adapter_of(const Request& request) const;
   void step(std::optional<TimePoint> deadline);
   [[nodiscard]] bool run_device();
   void lose_step(const Error& why, bool device_lost);

@@ -107,8 +107,10 @@ class PipelineFixture : public LetterFixture {
       };
       each.push_back({std::make_shared<FakeDevice>(std::move(other))});
     }
-    pipeline = std::make_unique<Pipeline>(play.context().get_executor(), config,
-                                          letter_model(limits.context), std::move(each), how);
+    ServedModel model = letter_model(limits.context);
+    model.adapters = adapters;
+    pipeline = std::make_unique<Pipeline>(play.context().get_executor(), config, std::move(model),
+                                          std::move(each), how);
     play.context().run_all();
   }
   void TearDown() override {
@@ -158,6 +160,7 @@ class PipelineFixture : public LetterFixture {
   ExitKind failure = ExitKind::kException;
   std::size_t ranks = 0;  ///< of each stage; 0: one device is all stages
   std::size_t replicas = 1;
+  std::shared_ptr<AdapterRegistry> adapters;  ///< null: the model takes none
   std::shared_ptr<FakeRanks> cut;
   std::unique_ptr<Pipeline> pipeline;
   std::vector<Sent> all;

@@ -7,6 +7,7 @@ namespace weft {
 Request to_request(EmbedRequest asked) {
   Request request;
   request.model = std::move(asked.model);
+  request.adapter = std::move(asked.adapter);
   request.prompt = std::move(asked.text);
   request.prompt_tokens = std::move(asked.tokens);
   request.vector = std::move(asked.wish);

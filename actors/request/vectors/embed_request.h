@@ -27,8 +27,9 @@ struct EmbedRequest {
 
   std::string text{};
   std::vector<TokenId> tokens{};
-  std::string model{};  ///< as of Request
-  VectorWish wish{};    ///< which vector; VectorWish says what its fields mean
+  std::string model{};    ///< as of Request
+  std::string adapter{};  ///< as of Request
+  VectorWish wish{};      ///< which vector; VectorWish says what its fields mean
 
   RequestClass request_class = RequestClass::kChat;
   std::int32_t priority = 0;             ///< inside the class; low first

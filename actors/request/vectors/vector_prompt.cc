@@ -92,13 +92,13 @@ std::size_t most_tokens(const ServedModel& model) {
   return static_cast<std::size_t>(said > 0 ? std::min(said, model.context) : model.context);
 }
 
-struct Input {
+struct PromptInput {
   std::vector<TokenId> ids;
   std::int32_t second_text = 0;
 };
 
 Result<void> add_text(const Request& request, const ServedModel& model, std::size_t most,
-                      Input& input) {
+                      PromptInput& input) {
   const VectorWish& wish = *request.vector;
   const bool cuts = wish.cut_at != 0;
   constexpr auto kAll = std::numeric_limits<std::size_t>::max();
@@ -131,11 +131,11 @@ void cut_tokens(const VectorWish& wish, std::size_t most, std::vector<TokenId>& 
   }
 }
 
-Result<Input> read_input(const Request& request, const ServedModel& model) {
+Result<PromptInput> read_input(const Request& request, const ServedModel& model) {
   const VectorWish& wish = *request.vector;
   std::size_t most = most_tokens(model);
   if (wish.cut_at > 0) most = std::min(most, static_cast<std::size_t>(wish.cut_at));
-  Input input;
+  PromptInput input;
   if (!request.prompt_tokens.empty()) {
     if (!request.prompt.empty()) {
       return bad_request("prompt, prompt_tokens: more than one is given");

@@ -154,6 +154,13 @@ asio::awaitable<void> load(weft::Engine& engine) {
       co_await engine.async_load("a model that is not there", asio::as_tuple(use_awaitable));
   expect(unknown == weft::EngineErrc::kNoSuchModel, "a model was loaded");
   co_await engine.async_unload("a model that is not there", asio::as_tuple(use_awaitable));
+  const auto [none, why] = co_await engine.async_load_adapter(
+      "an adapter", "a long path to its files", asio::as_tuple(use_awaitable));
+  expect(none == weft::EngineErrc::kNoSuchAdapter, "an adapter was loaded");
+  co_await engine.async_load_adapter(weft::AdapterChange("an adapter", "a long path to its files"),
+                                     asio::as_tuple(use_awaitable));
+  co_await engine.async_unload_adapter("an adapter that is not there",
+                                       asio::as_tuple(use_awaitable));
   const auto loaded = co_await weft::async_load_engine(executor, {}, {}, use_awaitable);
   expect(!loaded, "an engine was made of no model");
   const auto again = co_await weft::async_load_engine(executor, weft::Config(),

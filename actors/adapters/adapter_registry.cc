@@ -1,0 +1,292 @@
+#include "weft/actors/adapters/adapter_registry.h"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "weft/actors/engine_error.h"
+#include "weft/actors/loading/served_model.h"
+#include "weft/config/adapters_text.h"
+#include "weft/core/time/unix_time.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Names in a message: more would not be read.
+constexpr std::size_t kShownNames = 20;
+
+AdapterId id_of(const Adapter& adapter) {
+  AdapterId id;
+  std::copy_n(adapter.hash.begin(), id.bytes.size(), id.bytes.begin());
+  return id;
+}
+
+std::int64_t rank_of(const Adapter& adapter) {
+  std::int64_t rank = 0;
+  for (const AdapterTarget& target : adapter.targets) rank = std::max(rank, target.rank);
+  return rank;
+}
+
+/// Whether a path stays below the folder that it starts in, as it is written.
+bool stays_inside(const fs::path& relative) {
+  const fs::path normal = relative.lexically_normal();
+  return !normal.empty() && normal.is_relative() && *normal.begin() != "..";
+}
+
+Error takes_none(const std::string& name) {
+  return {EngineErrc::kNoSuchAdapter,
+          "adapter: " + name + "; the model takes none: adapters.places is 0"};
+}
+
+Error failed(const std::string& name, const Error& why) {
+  return {EngineErrc::kAdapterFailed, "adapter " + name + ": " + to_string(why)};
+}
+
+}  // namespace
+
+AdapterRegistry::Prepared AdapterRegistry::in_memory(const AdapterId& id) const {
+  const auto found = contents_.find(id.bytes);
+  return found == contents_.end() ? nullptr : found->second.last.lock();
+}
+
+Error AdapterRegistry::no_such(std::string_view name) const {
+  std::string detail = "adapter: " + std::string(name) + "; there are";
+  std::size_t shown = 0;
+  for (const auto& [known, entry] : entries_) {
+    if (shown == kShownNames) break;
+    detail.append(shown++ == 0 ? " " : ", ").append(known);
+  }
+  if (entries_.empty()) detail += " none";
+  if (entries_.size() > shown) detail += ", ...";
+  return {EngineErrc::kNoSuchAdapter, std::move(detail)};
+}
+
+void AdapterRegistry::use(Content& content, Prepared prepared) {
+  content.used = ++counter_;
+  if (content.kept == prepared) return;
+  forget(content);
+  kept_bytes_ += prepared->bytes;
+  content.last = prepared;
+  content.kept = std::move(prepared);
+  make_room(content);
+}
+
+void AdapterRegistry::forget(Content& content) noexcept {
+  if (content.kept == nullptr) return;
+  kept_bytes_ -= content.kept->bytes;
+  content.kept = nullptr;
+}
+
+/// A name has another content now, or is removed.
+void AdapterRegistry::drop_name(const AdapterId& id) noexcept {
+  const auto found = contents_.find(id.bytes);
+  if (found == contents_.end() || --found->second.names > 0) return;
+  forget(found->second);
+  contents_.erase(found);
+}
+
+/// Lets the least recently used adapters go until the bound is kept; the newest goes last.
+void AdapterRegistry::make_room(const Content& newest) noexcept {
+  while (kept_bytes_ > options_.host_bytes) {
+    Content* oldest = nullptr;
+    for (auto& [id, content] : contents_) {
+      if (content.kept == nullptr) continue;
+      const bool first = oldest == nullptr || oldest == &newest;
+      if (first || (&content != &newest && content.used < oldest->used)) oldest = &content;
+    }
+    if (oldest == nullptr) return;
+    forget(*oldest);
+  }
+}
+
+fs::path AdapterRegistry::place_in_folder(std::string_view name) const {
+  if (options_.folder.empty() || !is_adapter_name(name)) return {};
+  std::error_code ignored;
+  fs::path place = fs::path(options_.folder) / name;
+  if (fs::exists(place, ignored)) return place;
+  place += ".gguf";
+  return fs::exists(place, ignored) ? place : fs::path();
+}
+
+bool AdapterRegistry::has(std::string_view name) const {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (entries_.contains(name)) return true;
+  }
+  return !place_in_folder(name).empty();
+}
+
+Result<AdapterRegistry::Prepared> AdapterRegistry::find(const std::string& name) {
+  const std::scoped_lock lock(mutex_);
+  const auto entry = entries_.find(name);
+  if (entry == entries_.end()) {
+    if (place_in_folder(name).empty()) return no_such(name);
+    return Prepared();
+  }
+  const auto content = contents_.find(entry->second.info.id.bytes);
+  Prepared prepared = content->second.last.lock();
+  if (prepared) use(content->second, prepared);
+  return prepared;
+}
+
+Result<AdapterRegistry::Prepared> AdapterRegistry::prepare(const std::string& name) {
+  auto found = find(name);
+  if (!found || *found) return found;
+  fs::path path;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto entry = entries_.find(name);
+    if (entry != entries_.end()) path = entry->second.info.path;
+  }
+  if (path.empty()) path = place_in_folder(name);
+  auto read_again = read(name, path);
+  if (!read_again) {
+    if (options_.tell) options_.tell(to_string(read_again.error()));
+    return read_again.error();
+  }
+  Prepared prepared = read_again->prepared;
+  put(*std::move(read_again));
+  return prepared;
+}
+
+Result<fs::path> AdapterRegistry::path_of(const AdapterChange& change) const {
+  if (change.path.empty()) {
+    fs::path place = place_in_folder(change.name);
+    if (!place.empty()) return place;
+    return Error{EngineErrc::kAdapterFailed,
+                 "adapter " + change.name +
+                     ": no path is given, and adapters.folder has no such "
+                     "place"};
+  }
+  fs::path path = change.path;
+  if (!options_.folder.empty()) {
+    const fs::path inside = path.is_relative() ? path : path.lexically_relative(options_.folder);
+    if (stays_inside(inside)) return fs::path(options_.folder) / inside;
+  }
+  if (options_.any_path) return path;
+  return Error{EngineErrc::kBadRequest,
+               "path: is not in adapters.folder, and adapters.any_path is not set"};
+}
+
+/// Reads an adapter. What another name has in memory already is not prepared again.
+Result<AdapterRegistry::Read> AdapterRegistry::read(const std::string& name, const fs::path& path) {
+  auto adapter = options_.read(path);
+  if (!adapter) return failed(name, adapter.error());
+  Read read;
+  read.info = {.name = name,
+               .path = path.string(),
+               .created = unix_time(),
+               .rank = rank_of(*adapter),
+               .id = id_of(*adapter)};
+  {
+    const std::scoped_lock lock(mutex_);
+    read.prepared = in_memory(read.info.id);
+  }
+  if (read.prepared) return read;
+  auto prepared = options_.prepare(*adapter);
+  if (!prepared) return failed(name, prepared.error());
+  read.prepared = *std::move(prepared);
+  if (options_.tell) {
+    for (const std::string& warning : adapter->warnings) options_.tell(warning);
+  }
+  return read;
+}
+
+/// Gives the adapter's name its content.
+void AdapterRegistry::put(Read read) {
+  const std::scoped_lock lock(mutex_);
+  const AdapterId id = read.info.id;
+  Content& content = contents_[id.bytes];
+  ++content.names;
+  auto [place, is_new] = entries_.try_emplace(read.info.name);
+  Entry& entry = place->second;
+  const AdapterId before = entry.info.id;
+  if (is_new) entry.order = ++counter_;
+  if (before == id) read.info.created = entry.info.created;
+  entry.info = std::move(read.info);
+  if (!is_new) drop_name(before);
+  use(content, std::move(read.prepared));
+}
+
+Result<void> AdapterRegistry::load(const AdapterChange& change) {
+  if (!is_adapter_name(change.name)) {
+    return Error{EngineErrc::kBadRequest,
+                 "name: must be 1 .. 128 letters, digits, dots, hyphens, underlines and slashes, "
+                 "and no part may begin with a dot"};
+  }
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!change.replaces && entries_.contains(change.name)) {
+      return Error{EngineErrc::kAdapterLoaded, "adapter: " + change.name};
+    }
+  }
+  const auto path = path_of(change);
+  if (!path) return path.error();
+  auto adapter = read(change.name, *path);
+  if (!adapter) return adapter.error();
+  put(*std::move(adapter));
+  return {};
+}
+
+Result<void> AdapterRegistry::load_named(const std::vector<NamedAdapter>& named) {
+  for (const NamedAdapter& one : named) {
+    auto adapter = read(one.name, one.path);
+    if (!adapter) return adapter.error();
+    put(*std::move(adapter));
+  }
+  return {};
+}
+
+Result<void> AdapterRegistry::unload(const std::string& name) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) return no_such(name);
+  drop_name(found->second.info.id);
+  entries_.erase(found);
+  if (standard_ == name) standard_.clear();
+  return {};
+}
+
+std::vector<AdapterInfo> AdapterRegistry::list() const {
+  std::vector<std::pair<std::uint64_t, AdapterInfo>> all;
+  {
+    const std::scoped_lock lock(mutex_);
+    all.reserve(entries_.size());
+    for (const auto& [name, entry] : entries_) all.emplace_back(entry.order, entry.info);
+  }
+  std::ranges::sort(all, {}, &std::pair<std::uint64_t, AdapterInfo>::first);
+  std::vector<AdapterInfo> list;
+  list.reserve(all.size());
+  for (auto& [order, info] : all) list.push_back(std::move(info));
+  return list;
+}
+
+std::string AdapterRegistry::standard() const {
+  const std::scoped_lock lock(mutex_);
+  return standard_;
+}
+
+void AdapterRegistry::set_standard(std::string name) {
+  const std::scoped_lock lock(mutex_);
+  standard_ = std::move(name);
+}
+
+std::int64_t AdapterRegistry::bytes() const {
+  const std::scoped_lock lock(mutex_);
+  return kept_bytes_;
+}
+
+Result<void> change_adapter(const ServedModel& model, const AdapterChange& change) {
+  AdapterRegistry* const registry = model.adapters.get();
+  if (registry == nullptr) return takes_none(change.name);
+  return change.unloads ? registry->unload(change.name) : registry->load(change);
+}
+
+Result<AdapterRegistry::Prepared> find_adapter(const ServedModel& model, const std::string& name) {
+  if (model.adapters == nullptr) return takes_none(name);
+  return model.adapters->find(name);
+}
+
+}  // namespace weft

@@ -1,0 +1,133 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weft/actors/adapters/adapter_info.h"
+#include "weft/config/config.h"
+#include "weft/core/error/error.h"
+#include "weft/gpu/device_adapter.h"
+#include "weft/model/adapters/adapter.h"
+
+namespace weft {
+
+struct ServedModel;
+
+/// The adapters that requests of one model can name, and their numbers in host memory. A request
+/// takes a name's adapter once, so a name that gets another content leaves it what it has. Two
+/// names of one content share it. Beyond a bound of bytes the least recently used adapter leaves
+/// memory, and is read again on use. Thread-safe; load() and prepare() read files and block.
+class AdapterRegistry {
+ public:
+  using Prepared = std::shared_ptr<const PreparedAdapter>;
+
+  struct Options {
+    std::string folder{};       ///< Config::adapters_folder
+    bool any_path = false;      ///< Config::adapters_any_path
+    std::int64_t host_bytes{};  ///< Config::adapters_host_bytes
+    /// Reads an adapter and compares it with the model.
+    std::function<Result<Adapter>(const std::filesystem::path& path)> read{};
+    /// Makes of it what the model's devices need.
+    std::function<Result<Prepared>(const Adapter& adapter)> prepare{};
+    /// Is told what an adapter's reader warns of, and why a request's adapter could not be read;
+    /// may be null. On the thread that reads.
+    std::function<void(const std::string& what)> tell{};
+  };
+
+  explicit AdapterRegistry(Options options) : options_(std::move(options)) {}
+  AdapterRegistry(const AdapterRegistry&) = delete;
+  AdapterRegistry& operator=(const AdapterRegistry&) = delete;
+  ~AdapterRegistry() = default;
+
+  /// Replaces Options::tell, before there are other threads.
+  void tell_by(std::function<void(const std::string& what)> tell) {
+    options_.tell = std::move(tell);
+  }
+
+  /// Whether requests can use the name: a known one, or one that the folder has. Looks into the
+  /// folder for a name that is not known.
+  [[nodiscard]] bool has(std::string_view name) const;
+  /// Returns a name's adapter if it is in memory; null if prepare() must read it first.
+  /// kNoSuchAdapter lists the names that there are.
+  [[nodiscard]] Result<Prepared> find(const std::string& name);
+  /// Returns a name's adapter, and reads it first if need be. kNoSuchAdapter; kAdapterFailed with
+  /// the reader's or the device's reason.
+  [[nodiscard]] Result<Prepared> prepare(const std::string& name);
+  /// Gives a name the adapter of a path. kBadRequest: no name for an adapter, or a path outside of
+  /// the folder where any_path does not allow it; kAdapterLoaded: the name has one, and `replaces`
+  /// is false; kAdapterFailed, which leaves the name what it had.
+  [[nodiscard]] Result<void> load(const AdapterChange& change);
+  /// Gives configured adapters their names, wherever their files lie. Errors as of load().
+  [[nodiscard]] Result<void> load_named(const std::vector<NamedAdapter>& named);
+  /// Removes a name; requests under way keep the adapter. kNoSuchAdapter.
+  [[nodiscard]] Result<void> unload(const std::string& name);
+
+  /// The known adapters, in the order in which their names came.
+  [[nodiscard]] std::vector<AdapterInfo> list() const;
+  /// The adapter of requests that say nothing of adapters, for APIs that have such a setting;
+  /// empty: none. It goes with its name.
+  [[nodiscard]] std::string standard() const;
+  void set_standard(std::string name);
+  /// Bytes of the adapters that it keeps in memory.
+  [[nodiscard]] std::int64_t bytes() const;
+
+ private:
+  /// A name and the content that it has.
+  struct Entry {
+    AdapterInfo info;
+    std::uint64_t order = 0;  ///< number of the name's arrival
+  };
+  /// Numbers that one or several names have.
+  struct Content {
+    Prepared kept{};                              ///< null: not in memory
+    std::weak_ptr<const PreparedAdapter> last{};  ///< that a request may still use
+    std::size_t names = 0;
+    std::uint64_t used = 0;  ///< number of the latest use
+  };
+  using Bytes = std::array<std::byte, sizeof(AdapterId)>;
+  /// An adapter that was just read.
+  struct Read {
+    AdapterInfo info;
+    Prepared prepared;
+  };
+
+  // Called under mutex_.
+  [[nodiscard]] Prepared in_memory(const AdapterId& id) const;
+  [[nodiscard]] Error no_such(std::string_view name) const;
+  void use(Content& content, Prepared prepared);
+  void forget(Content& content) noexcept;
+  void drop_name(const AdapterId& id) noexcept;
+  void make_room(const Content& newest) noexcept;
+
+  [[nodiscard]] std::filesystem::path place_in_folder(std::string_view name) const;
+  [[nodiscard]] Result<std::filesystem::path> path_of(const AdapterChange& change) const;
+  [[nodiscard]] Result<Read> read(const std::string& name, const std::filesystem::path& path);
+  void put(Read read);
+
+  Options options_;
+  mutable std::mutex mutex_;  // guards the rest; not held while files are read
+  std::map<std::string, Entry, std::less<>> entries_;
+  std::map<Bytes, Content> contents_;
+  std::string standard_;
+  std::int64_t kept_bytes_ = 0;
+  std::uint64_t counter_ = 0;
+};
+
+/// Carries out a change of a model's adapters, whatever AdapterChange::model says. Errors of load()
+/// and unload(); kNoSuchAdapter where the model takes no adapters.
+[[nodiscard]] Result<void> change_adapter(const ServedModel& model, const AdapterChange& change);
+/// Returns the registry's find() of the model; kNoSuchAdapter where the model takes no adapters.
+[[nodiscard]] Result<AdapterRegistry::Prepared> find_adapter(const ServedModel& model,
+                                                             const std::string& name);
+
+}  // namespace weft
