@@ -23,7 +23,8 @@ void add_backend_options(CLI::App& command, BackendOptions& options) {
   command.add_option("--api-key", options.api_key, "What the server knows you by")
       ->envname("WEFT_API_KEY");
   command.add_flag("--insecure", options.insecure, "Take any certificate of the server's");
-  command.add_option("--model", options.model, "Which of the server's models")->type_name("NAME");
+  command.add_option("--model", options.model, "Which of the server's models, or an adapter")
+      ->type_name("NAME");
   // The engine's keys without model.path: URL|MODEL gives the path here, and --model, the flag of
   // that key, names a server's model.
   options.engine = std::make_unique<ConfigOptions>(command, engine_schema().subspan(1));

@@ -14,7 +14,7 @@ std::unique_ptr<BatchBackend> open_backend(std::string_view verb, const BackendO
     return std::make_unique<RemoteBatch>(value_or_fail(verb, Connector::create(context, client)));
   }
   auto local = value_or_fail(verb, LocalService::load(value_or_fail(verb, engine_config(options))));
-  model = local->model();  // the only model in this process
+  if (model.empty()) model = local->model();
   return std::make_unique<LocalBatch>(std::move(local));
 }
 

@@ -31,7 +31,7 @@ std::unique_ptr<ChatBackend> make_chat_backend(const BackendOptions& options, An
   }
   auto local = value_or_fail(kChatVerb,
                              LocalService::load(value_or_fail(kChatVerb, engine_config(options))));
-  return std::make_unique<LocalChat>(std::move(local), inbox);
+  return std::make_unique<LocalChat>(std::move(local), options.model, inbox);
 }
 
 void run_chat(const BackendOptions& options, const std::string& tool_file) {

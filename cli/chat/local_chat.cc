@@ -7,8 +7,9 @@
 
 namespace weft::cli {
 
-LocalChat::LocalChat(std::unique_ptr<LocalService> local, AnswerListener& listener)
-    : local_(std::move(local)), router_(listener) {
+LocalChat::LocalChat(std::unique_ptr<LocalService> local, std::string model,
+                     AnswerListener& listener)
+    : local_(std::move(local)), model_(std::move(model)), router_(listener) {
   local_->run([this] {
     session_.emplace(local_->thread(), local_->service(), ResponseSession::Client{},
                      [this] { pump(); });
@@ -20,6 +21,7 @@ LocalChat::~LocalChat() {
 }
 
 void LocalChat::start(const std::string& id, boost::json::object request) {
+  if (!model_.empty()) request["model"] = model_;
   boost::asio::post(local_->thread().context(),
                     [this, id, message = create_message(id, std::move(request))] {
                       router_.begin(id, message.size());

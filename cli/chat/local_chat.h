@@ -14,10 +14,13 @@ namespace weft::cli {
 /// A model in this process, asked in the way of a WebSocket's client.
 class LocalChat final : public ChatBackend {
  public:
-  LocalChat(std::unique_ptr<LocalService> local, AnswerListener& listener);
+  /// `model` is what requests name, such as an adapter; empty: nothing.
+  LocalChat(std::unique_ptr<LocalService> local, std::string model, AnswerListener& listener);
   ~LocalChat() override;
 
-  [[nodiscard]] std::string description() const override { return local_->model(); }
+  [[nodiscard]] std::string description() const override {
+    return model_.empty() ? local_->model() : model_;
+  }
   void start(const std::string& id, boost::json::object request) override;
   void cancel(const std::string& id) override;
 
@@ -26,6 +29,7 @@ class LocalChat final : public ChatBackend {
   void pump();
 
   std::unique_ptr<LocalService> local_;
+  const std::string model_;
   AnswerRouter router_;
   std::optional<ResponseSession> session_;
   EventBatch batch_{Framing::kWebSocket};

@@ -153,6 +153,7 @@ json::object status_of(const ModelCard& card) {
 json::object model_of(const ModelCard& card) {
   json::object model{{"id", card.name},    {"object", "model"}, {"created", card.created},
                      {"owned_by", "weft"}, {"root", card.name}, {"parent", nullptr}};
+  if (!card.parent.empty()) model["parent"] = card.parent;
   if (card.model) {
     model["max_model_len"] = card.model->context;
     model["context_length"] = card.model->context;
@@ -245,13 +246,14 @@ ApiResult<std::string> detokenize(simdjson::dom::object body, const ModelCard& c
 }
 
 std::string models_body(const ModelList& list) {
+  const std::vector<ModelCard> cards = list.with_adapters();
   json::array data;
-  for (const ModelCard& card : list.models) data.push_back(model_of(card));
+  for (const ModelCard& card : cards) data.push_back(model_of(card));
   return json_text(json::object{{"object", "list"},
                                 {"data", std::move(data)},
                                 {"has_more", false},
-                                {"first_id", list.models.front().name},
-                                {"last_id", list.models.back().name}});
+                                {"first_id", cards.front().name},
+                                {"last_id", cards.back().name}});
 }
 
 std::string model_body(const ModelCard& card) { return json_text(model_of(card)); }

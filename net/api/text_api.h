@@ -33,8 +33,9 @@ namespace weft {
 [[nodiscard]] std::string tokenizer_info_body(const ModelCard& card);
 
 /// Returns the body of GET /v1/models or, for one model, of GET /v1/models/{name}. It has the
-/// fields that clients of OpenAI's, Anthropic's, vLLM's and llama.cpp's APIs look for. A model that
-/// is not loaded has its state, and a failed one the reason.
+/// fields that clients of OpenAI's, Anthropic's, vLLM's and llama.cpp's APIs look for. A model's
+/// adapters follow it, with the model as their `parent`. A model that is not loaded has its state,
+/// and a failed one the reason.
 [[nodiscard]] std::string models_body(const ModelList& list);
 [[nodiscard]] std::string model_body(const ModelCard& card);
 

@@ -95,7 +95,7 @@ RouteResult generate(Service& service, const HttpCall& call, DecodeCall decode) 
   const bool comes = card->state == ModelState::kLoading ||
                      (card->state == ModelState::kUnloaded && service.models()->loads_on_demand);
   if (card->model == nullptr && comes) {
-    return generate_when_loaded(service, call, decode, std::move(card->name), *timeout);
+    return generate_when_loaded(service, call, decode, card->base(), *timeout);
   }
   auto decoded = decode_for_model(service, call.key, *timeout, *body.object(), decode);
   if (!decoded) return error_reply(decoded.error());

@@ -1,5 +1,6 @@
 #include "weft/net/routes/routes.h"
 
+#include "weft/net/routes/adapter_handlers.h"
 #include "weft/net/routes/api_handlers.h"
 #include "weft/net/routes/model_handlers.h"
 #include "weft/net/routes/ollama_handlers.h"
@@ -47,6 +48,10 @@ std::span<const Route> all_routes() noexcept {
       {verb::get, "/v1/models/{name}", true, kModel, handlers::model},
       {verb::post, "/v1/models/load", true, kNothing, handlers::load_model},
       {verb::post, "/v1/models/unload", true, kNothing, handlers::unload_model},
+      {verb::post, "/v1/load_lora_adapter", true, kModel, handlers::load_adapter},
+      {verb::post, "/v1/unload_lora_adapter", true, kModel, handlers::unload_adapter},
+      {verb::get, "/lora-adapters", true, kModel, handlers::llama_adapter_list},
+      {verb::post, "/lora-adapters", true, kModel, handlers::set_llama_adapters},
       {verb::get, "/models", true, kModel, handlers::models},
       {verb::get, "/props", true, kModel, handlers::llama_model},
       {verb::get, "/slots", true, kModel, handlers::llama_slot_list},

@@ -4,6 +4,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,15 +79,6 @@ boost::json::object entry_object(const RunningAnswers::Entry& entry, std::string
           {"unread_bytes", entry.answer->unread_bytes()}};
 }
 
-/// Returns the loaded model that the query names, or the first one.
-ApiResult<ModelCard> card_in_query(const Service& service, std::string_view query) {
-  boost::json::object named;
-  if (const std::string name = query_value(query, "model"); !name.empty()) named["model"] = name;
-  const ParsedBody body(json_text(named));
-  if (!body.object()) return body.object().error();
-  return service.loaded_card_for(*body.object());
-}
-
 }  // namespace
 
 RouteResult models(Service& service, const HttpCall& /*call*/) {
@@ -94,9 +86,8 @@ RouteResult models(Service& service, const HttpCall& /*call*/) {
 }
 
 RouteResult model(Service& service, const HttpCall& call) {
-  const auto list = service.models();
-  const ModelCard* const found = call.id.empty() ? nullptr : list->find(call.id);
-  if (found != nullptr) return HttpReply{.body = model_body(*found)};
+  const auto found = call.id.empty() ? std::nullopt : service.models()->named(call.id);
+  if (found) return HttpReply{.body = model_body(*found)};
   return error_reply({.status = 404,
                       .code = "model_not_found",
                       .param = "model",
@@ -111,13 +102,13 @@ RouteResult tokenizer_info(Service& service, const HttpCall& /*call*/) {
 }
 
 RouteResult llama_model(Service& service, const HttpCall& call) {
-  const auto card = card_in_query(service, call.query);
+  const auto card = service.loaded_card_in(call.query);
   if (!card) return error_reply(card.error());
   return HttpReply{.body = llama_props(*card, service.engine()->rows().size())};
 }
 
 RouteResult llama_slot_list(Service& service, const HttpCall& call) {
-  const auto card = card_in_query(service, call.query);
+  const auto card = service.loaded_card_in(call.query);
   if (!card) return error_reply(card.error());
   std::vector<bool> busy;
   for (const RowHolder& row : service.engine()->rows())

@@ -22,14 +22,17 @@ template <class Decode>
                                                   const Decode& decode) {
   auto card = service.loaded_card_for(body);
   if (!card) return std::move(card).error();
-  const std::string model = card->name;
+  const std::string model = card->base();
   const std::int64_t positions = card->model->context;
   ApiResult<ApiCall> call = decode(body, service.context(key, timeout, *std::move(card)));
   if (call) {
     call->context = positions;
     for (Request& part : call->parts) part.model = model;
+    return call;
   }
-  return call;
+  ApiError error = std::move(call).error();
+  service.tell_names(error);
+  return error;
 }
 
 }  // namespace weft

@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <boost/beast/core/string.hpp>
+#include <boost/json/object.hpp>
 #include <utility>
 
 #include "weft/actors/engine_error.h"
 #include "weft/actors/request/request_bounds.h"
 #include "weft/core/prometheus.h"
 #include "weft/core/text/trimmed.h"
+#include "weft/core/time/unix_time.h"
+#include "weft/net/api/fields/body_fields.h"
+#include "weft/net/api/fields/json_text.h"
 #include "weft/net/http/header_values.h"
 #include "weft/net/http/host_names.h"
 #include "weft/net/http/page_origin.h"
@@ -23,12 +27,6 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 namespace {
-
-std::int64_t unix_time() {
-  return std::chrono::duration_cast<std::chrono::seconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 ApiError unauthorized(bool shown) {
   return {.status = 401,
@@ -170,11 +168,11 @@ ApiResult<ModelCard> Service::card_for(simdjson::dom::object body, std::string_v
   const auto list = models();
   std::string_view name;
   if (body.at_key(field).get(name) != simdjson::SUCCESS) return list->models.front();
-  const ModelCard* found = list->find(name);
-  if (found == nullptr && name.ends_with(kLatestTag)) {
-    found = list->find(name.substr(0, name.size() - kLatestTag.size()));
+  auto found = list->named(name);
+  if (!found && name.ends_with(kLatestTag)) {
+    found = list->named(name.substr(0, name.size() - kLatestTag.size()));
   }
-  if (found != nullptr) return *found;
+  if (found) return *std::move(found);
   const auto loaded = std::ranges::find_if(
       list->models, [](const ModelCard& card) { return card.model != nullptr; });
   if (loaded != list->models.end()) return *loaded;
@@ -191,9 +189,31 @@ ApiResult<ModelCard> Service::loaded_card_for(simdjson::dom::object body,
   if (card->state == ModelState::kFailed) why = EngineErrc::kModelFailed;
   if (card->state == ModelState::kUnloaded && models()->loads_on_demand) {
     why = EngineErrc::kModelLoading;
-    engine()->async_load(card->name, [](boost::system::error_code, const std::string&) {});
+    engine()->async_load(card->base(), [](boost::system::error_code, const std::string&) {});
   }
   return api_error_of({why, {}});
+}
+
+ApiResult<ModelCard> Service::loaded_card_in(std::string_view query) const {
+  boost::json::object named;
+  if (const std::string name = query_value(query, "model"); !name.empty()) named["model"] = name;
+  const ParsedBody body(json_text(named));
+  if (!body.object()) return body.object().error();
+  return loaded_card_for(*body.object());
+}
+
+void Service::tell_names(ApiError& error) const {
+  // Other APIs' errors have words of their own, which clients look for.
+  if (error.code != api_code::kModelNotFound || !error.message.starts_with("model: ")) return;
+  constexpr std::size_t kMost = 20;  // more would not be read
+  std::size_t shown_names = 0;
+  for (const ModelCard& card : models()->with_adapters()) {
+    if (shown_names == kMost) {
+      error.message += ", ...";
+      break;
+    }
+    error.message.append(shown_names++ == 0 ? "; there are " : ", ").append(card.name);
+  }
 }
 
 std::optional<ApiError> Service::refuse_admin(const HttpCall& call) const {

@@ -86,8 +86,8 @@ class Service {
   [[nodiscard]] ResponseStore& stored_responses() noexcept { return *stored_; }
   /// Returns the served models in their present state; only after open(). Never null.
   [[nodiscard]] std::shared_ptr<const ModelList> models() const;
-  /// Returns the model that the text `field` of a body names, loaded or not; the first model
-  /// without such a field. Ollama's clients may add ":latest" to a name. For an unknown name
+  /// Returns the model or adapter that the text `field` of a body names, loaded or not; the first
+  /// model without such a field. Ollama's clients may add ":latest" to a name. For an unknown name
   /// returns any loaded model, so that decoding refuses the name; 404 where none is loaded.
   [[nodiscard]] ApiResult<ModelCard> card_for(simdjson::dom::object body,
                                               std::string_view field = "model") const;
@@ -95,9 +95,13 @@ class Service {
   /// loaded on demand begins to load.
   [[nodiscard]] ApiResult<ModelCard> loaded_card_for(simdjson::dom::object body,
                                                      std::string_view field = "model") const;
-  /// Returns why the client may not load and unload models; nothing where it may. It may with an
-  /// admin's key. Where there are no keys, it may from this machine, but neither through a browser
-  /// nor through a proxy.
+  /// Returns loaded_card_for() the model that `model` of a target's query names.
+  [[nodiscard]] ApiResult<ModelCard> loaded_card_in(std::string_view query) const;
+  /// Adds the names that there are to OpenAI's error for a model's name that is unknown.
+  void tell_names(ApiError& error) const;
+  /// Returns why the client may not load and unload models and adapters; nothing where it may. It
+  /// may with an admin's key. Where there are no keys, it may from this machine, but neither
+  /// through a browser nor through a proxy.
   [[nodiscard]] std::optional<ApiError> refuse_admin(const HttpCall& call) const;
   /// Returns the server's metrics, and the engine's once there is one.
   [[nodiscard]] std::string metrics_text() const;

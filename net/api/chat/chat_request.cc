@@ -11,6 +11,7 @@
 #include "weft/net/api/fields/request_fields.h"
 #include "weft/net/api/fields/sampling_fields.h"
 #include "weft/net/api/fields/structured_fields.h"
+#include "weft/net/api/llama_api.h"
 #include "weft/net/api/tools/thinking_fields.h"
 #include "weft/net/api/tools/tool_fields.h"
 
@@ -52,6 +53,7 @@ ApiResult<CompletionRequest> read_chat_of_today(simdjson::dom::object body,
   CompletionRequest result;
   result.options = take_options(fields, context, "chatcmpl-");
   Request request = take_request(fields, context);
+  take_lora(fields, context.card, request);
   request.messages = take_messages(fields, *context.card.model);
   take_final_message(fields, request);
   request.chat_template_kwargs = take_template_kwargs(fields);

@@ -10,6 +10,7 @@
 #include "weft/net/api/fields/prompt_list.h"
 #include "weft/net/api/fields/request_fields.h"
 #include "weft/net/api/fields/structured_fields.h"
+#include "weft/net/api/llama_api.h"
 #include "weft/sampling/defaults.h"
 
 namespace weft {
@@ -83,6 +84,7 @@ ApiResult<CompletionRequest> read_completion(simdjson::dom::object body,
   CompletionOptions& options = result.options;
   options = take_options(fields, context, "cmpl-");
   Request request = take_request(fields, context);
+  take_lora(fields, context.card, request);
   const bool echo = fields.flag("echo").value_or(false);
   if (echo) need_tokenizer(fields, "echo", model);
   take_prompt_logprobs(fields, options);

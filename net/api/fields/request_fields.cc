@@ -138,6 +138,7 @@ Request take_request(BodyFields& fields, const ApiContext& context, const Reques
                           api_code::kUnsupported));
   }
   Request request;
+  request.adapter = context.card.adapter;
   request.sampling =
       take_sampling(fields, model.tokenizer, model.defaults.sampling, names.sampling);
   request.stop = take_stop(fields, names.stop);

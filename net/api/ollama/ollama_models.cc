@@ -166,7 +166,7 @@ std::string take_ollama_model(BodyFields& fields, const ModelCard& card) {
 
 std::string ollama_tags(const ModelList& list) {
   json::array models;
-  for (const ModelCard& card : list.models) {
+  for (const ModelCard& card : list.with_adapters()) {
     json::object entry = entry_of(card);
     entry["modified_at"] = rfc3339(card.created);
     models.push_back(std::move(entry));
@@ -176,7 +176,7 @@ std::string ollama_tags(const ModelList& list) {
 
 std::string ollama_running(const ModelList& list) {
   json::array models;
-  for (const ModelCard& card : list.models) {
+  for (const ModelCard& card : list.with_adapters()) {
     if (!card.model) continue;
     json::object entry = entry_of(card);
     entry["expires_at"] = "9999-12-31T23:59:59Z";  // the model stays loaded

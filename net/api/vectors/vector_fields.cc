@@ -61,6 +61,7 @@ Request take_vector_request(BodyFields& fields, const ApiContext& context,
   head.created = context.created;
   head.model = take_model(fields, context.card);
   Request request;
+  request.adapter = context.card.adapter;
   request.vector.emplace();
   constexpr auto kInteger = std::numeric_limits<std::int32_t>();
   const auto priority = fields.integer("priority", kInteger.min(), kInteger.max());

@@ -49,6 +49,9 @@ TEST(ApiErrorTest, EachWayToFailHasItsStatusTypeAndCode) {
       Row{EngineErrc::kModelLoading, 503, "server_error", "model_loading"},
       Row{EngineErrc::kModelUnloading, 503, "server_error", "model_unloading"},
       Row{EngineErrc::kModelFailed, 503, "server_error", "model_failed"},
+      Row{EngineErrc::kNoSuchAdapter, 404, "invalid_request_error", "model_not_found"},
+      Row{EngineErrc::kAdapterFailed, 503, "server_error", "adapter_failed"},
+      Row{EngineErrc::kAdapterLoaded, 400, "invalid_request_error", "adapter_loaded"},
       Row{EngineErrc::kProcessorFailed, 500, "server_error", "internal_error"},
       Row{EngineErrc::kReaderFailed, 500, "server_error", "internal_error"},
       Row{EngineErrc::kInternal, 500, "server_error", "internal_error"},
@@ -70,7 +73,7 @@ TEST(ApiErrorTest, EachWayToFailHasItsStatusTypeAndCode) {
     EXPECT_EQ(error.type, row.type) << row.error.message();
     EXPECT_EQ(error.code, row.code) << row.error.message();
   }
-  EXPECT_EQ(engine_category().table().size(), 25U) << "a new error needs a row here";
+  EXPECT_EQ(engine_category().table().size(), 28U) << "a new error needs a row here";
 }
 
 TEST(ApiErrorTest, WhatIsTheServersFaultTellsNothingOfIt) {
