@@ -51,12 +51,12 @@ ApiError not_there(EngineErrc code, const std::string& why) {
 }  // namespace
 
 ApiResult<ModelCard> card_for(weft_engine& engine, std::string_view name) {
-  if (engine.card.model) return engine.card;
+  if (engine.card.model) return card_named(engine.card, name);
   const auto find = [&]() -> ApiResult<ModelCard> {
     const auto list = engine.engine.models();
-    const ModelInfo* const found = list->find(name);
-    if (found == nullptr) return api_error_of({EngineErrc::kNoSuchModel, "model: " + shown(name)});
-    return *found;
+    auto found = list->named(name);
+    if (!found) return api_error_of({EngineErrc::kNoSuchModel, "model: " + shown(name)});
+    return *std::move(found);
   };
   auto card = find();
   if (!card || card->model) return card;
@@ -66,7 +66,7 @@ ApiResult<ModelCard> card_for(weft_engine& engine, std::string_view name) {
                      card->failure.code ? to_string(card->failure) : std::string());
   std::promise<Completed<std::string>> promise;
   auto loaded = promise.get_future();
-  engine.engine.async_load(card->name, keeping(std::move(promise)));
+  engine.engine.async_load(card->base(), keeping(std::move(promise)));
   auto [error, detail] = loaded.get();
   if (error) return not_there(EngineErrc::kModelNotLoaded, to_string(Error{error, detail}));
   card = find();
@@ -96,6 +96,26 @@ Outcome create_engine(const char* config_text, weft_engine** made) {
   *made = std::make_unique<weft_engine>(std::move(context), *std::move(engine), std::move(card))
               .release();
   return {};
+}
+
+Outcome outcome_of_change(Completed<std::string> changed) {
+  auto& [error, detail] = changed;
+  return error ? outcome_of(Error{error, std::move(detail)}) : Outcome();
+}
+
+Outcome load_adapter(weft_engine& engine, AdapterChange change) {
+  std::promise<Completed<std::string>> promise;
+  auto loaded = promise.get_future();
+  engine.engine.async_load_adapter(std::move(change), keeping(std::move(promise)));
+  return outcome_of_change(loaded.get());
+}
+
+Outcome unload_adapter(weft_engine& engine, const char* model, const char* name) {
+  std::promise<Completed<std::string>> promise;
+  auto unloaded = promise.get_future();
+  engine.engine.async_unload_adapter(name, model == nullptr ? "" : model,
+                                     keeping(std::move(promise)));
+  return outcome_of_change(unloaded.get());
 }
 
 Outcome open_stream(weft_engine& engine, const char* text, weft_stream** made) {
@@ -174,6 +194,22 @@ weft_status weft_engine_create(const char* config, weft_engine** engine, char** 
 }
 
 void weft_engine_free(weft_engine* engine) { delete engine; }
+
+weft_status weft_engine_load_adapter(weft_engine* engine, const char* model, const char* name,
+                                     const char* path, int replaces, char** error) {
+  return weft::c_api::call(engine != nullptr && name != nullptr && path != nullptr, error, [&] {
+    weft::AdapterChange change(name, path);
+    if (model != nullptr) change.model = model;
+    change.replaces = replaces != 0;
+    return weft::c_api::load_adapter(*engine, std::move(change));
+  });
+}
+
+weft_status weft_engine_unload_adapter(weft_engine* engine, const char* model, const char* name,
+                                       char** error) {
+  return weft::c_api::call(engine != nullptr && name != nullptr, error,
+                           [&] { return weft::c_api::unload_adapter(*engine, model, name); });
+}
 
 weft_status weft_engine_open(weft_engine* engine, const char* request, weft_stream** stream,
                              char** error) {

@@ -35,6 +35,11 @@ ModelCard card_of(std::shared_ptr<const ServedModel> model) {
   return card;
 }
 
+ModelCard card_named(const ModelCard& only, std::string_view name) {
+  const ModelList list{.models = {only}};
+  return list.named(name).value_or(only);
+}
+
 ApiResult<Request> read_request(std::string_view text, const FindCard& find_card) {
   if (const auto refusal = too_long(text)) return *refusal;
   const ParsedBody body(text);
@@ -54,7 +59,7 @@ ApiResult<Request> read_request(std::string_view text, const FindCard& find_card
     return bad_field("prompt_logprobs", "is not supported here", api_code::kUnsupported);
   }
   Request request = std::move(read->parts.front());
-  request.model = context.card.name;
+  request.model = context.card.base();
   return request;
 }
 
@@ -72,7 +77,8 @@ ApiResult<EmbedRequest> read_embed_request(std::string_view text, const FindCard
   EmbedRequest embed;
   embed.text = std::move(request.prompt);
   embed.tokens = std::move(request.prompt_tokens);
-  embed.model = context.card.name;
+  embed.model = context.card.base();
+  embed.adapter = std::move(request.adapter);
   embed.wish = *request.vector;
   embed.request_class = request.request_class;
   embed.priority = request.priority;

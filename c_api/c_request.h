@@ -16,6 +16,10 @@ namespace weft::c_api {
 /// several models.
 [[nodiscard]] ModelCard card_of(std::shared_ptr<const ServedModel> model);
 
+/// Returns the card of an only model, or of its adapter that a request names. Any other name is
+/// left to the reader of the request.
+[[nodiscard]] ModelCard card_named(const ModelCard& only, std::string_view name);
+
 /// Finds the model that a request names; "" where it names none.
 using FindCard = std::function<ApiResult<ModelCard>(std::string_view name)>;
 

@@ -38,8 +38,9 @@ Outcome create_stepper(const char* config_text, weft_stepper** made) {
 }
 
 Outcome add_request(weft_stepper& to, const char* text, std::uint64_t& id) {
-  auto request =
-      read_request(text, [&to](std::string_view) -> ApiResult<ModelCard> { return to.card; });
+  auto request = read_request(text, [&to](std::string_view name) -> ApiResult<ModelCard> {
+    return card_named(to.card, name);
+  });
   if (!request) return {WEFT_INVALID, request.error().message};
   const auto added = to.stepper.add(*std::move(request));
   if (!added) return outcome_of(added.error());
@@ -92,6 +93,25 @@ weft_status weft_stepper_add(weft_stepper* stepper, const char* request, uint64_
                              char** error) {
   return c_api::call(stepper != nullptr && request != nullptr && id != nullptr, error,
                      [&] { return c_api::add_request(*stepper, request, *id); });
+}
+
+weft_status weft_stepper_load_adapter(weft_stepper* stepper, const char* name, const char* path,
+                                      int replaces, char** error) {
+  return c_api::call(stepper != nullptr && name != nullptr && path != nullptr, error, [&] {
+    weft::AdapterChange change(name, path);
+    change.replaces = replaces != 0;
+    const auto changed = stepper->stepper.change_adapter(change);
+    return changed ? c_api::Outcome() : c_api::outcome_of(changed.error());
+  });
+}
+
+weft_status weft_stepper_unload_adapter(weft_stepper* stepper, const char* name, char** error) {
+  return c_api::call(stepper != nullptr && name != nullptr, error, [&] {
+    weft::AdapterChange change{std::string(name)};
+    change.unloads = true;
+    const auto changed = stepper->stepper.change_adapter(change);
+    return changed ? c_api::Outcome() : c_api::outcome_of(changed.error());
+  });
 }
 
 weft_status weft_stepper_cancel(weft_stepper* stepper, uint64_t id) {

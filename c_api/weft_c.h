@@ -124,6 +124,14 @@ WEFT_C void weft_stepper_free(weft_stepper* stepper);
 /// which nothing has begun: all but WEFT_TIMEOUT and WEFT_ENDED.
 WEFT_C weft_status weft_stepper_add(weft_stepper* stepper, const char* request, uint64_t* id,
                                     char** error);
+/// Gives a name the adapter of a path, for requests whose "model" is that name, and blocks
+/// meanwhile. `replaces` not 0: the name may have one, which requests keep that have begun.
+/// WEFT_INVALID says why not, also for a model that takes none (adapters.places).
+WEFT_C weft_status weft_stepper_load_adapter(weft_stepper* stepper, const char* name,
+                                             const char* path, int replaces, char** error);
+/// Removes an adapter's name. WEFT_INVALID where it has none.
+WEFT_C weft_status weft_stepper_unload_adapter(weft_stepper* stepper, const char* name,
+                                               char** error);
 /// Drops a request; its WEFT_END is in the next step. WEFT_INVALID where no running request has the
 /// id, or it was dropped before.
 WEFT_C weft_status weft_stepper_cancel(weft_stepper* stepper, uint64_t id);
@@ -149,12 +157,20 @@ typedef struct weft_engine weft_engine;
 typedef struct weft_stream weft_stream;
 
 /// Loads a model, or the models of [[models]], and blocks meanwhile. A request's "model" names one
-/// of several models; without a name it gets the first. A model that cannot be loaded is left out,
-/// as long as another one loads. The errors are those of weft_stepper_create(), except that an
-/// engine may have several devices.
+/// of several models, or an adapter; without a name it gets the first model. A model that cannot be
+/// loaded is left out, as long as another one loads. The errors are those of weft_stepper_create(),
+/// except that an engine may have several devices.
 WEFT_C weft_status weft_engine_create(const char* config, weft_engine** engine, char** error);
 /// Ends all requests and threads before it returns.
 WEFT_C void weft_engine_free(weft_engine* engine);
+/// As weft_stepper_load_adapter(), for one of several models, which is loaded; NULL: the first.
+/// Thread-safe.
+WEFT_C weft_status weft_engine_load_adapter(weft_engine* engine, const char* model,
+                                            const char* name, const char* path, int replaces,
+                                            char** error);
+/// As weft_stepper_unload_adapter(); likewise.
+WEFT_C weft_status weft_engine_unload_adapter(weft_engine* engine, const char* model,
+                                              const char* name, char** error);
 /// Begins a request. Blocks until the request is tokenized and there is room for it. With several
 /// models it also blocks until the request's model is loaded, where requests load models
 /// (server.max_loaded_models); elsewhere a model that is not loaded is WEFT_UNAVAILABLE. Errors:
