@@ -17,6 +17,7 @@ DeviceNeeds cuda_needs(const Program& program, const CapacityWishes& wishes,
   DeviceNeeds needs;
   needs.weight_bytes = program.weight_bytes();
   needs.chooses_at_once = true;
+  needs.computes_adapters = true;
   needs.bytes = [&program, options, properties](const DeviceLimits& limits) {
     return CudaDevice::memory_bytes(program, options(limits), properties) +
            static_cast<std::int64_t>(kLinearEngineBytes);

@@ -27,7 +27,9 @@ ArenaBytes arena_bytes(const Program& program, const DeviceOptions& options,
                        const CudaStepShape& shape) {
   Arena device;
   Arena host;
-  static_cast<void>(lay_out(program, options, shape, device, options.kv_on_host ? host : device));
+  const std::shared_ptr<const Program> adapted = adapted_program(program, options);
+  static_cast<void>(lay_out(program, adapted.get(), options, shape, device,
+                            options.kv_on_host ? host : device));
   return {device.used(), host.used()};
 }
 
@@ -52,6 +54,7 @@ CudaDevice::CudaDevice(std::unique_ptr<Runtime> runtime,
       checkpoint_(std::move(checkpoint)),
       program_(std::move(program)),
       options_(completed(*program_, options)),
+      adapted_(adapted_program(*program_, options_)),
       tuning_(tuning),
       shape_(step_shape_of(*program_, options_, runtime_->properties())) {}
 
@@ -98,7 +101,8 @@ Result<void> CudaDevice::take_memory(const LoadProgress& progress) {
   stream_ = make_stream(*runtime_);
   Arena arena(memory_.get());
   Arena host(kv_memory_.get());
-  layout_ = lay_out(*program_, options_, shape_, arena, options_.kv_on_host ? host : arena);
+  layout_ = lay_out(*program_, adapted_.get(), options_, shape_, arena,
+                    options_.kv_on_host ? host : arena);
   // Counters and page tables begin with zeros, and padding holds no other program's numbers.
   clear(memory_.get(), bytes.device);
   clear(kv_memory_.get(), bytes.host);
@@ -109,7 +113,44 @@ Result<void> CudaDevice::take_memory(const LoadProgress& progress) {
   });
   if (!loaded) return loaded;
   writer_ = std::make_unique<StepWriter>(*runtime_, shape_, layout_.step, options_.max_context);
+  if (!adapted_) return {};
+  adapted_layout_ = layout_;
+  adapted_layout_.buffers = layout_.adapters.buffers;
+  adapter_loads_ =
+      std::make_unique<AdapterLoads>(*runtime_, layout_.adapters.places, program_->part);
+  adapters_.resize(static_cast<std::size_t>(options_.adapter_places));
   return {};
+}
+
+Result<PreparedAdapter> CudaDevice::prepare_adapter(const Adapter& adapter) const {
+  if (!adapted_) return ModelDevice::prepare_adapter(adapter);
+  const auto made = CudaAdapter::make(adapter, *adapted_, runtime_->load_buffers());
+  if (!made) return made.error();
+  return PreparedAdapter{adapter_id(adapter), (*made)->bytes(), {*made}};
+}
+
+void CudaDevice::place_adapter(std::int32_t place, const PreparedAdapter& adapter) {
+  if (place < 0 || std::cmp_greater_equal(place, adapters_.size()))
+    return ModelDevice::place_adapter(place, adapter);
+  use();
+  adapter_loads_->begin(place, std::make_shared<const PreparedAdapter>(adapter));
+  adapter_loads_->finish();
+  std::vector<std::int32_t> places;
+  adapter_loads_->tell(places);
+  std::ranges::replace(adapters_, adapter.id, AdapterId{});
+  adapters_[static_cast<std::size_t>(place)] = adapter.id;
+}
+
+std::int32_t CudaDevice::place_of(const AdapterId& adapter) const {
+  if (!adapter) return -1;
+  const auto found = std::ranges::find(adapters_, adapter);
+  if (found == adapters_.end()) internal_error("a row's adapter is in no place");
+  return static_cast<std::int32_t>(found - adapters_.begin());
+}
+
+CudaDevice::Forward CudaDevice::forward(const StepView& view) const {
+  if (view.adapts) return {*adapted_, adapted_layout_};
+  return {*program_, layout_};
 }
 
 void CudaDevice::clear(std::byte* memory, std::size_t bytes) {
@@ -183,14 +224,18 @@ void CudaDevice::launch(const OpList& list, const StepView& view) {
   if (!view.encodes) resolve.counts = {layout_.token_counts, program_->vocabulary};
   resolve.ids = area.ids;
   check(*runtime_, runtime_->run(resolve, stream_.get()), "resolving tokens");
-  launch_ops(*runtime_, *program_, list, layout_, shape_, tuning_, as_asked(view), stream_.get());
+  const auto [program, layout] = forward(view);
+  const bool is_encoder = &list == &program_->encode;
+  launch_ops(*runtime_, program, is_encoder ? program.encode : program.decode, layout, shape_,
+             tuning_, as_asked(view), stream_.get());
 }
 
 void CudaDevice::launch_head(const StepView& view) {
-  const std::vector<Op>& ops = program_->decode.ops;
+  const auto [program, layout] = forward(view);
+  const std::vector<Op>& ops = program.decode.ops;
   OpList head;
-  head.ops.assign(ops.begin() + static_cast<std::ptrdiff_t>(program_->first_head_op), ops.end());
-  launch_ops(*runtime_, *program_, head, layout_, shape_, tuning_, as_asked(view), stream_.get());
+  head.ops.assign(ops.begin() + static_cast<std::ptrdiff_t>(program.first_head_op), ops.end());
+  launch_ops(*runtime_, program, head, layout, shape_, tuning_, as_asked(view), stream_.get());
 }
 
 StepView CudaDevice::as_asked(StepView view) const {
@@ -220,6 +265,7 @@ void CudaDevice::write_step(const Step& step, bool encodes) {
                                  static_cast<std::size_t>(sequence.count));
     entry.traits = sequence.traits;
     entry.cross_context = sequence.cross_context;
+    entry.adapter_place = place_of(sequence.traits.kv.adapter);
     writer_->add(entry);
   }
   writer_->upload_tables(stream_.get(), layout_.page_tables);
@@ -235,7 +281,7 @@ void CudaDevice::encode_written() {
   const std::int64_t rows = writer_->tokens();
   writer_->upload(stream_.get(), rows, 0, true);
   receive_stream(program_->encode, rows);
-  launch(program_->encode, {rows, 0, false, true});
+  launch(program_->encode, {.rows = rows, .encodes = true, .adapts = writer_->adapts()});
   take_stream(program_->encode, rows);
   synchronize();
   send_stream();
@@ -254,7 +300,11 @@ void CudaDevice::decode(const Step& step) {
   if (rows == 0) return;
   writer_->upload(stream_.get(), rows, outputs, whole);
   receive_stream(program_->decode, rows);
-  launch(program_->decode, {rows, outputs, writer_->decodes() && !whole, whole});
+  launch(program_->decode, {.rows = rows,
+                            .outputs = outputs,
+                            .decodes = writer_->decodes() && !whole,
+                            .encodes = whole,
+                            .adapts = writer_->adapts()});
   take_stream(program_->decode, rows);
   if (result_ == kAbsent) {  // another rank has the result
     synchronize();
@@ -297,7 +347,9 @@ Rows CudaDevice::hidden_states(std::int32_t first, std::int32_t count) {
 
 Rows CudaDevice::logits_of(std::span<const std::int32_t> rows) {
   writer_->replace_outputs(stream_.get(), rows);
-  const StepView view{writer_->tokens(), static_cast<std::int64_t>(rows.size()), false, false};
+  const StepView view{.rows = writer_->tokens(),
+                      .outputs = static_cast<std::int64_t>(rows.size()),
+                      .adapts = writer_->adapts()};
   launch_head(view);
   result_ = program_->decode.result;
   result_rows_ = view.outputs;

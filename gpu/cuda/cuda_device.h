@@ -10,6 +10,7 @@
 #include "weft/gpu/cuda/op_launcher.h"
 #include "weft/gpu/cuda/runtime/resources.h"
 #include "weft/gpu/cuda/runtime/runtime.h"
+#include "weft/gpu/cuda/step/adapter_loads.h"
 #include "weft/gpu/cuda/step/host_stream.h"
 #include "weft/gpu/cuda/step/step_writer.h"
 #include "weft/gpu/model_device.h"
@@ -41,6 +42,11 @@ class CudaDevice final : public ModelDevice {
 
   ~CudaDevice() override;
 
+  /// Thread-safe. Errors of CudaAdapter::make().
+  [[nodiscard]] Result<PreparedAdapter> prepare_adapter(const Adapter& adapter) const override;
+  /// Waits for the copy.
+  void place_adapter(std::int32_t place, const PreparedAdapter& adapter) override;
+
   void decode(const Step& step) override;
   void encode(const Step& step) override;
   [[nodiscard]] Rows results() override;
@@ -55,8 +61,11 @@ class CudaDevice final : public ModelDevice {
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
   [[nodiscard]] const CudaStepShape& shape() const noexcept { return shape_; }
   [[nodiscard]] StepWriter& writer() noexcept { return *writer_; }
+  /// Null where there are no places for adapters.
+  [[nodiscard]] AdapterLoads* adapter_loads() noexcept { return adapter_loads_.get(); }
 
-  /// Resolves the tokens of the step that was uploaded last and launches the ops of `list`.
+  /// Resolves the tokens of the step that was uploaded last and launches the ops of `list`, which
+  /// is of program(), or those of the same list of the adapted program (StepView::adapts).
   void launch(const OpList& list, const StepView& view);
   /// Launches only those ops of a decode step that compute logits.
   void launch_head(const StepView& view);
@@ -92,7 +101,15 @@ class CudaDevice final : public ModelDevice {
              std::shared_ptr<const Program> program, const DeviceOptions& options,
              const Tuning& tuning);
 
+  /// What a step launches.
+  struct Forward {
+    const Program& program;
+    const Layout& layout;
+  };
+  [[nodiscard]] Forward forward(const StepView& view) const;
+
   [[nodiscard]] Result<void> take_memory(const LoadProgress& progress);
+  [[nodiscard]] std::int32_t place_of(const AdapterId& adapter) const;
   void clear(std::byte* memory, std::size_t bytes);
   void write_step(const Step& step, bool encodes);
   /// The step as the options say that it is computed.
@@ -106,13 +123,17 @@ class CudaDevice final : public ModelDevice {
   std::shared_ptr<const Checkpoint> checkpoint_;
   std::shared_ptr<const Program> program_;
   DeviceOptions options_;
+  std::shared_ptr<const Program> adapted_;  // null where there are no places for adapters
   Tuning tuning_;
   CudaStepShape shape_;
   OwnedMemory memory_;
   OwnedPinned kv_memory_;  // where the KV cache is in host memory
   OwnedStream stream_;
   Layout layout_;
+  Layout adapted_layout_;  // of adapted_: layout_ with its own buffers
   std::unique_ptr<StepWriter> writer_;
+  std::unique_ptr<AdapterLoads> adapter_loads_;
+  std::vector<AdapterId> adapters_;  // by place, of place_adapter()
   std::unique_ptr<HostStream> host_stream_;
   bool is_rank_ = false;
   BufferId result_ = kAbsent;

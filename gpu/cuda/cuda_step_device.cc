@@ -211,6 +211,7 @@ void CudaStepDevice::run_step(const Plan& plan, StepResult& result) {
   } else if (device_->program().shares_head) {
     follow_activations(reader_, *device_);
   }
+  if (device_->adapter_loads() != nullptr) device_->adapter_loads()->tell(result.adapters);
 }
 
 /// Receives the tokens of all earlier plans that the next plan may rely on.
@@ -260,6 +261,33 @@ void CudaStepDevice::change_rows(const Plan& plan) {
   } else {
     copy_pages(plan.copies);
   }
+  load_adapters(plan);
+}
+
+Result<std::shared_ptr<const DeviceAdapter>> CudaStepDevice::prepare_adapter(
+    const Adapter& adapter) const {
+  auto prepared = device_->prepare_adapter(adapter);
+  if (!prepared) return prepared.error();
+  return std::move(prepared->by_rank.front());
+}
+
+void CudaStepDevice::load_adapters(const Plan& plan) {
+  AdapterLoads* const loads = device_->adapter_loads();
+  if (loads == nullptr) return;
+  for (const PlanAdapter& one : plan.adapters) loads->begin(one.place, one.adapter);
+  if (plan.entries.empty()) loads->finish();
+}
+
+/// Returns the place of a slot's adapter, which is there when the next step begins; -1: it has
+/// none.
+std::int32_t CudaStepDevice::use_adapter(const SlotState& slot) {
+  const AdapterId& adapter = slot.traits.kv.adapter;
+  if (!adapter) return -1;
+  const auto all = reader_.adapters();
+  const auto place = static_cast<std::int32_t>(std::ranges::find(all, adapter) - all.begin());
+  if (place == limits_.adapter_places) internal_error("an encoder's adapter is in no place");
+  device_->adapter_loads()->wait_for(place, device_->stream());
+  return place;
 }
 
 void CudaStepDevice::copy_pages(std::span<const PlanCopy> copies) {
@@ -331,7 +359,8 @@ void CudaStepDevice::encode(const Plan& plan) {
     writer.add({.slot = tokens.slot,
                 .ids = tokens.ids,
                 .traits = slot.traits,
-                .cross_context = slot.cross_context});
+                .cross_context = slot.cross_context,
+                .adapter_place = use_adapter(slot)});
   }
   writer.upload_tables(device_->stream(), device_->layout().page_tables);
   // Waits, since the decoder's step is written to the same memory.
@@ -362,7 +391,8 @@ void CudaStepDevice::write_entries(const Plan& plan) {
                 .traits = slot.traits,
                 .cross_context = slot.cross_context,
                 .observed = tokens.observed,
-                .prompt_tokens = slot.prompt_tokens});
+                .prompt_tokens = slot.prompt_tokens,
+                .adapter_place = use_adapter(slot)});
     if (own.observes()) own.sampler->observe(reader_.known_ids(tokens));
   }
   if (whole_) writer.upload_tables(device_->stream(), device_->layout().page_tables);
@@ -413,7 +443,7 @@ RecordedSteps::Step* CudaStepDevice::forward(const Plan& plan) {
   if (recorded != nullptr) {
     writer.upload(device_->stream(), recorded->rows, recorded->rows, false);
     device_->receive_stream(decode, writer.tokens());
-    const OwnedGraph& graph = tells_ ? recorded->telling : recorded->graph;
+    const OwnedGraph& graph = recorded->graph(writer.adapts(), tells_);
     check(runtime, runtime.launch(graph.get(), device_->stream()), "starting a step");
     device_->take_stream(decode, writer.tokens());
     return recorded;
@@ -423,7 +453,11 @@ RecordedSteps::Step* CudaStepDevice::forward(const Plan& plan) {
   const std::int64_t outputs = output_bucket();
   writer.upload(device_->stream(), rows, outputs, whole_);
   device_->receive_stream(decode, writer.tokens());
-  device_->launch(decode, {rows, outputs, false, whole_, tells_});
+  device_->launch(decode, {.rows = rows,
+                           .outputs = outputs,
+                           .encodes = whole_,
+                           .tells = tells_,
+                           .adapts = writer.adapts()});
   device_->take_stream(decode, writer.tokens());
   return nullptr;
 }

@@ -72,6 +72,8 @@ class CudaStepDevice final : public StepDevice {
   [[nodiscard]] bool samples() const noexcept override { return samples_; }
   void abandon() noexcept override { device_->abandon(); }
   [[nodiscard]] std::shared_ptr<PageFiles> page_files() const override { return files_; }
+  [[nodiscard]] Result<std::shared_ptr<const DeviceAdapter>> prepare_adapter(
+      const Adapter& adapter) const override;
 
   /// The device's pages as PageFiles sees them; `runtime` is a second runtime of the same GPU.
   /// Errors of CudaPageMemory::make().
@@ -99,6 +101,8 @@ class CudaStepDevice final : public StepDevice {
   void run_step(const Plan& plan, StepResult& result);
   [[noreturn]] void give_up(const Failure& failure);
   void change_rows(const Plan& plan);
+  void load_adapters(const Plan& plan);
+  [[nodiscard]] std::int32_t use_adapter(const SlotState& slot);
   void start(const Plan& plan, const PlanStart& start);
   void encode(const Plan& plan);
   void write_entries(const Plan& plan);

@@ -5,11 +5,13 @@
 #include "weft/core/dtype.h"
 #include "weft/core/kv_dtype.h"
 #include "weft/gpu/cuda/buffer_types.h"
+#include "weft/gpu/cuda/cuda_adapter.h"
 #include "weft/kernels/encoding/code_boxes.h"
 #include "weft/kernels/linear/linear_ways_cuda.h"
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/model/program/buffer_planner.h"
 #include "weft/model/program/operands.h"
+#include "weft/model/program/passes/attach_adapters.h"
 
 namespace weft::cuda {
 namespace {
@@ -23,9 +25,14 @@ std::size_t bytes(DType dtype, std::int64_t elements) {
 /// Lays one model out.
 class Layouter {
  public:
-  Layouter(const Program& program, const DeviceOptions& options, const CudaStepShape& shape,
-           Arena& arena, Arena& kv_arena)
-      : program_(program), options_(options), shape_(shape), arena_(arena), kv_arena_(kv_arena) {}
+  Layouter(const Program& program, const Program* adapted, const DeviceOptions& options,
+           const CudaStepShape& shape, Arena& arena, Arena& kv_arena)
+      : program_(program),
+        adapted_(adapted),
+        options_(options),
+        shape_(shape),
+        arena_(arena),
+        kv_arena_(kv_arena) {}
 
   Layout run() {
     weights();
@@ -34,6 +41,7 @@ class Layouter {
     layout_.encoder_kv = kv(program_.encoder_kv, options_.encoder_pages, arena_);
     layout_.page_blocks = arena_.take<PageBlocks>(2 * program_.self_kv.size());
     buffers();
+    adapters();
     workspaces();
     routing();
     sampling();
@@ -52,11 +60,8 @@ class Layouter {
     for (const VectorPlan& plan : program_.vectors) {
       layout_.vectors.push_back(arena_.take<float>(size(plan.size)));
     }
-    for (const OpList* list : {&program_.encode, &program_.decode}) {
-      for (const Op& op : list->ops) {
-        std::visit([this](const auto& one) { tables_and_lists(one); }, op);
-      }
-    }
+    tables_and_lists(program_);
+    if (adapted_ != nullptr) tables_and_lists(*adapted_);
     for (const RotaryFrequencies& frequencies : program_.rotary) {
       const std::int64_t sets = frequencies.long_frequency.empty() ? 1 : 2;
       const auto numbers = static_cast<std::int64_t>(frequencies.frequency.size());
@@ -81,10 +86,14 @@ class Layouter {
     return products;
   }
 
-  template <class AnyOp>
-  void tables_and_lists(const AnyOp& op) {
-    for_each_table(op, [&](const TableRows& one) { table(*one.tensor, one.rows); });
-    for_each_list(op, [&](const auto& one) { list(one); });
+  void tables_and_lists(const Program& program) {
+    const auto visit = [this](const auto& op) {
+      for_each_table(op, [&](const TableRows& one) { table(*one.tensor, one.rows); });
+      for_each_list(op, [&](const auto& one) { list(one); });
+    };
+    for (const OpList* list : {&program.encode, &program.decode}) {
+      for (const Op& op : list->ops) std::visit(visit, op);
+    }
   }
 
   void table(const CheckpointTensor& tensor, const Extent& rows) {
@@ -118,17 +127,34 @@ class Layouter {
   }
 
   void buffers() {
-    // Placed anew: rows of a device begin further apart than the host's.
+    // Both programs have their buffers in the same memory: in the places of the adapted one.
     std::vector<BufferPlan> plans = program_.buffers;
     OpList encode = program_.encode;
     OpList decode = program_.decode;
-    plan_buffers(encode, plans, kRowElements);
-    plan_buffers(decode, plans, kRowElements);
+    if (adapted_ == nullptr) {
+      // Placed anew: rows of a device begin further apart than the host's.
+      plan_buffers(encode, plans, kRowElements);
+      plan_buffers(decode, plans, kRowElements);
+    } else {
+      plans = adapted_->buffers;
+      encode = adapted_->encode;
+      decode = adapted_->decode;
+    }
     const std::int64_t per_token = std::max(encode.floats_per_token, decode.floats_per_token);
     auto* tokens = arena_.take<float>(size(per_token * shape_.tokens));
     auto* outputs = arena_.take<float>(size(decode.floats_per_output * shape_.outputs));
-    const std::vector<DType> types = buffer_types(program_, shape_.multiplies_codes);
-    for (std::size_t id = 0; id < plans.size(); ++id) {
+    layout_.buffers = rows_of(program_, plans, tokens, outputs);
+    if (adapted_ != nullptr)
+      layout_.adapters.buffers = rows_of(*adapted_, plans, tokens, outputs);
+  }
+
+  /// A program's buffers in the places of `plans`.
+  [[nodiscard]] std::vector<DeviceRows> rows_of(const Program& program,
+                                                const std::vector<BufferPlan>& plans,
+                                                float* tokens, float* outputs) const {
+    const std::vector<DType> types = buffer_types(program, shape_.multiplies_codes);
+    std::vector<DeviceRows> buffers;
+    for (std::size_t id = 0; id < program.buffers.size(); ++id) {
       const BufferPlan& plan = plans[id];
       const bool output = plan.rows == RowKind::kOutputs;
       const std::int64_t most = output ? shape_.outputs : shape_.tokens;
@@ -139,8 +165,24 @@ class Layouter {
       rows.width = plan.width;
       rows.stride = rounded_row(plan.width);
       rows.capacity = most * plan.rows_per_token;
-      layout_.buffers.push_back(rows);
+      buffers.push_back(rows);
     }
+    return buffers;
+  }
+
+  void adapters() {
+    if (adapted_ == nullptr) return;
+    const std::int64_t bytes = adapter_place_bytes(*adapted_);
+    layout_.adapters.places = {arena_.take(size(bytes * options_.adapter_places)), bytes};
+    std::int64_t width = 0;
+    for (const OpList* list : {&adapted_->encode, &adapted_->decode}) {
+      for (const Op& op : list->ops) {
+        const auto* shrink = std::get_if<AdapterShrinkOp>(&op);
+        if (shrink == nullptr) continue;
+        width = std::max(width, adapted_->buffers[static_cast<std::size_t>(shrink->low)].width);
+      }
+    }
+    layout_.adapters.sums = arena_.take<float>(size(adapter_sums(shape_.tokens, width)));
   }
 
   void workspaces() {
@@ -225,6 +267,7 @@ class Layouter {
   }
 
   const Program& program_;
+  const Program* const adapted_;
   const DeviceOptions& options_;
   const CudaStepShape& shape_;
   Arena& arena_;
@@ -239,9 +282,16 @@ const std::vector<DeviceKvLayer>& Layout::kv(KvGroup group) const {
   return group == KvGroup::kEncoder ? encoder_kv : self_kv;
 }
 
-Layout lay_out(const Program& program, const DeviceOptions& options, const CudaStepShape& shape,
-               Arena& arena, Arena& kv_arena) {
-  return Layouter(program, options, shape, arena, kv_arena).run();
+std::shared_ptr<const Program> adapted_program(const Program& program,
+                                               const DeviceOptions& options) {
+  if (options.adapter_places == 0) return nullptr;
+  return std::make_shared<const Program>(
+      attach_adapters(program, std::max(options.adapter_rank, 1), kRowElements));
+}
+
+Layout lay_out(const Program& program, const Program* adapted, const DeviceOptions& options,
+               const CudaStepShape& shape, Arena& arena, Arena& kv_arena) {
+  return Layouter(program, adapted, options, shape, arena, kv_arena).run();
 }
 
 std::int64_t outputs_of_run(const DeviceMatrix& matrix, int run) noexcept {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "weft/gpu/cuda/runtime/resources.h"
@@ -30,6 +31,13 @@ struct ToldLayout {
   [[nodiscard]] bool can_tell() const noexcept { return !columns.empty(); }
 };
 
+/// What there is for adapters that requests choose. Empty where there are no places.
+struct AdapterLayout {
+  CudaAdapterPlaces places;
+  float* sums = nullptr;            ///< CudaAdapterShrinkParams::sums
+  std::vector<DeviceRows> buffers;  ///< of the adapted program, by BufferId
+};
+
 /// Where all of a model lies in a device's memory, or in host memory that it reaches. Pointers are
 /// the device's; null where the layout was made only to be counted.
 struct Layout {
@@ -40,6 +48,7 @@ struct Layout {
   std::vector<DeviceKvLayer> self_kv, cross_kv, encoder_kv;
   PageBlocks* page_blocks = nullptr;  ///< keys and values of each layer of self_kv
   std::vector<DeviceRows> buffers;    ///< by BufferId
+  AdapterLayout adapters;
   std::byte* converted = nullptr;     ///< the input of a product in another type, or gathered
   std::byte* decoded = nullptr;       ///< bf16 of an encoded matrix, for one product
   /// The columns of logits that come from other ranks, by rank; its own has no memory. Empty where
@@ -69,10 +78,17 @@ struct Layout {
   [[nodiscard]] const std::vector<DeviceKvLayer>& kv(KvGroup group) const;
 };
 
+/// The adapted program (attach_adapters.h) that a device with these options runs where rows have
+/// adapters; nothing where there are no places.
+[[nodiscard]] std::shared_ptr<const Program> adapted_program(const Program& program,
+                                                             const DeviceOptions& options);
+
 /// Cuts up `arena` for a model, and `kv_arena`, which may be the same, for the decoder's KV and
-/// that of the encoder's output. `shape` has been made by step_shape_of().
-[[nodiscard]] Layout lay_out(const Program& program, const DeviceOptions& options,
-                             const CudaStepShape& shape, Arena& arena, Arena& kv_arena);
+/// that of the encoder's output. `shape` has been made by step_shape_of(), and `adapted` by
+/// adapted_program(), null where that gives nothing.
+[[nodiscard]] Layout lay_out(const Program& program, const Program* adapted,
+                             const DeviceOptions& options, const CudaStepShape& shape,
+                             Arena& arena, Arena& kv_arena);
 
 /// A matrix as devices hold it, its numbers taken from `arena`; `codes` as matrix_of() has it.
 [[nodiscard]] DeviceMatrix take_matrix(const MatrixPlan& plan, Arena& arena, bool codes = false);

@@ -51,6 +51,14 @@ bool are_rotary_and_attention(std::span<const Op> ops) {
          attention->group == rotary->group && attention->layer == rotary->layer;
 }
 
+bool are_gates_apart(std::span<const Op> ops) {
+  const auto* expand = op_at<AdapterExpandOp>(ops, 0);
+  const auto* product = op_at<LinearOp>(ops, 1);
+  const auto* activate = op_at<ActivateOp>(ops, 2);
+  return expand != nullptr && product != nullptr && activate != nullptr && product->gate_apart &&
+         activate->in == product->out;
+}
+
 bool are_sum_and_norm(std::span<const Op> ops) {
   const auto* sum = op_at<AllReduceOp>(ops, 0);
   const auto* norm = op_at<NormOp>(ops, 1);

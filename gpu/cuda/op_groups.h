@@ -15,6 +15,10 @@ namespace weft::cuda {
 /// Whether ops begin with the rotation of queries, and keys and values, and attention over them.
 [[nodiscard]] bool are_rotary_and_attention(std::span<const Op> ops);
 
+/// Whether ops begin with the second half of adapters, a product that leaves its gates apart, and
+/// the activation that combines them.
+[[nodiscard]] bool are_gates_apart(std::span<const Op> ops);
+
 /// Whether ops begin with a sum over ranks and the norm of that sum.
 [[nodiscard]] bool are_sum_and_norm(std::span<const Op> ops);
 

@@ -1,13 +1,14 @@
 #include "weft/gpu/cuda/op_launcher.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
-#include <string>
 
 #include "weft/core/error/internal_error.h"
 #include "weft/gpu/cuda/buffer_types.h"
 #include "weft/gpu/cuda/op_groups.h"
 #include "weft/gpu/cuda/runtime/failure.h"
+#include "weft/kernels/adapter/adapter_place_cuda.h"
 #include "weft/kernels/attention/attention_ways_cuda.h"
 #include "weft/kernels/linear/linear_ways_cuda.h"
 #include "weft/model/checkpoint/checkpoint.h"
@@ -109,10 +110,24 @@ class Launcher {
         "scale rows");
   }
 
-  // No GPU has places for adapters yet (DeviceLimits::adapter_places), so no step has these ops.
-  void operator()(const ActivateOp& /*op*/) const { refuse("activate"); }
-  void operator()(const AdapterShrinkOp& /*op*/) const { refuse("adapter shrink"); }
-  void operator()(const AdapterExpandOp& /*op*/) const { refuse("adapter expand"); }
+  void operator()(const ActivateOp& op) const { activate(op, {}); }
+
+  void operator()(const AdapterShrinkOp& op) const {
+    CudaAdapterShrinkParams params;
+    params.rows = rows_of(op);
+    params.in = read(op.in);
+    params.tasks = adapter_tasks();
+    params.places = layout_.adapters.places;
+    params.first_site = static_cast<std::int32_t>(op.sites.first);
+    params.sites = static_cast<std::int32_t>(op.sites.count);
+    params.rank = static_cast<std::int32_t>(program_.adapter_rank);
+    params.slices = slices_of(params.in.width, program_.buffers[static_cast<std::size_t>(op.low)]);
+    params.sums = layout_.adapters.sums;
+    run(params, "first half of adapters");
+    slices_ = params.slices;
+  }
+
+  void operator()(const AdapterExpandOp& op) const { expand(op, 0); }
 
   void operator()(const AllReduceOp& op) const {
     const std::int64_t rows = rows_of(op);
@@ -150,6 +165,11 @@ class Launcher {
       return 3;
     }
     if (are_sum_and_norm(ops) && sum_and_norm(ops)) return 2;
+    if (are_gates_apart(ops)) {
+      products_apart(std::get<AdapterExpandOp>(ops[0]), std::get<LinearOp>(ops[1]),
+                     std::get<ActivateOp>(ops[2]));
+      return 3;
+    }
     if (are_rotary_and_attention(ops)) {
       rotary_and_attention(std::get<RotaryOp>(ops[0]), std::get<AttentionOp>(ops[1]));
       return 2;
@@ -205,13 +225,12 @@ class Launcher {
 
   void run_linear(const LinearOp& op, const NormBefore& norm_before,
                   const NormAfter& norm_after) const {
-    if (op.gate_apart) refuse("a gate apart");
     CudaLinearParams params;
     params.spec = op.spec;
     params.rows = rows_of(op);
     if (params.rows == 0) return;
     params.weight = weight_of(op);
-    params.bias = vector(op.bias);
+    if (!op.gate_apart) params.bias = vector(op.bias);
     params.residual = read(op.residual);
     params.out = written(op.out);
     params.workspace = layout_.linear_workspace;
@@ -223,8 +242,9 @@ class Launcher {
     run(params, "linear");
   }
 
-  [[nodiscard]] const DeviceMatrix& weight_of(const LinearOp& op) const {
-    return layout_.matrices[static_cast<std::size_t>(op.weight)];
+  [[nodiscard]] DeviceMatrix weight_of(const LinearOp& op) const {
+    const DeviceMatrix& weight = layout_.matrices[static_cast<std::size_t>(op.weight)];
+    return op.gate_apart ? gate_apart(weight) : weight;
   }
   [[nodiscard]] LinearWay way_of(const LinearOp& op) const {
     return cuda::way_of(runtime_, tuning_.linear, weight_of(op), rows_of(op), own_steps(op),
@@ -299,8 +319,76 @@ class Launcher {
     return params;
   }
 
-  [[noreturn]] static void refuse(const char* op) {
-    internal_error(std::string("a GPU does not compute this op of adapted programs: ") + op);
+  /// A gated matrix as one that is not: its gates and ups are outputs, as they lie in memory.
+  [[nodiscard]] static DeviceMatrix gate_apart(DeviceMatrix weight) {
+    weight.outputs = alternates(weight) ? weight.rows() : 2 * weight.outputs;
+    weight.gated = false;
+    return weight;
+  }
+
+  /// Whether the gates and ups of a gated product alternate in its results (DeviceMatrix).
+  [[nodiscard]] static bool alternates(const DeviceMatrix& weight) {
+    return weight.gated && !weight.keeps_blocks();
+  }
+
+  /// Launches a gated product that adapters change, from their second half to the activation, which
+  /// adds the product's bias: only there gates stand apart from ups for both.
+  void products_apart(const AdapterExpandOp& first, const LinearOp& product,
+                      const ActivateOp& last) const {
+    const DeviceMatrix& weight = layout_.matrices[static_cast<std::size_t>(product.weight)];
+    expand(first, alternates(weight) ? weight.outputs : 0);
+    run_linear(product, {}, {});
+    activate(last, {vector(product.bias), alternates(weight)});
+  }
+
+  /// `gates` as in CudaAdapterExpandParams.
+  void expand(const AdapterExpandOp& op, std::int64_t gates) const {
+    CudaAdapterExpandParams params;
+    params.rows = rows_of(op);
+    params.tasks = adapter_tasks();
+    params.places = layout_.adapters.places;
+    const auto runs = std::span(program_.adapter_runs)
+                          .subspan(static_cast<std::size_t>(op.runs.first),
+                                   static_cast<std::size_t>(op.runs.count));
+    std::ranges::copy(runs, params.runs);
+    params.run_count = static_cast<std::int32_t>(runs.size());
+    params.slices = slices_;
+    params.sums = layout_.adapters.sums;
+    params.sums_width = program_.buffers[static_cast<std::size_t>(op.low)].width;
+    params.scale = op.scale;
+    params.gates = gates;
+    params.residual = read(op.residual);
+    params.out = written(op.out);
+    run(params, "second half of adapters");
+  }
+
+  /// The operands of an activation that its op does not state.
+  struct GatesApart {
+    const float* bias = nullptr;
+    bool alternate = false;
+  };
+  void activate(const ActivateOp& op, const GatesApart& apart) const {
+    CudaActivateParams params;
+    params.rows = rows_of(op);
+    params.in = read(op.in);
+    params.spec = op.spec;
+    params.gated = op.gated;
+    params.alternate = apart.alternate;
+    params.bias = apart.bias;
+    params.residual = read(op.residual);
+    params.out = written(op.out);
+    run(params, "activation");
+  }
+
+  [[nodiscard]] CudaAdapterTasks adapter_tasks() const {
+    const StepArea& area = layout_.step;
+    return {area.adapter_tasks, &area.head->adapter_tasks, area.adapter_rows,
+            most_adapter_tasks(step_.rows, shape_.adapter_places)};
+  }
+
+  [[nodiscard]] std::int32_t slices_of(std::int64_t inputs, const BufferPlan& low) const {
+    return adapter_slices(inputs, low.width / kAdapterTile,
+                          most_adapter_tasks(step_.rows, shape_.adapter_places));
   }
 
   void tell(const GatherOp& op, std::int64_t rows) const {
@@ -387,6 +475,7 @@ class Launcher {
   const Tuning& tuning_;
   const StepView& step_;
   Stream stream_;
+  mutable std::int32_t slices_ = 1;  // of the adapters' first half that was launched last
 };
 
 }  // namespace

@@ -18,6 +18,7 @@ struct StepView {
   /// Ranks that share the head send only their greatest logits, not all (Layout::told).
   bool tells = false;
   bool rounds_rows = false;  ///< DeviceOptions::rounds_rows
+  bool adapts = false;       ///< runs the adapted program: some row has an adapter
 };
 
 /// Returns the first way that can compute the product with these steps on this GPU and is not

@@ -3,6 +3,7 @@
 #include <span>
 
 #include "weft/kernels/adapter/adapter_pair.h"
+#include "weft/kernels/adapter/adapter_place_cuda.h"
 #include "weft/kernels/rows.h"
 #include "weft/kernels/share.h"
 
@@ -27,3 +28,31 @@ struct AdapterExpandParams {
 void adapter_expand(const AdapterExpandParams& params, Share share);
 
 }  // namespace weft
+
+namespace weft::cuda {
+
+/// The most runs of a product on a GPU.
+inline constexpr std::int32_t kMaxCudaAdapterRuns = 8;
+
+/// The same from the slices' sums of CudaAdapterShrinkParams. Their total is rounded to 16 bits, B
+/// is in bf16, and sums are in float32.
+struct CudaAdapterExpandParams {
+  std::int64_t rows = 0;
+  CudaAdapterTasks tasks{};
+  CudaAdapterPlaces places{};
+  AdapterRun runs[kMaxCudaAdapterRuns] = {};
+  std::int32_t run_count = 0;
+  std::int32_t slices = 1;
+  const float* sums = nullptr;  ///< [slices, T, sums_width]
+  std::int64_t sums_width = 0;
+  float scale = 1;
+  /// Not 0: the product is gated, of so many outputs, and its gates and ups alternate in blocks of
+  /// kGateBlock.
+  std::int64_t gates = 0;
+  DeviceRows residual{};  ///< f32; data null when there is none; may be `out`
+  DeviceRows out{};       ///< f32
+};
+
+[[nodiscard]] Status adapter_expand(const CudaAdapterExpandParams& params, Stream stream);
+
+}  // namespace weft::cuda

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "weft/kernels/adapter/adapter_pair.h"
+#include "weft/kernels/adapter/adapter_place_cuda.h"
 #include "weft/kernels/rows.h"
 #include "weft/kernels/share.h"
 
@@ -27,3 +28,24 @@ struct AdapterShrinkParams {
 void adapter_shrink(const AdapterShrinkParams& params, Share share);
 
 }  // namespace weft
+
+namespace weft::cuda {
+
+/// sums[s, t, i * R + r] = scale * sum of A[r, k] * in[t, k] over slice s of the inputs, for site i
+/// and the adapter of row t. `in` is rounded to bf16, sums are in float32. Sums of ranks that a
+/// pair does not have, up to whole tiles, are zeros; others are not written.
+struct CudaAdapterShrinkParams {
+  std::int64_t rows = 0;
+  DeviceRows in{};  ///< [T, K], f32, f16 or bf16
+  CudaAdapterTasks tasks{};
+  CudaAdapterPlaces places{};
+  std::int32_t first_site = 0;
+  std::int32_t sites = 0;
+  std::int32_t rank = 0;    ///< R, a multiple of kAdapterTile
+  std::int32_t slices = 1;  ///< adapter_slices()
+  float* sums = nullptr;    ///< [slices, T, sites * R]
+};
+
+[[nodiscard]] Status adapter_shrink(const CudaAdapterShrinkParams& params, Stream stream);
+
+}  // namespace weft::cuda

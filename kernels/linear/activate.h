@@ -1,5 +1,6 @@
 #pragma once
 
+#include "weft/kernels/cuda/cuda_types.h"
 #include "weft/kernels/linear/linear_spec.h"
 #include "weft/kernels/rows.h"
 #include "weft/kernels/share.h"
@@ -22,3 +23,22 @@ struct ActivateParams {
 void activate(const ActivateParams& params, Share share);
 
 }  // namespace weft
+
+namespace weft::cuda {
+
+/// As weft::ActivateParams. If gated, gates and ups of `in` alternate in blocks of kGateBlock
+/// (linear_cuda.h), or the ups stand behind the gates.
+struct CudaActivateParams {
+  std::int64_t rows = 0;
+  DeviceRows in{};  ///< f32
+  LinearSpec spec{};
+  bool gated = false;
+  bool alternate = false;
+  const float* bias = nullptr;  ///< [N], gated [2N] (gate, then up), is added to `in` first; or null
+  DeviceRows residual{};        ///< f32; data null when there is none; may be `out`
+  DeviceRows out{};             ///< f32, f16 or bf16
+};
+
+[[nodiscard]] Status activate(const CudaActivateParams& params, Stream stream);
+
+}  // namespace weft::cuda

@@ -29,6 +29,8 @@ using Rows = test::ReferenceNumbers::Rows;
 
 // How far float32 may differ in another order of summation, as a part of the row's norm.
 constexpr double kTolerance = 1e-4;
+// The same on a GPU, whose adapters are bf16.
+constexpr double kGpuTolerance = 1e-2;
 // The same where merged weights are rounded to f16.
 constexpr double kRoundedTolerance = 1e-2;
 
@@ -117,7 +119,16 @@ void expect_unmerged(const OpenedModel& base, const fs::path& folder,
     return;
   }
   ASSERT_TRUE(got) << got.error().detail;
-  EXPECT_LE(worst_error(*got, wanted), kTolerance);
+  const bool is_gpu = kind.name.find("gpu") != std::string::npos;
+  EXPECT_LE(worst_error(*got, wanted), is_gpu ? kGpuTolerance : kTolerance);
+}
+
+TEST_P(AdaptedModelTest, AGpuComputesBesideTheBaseWhatPeftComputes) {
+  const OpenedModel base = open_model(base_of(GetParam()), {}, "f32").value();
+  expect_unmerged(base, GetParam(), prompt(), wanted(), test::fake_gpu_kind());
+  const auto ranks = test::fake_gpu_ranks_kind("fake_gpu_tp2", "cuda:0,cuda:1");
+  expect_unmerged(base, GetParam(), prompt(), wanted(), ranks);
+  if (test::has_gpu()) expect_unmerged(base, GetParam(), prompt(), wanted(), test::gpu_kind());
 }
 
 TEST_P(AdaptedModelTest, ComputesBesideTheBaseWhatPeftComputes) {

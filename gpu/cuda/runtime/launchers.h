@@ -4,11 +4,14 @@
 
 #include "weft/gpu/cuda/runtime/collectives.h"
 #include "weft/gpu/cuda/runtime/step_kernels.h"
+#include "weft/kernels/adapter/adapter_expand.h"
+#include "weft/kernels/adapter/adapter_shrink.h"
 #include "weft/kernels/attention/attention_cuda.h"
 #include "weft/kernels/cuda/copy_cuda.h"
 #include "weft/kernels/cuda/cuda_types.h"
 #include "weft/kernels/embedding/embedding.h"
 #include "weft/kernels/experts/experts.h"
+#include "weft/kernels/linear/activate.h"
 #include "weft/kernels/linear/linear_cuda.h"
 #include "weft/kernels/norm/norm.h"
 #include "weft/kernels/norm/scale_rows.h"
@@ -43,7 +46,7 @@ struct Launchers : LauncherOf<kLaunches>... {
 /// What a launcher alone computes on a GPU: the ops, and the small kernels around them. A new op's
 /// launcher is added here; then each Runtime must compute its parameters to compile.
 using OpLaunchers = Launchers<embed, norm, rotate_and_store, attention, route, expert_linear,
-                              combine, scale_rows, sample, resolve_tokens, start_counts, tell_parts,
+                              combine, scale_rows, activate, adapter_shrink, adapter_expand, sample, resolve_tokens, start_counts, tell_parts,
                               convert, write_tables, copy_pages, signal>;
 
 /// The parameters of what a Runtime launches. Besides OpLaunchers' there are those of products,

@@ -35,7 +35,7 @@ Status take_pinned_memory(std::byte*& memory, std::size_t bytes) {
 }
 
 /// Shared by all GPUs of the process.
-KeptBuffers& load_buffers() {
+KeptBuffers& kept_load_buffers() {
   static KeptBuffers buffers(
       [](std::byte*& memory) { return take_pinned_memory(memory, kLoadBufferBytes); });
   return buffers;
@@ -78,10 +78,11 @@ class RealRuntime final : public Runtime {
   void release_pinned(std::byte* memory) noexcept override {
     static_cast<void>(cudaFreeHost(memory));
   }
-  Status take_load_buffer(std::byte*& memory) override { return load_buffers().take(memory); }
+  Status take_load_buffer(std::byte*& memory) override { return kept_load_buffers().take(memory); }
   void give_back_load_buffer(std::byte* memory) noexcept override {
-    load_buffers().give_back(memory);
+    kept_load_buffers().give_back(memory);
   }
+  [[nodiscard]] KeptBuffers& load_buffers() const override { return kept_load_buffers(); }
 
   Status make_stream(Stream& stream) override {
     return status_of(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "weft/core/error/error.h"
+#include "weft/gpu/cuda/runtime/kept_buffers.h"
 #include "weft/gpu/cuda/runtime/launchers.h"
 #include "weft/gpu/cuda/runtime/rank_groups.h"
 #include "weft/kernels/cuda/cuda_types.h"
@@ -65,6 +66,8 @@ class Runtime {
   /// next load, of any GPU: page-locking memory stalls every user of the driver.
   virtual Status take_load_buffer(std::byte*& memory) = 0;
   virtual void give_back_load_buffer(std::byte* memory) noexcept = 0;
+  /// The buffers of take_load_buffer(), which stay as long as the process. Any thread, as theirs.
+  [[nodiscard]] virtual KeptBuffers& load_buffers() const = 0;
 
   virtual Status make_stream(Stream& stream) = 0;
   virtual void release(Stream stream) noexcept = 0;

@@ -33,6 +33,23 @@ OwnedGraph record_graph(CudaDevice& device, const StepView& view) {
   return OwnedGraph(graph, {&runtime});
 }
 
+RecordedSteps::Graphs record_graphs(CudaDevice& device, StepView view, bool telling) {
+  RecordedSteps::Graphs graphs;
+  graphs.whole = record_graph(device, view);
+  view.tells = true;
+  if (telling) graphs.telling = record_graph(device, view);
+  return graphs;
+}
+
+RecordedSteps::Step record_step(CudaDevice& device, StepView view, bool telling) {
+  RecordedSteps::Step step;
+  step.rows = view.rows;
+  step.base = record_graphs(device, view, telling);
+  view.adapts = true;
+  if (device.adapter_loads() != nullptr) step.adapted = record_graphs(device, view, telling);
+  return step;
+}
+
 /// Returns the powers of two from `least` on that are less than `most`, and `most`.
 std::vector<std::int64_t> buckets_of(std::int64_t least, std::int64_t most) {
   std::vector<std::int64_t> buckets;
@@ -52,16 +69,13 @@ RecordedSteps::Step* smallest_with_room(std::vector<RecordedSteps::Step>& steps,
 
 void RecordedSteps::record(CudaDevice& device, std::int64_t rows, std::int64_t verified) {
   for (const std::int64_t bucket : buckets_of(1, rows)) {
-    StepView view{bucket, bucket, true, false};
-    Step step{bucket, record_graph(device, view), {}, {}};
-    view.tells = true;
-    if (device.layout().told.can_tell()) step.telling = record_graph(device, view);
-    steps_.push_back(std::move(step));
+    const StepView view{.rows = bucket, .outputs = bucket, .decodes = true};
+    steps_.push_back(record_step(device, view, device.layout().told.can_tell()));
   }
   if (verified == 0) return;
   // Steps with more rows take so long that launching them op by op costs little.
   for (const std::int64_t bucket : buckets_of(2, std::min(verified, kRowStep))) {
-    verifying_.push_back({bucket, record_graph(device, {bucket, bucket, false, false}), {}, {}});
+    verifying_.push_back(record_step(device, {.rows = bucket, .outputs = bucket}, false));
   }
 }
 

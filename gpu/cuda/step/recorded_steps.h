@@ -18,11 +18,21 @@ struct StepView;
 /// lengths. Owner only.
 class RecordedSteps {
  public:
+  /// The forms of a step.
+  struct Graphs {
+    OwnedGraph whole;
+    OwnedGraph telling;  ///< the form that tells of logits, where ranks share the head
+  };
   struct Step {
     std::int64_t rows = 0;
-    OwnedGraph graph;
-    OwnedGraph telling;  ///< the form that tells of logits, where ranks share the head
-    Duration took{};     ///< how long the last run took
+    Graphs base;
+    Graphs adapted;   ///< where rows have adapters; empty where there are no places for these
+    Duration took{};  ///< how long the last run took
+
+    [[nodiscard]] const OwnedGraph& graph(bool adapts, bool tells) const noexcept {
+      const Graphs& of = adapts ? adapted : base;
+      return tells ? of.telling : of.whole;
+    }
   };
 
   /// Records steps of up to `rows` rows, and steps that verify guesses of up to `verified` rows: at

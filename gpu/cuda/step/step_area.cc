@@ -43,6 +43,7 @@ CudaStepShape step_shape_of(const Program& program, const DeviceOptions& options
   shape.outputs = std::max(options.max_outputs, options.max_sequences);
   shape.choices = options.max_sequences + options.max_guesses;
   shape.pages = options.pages;
+  shape.adapter_places = options.adapter_places;
   shape.pages_per_slot = pages_for(options.max_context, options.page_tokens);
   const std::int32_t step_pages = pages_for(options.max_tokens, options.page_tokens);
   if (options.cross_pages > 0) shape.cross_pages_per_slot = step_pages;
@@ -75,6 +76,11 @@ StepArea StepArea::cut(const CudaStepShape& shape, std::int64_t context, std::by
   if (shape.cross_pages_per_slot > 0) {
     area.cross_sequences = arena.take<DeviceSequence>(slots);
     area.cross_items = arena.take<CudaAttentionItem>(items);
+  }
+  if (shape.adapter_places > 0) {
+    area.adapter_tasks = arena.take<CudaAdapterTask>(
+        static_cast<std::size_t>(most_adapter_tasks(shape.tokens, shape.adapter_places)));
+    area.adapter_rows = arena.take<std::int32_t>(tokens);
   }
   area.always = arena.used();
   area.writes = arena.take<TableWrite>(3 * slots);

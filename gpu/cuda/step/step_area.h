@@ -7,6 +7,7 @@
 #include "weft/gpu/cuda/runtime/resources.h"
 #include "weft/gpu/cuda/runtime/runtime.h"
 #include "weft/gpu/model_device.h"
+#include "weft/kernels/adapter/adapter_place_cuda.h"
 #include "weft/model/program/program.h"
 
 namespace weft::cuda {
@@ -23,6 +24,7 @@ struct CudaStepShape {
   std::int32_t encoder_pages_per_slot = 0;
   std::int32_t pages = 0;  ///< of the decoder's KV
   AttentionShape attention{};
+  std::int32_t adapter_places = 0;
   bool multiplies_codes = false;  ///< Properties::multiplies_codes
 
   [[nodiscard]] std::int64_t table_entries() const noexcept {
@@ -50,6 +52,7 @@ struct StepHead {
   std::int32_t items = 0;
   std::int32_t cross_items = 0;
   std::int32_t samples = 0;
+  std::int32_t adapter_tasks = 0;
 };
 
 /// The host's data for a step. They lie once in page-locked memory, where the host writes them, and
@@ -70,6 +73,8 @@ struct StepArea {
   SampleItem* samples = nullptr;        ///< [choices]
   CudaAttentionItem* items = nullptr;
   CudaAttentionItem* cross_items = nullptr;
+  CudaAdapterTask* adapter_tasks = nullptr;  ///< null where there are no places for adapters
+  std::int32_t* adapter_rows = nullptr;      ///< [T]
   std::size_t always = 0;  ///< bytes up to here are copied for every step
   // Copied where there is something.
   TableWrite* writes = nullptr;   ///< [3 * slots]

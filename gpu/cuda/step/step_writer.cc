@@ -25,6 +25,8 @@ StepWriter::StepWriter(Runtime& runtime, const CudaStepShape& shape, const StepA
   sequences_.reserve(index_of(shape.slots));
   cross_.reserve(index_of(shape.slots));
   items_.reserve(index_of(shape.items));
+  place_of_row_.resize(index_of(shape.tokens));
+  place_ends_.resize(index_of(shape.adapter_places) + 1);
 }
 
 void StepWriter::begin() {
@@ -32,6 +34,7 @@ void StepWriter::begin() {
   outputs_ = 0;
   writes_ = 0;
   written_pages_ = 0;
+  adapts_ = false;
   sequences_.clear();
   cross_.clear();
   ++area_.head->number;
@@ -74,7 +77,9 @@ void StepWriter::add(const StepEntry& entry) {
     area_.long_positions[row] = angle_row(entry.traits, entry.start + i, longest);
     area_.types[row] = token_type(entry.traits, entry.start + i);
     area_.sequence_of[row] = sequences();
+    place_of_row_[index_of(row)] = entry.adapter_place;
   }
+  adapts_ = adapts_ || entry.adapter_place >= 0;
   sequences_.push_back(
       {tokens_, count, entry.start, entry.start + count, shape_.self_table(entry.slot)});
   cross_.push_back({tokens_, count, 0, entry.cross_context, shape_.cross_table(entry.slot)});
@@ -127,6 +132,29 @@ void StepWriter::plan(std::span<const DeviceSequence> sequences, bool causal, Cu
   count = static_cast<std::int32_t>(items_.size());
 }
 
+// Rows of one adapter follow one another, in tasks of up to kAdapterTaskRows.
+void StepWriter::write_adapter_tasks(std::int64_t rows) {
+  std::fill(place_of_row_.begin() + tokens_, place_of_row_.begin() + rows, -1);
+  std::ranges::fill(place_ends_, 0);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    ++place_ends_[index_of(place_of_row_[index_of(row)] + 1)];
+  }
+  // Each place's end begins as its beginning, and moves as rows are put there.
+  std::exclusive_scan(place_ends_.begin(), place_ends_.end(), place_ends_.begin(), 0);
+  for (std::int32_t row = 0; row < rows; ++row) {
+    area_.adapter_rows[place_ends_[index_of(place_of_row_[index_of(row)] + 1)]++] = row;
+  }
+  std::int32_t tasks = 0;
+  std::int32_t first = 0;
+  for (std::int32_t place = -1; place < shape_.adapter_places; ++place) {
+    const std::int32_t end = place_ends_[index_of(place + 1)];
+    for (; first < end; first += area_.adapter_tasks[tasks++].count) {
+      area_.adapter_tasks[tasks] = {place, first, std::min(kAdapterTaskRows, end - first)};
+    }
+  }
+  area_.head->adapter_tasks = tasks;
+}
+
 void StepWriter::upload(Stream stream, std::int64_t rows, std::int64_t outputs, bool encodes) {
   for (std::int64_t row = tokens_; row < rows; ++row) {
     area_.wanted[row] = 0;
@@ -147,6 +175,7 @@ void StepWriter::upload(Stream stream, std::int64_t rows, std::int64_t outputs, 
       cross_[i].start = sequences_[i].start;
     }
   }
+  if (shape_.adapter_places > 0) write_adapter_tasks(rows);
   std::ranges::copy(sequences_, area_.sequences);
   plan(sequences_, !encodes, area_.items, area_.head->items);
   if (shape_.cross_pages_per_slot > 0) {

@@ -23,6 +23,7 @@ struct StepEntry {
   std::int32_t cross_context = 0;
   std::int32_t observed = 0;       ///< tokens that its sampler has seen before
   std::int32_t prompt_tokens = 0;  ///< of what its sampler sees
+  std::int32_t adapter_place = -1;  ///< -1: it has no adapter
 };
 
 /// Writes a step's data and uploads it to the device. Allocates nothing after it was made. Throws
@@ -53,6 +54,9 @@ class StepWriter {
   /// computed.
   [[nodiscard]] bool wants_all() const noexcept { return tokens_ == outputs_; }
 
+  /// Whether some sequence has an adapter.
+  [[nodiscard]] bool adapts() const noexcept { return adapts_; }
+
   /// Adds a row whose logits are wanted; returns its place among the outputs.
   std::int32_t add_output(std::int32_t row);
   [[nodiscard]] std::int32_t outputs() const noexcept { return outputs_; }
@@ -81,6 +85,7 @@ class StepWriter {
  private:
   template <class T>
   void bring(T* to, const T* from, std::size_t count, Stream stream, const char* what);
+  void write_adapter_tasks(std::int64_t rows);
   void plan(std::span<const DeviceSequence> sequences, bool causal, CudaAttentionItem* to,
             std::int32_t& count);
 
@@ -97,6 +102,9 @@ class StepWriter {
   std::vector<DeviceSequence> sequences_;
   std::vector<DeviceSequence> cross_;
   std::vector<CudaAttentionItem> items_;
+  bool adapts_ = false;
+  std::vector<std::int32_t> place_of_row_;  // -1: no adapter
+  std::vector<std::int32_t> place_ends_;    // in StepArea::adapter_rows, no adapter first
   CopyBatches batches_;
 };
 

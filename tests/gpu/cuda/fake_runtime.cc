@@ -24,7 +24,7 @@ using cuda::Status;
 constexpr auto kAlignment = std::align_val_t{256};
 
 /// The process's, which stay.
-cuda::KeptBuffers& load_buffers() {
+cuda::KeptBuffers& kept_load_buffers() {
   static auto& buffers = *new cuda::KeptBuffers([](std::byte*& memory) {
     memory = static_cast<std::byte*>(::operator new(cuda::kLoadBufferBytes, kAlignment));
     return Status::kSuccess;
@@ -159,13 +159,15 @@ Status FakeRuntime::take_load_buffer(std::byte*& memory) {
   memory = nullptr;
   if (const Status status = call(); status != Status::kSuccess) return status;
   gpu_->pinned += cuda::kLoadBufferBytes;
-  return load_buffers().take(memory);
+  return kept_load_buffers().take(memory);
 }
 
 void FakeRuntime::give_back_load_buffer(std::byte* memory) noexcept {
   gpu_->pinned -= cuda::kLoadBufferBytes;
-  load_buffers().give_back(memory);
+  kept_load_buffers().give_back(memory);
 }
+
+cuda::KeptBuffers& FakeRuntime::load_buffers() const { return kept_load_buffers(); }
 
 // Handles are numbers that nobody follows.
 template <class Handle>
@@ -266,8 +268,10 @@ void FakeRuntime::abandon() noexcept {
 }
 
 Status FakeRuntime::copy_to_device(std::byte* to, const std::byte* from, std::size_t bytes,
-                                   cuda::Stream) {
-  return launched([=] { std::memcpy(to, from, bytes); });
+                                   cuda::Stream stream) {
+  const Work copy = [=] { std::memcpy(to, from, bytes); };
+  if (!gpu_->late_copies || stream == first_stream_) return launched(copy);
+  return launched([this, stream, copy] { late_[stream].push_back(copy); });
 }
 Status FakeRuntime::copy_to_host(std::byte* to, const std::byte* from, std::size_t bytes,
                                  cuda::Stream) {
@@ -360,6 +364,15 @@ Status FakeRuntime::run_op(const cuda::CudaCombineParams& params, cuda::Stream) 
 }
 Status FakeRuntime::run_op(const cuda::CudaScaleRowsParams& params, cuda::Stream) {
   return launched([=] { cuda::reference::scale_rows(params); });
+}
+Status FakeRuntime::run_op(const cuda::CudaActivateParams& params, cuda::Stream) {
+  return launched([=] { cuda::reference::activate(params); });
+}
+Status FakeRuntime::run_op(const cuda::CudaAdapterShrinkParams& params, cuda::Stream) {
+  return launched([=] { cuda::reference::adapter_shrink(params); });
+}
+Status FakeRuntime::run_op(const cuda::CudaAdapterExpandParams& params, cuda::Stream) {
+  return launched([=] { cuda::reference::adapter_expand(params); });
 }
 Status FakeRuntime::run_op(const cuda::CudaConvertParams& params, cuda::Stream) {
   return launched([=] { convert(params); });

@@ -39,6 +39,7 @@ struct FakeGpu {
   std::int64_t to_host = 0;  ///< copies
   std::int64_t masked = 0;   ///< choices among what a mask allows
   std::int64_t l2_bytes = 4096;
+  bool late_copies = false;  ///< to the device on other streams than the first, as those of pages
   bool multiplies_codes = false;
   bool has_sm90a = true;
   /// The memory through which ranks exchange numbers; a GPU without it cannot be a rank.
@@ -74,6 +75,7 @@ class FakeRuntime final : public cuda::Runtime {
   void release_pinned(std::byte* memory) noexcept override;
   cuda::Status take_load_buffer(std::byte*& memory) override;
   void give_back_load_buffer(std::byte* memory) noexcept override;
+  [[nodiscard]] cuda::KeptBuffers& load_buffers() const override;
 
   cuda::Status make_stream(cuda::Stream& stream) override;
   void release(cuda::Stream stream) noexcept override;
@@ -130,6 +132,9 @@ class FakeRuntime final : public cuda::Runtime {
   cuda::Status run_op(const cuda::CudaExpertLinearParams& params, cuda::Stream stream);
   cuda::Status run_op(const cuda::CudaCombineParams& params, cuda::Stream stream);
   cuda::Status run_op(const cuda::CudaScaleRowsParams& params, cuda::Stream stream);
+  cuda::Status run_op(const cuda::CudaActivateParams& params, cuda::Stream stream);
+  cuda::Status run_op(const cuda::CudaAdapterShrinkParams& params, cuda::Stream stream);
+  cuda::Status run_op(const cuda::CudaAdapterExpandParams& params, cuda::Stream stream);
   cuda::Status run_op(const cuda::CudaConvertParams& params, cuda::Stream stream);
   cuda::Status run_op(const cuda::CudaTableParams& params, cuda::Stream stream);
   cuda::Status run_op(const cuda::CudaPageCopyParams& params, cuda::Stream stream);

@@ -1,8 +1,11 @@
 #pragma once
 
+#include "weft/kernels/adapter/adapter_expand.h"
+#include "weft/kernels/adapter/adapter_shrink.h"
 #include "weft/kernels/cuda/copy_cuda.h"
 #include "weft/kernels/embedding/embedding.h"
 #include "weft/kernels/experts/experts.h"
+#include "weft/kernels/linear/activate.h"
 #include "weft/kernels/norm/norm.h"
 #include "weft/kernels/norm/scale_rows.h"
 #include "weft/kernels/rotary/rotary.h"
@@ -21,6 +24,10 @@ void route(const CudaRouteParams& params);
 void expert_linear(const CudaExpertLinearParams& params);
 void combine(const CudaCombineParams& params);
 void scale_rows(const CudaScaleRowsParams& params);
+void activate(const CudaActivateParams& params);
+/// All of a sum is in the first slice.
+void adapter_shrink(const CudaAdapterShrinkParams& params);
+void adapter_expand(const CudaAdapterExpandParams& params);
 void write_tables(const CudaTableParams& params);
 void copy_pages(const CudaPageCopyParams& params);
 void resolve_tokens(const CudaResolveParams& params);

@@ -1,0 +1,153 @@
+#include "weft/kernels/adapter/adapter_shrink.h"
+#include "weft/kernels/adapter/adapter_task_cuda.cuh"
+
+/// A x for tasks of up to 16 rows, by tensor cores. A block has 16 ranks of a task and a slice of
+/// the inputs, of which its warps take runs in turn. A's first runs are fetched before the
+/// predecessor ends.
+namespace weft::cuda {
+namespace {
+
+constexpr int kShrinkWarps = 8;
+constexpr int kShrinkThreads = kShrinkWarps * kWarp;
+constexpr int kRunsAhead = 2;  // of a warp, that are fetched before the predecessor ends
+constexpr int kHalves = 2;     // of a tile's ranks: each the n of a product
+
+/// Numbers of `of` in a warp's order: one run of inputs, both halves of the ranks.
+struct RunWeights {
+  uint4 half[kHalves];
+};
+
+/// Numbers first .. first + 7 of a row in bf16, zeros behind its width.
+__device__ uint4 load_eight(const DeviceRows& rows, const void* row, std::int64_t first) {
+  float at[8];
+  if (first + 8 > rows.width) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      at[i] = first + i < rows.width ? load_one(rows.dtype, row, first + i) : 0.0F;
+    }
+  } else if (rows.dtype == DType::kBF16) {
+    return *reinterpret_cast<const uint4*>(static_cast<const __nv_bfloat16*>(row) + first);
+  } else {
+    const Four low = load_four(rows.dtype, row, first);
+    const Four high = load_four(rows.dtype, row, first + 4);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) at[i] = i < 4 ? low.at[i % 4] : high.at[i % 4];
+  }
+  return make_uint4(bf16_pair(at[0], at[1]), bf16_pair(at[2], at[3]), bf16_pair(at[4], at[5]),
+                    bf16_pair(at[6], at[7]));
+}
+
+/// The runs of inputs of a warp: first, first + kShrinkWarps, ... before `end`.
+struct WarpRuns {
+  __device__ WarpRuns(const CudaAdapterShrinkParams& params, unsigned slice) {
+    all = static_cast<int>((params.in.width + kAdapterInputRun - 1) / kAdapterInputRun);
+    const int of_slice = (all + params.slices - 1) / params.slices;
+    first = static_cast<int>(slice) * of_slice + static_cast<int>(threadIdx.x) / kWarp;
+    end = min(all, static_cast<int>(slice + 1) * of_slice);
+  }
+  int all;
+  int first;
+  int end;
+};
+
+/// The sums of 16 rows and 16 ranks, and the rows of a lane: lane / 4 and 8 further.
+struct WarpSums {
+  __device__ void add(const DeviceRows& in, int run, const RunWeights& weights) {
+    const std::int64_t column = run * kAdapterInputRun + threadIdx.x % 4 * 8;
+    uint4 x[2];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      x[i] = rows[i] == nullptr ? make_uint4(0, 0, 0, 0) : load_eight(in, rows[i], column);
+    }
+#pragma unroll
+    for (int half = 0; half < kHalves; ++half) {
+      const uint4& of = weights.half[half];
+      multiply_add<__nv_bfloat16>(sums[half], {x[0].x, x[1].x, x[0].y, x[1].y}, of.x, of.y);
+      multiply_add<__nv_bfloat16>(sums[half], {x[0].z, x[1].z, x[0].w, x[1].w}, of.z, of.w);
+    }
+  }
+
+  const void* rows[2] = {};
+  float sums[kHalves][4] = {};
+};
+
+__device__ RunWeights load_weights(const uint4* weights, int run) {
+  return {{weights[run * kHalves * kWarp], weights[(run * kHalves + 1) * kWarp]}};
+}
+
+/// By row and rank; no two lanes write to one bank.
+using WarpRoom = float[kAdapterTaskRows][kAdapterTile + 1];
+
+__device__ void put_sums(const WarpSums& of, WarpRoom& room) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+#pragma unroll
+  for (int half = 0; half < kHalves; ++half) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      room[lane / 4 + i / 2 * 8][half * 8 + lane % 4 * 2 + i % 2] = of.sums[half][i];
+    }
+  }
+}
+
+__global__ void __launch_bounds__(kShrinkThreads) shrink_kernel(CudaAdapterShrinkParams params) {
+  __shared__ WarpRoom room[kShrinkWarps];
+  let_successor_start();
+  const int tiles = params.rank / static_cast<int>(kAdapterTile);
+  const int tile = static_cast<int>(blockIdx.y) % tiles;
+  const CudaAdapterTask task = adapter_task(params.tasks, blockIdx.z);
+  const CudaAdapterPair pair = adapter_pair(
+      params.places, task, params.first_site + static_cast<int>(blockIdx.y) / tiles);
+  // Whoever waits for this kernel relies on its predecessor too.
+  if (tile >= pair.tiles) return wait_for_predecessor();
+  const WarpRuns runs(params, blockIdx.x);
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const auto* weights =
+      reinterpret_cast<const uint4*>(adapter_place(params.places, task.place) + pair.a) +
+      std::int64_t{tile} * runs.all * kHalves * kWarp + lane;
+  RunWeights ahead[kRunsAhead] = {};
+#pragma unroll
+  for (int i = 0; i < kRunsAhead; ++i) {
+    const int run = runs.first + i * kShrinkWarps;
+    if (run < runs.end) ahead[i] = load_weights(weights, run);
+  }
+  const std::int32_t* rows = params.tasks.rows + task.first;
+  WarpSums sums;
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const int at = lane / 4 + 8 * i;
+    if (at < task.count) sums.rows[i] = row_of(params.in, rows[at]);
+  }
+  wait_for_predecessor();
+#pragma unroll
+  for (int i = 0; i < kRunsAhead; ++i) {
+    const int run = runs.first + i * kShrinkWarps;
+    if (run < runs.end) sums.add(params.in, run, ahead[i]);
+  }
+#pragma unroll 2
+  for (int run = runs.first + kRunsAhead * kShrinkWarps; run < runs.end; run += kShrinkWarps) {
+    sums.add(params.in, run, load_weights(weights, run));
+  }
+  put_sums(sums, room[threadIdx.x / kWarp]);
+  __syncthreads();
+  const int task_row = static_cast<int>(threadIdx.x / kAdapterTile);
+  const int rank = static_cast<int>(threadIdx.x % kAdapterTile);
+  if (task_row >= task.count) return;
+  float sum = 0;
+#pragma unroll
+  for (int warp = 0; warp < kShrinkWarps; ++warp) sum += room[warp][task_row][rank];
+  const std::int64_t row = blockIdx.x * params.rows + rows[task_row];
+  params.sums[(row * gridDim.y + blockIdx.y) * kAdapterTile + rank] = pair.scale * sum;
+}
+static_assert(kShrinkThreads == kAdapterTaskRows * kAdapterTile, "a thread for each sum");
+
+}  // namespace
+
+Status adapter_shrink(const CudaAdapterShrinkParams& params, Stream stream) {
+  if (params.rows == 0) return Status::kSuccess;
+  const auto columns = params.sites * params.rank / static_cast<int>(kAdapterTile);
+  const dim3 grid(static_cast<unsigned>(params.slices), static_cast<unsigned>(columns),
+                  static_cast<unsigned>(params.tasks.most));
+  return launch(shrink_kernel, grid, dim3(kShrinkThreads), 0, stream, params);
+}
+
+}  // namespace weft::cuda
