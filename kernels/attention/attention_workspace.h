@@ -23,7 +23,6 @@ struct AttentionWorkspace {
   float* sums;              ///< [R, D padded]: weighted sums of the values
   float* maximum;           ///< [R]: the greatest score so far
   float* total;             ///< [R]: sum of the weights so far
-  float* rescale;           ///< [R]: rescales earlier sums to the maximum after this block
 
   [[nodiscard]] static std::size_t rows(std::int32_t heads) noexcept {
     return static_cast<std::size_t>(std::max(heads, kQueryBlock));
@@ -37,7 +36,7 @@ struct AttentionWorkspace {
   [[nodiscard]] static std::size_t bytes(std::int32_t heads, std::int32_t head_size) noexcept {
     const std::size_t size = padded(head_size);
     const std::size_t numbers =
-        size * (1 + 2 * kKeyBlock + rows(heads)) + rows_padded(heads) * (kKeyBlock + 3);
+        size * (1 + 2 * kKeyBlock + rows(heads)) + rows_padded(heads) * (kKeyBlock + 2);
     return numbers * sizeof(float);
   }
 
@@ -56,7 +55,6 @@ struct AttentionWorkspace {
     sums = take(rows(heads) * padded_size);
     maximum = take(rows_padded(heads));
     total = take(rows_padded(heads));
-    rescale = take(rows_padded(heads));
   }
 
  private:

@@ -260,7 +260,7 @@ Status start_fetched(const CudaLinearParams& params, const FlatDevice& device, S
 }
 
 /// Multiplies kTokens rows at a time, all with the same kernel, so that a row's bits do not depend
-/// on which of them it is.
+/// on which of them it is. Norms are for kTokens rows at most.
 template <class Encoding, int kTokens>
 Status start_all_fetched(const CudaLinearParams& params, const FlatDevice& device, Stream stream) {
   Status status = Status::kSuccess;
@@ -279,8 +279,10 @@ template <class Plain>
 Status prepare_fetched(const SharedLimits& limits) {
   using Encoding = Fetched<Plain>;
   static_assert(
-      FetchedRing<Layout<Encoding, 16>>({kLeastBlockBytes, kLeastBlockBytes + 1024}).fits(),
+      FetchedRing<Layout<Encoding, 16>>({kLeastBlockBytes, kLeastBlockBytes + kReservedBytes})
+          .fits(),
       "up to 16 rows fit the shared memory of every GPU");
+  static_assert(kMaxNormedFetchedTokens <= 16, "products with norms are one launch");
   using Prepare = Status (*)(const SharedLimits& limits);
   Status status = Status::kSuccess;
   for (const Prepare prepare :

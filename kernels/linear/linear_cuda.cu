@@ -82,6 +82,13 @@ int attribute(cudaDeviceAttr which) {
   return cudaDeviceGetAttribute(&value, which, device) == cudaSuccess ? value : 0;
 }
 
+/// Rows of each part but the last, where as few parts as can be have at most `most` rows.
+constexpr std::int64_t even_part(std::int64_t rows, std::int64_t most) {
+  const std::int64_t parts = (rows + most - 1) / most;
+  return (rows + parts - 1) / parts;
+}
+static_assert(even_part(4096, 4096) == 4096 && even_part(2049, 2048) == 1025);
+
 int processors() { return attribute(cudaDevAttrMultiProcessorCount); }
 
 /// kFlat and kCodes are written for sm_90a only: code for plain sm_90 lacks their
@@ -167,14 +174,17 @@ struct LinearEngine::Impl {
     return kernels_of(params.way).launch(params, means, stream);
   }
 
-  /// The rows that input_rows names, one after the other, so many at a time as fit.
+  /// The rows that input_rows names, one after the other, so many at a time as fit. Parts are even,
+  /// so that all fall into the same range of rows as the whole (LinearWay).
   Status multiply_gathered(const CudaLinearParams& params, Stream stream) {
     const std::int64_t most =
         static_cast<std::int64_t>(kGatheredBytes / kNarrowBytes) / params.in.stride;
-    Status status = most > 0 ? Status::kSuccess : status_of(cudaErrorInvalidValue);
-    for (std::int64_t first = 0; first < params.rows && status == Status::kSuccess; first += most) {
+    if (most == 0) return status_of(cudaErrorInvalidValue);
+    const std::int64_t each = even_part(params.rows, most);
+    Status status = Status::kSuccess;
+    for (std::int64_t first = 0; first < params.rows && status == Status::kSuccess; first += each) {
       CudaLinearParams part = params;
-      part.rows = std::min(most, params.rows - first);
+      part.rows = std::min(each, params.rows - first);
       part.in.data = gathered;
       part.input_rows = nullptr;
       part.residual = from_row(params.residual, first);

@@ -53,6 +53,12 @@ struct Numbers {
   }
 };
 
+static_assert(kMaxFlatFetchedTokens <= 32 &&
+                  FetchedRing<Layout<Fetched<Numbers<__nv_bfloat16>>, 32>>(
+                      {kLeastBlockBytes, kLeastBlockBytes + kReservedBytes})
+                      .fits(),
+              "products with norms are one launch: start_all_fetched() does not cut norms");
+
 }  // namespace
 }  // namespace codes
 

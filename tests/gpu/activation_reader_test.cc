@@ -15,6 +15,7 @@
 #include "weft/gpu/sequence_runner.h"
 #include "weft/model/random_llama.h"
 #include "weft/tests/gpu/device_kinds.h"
+#include "weft/tests/gpu/golden_runs.h"
 #include "weft/tests/gpu/plan_builder.h"
 
 namespace weft::test {
@@ -68,13 +69,20 @@ class ActivationReaderTest : public testing::TestWithParam<DeviceKind> {
  protected:
   void SetUp() override {
     WEFT_SKIP_WITHOUT_GPU(GetParam());
-    device_ = GetParam().load_steps(llama_.checkpoint(), llama_.program(), activation_limits);
+    load(llama_);
+  }
+
+  void load(const RandomLlama& llama) {
+    device_ = GetParam().load_steps(llama.checkpoint(), llama.program(), activation_limits);
   }
 
   /// The same tokens one by one, alone on the host.
-  std::vector<Seen> alone(const Tokens& tokens) {
-    const auto device = host_kind().load(llama_.checkpoint(), llama_.program(),
-                                         SequenceRunner::options_for(*llama_.program(), 32));
+  [[nodiscard]] std::vector<Seen> alone(const Tokens& tokens) const {
+    return alone(tokens, llama_);
+  }
+  [[nodiscard]] static std::vector<Seen> alone(const Tokens& tokens, const RandomLlama& llama) {
+    const auto device = host_kind().load(llama.checkpoint(), llama.program(),
+                                         SequenceRunner::options_for(*llama.program(), 32));
     SequenceRunner runner(*device);
     std::vector<Seen> all;
     for (const TokenId token : tokens) {
@@ -95,7 +103,8 @@ class ActivationReaderTest : public testing::TestWithParam<DeviceKind> {
     plan_.plan().starts.back().reader = std::move(reader);
   }
 
-  RandomLlama llama_{{.weights = weights_that_round_alike()}, 11};
+  // With these weights hosts and GPUs round nothing.
+  RandomLlama llama_{{.weights = DType::kF32}, 11};
   std::unique_ptr<StepDevice> device_;
   PlanBuilder plan_;
 };
@@ -147,6 +156,25 @@ class BeginningReader final : public KeepingReader {
  private:
   const std::int32_t end_;
 };
+
+TEST_P(ActivationReaderTest, SeesActivationsThatWereRoundedToBf16) {
+  // A GPU rounds what it multiplies by such weights, and a product that computes the norm before it
+  // rounds its input before the norm's root is applied; hosts may round nothing. Each number is
+  // rounded by up to 1/512 of itself, in some twelve products one after the other.
+  constexpr double kTolerance = 2e-2;  // of a row's norm
+  const RandomLlama llama({.weights = DType::kBF16}, 11);
+  load(llama);
+  const auto reader = std::make_shared<KeepingReader>(true);
+  start(0, reader, {4, 7});
+  plan_.feed(0, 0, six_tokens).sample().run(*device_);
+  const std::vector<Seen> wanted = alone(six_tokens, llama);
+  ASSERT_EQ(reader->seen.size(), wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const Seen& seen = reader->seen[i];
+    EXPECT_LT(relative_error(seen.hidden_state, wanted[i].hidden_state), kTolerance);
+    EXPECT_LT(relative_error(seen.logits, wanted[i].logits), kTolerance);
+  }
+}
 
 TEST_P(ActivationReaderTest, SeesNothingBehindItsEnd) {
   const auto reader = std::make_shared<BeginningReader>(5);

@@ -4,9 +4,11 @@
 #include <iterator>
 #include <utility>
 
+#include "weft/core/error/internal_error.h"
 #include "weft/core/kv_dtype.h"
 #include "weft/gpu/cuda/cuda_step_device.h"
 #include "weft/gpu/cuda/runtime/cuda_info.h"
+#include "weft/gpu/cuda/tuning/tuning.h"
 #include "weft/gpu/host/host_step_device.h"
 #include "weft/gpu/ranks/host_ranks.h"
 #include "weft/gpu/ranks/mixed_ranks.h"
@@ -27,17 +29,20 @@ std::string name_with(std::string name, DType kv_dtype) {
   return name;
 }
 
-DeviceKind kind_of(std::string name, DType kv_dtype, const MakeRuntime& make_runtime) {
+DeviceKind kind_of(std::string name, DType kv_dtype, const MakeRuntime& make_runtime,
+                   const cuda::Tuning& tuning = {}) {
   DeviceKind kind;
   kind.name = name_with(std::move(name), kv_dtype);
   kind.kv_dtype = kv_dtype;
-  kind.load = [make_runtime](const auto& checkpoint, const auto& program, DeviceOptions options) {
+  kind.load = [make_runtime, tuning](const auto& checkpoint, const auto& program,
+                                     DeviceOptions options) {
     options.threads = 1;
-    return cuda::CudaDevice::load(make_runtime(), checkpoint, program, options, {}).value();
+    return cuda::CudaDevice::load(make_runtime(), checkpoint, program, options, tuning).value();
   };
-  kind.load_steps = [make_runtime, kv_dtype](const auto& checkpoint, const auto& program,
-                                             const DeviceLimits& limits) {
-    return load_gpu_steps(make_runtime(), checkpoint, program, limits, kv_dtype).value();
+  kind.load_steps = [make_runtime, kv_dtype, tuning](const auto& checkpoint, const auto& program,
+                                                     const DeviceLimits& limits) {
+    return load_gpu_steps(make_runtime(), checkpoint, program, limits, kv_dtype, {}, tuning)
+        .value();
   };
   return kind;
 }
@@ -131,9 +136,9 @@ DeviceKind gpu_ranks(const std::string& name, const std::string& partition, cons
 Result<std::unique_ptr<cuda::CudaStepDevice>> load_gpu_steps(
     std::unique_ptr<cuda::Runtime> runtime, const std::shared_ptr<const Checkpoint>& checkpoint,
     const std::shared_ptr<const Program>& program, const DeviceLimits& limits, DType kv_dtype,
-    const std::vector<TokenId>& end_tokens) {
+    const std::vector<TokenId>& end_tokens, const cuda::Tuning& tuning) {
   const DeviceOptions options = step_options(*program, limits, kv_dtype, 1);
-  auto device = cuda::CudaDevice::load(std::move(runtime), checkpoint, program, options, {});
+  auto device = cuda::CudaDevice::load(std::move(runtime), checkpoint, program, options, tuning);
   if (!device) return device.error();
   return cuda::CudaStepDevice::make(*std::move(device), limits, end_tokens);
 }
@@ -240,6 +245,17 @@ DeviceKind fake_gpu_kind(DType kv_dtype) {
 
 DeviceKind gpu_kind(DType kv_dtype) {
   DeviceKind kind = kind_of("gpu", kv_dtype, [] { return cuda::open_runtime(0).value(); });
+  kind.gpus = 1;
+  return kind;
+}
+
+DeviceKind fetching_gpu_kind() {
+  cuda::Tuning tuning;
+  for (const char* line : {"avoid flat", "avoid codes"}) {
+    if (!tuning.linear.read_line(line).empty()) internal_error(line);
+  }
+  DeviceKind kind =
+      kind_of("gpu_fetching", DType::kF32, [] { return cuda::open_runtime(0).value(); }, tuning);
   kind.gpus = 1;
   return kind;
 }

@@ -12,11 +12,11 @@
 #include "weft/core/error/error.h"
 #include "weft/core/token.h"
 #include "weft/gpu/cuda/runtime/runtime.h"
+#include "weft/gpu/cuda/tuning/tuning.h"
 #include "weft/gpu/model_device.h"
 #include "weft/gpu/ranks/cuda_ranks.h"
 #include "weft/gpu/ranks/partition.h"
 #include "weft/gpu/step_device.h"
-#include "weft/kernels/simd/cpu_features.h"
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/model/open_model.h"
 #include "weft/tests/gpu/cuda/fake_runtime.h"
@@ -68,7 +68,8 @@ struct DeviceKind {
 [[nodiscard]] Result<std::unique_ptr<cuda::CudaStepDevice>> load_gpu_steps(
     std::unique_ptr<cuda::Runtime> runtime, const std::shared_ptr<const Checkpoint>& checkpoint,
     const std::shared_ptr<const Program>& program, const DeviceLimits& limits,
-    DType kv_dtype = DType::kF32, const std::vector<TokenId>& end_tokens = {});
+    DType kv_dtype = DType::kF32, const std::vector<TokenId>& end_tokens = {},
+    const cuda::Tuning& tuning = {});
 
 /// A model as it was opened, of what kinds are given.
 [[nodiscard]] OpenedModel opened(const std::shared_ptr<const Checkpoint>& checkpoint,
@@ -76,6 +77,8 @@ struct DeviceKind {
 
 /// The first GPU; where there is none, WEFT_SKIP_WITHOUT_GPU skips the test.
 [[nodiscard]] DeviceKind gpu_kind(DType kv_dtype = DType::kF32);
+/// The first GPU with the ways to multiply of GPUs that are none of sm_90: threads fetch weights.
+[[nodiscard]] DeviceKind fetching_gpu_kind();
 /// Ranks on GPUs: their names begin with "gpu_", too.
 [[nodiscard]] DeviceKind gpu_ranks_kind(const std::string& name, const std::string& partition);
 /// The same with the KV cache of its GPUs in host memory.
@@ -94,6 +97,7 @@ struct DeviceKind {
           fake_gpu_ranks_kind("host_then_fake_gpu", "cpu | cuda:0"),
           fake_gpu_ranks_kind("fake_gpu_tp2_then_host_tp2", "cuda:0,cuda:1 | cpu,cpu"),
           gpu_kind(),
+          fetching_gpu_kind(),
           gpu_ranks_kind("gpu_tp2", "cuda:0,cuda:1"),
           gpu_ranks_kind("gpu_pp2", "cuda:0 | cuda:1"),
           gpu_ranks_kind("gpu_tp4", "cuda:0,cuda:1,cuda:2,cuda:3"),
@@ -119,12 +123,6 @@ struct DeviceKind {
     kinds.insert(kinds.end(), {host_kind(2, dtype), fake_gpu_kind(dtype), gpu_kind(dtype)});
   }
   return kinds;
-}
-
-/// The type of weights with which host and GPUs compute the same: bf16 where this processor rounds
-/// the inputs of such products as GPUs do, else f32.
-[[nodiscard]] inline DType weights_that_round_alike() {
-  return multiplies_bf16(cpu_target()) ? DType::kBF16 : DType::kF32;
 }
 
 inline std::string kind_name(const testing::TestParamInfo<DeviceKind>& info) {

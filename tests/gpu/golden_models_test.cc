@@ -350,7 +350,9 @@ std::string name_of_tiles(const testing::TestParamInfo<TilesCase>& info) {
          "_" + std::string(kv_dtype_name(std::get<2>(info.param)));
 }
 
-std::vector<test::DeviceKind> gpus() { return {test::fake_gpu_kind(), test::gpu_kind()}; }
+std::vector<test::DeviceKind> gpus() {
+  return {test::fake_gpu_kind(), test::gpu_kind(), test::fetching_gpu_kind()};
+}
 
 /// Ranks on GPUs and beside the host's, real ones for every model. The loops of fake ones take
 /// seconds for each, so they have models of each kind of block that is cut: heads, experts, an

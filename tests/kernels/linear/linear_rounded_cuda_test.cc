@@ -56,7 +56,8 @@ class RoundedProduct {
     made.in = device ? in_.device() : rounded_.host();
     made.weight = blocks_.on(device);
     made.out = device ? out_.device() : out_.host();
-    made.spec.scale = 1e-3F;  // leaves outputs whose sums cancel below what is looked at
+    // Outputs are about 1: a gated one is the product of two sums.
+    made.spec.scale = made.weight.gated ? 1.0F / (64 * 64) : 1.0F / 64;
     made.way = LinearWay::kRounded;
     made.workspace = workspace_.device();
     return made;
@@ -64,7 +65,10 @@ class RoundedProduct {
 
   void expect_reference() {
     weft::test::linear_reference(params(false));
-    out_.expect_close(3e-3);  // tensor cores keep some 14 bits of a sum of FP8 products
+    // Tensor cores keep some 14 bits of the greatest number that they add, and cut off the rest. An
+    // H200 was off by up to 0.0025 in a million sums; a gated output has the error of each of its
+    // two sums times the other sum.
+    out_.expect_close(blocks_.on(true).gated ? 1.2e-2 : 4e-3);
   }
 
   RowsPair& out() { return out_; }
