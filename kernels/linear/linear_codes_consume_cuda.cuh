@@ -1,6 +1,7 @@
 #pragma once
 
 #include "weft/kernels/linear/linear_codes_ring_cuda.cuh"
+#include "weft/kernels/linear/linear_outputs_cuda.cuh"
 
 /// The warps that multiply units of codes, however these come to shared memory.
 namespace weft::cuda::codes {
@@ -11,21 +12,46 @@ struct Position {
   unsigned parity = 0;
 };
 
-/// Calls what(sum, token, row) for each of a lane's sums, rows in the warp.
+constexpr int kFinishedRows = kWarpRows / kHalves;  // of a warp, whose sums each half finishes
+
+template <class Sizes>
+using HalfSums = float[Sizes::kTokens / 8][4];  ///< Sums of kFinishedRows rows
+
+/// Calls what(sum, token, row) for each of a lane's sums, rows among its kFinishedRows.
 template <class Sizes, class What>
-__device__ void each_sum(Sums<Sizes>& sums, What what) {
+__device__ void each_sum(HalfSums<Sizes>& sums, What what) {
   const int lane = threadIdx.x % 32;
 #pragma unroll
-  for (int m = 0; m < 2; ++m) {
+  for (int t = 0; t < Sizes::kTokens / 8; ++t) {
 #pragma unroll
-    for (int t = 0; t < Sizes::kTokens / 8; ++t) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        what(sums[m][t][i], t * 8 + token_of<Sizes>(lane % 4 * 2 + i % 2),
-             m * 16 + i / 2 * 8 + lane / 4);
-      }
+    for (int i = 0; i < 4; ++i) {
+      what(sums[t][i], t * 8 + token_of<Sizes>(lane % 4 * 2 + i % 2), i / 2 * 8 + lane / 4);
     }
   }
+}
+
+/// Adds the two halves' sums: each hands over the sums of the rows that the other one finishes.
+template <class Sizes>
+__device__ void add_halves(const Shared<Sizes>& shared, const Lane& at, const Sums<Sizes>& sums,
+                           HalfSums<Sizes>& own) {
+  HalfSums<Sizes> handed;
+#pragma unroll
+  for (int t = 0; t < Sizes::kTokens / 8; ++t) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      own[t][i] = at.half == 0 ? sums[0][t][i] : sums[1][t][i];
+      handed[t][i] = at.half == 0 ? sums[1][t][i] : sums[0][t][i];
+    }
+  }
+  float* const rows = shared.staged + at.first_row;
+  meet(kFreeBarrier, kProducer);  // all are done with earlier sums
+  each_sum<Sizes>(handed, [&](float sum, int token, int row) {
+    rows[token * Sizes::kStagedStride + (1 - at.half) * kFinishedRows + row] = sum;
+  });
+  meet(kStagedBarrier, kProducer);
+  each_sum<Sizes>(own, [&](float& sum, int token, int row) {
+    sum += rows[token * Sizes::kStagedStride + at.half * kFinishedRows + row];
+  });
 }
 
 template <class Sizes>
@@ -34,9 +60,6 @@ __device__ void consume(const Shared<Sizes>& shared, const CodesProduct& product
   const Cut& cut = product.cut;
   const Lane at;
   std::byte* scales = shared.scales + threadIdx.x / 32 * (kWarpRows * kScaleBytes);
-  const auto place_of = [&](int token, int row) {
-    return shared.staged + token * Sizes::kStagedStride + at.first_row + row;
-  };
   const unsigned end = first_of(cut, blockIdx.x + 1);
   Position position;
   epilogue.fetch_norm_weights(first_of(cut, blockIdx.x) / cut.tile_units * kTileRows, 2 * kTileRows,
@@ -60,36 +83,27 @@ __device__ void consume(const Shared<Sizes>& shared, const CodesProduct& product
         position.parity ^= 1U;
       }
     }
-    // The second half hands its sums to the first, once the first is done with earlier sums.
-    meet(kFreeBarrier, kProducer);
-    if (at.half == 1) {
-      each_sum<Sizes>(sums, [&](float sum, int token, int row) { *place_of(token, row) = sum; });
+    HalfSums<Sizes> own;
+    add_halves<Sizes>(shared, at, sums, own);
+    const int thread = static_cast<int>(threadIdx.x);
+    if (finishes(cut, tile)) {  // while the others' parts are on their way
+      epilogue.load_roots<kProducer, Sizes::kTokens>(thread, product.tokens, shared.roots);
+      meet(kStagedBarrier, kProducer);
     }
-    meet(kStagedBarrier, kProducer);
-    if (at.half == 1) continue;
-    each_sum<Sizes>(sums, [&](float& sum, int token, int row) { sum += *place_of(token, row); });
-    // While the others' parts are on their way.
-    if (finishes(cut, tile)) {
-      epilogue.load_roots<kHalfThreads, Sizes::kTokens>(static_cast<int>(threadIdx.x),
-                                                        product.tokens, shared.roots);
-      meet(1, kHalfThreads);
-    }
-    auto& flat = reinterpret_cast<float(&)[Sizes::kTokens]>(sums);
-    if (!whole &&
-        !put_together<1, kHalfThreads>(cut, product.meeting, tile, 0, threadIdx.x, flat)) {
+    auto& flat = reinterpret_cast<float(&)[Sizes::kTokens / 2]>(own);
+    if (!whole && !put_together<kHalves, kHalfThreads>(cut, product.meeting, tile, at.half,
+                                                       thread % kHalfThreads, flat)) {
       continue;
     }
-    each_sum<Sizes>(sums, [&](float sum, int token, int row) {
-      *place_of(token, row) = sum * shared.roots[token];
+    float* const rows = shared.staged + at.first_row + at.half * kFinishedRows;
+    each_sum<Sizes>(own, [&](float sum, int token, int row) {
+      rows[token * Sizes::kStagedStride + row] = sum * shared.roots[token];
     });
-    meet(1, kHalfThreads);
-    constexpr int kGateDistance = Sizes::Encoding::kGateDistance;
-    const StagedSums<kTileRows, Sizes::kStagedStride> staged{shared.staged, product.gated,
-                                                             kGateDistance};
-    staged.template write<kHalfThreads>(
-        epilogue, threadIdx.x, 0, product.tokens, tile, [](int column) {
-          return column / kGateDistance * 2 * kGateDistance + column % kGateDistance;
-        });
+    meet(kStagedBarrier, kProducer);
+    const FourOutputs<kTileRows, Sizes::kTokens, Sizes::kStagedStride, kProducer,
+                      Sizes::Encoding::kGateDistance, true>
+        outputs(shared.staged, product.gated, epilogue, tile, thread);
+    outputs.write(0, product.tokens);
   }
 }
 

@@ -51,9 +51,9 @@ bool fits_one(const DeviceMatrix& weight) {
   constexpr std::int64_t kMaxUnits = std::int64_t{1} << 24U;  // times processors fit 32 bits
   const auto kind = kind_of(weight.runs[0].dtype);
   if (!kind || weight.inputs % kind->columns != 0) return false;
+  constexpr std::int64_t kCounterBytes = 2 * sizeof(unsigned);  // of a tile of kCodesFetched
   const std::int64_t tiles = tiles_of(weight);
-  return tiles * static_cast<std::int64_t>(sizeof(unsigned)) <=
-             static_cast<std::int64_t>(kTileCounterBytes) &&
+  return tiles * kCounterBytes <= static_cast<std::int64_t>(kTileCounterBytes) &&
          weight.inputs / kind->columns <= kMaxUnits / tiles && weight.outputs < (1 << 30);
 }
 

@@ -48,9 +48,9 @@ constexpr int kSwizzleBytes = 1024;        // alignment of swizzled boxes
 constexpr int kMaxBlockBytes = 227 << 10;  // that a block can have
 constexpr int kLeastDepth = 3;             // of the ring
 
-/// Named barriers of all threads that multiply; put_together() has barrier 1.
-constexpr int kFreeBarrier = 2;
-constexpr int kStagedBarrier = 3;
+/// Named barriers of all threads that multiply; put_together() has barriers 1 and 2.
+constexpr int kFreeBarrier = 3;
+constexpr int kStagedBarrier = 4;
 
 /// How tokens are multiplied: as they are, or as a warp converts them in shared memory.
 enum class TokenForm : std::uint8_t {

@@ -127,10 +127,10 @@ struct CudaLinearParams {
 };
 
 /// Counters of tiles whose parts meet in the workspace, and behind them the parts that need no
-/// counter: of 256 multiprocessors (no GPU has more) 128 outputs of 16 tokens in kFlat, or of 8
-/// tokens in each of two blocks in kCodes.
+/// counter: of 256 multiprocessors (no GPU has more) 128 outputs of 16 tokens in kFlat, or in each
+/// of two blocks in kCodes.
 inline constexpr std::size_t kTileCounterBytes = std::size_t{64} << 10U;
-inline constexpr std::size_t kLinearCounterBytes = kTileCounterBytes + (std::size_t{2} << 20U);
+inline constexpr std::size_t kLinearCounterBytes = kTileCounterBytes + (std::size_t{4} << 20U);
 
 /// Decodes an encoded matrix (blocks or q8_0) into one of 16-bit numbers for products that follow
 /// in the stream: outputs [first, first + to.outputs) of `from`, of a gated one all. Those products

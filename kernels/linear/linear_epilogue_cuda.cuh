@@ -69,20 +69,6 @@ struct LinearEpilogue {
     prefetch_line(norm_after.weight + output);
   }
 
-  /// As store(), for ways that compute norms, by the warps of a block: those of a warp that come
-  /// here together have neighbouring outputs of one row, from a multiple of kSquaredOutputs on.
-  __device__ void store_for_norm(std::int64_t row, std::int64_t output, float value, float addend,
-                                 float norm_weight) const {
-    const float result = fmaf(spec.scale, value, addend);
-    store_number(out, row, output, result);
-    if (norm_after.out.data == nullptr) return;
-    store_number(norm_after.out, row, output, result * norm_weight);
-    const float sum = sum_of_lanes(result * result);
-    if (output % kSquaredOutputs == 0) {
-      norm_after.squares[(row * outputs + output) / kSquaredOutputs] = sum;
-    }
-  }
-
   /// Puts into `roots` what the sums of rows 0 .. kRows - 1 are multiplied by, of which `rows` are
   /// there; by kThreads threads, of which `thread` is one. The order of a row's squares does not
   /// depend on the rows.

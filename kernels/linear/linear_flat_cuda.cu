@@ -5,6 +5,7 @@
 #include "weft/kernels/cuda/launch_cuda.cuh"
 #include "weft/kernels/linear/linear_cut_cuda.cuh"
 #include "weft/kernels/linear/linear_epilogue_cuda.cuh"
+#include "weft/kernels/linear/linear_outputs_cuda.cuh"
 #include "weft/kernels/linear/linear_ways_cuda.cuh"
 
 /// The flat product of FlashDecoding++ (arXiv 2311.01282, section 4) with Hopper's means: tokens
@@ -180,26 +181,15 @@ template <int kTokens>
 constexpr bool kReadsAhead = kTokens / 2 <= kFewSums;
 
 template <int kTokens>
-using Staged = StagedSums<kGroupRows, Layout<kTokens>::kStagedStride>;
-
-/// What outputs of a tile need besides sums, of those tokens from `first` on that are staged
-/// together.
-template <int kTokens>
-__device__ typename Staged<kTokens>::Beside read_beside(const FlatProduct& product,
-                                                        const LinearEpilogue& epilogue,
-                                                        unsigned tile, int group, int first) {
-  const Staged<kTokens> staged{nullptr, product.gated, kGateBlock};
-  return staged.template read_beside<kGroupThreads>(
-      epilogue, threadIdx.x % kGroupThreads, first,
-      min(Layout<kTokens>::kStagedTokens, product.tokens - first), tile * kGroups + group);
-}
+using Outputs = FourOutputs<kGroupRows, Layout<kTokens>::kStagedTokens,
+                            Layout<kTokens>::kStagedStride, kGroupThreads, kGateBlock, true>;
 
 /// What follows the product, from registers through shared memory so that neighbouring threads
-/// write neighbouring outputs. `beside` is that of the first tokens, if it is read ahead.
+/// write neighbouring outputs. `addends` are those of the first tokens, if they are read ahead.
 template <int kTokens>
-__device__ void finish(const Shared<kTokens>& shared, const FlatProduct& product,
-                       const LinearEpilogue& epilogue, unsigned tile, int group,
-                       const float (&sums)[kTokens / 2], typename Staged<kTokens>::Beside beside) {
+__device__ void finish(const Shared<kTokens>& shared, const FlatProduct& product, int group,
+                       const float (&sums)[kTokens / 2], const Outputs<kTokens>& outputs,
+                       const typename Outputs<kTokens>::Addends& addends) {
   using Sizes = Layout<kTokens>;
   const int thread = threadIdx.x % kGroupThreads;
   const int row = thread / 32 * 16 + thread % 32 / 4;
@@ -221,13 +211,12 @@ __device__ void finish(const Shared<kTokens>& shared, const FlatProduct& product
       at[Sizes::kStagedStride + 8] = sums[4 * i + 3] * next_root;
     }
     meet(1 + group, kGroupThreads);
-    if (first > 0 || !kReadsAhead<kTokens>)
-      beside = read_beside<kTokens>(product, epilogue, tile, group, first);
-    const Staged<kTokens> sums_of{staged, product.gated, kGateBlock};
-    sums_of.template write<kGroupThreads>(
-        epilogue, thread, first, min(Sizes::kStagedTokens, product.tokens - first),
-        tile * kGroups + group, [](int column) { return static_cast<int>(gate_row(column)); },
-        beside);
+    const int count = min(Sizes::kStagedTokens, product.tokens - first);
+    if constexpr (kReadsAhead<kTokens>) {
+      outputs.write(first, count, addends);
+    } else {
+      outputs.write(first, count);
+    }
   }
 }
 
@@ -250,17 +239,18 @@ __device__ void consume(const Shared<kTokens>& shared, const FlatProduct& produc
     multiply<Number, kTokens>(shared, part_end - unit, group, position, sums);
     const bool whole = unit == tile_end - cut.tile_units && part_end == tile_end;
     // While the others' parts are on their way.
-    typename Staged<kTokens>::Beside beside;
+    const Outputs<kTokens> outputs(
+        shared.staged + group * (Layout<kTokens>::kStagedTokens * Layout<kTokens>::kStagedStride),
+        product.gated, epilogue, tile * kGroups + group, thread);
+    typename Outputs<kTokens>::Addends addends{};
     if (finishes(cut, tile)) {
-      if constexpr (kReadsAhead<kTokens>) {
-        beside = read_beside<kTokens>(product, epilogue, tile, group, 0);
-      }
+      if (kReadsAhead<kTokens> && !product.gated) addends = outputs.addends_of(0, product.tokens);
       epilogue.load_roots<kGroupThreads, kTokens>(thread, product.tokens,
                                                   shared.roots + group * kTokens);
     }
     if (whole ||
         put_together<kGroups, kGroupThreads>(cut, product.meeting, tile, group, thread, sums)) {
-      finish<kTokens>(shared, product, epilogue, tile, group, sums, beside);
+      finish<kTokens>(shared, product, group, sums, outputs, addends);
     }
     unit = part_end;
   }
