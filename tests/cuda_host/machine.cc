@@ -457,7 +457,8 @@ void meet_lanes(const char* what, std::uint32_t mask, void* brought, Combine com
   if ((mask & own) == 0) report("a lane that is not in its own mask");
   auto& meetings = block.meetings[warp];
   std::size_t which = 0;
-  while (which < meetings.size() && (meetings[which].mask & own) == 0) ++which;
+  // Some lanes may meet while others wait for all. Lanes that name different masks wait for ever.
+  while (which < meetings.size() && meetings[which].mask != mask) ++which;
   if (which == meetings.size()) {
     Meeting meeting;
     meeting.what = what;
@@ -466,7 +467,6 @@ void meet_lanes(const char* what, std::uint32_t mask, void* brought, Combine com
     meetings.push_back(meeting);
   }
   Meeting& meeting = meetings[which];
-  if (meeting.mask != mask) report("lanes that meet name different masks");
   if (meeting.combine != combine) {
     std::fprintf(stderr, "cuda_host: %s here, %s in other lanes\n", what, meeting.what);
     report("lanes of a warp meet in different instructions");
