@@ -1,0 +1,22 @@
+#pragma once
+
+#include <span>
+
+#include "weft/core/token.h"
+#include "weft/kernels/rows.h"
+#include "weft/kernels/share.h"
+
+namespace weft {
+
+/// The loss of predicting tokens: of row t, weights[t] * -log softmax(logits[t])[targets[t]].
+struct CrossEntropyParams {
+  Rows logits = {};  ///< [T, V]; become the gradient of the sum of `losses`, by the logits
+  std::span<const TokenId> targets = {};  ///< [T], each in [0, V)
+  std::span<const float> weights = {};    ///< [T]
+  std::span<float> losses = {};           ///< [T], is written: without the weights
+};
+
+/// A row's results do not depend on the other rows. Allocates nothing.
+void cross_entropy(const CrossEntropyParams& params, Share share);
+
+}  // namespace weft

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "weft/kernels/linear/linear_spec.h"
+#include "weft/kernels/rows.h"
+#include "weft/kernels/share.h"
+
+namespace weft {
+
+/// What follows the product of a linear op (linear.h): its result, and its gradient. `sums` are the
+/// products with the bias added. Gated: [T, 2N], gate's outputs before up's.
+struct EpilogueParams {
+  LinearSpec spec{};
+  bool gated = false;
+  ConstRows sums{};      ///< [T, N], gated [T, 2N]
+  ConstRows residual{};  ///< [T, N], or data null
+  Rows out{};            ///< [T, N]; of an op that is not gated it may be `sums`
+};
+
+void finish_linear(const EpilogueParams& params, Share share);
+
+struct EpilogueGradientParams {
+  LinearSpec spec{};
+  bool gated = false;
+  ConstRows sums{};          ///< as in EpilogueParams
+  ConstRows out_gradient{};  ///< [T, N]
+  Rows sums_gradient{};      ///< is written: [T, N], gated [T, 2N]
+};
+
+/// The gradient of the residual is that of the output.
+void epilogue_gradient(const EpilogueGradientParams& params, Share share);
+
+}  // namespace weft
