@@ -10,6 +10,7 @@
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/model/model_error.h"
 #include "weft/model/program/buffer_planner.h"
+#include "weft/model/program/compile_values.h"
 #include "weft/model/program/passes/add_sums.h"
 #include "weft/model/program/passes/find_misused_buffer.h"
 #include "weft/model/program/passes/share_buffers.h"
@@ -153,10 +154,9 @@ Program finish(Program program) {
   return program;
 }
 
-}  // namespace
-
-Result<Program> compile(const Architecture& architecture, const Checkpoint& checkpoint,
-                        const ProgramPart& part) {
+/// Compiles the blocks: a program before its passes.
+Result<Program> compile_blocks(const Architecture& architecture, const Checkpoint& checkpoint,
+                               const ProgramPart& part) {
   Program program;
   program.family = architecture.family;
   program.part = part;
@@ -197,7 +197,22 @@ Result<Program> compile(const Architecture& architecture, const Checkpoint& chec
   }
   program.parameters = weights.parameters();
   if (part.is_whole()) program.unused_tensors = weights.unused_tensors();
-  return finish(std::move(program));
+  return program;
+}
+
+}  // namespace
+
+Result<Program> compile(const Architecture& architecture, const Checkpoint& checkpoint,
+                        const ProgramPart& part) {
+  auto program = compile_blocks(architecture, checkpoint, part);
+  if (!program) return program.error();
+  return finish(*std::move(program));
+}
+
+Result<Program> compile_values(const Architecture& architecture, const Checkpoint& checkpoint) {
+  auto program = compile_blocks(architecture, checkpoint, {});
+  if (program) require_written_once(*program);
+  return program;
 }
 
 std::int64_t MatrixPlan::bytes() const noexcept {

@@ -1,0 +1,147 @@
+#include "weft/train/data/examples.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "weft/model/open_model.h"
+#include "weft/tests/fixture/source_path.h"
+#include "weft/tests/fixture/temp_folder.h"
+#include "weft/train/data/batch_plan.h"
+#include "weft/train/train_error.h"
+
+namespace weft {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr TokenId kEnd = 2;  // <|im_end|> of the demo model
+
+class ExampleReaderTest : public testing::Test {
+ protected:
+  [[nodiscard]] std::string text_of(const std::vector<TokenId>& ids) const {
+    return tokenizer_.decode(ids, false).value();
+  }
+  /// The text that an example learns to write.
+  [[nodiscard]] std::string learnt(const Example& example, float weight = 1) const {
+    std::vector<TokenId> ids;
+    for (std::size_t i = 0; i < example.ids.size(); ++i) {
+      if (example.weights[i] == weight) ids.push_back(example.ids[i]);
+    }
+    return text_of(ids);
+  }
+  [[nodiscard]] std::string mistake(const std::string& line) const {
+    const auto example = reader_.read_line(line);
+    if (example) return "";
+    EXPECT_EQ(example.error().code, TrainErrc::kBadData);
+    return example.error().detail;
+  }
+
+  const Tokenizer tokenizer_ =
+      load_tokenizer(test::source_path("examples/demo_model/model")).value();
+  const ExampleReader reader_{tokenizer_, {.tokens = 64, .end_tokens = {kEnd}}};
+};
+
+TEST_F(ExampleReaderTest, OfMessagesTheAnswersAreLearntUpToTheirEnd) {
+  const auto example = reader_.read_line(
+      R"({"messages": [{"role": "user", "content": "Say hello."},
+                       {"role": "assistant", "content": "hello"},
+                       {"role": "user", "content": "And now bye."},
+                       {"role": "assistant", "content": "bye"}]})");
+  ASSERT_TRUE(example) << example.error().detail;
+  EXPECT_EQ(learnt(*example), "hello<|im_end|>bye<|im_end|>");
+  EXPECT_EQ(example->weights.front(), 0);
+}
+
+TEST_F(ExampleReaderTest, AnswersHaveWeights) {
+  const auto example = reader_.read_line(
+      R"({"weight": 2, "messages": [{"role": "user", "content": "Say hello."},
+                       {"role": "assistant", "content": "hello", "weight": 0},
+                       {"role": "user", "content": "And now bye."},
+                       {"role": "assistant", "content": "bye", "weight": 0.5}]})");
+  ASSERT_TRUE(example) << example.error().detail;
+  EXPECT_EQ(learnt(*example, 1), "bye<|im_end|>");
+}
+
+TEST_F(ExampleReaderTest, ATextIsLearntWholeWithAnEndBehindIt) {
+  const auto example = reader_.read_line(R"({"text": "hello there", "weight": 0.25})");
+  ASSERT_TRUE(example) << example.error().detail;
+  EXPECT_EQ(example->ids.back(), kEnd);
+  EXPECT_EQ(example->weights.front(), 0);
+  EXPECT_THAT(std::vector(example->weights.begin() + 1, example->weights.end()),
+              testing::Each(0.25F));
+}
+
+TEST_F(ExampleReaderTest, AMistakeNamesItsField) {
+  EXPECT_THAT(mistake("{"), HasSubstr("the line: is no JSON"));
+  EXPECT_EQ(mistake("[]"), "the line: must be a JSON object");
+  EXPECT_EQ(mistake(R"({"prompt": "a"})"), "the line: must have either messages or text");
+  EXPECT_EQ(mistake(R"({"text": 3})"), "text: must be a text");
+  EXPECT_EQ(mistake(R"({"text": "a", "weight": -1})"), "weight: must be a number of 0 or more");
+  EXPECT_EQ(mistake(R"({"messages": []})"), "messages: must be a list of one message or more");
+  EXPECT_EQ(mistake(R"({"messages": [3]})"), "messages[0]: must be an object");
+  EXPECT_THAT(mistake(R"({"messages": [{"role": "bot", "content": "a"}]})"),
+              HasSubstr("messages[0].role: must be system"));
+  EXPECT_EQ(mistake(R"({"messages": [{"role": "user"}]})"), "messages[0].content: is missing");
+  EXPECT_EQ(mistake(R"({"messages": [{"role": "user", "content": 1}]})"),
+            "messages[0].content: must be a text or a list of parts");
+  EXPECT_EQ(mistake(R"({"messages": [{"role": "user", "content": "a", "weight": 1}]})"),
+            "messages[0].weight: only answers of the assistant have weights");
+  EXPECT_EQ(mistake(R"({"messages": [{"role": "user", "content": "a"}]})"),
+            "messages: there is no answer of the assistant to learn from");
+}
+
+TEST_F(ExampleReaderTest, AFilesMistakesNameTheLineAndLongExamplesAreCut) {
+  const test::TempFolder folder;
+  const auto path = folder.path() / "data.jsonl";
+  std::string longer;
+  for (int i = 0; i < 200; ++i) longer += "word ";
+  std::ofstream(path) << R"({"text": "one"})" << "\n\n" << R"({"text": ")" << longer << "\"}\n";
+  const auto examples = reader_.read(path);
+  ASSERT_TRUE(examples) << examples.error().detail;
+  EXPECT_EQ(examples->all.size(), 2U);
+  EXPECT_EQ(examples->cut, 1);
+  EXPECT_EQ(examples->all[1].ids.size(), 64U);
+  std::ofstream(path, std::ios::app) << "{}\n";
+  EXPECT_EQ(reader_.read(path).error().detail,
+            path.string() + ":4: the line: must have either messages or text");
+}
+
+TEST(BatchPlanTest, AnEpochTakesEachExampleOnceInAnOrderOfItsOwn) {
+  BatchPlan plan{.examples = 7, .batch = 3, .seed = 5};
+  EXPECT_EQ(plan.steps_of_epoch(), 3);
+  const auto epoch = [&](std::int64_t first) {
+    std::vector<std::size_t> order;
+    for (std::int64_t step = first; step < first + 3; ++step) {
+      const auto chosen = plan.examples_of(step);
+      order.insert(order.end(), chosen.begin(), chosen.end());
+    }
+    return order;
+  };
+  EXPECT_THAT(epoch(0), testing::UnorderedElementsAre(0, 1, 2, 3, 4, 5, 6));
+  EXPECT_NE(epoch(0), epoch(3));
+  EXPECT_EQ(epoch(3), epoch(3));
+  plan.shuffle = false;
+  EXPECT_THAT(epoch(3), ElementsAre(0, 1, 2, 3, 4, 5, 6));
+}
+
+TEST(BatchPlanTest, ExamplesArePackedUpToTheRoomOfAMicroBatch) {
+  const std::vector<Example> all = {{{5, 6, 7}, {0, 1, 1}}, {{8, 9}, {0, 0.5F}}, {{4, 3}, {0, 1}}};
+  const std::vector<std::size_t> chosen = {0, 1, 2};
+  const BatchPlan plan{.examples = 3, .batch = 3, .tokens = 5};
+  const auto batches = plan.pack(all, chosen);
+  ASSERT_EQ(batches.size(), 2U);
+  EXPECT_THAT(batches[0].ids, ElementsAre(5, 6, 7, 8, 9));
+  EXPECT_THAT(batches[0].targets, ElementsAre(6, 7, 0, 9, 0));
+  EXPECT_THAT(batches[0].weights, ElementsAre(1, 1, 0, 0.5F, 0));
+  EXPECT_EQ(batches[0].spans[1].first, 3);
+  EXPECT_EQ(weight_of(batches), 3.5);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,206 @@
+#include "weft/train/data/examples.h"
+
+#include <algorithm>
+#include <array>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+#include <boost/system/error_code.hpp>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "weft/core/io/file.h"
+#include "weft/train/train_error.h"
+
+namespace weft {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::array<std::string_view, 5> kMessageRoles = {"system", "developer", "user",
+                                                           "assistant", "tool"};
+
+Error bad(std::string_view field, std::string_view why) {
+  return {TrainErrc::kBadData, std::string(field).append(": ").append(why)};
+}
+
+/// Returns the number at `field`, 1 where there is none.
+Result<float> weight_in(const json::object& object, std::string_view field) {
+  const json::value* value = object.if_contains("weight");
+  if (value == nullptr) return 1.0F;
+  boost::system::error_code error;
+  const double weight = value->to_number<double>(error);
+  if (error || !(weight >= 0) || !std::isfinite(static_cast<float>(weight)))
+    return bad(field, "must be a number of 0 or more");
+  return static_cast<float>(weight);
+}
+
+std::string_view text_in(const json::object& object, std::string_view key) {
+  const json::value* value = object.if_contains(key);
+  return value != nullptr && value->is_string() ? std::string_view(value->get_string()) : "";
+}
+
+/// Says what is wrong with a message; nothing where it is one.
+std::optional<Error> mistake_in(const json::value& message, const std::string& field) {
+  if (!message.is_object()) return bad(field, "must be an object");
+  const json::object& object = message.get_object();
+  if (std::ranges::find(kMessageRoles, text_in(object, "role")) == kMessageRoles.end())
+    return bad(field + ".role", "must be system, developer, user, assistant or tool");
+  const json::value* content = object.if_contains("content");
+  const bool calls = object.contains("tool_calls");
+  if (content == nullptr || content->is_null()) {
+    if (!calls) return bad(field + ".content", "is missing");
+  } else if (!content->is_string() && !content->is_array()) {
+    return bad(field + ".content", "must be a text or a list of parts");
+  }
+  const auto weight = weight_in(object, field + ".weight");
+  if (!weight) return weight.error();
+  if (object.contains("weight") && text_in(object, "role") != "assistant")
+    return bad(field + ".weight", "only answers of the assistant have weights");
+  return std::nullopt;
+}
+
+Result<json::array> messages_in(const json::object& line) {
+  const json::value& value = line.at("messages");
+  if (!value.is_array() || value.get_array().empty())
+    return bad("messages", "must be a list of one message or more");
+  json::array messages = value.get_array();
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    if (auto error = mistake_in(messages[i], "messages[" + std::to_string(i) + "]"))
+      return *std::move(error);
+  }
+  return messages;
+}
+
+std::string field_of(std::size_t message) { return "messages[" + std::to_string(message) + "]"; }
+
+bool begins_with(const std::vector<TokenId>& all, const std::vector<TokenId>& part) {
+  return part.size() <= all.size() && std::equal(part.begin(), part.end(), all.begin());
+}
+
+/// FNV-1a (Fowler, Noll, Vo), with 64 bits.
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char letter : text) {
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
+  }
+  return hash;
+}
+
+}  // namespace
+
+ExampleReader::ExampleReader(const Tokenizer& tokenizer, Options options)
+    : tokenizer_(tokenizer), chat_(tokenizer), options_(std::move(options)) {}
+
+Result<Examples> ExampleReader::read(const std::filesystem::path& path) const {
+  const auto text = read_text_file(path, kAnySize);
+  if (!text) return text.error();
+  Examples examples;
+  examples.hash = hash_of(*text);
+  std::int64_t number = 0;
+  for (std::size_t begin = 0; begin < text->size();) {
+    const std::size_t end = std::min(text->find('\n', begin), text->size());
+    const auto line = std::string_view(*text).substr(begin, end - begin);
+    begin = end + 1;
+    ++number;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    auto example = read_line(line);
+    if (!example) {
+      const std::string place = path.string() + ":" + std::to_string(number);
+      return Error{example.error().code, place + ": " + example.error().detail};
+    }
+    if (example->ids.size() > options_.tokens) {
+      ++examples.cut;
+      example->ids.resize(options_.tokens);
+      example->weights.resize(options_.tokens);
+    }
+    if (std::ranges::all_of(example->weights, [](float weight) { return weight == 0; })) {
+      ++examples.left_out;
+    } else {
+      examples.all.push_back(*std::move(example));
+    }
+  }
+  if (!examples.all.empty()) return examples;
+  return Error{TrainErrc::kBadData, path.string() + ": there is nothing to learn in it"};
+}
+
+Result<Example> ExampleReader::read_line(std::string_view text) const {
+  boost::system::error_code error;
+  const json::value value = json::parse(text, error);
+  if (error) return bad("the line", "is no JSON: " + error.message());
+  if (!value.is_object()) return bad("the line", "must be a JSON object");
+  const json::object& line = value.get_object();
+  const auto weight = weight_in(line, "weight");
+  if (!weight) return weight.error();
+  const bool has_text = line.contains("text");
+  if (has_text == line.contains("messages"))
+    return bad("the line", "must have either messages or text");
+  return has_text ? read_text(line, *weight) : read_messages(line, *weight);
+}
+
+Result<Example> ExampleReader::read_text(const json::object& line, float weight) const {
+  const json::value& text = line.at("text");
+  if (!text.is_string() || text.get_string().empty()) return bad("text", "must be a text");
+  Example example;
+  const auto encoded = tokenizer_.encode(text.get_string(), {.add_special = true}, example.ids);
+  if (!encoded) return error_in("text", encoded.error());
+  if (!options_.end_tokens.empty() && !is_end(example.ids.back()))
+    example.ids.push_back(options_.end_tokens.front());
+  example.weights.assign(example.ids.size(), weight);
+  example.weights.front() = 0;
+  return example;
+}
+
+// An answer is what the template writes behind its beginning. So the model learns from the tokens
+// that it is given when it serves: those of the messages before, with a generation prompt.
+Result<Example> ExampleReader::read_messages(const json::object& line, float weight) const {
+  const auto messages = messages_in(line);
+  if (!messages) return messages.error();
+  auto all = encode(line, messages->size(), false);
+  if (!all) return all.error();
+  Example example{*std::move(all), {}};
+  example.weights.resize(example.ids.size());
+  bool has_answer = false;
+  for (std::size_t i = 0; i < messages->size(); ++i) {
+    const json::object& message = (*messages)[i].get_object();
+    const float own = weight * weight_in(message, "").value();
+    if (text_in(message, "role") != "assistant" || (own == 0 && weight != 0)) continue;
+    const auto before = encode(line, i, true);
+    if (!before) return before.error();
+    const auto behind = encode(line, i + 1, false);
+    if (!behind) return behind.error();
+    if (!begins_with(example.ids, *behind) || !begins_with(*behind, *before))
+      return bad(field_of(i),
+                 "the chat template writes this answer in another way than it is generated in; let "
+                 "the conversation end with it, or give it the weight 0");
+    has_answer = true;
+    for (std::size_t t = before->size(); t < behind->size(); ++t) {
+      if (t > 0) example.weights[t] = own;
+      if (is_end(example.ids[t])) break;
+    }
+  }
+  if (!has_answer) return bad("messages", "there is no answer of the assistant to learn from");
+  return example;
+}
+
+Result<std::vector<TokenId>> ExampleReader::encode(const json::object& line, std::size_t messages,
+                                                   bool prompts) const {
+  Conversation conversation;
+  const json::array& all = line.at("messages").get_array();
+  for (std::size_t i = 0; i < messages; ++i) {
+    json::object message = all[i].get_object();
+    message.erase("weight");
+    conversation.messages.push_back(std::move(message));
+  }
+  if (const json::value* tools = line.if_contains("tools")) conversation.tools = *tools;
+  conversation.add_generation_prompt = prompts;
+  return chat_.encode(std::move(conversation), options_.now);
+}
+
+bool ExampleReader::is_end(TokenId id) const {
+  return std::ranges::find(options_.end_tokens, id) != options_.end_tokens.end();
+}
+
+}  // namespace weft

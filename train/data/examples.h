@@ -1,0 +1,67 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/core/error/error.h"
+#include "weft/core/token.h"
+#include "weft/text/chat/chat_encoder.h"
+#include "weft/text/tokenizer/tokenizer.h"
+
+namespace weft {
+
+/// A sequence to learn from.
+struct Example {
+  std::vector<TokenId> ids;
+  std::vector<float> weights;  ///< [T]: of predicting each token; of the first always 0
+};
+
+/// The examples of a file, in its order.
+struct Examples {
+  std::vector<Example> all;
+  std::int64_t cut = 0;       ///< examples that were longer than a micro-batch
+  std::int64_t left_out = 0;  ///< examples of which the cut left nothing to learn
+  std::uint64_t hash = 0;     ///< of the file's bytes
+};
+
+/// Makes tokens of lines of training data. Borrows the tokenizer's parts for its life.
+class ExampleReader {
+ public:
+  struct Options {
+    std::size_t tokens = 2048;         ///< longest example; the rest of a longer one is cut off
+    std::vector<TokenId> end_tokens;   ///< of the model
+    std::chrono::local_seconds now{};  ///< the chat template's time
+  };
+
+  ExampleReader(const Tokenizer& tokenizer, Options options);
+
+  /// Reads a file of JSON objects, one a line; empty lines are passed over. A line has either
+  /// "messages" (with "tools", and "weight" in an answer), from which the assistant's answers are
+  /// learnt, each up to its end token; or "text", which is learnt whole, with an end token behind
+  /// it. "weight" beside "text" or "messages" multiplies the line's weights. kBadData naming file,
+  /// line and field: no JSON, a field of another type, no answer to learn from, an answer that the
+  /// chat template writes in another way once the conversation goes on; errors of the file, and of
+  /// the chat template.
+  [[nodiscard]] Result<Examples> read(const std::filesystem::path& path) const;
+
+  /// Reads one line. The error's detail names the field.
+  [[nodiscard]] Result<Example> read_line(std::string_view line) const;
+
+ private:
+  [[nodiscard]] Result<Example> read_text(const boost::json::object& line, float weight) const;
+  [[nodiscard]] Result<Example> read_messages(const boost::json::object& line, float weight) const;
+  [[nodiscard]] Result<std::vector<TokenId>> encode(const boost::json::object& line,
+                                                    std::size_t messages, bool prompts) const;
+  [[nodiscard]] bool is_end(TokenId id) const;
+
+  const Tokenizer& tokenizer_;
+  ChatEncoder chat_;
+  Options options_;
+};
+
+}  // namespace weft

@@ -1,0 +1,202 @@
+#include "weft/train/step/frozen_product.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "weft/kernels/embedding/embedding.h"
+#include "weft/kernels/gradients/product.h"
+#include "weft/kernels/linear/linear.h"
+
+namespace weft {
+namespace {
+
+MatrixView view_of(const ConstRows& rows) { return {rows.data, rows.stride, 1}; }
+
+void multiply(TrainedModel& model, const ProductParams& params) {
+  model.in_pieces([&](Share share) { product(params, share, model.workspace(share)); });
+}
+
+/// Decodes rows [first, first + count) of a matrix to float32, in the order of its inputs.
+void decode(TrainedModel& model, const PackedWeight& weight, std::int64_t first,
+            std::int64_t count) {
+  std::vector<TokenId> rows(static_cast<std::size_t>(count));
+  std::iota(rows.begin(), rows.end(), static_cast<TokenId>(first));
+  const std::int64_t inputs = weight.inputs();
+  const Rows out{model.decoded().data(), count, inputs, inputs};
+  EmbeddingParams params;
+  params.ids = rows;
+  params.packed = &weight;
+  params.dtype = weight.dtype();
+  params.vocabulary = weight.outputs();
+  params.out = out;
+  model.in_pieces([&](Share share) {
+    embed(params, share);
+    const std::vector<std::int32_t>* order = weight.input_order();
+    if (order == nullptr) return;
+    std::vector<float> row(static_cast<std::size_t>(inputs));
+    const auto [begin, end] = share.of(count);
+    for (std::int64_t i = begin; i < end; ++i) {
+      std::copy_n(out.row(i), inputs, row.begin());
+      for (std::size_t k = 0; k < row.size(); ++k) out.row(i)[(*order)[k]] = row[k];
+    }
+  });
+}
+
+/// Calls work(first, count) with rows of a matrix once they are decoded.
+template <class Work>
+void each_decoded(TrainedModel& model, const PackedWeight& weight, const Work& work) {
+  const auto room = static_cast<std::int64_t>(model.decoded().size());
+  const std::int64_t most = std::max<std::int64_t>(1, room / weight.inputs());
+  for (std::int64_t first = 0; first < weight.outputs(); first += most) {
+    const std::int64_t count = std::min(most, weight.outputs() - first);
+    decode(model, weight, first, count);
+    work(first, count);
+  }
+}
+
+/// The numbers of the pair's B that a use reads, [rank, outputs].
+MatrixView b_of(const LowRankPair& pair, const PairUse& use) {
+  return {pair.b.data() + use.row * pair.rank, 1, use.row_step * pair.rank};
+}
+
+/// [T, rank] = in A^T.
+std::vector<float> shrink(TrainedModel& model, const LowRankPair& pair, const ConstRows& in) {
+  std::vector<float> low(static_cast<std::size_t>(in.count * pair.rank));
+  multiply(model, {.rows = in.count,
+                   .columns = pair.rank,
+                   .inner = pair.inputs,
+                   .a = view_of(in),
+                   .b = MatrixView{pair.a.data(), pair.inputs, 1}.turned(),
+                   .out = low.data(),
+                   .out_row_stride = pair.rank});
+  return low;
+}
+
+/// Calls work(pair, uses) for each pair of a matrix.
+template <class Work>
+void each_pair(TrainedModel& model, MatrixId id, const Work& work) {
+  const std::vector<PairUse>& uses = model.pairs().by_matrix[static_cast<std::size_t>(id)];
+  for (auto begin = uses.begin(); begin != uses.end();) {
+    const auto end = std::find_if(begin, uses.end(),
+                                  [&](const PairUse& use) { return use.pair != begin->pair; });
+    work(model.pairs().pairs[begin->pair], std::span(begin, end));
+    begin = end;
+  }
+}
+
+}  // namespace
+
+void multiply_frozen(TrainedModel& model, MatrixId id, VectorId bias, const ConstRows& in,
+                     const Rows& out) {
+  const PackedWeight& weight = model.weights().matrix(id);
+  const float* const addend = model.weights().vector(bias);
+  if (!is_encoded(weight.dtype())) {
+    const LinearParams params{.in = in, .weight = &weight, .bias = addend, .out = out};
+    model.in_pieces([&](Share share) { linear(params, share, model.workspace(share)); });
+    return;
+  }
+  model.in_pieces([&](Share share) {
+    const auto [begin, end] = share.of(out.count);
+    for (std::int64_t t = begin; t < end; ++t) {
+      if (addend != nullptr) {
+        std::copy_n(addend, out.width, out.row(t));
+      } else {
+        std::fill_n(out.row(t), out.width, 0.0F);
+      }
+    }
+  });
+  each_decoded(model, weight, [&](std::int64_t first, std::int64_t count) {
+    multiply(model, {.rows = in.count,
+                     .columns = count,
+                     .inner = weight.inputs(),
+                     .a = view_of(in),
+                     .b = MatrixView{model.decoded().data(), weight.inputs(), 1}.turned(),
+                     .out = out.data + first,
+                     .out_row_stride = out.stride,
+                     .adds = true});
+  });
+}
+
+void multiply_frozen_turned(TrainedModel& model, MatrixId id, const ConstRows& out_gradient,
+                            const Rows& in_gradient) {
+  const PackedWeight& weight = model.weights().matrix(id);
+  each_decoded(model, weight, [&](std::int64_t first, std::int64_t count) {
+    multiply(model, {.rows = out_gradient.count,
+                     .columns = weight.inputs(),
+                     .inner = count,
+                     .a = {out_gradient.data + first, out_gradient.stride, 1},
+                     .b = {model.decoded().data(), weight.inputs(), 1},
+                     .out = in_gradient.data,
+                     .out_row_stride = in_gradient.stride,
+                     .adds = true});
+  });
+}
+
+void add_pairs(TrainedModel& model, MatrixId id, const ConstRows& in, const Rows& out) {
+  each_pair(model, id, [&](const LowRankPair& pair, std::span<const PairUse> uses) {
+    const std::vector<float> low = shrink(model, pair, in);
+    for (const PairUse& use : uses) {
+      multiply(model, {.rows = in.count,
+                       .columns = use.outputs,
+                       .inner = pair.rank,
+                       .a = {low.data(), pair.rank, 1},
+                       .b = b_of(pair, use),
+                       .out = out.data + use.first,
+                       .out_row_stride = out.stride,
+                       .scale = pair.scale,
+                       .adds = true});
+    }
+  });
+}
+
+void add_pair_gradients(TrainedModel& model, MatrixId id, const ConstRows& in,
+                        const ConstRows& out_gradient, const Rows& in_gradient) {
+  each_pair(model, id, [&](LowRankPair& pair, std::span<const PairUse> uses) {
+    const std::vector<float> low = shrink(model, pair, in);
+    std::vector<float> low_gradient(low.size());
+    for (const PairUse& use : uses) {
+      const MatrixView gradient{out_gradient.data + use.first, out_gradient.stride, 1};
+      multiply(model, {.rows = in.count,
+                       .columns = pair.rank,
+                       .inner = use.outputs,
+                       .a = gradient,
+                       .b = b_of(pair, use).turned(),
+                       .out = low_gradient.data(),
+                       .out_row_stride = pair.rank,
+                       .scale = pair.scale,
+                       .adds = true});
+      multiply(model, {.rows = use.outputs,
+                       .columns = pair.rank,
+                       .inner = in.count,
+                       .a = gradient.turned(),
+                       .b = {low.data(), pair.rank, 1},
+                       .out = pair.b_gradient.data() + use.row * pair.rank,
+                       .out_row_stride = use.row_step * pair.rank,
+                       .scale = pair.scale,
+                       .adds = true});
+    }
+    const MatrixView by_token{low_gradient.data(), pair.rank, 1};
+    multiply(model, {.rows = pair.rank,
+                     .columns = pair.inputs,
+                     .inner = in.count,
+                     .a = by_token.turned(),
+                     .b = view_of(in),
+                     .out = pair.a_gradient.data(),
+                     .out_row_stride = pair.inputs,
+                     .adds = true});
+    if (in_gradient.data == nullptr) return;
+    multiply(model, {.rows = in.count,
+                     .columns = pair.inputs,
+                     .inner = pair.rank,
+                     .a = by_token,
+                     .b = {pair.a.data(), pair.inputs, 1},
+                     .out = in_gradient.data,
+                     .out_row_stride = in_gradient.stride,
+                     .adds = true});
+  });
+}
+
+}  // namespace weft

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+
+#include "weft/kernels/rows.h"
+#include "weft/train/step/trained_model.h"
+
+namespace weft {
+
+/// out = in W^T + bias, W being a frozen matrix [N, K] of the program. A matrix of floats is
+/// multiplied by linear(), with the bits of inference; the blocks of an encoding are decoded to
+/// float32 first, some rows at a time.
+void multiply_frozen(TrainedModel& model, MatrixId id, VectorId bias, const ConstRows& in,
+                     const Rows& out);
+
+/// in_gradient += out_gradient W, by rows of W that are decoded some at a time.
+void multiply_frozen_turned(TrainedModel& model, MatrixId id, const ConstRows& out_gradient,
+                            const Rows& in_gradient);
+
+/// The products of the low-rank pairs of a matrix: out += scale * B (A in).
+void add_pairs(TrainedModel& model, MatrixId id, const ConstRows& in, const Rows& out);
+
+/// Adds the gradients of A and B to the pairs', and, unless its data is null, that of the input to
+/// `in_gradient`.
+void add_pair_gradients(TrainedModel& model, MatrixId id, const ConstRows& in,
+                        const ConstRows& out_gradient, const Rows& in_gradient);
+
+}  // namespace weft
