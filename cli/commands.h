@@ -55,6 +55,9 @@ void add_quantize_command(CLI::App& app);
 /// `weft tune MODEL`: finds the fastest way of computing it on a GPU.
 void add_tune_command(CLI::App& app);
 
+/// `weft tune-lora MODEL DATA OUT`: fine-tunes a model into a LoRA adapter.
+void add_tune_lora_command(CLI::App& app);
+
 /// `weft bench serve|engine|step|recipe`: measurements, with reports.
 void add_bench_command(CLI::App& app);
 

@@ -33,6 +33,7 @@ void add_verbs(CLI::App& app) {
   weft::cli::add_quantize_command(app);
   weft::cli::add_devices_command(app);
   weft::cli::add_tune_command(app);
+  weft::cli::add_tune_lora_command(app);
   weft::cli::add_bench_command(app);
   weft::cli::add_version_command(app);
   weft::cli::add_help_command(app);

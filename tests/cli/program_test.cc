@@ -22,7 +22,7 @@ TEST(Program, ShowsItsVerbsOnHelp) {
   EXPECT_EQ(help.status, 0);
   for (const char* verb :
        {"serve", "chat", "batch", "config", "generate", "embed", "tokenize", "inspect", "logits",
-        "perplexity", "merge", "quantize", "devices", "tune", "version", "help"}) {
+        "perplexity", "merge", "quantize", "devices", "tune", "tune-lora", "version", "help"}) {
     EXPECT_THAT(help.output, HasSubstr(verb));
   }
 }

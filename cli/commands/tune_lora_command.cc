@@ -1,0 +1,308 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <cmath>
+#include <csignal>
+#include <cstdint>
+#include <filesystem>
+#include <iomanip>
+#include <iostream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "weft/cli/commands.h"
+#include "weft/cli/fail.h"
+#include "weft/cli/model_loading.h"
+#include "weft/cli/progress_bar.h"
+#include "weft/cli/serve/interrupts.h"
+#include "weft/core/io/output.h"
+#include "weft/model/adapters/adapter.h"
+#include "weft/model/adapters/adapter_file.h"
+#include "weft/model/checkpoint/checkpoint.h"
+#include "weft/train/data/adapter_writer.h"
+#include "weft/train/data/examples.h"
+#include "weft/train/program/low_rank_pairs.h"
+#include "weft/train/program/training_program.h"
+#include "weft/train/tuning_job.h"
+
+namespace weft::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kTuneLoraVerb = "tune-lora";
+// Longer micro-batches read the weights less often, and take more memory for each layer's values.
+constexpr std::int64_t kDefaultTokens = 2048;
+// A killed process loses at most so many steps.
+constexpr std::int64_t kStepsBetweenStates = 50;
+
+struct TuneLoraArguments {
+  ModelOptions model;
+  std::string data, out, init;
+  std::int64_t rank = 16;
+  double alpha = 0;
+  std::vector<std::string> targets = {"q", "k", "v", "o", "gate", "up", "down"};
+  OptimizerSettings optimizer;
+  std::string schedule = "cosine";
+  double epochs = 1;
+  std::int64_t steps = 0;
+  std::int64_t tokens = 0;
+  std::size_t batch = 8;
+  std::uint64_t seed = 0;
+  bool resume = false;
+  bool no_shuffle = false;
+  bool json = false;
+
+  [[nodiscard]] fs::path state() const { return fs::path(out + ".state"); }
+};
+
+void check_paths(const TuneLoraArguments& arguments) {
+  if (fs::exists(arguments.out))
+    fail(kTuneLoraVerb, arguments.out + ": exists already, and is not replaced");
+  if (!arguments.resume && fs::exists(arguments.state())) {
+    fail(kTuneLoraVerb, arguments.state().string() +
+                            ": a stopped run has left its state; --resume goes on with it, or "
+                            "remove it");
+  }
+}
+
+PairSettings pair_settings(const TuneLoraArguments& arguments) {
+  PairSettings settings;
+  settings.rank = arguments.rank;
+  settings.alpha =
+      arguments.alpha > 0 ? arguments.alpha : 2.0 * static_cast<double>(arguments.rank);
+  settings.seed = arguments.seed;
+  for (const std::string& name : arguments.targets)
+    settings.roles.insert(value_or_fail(kTuneLoraVerb, target_role(name)));
+  return settings;
+}
+
+/// The pairs of --init, which are compared with the base as its files have it: its numbers may be
+/// encoded when they are loaded.
+LowRankPairs initial_pairs(const TuneLoraArguments& arguments, const TrainingProgram& training) {
+  ModelOptions options = arguments.model;
+  options.weights.clear();
+  const OpenedModel plain = value_or_fail(kTuneLoraVerb, open_asked(options));
+  const AdapterFile file = value_or_fail(kTuneLoraVerb, read_adapter(arguments.init));
+  const Adapter adapter = value_or_fail(
+      kTuneLoraVerb, bind_adapter(file, *plain.checkpoint, *plain.program, *plain.architecture));
+  return value_or_fail(kTuneLoraVerb, pairs_of(training, *plain.architecture, adapter));
+}
+
+Examples read_examples(const TuneLoraArguments& arguments, const OpenedModel& model,
+                       std::int64_t tokens) {
+  const Tokenizer tokenizer = value_or_fail(kTuneLoraVerb, load_tokenizer(arguments.model.path));
+  ExampleReader::Options options;
+  options.tokens = static_cast<std::size_t>(tokens);
+  options.end_tokens.assign(tokenizer.end_tokens().begin(), tokenizer.end_tokens().end());
+  for (const std::int64_t id : model.program->end_tokens)
+    options.end_tokens.push_back(static_cast<TokenId>(id));
+  options.now = wall_clock();
+  const ExampleReader reader(tokenizer, std::move(options));
+  Examples examples = value_or_fail(kTuneLoraVerb, reader.read(arguments.data));
+  if (examples.cut > 0) {
+    std::cerr << "weft tune-lora: " << examples.cut << " examples have more than " << tokens
+              << " tokens and are cut; " << examples.left_out
+              << " of them have nothing to learn then and are left out\n";
+  }
+  return examples;
+}
+
+/// What tells the state of a job from other jobs' states.
+std::string job_name(const TuneLoraArguments& arguments, const OpenedModel& model,
+                     const LowRankPairs& pairs, const OptimizerSettings& optimizer,
+                     const BatchPlan& plan, std::uint64_t data) {
+  std::ostringstream name;
+  name << std::setprecision(17) << model.program->family << ' ' << model.program->parameters << ' '
+       << arguments.model.weights << " data " << data << " rank " << pairs.rank << " alpha "
+       << pairs.alpha << " pairs " << pairs.pairs.size() << " init " << arguments.init << " rate "
+       << optimizer.rate << ' ' << arguments.schedule << ' ' << optimizer.warmup << ' '
+       << optimizer.steps << " clip " << optimizer.clip << " decay " << optimizer.decay << " batch "
+       << plan.batch << ' ' << plan.tokens << ' ' << plan.shuffle << " seed " << plan.seed;
+  return name.str();
+}
+
+std::int64_t steps_of(const TuneLoraArguments& arguments, const BatchPlan& plan) {
+  if (arguments.steps > 0) return arguments.steps;
+  const double steps = std::ceil(arguments.epochs * static_cast<double>(plan.steps_of_epoch()));
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(steps));
+}
+
+TuningJob make_job(const TuneLoraArguments& arguments) {
+  const OpenedModel model = value_or_fail(kTuneLoraVerb, open_asked(arguments.model));
+  if (model.checkpoint->format() == CheckpointFormat::kGguf) {
+    fail(kTuneLoraVerb, arguments.model.path +
+                            ": is a GGUF file, and OUT is an adapter for models in Hugging Face "
+                            "layout");
+  }
+  TrainingProgram training =
+      value_or_fail(kTuneLoraVerb, make_training_program(*model.architecture, *model.checkpoint));
+  LowRankPairs pairs = arguments.init.empty()
+                           ? value_or_fail(kTuneLoraVerb, make_pairs(training, *model.architecture,
+                                                                     pair_settings(arguments)))
+                           : initial_pairs(arguments, training);
+  const std::int64_t tokens =
+      arguments.tokens > 0 ? arguments.tokens : std::min(kDefaultTokens, model.program->context);
+  Examples examples = read_examples(arguments, model, tokens);
+  const BatchPlan plan{examples.all.size(), arguments.batch, static_cast<std::size_t>(tokens),
+                       arguments.seed, !arguments.no_shuffle};
+  OptimizerSettings optimizer = arguments.optimizer;
+  optimizer.schedule = value_or_fail(kTuneLoraVerb, rate_schedule(arguments.schedule));
+  optimizer.steps = steps_of(arguments, plan);
+  std::string name = job_name(arguments, model, pairs, optimizer, plan, examples.hash);
+  ProgressBar bar("loading");
+  const auto show = [&](std::int64_t done, std::int64_t total) { bar.show(done, total); };
+  TrainedModel trained =
+      value_or_fail(kTuneLoraVerb, TrainedModel::load(model, std::move(training), std::move(pairs),
+                                                      {arguments.model.threads, tokens}, show));
+  return {std::move(trained), std::move(examples), plan, optimizer, std::move(name)};
+}
+
+void print_json(const StepReport& report) {
+  std::cout << boost::json::serialize(boost::json::object{{"step", report.step},
+                                                          {"loss", report.loss},
+                                                          {"norm", report.norm},
+                                                          {"rate", report.rate},
+                                                          {"tokens", report.tokens}})
+            << std::endl;  // for a program that draws the curve meanwhile
+}
+
+std::string loss_text(const StepReport& report) {
+  std::ostringstream text;
+  text << "loss " << std::fixed << std::setprecision(4) << report.loss;
+  return text.str();
+}
+
+/// Carries out all steps that are left; returns the signal that stopped it, 0: none did.
+int train(const TuneLoraArguments& arguments, TuningJob& job) {
+  const Interrupts interrupts({SIGTERM, SIGHUP});
+  ProgressBar bar("tune-lora", count_line);
+  while (!job.is_done()) {
+    const StepReport report = job.step();
+    if (arguments.json) print_json(report);
+    if (!std::isfinite(report.loss) || !std::isfinite(report.norm)) {
+      fail(kTuneLoraVerb, "step " + std::to_string(report.step) +
+                              ": the loss is no finite number; a lower --lr may help");
+    }
+    bar.set_label("tune-lora  " + loss_text(report));
+    bar.show(job.steps_done(), job.steps());
+    const int signal = Interrupts::take_signal();
+    if (signal != 0 || job.steps_done() % kStepsBetweenStates == 0)
+      value_or_fail(kTuneLoraVerb, job.save(arguments.state()));
+    if (signal == 0) continue;
+    bar.note("weft tune-lora: stopped after " + std::to_string(report.step) + " of " +
+             std::to_string(job.steps()) + " steps; --resume goes on from " +
+             arguments.state().string());
+    return signal;
+  }
+  return 0;
+}
+
+void write_result(const TuneLoraArguments& arguments, const TuningJob& job) {
+  Draft draft = value_or_fail(kTuneLoraVerb, Draft::make(arguments.out, Draft::Kind::kFolder));
+  value_or_fail(kTuneLoraVerb,
+                write_peft_adapter(draft.place(), job.pairs(), model_name(arguments.model.path)));
+  value_or_fail(kTuneLoraVerb, draft.finish());
+  std::error_code ignored;
+  fs::remove(arguments.state(), ignored);
+  if (arguments.json) return;
+  std::cout << arguments.out << ": " << job.pairs().pairs.size() << " pairs of rank "
+            << job.pairs().rank << ", trained for " << job.steps_done() << " steps\n";
+}
+
+void run_tune_lora(const TuneLoraArguments& arguments) {
+  check_paths(arguments);
+  TuningJob job = make_job(arguments);
+  if (arguments.resume && fs::exists(arguments.state()))
+    value_or_fail(kTuneLoraVerb, job.restore(arguments.state()));
+  if (const int signal = train(arguments, job); signal != 0)
+    throw CLI::RuntimeError(status_after(signal));
+  write_result(arguments, job);
+}
+
+void add_adapter_options(CLI::App& command, TuneLoraArguments& arguments) {
+  command.add_option("--rank", arguments.rank, "Rank of each pair")
+      ->check(CLI::Range(std::int64_t{1}, kMaxAdapterRank))
+      ->capture_default_str();
+  command
+      .add_option("--alpha", arguments.alpha,
+                  "A pair is scaled by alpha / rank; default: twice the rank")
+      ->check(CLI::PositiveNumber);
+  command
+      .add_option("--targets", arguments.targets,
+                  "Products that get a pair, of q, k, v, o, gate, up, down; default: all")
+      ->delimiter(',');
+  command
+      .add_option("--init", arguments.init,
+                  "Begin with this adapter's pairs, instead of --rank, --alpha and --targets")
+      ->type_name("ADAPTER");
+}
+
+void add_step_options(CLI::App& command, TuneLoraArguments& arguments) {
+  OptimizerSettings& optimizer = arguments.optimizer;
+  command.add_option("--lr", optimizer.rate, "Greatest learning rate")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command.add_option("--schedule", arguments.schedule, "constant or cosine")->capture_default_str();
+  command.add_option("--warmup", optimizer.warmup, "Steps in which the rate rises from 0")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--clip", optimizer.clip, "Greatest norm of the gradients; 0: any")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--decay", optimizer.decay, "Weight decay of AdamW")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--epochs", arguments.epochs, "How often all examples are learnt")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command.add_option("--steps", arguments.steps, "Steps, instead of --epochs")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  command.add_option("--batch", arguments.batch, "Examples of a step")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 20))
+      ->capture_default_str();
+  command
+      .add_option(
+          "--tokens", arguments.tokens,
+          "Tokens that are computed at once, and the longest example; default: 2048, or the "
+          "model's context")
+      ->check(CLI::Range(std::int64_t{2}, std::int64_t{1} << 31));
+  command.add_option("--seed", arguments.seed, "Of new pairs, and of the examples' order")
+      ->capture_default_str();
+  command.add_flag("--no-shuffle", arguments.no_shuffle, "Keep the file's order in each epoch");
+}
+
+}  // namespace
+
+void add_tune_lora_command(CLI::App& app) {
+  auto* command = app.add_subcommand("tune-lora", "Fine-tune a model: make a LoRA adapter of data");
+  auto arguments = std::make_shared<TuneLoraArguments>();
+  command->add_option("MODEL", arguments->model.path, "The base, a folder in Hugging Face layout")
+      ->required();
+  command
+      ->add_option("DATA", arguments->data,
+                   "JSON lines with messages or text (docs/fine-tuning.md)")
+      ->required();
+  command->add_option("OUT", arguments->out, "The adapter's folder; it must not be there")
+      ->required();
+  add_adapter_options(*command, *arguments);
+  add_step_options(*command, *arguments);
+  command
+      ->add_option("--weights", arguments->model.weights,
+                   "The type of the frozen weights, as q4_k; default: their own")
+      ->type_name("TYPE");
+  command->add_option("--spec", arguments->model.spec, "Read the model by this spec")
+      ->type_name("FILE");
+  command->add_option("--threads", arguments->model.threads, "0 = one for each core")
+      ->check(CLI::Range(0, 1024));
+  command->add_flag("--resume", arguments->resume, "Go on from OUT.state, if it is there");
+  command->add_flag("--json", arguments->json, "Print each step's loss as a line of JSON");
+  command->callback([arguments] { run_tune_lora(*arguments); });
+}
+
+}  // namespace weft::cli
