@@ -75,7 +75,8 @@ StepReport TuningJob::step() {
 }
 
 Result<void> TuningJob::save(const std::filesystem::path& path) const {
-  const std::vector<float> steps = {static_cast<float>(steps_done() / kStepUnit),
+  const std::int64_t units = steps_done() / kStepUnit;
+  const std::vector<float> steps = {static_cast<float>(units),
                                     static_cast<float>(steps_done() % kStepUnit)};
   std::vector<NamedNumbers> tensors = {{steps_name(name_), {2}, steps}};
   for (std::size_t i = 0; i < pairs().pairs.size(); ++i) {

@@ -27,7 +27,6 @@ struct ProductParams {
   MatrixView b{};        ///< [inner, columns]
   float* out = nullptr;  ///< [rows, columns]; overlaps neither a nor b
   std::int64_t out_row_stride = 0;
-  std::int64_t out_column_stride = 1;
   float scale = 1;
   bool adds = false;
 };

@@ -35,7 +35,11 @@ void pack(const Piece& piece, std::int64_t run, float* HWY_RESTRICT to) {
     const float* from = piece.data + first * piece.line_stride;
     for (std::int64_t k = 0; k < piece.inner; ++k, to += run) {
       const float* number = from + k * piece.inner_stride;
-      for (std::int64_t i = 0; i < lines; ++i) to[i] = number[i * piece.line_stride];
+      if (piece.line_stride == 1) {
+        std::copy_n(number, lines, to);
+      } else {
+        for (std::int64_t i = 0; i < lines; ++i) to[i] = number[i * piece.line_stride];
+      }
       for (std::int64_t i = lines; i < run; ++i) to[i] = 0;
     }
   }
@@ -68,14 +72,14 @@ struct Tile {
   std::int64_t row = 0, rows = 0, column = 0, columns = 0;
 };
 
-void put(const ProductParams& params, const Tile& tile, const float* sums, std::int64_t run,
-         bool adds) {
-  for (std::int64_t i = 0; i < tile.rows; ++i) {
-    float* out = params.out + (tile.row + i) * params.out_row_stride +
-                 tile.column * params.out_column_stride;
-    for (std::int64_t j = 0; j < tile.columns; ++j) {
-      float& number = out[j * params.out_column_stride];
-      number = (adds ? number : 0.0F) + params.scale * sums[i * run + j];
+void put(const ProductParams& params, const Tile& tile, const float* HWY_RESTRICT sums,
+         std::int64_t run, bool adds) {
+  for (std::int64_t i = 0; i < tile.rows; ++i, sums += run) {
+    float* HWY_RESTRICT out = params.out + (tile.row + i) * params.out_row_stride + tile.column;
+    if (adds) {
+      for (std::int64_t j = 0; j < tile.columns; ++j) out[j] += params.scale * sums[j];
+    } else {
+      for (std::int64_t j = 0; j < tile.columns; ++j) out[j] = params.scale * sums[j];
     }
   }
 }

@@ -126,18 +126,18 @@ Result<Examples> ExampleReader::read(const std::filesystem::path& path) const {
   return Error{TrainErrc::kBadData, path.string() + ": there is nothing to learn in it"};
 }
 
-Result<Example> ExampleReader::read_line(std::string_view text) const {
+Result<Example> ExampleReader::read_line(std::string_view line) const {
   boost::system::error_code error;
-  const json::value value = json::parse(text, error);
+  const json::value value = json::parse(line, error);
   if (error) return bad("the line", "is no JSON: " + error.message());
   if (!value.is_object()) return bad("the line", "must be a JSON object");
-  const json::object& line = value.get_object();
-  const auto weight = weight_in(line, "weight");
+  const json::object& object = value.get_object();
+  const auto weight = weight_in(object, "weight");
   if (!weight) return weight.error();
-  const bool has_text = line.contains("text");
-  if (has_text == line.contains("messages"))
+  const bool has_text = object.contains("text");
+  if (has_text == object.contains("messages"))
     return bad("the line", "must have either messages or text");
-  return has_text ? read_text(line, *weight) : read_messages(line, *weight);
+  return has_text ? read_text(object, *weight) : read_messages(object, *weight);
 }
 
 Result<Example> ExampleReader::read_text(const json::object& line, float weight) const {
