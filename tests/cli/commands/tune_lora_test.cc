@@ -15,7 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
-using testing::Not;
 
 constexpr const char* kConversations =
     R"({"messages": [{"role": "user", "content": "Say hello."}, {"role": "assistant", "content": "hello"}]}
