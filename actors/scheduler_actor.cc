@@ -160,6 +160,8 @@ void SchedulerActor::publish_rows() {
 void SchedulerActor::change_queued_plan(TimePoint now) {
   if (newest_ == nullptr || !scheduler_.changed()) return;
   PipelineTick& tick = *newest_;
+  // A plan from before a loss comes back as lost, and would take requests along that arrived since.
+  if (tick.plan.tick < scheduler_.needs_from()) return;
   if (!tick.take_back()) return;
   scheduler_.amend(now, tick);
   tick.needs_from = numbers_before_ + scheduler_.needs_from();
