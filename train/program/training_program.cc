@@ -61,7 +61,9 @@ class Refusal {
     return refused(place_, "experts have no gradient here");
   }
   template <class AnyOp>
-    requires(AnyOp::kTraits.work == WorkKind::kExchange || std::same_as<AnyOp, CombineOp>)
+    requires(AnyOp::kTraits.work == WorkKind::kExchange || std::same_as<AnyOp, CombineOp> ||
+             std::same_as<AnyOp, AdapterShrinkOp> || std::same_as<AnyOp, AdapterExpandOp> ||
+             std::same_as<AnyOp, ActivateOp>)
   Result<void> operator()(const AnyOp& /*op*/) const {
     return refused(std::string(AnyOp::kTraits.name), "has no gradient here");
   }

@@ -31,9 +31,12 @@ void add_rows(const ConstRows& from, float scale, const Rows& to, Share share) {
   }
 }
 
+/// Ops of adapted programs are among them: a program is trained before adapters are attached.
 template <class AnyOp>
 concept NoGradient = std::same_as<AnyOp, RouteOp> || std::same_as<AnyOp, ExpertLinearOp> ||
-                     std::same_as<AnyOp, CombineOp> || AnyOp::kTraits.work == WorkKind::kExchange;
+                     std::same_as<AnyOp, CombineOp> || std::same_as<AnyOp, AdapterShrinkOp> ||
+                     std::same_as<AnyOp, AdapterExpandOp> || std::same_as<AnyOp, ActivateOp> ||
+                     AnyOp::kTraits.work == WorkKind::kExchange;
 
 }  // namespace
 
