@@ -33,6 +33,7 @@ struct ExpandTile {
   std::int64_t rank = 0;
   float scale = 1;
   std::int64_t outputs = 0;  ///< that the panels have
+  bool fetches = false;      ///< the panels behind them, once for all rows
   std::array<const float*, kExpandRows> low{};
   std::array<float*, kExpandRows> out{};
 };
@@ -51,7 +52,9 @@ HWY_ATTR void expand_tile(const ExpandTile<Number>& tile) {
     WEFT_UNROLL
     for (int part = 0; part < kParts; ++part) {
       const std::int64_t panel = part / kPanelParts * tile.rank + r;
-      b[part] = load_pair(tile.b + panel * kAdapterPanel + part % kPanelParts * kPairWidth);
+      const Number* from = tile.b + panel * kAdapterPanel + part % kPanelParts * kPairWidth;
+      b[part] = load_pair(from);
+      if (tile.fetches) __builtin_prefetch(from + kPanels * tile.rank * kAdapterPanel, 0, 2);
     }
     WEFT_UNROLL
     for (std::size_t row = 0; row < kRows; ++row) {
@@ -94,6 +97,7 @@ HWY_ATTR void expand_rows(const AdapterExpandParams& params, const AdapterTask& 
       tile.low[i] = params.low.row(task.rows[first + i]) + run.low;
       tile.out[i] = params.out.row(task.rows[first + i]) + column;
     }
+    tile.fetches = first == 0;
     if (count == kExpandRows) {
       expand_tile<kExpandRows, kPanels>(tile);
     } else {
@@ -104,8 +108,8 @@ HWY_ATTR void expand_rows(const AdapterExpandParams& params, const AdapterTask& 
 }
 
 template <class Number>
-HWY_ATTR void expand_group(const AdapterExpandParams& params, const AdapterTask& task,
-                           const AdapterRun& run, std::int64_t panel, std::int64_t end) {
+HWY_ATTR void expand_panels(const AdapterExpandParams& params, const AdapterTask& task,
+                            const AdapterRun& run, std::int64_t panel, std::int64_t end) {
   for (; panel + kTilePanels <= end; panel += kTilePanels) {
     expand_rows<kTilePanels, Number>(params, task, run, panel);
   }
@@ -137,20 +141,19 @@ HWY_ATTR void adapter_expand_on_target(const AdapterExpandParams& params, Share 
   std::int64_t at = 0;
   for (const AdapterRun& run : params.runs) {
     const std::int64_t groups = groups_of(run);
-    const std::int64_t last = std::min(own.end - at, groups);
-    for (std::int64_t group = std::max<std::int64_t>(own.begin - at, 0); group < last; ++group) {
-      const std::int64_t panel = group * kGroupPanels;
-      const std::int64_t end = std::min(panel + kGroupPanels, run.panels());
-      begin_columns(params, run.first_output + panel * kAdapterPanel,
-                    std::min(end * kAdapterPanel, run.outputs) - panel * kAdapterPanel);
-      for (const AdapterTask& task : params.tasks) {
-        const AdapterPair& pair = task.pairs[run.site];
-        if (pair.rank == 0) continue;
-        const bool narrow = pair.dtype == DType::kBF16;
-        (narrow ? expand_group<std::uint16_t> : expand_group<float>)(params, task, run, panel, end);
-      }
-    }
+    const std::int64_t panel = std::max<std::int64_t>(own.begin - at, 0) * kGroupPanels;
+    const std::int64_t end = std::min(std::min(own.end - at, groups) * kGroupPanels, run.panels());
     at += groups;
+    if (panel >= end) continue;
+    begin_columns(params, run.first_output + panel * kAdapterPanel,
+                  std::min(end * kAdapterPanel, run.outputs) - panel * kAdapterPanel);
+    // One adapter after the other, as long runs of memory are read faster.
+    for (const AdapterTask& task : params.tasks) {
+      const AdapterPair& pair = task.pairs[run.site];
+      if (pair.rank == 0) continue;
+      const bool narrow = pair.dtype == DType::kBF16;
+      (narrow ? expand_panels<std::uint16_t> : expand_panels<float>)(params, task, run, panel, end);
+    }
   }
 }
 

@@ -29,6 +29,7 @@ struct ShrinkTile {
   std::int64_t stride = 0;
   std::int64_t inputs = 0;
   float scale = 1;
+  bool fetches = false;  ///< the rows behind them, once for all rows of `in`
   std::array<const float*, kShrinkRows> in{};
   std::array<float*, kShrinkRows> low{};
 };
@@ -46,7 +47,9 @@ HWY_ATTR void shrink_tile(const ShrinkTile<Number>& tile) {
     PairFloats a[kRanks];
     WEFT_UNROLL
     for (std::size_t r = 0; r < kRanks; ++r) {
-      a[r] = load_pair(tile.a + static_cast<std::int64_t>(r) * tile.stride + k);
+      const Number* from = tile.a + static_cast<std::int64_t>(r) * tile.stride + k;
+      a[r] = load_pair(from);
+      if (tile.fetches) __builtin_prefetch(from + kAdapterRankBlock * tile.stride, 0, 2);
     }
     const auto left = static_cast<std::size_t>(tile.inputs - k);
     WEFT_UNROLL
@@ -81,11 +84,13 @@ HWY_ATTR void shrink_block(const AdapterShrinkParams& params, const AdapterTask&
       tile.in[i] = params.in.row(task.rows[first + i]);
       tile.low[i] = params.low.row(task.rows[first + i]) + column;
     }
+    tile.fetches = first == 0;
     if (count == kShrinkRows) {
       shrink_tile<kShrinkRows>(tile);
       continue;
     }
     for (std::size_t i = 0; i < count; ++i) {
+      tile.fetches = first + i == 0;
       tile.in[0] = params.in.row(task.rows[first + i]);
       tile.low[0] = params.low.row(task.rows[first + i]) + column;
       shrink_tile<1>(tile);
