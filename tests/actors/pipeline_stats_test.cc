@@ -56,6 +56,28 @@ TEST(PipelineStatsTest, PublishesWhatBecameOfGuesses) {
   EXPECT_EQ(stats.read().rejected_guesses, 4U);
 }
 
+TEST(PipelineStatsTest, PublishesWhichAdaptersRunAndWaitAndWhatLoadsThemTook) {
+  MetricsRegistry registry;
+  {
+    PipelineStats stats(registry, {.rows = 1, .pages = 8, .adapter_places = 3}, 2, 4, 800);
+    SchedulerStats now;
+    now.adapters = {.running = 2, .waiting = 5, .loads = 7, .bytes = 900};
+    stats.set(0, now);
+    now.adapters.running = 1;
+    stats.set(1, now);
+    const std::string text = prometheus_text(registry);
+    EXPECT_THAT(text, HasSubstr("weft_lora_places 6\n"));
+    EXPECT_THAT(text, HasSubstr("weft_lora_adapters_running 3\n"));
+    EXPECT_THAT(text, HasSubstr("weft_lora_adapters_waiting 10\n"));
+    EXPECT_THAT(text, HasSubstr("weft_lora_loads_total 14\n"));
+    EXPECT_THAT(text, HasSubstr("weft_lora_load_bytes_total 1800\n"));
+  }
+  const std::string after = prometheus_text(registry);
+  EXPECT_THAT(after, HasSubstr("weft_lora_places 0\n"));
+  EXPECT_THAT(after, HasSubstr("weft_lora_adapters_running 0\n"));
+  EXPECT_THAT(after, HasSubstr("weft_lora_adapters_waiting 0\n"));
+}
+
 TEST(PipelineStatsTest, PublishesWhatLookUpsFound) {
   MetricsRegistry registry;
   PipelineStats stats(registry, {.rows = 1, .pages = 8}, 2, 4, 800);

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <random>
@@ -51,6 +53,28 @@ class WaitQueueTest : public ::testing::Test {
  private:
   std::deque<WaitItem> items_;
 };
+
+TEST_F(WaitQueueTest, LeavesOutTheLinesThatAreRefused) {
+  WaitItem adapted = chat(kAnna, 2);
+  adapted.adapter.bytes[0] = std::byte{1};
+  wait(chat(kAnna, 1));
+  wait(adapted);
+  adapted.order = 3;
+  wait(adapted);
+  wait(chat(kBert, 4));
+  std::vector<WaitItem*> out(10);
+  std::vector<std::pair<std::uint64_t, std::size_t>> asked;
+  const auto takes = [&](WaitItem& first, std::size_t before) {
+    asked.emplace_back(first.order, before);
+    return !first.adapter;
+  };
+  out.resize(queue_.candidates(RequestClass::kChat, served_, out, 9, takes));
+  ASSERT_EQ(out.size(), 2U);
+  EXPECT_EQ(out[0]->order, 1U);
+  EXPECT_EQ(out[1]->order, 4U);
+  EXPECT_THAT(asked, ElementsAre(std::pair(1U, 0U), std::pair(2U, 1U), std::pair(4U, 1U)))
+      << "each line by its first, in order";
+}
 
 TEST_F(WaitQueueTest, BeginsEmpty) {
   EXPECT_TRUE(queue_.empty());
