@@ -76,11 +76,7 @@ __device__ TwoColumns columns_of_lane(const CudaAdapterExpandParams& params, con
 
 /// The left side of products with a tile of ranks: rows of low in bf16, and what that leaves out.
 struct LowRows {
-  __device__ void put(int at, float2 of) {
-    high[at] = bf16_pair(of.x, of.y);
-    const float2 rounded = widen_pair(DType::kBF16, high[at]);
-    rest[at] = bf16_pair(of.x - rounded.x, of.y - rounded.y);
-  }
+  __device__ void put(int at, float2 of) { split_pair(of, high[at], rest[at]); }
   std::uint32_t high[4];
   std::uint32_t rest[4];
 };

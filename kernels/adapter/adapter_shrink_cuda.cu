@@ -17,24 +17,28 @@ struct RunWeights {
   uint4 half[kHalves];
 };
 
-/// Numbers first .. first + 7 of a row in bf16, zeros behind its width.
-__device__ uint4 load_eight(const DeviceRows& rows, const void* row, std::int64_t first) {
+/// Numbers first .. first + 7 of a row in bf16, zeros behind its width, and what that leaves out.
+struct Eight {
+  uint4 high;
+  uint4 rest;  ///< zeros of rows in bf16
+};
+
+__device__ Eight load_eight(const DeviceRows& rows, const void* row, std::int64_t first) {
+  const uint4 zeros = make_uint4(0, 0, 0, 0);
+  if (row == nullptr) return {zeros, zeros};
+  if (rows.dtype == DType::kBF16 && first + 8 <= rows.width)
+    return {*reinterpret_cast<const uint4*>(static_cast<const __nv_bfloat16*>(row) + first), zeros};
   float at[8];
-  if (first + 8 > rows.width) {
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      at[i] = first + i < rows.width ? load_one(rows.dtype, row, first + i) : 0.0F;
-    }
-  } else if (rows.dtype == DType::kBF16) {
-    return *reinterpret_cast<const uint4*>(static_cast<const __nv_bfloat16*>(row) + first);
-  } else {
-    const Four low = load_four(rows.dtype, row, first);
-    const Four high = load_four(rows.dtype, row, first + 4);
-#pragma unroll
-    for (int i = 0; i < 8; ++i) at[i] = i < 4 ? low.at[i % 4] : high.at[i % 4];
+  for (int i = 0; i < 8; ++i) {
+    at[i] = first + i < rows.width ? load_one(rows.dtype, row, first + i) : 0.0F;
   }
-  return make_uint4(bf16_pair(at[0], at[1]), bf16_pair(at[2], at[3]), bf16_pair(at[4], at[5]),
-                    bf16_pair(at[6], at[7]));
+  Eight eight;
+  split_pair({at[0], at[1]}, eight.high.x, eight.rest.x);
+  split_pair({at[2], at[3]}, eight.high.y, eight.rest.y);
+  split_pair({at[4], at[5]}, eight.high.z, eight.rest.z);
+  split_pair({at[6], at[7]}, eight.high.w, eight.rest.w);
+  return eight;
 }
 
 /// The runs of inputs of a warp: first, first + kShrinkWarps, ... before `end`.
@@ -54,16 +58,18 @@ struct WarpRuns {
 struct WarpSums {
   __device__ void add(const DeviceRows& in, int run, const RunWeights& weights) {
     const std::int64_t column = run * kAdapterInputRun + threadIdx.x % 4 * 8;
-    uint4 x[2];
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      x[i] = rows[i] == nullptr ? make_uint4(0, 0, 0, 0) : load_eight(in, rows[i], column);
-    }
+    const Eight x = load_eight(in, rows[0], column);
+    const Eight y = load_eight(in, rows[1], column);
+    if (in.dtype != DType::kBF16) add(x.rest, y.rest, weights);
+    add(x.high, y.high, weights);
+  }
+
+  __device__ void add(const uint4& x, const uint4& y, const RunWeights& weights) {
 #pragma unroll
     for (int half = 0; half < kHalves; ++half) {
       const uint4& of = weights.half[half];
-      multiply_add<__nv_bfloat16>(sums[half], {x[0].x, x[1].x, x[0].y, x[1].y}, of.x, of.y);
-      multiply_add<__nv_bfloat16>(sums[half], {x[0].z, x[1].z, x[0].w, x[1].w}, of.z, of.w);
+      multiply_add<__nv_bfloat16>(sums[half], {x.x, y.x, x.y, y.y}, of.x, of.y);
+      multiply_add<__nv_bfloat16>(sums[half], {x.z, y.z, x.w, y.w}, of.z, of.w);
     }
   }
 

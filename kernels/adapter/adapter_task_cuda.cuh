@@ -22,8 +22,11 @@ __device__ inline CudaAdapterPair adapter_pair(const CudaAdapterPlaces& places,
   return reinterpret_cast<const CudaAdapterPair*>(adapter_place(places, task.place))[site];
 }
 
-__device__ inline std::uint32_t bf16_pair(float low, float high) {
-  return narrow_pair(DType::kBF16, low, high);
+/// Two numbers in bf16, and what that leaves out in bf16.
+__device__ inline void split_pair(float2 of, std::uint32_t& high, std::uint32_t& rest) {
+  high = narrow_pair(DType::kBF16, of.x, of.y);
+  const float2 rounded = widen_pair(DType::kBF16, high);
+  rest = narrow_pair(DType::kBF16, of.x - rounded.x, of.y - rounded.y);
 }
 
 }  // namespace weft::cuda

@@ -172,7 +172,7 @@ class AdapterHalvesCudaTest : public AdapterCudaTest {
     set(false);
     reference::adapter_shrink(shrink);
     reference::adapter_expand(expand);
-    out.expect_close(2e-3);
+    out.expect_close(1e-4);
   }
 };
 

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "weft/kernels/linear/linear_cuda.h"
-#include "weft/kernels/simd/narrow_float.h"
 #include "weft/tests/kernels/cuda/ops_reference_cuda.h"
 #include "weft/tests/kernels/cuda/rows_reference_cuda.h"
 #include "weft/tests/kernels/linear/linear_reference.h"
@@ -50,9 +49,8 @@ void adapter_shrink(const CudaAdapterShrinkParams& params) {
       for (std::int64_t rank = 0; rank < pair->tiles * kAdapterTile; ++rank) {
         double sum = 0;
         for (std::int64_t k = 0; k < params.in.width; ++k) {
-          const auto in = from_bf16(to_bf16(static_cast<float>(at(params.in, row, k))));
-          sum += static_cast<double>(in) * weight_of(params.places, task, pair->a,
-                                                     adapter_a_at(rank, k, params.in.width));
+          sum += at(params.in, row, k) * weight_of(params.places, task, pair->a,
+                                                   adapter_a_at(rank, k, params.in.width));
         }
         for (std::int32_t slice = 0; slice < params.slices; ++slice) {
           // The total alone is told by the contract of both halves.
