@@ -16,7 +16,9 @@ namespace {
 
 constexpr std::int64_t kPlaceAligned = 256;
 
-std::int64_t place_rounded(std::int64_t bytes) { return (bytes + kPlaceAligned - 1) / kPlaceAligned * kPlaceAligned; }
+std::int64_t place_rounded(std::int64_t bytes) {
+  return (bytes + kPlaceAligned - 1) / kPlaceAligned * kPlaceAligned;
+}
 
 std::int64_t adapter_tiles(std::int64_t rank) { return (rank + kAdapterTile - 1) / kAdapterTile; }
 
@@ -33,7 +35,8 @@ template <class RankOf>
 PlacePlan plan_place(const Program& adapted, RankOf rank_of) {
   const auto& sites = adapted.adapter_sites;
   PlacePlan plan;
-  plan.bytes = place_rounded(std::ssize(sites) * static_cast<std::int64_t>(sizeof(CudaAdapterPair)));
+  plan.bytes =
+      place_rounded(std::ssize(sites) * static_cast<std::int64_t>(sizeof(CudaAdapterPair)));
   for (std::size_t i = 0; i < sites.size(); ++i) {
     CudaAdapterPair pair;
     const std::int64_t tiles = adapter_tiles(rank_of(i));
@@ -47,7 +50,8 @@ PlacePlan plan_place(const Program& adapted, RankOf rank_of) {
 }
 
 std::vector<std::uint16_t> packed_a(const AdapterTarget& target, const AdapterSite& site) {
-  std::vector<std::uint16_t> packed(place_size(adapter_a_size(adapter_tiles(target.rank), site.inputs)));
+  std::vector<std::uint16_t> packed(
+      place_size(adapter_a_size(adapter_tiles(target.rank), site.inputs)));
   for (std::int64_t rank = 0; rank < target.rank; ++rank) {
     const float* row = target.a.data() + rank * target.inputs + site.first_input;
     for (std::int64_t input = 0; input < site.inputs; ++input) {
@@ -61,11 +65,11 @@ void pack_b(const AdapterTarget& target, const AdapterRun& run,
             std::vector<std::uint16_t>& packed) {
   const std::int64_t tiles = adapter_tiles(target.rank);
   for (std::int64_t output = 0; output < run.outputs; ++output) {
-    const float* row =
-        target.b.data() + (run.first_row + output * run.row_step) * target.rank;
+    const float* row = target.b.data() + (run.first_row + output * run.row_step) * target.rank;
     const std::int64_t panel = run.first_panel + output / kAdapterPanel;
     for (std::int64_t rank = 0; rank < target.rank; ++rank) {
-      packed[place_size(adapter_b_at(panel, output % kAdapterPanel, rank, tiles))] = to_bf16(row[rank]);
+      packed[place_size(adapter_b_at(panel, output % kAdapterPanel, rank, tiles))] =
+          to_bf16(row[rank]);
     }
   }
 }
@@ -144,7 +148,8 @@ Result<std::shared_ptr<const CudaAdapter>> CudaAdapter::make(const Adapter& adap
     const AdapterTarget* target = (*targets)[place_size(run.site)];
     if (target != nullptr) pack_b(*target, run, all_b[place_size(run.site)]);
   }
-  for (std::size_t i = 0; i < all_b.size(); ++i) made->write(place_size(plan.pairs[i].b), bytes_in(all_b[i]));
+  for (std::size_t i = 0; i < all_b.size(); ++i)
+    made->write(place_size(plan.pairs[i].b), bytes_in(all_b[i]));
   made->write(0, bytes_in(plan.pairs));
   return std::shared_ptr<const CudaAdapter>(std::move(made));
 }

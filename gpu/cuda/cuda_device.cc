@@ -28,8 +28,8 @@ ArenaBytes arena_bytes(const Program& program, const DeviceOptions& options,
   Arena device;
   Arena host;
   const std::shared_ptr<const Program> adapted = adapted_program(program, options);
-  static_cast<void>(lay_out(program, adapted.get(), options, shape, device,
-                            options.kv_on_host ? host : device));
+  static_cast<void>(
+      lay_out(program, adapted.get(), options, shape, device, options.kv_on_host ? host : device));
   return {device.used(), host.used()};
 }
 

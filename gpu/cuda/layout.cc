@@ -144,14 +144,13 @@ class Layouter {
     auto* tokens = arena_.take<float>(size(per_token * shape_.tokens));
     auto* outputs = arena_.take<float>(size(decode.floats_per_output * shape_.outputs));
     layout_.buffers = rows_of(program_, plans, tokens, outputs);
-    if (adapted_ != nullptr)
-      layout_.adapters.buffers = rows_of(*adapted_, plans, tokens, outputs);
+    if (adapted_ != nullptr) layout_.adapters.buffers = rows_of(*adapted_, plans, tokens, outputs);
   }
 
   /// A program's buffers in the places of `plans`.
   [[nodiscard]] std::vector<DeviceRows> rows_of(const Program& program,
-                                                const std::vector<BufferPlan>& plans,
-                                                float* tokens, float* outputs) const {
+                                                const std::vector<BufferPlan>& plans, float* tokens,
+                                                float* outputs) const {
     const std::vector<DType> types = buffer_types(program, shape_.multiplies_codes);
     std::vector<DeviceRows> buffers;
     for (std::size_t id = 0; id < program.buffers.size(); ++id) {

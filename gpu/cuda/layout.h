@@ -49,8 +49,8 @@ struct Layout {
   PageBlocks* page_blocks = nullptr;  ///< keys and values of each layer of self_kv
   std::vector<DeviceRows> buffers;    ///< by BufferId
   AdapterLayout adapters;
-  std::byte* converted = nullptr;     ///< the input of a product in another type, or gathered
-  std::byte* decoded = nullptr;       ///< bf16 of an encoded matrix, for one product
+  std::byte* converted = nullptr;  ///< the input of a product in another type, or gathered
+  std::byte* decoded = nullptr;    ///< bf16 of an encoded matrix, for one product
   /// The columns of logits that come from other ranks, by rank; its own has no memory. Empty where
   /// none come.
   std::vector<DeviceRows> gathered;
@@ -87,8 +87,8 @@ struct Layout {
 /// that of the encoder's output. `shape` has been made by step_shape_of(), and `adapted` by
 /// adapted_program(), null where that gives nothing.
 [[nodiscard]] Layout lay_out(const Program& program, const Program* adapted,
-                             const DeviceOptions& options, const CudaStepShape& shape,
-                             Arena& arena, Arena& kv_arena);
+                             const DeviceOptions& options, const CudaStepShape& shape, Arena& arena,
+                             Arena& kv_arena);
 
 /// A matrix as devices hold it, its numbers taken from `arena`; `codes` as matrix_of() has it.
 [[nodiscard]] DeviceMatrix take_matrix(const MatrixPlan& plan, Arena& arena, bool codes = false);

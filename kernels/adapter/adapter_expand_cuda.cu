@@ -68,8 +68,7 @@ struct TwoColumns {
 /// The outputs of a lane in a half of a panel.
 __device__ TwoColumns columns_of_lane(const CudaAdapterExpandParams& params, const AdapterRun& run,
                                       int panel, int half) {
-  const std::int64_t output =
-      std::int64_t{panel} * kAdapterPanel + half * 8 + threadIdx.x % 4 * 2;
+  const std::int64_t output = std::int64_t{panel} * kAdapterPanel + half * 8 + threadIdx.x % 4 * 2;
   const std::int64_t first = run.first_output + output;
   return {column_of(params, first), column_of(params, first + 1), run.outputs - output};
 }
@@ -154,8 +153,9 @@ __global__ void __launch_bounds__(kExpandThreads) expand_kernel(CudaAdapterExpan
   const AdapterRun& run = params.runs[panels.run];
   const CudaAdapterPair pair = adapter_pair(params.places, task, run.site);
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const auto* weights = reinterpret_cast<const uint4*>(
-      adapter_place(params.places, max(task.place, 0)) + pair.b) + lane;
+  const auto* weights =
+      reinterpret_cast<const uint4*>(adapter_place(params.places, max(task.place, 0)) + pair.b) +
+      lane;
   const auto run_panels = static_cast<int>(run.panels());
   uint4 of[kPanels];
   const auto load_weights = [&](int tile) {

@@ -32,8 +32,8 @@ struct CudaAdapterPair {
 [[nodiscard]] constexpr std::int64_t adapter_a_at(std::int64_t rank, std::int64_t input,
                                                   std::int64_t inputs) noexcept {
   const std::int64_t runs = (inputs + kAdapterInputRun - 1) / kAdapterInputRun;
-  const std::int64_t half = rank / kAdapterTile * runs * 2 + input / kAdapterInputRun * 2 +
-                            rank % kAdapterTile / 8;
+  const std::int64_t half =
+      rank / kAdapterTile * runs * 2 + input / kAdapterInputRun * 2 + rank % kAdapterTile / 8;
   return half * 256 + rank % 8 * 32 + input % kAdapterInputRun;
 }
 [[nodiscard]] constexpr std::int64_t adapter_a_size(std::int64_t tiles,

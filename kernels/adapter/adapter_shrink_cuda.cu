@@ -101,8 +101,8 @@ __global__ void __launch_bounds__(kShrinkThreads) shrink_kernel(CudaAdapterShrin
   const int tiles = params.rank / static_cast<int>(kAdapterTile);
   const int tile = static_cast<int>(blockIdx.y) % tiles;
   const CudaAdapterTask task = adapter_task(params.tasks, blockIdx.z);
-  const CudaAdapterPair pair = adapter_pair(
-      params.places, task, params.first_site + static_cast<int>(blockIdx.y) / tiles);
+  const CudaAdapterPair pair =
+      adapter_pair(params.places, task, params.first_site + static_cast<int>(blockIdx.y) / tiles);
   // Whoever waits for this kernel relies on its predecessor too.
   if (tile >= pair.tiles) return wait_for_predecessor();
   const WarpRuns runs(params, blockIdx.x);

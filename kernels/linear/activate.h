@@ -34,9 +34,10 @@ struct CudaActivateParams {
   LinearSpec spec{};
   bool gated = false;
   bool alternate = false;
-  const float* bias = nullptr;  ///< [N], gated [2N] (gate, then up), is added to `in` first; or null
-  DeviceRows residual{};        ///< f32; data null when there is none; may be `out`
-  DeviceRows out{};             ///< f32, f16 or bf16
+  const float* bias =
+      nullptr;            ///< [N], gated [2N] (gate, then up), is added to `in` first; or null
+  DeviceRows residual{};  ///< f32; data null when there is none; may be `out`
+  DeviceRows out{};       ///< f32, f16 or bf16
 };
 
 [[nodiscard]] Status activate(const CudaActivateParams& params, Stream stream);

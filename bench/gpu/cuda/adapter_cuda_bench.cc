@@ -1,5 +1,5 @@
-// Decode steps of rows that have adapters beside steps of the same rows without, on a GPU, in turn; a
-// llama of 8B's shape with random weights:
+// Decode steps of rows that have adapters beside steps of the same rows without, on a GPU, in turn;
+// a llama of 8B's shape with random weights:
 //
 //   weft_adapter_cuda_bench [TYPE [CONTEXT [RANK [LAYERS]]]]
 //
@@ -123,10 +123,11 @@ class Bench {
       longest = std::max(longest, took);
       all += took;
     } while (result_.adapters.empty() && all < 1);
-    std::printf("an adapter of %.1f MB: in its place after %.1f ms; a step takes %.3f ms, at most "
-                "%.3f alone and %.3f beside the copy\n",
-                static_cast<double>(adapter->bytes) * 1e-6, all * 1e3, median(alone) * 1e3,
-                *std::ranges::max_element(alone) * 1e3, longest * 1e3);
+    std::printf(
+        "an adapter of %.1f MB: in its place after %.1f ms; a step takes %.3f ms, at most "
+        "%.3f alone and %.3f beside the copy\n",
+        static_cast<double>(adapter->bytes) * 1e-6, all * 1e3, median(alone) * 1e3,
+        *std::ranges::max_element(alone) * 1e3, longest * 1e3);
   }
 
  private:

@@ -45,9 +45,10 @@ struct Launchers : LauncherOf<kLaunches>... {
 
 /// What a launcher alone computes on a GPU: the ops, and the small kernels around them. A new op's
 /// launcher is added here; then each Runtime must compute its parameters to compile.
-using OpLaunchers = Launchers<embed, norm, rotate_and_store, attention, route, expert_linear,
-                              combine, scale_rows, activate, adapter_shrink, adapter_expand, sample, resolve_tokens, start_counts, tell_parts,
-                              convert, write_tables, copy_pages, signal>;
+using OpLaunchers =
+    Launchers<embed, norm, rotate_and_store, attention, route, expert_linear, combine, scale_rows,
+              activate, adapter_shrink, adapter_expand, sample, resolve_tokens, start_counts,
+              tell_parts, convert, write_tables, copy_pages, signal>;
 
 /// The parameters of what a Runtime launches. Besides OpLaunchers' there are those of products,
 /// which need a LinearEngine, and those of exchanges between ranks.

@@ -75,7 +75,7 @@ struct StepArea {
   CudaAttentionItem* cross_items = nullptr;
   CudaAdapterTask* adapter_tasks = nullptr;  ///< null where there are no places for adapters
   std::int32_t* adapter_rows = nullptr;      ///< [T]
-  std::size_t always = 0;  ///< bytes up to here are copied for every step
+  std::size_t always = 0;                    ///< bytes up to here are copied for every step
   // Copied where there is something.
   TableWrite* writes = nullptr;   ///< [3 * slots]
   std::int32_t* pages = nullptr;  ///< [table_entries]

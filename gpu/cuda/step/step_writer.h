@@ -21,8 +21,8 @@ struct StepEntry {
   std::span<const TokenId> guesses{};  ///< behind these
   SequenceTraits traits{};
   std::int32_t cross_context = 0;
-  std::int32_t observed = 0;       ///< tokens that its sampler has seen before
-  std::int32_t prompt_tokens = 0;  ///< of what its sampler sees
+  std::int32_t observed = 0;        ///< tokens that its sampler has seen before
+  std::int32_t prompt_tokens = 0;   ///< of what its sampler sees
   std::int32_t adapter_place = -1;  ///< -1: it has no adapter
 };
 

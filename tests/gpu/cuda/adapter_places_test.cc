@@ -108,7 +108,8 @@ TEST_F(AdapterPlacesOfAGpuTest, RowsOfOneStepHaveTheirOwnAdaptersOrNone) {
   }();
   const auto gpu = load_gpu();
   std::vector<std::vector<SampleResult>> results;
-  for (StepDevice* device : {static_cast<StepDevice*>(host.get()), static_cast<StepDevice*>(gpu.get())}) {
+  for (StepDevice* device :
+       {static_cast<StepDevice*>(host.get()), static_cast<StepDevice*>(gpu.get())}) {
     const auto one = prepare(*device, 5, 1);
     const auto other = prepare(*device, 20, 2);
     PlanBuilder build;

@@ -85,10 +85,12 @@ class AdapterCudaTest : public OpsCudaTest {
                                   std::size_t place) {
     constexpr std::size_t kAligned = 256;
     std::vector<CudaAdapterPair> pairs;
-    std::vector<std::byte> bytes(kAligned * ((sites.size() * sizeof(CudaAdapterPair)) / kAligned + 1));
+    std::vector<std::byte> bytes(kAligned *
+                                 ((sites.size() * sizeof(CudaAdapterPair)) / kAligned + 1));
     const auto add = [&](std::int64_t numbers) {
       const std::size_t at = bytes.size();
-      bytes.resize(at + (static_cast<std::size_t>(numbers) * 2 + kAligned - 1) / kAligned * kAligned);
+      bytes.resize(at +
+                   (static_cast<std::size_t>(numbers) * 2 + kAligned - 1) / kAligned * kAligned);
       return static_cast<std::int64_t>(at);
     };
     const auto put = [&](std::int64_t begin, std::int64_t index) {
@@ -140,11 +142,14 @@ class AdapterHalvesCudaTest : public AdapterCudaTest {
     CudaAdapterShrinkParams shrink{.rows = of.rows, .sites = sites, .rank = of.rank};
     shrink.slices = adapter_slices(of.inputs, sites * of.rank / kAdapterTile, most);
     const std::int64_t width = std::int64_t{sites} * of.rank;
-    Mirror<float> sums(std::vector<float>(
-        static_cast<std::size_t>(shrink.slices * of.rows * width), std::nanf("")));
+    Mirror<float> sums(std::vector<float>(static_cast<std::size_t>(shrink.slices * of.rows * width),
+                                          std::nanf("")));
     ASSERT_LE(std::ssize(sums.host), adapter_sums(of.rows, width));
-    CudaAdapterExpandParams expand{.rows = of.rows, .slices = shrink.slices, .sums_width = width,
-                                   .scale = 0.75F, .gates = of.gates};
+    CudaAdapterExpandParams expand{.rows = of.rows,
+                                   .slices = shrink.slices,
+                                   .sums_width = width,
+                                   .scale = 0.75F,
+                                   .gates = of.gates};
     std::int64_t outputs = 0;
     for (const Site& site : of.sites) {
       AdapterRun& run = expand.runs[expand.run_count];
@@ -199,11 +204,13 @@ TEST_F(AdapterHalvesCudaTest, TakeEveryTypeAndInputsThatFillNoRun) {
 }
 
 TEST_F(AdapterHalvesCudaTest, HaveRanksOfSeveralTiles) {
-  expect_as_reference({.inputs = 320, .sites = {{48, {64, 20}}, {40, {33, 0}}}, .rows = 7, .rank = 64});
+  expect_as_reference(
+      {.inputs = 320, .sites = {{48, {64, 20}}, {40, {33, 0}}}, .rows = 7, .rank = 64});
 }
 
 TEST_F(AdapterHalvesCudaTest, PutOutputsOfRunsAtAnyColumn) {
-  expect_as_reference({.inputs = 64, .sites = {{7, {8}}, {3, {8}}, {150, {8}}}, .rows = 3, .rank = 16});
+  expect_as_reference(
+      {.inputs = 64, .sites = {{7, {8}}, {3, {8}}, {150, {8}}}, .rows = 3, .rank = 16});
 }
 
 TEST_F(AdapterHalvesCudaTest, PutGatesAndUpsInBlocksByTurns) {

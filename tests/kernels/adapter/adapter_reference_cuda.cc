@@ -49,8 +49,8 @@ void adapter_shrink(const CudaAdapterShrinkParams& params) {
       for (std::int64_t rank = 0; rank < pair->tiles * kAdapterTile; ++rank) {
         double sum = 0;
         for (std::int64_t k = 0; k < params.in.width; ++k) {
-          sum += at(params.in, row, k) * weight_of(params.places, task, pair->a,
-                                                   adapter_a_at(rank, k, params.in.width));
+          sum += at(params.in, row, k) *
+                 weight_of(params.places, task, pair->a, adapter_a_at(rank, k, params.in.width));
         }
         for (std::int32_t slice = 0; slice < params.slices; ++slice) {
           // The total alone is told by the contract of both halves.
