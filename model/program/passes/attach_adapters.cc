@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <map>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -77,16 +76,19 @@ class ListAdapter {
 
  private:
   /// Finds the products and which of them read one value: a buffer that no op has written since.
+  /// Where a product of another value comes between, `low` is made again, because a GPU has room
+  /// for one `low` at a time.
   void find_products() {
-    std::map<BufferId, std::size_t> input_of;
+    std::optional<BufferId> last;  // the value that `low` is of
     for (std::size_t at = 0; at < std::min(end_, list_.ops.size()); ++at) {
       const auto* product = std::get_if<LinearOp>(&list_.ops[at]);
       if (product != nullptr && can_have_adapters(*product)) {
-        const auto [found, is_new] = input_of.try_emplace(product->in, inputs_.size());
-        if (is_new) inputs_.push_back({.first_product = products_.size(), .sites = {}, .low = {}});
-        products_.push_back({.at = at, .sites = {}, .runs = {}, .input = found->second});
+        if (last != product->in)
+          inputs_.push_back({.first_product = products_.size(), .sites = {}, .low = {}});
+        last = product->in;
+        products_.push_back({.at = at, .sites = {}, .runs = {}, .input = inputs_.size() - 1});
       }
-      input_of.erase(output_of(list_.ops[at]));
+      if (last == output_of(list_.ops[at])) last.reset();
     }
   }
 

@@ -12,7 +12,7 @@ namespace weft {
 ///
 /// Each product of the layers gets an AdapterExpandOp before it, which adds B low to the product's
 /// residual; so products, norms and sums of ranks stay as they are, and a rank's pairs are cut as
-/// its matrices are. One AdapterShrinkOp makes `low` for all products of one input. A product whose
+/// its matrices are. One AdapterShrinkOp makes `low` for neighbouring products of one input. A product whose
 /// sums go through an activation is cut: it writes the sums alone, and an ActivateOp does the rest.
 /// Embeddings, heads and experts' products stay without adapters.
 ///
