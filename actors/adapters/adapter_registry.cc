@@ -160,10 +160,13 @@ Result<fs::path> AdapterRegistry::path_of(const AdapterChange& change) const {
                      ": no path is given, and adapters.folder has no such "
                      "place"};
   }
+  if (change.path.find('\0') != std::string::npos)
+    return Error{EngineErrc::kBadRequest, "path: has a zero byte"};
   fs::path path = change.path;
   if (!options_.folder.empty()) {
     const fs::path inside = path.is_relative() ? path : path.lexically_relative(options_.folder);
-    if (stays_inside(inside)) return fs::path(options_.folder) / inside;
+    // As it was checked: behind a link ".." would lead elsewhere.
+    if (stays_inside(inside)) return fs::path(options_.folder) / inside.lexically_normal();
   }
   if (options_.any_path) return path;
   return Error{EngineErrc::kBadRequest,
