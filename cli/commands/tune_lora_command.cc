@@ -58,7 +58,12 @@ struct TuneLoraArguments {
   bool no_shuffle = false;
   bool json = false;
 
-  [[nodiscard]] fs::path state() const { return fs::path(out + ".state"); }
+  /// Beside OUT, which may end with a slash.
+  [[nodiscard]] fs::path state() const {
+    const fs::path folder =
+        fs::path(out).has_filename() ? fs::path(out) : fs::path(out).parent_path();
+    return folder.string() + ".state";
+  }
 };
 
 void check_paths(const TuneLoraArguments& arguments) {
@@ -200,6 +205,8 @@ int train(const TuneLoraArguments& arguments, TuningJob& job) {
              arguments.state().string());
     return signal;
   }
+  // The result may fail to be written.
+  value_or_fail(kTuneLoraVerb, job.save(arguments.state()));
   return 0;
 }
 

@@ -146,6 +146,7 @@ Result<Example> ExampleReader::read_text(const json::object& line, float weight)
   Example example;
   const auto encoded = tokenizer_.encode(text.get_string(), {.add_special = true}, example.ids);
   if (!encoded) return error_in("text", encoded.error());
+  if (example.ids.empty()) return bad("text", "has no tokens");
   if (!options_.end_tokens.empty() && !is_end(example.ids.back()))
     example.ids.push_back(options_.end_tokens.front());
   example.weights.assign(example.ids.size(), weight);
