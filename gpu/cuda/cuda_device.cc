@@ -125,8 +125,11 @@ Result<void> CudaDevice::take_memory(const LoadProgress& progress) {
 Result<PreparedAdapter> CudaDevice::prepare_adapter(const Adapter& adapter) const {
   if (!adapted_) return ModelDevice::prepare_adapter(adapter);
   // The caller's thread has no device yet; page-locked memory would be taken through the first one.
-  if (runtime_->use() != Status::kOk)
-    return Error{DeviceErrc::kDriver, "the GPU cannot be used by the thread that reads adapters"};
+  try {
+    check(*runtime_, runtime_->use(), "choosing the GPU");
+  } catch (const Failure& failure) {
+    return error_of(failure);
+  }
   const auto made = CudaAdapter::make(adapter, *adapted_, runtime_->load_buffers());
   if (!made) return made.error();
   return PreparedAdapter{adapter_id(adapter), (*made)->bytes(), {*made}};
