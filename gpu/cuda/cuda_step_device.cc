@@ -1,3 +1,4 @@
+// Size: one device in the order in which it carries out a plan; its parts are in step/.
 #include "weft/gpu/cuda/cuda_step_device.h"
 
 #include <algorithm>

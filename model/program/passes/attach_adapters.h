@@ -12,9 +12,9 @@ namespace weft {
 ///
 /// Each product of the layers gets an AdapterExpandOp before it, which adds B low to the product's
 /// residual; so products, norms and sums of ranks stay as they are, and a rank's pairs are cut as
-/// its matrices are. One AdapterShrinkOp makes `low` for neighbouring products of one input. A product whose
-/// sums go through an activation is cut: it writes the sums alone, and an ActivateOp does the rest.
-/// Embeddings, heads and experts' products stay without adapters.
+/// its matrices are. One AdapterShrinkOp makes `low` for neighbouring products of one input. A
+/// product whose sums go through an activation is cut: it writes the sums alone, and an ActivateOp
+/// does the rest. Embeddings, heads and experts' products stay without adapters.
 ///
 /// Buffers of `program` keep their ids. Their places suit the ops of both programs, so a device
 /// runs both over one memory of the adapted program's size; `alignment` is that of plan_buffers().
