@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -79,7 +78,7 @@ class ListAdapter {
   /// Where a product of another value comes between, `low` is made again, because a GPU has room
   /// for one `low` at a time.
   void find_products() {
-    std::optional<BufferId> last;  // the value that `low` is of
+    BufferId last = kAbsent;  // the value that `low` is of
     for (std::size_t at = 0; at < std::min(end_, list_.ops.size()); ++at) {
       const auto* product = std::get_if<LinearOp>(&list_.ops[at]);
       if (product != nullptr && can_have_adapters(*product)) {
@@ -88,7 +87,7 @@ class ListAdapter {
         last = product->in;
         products_.push_back({.at = at, .sites = {}, .runs = {}, .input = inputs_.size() - 1});
       }
-      if (last == output_of(list_.ops[at])) last.reset();
+      if (last == output_of(list_.ops[at])) last = kAbsent;
     }
   }
 
