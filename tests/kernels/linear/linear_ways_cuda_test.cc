@@ -148,7 +148,8 @@ TEST(LinearWays, ComputeNormsOfFewRowsAndOfMatricesThatLieForThem) {
       << "its row has no norms, even where there are no rows";
   EXPECT_TRUE(gains_by_norm(kFlat, kAfter, narrow, 16));
   EXPECT_FALSE(gains_by_norm(kFlat, kAfter, narrow, 17));
-  EXPECT_FALSE(gains_by_norm(kCodes, kAfter, encoded_in(DType::kQ4_K, false), 5));
+  EXPECT_TRUE(gains_by_norm(kCodes, kAfter, encoded_in(DType::kQ4_K, false), 16));
+  EXPECT_FALSE(gains_by_norm(kCodes, kAfter, encoded_in(DType::kQ4_K, false), 17));
   EXPECT_EQ(kBestNormedRows, 16);
   narrow.gated = true;
   EXPECT_FALSE(computes(kFlat, kAfter, narrow, 1)) << "gated";
