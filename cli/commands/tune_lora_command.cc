@@ -174,7 +174,8 @@ void print_json(const StepReport& report) {
                                                           {"norm", report.norm},
                                                           {"rate", report.rate},
                                                           {"tokens", report.tokens}})
-            << std::endl;  // for a program that draws the curve meanwhile
+            << '\n'
+            << std::flush;  // for a program that draws the curve meanwhile
 }
 
 std::string loss_text(const StepReport& report) {

@@ -72,7 +72,7 @@ TEST(ProgramTest, LetsAParallelMlpReadWhatAttentionReads) {
 }
 
 TEST(ProgramTest, SumsUpOnceWhatRanksComputeOfAParallelLayer) {
-  const Checkpoint checkpoint = test::small_model();
+  const Checkpoint& checkpoint = test::small_model();
   for (const std::int32_t rank : {0, 1}) {
     ProgramPart part;
     part.ranks = 2;
