@@ -21,7 +21,7 @@ struct SubmitMsg {
 struct PrepareMsg {
   RequestTicket ticket;
   PreprocessShare share{};  ///< counts the message in its worker's load; set by the pool
-  std::shared_ptr<const PreparedAdapter> adapter{};  ///< of its sequences; null: none yet
+  std::shared_ptr<const PreparedAdapter> adapter{};  ///< its sequences' one; null: none yet
 };
 
 using ReceiverProtocol = Protocol<SubmitMsg>;

@@ -17,7 +17,7 @@ struct AdapterInfo {
   AdapterId id{};            ///< its content; zeros: not read yet
 };
 
-/// What changes one of a model's adapters (Engine::async_load_adapter, async_unload_adapter).
+/// A change of one of a model's adapters (Engine::async_load_adapter, async_unload_adapter).
 struct AdapterChange {
   AdapterChange() = default;  // no aggregate: docs/asio-compliance.md says why
   explicit AdapterChange(std::string name_of_adapter, std::string its_path = {})

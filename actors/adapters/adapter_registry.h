@@ -90,7 +90,7 @@ class AdapterRegistry {
   /// Numbers that one or several names have.
   struct Content {
     Prepared kept{};                              ///< null: not in memory
-    std::weak_ptr<const PreparedAdapter> last{};  ///< that a request may still use
+    std::weak_ptr<const PreparedAdapter> last{};  ///< the newest, which a request may use
     std::size_t names = 0;
     std::uint64_t used = 0;  ///< number of the latest use
   };

@@ -32,7 +32,7 @@ struct ModelInfo {
   std::int64_t created = 0;  ///< seconds since 1970 when it was loaded; 0: never
   /// The model; null if it is not in memory.
   std::shared_ptr<const ServedModel> model{};
-  /// Of a model that is not in memory: the names of its configured adapters (Config::adapters).
+  /// The names of a model's configured adapters (Config::adapters), while it is not in memory.
   std::vector<std::string> adapters{};
   /// Of the entry of an adapter: its name, and the model that it changes, which `model` and `state`
   /// are of. `name` is the adapter's then.

@@ -118,7 +118,7 @@ Examples read_examples(const TuneLoraArguments& arguments, const OpenedModel& mo
   return examples;
 }
 
-/// What tells the state of a job from other jobs' states.
+/// The name that tells a job's state from other jobs' states.
 std::string job_name(const TuneLoraArguments& arguments, const OpenedModel& model,
                      const LowRankPairs& pairs, const OptimizerSettings& optimizer,
                      const BatchPlan& plan, std::uint64_t data) {

@@ -26,7 +26,7 @@ std::size_t place_size(std::int64_t count) { return static_cast<std::size_t>(cou
 
 /// Where the pairs of an adapter lie in a place.
 struct PlacePlan {
-  std::vector<CudaAdapterPair> pairs;  ///< by site
+  std::vector<CudaAdapterPair> pairs;  ///< one for each site
   std::int64_t bytes = 0;
 };
 
