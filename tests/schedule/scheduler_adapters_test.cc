@@ -35,7 +35,9 @@ class SchedulerAdaptersTest : public SchedulerFixture {
   void finish_and_compare() {
     finish_all();
     for (const GroupOutcome& one : outcomes_) {
-      if (one.end == GroupEnd::kDone) EXPECT_EQ(one.outputs[0], alone(one)) << one.number;
+      if (one.end == GroupEnd::kDone) {
+        EXPECT_EQ(one.outputs[0], alone(one)) << one.number;
+      }
     }
   }
   [[nodiscard]] std::uint64_t loads() const { return scheduler_->stats().adapters.loads; }

@@ -36,7 +36,7 @@ class AdapterRegistryTest : public testing::Test {
     const auto found = registry.find(name);
     return found && *found != nullptr;
   }
-  std::vector<std::string> names() {
+  std::vector<std::string> names() const {
     std::vector<std::string> all;
     for (const AdapterInfo& one : registry.list()) all.push_back(one.name);
     return all;

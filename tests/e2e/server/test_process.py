@@ -34,8 +34,7 @@ def test_x5_it_listens_at_the_loopback_address_alone(server: WeftServer):
     assert listening(server.process.pid) == [f"0100007F:{server.port:04X}"]
 
 
-@pytest.mark.parametrize("method, path", [("POST", "/slots/0?action=restore"), ("POST", "/lora-adapters"),
-                                          ("POST", "/v1/load_lora_adapter"), ("POST", "/reset_prefix_cache"),
+@pytest.mark.parametrize("method, path", [("POST", "/slots/0?action=restore"), ("POST", "/reset_prefix_cache"),
                                           ("POST", "/sleep"), ("POST", "/v1/files"), ("POST", "/models/load")])
 def test_x1_there_is_nothing_that_saves_restores_or_loads(raw: RawClient, method: str, path: str):
     answer = raw.send_request(method, path, "Content-Length: 2").send(b"{}").read()

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <numeric>
@@ -93,8 +94,10 @@ class AdapterCudaTest : public OpsCudaTest {
                    (static_cast<std::size_t>(numbers) * 2 + kAligned - 1) / kAligned * kAligned);
       return static_cast<std::int64_t>(at);
     };
-    const auto put = [&](std::int64_t begin, std::int64_t index) {
-      const std::uint16_t number = to_bf16(std::normal_distribution<float>()(engine_));
+    // Sums of `terms` products are about 1, whatever their count: a tolerance fits all shapes.
+    const auto put = [&](std::int64_t begin, std::int64_t index, std::int64_t terms) {
+      const float spread = 1 / std::sqrt(static_cast<float>(terms));
+      const std::uint16_t number = to_bf16(std::normal_distribution<float>(0, spread)(engine_));
       std::memcpy(bytes.data() + begin + 2 * index, &number, 2);
     };
     for (const Site& site : sites) {
@@ -102,13 +105,14 @@ class AdapterCudaTest : public OpsCudaTest {
       CudaAdapterPair pair{0.5F, static_cast<std::int32_t>((rank + 15) / 16), 0, 0};
       pair.a = add(adapter_a_size(pair.tiles, inputs));
       for (std::int64_t r = 0; r < rank; ++r) {
-        for (std::int64_t k = 0; k < inputs; ++k) put(pair.a, adapter_a_at(r, k, inputs));
+        for (std::int64_t k = 0; k < inputs; ++k) put(pair.a, adapter_a_at(r, k, inputs), inputs);
       }
       const std::int64_t panels = (site.outputs + kAdapterPanel - 1) / kAdapterPanel;
       pair.b = add(adapter_b_size(pair.tiles, panels));
       for (std::int64_t output = 0; output < site.outputs; ++output) {
         for (std::int64_t r = 0; r < rank; ++r) {
-          put(pair.b, adapter_b_at(output / kAdapterPanel, output % kAdapterPanel, r, pair.tiles));
+          put(pair.b, adapter_b_at(output / kAdapterPanel, output % kAdapterPanel, r, pair.tiles),
+              rank);
         }
       }
       pairs.push_back(pair);
