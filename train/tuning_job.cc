@@ -1,11 +1,13 @@
 #include "weft/train/tuning_job.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <system_error>
 #include <utility>
 
+#include "weft/core/error/internal_error.h"
 #include "weft/core/io/file.h"
 #include "weft/model/checkpoint/safetensors.h"
 #include "weft/model/checkpoint/tensor_values.h"
@@ -55,23 +57,70 @@ TuningJob::TuningJob(TrainedModel model, Examples examples, const BatchPlan& pla
       examples_(std::move(examples)),
       plan_(plan),
       optimizer_(optimizer, model_->pairs()),
-      gradients_(*model_),
+      gradients_(std::make_unique<GradientStep>(*model_)),
       name_(std::move(name)) {}
 
-StepReport TuningJob::step() {
-  StepReport report;
-  report.rate = rate_of(optimizer_.settings(), optimizer_.steps_done());
-  const auto chosen = plan_.examples_of(optimizer_.steps_done());
-  const std::vector<MicroBatch> batches = plan_.pack(examples_.all, chosen);
-  const double weight = weight_of(batches);
-  for (const MicroBatch& batch : batches) {
-    report.loss += gradients_.accumulate(batch, 1 / weight);
-    report.tokens += static_cast<std::int64_t>(batch.ids.size());
+Result<std::optional<StepReport>> TuningJob::run_piece() {
+  if (is_done()) internal_error("a training job that is done");
+  if (!in_step_) begin_step();
+  if (batch_ < batches_.size()) {
+    if (gradients_->run_piece()) {
+      report_.loss += gradients_->sum();
+      ++batch_;
+      begin_micro_batch();
+    }
+    return std::optional<StepReport>();
   }
-  report.loss /= weight;
-  report.norm = optimizer_.step(model_->pairs());
-  report.step = optimizer_.steps_done();
-  return report;
+  auto report = finish_step();
+  if (report) return std::optional(*report);
+  forget_step();
+  return error_in("step " + std::to_string(steps_done() + 1), std::move(report).error());
+}
+
+Result<StepReport> TuningJob::step() {
+  while (true) {
+    const auto report = run_piece();
+    if (!report) return report.error();
+    if (*report) return **report;
+  }
+}
+
+void TuningJob::abandon_micro_batch() { gradients_->abandon(); }
+
+void TuningJob::begin_step() {
+  report_ = {};
+  report_.rate = rate_of(optimizer_.settings(), steps_done());
+  batches_ = plan_.pack(examples_.all, plan_.examples_of(steps_done()));
+  weight_ = weight_of(batches_);
+  for (const MicroBatch& batch : batches_)
+    report_.tokens += static_cast<std::int64_t>(batch.ids.size());
+  batch_ = 0;
+  in_step_ = true;
+  begin_micro_batch();
+}
+
+void TuningJob::begin_micro_batch() {
+  if (batch_ < batches_.size()) gradients_->begin(batches_[batch_], 1 / weight_);
+}
+
+Result<StepReport> TuningJob::finish_step() {
+  report_.loss /= weight_;
+  if (!std::isfinite(report_.loss)) return Error{TrainErrc::kNotFinite, "the loss is not finite"};
+  const auto norm = optimizer_.step(model_->pairs());
+  if (!norm) return norm.error();
+  report_.norm = *norm;
+  report_.step = steps_done();
+  in_step_ = false;
+  return report_;
+}
+
+void TuningJob::forget_step() {
+  gradients_->forget();
+  in_step_ = false;
+  for (LowRankPair& pair : model_->pairs().pairs) {
+    std::ranges::fill(pair.a_gradient, 0.0F);
+    std::ranges::fill(pair.b_gradient, 0.0F);
+  }
 }
 
 Result<void> TuningJob::save(const std::filesystem::path& path) const {
@@ -116,6 +165,7 @@ Result<void> TuningJob::restore(const std::filesystem::path& path) {
     });
   }
   if (!result) return error_in(path.string(), result.error());
+  forget_step();
   optimizer_.restore(
       static_cast<std::int64_t>(steps[0]) * kStepUnit + static_cast<std::int64_t>(steps[1]),
       std::move(moments));

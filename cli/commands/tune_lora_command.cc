@@ -189,12 +189,13 @@ int train(const TuneLoraArguments& arguments, TuningJob& job) {
   const Interrupts interrupts({SIGTERM, SIGHUP});
   ProgressBar bar("tune-lora", count_line);
   while (!job.is_done()) {
-    const StepReport report = job.step();
-    if (arguments.json) print_json(report);
-    if (!std::isfinite(report.loss) || !std::isfinite(report.norm)) {
-      fail(kTuneLoraVerb, "step " + std::to_string(report.step) +
-                              ": the loss is no finite number; a lower --lr may help");
+    const auto stepped = job.step();
+    if (!stepped) {
+      if (job.steps_done() > 0) value_or_fail(kTuneLoraVerb, job.save(arguments.state()));
+      fail(kTuneLoraVerb, to_string(stepped.error()));
     }
+    const StepReport& report = *stepped;
+    if (arguments.json) print_json(report);
     bar.set_label("tune-lora  " + loss_text(report));
     bar.show(job.steps_done(), job.steps());
     const int signal = Interrupts::take_signal();

@@ -94,7 +94,7 @@ TEST_P(TrainingTest, FollowsTheLossOfPeftOverAHundredSteps) {
     const MicroBatch batch = case_.batch_of(static_cast<int>(i));
     const double weight = test::weight_of(batch);
     ASSERT_NEAR(step.accumulate(batch, 1 / weight) / weight, losses[i], 1e-3) << "step " << i;
-    optimizer.step(model.pairs());
+    ASSERT_TRUE(optimizer.step(model.pairs())) << "step " << i;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "weft/kernels/embedding/embedding.h"
@@ -62,9 +63,14 @@ MatrixView b_of(const LowRankPair& pair, const PairUse& use) {
   return {pair.b.data() + use.row * pair.rank, 1, use.row_step * pair.rank};
 }
 
+/// Memory for [T, width].
+Floats table_of(TrainedModel& model, std::int64_t width) {
+  return model.floats().take(static_cast<std::size_t>(std::max(model.tokens(), kLossRows) * width));
+}
+
 /// [T, rank] = in A^T.
-std::vector<float> shrink(TrainedModel& model, const LowRankPair& pair, const ConstRows& in) {
-  std::vector<float> low(static_cast<std::size_t>(in.count * pair.rank));
+Floats shrink(TrainedModel& model, const LowRankPair& pair, const ConstRows& in) {
+  Floats low = table_of(model, pair.rank);
   multiply(model, {.rows = in.count,
                    .columns = pair.rank,
                    .inner = pair.inputs,
@@ -85,6 +91,55 @@ void each_pair(TrainedModel& model, MatrixId id, const Work& work) {
     work(model.pairs().pairs[begin->pair], std::span(begin, end));
     begin = end;
   }
+}
+
+MatrixView gradient_of(const PairUse& use, const ConstRows& out_gradient) {
+  return {out_gradient.data + use.first, out_gradient.stride, 1};
+}
+
+/// [T, rank]: the gradient of A's products.
+Floats turn_back(TrainedModel& model, const LowRankPair& pair, std::span<const PairUse> uses,
+                 const ConstRows& out_gradient) {
+  Floats low_gradient = table_of(model, pair.rank);
+  bool adds = false;
+  for (const PairUse& use : uses) {
+    multiply(model, {.rows = out_gradient.count,
+                     .columns = pair.rank,
+                     .inner = use.outputs,
+                     .a = gradient_of(use, out_gradient),
+                     .b = b_of(pair, use).turned(),
+                     .out = low_gradient.data(),
+                     .out_row_stride = pair.rank,
+                     .scale = pair.scale,
+                     .adds = std::exchange(adds, true)});
+  }
+  return low_gradient;
+}
+
+/// Adds the gradients of A and B.
+void add_own_gradients(TrainedModel& model, LowRankPair& pair, std::span<const PairUse> uses,
+                       const ConstRows& in, const ConstRows& out_gradient,
+                       const Floats& low_gradient) {
+  const Floats low = shrink(model, pair, in);
+  for (const PairUse& use : uses) {
+    multiply(model, {.rows = use.outputs,
+                     .columns = pair.rank,
+                     .inner = in.count,
+                     .a = gradient_of(use, out_gradient).turned(),
+                     .b = {low.data(), pair.rank, 1},
+                     .out = pair.b_gradient.data() + use.row * pair.rank,
+                     .out_row_stride = use.row_step * pair.rank,
+                     .scale = pair.scale,
+                     .adds = true});
+  }
+  multiply(model, {.rows = pair.rank,
+                   .columns = pair.inputs,
+                   .inner = in.count,
+                   .a = MatrixView{low_gradient.data(), pair.rank, 1}.turned(),
+                   .b = view_of(in),
+                   .out = pair.a_gradient.data(),
+                   .out_row_stride = pair.inputs,
+                   .adds = true});
 }
 
 }  // namespace
@@ -137,7 +192,7 @@ void multiply_frozen_turned(TrainedModel& model, MatrixId id, const ConstRows& o
 
 void add_pairs(TrainedModel& model, MatrixId id, const ConstRows& in, const Rows& out) {
   each_pair(model, id, [&](const LowRankPair& pair, std::span<const PairUse> uses) {
-    const std::vector<float> low = shrink(model, pair, in);
+    const Floats low = shrink(model, pair, in);
     for (const PairUse& use : uses) {
       multiply(model, {.rows = in.count,
                        .columns = use.outputs,
@@ -153,48 +208,19 @@ void add_pairs(TrainedModel& model, MatrixId id, const ConstRows& in, const Rows
 }
 
 void add_pair_gradients(TrainedModel& model, MatrixId id, const ConstRows& in,
-                        const ConstRows& out_gradient, const Rows& in_gradient) {
+                        const ConstRows& out_gradient, const PairGradients& wanted) {
+  if (!wanted.of_pairs && wanted.of_input.data == nullptr) return;
   each_pair(model, id, [&](LowRankPair& pair, std::span<const PairUse> uses) {
-    const std::vector<float> low = shrink(model, pair, in);
-    std::vector<float> low_gradient(low.size());
-    for (const PairUse& use : uses) {
-      const MatrixView gradient{out_gradient.data + use.first, out_gradient.stride, 1};
-      multiply(model, {.rows = in.count,
-                       .columns = pair.rank,
-                       .inner = use.outputs,
-                       .a = gradient,
-                       .b = b_of(pair, use).turned(),
-                       .out = low_gradient.data(),
-                       .out_row_stride = pair.rank,
-                       .scale = pair.scale,
-                       .adds = true});
-      multiply(model, {.rows = use.outputs,
-                       .columns = pair.rank,
-                       .inner = in.count,
-                       .a = gradient.turned(),
-                       .b = {low.data(), pair.rank, 1},
-                       .out = pair.b_gradient.data() + use.row * pair.rank,
-                       .out_row_stride = use.row_step * pair.rank,
-                       .scale = pair.scale,
-                       .adds = true});
-    }
-    const MatrixView by_token{low_gradient.data(), pair.rank, 1};
-    multiply(model, {.rows = pair.rank,
-                     .columns = pair.inputs,
-                     .inner = in.count,
-                     .a = by_token.turned(),
-                     .b = view_of(in),
-                     .out = pair.a_gradient.data(),
-                     .out_row_stride = pair.inputs,
-                     .adds = true});
-    if (in_gradient.data == nullptr) return;
+    const Floats low_gradient = turn_back(model, pair, uses, out_gradient);
+    if (wanted.of_pairs) add_own_gradients(model, pair, uses, in, out_gradient, low_gradient);
+    if (wanted.of_input.data == nullptr) return;
     multiply(model, {.rows = in.count,
                      .columns = pair.inputs,
                      .inner = pair.rank,
-                     .a = by_token,
+                     .a = {low_gradient.data(), pair.rank, 1},
                      .b = {pair.a.data(), pair.inputs, 1},
-                     .out = in_gradient.data,
-                     .out_row_stride = in_gradient.stride,
+                     .out = wanted.of_input.data,
+                     .out_row_stride = wanted.of_input.stride,
                      .adds = true});
   });
 }

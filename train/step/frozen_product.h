@@ -20,9 +20,14 @@ void multiply_frozen_turned(TrainedModel& model, MatrixId id, const ConstRows& o
 /// The products of the low-rank pairs of a matrix: out += scale * B (A in).
 void add_pairs(TrainedModel& model, MatrixId id, const ConstRows& in, const Rows& out);
 
-/// Adds the gradients of A and B to the pairs', and, unless its data is null, that of the input to
-/// `in_gradient`.
+/// Which gradients add_pair_gradients() adds.
+struct PairGradients {
+  bool of_pairs = true;
+  Rows of_input{};  ///< data null: none
+};
+
+/// Adds the gradients of A and B to the pairs', and that of the input to `wanted.of_input`.
 void add_pair_gradients(TrainedModel& model, MatrixId id, const ConstRows& in,
-                        const ConstRows& out_gradient, const Rows& in_gradient);
+                        const ConstRows& out_gradient, const PairGradients& wanted);
 
 }  // namespace weft

@@ -181,15 +181,16 @@ class OpTape::Backward {
     const bool gated = model_.training().gated[static_cast<std::size_t>(op.weight)] != 0;
     const Rows from = tape_.gradient(op.out);
     pass_on(op.residual, 1, from);
-    std::vector<float> numbers;
+    Floats numbers;
     const Rows sums_gradient = tape_.table_of(numbers, gated ? 2 * from.width : from.width);
     // Without a bend the sums are not looked at.
     ConstRows sums = from;
-    if (bends(op.spec, gated)) sums = tape_.table_of(tape_.sums_.at(at_), sums_gradient.width);
+    if (bends(op.spec, gated)) sums = tape_.table_of(tape_.sums_[at_], sums_gradient.width);
     const EpilogueGradientParams params{op.spec, gated, sums, from, sums_gradient};
     model_.in_pieces([&](Share share) { epilogue_gradient(params, share); });
     const Rows in_gradient = tape_.trains(op.in) ? tape_.gradient(op.in) : Rows{};
-    add_pair_gradients(model_, op.weight, tape_.value(op.in), sums_gradient, in_gradient);
+    add_pair_gradients(model_, op.weight, tape_.value(op.in), sums_gradient,
+                       {tape_.adds_, in_gradient});
     if (in_gradient.data != nullptr)
       multiply_frozen_turned(model_, op.weight, sums_gradient, in_gradient);
   }
@@ -289,16 +290,24 @@ class OpTape::Backward {
   std::size_t at_;
 };
 
-OpTape::OpTape(TrainedModel& model, const std::vector<char>& to_train) noexcept
-    : model_(model), to_train_(to_train) {}
+OpTape::OpTape(TrainedModel& model, const std::vector<char>& to_train, std::int64_t most_rows)
+    : model_(model),
+      to_train_(to_train),
+      most_rows_(most_rows),
+      values_(model.program().buffers.size()),
+      gradients_(model.program().buffers.size()),
+      sums_(model.program().decode.ops.size()) {}
 
 void OpTape::begin(const TapeRows& rows) {
+  clear();
   rows_ = rows;
-  const std::size_t buffers = model_.program().buffers.size();
-  values_.assign(buffers, {});
-  gradients_.assign(buffers, {});
-  sums_.clear();
   find_positions();
+}
+
+void OpTape::clear() {
+  for (std::vector<Floats>* const all : {&values_, &gradients_, &sums_}) {
+    for (Floats& numbers : *all) numbers = {};
+  }
 }
 
 // A sequence of more tokens than a model was first trained with takes the long set of angles.
@@ -323,9 +332,9 @@ void OpTape::find_positions() {
 }
 
 void OpTape::keep_only(BufferId id) {
-  std::vector<float> kept = take_value(id);
-  for (std::vector<float>& numbers : values_) std::vector<float>().swap(numbers);
-  sums_.clear();
+  Floats kept = take_value(id);
+  for (Floats& numbers : values_) numbers = {};
+  for (Floats& numbers : sums_) numbers = {};
   set_value(id, std::move(kept));
 }
 
@@ -334,7 +343,8 @@ void OpTape::forward(std::size_t begin, std::size_t end) {
   for (std::size_t at = begin; at < end; ++at) std::visit(Forward(*this, at), ops[at]);
 }
 
-void OpTape::backward(std::size_t begin, std::size_t end) {
+void OpTape::backward(std::size_t begin, std::size_t end, bool adds) {
+  adds_ = adds;
   const std::vector<Op>& ops = model_.program().decode.ops;
   for (std::size_t at = end; at > begin; --at) {
     const BufferId out = output_of(ops[at - 1]);
@@ -350,8 +360,10 @@ std::int64_t OpTape::width_of(BufferId id) const {
 
 bool OpTape::trains(BufferId id) const { return to_train_[static_cast<std::size_t>(id)] != 0; }
 
-Rows OpTape::table_of(std::vector<float>& numbers, std::int64_t width) const {
-  numbers.resize(static_cast<std::size_t>(rows_.count * width));
+Rows OpTape::table_of(Floats& numbers, std::int64_t width) const {
+  if (numbers.empty()) {
+    numbers = model_.floats().take(static_cast<std::size_t>(most_rows_ * width));
+  }
   return {numbers.data(), rows_.count, width, width};
 }
 
@@ -359,23 +371,27 @@ Rows OpTape::value(BufferId id) {
   return table_of(values_[static_cast<std::size_t>(id)], width_of(id));
 }
 
-std::vector<float> OpTape::take_value(BufferId id) {
+Floats OpTape::take_value(BufferId id) {
   return std::exchange(values_[static_cast<std::size_t>(id)], {});
 }
 
-void OpTape::set_value(BufferId id, std::vector<float> numbers) {
+void OpTape::set_value(BufferId id, Floats numbers) {
   values_[static_cast<std::size_t>(id)] = std::move(numbers);
 }
 
 Rows OpTape::gradient(BufferId id) {
-  return table_of(gradients_[static_cast<std::size_t>(id)], width_of(id));
+  Floats& numbers = gradients_[static_cast<std::size_t>(id)];
+  const bool fresh = numbers.empty();
+  const Rows rows = table_of(numbers, width_of(id));
+  if (fresh) std::fill_n(rows.data, rows.count * rows.width, 0.0F);
+  return rows;
 }
 
-std::vector<float> OpTape::take_gradient(BufferId id) {
+Floats OpTape::take_gradient(BufferId id) {
   return std::exchange(gradients_[static_cast<std::size_t>(id)], {});
 }
 
-void OpTape::set_gradient(BufferId id, std::vector<float> numbers) {
+void OpTape::set_gradient(BufferId id, Floats numbers) {
   gradients_[static_cast<std::size_t>(id)] = std::move(numbers);
 }
 

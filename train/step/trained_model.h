@@ -14,6 +14,7 @@
 #include "weft/model/open_model.h"
 #include "weft/train/program/low_rank_pairs.h"
 #include "weft/train/program/training_program.h"
+#include "weft/train/step/float_pool.h"
 
 namespace weft {
 
@@ -55,6 +56,10 @@ class TrainedModel {
   /// Memory for some decoded rows of a matrix: at least one row of the widest.
   [[nodiscard]] std::span<float> decoded() noexcept { return decoded_; }
 
+  /// Memory for the values of a step.
+  [[nodiscard]] FloatPool& floats() noexcept { return *floats_; }
+  [[nodiscard]] const FloatPool& floats() const noexcept { return *floats_; }
+
   /// Calls work(Share) for pieces of one op on all threads.
   template <class Work>
   void in_pieces(Work&& work) {
@@ -76,6 +81,7 @@ class TrainedModel {
   HostMemory workspaces_;
   std::size_t workspace_bytes_ = 0;
   std::vector<float> decoded_;
+  std::unique_ptr<FloatPool> floats_ = std::make_unique<FloatPool>();  // stays when the model moves
 };
 
 }  // namespace weft
