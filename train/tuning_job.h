@@ -31,9 +31,10 @@ struct StepReport {
 /// only.
 class TuningJob {
  public:
-  /// `name` tells jobs apart: a state is restored only into a job of the same name.
+  /// A state is restored only into a job of the same model, examples, plan, settings and first
+  /// pairs, by their hashes (content_hash.h), and of the same `name`.
   TuningJob(TrainedModel model, Examples examples, const BatchPlan& plan,
-            const OptimizerSettings& optimizer, std::string name);
+            const OptimizerSettings& optimizer, const std::string& name);
 
   TuningJob(TuningJob&&) noexcept = default;
   TuningJob& operator=(TuningJob&&) = delete;  // memory would leave before what borrows it
@@ -67,8 +68,8 @@ class TuningJob {
   /// Writes all that restore() needs to `path`, replacing an earlier state as a whole. In the midst
   /// of a step it is the state before that step. kCannotWrite.
   [[nodiscard]] Result<void> save(const std::filesystem::path& path) const;
-  /// Continues from a saved state; a step that has begun is forgotten.
-  /// kBadState where the file is no state, or one of a job of another name; errors of the file.
+  /// Continues from a saved state; a step that has begun is forgotten. Errors of read_state(),
+  /// behind which the job is as it was.
   [[nodiscard]] Result<void> restore(const std::filesystem::path& path);
 
  private:

@@ -16,18 +16,20 @@ struct JobOptions {
   int threads = 1;
   std::int64_t steps = 12;
   double rate = 1e-2;
+  double dropout = 0;
+  float weight = 1;  ///< of each token
 };
 
 inline TuningJob job_of(const TrainingCase& golden, const JobOptions& options = {}) {
   Examples examples;
   for (int i = 0; i < 4; ++i) {
     Example example{golden.ids(i), {}};
-    example.weights.assign(example.ids.size(), 1);
+    example.weights.assign(example.ids.size(), options.weight);
     example.weights.front() = 0;
     examples.all.push_back(std::move(example));
   }
   const BatchPlan plan{.examples = 4, .batch = 3, .tokens = 30, .seed = 7};
-  return {golden.load(options.threads),
+  return {golden.load(golden.open(), options.threads, options.dropout),
           std::move(examples),
           plan,
           {.rate = options.rate, .steps = options.steps},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -81,14 +82,30 @@ Floats shrink(TrainedModel& model, const LowRankPair& pair, const ConstRows& in)
   return low;
 }
 
-/// Calls work(pair, uses) for each pair of a matrix.
+/// The input of a pair, and memory for it where some of it is dropped.
+struct PairInput {
+  PairInput(TrainedModel& model, const Dropout& dropout, std::uint64_t site, const ConstRows& in)
+      : rows(in) {
+    if (!dropout.drops()) return;
+    kept = table_of(model, in.width);
+    const Rows out{kept.data(), in.count, in.width, in.width};
+    model.in_pieces([&](Share share) { drop({dropout, site, in, out}, share); });
+    rows = out;
+  }
+
+  Floats kept;
+  ConstRows rows;
+};
+
+/// Calls work(pair, uses, site) for each pair of a matrix.
 template <class Work>
 void each_pair(TrainedModel& model, MatrixId id, const Work& work) {
   const std::vector<PairUse>& uses = model.pairs().by_matrix[static_cast<std::size_t>(id)];
   for (auto begin = uses.begin(); begin != uses.end();) {
     const auto end = std::find_if(begin, uses.end(),
                                   [&](const PairUse& use) { return use.pair != begin->pair; });
-    work(model.pairs().pairs[begin->pair], std::span(begin, end));
+    const std::uint64_t site = (static_cast<std::uint64_t>(id) << 32U) + begin->pair;
+    work(model.pairs().pairs[begin->pair], std::span(begin, end), site);
     begin = end;
   }
 }
@@ -142,6 +159,27 @@ void add_own_gradients(TrainedModel& model, LowRankPair& pair, std::span<const P
                    .adds = true});
 }
 
+void add_input_gradient(TrainedModel& model, const LowRankPair& pair, const Floats& low_gradient,
+                        const PairGradients& wanted, std::uint64_t site) {
+  const Rows& to = wanted.of_input;
+  ProductParams params{.rows = to.count,
+                       .columns = pair.inputs,
+                       .inner = pair.rank,
+                       .a = {low_gradient.data(), pair.rank, 1},
+                       .b = {pair.a.data(), pair.inputs, 1},
+                       .out = to.data,
+                       .out_row_stride = to.stride,
+                       .adds = true};
+  if (!wanted.dropout.drops()) return multiply(model, params);
+  const Floats all = table_of(model, pair.inputs);
+  params.out = all.data();
+  params.out_row_stride = pair.inputs;
+  params.adds = false;
+  multiply(model, params);
+  const ConstRows from{all.data(), to.count, pair.inputs, pair.inputs};
+  model.in_pieces([&](Share share) { drop({wanted.dropout, site, from, to, true}, share); });
+}
+
 }  // namespace
 
 void multiply_frozen(TrainedModel& model, MatrixId id, VectorId bias, const ConstRows& in,
@@ -190,38 +228,37 @@ void multiply_frozen_turned(TrainedModel& model, MatrixId id, const ConstRows& o
   });
 }
 
-void add_pairs(TrainedModel& model, MatrixId id, const ConstRows& in, const Rows& out) {
-  each_pair(model, id, [&](const LowRankPair& pair, std::span<const PairUse> uses) {
-    const Floats low = shrink(model, pair, in);
-    for (const PairUse& use : uses) {
-      multiply(model, {.rows = in.count,
-                       .columns = use.outputs,
-                       .inner = pair.rank,
-                       .a = {low.data(), pair.rank, 1},
-                       .b = b_of(pair, use),
-                       .out = out.data + use.first,
-                       .out_row_stride = out.stride,
-                       .scale = pair.scale,
-                       .adds = true});
-    }
-  });
+void add_pairs(TrainedModel& model, MatrixId id, const ConstRows& in, const Rows& out,
+               const Dropout& dropout) {
+  each_pair(model, id,
+            [&](const LowRankPair& pair, std::span<const PairUse> uses, std::uint64_t site) {
+              const PairInput input(model, dropout, site, in);
+              const Floats low = shrink(model, pair, input.rows);
+              for (const PairUse& use : uses) {
+                multiply(model, {.rows = in.count,
+                                 .columns = use.outputs,
+                                 .inner = pair.rank,
+                                 .a = {low.data(), pair.rank, 1},
+                                 .b = b_of(pair, use),
+                                 .out = out.data + use.first,
+                                 .out_row_stride = out.stride,
+                                 .scale = pair.scale,
+                                 .adds = true});
+              }
+            });
 }
 
 void add_pair_gradients(TrainedModel& model, MatrixId id, const ConstRows& in,
                         const ConstRows& out_gradient, const PairGradients& wanted) {
   if (!wanted.of_pairs && wanted.of_input.data == nullptr) return;
-  each_pair(model, id, [&](LowRankPair& pair, std::span<const PairUse> uses) {
+  each_pair(model, id, [&](LowRankPair& pair, std::span<const PairUse> uses, std::uint64_t site) {
     const Floats low_gradient = turn_back(model, pair, uses, out_gradient);
-    if (wanted.of_pairs) add_own_gradients(model, pair, uses, in, out_gradient, low_gradient);
-    if (wanted.of_input.data == nullptr) return;
-    multiply(model, {.rows = in.count,
-                     .columns = pair.inputs,
-                     .inner = pair.rank,
-                     .a = {low_gradient.data(), pair.rank, 1},
-                     .b = {pair.a.data(), pair.inputs, 1},
-                     .out = wanted.of_input.data,
-                     .out_row_stride = wanted.of_input.stride,
-                     .adds = true});
+    if (wanted.of_pairs) {
+      const PairInput input(model, wanted.dropout, site, in);
+      add_own_gradients(model, pair, uses, input.rows, out_gradient, low_gradient);
+    }
+    if (wanted.of_input.data != nullptr)
+      add_input_gradient(model, pair, low_gradient, wanted, site);
   });
 }
 

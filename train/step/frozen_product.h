@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "weft/kernels/rows.h"
+#include "weft/train/step/dropout.h"
 #include "weft/train/step/trained_model.h"
 
 namespace weft {
@@ -17,13 +18,15 @@ void multiply_frozen(TrainedModel& model, MatrixId id, VectorId bias, const Cons
 void multiply_frozen_turned(TrainedModel& model, MatrixId id, const ConstRows& out_gradient,
                             const Rows& in_gradient);
 
-/// The products of the low-rank pairs of a matrix: out += scale * B (A in).
-void add_pairs(TrainedModel& model, MatrixId id, const ConstRows& in, const Rows& out);
+/// The products of the low-rank pairs of a matrix: out += scale * B (A drop(in)).
+void add_pairs(TrainedModel& model, MatrixId id, const ConstRows& in, const Rows& out,
+               const Dropout& dropout);
 
 /// Which gradients add_pair_gradients() adds.
 struct PairGradients {
   bool of_pairs = true;
-  Rows of_input{};  ///< data null: none
+  Rows of_input{};    ///< data null: none
+  Dropout dropout{};  ///< as on the way forward
 };
 
 /// Adds the gradients of A and B to the pairs', and that of the input to `wanted.of_input`.

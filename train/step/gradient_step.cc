@@ -103,7 +103,9 @@ void GradientStep::run_forward() {
   const std::vector<Segment>& segments = model_.training().layers;
   const Segment& segment = segments[segment_];
   if (segment_ == 0) {
-    layers_.begin({static_cast<std::int64_t>(batch_->ids.size()), batch_->ids, batch_->spans});
+    const Dropout dropout{trains_ ? model_.pairs().dropout : 0, batch_->dropout_key, batch_->first};
+    layers_.begin(
+        {static_cast<std::int64_t>(batch_->ids.size()), batch_->ids, batch_->spans, dropout});
   }
   if (segment.in != kAbsent) layers_.keep_only(segment.in);
   layers_.forward(segment.begin, segment.end);
@@ -133,7 +135,7 @@ void GradientStep::run_head() {
   if (count > 0) {
     const Segment& head = model_.training().head;
     const ConstRows hidden = layers_.value(head.in);
-    head_.begin({count, {}, {}});
+    head_.begin({count, {}, {}, {}});
     const Rows in = head_.value(head.in);
     for (std::int64_t i = 0; i < count; ++i) {
       std::copy_n(hidden.row(loss_tokens_[static_cast<std::size_t>(i)]), hidden.width, in.row(i));

@@ -40,7 +40,7 @@ class GradientStep {
 
   /// Carries out all pieces of a micro-batch, and returns its sum.
   double accumulate(const MicroBatch& batch, double factor);
-  /// Returns the same sum without any gradient.
+  /// Returns the sum without any gradient or dropout.
   [[nodiscard]] double loss(const MicroBatch& batch);
 
  private:

@@ -112,7 +112,7 @@ class OpTape::Forward {
       sums = tape_.table_of(tape_.sums_[at_], gated ? 2 * out.width : out.width);
     }
     multiply_frozen(model_, op.weight, op.bias, in, sums);
-    add_pairs(model_, op.weight, in, sums);
+    add_pairs(model_, op.weight, in, sums, tape_.rows_.dropout);
     const EpilogueParams params{op.spec, gated, sums, residual_of(op.residual), out};
     model_.in_pieces([&](Share share) { finish_linear(params, share); });
   }
@@ -190,7 +190,7 @@ class OpTape::Backward {
     model_.in_pieces([&](Share share) { epilogue_gradient(params, share); });
     const Rows in_gradient = tape_.trains(op.in) ? tape_.gradient(op.in) : Rows{};
     add_pair_gradients(model_, op.weight, tape_.value(op.in), sums_gradient,
-                       {tape_.adds_, in_gradient});
+                       {tape_.adds_, in_gradient, tape_.rows_.dropout});
     if (in_gradient.data != nullptr)
       multiply_frozen_turned(model_, op.weight, sums_gradient, in_gradient);
   }

@@ -10,6 +10,7 @@
 #include "weft/kernels/gradients/packed_attention.h"
 #include "weft/kernels/rotary/rotary.h"
 #include "weft/kernels/rows.h"
+#include "weft/train/step/dropout.h"
 #include "weft/train/step/float_pool.h"
 #include "weft/train/step/trained_model.h"
 
@@ -20,6 +21,7 @@ struct TapeRows {
   std::int64_t count = 0;
   std::span<const TokenId> ids = {};       ///< [T]; none where the ops are those of the head
   std::span<const PackedSpan> spans = {};  ///< likewise
+  Dropout dropout = {};                    ///< of the pairs' inputs
 };
 
 /// Which values depend on a pair, by buffer: of others no gradient is computed.

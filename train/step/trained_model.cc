@@ -6,6 +6,7 @@
 
 #include "weft/kernels/gradients/packed_attention.h"
 #include "weft/kernels/linear/linear.h"
+#include "weft/train/data/content_hash.h"
 #include "weft/train/train_error.h"
 
 namespace weft {
@@ -29,6 +30,11 @@ Result<TrainedModel> TrainedModel::load(const OpenedModel& model, TrainingProgra
     return Error{TrainErrc::kBadSetting,
                  "tokens: must be 2 .. " + std::to_string(own.context) + ", the model's context"};
   }
+  if (!(trained.pairs_.dropout >= 0 && trained.pairs_.dropout < 1))
+    return Error{TrainErrc::kBadSetting, "dropout: must be 0 or more, and less than 1"};
+  const auto hash = hash_of(*model.checkpoint);
+  if (!hash) return hash.error();
+  trained.base_hash_ = *hash;
   trained.team_ = std::make_unique<ThreadTeam>(ThreadTeam::Options{options.threads, false});
   auto weights = HostWeights::load(own, *trained.team_, progress);
   if (!weights) return weights.error();

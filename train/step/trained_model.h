@@ -31,8 +31,8 @@ class TrainedModel {
   };
 
   /// Loads the weights. `program` is compiled from the model's checkpoint. Errors of
-  /// HostWeights::load(); kOutOfMemory; kBadSetting where `tokens` is more than the model's
-  /// context.
+  /// HostWeights::load() and of hash_of(); kOutOfMemory; kBadSetting where `tokens` is more than
+  /// the model's context.
   [[nodiscard]] static Result<TrainedModel> load(const OpenedModel& model, TrainingProgram program,
                                                  LowRankPairs pairs, const Options& options,
                                                  const LoadProgress& progress = {});
@@ -45,6 +45,8 @@ class TrainedModel {
   }
   [[nodiscard]] LowRankPairs& pairs() noexcept { return pairs_; }
   [[nodiscard]] const LowRankPairs& pairs() const noexcept { return pairs_; }
+  /// hash_of() the checkpoint.
+  [[nodiscard]] std::uint64_t base_hash() const noexcept { return base_hash_; }
   [[nodiscard]] std::int64_t tokens() const noexcept { return options_.tokens; }
 
   [[nodiscard]] ThreadTeam& team() noexcept { return *team_; }
@@ -75,6 +77,7 @@ class TrainedModel {
   LowRankPairs pairs_;
   Options options_;
   std::shared_ptr<const Checkpoint> checkpoint_;
+  std::uint64_t base_hash_ = 0;
   std::unique_ptr<ThreadTeam> team_;
   std::unique_ptr<HostWeights> weights_;
   std::vector<RotaryTable> rotary_;
