@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -24,12 +23,10 @@ void multiply(TrainedModel& model, const ProductParams& params) {
 /// Decodes rows [first, first + count) of a matrix to float32, in the order of its inputs.
 void decode(TrainedModel& model, const PackedWeight& weight, std::int64_t first,
             std::int64_t count) {
-  std::vector<TokenId> rows(static_cast<std::size_t>(count));
-  std::iota(rows.begin(), rows.end(), static_cast<TokenId>(first));
   const std::int64_t inputs = weight.inputs();
   const Rows out{model.decoded().data(), count, inputs, inputs};
   EmbeddingParams params;
-  params.ids = rows;
+  params.ids = model.row_ids(first, count);
   params.packed = &weight;
   params.dtype = weight.dtype();
   params.vocabulary = weight.outputs();
@@ -38,11 +35,12 @@ void decode(TrainedModel& model, const PackedWeight& weight, std::int64_t first,
     embed(params, share);
     const std::vector<std::int32_t>* order = weight.input_order();
     if (order == nullptr) return;
-    std::vector<float> row(static_cast<std::size_t>(inputs));
+    auto* const row = reinterpret_cast<float*>(model.workspace(share).data());
     const auto [begin, end] = share.of(count);
     for (std::int64_t i = begin; i < end; ++i) {
-      std::copy_n(out.row(i), inputs, row.begin());
-      for (std::size_t k = 0; k < row.size(); ++k) out.row(i)[(*order)[k]] = row[k];
+      std::copy_n(out.row(i), inputs, row);
+      for (std::int64_t k = 0; k < inputs; ++k)
+        out.row(i)[(*order)[static_cast<std::size_t>(k)]] = row[k];
     }
   });
 }

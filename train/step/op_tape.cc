@@ -199,12 +199,7 @@ class OpTape::Backward {
   void operator()(const RotaryOp& op) const {
     RotaryParams params = tape_.rotary_of(op);
     params.qkv = tape_.gradient(op.qkv.after);
-    std::vector<float> opposite;
-    if (op.table != kAbsent) {
-      opposite = model_.rotary(op.table).sines;
-      for (float& sine : opposite) sine = -sine;
-      params.sines = opposite.data();
-    }
+    if (op.table != kAbsent) params.sines = model_.opposite_sines(op.table);
     model_.in_pieces([&](Share share) { rotate_and_store(params, share); });
     tape_.set_gradient(op.qkv.before, tape_.take_gradient(op.qkv.after));
     const HeadShape& shape = op.shape;
@@ -266,18 +261,18 @@ class OpTape::Backward {
     const float* const weight = model_.weights().vector(plan.weight);
     const bool own_weights = plan.spec.scope != HeadNormScope::kPerHead && weight != nullptr;
     model_.in_pieces([&](Share share) {
-      std::vector<float> from(static_cast<std::size_t>(width));
+      auto* const from = reinterpret_cast<float*>(model_.workspace(share).data());
       const auto [begin, end] = share.of(before.count);
       for (std::int64_t t = begin; t < end; ++t) {
         for (std::int64_t at = 0; at < heads * size; at += width) {
           float* to = gradient.row(t) + first * size + at;
-          std::copy_n(to, width, from.begin());
+          std::copy_n(to, width, from);
           std::fill_n(to, width, 0.0F);
           norm_gradient({plan.spec.norm,
                          {before.row(t) + first * size + at, 1, width, width},
                          own_weights ? weight + at : weight,
                          1,
-                         {from.data(), 1, width, width},
+                         {from, 1, width, width},
                          {to, 1, width, width}},
                         Share{});
         }
