@@ -98,7 +98,7 @@ TEST(EncodedTrainingTest, WeightsThatAreEncodedWhenLoadedGiveTheGradientsOfTheDe
 class QuantizedBaseTest : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(, QuantizedBaseTest,
                          testing::Values("fp8-blocks", "fp8-channel", "fp8-tensor", "nf4", "gptq4",
-                                         "gptq4-order", "awq", "int8-channel", "mxfp4"),
+                                         "gptq4-order", "awq", "int8-channel", "packed4"),
                          [](const auto& each) {
                            std::string name = each.param;
                            std::ranges::replace(name, '-', '_');

@@ -112,7 +112,7 @@ void GradientStep::run_forward() {
   // The last segment goes back from the values that it has.
   if (++segment_ == segments.size()) {
     stage_ = Stage::kHead;
-  } else if (segment.in != kAbsent) {
+  } else if (trains_ && segment.in != kAbsent) {
     inputs_[segment_ - 1] = layers_.take_value(segment.in);
   }
 }
