@@ -131,7 +131,7 @@ Examples read_examples(const TuneLoraArguments& arguments, const OpenedModel& mo
   }
   if (examples.without_weight > 0) {
     std::cerr << "weft tune-lora: " << examples.without_weight
-              << " of the examples have the weight 0 and are left out\n";
+              << " of the examples have no token with a weight and are left out\n";
   }
   return examples;
 }

@@ -103,7 +103,7 @@ Result<RateSchedule> rate_schedule(std::string_view name) {
 }
 
 Result<void> check_settings(const OptimizerSettings& settings) {
-  const auto refused = [](std::string_view name, std::string_view why) {
+  const auto bad_setting = [](std::string_view name, std::string_view why) {
     return Error{TrainErrc::kBadSetting, std::string(name).append(": ").append(why)};
   };
   // Twice the rate must be a float32 too.
@@ -111,18 +111,18 @@ Result<void> check_settings(const OptimizerSettings& settings) {
   const std::array<std::pair<std::string_view, double>, 3> numbers = {
       {{"rate", settings.rate}, {"clip", settings.clip}, {"decay", settings.decay}}};
   for (const auto& [name, number] : numbers) {
-    if (!(number >= 0 && number <= kMost)) return refused(name, "must be 0 .. 1e30");
+    if (!(number >= 0 && number <= kMost)) return bad_setting(name, "must be 0 .. 1e30");
   }
-  if (settings.rate == 0) return refused("rate", "must be more than 0");
+  if (settings.rate == 0) return bad_setting("rate", "must be more than 0");
   for (const double beta : {settings.beta1, settings.beta2}) {
-    if (!(beta >= 0 && beta < 1)) return refused("beta", "must be 0 or more, and less than 1");
+    if (!(beta >= 0 && beta < 1)) return bad_setting("beta", "must be 0 or more, and less than 1");
   }
   if (!(settings.epsilon > 0 && settings.epsilon <= kMost))
-    return refused("epsilon", "must be more than 0");
+    return bad_setting("epsilon", "must be more than 0");
   if (settings.steps < 1 || settings.steps > kMostSteps)
-    return refused("steps", "must be 1 .. 2^40");
+    return bad_setting("steps", "must be 1 .. 2^40");
   if (settings.warmup < 0 || settings.warmup > kMostSteps)
-    return refused("warmup", "must be 0 .. 2^40");
+    return bad_setting("warmup", "must be 0 .. 2^40");
   return {};
 }
 

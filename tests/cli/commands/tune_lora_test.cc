@@ -119,7 +119,7 @@ TEST_F(TuneLora, LeftOutExamplesAreCountedByTheirReason) {
       tune(std::string(kConversations) + R"({"text": "a", "weight": 0})" + "\n",
            "--rank 1 --targets v --steps 1");
   EXPECT_EQ(tuned.status, 0) << tuned.output;
-  EXPECT_THAT(tuned.output, HasSubstr("1 of the examples have the weight 0 and are left out"));
+  EXPECT_THAT(tuned.output, HasSubstr("1 of the examples have no token with a weight"));
   EXPECT_THAT(tuned.output, testing::Not(HasSubstr("are cut")));
 }
 
