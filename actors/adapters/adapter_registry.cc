@@ -125,7 +125,7 @@ Result<AdapterRegistry::Prepared> AdapterRegistry::find(const std::string& name)
     if (place_in_folder(name).empty()) return no_such(name);
     return Prepared();
   }
-  const auto content = contents_.find(entry->second.info.id.bytes);
+  const auto content = contents_.find(entry->second.id.bytes);
   Prepared prepared = content->second.last.lock();
   if (prepared) use(content->second, prepared);
   return prepared;
@@ -138,7 +138,7 @@ Result<AdapterRegistry::Prepared> AdapterRegistry::prepare(const std::string& na
   {
     const std::scoped_lock lock(mutex_);
     const auto entry = entries_.find(name);
-    if (entry != entries_.end()) path = entry->second.info.path;
+    if (entry != entries_.end()) path = entry->second.path;
   }
   if (path.empty()) path = place_in_folder(name);
   auto read_again = read(name, path);
@@ -204,11 +204,11 @@ void AdapterRegistry::put(Read read) {
   Content& content = contents_[id.bytes];
   ++content.names;
   auto [place, is_new] = entries_.try_emplace(read.info.name);
-  Entry& entry = place->second;
-  const AdapterId before = entry.info.id;
-  if (is_new) entry.order = ++counter_;
-  if (before == id) read.info.created = entry.info.created;
-  entry.info = std::move(read.info);
+  AdapterInfo& entry = place->second;
+  const AdapterId before = entry.id;
+  if (before == id) read.info.created = entry.created;
+  read.info.number = is_new ? next_number_++ : entry.number;
+  entry = std::move(read.info);
   if (!is_new) drop_name(before);
   use(content, std::move(read.prepared));
 }
@@ -246,24 +246,21 @@ Result<void> AdapterRegistry::unload(const std::string& name) {
   const std::scoped_lock lock(mutex_);
   const auto found = entries_.find(name);
   if (found == entries_.end()) return no_such(name);
-  drop_name(found->second.info.id);
+  drop_name(found->second.id);
   entries_.erase(found);
   if (standard_ == name) standard_.clear();
   return {};
 }
 
 std::vector<AdapterInfo> AdapterRegistry::list() const {
-  std::vector<std::pair<std::uint64_t, AdapterInfo>> all;
+  std::vector<AdapterInfo> all;
   {
     const std::scoped_lock lock(mutex_);
     all.reserve(entries_.size());
-    for (const auto& [name, entry] : entries_) all.emplace_back(entry.order, entry.info);
+    for (const auto& [name, info] : entries_) all.push_back(info);
   }
-  std::ranges::sort(all, {}, &std::pair<std::uint64_t, AdapterInfo>::first);
-  std::vector<AdapterInfo> list;
-  list.reserve(all.size());
-  for (auto& [order, info] : all) list.push_back(std::move(info));
-  return list;
+  std::ranges::sort(all, {}, &AdapterInfo::number);
+  return all;
 }
 
 std::string AdapterRegistry::standard() const {
@@ -271,9 +268,11 @@ std::string AdapterRegistry::standard() const {
   return standard_;
 }
 
-void AdapterRegistry::set_standard(std::string name) {
+Result<void> AdapterRegistry::set_standard(const std::string& name) {
   const std::scoped_lock lock(mutex_);
-  standard_ = std::move(name);
+  if (!name.empty() && !entries_.contains(name)) return no_such(name);
+  standard_ = name;
+  return {};
 }
 
 std::int64_t AdapterRegistry::bytes() const {

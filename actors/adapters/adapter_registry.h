@@ -77,16 +77,12 @@ class AdapterRegistry {
   /// The adapter of requests that say nothing of adapters, for APIs that have such a setting;
   /// empty: none. It goes with its name.
   [[nodiscard]] std::string standard() const;
-  void set_standard(std::string name);
+  /// Sets it; "" for none. kNoSuchAdapter: the name is not known, or not any more.
+  [[nodiscard]] Result<void> set_standard(const std::string& name);
   /// Bytes of the adapters that it keeps in memory.
   [[nodiscard]] std::int64_t bytes() const;
 
  private:
-  /// A name and the content that it has.
-  struct Entry {
-    AdapterInfo info;
-    std::uint64_t order = 0;  ///< number of the name's arrival
-  };
   /// Numbers that one or several names have.
   struct Content {
     Prepared kept{};                              ///< null: not in memory
@@ -116,11 +112,12 @@ class AdapterRegistry {
 
   Options options_;
   mutable std::mutex mutex_;  // guards the rest; not held while files are read
-  std::map<std::string, Entry, std::less<>> entries_;
+  std::map<std::string, AdapterInfo, std::less<>> entries_;  // by name
   std::map<Bytes, Content> contents_;
   std::string standard_;
   std::int64_t kept_bytes_ = 0;
-  std::uint64_t counter_ = 0;
+  std::uint64_t counter_ = 0;     // of uses
+  std::int64_t next_number_ = 0;  // AdapterInfo::number
 };
 
 /// Carries out a change of a model's adapters, whatever AdapterChange::model says. Errors of load()

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -161,10 +162,34 @@ TEST_F(AdapterRegistryTest, RefusesANameThatCouldBeAPath) {
 TEST_F(AdapterRegistryTest, ForgetsTheStandardAdapterWithItsName) {
   write("a", "a");
   ASSERT_TRUE(load("sql", "a"));
-  registry.set_standard("sql");
+  ASSERT_TRUE(registry.set_standard("sql"));
   EXPECT_EQ(registry.standard(), "sql");
   ASSERT_TRUE(registry.unload("sql"));
   EXPECT_EQ(registry.standard(), "");
+}
+
+TEST_F(AdapterRegistryTest, MakesNoNameTheStandardOneThatIsNotKnownAnyMore) {
+  write("a", "a");
+  ASSERT_TRUE(load("sql", "a"));
+  ASSERT_TRUE(load("poet", "a"));
+  ASSERT_TRUE(registry.set_standard("poet"));
+  ASSERT_TRUE(registry.unload("sql"));
+  EXPECT_THAT(registry.set_standard("sql"), FailsWith(EngineErrc::kNoSuchAdapter, "sql"));
+  EXPECT_EQ(registry.standard(), "poet");
+  ASSERT_TRUE(registry.set_standard(""));
+  EXPECT_EQ(registry.standard(), "");
+}
+
+TEST_F(AdapterRegistryTest, ANameKeepsItsNumberAndNoLaterNameGetsIt) {
+  write("a", "a");
+  for (const char* name : {"z", "m", "b"}) ASSERT_TRUE(load(name, "a"));
+  ASSERT_TRUE(registry.unload("m"));
+  ASSERT_TRUE(load("b", "a", /*replaces=*/true));
+  ASSERT_TRUE(load("m", "a"));
+  std::vector<std::int64_t> numbers;
+  for (const AdapterInfo& one : registry.list()) numbers.push_back(one.number);
+  EXPECT_THAT(names(), testing::ElementsAre("z", "b", "m"));
+  EXPECT_THAT(numbers, testing::ElementsAre(0, 2, 3));
 }
 
 TEST_F(AdapterRegistryTest, ListsNamesInTheOrderInWhichTheyCame) {
