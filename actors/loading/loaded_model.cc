@@ -211,6 +211,8 @@ Result<std::shared_ptr<AdapterRegistry>> registry_of(const OpenedModel& opened,
   options.folder = config.adapters_folder;
   options.any_path = config.adapters_any_path;
   options.host_bytes = config.adapters_host_bytes;
+  options.places =
+      std::int64_t{limits.adapter_places} * static_cast<std::int64_t>(devices.devices.size());
   options.read = reader_of(opened);
   options.prepare = [ranks = std::vector<std::weak_ptr<StepDevice>>(first.begin(), first.end()),
                      most = std::int64_t{limits.adapter_rank}](

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "weft/actors/adapters/adapter_registry.h"
+#include "weft/core/time/clock.h"
 #include "weft/gpu/device_adapter.h"
 #include "weft/model/adapters/adapter_file.h"
 #include "weft/tests/fixture/temp_folder.h"
@@ -35,10 +37,12 @@ class FakeAdapters {
     options.host_bytes = 1000;
     options.read = [this](const std::filesystem::path& path) { return read(path); };
     options.prepare = [this](const Adapter& adapter) { return prepare(adapter); };
+    options.now = [this] { return now; };
     return options;
   }
 
   TempFolder folder;
+  TimePoint now{std::chrono::hours(1)};
   int reads = 0;
   int prepares = 0;
 
