@@ -50,7 +50,7 @@ TEST(ApiErrorTest, EachWayToFailHasItsStatusTypeAndCode) {
       Row{EngineErrc::kModelUnloading, 503, "server_error", "model_unloading"},
       Row{EngineErrc::kModelFailed, 503, "server_error", "model_failed"},
       Row{EngineErrc::kNoSuchAdapter, 404, "invalid_request_error", "model_not_found"},
-      Row{EngineErrc::kAdapterFailed, 503, "server_error", "adapter_failed"},
+      Row{EngineErrc::kAdapterFailed, 500, "server_error", "adapter_failed"},
       Row{EngineErrc::kAdapterLoaded, 400, "invalid_request_error", "adapter_loaded"},
       Row{EngineErrc::kProcessorFailed, 500, "server_error", "internal_error"},
       Row{EngineErrc::kReaderFailed, 500, "server_error", "internal_error"},
