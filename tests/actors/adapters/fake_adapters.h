@@ -7,6 +7,7 @@
 #include <fstream>
 #include <memory>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -19,7 +20,7 @@
 namespace weft::test {
 
 /// Adapters that are files of a few letters, which are their content. Each takes ten bytes of
-/// memory. A file that begins with "bad" cannot be read.
+/// memory. A file that begins with "bad" cannot be read, and the reader of "throw" throws.
 class FakeAdapters {
  public:
   /// The content of such a file.
@@ -52,6 +53,7 @@ class FakeAdapters {
     std::ostringstream text;
     text << std::ifstream(path).rdbuf();
     const std::string letters = text.str();
+    if (letters == "throw") throw std::runtime_error("a reader throws");
     if (letters.empty() || letters.starts_with("bad")) return bad_adapter(path.string(), "is bad");
     Adapter adapter;
     AdapterTarget& target = adapter.targets.emplace_back();
