@@ -33,6 +33,7 @@ void AdapterActor::on(PrepareMsg&& message) {
   } else {
     const auto [place, is_new] = waiting_.try_emplace(request.request().adapter);
     if (is_new) next_names_.push_back(place->first);
+    message.share = {};  // the worker has nothing to do for it meanwhile
     place->second.push_back(std::move(message));
     read_next();
   }

@@ -201,10 +201,10 @@ TEST_F(SchedulerAdaptersTest, BatchGivesUpItsPlaceForChatAlsoWhileAGroupWaitsFor
   ASSERT_TRUE(runs(batch) && runs(lasting));
   GroupOutcome& wide = submit({.sequences = 3});
   for (std::int32_t i = 0; i <= Admission::kMaxOvertakes; ++i) {
-    submit({.max_tokens = 1, .client = 1});
+    submit({.max_tokens = 1});
     ASSERT_TRUE(tick());
   }
-  GroupOutcome& late = submit({.max_tokens = 1, .client = 1});
+  GroupOutcome& late = submit({.max_tokens = 1});
   ASSERT_TRUE(tick());
   ASSERT_TRUE(!late.end && !runs(late)) << "the wide group is overtaken no more";
   submit({.client = 2, .adapter = 2});
@@ -212,6 +212,7 @@ TEST_F(SchedulerAdaptersTest, BatchGivesUpItsPlaceForChatAlsoWhileAGroupWaitsFor
   EXPECT_FALSE(runs(wide));
   EXPECT_FALSE(runs(batch));
   EXPECT_EQ(loads(), 2U);
+  end(wide);
   finish_and_compare();
   EXPECT_EQ(batch.end, GroupEnd::kDone);
 }

@@ -204,7 +204,7 @@ TEST_F(PipelineAdaptersTest, AStoppedRequestThatWaitsForItsAdapterHasAnEmptyOutp
   play.run_all();
   ASSERT_TRUE(sent.sink->end);
   EXPECT_EQ(sent.sink->end->reason, FinishReason::kStop) << to_string(sent.sink->end->error);
-  EXPECT_TRUE(sent.sink->tokens.empty());
+  for (const auto& tokens : sent.sink->tokens) EXPECT_TRUE(tokens.empty());
   expect_nothing_held();
 }
 
