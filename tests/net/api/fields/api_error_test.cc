@@ -103,6 +103,7 @@ TEST(ApiErrorTest, OnlyWhatIsWorthTryingAgainSaysWhen) {
   EXPECT_EQ(retry(EngineErrc::kStopping, milliseconds(0)), milliseconds(1000));
   EXPECT_EQ(retry(EngineErrc::kNotReady, milliseconds(0)), milliseconds(1000));
   EXPECT_EQ(retry(EngineErrc::kBadRequest, milliseconds(2500)), milliseconds(0));
+  EXPECT_EQ(retry(EngineErrc::kAdapterFailed, milliseconds(2500)), milliseconds(0));
 }
 
 TEST(ApiErrorTest, TheFieldIsTakenFromTheEnginesWords) {
