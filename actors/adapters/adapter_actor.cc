@@ -80,7 +80,7 @@ void AdapterActor::end_asked() {
 }
 
 /// Sends a request to the pool with its adapter, or, if it is to end, without; or ends it here.
-void AdapterActor::give_on(PrepareMsg&& message) {
+void AdapterActor::give_on(PrepareMsg&& message) const {
   const EndCause cause = message.ticket->end_cause();
   if (cause != EndCause::kNone && cause != EndCause::kStop) {
     return std::move(message.ticket).fail(request_ending(cause));

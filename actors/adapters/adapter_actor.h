@@ -40,7 +40,7 @@ class AdapterActor {
   using Waiting = std::map<std::string, std::vector<PrepareMsg>, std::less<>>;
 
   void end_asked();
-  void give_on(PrepareMsg&& message);
+  void give_on(PrepareMsg&& message) const;
   void read_next();
 
   ActorContext& context_;

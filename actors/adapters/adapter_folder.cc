@@ -1,8 +1,9 @@
 #include "weft/actors/adapters/adapter_folder.h"
 
 #include <algorithm>
-#include <array>
 #include <functional>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>

@@ -5,10 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/json/array.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "weft/actors/adapters/adapter_registry.h"
 #include "weft/tests/actors/adapters/fake_adapters.h"
