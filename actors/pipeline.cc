@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "weft/actors/adapters/adapter_actor.h"
+#include "weft/actors/adapters/adapter_reader_actor.h"
 #include "weft/actors/adapters/adapter_registry.h"
 #include "weft/actors/defaults.h"
 #include "weft/actors/detokenizer_actor.h"
@@ -79,6 +80,8 @@ class Pipeline::Assembly {
   ActorRef<ExecutorProtocol> declare_executor(const DeviceRanks& devices, std::size_t rank,
                                               const std::string& suffix);
   PreprocessPool start_workers(const std::vector<ReplicaEntry>& replicas);
+  std::optional<ActorRef<AdapterProtocol>> declare_adapters();
+  void start_adapters(const ActorRef<AdapterProtocol>& adapters, const PreprocessPool& pool);
 
   Pipeline& pipeline_;
   const Config& config_;
@@ -191,12 +194,7 @@ PreprocessPool Pipeline::Assembly::start_workers(const std::vector<ReplicaEntry>
       pipeline_.metrics(), replicas.size(), options_.model,
       config_.cache_enabled && config_.kv_layout == KvLayout::kPages);
   std::random_device entropy;
-  const bool adapts = pipeline_.model_->adapters != nullptr;
-  if (adapts) {
-    ActorOptions how = on_thread("adapters", ActorRole::kPreprocess, mailbox_of(config_), options_);
-    if (how.thread) how.thread->goes_last = true;
-    pipeline_.adapters_ = pipeline_.actors_.declare<AdapterProtocol>(std::move(how));
-  }
+  const auto adapters = declare_adapters();
   const auto start = [&](const std::string& name, std::int32_t count, bool goes_last) {
     PreprocessPool::Workers workers;
     for (std::int32_t i = 0; i < count; ++i) {
@@ -204,18 +202,40 @@ PreprocessPool Pipeline::Assembly::start_workers(const std::vector<ReplicaEntry>
                                    mailbox_of(config_), options_);
       if (how.thread) how.thread->goes_last = goes_last;
       const std::uint64_t seed = std::uint64_t{entropy()} << 32U | entropy();
-      workers.push_back(pipeline_.actors_.spawn<PreprocessActor>(
-          std::move(how), pipeline_.model_, replicas, loads, seed, pipeline_.adapters_));
+      workers.push_back(pipeline_.actors_.spawn<PreprocessActor>(std::move(how), pipeline_.model_,
+                                                                 replicas, loads, seed, adapters));
     }
     return workers;
   };
   const std::int32_t count = config_.preprocess_workers;
   const auto for_small = start("preprocess", count, /*goes_last=*/false);
   const PreprocessPool pool(for_small, start("large-prompts", (count + 1) / 2, /*goes_last=*/true));
-  if (adapts) {
-    pipeline_.actors_.start<AdapterActor>(*pipeline_.adapters_, pipeline_.model_, pool);
-  }
+  if (adapters) start_adapters(*adapters, pool);
   return pool;
+}
+
+/// Declares the two actors that wait for adapters and read them; nothing where there are none.
+std::optional<ActorRef<AdapterProtocol>> Pipeline::Assembly::declare_adapters() {
+  if (pipeline_.model_->adapters == nullptr) return std::nullopt;
+  ActorOptions how =
+      on_thread("adapter-reader", ActorRole::kPreprocess, mailbox_of(config_), options_);
+  if (how.thread) how.thread->goes_last = true;
+  // Its work is a few comparisons, as the receiver's is.
+  auto adapters = pipeline_.actors_.declare<AdapterProtocol>(
+      on_executor("adapters", ActorRole::kPreprocess, mailbox_of(config_), options_));
+  pipeline_.adapter_reader_ = pipeline_.actors_.declare<AdapterReaderProtocol>(std::move(how));
+  return adapters;
+}
+
+void Pipeline::Assembly::start_adapters(const ActorRef<AdapterProtocol>& adapters,
+                                        const PreprocessPool& pool) {
+  // A refused wake-up is harmless: an actor with a full mailbox checks after each message.
+  auto ending = std::make_shared<EndingRequests>(
+      [adapters] { static_cast<void>(adapters.try_send(AdapterEndingMsg{})); });
+  const ActorRef<AdapterReaderProtocol>& reader = *pipeline_.adapter_reader_;
+  pipeline_.actors_.start<AdapterReaderActor>(reader, pipeline_.model_, adapters);
+  pipeline_.actors_.start<AdapterActor>(adapters, pipeline_.model_, pool, reader,
+                                        std::move(ending));
 }
 
 namespace {
@@ -257,11 +277,11 @@ Pipeline::~Pipeline() {
 }
 
 void Pipeline::change_adapter(AdapterChange change, ModelDone done) {
-  if (!adapters_) {
+  if (!adapter_reader_) {
     return done(weft::change_adapter(*model_, change));  // which says so
   }
   ChangeAdapterMsg message{std::move(change), std::move(done)};
-  const PushResult result = adapters_->try_send(std::move(message));
+  const PushResult result = adapter_reader_->try_send(std::move(message));
   if (!taken(result)) message.done(refusal_of(result, ready()));
 }
 

@@ -100,7 +100,7 @@ class Pipeline final : public RequestPort {
   std::vector<std::shared_ptr<RankGroup>> ranks_;  // one for each replica
   IdSource<RequestKind> ids_;
   std::optional<ActorRef<ReceiverProtocol>> receiver_;
-  std::optional<ActorRef<AdapterProtocol>> adapters_;  // none where the model takes no adapters
+  std::optional<ActorRef<AdapterReaderProtocol>> adapter_reader_;  // none: it takes no adapters
   ActorSystem actors_;
 };
 

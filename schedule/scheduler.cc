@@ -191,7 +191,9 @@ void Scheduler::admit(TimePoint now, Tick* amended) {
   for (const RequestClass cls : kRequestClasses) {
     for (;;) {
       const AdmissionChoice next = admission_.choose(cls);
-      if (next.blocked) return;
+      // Places are made also while a group waits for rows or pages: loads take their time
+      // meanwhile.
+      if (next.blocked) return make_places();
       if (next.group == nullptr) break;
       make_room(*next.group);
       begin(*next.group, amended);

@@ -223,14 +223,17 @@ inline constexpr std::array kKeys = {
               "them, else none. Requests for further ones wait, and the least recently used one "
               "makes room",
               "Each place takes memory of a GPU, beside the KV cache", "adapter-places"},
-    ConfigKey{"adapters", "max_rank", integer<&Config::adapter_max_rank>(0, 4'096),
-              "The greatest rank of an adapter; 0: that of adapters.named, at least 16",
-              "All places have one size", "adapter-max-rank"},
-    ConfigKey{"adapters", "host_bytes",
-              integer<&Config::adapters_host_bytes>(0, std::int64_t{1} << 50),
-              "Bytes of host memory for adapters that no request uses; the least recently used one "
-              "leaves, and is read again when a request names it",
-              "Some fifty of a large model, or thousands of a small one", "adapters-host-bytes"},
+    ConfigKey{
+        "adapters", "max_rank", integer<&Config::adapter_max_rank>(0, 4'096),
+        "The greatest rank of an adapter; 0: that of adapters.named, at least 16 and at most 256: "
+        "a greater one has to be set here",
+        "All places have one size", "adapter-max-rank"},
+    ConfigKey{
+        "adapters", "host_bytes", integer<&Config::adapters_host_bytes>(0, std::int64_t{1} << 50),
+        "Bytes of host memory for adapters. The least recently used one leaves, and is read again "
+        "when a request names it; while requests use all of it, requests for further "
+        "adapters are refused, but adapters.places adapters can always be used",
+        "Some fifty of a large model, or thousands of a small one", "adapters-host-bytes"},
 
     ConfigKey{"scheduling", "policy", PolicySetting{1, 60'000},
               "How requests come together. \"fusion\": each joins at the next tick; \"static\": "
