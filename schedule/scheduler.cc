@@ -187,6 +187,7 @@ void Scheduler::amend(TimePoint now, Tick& tick) {
 void Scheduler::choose_training(TimePoint now, Tick& tick) {
   TrainingPolicy::PlanState state{.plan = tick.plan.tick, .computes = !is_empty(tick.shape)};
   state.batch_is_empty = running_.empty();
+  if (const auto since = oldest_wait()) state.longest_wait = now - *since;
   if (longest_step_ > Duration{}) state.left = longest_step_ - chunks_.times().predict(tick.shape);
   tick.plan.training_pieces = training_.choose(state, now);
 }

@@ -57,6 +57,9 @@ std::int32_t TrainingPolicy::choose(const PlanState& state, TimePoint now) noexc
     pieces = pieces_beside(state, now);
   }
   if (pieces == 0) return 0;
+  if (state.batch_is_empty) {
+    stats_.longest_wait = std::max(stats_.longest_wait, state.longest_wait);
+  }
   under_way_ = state.plan;
   task_of_plan_ = task_;
   began_ = now;

@@ -22,6 +22,9 @@ struct TrainingStats {
   std::uint64_t iterations = 0;
   std::uint64_t pieces = 0;
   Duration took{};  ///< all pieces
+  /// The longest that a group which had never begun waited already when a plan of training alone
+  /// was made.
+  Duration longest_wait{};
 };
 
 /// Decides when a request joins the batch and when a device trains, while there is a training task.
@@ -72,6 +75,7 @@ class TrainingPolicy {
     std::uint64_t plan = 0;
     bool computes = false;        ///< something runs in it
     bool batch_is_empty = false;  ///< no group has rows
+    Duration longest_wait{};      ///< of groups that have never begun
     /// What the step leaves of the time that it may take; none: it may take any.
     std::optional<Duration> left{};
   };
