@@ -26,6 +26,8 @@ SchedulerActor::SchedulerActor(ActorContext& context, std::shared_ptr<SchedulerS
   under_way_.reserve(state_->most_under_way());
   state_->ticks.reclaim();
   publish();
+  // A predecessor may have failed over the message that told of the task.
+  if (state_->training && state_->training->wanted() != 0) timer_.arm_at(context_.now());
 }
 
 void SchedulerActor::on(EnqueueMsg&& message) {
@@ -268,6 +270,10 @@ void SchedulerActor::exiting(const Error& why) {
   requests_.fail_all(why);
   send_ends();
   publish_empty();
+  // It may have no successor to plan training.
+  if (state_->training && !context_.system_ready()) {
+    state_->training->fail({EngineErrc::kNotReady, {}});
+  }
 }
 
 }  // namespace weft

@@ -118,7 +118,7 @@ TEST_F(SchedulerTrainingTest, EachGroupIsJudgedByItsOwnWait) {
   EXPECT_NE(entry_of(first), nullptr);
   EXPECT_EQ(entry_of(second), nullptr);
   run();
-  now_ += milliseconds(4);
+  now_ += milliseconds(5);
   ASSERT_TRUE(plan());
   EXPECT_NE(entry_of(second), nullptr);
   run();
@@ -128,7 +128,7 @@ TEST_F(SchedulerTrainingTest, EachGroupIsJudgedByItsOwnWait) {
 TEST_F(SchedulerTrainingTest, AGroupThatGaveWayDoesNotWaitForTraining) {
   SchedulerOptions options = roomy();
   options.limits.rows = 1;
-  options.training = {TrainingKind::kDeferral, kBound};
+  options.training = {TrainingKind::kFinishFirst, kBound};
   start(options);
   const GroupOutcome& batch = submit({.max_tokens = 20, .cls = RequestClass::kBatch});
   ASSERT_TRUE(tick());
@@ -138,9 +138,13 @@ TEST_F(SchedulerTrainingTest, AGroupThatGaveWayDoesNotWaitForTraining) {
   ASSERT_TRUE(chat.end);
   on_training_ = [](const Plan&) { return TrainingDone{}; };
   scheduler_->train(1, now_);
+  const GroupOutcome& fresh = submit({.cls = RequestClass::kBatch});
   ASSERT_TRUE(plan());
   EXPECT_NE(entry_of(batch), nullptr);
   run();
+  while (!batch.end) ASSERT_TRUE(tick());
+  ASSERT_TRUE(tick());
+  EXPECT_FALSE(runs(fresh)) << "it has never begun";
   finish_without_task();
 }
 

@@ -232,6 +232,25 @@ TEST_F(PipelineTrainingTest, ASchedulerThatFailsLosesNoPiece) {
   expect_served();
 }
 
+TEST_F(PipelineTrainingTest, ASchedulerThatFailsOverATasksMessageIsToldOfTheTaskAgain) {
+  start();
+  const Trained one = train();
+  actor_fails = true;
+  ASSERT_TRUE(play.expect<TrainingMsg>({}, kSchedulerId));
+  play.advance(1ms);
+  play.run_all();
+  EXPECT_TRUE(*one.end);
+}
+
+TEST_F(PipelineTrainingTest, ASchedulerThatIsLostEndsTheTask) {
+  start();
+  const Trained one = train();
+  failure = ExitKind::kDeviceLost;
+  actor_fails = true;
+  ASSERT_TRUE(play.expect<TrainingMsg>({}, kSchedulerId));
+  EXPECT_EQ(one.error(), EngineErrc::kNotReady);
+}
+
 TEST_F(PipelineTrainingTest, ASecondTaskIsRefusedUntilTheFirstHasEnded) {
   start();
   const Trained first = train();
@@ -239,7 +258,9 @@ TEST_F(PipelineTrainingTest, ASecondTaskIsRefusedUntilTheFirstHasEnded) {
   EXPECT_EQ(second.error(), EngineErrc::kOverloaded);
   play.run_all();
   EXPECT_TRUE((*first.end)->has_value());
-  put(first);
+  const Trained again{first.work, first.task, std::make_shared<std::optional<Result<void>>>()};
+  put(again);
+  EXPECT_EQ(again.error(), EngineErrc::kBadRequest);
   EXPECT_EQ(first.work->ran, 12);
 }
 
