@@ -45,7 +45,7 @@ class MeasuredDevice final : public ForwardingDevice {
         last_(first + count) {}
 
   void run(const Plan& plan, StepResult& result) override {
-    if (started_ == 0) submitted.get_future().wait();
+    if (!std::exchange(has_waited_, true)) submitted.get_future().wait();
     device().run(plan, result);
     started_ += plan.starts.size();
     if (started_ < rows_) return;
@@ -59,6 +59,7 @@ class MeasuredDevice final : public ForwardingDevice {
 
  private:
   const std::size_t rows_, first_, last_;
+  bool has_waited_ = false;
   std::size_t started_ = 0;
   std::size_t steps_ = 0;
   std::size_t before_ = 0;
