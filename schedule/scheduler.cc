@@ -155,7 +155,8 @@ bool Scheduler::plan(TimePoint now, Tick& tick, std::optional<Duration> budget) 
   if (computes) chunks_.choose_guesses(tick);
   // A load's result is not to wait for an iteration of training.
   if (!loads) choose_training(now, tick);
-  const bool has_work = computes || loads || tick.plan.training_pieces > 0;
+  const bool stops = !computes && !loads && is_awaited() && training_.interrupt();
+  const bool has_work = computes || loads || stops || tick.plan.training_pieces > 0;
   if (has_work) clock_.write();
   memory_.prefixes().settle_offers();
   if (!has_work) return false;
@@ -187,6 +188,7 @@ void Scheduler::amend(TimePoint now, Tick& tick) {
 void Scheduler::choose_training(TimePoint now, Tick& tick) {
   TrainingPolicy::PlanState state{.plan = tick.plan.tick, .computes = !is_empty(tick.shape)};
   state.batch_is_empty = running_.empty();
+  state.is_awaited = is_awaited();
   if (const auto since = oldest_wait()) state.longest_wait = now - *since;
   if (longest_step_ > Duration{}) state.left = longest_step_ - chunks_.times().predict(tick.shape);
   tick.plan.training_pieces = training_.choose(state, now);
@@ -197,6 +199,12 @@ void Scheduler::train(std::uint64_t task, TimePoint now) {
   training_.set_task(task, now);
   // Groups that waited for it can begin.
   if (had_task && task == 0) arrived_ = true;
+}
+
+/// Whether no group runs, and one that does not wait for training waits for something else, such as
+/// pages from files.
+bool Scheduler::is_awaited() const noexcept {
+  return running_.empty() && !waiting_.empty() && !defers_;
 }
 
 std::optional<TimePoint> Scheduler::oldest_wait() const noexcept {

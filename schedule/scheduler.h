@@ -174,6 +174,7 @@ class Scheduler {
   void save_pages();
   void choose_training(TimePoint now, Tick& tick);
   [[nodiscard]] bool stops_waiting(TimePoint now) const noexcept;
+  [[nodiscard]] bool is_awaited() const noexcept;
   [[nodiscard]] bool use_files(const SchedulerOptions& options);
 
   void take_results(const Tick& tick, std::size_t index, std::span<const SampleResult> results);

@@ -52,7 +52,7 @@ std::int32_t TrainingPolicy::choose(const PlanState& state, TimePoint now) noexc
   if (!std::exchange(was_idle_, true)) idle_since_ = now;
   std::int32_t pieces = 0;
   if (state.batch_is_empty) {
-    pieces = state.computes ? 0 : kWholeIteration;
+    pieces = state.computes || state.is_awaited ? 0 : kWholeIteration;
   } else if (state.computes) {
     pieces = pieces_beside(state, now);
   }
@@ -63,7 +63,12 @@ std::int32_t TrainingPolicy::choose(const PlanState& state, TimePoint now) noexc
   under_way_ = state.plan;
   task_of_plan_ = task_;
   began_ = now;
+  is_alone_ = state.batch_is_empty;
   return pieces;
+}
+
+bool TrainingPolicy::interrupt() noexcept {
+  return under_way_ != 0 && std::exchange(is_alone_, false);
 }
 
 /// Returns how many pieces run behind the step of a batch.

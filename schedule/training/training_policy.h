@@ -75,12 +75,17 @@ class TrainingPolicy {
     std::uint64_t plan = 0;
     bool computes = false;        ///< something runs in it
     bool batch_is_empty = false;  ///< no group has rows
+    bool is_awaited = false;      ///< a group may begin, and waits for something else
     Duration longest_wait{};      ///< of groups that have never begun
     /// What the step leaves of the time that it may take; none: it may take any.
     std::optional<Duration> left{};
   };
   /// Returns the plan's training (Plan::training_pieces). A plan with training must come to be.
   [[nodiscard]] std::int32_t choose(const PlanState& state, TimePoint now) noexcept;
+  /// Whether a plan of training alone is under way that was not interrupted yet. A group may begin
+  /// and cannot, so an empty plan is made that stops the training: the group may wait for that
+  /// plan's end.
+  [[nodiscard]] bool interrupt() noexcept;
   /// The result of a plan is in.
   void take(std::uint64_t plan, const TrainingDone& done) noexcept;
   /// The result of a plan is lost.
@@ -108,6 +113,7 @@ class TrainingPolicy {
   std::uint64_t under_way_ = 0;     // the plan with training without a result; 0: none
   std::uint64_t task_of_plan_ = 0;  // whose training it has
   TimePoint began_{};               // when it was made
+  bool is_alone_ = false;           // nothing else is in it, and no newer plan interrupts it
   TimePoint idle_since_{};          // without training
   bool was_idle_ = false;           // idle_since_ is known
   TrainingStats stats_;
