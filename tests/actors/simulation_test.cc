@@ -313,6 +313,13 @@ TEST(SimulationTest, NothingIsLostBesideTrainingOfDevicesWithStagesOrGuessesOrAd
   simulate_training({.adapters = true});
 }
 
+TEST(SimulationTest, NothingIsLostBesideTrainingWhereFilesAreRead) {
+  const Tally tally = simulate_all({.files = true, .training = true}, kSeeds / 5);
+  if (std::getenv("WEFT_SEED") != nullptr) return;
+  EXPECT_GT(tally.pages_read, 0U);
+  EXPECT_GT(tally.training.done, 0U);
+}
+
 TEST(SimulationTest, ASeedReplaysBitByBit) {
   for (std::uint64_t seed = 1; seed <= kReplayed; ++seed) {
     Tally first;

@@ -73,8 +73,7 @@ Result<void> Simulation::train_piece(Duration took) {
   const bool is_up_to_date = !system_.has_message_for({*model.system, ActorId(1)}) &&
                              !system_.has_message_for({*model.system, ActorId(3)});
   const bool defers = model.config.training == TrainingKind::kDeferral;
-  if (oldest_wait_ && rows_in_use_ == 0 && is_up_to_date && defers && !options_.allocations &&
-      !options_.adapters) {
+  if (oldest_wait_ && rows_in_use_ == 0 && is_up_to_date && defers && !options_.allocations) {
     EXPECT_LE(system_.clock().now() - *oldest_wait_, model.config.training_deferral_bound);
   }
   system_.clock().advance(took);
@@ -115,10 +114,10 @@ void Simulation::watch_training(const Scheduler& scheduler) {
   oldest_wait_ = scheduler.oldest_wait();
   rows_in_use_ = stats.running;
   const SimulatedModel& model = models_.front();
-  if (model.config.training == TrainingKind::kDeferral && !options_.adapters) {
+  if (model.config.training == TrainingKind::kDeferral) {
     EXPECT_LE(stats.training.longest_wait, model.config.training_deferral_bound);
   }
-  if (model.config.training == TrainingKind::kInferenceFirst && !options_.adapters) {
+  if (model.config.training == TrainingKind::kInferenceFirst) {
     EXPECT_EQ(stats.training.longest_wait, Duration{});
   }
 }
