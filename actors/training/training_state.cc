@@ -129,11 +129,12 @@ void TrainingState::abandon(std::unique_lock<std::mutex>& lock) noexcept {
 }
 
 void TrainingState::finish(std::unique_lock<std::mutex>& lock) noexcept {
-  const auto work = std::exchange(work_, nullptr);
+  auto work = std::exchange(work_, nullptr);
   const Done done = std::move(done_);
   const auto watcher = std::exchange(watcher_, nullptr);
   const Result<void> result = std::move(*ending_);  // which still says that it has ended
   lock.unlock();
+  work.reset();  // it is its owner's before the end is told
   if (watcher) watcher->training_changed();
   if (done) done(result);
 }
