@@ -12,10 +12,10 @@ void TrainingPolicy::set_task(std::uint64_t task, TimePoint now) noexcept {
   if (task == 0) return;
   was_idle_ = true;
   idle_since_ = now;
+  spent_ = {};  // a task that was paused computes its micro-batch again
   if (std::exchange(measured_task_, task) == task) return;
   iterations_.clear();
   pieces_.clear();
-  spent_ = {};
 }
 
 std::optional<Duration> TrainingPolicy::iteration_time() const noexcept {

@@ -152,6 +152,34 @@ TEST_F(TrainingPolicyTest, AnAmendedPlanIsDecidedAnew) {
   EXPECT_EQ(idle_plan(0), kWholeIteration) << "the earlier one has none any more";
 }
 
+TEST_F(TrainingPolicyTest, NoIterationBeginsWhileAGroupWaitsForSomethingElse) {
+  start(TrainingKind::kDeferral);
+  EXPECT_EQ(policy_->choose({.plan = ++plan_, .batch_is_empty = true, .is_awaited = true}, at(0)),
+            0);
+  EXPECT_FALSE(policy_->interrupt());
+  ASSERT_EQ(idle_plan(0), kWholeIteration);
+  EXPECT_TRUE(policy_->interrupt());
+  EXPECT_FALSE(policy_->interrupt()) << "one plan is enough";
+  finish({.pieces = 1, .took = milliseconds(1), .longest = milliseconds(1)});
+  EXPECT_FALSE(policy_->interrupt());
+}
+
+TEST_F(TrainingPolicyTest, APieceBesideABatchIsNotInterrupted) {
+  start(TrainingKind::kFill);
+  ASSERT_EQ(busy_plan(0), 1);
+  EXPECT_FALSE(policy_->interrupt());
+}
+
+TEST_F(TrainingPolicyTest, TheLongestWaitBehindAnIterationIsKnown) {
+  start(TrainingKind::kDeferral);
+  ASSERT_EQ(busy_plan(1000), 1);
+  finish({});
+  const TrainingPolicy::PlanState state{
+      .plan = ++plan_, .batch_is_empty = true, .longest_wait = milliseconds(7)};
+  ASSERT_EQ(policy_->choose(state, at(1000)), kWholeIteration);
+  EXPECT_EQ(policy_->stats().longest_wait, milliseconds(7));
+}
+
 TEST_F(TrainingPolicyTest, ABatchThatIsNeverEmptyLeavesTrainingItsShare) {
   start(TrainingKind::kDeferral);
   EXPECT_EQ(busy_plan(999), 0);
