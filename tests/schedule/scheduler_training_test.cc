@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <random>
+#include <string>
 
 #include "weft/tests/schedule/scheduler_fixture.h"
 
