@@ -22,6 +22,7 @@
 #include "weft/actors/replicas/replica_loads.h"
 #include "weft/actors/request/request_text.h"
 #include "weft/actors/scheduler_actor.h"
+#include "weft/actors/training/training_slot.h"
 #include "weft/gpu/files/page_files.h"
 
 namespace weft {
@@ -79,6 +80,8 @@ class Pipeline::Assembly {
   /// Returns the address of a rank's executor, which is started later.
   ActorRef<ExecutorProtocol> declare_executor(const DeviceRanks& devices, std::size_t rank,
                                               const std::string& suffix);
+  /// Decides whether the first replica can train, and if so makes the place for a task.
+  void allow_training(const DeviceRanks& devices, const ActorRef<SchedulerProtocol>& scheduler);
   PreprocessPool start_workers(const std::vector<ReplicaEntry>& replicas);
   std::optional<ActorRef<AdapterProtocol>> declare_adapters();
   void start_adapters(const ActorRef<AdapterProtocol>& adapters, const PreprocessPool& pool);
@@ -166,7 +169,12 @@ ReplicaEntry Pipeline::Assembly::start_replica(DeviceRanks devices, std::size_t 
   state->observer = options_.observer;
   state->notice = options_.notice;
   ReplicaEntry entry{scheduler, state->ending};
+  if (number == 0) {
+    allow_training(devices, scheduler);
+    state->training = pipeline_.training_;
+  }
 
+  const std::shared_ptr<TrainingSlot> training = state->training;
   const std::shared_ptr<TickPool> ticks(state, &state->ticks);
   const auto ranks = std::make_shared<RankGroup>(std::move(devices));
   const auto start_executor = [&](const ActorRef<ExecutorProtocol>& ref, std::size_t rank,
@@ -176,7 +184,8 @@ ReplicaEntry Pipeline::Assembly::start_replica(DeviceRanks devices, std::size_t 
     mine->rank = rank;
     mine->metrics = metrics;
     mine->ticks = ticks;
-    pipeline_.actors_.start<ExecutorActor>(ref, std::move(mine), scheduler, led);
+    mine->training = training;
+    pipeline_.actors_.start<ExecutorActor>(ref, std::move(mine), ref, scheduler, led);
   };
   for (std::size_t i = 0; i < others.size(); ++i) start_executor(others[i], i + 1, {});
   start_executor(executor, 0, others);
@@ -187,6 +196,22 @@ ReplicaEntry Pipeline::Assembly::start_replica(DeviceRanks devices, std::size_t 
   pipeline_.actors_.start<DetokenizerActor>(detokenizer, ticks, scheduler, options_.observer);
   pipeline_.actors_.start<SchedulerActor>(scheduler, std::move(state), executor, detokenizer);
   return entry;
+}
+
+void Pipeline::Assembly::allow_training(const DeviceRanks& devices,
+                                        const ActorRef<SchedulerProtocol>& scheduler) {
+  std::string& why_not = pipeline_.trains_not_;
+  if (config_.training == TrainingKind::kOff) {
+    why_not = "training.policy is \"off\"";
+  } else if (devices.size() > 1) {
+    why_not = "a model that is cut into ranks does not train";
+  } else if (!devices.front()->lets_train()) {
+    why_not = "only a model on the host trains, not one on a GPU";
+  } else {
+    // A refused wake-up is harmless, as for requests that were asked to end.
+    pipeline_.training_ = std::make_shared<TrainingSlot>(
+        [scheduler] { static_cast<void>(scheduler.try_send(TrainingMsg{})); });
+  }
 }
 
 PreprocessPool Pipeline::Assembly::start_workers(const std::vector<ReplicaEntry>& replicas) {
@@ -272,6 +297,7 @@ Pipeline::Pipeline(boost::asio::any_io_executor executor, const Config& config, 
 }
 
 Pipeline::~Pipeline() {
+  if (training_) training_->stop({EngineErrc::kStopping, {}});
   // The actors that devices would notify are about to end.
   for (const auto& ranks : ranks_) ranks->watch({});
 }
@@ -283,6 +309,12 @@ void Pipeline::change_adapter(AdapterChange change, ModelDone done) {
   ChangeAdapterMsg message{std::move(change), std::move(done)};
   const PushResult result = adapter_reader_->try_send(std::move(message));
   if (!taken(result)) message.done(refusal_of(result, ready()));
+}
+
+void Pipeline::train(const std::shared_ptr<TrainingState>& task, ModelDone done) {
+  if (!training_) return done(Error{EngineErrc::kBadRequest, "training: " + trains_not_});
+  if (!ready()) return done(Error{EngineErrc::kNotReady, {}});
+  training_->put(task, done);
 }
 
 std::shared_ptr<ActiveRequest> Pipeline::make_request(Request request,
@@ -299,6 +331,7 @@ void Pipeline::submit(RequestTicket ticket) noexcept {
 }
 
 void Pipeline::stop(std::function<void()> stopped) noexcept {
+  if (training_) training_->stop({EngineErrc::kStopping, {}});
   actors_.async_stop([stopped = std::move(stopped)] { stopped(); });
 }
 
