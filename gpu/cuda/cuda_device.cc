@@ -1,3 +1,4 @@
+#include "weft/gpu/adapter_pairs.h"
 #include "weft/gpu/cuda/cuda_device.h"
 
 #include <algorithm>
