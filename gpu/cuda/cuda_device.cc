@@ -1,4 +1,3 @@
-#include "weft/gpu/adapter_pairs.h"
 #include "weft/gpu/cuda/cuda_device.h"
 
 #include <algorithm>
