@@ -6,6 +6,7 @@
 
 #include "weft/core/background.h"
 #include "weft/core/error/internal_error.h"
+#include "weft/gpu/adapter_pairs.h"
 #include "weft/gpu/cuda/weight_loader.h"
 #include "weft/gpu/host/thread_team.h"
 

@@ -130,7 +130,7 @@ class AdapterPlaces {
   [[nodiscard]] std::int32_t place_to_close(RequestClass cls) const;
   void move_wait(const AdapterId& adapter, std::int32_t place);
   void note_change() noexcept { is_full_ = {}; }
-  void load(std::int32_t place);
+  void load(std::int32_t index);
 
   const PlanClock& clock_;
   std::vector<Place> places_;

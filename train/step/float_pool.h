@@ -8,7 +8,7 @@
 namespace weft {
 
 /// Memory for numbers of a training step. Memory that was given back is taken again by the next
-/// request of its size, so that a step like the one before it allocates nothing. Owner only.
+/// request of its size, so that a step like the one before it needs no further blocks. Owner only.
 class FloatPool {
  public:
   /// Numbers that go back to their pool in the end. The pool must live longer.

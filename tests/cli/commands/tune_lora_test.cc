@@ -7,6 +7,7 @@
 #include <iterator>
 #include <string>
 
+#include "weft/tests/cli/commands/model_program.h"
 #include "weft/tests/cli/run_program.h"
 #include "weft/tests/fixture/source_path.h"
 #include "weft/tests/fixture/temp_folder.h"

@@ -54,7 +54,7 @@ class LlamaAdaptersTest : public ApiFixture {
     const BodyFields fields(body(R"({"lora":)" + lora + "}"));
     Request request;
     take_lora(fields, card, request);
-    const auto error = fields.finish();
+    const auto& error = fields.finish();
     return error ? error->param + " " + error->code : request.adapter;
   }
 
