@@ -144,10 +144,10 @@ class AdapterHalvesCudaTest : public AdapterCudaTest {
     const auto sites = static_cast<std::int32_t>(of.sites.size());
     RowsPair in = RowsPair::random(of.rows, of.inputs, of.dtype, engine_);
     CudaAdapterShrinkParams shrink{.rows = of.rows, .sites = sites, .rank = of.rank};
-    shrink.slices = adapter_slices(of.inputs, sites * of.rank / kAdapterTile, most);
     const std::int64_t width = std::int64_t{sites} * of.rank;
-    Mirror<float> sums(std::vector<float>(static_cast<std::size_t>(shrink.slices * of.rows * width),
-                                          std::nanf("")));
+    shrink.slices = adapter_slices(of.inputs, width / kAdapterTile, most);
+    const std::int64_t count_of_sums = std::int64_t{shrink.slices} * of.rows * width;
+    Mirror<float> sums(std::vector<float>(static_cast<std::size_t>(count_of_sums), std::nanf("")));
     ASSERT_LE(std::ssize(sums.host), adapter_sums(of.rows, width));
     CudaAdapterExpandParams expand{.rows = of.rows,
                                    .slices = shrink.slices,
