@@ -24,6 +24,7 @@
 #include "weft/actors/request/request.h"             // IWYU pragma: export
 #include "weft/actors/request_messages.h"            // IWYU pragma: export
 #include "weft/actors/stepper/stepper.h"             // IWYU pragma: export
+#include "weft/actors/training/training_task.h"      // IWYU pragma: export
 #include "weft/config/config.h"                      // IWYU pragma: export
 #include "weft/config/config_error.h"                // IWYU pragma: export
 #include "weft/config/models_config.h"               // IWYU pragma: export
@@ -41,6 +42,7 @@
 #include "weft/gpu/memory/memory_budget.h"           // IWYU pragma: export
 #include "weft/gpu/plan.h"                           // IWYU pragma: export
 #include "weft/gpu/step_device.h"                    // IWYU pragma: export
+#include "weft/gpu/training_work.h"                  // IWYU pragma: export
 #include "weft/grammar/grammar_builder.h"            // IWYU pragma: export
 #include "weft/grammar/grammar_error.h"              // IWYU pragma: export
 #include "weft/grammar/structured_output.h"          // IWYU pragma: export

@@ -1,8 +1,10 @@
 #include "weft/actors/executor_actor.h"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "weft/actors/model_label.h"
@@ -31,9 +33,13 @@ ExecutorMetrics::ExecutorMetrics(MetricsRegistry& registry, const std::string& m
                                       kTickBounds, with_model(model))) {}
 
 ExecutorActor::ExecutorActor(ActorContext& context, std::shared_ptr<ExecutorState> state,
+                             const ActorRef<ExecutorProtocol>& self,
                              const ActorRef<SchedulerProtocol>& scheduler,
                              const std::vector<ActorRef<ExecutorProtocol>>& others)
-    : context_(context), state_(std::move(state)), scheduler_(scheduler.sender(context.id())) {
+    : context_(context),
+      state_(std::move(state)),
+      self_(self.sender(context.id())),
+      scheduler_(scheduler.sender(context.id())) {
   others_.reserve(others.size());
   for (const auto& other : others) others_.push_back(other.sender(context.id()));
 }
@@ -52,6 +58,7 @@ void ExecutorActor::on(StepMsg&& message) {
   PipelineTick& tick = *message.tick;
   if (leads()) {
     if (!tick.take(message.number)) return;
+    stop_training();
     meet(tick);
     const bool runs = !outdated(tick);
     tick.begin(runs ? state_->ranks->size() : 1);
@@ -100,7 +107,59 @@ void ExecutorActor::run(PipelineTick& tick) {
   last_end_ = context_.now();
   last_tick_ = tick.number;
   tick.note_took(result.took == Duration{} ? last_end_ - began : result.took);
+  if (tick.plan.training_pieces > 0 && state_->training != nullptr) return train(tick);
   if (tick.leave()) give_back(tick, nullptr);
+}
+
+/// Carries out the training of a plan that has run, or begins with it.
+void ExecutorActor::train(PipelineTick& tick) {
+  state_->trained = &tick;
+  if (tick.plan.entries.empty()) return continue_training();
+  for (std::int32_t i = 0; i < tick.plan.training_pieces && run_piece(tick); ++i) {
+  }
+  stop_training();
+}
+
+void ExecutorActor::on(PieceMsg&& message) {
+  if (state_->trained == nullptr || state_->trained->number != message.number) return;
+  const bool goes_on = run_piece(*state_->trained);
+  goes_on ? continue_training() : stop_training();
+}
+
+void ExecutorActor::undelivered(PieceMsg&& message, const Error& /*why*/) {
+  if (state_->trained != nullptr && state_->trained->number == message.number) stop_training();
+}
+
+/// Sees to the next piece, unless a newer plan waits.
+void ExecutorActor::continue_training() noexcept {
+  const std::uint64_t number = state_->trained->number;
+  const bool waits = state_->ticks->newest_sent() > number;
+  if (waits || !taken(self_.try_send(PieceMsg{number}))) stop_training();
+}
+
+/// Runs a piece, and returns whether another one may follow in this plan.
+bool ExecutorActor::run_piece(PipelineTick& tick) noexcept {
+  // A plan may have been sent since the piece was seen to.
+  if (tick.plan.entries.empty() && state_->ticks->newest_sent() > tick.number) return false;
+  const std::shared_ptr<TrainingState> task = state_->training->task();
+  if (task == nullptr) return false;
+  const TimePoint began = context_.now();
+  const std::optional<TrainingPiece> piece = task->run_piece();
+  last_end_ = context_.now();
+  if (!piece) return false;
+  const Duration took = piece->took == Duration{} ? last_end_ - began : piece->took;
+  TrainingDone& done = tick.result.training;
+  ++done.pieces;
+  done.took += took;
+  done.longest = std::max(done.longest, took);
+  done.ends_iteration = piece->ends_iteration;
+  return !piece->ends_iteration && !piece->ends_work;
+}
+
+/// Gives back the tick whose training goes on, if there is one.
+void ExecutorActor::stop_training() noexcept {
+  PipelineTick* const tick = std::exchange(state_->trained, nullptr);
+  if (tick != nullptr && tick->leave()) give_back(*tick, nullptr);
 }
 
 void ExecutorActor::run_with_others(PipelineTick& tick) {
@@ -150,8 +209,12 @@ void ExecutorActor::lose(PipelineTick& tick, const Error& why) noexcept {
 void ExecutorActor::give_back(PipelineTick& tick, std::unique_ptr<Error> failure) noexcept {
   if (!tick.lost()) {
     tick.result.took = tick.took();
-    state_->metrics->steps.add();
-    state_->metrics->step_seconds.observe(std::chrono::duration<double>(tick.result.took).count());
+    // A plan of training alone is no step.
+    if (tick.plan.training_pieces == 0 || !tick.plan.entries.empty()) {
+      state_->metrics->steps.add();
+      state_->metrics->step_seconds.observe(
+          std::chrono::duration<double>(tick.result.took).count());
+    }
   }
   tick.set_holder(PipelineTick::Holder::kDone);
   scheduler_.try_send(StepDoneMsg{&tick, std::move(failure)});

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "weft/actors/messages.h"
+#include "weft/actors/training/training_slot.h"
 #include "weft/core/actor/actor.h"
 #include "weft/core/actor/actor_ref.h"
 #include "weft/core/metrics.h"
@@ -56,10 +57,13 @@ struct ExecutorState {
   std::shared_ptr<RankGroup> ranks;
   std::size_t rank = 0;  ///< this executor's rank
   std::shared_ptr<ExecutorMetrics> metrics;
-  std::shared_ptr<const TickPool> ticks;  ///< the scheduler's, which may exit while a step runs
-  std::uint64_t generation = 0;           ///< names the newest scheduler that sent plans
-  std::uint64_t last_lost = 0;            ///< the scheduler's last tick with lost results
-  StepResult nothing{};                   ///< the result of a rank that does not sample
+  std::shared_ptr<const TickPool> ticks;   ///< the scheduler's, which may exit while a step runs
+  std::uint64_t generation = 0;            ///< names the newest scheduler that sent plans
+  std::uint64_t last_lost = 0;             ///< the scheduler's last tick with lost results
+  StepResult nothing{};                    ///< the result of a rank that does not sample
+  std::shared_ptr<TrainingSlot> training;  ///< null: the device does not train
+  /// The tick that has run but for its training, which goes on with the next PieceMsg; null: none.
+  PipelineTick* trained = nullptr;
 };
 
 /// Runs plans on one rank, one step after the other. The first rank's executor gets plans from the
@@ -70,6 +74,10 @@ struct ExecutorState {
 /// the results of a lost step, or comes from a scheduler that has been replaced, would find wrong
 /// rows; it does not run, and comes back as lost.
 ///
+/// Behind a plan's entries it carries out the plan's training, on its own thread. In a plan without
+/// entries the training stops between two pieces when a newer plan was sent. The tick is given back
+/// once its training has stopped. Training that fails ends its task and no step.
+///
 /// With several ranks, any exception is kDeviceLost and abandons all ranks, so no rank completes a
 /// plan that another has not. Every rank runs a plan that was passed on, even if the system stops
 /// meanwhile.
@@ -79,12 +87,15 @@ class ExecutorActor {
 
   /// `others` are the other ranks' executors if this is the first rank's; otherwise empty.
   ExecutorActor(ActorContext& context, std::shared_ptr<ExecutorState> state,
+                const ActorRef<ExecutorProtocol>& self,
                 const ActorRef<SchedulerProtocol>& scheduler,
                 const std::vector<ActorRef<ExecutorProtocol>>& others);
 
   void on(StepMsg&& message);
+  void on(PieceMsg&& message);
   void on(DeviceLostMsg&& message);
   void undelivered(StepMsg&& message, const Error& why);
+  void undelivered(PieceMsg&& message, const Error& why);
   void undelivered(DeviceLostMsg&& message, const Error& why);
 
  private:
@@ -94,12 +105,17 @@ class ExecutorActor {
   [[nodiscard]] bool pass_on(PipelineTick& tick);
   void run(PipelineTick& tick);
   void run_with_others(PipelineTick& tick);
+  void train(PipelineTick& tick);
+  [[nodiscard]] bool run_piece(PipelineTick& tick) noexcept;
+  void continue_training() noexcept;
+  void stop_training() noexcept;
   [[nodiscard]] bool run_at_stop(PipelineTick& tick) noexcept;
   void lose(PipelineTick& tick, const Error& why) noexcept;
   void give_back(PipelineTick& tick, std::unique_ptr<Error> failure) noexcept;
 
   ActorContext& context_;
   const std::shared_ptr<ExecutorState> state_;
+  Sender<ExecutorProtocol> self_;
   Sender<SchedulerProtocol> scheduler_;
   std::vector<Sender<ExecutorProtocol>> others_;
   std::uint64_t last_tick_ = 0;

@@ -36,6 +36,11 @@ struct EnqueueMsg {
 /// be lost if the mailbox is full, since the scheduler checks that list after each message.
 struct EndingMsg {};
 
+/// Any thread -> SchedulerActor: the training task has come, gone, paused or resumed. The message
+/// is empty. It may be lost if the mailbox is full, since the scheduler asks the TrainingSlot after
+/// each message.
+struct TrainingMsg {};
+
 /// SchedulerActor -> ExecutorActor: the plan of this number waits in the tick. The tick's holder
 /// word says which actor owns it; the executor ignores a message about a plan that was taken back
 /// or has run. The first rank's executor sends it on to the other ranks' executors.
@@ -47,6 +52,13 @@ struct StepMsg {
 /// Device -> ExecutorActor of the first rank: the device was lost between two steps.
 struct DeviceLostMsg {
   std::string why;
+};
+
+/// ExecutorActor -> itself: the next piece of training of the plan of this number, which has no
+/// entries. So an executor takes other messages between two pieces. It ignores a message about a
+/// plan whose training has ended.
+struct PieceMsg {
+  std::uint64_t number = 0;
 };
 
 /// ExecutorActor -> SchedulerActor: the step has run or was lost (PipelineTick::lost), and why. It
@@ -91,8 +103,8 @@ struct EndMsg {
   GuessCounts guesses{};
 };
 
-using SchedulerProtocol = Protocol<EnqueueMsg, EndingMsg, StepDoneMsg, TickFreeMsg>;
-using ExecutorProtocol = Protocol<StepMsg, DeviceLostMsg>;
+using SchedulerProtocol = Protocol<EnqueueMsg, EndingMsg, TrainingMsg, StepDoneMsg, TickFreeMsg>;
+using ExecutorProtocol = Protocol<StepMsg, PieceMsg, DeviceLostMsg>;
 using DetokenizerProtocol = Protocol<DeliverMsg, EndMsg>;
 
 }  // namespace weft

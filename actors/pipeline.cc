@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "weft/actors/adapters/adapter_actor.h"
+#include "weft/actors/adapters/adapter_reader_actor.h"
 #include "weft/actors/adapters/adapter_registry.h"
 #include "weft/actors/defaults.h"
 #include "weft/actors/detokenizer_actor.h"
@@ -21,6 +22,7 @@
 #include "weft/actors/replicas/replica_loads.h"
 #include "weft/actors/request/request_text.h"
 #include "weft/actors/scheduler_actor.h"
+#include "weft/actors/training/training_slot.h"
 #include "weft/gpu/files/page_files.h"
 
 namespace weft {
@@ -78,7 +80,11 @@ class Pipeline::Assembly {
   /// Returns the address of a rank's executor, which is started later.
   ActorRef<ExecutorProtocol> declare_executor(const DeviceRanks& devices, std::size_t rank,
                                               const std::string& suffix);
+  /// Decides whether the first replica can train, and if so makes the place for a task.
+  void allow_training(const DeviceRanks& devices, const ActorRef<SchedulerProtocol>& scheduler);
   PreprocessPool start_workers(const std::vector<ReplicaEntry>& replicas);
+  std::optional<ActorRef<AdapterProtocol>> declare_adapters();
+  void start_adapters(const ActorRef<AdapterProtocol>& adapters, const PreprocessPool& pool);
 
   Pipeline& pipeline_;
   const Config& config_;
@@ -163,7 +169,12 @@ ReplicaEntry Pipeline::Assembly::start_replica(DeviceRanks devices, std::size_t 
   state->observer = options_.observer;
   state->notice = options_.notice;
   ReplicaEntry entry{scheduler, state->ending};
+  if (number == 0) {
+    allow_training(devices, scheduler);
+    state->training = pipeline_.training_;
+  }
 
+  const std::shared_ptr<TrainingSlot> training = state->training;
   const std::shared_ptr<TickPool> ticks(state, &state->ticks);
   const auto ranks = std::make_shared<RankGroup>(std::move(devices));
   const auto start_executor = [&](const ActorRef<ExecutorProtocol>& ref, std::size_t rank,
@@ -173,7 +184,8 @@ ReplicaEntry Pipeline::Assembly::start_replica(DeviceRanks devices, std::size_t 
     mine->rank = rank;
     mine->metrics = metrics;
     mine->ticks = ticks;
-    pipeline_.actors_.start<ExecutorActor>(ref, std::move(mine), scheduler, led);
+    mine->training = training;
+    pipeline_.actors_.start<ExecutorActor>(ref, std::move(mine), ref, scheduler, led);
   };
   for (std::size_t i = 0; i < others.size(); ++i) start_executor(others[i], i + 1, {});
   start_executor(executor, 0, others);
@@ -186,17 +198,28 @@ ReplicaEntry Pipeline::Assembly::start_replica(DeviceRanks devices, std::size_t 
   return entry;
 }
 
+void Pipeline::Assembly::allow_training(const DeviceRanks& devices,
+                                        const ActorRef<SchedulerProtocol>& scheduler) {
+  std::string& why_not = pipeline_.trains_not_;
+  if (config_.training == TrainingKind::kOff) {
+    why_not = "training.policy is \"off\"";
+  } else if (devices.size() > 1) {
+    why_not = "a model that is cut into ranks does not train";
+  } else if (!devices.front()->lets_train()) {
+    why_not = "only a model on the host trains, not one on a GPU";
+  } else {
+    // A refused wake-up is harmless, as for requests that were asked to end.
+    pipeline_.training_ = std::make_shared<TrainingSlot>(
+        [scheduler] { static_cast<void>(scheduler.try_send(TrainingMsg{})); });
+  }
+}
+
 PreprocessPool Pipeline::Assembly::start_workers(const std::vector<ReplicaEntry>& replicas) {
   const auto loads = std::make_shared<ReplicaLoads>(
       pipeline_.metrics(), replicas.size(), options_.model,
       config_.cache_enabled && config_.kv_layout == KvLayout::kPages);
   std::random_device entropy;
-  const bool adapts = pipeline_.model_->adapters != nullptr;
-  if (adapts) {
-    ActorOptions how = on_thread("adapters", ActorRole::kPreprocess, mailbox_of(config_), options_);
-    if (how.thread) how.thread->goes_last = true;
-    pipeline_.adapters_ = pipeline_.actors_.declare<AdapterProtocol>(std::move(how));
-  }
+  const auto adapters = declare_adapters();
   const auto start = [&](const std::string& name, std::int32_t count, bool goes_last) {
     PreprocessPool::Workers workers;
     for (std::int32_t i = 0; i < count; ++i) {
@@ -204,18 +227,40 @@ PreprocessPool Pipeline::Assembly::start_workers(const std::vector<ReplicaEntry>
                                    mailbox_of(config_), options_);
       if (how.thread) how.thread->goes_last = goes_last;
       const std::uint64_t seed = std::uint64_t{entropy()} << 32U | entropy();
-      workers.push_back(pipeline_.actors_.spawn<PreprocessActor>(
-          std::move(how), pipeline_.model_, replicas, loads, seed, pipeline_.adapters_));
+      workers.push_back(pipeline_.actors_.spawn<PreprocessActor>(std::move(how), pipeline_.model_,
+                                                                 replicas, loads, seed, adapters));
     }
     return workers;
   };
   const std::int32_t count = config_.preprocess_workers;
   const auto for_small = start("preprocess", count, /*goes_last=*/false);
   const PreprocessPool pool(for_small, start("large-prompts", (count + 1) / 2, /*goes_last=*/true));
-  if (adapts) {
-    pipeline_.actors_.start<AdapterActor>(*pipeline_.adapters_, pipeline_.model_, pool);
-  }
+  if (adapters) start_adapters(*adapters, pool);
   return pool;
+}
+
+/// Declares the two actors that wait for adapters and read them; nothing where there are none.
+std::optional<ActorRef<AdapterProtocol>> Pipeline::Assembly::declare_adapters() {
+  if (pipeline_.model_->adapters == nullptr) return std::nullopt;
+  ActorOptions how =
+      on_thread("adapter-reader", ActorRole::kPreprocess, mailbox_of(config_), options_);
+  if (how.thread) how.thread->goes_last = true;
+  // Its work is a few comparisons, as the receiver's is.
+  auto adapters = pipeline_.actors_.declare<AdapterProtocol>(
+      on_executor("adapters", ActorRole::kPreprocess, mailbox_of(config_), options_));
+  pipeline_.adapter_reader_ = pipeline_.actors_.declare<AdapterReaderProtocol>(std::move(how));
+  return adapters;
+}
+
+void Pipeline::Assembly::start_adapters(const ActorRef<AdapterProtocol>& adapters,
+                                        const PreprocessPool& pool) {
+  // A refused wake-up is harmless: an actor with a full mailbox checks after each message.
+  auto ending = std::make_shared<EndingRequests>(
+      [adapters] { static_cast<void>(adapters.try_send(AdapterEndingMsg{})); });
+  const ActorRef<AdapterReaderProtocol>& reader = *pipeline_.adapter_reader_;
+  pipeline_.actors_.start<AdapterReaderActor>(reader, pipeline_.model_, adapters);
+  pipeline_.actors_.start<AdapterActor>(adapters, pipeline_.model_, pool, reader,
+                                        std::move(ending));
 }
 
 namespace {
@@ -252,17 +297,24 @@ Pipeline::Pipeline(boost::asio::any_io_executor executor, const Config& config, 
 }
 
 Pipeline::~Pipeline() {
+  if (training_) training_->stop({EngineErrc::kStopping, {}});
   // The actors that devices would notify are about to end.
   for (const auto& ranks : ranks_) ranks->watch({});
 }
 
 void Pipeline::change_adapter(AdapterChange change, ModelDone done) {
-  if (!adapters_) {
+  if (!adapter_reader_) {
     return done(weft::change_adapter(*model_, change));  // which says so
   }
   ChangeAdapterMsg message{std::move(change), std::move(done)};
-  const PushResult result = adapters_->try_send(std::move(message));
+  const PushResult result = adapter_reader_->try_send(std::move(message));
   if (!taken(result)) message.done(refusal_of(result, ready()));
+}
+
+void Pipeline::train(const std::shared_ptr<TrainingState>& task, ModelDone done) {
+  if (!training_) return done(Error{EngineErrc::kBadRequest, "training: " + trains_not_});
+  if (!ready()) return done(Error{EngineErrc::kNotReady, {}});
+  training_->put(task, done);
 }
 
 std::shared_ptr<ActiveRequest> Pipeline::make_request(Request request,
@@ -279,6 +331,7 @@ void Pipeline::submit(RequestTicket ticket) noexcept {
 }
 
 void Pipeline::stop(std::function<void()> stopped) noexcept {
+  if (training_) training_->stop({EngineErrc::kStopping, {}});
   actors_.async_stop([stopped = std::move(stopped)] { stopped(); });
 }
 

@@ -24,6 +24,7 @@ namespace weft {
 
 class PipelineStats;
 class RankGroup;
+class TrainingSlot;
 
 /// Options of a pipeline, besides its Config.
 struct PipelineOptions {
@@ -89,6 +90,7 @@ class Pipeline final : public RequestPort {
   /// The model that is served. Immutable.
   [[nodiscard]] std::shared_ptr<const ServedModel> model() const override { return model_; }
   void change_adapter(AdapterChange change, ModelDone done) override;
+  void train(const std::shared_ptr<TrainingState>& task, ModelDone done) override;
 
  private:
   /// Puts the actors together.
@@ -98,9 +100,11 @@ class Pipeline final : public RequestPort {
   std::shared_ptr<const ServedModel> model_;
   std::shared_ptr<PipelineStats> stats_;
   std::vector<std::shared_ptr<RankGroup>> ranks_;  // one for each replica
+  std::shared_ptr<TrainingSlot> training_;         // of the first replica; null: none trains
+  std::string trains_not_;                         // why none does
   IdSource<RequestKind> ids_;
   std::optional<ActorRef<ReceiverProtocol>> receiver_;
-  std::optional<ActorRef<AdapterProtocol>> adapters_;  // none where the model takes no adapters
+  std::optional<ActorRef<AdapterReaderProtocol>> adapter_reader_;  // none: it takes no adapters
   ActorSystem actors_;
 };
 

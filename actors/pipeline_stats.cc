@@ -126,6 +126,11 @@ constexpr std::array kCounts = std::to_array<CountRow>({
     {PipelineCount::kAdapterBytes, "weft_lora_load_bytes_total",
      "Bytes of the adapters put into a place of a device",
      [](const SchedulerStats& now) { return now.adapters.bytes; }},
+    {PipelineCount::kTrainingIterations, "weft_training_iterations_total",
+     "Iterations of training that have ended",
+     [](const SchedulerStats& now) { return now.training.iterations; }},
+    {PipelineCount::kTrainingPieces, "weft_training_pieces_total", "Pieces of training run",
+     [](const SchedulerStats& now) { return now.training.pieces; }},
 });
 
 /// Whether the row of each enumerator stands at its number.

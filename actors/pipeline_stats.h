@@ -53,8 +53,10 @@ enum class PipelineCount : std::uint8_t {
   kFileFailures,
   kAdapterLoads,
   kAdapterBytes,
+  kTrainingIterations,
+  kTrainingPieces,
 };
-inline constexpr std::size_t kPipelineCounts = 21;
+inline constexpr std::size_t kPipelineCounts = 23;
 
 /// The statistics of one pipeline. Numbers read together are of slightly different times.
 /// Thread-safe except where stated.

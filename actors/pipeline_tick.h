@@ -175,6 +175,15 @@ class TickPool {
     return look();
   }
 
+  /// For the scheduler: it sends the executor the plan of this number.
+  void note_sent(std::uint64_t number) noexcept {
+    newest_sent_.store(number, std::memory_order_release);
+  }
+  /// For the executor: the newest plan that was sent. It may not be in the mailbox yet.
+  [[nodiscard]] std::uint64_t newest_sent() const noexcept {
+    return newest_sent_.load(std::memory_order_acquire);
+  }
+
   /// Frees a tick. Returns true if the scheduler waits for a tick and must be told.
   [[nodiscard]] bool give_back(PipelineTick& tick) noexcept {
     tick.set_free();
@@ -193,6 +202,7 @@ class TickPool {
 
   std::vector<std::unique_ptr<PipelineTick>> ticks_;
   std::atomic<bool> wanted_{false};
+  std::atomic<std::uint64_t> newest_sent_{0};
 };
 
 }  // namespace weft

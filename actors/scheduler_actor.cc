@@ -26,6 +26,8 @@ SchedulerActor::SchedulerActor(ActorContext& context, std::shared_ptr<SchedulerS
   under_way_.reserve(state_->most_under_way());
   state_->ticks.reclaim();
   publish();
+  // A predecessor may have failed over the message that told of the task.
+  if (state_->training && state_->training->wanted() != 0) timer_.arm_at(context_.now());
 }
 
 void SchedulerActor::on(EnqueueMsg&& message) {
@@ -53,6 +55,11 @@ void SchedulerActor::tell_of_guesses(const GroupSpec& spec) {
 }
 
 void SchedulerActor::on(EndingMsg&& /*message*/) {
+  begin_message();
+  after_message();
+}
+
+void SchedulerActor::on(TrainingMsg&& /*message*/) {
   begin_message();
   after_message();
 }
@@ -117,12 +124,17 @@ void SchedulerActor::begin_message() const {
 void SchedulerActor::after_message() {
   const TimePoint now = context_.now();
   requests_.end_due(now);
+  look_at_training(now);
   change_queued_plan(now);
   make_plans(now);
   send_ends();
   arm_timer();
   publish();
   if (state_->observer) state_->observer->after_message(scheduler_);
+}
+
+void SchedulerActor::look_at_training(TimePoint now) {
+  if (state_->training) scheduler_.train(state_->training->wanted(), now);
 }
 
 void SchedulerActor::publish() {
@@ -158,7 +170,7 @@ void SchedulerActor::publish_rows() {
 
 // Updates the plan that waits for the executor with arrivals and ends.
 void SchedulerActor::change_queued_plan(TimePoint now) {
-  if (newest_ == nullptr || !scheduler_.changed()) return;
+  if (newest_ == nullptr || !scheduler_.changed(now)) return;
   PipelineTick& tick = *newest_;
   // A plan from before a loss comes back as lost, and would take requests along that arrived since.
   if (tick.plan.tick < scheduler_.needs_from()) return;
@@ -178,8 +190,14 @@ void SchedulerActor::change_queued_plan(TimePoint now) {
 
 /// Ends a plan that the executor no longer takes.
 void SchedulerActor::refuse(PipelineTick& tick, PushResult result) {
+  const bool trains = tick.plan.training_pieces > 0;
   tick.set_free();
-  scheduler_.fail(tick, refusal_of(result, context_.system_ready()));
+  const Error why = refusal_of(result, context_.system_ready());
+  scheduler_.fail(tick, why);
+  if (!trains) return;
+  // Otherwise the same plan would be made again at once, without end.
+  scheduler_.train(0, context_.now());
+  state_->training->fail(why);
 }
 
 void SchedulerActor::make_plans(TimePoint now) {
@@ -198,6 +216,7 @@ void SchedulerActor::queue(PipelineTick& tick) {
   tick.due_at_once = under_way_.size() + 1 == state_->most_under_way();
   tick.returned = false;
   tick.set_holder(PipelineTick::Holder::kQueued);
+  state_->ticks.note_sent(tick.number);
   const PushResult result = executor_.try_send(StepMsg{&tick, tick.number});
   if (!taken(result)) {
     newest_ = nullptr;  // the previous plan can no longer be amended
@@ -236,6 +255,8 @@ void SchedulerActor::undelivered(EnqueueMsg&& message, const Error& why) {
 
 void SchedulerActor::undelivered(EndingMsg&& /*message*/, const Error& /*why*/) {}
 
+void SchedulerActor::undelivered(TrainingMsg&& /*message*/, const Error& /*why*/) {}
+
 void SchedulerActor::undelivered(StepDoneMsg&& message, const Error& /*why*/) {
   if (message.tick == nullptr) return;
   message.tick->set_free();
@@ -249,6 +270,10 @@ void SchedulerActor::exiting(const Error& why) {
   requests_.fail_all(why);
   send_ends();
   publish_empty();
+  // It may have no successor to plan training.
+  if (state_->training && !context_.system_ready()) {
+    state_->training->fail({EngineErrc::kNotReady, {}});
+  }
 }
 
 }  // namespace weft

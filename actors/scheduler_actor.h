@@ -11,6 +11,7 @@
 #include "weft/actors/pipeline_observer.h"
 #include "weft/actors/pipeline_stats.h"
 #include "weft/actors/request/scheduled_requests.h"
+#include "weft/actors/training/training_slot.h"
 #include "weft/core/actor/actor.h"
 #include "weft/core/actor/actor_ref.h"
 #include "weft/schedule/scheduler.h"
@@ -26,6 +27,7 @@ struct SchedulerState {
   std::shared_ptr<EndingRequests> ending;
   std::shared_ptr<PipelineStats> stats;
   std::size_t replica = 0;
+  std::shared_ptr<TrainingSlot> training;  ///< null: its device does not train
   // Changed only by the running instance:
   std::uint64_t generations = 0;                   ///< instances so far
   std::uint64_t last_number = 0;                   ///< the greatest number of any tick so far
@@ -50,16 +52,19 @@ class SchedulerActor {
 
   void on(EnqueueMsg&& message);
   void on(EndingMsg&& message);
+  void on(TrainingMsg&& message);
   void on(StepDoneMsg&& message);
   void on(TickFreeMsg&& message);
   void undelivered(EnqueueMsg&& message, const Error& why);
   void undelivered(EndingMsg&& message, const Error& why);
+  void undelivered(TrainingMsg&& message, const Error& why);
   void undelivered(StepDoneMsg&& message, const Error& why);
   void undelivered(TickFreeMsg&& message, const Error& why);
   void exiting(const Error& why);
 
  private:
   void tell_of_guesses(const GroupSpec& spec);
+  void look_at_training(TimePoint now);
   void change_queued_plan(TimePoint now);
   void send_ends();
   void take_tick(PipelineTick& tick);

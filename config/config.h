@@ -60,6 +60,17 @@ enum class SpeculationKind : std::uint8_t {
   kSuffix,  ///< a text continues as it did after an earlier place with the same newest tokens
 };
 
+/// When a device trains beside serving (Engine::async_train).
+enum class TrainingKind : std::uint8_t {
+  kOff,  ///< never: training is refused
+  /// A request waits for the iteration of training that runs next, as long as that keeps to a bound
+  /// (FineInfer's deferred continuous batching).
+  kDeferral,
+  kFill,            ///< training gets what running requests leave of each step's time
+  kInferenceFirst,  ///< training runs only while there is no request
+  kFinishFirst,     ///< requests wait until the training has ended
+};
+
 /// How ranks on the host exchange numbers when they are in different processes.
 enum class RankTransport : std::uint8_t {
   kAuto,     ///< through shared memory where all ranks can see it, else over the network
@@ -161,6 +172,10 @@ struct Config {
 
   SpeculationKind speculation = SpeculationKind::kOff;
   std::int32_t speculation_max_tokens = 8;  ///< most tokens guessed of a sequence at once
+
+  TrainingKind training = TrainingKind::kDeferral;
+  /// How long kDeferral lets a request wait for training.
+  std::chrono::microseconds training_deferral_bound{2'000'000};
 
   /// Most bytes of a model's compiled grammars, with their states and masks.
   std::int64_t structured_memory_bytes = std::int64_t{256} << 20;

@@ -25,6 +25,7 @@ class ForwardingDevice : public StepDevice {
       const Adapter& adapter) const override {
     return device_->prepare_adapter(adapter);
   }
+  [[nodiscard]] bool lets_train() const noexcept override { return device_->lets_train(); }
   [[nodiscard]] std::shared_ptr<PageFiles> page_files() const override {
     return device_->page_files();
   }

@@ -20,6 +20,7 @@ void Plan::clear() {
   samples.clear();
   ids.clear();
   pages.clear();
+  training_pieces = 0;
 }
 
 void StepResult::clear() {
@@ -29,6 +30,7 @@ void StepResult::clear() {
   swapped = 0;
   swapping = {};
   adapters.clear();
+  training = {};
 }
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -148,6 +149,9 @@ struct PlanSample {
   std::int32_t row = 0;
 };
 
+/// Plan::training_pieces of a plan whose training ends with the present iteration.
+inline constexpr std::int32_t kWholeIteration = std::numeric_limits<std::int32_t>::max();
+
 /// What one tick runs. A device carries it out in the order of the members. Filled by the
 /// scheduler, then only read; made once and used again, so that nothing is allocated.
 struct Plan {
@@ -170,6 +174,12 @@ struct Plan {
   std::vector<TokenId> ids{};
   std::vector<std::int32_t> pages{};
 
+  /// How many pieces of training (TrainingWork) the executor carries out at most once the device
+  /// has run the plan; none beyond the end of an iteration. Behind entries it carries out all of
+  /// them. In a plan without entries it stops between two pieces when a newer plan waits. Devices
+  /// do not look at it.
+  std::int32_t training_pieces = 0;
+
   /// Empties the plan and keeps its memory.
   void clear();
 };
@@ -184,6 +194,14 @@ struct SampleResult {
   bool more = false;  ///< a guess was right: the next result is of the same PlanSample
   /// Of the first result of a PlanSample: how many guesses the device made and computed.
   std::int32_t guessed = 0;
+};
+
+/// The training that an executor carried out for a plan.
+struct TrainingDone {
+  std::int32_t pieces = 0;
+  bool ends_iteration = false;  ///< the last piece was its iteration's last
+  Duration took{};              ///< all pieces together
+  Duration longest{};           ///< the longest piece
 };
 
 /// The results of a step.
@@ -201,6 +219,7 @@ struct StepResult {
   /// Places whose latest PlanAdapter is carried out: plans may use these adapters from now on. The
   /// host names them in the result of the plan itself, a GPU in the first result after the copy.
   std::vector<std::int32_t> adapters{};
+  TrainingDone training{};  ///< the executor's
 
   /// Empties the result and keeps its memory.
   void clear();

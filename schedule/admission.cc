@@ -36,7 +36,7 @@ struct Admission::Lacking {
 Admission::Admission(const SchedulerOptions& options, const RowTable& rows, KvMemory& memory,
                      AdapterPlaces& adapters, const WaitingGroups& waiting,
                      const RunningGroups& running, const PrefixLeaders& leaders,
-                     PageFetches* fetches)
+                     PageFetches* fetches, const TrainingPolicy* training)
     : options_(options),
       rows_(rows),
       memory_(memory),
@@ -44,7 +44,8 @@ Admission::Admission(const SchedulerOptions& options, const RowTable& rows, KvMe
       waiting_(waiting),
       running_(running),
       leaders_(leaders),
-      fetches_(fetches) {}
+      fetches_(fetches),
+      training_(training) {}
 
 std::string Admission::never_fits(const GroupSpec& spec) const {
   const DeviceLimits& limits = options_.limits;
@@ -89,27 +90,35 @@ std::optional<TimePoint> Admission::opens_at() const {
   return waiting_.first_waits_since() + options_.window;
 }
 
-AdmissionChoice Admission::choose(RequestClass cls) const {
+AdmissionChoice Admission::choose(RequestClass cls, TimePoint now) const {
   std::array<Group*, kCandidates> groups{};
   Lacking lacking;
-  const std::size_t count = waiting_.candidates(
-      cls, groups, kCandidatesOfOneLine,
-      [&](Group& group, std::size_t before) { return has_adapter(group, before, lacking); });
+  // The first of a line was submitted first: if it waits for training, then all of the line do.
+  const std::size_t count =
+      waiting_.candidates(cls, groups, kCandidatesOfOneLine, [&](Group& group, std::size_t before) {
+        return !waits_for_training(group, now) && has_adapter(group, before, lacking);
+      });
   for (std::size_t i = 0; i < count; ++i) {
     Group& group = *groups[i];
     if (!adapters_.has(group)) continue;  // more lack theirs than are passed over
+    if (waits_for_training(group, now)) continue;
     if (!fits_in_any_way(group, i == 0)) {
       group.leads = {};
       if (group.overtaken >= kMaxOvertakes) return {.blocked = true};
     } else if (!leaders_.has_leader(group) && !waits_for_files(group)) {
       for (std::size_t j = 0; j < i; ++j) {
-        if (groups[j]->leads.group == nullptr) ++groups[j]->overtaken;
+        const bool is_passed = groups[j]->leads.group == nullptr;
+        if (is_passed && !waits_for_training(*groups[j], now)) ++groups[j]->overtaken;
       }
       lacking.count_overtaking(i);
       return {.group = &group};
     }
   }
   return {};
+}
+
+bool Admission::waits_for_training(const Group& group, TimePoint now) const {
+  return training_ != nullptr && !group.charged && !training_->joins(group.waits_since, now);
 }
 
 /// Whether a line's groups may begin as far as their adapter is concerned; if not, it is asked for.

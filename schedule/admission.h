@@ -10,6 +10,7 @@
 #include "weft/schedule/prefix_leaders.h"
 #include "weft/schedule/running_groups.h"
 #include "weft/schedule/scheduler_options.h"
+#include "weft/schedule/training/training_policy.h"
 
 namespace weft {
 
@@ -26,7 +27,8 @@ struct AdmissionChoice {
 ///
 /// A group that fits is passed over while a running group computes the beginning of its prompt
 /// (PrefixLeaders), or while some of its pages are read from files (PageFetches). Groups whose
-/// adapter is in no place ask for one (AdapterPlaces), and others begin before them.
+/// adapter is in no place ask for one (AdapterPlaces), and others begin before them. Groups that
+/// wait for training (TrainingPolicy) are left out, as if they had not arrived.
 ///
 /// No group starves: inside a class at most kMaxOvertakes later groups, which fit where it does
 /// not, overtake a group; then no group is admitted before it. If it lacks its adapter alone, then
@@ -43,7 +45,8 @@ class Admission {
 
   Admission(const SchedulerOptions& options, const RowTable& rows, KvMemory& memory,
             AdapterPlaces& adapters, const WaitingGroups& waiting, const RunningGroups& running,
-            const PrefixLeaders& leaders, PageFetches* fetches = nullptr);
+            const PrefixLeaders& leaders, PageFetches* fetches = nullptr,
+            const TrainingPolicy* training = nullptr);
 
   /// Returns why the device could never run the group, with numbers; empty if it can.
   [[nodiscard]] std::string never_fits(const GroupSpec& spec) const;
@@ -56,7 +59,7 @@ class Admission {
 
   /// Chooses the next group of the class that fits, perhaps only after `batch` gave way, and counts
   /// an overtaking for each group before it in the queue.
-  [[nodiscard]] AdmissionChoice choose(RequestClass cls) const;
+  [[nodiscard]] AdmissionChoice choose(RequestClass cls, TimePoint now = {}) const;
   /// Whether a group fits beside all running groups.
   [[nodiscard]] bool fits(const Group& group) const;
 
@@ -73,6 +76,7 @@ class Admission {
   /// The first groups of lines that lack their adapters, as far as they count as overtaken.
   struct Lacking;
 
+  [[nodiscard]] bool waits_for_training(const Group& group, TimePoint now) const;
   [[nodiscard]] bool has_adapter(Group& group, std::size_t before, Lacking& lacking) const;
   [[nodiscard]] Room room() const;
   [[nodiscard]] Room room_without_batch() const;
@@ -88,7 +92,8 @@ class Admission {
   const WaitingGroups& waiting_;
   const RunningGroups& running_;
   const PrefixLeaders& leaders_;
-  PageFetches* const fetches_;  // null: pages are not kept in files
+  PageFetches* const fetches_;            // null: pages are not kept in files
+  const TrainingPolicy* const training_;  // null: no group waits for training
 };
 
 }  // namespace weft

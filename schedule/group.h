@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/core/time/clock.h"
 #include "weft/core/token.h"
 #include "weft/gpu/device_adapter.h"
 #include "weft/gpu/plan.h"
@@ -123,12 +124,15 @@ class Group : public WaitItem {
   /// Input tokens found in the cache when it first began: of the encoder's input if it has one,
   /// otherwise of the prompt; -1 before.
   std::int32_t cached = -1;
-  bool looked_in_files = false;     ///< files were searched for its pages since it began to wait
-  std::int32_t adapter_place = -1;  ///< where the adapter is that it uses while it runs; -1: none
-  PrefixLeader leads;               ///< the group whose pages it waits for, though it could begin
-  GuessCounts guesses;              ///< the sum over its sequences
-  bool charged = false;             ///< its client has been charged for its prompt
-  bool done = false;                ///< has ended; kept while results are pending
+  bool looked_in_files = false;       ///< files were searched for its pages since it began to wait
+  std::int32_t adapter_place = -1;    ///< where the adapter is that it uses while it runs; -1: none
+  PrefixLeader leads;                 ///< the group whose pages it waits for, though it could begin
+  GuessCounts guesses;                ///< the sum over its sequences
+  bool charged = false;               ///< its client has been charged for its prompt: it has begun
+  TimePoint waits_since{};            ///< when it was submitted
+  Group* submitted_before = nullptr;  ///< among groups that wait and have not begun
+  Group* submitted_after = nullptr;   ///< the same
+  bool done = false;                  ///< has ended; kept while results are pending
   std::optional<BeamSearch> beams;
   std::vector<std::vector<TokenLogprob>> candidates;  ///< each beam's, in the current step
   std::int32_t beams_ready = 0;                       ///< how many beams have candidates

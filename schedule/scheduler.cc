@@ -83,6 +83,7 @@ Scheduler::Scheduler(const SchedulerOptions& options, SchedulerListener& listene
     : listener_(listener),
       page_bytes_(options.page_bytes),
       jumps_ahead_(options.jump_ahead),
+      longest_step_(options.target_inter_token / std::max(options.limits.stages, 1)),
       rows_(options.limits.rows),
       memory_(clock_, options.limits, options.layout, options.cache),
       adapters_(clock_, options.limits.adapter_places),
@@ -91,8 +92,9 @@ Scheduler::Scheduler(const SchedulerOptions& options, SchedulerListener& listene
       chunks_(options, running_),
       swaps_(chunks_.times(), options.limits),
       leaders_(options, memory_, running_, chunks_.times()),
+      training_(options.training),
       admission_(options, rows_, memory_, adapters_, waiting_, running_, leaders_,
-                 use_files(options) ? &*fetches_ : nullptr),
+                 use_files(options) ? &*fetches_ : nullptr, &training_),
       writer_(options.limits, rows_, memory_),
       amender_(options.limits, rows_, groups_, running_) {
   memory_.finder().use(swaps_);
@@ -149,11 +151,13 @@ bool Scheduler::plan(TimePoint now, Tick& tick, std::optional<Duration> budget) 
   if (is_empty(tick.shape)) chunks_.choose_arriving(tick);
   // Loads of adapters are work of their own.
   const bool loads = adapters_.begin_loads();
-  const bool has_work = !is_empty(tick.shape) || loads;
-  if (has_work) {
-    chunks_.choose_guesses(tick);
-    clock_.write();
-  }
+  const bool computes = !is_empty(tick.shape);
+  if (computes) chunks_.choose_guesses(tick);
+  // A load's result is not to wait for an iteration of training.
+  if (!loads) choose_training(now, tick);
+  const bool stops = !computes && !loads && is_awaited() && training_.interrupt();
+  const bool has_work = computes || loads || stops || tick.plan.training_pieces > 0;
+  if (has_work) clock_.write();
   memory_.prefixes().settle_offers();
   if (!has_work) return false;
   writer_.write(tick);
@@ -172,10 +176,48 @@ void Scheduler::amend(TimePoint now, Tick& tick) {
   chunks_.choose_prefills(tick);
   amender_.drop_stale(tick);
   writer_.write_more(tick);
-  static_cast<void>(adapters_.begin_loads());
+  const bool loads = adapters_.begin_loads();
   adapters_.write(tick.plan);
+  tick.plan.training_pieces = 0;
+  if (!loads && tick.plan.adapters.empty()) choose_training(now, tick);
   clock_.write();
   note_seen();
+}
+
+/// Gives the plan its training, once all else is chosen.
+void Scheduler::choose_training(TimePoint now, Tick& tick) {
+  TrainingPolicy::PlanState state{.plan = tick.plan.tick, .computes = !is_empty(tick.shape)};
+  state.batch_is_empty = running_.empty();
+  state.is_awaited = is_awaited();
+  if (const auto since = oldest_wait()) state.longest_wait = now - *since;
+  if (longest_step_ > Duration{}) state.left = longest_step_ - chunks_.times().predict(tick.shape);
+  tick.plan.training_pieces = training_.choose(state, now);
+}
+
+void Scheduler::train(std::uint64_t task, TimePoint now) {
+  const bool had_task = training_.has_task();
+  training_.set_task(task, now);
+  // Groups that waited for it can begin.
+  if (had_task && task == 0) arrived_ = true;
+}
+
+/// Whether no group runs, and one that does not wait for training waits for something else, such as
+/// pages from files.
+bool Scheduler::is_awaited() const noexcept {
+  return running_.empty() && !waiting_.empty() && !defers_;
+}
+
+std::optional<TimePoint> Scheduler::oldest_wait() const noexcept {
+  const Group* const oldest = waiting_.oldest();
+  if (oldest == nullptr) return {};
+  return oldest->waits_since;
+}
+
+/// Whether the oldest new group waited for training when the last plan was made, and does not any
+/// more.
+bool Scheduler::stops_waiting(TimePoint now) const noexcept {
+  const Group* const oldest = waiting_.oldest();
+  return defers_ && oldest != nullptr && training_.joins(oldest->waits_since, now);
 }
 
 void Scheduler::note_seen() noexcept {
@@ -187,11 +229,16 @@ void Scheduler::note_seen() noexcept {
 void Scheduler::admit(TimePoint now, Tick* amended) {
   save_pages();  // pages that ended groups have left
   if (fetches_) fetches_->advance(now);
+  const Group* const oldest = waiting_.oldest();
+  looked_at_ = now;
+  defers_ = oldest != nullptr && !training_.joins(oldest->waits_since, now);
   if (!admission_.is_open(now)) return;
   for (const RequestClass cls : kRequestClasses) {
     for (;;) {
-      const AdmissionChoice next = admission_.choose(cls);
-      if (next.blocked) return;
+      const AdmissionChoice next = admission_.choose(cls, now);
+      // Places are made also while a group waits for rows or pages: loads take their time
+      // meanwhile.
+      if (next.blocked) return make_places();
       if (next.group == nullptr) break;
       make_room(*next.group);
       begin(*next.group, amended);
@@ -230,6 +277,7 @@ void Scheduler::begin(Group& group, Tick* amended) {
 void Scheduler::complete(const Tick& tick) {
   if (!is_empty(tick.shape)) chunks_.learn(shape_that_ran(tick), tick.result.took);
   swaps_.learn(tick.result.swapped, tick.result.swapping);
+  training_.take(tick.plan.tick, tick.result.training);
   clock_.run(tick.plan.tick);
   if (adapters_.take(tick)) arrived_ = true;
   std::size_t first = 0;
@@ -247,10 +295,14 @@ void Scheduler::save_pages() {
 }
 
 std::optional<TimePoint> Scheduler::wake_at() const {
-  const auto opens = admission_.opens_at();
-  const auto looks = fetches_ ? fetches_->looks_again_at() : std::nullopt;
-  if (!opens || !looks) return opens ? opens : looks;
-  return std::min(*opens, *looks);
+  std::optional<TimePoint> next = admission_.opens_at();
+  const auto add = [&next](std::optional<TimePoint> when) {
+    if (when && (!next || *when < *next)) next = when;
+  };
+  if (fetches_) add(fetches_->looks_again_at());
+  const Group* const oldest = waiting_.oldest();
+  if (defers_ && oldest != nullptr) add(training_.joins_at(oldest->waits_since, looked_at_));
+  return next;
 }
 
 /// Ends a sequence for which no token is chosen: its prompt is computed.
@@ -393,6 +445,7 @@ void Scheduler::finish(Group& group, GroupEnd how, const Error& error) {
 void Scheduler::fail(const Tick& tick, const Error& error) {
   for (const SampleOwner& owner : tick.owners) groups_.settle_result(*owner.group);
   for (const SampleOwner& owner : tick.computed) groups_.settle_result(*owner.group);
+  training_.lose(tick.plan.tick);
   if (clock_.lose(tick.plan.tick)) lose_all(error);
   save_pages();
 }
@@ -423,6 +476,7 @@ SchedulerStats Scheduler::stats() const {
   stats.preemptions = running_.preemptions();
   stats.moved_rows = rows_.moved();
   stats.adapters = adapters_.stats();
+  stats.training = training_.stats();
   stats.prefixes = memory_.prefix_stats();
   stats.prefixes.bytes = page_bytes_ * stats.prefixes.pages;
   if (saver_) stats.files = saver_->files().stats();

@@ -26,6 +26,7 @@
 #include "weft/schedule/step/plan_amender.h"
 #include "weft/schedule/step/plan_writer.h"
 #include "weft/schedule/step/tick.h"
+#include "weft/schedule/training/training_policy.h"
 #include "weft/schedule/waiting/waiting_groups.h"
 
 namespace weft {
@@ -60,6 +61,7 @@ struct SchedulerStats {
   std::uint64_t moved_rows = 0;
   AdapterStats adapters{};
   PrefixStats prefixes{};
+  TrainingStats training{};
   PageFilesStats files{};  ///< since the process has the device's files
 };
 
@@ -130,6 +132,10 @@ class Scheduler {
   [[nodiscard]] bool changed() const noexcept {
     return arrived_ || rows_.releases() != releases_seen_;
   }
+  /// The same, or a group has waited for training long enough since the last plan.
+  [[nodiscard]] bool changed(TimePoint now) const noexcept {
+    return changed() || stops_waiting(now);
+  }
   /// Takes the results of a tick, in the order of the plans.
   void complete(const Tick& tick);
   /// A tick's results are lost: every group with a row fails, unless it began after an earlier loss
@@ -138,8 +144,14 @@ class Scheduler {
   /// The first tick since the last loss: new ticks do not depend on results of earlier ticks.
   [[nodiscard]] std::uint64_t needs_from() const noexcept { return clock_.needs_from(); }
 
-  /// When plan() may find work by time alone: at the end of a batching window, or when pages have
-  /// been read.
+  /// The training task that may run from now on; 0: none (TrainingPolicy). Without a task, plans
+  /// have no training.
+  void train(std::uint64_t task, TimePoint now);
+  /// Since when the group waits that was submitted first of those that wait and have never begun.
+  [[nodiscard]] std::optional<TimePoint> oldest_wait() const noexcept;
+
+  /// When plan() may find work by time alone: at the end of a batching window, when pages have been
+  /// read, or when a group has waited for training long enough.
   [[nodiscard]] std::optional<TimePoint> wake_at() const;
   [[nodiscard]] SchedulerStats stats() const;
   /// Counts the changes of row_use().
@@ -160,6 +172,9 @@ class Scheduler {
   void begin(Group& group, Tick* amended);
   void note_seen() noexcept;
   void save_pages();
+  void choose_training(TimePoint now, Tick& tick);
+  [[nodiscard]] bool stops_waiting(TimePoint now) const noexcept;
+  [[nodiscard]] bool is_awaited() const noexcept;
   [[nodiscard]] bool use_files(const SchedulerOptions& options);
 
   void take_results(const Tick& tick, std::size_t index, std::span<const SampleResult> results);
@@ -180,8 +195,9 @@ class Scheduler {
   SchedulerListener& listener_;
   const std::int64_t page_bytes_;
   const bool jumps_ahead_;
-  PlanClock clock_;    // which the parts below ask
-  GroupTable groups_;  // outlives the parts below, which refer to groups
+  const Duration longest_step_;  // zero: no step is too long
+  PlanClock clock_;              // which the parts below ask
+  GroupTable groups_;            // outlives the parts below, which refer to groups
   RowTable rows_;
   KvMemory memory_;
   AdapterPlaces adapters_;
@@ -192,10 +208,13 @@ class Scheduler {
   std::optional<PageSaver> saver_;      // with files
   std::optional<PageFetches> fetches_;  // the same
   PrefixLeaders leaders_;
+  TrainingPolicy training_;
   Admission admission_;
   PlanWriter writer_;
   PlanAmender amender_;
   bool arrived_ = false;             // a group or an adapter has arrived since the last plan
+  bool defers_ = false;              // the oldest new group waited for training then
+  TimePoint looked_at_{};            // when the last plan was made
   std::uint64_t releases_seen_ = 0;  // row releases before the last plan
   std::uint64_t output_tokens_ = 0;
   std::uint64_t forced_tokens_ = 0;

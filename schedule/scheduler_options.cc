@@ -14,6 +14,7 @@ SchedulerOptions scheduler_options(const Config& config, const DeviceLimits& lim
   options.target_inter_token = config.target_inter_token;
   options.decode_every = config.decode_every;
   options.jump_ahead = config.jump_ahead;
+  options.training = {config.training, config.training_deferral_bound};
   options.cache = config.cache_enabled && limits.keeps_kv;
   return options;
 }

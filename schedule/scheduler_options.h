@@ -6,6 +6,7 @@
 #include "weft/config/config.h"
 #include "weft/core/time/clock.h"
 #include "weft/gpu/step_device.h"
+#include "weft/schedule/training/training_policy.h"
 
 namespace weft {
 
@@ -23,6 +24,7 @@ struct SchedulerOptions {
   Duration target_inter_token{};
   std::int32_t decode_every = 1;
   bool jump_ahead = true;
+  TrainingOptions training{};
   bool cache = true;            ///< Config::cache_enabled
   std::int64_t page_bytes = 0;  ///< a page's bytes in all layers, for statistics; 0: unknown
   /// Files that keep pages of the device's KV cache which no group uses; null: no files.

@@ -14,6 +14,8 @@ constexpr std::array kTrainErrors = {
               "this setting of training is wrong"},
     ErrorText{static_cast<int>(TrainErrc::kBadState), "bad_training_state",
               "training cannot go on from this state"},
+    ErrorText{static_cast<int>(TrainErrc::kNotFinite), "training_not_finite",
+              "training has run away; a lower learning rate (--lr) may help"},
 };
 
 constexpr TableCategory kTrainCategory(0x7d1e52c09ab34f68, "weft.train", kTrainErrors);

@@ -14,6 +14,9 @@ enum class TrainErrc {
   kBadSetting,
   /// A saved state is not one, or belongs to another model, data or settings.
   kBadState,
+  /// A step's loss, its gradients or the pairs behind it are infinite or NaN; the detail names the
+  /// step.
+  kNotFinite,
 };
 
 /// The category of these errors, and how one becomes a boost::system::error_code.

@@ -15,6 +15,9 @@ struct AdapterInfo {
   std::int64_t created = 0;  ///< seconds since 1970 when the name got its content; 0: not read yet
   std::int64_t rank = 0;     ///< the greatest of its matrices; 0: not read yet
   AdapterId id{};            ///< its content; zeros: not read yet
+  /// Counts the model's names from 0. A name keeps its number while it is known, and no later name
+  /// gets that number.
+  std::int64_t number = 0;
 };
 
 /// A change of one of a model's adapters (Engine::async_load_adapter, async_unload_adapter).

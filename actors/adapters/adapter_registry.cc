@@ -40,9 +40,12 @@ Error takes_none(const std::string& name) {
           "adapter: " + name + "; the model takes none: adapters.places is 0"};
 }
 
-Error failed(const std::string& name, const Error& why) {
-  return {EngineErrc::kAdapterFailed, "adapter " + name + ": " + to_string(why)};
+Error failed(const std::string& label, const Error& why) {
+  return {EngineErrc::kAdapterFailed, label + ": " + to_string(why)};
 }
+
+/// Returns how messages name an adapter.
+std::string label_of(const std::string& name) { return "adapter " + name; }
 
 }  // namespace
 
@@ -87,27 +90,74 @@ void AdapterRegistry::drop_name(const AdapterId& id) noexcept {
   contents_.erase(found);
 }
 
-/// Lets the least recently used adapters go until the bound is kept; the newest goes last.
+/// Returns the least recently used content that is kept, `newest` only where it is the last one;
+/// `unused`: of those that no request has. Null: there is none.
+AdapterRegistry::Content* AdapterRegistry::oldest_kept(const Content* newest,
+                                                       bool unused) noexcept {
+  Content* oldest = nullptr;
+  for (auto& [id, content] : contents_) {
+    if (content.kept == nullptr || (unused && content.kept.use_count() > 1)) continue;
+    const bool first = oldest == nullptr || oldest == newest;
+    if (first || (&content != newest && content.used < oldest->used)) oldest = &content;
+  }
+  return oldest;
+}
+
+/// Lets the least recently used adapters go until the bound is kept; the newest goes last. The
+/// others go before those that requests have, whose memory is not free yet.
 void AdapterRegistry::make_room(const Content& newest) noexcept {
-  while (kept_bytes_ > options_.host_bytes) {
-    Content* oldest = nullptr;
-    for (auto& [id, content] : contents_) {
-      if (content.kept == nullptr) continue;
-      const bool first = oldest == nullptr || oldest == &newest;
-      if (first || (&content != &newest && content.used < oldest->used)) oldest = &content;
+  for (const bool unused : {true, false}) {
+    while ((unused ? live_->bytes.load() : kept_bytes_) > options_.host_bytes) {
+      Content* const oldest = oldest_kept(&newest, unused);
+      if (oldest == nullptr) break;
+      forget(*oldest);
     }
-    if (oldest == nullptr) return;
-    forget(*oldest);
   }
 }
 
-fs::path AdapterRegistry::place_in_folder(std::string_view name) const {
-  if (options_.folder.empty() || !is_adapter_name(name)) return {};
-  std::error_code ignored;
-  fs::path place = fs::path(options_.folder) / name;
-  if (fs::exists(place, ignored)) return place;
-  place += ".gguf";
-  return fs::exists(place, ignored) ? place : fs::path();
+/// Makes room for an adapter that is to be read. Fails where requests have all the memory.
+Result<void> AdapterRegistry::check_room() {
+  const std::scoped_lock lock(mutex_);
+  while (live_->bytes >= options_.host_bytes) {
+    Content* const oldest = oldest_kept(nullptr, /*unused=*/true);
+    if (oldest == nullptr) break;
+    forget(*oldest);
+  }
+  if (live_->bytes < options_.host_bytes || live_->count < options_.places) return {};
+  return Error{EngineErrc::kOverloaded,
+               "the adapters of other requests have all of adapters.host_bytes"};
+}
+
+/// Counts an adapter as long as anybody has it.
+AdapterRegistry::Prepared AdapterRegistry::counted(Prepared prepared) const {
+  const PreparedAdapter* const adapter = prepared.get();
+  live_->bytes += adapter->bytes;
+  ++live_->count;
+  return {adapter,
+          [live = live_, prepared = std::move(prepared)](const PreparedAdapter* one) mutable {
+            live->bytes -= one->bytes;
+            --live->count;
+            prepared = nullptr;
+          }};
+}
+
+std::optional<Error> AdapterRegistry::known_failure(const std::string& name, std::uint64_t stamp) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = failures_.find(name);
+  if (found == failures_.end()) return std::nullopt;
+  if (found->second.stamp == stamp && options_.now() < found->second.until) {
+    return found->second.why;
+  }
+  failures_.erase(found);
+  return std::nullopt;
+}
+
+void AdapterRegistry::note_failure(const std::string& name, std::uint64_t stamp, const Error& why) {
+  const std::scoped_lock lock(mutex_);
+  failures_.insert_or_assign(name, Failure{stamp, options_.now() + kFailureHolds, why});
+  if (failures_.size() <= kMostFailures) return;
+  failures_.erase(
+      std::ranges::min_element(failures_, {}, [](const auto& one) { return one.second.until; }));
 }
 
 bool AdapterRegistry::has(std::string_view name) const {
@@ -115,35 +165,50 @@ bool AdapterRegistry::has(std::string_view name) const {
     const std::scoped_lock lock(mutex_);
     if (entries_.contains(name)) return true;
   }
-  return !place_in_folder(name).empty();
+  return folder_.offers(name);
 }
 
 Result<AdapterRegistry::Prepared> AdapterRegistry::find(const std::string& name) {
-  const std::scoped_lock lock(mutex_);
-  const auto entry = entries_.find(name);
-  if (entry == entries_.end()) {
-    if (place_in_folder(name).empty()) return no_such(name);
-    return Prepared();
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto entry = entries_.find(name);
+    if (entry != entries_.end()) {
+      const auto content = contents_.find(entry->second.id.bytes);
+      Prepared prepared = content->second.last.lock();
+      if (prepared) use(content->second, prepared);
+      return prepared;
+    }
   }
-  const auto content = contents_.find(entry->second.info.id.bytes);
-  Prepared prepared = content->second.last.lock();
-  if (prepared) use(content->second, prepared);
-  return prepared;
+  if (folder_.offers(name)) return Prepared();
+  const std::scoped_lock lock(mutex_);
+  return no_such(name);
+}
+
+/// Returns the path of a name that is known, or that the folder has and does not hide.
+fs::path AdapterRegistry::path_to_read(const std::string& name) const {
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto entry = entries_.find(name);
+    if (entry != entries_.end()) return entry->second.path;
+  }
+  return folder_.hides(name) ? fs::path() : folder_.place_of(name);
 }
 
 Result<AdapterRegistry::Prepared> AdapterRegistry::prepare(const std::string& name) {
   auto found = find(name);
   if (!found || *found) return found;
-  fs::path path;
-  {
+  const fs::path path = path_to_read(name);
+  if (path.empty()) {
     const std::scoped_lock lock(mutex_);
-    const auto entry = entries_.find(name);
-    if (entry != entries_.end()) path = entry->second.info.path;
+    return no_such(name);
   }
-  if (path.empty()) path = place_in_folder(name);
-  auto read_again = read(name, path);
+  const std::uint64_t stamp = stamp_of_files(path);  // before the files are read
+  if (auto failure = known_failure(name, stamp)) return *std::move(failure);
+  if (auto room = check_room(); !room) return room.error();
+  auto read_again = read(name, path, label_of(name));
   if (!read_again) {
     if (options_.tell) options_.tell(to_string(read_again.error()));
+    note_failure(name, stamp, read_again.error());
     return read_again.error();
   }
   Prepared prepared = read_again->prepared;
@@ -153,10 +218,10 @@ Result<AdapterRegistry::Prepared> AdapterRegistry::prepare(const std::string& na
 
 Result<fs::path> AdapterRegistry::path_of(const AdapterChange& change) const {
   if (change.path.empty()) {
-    fs::path place = place_in_folder(change.name);
+    fs::path place = folder_.place_of(change.name);
     if (!place.empty()) return place;
     return Error{EngineErrc::kAdapterFailed,
-                 "adapter " + change.name +
+                 label_of(change.name) +
                      ": no path is given, and adapters.folder has no such "
                      "place"};
   }
@@ -173,10 +238,12 @@ Result<fs::path> AdapterRegistry::path_of(const AdapterChange& change) const {
                "path: is not in adapters.folder, and adapters.any_path is not set"};
 }
 
-/// Reads an adapter. What another name has in memory already is not prepared again.
-Result<AdapterRegistry::Read> AdapterRegistry::read(const std::string& name, const fs::path& path) {
+/// Reads an adapter. What another name has in memory already is not prepared again. Errors begin
+/// with the label.
+Result<AdapterRegistry::Read> AdapterRegistry::read(const std::string& name, const fs::path& path,
+                                                    const std::string& label) {
   auto adapter = options_.read(path);
-  if (!adapter) return failed(name, adapter.error());
+  if (!adapter) return failed(label, adapter.error());
   Read read;
   read.info = {.name = name,
                .path = path.string(),
@@ -189,8 +256,8 @@ Result<AdapterRegistry::Read> AdapterRegistry::read(const std::string& name, con
   }
   if (read.prepared) return read;
   auto prepared = options_.prepare(*adapter);
-  if (!prepared) return failed(name, prepared.error());
-  read.prepared = *std::move(prepared);
+  if (!prepared) return failed(label, prepared.error());
+  read.prepared = counted(*std::move(prepared));
   if (options_.tell) {
     for (const std::string& warning : adapter->warnings) options_.tell(warning);
   }
@@ -204,12 +271,13 @@ void AdapterRegistry::put(Read read) {
   Content& content = contents_[id.bytes];
   ++content.names;
   auto [place, is_new] = entries_.try_emplace(read.info.name);
-  Entry& entry = place->second;
-  const AdapterId before = entry.info.id;
-  if (is_new) entry.order = ++counter_;
-  if (before == id) read.info.created = entry.info.created;
-  entry.info = std::move(read.info);
+  AdapterInfo& entry = place->second;
+  const AdapterId before = entry.id;
+  if (before == id) read.info.created = entry.created;
+  read.info.number = is_new ? next_number_++ : entry.number;
+  entry = std::move(read.info);
   if (!is_new) drop_name(before);
+  failures_.erase(entry.name);
   use(content, std::move(read.prepared));
 }
 
@@ -227,15 +295,17 @@ Result<void> AdapterRegistry::load(const AdapterChange& change) {
   }
   const auto path = path_of(change);
   if (!path) return path.error();
-  auto adapter = read(change.name, *path);
+  if (auto room = check_room(); !room) return room.error();
+  auto adapter = read(change.name, *path, label_of(change.name));
   if (!adapter) return adapter.error();
   put(*std::move(adapter));
+  folder_.show(change.name);
   return {};
 }
 
 Result<void> AdapterRegistry::load_named(const std::vector<NamedAdapter>& named) {
   for (const NamedAdapter& one : named) {
-    auto adapter = read(one.name, one.path);
+    auto adapter = read(one.name, one.path, "adapters.named[" + one.name + "]");
     if (!adapter) return adapter.error();
     put(*std::move(adapter));
   }
@@ -246,24 +316,22 @@ Result<void> AdapterRegistry::unload(const std::string& name) {
   const std::scoped_lock lock(mutex_);
   const auto found = entries_.find(name);
   if (found == entries_.end()) return no_such(name);
-  drop_name(found->second.info.id);
+  drop_name(found->second.id);
   entries_.erase(found);
+  folder_.hide(name);
   if (standard_ == name) standard_.clear();
   return {};
 }
 
 std::vector<AdapterInfo> AdapterRegistry::list() const {
-  std::vector<std::pair<std::uint64_t, AdapterInfo>> all;
+  std::vector<AdapterInfo> all;
   {
     const std::scoped_lock lock(mutex_);
     all.reserve(entries_.size());
-    for (const auto& [name, entry] : entries_) all.emplace_back(entry.order, entry.info);
+    for (const auto& [name, info] : entries_) all.push_back(info);
   }
-  std::ranges::sort(all, {}, &std::pair<std::uint64_t, AdapterInfo>::first);
-  std::vector<AdapterInfo> list;
-  list.reserve(all.size());
-  for (auto& [order, info] : all) list.push_back(std::move(info));
-  return list;
+  std::ranges::sort(all, {}, &AdapterInfo::number);
+  return all;
 }
 
 std::string AdapterRegistry::standard() const {
@@ -271,9 +339,11 @@ std::string AdapterRegistry::standard() const {
   return standard_;
 }
 
-void AdapterRegistry::set_standard(std::string name) {
+Result<void> AdapterRegistry::set_standard(const std::string& name) {
   const std::scoped_lock lock(mutex_);
-  standard_ = std::move(name);
+  if (!name.empty() && !entries_.contains(name)) return no_such(name);
+  standard_ = name;
+  return {};
 }
 
 std::int64_t AdapterRegistry::bytes() const {

@@ -19,6 +19,7 @@
 #include "weft/actors/request/request.h"
 #include "weft/actors/request/request_port.h"
 #include "weft/actors/request/vectors/embed_request.h"
+#include "weft/actors/training/training_task.h"
 #include "weft/config/config.h"
 #include "weft/config/models_config.h"
 #include "weft/core/error/error.h"
@@ -177,6 +178,20 @@ class Engine {
     return async_unload_adapter(std::move(name), std::string(), std::forward<Token>(token));
   }
 
+  /// Trains the task's work while the engine serves, as Config::training says. Signature
+  /// void(error_code, std::string detail). Completes when the work is done or has failed, with its
+  /// error. One task runs at a time, on the first replica. Further errors:
+  /// - kBadRequest, before the work is used: the task has begun before; the policy is kOff; the
+  ///   model is on a GPU, is cut, or is one of several of the engine;
+  /// - kOverloaded: another task has not ended; kCancelled: TrainingTask::cancel();
+  /// - kNotReady; kStopping. async_drain does not wait for training, async_shutdown ends it.
+  /// Cancellation of any type ends the wait with operation_aborted, and the task goes on.
+  template <boost::asio::completion_token_for<void(boost::system::error_code, std::string)> Token>
+  auto async_train(TrainingTask task, Token&& token) {
+    return boost::asio::async_initiate<Token, void(boost::system::error_code, std::string)>(
+        Initiate<TrainOp>{core_}, token, std::move(task));
+  }
+
   /// The adapters that requests of a model ("": the first) can name now, but for those of
   /// Config::adapters_folder that none has named yet. Thread-safe.
   [[nodiscard]] std::vector<AdapterInfo> adapters(std::string_view model = {}) const;
@@ -278,6 +293,7 @@ class Engine {
   struct LoadOp;
   struct UnloadOp;
   struct AdapterOp;
+  struct TrainOp;
 
   std::shared_ptr<EngineCore> core_;
 };
@@ -344,6 +360,14 @@ struct Engine::AdapterOp {
   static void start(EngineCore& core, Handler&& handler, AdapterChange change) {
     core.change_adapter(std::move(change),
                         ModelOperation::start(std::forward<Handler>(handler), core.executor()));
+  }
+};
+
+struct Engine::TrainOp {
+  template <class Handler>
+  static void start(EngineCore& core, Handler&& handler, const TrainingTask& task) {
+    core.train(task.state(),
+               ModelOperation::start(std::forward<Handler>(handler), core.executor()));
   }
 };
 

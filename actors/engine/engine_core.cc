@@ -127,6 +127,12 @@ void EngineCore::change_adapter(AdapterChange change,
                         [operation](const Result<void>& done) { operation->complete(done); });
 }
 
+void EngineCore::train(const std::shared_ptr<TrainingState>& task,
+                       const std::shared_ptr<ModelOperation>& operation) {
+  if (port_ == nullptr) return operation->complete(Error{EngineErrc::kStopping, {}});
+  port_->train(task, [operation](const Result<void>& done) { operation->complete(done); });
+}
+
 void EngineCore::close() noexcept {
   gate_.close();
   std::unique_ptr<RequestPort> port;

@@ -49,6 +49,10 @@ class EngineCore : public std::enable_shared_from_this<EngineCore> {
   /// Loads or unloads an adapter; likewise.
   void change_adapter(AdapterChange change, const std::shared_ptr<ModelOperation>& operation);
 
+  /// Begins a training task; likewise.
+  void train(const std::shared_ptr<TrainingState>& task,
+             const std::shared_ptr<ModelOperation>& operation);
+
   /// Ends everything before it returns. It must not be called while another thread uses the core.
   void close() noexcept;
 

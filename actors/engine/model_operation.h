@@ -16,8 +16,8 @@
 
 namespace weft {
 
-/// The state of Engine::async_load and async_unload: a wait for a model. Cancellation ends the
-/// wait, but not the loading or unloading. Thread-safe.
+/// The state of Engine::async_load, async_train and the like: a wait. Cancellation ends the wait,
+/// but not the loading or the training. Thread-safe.
 class ModelOperation : public std::enable_shared_from_this<ModelOperation> {
  public:
   template <class Handler>

@@ -123,6 +123,14 @@ bool takes_adapters(const Config& config) {
   return config.adapter_places > 0 || !config.adapters.empty() || !config.adapters_folder.empty();
 }
 
+/// The greatest rank that adapters.named alone decides. Memory of all places grows with the rank,
+/// and few adapters have a greater one; beyond it the model is not loaded unless adapters.max_rank
+/// is set.
+constexpr std::int64_t kMostDerivedRank = 256;
+
+/// Returns the beginning of a message about a configured adapter.
+std::string key_of(const NamedAdapter& one) { return "adapters.named[" + one.name + "]: "; }
+
 /// Adds the places of adapters to the wishes. Reads the configured adapters for their ranks.
 Result<void> wish_adapters(const Config& config, CapacityWishes& wishes) {
   if (!takes_adapters(config)) return {};
@@ -133,8 +141,15 @@ Result<void> wish_adapters(const Config& config, CapacityWishes& wishes) {
   std::int64_t rank = Config::kLeastAdapterRank;
   for (const NamedAdapter& one : config.adapters) {
     const auto file = read_adapter(one.path);
-    if (!file) return Error{file.error().code, one.name + ": " + file.error().detail};
+    if (!file) return Error{file.error().code, key_of(one) + file.error().detail};
     for (const StoredPair& pair : file->pairs) rank = std::max(rank, pair.rank);
+    if (rank <= kMostDerivedRank) continue;
+    return Error{DeviceErrc::kUnfit,
+                 key_of(one) + "its rank is " + std::to_string(rank) + ", and each of the " +
+                     std::to_string(wishes.adapter_places) +
+                     " places would have the size for it; set adapters.max_rank to allow ranks "
+                     "above " +
+                     std::to_string(kMostDerivedRank)};
   }
   wishes.adapter_rank = static_cast<std::int32_t>(rank);
   return {};
@@ -211,6 +226,8 @@ Result<std::shared_ptr<AdapterRegistry>> registry_of(const OpenedModel& opened,
   options.folder = config.adapters_folder;
   options.any_path = config.adapters_any_path;
   options.host_bytes = config.adapters_host_bytes;
+  options.places =
+      std::int64_t{limits.adapter_places} * static_cast<std::int64_t>(devices.devices.size());
   options.read = reader_of(opened);
   options.prepare = [ranks = std::vector<std::weak_ptr<StepDevice>>(first.begin(), first.end()),
                      most = std::int64_t{limits.adapter_rank}](

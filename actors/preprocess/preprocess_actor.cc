@@ -53,6 +53,8 @@ void PreprocessActor::on(PrepareMsg&& message) {
 bool PreprocessActor::has_adapter(PrepareMsg& message) {
   const std::string& name = message.ticket->request().adapter;
   if (name.empty() || message.adapter) return true;
+  // The scheduler ends it before it begins.
+  if (message.ticket->end_cause() == EndCause::kStop) return true;
   auto found = find_adapter(*model_, name);
   if (!found) {
     std::move(message.ticket).fail(found.error());

@@ -68,12 +68,20 @@ void ActiveRequest::set_ending(const std::shared_ptr<EndingRequests>& ending) no
   has_ending_.store(true);
 }
 
+void ActiveRequest::set_early_ending(const std::shared_ptr<EndingRequests>& ending) noexcept {
+  if (has_early_ending_.load()) return;  // another thread may be reading the list
+  early_ending_ = ending;
+  has_early_ending_.store(true);
+}
+
 bool ActiveRequest::ask_to_end(EndCause cause) noexcept {
   if (cause == EndCause::kNone || finished()) return false;
   EndCause none = EndCause::kNone;
   if (!cause_.compare_exchange_strong(none, cause)) return false;
-  if (!has_ending_.load()) return true;
-  if (const auto ending = ending_.lock()) ending->push(shared_from_this());
+  const bool is_late = has_ending_.load();
+  if (!is_late && !has_early_ending_.load()) return true;
+  const auto ending = (is_late ? ending_ : early_ending_).lock();
+  if (ending) ending->push(shared_from_this());
   return true;
 }
 

@@ -91,6 +91,11 @@ class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
   /// earlier ask_to_end(). The list is not kept alive.
   void set_ending(const std::shared_ptr<EndingRequests>& ending) noexcept;
 
+  /// Sets the list to which ask_to_end() adds it until set_ending(): of an actor that keeps its
+  /// ticket waiting. That actor checks end_cause() afterwards, as the scheduler does. Another list
+  /// than the first has no effect. The list is not kept alive.
+  void set_early_ending(const std::shared_ptr<EndingRequests>& ending) noexcept;
+
   /// For the actor that holds the request's ticket; constant once the scheduler has it. Times that
   /// a Finish leaves zero are taken from times().
   Request& request() noexcept { return request_; }
@@ -143,13 +148,15 @@ class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
   Request request_;
   RequestTimes times_;
   const std::shared_ptr<RequestSink> sink_;
-  std::weak_ptr<EndingRequests> ending_;  // to be read once has_ending_ says so
+  std::weak_ptr<EndingRequests> early_ending_;  // to be read once has_early_ending_ says so
+  std::weak_ptr<EndingRequests> ending_;        // to be read once has_ending_ says so
   std::function<void(const Finish&)> on_finished_;
   std::shared_ptr<Owner> owner_;
   std::shared_ptr<void> kept_;
-  // Both are sequentially consistent: either ask_to_end() finds the list, or a later check of
+  // All are sequentially consistent: either ask_to_end() finds the list, or a later check of
   // end_cause() finds the cause.
   std::atomic<EndCause> cause_{EndCause::kNone};
+  std::atomic<bool> has_early_ending_{false};
   std::atomic<bool> has_ending_{false};
   std::atomic<bool> finished_{false};
 

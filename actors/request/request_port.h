@@ -16,6 +16,7 @@
 
 namespace weft {
 
+class TrainingState;
 struct ModelList;
 struct ServedModel;
 
@@ -102,6 +103,10 @@ class RequestPort {
   /// Loads or unloads an adapter of a model; Engine::async_load_adapter has the errors.
   virtual void change_adapter(AdapterChange change, ModelDone done) {
     done(Error{EngineErrc::kNoSuchAdapter, "adapter: " + change.name});
+  }
+  /// Begins a training task; Engine::async_train has the errors.
+  virtual void train(const std::shared_ptr<TrainingState>& /*task*/, ModelDone done) {
+    done(Error{EngineErrc::kBadRequest, "training: an engine of several models does not train"});
   }
   // NOLINTEND(performance-unnecessary-value-param)
   /// Whether it can serve: no actor that it needs has failed permanently.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
+#include <charconv>
 #include <cmath>
 #include <csignal>
 #include <cstdint>
@@ -20,14 +21,18 @@
 #include "weft/cli/model_loading.h"
 #include "weft/cli/progress_bar.h"
 #include "weft/cli/serve/interrupts.h"
+#include "weft/core/io/file.h"
 #include "weft/core/io/output.h"
 #include "weft/model/adapters/adapter.h"
 #include "weft/model/adapters/adapter_file.h"
 #include "weft/model/checkpoint/checkpoint.h"
 #include "weft/train/data/adapter_writer.h"
+#include "weft/train/data/batch_plan.h"
+#include "weft/train/data/content_hash.h"
 #include "weft/train/data/examples.h"
 #include "weft/train/program/low_rank_pairs.h"
 #include "weft/train/program/training_program.h"
+#include "weft/train/step/optimizer.h"
 #include "weft/train/tuning_job.h"
 
 namespace weft::cli {
@@ -38,6 +43,11 @@ namespace fs = std::filesystem;
 constexpr const char* kTuneLoraVerb = "tune-lora";
 // Longer micro-batches read the weights less often, and take more memory for each layer's values.
 constexpr std::int64_t kDefaultTokens = 2048;
+// The rest is scaled by 1 / (1 - dropout), which must stay a modest number.
+constexpr double kMostDropout = 0.99;
+// Numbers beyond it are mistakes, and some of their products are no float32.
+constexpr double kGreatest = 1e30;
+constexpr double kLeast = 1e-30;
 // A killed process loses at most so many steps.
 constexpr std::int64_t kStepsBetweenStates = 50;
 
@@ -46,6 +56,7 @@ struct TuneLoraArguments {
   std::string data, out, init;
   std::int64_t rank = 16;
   double alpha = 0;
+  double dropout = 0;
   std::vector<std::string> targets = {"q", "k", "v", "o", "gate", "up", "down"};
   OptimizerSettings optimizer;
   std::string schedule = "cosine";
@@ -69,6 +80,8 @@ struct TuneLoraArguments {
 void check_paths(const TuneLoraArguments& arguments) {
   if (fs::exists(arguments.out))
     fail(kTuneLoraVerb, arguments.out + ": exists already, and is not replaced");
+  // A draft that is dropped shows that OUT can be made, before hours of training.
+  value_or_fail(kTuneLoraVerb, Draft::make(arguments.out, Draft::Kind::kFolder));
   if (!arguments.resume && fs::exists(arguments.state())) {
     fail(kTuneLoraVerb, arguments.state().string() +
                             ": a stopped run has left its state; --resume goes on with it, or "
@@ -104,6 +117,7 @@ Examples read_examples(const TuneLoraArguments& arguments, const OpenedModel& mo
   const Tokenizer tokenizer = value_or_fail(kTuneLoraVerb, load_tokenizer(arguments.model.path));
   ExampleReader::Options options;
   options.tokens = static_cast<std::size_t>(tokens);
+  options.vocabulary = model.program->vocabulary;
   options.end_tokens.assign(tokenizer.end_tokens().begin(), tokenizer.end_tokens().end());
   for (const std::int64_t id : model.program->end_tokens)
     options.end_tokens.push_back(static_cast<TokenId>(id));
@@ -111,31 +125,49 @@ Examples read_examples(const TuneLoraArguments& arguments, const OpenedModel& mo
   const ExampleReader reader(tokenizer, std::move(options));
   Examples examples = value_or_fail(kTuneLoraVerb, reader.read(arguments.data));
   if (examples.cut > 0) {
-    std::cerr << "weft tune-lora: " << examples.cut << " examples have more than " << tokens
-              << " tokens and are cut; " << examples.left_out
-              << " of them have nothing to learn then and are left out\n";
+    std::cerr << "weft tune-lora: " << examples.cut << " of the examples have more than " << tokens
+              << " tokens and are cut; " << examples.cut_out
+              << " of these have nothing to learn then and are left out\n";
+  }
+  if (examples.without_weight > 0) {
+    std::cerr << "weft tune-lora: " << examples.without_weight
+              << " of the examples have no token with a weight and are left out\n";
   }
   return examples;
 }
 
-/// The name that tells a job's state from other jobs' states.
-std::string job_name(const TuneLoraArguments& arguments, const OpenedModel& model,
-                     const LowRankPairs& pairs, const OptimizerSettings& optimizer,
-                     const BatchPlan& plan, std::uint64_t data) {
-  std::ostringstream name;
-  name << std::setprecision(17) << model.program->family << ' ' << model.program->parameters << ' '
-       << arguments.model.weights << " data " << data << " rank " << pairs.rank << " alpha "
-       << pairs.alpha << " pairs " << pairs.pairs.size() << " init " << arguments.init << " rate "
-       << optimizer.rate << ' ' << arguments.schedule << ' ' << optimizer.warmup << ' '
-       << optimizer.steps << " clip " << optimizer.clip << " decay " << optimizer.decay << " batch "
-       << plan.batch << ' ' << plan.tokens << ' ' << plan.shuffle << " seed " << plan.seed;
-  return name.str();
+/// A job's name, which has what the job cannot know: how the spec reads the model.
+std::string job_name(const TuneLoraArguments& arguments, const OpenedModel& model) {
+  const std::string& family = model.program->family;
+  if (arguments.model.spec.empty()) return family;
+  ContentHash hash;
+  hash.add(value_or_fail(kTuneLoraVerb, read_text_file(arguments.model.spec, kAnySize)));
+  return family + " by a spec " + std::to_string(hash.value());
 }
 
 std::int64_t steps_of(const TuneLoraArguments& arguments, const BatchPlan& plan) {
   if (arguments.steps > 0) return arguments.steps;
   const double steps = std::ceil(arguments.epochs * static_cast<double>(plan.steps_of_epoch()));
+  if (!(steps <= static_cast<double>(kMostSteps)))
+    fail(kTuneLoraVerb, "--epochs: gives more than 2^40 steps");
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(steps));
+}
+
+std::int64_t tokens_of(const TuneLoraArguments& arguments, std::int64_t context) {
+  if (arguments.tokens == 0) return std::min(kDefaultTokens, context);
+  if (arguments.tokens > context) {
+    fail(kTuneLoraVerb,
+         "--tokens: must be 2 .. " + std::to_string(context) + ", the model's context");
+  }
+  return arguments.tokens;
+}
+
+OptimizerSettings optimizer_settings(const TuneLoraArguments& arguments, const BatchPlan& plan) {
+  OptimizerSettings settings = arguments.optimizer;
+  settings.schedule = value_or_fail(kTuneLoraVerb, rate_schedule(arguments.schedule));
+  settings.steps = steps_of(arguments, plan);
+  value_or_fail(kTuneLoraVerb, check_settings(settings));
+  return settings;
 }
 
 TuningJob make_job(const TuneLoraArguments& arguments) {
@@ -151,21 +183,19 @@ TuningJob make_job(const TuneLoraArguments& arguments) {
                            ? value_or_fail(kTuneLoraVerb, make_pairs(training, *model.architecture,
                                                                      pair_settings(arguments)))
                            : initial_pairs(arguments, training);
-  const std::int64_t tokens =
-      arguments.tokens > 0 ? arguments.tokens : std::min(kDefaultTokens, model.program->context);
+  pairs.dropout = arguments.dropout;
+  const std::int64_t tokens = tokens_of(arguments, model.program->context);
   Examples examples = read_examples(arguments, model, tokens);
   const BatchPlan plan{examples.all.size(), arguments.batch, static_cast<std::size_t>(tokens),
                        arguments.seed, !arguments.no_shuffle};
-  OptimizerSettings optimizer = arguments.optimizer;
-  optimizer.schedule = value_or_fail(kTuneLoraVerb, rate_schedule(arguments.schedule));
-  optimizer.steps = steps_of(arguments, plan);
-  std::string name = job_name(arguments, model, pairs, optimizer, plan, examples.hash);
+  const OptimizerSettings optimizer = optimizer_settings(arguments, plan);
+  const std::string name = job_name(arguments, model);
   ProgressBar bar("loading");
   const auto show = [&](std::int64_t done, std::int64_t total) { bar.show(done, total); };
   TrainedModel trained =
       value_or_fail(kTuneLoraVerb, TrainedModel::load(model, std::move(training), std::move(pairs),
                                                       {arguments.model.threads, tokens}, show));
-  return {std::move(trained), std::move(examples), plan, optimizer, std::move(name)};
+  return {std::move(trained), std::move(examples), plan, optimizer, name};
 }
 
 void print_json(const StepReport& report) {
@@ -189,12 +219,13 @@ int train(const TuneLoraArguments& arguments, TuningJob& job) {
   const Interrupts interrupts({SIGTERM, SIGHUP});
   ProgressBar bar("tune-lora", count_line);
   while (!job.is_done()) {
-    const StepReport report = job.step();
-    if (arguments.json) print_json(report);
-    if (!std::isfinite(report.loss) || !std::isfinite(report.norm)) {
-      fail(kTuneLoraVerb, "step " + std::to_string(report.step) +
-                              ": the loss is no finite number; a lower --lr may help");
+    const auto stepped = job.step();
+    if (!stepped) {
+      if (job.steps_done() > 0) value_or_fail(kTuneLoraVerb, job.save(arguments.state()));
+      fail(kTuneLoraVerb, to_string(stepped.error()));
     }
+    const StepReport& report = *stepped;
+    if (arguments.json) print_json(report);
     bar.set_label("tune-lora  " + loss_text(report));
     bar.show(job.steps_done(), job.steps());
     const int signal = Interrupts::take_signal();
@@ -233,6 +264,19 @@ void run_tune_lora(const TuneLoraArguments& arguments) {
   write_result(arguments, job);
 }
 
+/// Checks for a number in a range. CLI::Range takes NaN for one.
+CLI::Validator number_from(double least, double most) {
+  std::ostringstream range;
+  range << least << " .. " << most;
+  return {[=, words = range.str()](const std::string& text) {
+            double number = 0;
+            const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+            const bool is_in = read.ec == std::errc() && number >= least && number <= most;
+            return is_in ? std::string() : "must be a number of " + words;
+          },
+          "in " + range.str()};
+}
+
 void add_adapter_options(CLI::App& command, TuneLoraArguments& arguments) {
   command.add_option("--rank", arguments.rank, "Rank of each pair")
       ->check(CLI::Range(std::int64_t{1}, kMaxAdapterRank))
@@ -240,7 +284,12 @@ void add_adapter_options(CLI::App& command, TuneLoraArguments& arguments) {
   command
       .add_option("--alpha", arguments.alpha,
                   "A pair is scaled by alpha / rank; default: twice the rank")
-      ->check(CLI::PositiveNumber);
+      ->check(number_from(kLeast, kGreatest));
+  command
+      .add_option("--dropout", arguments.dropout,
+                  "Part of each pair's inputs that a step drops, as PEFT's lora_dropout")
+      ->check(number_from(0, kMostDropout))
+      ->capture_default_str();
   command
       .add_option("--targets", arguments.targets,
                   "Products that get a pair, of q, k, v, o, gate, up, down; default: all")
@@ -254,23 +303,23 @@ void add_adapter_options(CLI::App& command, TuneLoraArguments& arguments) {
 void add_step_options(CLI::App& command, TuneLoraArguments& arguments) {
   OptimizerSettings& optimizer = arguments.optimizer;
   command.add_option("--lr", optimizer.rate, "Greatest learning rate")
-      ->check(CLI::PositiveNumber)
+      ->check(number_from(kLeast, kGreatest))
       ->capture_default_str();
   command.add_option("--schedule", arguments.schedule, "constant or cosine")->capture_default_str();
   command.add_option("--warmup", optimizer.warmup, "Steps in which the rate rises from 0")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(std::int64_t{0}, kMostSteps))
       ->capture_default_str();
   command.add_option("--clip", optimizer.clip, "Greatest norm of the gradients; 0: any")
-      ->check(CLI::NonNegativeNumber)
+      ->check(number_from(0, kGreatest))
       ->capture_default_str();
   command.add_option("--decay", optimizer.decay, "Weight decay of AdamW")
-      ->check(CLI::NonNegativeNumber)
+      ->check(number_from(0, kGreatest))
       ->capture_default_str();
   command.add_option("--epochs", arguments.epochs, "How often all examples are learnt")
-      ->check(CLI::PositiveNumber)
+      ->check(number_from(kLeast, kGreatest))
       ->capture_default_str();
   command.add_option("--steps", arguments.steps, "Steps, instead of --epochs")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+      ->check(CLI::Range(std::int64_t{1}, kMostSteps));
   command.add_option("--batch", arguments.batch, "Examples of a step")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 20))
       ->capture_default_str();

@@ -10,7 +10,7 @@
 #include "weft/core/kv_dtype.h"
 
 /// The keys of an engine: the tables model, device, memory, cache, adapters, scheduling,
-/// speculation, structured and edge.
+/// speculation, training, structured and edge.
 namespace weft::engine_keys {
 
 template <auto kMember>
@@ -70,6 +70,12 @@ inline constexpr std::array<std::string_view, 2> kAdmissionNames = {"optimistic"
 inline constexpr std::array kAdmissionModes = {AdmissionMode::kOptimistic, AdmissionMode::kReserve};
 inline constexpr std::array<std::string_view, 2> kSpeculationNames = {"off", "suffix"};
 inline constexpr std::array kSpeculationKinds = {SpeculationKind::kOff, SpeculationKind::kSuffix};
+
+inline constexpr std::array<std::string_view, 5> kTrainingNames = {
+    "off", "deferral", "fill", "inference-first", "finish-first"};
+inline constexpr std::array kTrainingKinds = {TrainingKind::kOff, TrainingKind::kDeferral,
+                                              TrainingKind::kFill, TrainingKind::kInferenceFirst,
+                                              TrainingKind::kFinishFirst};
 
 inline constexpr std::array kKeys = {
     ConfigKey{"model", "path", text<&Config::model>(),
@@ -223,14 +229,17 @@ inline constexpr std::array kKeys = {
               "them, else none. Requests for further ones wait, and the least recently used one "
               "makes room",
               "Each place takes memory of a GPU, beside the KV cache", "adapter-places"},
-    ConfigKey{"adapters", "max_rank", integer<&Config::adapter_max_rank>(0, 4'096),
-              "The greatest rank of an adapter; 0: that of adapters.named, at least 16",
-              "All places have one size", "adapter-max-rank"},
-    ConfigKey{"adapters", "host_bytes",
-              integer<&Config::adapters_host_bytes>(0, std::int64_t{1} << 50),
-              "Bytes of host memory for adapters that no request uses; the least recently used one "
-              "leaves, and is read again when a request names it",
-              "Some fifty of a large model, or thousands of a small one", "adapters-host-bytes"},
+    ConfigKey{
+        "adapters", "max_rank", integer<&Config::adapter_max_rank>(0, 4'096),
+        "The greatest rank of an adapter; 0: that of adapters.named, at least 16 and at most 256: "
+        "a greater one has to be set here",
+        "All places have one size", "adapter-max-rank"},
+    ConfigKey{
+        "adapters", "host_bytes", integer<&Config::adapters_host_bytes>(0, std::int64_t{1} << 50),
+        "Bytes of host memory for adapters. The least recently used one leaves, and is read again "
+        "when a request names it; while requests use all of it, requests for further "
+        "adapters are refused, but adapters.places adapters can always be used",
+        "Some fifty of a large model, or thousands of a small one", "adapters-host-bytes"},
 
     ConfigKey{"scheduling", "policy", PolicySetting{1, 60'000},
               "How requests come together. \"fusion\": each joins at the next tick; \"static\": "
@@ -275,6 +284,17 @@ inline constexpr std::array kKeys = {
               "Nine tokens of one sequence take a host hardly longer than one, as it reads the "
               "weights once",
               "speculation-max-tokens"},
+
+    ConfigKey{
+        "training", "policy", choice<kTrainingNames, kTrainingKinds, &Config::training>(),
+        "When a device trains while it serves. deferral: requests wait for the next iteration "
+        "of training as long as that keeps to the bound; fill: training gets what running "
+        "requests leave of target_inter_token_ms; inference-first: only while there is no "
+        "request; finish-first: requests wait until the training has ended; off: never",
+        "It bounds what a request waits, and training comes to its end", "training-policy"},
+    ConfigKey{"training", "deferral_bound_s", seconds<&Config::training_deferral_bound>(0, 3'600),
+              "Seconds that a request waits for training at most, with the policy deferral",
+              "As long as people wait for an answer's first word without wondering"},
 
     ConfigKey{
         "structured", "memory_bytes",

@@ -41,6 +41,7 @@ class HostStepDevice final : public StepDevice {
   [[nodiscard]] const DeviceLimits& limits() const noexcept override { return limits_; }
   void run(const Plan& plan, StepResult& result) override;
   [[nodiscard]] bool samples() const noexcept override { return samples_; }
+  [[nodiscard]] bool lets_train() const noexcept override { return true; }
   void abandon() noexcept override { device_->abandon(); }
   [[nodiscard]] Result<std::shared_ptr<const DeviceAdapter>> prepare_adapter(
       const Adapter& adapter) const override;

@@ -4,6 +4,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -42,9 +43,12 @@ std::string named_by(const BodyFields& fields, simdjson::dom::array list, const 
   std::size_t place = 0;
   for (const simdjson::dom::element element : list) {
     const BodyFields entry(element.get_object(), indexed(fields.path_of("lora"), place++), fields);
-    const std::int64_t most = static_cast<std::int64_t>(known.size()) - 1;
-    if (most < 0) entry.fail("id", "names none: the model has no adapters");
-    const std::int64_t id = entry.needed_integer("id", 0, std::max<std::int64_t>(most, 0));
+    const std::int64_t id = entry.needed_integer("id", 0, std::numeric_limits<std::int64_t>::max());
+    const auto adapter = std::ranges::find(known, id, &AdapterInfo::number);
+    if (adapter == known.end()) {
+      entry.fail("id", known.empty() ? "names none: the model has no adapters"
+                                     : "is none of the ids that GET /lora-adapters lists");
+    }
     const double scale = entry.number("scale").value_or(1);
     entry.finish();
     if (fields.error()) return {};
@@ -56,7 +60,7 @@ std::string named_by(const BodyFields& fields, simdjson::dom::array list, const 
     if (!name.empty()) {
       fields.fail("lora", "gives more than one adapter a scale", api_code::kUnsupported);
     }
-    name = known[static_cast<std::size_t>(id)].name;
+    name = adapter->name;
   }
   return name;
 }
@@ -85,7 +89,7 @@ std::string llama_adapters(const ModelInfo& card) {
   if (registry == nullptr) return json_text(adapters);
   const std::string standard = registry->standard();
   for (const AdapterInfo& adapter : registry->list()) {
-    adapters.push_back(json::object{{"id", adapters.size()},
+    adapters.push_back(json::object{{"id", adapter.number},
                                     {"path", adapter.name},
                                     {"scale", adapter.name == standard ? 1 : 0}});
   }
@@ -101,7 +105,11 @@ ApiResult<void> choose_llama_adapter(std::string_view text, const ModelInfo& car
   if (!list) fields.fail("lora", "is missing", api_code::kMissing);
   const std::string name = list ? named_by(fields, *list, card) : std::string();
   if (auto error = fields.finish()) return *std::move(error);
-  if (card.model->adapters) card.model->adapters->set_standard(name);
+  if (card.model->adapters == nullptr) return {};
+  // The name may have been removed since its id was looked up.
+  if (const auto set = card.model->adapters->set_standard(name); !set) {
+    return api_error_of(set.error());
+  }
   return {};
 }
 

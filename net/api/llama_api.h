@@ -21,11 +21,13 @@ namespace weft {
 [[nodiscard]] std::string llama_props(const ModelInfo& card, std::size_t slots);
 
 /// Returns the body of GET /lora-adapters: [{"id", "path", "scale"}] of the model's adapters, where
-/// `path` is the adapter's name, and `scale` is 1 of the one that requests have by default, else 0.
+/// `id` is AdapterInfo::number, `path` is the adapter's name, and `scale` is 1 of the one that
+/// requests have by default, else 0.
 [[nodiscard]] std::string llama_adapters(const ModelInfo& card);
 
 /// Carries out POST /lora-adapters: [{"id", "scale"}] as in a request's `lora` says which adapter
-/// requests of the model have that say nothing of adapters.
+/// requests of the model have that say nothing of adapters. Fails if the adapter is removed at the
+/// same time.
 [[nodiscard]] ApiResult<void> choose_llama_adapter(std::string_view text, const ModelInfo& card);
 
 /// Takes `lora` of a request, [{"id", "scale"}] with the ids of llama_adapters(): one adapter with

@@ -30,16 +30,29 @@ ApiResult<AdapterChange> read_change(std::string_view text, bool unloads) {
   return change;
 }
 
+/// Returns the field of the body that an error is about; empty: none.
+std::string_view field_of(const Error& error, const AdapterChange& change) {
+  if (error.code == EngineErrc::kNoSuchAdapter || error.code == EngineErrc::kAdapterLoaded) {
+    return "lora_name";
+  }
+  if (error.code == EngineErrc::kNoSuchModel) return "model";
+  // Without a path the name is the adapter's place.
+  if (error.code == EngineErrc::kAdapterFailed) {
+    return change.path.empty() ? "lora_name" : "lora_path";
+  }
+  if (error.code != EngineErrc::kBadRequest) return {};
+  return error.detail.starts_with("name: ") ? "lora_name" : "lora_path";
+}
+
 /// Returns the error with its reason, which only the server's operator may see.
-HttpReply refusal(const Error& error) {
+HttpReply refusal(const Error& error, const AdapterChange& change) {
   ApiError shown = api_error_of(error);
   if (error.code == EngineErrc::kAdapterFailed) {
     shown.status = 400;
     shown.type = ApiError().type;
-    shown.retry_after = {};
-    shown.param = "lora_path";
   }
   shown.message = to_string(error);
+  if (shown.status < 500) shown.param = field_of(error, change);
   return error_reply(shown);
 }
 
@@ -58,8 +71,9 @@ RouteResult change_adapter(Service& service, const HttpCall& call, bool unloads)
   return LaterReply([&service, change = *std::move(change)](auto done) {
     auto reply = [change, done = std::move(done)](boost::system::error_code error,
                                                   std::string detail) {
-      done(reply_or_500(
-          [&] { return error ? refusal({error, std::move(detail)}) : done_reply(change); }));
+      done(reply_or_500([&] {
+        return error ? refusal({error, std::move(detail)}, change) : done_reply(change);
+      }));
     };
     Engine& engine = *service.engine();
     if (change.unloads) {

@@ -220,12 +220,12 @@ std::optional<ApiError> Service::refuse_admin(const HttpCall& call) const {
   ApiError error{.status = 403, .type = "permission_error", .code = "not_an_admin"};
   if (keys_.required()) {
     if (call.key != nullptr && call.key->limits().admin) return std::nullopt;
-    error.message = "this key may not load and unload models: that wants one with admin = true";
+    error.message = "this key may not change models and adapters: that wants one with admin = true";
     return error;
   }
   if (is_local_caller(call.header, call.client)) return std::nullopt;
   error.message =
-      "without keys models are loaded and unloaded from the server's machine alone, as localhost, "
+      "without keys models and adapters are changed from the server's machine alone, as localhost, "
       "and neither by a browser nor through a proxy";
   return error;
 }

@@ -45,7 +45,11 @@ void AdapterPlaces::leave(const Group& group) {
   Wait& wait = waits_[slot];
   --wait.groups[index_of(group.cls)];
   note_change();
-  if (std::ranges::max(wait.groups) > 0) return;
+  if (std::ranges::max(wait.groups) > 0) {
+    const bool has_chat = wait.groups[index_of(RequestClass::kChat)] > 0;
+    if (!has_chat && wait.reserved != kNoPlace) at(wait.reserved).next_for = RequestClass::kBatch;
+    return;
+  }
   if (wait.reserved != kNoPlace) at(wait.reserved).next = nullptr;
   waits_.erase(slot);
 }
@@ -80,6 +84,8 @@ bool AdapterPlaces::has(const Group& group) const {
 void AdapterPlaces::want(const Group& group, bool insists) {
   if (!adapter_of(group)) return;
   Wait& wait = waits_[waits_.find(adapter_of(group))];
+  // Chat does not wait as long as `batch` where `batch` was the first to ask for the adapter.
+  if (wait.reserved != kNoPlace) at(wait.reserved).ask(group.cls);
   // An adapter that leaves its place gets another one once it has left: it is never in two.
   if (wait.place != kNoPlace || wait.reserved != kNoPlace) return;
   std::int32_t found = unused_place(group.cls);

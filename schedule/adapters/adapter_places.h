@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -30,11 +31,12 @@ struct AdapterStats {
 /// A waiting group asks for its adapter (want()). The adapter then gets a place that is empty, or
 /// the place that was used longest ago of those that nobody uses and for which no group of its
 /// class or a better one waits. Where all places are used, a chat group gets the place of an
-/// adapter that only `batch` uses, whose groups give way. A group that was overtaken too often gets
-/// the place with the fewest groups: no further group begins with that adapter, and once the last
-/// has ended the place is given on. So no adapter keeps a place for ever. A place is not given on
-/// between its load and the first group that begins there, so groups cannot take a place from each
-/// other without end.
+/// adapter that only `batch` uses, whose groups give way; also where a `batch` group was the first
+/// to ask for the chat group's adapter. A group that was overtaken too often gets the place with
+/// the fewest groups: no further group begins with that adapter, and once the last has ended the
+/// place is given on. So no adapter keeps a place for ever. A place is not given on between its
+/// load and the first group that begins there, so groups cannot take a place from each other
+/// without end.
 ///
 /// A plan loads an adapter once all plans are over that may use the place. StepResult::adapters
 /// says when the adapter can be used. A lost step forgets the loads under way.
@@ -96,10 +98,12 @@ class AdapterPlaces {
     std::uint64_t newest = 0;                       // the newest plan when its last user left
     std::uint64_t turn = 0;                         // the higher, the later it was used
     std::shared_ptr<const PreparedAdapter> next{};  // gets the place
-    RequestClass next_for = RequestClass::kBatch;   // the class that asked for it
+    RequestClass next_for = RequestClass::kBatch;   // the best class that asked for it
 
     [[nodiscard]] bool is_used() const noexcept { return users[0] + users[1] > 0; }
     [[nodiscard]] bool is_loading() const noexcept { return adapter && !is_ready; }
+    /// A group of this class asks for what gets the place.
+    void ask(RequestClass cls) noexcept { next_for = std::min(next_for, cls); }
   };
   /// An adapter that groups wait for.
   struct Wait {

@@ -13,6 +13,19 @@ constexpr std::size_t kMostCandidates = 16;
 void WaitingGroups::arrive(Group& group, TimePoint now) {
   if (queue_.empty()) first_waits_since_ = now;
   come_back(group);
+  group.waits_since = now;
+  group.submitted_before = newest_;
+  (newest_ == nullptr ? oldest_ : newest_->submitted_after) = &group;
+  newest_ = &group;
+}
+
+void WaitingGroups::remove_from_new(Group& group) noexcept {
+  if (group.submitted_before == nullptr && oldest_ != &group) return;  // it came back
+  (group.submitted_before == nullptr ? oldest_ : group.submitted_before->submitted_after) =
+      group.submitted_after;
+  (group.submitted_after == nullptr ? newest_ : group.submitted_after->submitted_before) =
+      group.submitted_before;
+  group.submitted_before = group.submitted_after = nullptr;
 }
 
 void WaitingGroups::come_back(Group& group) {
@@ -24,6 +37,7 @@ void WaitingGroups::come_back(Group& group) {
 
 void WaitingGroups::leave(Group& group) {
   queue_.remove(group);
+  remove_from_new(group);
   adapters_.leave(group);
   served(group).leave(group.client);
 }

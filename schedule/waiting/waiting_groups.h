@@ -43,6 +43,8 @@ class WaitingGroups {
 
   [[nodiscard]] std::size_t size() const noexcept { return queue_.size(); }
   [[nodiscard]] bool empty() const noexcept { return queue_.empty(); }
+  /// The group that was submitted first of those that wait and have never begun; null: none.
+  [[nodiscard]] const Group* oldest() const noexcept { return oldest_; }
   /// When the queue last became non-empty; valid only while a group waits.
   [[nodiscard]] TimePoint first_waits_since() const noexcept { return first_waits_since_; }
 
@@ -60,8 +62,13 @@ class WaitingGroups {
     return served_[static_cast<std::size_t>(group.cls)];
   }
 
+  void remove_from_new(Group& group) noexcept;
+
   AdapterPlaces& adapters_;
   WaitQueue queue_;
+  // Groups that have never begun, in the order in which they were submitted.
+  Group* oldest_ = nullptr;
+  Group* newest_ = nullptr;
   std::array<ServedTokens, kRequestClasses.size()> served_;  // clients compete inside a class
   TimePoint first_waits_since_{};
 };

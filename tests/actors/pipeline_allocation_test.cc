@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "weft/actors/pipeline.h"
+#include "weft/actors/training/training_state.h"
 #include "weft/gpu/forwarding_device.h"
 #include "weft/gpu/host/host_step_device.h"
 #include "weft/gpu/step_options.h"
@@ -19,6 +20,7 @@
 #include "weft/tests/actors/letter_model.h"
 #include "weft/tests/fixture/allocation_count.h"
 #include "weft/tests/fixture/fake_ranks.h"
+#include "weft/tests/fixture/fake_training.h"
 
 namespace weft::test {
 namespace {
@@ -43,7 +45,7 @@ class MeasuredDevice final : public ForwardingDevice {
         last_(first + count) {}
 
   void run(const Plan& plan, StepResult& result) override {
-    if (started_ == 0) submitted.get_future().wait();
+    if (!std::exchange(has_waited_, true)) submitted.get_future().wait();
     device().run(plan, result);
     started_ += plan.starts.size();
     if (started_ < rows_) return;
@@ -57,6 +59,7 @@ class MeasuredDevice final : public ForwardingDevice {
 
  private:
   const std::size_t rows_, first_, last_;
+  bool has_waited_ = false;
   std::size_t started_ = 0;
   std::size_t steps_ = 0;
   std::size_t before_ = 0;
@@ -76,8 +79,10 @@ DeviceLimits limits(std::int64_t context) {
 // Ticks of a device that takes no time, while requests are prepared.
 constexpr std::size_t kLongest = 30'000;
 
-/// Returns how often `count` ticks allocate after a warm-up, with all rows running.
-std::size_t allocations_of(DeviceRanks ranks, std::size_t count) {
+/// Returns how often `count` ticks allocate after a warm-up, with all rows running, and with
+/// `training` behind each of them if there is some.
+std::size_t allocations_of(DeviceRanks ranks, std::size_t count,
+                           const std::shared_ptr<TrainingWork>& training = nullptr) {
   constexpr std::size_t kWarmUp = 200;
   constexpr std::int32_t kPrompt = 20;
   const DeviceLimits limits = ranks.back()->limits();
@@ -87,7 +92,9 @@ std::size_t allocations_of(DeviceRanks ranks, std::size_t count) {
   auto device = std::make_shared<MeasuredDevice>(ranks.back(), kWarmUp, count);
   ranks.back() = device;
   boost::asio::thread_pool pool(1);
-  Pipeline pipeline(pool.get_executor(), Config{}, letter_model(limits.context),
+  Config config;
+  config.training = TrainingKind::kFill;
+  Pipeline pipeline(pool.get_executor(), config, letter_model(limits.context),
                     std::vector<DeviceRanks>{std::move(ranks)});
   std::vector<std::shared_ptr<CountingSink>> sinks;
   for (std::int32_t i = 0; i < limits.rows; ++i) {
@@ -100,6 +107,9 @@ std::size_t allocations_of(DeviceRanks ranks, std::size_t count) {
     if (i == 2) request.stop = {"this is not among the letters"};
     sinks.push_back(std::make_shared<CountingSink>());
     pipeline.submit(RequestTicket(pipeline.make_request(std::move(request), sinks.back())));
+  }
+  if (training) {
+    pipeline.train(std::make_shared<TrainingState>(training), [](const Result<void>&) {});
   }
   device->submitted.set_value();
   for (const auto& sink : sinks) {
@@ -138,6 +148,16 @@ TEST(PipelineAllocationTest, TicksOfTheHostDeviceAllocateNothingInAnyThread) {
   auto host = HostDevice::load(llama.checkpoint(), llama.program(), options).value();
   auto device = std::make_shared<HostStepDevice>(std::move(host), sizes, std::vector<TokenId>{});
   EXPECT_EQ(allocations_of({std::move(device)}, kTicks), 0U);
+}
+
+TEST(PipelineAllocationTest, TicksWithTrainingAllocateNothingInAnyThread) {
+  constexpr std::size_t kTicks = 3000;
+  FakeDevice::Options options{.limits = limits(kTicks + kLongest), .remembers = false};
+  const auto training =
+      std::make_shared<FakeTraining>(FakeTraining::Options{.iterations = 1'000'000'000});
+  EXPECT_EQ(allocations_of({std::make_shared<FakeDevice>(std::move(options))}, kTicks, training),
+            0U);
+  EXPECT_GT(training->ran, 1000);
 }
 
 TEST(PipelineAllocationTest, AllocationsAreCounted) {

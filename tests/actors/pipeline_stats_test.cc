@@ -56,6 +56,17 @@ TEST(PipelineStatsTest, PublishesWhatBecameOfGuesses) {
   EXPECT_EQ(stats.read().rejected_guesses, 4U);
 }
 
+TEST(PipelineStatsTest, PublishesWhatWasTrained) {
+  MetricsRegistry registry;
+  PipelineStats stats(registry, {.rows = 1, .pages = 8}, 1, 4, 800);
+  SchedulerStats now;
+  now.training = {.iterations = 3, .pieces = 14};
+  stats.set(0, now);
+  const std::string text = prometheus_text(registry);
+  EXPECT_THAT(text, HasSubstr("weft_training_iterations_total 3\n"));
+  EXPECT_THAT(text, HasSubstr("weft_training_pieces_total 14\n"));
+}
+
 TEST(PipelineStatsTest, PublishesWhichAdaptersRunAndWaitAndWhatLoadsThemTook) {
   MetricsRegistry registry;
   {

@@ -28,6 +28,9 @@ TEST(PublicStructs, CanBeMadeOfSomeOfTheirFields) {
   EXPECT_TRUE(Plan{.tick = 1}.ids.empty());
   EXPECT_TRUE(StepResult{.swapped = 1}.samples.empty());
   EXPECT_EQ(DeviceLimits{.rows = 1}.pages, 0);
+  EXPECT_EQ(TrainingPiece{.loss = 1}.took, Duration{});
+  EXPECT_EQ(TrainingDone{.pieces = 1}.took, Duration{});
+  EXPECT_EQ(TrainingProgress{.loss = 1}.phase, TrainingPhase::kNew);
   EXPECT_EQ(ModelInfo{.name = "a"}.model, nullptr);
   EXPECT_TRUE(ModelList{.loads_on_demand = true}.models.empty());
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "weft/gpu/device_error.h"
+#include "weft/schedule/memory/page_pool.h"
 #include "weft/tests/actors/letter_model.h"
 #include "weft/tests/fixture/fake_device_with_files.h"
 

@@ -175,6 +175,8 @@ void Simulation::step() {
     fail_one_allocation();
   } else if (event == 65 && folder_ && host_ == nullptr) {
     reload();
+  } else if (event >= 72 && event < 92 && options_.training) {
+    change_training();
   } else if (event < 72 && host_ != nullptr) {
     event < 67 ? change_a_model() : static_cast<void>(work());
   } else if (!deliver() && !work()) {
@@ -239,7 +241,11 @@ void Simulation::fail_one_allocation() {
 }
 
 void Simulation::settle() {
-  for (std::size_t idle = 0; (!open_.empty() || changes_ > 0) && idle < 1000;) {
+  if (task_) {
+    is_paused_ = false;
+    task_->resume();
+  }
+  for (std::size_t idle = 0; (!open_.empty() || changes_ > 0 || task_) && idle < 1000;) {
     if (deliver() || work()) {
       idle = 0;
       continue;
@@ -249,6 +255,8 @@ void Simulation::settle() {
     advance(std::chrono::milliseconds(10));
   }
   EXPECT_TRUE(open_.empty()) << open_.size() << " requests wait for ever";
+  EXPECT_FALSE(task_) << "a training task does not end";
+  if (task_) return;
   while (deliver() || work()) {
   }
   const EngineStats stats = port_->stats();

@@ -12,9 +12,11 @@
 
 #include "weft/actors/models/model_host.h"
 #include "weft/actors/pipeline.h"
+#include "weft/actors/training/training_task.h"
 #include "weft/tests/actors/simulated_model.h"
 #include "weft/tests/actors/simulated_request.h"
 #include "weft/tests/fixture/deterministic_system.h"
+#include "weft/tests/fixture/fake_training.h"
 #include "weft/tests/fixture/temp_folder.h"
 
 namespace weft::test {
@@ -37,6 +39,8 @@ struct SimulationOptions {
   /// Pages go to files, and the model goes now and then and comes back; not with ranks. Files are
   /// read beside the play, so it is not the same a second time.
   bool files = false;
+  /// Training tasks come, pause, fail and go. Neither with ranks nor with models.
+  bool training = false;
   /// The number of models on one device, which share its memory and time, behind a ModelHost that
   /// loads and unloads them and makes them fail; 0: one model without a host. Not with ranks.
   std::int32_t models = 0;
@@ -85,6 +89,18 @@ class Simulation {
   [[nodiscard]] std::uint64_t adapter_loads() const;
   /// The counts of guesses.
   [[nodiscard]] SimulatedModel::Guesses guesses() const;
+  /// What became of training tasks, over all schedulers.
+  struct Training {
+    std::size_t tasks = 0;
+    std::size_t done = 0;
+    std::size_t failed = 0;
+    std::size_t cancelled = 0;
+    std::size_t paused = 0;
+    std::uint64_t pieces = 0;
+    std::uint64_t beside = 0;    ///< pieces while some row was in use
+    std::uint64_t deferred = 0;  ///< pieces while a request waited that had never begun
+  };
+  [[nodiscard]] const Training& training() const noexcept { return training_; }
   /// A hash of all that has come out: two plays of a seed have the same.
   [[nodiscard]] std::uint64_t digest() const noexcept { return digest_; }
 
@@ -118,6 +134,11 @@ class Simulation {
   void change_a_model();
   bool work();
   bool deliver();
+  void change_training();
+  void begin_training();
+  Result<void> train_piece(Duration took);
+  void end_training(const Result<void>& result);
+  void watch_training(const Scheduler& scheduler);
   [[nodiscard]] bool can_take(const DeterministicSystem::Receiver& to) const;
   void let_models_ask();
 
@@ -155,6 +176,14 @@ class Simulation {
   std::uint64_t hollow_hits_ = 0;
   std::array<std::uint64_t, 6> contents_{};  // of adapters, by their names
   std::uint64_t newest_content_ = 0;
+  Training training_;
+  std::shared_ptr<FakeTraining> work_;  // of the newest task
+  std::optional<TrainingTask> task_;    // none: it has ended
+  bool is_paused_ = false;
+  bool is_cancelled_ = false;
+  bool training_fails_ = false;
+  std::optional<TimePoint> oldest_wait_;  // of the scheduler's last message
+  std::size_t rows_in_use_ = 0;           // the same
   std::uint64_t digest_ = 0;
 };
 

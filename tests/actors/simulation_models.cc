@@ -62,6 +62,7 @@ PipelineOptions Simulation::pipeline_options() {
     const std::uint64_t now = scheduler.stats().prefixes.hollow_hits;
     hollow_hits_ += now < seen ? now : now - seen;
     seen = now;
+    if (options_.training) watch_training(scheduler);
   };
   how.observer = std::make_shared<CheckingObserver>(before, after);
   if (options_.adapters) {
@@ -78,6 +79,13 @@ PipelineOptions Simulation::pipeline_options() {
 
 void Simulation::make_pipeline() {
   SimulatedModel& model = models_.front();
+  if (options_.training) {
+    constexpr std::array kKinds = {TrainingKind::kDeferral, TrainingKind::kDeferral,
+                                   TrainingKind::kFill, TrainingKind::kInferenceFirst,
+                                   TrainingKind::kFinishFirst};
+    model.config.training = kKinds.at(random(kKinds.size()));
+    model.config.training_deferral_bound = std::chrono::microseconds(random(40'000));
+  }
   const PipelineOptions how = pipeline_options();
   model.system = system_.others();
   port_ = std::make_unique<Pipeline>(

@@ -42,6 +42,7 @@ struct Tally {
   std::uint64_t adapter_loads = 0;
   SimulatedModel::Guesses guesses;
   SimulatedModel::States states;
+  Simulation::Training training;
   std::uint64_t digest = 0;
 };
 
@@ -71,6 +72,15 @@ void simulate(const SimulationOptions& options, Tally& tally) {
   tally.states.kept += simulation.states().kept;
   tally.states.restored += simulation.states().restored;
   tally.states.from_host += simulation.states().from_host;
+  const Simulation::Training& training = simulation.training();
+  tally.training.tasks += training.tasks;
+  tally.training.done += training.done;
+  tally.training.failed += training.failed;
+  tally.training.cancelled += training.cancelled;
+  tally.training.paused += training.paused;
+  tally.training.pieces += training.pieces;
+  tally.training.beside += training.beside;
+  tally.training.deferred += training.deferred;
   tally.digest ^= simulation.digest() + options.seed;
 }
 
@@ -274,6 +284,42 @@ TEST(SimulationTest, NothingIsLostOfAdaptersOfModelsThatComeAndGo) {
   simulate_adapters({.allocations = true, .models = 2});
 }
 
+/// Each task ends once, no piece is lost or runs twice, and no request waits for training beyond
+/// its bound.
+void simulate_training(SimulationOptions options) {
+  options.training = true;
+  const Simulation::Training training = simulate_all(options).training;
+  std::cout << training.tasks << " training tasks: " << training.done << " done, "
+            << training.failed << " failed, " << training.cancelled << " cancelled, "
+            << training.paused << " pauses; " << training.pieces << " pieces, " << training.beside
+            << " beside rows, " << training.deferred << " while requests waited\n";
+  if (std::getenv("WEFT_SEED") != nullptr) return;
+  EXPECT_GT(training.done, number_from("WEFT_SEEDS", kSeeds));
+  EXPECT_GT(training.failed, 0U);
+  EXPECT_GT(training.cancelled, 0U);
+  EXPECT_GT(training.beside, 0U);
+  EXPECT_GT(training.deferred, 0U);
+}
+
+TEST(SimulationTest, NothingIsLostOrStarvesBesideTraining) { simulate_training({}); }
+
+TEST(SimulationTest, NothingIsLostBesideTrainingWhenAllocationsFailAndTheClockJumps) {
+  simulate_training({.allocations = true});
+}
+
+TEST(SimulationTest, NothingIsLostBesideTrainingOfDevicesWithStagesOrGuessesOrAdapters) {
+  simulate_training({.stages = 2});
+  simulate_training({.windows = true, .guesses = 3});
+  simulate_training({.adapters = true});
+}
+
+TEST(SimulationTest, NothingIsLostBesideTrainingWhereFilesAreRead) {
+  const Tally tally = simulate_all({.files = true, .training = true}, kSeeds / 5);
+  if (std::getenv("WEFT_SEED") != nullptr) return;
+  EXPECT_GT(tally.pages_read, 0U);
+  EXPECT_GT(tally.training.done, 0U);
+}
+
 TEST(SimulationTest, ASeedReplaysBitByBit) {
   for (std::uint64_t seed = 1; seed <= kReplayed; ++seed) {
     Tally first;
@@ -291,6 +337,11 @@ TEST(SimulationTest, ASeedReplaysBitByBit) {
     simulate({.seed = seed, .models = 3}, fifth);
     simulate({.seed = seed, .models = 3}, sixth);
     EXPECT_EQ(fifth.digest, sixth.digest) << "seed " << seed << " with models";
+    Tally seventh;
+    Tally eighth;
+    simulate({.seed = seed, .training = true}, seventh);
+    simulate({.seed = seed, .training = true}, eighth);
+    EXPECT_EQ(seventh.digest, eighth.digest) << "seed " << seed << " with training";
   }
 }
 

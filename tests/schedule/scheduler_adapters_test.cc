@@ -191,6 +191,32 @@ TEST_F(SchedulerAdaptersTest, BatchGivesUpItsPlaceForChat) {
   EXPECT_EQ(batch.end, GroupEnd::kDone);
 }
 
+TEST_F(SchedulerAdaptersTest, BatchGivesUpItsPlaceForChatAlsoWhileAGroupWaitsForRows) {
+  SchedulerOptions options = with_places(1);
+  options.limits.rows = 3;
+  start(options);
+  GroupOutcome& batch = submit({.max_tokens = 200, .cls = RequestClass::kBatch, .adapter = 1});
+  GroupOutcome& lasting = submit({.max_tokens = 200});
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(tick());
+  ASSERT_TRUE(runs(batch) && runs(lasting));
+  GroupOutcome& wide = submit({.sequences = 3});
+  for (std::int32_t i = 0; i <= Admission::kMaxOvertakes; ++i) {
+    submit({.max_tokens = 1});
+    ASSERT_TRUE(tick());
+  }
+  GroupOutcome& late = submit({.max_tokens = 1});
+  ASSERT_TRUE(tick());
+  ASSERT_TRUE(!late.end && !runs(late)) << "the wide group is overtaken no more";
+  submit({.client = 2, .adapter = 2});
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(tick());
+  EXPECT_FALSE(runs(wide));
+  EXPECT_FALSE(runs(batch));
+  EXPECT_EQ(loads(), 2U);
+  end(wide);
+  finish_and_compare();
+  EXPECT_EQ(batch.end, GroupEnd::kDone);
+}
+
 TEST_F(SchedulerAdaptersTest, ChatKeepsItsPlaceBeforeBatch) {
   start(with_places(1));
   GroupOutcome& chat = submit({.max_tokens = 60, .adapter = 1});

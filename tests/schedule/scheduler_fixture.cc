@@ -185,6 +185,9 @@ void SchedulerFixture::run() {
   planned_.pop_front();
   uses_.erase(tick->plan.tick);
   device_->run(tick->plan, tick->result);
+  if (on_training_ && tick->plan.training_pieces > 0) {
+    tick->result.training = on_training_(tick->plan);
+  }
   scheduler_->complete(*tick);
   scheduler_->check_invariants();
   ticks_.push_back(std::move(tick));

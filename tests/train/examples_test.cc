@@ -112,6 +112,69 @@ TEST_F(ExampleReaderTest, AFilesMistakesNameTheLineAndLongExamplesAreCut) {
             path.string() + ":4: the line: must have either messages or text");
 }
 
+TEST_F(ExampleReaderTest, WeightsThatAreNoFloatsAreRefusedByTheirField) {
+  EXPECT_EQ(mistake(R"({"text": "a", "weight": 1e39})"),
+            "weight: is no float32: too large, or too near to 0");
+  EXPECT_EQ(mistake(R"({"text": "a", "weight": 1e-60})"),
+            "weight: is no float32: too large, or too near to 0");
+  const auto line = [](const std::string& own, const std::string& answer) {
+    return R"({"weight": )" + own +
+           R"(, "messages": [{"role": "user", "content": "Say hello."},
+                       {"role": "assistant", "content": "hello", "weight": )" +
+           answer + "}]}";
+  };
+  EXPECT_EQ(mistake(line("1e30", "1e30")),
+            "messages[1].weight: times the line's weight is no float32 of more than 0");
+  EXPECT_EQ(mistake(line("1e-30", "1e-30")),
+            "messages[1].weight: times the line's weight is no float32 of more than 0");
+  EXPECT_EQ(mistake(line("1", "1e39")),
+            "messages[1].weight: is no float32: too large, or too near to 0");
+  EXPECT_EQ(mistake(line("0", "1")), "");
+  EXPECT_EQ(mistake(line("1e30", "1e-30")), "");
+}
+
+TEST_F(ExampleReaderTest, TokensThatTheModelLacksAreRefused) {
+  const ExampleReader small(tokenizer_, {.end_tokens = {kEnd}, .vocabulary = 3});
+  const auto text = small.read_line(R"({"text": "hello"})");
+  ASSERT_FALSE(text);
+  EXPECT_EQ(text.error().code, TrainErrc::kBadData);
+  EXPECT_THAT(text.error().detail, testing::ContainsRegex("^text: has the token [0-9]+, and the"));
+  const auto end = ExampleReader(tokenizer_, {.end_tokens = {5000}, .vocabulary = 2048})
+                       .read_line(R"({"text": "hello"})");
+  ASSERT_FALSE(end);
+  EXPECT_THAT(end.error().detail,
+              HasSubstr("text: has the token 5000, and the model's vocabulary"));
+  const test::TempFolder folder;
+  const auto path = folder.write("data.jsonl", "\n{\"text\": \"hello\"}\n");
+  EXPECT_THAT(small.read(path).error().detail, HasSubstr("data.jsonl:2: text: has the token"));
+}
+
+TEST_F(ExampleReaderTest, ExamplesThatAreLeftOutAreCountedByTheirReason) {
+  const test::TempFolder folder;
+  std::string longer;
+  for (int i = 0; i < 200; ++i) longer += "word ";
+  const auto path =
+      folder.write("data.jsonl", R"({"text": "one"})"
+                                 "\n"
+                                 R"({"text": "two", "weight": 0})"
+                                 "\n"
+                                 R"({"text": ")" +
+                                     longer +
+                                     "\"}\n"
+                                     R"({"weight": 0, "text": ")" +
+                                     longer +
+                                     "\"}\n"
+                                     R"({"messages": [{"role": "user", "content": ")" +
+                                     longer +
+                                     R"("}, {"role": "assistant", "content": "hello"}]})"
+                                     "\n");
+  const Examples examples = reader_.read(path).value();
+  EXPECT_EQ(examples.all.size(), 2U);
+  EXPECT_EQ(examples.without_weight, 2);
+  EXPECT_EQ(examples.cut, 2);
+  EXPECT_EQ(examples.cut_out, 1);
+}
+
 TEST(BatchPlanTest, AnEpochTakesEachExampleOnceInAnOrderOfItsOwn) {
   BatchPlan plan{.examples = 7, .batch = 3, .seed = 5};
   EXPECT_EQ(plan.steps_of_epoch(), 3);

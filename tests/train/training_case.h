@@ -51,7 +51,8 @@ struct TrainingCase {
 
   /// The base with the adapter at which training begins, whose numbers do not depend on the base's
   /// encoding.
-  [[nodiscard]] TrainedModel load(const OpenedModel& opened, int threads = 1) const {
+  [[nodiscard]] TrainedModel load(const OpenedModel& opened, int threads = 1,
+                                  double dropout = 0) const {
     TrainingProgram program =
         make_training_program(*opened.architecture, *opened.checkpoint).value();
     const OpenedModel plain = open();
@@ -59,6 +60,7 @@ struct TrainingCase {
                                        *plain.program, *plain.architecture)
                               .value();
     LowRankPairs pairs = pairs_of(program, *opened.architecture, bound).value();
+    pairs.dropout = dropout;
     return TrainedModel::load(opened, std::move(program), std::move(pairs),
                               {.threads = threads, .tokens = 48})
         .value();

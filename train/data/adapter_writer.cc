@@ -45,9 +45,9 @@ std::string config_of(const LowRankPairs& pairs, const std::string& base) {
   boost::json::array modules;
   for (const std::string& target : targets) modules.emplace_back(target);
   boost::json::object config = {
-      {"peft_type", "LORA"},     {"task_type", "CAUSAL_LM"}, {"base_model_name_or_path", base},
-      {"r", pairs.rank},         {"lora_dropout", 0.0},      {"bias", "none"},
-      {"fan_in_fan_out", false}, {"inference_mode", true},   {"target_modules", modules}};
+      {"peft_type", "LORA"},     {"task_type", "CAUSAL_LM"},      {"base_model_name_or_path", base},
+      {"r", pairs.rank},         {"lora_dropout", pairs.dropout}, {"bias", "none"},
+      {"fan_in_fan_out", false}, {"inference_mode", true},        {"target_modules", modules}};
   // PEFT's own alphas are integers mostly, and its readers take both.
   const double whole = std::round(pairs.alpha);
   if (whole == pairs.alpha) {

@@ -8,6 +8,7 @@
 #include <boost/json/value.hpp>
 #include <boost/system/error_code.hpp>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -32,8 +33,11 @@ Result<float> weight_in(const json::object& object, std::string_view field) {
   if (value == nullptr) return 1.0F;
   boost::system::error_code error;
   const double weight = value->to_number<double>(error);
-  if (error || !(weight >= 0) || !std::isfinite(static_cast<float>(weight)))
-    return bad(field, "must be a number of 0 or more");
+  if (error || !(weight >= 0)) return bad(field, "must be a number of 0 or more");
+  // A conversion of a number out of range is undefined.
+  constexpr double kMost = std::numeric_limits<float>::max();
+  if (weight > kMost || (weight > 0 && static_cast<float>(weight) == 0))
+    return bad(field, "is no float32: too large, or too near to 0");
   return static_cast<float>(weight);
 }
 
@@ -80,13 +84,15 @@ bool begins_with(const std::vector<TokenId>& all, const std::vector<TokenId>& pa
   return part.size() <= all.size() && std::equal(part.begin(), part.end(), all.begin());
 }
 
-/// FNV-1a (Fowler, Noll, Vo), with 64 bits.
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char letter : text) {
-    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
-  }
-  return hash;
+bool is_weightless(const Example& example) {
+  return std::ranges::all_of(example.weights, [](float weight) { return weight == 0; });
+}
+
+/// Returns the product of a line's and an answer's weight.
+Result<float> product_of(float line, float own, const std::string& field) {
+  const float product = line * own;
+  if (std::isfinite(product) && (product > 0 || line == 0 || own == 0)) return product;
+  return bad(field, "times the line's weight is no float32 of more than 0");
 }
 
 }  // namespace
@@ -98,7 +104,6 @@ Result<Examples> ExampleReader::read(const std::filesystem::path& path) const {
   const auto text = read_text_file(path, kAnySize);
   if (!text) return text.error();
   Examples examples;
-  examples.hash = hash_of(*text);
   std::int64_t number = 0;
   for (std::size_t begin = 0; begin < text->size();) {
     const std::size_t end = std::min(text->find('\n', begin), text->size());
@@ -111,16 +116,20 @@ Result<Examples> ExampleReader::read(const std::filesystem::path& path) const {
       const std::string place = path.string() + ":" + std::to_string(number);
       return Error{example.error().code, place + ": " + example.error().detail};
     }
+    if (is_weightless(*example)) {
+      ++examples.without_weight;
+      continue;
+    }
     if (example->ids.size() > options_.tokens) {
       ++examples.cut;
       example->ids.resize(options_.tokens);
       example->weights.resize(options_.tokens);
+      if (is_weightless(*example)) {
+        ++examples.cut_out;
+        continue;
+      }
     }
-    if (std::ranges::all_of(example->weights, [](float weight) { return weight == 0; })) {
-      ++examples.left_out;
-    } else {
-      examples.all.push_back(*std::move(example));
-    }
+    examples.all.push_back(*std::move(example));
   }
   if (!examples.all.empty()) return examples;
   return Error{TrainErrc::kBadData, path.string() + ": there is nothing to learn in it"};
@@ -137,7 +146,11 @@ Result<Example> ExampleReader::read_line(std::string_view line) const {
   const bool has_text = object.contains("text");
   if (has_text == object.contains("messages"))
     return bad("the line", "must have either messages or text");
-  return has_text ? read_text(object, *weight) : read_messages(object, *weight);
+  auto example = has_text ? read_text(object, *weight) : read_messages(object, *weight);
+  if (!example) return example;
+  if (auto checked = check_tokens(*example, has_text ? "text" : "messages"); !checked)
+    return checked.error();
+  return example;
 }
 
 Result<Example> ExampleReader::read_text(const json::object& line, float weight) const {
@@ -166,8 +179,11 @@ Result<Example> ExampleReader::read_messages(const json::object& line, float wei
   bool has_answer = false;
   for (std::size_t i = 0; i < messages->size(); ++i) {
     const json::object& message = (*messages)[i].get_object();
-    const float own = weight * weight_in(message, "").value();
-    if (text_in(message, "role") != "assistant" || (own == 0 && weight != 0)) continue;
+    if (text_in(message, "role") != "assistant") continue;
+    const float answer = weight_in(message, "").value();
+    if (answer == 0) continue;
+    const auto own = product_of(weight, answer, field_of(i) + ".weight");
+    if (!own) return own.error();
     const auto before = encode(line, i, true);
     if (!before) return before.error();
     const auto behind = encode(line, i + 1, false);
@@ -178,7 +194,7 @@ Result<Example> ExampleReader::read_messages(const json::object& line, float wei
                  "the conversation end with it, or give it the weight 0");
     has_answer = true;
     for (std::size_t t = before->size(); t < behind->size(); ++t) {
-      if (t > 0) example.weights[t] = own;
+      if (t > 0) example.weights[t] = *own;
       if (is_end(example.ids[t])) break;
     }
   }
@@ -198,6 +214,15 @@ Result<std::vector<TokenId>> ExampleReader::encode(const json::object& line, std
   if (const json::value* tools = line.if_contains("tools")) conversation.tools = *tools;
   conversation.add_generation_prompt = prompts;
   return chat_.encode(std::move(conversation), options_.now);
+}
+
+Result<void> ExampleReader::check_tokens(const Example& example, std::string_view field) const {
+  const auto wrong = std::ranges::find_if(
+      example.ids, [&](TokenId id) { return id < 0 || id >= options_.vocabulary; });
+  if (wrong == example.ids.end()) return {};
+  return bad(field, "has the token " + std::to_string(*wrong) +
+                        ", and the model's vocabulary ends at " +
+                        std::to_string(options_.vocabulary));
 }
 
 bool ExampleReader::is_end(TokenId id) const {

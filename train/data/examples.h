@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,17 +25,19 @@ struct Example {
 /// The examples of a file, in its order.
 struct Examples {
   std::vector<Example> all;
-  std::int64_t cut = 0;       ///< examples that were longer than a micro-batch
-  std::int64_t left_out = 0;  ///< examples of which the cut left nothing to learn
-  std::uint64_t hash = 0;     ///< of the file's bytes
+  std::int64_t cut = 0;      ///< examples that were longer than a micro-batch
+  std::int64_t cut_out = 0;  ///< of these, the ones that the cut left nothing to learn of: left out
+  std::int64_t without_weight = 0;  ///< examples whose weights are all 0: left out
 };
 
 /// Makes tokens of lines of training data. Borrows the tokenizer's parts for its life.
 class ExampleReader {
  public:
   struct Options {
-    std::size_t tokens = 2048;         ///< longest example; the rest of a longer one is cut off
-    std::vector<TokenId> end_tokens;   ///< of the model
+    std::size_t tokens = 2048;        ///< longest example; the rest of a longer one is cut off
+    std::vector<TokenId> end_tokens;  ///< of the model
+    /// Of the model; a tokenizer may have more tokens.
+    std::int64_t vocabulary = std::numeric_limits<TokenId>::max();
     std::chrono::local_seconds now{};  ///< the chat template's time
   };
 
@@ -44,9 +47,9 @@ class ExampleReader {
   /// "messages" (with "tools", and "weight" in an answer), from which the assistant's answers are
   /// learnt, each up to its end token; or "text", which is learnt whole, with an end token behind
   /// it. "weight" beside "text" or "messages" multiplies the line's weights. kBadData naming file,
-  /// line and field: no JSON, a field of another type, no answer to learn from, an answer that the
-  /// chat template writes in another way once the conversation goes on; errors of the file, and of
-  /// the chat template.
+  /// line and field: no JSON, a field of another type, a weight that is no float32, no answer to
+  /// learn from, an answer that the chat template writes in another way once the conversation goes
+  /// on, a token that the model lacks; errors of the file, and of the chat template.
   [[nodiscard]] Result<Examples> read(const std::filesystem::path& path) const;
 
   /// Reads one line. The error's detail names the field.
@@ -58,6 +61,7 @@ class ExampleReader {
   [[nodiscard]] Result<std::vector<TokenId>> encode(const boost::json::object& line,
                                                     std::size_t messages, bool prompts) const;
   [[nodiscard]] bool is_end(TokenId id) const;
+  [[nodiscard]] Result<void> check_tokens(const Example& example, std::string_view field) const;
 
   const Tokenizer& tokenizer_;
   ChatEncoder chat_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -181,6 +182,9 @@ Result<TargetRole> target_role(std::string_view name) {
 Result<LowRankPairs> make_pairs(const TrainingProgram& program, const Architecture& architecture,
                                 const PairSettings& settings) {
   if (settings.rank < 1) return refused("rank: must be 1 or more");
+  if (!(std::abs(settings.alpha / static_cast<double>(settings.rank)) <=
+        std::numeric_limits<float>::max()))
+    return refused("alpha: alpha / rank must be a float32");
   LowRankPairs all;
   all.rank = settings.rank;
   all.alpha = settings.alpha;

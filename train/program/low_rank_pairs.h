@@ -51,7 +51,8 @@ struct PairUse {
 struct LowRankPairs {
   std::int64_t rank = 0;
   double alpha = 0;
-  std::vector<LowRankPair> pairs;               ///< sorted by tensor
+  double dropout = 0;              ///< the part of the pairs' inputs that a step drops, less than 1
+  std::vector<LowRankPair> pairs;  ///< sorted by tensor
   std::vector<std::vector<PairUse>> by_matrix;  ///< those of one pair stand side by side
   /// All modules of the layers' products that have none.
   std::vector<std::string> other_modules;
@@ -59,7 +60,8 @@ struct LowRankPairs {
 
 /// New pairs as PEFT makes them: A is uniform in +-1 / sqrt(inputs) (Kaiming's with a = sqrt(5)),
 /// by the seed and the tensor's name, and B is 0. A tensor that holds several roles gets a pair if
-/// one of them is asked for. kBadSetting where the model has none of the roles.
+/// one of them is asked for. kBadSetting where the model has none of the roles, or alpha /
+/// rank is no float32.
 [[nodiscard]] Result<LowRankPairs> make_pairs(const TrainingProgram& program,
                                               const Architecture& architecture,
                                               const PairSettings& settings);

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
+#include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "weft/kernels/embedding/embedding.h"
@@ -22,12 +23,10 @@ void multiply(TrainedModel& model, const ProductParams& params) {
 /// Decodes rows [first, first + count) of a matrix to float32, in the order of its inputs.
 void decode(TrainedModel& model, const PackedWeight& weight, std::int64_t first,
             std::int64_t count) {
-  std::vector<TokenId> rows(static_cast<std::size_t>(count));
-  std::iota(rows.begin(), rows.end(), static_cast<TokenId>(first));
   const std::int64_t inputs = weight.inputs();
   const Rows out{model.decoded().data(), count, inputs, inputs};
   EmbeddingParams params;
-  params.ids = rows;
+  params.ids = model.row_ids(first, count);
   params.packed = &weight;
   params.dtype = weight.dtype();
   params.vocabulary = weight.outputs();
@@ -36,11 +35,12 @@ void decode(TrainedModel& model, const PackedWeight& weight, std::int64_t first,
     embed(params, share);
     const std::vector<std::int32_t>* order = weight.input_order();
     if (order == nullptr) return;
-    std::vector<float> row(static_cast<std::size_t>(inputs));
+    auto* const row = reinterpret_cast<float*>(model.workspace(share).data());
     const auto [begin, end] = share.of(count);
     for (std::int64_t i = begin; i < end; ++i) {
-      std::copy_n(out.row(i), inputs, row.begin());
-      for (std::size_t k = 0; k < row.size(); ++k) out.row(i)[(*order)[k]] = row[k];
+      std::copy_n(out.row(i), inputs, row);
+      for (std::int64_t k = 0; k < inputs; ++k)
+        out.row(i)[(*order)[static_cast<std::size_t>(k)]] = row[k];
     }
   });
 }
@@ -62,9 +62,14 @@ MatrixView b_of(const LowRankPair& pair, const PairUse& use) {
   return {pair.b.data() + use.row * pair.rank, 1, use.row_step * pair.rank};
 }
 
+/// Memory for [T, width].
+Floats table_of(TrainedModel& model, std::int64_t width) {
+  return model.floats().take(static_cast<std::size_t>(std::max(model.tokens(), kLossRows) * width));
+}
+
 /// [T, rank] = in A^T.
-std::vector<float> shrink(TrainedModel& model, const LowRankPair& pair, const ConstRows& in) {
-  std::vector<float> low(static_cast<std::size_t>(in.count * pair.rank));
+Floats shrink(TrainedModel& model, const LowRankPair& pair, const ConstRows& in) {
+  Floats low = table_of(model, pair.rank);
   multiply(model, {.rows = in.count,
                    .columns = pair.rank,
                    .inner = pair.inputs,
@@ -75,16 +80,102 @@ std::vector<float> shrink(TrainedModel& model, const LowRankPair& pair, const Co
   return low;
 }
 
-/// Calls work(pair, uses) for each pair of a matrix.
+/// The input of a pair, and memory for it where some of it is dropped.
+struct PairInput {
+  PairInput(TrainedModel& model, const Dropout& dropout, std::uint64_t site, const ConstRows& in)
+      : rows(in) {
+    if (!dropout.drops()) return;
+    kept = table_of(model, in.width);
+    const Rows out{kept.data(), in.count, in.width, in.width};
+    model.in_pieces([&](Share share) { drop({dropout, site, in, out}, share); });
+    rows = out;
+  }
+
+  Floats kept;
+  ConstRows rows;
+};
+
+/// Calls work(pair, uses, site) for each pair of a matrix.
 template <class Work>
 void each_pair(TrainedModel& model, MatrixId id, const Work& work) {
   const std::vector<PairUse>& uses = model.pairs().by_matrix[static_cast<std::size_t>(id)];
   for (auto begin = uses.begin(); begin != uses.end();) {
     const auto end = std::find_if(begin, uses.end(),
                                   [&](const PairUse& use) { return use.pair != begin->pair; });
-    work(model.pairs().pairs[begin->pair], std::span(begin, end));
+    const std::uint64_t site = (static_cast<std::uint64_t>(id) << 32U) + begin->pair;
+    work(model.pairs().pairs[begin->pair], std::span(begin, end), site);
     begin = end;
   }
+}
+
+MatrixView gradient_of(const PairUse& use, const ConstRows& out_gradient) {
+  return {out_gradient.data + use.first, out_gradient.stride, 1};
+}
+
+/// [T, rank]: the gradient of A's products.
+Floats turn_back(TrainedModel& model, const LowRankPair& pair, std::span<const PairUse> uses,
+                 const ConstRows& out_gradient) {
+  Floats low_gradient = table_of(model, pair.rank);
+  bool adds = false;
+  for (const PairUse& use : uses) {
+    multiply(model, {.rows = out_gradient.count,
+                     .columns = pair.rank,
+                     .inner = use.outputs,
+                     .a = gradient_of(use, out_gradient),
+                     .b = b_of(pair, use).turned(),
+                     .out = low_gradient.data(),
+                     .out_row_stride = pair.rank,
+                     .scale = pair.scale,
+                     .adds = std::exchange(adds, true)});
+  }
+  return low_gradient;
+}
+
+/// Adds the gradients of A and B.
+void add_own_gradients(TrainedModel& model, LowRankPair& pair, std::span<const PairUse> uses,
+                       const ConstRows& in, const ConstRows& out_gradient,
+                       const Floats& low_gradient) {
+  const Floats low = shrink(model, pair, in);
+  for (const PairUse& use : uses) {
+    multiply(model, {.rows = use.outputs,
+                     .columns = pair.rank,
+                     .inner = in.count,
+                     .a = gradient_of(use, out_gradient).turned(),
+                     .b = {low.data(), pair.rank, 1},
+                     .out = pair.b_gradient.data() + use.row * pair.rank,
+                     .out_row_stride = use.row_step * pair.rank,
+                     .scale = pair.scale,
+                     .adds = true});
+  }
+  multiply(model, {.rows = pair.rank,
+                   .columns = pair.inputs,
+                   .inner = in.count,
+                   .a = MatrixView{low_gradient.data(), pair.rank, 1}.turned(),
+                   .b = view_of(in),
+                   .out = pair.a_gradient.data(),
+                   .out_row_stride = pair.inputs,
+                   .adds = true});
+}
+
+void add_input_gradient(TrainedModel& model, const LowRankPair& pair, const Floats& low_gradient,
+                        const PairGradients& wanted, std::uint64_t site) {
+  const Rows& to = wanted.of_input;
+  ProductParams params{.rows = to.count,
+                       .columns = pair.inputs,
+                       .inner = pair.rank,
+                       .a = {low_gradient.data(), pair.rank, 1},
+                       .b = {pair.a.data(), pair.inputs, 1},
+                       .out = to.data,
+                       .out_row_stride = to.stride,
+                       .adds = true};
+  if (!wanted.dropout.drops()) return multiply(model, params);
+  const Floats all = table_of(model, pair.inputs);
+  params.out = all.data();
+  params.out_row_stride = pair.inputs;
+  params.adds = false;
+  multiply(model, params);
+  const ConstRows from{all.data(), to.count, pair.inputs, pair.inputs};
+  model.in_pieces([&](Share share) { drop({wanted.dropout, site, from, to, true}, share); });
 }
 
 }  // namespace
@@ -135,67 +226,37 @@ void multiply_frozen_turned(TrainedModel& model, MatrixId id, const ConstRows& o
   });
 }
 
-void add_pairs(TrainedModel& model, MatrixId id, const ConstRows& in, const Rows& out) {
-  each_pair(model, id, [&](const LowRankPair& pair, std::span<const PairUse> uses) {
-    const std::vector<float> low = shrink(model, pair, in);
-    for (const PairUse& use : uses) {
-      multiply(model, {.rows = in.count,
-                       .columns = use.outputs,
-                       .inner = pair.rank,
-                       .a = {low.data(), pair.rank, 1},
-                       .b = b_of(pair, use),
-                       .out = out.data + use.first,
-                       .out_row_stride = out.stride,
-                       .scale = pair.scale,
-                       .adds = true});
-    }
-  });
+void add_pairs(TrainedModel& model, MatrixId id, const ConstRows& in, const Rows& out,
+               const Dropout& dropout) {
+  each_pair(model, id,
+            [&](const LowRankPair& pair, std::span<const PairUse> uses, std::uint64_t site) {
+              const PairInput input(model, dropout, site, in);
+              const Floats low = shrink(model, pair, input.rows);
+              for (const PairUse& use : uses) {
+                multiply(model, {.rows = in.count,
+                                 .columns = use.outputs,
+                                 .inner = pair.rank,
+                                 .a = {low.data(), pair.rank, 1},
+                                 .b = b_of(pair, use),
+                                 .out = out.data + use.first,
+                                 .out_row_stride = out.stride,
+                                 .scale = pair.scale,
+                                 .adds = true});
+              }
+            });
 }
 
 void add_pair_gradients(TrainedModel& model, MatrixId id, const ConstRows& in,
-                        const ConstRows& out_gradient, const Rows& in_gradient) {
-  each_pair(model, id, [&](LowRankPair& pair, std::span<const PairUse> uses) {
-    const std::vector<float> low = shrink(model, pair, in);
-    std::vector<float> low_gradient(low.size());
-    for (const PairUse& use : uses) {
-      const MatrixView gradient{out_gradient.data + use.first, out_gradient.stride, 1};
-      multiply(model, {.rows = in.count,
-                       .columns = pair.rank,
-                       .inner = use.outputs,
-                       .a = gradient,
-                       .b = b_of(pair, use).turned(),
-                       .out = low_gradient.data(),
-                       .out_row_stride = pair.rank,
-                       .scale = pair.scale,
-                       .adds = true});
-      multiply(model, {.rows = use.outputs,
-                       .columns = pair.rank,
-                       .inner = in.count,
-                       .a = gradient.turned(),
-                       .b = {low.data(), pair.rank, 1},
-                       .out = pair.b_gradient.data() + use.row * pair.rank,
-                       .out_row_stride = use.row_step * pair.rank,
-                       .scale = pair.scale,
-                       .adds = true});
+                        const ConstRows& out_gradient, const PairGradients& wanted) {
+  if (!wanted.of_pairs && wanted.of_input.data == nullptr) return;
+  each_pair(model, id, [&](LowRankPair& pair, std::span<const PairUse> uses, std::uint64_t site) {
+    const Floats low_gradient = turn_back(model, pair, uses, out_gradient);
+    if (wanted.of_pairs) {
+      const PairInput input(model, wanted.dropout, site, in);
+      add_own_gradients(model, pair, uses, input.rows, out_gradient, low_gradient);
     }
-    const MatrixView by_token{low_gradient.data(), pair.rank, 1};
-    multiply(model, {.rows = pair.rank,
-                     .columns = pair.inputs,
-                     .inner = in.count,
-                     .a = by_token.turned(),
-                     .b = view_of(in),
-                     .out = pair.a_gradient.data(),
-                     .out_row_stride = pair.inputs,
-                     .adds = true});
-    if (in_gradient.data == nullptr) return;
-    multiply(model, {.rows = in.count,
-                     .columns = pair.inputs,
-                     .inner = pair.rank,
-                     .a = by_token,
-                     .b = {pair.a.data(), pair.inputs, 1},
-                     .out = in_gradient.data,
-                     .out_row_stride = in_gradient.stride,
-                     .adds = true});
+    if (wanted.of_input.data != nullptr)
+      add_input_gradient(model, pair, low_gradient, wanted, site);
   });
 }
 

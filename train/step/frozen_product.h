@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "weft/kernels/rows.h"
+#include "weft/train/step/dropout.h"
 #include "weft/train/step/trained_model.h"
 
 namespace weft {
@@ -17,12 +18,19 @@ void multiply_frozen(TrainedModel& model, MatrixId id, VectorId bias, const Cons
 void multiply_frozen_turned(TrainedModel& model, MatrixId id, const ConstRows& out_gradient,
                             const Rows& in_gradient);
 
-/// The products of the low-rank pairs of a matrix: out += scale * B (A in).
-void add_pairs(TrainedModel& model, MatrixId id, const ConstRows& in, const Rows& out);
+/// The products of the low-rank pairs of a matrix: out += scale * B (A drop(in)).
+void add_pairs(TrainedModel& model, MatrixId id, const ConstRows& in, const Rows& out,
+               const Dropout& dropout);
 
-/// Adds the gradients of A and B to the pairs', and, unless its data is null, that of the input to
-/// `in_gradient`.
+/// Which gradients add_pair_gradients() adds.
+struct PairGradients {
+  bool of_pairs = true;
+  Rows of_input{};    ///< data null: none
+  Dropout dropout{};  ///< as on the way forward
+};
+
+/// Adds the gradients of A and B to the pairs', and that of the input to `wanted.of_input`.
 void add_pair_gradients(TrainedModel& model, MatrixId id, const ConstRows& in,
-                        const ConstRows& out_gradient, const Rows& in_gradient);
+                        const ConstRows& out_gradient, const PairGradients& wanted);
 
 }  // namespace weft

@@ -14,6 +14,8 @@ struct MicroBatch {
   std::vector<PackedSpan> spans;  ///< cover the T tokens in order
   std::vector<TokenId> targets;   ///< [T]: the token to be predicted behind each
   std::vector<float> weights;     ///< [T]: of its loss; 0: it is not predicted
+  std::uint64_t dropout_key = 0;  ///< Dropout::key
+  std::int64_t first = 0;         ///< token of the step that the first one is
 };
 
 }  // namespace weft

@@ -112,7 +112,7 @@ class OpTape::Forward {
       sums = tape_.table_of(tape_.sums_[at_], gated ? 2 * out.width : out.width);
     }
     multiply_frozen(model_, op.weight, op.bias, in, sums);
-    add_pairs(model_, op.weight, in, sums);
+    add_pairs(model_, op.weight, in, sums, tape_.rows_.dropout);
     const EpilogueParams params{op.spec, gated, sums, residual_of(op.residual), out};
     model_.in_pieces([&](Share share) { finish_linear(params, share); });
   }
@@ -181,15 +181,16 @@ class OpTape::Backward {
     const bool gated = model_.training().gated[static_cast<std::size_t>(op.weight)] != 0;
     const Rows from = tape_.gradient(op.out);
     pass_on(op.residual, 1, from);
-    std::vector<float> numbers;
+    Floats numbers;
     const Rows sums_gradient = tape_.table_of(numbers, gated ? 2 * from.width : from.width);
     // Without a bend the sums are not looked at.
     ConstRows sums = from;
-    if (bends(op.spec, gated)) sums = tape_.table_of(tape_.sums_.at(at_), sums_gradient.width);
+    if (bends(op.spec, gated)) sums = tape_.table_of(tape_.sums_[at_], sums_gradient.width);
     const EpilogueGradientParams params{op.spec, gated, sums, from, sums_gradient};
     model_.in_pieces([&](Share share) { epilogue_gradient(params, share); });
     const Rows in_gradient = tape_.trains(op.in) ? tape_.gradient(op.in) : Rows{};
-    add_pair_gradients(model_, op.weight, tape_.value(op.in), sums_gradient, in_gradient);
+    add_pair_gradients(model_, op.weight, tape_.value(op.in), sums_gradient,
+                       {tape_.adds_, in_gradient, tape_.rows_.dropout});
     if (in_gradient.data != nullptr)
       multiply_frozen_turned(model_, op.weight, sums_gradient, in_gradient);
   }
@@ -198,12 +199,7 @@ class OpTape::Backward {
   void operator()(const RotaryOp& op) const {
     RotaryParams params = tape_.rotary_of(op);
     params.qkv = tape_.gradient(op.qkv.after);
-    std::vector<float> opposite;
-    if (op.table != kAbsent) {
-      opposite = model_.rotary(op.table).sines;
-      for (float& sine : opposite) sine = -sine;
-      params.sines = opposite.data();
-    }
+    if (op.table != kAbsent) params.sines = model_.opposite_sines(op.table);
     model_.in_pieces([&](Share share) { rotate_and_store(params, share); });
     tape_.set_gradient(op.qkv.before, tape_.take_gradient(op.qkv.after));
     const HeadShape& shape = op.shape;
@@ -265,18 +261,18 @@ class OpTape::Backward {
     const float* const weight = model_.weights().vector(plan.weight);
     const bool own_weights = plan.spec.scope != HeadNormScope::kPerHead && weight != nullptr;
     model_.in_pieces([&](Share share) {
-      std::vector<float> from(static_cast<std::size_t>(width));
+      auto* const from = reinterpret_cast<float*>(model_.workspace(share).data());
       const auto [begin, end] = share.of(before.count);
       for (std::int64_t t = begin; t < end; ++t) {
         for (std::int64_t at = 0; at < heads * size; at += width) {
           float* to = gradient.row(t) + first * size + at;
-          std::copy_n(to, width, from.begin());
+          std::copy_n(to, width, from);
           std::fill_n(to, width, 0.0F);
           norm_gradient({plan.spec.norm,
                          {before.row(t) + first * size + at, 1, width, width},
                          own_weights ? weight + at : weight,
                          1,
-                         {from.data(), 1, width, width},
+                         {from, 1, width, width},
                          {to, 1, width, width}},
                         Share{});
         }
@@ -289,16 +285,24 @@ class OpTape::Backward {
   std::size_t at_;
 };
 
-OpTape::OpTape(TrainedModel& model, const std::vector<char>& to_train) noexcept
-    : model_(model), to_train_(to_train) {}
+OpTape::OpTape(TrainedModel& model, const std::vector<char>& to_train, std::int64_t most_rows)
+    : model_(model),
+      to_train_(to_train),
+      most_rows_(most_rows),
+      values_(model.program().buffers.size()),
+      gradients_(model.program().buffers.size()),
+      sums_(model.program().decode.ops.size()) {}
 
 void OpTape::begin(const TapeRows& rows) {
+  clear();
   rows_ = rows;
-  const std::size_t buffers = model_.program().buffers.size();
-  values_.assign(buffers, {});
-  gradients_.assign(buffers, {});
-  sums_.clear();
   find_positions();
+}
+
+void OpTape::clear() {
+  for (std::vector<Floats>* const all : {&values_, &gradients_, &sums_}) {
+    for (Floats& numbers : *all) numbers = {};
+  }
 }
 
 // A sequence of more tokens than a model was first trained with takes the long set of angles.
@@ -323,9 +327,9 @@ void OpTape::find_positions() {
 }
 
 void OpTape::keep_only(BufferId id) {
-  std::vector<float> kept = take_value(id);
-  for (std::vector<float>& numbers : values_) std::vector<float>().swap(numbers);
-  sums_.clear();
+  Floats kept = take_value(id);
+  for (Floats& numbers : values_) numbers = {};
+  for (Floats& numbers : sums_) numbers = {};
   set_value(id, std::move(kept));
 }
 
@@ -334,7 +338,8 @@ void OpTape::forward(std::size_t begin, std::size_t end) {
   for (std::size_t at = begin; at < end; ++at) std::visit(Forward(*this, at), ops[at]);
 }
 
-void OpTape::backward(std::size_t begin, std::size_t end) {
+void OpTape::backward(std::size_t begin, std::size_t end, bool adds) {
+  adds_ = adds;
   const std::vector<Op>& ops = model_.program().decode.ops;
   for (std::size_t at = end; at > begin; --at) {
     const BufferId out = output_of(ops[at - 1]);
@@ -350,8 +355,10 @@ std::int64_t OpTape::width_of(BufferId id) const {
 
 bool OpTape::trains(BufferId id) const { return to_train_[static_cast<std::size_t>(id)] != 0; }
 
-Rows OpTape::table_of(std::vector<float>& numbers, std::int64_t width) const {
-  numbers.resize(static_cast<std::size_t>(rows_.count * width));
+Rows OpTape::table_of(Floats& numbers, std::int64_t width) const {
+  if (numbers.empty()) {
+    numbers = model_.floats().take(static_cast<std::size_t>(most_rows_ * width));
+  }
   return {numbers.data(), rows_.count, width, width};
 }
 
@@ -359,23 +366,27 @@ Rows OpTape::value(BufferId id) {
   return table_of(values_[static_cast<std::size_t>(id)], width_of(id));
 }
 
-std::vector<float> OpTape::take_value(BufferId id) {
+Floats OpTape::take_value(BufferId id) {
   return std::exchange(values_[static_cast<std::size_t>(id)], {});
 }
 
-void OpTape::set_value(BufferId id, std::vector<float> numbers) {
+void OpTape::set_value(BufferId id, Floats numbers) {
   values_[static_cast<std::size_t>(id)] = std::move(numbers);
 }
 
 Rows OpTape::gradient(BufferId id) {
-  return table_of(gradients_[static_cast<std::size_t>(id)], width_of(id));
+  Floats& numbers = gradients_[static_cast<std::size_t>(id)];
+  const bool fresh = numbers.empty();
+  const Rows rows = table_of(numbers, width_of(id));
+  if (fresh) std::fill_n(rows.data, rows.count * rows.width, 0.0F);
+  return rows;
 }
 
-std::vector<float> OpTape::take_gradient(BufferId id) {
+Floats OpTape::take_gradient(BufferId id) {
   return std::exchange(gradients_[static_cast<std::size_t>(id)], {});
 }
 
-void OpTape::set_gradient(BufferId id, std::vector<float> numbers) {
+void OpTape::set_gradient(BufferId id, Floats numbers) {
   gradients_[static_cast<std::size_t>(id)] = std::move(numbers);
 }
 

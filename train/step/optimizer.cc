@@ -1,6 +1,7 @@
 #include "weft/train/step/optimizer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <numbers>
@@ -36,16 +37,60 @@ struct StepFactors {
   float epsilon = 0;
 };
 
+/// A number with its moments.
+struct Trained {
+  float first = 0, second = 0, number = 0;
+
+  [[nodiscard]] bool is_finite() const {
+    return std::isfinite(first) && std::isfinite(second) && std::isfinite(number);
+  }
+};
+
+Trained next(const StepFactors& factors, float gradient, Trained last) {
+  gradient *= factors.gradient;
+  last.first += (gradient - last.first) * (1 - factors.beta1);
+  last.second = last.second * factors.beta2 + (1 - factors.beta2) * gradient * gradient;
+  const float size = std::sqrt(last.second) / factors.second_scale + factors.epsilon;
+  last.number = last.number * factors.keep - factors.rate * (last.first / size);
+  return last;
+}
+
+/// Whether all numbers stay finite.
+bool can_change(const StepFactors& factors, const std::vector<float>& gradients,
+                const std::vector<float>& first, const std::vector<float>& second,
+                const std::vector<float>& numbers) {
+  bool all = true;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    all = next(factors, gradients[i], {first[i], second[i], numbers[i]}).is_finite() && all;
+  }
+  return all;
+}
+
 void change(const StepFactors& factors, std::vector<float>& gradients, std::vector<float>& first,
             std::vector<float>& second, std::vector<float>& numbers) {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const float gradient = gradients[i] * factors.gradient;
-    first[i] += (gradient - first[i]) * (1 - factors.beta1);
-    second[i] = second[i] * factors.beta2 + (1 - factors.beta2) * gradient * gradient;
-    const float size = std::sqrt(second[i]) / factors.second_scale + factors.epsilon;
-    numbers[i] = numbers[i] * factors.keep - factors.rate * (first[i] / size);
+    const Trained trained = next(factors, gradients[i], {first[i], second[i], numbers[i]});
+    first[i] = trained.first;
+    second[i] = trained.second;
+    numbers[i] = trained.number;
     gradients[i] = 0;
   }
+}
+
+StepFactors factors_of(const OptimizerSettings& settings, std::int64_t done, double norm) {
+  const double rate = rate_of(settings, done);
+  const auto count = static_cast<double>(done + 1);
+  StepFactors factors;
+  if (settings.clip > 0) {
+    factors.gradient = static_cast<float>(std::min(1.0, settings.clip / (norm + 1e-6)));
+  }
+  factors.keep = static_cast<float>(1 - rate * settings.decay);
+  factors.beta1 = static_cast<float>(settings.beta1);
+  factors.beta2 = static_cast<float>(settings.beta2);
+  factors.rate = static_cast<float>(rate / (1 - std::pow(settings.beta1, count)));
+  factors.second_scale = static_cast<float>(std::sqrt(1 - std::pow(settings.beta2, count)));
+  factors.epsilon = static_cast<float>(settings.epsilon);
+  return factors;
 }
 
 }  // namespace
@@ -55,6 +100,30 @@ Result<RateSchedule> rate_schedule(std::string_view name) {
   if (name == "cosine") return RateSchedule::kCosine;
   return Error{TrainErrc::kBadSetting,
                "schedule: \"" + std::string(name) + "\" is neither constant nor cosine"};
+}
+
+Result<void> check_settings(const OptimizerSettings& settings) {
+  const auto bad_setting = [](std::string_view name, std::string_view why) {
+    return Error{TrainErrc::kBadSetting, std::string(name).append(": ").append(why)};
+  };
+  // Twice the rate must be a float32 too.
+  constexpr double kMost = 1e30;
+  const std::array<std::pair<std::string_view, double>, 3> numbers = {
+      {{"rate", settings.rate}, {"clip", settings.clip}, {"decay", settings.decay}}};
+  for (const auto& [name, number] : numbers) {
+    if (!(number >= 0 && number <= kMost)) return bad_setting(name, "must be 0 .. 1e30");
+  }
+  if (settings.rate == 0) return bad_setting("rate", "must be more than 0");
+  for (const double beta : {settings.beta1, settings.beta2}) {
+    if (!(beta >= 0 && beta < 1)) return bad_setting("beta", "must be 0 or more, and less than 1");
+  }
+  if (!(settings.epsilon > 0 && settings.epsilon <= kMost))
+    return bad_setting("epsilon", "must be more than 0");
+  if (settings.steps < 1 || settings.steps > kMostSteps)
+    return bad_setting("steps", "must be 1 .. 2^40");
+  if (settings.warmup < 0 || settings.warmup > kMostSteps)
+    return bad_setting("warmup", "must be 0 .. 2^40");
+  return {};
 }
 
 double rate_of(const OptimizerSettings& settings, std::int64_t step) {
@@ -76,27 +145,25 @@ Optimizer::Optimizer(const OptimizerSettings& settings, const LowRankPairs& pair
   }
 }
 
-double Optimizer::step(LowRankPairs& pairs) {
+Result<double> Optimizer::step(LowRankPairs& pairs) {
   const double norm = norm_of(pairs);
-  const double rate = rate_of(settings_, done_);
-  ++done_;
-  const auto count = static_cast<double>(done_);
-  StepFactors factors;
-  if (settings_.clip > 0) {
-    factors.gradient = static_cast<float>(std::min(1.0, settings_.clip / (norm + 1e-6)));
+  if (!std::isfinite(norm)) return Error{TrainErrc::kNotFinite, "the gradients are not finite"};
+  const StepFactors factors = factors_of(settings_, done_, norm);
+  bool can = true;
+  for (std::size_t i = 0; i < pairs.pairs.size(); ++i) {
+    const LowRankPair& pair = pairs.pairs[i];
+    const PairMoments& moments = moments_[i];
+    can = can && can_change(factors, pair.a_gradient, moments.a_first, moments.a_second, pair.a) &&
+          can_change(factors, pair.b_gradient, moments.b_first, moments.b_second, pair.b);
   }
-  factors.keep = static_cast<float>(1 - rate * settings_.decay);
-  factors.beta1 = static_cast<float>(settings_.beta1);
-  factors.beta2 = static_cast<float>(settings_.beta2);
-  factors.rate = static_cast<float>(rate / (1 - std::pow(settings_.beta1, count)));
-  factors.second_scale = static_cast<float>(std::sqrt(1 - std::pow(settings_.beta2, count)));
-  factors.epsilon = static_cast<float>(settings_.epsilon);
+  if (!can) return Error{TrainErrc::kNotFinite, "the pairs would not be finite"};
   for (std::size_t i = 0; i < pairs.pairs.size(); ++i) {
     LowRankPair& pair = pairs.pairs[i];
     PairMoments& moments = moments_[i];
     change(factors, pair.a_gradient, moments.a_first, moments.a_second, pair.a);
     change(factors, pair.b_gradient, moments.b_first, moments.b_second, pair.b);
   }
+  ++done_;
   return norm;
 }
 

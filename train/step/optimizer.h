@@ -9,6 +9,9 @@
 
 namespace weft {
 
+/// The most steps of a job. A state's two float32 hold them, and no sum of them overflows.
+inline constexpr std::int64_t kMostSteps = std::int64_t{1} << 40U;
+
 enum class RateSchedule : std::uint8_t { kConstant, kCosine };
 
 /// The schedule called "constant" or "cosine". kBadSetting.
@@ -26,6 +29,9 @@ struct OptimizerSettings {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
 };
 
+/// kBadSetting naming a setting that is negative, infinite or NaN, or no step at all.
+[[nodiscard]] Result<void> check_settings(const OptimizerSettings& settings);
+
 /// The learning rate of a step, from 0: rate * step / warmup first; behind that `rate`, or
 /// rate * (1 + cos(pi * progress)) / 2.
 [[nodiscard]] double rate_of(const OptimizerSettings& settings, std::int64_t step);
@@ -42,8 +48,9 @@ class Optimizer {
   Optimizer(const OptimizerSettings& settings, const LowRankPairs& pairs);
 
   /// Clips the gradients, changes the pairs, and sets the gradients to zero. Returns the norm that
-  /// the gradients had.
-  double step(LowRankPairs& pairs);
+  /// the gradients had. kNotFinite, and pairs and moments stay as they are, where a number would
+  /// be infinite or NaN.
+  [[nodiscard]] Result<double> step(LowRankPairs& pairs);
 
   [[nodiscard]] const OptimizerSettings& settings() const noexcept { return settings_; }
   [[nodiscard]] std::int64_t steps_done() const noexcept { return done_; }

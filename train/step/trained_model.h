@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "weft/core/error/error.h"
+#include "weft/core/token.h"
 #include "weft/gpu/host/host_memory.h"
 #include "weft/gpu/host/host_weights.h"
 #include "weft/gpu/host/rotary_table.h"
@@ -14,6 +15,7 @@
 #include "weft/model/open_model.h"
 #include "weft/train/program/low_rank_pairs.h"
 #include "weft/train/program/training_program.h"
+#include "weft/train/step/float_pool.h"
 
 namespace weft {
 
@@ -30,8 +32,8 @@ class TrainedModel {
   };
 
   /// Loads the weights. `program` is compiled from the model's checkpoint. Errors of
-  /// HostWeights::load(); kOutOfMemory; kBadSetting where `tokens` is more than the model's
-  /// context.
+  /// HostWeights::load() and of hash_of(); kOutOfMemory; kBadSetting where `tokens` is more than
+  /// the model's context.
   [[nodiscard]] static Result<TrainedModel> load(const OpenedModel& model, TrainingProgram program,
                                                  LowRankPairs pairs, const Options& options,
                                                  const LoadProgress& progress = {});
@@ -42,18 +44,30 @@ class TrainedModel {
   [[nodiscard]] const RotaryTable& rotary(RotaryId id) const {
     return rotary_[static_cast<std::size_t>(id)];
   }
+  /// The sines of the opposite angles, of the table's shape.
+  [[nodiscard]] const float* opposite_sines(RotaryId id) const {
+    return opposite_sines_[static_cast<std::size_t>(id)].data();
+  }
   [[nodiscard]] LowRankPairs& pairs() noexcept { return pairs_; }
   [[nodiscard]] const LowRankPairs& pairs() const noexcept { return pairs_; }
+  /// hash_of() the checkpoint.
+  [[nodiscard]] std::uint64_t base_hash() const noexcept { return base_hash_; }
   [[nodiscard]] std::int64_t tokens() const noexcept { return options_.tokens; }
 
   [[nodiscard]] ThreadTeam& team() noexcept { return *team_; }
-  /// Of the calling thread, aligned to a page.
+  /// Of the calling thread, aligned to a page; for any op, and for a row of any value.
   [[nodiscard]] std::span<std::byte> workspace(Share share) const noexcept {
     return workspaces_.bytes().subspan(static_cast<std::size_t>(share.thread) * workspace_bytes_,
                                        workspace_bytes_);
   }
   /// Memory for some decoded rows of a matrix: at least one row of the widest.
   [[nodiscard]] std::span<float> decoded() noexcept { return decoded_; }
+  /// Numbers first, first + 1, ... of rows to be decoded; the next call writes over them.
+  [[nodiscard]] std::span<const TokenId> row_ids(std::int64_t first, std::int64_t count);
+
+  /// Memory for the values of a step.
+  [[nodiscard]] FloatPool& floats() noexcept { return *floats_; }
+  [[nodiscard]] const FloatPool& floats() const noexcept { return *floats_; }
 
   /// Calls work(Share) for pieces of one op on all threads.
   template <class Work>
@@ -70,12 +84,16 @@ class TrainedModel {
   LowRankPairs pairs_;
   Options options_;
   std::shared_ptr<const Checkpoint> checkpoint_;
+  std::uint64_t base_hash_ = 0;
   std::unique_ptr<ThreadTeam> team_;
   std::unique_ptr<HostWeights> weights_;
   std::vector<RotaryTable> rotary_;
+  std::vector<std::vector<float>> opposite_sines_;  ///< by RotaryId
   HostMemory workspaces_;
   std::size_t workspace_bytes_ = 0;
   std::vector<float> decoded_;
+  std::vector<TokenId> row_ids_;
+  std::unique_ptr<FloatPool> floats_ = std::make_unique<FloatPool>();  // stays when the model moves
 };
 
 }  // namespace weft

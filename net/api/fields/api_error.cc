@@ -59,7 +59,7 @@ constexpr std::array kAnswers = {
     Answer{EngineErrc::kModelUnloading, 503, kServerError, "model_unloading"},
     Answer{EngineErrc::kModelFailed, 503, kServerError, "model_failed"},
     Answer{EngineErrc::kNoSuchAdapter, 404, kInvalidRequest, api_code::kModelNotFound},
-    Answer{EngineErrc::kAdapterFailed, 503, kServerError, "adapter_failed"},
+    Answer{EngineErrc::kAdapterFailed, 500, kServerError, "adapter_failed"},
     Answer{EngineErrc::kAdapterLoaded, 400, kInvalidRequest, "adapter_loaded"},
     Answer{EngineErrc::kNotNumbers, 500, kServerError, "model_failed"},
 };

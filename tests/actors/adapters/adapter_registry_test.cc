@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -129,6 +130,91 @@ TEST_F(AdapterRegistryTest, FindsNamesOfTheFolderAndNothingOutsideOfIt) {
   EXPECT_THAT(names(), testing::ElementsAre("poet"));
 }
 
+TEST_F(AdapterRegistryTest, ANameOfTheFolderStaysRemovedUntilItIsLoadedAgain) {
+  write("sql", "sql");
+  write("poet.gguf", "poet");
+  for (const char* name : {"sql", "poet"}) {
+    ASSERT_TRUE(registry.prepare(name)) << name;
+    ASSERT_TRUE(registry.unload(name)) << name;
+    EXPECT_FALSE(registry.has(name)) << name;
+    EXPECT_THAT(registry.find(name), FailsWith(EngineErrc::kNoSuchAdapter, name));
+    EXPECT_THAT(registry.prepare(name), FailsWith(EngineErrc::kNoSuchAdapter, name));
+  }
+  EXPECT_THAT(registry.prepare("poet.gguf"), FailsWith(EngineErrc::kNoSuchAdapter, "poet.gguf"))
+      << "it is the same file";
+  EXPECT_THAT(names(), testing::IsEmpty());
+  ASSERT_TRUE(registry.load(AdapterChange("sql")));
+  EXPECT_EQ(content_of("sql"), FakeAdapters::id_of("sql"));
+  EXPECT_THAT(names(), testing::ElementsAre("sql"));
+}
+
+TEST_F(AdapterRegistryTest, DoesNotReadABrokenAdapterAgainWhileItsFilesStayAsTheyAre) {
+  write("x", "bad");
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(registry.prepare("x"), FailsWith(EngineErrc::kAdapterFailed, "is bad"));
+  }
+  EXPECT_EQ(adapters.reads, 1);
+  write("x", "badly");
+  EXPECT_THAT(registry.prepare("x"), FailsWith(EngineErrc::kAdapterFailed, "is bad"));
+  EXPECT_EQ(adapters.reads, 2) << "the file has changed";
+  adapters.now += AdapterRegistry::kFailureHolds;
+  EXPECT_THAT(registry.prepare("x"), FailsWith(EngineErrc::kAdapterFailed, "is bad"));
+  EXPECT_EQ(adapters.reads, 3) << "it may have had another cause";
+  write("x", "good");
+  EXPECT_EQ(content_of("x"), FakeAdapters::id_of("good"));
+}
+
+TEST_F(AdapterRegistryTest, AFailureOfABrokenFolderHoldsUntilOneOfItsFilesChanges) {
+  std::filesystem::create_directories(adapters.folder.path() / "x/inner");
+  write("x/inner/adapter_config.json", "{}");
+  EXPECT_THAT(registry.prepare("x"), FailsWith(EngineErrc::kAdapterFailed, "is bad"));
+  EXPECT_THAT(registry.prepare("x"), FailsWith(EngineErrc::kAdapterFailed, "is bad"));
+  EXPECT_EQ(adapters.reads, 1);
+  write("x/inner/adapter_config.json", "{} ");
+  EXPECT_THAT(registry.prepare("x"), FailsWith(EngineErrc::kAdapterFailed, "is bad"));
+  EXPECT_EQ(adapters.reads, 2);
+}
+
+TEST_F(AdapterRegistryTest, ReadsNoFurtherAdapterWhileRequestsHaveAllTheMemory) {
+  AdapterRegistry::Options options = adapters.options();
+  options.host_bytes = 15;
+  options.places = 2;
+  AdapterRegistry small(std::move(options));
+  for (const char* name : {"a", "b", "c", "d"}) write(name, name);
+  auto first = small.prepare("a");
+  const auto second = small.prepare("b");
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(small.live_bytes(), 20) << "two places can be used whatever they take";
+  EXPECT_THAT(small.prepare("c"), FailsWith(EngineErrc::kOverloaded, "adapters.host_bytes"));
+  EXPECT_THAT(small.load(AdapterChange("d")), FailsWith(EngineErrc::kOverloaded, "host_bytes"));
+  EXPECT_EQ(adapters.reads, 2) << "it is refused before it is read";
+  ASSERT_TRUE(small.unload("b"));
+  EXPECT_EQ(small.live_bytes(), 20) << "a request still has it";
+  EXPECT_THAT(small.prepare("c"), FailsWith(EngineErrc::kOverloaded, "adapters.host_bytes"));
+  first = AdapterRegistry::Prepared();
+  ASSERT_TRUE(small.prepare("c"));
+  EXPECT_LE(small.live_bytes(), 20);
+}
+
+TEST_F(AdapterRegistryTest, LooksIntoTheFolderForANameOnlyNowAndThen) {
+  EXPECT_FALSE(registry.has("sql"));
+  write("sql", "sql");
+  EXPECT_FALSE(registry.has("sql")) << "it has just looked";
+  adapters.now += AdapterFolder::kLooksAgainAfter;
+  EXPECT_TRUE(registry.has("sql"));
+  std::filesystem::remove(adapters.folder.path() / "sql");
+  EXPECT_TRUE(registry.has("sql"));
+  EXPECT_THAT(registry.prepare("sql"), FailsWith(EngineErrc::kNoSuchAdapter, "sql"))
+      << "the reader looks itself";
+}
+
+TEST_F(AdapterRegistryTest, ErrorsOfConfiguredAdaptersNameTheirKey) {
+  write("x", "bad");
+  const std::string path = (adapters.folder.path() / "x").string();
+  EXPECT_THAT(registry.load_named({{"sql", path}}),
+              FailsWith(EngineErrc::kAdapterFailed, "adapters.named[sql]: "));
+}
+
 TEST_F(AdapterRegistryTest, LoadsFromOutsideOfTheFolderOnlyWhereThatIsAllowed) {
   const test::TempFolder elsewhere;
   const std::string path = elsewhere.write("x", "x").string();
@@ -161,10 +247,34 @@ TEST_F(AdapterRegistryTest, RefusesANameThatCouldBeAPath) {
 TEST_F(AdapterRegistryTest, ForgetsTheStandardAdapterWithItsName) {
   write("a", "a");
   ASSERT_TRUE(load("sql", "a"));
-  registry.set_standard("sql");
+  ASSERT_TRUE(registry.set_standard("sql"));
   EXPECT_EQ(registry.standard(), "sql");
   ASSERT_TRUE(registry.unload("sql"));
   EXPECT_EQ(registry.standard(), "");
+}
+
+TEST_F(AdapterRegistryTest, MakesNoNameTheStandardOneThatIsNotKnownAnyMore) {
+  write("a", "a");
+  ASSERT_TRUE(load("sql", "a"));
+  ASSERT_TRUE(load("poet", "a"));
+  ASSERT_TRUE(registry.set_standard("poet"));
+  ASSERT_TRUE(registry.unload("sql"));
+  EXPECT_THAT(registry.set_standard("sql"), FailsWith(EngineErrc::kNoSuchAdapter, "sql"));
+  EXPECT_EQ(registry.standard(), "poet");
+  ASSERT_TRUE(registry.set_standard(""));
+  EXPECT_EQ(registry.standard(), "");
+}
+
+TEST_F(AdapterRegistryTest, ANameKeepsItsNumberAndNoLaterNameGetsIt) {
+  write("a", "a");
+  for (const char* name : {"z", "m", "b"}) ASSERT_TRUE(load(name, "a"));
+  ASSERT_TRUE(registry.unload("m"));
+  ASSERT_TRUE(load("b", "a", /*replaces=*/true));
+  ASSERT_TRUE(load("m", "a"));
+  std::vector<std::int64_t> numbers;
+  for (const AdapterInfo& one : registry.list()) numbers.push_back(one.number);
+  EXPECT_THAT(names(), testing::ElementsAre("z", "b", "m"));
+  EXPECT_THAT(numbers, testing::ElementsAre(0, 2, 3));
 }
 
 TEST_F(AdapterRegistryTest, ListsNamesInTheOrderInWhichTheyCame) {

@@ -1,15 +1,18 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "weft/actors/adapters/adapter_registry.h"
+#include "weft/core/time/clock.h"
 #include "weft/gpu/device_adapter.h"
 #include "weft/model/adapters/adapter_file.h"
 #include "weft/tests/fixture/temp_folder.h"
@@ -17,7 +20,7 @@
 namespace weft::test {
 
 /// Adapters that are files of a few letters, which are their content. Each takes ten bytes of
-/// memory. A file that begins with "bad" cannot be read.
+/// memory. A file that begins with "bad" cannot be read, and the reader of "throw" throws.
 class FakeAdapters {
  public:
   /// The content of such a file.
@@ -35,10 +38,12 @@ class FakeAdapters {
     options.host_bytes = 1000;
     options.read = [this](const std::filesystem::path& path) { return read(path); };
     options.prepare = [this](const Adapter& adapter) { return prepare(adapter); };
+    options.now = [this] { return now; };
     return options;
   }
 
   TempFolder folder;
+  TimePoint now{std::chrono::hours(1)};
   int reads = 0;
   int prepares = 0;
 
@@ -48,6 +53,7 @@ class FakeAdapters {
     std::ostringstream text;
     text << std::ifstream(path).rdbuf();
     const std::string letters = text.str();
+    if (letters == "throw") throw std::runtime_error("a reader throws");
     if (letters.empty() || letters.starts_with("bad")) return bad_adapter(path.string(), "is bad");
     Adapter adapter;
     AdapterTarget& target = adapter.targets.emplace_back();

@@ -23,7 +23,7 @@ using testing::HasSubstr;
 class PipelineAdaptersTest : public PipelineFixture {
  public:
   // The ids of a pipeline with adapters.
-  static constexpr ActorId kAdapters{4}, kWorker{5}, kReceiver{7};
+  static constexpr ActorId kAdapters{4}, kReader{5}, kWorker{6}, kReceiver{8};
 
   void SetUp() override {
     limits.adapter_places = 2;
@@ -39,6 +39,14 @@ class PipelineAdaptersTest : public PipelineFixture {
     Request request = LetterFixture::request(9);
     request.adapter = adapter;
     return request;
+  }
+  /// Sends a request, up to where it waits for its adapter.
+  Sent send_waiting(const std::string& adapter) {
+    Sent sent = send(request_for(adapter));
+    EXPECT_TRUE(play.expect<SubmitMsg>({}, kReceiver));
+    EXPECT_TRUE(play.expect<PrepareMsg>({}, kWorker));
+    EXPECT_TRUE(play.expect<PrepareMsg>(kWorker, kAdapters));
+    return sent;
   }
   /// The tokens of a request with an adapter of this content; "": without one.
   static std::vector<TokenId> expected_of(const Sent& sent, const std::string& content) {
@@ -88,6 +96,8 @@ TEST_F(PipelineAdaptersTest, ServesOthersWhileAnAdapterIsRead) {
   ASSERT_TRUE(play.expect<PrepareMsg>({}, kWorker));
   ASSERT_TRUE(play.expect<EnqueueMsg>(kWorker, kSchedulerId));
   ASSERT_TRUE(play.expect<PrepareMsg>(kWorker, kAdapters));
+  EXPECT_EQ(files.reads, 0);
+  ASSERT_TRUE(play.expect<ReadAdapterMsg>(kAdapters, kReader));
   EXPECT_EQ(files.reads, 1);
   play.run_all();
   expect_done(waits, "sql");
@@ -146,6 +156,100 @@ TEST_F(PipelineAdaptersTest, EndsACancelledRequestInsteadOfReadingItsAdapter) {
   play.run_all();
   EXPECT_EQ(sent.error(), EngineErrc::kCancelled);
   EXPECT_EQ(files.reads, 0);
+}
+
+TEST_F(PipelineAdaptersTest, EndsARequestAtOnceWhileItsAdapterIsRead) {
+  const Sent cancelled = send_waiting("sql");
+  const Sent stays = send_waiting("sql");
+  cancelled.active->ask_to_end(EndCause::kCancel);
+  ASSERT_TRUE(play.expect<AdapterEndingMsg>({}, kAdapters));
+  EXPECT_EQ(cancelled.error(), EngineErrc::kCancelled);
+  EXPECT_EQ(files.reads, 0) << "the reader has not even begun";
+  EXPECT_FALSE(stays.sink->end);
+  play.run_all();
+  expect_done(stays, "sql");
+  EXPECT_EQ(files.reads, 1);
+  expect_nothing_held();
+}
+
+TEST_F(PipelineAdaptersTest, KeepsAnAdapterWhoseRequestsHaveEndedMeanwhile) {
+  const Sent sent = send_waiting("sql");
+  ASSERT_TRUE(play.expect<ReadAdapterMsg>(kAdapters, kReader));
+  sent.active->ask_to_end(EndCause::kCancel);
+  play.run_all();
+  EXPECT_EQ(sent.error(), EngineErrc::kCancelled);
+  const Sent again = send(request_for("sql"));
+  play.run_all();
+  expect_done(again, "sql");
+  EXPECT_EQ(files.reads, 1);
+}
+
+TEST_F(PipelineAdaptersTest, ReadsNoAdapterForWhichNoRequestWaitsAnyMore) {
+  const Sent first = send_waiting("sql");
+  const Sent second = send_waiting("poet");
+  second.active->ask_to_end(EndCause::kCancel);
+  play.run_all();
+  expect_done(first, "sql");
+  EXPECT_EQ(second.error(), EngineErrc::kCancelled);
+  EXPECT_EQ(files.reads, 1);
+  const Sent later = send(request_for("poet"));
+  play.run_all();
+  expect_done(later, "poet");
+}
+
+TEST_F(PipelineAdaptersTest, AStoppedRequestThatWaitsForItsAdapterHasAnEmptyOutput) {
+  const Sent sent = send_waiting("sql");
+  sent.active->ask_to_end(EndCause::kStop);
+  ASSERT_TRUE(play.expect<AdapterEndingMsg>({}, kAdapters));
+  play.run_all();
+  ASSERT_TRUE(sent.sink->end);
+  EXPECT_EQ(sent.sink->end->reason, FinishReason::kStop) << to_string(sent.sink->end->error);
+  for (const auto& tokens : sent.sink->tokens) EXPECT_TRUE(tokens.empty());
+  expect_nothing_held();
+}
+
+TEST_F(PipelineAdaptersTest, ARequestThatIsCancelledAfterItsWaitEndsInTheScheduler) {
+  const Sent sent = send_waiting("sql");
+  ASSERT_TRUE(play.expect<ReadAdapterMsg>(kAdapters, kReader));
+  ASSERT_TRUE(play.expect<AdapterReadMsg>(kReader, kAdapters));
+  ASSERT_TRUE(play.expect<PrepareMsg>({}, kWorker));
+  ASSERT_TRUE(play.expect<EnqueueMsg>(kWorker, kSchedulerId));
+  sent.active->ask_to_end(EndCause::kCancel);
+  ASSERT_TRUE(play.expect<EndingMsg>({}, kSchedulerId));
+  play.run_all();
+  EXPECT_EQ(sent.error(), EngineErrc::kCancelled);
+  expect_nothing_held();
+}
+
+TEST_F(PipelineAdaptersTest, AReaderThatThrowsCostsTheRequestsThatWaitForIt) {
+  files.folder.write("thrower", "throw");
+  const Sent thrown = send(request_for("thrower"));
+  play.run_all();
+  ASSERT_TRUE(thrown.sink->end);
+  EXPECT_EQ(thrown.error(), EngineErrc::kInternal);
+  const Sent good = send(request_for("poet"));
+  play.run_all();
+  expect_done(good, "poet");
+}
+
+TEST_F(PipelineAdaptersTest, RefusesARequestWhoseAdapterHasNoRoomInMemory) {
+  pipeline.reset();
+  AdapterRegistry::Options options = files.options();
+  options.host_bytes = 10;
+  adapters = std::make_shared<AdapterRegistry>(std::move(options));
+  start();
+  const auto held = adapters->prepare("poet");
+  ASSERT_TRUE(held);
+  const Sent sent = send(request_for("sql"));
+  play.run_all();
+  expect_failed(sent, EngineErrc::kOverloaded, "adapters.host_bytes");
+  EXPECT_GT(sent.sink->end->retry_after.count(), 0);
+}
+
+TEST_F(PipelineAdaptersTest, RequestsThatWaitForAdaptersEndWithTheEngine) {
+  const Sent sent = send_waiting("sql");
+  pipeline.reset();
+  EXPECT_EQ(sent.error(), EngineErrc::kStopping);
 }
 
 TEST_F(PipelineAdaptersTest, ServesMoreAdaptersThanThereArePlaces) {

@@ -12,6 +12,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <iostream>
@@ -48,6 +49,17 @@ constexpr std::string_view kLong =
 void expect(bool holds, std::string_view what) {
   if (!holds) throw std::runtime_error(std::string(what));
 }
+
+/// Training without a piece.
+class NoTraining final : public weft::TrainingWork {
+ public:
+  [[nodiscard]] std::int64_t iterations() const override { return 0; }
+  [[nodiscard]] std::int64_t iterations_done() const override { return 0; }
+  [[nodiscard]] weft::Result<weft::TrainingPiece> run_piece() override {
+    return weft::TrainingPiece{};
+  }
+  void abandon() override {}
+};
 
 /// Answers each request at once: with its own prompt as the text, and with a vector.
 class EchoPort final : public weft::RequestPort {
@@ -161,6 +173,9 @@ asio::awaitable<void> load(weft::Engine& engine) {
                                      asio::as_tuple(use_awaitable));
   co_await engine.async_unload_adapter("an adapter that is not there",
                                        asio::as_tuple(use_awaitable));
+  const weft::TrainingTask task(std::make_shared<NoTraining>());
+  const auto [untrained, reason] = co_await engine.async_train(task, asio::as_tuple(use_awaitable));
+  expect(untrained == weft::EngineErrc::kBadRequest, "a model of several was trained");
   const auto loaded = co_await weft::async_load_engine(executor, {}, {}, use_awaitable);
   expect(!loaded, "an engine was made of no model");
   const auto again = co_await weft::async_load_engine(executor, weft::Config(),

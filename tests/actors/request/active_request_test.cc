@@ -62,6 +62,20 @@ TEST(ActiveRequestTest, TellsItsSinkOfEachThingThatHappens) {
   EXPECT_EQ(made.sink->last.reason, FinishReason::kLength);
 }
 
+TEST(ActiveRequestTest, IsInTheListOfTheActorThatHasItsTicketWhenItIsAskedToEnd) {
+  const auto early = std::make_shared<EndingRequests>([] {});
+  const auto late = std::make_shared<EndingRequests>([] {});
+  const Made waits(1);
+  const Made scheduled(2);
+  for (const Made* const one : {&waits, &scheduled}) one->request->set_early_ending(early);
+  scheduled.request->set_early_ending(late);  // has no effect
+  scheduled.request->set_ending(late);
+  EXPECT_TRUE(waits.request->ask_to_end(EndCause::kCancel));
+  EXPECT_TRUE(scheduled.request->ask_to_end(EndCause::kCancel));
+  EXPECT_EQ(take_ids(*early), (std::vector<std::uint64_t>{1}));
+  EXPECT_EQ(take_ids(*late), (std::vector<std::uint64_t>{2}));
+}
+
 TEST(ActiveRequestTest, DropsWhatComesAfterItsEnd) {
   const Made made;
   RequestTicket(made.request).finish({});

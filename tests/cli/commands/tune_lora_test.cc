@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "weft/tests/cli/commands/model_program.h"
@@ -72,6 +74,62 @@ TEST_F(TuneLora, WhatIsThereIsNotReplaced) {
   (void)folder_.write("adapter.state", "a state");
   EXPECT_THAT(tune(kConversations, "").output, HasSubstr("--resume goes on with it"));
   EXPECT_EQ(tune(kConversations, "--resume").status, 1);
+}
+
+TEST_F(TuneLora, OptionsOutOfRangeAreRefusedByTheirNames) {
+  const auto refusal = [&](const std::string& options) {
+    const ProgramRun run = tune(kConversations, options);
+    EXPECT_NE(run.status, 0) << options;
+    EXPECT_FALSE(fs::exists(out()));
+    return run.output;
+  };
+  for (const char* option : {"--lr", "--clip", "--decay", "--alpha", "--dropout", "--epochs"}) {
+    for (const char* number : {"nan", "inf", "-1", "1e300"}) {
+      EXPECT_THAT(refusal(std::string(option) + "=" + number),
+                  AllOf(HasSubstr(option), HasSubstr("must be a number of")))
+          << number;
+    }
+  }
+  EXPECT_THAT(refusal("--epochs 1e20"), HasSubstr("--epochs: gives more than 2^40 steps"));
+  EXPECT_THAT(refusal("--tokens 100000"), HasSubstr("--tokens: must be 2 .. 8192"));
+  EXPECT_THAT(refusal("--warmup=-1"), HasSubstr("--warmup"));
+}
+
+TEST_F(TuneLora, APlaceThatCannotBeWrittenIsNamedBeforeTheDataIsRead) {
+  const auto run = [&](const fs::path& place) {
+    return run_weft("tune-lora " + model() + shell_word(folder_.write("data.jsonl", "{")) +
+                    shell_word(place));
+  };
+  EXPECT_THAT(run(folder_.path() / "absent" / "adapter").output,
+              AllOf(HasSubstr("absent/adapter"), HasSubstr("No such file")));
+  EXPECT_THAT(run(folder_.path() / "data.jsonl" / "adapter").output,
+              AllOf(HasSubstr("data.jsonl/adapter"), HasSubstr("Not a directory")));
+}
+
+TEST_F(TuneLora, ARateThatIsTooHighStopsAndKeepsTheLastGoodState) {
+  const std::string options = "--rank 1 --targets q,k --batch 1 --steps 4 --clip 0 --lr 1e30";
+  const ProgramRun tuned = tune(kConversations, options);
+  EXPECT_EQ(tuned.status, 1);
+  EXPECT_THAT(tuned.output, AllOf(HasSubstr("step 2: "), HasSubstr("--lr")));
+  EXPECT_FALSE(fs::exists(out()));
+  EXPECT_TRUE(fs::exists(out().string() + ".state"));
+}
+
+TEST_F(TuneLora, LeftOutExamplesAreCountedByTheirReason) {
+  const ProgramRun tuned =
+      tune(std::string(kConversations) + R"({"text": "a", "weight": 0})" + "\n",
+           "--rank 1 --targets v --steps 1");
+  EXPECT_EQ(tuned.status, 0) << tuned.output;
+  EXPECT_THAT(tuned.output, HasSubstr("1 of the examples have no token with a weight"));
+  EXPECT_THAT(tuned.output, testing::Not(HasSubstr("are cut")));
+}
+
+TEST_F(TuneLora, DropoutIsWrittenIntoTheAdapter) {
+  const ProgramRun tuned = tune(kConversations, "--rank 1 --targets v --steps 1 --dropout 0.25");
+  ASSERT_EQ(tuned.status, 0) << tuned.output;
+  std::ifstream config(out() / "adapter_config.json");
+  const std::string text{std::istreambuf_iterator<char>(config), {}};
+  EXPECT_THAT(text, HasSubstr(R"("lora_dropout":2.5E-1)"));
 }
 
 TEST_F(TuneLora, AModelWithoutGradientsIsRefusedByItsBlock) {

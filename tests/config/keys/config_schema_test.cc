@@ -58,27 +58,27 @@ TEST(ConfigSchemaTest, HasAKeyForEachFieldOfEngineAndServer) {
                fraction, budget, rows, pages, page_tokens, context, step_tokens, dtype, layout,
                placement, cache, share, host_bytes, folder, folder_bytes, named, adapter_folder,
                any_path, places, rank, adapter_bytes, policy, window, instances, admission,
-               watermark, target, every, jump, speculation, guesses, structured, requests, tokens,
-               workers, bytes] = Config();
+               watermark, target, every, jump, speculation, guesses, training, bound, structured,
+               requests, tokens, workers, bytes] = Config();
   const std::initializer_list<const void*> fields = {
-      &model,        &spec,         &device,
-      &threads,      &tuning,       &fraction,
-      &budget,       &rows,         &pages,
-      &page_tokens,  &context,      &step_tokens,
-      &dtype,        &layout,       &placement,
-      &policy,       &window,       &instances,
-      &admission,    &watermark,    &target,
-      &every,        &requests,     &tokens,
-      &workers,      &bytes,        &generation_config,
-      &partition,    &rank_timeout, &replicas,
-      &cache,        &share,        &host_bytes,
-      &folder,       &folder_bytes, &rank_chain,
-      &rank_key,     &rank_ca,      &transport,
-      &jump,         &structured,   &weights,
-      &speculation,  &guesses,      &adapter,
-      &rounds,       &named,        &adapter_folder,
-      &any_path,     &places,       &rank,
-      &adapter_bytes};
+      &model,         &spec,         &device,
+      &threads,       &tuning,       &fraction,
+      &budget,        &rows,         &pages,
+      &page_tokens,   &context,      &step_tokens,
+      &dtype,         &layout,       &placement,
+      &policy,        &window,       &instances,
+      &admission,     &watermark,    &target,
+      &every,         &requests,     &tokens,
+      &workers,       &bytes,        &generation_config,
+      &partition,     &rank_timeout, &replicas,
+      &cache,         &share,        &host_bytes,
+      &folder,        &folder_bytes, &rank_chain,
+      &rank_key,      &rank_ca,      &transport,
+      &jump,          &structured,   &weights,
+      &speculation,   &guesses,      &adapter,
+      &rounds,        &named,        &adapter_folder,
+      &any_path,      &places,       &rank,
+      &adapter_bytes, &training,     &bound};
   const auto& [host, port, path, certificate, key, io, name, loaded, page, names, origins, deflate,
                drain, api_key, key_file, connections, own_connections, own_requests, header_bytes,
                header_fields, body_bytes, message_bytes, body_memory, streams, unread, header_time,
@@ -131,7 +131,7 @@ TEST(ConfigSchemaTest, HasAnEnginesKeysFirst) {
   for (const ConfigKey& key : engine_schema()) tables.insert(key.table);
   EXPECT_EQ(tables,
             (std::set<std::string_view>{"adapters", "cache", "device", "edge", "memory", "model",
-                                        "scheduling", "speculation", "structured"}));
+                                        "scheduling", "speculation", "structured", "training"}));
   EXPECT_EQ(engine_schema().data(), config_schema().data());
 }
 

@@ -118,6 +118,11 @@ def test_a_folder_is_looked_into_when_a_request_names_a_place_in_it(start_server
         assert [model.id for model in client.models.list()] == ["model"]
         assert says(client, "pirate") == PIRATE
         assert [model.id for model in client.models.list()] == ["model", "pirate"]
+        assert post(server, "/v1/unload_lora_adapter", {"lora_name": "pirate"})[0] == 200
+        with pytest.raises(openai.NotFoundError):
+            says(client, "pirate")
+        assert load(server, "pirate", "pirate")[0] == 200
+        assert says(client, "pirate") == PIRATE
         for name in ("../adapters/pirate", str(folder / "pirate"), "pirate/../polite", "pirate/adapter_config.json/x"):
             with pytest.raises(openai.NotFoundError):
                 says(client, name)
@@ -155,6 +160,9 @@ def test_llama_cpps_clients_name_adapters_by_their_ids(start_server: StartServer
         assert says(client, None, extra_body={"lora": []}) == BASE
         assert post(server, "/lora-adapters", [])[0] == 200
         assert says(client, None) == BASE
+        assert post(server, "/v1/unload_lora_adapter", {"lora_name": "polite"})[0] == 200
+        assert server.get("/lora-adapters") == listed[1:]
+        assert says(client, None, extra_body={"lora": [{"id": 1, "scale": 1.0}]}) == PIRATE
 
 
 def test_keys_that_are_no_admins_change_no_adapters(start_server: StartServer, folder: Path):

@@ -4,7 +4,11 @@
 
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
+#include <memory>
+#include <string>
 
+#include "weft/actors/adapters/adapter_registry.h"
+#include "weft/tests/actors/adapters/fake_adapters.h"
 #include "weft/tests/net/api/api_fixture.h"
 
 namespace weft::test {
@@ -34,6 +38,55 @@ TEST_F(LlamaApiTest, TellsWhichSlotsAreBusy) {
               {"id": 0, "n_ctx": 64, "speculative": false, "is_processing": false},
               {"id": 1, "n_ctx": 64, "speculative": false, "is_processing": true}])"));
   EXPECT_EQ(llama_slots(card, {}), "[]");
+}
+
+class LlamaAdaptersTest : public ApiFixture {
+ public:
+  LlamaAdaptersTest() {
+    for (const char* name : {"a", "b", "c"}) files.folder.write(name, name);
+    model->adapters = std::make_shared<AdapterRegistry>(files.options());
+    for (const char* name : {"a", "b", "c"}) {
+      EXPECT_TRUE(model->adapters->load(AdapterChange(name)));
+    }
+  }
+  /// Returns the adapter that a request with this `lora` gets, or the field and code of its error.
+  std::string chosen(const std::string& lora) {
+    const BodyFields fields(body(R"({"lora":)" + lora + "}"));
+    Request request;
+    take_lora(fields, card, request);
+    const auto& error = fields.finish();
+    return error ? error->param + " " + error->code : request.adapter;
+  }
+
+  FakeAdapters files;
+};
+
+TEST_F(LlamaAdaptersTest, AnIdMeansOneNameAlsoOnceAnotherIsRemoved) {
+  EXPECT_EQ(json::parse(llama_adapters(card)),
+            json::parse(R"([{"id": 0, "path": "a", "scale": 0}, {"id": 1, "path": "b", "scale": 0},
+                            {"id": 2, "path": "c", "scale": 0}])"));
+  EXPECT_EQ(chosen(R"([{"id": 2, "scale": 1}])"), "c");
+  ASSERT_TRUE(model->adapters->unload("a"));
+  EXPECT_EQ(
+      json::parse(llama_adapters(card)),
+      json::parse(R"([{"id": 1, "path": "b", "scale": 0}, {"id": 2, "path": "c", "scale": 0}])"));
+  EXPECT_EQ(chosen(R"([{"id": 2, "scale": 1}])"), "c");
+  EXPECT_EQ(chosen(R"([{"id": 0, "scale": 1}])"), "lora[0].id invalid_value");
+  EXPECT_EQ(chosen(R"([{"id": 3, "scale": 1}])"), "lora[0].id invalid_value");
+  EXPECT_EQ(chosen(R"([{"id": -1, "scale": 0}])"), "lora[0].id invalid_value");
+  EXPECT_EQ(chosen(R"([{"scale": 1}])"), "lora[0].id missing_required_parameter");
+  EXPECT_EQ(chosen(R"([{"id": 1, "scale": 0.5}])"), "lora[0].scale unsupported");
+  EXPECT_EQ(chosen(R"([{"id": 1}, {"id": 2}])"), "lora unsupported");
+}
+
+TEST_F(LlamaAdaptersTest, SetsTheAdapterOfRequestsThatNameNone) {
+  EXPECT_EQ(verdict(choose_llama_adapter(R"([{"id": 1, "scale": 1}])", card)), "200");
+  EXPECT_EQ(model->adapters->standard(), "b");
+  EXPECT_EQ(verdict(choose_llama_adapter(R"([{"id": 7, "scale": 1}])", card)),
+            "lora[0].id invalid_value");
+  EXPECT_EQ(model->adapters->standard(), "b");
+  EXPECT_EQ(verdict(choose_llama_adapter("[]", card)), "200");
+  EXPECT_EQ(model->adapters->standard(), "");
 }
 
 }  // namespace

@@ -109,8 +109,10 @@ class ServedPipeline : public testing::Test {
       gate.pass();
     };
     config.preprocess_workers = 1;
+    ServedModel model = tiny_model(limits.context);
+    model.adapters = adapters;
     auto pipeline = std::make_unique<Pipeline>(
-        io.get_executor(), config, tiny_model(limits.context),
+        io.get_executor(), config, std::move(model),
         std::vector<DeviceRanks>{{std::make_shared<FakeDevice>(std::move(options))}},
         pipeline_options);
     ModelCard card{.name = "tiny", .created = 1, .model = pipeline->model()};
@@ -167,6 +169,7 @@ class ServedPipeline : public testing::Test {
   std::function<void(const Plan&)> on_step;  ///< called with the device's plans, before the gate
   bool serve_at_once = true;
   DeviceLimits limits = kTinyLimits;
+  std::shared_ptr<AdapterRegistry> adapters;  ///< null: the model takes none
   std::unique_ptr<Server> server;
   std::unique_ptr<Engine> engine;
 

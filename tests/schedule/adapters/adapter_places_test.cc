@@ -208,6 +208,24 @@ TEST_F(AdapterPlacesTest, BatchThatInsistsTakesNoPlaceOfChat) {
   EXPECT_EQ(plan(), Loaded{1});
 }
 
+TEST_F(AdapterPlacesTest, ChatHurriesAnAdapterThatBatchHasAskedFor) {
+  use(1);
+  Group& running = use(2, RequestClass::kBatch);
+  Group& batch = arrive(3, RequestClass::kBatch);
+  places_.want(batch, true);
+  EXPECT_FALSE(places_.gives_way(running)) << "batch waits for batch";
+  Group& chat = arrive(3);
+  places_.want(chat, false);
+  EXPECT_TRUE(places_.gives_way(running));
+  places_.leave(chat);
+  chat.done = true;
+  EXPECT_FALSE(places_.gives_way(running)) << "batch alone waits again";
+  places_.want(batch, false);
+  EXPECT_FALSE(places_.gives_way(running));
+  end(running);
+  EXPECT_EQ(plan(), Loaded{1});
+}
+
 TEST_F(AdapterPlacesTest, AnAdapterStaysIfNobodyWaitsForTheOneThatWasToCome) {
   use(1);
   use(2);

@@ -50,7 +50,7 @@ TEST(ApiErrorTest, EachWayToFailHasItsStatusTypeAndCode) {
       Row{EngineErrc::kModelUnloading, 503, "server_error", "model_unloading"},
       Row{EngineErrc::kModelFailed, 503, "server_error", "model_failed"},
       Row{EngineErrc::kNoSuchAdapter, 404, "invalid_request_error", "model_not_found"},
-      Row{EngineErrc::kAdapterFailed, 503, "server_error", "adapter_failed"},
+      Row{EngineErrc::kAdapterFailed, 500, "server_error", "adapter_failed"},
       Row{EngineErrc::kAdapterLoaded, 400, "invalid_request_error", "adapter_loaded"},
       Row{EngineErrc::kProcessorFailed, 500, "server_error", "internal_error"},
       Row{EngineErrc::kReaderFailed, 500, "server_error", "internal_error"},
@@ -103,6 +103,7 @@ TEST(ApiErrorTest, OnlyWhatIsWorthTryingAgainSaysWhen) {
   EXPECT_EQ(retry(EngineErrc::kStopping, milliseconds(0)), milliseconds(1000));
   EXPECT_EQ(retry(EngineErrc::kNotReady, milliseconds(0)), milliseconds(1000));
   EXPECT_EQ(retry(EngineErrc::kBadRequest, milliseconds(2500)), milliseconds(0));
+  EXPECT_EQ(retry(EngineErrc::kAdapterFailed, milliseconds(2500)), milliseconds(0));
 }
 
 TEST(ApiErrorTest, TheFieldIsTakenFromTheEnginesWords) {

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "weft/core/time/clock.h"
+
+namespace weft {
+
+/// The last kCount measured times. Allocates nothing.
+template <std::size_t kCount>
+class RecentTimes {
+ public:
+  void add(Duration time) noexcept {
+    times_[next_] = time;
+    next_ = (next_ + 1) % kCount;
+    size_ = std::min(size_ + 1, kCount);
+  }
+  void clear() noexcept { next_ = size_ = 0; }
+
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  /// The time in the middle, of an even number the greater one; zero without any.
+  [[nodiscard]] Duration median() const noexcept {
+    std::array<Duration, kCount> sorted = times_;
+    const std::span<Duration> all = std::span(sorted).first(size_);
+    std::ranges::sort(all);
+    return all.empty() ? Duration{} : all[size_ / 2];
+  }
+  /// The longest; zero without any.
+  [[nodiscard]] Duration longest() const noexcept {
+    Duration most{};
+    for (const Duration time : std::span(times_).first(size_)) most = std::max(most, time);
+    return most;
+  }
+
+ private:
+  std::array<Duration, kCount> times_{};
+  std::size_t next_ = 0;
+  std::size_t size_ = 0;
+};
+
+}  // namespace weft
