@@ -9,6 +9,9 @@ namespace weft::measure {
 namespace {
 
 constexpr std::array kRecipes = {
+    Recipe{"fineinfer-deferral",
+           "latency and training by the deferral bound, beside other policies (FineInfer)",
+           fineinfer_deferral},
     Recipe{"fineinfer-load",
            "latency and batch by rate, padded KV against pages; overhead (FineInfer)",
            fineinfer_load},

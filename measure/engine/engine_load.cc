@@ -5,6 +5,7 @@
 #include <exception>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -116,12 +117,16 @@ Result<std::vector<EngineRun>> run_engine_in_turn(const MeasuredModel& model, co
       if (options.begin) options.begin(i);
       static_cast<void>(player.play(warm_up_for(loads[i], empty.limits, empty.devices)));
       runs[i].threads = count_threads();
+      std::optional<TrainingBeside> beside;
+      if (options.training) beside.emplace(*pipeline, options.training).begin_load();
       runs[i].outcomes = player.play(loads[i], options);
       runs[i].began = player.began();
       ended[i] = std::chrono::steady_clock::now();
+      if (beside) runs[i].training = beside->end_load();
     }
   } catch (const std::exception& failure) {
-    // There is too little memory, or there are too few threads, of which instances need many.
+    // There is too little memory, or there are too few threads, of which instances need many; or
+    // the training has failed.
     return Error{MeasureErrc::kNoEngine, failure.what()};
   }
   for (std::size_t i = 0; i < runs.size(); ++i) {

@@ -10,8 +10,10 @@
 #include "weft/config/config.h"
 #include "weft/core/error/error.h"
 #include "weft/gpu/step_device.h"
+#include "weft/gpu/training_work.h"
 #include "weft/measure/engine/load_player.h"
 #include "weft/measure/engine/measured_model.h"
+#include "weft/measure/engine/training_beside.h"
 #include "weft/measure/load/load.h"
 #include "weft/measure/load/outcome.h"
 #include "weft/measure/steps/step_meter.h"
@@ -26,6 +28,7 @@ struct EngineRunOptions : PlayOptions {
   DeviceWrap wrap{};                              ///< applied to the device, below the meter of
                                                   ///< steps
   std::function<void(std::size_t load)> begin{};  ///< called before each of several loads
+  std::shared_ptr<TrainingWork> training{};       ///< runs beside each load; null: none
 };
 
 /// The outcomes and steps of one load.
@@ -33,6 +36,7 @@ struct EngineRun {
   std::vector<Outcome> outcomes;  ///< in the order of arrivals; stopped requests have none
   /// The steps of all devices in the order in which they began, without the warm-up's steps.
   std::vector<StepRecord> steps;
+  TrainingRun training;     ///< what was trained meanwhile
   TimePoint began{};        ///< when the first request was due
   DeviceLimits limits;      ///< the number of instances, under that policy
   std::size_t devices = 1;  ///< threads of this process during the run; 0 = not known

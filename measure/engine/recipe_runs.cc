@@ -37,13 +37,15 @@ std::string fixed_digits(double value, int digits) {
 }
 
 std::vector<EngineRun> play_all(const RecipeSetup& setup, const Config& config,
-                                const std::vector<NamedLoad>& named, const DeviceWrap& wrap) {
+                                const std::vector<NamedLoad>& named, const DeviceWrap& wrap,
+                                const std::shared_ptr<TrainingWork>& training) {
   std::vector<Load> loads;
   for (const NamedLoad& one : named) loads.push_back(one.load);
   EngineRunOptions options;
   options.progress = setup.progress;
   options.stop = setup.stop;
   options.wrap = wrap;
+  options.training = training;
   if (setup.begin_part) {
     setup.begin_part(named.front().part);  // loading the model is part of the first load
     options.begin = [&](std::size_t load) {
@@ -63,13 +65,14 @@ std::vector<EngineRun> play_all(const RecipeSetup& setup, const Config& config,
 }  // namespace
 
 EngineRun play(const RecipeSetup& setup, std::string_view part, const Config& config,
-               const Load& load, const DeviceWrap& wrap) {
-  return std::move(play_all(setup, config, {{std::string(part), load}}, wrap).front());
+               const Load& load, const DeviceWrap& wrap,
+               const std::shared_ptr<TrainingWork>& training) {
+  return std::move(play_all(setup, config, {{std::string(part), load}}, wrap, training).front());
 }
 
 std::vector<EngineRun> play_in_turn(const RecipeSetup& setup, const Config& config,
                                     const std::vector<NamedLoad>& loads) {
-  return play_all(setup, config, loads, {});
+  return play_all(setup, config, loads, {}, {});
 }
 
 bool runs_on_host(const Config& config) {

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "weft/gpu/training_work.h"
 #include "weft/measure/engine/engine_load.h"
 #include "weft/measure/engine/policy_list.h"
 #include "weft/measure/load/outcome.h"
@@ -15,10 +17,11 @@
 /// The parts that several recipes share.
 namespace weft::measure {
 
-/// Runs a load for a recipe. Throws the errors of Recipe::run() and require_served(). `wrap` is as
-/// in EngineRunOptions.
+/// Runs a load for a recipe. Throws the errors of Recipe::run() and require_served(). `wrap` and
+/// `training` are as in EngineRunOptions.
 [[nodiscard]] EngineRun play(const RecipeSetup& setup, std::string_view part, const Config& config,
-                             const Load& load, const DeviceWrap& wrap = {});
+                             const Load& load, const DeviceWrap& wrap = {},
+                             const std::shared_ptr<TrainingWork>& training = {});
 
 /// A run of each load, on one engine: the model is loaded once.
 struct NamedLoad {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "weft/measure/engine/recipe_runs.h"
+#include "weft/measure/recipes/fineinfer_lengths.h"
 #include "weft/measure/recipes/forward_split.h"
 #include "weft/measure/recipes/load_sweep.h"
 #include "weft/measure/recipes/recipes.h"
@@ -20,29 +21,16 @@
 namespace weft::measure {
 namespace {
 
-using Kind = Lengths::Kind;
-
 struct DataSet {
   const char* name;
   RequestLengths lengths;
   const char* batch;  ///< growth of the paper's running batch under full load
   const char* rates;  ///< the rates that the paper's systems sustain
 };
-// The means of the paper's data sets; its system allows at most 1024 tokens of prompt and of
-// output.
 constexpr std::array kDataSets = {
-    DataSet{"ShareGPT-like",
-            {{Kind::kSkewed, 1, 1024, 161.31}, {Kind::kSkewed, 1, 1024, 337.99}},
-            "4.7x",
-            "0.24 and 2"},
-    DataSet{"Alpaca-like",
-            {{Kind::kSkewed, 1, 1024, 19.31}, {Kind::kSkewed, 1, 1024, 58.45}},
-            "4.5x",
-            "0.3 and 4"},
+    DataSet{"ShareGPT-like", kShareGptLike, "4.7x", "0.24 and 2"},
+    DataSet{"Alpaca-like", kAlpacaLike, "4.5x", "0.3 and 4"},
 };
-// Seconds that an average request may take alone on the host device, so that a recipe takes
-// minutes.
-constexpr double kFineinferMostAlone = 2;
 // seconds for each rate
 constexpr double kFineinferSeconds = 4;
 // fractions of the rate that token pages sustain

@@ -120,9 +120,9 @@ std::vector<LoadCurve> sweep(const RecipeSetup& setup, const std::string& part,
     const std::vector<Arrival> arrivals = draw_at_rate(shape, setup.seed);
     for (std::size_t i = 0; i < contenders.size(); ++i) {
       EngineRun run = play(setup, part + contenders[i].name + ", " + number(rate) + " requests/s",
-                           contenders[i].config, {arrivals, 0});
-      curves[i].points.push_back(
-          {rate, summarize(run.outcomes), mean_batch(run.steps), arrivals, std::move(run.steps)});
+                           contenders[i].config, {arrivals, 0}, {}, contenders[i].training);
+      curves[i].points.push_back({rate, summarize(run.outcomes), mean_batch(run.steps), arrivals,
+                                  std::move(run.steps), run.training});
     }
   }
   return curves;

@@ -4,6 +4,7 @@
 #include <boost/json/object.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +12,8 @@
 #include <vector>
 
 #include "weft/config/config.h"
+#include "weft/gpu/training_work.h"
+#include "weft/measure/engine/training_beside.h"
 #include "weft/measure/load/load.h"
 #include "weft/measure/load/outcome.h"
 #include "weft/measure/recipe.h"
@@ -65,6 +68,7 @@ struct LoadPoint {
   double batch = 0;  ///< mean_batch()
   std::vector<Arrival> arrivals;
   std::vector<StepRecord> steps;
+  TrainingRun training;
 };
 /// The figures of one way of serving under several rates.
 struct LoadCurve {
@@ -76,6 +80,7 @@ struct LoadCurve {
 struct Contender {
   std::string name;
   Config config;
+  std::shared_ptr<TrainingWork> training{};  ///< beside the load; null: none
 };
 
 /// Plays each rate for about `seconds`, or for 24 requests where these take longer. The contenders

@@ -19,6 +19,8 @@ namespace weft::measure {
 /// Normalized latency and mean batch against the request rate; the time outside the forward pass
 /// (FineInfer).
 [[nodiscard]] Report fineinfer_load(const RecipeSetup& setup);
+/// Latency and training against the deferral bound, beside other policies of training (FineInfer).
+[[nodiscard]] Report fineinfer_deferral(const RecipeSetup& setup);
 /// One sequence's speed and the throughput of many on one partition (Inferflow, table 5), with as
 /// many rows as it has sequences.
 [[nodiscard]] Report inferflow_partition(const RecipeSetup& setup);

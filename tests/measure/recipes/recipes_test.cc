@@ -69,6 +69,32 @@ TEST(RecipesTest, FineinferLoadComparesTheMemorysUseAndSplitsTheTime) {
   }
 }
 
+TEST(RecipesTest, FineinferDeferralShowsLatencyAndTrainingByTheBound) {
+  const Report report = report_of("fineinfer-deferral");
+  expect_whole(report);
+  ASSERT_EQ(report.tables.size(), 3U);
+  for (const Table& table : report.tables) {
+    ASSERT_EQ(table.rows.size(), 8U);
+    EXPECT_EQ(table.rows.front().front(), "no training");
+  }
+  ASSERT_EQ(report.figures.size(), 2U);
+  for (const Figure& figure : report.figures) {
+    EXPECT_THAT(series_of(figure),
+                testing::ElementsAre("25 % of the capacity", "50 % of the capacity",
+                                     "80 % of the capacity"));
+    for (const Series& series : figure.series) EXPECT_EQ(series.points.size(), 4U);
+  }
+  EXPECT_EQ(report.findings.size(), 3U);
+  EXPECT_GT(report.data.at("iteration_seconds").as_double(), 0);
+  for (const auto& load : report.data.at("loads").as_array()) {
+    const auto& choices = load.at("choices").as_object();
+    EXPECT_EQ(choices.size(), 8U);
+    EXPECT_EQ(choices.at("no training").at("training_share").as_double(), 0);
+    // Requests wait for it, so it runs beside every load.
+    EXPECT_GT(choices.at("finish first").at("training_share").as_double(), 0);
+  }
+}
+
 TEST(RecipesTest, InferflowPartitionGivesTheSpeedOfOneAndTheThroughputOfMany) {
   std::vector<std::string> parts;
   RecipeSetup setup = test::small_setup(kScale);
