@@ -83,8 +83,9 @@ TEST(BenchRecipeTest, RecipesAreListedAndOthersRefusedWithTheList) {
   }
   const ProgramRun unknown = run_weft("bench recipe flover");
   EXPECT_EQ(unknown.status, 1);
-  EXPECT_THAT(unknown.output,
-              HasSubstr("flover: there is no such recipe; there are fineinfer-load"));
+  EXPECT_THAT(
+      unknown.output,
+      HasSubstr("flover: there is no such recipe; there are fineinfer-deferral, fineinfer-load"));
   EXPECT_EQ(run_weft("bench recipe").status, 1);
   for (const char* const rounds : {"0", "1001"}) {
     const ProgramRun refused = run_weft(std::string("bench recipe policies --repeats ") + rounds);
