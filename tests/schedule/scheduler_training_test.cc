@@ -19,8 +19,9 @@ constexpr milliseconds kIteration{30};
 
 class SchedulerTrainingTest : public SchedulerFixture {
  protected:
-  void begin(TrainingKind kind = TrainingKind::kDeferral) {
+  void begin(TrainingKind kind = TrainingKind::kDeferral, std::int32_t adapter_places = 0) {
     SchedulerOptions options = roomy();
+    options.limits.adapter_places = adapter_places;
     options.training = {kind, kBound};
     start(options);
     on_training_ = [this](const Plan& plan) {
@@ -58,6 +59,21 @@ TEST_F(SchedulerTrainingTest, AnIdleDeviceTrainsAnIterationAPlan) {
   EXPECT_EQ(scheduler_->stats().training.iterations, 2U);
   finish_without_task();
   EXPECT_FALSE(plan());
+}
+
+TEST_F(SchedulerTrainingTest, ALoadOfAnAdapterTakesTheTrainingOutOfAPlanThatIsAmended) {
+  begin(TrainingKind::kDeferral, 1);
+  ASSERT_TRUE(plan());
+  EXPECT_EQ(newest().training_pieces, kWholeIteration);
+  const GroupOutcome& one = submit({.adapter = 1});
+  amend();
+  EXPECT_EQ(newest().adapters.size(), 1U);
+  EXPECT_EQ(newest().training_pieces, 0) << "the load would wait for an iteration";
+  run();
+  ASSERT_TRUE(plan());
+  EXPECT_NE(entry_of(one), nullptr);
+  run();
+  finish_without_task();
 }
 
 TEST_F(SchedulerTrainingTest, AGroupWaitsForTheBoundLessAnIterationAndThenRuns) {
