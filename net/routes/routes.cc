@@ -2,6 +2,7 @@
 
 #include "weft/net/routes/adapter_handlers.h"
 #include "weft/net/routes/api_handlers.h"
+#include "weft/net/routes/file_handlers.h"
 #include "weft/net/routes/model_handlers.h"
 #include "weft/net/routes/ollama_handlers.h"
 #include "weft/net/routes/response_handlers.h"
@@ -48,6 +49,11 @@ std::span<const Route> all_routes() noexcept {
       {verb::get, "/v1/models/{name}", true, kModel, handlers::model},
       {verb::post, "/v1/models/load", true, kNothing, handlers::load_model},
       {verb::post, "/v1/models/unload", true, kNothing, handlers::unload_model},
+      {verb::post, "/v1/files", true, kNothing, handlers::upload_file},
+      {verb::get, "/v1/files", true, kNothing, handlers::list_files},
+      {verb::get, "/v1/files/{id}", true, kNothing, handlers::get_file},
+      {verb::get, "/v1/files/{id}/content", true, kNothing, handlers::file_content},
+      {verb::delete_, "/v1/files/{id}", true, kNothing, handlers::delete_file},
       {verb::post, "/v1/load_lora_adapter", true, kModel, handlers::load_adapter},
       {verb::post, "/v1/unload_lora_adapter", true, kModel, handlers::unload_adapter},
       {verb::get, "/lora-adapters", true, kModel, handlers::llama_adapter_list},

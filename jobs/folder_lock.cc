@@ -1,0 +1,34 @@
+#include "weft/jobs/folder_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "weft/core/io/file.h"
+#include "weft/jobs/jobs_error.h"
+
+namespace weft {
+namespace {
+
+Error cannot_write(const std::filesystem::path& path, const std::error_code& why) {
+  return {FileErrc::kCannotWrite, path.string() + " (" + why.message() + ")"};
+}
+
+}  // namespace
+
+Result<FileDescriptor> lock_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return cannot_write(folder, error);
+  const std::filesystem::path path = folder / "lock";
+  FileDescriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock.is_open()) return cannot_write(path, {errno, std::generic_category()});
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
+    return Error{JobsErrc::kBadFolder, folder.string() + ": another process has it"};
+  return lock;
+}
+
+}  // namespace weft
