@@ -11,7 +11,6 @@
 #include "weft/jobs/jobs_error.h"
 
 namespace weft {
-namespace {
 
 namespace fs = std::filesystem;
 namespace json = boost::json;
@@ -20,7 +19,10 @@ Error cannot_write(const fs::path& path, const std::error_code& why) {
   return {FileErrc::kCannotWrite, path.string() + " (" + why.message() + ")"};
 }
 
-}  // namespace
+void discard(const fs::path& path) noexcept {
+  std::error_code ignored;
+  fs::remove_all(path, ignored);
+}
 
 Result<std::vector<fs::path>> entries_of(const fs::path& folder) {
   std::error_code error;

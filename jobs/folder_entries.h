@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "weft/core/error/error.h"
@@ -17,6 +18,13 @@ namespace weft {
 /// dot before their name. Returns the others. FileErrc.
 [[nodiscard]] Result<std::vector<std::filesystem::path>> entries_of(
     const std::filesystem::path& folder);
+
+/// Removes a file or a folder with all that is in it, if it is there. What cannot be removed stays
+/// until its entry goes.
+void discard(const std::filesystem::path& path) noexcept;
+
+/// Returns the error of a path that the system refused to make, write or rename.
+[[nodiscard]] Error cannot_write(const std::filesystem::path& path, const std::error_code& why);
 
 /// Removes an entry as a whole: a process that ends meanwhile leaves all of it, or what
 /// entries_of() removes. FileErrc.

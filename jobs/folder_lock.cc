@@ -7,21 +7,15 @@
 #include <system_error>
 #include <utility>
 
-#include "weft/core/io/file.h"
+#include "weft/jobs/folder_entries.h"
 #include "weft/jobs/jobs_error.h"
 
 namespace weft {
-namespace {
-
-Error cannot_write(const std::filesystem::path& path, const std::error_code& why) {
-  return {FileErrc::kCannotWrite, path.string() + " (" + why.message() + ")"};
-}
-
-}  // namespace
 
 Result<FileDescriptor> lock_folder(const std::filesystem::path& folder) {
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  if (std::filesystem::create_directories(folder, error))
+    std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
   if (error) return cannot_write(folder, error);
   const std::filesystem::path path = folder / "lock";
   FileDescriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));

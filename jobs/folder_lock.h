@@ -7,9 +7,9 @@
 
 namespace weft {
 
-/// Makes the folder if need be, and locks it for this process as long as the descriptor is open.
-/// The system frees the lock however the process ends. kBadFolder: another process has it;
-/// FileErrc::kCannotWrite.
+/// Makes the folder if need be, for its owner alone, and locks it for this process as long as the
+/// descriptor is open. The system frees the lock however the process ends. kBadFolder: another
+/// process has it; FileErrc::kCannotWrite.
 [[nodiscard]] Result<FileDescriptor> lock_folder(const std::filesystem::path& folder);
 
 }  // namespace weft

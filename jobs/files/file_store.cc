@@ -56,7 +56,7 @@ Result<TrainingFile> read_description(const fs::path& folder) {
   return file;
 }
 
-Error no_such(std::string_view id) { return {JobsErrc::kNoSuchFile, std::string(id)}; }
+Error no_such_file(std::string_view id) { return {JobsErrc::kNoSuchFile, std::string(id)}; }
 
 Result<void> write_content(const fs::path& path, std::string_view content) {
   const auto out = OutputFile::create(path);
@@ -86,7 +86,8 @@ Result<FileStore> FileStore::open(fs::path folder, const Bounds& bounds) {
     if (!file) return file.error();
     store.bytes_ += file->bytes;
     store.next_number_ = std::max(store.next_number_, file->number + 1);
-    store.files_.emplace(file->id, *std::move(file));
+    const std::string id = file->id;
+    store.files_.emplace(id, *std::move(file));
   }
   return store;
 }
@@ -154,7 +155,7 @@ Result<void> FileStore::write(const TrainingFile& file, std::string_view content
 Result<TrainingFile> FileStore::find(std::string_view id, std::string_view owner) const {
   const std::scoped_lock lock(mutex_);
   const auto found = files_.find(id);
-  if (found == files_.end() || found->second.owner != owner) return no_such(id);
+  if (found == files_.end() || found->second.owner != owner) return no_such_file(id);
   return found->second;
 }
 
@@ -176,7 +177,7 @@ Result<std::string> FileStore::content(std::string_view id, std::string_view own
   auto text = read_text_file(path_of(file->id), kAnySize);
   if (text) return text;
   // It may have been deleted meanwhile.
-  if (!find(id, owner)) return no_such(id);
+  if (!find(id, owner)) return no_such_file(id);
   return text;
 }
 
@@ -185,7 +186,7 @@ Result<void> FileStore::erase(std::string_view id, std::string_view owner) {
   {
     const std::scoped_lock lock(mutex_);
     const auto found = files_.find(id);
-    if (found == files_.end() || found->second.owner != owner) return no_such(id);
+    if (found == files_.end() || found->second.owner != owner) return no_such_file(id);
     bytes = found->second.bytes;
     files_.erase(found);
     ++writing_;  // it has its place until it is off the disk

@@ -71,17 +71,10 @@ ApiResult<Upload> read_upload(std::string_view content_type, std::string_view bo
   return upload;
 }
 
-HttpReply reply_of(const Result<TrainingFile>& file) {
+HttpReply file_reply(const Result<TrainingFile>& file) {
   if (!file) return error_reply(tuning_error(file.error()));
   return {.body = json_text(file_object(*file))};
 }
-
-/// What a call about one file names.
-struct Named {
-  explicit Named(const HttpCall& call) : id(call.id), owner(owner_of(call.key)) {}
-  std::string id;
-  std::string owner;
-};
 
 }  // namespace
 
@@ -94,7 +87,7 @@ RouteResult upload_file(Service& service, const HttpCall& call) {
         auto upload = read_upload(type, body);
         if (!upload) return error_reply(upload.error());
         upload->file.owner = owner;
-        return reply_of(tuning.files().add(std::move(upload->file), upload->content));
+        return file_reply(tuning.files().add(std::move(upload->file), upload->content));
       });
 }
 
@@ -113,13 +106,13 @@ RouteResult list_files(Service& service, const HttpCall& call) {
 }
 
 RouteResult get_file(Service& service, const HttpCall& call) {
-  return tuning_reply(service, [named = Named(call)](FineTuning& tuning) {
-    return reply_of(tuning.files().find(named.id, named.owner));
+  return tuning_reply(service, [named = OwnedName(call)](FineTuning& tuning) {
+    return file_reply(tuning.files().find(named.id, named.owner));
   });
 }
 
 RouteResult file_content(Service& service, const HttpCall& call) {
-  return tuning_reply(service, [named = Named(call)](FineTuning& tuning) -> HttpReply {
+  return tuning_reply(service, [named = OwnedName(call)](FineTuning& tuning) -> HttpReply {
     auto content = tuning.files().content(named.id, named.owner);
     if (!content) return error_reply(tuning_error(content.error()));
     return {.content_type = "application/octet-stream", .body = *std::move(content)};
@@ -127,7 +120,7 @@ RouteResult file_content(Service& service, const HttpCall& call) {
 }
 
 RouteResult delete_file(Service& service, const HttpCall& call) {
-  return tuning_reply(service, [named = Named(call)](FineTuning& tuning) -> HttpReply {
+  return tuning_reply(service, [named = OwnedName(call)](FineTuning& tuning) -> HttpReply {
     if (auto erased = tuning.files().erase(named.id, named.owner); !erased)
       return error_reply(tuning_error(erased.error()));
     return {.body = json_text(

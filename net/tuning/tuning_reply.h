@@ -13,6 +13,13 @@
 
 namespace weft {
 
+/// What a call about one file, job or model names.
+struct OwnedName {
+  explicit OwnedName(const HttpCall& call) : id(call.id), owner(owner_of(call.key)) {}
+  std::string id;
+  std::string owner;
+};
+
 /// Returns a later reply that `work`, a function HttpReply(FineTuning&), makes on a body worker,
 /// since it may wait for the disk. A connection has one such work at a time, so the connections
 /// bound them. 404 where the server has no folder.

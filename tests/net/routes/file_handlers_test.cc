@@ -5,15 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
-#include <memory>
 #include <string>
 
-#include "weft/jobs/fine_tuning.h"
-#include "weft/tests/fixture/temp_folder.h"
-#include "weft/tests/net/server/plain_client.h"
-#include "weft/tests/net/server/served_pipeline.h"
+#include "weft/tests/net/tuning/served_tuning.h"
 
 namespace weft::test {
 namespace {
@@ -25,59 +20,10 @@ using testing::StartsWith;
 
 constexpr const char* kData = "{\"text\":\"one\"}\n";
 
-std::string field(const std::string& name, const std::string& value) {
-  return "--b\r\nContent-Disposition: form-data; name=\"" + name + "\"\r\n\r\n" + value + "\r\n";
-}
-std::string file(const std::string& content, const std::string& name = "a.jsonl") {
-  return "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"" + name +
-         "\"\r\nContent-Type: application/octet-stream\r\n\r\n" + content + "\r\n";
-}
-std::string form(const std::string& content) {
-  return field("purpose", "fine-tune") + file(content) + "--b--\r\n";
-}
-
-class FileHandlersTest : public ServedPipeline {
- public:
-  FileHandlersTest() { config.training_folder = (temp.path() / "training").string(); }
-  ~FileHandlersTest() override { stop(); }  // before the folder goes
-
-  /// Serves with the configured folder.
-  void serve_files() {
-    tuning = FineTuning::open(config).value();
-    serve_at_once = false;
-    start();
-    server->service().offer(*tuning);
-    serve();
-  }
-  std::string ask(const std::string& method, const std::string& path, const std::string& body = {},
-                  const std::string& header = {}) const {
-    PlainClient one = client();
-    one.say(method + " " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
-            std::to_string(body.size()) + "\r\n" + header + "\r\n" + body);
-    return one.read_answer();
-  }
-  std::string upload(const std::string& body, const std::string& key = {}) const {
-    return ask("POST", "/v1/files", body,
-               "Content-Type: multipart/form-data; boundary=b\r\n" + key);
-  }
-  static json::value body_of(const std::string& answer) {
-    return json::parse(answer.substr(answer.find("\r\n\r\n") + 4));
-  }
-  static std::string text_of(const json::value& value) {
-    return value.is_null() ? std::string("-") : std::string(value.as_string());
-  }
-  /// Returns "STATUS PARAM CODE" of a refusal.
-  static std::string refusal(const std::string& answer) {
-    const json::value error = body_of(answer).at("error");
-    return answer.substr(9, 3) + " " + text_of(error.at("param")) + " " + text_of(error.at("code"));
-  }
-
-  TempFolder temp;
-  std::unique_ptr<FineTuning> tuning;
-};
+class FileHandlersTest : public ServedTuning {};
 
 TEST_F(FileHandlersTest, KeepsListsGivesAndDeletesAFile) {
-  serve_files();
+  serve_tuning();
   const std::string uploaded = upload(form(kData));
   ASSERT_THAT(uploaded, StartsWith("HTTP/1.1 200"));
   const json::value object = body_of(uploaded);
@@ -101,7 +47,7 @@ TEST_F(FileHandlersTest, KeepsListsGivesAndDeletesAFile) {
 }
 
 TEST_F(FileHandlersTest, ALargeFileIsDecodedByTheWorkersToo) {
-  serve_files();
+  serve_tuning();
   std::string data;
   while (data.size() < (1U << 20U)) data += kData;
   const std::string uploaded = upload(form(data));
@@ -111,7 +57,7 @@ TEST_F(FileHandlersTest, ALargeFileIsDecodedByTheWorkersToo) {
 
 TEST_F(FileHandlersTest, NamesTheFieldThatIsWrong) {
   config.training_max_file_bytes = 20;
-  serve_files();
+  serve_tuning();
   EXPECT_EQ(refusal(upload(file(kData) + "--b--")), "400 purpose missing_required_parameter");
   EXPECT_EQ(refusal(upload(field("purpose", "fine-tune") + "--b--")),
             "400 file missing_required_parameter");
@@ -137,7 +83,7 @@ TEST_F(FileHandlersTest, AFileBelongsToItsKey) {
       temp.write("keys.toml",
                  "[[key]]\nname = 'ann'\nkey = 'a'\n[[key]]\nname = 'bob'\nkey = 'b'\n")
           .string();
-  serve_files();
+  serve_tuning();
   const std::string uploaded = upload(form(kData), "X-Api-Key: a\r\n");
   ASSERT_THAT(uploaded, StartsWith("HTTP/1.1 200"));
   const std::string place = "/v1/files/" + text_of(body_of(uploaded).at("id"));
