@@ -35,7 +35,7 @@ struct AdapterChange {
   /// The caller made the adapter: its path may lie anywhere, and its name may be that of a
   /// fine-tuned model (is_tuned_name()). Not for what a client says.
   bool is_own = false;
-  bool unloads = false;   ///< removes the name; `path` and `replaces` mean nothing
+  bool unloads = false;  ///< removes the name; `path` and `replaces` mean nothing
 };
 
 }  // namespace weft
