@@ -121,18 +121,15 @@ TEST_F(EngineTrainerTest, AJobThatAServerStopsAndContinuesHasTheBitsOfOneThatRun
   EXPECT_TRUE(engine->models()->named(done.fine_tuned_model)) << "it is served again";
 }
 
-TEST_F(EngineTrainerTest, AnAnswerThatTheModelCannotLearnIsNamedByItsLine) {
+TEST_F(EngineTrainerTest, AMistakeThatTokensAloneShowIsNamedByItsLine) {
   start();
-  const std::string id =
-      tuning
-          ->create(request("{\"text\":\"fine\"}\n{\"messages\":[{\"role\":\"user\",\"content\":"
-                           "[{\"type\":\"image_url\",\"image_url\":{\"url\":\"x\"}}]},"
-                           "{\"role\":\"assistant\",\"content\":\"b\"}]}\n"))
-          .value()
-          .id;
-  const JobRecord job = ended(id);
+  const std::string data =
+      "{\"text\":\"fine\"}\n{\"weight\":1e-30,\"messages\":[{\"role\":\"user\",\"content\":\"a\"},"
+      "{\"role\":\"assistant\",\"content\":\"b\",\"weight\":1e-30}]}\n";
+  const JobRecord job = ended(tuning->create(request(data)).value().id);
   ASSERT_EQ(job.status, JobStatus::kFailed);
-  EXPECT_THAT(job.failure->message, testing::Not(HasSubstr(temp.path().string())));
+  EXPECT_EQ(job.failure->code, "invalid_training_file");
+  EXPECT_THAT(job.failure->message, testing::StartsWith("line 2: messages[1].weight: "));
 }
 
 TEST_F(EngineTrainerTest, RefusesWhatShowsAtOnce) {
