@@ -44,6 +44,13 @@ bool is_adapter_name(std::string_view name) noexcept {
   return true;
 }
 
+bool is_tuned_name(std::string_view name) noexcept {
+  if (!name.starts_with("ft:")) return false;
+  std::string plain(name);
+  std::ranges::replace(plain, ':', '-');
+  return is_adapter_name(plain);
+}
+
 std::optional<std::vector<NamedAdapter>> parse_adapters(std::string_view text) {
   std::vector<NamedAdapter> adapters;
   if (trimmed(text).empty()) return adapters;

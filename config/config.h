@@ -149,7 +149,7 @@ struct Config {
   /// Whether adapters may be loaded from outside of the folder while the engine runs.
   bool adapters_any_path = false;
   /// Adapters that steps can use at once; 0: kDefaultAdapterPlaces where there are adapters or a
-  /// folder, else none.
+  /// folder of them or `training_folder`, else none.
   std::int32_t adapter_places = 0;
   static constexpr std::int32_t kDefaultAdapterPlaces = 8;
   /// The greatest rank of an adapter's matrices; 0: of `adapters`, at least kLeastAdapterRank.
@@ -176,6 +176,13 @@ struct Config {
   TrainingKind training = TrainingKind::kDeferral;
   /// How long kDeferral lets a request wait for training.
   std::chrono::microseconds training_deferral_bound{2'000'000};
+  /// The folder of fine-tuning over HTTP: uploaded files, jobs and their results; empty: none.
+  std::string training_folder{};
+  std::int64_t training_max_file_bytes = std::int64_t{64} << 20;  ///< of one uploaded file
+  std::int64_t training_max_files_bytes = std::int64_t{1} << 30;  ///< of all of them
+  std::int32_t training_max_files = 1'000;                        ///< uploaded files
+  std::int32_t training_max_jobs = 100;                           ///< jobs, with those that ended
+  std::int32_t training_checkpoint_steps = 50;                    ///< steps between two states
 
   /// Most bytes of a model's compiled grammars, with their states and masks.
   std::int64_t structured_memory_bytes = std::int64_t{256} << 20;

@@ -110,6 +110,17 @@ Result<void> TuningJob::save(const std::filesystem::path& path) const {
   return write_state(path, name_, steps_done(), pairs().pairs, optimizer_.moments());
 }
 
+JobSnapshot TuningJob::snapshot() const {
+  JobSnapshot snapshot{name_, {steps_done(), {}, optimizer_.moments()}};
+  for (const LowRankPair& pair : pairs().pairs) {
+    LowRankPair& copy = snapshot.state.pairs.emplace_back();
+    copy.tensor = pair.tensor;
+    copy.a = pair.a;
+    copy.b = pair.b;
+  }
+  return snapshot;
+}
+
 Result<void> TuningJob::restore(const std::filesystem::path& path) {
   auto state = read_state(path, name_, steps(), {0, pairs().pairs, optimizer_.moments()});
   if (!state) return state.error();

@@ -11,6 +11,7 @@
 #include "weft/core/error/error.h"
 #include "weft/train/data/batch_plan.h"
 #include "weft/train/data/examples.h"
+#include "weft/train/data/job_state.h"
 #include "weft/train/step/gradient_step.h"
 #include "weft/train/step/optimizer.h"
 #include "weft/train/step/trained_model.h"
@@ -24,6 +25,18 @@ struct StepReport {
   double norm = 0;        ///< of the gradients, before they were clipped
   double rate = 0;
   std::int64_t tokens = 0;
+};
+
+/// The state of a job at one moment, with the job's full name. A copy, so it can be written while
+/// the job goes on.
+struct JobSnapshot {
+  std::string job;
+  JobState state;  ///< without the pairs' gradients
+
+  /// As TuningJob::save().
+  [[nodiscard]] Result<void> save(const std::filesystem::path& path) const {
+    return write_state(path, job, state.steps_done, state.pairs, state.moments);
+  }
 };
 
 /// The training of low-rank pairs on some examples: which examples a step takes, its gradients, and
@@ -68,6 +81,8 @@ class TuningJob {
   /// Writes all that restore() needs to `path`, replacing an earlier state as a whole. In the midst
   /// of a step it is the state before that step. kCannotWrite.
   [[nodiscard]] Result<void> save(const std::filesystem::path& path) const;
+  /// Copies what save() writes.
+  [[nodiscard]] JobSnapshot snapshot() const;
   /// Continues from a saved state; a step that has begun is forgotten. Errors of read_state(),
   /// behind which the job is as it was.
   [[nodiscard]] Result<void> restore(const std::filesystem::path& path);

@@ -32,7 +32,10 @@ struct AdapterChange {
   /// folder that is called as the adapter.
   std::string path{};
   bool replaces = false;  ///< the name may have an adapter, which requests under way keep
-  bool unloads = false;   ///< removes the name; `path` and `replaces` mean nothing
+  /// The caller made the adapter: its path may lie anywhere, and its name may be that of a
+  /// fine-tuned model (is_tuned_name()). Not for what a client says.
+  bool is_own = false;
+  bool unloads = false;  ///< removes the name; `path` and `replaces` mean nothing
 };
 
 }  // namespace weft

@@ -233,7 +233,7 @@ Result<fs::path> AdapterRegistry::path_of(const AdapterChange& change) const {
     // As it was checked: behind a link ".." would lead elsewhere.
     if (stays_inside(inside)) return fs::path(options_.folder) / inside.lexically_normal();
   }
-  if (options_.any_path) return path;
+  if (options_.any_path || change.is_own) return path;
   return Error{EngineErrc::kBadRequest,
                "path: is not in adapters.folder, and adapters.any_path is not set"};
 }
@@ -282,7 +282,7 @@ void AdapterRegistry::put(Read read) {
 }
 
 Result<void> AdapterRegistry::load(const AdapterChange& change) {
-  if (!is_adapter_name(change.name)) {
+  if (!is_adapter_name(change.name) && !(change.is_own && is_tuned_name(change.name))) {
     return Error{EngineErrc::kBadRequest,
                  "name: must be 1 .. 128 letters, digits, dots, hyphens, underlines and slashes, "
                  "and no part may begin with a dot"};

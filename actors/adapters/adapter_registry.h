@@ -83,8 +83,9 @@ class AdapterRegistry {
   /// memory.
   [[nodiscard]] Result<Prepared> prepare(const std::string& name);
   /// Gives a name the adapter of a path. kBadRequest: no name for an adapter, or a path outside of
-  /// the folder where any_path does not allow it; kAdapterLoaded: the name has one, and `replaces`
-  /// is false; kAdapterFailed and kOverloaded, which leave the name what it had.
+  /// the folder where neither any_path nor AdapterChange::is_own allows it; kAdapterLoaded: the
+  /// name has one, and `replaces` is false; kAdapterFailed and kOverloaded, which leave the name
+  /// what it had.
   [[nodiscard]] Result<void> load(const AdapterChange& change);
   /// Gives configured adapters their names, wherever their files lie. Errors as of load(); their
   /// details begin with adapters.named[NAME].

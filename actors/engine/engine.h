@@ -184,6 +184,8 @@ class Engine {
   /// - kBadRequest, before the work is used: the task has begun before; the policy is kOff; the
   ///   model is on a GPU, is cut, or is one of several of the engine;
   /// - kOverloaded: another task has not ended; kCancelled: TrainingTask::cancel();
+  /// - kModelNotLoaded and the like, where the engine knows its model by name and has not loaded
+  ///   it; unloading the model ends the task with kStopping;
   /// - kNotReady; kStopping. async_drain does not wait for training, async_shutdown ends it.
   /// Cancellation of any type ends the wait with operation_aborted, and the task goes on.
   template <boost::asio::completion_token_for<void(boost::system::error_code, std::string)> Token>

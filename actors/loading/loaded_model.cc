@@ -120,7 +120,8 @@ std::vector<std::string> devices_of(const Config& config) {
 
 /// Whether requests may name adapters.
 bool takes_adapters(const Config& config) {
-  return config.adapter_places > 0 || !config.adapters.empty() || !config.adapters_folder.empty();
+  return config.adapter_places > 0 || !config.adapters.empty() || !config.adapters_folder.empty() ||
+         !config.training_folder.empty();
 }
 
 /// The greatest rank that adapters.named alone decides. Memory of all places grows with the rank,

@@ -259,6 +259,28 @@ void ModelHost::change_adapter(AdapterChange change, ModelDone done) {
                        });
 }
 
+/// The task does not keep the model in memory: its end ends the task.
+void ModelHost::train(const std::shared_ptr<TrainingState>& task, ModelDone done) {
+  if (slots_.size() > 1) return RequestPort::train(task, std::move(done));
+  Gate::Holder mine;  // the pipeline stays until the call returns
+  RequestPort* port = nullptr;
+  std::optional<Error> refusal;
+  {
+    const std::scoped_lock lock(mutex_);
+    Slot& slot = slots_.front();
+    if (stop_.stop_requested()) {
+      refusal = Error{EngineErrc::kStopping, {}};
+    } else if (slot.state == ModelState::kLoaded) {
+      mine = slot.running->gate.try_enter();
+      port = slot.running->port.get();
+    } else {
+      refusal = Error{why_not_loaded(slot.state), "model: " + slot.config.name};
+    }
+  }
+  if (refusal) return done(*std::move(refusal));
+  port->train(task, std::move(done));
+}
+
 /// Orders a model to be loaded or unloaded; `done` is called then. Throws without memory, before
 /// any change.
 void ModelHost::change(const std::string& name, ModelDone done, ModelState wanted) {

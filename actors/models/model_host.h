@@ -88,6 +88,8 @@ class ModelHost final : public RequestPort {
   void load_model(const std::string& name, ModelDone done) override;
   void unload_model(const std::string& name, ModelDone done) override;
   void change_adapter(AdapterChange change, ModelDone done) override;
+  /// Trains the model of a host that has one alone.
+  void train(const std::shared_ptr<TrainingState>& task, ModelDone done) override;
   /// Whether any model serves, or may be loaded.
   [[nodiscard]] bool ready() const noexcept override;
   /// Whether every loaded model is full, and no other model would be loaded for a request.

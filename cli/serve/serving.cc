@@ -18,6 +18,7 @@
 #include "weft/core/error/caught_error.h"
 #include "weft/core/kv_dtype.h"
 #include "weft/gpu/device_error.h"
+#include "weft/jobs/engine_trainer.h"
 
 namespace weft::cli {
 namespace {
@@ -89,6 +90,7 @@ Result<void> Serving::run() {
   wait_for_hang_up();
   load();
   io_.run();
+  fine_tuning_.reset();
   engine_.reset();
   server_.reset();
   if (failure_) return *std::move(failure_);
@@ -111,16 +113,29 @@ void Serving::load() {
     options.on_change = [this](const ModelInfo& model, std::size_t loaded) {
       on_change(model, loaded);
     };
-    Result<std::unique_ptr<Engine>> engine = Error{EngineErrc::kInternal, {}};
+    Result<Loaded> loaded = Error{EngineErrc::kInternal, {}};
     try {
-      auto host = std::make_unique<ModelHost>(io_.get_executor(), models_, std::move(options));
-      engine = std::make_unique<Engine>(io_.get_executor(), std::move(host));
+      loaded = make_engine(std::move(options));
     } catch (const std::exception& failure) {
-      engine = caught_error(failure, EngineErrc::kInternal);
+      loaded = caught_error(failure, EngineErrc::kInternal);
     }
     boost::asio::post(
-        io_, [this, engine = std::move(engine)]() mutable { on_loaded(std::move(engine)); });
+        io_, [this, loaded = std::move(loaded)]() mutable { on_loaded(std::move(loaded)); });
   });
+}
+
+Result<Serving::Loaded> Serving::make_engine(ModelHostOptions options) {
+  Loaded loaded;
+  auto host = std::make_unique<ModelHost>(io_.get_executor(), models_, std::move(options));
+  loaded.engine = std::make_unique<Engine>(io_.get_executor(), std::move(host));
+  const Config& config = models_.models.front().config;
+  if (config.training_folder.empty()) return loaded;
+  auto trainer = std::make_unique<EngineTrainer>(*loaded.engine, config);
+  auto tuning = FineTuning::open(config, std::move(trainer),
+                                 [this](const std::string& what) { log_->warning(what); });
+  if (!tuning) return tuning.error();
+  loaded.fine_tuning = *std::move(tuning);
+  return loaded;
 }
 
 void Serving::on_change(const ModelInfo& model, std::size_t loaded) {
@@ -161,14 +176,15 @@ void Serving::tell_of_loaded(const ModelInfo& model) {
   log_->info("model " + model.name + ": loaded (" + kv_text(served) + ')');
 }
 
-void Serving::on_loaded(Result<std::unique_ptr<Engine>> engine) {
+void Serving::on_loaded(Result<Loaded> loaded) {
   deadline_.cancel();  // the deadline of loading
-  if (!engine) {
+  if (!loaded) {
     if (stopping_) return on_drained();
-    failure_ = std::move(engine).error();
+    failure_ = std::move(loaded).error();
     return stop();
   }
-  engine_ = *std::move(engine);
+  engine_ = std::move(loaded->engine);
+  fine_tuning_ = std::move(loaded->fine_tuning);
   if (stopping_) return on_drained();
   // An actor may have failed while the others were started.
   if (failure_) return stop();
@@ -185,6 +201,7 @@ void Serving::on_loaded(Result<std::unique_ptr<Engine>> engine) {
     what += " (" + kv_text(model) + ')';
   }
   log_->info(what);
+  if (fine_tuning_ != nullptr) server_->service().offer(*fine_tuning_);
   server_->open(*engine_);
   return_free_memory();  // returns the memory that loading used
   watch_idleness();
@@ -251,6 +268,7 @@ void Serving::stop() {
   if (std::exchange(stopping_, true)) return;
   server_->drain();
   if (engine_ == nullptr) return failure_ ? on_drained() : stop_loading();
+  if (fine_tuning_ != nullptr) fine_tuning_->stop();  // requests may wait for its training
   engine_->async_drain([this](boost::system::error_code) {
     deadline_.cancel();
     on_drained();

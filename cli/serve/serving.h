@@ -18,6 +18,7 @@
 #include "weft/actors/models/model_list.h"
 #include "weft/config/models_config.h"
 #include "weft/config/server_config.h"
+#include "weft/jobs/fine_tuning.h"
 #include "weft/net/server/server.h"
 
 namespace weft::cli {
@@ -50,7 +51,13 @@ class Serving {
 
  private:
   void load();
-  void on_loaded(Result<std::unique_ptr<Engine>> engine);
+  /// What load() has made.
+  struct Loaded {
+    std::unique_ptr<Engine> engine{};
+    std::unique_ptr<FineTuning> fine_tuning{};  ///< null: the configuration has no folder for it
+  };
+  [[nodiscard]] Result<Loaded> make_engine(ModelHostOptions options);
+  void on_loaded(Result<Loaded> loaded);
   void on_change(const ModelInfo& model, std::size_t loaded);
   void tell_of_loaded(const ModelInfo& model);
   void on_lost(std::string why);
@@ -80,7 +87,8 @@ class Serving {
   std::size_t most_connections_ = 0;    ///< the most connections since then
   std::unique_ptr<Server> server_;
   std::unique_ptr<Engine> engine_;
-  std::stop_source loading_;  ///< stops loading
+  std::unique_ptr<FineTuning> fine_tuning_;  ///< goes before the engine
+  std::stop_source loading_;                 ///< stops loading
   std::thread loader_;
   std::optional<Error> failure_;
   bool stopping_ = false;

@@ -225,8 +225,9 @@ inline constexpr std::array kKeys = {
               "runs",
               "The server would read any file that it may read", "adapters-any-path"},
     ConfigKey{"adapters", "places", integer<&Config::adapter_places>(0, 4'096),
-              "Adapters that steps can use at once; 0: 8 where there are adapters or a folder of "
-              "them, else none. Requests for further ones wait, and the least recently used one "
+              "Adapters that steps can use at once; 0: 8 where there are adapters, a folder of "
+              "them or training.folder, else none. Requests for further ones wait, and the least "
+              "recently used one "
               "makes room",
               "Each place takes memory of a GPU, beside the KV cache", "adapter-places"},
     ConfigKey{
@@ -295,6 +296,33 @@ inline constexpr std::array kKeys = {
     ConfigKey{"training", "deferral_bound_s", seconds<&Config::training_deferral_bound>(0, 3'600),
               "Seconds that a request waits for training at most, with the policy deferral",
               "As long as people wait for an answer's first word without wondering"},
+    ConfigKey{
+        "training", "folder", text<&Config::training_folder>(),
+        "A folder of this server's own, made where it is missing, for fine-tuning over HTTP: "
+        "uploaded files, jobs, and the adapters that came of them, which are served again after a "
+        "restart; for a server of one model; empty: files and jobs are refused",
+        "Clients' data stays in it, so only the server's operator should read it",
+        "training-folder"},
+    ConfigKey{"training", "max_file_bytes",
+              integer<&Config::training_max_file_bytes>(1, std::int64_t{1} << 32),
+              "Bytes of an uploaded file. An upload is a request's body, so limits.max_body_bytes "
+              "and limits.max_body_memory bound it too",
+              "Tens of thousands of conversations", "training-max-file-bytes"},
+    ConfigKey{"training", "max_files_bytes",
+              integer<&Config::training_max_files_bytes>(1, std::int64_t{1} << 50),
+              "Bytes of all files in training.folder; beyond them uploads are refused",
+              "A disk is seldom the training's alone", "training-max-files-bytes"},
+    ConfigKey{"training", "max_files", integer<&Config::training_max_files>(1, 100'000),
+              "Files in training.folder; beyond them uploads are refused", "Several for each job",
+              "training-max-files"},
+    ConfigKey{"training", "max_jobs", integer<&Config::training_max_jobs>(1, 10'000),
+              "Jobs in training.folder, with those that have ended. For a new job the oldest one "
+              "goes that ended without a model; where there is none, the new job is refused",
+              "Each may have an adapter, which is in memory or read on use", "training-max-jobs"},
+    ConfigKey{"training", "checkpoint_steps",
+              integer<&Config::training_checkpoint_steps>(1, 1'000'000),
+              "Steps of a job between two states that are written to the disk",
+              "A process that is killed loses at most so many", "training-checkpoint-steps"},
 
     ConfigKey{
         "structured", "memory_bytes",

@@ -129,4 +129,20 @@ Result<void> OutputFile::sync() const {
   return {};
 }
 
+Result<void> replace_file(const fs::path& path, std::string_view text) {
+  fs::path fresh = path;
+  fresh += ".new";
+  std::error_code ignored;
+  fs::remove(fresh, ignored);
+  {
+    const auto file = OutputFile::create(fresh);
+    if (!file) return file.error();
+    if (auto done = file->write(0, std::as_bytes(std::span(text))); !done) return done;
+    if (auto done = file->sync(); !done) return done;
+  }
+  if (std::rename(fresh.c_str(), path.c_str()) != 0) return cannot_write(path, errno);
+  sync_folder(path.parent_path());
+  return {};
+}
+
 }  // namespace weft

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string_view>
 
 #include "weft/core/error/error.h"
 
@@ -68,5 +69,11 @@ class OutputFile {
   std::filesystem::path path_;
   int descriptor_;
 };
+
+/// Writes a small file in place of the one at `path`, if there is one. Whatever ends the process or
+/// the machine meanwhile, the file then has its earlier content or all of the new one. It is
+/// written as `path` + ".new", which replaces what an ended process has left there. One writer at a
+/// time. kCannotWrite.
+[[nodiscard]] Result<void> replace_file(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace weft

@@ -2,6 +2,8 @@
 
 #include "weft/net/routes/adapter_handlers.h"
 #include "weft/net/routes/api_handlers.h"
+#include "weft/net/routes/file_handlers.h"
+#include "weft/net/routes/job_handlers.h"
 #include "weft/net/routes/model_handlers.h"
 #include "weft/net/routes/ollama_handlers.h"
 #include "weft/net/routes/response_handlers.h"
@@ -46,8 +48,23 @@ std::span<const Route> all_routes() noexcept {
       {verb::get, "/api/version", true, kNothing, handlers::ollama_api_version},
       {verb::get, "/v1/models", true, kModel, handlers::models},
       {verb::get, "/v1/models/{name}", true, kModel, handlers::model},
+      {verb::delete_, "/v1/models/{name}", true, kNothing, handlers::delete_model},
       {verb::post, "/v1/models/load", true, kNothing, handlers::load_model},
       {verb::post, "/v1/models/unload", true, kNothing, handlers::unload_model},
+      {verb::post, "/v1/files", true, kNothing, handlers::upload_file},
+      {verb::get, "/v1/files", true, kNothing, handlers::list_files},
+      {verb::get, "/v1/files/{id}", true, kNothing, handlers::get_file},
+      {verb::get, "/v1/files/{id}/content", true, kNothing, handlers::file_content},
+      {verb::delete_, "/v1/files/{id}", true, kNothing, handlers::delete_file},
+      {verb::post, "/v1/fine_tuning/jobs", true, kModel, handlers::create_job},
+      {verb::get, "/v1/fine_tuning/jobs", true, kNothing, handlers::list_jobs},
+      {verb::get, "/v1/fine_tuning/jobs/{id}", true, kNothing, handlers::get_job},
+      {verb::post, "/v1/fine_tuning/jobs/{id}/cancel", true, kNothing, handlers::cancel_job},
+      {verb::post, "/v1/fine_tuning/jobs/{id}/pause", true, kNothing, handlers::pause_job},
+      {verb::post, "/v1/fine_tuning/jobs/{id}/resume", true, kNothing, handlers::resume_job},
+      {verb::get, "/v1/fine_tuning/jobs/{id}/events", true, kNothing, handlers::list_job_events},
+      {verb::get, "/v1/fine_tuning/jobs/{id}/checkpoints", true, kNothing,
+       handlers::list_job_checkpoints},
       {verb::post, "/v1/load_lora_adapter", true, kModel, handlers::load_adapter},
       {verb::post, "/v1/unload_lora_adapter", true, kModel, handlers::unload_adapter},
       {verb::get, "/lora-adapters", true, kModel, handlers::llama_adapter_list},

@@ -31,6 +31,7 @@
 namespace weft {
 
 class BackgroundAnswers;
+class FineTuning;
 
 /// A begun answer, as its connection holds it.
 struct BegunAnswer {
@@ -56,6 +57,11 @@ class Service {
   /// Serves requests from now on, with an engine that knows the names of its models
   /// (Engine::models()).
   void open(Engine& engine);
+  /// Offers files and jobs from now on, to be called before open(). `tuning` must outlive every
+  /// connection and the work of the workers.
+  void offer(FineTuning& tuning) noexcept { fine_tuning_.store(&tuning); }
+  /// Returns what was offered; null: nothing was.
+  [[nodiscard]] FineTuning* fine_tuning() const noexcept { return fine_tuning_.load(); }
   /// Notes that only this machine reaches the server. Where there are no keys either, a client over
   /// TCP must call the server by one of its names (is_own_host). Call it before there are
   /// connections.
@@ -172,6 +178,7 @@ class Service {
   // The list for an engine that has one model without a name; constant once engine_ is set.
   std::shared_ptr<const ModelList> list_;
   std::atomic<Engine*> engine_{nullptr};
+  std::atomic<FineTuning*> fine_tuning_{nullptr};
   std::atomic<bool> draining_{false};
   const std::shared_ptr<ResponseStore> stored_;
   RunningAnswers running_;

@@ -88,6 +88,27 @@ bool is_weightless(const Example& example) {
   return std::ranges::all_of(example.weights, [](float weight) { return weight == 0; });
 }
 
+/// A line's object, with one of its two forms.
+Result<json::object> parse_line(std::string_view line) {
+  boost::system::error_code error;
+  json::value value = json::parse(line, error);
+  if (error) return bad("the line", "is no JSON: " + error.message());
+  if (!value.is_object()) return bad("the line", "must be a JSON object");
+  json::object object = std::move(value.get_object());
+  if (const auto weight = weight_in(object, "weight"); !weight) return weight.error();
+  if (object.contains("text") == object.contains("messages"))
+    return bad("the line", "must have either messages or text");
+  return object;
+}
+
+Error no_text() { return bad("text", "must be a text"); }
+
+Error no_answer() { return bad("messages", "there is no answer of the assistant to learn from"); }
+
+bool is_learnt(const json::object& message) {
+  return text_in(message, "role") == "assistant" && weight_in(message, "").value() != 0;
+}
+
 /// Returns the product of a line's and an answer's weight.
 Result<float> product_of(float line, float own, const std::string& field) {
   const float product = line * own;
@@ -96,6 +117,23 @@ Result<float> product_of(float line, float own, const std::string& field) {
 }
 
 }  // namespace
+
+Result<void> check_training_line(std::string_view line) {
+  const auto object = parse_line(line);
+  if (!object) return object.error();
+  if (const json::value* text = object->if_contains("text")) {
+    if (!text->is_string() || text->get_string().empty()) return no_text();
+    return {};
+  }
+  if (const json::value* tools = object->if_contains("tools"); tools && !tools->is_array())
+    return bad("tools", "must be a list");
+  const auto messages = messages_in(*object);
+  if (!messages) return messages.error();
+  for (const json::value& message : *messages) {
+    if (is_learnt(message.get_object())) return {};
+  }
+  return no_answer();
+}
 
 ExampleReader::ExampleReader(const Tokenizer& tokenizer, Options options)
     : tokenizer_(tokenizer), chat_(tokenizer), options_(std::move(options)) {}
@@ -136,17 +174,11 @@ Result<Examples> ExampleReader::read(const std::filesystem::path& path) const {
 }
 
 Result<Example> ExampleReader::read_line(std::string_view line) const {
-  boost::system::error_code error;
-  const json::value value = json::parse(line, error);
-  if (error) return bad("the line", "is no JSON: " + error.message());
-  if (!value.is_object()) return bad("the line", "must be a JSON object");
-  const json::object& object = value.get_object();
-  const auto weight = weight_in(object, "weight");
-  if (!weight) return weight.error();
-  const bool has_text = object.contains("text");
-  if (has_text == object.contains("messages"))
-    return bad("the line", "must have either messages or text");
-  auto example = has_text ? read_text(object, *weight) : read_messages(object, *weight);
+  const auto object = parse_line(line);
+  if (!object) return object.error();
+  const float weight = weight_in(*object, "weight").value();
+  const bool has_text = object->contains("text");
+  auto example = has_text ? read_text(*object, weight) : read_messages(*object, weight);
   if (!example) return example;
   if (auto checked = check_tokens(*example, has_text ? "text" : "messages"); !checked)
     return checked.error();
@@ -155,7 +187,7 @@ Result<Example> ExampleReader::read_line(std::string_view line) const {
 
 Result<Example> ExampleReader::read_text(const json::object& line, float weight) const {
   const json::value& text = line.at("text");
-  if (!text.is_string() || text.get_string().empty()) return bad("text", "must be a text");
+  if (!text.is_string() || text.get_string().empty()) return no_text();
   Example example;
   const auto encoded = tokenizer_.encode(text.get_string(), {.add_special = true}, example.ids);
   if (!encoded) return error_in("text", encoded.error());
@@ -179,9 +211,8 @@ Result<Example> ExampleReader::read_messages(const json::object& line, float wei
   bool has_answer = false;
   for (std::size_t i = 0; i < messages->size(); ++i) {
     const json::object& message = (*messages)[i].get_object();
-    if (text_in(message, "role") != "assistant") continue;
+    if (!is_learnt(message)) continue;
     const float answer = weight_in(message, "").value();
-    if (answer == 0) continue;
     const auto own = product_of(weight, answer, field_of(i) + ".weight");
     if (!own) return own.error();
     const auto before = encode(line, i, true);
@@ -198,7 +229,7 @@ Result<Example> ExampleReader::read_messages(const json::object& line, float wei
       if (is_end(example.ids[t])) break;
     }
   }
-  if (!has_answer) return bad("messages", "there is no answer of the assistant to learn from");
+  if (!has_answer) return no_answer();
   return example;
 }
 

@@ -30,6 +30,10 @@ struct Examples {
   std::int64_t without_weight = 0;  ///< examples whose weights are all 0: left out
 };
 
+/// Checks a line of training data (ExampleReader) as far as that needs no model. kBadData, whose
+/// detail begins with the field.
+[[nodiscard]] Result<void> check_training_line(std::string_view line);
+
 /// Makes tokens of lines of training data. Borrows the tokenizer's parts for its life.
 class ExampleReader {
  public:

@@ -228,6 +228,24 @@ TEST_F(AdapterRegistryTest, LoadsFromOutsideOfTheFolderOnlyWhereThatIsAllowed) {
   EXPECT_TRUE(open.load(AdapterChange("x", path)));
 }
 
+TEST_F(AdapterRegistryTest, AnAdapterOfTheApplicationItselfMayLieAnywhereAndHaveATunedName) {
+  const test::TempFolder elsewhere;
+  AdapterChange change("ft:base:mine:x7", elsewhere.write("x", "x").string());
+  EXPECT_THAT(registry.load(change), FailsWith(EngineErrc::kBadRequest, "name:"));
+  change.is_own = true;
+  EXPECT_TRUE(registry.load(change));
+  EXPECT_TRUE(registry.has("ft:base:mine:x7"));
+  EXPECT_TRUE(registry.prepare("ft:base:mine:x7"));
+  for (const char* name : {"ft:", "ft:/a", "ft:a/../b", "xx:a", "ft:a b"}) {
+    change.name = name;
+    if (std::string_view(name) != "ft:") {
+      EXPECT_THAT(registry.load(change), FailsWith(EngineErrc::kBadRequest, "name:")) << name;
+    }
+  }
+  EXPECT_TRUE(registry.unload("ft:base:mine:x7"));
+  EXPECT_FALSE(registry.has("ft:base:mine:x7"));
+}
+
 TEST_F(AdapterRegistryTest, SaysWhichNamesThereAreForOneThatThereIsNot) {
   write("a", "a");
   ASSERT_TRUE(load("poet", "a"));

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "weft/actors/engine/engine.h"
+#include "weft/config/models_config.h"
 #include "weft/tests/fixture/fake_training.h"
 #include "weft/tests/fixture/source_path.h"
 #include "weft/tests/train/job_case.h"
@@ -162,6 +163,41 @@ TEST(EngineTrainingTaskTest, AShutdownEndsTheTaskAndADrainDoesNot) {
   }
   EXPECT_EQ(task.progress().phase, TrainingPhase::kEnded);
   EXPECT_TRUE(work->adds_up());
+}
+
+/// Returns the error with which an engine of several models, or of one, refuses a task or ends it.
+boost::system::error_code refusal_of(Engine& engine) {
+  const TrainingTask task(std::make_shared<FakeTraining>(FakeTraining::Options{}));
+  try {
+    engine.async_train(task, asio::use_future).get();
+  } catch (const boost::system::system_error& error) {
+    return error.code();
+  }
+  return {};
+}
+
+TEST(EngineTrainingTaskTest, AnEngineThatKnowsItsOneModelByNameTrainsItWhileItIsLoaded) {
+  Application application;
+  Engine engine = Engine::create(application.executor(),
+                                 ModelsConfig::of(config_of(TrainingKind::kDeferral), "demo"))
+                      .value();
+  EXPECT_EQ(refusal_of(engine), boost::system::error_code());
+  const TrainingTask endless(
+      std::make_shared<FakeTraining>(FakeTraining::Options{.iterations = 1'000'000'000}));
+  auto trained = engine.async_train(endless, asio::use_future);
+  engine.async_unload("demo", asio::use_future).get();  // which waits for requests alone
+  EXPECT_THROW(trained.get(), boost::system::system_error);
+  EXPECT_EQ(refusal_of(engine), EngineErrc::kModelNotLoaded);
+}
+
+TEST(EngineTrainingTaskTest, AnEngineOfSeveralModelsTrainsNone) {
+  Application application;
+  ModelsConfig models = ModelsConfig::of(config_of(TrainingKind::kDeferral), "one");
+  models.models.push_back(models.models.front());
+  models.models.back().name = "two";
+  models.models.back().load = false;
+  Engine engine = Engine::create(application.executor(), models).value();
+  EXPECT_EQ(refusal_of(engine), EngineErrc::kBadRequest);
 }
 
 TEST(EngineTrainingTaskTest, CancellationOfTheWaitLetsTheTaskGoOn) {

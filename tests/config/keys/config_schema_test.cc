@@ -58,8 +58,9 @@ TEST(ConfigSchemaTest, HasAKeyForEachFieldOfEngineAndServer) {
                fraction, budget, rows, pages, page_tokens, context, step_tokens, dtype, layout,
                placement, cache, share, host_bytes, folder, folder_bytes, named, adapter_folder,
                any_path, places, rank, adapter_bytes, policy, window, instances, admission,
-               watermark, target, every, jump, speculation, guesses, training, bound, structured,
-               requests, tokens, workers, bytes] = Config();
+               watermark, target, every, jump, speculation, guesses, training, bound, tuned,
+               file_bytes, files_bytes, files, jobs, checkpoint_steps, structured, requests, tokens,
+               workers, bytes] = Config();
   const std::initializer_list<const void*> fields = {
       &model,         &spec,         &device,
       &threads,       &tuning,       &fraction,
@@ -78,7 +79,9 @@ TEST(ConfigSchemaTest, HasAKeyForEachFieldOfEngineAndServer) {
       &speculation,   &guesses,      &adapter,
       &rounds,        &named,        &adapter_folder,
       &any_path,      &places,       &rank,
-      &adapter_bytes, &training,     &bound};
+      &adapter_bytes, &training,     &bound,
+      &tuned,         &file_bytes,   &files_bytes,
+      &files,         &jobs,         &checkpoint_steps};
   const auto& [host, port, path, certificate, key, io, name, loaded, page, names, origins, deflate,
                drain, api_key, key_file, connections, own_connections, own_requests, header_bytes,
                header_fields, body_bytes, message_bytes, body_memory, streams, unread, header_time,

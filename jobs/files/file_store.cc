@@ -1,0 +1,201 @@
+#include "weft/jobs/files/file_store.h"
+
+#include <algorithm>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include "weft/core/io/file.h"
+#include "weft/core/io/output.h"
+#include "weft/core/time/unix_time.h"
+#include "weft/jobs/files/file_check.h"
+#include "weft/jobs/folder_entries.h"
+#include "weft/jobs/jobs_error.h"
+#include "weft/jobs/random_name.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+constexpr const char* kContent = "content";
+constexpr const char* kDescription = "file.json";
+/// The version of descriptions that this program writes and reads.
+constexpr std::int64_t kVersion = 1;
+constexpr std::size_t kMostDescriptionBytes = 64 << 10;
+
+std::string description_of(const TrainingFile& file) {
+  return json::serialize(json::object{{"version", kVersion},
+                                      {"id", file.id},
+                                      {"owner", file.owner},
+                                      {"name", file.name},
+                                      {"purpose", file.purpose},
+                                      {"bytes", file.bytes},
+                                      {"created", file.created},
+                                      {"number", file.number}});
+}
+
+Result<TrainingFile> read_description(const fs::path& folder) {
+  const auto object = read_versioned(folder / kDescription, kMostDescriptionBytes, kVersion);
+  if (!object) return object.error();
+  TrainingFile file;
+  const ObjectReader reader(*object);
+  file.id = reader.text("id");
+  file.owner = reader.text("owner");
+  file.name = reader.text("name");
+  file.purpose = reader.text("purpose");
+  file.bytes = reader.whole("bytes");
+  file.created = reader.whole("created");
+  file.number = reader.whole("number");
+  if (!reader.is_whole() || file.id != folder.filename()) {
+    return Error{JobsErrc::kBadFolder, (folder / kDescription).string() + ": lacks a field"};
+  }
+  return file;
+}
+
+Error no_such_file(std::string_view id) { return {JobsErrc::kNoSuchFile, std::string(id)}; }
+
+Result<void> write_content(const fs::path& path, std::string_view content) {
+  const auto out = OutputFile::create(path);
+  if (!out) return out.error();
+  if (auto done = out->write(0, std::as_bytes(std::span(content))); !done) return done;
+  return out->sync();
+}
+
+}  // namespace
+
+FileStore::FileStore(fs::path folder, const Bounds& bounds)
+    : folder_(std::move(folder)), bounds_(bounds) {}
+
+FileStore::FileStore(FileStore&& other) noexcept
+    : folder_(other.folder_),
+      bounds_(other.bounds_),
+      files_(std::move(other.files_)),
+      bytes_(other.bytes_),
+      next_number_(other.next_number_) {}
+
+Result<FileStore> FileStore::open(fs::path folder, const Bounds& bounds) {
+  FileStore store(std::move(folder), bounds);
+  const auto entries = entries_of(store.folder_);
+  if (!entries) return entries.error();
+  for (const fs::path& entry : *entries) {
+    auto file = read_description(entry);
+    if (!file) return file.error();
+    store.bytes_ += file->bytes;
+    store.next_number_ = std::max(store.next_number_, file->number + 1);
+    const std::string id = file->id;
+    store.files_.emplace(id, *std::move(file));
+  }
+  return store;
+}
+
+Result<TrainingFile> FileStore::add(TrainingFile file, std::string_view content) {
+  file.bytes = static_cast<std::int64_t>(content.size());
+  if (file.bytes > bounds_.file_bytes) {
+    return Error{JobsErrc::kFileTooLarge, std::to_string(file.bytes) + " bytes; a file may have " +
+                                              std::to_string(bounds_.file_bytes) +
+                                              " (training.max_file_bytes)"};
+  }
+  if (auto room = reserve(file.bytes); !room) return room.error();
+  file.id = "file-" + random_name();
+  file.created = unix_time();
+  {
+    const std::scoped_lock lock(mutex_);
+    file.number = next_number_++;
+  }
+  Result<void> done;
+  if (file.purpose == kFineTunePurpose) {
+    if (auto examples = check_training_data(content); !examples) done = examples.error();
+  }
+  if (done) done = write(file, content);
+  if (!done) {
+    give_back(file.bytes);
+    return done.error();
+  }
+  const std::scoped_lock lock(mutex_);
+  --writing_;
+  files_.emplace(file.id, file);
+  return file;
+}
+
+Result<void> FileStore::reserve(std::int64_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  if (files_.size() + writing_ >= bounds_.files) {
+    return Error{JobsErrc::kFull, "it has " + std::to_string(bounds_.files) +
+                                      " files (training.max_files); delete some"};
+  }
+  if (bytes > bounds_.all_bytes - bytes_) {
+    return Error{JobsErrc::kFull, "its files have " + std::to_string(bytes_) + " bytes of " +
+                                      std::to_string(bounds_.all_bytes) +
+                                      " (training.max_files_bytes); delete some"};
+  }
+  ++writing_;
+  bytes_ += bytes;
+  return {};
+}
+
+void FileStore::give_back(std::int64_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  --writing_;
+  bytes_ -= bytes;
+}
+
+Result<void> FileStore::write(const TrainingFile& file, std::string_view content) const {
+  auto draft = Draft::make(folder_ / file.id, Draft::Kind::kFolder);
+  if (!draft) return draft.error();
+  if (auto done = write_content(draft->place() / kContent, content); !done) return done;
+  if (auto done = write_content(draft->place() / kDescription, description_of(file)); !done)
+    return done;
+  return draft->finish();
+}
+
+Result<TrainingFile> FileStore::find(std::string_view id, std::string_view owner) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = files_.find(id);
+  if (found == files_.end() || found->second.owner != owner) return no_such_file(id);
+  return found->second;
+}
+
+std::vector<TrainingFile> FileStore::list(std::string_view owner) const {
+  std::vector<TrainingFile> mine;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [id, file] : files_) {
+      if (file.owner == owner) mine.push_back(file);
+    }
+  }
+  std::ranges::sort(mine, std::ranges::greater(), &TrainingFile::number);
+  return mine;
+}
+
+Result<std::string> FileStore::content(std::string_view id, std::string_view owner) const {
+  const auto file = find(id, owner);
+  if (!file) return file.error();
+  auto text = read_text_file(path_of(file->id), kAnySize);
+  if (text) return text;
+  // It may have been deleted meanwhile.
+  if (!find(id, owner)) return no_such_file(id);
+  return text;
+}
+
+Result<void> FileStore::erase(std::string_view id, std::string_view owner) {
+  std::int64_t bytes = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = files_.find(id);
+    if (found == files_.end() || found->second.owner != owner) return no_such_file(id);
+    bytes = found->second.bytes;
+    files_.erase(found);
+    ++writing_;  // it has its place until it is off the disk
+  }
+  auto removed = remove_entry(folder_ / id);
+  give_back(bytes);
+  return removed;
+}
+
+fs::path FileStore::path_of(std::string_view id) const { return folder_ / id / kContent; }
+
+}  // namespace weft

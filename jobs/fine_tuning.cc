@@ -1,0 +1,146 @@
+#include "weft/jobs/fine_tuning.h"
+
+#include <cstddef>
+#include <filesystem>
+#include <system_error>
+
+#include "weft/config/adapters_text.h"
+#include "weft/core/time/unix_time.h"
+#include "weft/jobs/folder_entries.h"
+#include "weft/jobs/folder_lock.h"
+#include "weft/jobs/jobs_error.h"
+#include "weft/jobs/random_name.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error wrong_state(const JobRecord& job) {
+  return {JobsErrc::kWrongState, "the job has the status " + std::string(to_string(job.status))};
+}
+
+}  // namespace
+
+FineTuning::FineTuning(FileDescriptor lock, FileStore files, JobStore jobs,
+                       std::unique_ptr<JobTrainer> trainer, JobRunner::Options options)
+    : lock_(std::move(lock)),
+      files_(std::move(files)),
+      jobs_(std::move(jobs)),
+      trainer_(std::move(trainer)) {
+  serve_models(options.notice);
+  runner_.emplace(jobs_, files_, *trainer_, std::move(options));
+}
+
+Result<std::unique_ptr<FineTuning>> FineTuning::open(const Config& config,
+                                                     std::unique_ptr<JobTrainer> trainer,
+                                                     const Notice& notice) {
+  const fs::path folder = config.training_folder;
+  auto lock = lock_folder(folder);
+  if (!lock) return lock.error();
+  const FileStore::Bounds bounds{.file_bytes = config.training_max_file_bytes,
+                                 .all_bytes = config.training_max_files_bytes,
+                                 .files = static_cast<std::size_t>(config.training_max_files)};
+  auto files = FileStore::open(folder / "files", bounds);
+  if (!files) return files.error();
+  auto jobs = JobStore::open(folder / "jobs", static_cast<std::size_t>(config.training_max_jobs));
+  if (!jobs) return jobs.error();
+  JobRunner::Options options;
+  options.checkpoint_steps = config.training_checkpoint_steps;
+  options.notice = notice;
+  return std::unique_ptr<FineTuning>(new FineTuning(*std::move(lock), *std::move(files),
+                                                    *std::move(jobs), std::move(trainer),
+                                                    std::move(options)));
+}
+
+void FineTuning::serve_models(const Notice& notice) {
+  for (const JobRecord& job : jobs_.all()) {
+    if (job.fine_tuned_model.empty() || job.model_is_deleted) continue;
+    const auto served =
+        trainer_->serve(job.model, job.fine_tuned_model, jobs_.folder_of(job.id) / "adapter");
+    if (!served && notice)
+      notice("fine-tuning: " + job.fine_tuned_model + ": " + to_string(served.error()));
+  }
+}
+
+Result<JobRecord> FineTuning::create(JobRecord job) {
+  const auto file = files_.find(job.training_file, job.owner);
+  if (!file || file->purpose != kFineTunePurpose) {
+    return Error{
+        JobsErrc::kBadJob,
+        "training_file: there is no file of that id for fine-tuning; /v1/files lists them"};
+  }
+  if (auto checked = trainer_->check(job); !checked) return checked.error();
+  JobRecord named = job;
+  named.id = "ftjob-" + std::string(kRandomNameBytes, 'x');
+  if (!is_tuned_name(tuned_model_name(named))) {
+    return Error{JobsErrc::kBadJob,
+                 "suffix: must be letters, digits, dots, hyphens and underlines, and with the "
+                 "model's name short enough for a model's name"};
+  }
+  auto added = jobs_.add(std::move(job), files_.path_of(file->id));
+  if (added) runner_->wake();
+  return added;
+}
+
+Result<JobRecord> FineTuning::change(const std::string& id, std::string_view owner,
+                                     const JobStore::Change& change) {
+  if (auto found = jobs_.find(id, owner); !found) return found;
+  return jobs_.change(id, change);
+}
+
+Result<JobRecord> FineTuning::cancel(const std::string& id, std::string_view owner) {
+  auto changed = change(id, owner, [](JobRecord& job) -> Result<void> {
+    if (is_over(job.status)) return wrong_state(job);
+    job.status = JobStatus::kCancelled;
+    job.finished = unix_time();
+    job.add_event({.text = "The job was cancelled"});
+    return {};
+  });
+  if (!changed) return changed;
+  runner_->stop(id);
+  discard(jobs_.folder_of(id) / "state");
+  discard(jobs_.folder_of(id) / "data.jsonl");
+  return changed;
+}
+
+Result<JobRecord> FineTuning::pause(const std::string& id, std::string_view owner) {
+  auto changed = change(id, owner, [](JobRecord& job) -> Result<void> {
+    if (is_over(job.status) || job.status == JobStatus::kPaused) return wrong_state(job);
+    job.status = JobStatus::kPaused;
+    job.add_event({.text = "The job was paused"});
+    return {};
+  });
+  if (changed) runner_->stop(id);
+  return changed;
+}
+
+Result<JobRecord> FineTuning::resume(const std::string& id, std::string_view owner) {
+  auto changed = change(id, owner, [](JobRecord& job) -> Result<void> {
+    if (job.status != JobStatus::kPaused) return wrong_state(job);
+    job.status = JobStatus::kQueued;
+    job.add_event({.text = "The job was resumed"});
+    return {};
+  });
+  if (changed) runner_->wake();
+  return changed;
+}
+
+Result<void> FineTuning::delete_model(std::string_view name, std::string_view owner) {
+  for (const JobRecord& job : jobs_.list(owner)) {
+    if (job.fine_tuned_model != name || job.model_is_deleted) continue;
+    const auto changed = jobs_.change(job.id, [](JobRecord& record) -> Result<void> {
+      if (record.model_is_deleted) return Error{JobsErrc::kNoSuchJob, record.fine_tuned_model};
+      record.model_is_deleted = true;
+      return {};
+    });
+    if (!changed) return changed.error();
+    // An admin may have unloaded it.
+    static_cast<void>(trainer_->stop_serving(job.model, job.fine_tuned_model));
+    discard(jobs_.folder_of(job.id) / "adapter");
+    return {};
+  }
+  return Error{JobsErrc::kNoSuchJob, std::string(name)};
+}
+
+}  // namespace weft

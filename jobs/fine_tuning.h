@@ -1,0 +1,80 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weft/config/config.h"
+#include "weft/core/error/error.h"
+#include "weft/core/io/file_descriptor.h"
+#include "weft/jobs/files/file_store.h"
+#include "weft/jobs/tuning/job_runner.h"
+#include "weft/jobs/tuning/job_store.h"
+#include "weft/jobs/tuning/job_trainer.h"
+
+namespace weft {
+
+/// Fine-tuning for the clients of a server: their files and jobs, in a folder that one process has
+/// at a time. An owner sees nothing of another one's. Thread-safe; all functions but job() and
+/// jobs() may wait for the disk.
+class FineTuning {
+ public:
+  /// Is told what the server's operator should know; on any thread.
+  using Notice = std::function<void(const std::string& what)>;
+
+  /// Opens Config::training_folder, and makes it if need be. The models of earlier jobs are served
+  /// when it returns; a model that cannot be is a notice. Jobs that were under way go on.
+  /// kBadFolder: another process has the folder, or it is of another version; FileErrc.
+  [[nodiscard]] static Result<std::unique_ptr<FineTuning>> open(const Config& config,
+                                                                std::unique_ptr<JobTrainer> trainer,
+                                                                const Notice& notice = {});
+  FineTuning(const FineTuning&) = delete;
+  FineTuning& operator=(const FineTuning&) = delete;
+  /// Stops the job that is under way, and saves its state. The engine must still be there.
+  ~FineTuning() = default;
+
+  /// Stops the job that is under way, and begins none any more: queued ones wait for the next
+  /// start. Does not wait.
+  void stop() { runner_->end(); }
+
+  [[nodiscard]] FileStore& files() noexcept { return files_; }
+
+  /// Queues a new job, which has owner, model, suffix, training file, settings and metadata.
+  /// kBadJob naming the field; kFull; FileErrc.
+  [[nodiscard]] Result<JobRecord> create(JobRecord job);
+  /// kNoSuchJob.
+  [[nodiscard]] Result<JobRecord> job(std::string_view id, std::string_view owner) const {
+    return jobs_.find(id, owner);
+  }
+  /// The owner's jobs, the newest first.
+  [[nodiscard]] std::vector<JobRecord> jobs(std::string_view owner) const {
+    return jobs_.list(owner);
+  }
+  /// Each returns the job as it is then. kNoSuchJob; kWrongState; FileErrc.
+  [[nodiscard]] Result<JobRecord> cancel(const std::string& id, std::string_view owner);
+  [[nodiscard]] Result<JobRecord> pause(const std::string& id, std::string_view owner);
+  [[nodiscard]] Result<JobRecord> resume(const std::string& id, std::string_view owner);
+  /// Takes a job's model away: requests no longer find it, and its files are deleted. kNoSuchJob:
+  /// the owner has no job with a model of that name; FileErrc.
+  [[nodiscard]] Result<void> delete_model(std::string_view name, std::string_view owner);
+
+ private:
+  FineTuning(FileDescriptor lock, FileStore files, JobStore jobs,
+             std::unique_ptr<JobTrainer> trainer, JobRunner::Options options);
+
+  void serve_models(const Notice& notice);
+  [[nodiscard]] Result<JobRecord> change(const std::string& id, std::string_view owner,
+                                         const JobStore::Change& change);
+
+  FileDescriptor lock_;
+  FileStore files_;
+  JobStore jobs_;
+  const std::unique_ptr<JobTrainer> trainer_;
+  std::optional<JobRunner> runner_;  // last, since it uses the others
+};
+
+}  // namespace weft

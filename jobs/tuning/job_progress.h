@@ -1,0 +1,59 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "weft/core/error/error.h"
+#include "weft/train/tuning_job.h"
+
+namespace weft {
+
+/// A copy of a job's state, which can be written while the job goes on.
+struct StateToSave {
+  std::int64_t step = 0;
+  std::function<Result<void>(const std::filesystem::path& path)> save{};
+};
+
+/// What the thread that trains a job tells the thread that keeps it. The first never waits for the
+/// second: of states that were not taken the newest counts, and of steps the newest kMostWaiting.
+/// Thread-safe.
+class JobProgress {
+ public:
+  /// Steps that wait; the keeper is behind by so many only when its disk has stalled.
+  static constexpr std::size_t kMostWaiting = 100'000;
+
+  /// A state is wanted every `every` steps.
+  explicit JobProgress(std::int64_t every) noexcept : every_(every) {}
+
+  // By the thread that trains.
+  [[nodiscard]] bool wants_state(std::int64_t steps_done) const noexcept {
+    return steps_done % every_ == 0;
+  }
+  void note(const StepReport& step, std::optional<StateToSave> state);
+  /// The training has ended; any thread.
+  void end(Result<void> result);
+
+  /// What is new. At least one of it is.
+  struct News {
+    std::vector<StepReport> steps{};
+    std::optional<StateToSave> state{};
+    std::optional<Result<void>> end{};
+  };
+  /// Waits for news.
+  [[nodiscard]] News wait();
+
+ private:
+  const std::int64_t every_;
+  std::mutex mutex_;  // guards the rest
+  std::condition_variable changed_;
+  News news_;
+};
+
+}  // namespace weft

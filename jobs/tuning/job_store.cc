@@ -1,0 +1,180 @@
+#include "weft/jobs/tuning/job_store.h"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "weft/core/io/file.h"
+#include "weft/core/io/output.h"
+#include "weft/core/time/unix_time.h"
+#include "weft/jobs/folder_entries.h"
+#include "weft/jobs/jobs_error.h"
+#include "weft/jobs/random_name.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kRecordName = "job.json";
+/// A record with all its events is far smaller.
+constexpr std::size_t kMostRecordBytes = 16 << 20;
+
+Error no_such_job(std::string_view id) { return {JobsErrc::kNoSuchJob, std::string(id)}; }
+
+Result<JobRecord> read_job(const fs::path& folder) {
+  const fs::path path = folder / kRecordName;
+  const auto object = read_versioned(path, kMostRecordBytes, kRecordVersion);
+  if (!object) return object.error();
+  auto job = read_record(*object);
+  if (!job) return error_in(path.string(), std::move(job).error());
+  if (job->id != folder.filename())
+    return Error{JobsErrc::kBadFolder, path.string() + ": is of another job"};
+  if (job->status == JobStatus::kRunning || job->status == JobStatus::kValidating)
+    job->status = JobStatus::kQueued;
+  return job;
+}
+
+/// Makes a second name of the file, or where the disk has no such names a copy.
+Result<void> add_link(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::create_hard_link(from, to, error);
+  if (!error) return {};
+  fs::copy_file(from, to, error);
+  if (error) return Error{FileErrc::kCannotWrite, to.string() + " (" + error.message() + ")"};
+  return {};
+}
+
+}  // namespace
+
+JobStore::JobStore(JobStore&& other) noexcept
+    : folder_(other.folder_),
+      most_(other.most_),
+      jobs_(std::move(other.jobs_)),
+      next_number_(other.next_number_) {}
+
+Result<JobStore> JobStore::open(fs::path folder, std::size_t most) {
+  JobStore store(std::move(folder), most);
+  const auto entries = entries_of(store.folder_);
+  if (!entries) return entries.error();
+  for (const fs::path& entry : *entries) {
+    auto job = read_job(entry);
+    if (!job) return job.error();
+    store.next_number_ = std::max(store.next_number_, job->number + 1);
+    store.put(*std::move(job));
+  }
+  return store;
+}
+
+void JobStore::put(JobRecord job) {
+  const std::scoped_lock lock(mutex_);
+  std::string id = job.id;
+  jobs_.insert_or_assign(std::move(id), std::move(job));
+}
+
+Result<JobRecord> JobStore::get(const std::string& id) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return no_such_job(id);
+  return found->second;
+}
+
+/// Removes a job if there are as many as there may be.
+Result<void> JobStore::make_room() {
+  std::string oldest;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (jobs_.size() < most_) return {};
+    std::int64_t number = 0;
+    for (const auto& [id, job] : jobs_) {
+      const bool has_model = !job.fine_tuned_model.empty() && !job.model_is_deleted;
+      if (!is_over(job.status) || has_model || (!oldest.empty() && job.number > number)) continue;
+      oldest = id;
+      number = job.number;
+    }
+    if (oldest.empty()) {
+      return Error{JobsErrc::kFull, "it has " + std::to_string(most_) +
+                                        " jobs (training.max_jobs), which run or have a model; "
+                                        "delete a model"};
+    }
+    jobs_.erase(oldest);
+  }
+  return remove_entry(folder_of(oldest));
+}
+
+Result<JobRecord> JobStore::add(JobRecord job, const fs::path& data) {
+  const std::scoped_lock changes(changes_);
+  if (auto room = make_room(); !room) return room.error();
+  job.id = "ftjob-" + random_name();
+  job.created = unix_time();
+  job.status = JobStatus::kQueued;
+  job.number = next_number_++;
+  job.add_event({.text = "Created fine-tuning job: " + job.id});
+  auto draft = Draft::make(folder_of(job.id), Draft::Kind::kFolder);
+  if (!draft) return draft.error();
+  if (auto linked = add_link(data, draft->place() / "data.jsonl"); !linked) return linked.error();
+  if (auto written = replace_file(draft->place() / kRecordName, record_text(job)); !written)
+    return written.error();
+  if (auto done = draft->finish(); !done) return done.error();
+  put(job);
+  return job;
+}
+
+Result<JobRecord> JobStore::find(std::string_view id, std::string_view owner) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end() || found->second.owner != owner) return no_such_job(id);
+  return found->second;
+}
+
+std::vector<JobRecord> JobStore::list(std::string_view owner) const {
+  std::vector<JobRecord> mine;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [id, job] : jobs_) {
+      if (job.owner == owner) mine.push_back(job);
+    }
+  }
+  std::ranges::sort(mine, std::ranges::greater(), &JobRecord::number);
+  return mine;
+}
+
+std::vector<JobRecord> JobStore::all() const {
+  std::vector<JobRecord> jobs;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [id, job] : jobs_) jobs.push_back(job);
+  }
+  std::ranges::sort(jobs, {}, &JobRecord::number);
+  return jobs;
+}
+
+std::optional<JobRecord> JobStore::next_queued() const {
+  const std::scoped_lock lock(mutex_);
+  const JobRecord* first = nullptr;
+  for (const auto& [id, job] : jobs_) {
+    if (job.status != JobStatus::kQueued) continue;
+    if (first == nullptr || job.number < first->number) first = &job;
+  }
+  return first == nullptr ? std::nullopt : std::optional(*first);
+}
+
+Result<JobRecord> JobStore::change(const std::string& id, const Change& change) {
+  const std::scoped_lock changes(changes_);
+  auto job = get(id);
+  if (!job) return job;
+  if (auto changed = change(*job); !changed) return changed.error();
+  if (auto written = replace_file(folder_of(id) / kRecordName, record_text(*job)); !written)
+    return written.error();
+  put(*job);
+  return job;
+}
+
+void JobStore::note(const std::string& id, const std::function<void(JobRecord& job)>& change) {
+  const std::scoped_lock changes(changes_);  // or a change() would write over it
+  const std::scoped_lock lock(mutex_);
+  const auto found = jobs_.find(id);
+  if (found != jobs_.end()) change(found->second);
+}
+
+}  // namespace weft

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/core/error/error.h"
+#include "weft/jobs/tuning/job_record.h"
+
+namespace weft {
+
+/// Fine-tuning jobs, each in a folder of its own:
+///
+///   job.json     the record
+///   data.jsonl   the training file; a link, so that the upload may be deleted
+///   state        of the newest checkpoint
+///   metrics.csv  a line for each step
+///   adapter/     the result
+///
+/// Thread-safe. What changes a record on the disk waits for it; such changes are made one after the
+/// other. Readers never wait for the disk.
+class JobStore {
+ public:
+  /// Opens a folder, and makes it if need be. Jobs that were under way when the last process ended
+  /// are queued again. kBadFolder naming a record that cannot be read; FileErrc.
+  [[nodiscard]] static Result<JobStore> open(std::filesystem::path folder, std::size_t most);
+  JobStore(JobStore&& other) noexcept;
+  JobStore(const JobStore&) = delete;
+  JobStore& operator=(const JobStore&) = delete;
+  JobStore& operator=(JobStore&&) = delete;
+  ~JobStore() = default;
+
+  /// Keeps a new job, which is queued. It has all but id, number, time and status. `data` is its
+  /// training file. kFull: there are `most` jobs, and none that ended without a model; FileErrc.
+  [[nodiscard]] Result<JobRecord> add(JobRecord job, const std::filesystem::path& data);
+  /// kNoSuchJob, also for a job of another owner.
+  [[nodiscard]] Result<JobRecord> find(std::string_view id, std::string_view owner) const;
+  /// The owner's jobs, the newest first.
+  [[nodiscard]] std::vector<JobRecord> list(std::string_view owner) const;
+  /// The jobs of all owners, the oldest first.
+  [[nodiscard]] std::vector<JobRecord> all() const;
+  /// The queued job that came first.
+  [[nodiscard]] std::optional<JobRecord> next_queued() const;
+
+  /// Changes a copy of a record by `change`, writes it and returns it. Where `change` returns an
+  /// error, nothing changes. kNoSuchJob; FileErrc, behind which the record is as before.
+  using Change = std::function<Result<void>(JobRecord& job)>;
+  [[nodiscard]] Result<JobRecord> change(const std::string& id, const Change& change);
+  /// Changes a record in memory, behind a change() that is under way; the next change() writes it.
+  void note(const std::string& id, const std::function<void(JobRecord& job)>& change);
+
+  [[nodiscard]] std::filesystem::path folder_of(std::string_view id) const { return folder_ / id; }
+
+ private:
+  JobStore(std::filesystem::path folder, std::size_t most)
+      : folder_(std::move(folder)), most_(most) {}
+
+  [[nodiscard]] Result<void> make_room();
+  [[nodiscard]] Result<JobRecord> get(const std::string& id) const;
+  void put(JobRecord job);
+
+  const std::filesystem::path folder_;
+  const std::size_t most_;
+  std::mutex changes_;        // held while a record changes; locked before mutex_
+  mutable std::mutex mutex_;  // guards the rest; never held while the disk is waited for
+  std::map<std::string, JobRecord, std::less<>> jobs_;  // by id
+  std::int64_t next_number_ = 0;
+};
+
+}  // namespace weft

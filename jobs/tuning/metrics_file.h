@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "weft/core/error/error.h"
+#include "weft/train/tuning_job.h"
+
+namespace weft {
+
+/// The steps of a job as lines of CSV: step, train_loss, learning_rate, grad_norm, tokens. Only
+/// whole lines count, so a process may end while it appends. Owner only.
+class MetricsFile {
+ public:
+  explicit MetricsFile(std::filesystem::path path) : path_(std::move(path)) {}
+
+  /// What cut() has left.
+  struct Left {
+    std::int64_t tokens = 0;
+    double loss = 0;  ///< of the last step; 0: there is none
+  };
+  /// Drops the lines behind a step, which the job will do again; makes a file that is not there.
+  /// FileErrc.
+  [[nodiscard]] Result<Left> cut(std::int64_t step) const;
+  /// Appends steps, and returns when they are on the disk. FileErrc.
+  [[nodiscard]] Result<void> append(std::span<const StepReport> steps) const;
+  /// Returns the whole file. FileErrc.
+  [[nodiscard]] Result<std::string> text() const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace weft

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "weft/core/error/error.h"
+#include "weft/net/api/fields/api_error.h"
+
+namespace weft {
+
+/// Returns the error of a call about files and jobs, for its client. Errors of the disk are 500 and
+/// have no detail, which would name a path of the server.
+[[nodiscard]] ApiError tuning_error(const Error& error);
+
+/// Returns the error of a server without a folder for fine-tuning. It names the key.
+[[nodiscard]] ApiError no_fine_tuning();
+
+}  // namespace weft

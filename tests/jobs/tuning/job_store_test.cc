@@ -1,0 +1,200 @@
+#include "weft/jobs/tuning/job_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/core/io/file.h"
+#include "weft/jobs/jobs_error.h"
+#include "weft/tests/fixture/temp_folder.h"
+
+namespace weft::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class JobStoreTest : public testing::Test {
+ public:
+  JobStoreTest() { data = temp.write("data", "{\"text\":\"a\"}"); }
+
+  [[nodiscard]] JobStore open() const { return JobStore::open(folder(), most).value(); }
+  [[nodiscard]] fs::path folder() const { return temp.path() / "jobs"; }
+  static JobRecord job(const std::string& owner) {
+    JobRecord one;
+    one.owner = owner;
+    one.model = "base";
+    one.suffix = "mine";
+    one.training_file = "file-1";
+    one.settings.batch = 4;
+    one.settings.targets = {"q", "v"};
+    one.settings.seed = 7;
+    one.metadata = {{"a", "b"}};
+    return one;
+  }
+  static JobStore::Change to(JobStatus status) {
+    return [status](JobRecord& record) -> Result<void> {
+      record.status = status;
+      return {};
+    };
+  }
+
+  TempFolder temp;
+  fs::path data;
+  std::size_t most = 10;
+};
+
+TEST_F(JobStoreTest, KeepsARecordOverARestart) {
+  JobRecord kept;
+  {
+    JobStore store = open();
+    const JobRecord added = store.add(job("ann"), data).value();
+    EXPECT_EQ(added.status, JobStatus::kQueued);
+    kept = store
+               .change(added.id,
+                       [](JobRecord& record) -> Result<void> {
+                         record.status = JobStatus::kFailed;
+                         record.failure = {"code", "message", "param"};
+                         record.checkpoint = {3, 0.5, 9};
+                         record.steps = 12;
+                         record.result_files = {"file-2"};
+                         record.fine_tuned_model = "ft:base::x";
+                         record.model_is_deleted = true;
+                         record.add_event({.level = "warn", .text = "t", .step = 3, .loss = 0.5});
+                         return {};
+                       })
+               .value();
+  }
+  fs::remove(data);
+  JobStore store = open();
+  const JobRecord found = store.find(kept.id, "ann").value();
+  EXPECT_EQ(record_text(found), record_text(kept));
+  EXPECT_EQ(found.failure->param, "param");
+  EXPECT_EQ(found.events.size(), 2U);
+  EXPECT_EQ(found.settings.batch, 4);
+  EXPECT_FALSE(found.settings.epochs);
+  EXPECT_EQ(read_text_file(store.folder_of(kept.id) / "data.jsonl", kAnySize).value(),
+            "{\"text\":\"a\"}")
+      << "the job has its data although the file was deleted";
+  EXPECT_EQ(store.add(job("ann"), store.folder_of(kept.id) / "data.jsonl").value().number,
+            kept.number + 1);
+}
+
+TEST_F(JobStoreTest, AJobThatWasUnderWayIsQueuedAgain) {
+  std::vector<std::string> ids;
+  {
+    JobStore store = open();
+    for (const JobStatus status :
+         {JobStatus::kValidating, JobStatus::kRunning, JobStatus::kPaused, JobStatus::kCancelled}) {
+      ids.push_back(store.add(job("ann"), data)->id);
+      ASSERT_TRUE(store.change(ids.back(), to(status)));
+    }
+  }
+  const JobStore store = open();
+  EXPECT_EQ(store.find(ids[0], "ann")->status, JobStatus::kQueued);
+  EXPECT_EQ(store.find(ids[1], "ann")->status, JobStatus::kQueued);
+  EXPECT_EQ(store.find(ids[2], "ann")->status, JobStatus::kPaused);
+  EXPECT_EQ(store.find(ids[3], "ann")->status, JobStatus::kCancelled);
+  EXPECT_EQ(store.next_queued()->id, ids[0]) << "the one that came first";
+}
+
+TEST_F(JobStoreTest, AChangeThatIsRefusedOrCannotBeWrittenChangesNothing) {
+  JobStore store = open();
+  const std::string id = store.add(job("ann"), data)->id;
+  const auto refused = store.change(id, [](JobRecord& record) -> Result<void> {
+    record.status = JobStatus::kFailed;
+    return Error{JobsErrc::kWrongState, {}};
+  });
+  EXPECT_EQ(refused.error().code, JobsErrc::kWrongState);
+  EXPECT_EQ(store.find(id, "ann")->status, JobStatus::kQueued);
+  fs::remove_all(store.folder_of(id));
+  EXPECT_EQ(store.change(id, to(JobStatus::kFailed)).error().code, FileErrc::kCannotWrite);
+  EXPECT_EQ(store.find(id, "ann")->status, JobStatus::kQueued);
+  EXPECT_EQ(store.change("ftjob-x", to(JobStatus::kFailed)).error().code, JobsErrc::kNoSuchJob);
+}
+
+TEST_F(JobStoreTest, ANewJobTakesThePlaceOfTheOldestThatEndedWithoutAModel) {
+  most = 3;
+  JobStore store = open();
+  const std::string with_model = store.add(job("ann"), data)->id;
+  ASSERT_TRUE(store.change(with_model, [](JobRecord& record) -> Result<void> {
+    record.status = JobStatus::kSucceeded;
+    record.fine_tuned_model = "ft:base::x";
+    return {};
+  }));
+  const std::string older = store.add(job("bob"), data)->id;
+  const std::string newer = store.add(job("bob"), data)->id;
+  EXPECT_EQ(store.add(job("ann"), data).error().code, JobsErrc::kFull);
+  ASSERT_TRUE(store.change(newer, to(JobStatus::kFailed)));
+  ASSERT_TRUE(store.change(older, to(JobStatus::kCancelled)));
+  EXPECT_TRUE(store.add(job("ann"), data));
+  EXPECT_FALSE(store.find(older, "bob"));
+  EXPECT_FALSE(fs::exists(store.folder_of(older)));
+  EXPECT_TRUE(store.find(newer, "bob"));
+  EXPECT_TRUE(store.find(with_model, "ann"));
+}
+
+TEST_F(JobStoreTest, ShowsAJobToItsOwnerAlone) {
+  JobStore store = open();
+  const std::string first = store.add(job("ann"), data)->id;
+  const std::string second = store.add(job("ann"), data)->id;
+  EXPECT_EQ(store.find(first, "bob").error().code, JobsErrc::kNoSuchJob);
+  EXPECT_TRUE(store.list("bob").empty());
+  const auto mine = store.list("ann");
+  ASSERT_EQ(mine.size(), 2U);
+  EXPECT_EQ(mine.front().id, second) << "the newest first";
+}
+
+TEST_F(JobStoreTest, LeftoversOfAKilledProcessAreHarmless) {
+  std::string id;
+  {
+    JobStore store = open();
+    id = store.add(job("ann"), data)->id;
+  }
+  temp.write("jobs/" + id + "/job.json.new", "{\"vers");
+  fs::create_directories(folder() / ".ftjob-y.part-3-0");
+  JobStore store = open();
+  EXPECT_EQ(store.list("ann").size(), 1U);
+  EXPECT_TRUE(store.change(id, to(JobStatus::kPaused)));
+  EXPECT_EQ(JobStore::open(folder(), most)->find(id, "ann")->status, JobStatus::kPaused);
+}
+
+TEST_F(JobStoreTest, RefusesRecordsThatItCannotRead) {
+  std::string id;
+  std::string whole;
+  {
+    JobStore store = open();
+    id = store.add(job("ann"), data)->id;
+    whole = record_text(*store.find(id, "ann"));
+  }
+  const auto refusal = [&](std::string_view text) {
+    temp.write("jobs/" + id + "/job.json", text);
+    const auto opened = JobStore::open(folder(), most);
+    return opened ? std::string() : to_string(opened.error());
+  };
+  EXPECT_EQ(refusal(whole), "");
+  for (std::size_t size = 0; size < whole.size(); size += 7)
+    EXPECT_THAT(refusal(whole.substr(0, size)), testing::HasSubstr("job.json")) << size;
+  std::string other = whole;
+  other.replace(other.find("\"version\":1"), 11, "\"version\":2");
+  EXPECT_THAT(refusal(other), testing::HasSubstr("version 1"));
+  std::string status = whole;
+  status.replace(status.find("queued"), 6, "asleep");
+  EXPECT_THAT(refusal(status), testing::HasSubstr("lacks a field"));
+}
+
+TEST_F(JobStoreTest, EventsOfStepsMakeRoomForOthers) {
+  JobRecord record = job("ann");
+  record.add_event({.text = "first"});
+  for (std::int64_t step = 1; step <= 2'000; ++step) record.add_event({.text = "s", .step = step});
+  ASSERT_EQ(record.events.size(), JobRecord::kMostEvents);
+  EXPECT_EQ(record.events.front().text, "first");
+  EXPECT_EQ(record.events.back().step, 2'000);
+  EXPECT_EQ(record.events.back().number, 2'000);
+}
+
+}  // namespace
+}  // namespace weft::test
