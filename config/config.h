@@ -172,6 +172,9 @@ struct Config {
 
   SpeculationKind speculation = SpeculationKind::kOff;
   std::int32_t speculation_max_tokens = 8;  ///< most tokens guessed of a sequence at once
+  /// Whether a request that predicts its output (SpeculationWish::prediction) is guessed by it,
+  /// also with kOff.
+  bool speculation_prediction = true;
 
   TrainingKind training = TrainingKind::kDeferral;
   /// How long kDeferral lets a request wait for training.

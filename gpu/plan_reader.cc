@@ -102,7 +102,10 @@ void PlanReader::start(const Plan& plan, const PlanStart& start) {
   slot.reader = start.reader;
   slot.failure = nullptr;
   slot.may_guess = start.may_guess;
-  if (drafter_ && slot.may_guess) drafter_->start(slot_of(start.row), history(plan, start));
+  if (drafter_ && slot.may_guess) {
+    drafter_->start(slot_of(start.row), history(plan, start), place_of(start.prompt_tokens),
+                    start.drafts);
+  }
 }
 
 void PlanReader::read_tables(const Plan& plan) {
@@ -210,7 +213,7 @@ std::span<const SlotTokens> PlanReader::read_entries(const Plan& plan) {
 std::span<const TokenId> PlanReader::guess(const SlotTokens& tokens, std::int32_t most) {
   drafter_->observe(tokens.slot, known_ids(tokens));
   const std::span<TokenId> room = std::span(guesses_).subspan(guessed_, place_of(most));
-  const std::size_t count = room.empty() ? 0 : drafter_->guess(tokens.slot, room);
+  const std::size_t count = room.empty() ? 0 : drafter_->guess(tokens.slot, room).count;
   guessed_ += count;
   return room.first(count);
 }

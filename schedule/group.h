@@ -18,6 +18,7 @@
 #include "weft/gpu/step_device.h"
 #include "weft/sampling/beam_search.h"
 #include "weft/sampling/choice_failure.h"
+#include "weft/sampling/drafters/draft_sources.h"
 #include "weft/sampling/sampling_params.h"
 #include "weft/schedule/memory/page_pool.h"
 #include "weft/schedule/memory/tree/prefix_scope.h"
@@ -38,6 +39,7 @@ struct GroupSpec {
   std::int32_t max_tokens = 1;
   /// Guesses of a sequence in a step (PlanEntry::guesses); 0: none.
   std::int32_t most_guesses = std::numeric_limits<std::int32_t>::max();
+  DraftSources drafts{};  ///< texts in which the device looks for guesses, beside each sequence
   std::uint64_t seed = 0;
   std::vector<TokenId> end_tokens;  ///< that end an output, sorted
   SequenceTraits traits{};          ///< the angles depend on its greatest length

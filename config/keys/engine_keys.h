@@ -284,6 +284,14 @@ inline constexpr std::array kKeys = {
               "Nine tokens of one sequence take a host hardly longer than one, as it reads the "
               "weights once",
               "speculation-max-tokens"},
+    ConfigKey{"speculation", "prediction", flag<&Config::speculation_prediction>(),
+              "Guess by the output that a request predicts (OpenAI's prediction), with the kind "
+              "off as well: then only for such requests, and not for a model that is cut. Devices "
+              "take memory for max_tokens guesses of each row, in a step of memory.step_tokens "
+              "tokens",
+              "An edited text comes several tokens a step, and requests without a prediction run "
+              "as before",
+              "speculation-prediction"},
 
     ConfigKey{
         "training", "policy", choice<kTrainingNames, kTrainingKinds, &Config::training>(),

@@ -306,6 +306,53 @@ TEST_F(LoadEngineTest, GuessesChangeNoOutput) {
   EXPECT_GT(rejected, 0) << "and some of what was drawn does not";
 }
 
+TEST_F(LoadEngineTest, APredictionIsGuessedAndChangesNoOutput) {
+  const auto answer = [&](Engine& engine, const Request& request) {
+    auto done = engine.async_generate(
+        request,
+        asio::use_future([](error_code /*error*/, GenerationResult result) { return result; }));
+    io.restart();
+    while (done.wait_for(std::chrono::seconds(0)) != std::future_status::ready) io.run_one();
+    return done.get();
+  };
+  Request request;
+  request.prompt = "Once upon a time";
+  request.max_tokens = 60;
+  request.sampling.temperature = 0.8F;
+  request.sampling.seed = 5;
+  request.sampling.ignore_eos = true;
+  Result<Engine> engine = load(demo_config());
+  ASSERT_TRUE(engine) << to_string(engine.error());
+  const GenerationResult plain = answer(*engine, request);
+  EXPECT_EQ(plain.usage.accepted_guesses, 0) << "nothing is guessed unasked";
+  EXPECT_EQ(plain.usage.rejected_guesses, 0);
+
+  request.speculation.prediction = plain.choices.at(0).text;
+  const GenerationResult predicted = answer(*engine, request);
+  EXPECT_EQ(predicted.choices.at(0).tokens, plain.choices[0].tokens);
+  EXPECT_GT(predicted.usage.accepted_guesses, 30);
+  EXPECT_EQ(predicted.usage.prompt_tokens, plain.usage.prompt_tokens);
+
+  Request otherwise = request;
+  otherwise.speculation.prediction = "Another text, which is not what the model says.";
+  const GenerationResult wrong = answer(*engine, otherwise);
+  EXPECT_EQ(wrong.choices.at(0).tokens, plain.choices[0].tokens);
+
+  Config forbidden = demo_config();
+  forbidden.speculation_prediction = false;
+  Result<Engine> another = load(std::move(forbidden));
+  ASSERT_TRUE(another);
+  const GenerationResult ignored = answer(*another, request);
+  EXPECT_EQ(ignored.choices.at(0).tokens, plain.choices[0].tokens);
+  EXPECT_EQ(ignored.usage.accepted_guesses, 0);
+
+  Config cut = demo_config();
+  cut.partition = "cpu, cpu";
+  Result<Engine> ranks = load(std::move(cut));
+  ASSERT_TRUE(ranks) << to_string(ranks.error());
+  EXPECT_EQ(answer(*ranks, request).choices.at(0).tokens, plain.choices[0].tokens);
+}
+
 TEST_F(LoadEngineTest, GuessesOfAModelThatIsCutAreRefused) {
   Config config = demo_config();
   config.speculation = SpeculationKind::kSuffix;
