@@ -194,8 +194,10 @@ struct SampleResult {
   std::int32_t top_count = 0;
   std::shared_ptr<const ChoiceFailure> failure{};  ///< as of SampleOutcome
   bool more = false;  ///< a guess was right: the next result is of the same PlanSample
-  /// Of the first result of a PlanSample: how many guesses the device made and computed.
+  /// Of the first result of a PlanSample: how many guesses the device made and computed, and where
+  /// its drafter found them.
   std::int32_t guessed = 0;
+  GuessSource source = GuessSource::kOwn;
 };
 
 /// The training that an executor carried out for a plan.

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -86,8 +88,35 @@ class Group;
 
 /// How many of a device's guesses were right and wrong (PlanEntry::guesses).
 struct GuessCounts {
+  std::int64_t made = 0;      ///< were computed; also of sequences that have ended meanwhile
   std::int64_t accepted = 0;  ///< became output, each saving a step
   std::int64_t rejected = 0;  ///< were computed in vain
+
+  GuessCounts& operator+=(const GuessCounts& other) noexcept {
+    made += other.made;
+    accepted += other.accepted;
+    rejected += other.rejected;
+    return *this;
+  }
+};
+
+/// The same by where the drafter found the guesses.
+class GuessTallies {
+ public:
+  [[nodiscard]] GuessCounts& of(GuessSource source) noexcept {
+    return counts_[static_cast<std::size_t>(source)];
+  }
+  [[nodiscard]] const GuessCounts& of(GuessSource source) const noexcept {
+    return counts_[static_cast<std::size_t>(source)];
+  }
+  [[nodiscard]] GuessCounts total() const noexcept {
+    GuessCounts sum;
+    for (const GuessCounts& one : counts_) sum += one;
+    return sum;
+  }
+
+ private:
+  std::array<GuessCounts, kGuessSources> counts_{};
 };
 
 /// A running group whose prompt begins like a waiting group's, which waits for its pages.

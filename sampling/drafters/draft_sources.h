@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 namespace weft {
 
@@ -14,6 +15,10 @@ enum class GuessSource : std::uint8_t {
   kPrediction,  ///< in the output that the request predicts
 };
 inline constexpr std::size_t kGuessSources = 2;
+/// Returns the name of a source in metrics: "suffix" or "prediction".
+[[nodiscard]] constexpr std::string_view to_string(GuessSource source) noexcept {
+  return source == GuessSource::kOwn ? "suffix" : "prediction";
+}
 
 /// The texts beside a sequence. The request owns them; a drafter that follows the sequence only
 /// refers to them, so that a long text goes with its request.
