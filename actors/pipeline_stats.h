@@ -38,10 +38,13 @@ enum class PipelineCount : std::uint8_t {
   kForcedTokens,
   kMadeOwnGuesses,
   kMadePredictions,
+  kMadeRecent,
   kAcceptedOwnGuesses,
   kAcceptedPredictions,
+  kAcceptedRecent,
   kRejectedOwnGuesses,
   kRejectedPredictions,
+  kRejectedRecent,
   kPreemptions,
   kMovedRows,
   kPrefixLookups,
@@ -60,7 +63,7 @@ enum class PipelineCount : std::uint8_t {
   kTrainingIterations,
   kTrainingPieces,
 };
-inline constexpr std::size_t kPipelineCounts = 27;
+inline constexpr std::size_t kPipelineCounts = 30;
 
 /// The statistics of one pipeline. Numbers read together are of slightly different times.
 /// Thread-safe except where stated.

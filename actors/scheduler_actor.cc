@@ -18,7 +18,7 @@ SchedulerActor::SchedulerActor(ActorContext& context, std::shared_ptr<SchedulerS
       state_(std::move(state)),
       generation_(++state_->generations),
       numbers_before_(state_->last_number),
-      requests_(scheduler_, state_->ending, [this] { return context_.now(); }),
+      requests_(scheduler_, state_->options, state_->ending, [this] { return context_.now(); }),
       scheduler_(state_->options, requests_),
       executor_(executor.sender(context.id())),
       detokenizer_(detokenizer.sender(context.id())),

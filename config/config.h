@@ -175,6 +175,8 @@ struct Config {
   /// Whether a request that predicts its output (SpeculationWish::prediction) is guessed by it,
   /// also with kOff.
   bool speculation_prediction = true;
+  /// Tokens of recent outputs, of each replica, in which kSuffix looks for guesses; 0: none.
+  std::int64_t speculation_recent_tokens = 65'536;
 
   TrainingKind training = TrainingKind::kDeferral;
   /// How long kDeferral lets a request wait for training.

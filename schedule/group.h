@@ -155,6 +155,7 @@ class Group : public WaitItem {
   /// Input tokens found in the cache when it first began: of the encoder's input if it has one,
   /// otherwise of the prompt; -1 before.
   std::int32_t cached = -1;
+  std::shared_ptr<const DraftTexts> recent;  ///< recent outputs of its scope, as it began
   bool looked_in_files = false;       ///< files were searched for its pages since it began to wait
   std::int32_t adapter_place = -1;    ///< where the adapter is that it uses while it runs; -1: none
   PrefixLeader leads;                 ///< the group whose pages it waits for, though it could begin

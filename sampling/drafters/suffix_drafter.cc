@@ -89,6 +89,7 @@ void SuffixDrafter::start(std::int32_t slot, std::span<const TokenId> tokens,
   one.history->clear(0, 0);
   one.prompt_tokens = prompt_tokens;
   one.prediction = sources.prediction;
+  one.recent = sources.recent;
   one.needs = kLeastMatch;
   one.guessed_at = 0;
   observe(slot, tokens);
@@ -105,6 +106,7 @@ void SuffixDrafter::fork(std::int32_t from, std::int32_t to) {
   one.history->copy(*source.history);
   one.prompt_tokens = source.prompt_tokens;
   one.prediction = source.prediction;
+  one.recent = source.recent;
   one.needs = source.needs;
   one.guessed_at = 0;
 }
@@ -152,6 +154,39 @@ SuffixDrafter::Places SuffixDrafter::find_predicted(const Slot& slot, const Draf
   return found;
 }
 
+SuffixDrafter::Places SuffixDrafter::find_recent(const Slot& slot, const DraftText& text) {
+  const std::span<const TokenId> tokens = slot.history->tokens();
+  Places found;
+  found.matched = slot.needs;
+  std::int32_t place = text.last(tokens.back());
+  for (std::size_t i = 0; i < kMostPlaces && place != DraftText::kNowhere; ++i) {
+    const auto here = static_cast<std::size_t>(place);
+    vote_for(found, here, same_before(text.tokens(), here, tokens, kLongestMatch));
+    if (found.count == kMostVotes) break;
+    place = text.previous(here);
+  }
+  return found;
+}
+
+/// Guesses by the recent output with the longest match, if that is longer than `matched` tokens;
+/// returns how many tokens.
+std::size_t SuffixDrafter::guess_recent(const Slot& slot, std::size_t matched,
+                                        std::span<TokenId> guesses) {
+  const std::shared_ptr<const DraftTexts> recent = slot.recent.lock();
+  if (!recent) return 0;
+  const DraftText* longest = nullptr;
+  Places places;
+  for (const std::shared_ptr<const DraftText>& text : *recent) {
+    const Places found = find_recent(slot, *text);
+    if (found.count == 0 || found.matched <= std::max(matched, places.matched)) continue;
+    longest = text.get();
+    places = found;
+  }
+  if (longest == nullptr) return 0;
+  const std::size_t most = std::min(guesses.size(), places.matched);
+  return take_votes(longest->tokens(), places, false, guesses.first(most));
+}
+
 Draft SuffixDrafter::guess(std::int32_t slot, std::span<TokenId> guesses) {
   Slot& one = at(slot);
   learn(one);
@@ -163,6 +198,10 @@ Draft SuffixDrafter::guess(std::int32_t slot, std::span<TokenId> guesses) {
   Draft draft;
   if (predicted.count > 0 && (own.count == 0 || predicted.matched >= own.matched)) {
     draft = {take_votes(prediction->tokens(), predicted, false, guesses), GuessSource::kPrediction};
+  }
+  if (draft.count == 0) {
+    const std::size_t matched = own.count > 0 ? own.matched : 0;
+    draft = {guess_recent(one, matched, guesses), GuessSource::kRecent};
   }
   if (draft.count == 0) {
     const std::size_t most = std::min(guesses.size(), own.matched);

@@ -18,7 +18,8 @@ namespace weft {
 
 /// Guesses that a sequence goes on as it did where its newest tokens stood before, in its prompt or
 /// output: what edits, quotes and fills in comes right (suffix decoding, arXiv 2411.04975, over one
-/// sequence). It looks in the same way into the output that a request predicts.
+/// sequence). It looks in the same way into the output that a request predicts, and into recent
+/// outputs of its client.
 ///
 /// Of the places where the newest token stood, it takes those where the most tokens before it are
 /// the same, too. Each votes for what followed there; the token with the most votes is guessed, and
@@ -27,9 +28,9 @@ namespace weft {
 /// sequence needs a match longer by a token for its next guesses; whenever it is right, a shorter.
 ///
 /// Each text votes by itself, and the text with the longest match is taken: of equal ones the
-/// prediction before the sequence. An output that is the prediction so far, from the first token of
-/// both on, is a match of any length. A prediction says that its whole text comes, so it is guessed
-/// on as far as there is room.
+/// prediction before the sequence, and this before recent outputs. An output that is the prediction
+/// so far, from the first token of both on, is a match of any length. A prediction says that its
+/// whole text comes, so it is guessed on as far as there is room.
 ///
 /// Takes the memory of a slot, a TokenHistory, for the first sequence in it, and keeps it.
 class SuffixDrafter final : public Drafter {
@@ -61,6 +62,7 @@ class SuffixDrafter final : public Drafter {
     std::optional<sampling::TokenHistory> history{};
     std::size_t prompt_tokens = 0;
     std::weak_ptr<const DraftText> prediction{};
+    std::weak_ptr<const DraftTexts> recent{};
     std::size_t needs = kLeastMatch;  // tokens that must be the same
     std::size_t guessed_at = 0;       // how many tokens there were when it guessed last; 0: never
     TokenId guessed = kNoToken;       // the first of these guesses
@@ -77,6 +79,9 @@ class SuffixDrafter final : public Drafter {
   static void learn(Slot& slot);
   [[nodiscard]] static Places find_own(const Slot& slot);
   [[nodiscard]] static Places find_predicted(const Slot& slot, const DraftText& prediction);
+  [[nodiscard]] static Places find_recent(const Slot& slot, const DraftText& text);
+  [[nodiscard]] static std::size_t guess_recent(const Slot& slot, std::size_t matched,
+                                                std::span<TokenId> guesses);
 
   const std::size_t vocabulary_;
   const std::size_t max_context_;

@@ -139,6 +139,22 @@ TEST_F(SuffixDrafterTest, TakesTheLongerMatchOfPredictionAndSequence) {
   EXPECT_EQ(source_, GuessSource::kOwn);
 }
 
+TEST_F(SuffixDrafterTest, LooksIntoRecentOutputsForALongerMatchThanItsOwn) {
+  const auto text = [](const Tokens& tokens) {
+    return std::make_shared<const DraftText>(tokens, kVocabulary);
+  };
+  const auto recent = std::make_shared<const DraftTexts>(DraftTexts{
+      text({90, 11, 12, 13, 60, 61}), text({91, 10, 11, 12, 13, 70, 71, 72, 73, 74, 75})});
+  drafter_.start(0, Tokens{5, 10, 11, 12}, 4, {.recent = recent});
+  EXPECT_THAT(guess(8), ElementsAre(13, 70, 71)) << "three tokens are the same, in one of them";
+  EXPECT_EQ(source_, GuessSource::kRecent);
+  drafter_.observe(0, Tokens{13});
+  EXPECT_THAT(guess(2), ElementsAre(70, 71)) << "the newer text has three tokens, the other four";
+  drafter_.start(0, Tokens{11, 12, 13, 50, 51, 11, 12, 13}, 8, {.recent = recent});
+  EXPECT_THAT(guess(2), ElementsAre(50, 51)) << "as long in the sequence itself";
+  EXPECT_EQ(source_, GuessSource::kOwn);
+}
+
 TEST_F(SuffixDrafterTest, ForksWithThePrediction) {
   start_predicted({1}, {40, 41, 42});
   drafter_.fork(0, 1);
