@@ -24,7 +24,7 @@ struct CountRow {
   std::string_view name;
   std::string_view help;
   std::uint64_t (*of)(const SchedulerStats&);
-  std::string_view drafter{};  ///< the drafter whose guesses it counts; empty: not about guesses
+  std::string_view drafter{};  ///< the source whose guesses it counts; empty: not about guesses
 };
 
 Labels labels_of(const CountRow& row, const std::string& model) {
@@ -66,6 +66,19 @@ constexpr std::array kLevels = std::to_array<LevelRow>({
      [](const SchedulerStats& now, double) { return static_cast<double>(now.adapters.waiting); }},
 });
 
+constexpr std::string_view kMadeHelp =
+    "Tokens guessed and computed, by where the drafter found them: the sequence itself, the "
+    "output that the request predicts, or recent outputs of its client";
+constexpr std::string_view kAcceptedHelp =
+    "Tokens guessed that became output, each without a step of its own";
+constexpr std::string_view kRejectedHelp =
+    "Tokens guessed and computed that were not what the model chose";
+
+template <GuessSource kSource, std::int64_t GuessCounts::* kCount>
+std::uint64_t guesses(const SchedulerStats& now) {
+  return static_cast<std::uint64_t>(now.guesses.of(kSource).*kCount);
+}
+
 constexpr std::array kCounts = std::to_array<CountRow>({
     {PipelineCount::kTicks, "weft_ticks_total", "Ticks planned",
      [](const SchedulerStats& now) { return now.ticks; }},
@@ -76,14 +89,26 @@ constexpr std::array kCounts = std::to_array<CountRow>({
     {PipelineCount::kForcedTokens, "weft_forced_tokens_total",
      "Tokens generated that a grammar left no choice about, and that were put in",
      [](const SchedulerStats& now) { return now.forced_tokens; }},
-    {PipelineCount::kAcceptedGuesses, "weft_speculation_accepted_tokens_total",
-     "Tokens guessed that became output, each without a step of its own",
-     [](const SchedulerStats& now) { return static_cast<std::uint64_t>(now.guesses.accepted); },
-     "suffix"},
-    {PipelineCount::kRejectedGuesses, "weft_speculation_rejected_tokens_total",
-     "Tokens guessed and computed that were not what the model chose",
-     [](const SchedulerStats& now) { return static_cast<std::uint64_t>(now.guesses.rejected); },
-     "suffix"},
+    {PipelineCount::kMadeOwnGuesses, "weft_speculation_guessed_tokens_total", kMadeHelp,
+     guesses<GuessSource::kOwn, &GuessCounts::made>, to_string(GuessSource::kOwn)},
+    {PipelineCount::kMadePredictions, "weft_speculation_guessed_tokens_total", kMadeHelp,
+     guesses<GuessSource::kPrediction, &GuessCounts::made>, to_string(GuessSource::kPrediction)},
+    {PipelineCount::kMadeRecent, "weft_speculation_guessed_tokens_total", kMadeHelp,
+     guesses<GuessSource::kRecent, &GuessCounts::made>, to_string(GuessSource::kRecent)},
+    {PipelineCount::kAcceptedOwnGuesses, "weft_speculation_accepted_tokens_total", kAcceptedHelp,
+     guesses<GuessSource::kOwn, &GuessCounts::accepted>, to_string(GuessSource::kOwn)},
+    {PipelineCount::kAcceptedPredictions, "weft_speculation_accepted_tokens_total", kAcceptedHelp,
+     guesses<GuessSource::kPrediction, &GuessCounts::accepted>,
+     to_string(GuessSource::kPrediction)},
+    {PipelineCount::kAcceptedRecent, "weft_speculation_accepted_tokens_total", kAcceptedHelp,
+     guesses<GuessSource::kRecent, &GuessCounts::accepted>, to_string(GuessSource::kRecent)},
+    {PipelineCount::kRejectedOwnGuesses, "weft_speculation_rejected_tokens_total", kRejectedHelp,
+     guesses<GuessSource::kOwn, &GuessCounts::rejected>, to_string(GuessSource::kOwn)},
+    {PipelineCount::kRejectedPredictions, "weft_speculation_rejected_tokens_total", kRejectedHelp,
+     guesses<GuessSource::kPrediction, &GuessCounts::rejected>,
+     to_string(GuessSource::kPrediction)},
+    {PipelineCount::kRejectedRecent, "weft_speculation_rejected_tokens_total", kRejectedHelp,
+     guesses<GuessSource::kRecent, &GuessCounts::rejected>, to_string(GuessSource::kRecent)},
     {PipelineCount::kPreemptions, "weft_num_preemptions_total", "Requests that gave way",
      [](const SchedulerStats& now) { return now.preemptions; }},
     {PipelineCount::kMovedRows, "weft_moved_rows_total", "Rows moved by the shuffle",
@@ -300,8 +325,12 @@ EngineStats PipelineStats::read() const noexcept {
   stats.ticks = count(PipelineCount::kTicks);
   stats.prompt_tokens = count(PipelineCount::kPromptTokens);
   stats.output_tokens = count(PipelineCount::kOutputTokens);
-  stats.accepted_guesses = count(PipelineCount::kAcceptedGuesses);
-  stats.rejected_guesses = count(PipelineCount::kRejectedGuesses);
+  stats.accepted_guesses = count(PipelineCount::kAcceptedOwnGuesses) +
+                           count(PipelineCount::kAcceptedPredictions) +
+                           count(PipelineCount::kAcceptedRecent);
+  stats.rejected_guesses = count(PipelineCount::kRejectedOwnGuesses) +
+                           count(PipelineCount::kRejectedPredictions) +
+                           count(PipelineCount::kRejectedRecent);
   stats.preemptions = count(PipelineCount::kPreemptions);
   stats.prefix_lookups = count(PipelineCount::kPrefixLookups);
   stats.prefix_hits = count(PipelineCount::kPrefixHits);

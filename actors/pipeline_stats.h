@@ -36,8 +36,15 @@ enum class PipelineCount : std::uint8_t {
   kPromptTokens,
   kOutputTokens,
   kForcedTokens,
-  kAcceptedGuesses,
-  kRejectedGuesses,
+  kMadeOwnGuesses,
+  kMadePredictions,
+  kMadeRecent,
+  kAcceptedOwnGuesses,
+  kAcceptedPredictions,
+  kAcceptedRecent,
+  kRejectedOwnGuesses,
+  kRejectedPredictions,
+  kRejectedRecent,
   kPreemptions,
   kMovedRows,
   kPrefixLookups,
@@ -56,7 +63,7 @@ enum class PipelineCount : std::uint8_t {
   kTrainingIterations,
   kTrainingPieces,
 };
-inline constexpr std::size_t kPipelineCounts = 23;
+inline constexpr std::size_t kPipelineCounts = 30;
 
 /// The statistics of one pipeline. Numbers read together are of slightly different times.
 /// Thread-safe except where stated.

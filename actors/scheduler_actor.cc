@@ -18,7 +18,7 @@ SchedulerActor::SchedulerActor(ActorContext& context, std::shared_ptr<SchedulerS
       state_(std::move(state)),
       generation_(++state_->generations),
       numbers_before_(state_->last_number),
-      requests_(scheduler_, state_->ending, [this] { return context_.now(); }),
+      requests_(scheduler_, state_->options, state_->ending, [this] { return context_.now(); }),
       scheduler_(state_->options, requests_),
       executor_(executor.sender(context.id())),
       detokenizer_(detokenizer.sender(context.id())),
@@ -40,7 +40,7 @@ void SchedulerActor::on(EnqueueMsg&& message) {
 /// Reports once a replica that some requests run without guesses although the device guesses.
 void SchedulerActor::tell_of_guesses(const GroupSpec& spec) {
   if (state_->options.limits.guesses == 0 || state_->told_of_guesses || !state_->notice) return;
-  if (!spec.generates()) return;
+  if (!spec.generates() || spec.most_guesses == 0) return;
   const bool is_processed = spec.sampling->logit_processor != nullptr;
   const bool depends = state_->options.limits.chooses_at_once && spec.depends_on_guesses();
   if (!is_processed && !spec.beams() && !depends) return;

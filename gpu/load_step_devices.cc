@@ -281,7 +281,7 @@ Result<StepDevices> load_step_devices(const OpenedModel& model, const DeviceWish
   const auto replicas = parse_replicas(wishes.replicas);
   if (!replicas) return replicas.error();
   const bool is_cut = replicas->front().ranks() > 1;
-  if (wishes.capacity.guesses > 0 && is_cut) {
+  if (wishes.capacity.guesses > 0 && wishes.capacity.must_guess && is_cut) {
     return Error{DeviceErrc::kUnfit,
                  "speculation.kind: guesses are not verified by a model that is cut"};
   }
@@ -295,7 +295,9 @@ Result<StepDevices> load_step_devices(const OpenedModel& model, const DeviceWish
       return Error{DeviceErrc::kUnfit,
                    "cache.folder: of a model that is cut pages stay on its devices"};
     }
-    return load_ranks(model, *replicas, wishes, end_tokens, progress);
+    DeviceWishes without_guesses = wishes;
+    without_guesses.capacity.guesses = 0;
+    return load_ranks(model, *replicas, without_guesses, end_tokens, progress);
   }
   const std::string& first = wishes.replicas.front();
   CapacityWishes capacity = wishes.capacity;

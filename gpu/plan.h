@@ -12,6 +12,7 @@
 #include "weft/gpu/device_adapter.h"
 #include "weft/gpu/sequence_traits.h"
 #include "weft/sampling/choice_failure.h"
+#include "weft/sampling/drafters/draft_sources.h"
 #include "weft/sampling/part_summary.h"
 #include "weft/sampling/sampler.h"
 #include "weft/sampling/sampling_params.h"
@@ -46,6 +47,7 @@ struct PlanStart {
   std::int32_t first_cross_page = 0;  ///< in Plan::pages: where that lies
   std::int32_t cross_pages = 0;
   bool may_guess = true;  ///< false: no entry of the sequence will have guesses
+  DraftSources drafts{};  ///< for the drafter; not for a device in another process
 };
 
 /// A sequence begins with another row's tokens so far, those of this plan included, and with a copy
@@ -192,8 +194,10 @@ struct SampleResult {
   std::int32_t top_count = 0;
   std::shared_ptr<const ChoiceFailure> failure{};  ///< as of SampleOutcome
   bool more = false;  ///< a guess was right: the next result is of the same PlanSample
-  /// Of the first result of a PlanSample: how many guesses the device made and computed.
+  /// Of the first result of a PlanSample: how many guesses the device made and computed, and where
+  /// its drafter found them.
   std::int32_t guessed = 0;
+  GuessSource source = GuessSource::kOwn;
 };
 
 /// The training that an executor carried out for a plan.

@@ -102,7 +102,10 @@ void PlanReader::start(const Plan& plan, const PlanStart& start) {
   slot.reader = start.reader;
   slot.failure = nullptr;
   slot.may_guess = start.may_guess;
-  if (drafter_ && slot.may_guess) drafter_->start(slot_of(start.row), history(plan, start));
+  if (drafter_ && slot.may_guess) {
+    drafter_->start(slot_of(start.row), history(plan, start), place_of(start.prompt_tokens),
+                    start.drafts);
+  }
 }
 
 void PlanReader::read_tables(const Plan& plan) {
@@ -190,7 +193,7 @@ std::span<const SlotTokens> PlanReader::read_entries(const Plan& plan) {
       tokens.ids = std::span(plan.ids).subspan(place_of(one.first_id), place_of(tokens.count));
     }
     slot.observed += tokens.count;
-    if (drafter_ && slot.may_guess) tokens.guesses = guess(tokens, one.guesses);
+    if (drafter_ && slot.may_guess) guess(tokens, one.guesses);
     tokens.count += static_cast<std::int32_t>(tokens.guesses.size());
     const std::size_t pages =
         place_of(limits_.pages_for(std::int64_t{tokens.start} + tokens.count));
@@ -206,13 +209,15 @@ std::span<const SlotTokens> PlanReader::read_entries(const Plan& plan) {
   return entries_;
 }
 
-/// Tells the drafter of an entry's tokens, and returns what it guesses behind them.
-std::span<const TokenId> PlanReader::guess(const SlotTokens& tokens, std::int32_t most) {
+/// Tells the drafter of an entry's tokens, and puts what it guesses behind them.
+void PlanReader::guess(SlotTokens& tokens, std::int32_t most) {
   drafter_->observe(tokens.slot, known_ids(tokens));
   const std::span<TokenId> room = std::span(guesses_).subspan(guessed_, place_of(most));
-  const std::size_t count = room.empty() ? 0 : drafter_->guess(tokens.slot, room);
-  guessed_ += count;
-  return room.first(count);
+  if (room.empty()) return;
+  const Draft draft = drafter_->guess(tokens.slot, room);
+  guessed_ += draft.count;
+  tokens.guesses = room.first(draft.count);
+  tokens.source = draft.source;
 }
 
 void PlanReader::note_reading(const SlotTokens& tokens) {
@@ -275,7 +280,8 @@ void PlanReader::read_samples(const Plan& plan) {
       LogitNeeds& needs = needs_[place_of(output) + i];
       needs = std::max(needs, state_of_row(sample.row).needs);
     }
-    choices_.push_back({slot_of(sample.row), output, shares, tokens.guesses, results_});
+    choices_.push_back(
+        {slot_of(sample.row), output, shares, tokens.guesses, tokens.source, results_});
     results_ += 1 + tokens.guesses.size();
   }
 }
@@ -323,6 +329,7 @@ std::span<TokenLogprob> PlanReader::tell(StepResult& result, std::size_t index,
   told.first_top = static_cast<std::int32_t>(first);
   if (choice.told == 1) {
     told.guessed = static_cast<std::int32_t>(choice.guesses.size());
+    told.source = choice.source;
   } else {
     result.samples[place - 1].more = true;
     ++slot.observed;

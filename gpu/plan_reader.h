@@ -40,8 +40,9 @@ struct SlotTokens {
   std::int32_t first = 0;
   std::int32_t count = 0;  ///< guesses included
   std::int32_t start = 0;
-  std::span<const TokenId> ids = {};      ///< empty: one token, what was chosen for the slot last
-  std::span<const TokenId> guesses = {};  ///< behind `ids`, at most as many as the plan allows
+  std::span<const TokenId> ids = {};       ///< empty: one token, what was chosen for the slot last
+  std::span<const TokenId> guesses = {};   ///< behind `ids`, at most as many as the plan allows
+  GuessSource source = GuessSource::kOwn;  ///< of `guesses`
   std::span<const std::int32_t> pages = {};  ///< of the KV that it writes, for start + count tokens
   std::int32_t observed = 0;                 ///< tokens that its sampler has seen before
   std::int32_t adapter_place = -1;           ///< where its adapter is; -1: it has none
@@ -78,8 +79,9 @@ struct SlotChoice {
   std::int32_t output = 0;     ///< which of outputs() it is chosen by
   bool shares_output = false;  ///< others choose by the same; then there are no guesses
   std::span<const TokenId> guesses = {};
-  std::size_t first_result = 0;  ///< in StepResult::samples
-  std::size_t told = 0;          ///< how many results there are so far
+  GuessSource source = GuessSource::kOwn;  ///< of `guesses`
+  std::size_t first_result = 0;            ///< in StepResult::samples
+  std::size_t told = 0;                    ///< how many results there are so far
 };
 
 /// Reads plans for any device. It keeps each slot's sequence as plans describe it. A row that moves
@@ -179,7 +181,7 @@ class PlanReader {
   void read_samples(const Plan& plan);
   void fork(const PlanFork& fork);
   void note_reading(const SlotTokens& tokens);
-  [[nodiscard]] std::span<const TokenId> guess(const SlotTokens& tokens, std::int32_t most);
+  void guess(SlotTokens& tokens, std::int32_t most);
   void add_outputs(const SlotTokens& tokens);
 
   const DeviceLimits limits_;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -18,6 +20,7 @@
 #include "weft/gpu/step_device.h"
 #include "weft/sampling/beam_search.h"
 #include "weft/sampling/choice_failure.h"
+#include "weft/sampling/drafters/draft_sources.h"
 #include "weft/sampling/sampling_params.h"
 #include "weft/schedule/memory/page_pool.h"
 #include "weft/schedule/memory/tree/prefix_scope.h"
@@ -38,6 +41,7 @@ struct GroupSpec {
   std::int32_t max_tokens = 1;
   /// Guesses of a sequence in a step (PlanEntry::guesses); 0: none.
   std::int32_t most_guesses = std::numeric_limits<std::int32_t>::max();
+  DraftSources drafts{};  ///< texts in which the device looks for guesses, beside each sequence
   std::uint64_t seed = 0;
   std::vector<TokenId> end_tokens;  ///< that end an output, sorted
   SequenceTraits traits{};          ///< the angles depend on its greatest length
@@ -84,8 +88,35 @@ class Group;
 
 /// How many of a device's guesses were right and wrong (PlanEntry::guesses).
 struct GuessCounts {
+  std::int64_t made = 0;      ///< were computed; also of sequences that have ended meanwhile
   std::int64_t accepted = 0;  ///< became output, each saving a step
   std::int64_t rejected = 0;  ///< were computed in vain
+
+  GuessCounts& operator+=(const GuessCounts& other) noexcept {
+    made += other.made;
+    accepted += other.accepted;
+    rejected += other.rejected;
+    return *this;
+  }
+};
+
+/// The same by where the drafter found the guesses.
+class GuessTallies {
+ public:
+  [[nodiscard]] GuessCounts& of(GuessSource source) noexcept {
+    return counts_[static_cast<std::size_t>(source)];
+  }
+  [[nodiscard]] const GuessCounts& of(GuessSource source) const noexcept {
+    return counts_[static_cast<std::size_t>(source)];
+  }
+  [[nodiscard]] GuessCounts total() const noexcept {
+    GuessCounts sum;
+    for (const GuessCounts& one : counts_) sum += one;
+    return sum;
+  }
+
+ private:
+  std::array<GuessCounts, kGuessSources> counts_{};
 };
 
 /// A running group whose prompt begins like a waiting group's, which waits for its pages.
@@ -124,6 +155,7 @@ class Group : public WaitItem {
   /// Input tokens found in the cache when it first began: of the encoder's input if it has one,
   /// otherwise of the prompt; -1 before.
   std::int32_t cached = -1;
+  std::shared_ptr<const DraftTexts> recent;  ///< recent outputs of its scope, as it began
   bool looked_in_files = false;       ///< files were searched for its pages since it began to wait
   std::int32_t adapter_place = -1;    ///< where the adapter is that it uses while it runs; -1: none
   PrefixLeader leads;                 ///< the group whose pages it waits for, though it could begin

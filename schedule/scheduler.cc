@@ -323,20 +323,22 @@ void Scheduler::take_results(const Tick& tick, std::size_t index,
   Group& group = *owner.group;  // stays while its result is under way
   const std::int32_t made = results.front().guessed;
   const auto right = static_cast<std::int32_t>(results.size()) - 1;
+  const GuessSource source = results.front().source;
   chunks_.guesses().note(tick.guess_costs, made, right);
+  count_guesses(group, source, {.made = made});
   Sequence& sequence = group.sequences[static_cast<std::size_t>(owner.sequence)];
   if (!group.done && sequence.under_way.serial() == owner.serial) {
     const std::int32_t guesses = entry_of(tick.plan, index).guesses;
     note_result(sequence, guesses, right);
     if (guesses > 0) memory_.trim(sequence);
     chunks_.guesses().learn(sequence, made, right);
-    count_guesses(group, 0, made - right);
+    count_guesses(group, source, {.rejected = made - right});
     // What is known of it is written by this tick and those before, as later ones feed its result.
     // It may be about to end.
     memory_.prefixes().keep_after_step(group, sequence);
     for (const SampleResult& result : results) {
       if (group.done || sequence.ended()) break;
-      if (&result != &results.front()) count_guesses(group, 1, 0);
+      if (&result != &results.front()) count_guesses(group, source, {.accepted = 1});
       sequence.progress.verify();
       take_result(group, owner.sequence, result, top_of(result, tick.result));
     }
@@ -344,11 +346,9 @@ void Scheduler::take_results(const Tick& tick, std::size_t index,
   groups_.settle_result(group);
 }
 
-void Scheduler::count_guesses(Group& group, std::int64_t accepted, std::int64_t rejected) {
-  for (GuessCounts* const counts : {&guesses_, &group.guesses}) {
-    counts->accepted += accepted;
-    counts->rejected += rejected;
-  }
+void Scheduler::count_guesses(Group& group, GuessSource source, const GuessCounts& counts) {
+  guesses_.of(source) += counts;
+  group.guesses += counts;
 }
 
 void Scheduler::take_result(Group& group, std::int32_t index, const SampleResult& result,

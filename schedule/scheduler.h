@@ -56,7 +56,7 @@ struct SchedulerStats {
   std::uint64_t prompt_tokens = 0;  ///< computed prompt tokens, also if computed again
   std::uint64_t output_tokens = 0;  ///< tokens given to listeners
   std::uint64_t forced_tokens = 0;  ///< output tokens that were forced rather than chosen
-  GuessCounts guesses{};            ///< the sum over all groups
+  GuessTallies guesses{};           ///< the sum over all groups
   std::uint64_t preemptions = 0;
   std::uint64_t moved_rows = 0;
   AdapterStats adapters{};
@@ -178,7 +178,7 @@ class Scheduler {
   [[nodiscard]] bool use_files(const SchedulerOptions& options);
 
   void take_results(const Tick& tick, std::size_t index, std::span<const SampleResult> results);
-  void count_guesses(Group& group, std::int64_t accepted, std::int64_t rejected);
+  void count_guesses(Group& group, GuessSource source, const GuessCounts& counts);
   void take_result(Group& group, std::int32_t index, const SampleResult& result,
                    std::span<const TokenLogprob> top);
   void take_computed(const SampleOwner& owner);
@@ -218,7 +218,7 @@ class Scheduler {
   std::uint64_t releases_seen_ = 0;  // row releases before the last plan
   std::uint64_t output_tokens_ = 0;
   std::uint64_t forced_tokens_ = 0;
-  GuessCounts guesses_;
+  GuessTallies guesses_;
 };
 
 }  // namespace weft

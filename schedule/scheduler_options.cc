@@ -16,6 +16,10 @@ SchedulerOptions scheduler_options(const Config& config, const DeviceLimits& lim
   options.jump_ahead = config.jump_ahead;
   options.training = {config.training, config.training_deferral_bound};
   options.cache = config.cache_enabled && limits.keeps_kv;
+  // Where no cached prompt is shared, no output is.
+  if (config.speculation != SpeculationKind::kOff && limits.guesses > 0 && options.cache) {
+    options.recent_tokens = config.speculation_recent_tokens;
+  }
   return options;
 }
 

@@ -25,7 +25,9 @@ struct SchedulerOptions {
   std::int32_t decode_every = 1;
   bool jump_ahead = true;
   TrainingOptions training{};
-  bool cache = true;            ///< Config::cache_enabled
+  bool cache = true;  ///< Config::cache_enabled
+  /// Tokens of recent outputs in which a drafter looks for guesses (RecentOutputs); 0: none.
+  std::int64_t recent_tokens = 0;
   std::int64_t page_bytes = 0;  ///< a page's bytes in all layers, for statistics; 0: unknown
   /// Files that keep pages of the device's KV cache which no group uses; null: no files.
   std::shared_ptr<PageFiles> files{};

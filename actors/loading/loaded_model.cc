@@ -272,7 +272,10 @@ DeviceWishes wishes_of(const Config& config) {
   wishes.page_tokens = config.page_tokens;
   wishes.context = config.max_context;
   wishes.step_tokens = config.max_step_tokens;
-  if (config.speculation != SpeculationKind::kOff) wishes.guesses = config.speculation_max_tokens;
+  wishes.must_guess = config.speculation != SpeculationKind::kOff;
+  if (wishes.must_guess || config.speculation_prediction) {
+    wishes.guesses = config.speculation_max_tokens;
+  }
   wishes.host_bytes = config.cache_enabled ? config.cache_host_bytes : 0;
   if (config.cache_enabled && config.kv_layout == KvLayout::kPages) {
     wishes.files = config.cache_folder;

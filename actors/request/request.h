@@ -64,13 +64,19 @@ struct VectorWish {
 /// How an engine that guesses tokens (Config::speculation) may guess those of a request. Outputs
 /// are the same whatever it says.
 struct SpeculationWish {
-  /// kOff: not at all. Else the engine guesses by what its configuration says, or not at all where
-  /// that has none.
+  /// kOff: not at all. Else the engine guesses by what its configuration says; where that is kOff,
+  /// only with a prediction.
   std::optional<SpeculationKind> kind{};
   /// Tokens guessed at once, 1 .. kMostTokens, within Config::speculation_max_tokens; 0: as many as
   /// that.
   std::int32_t max_tokens = 0;
   static constexpr std::int32_t kMostTokens = 64;  ///< as of Config::speculation_max_tokens
+  /// A text that outputs are predicted to resemble, such as a file that is to be edited; "": none.
+  /// Its tokens are looked up for guesses beside the sequence's own (Config::speculation_prediction
+  /// says whether). They are no part of the prompt or of Usage::prompt_tokens, but bounds of a
+  /// prompt's bytes and of what waits count the text as part of the prompt. A prediction of more
+  /// tokens than the context is refused.
+  std::string prediction{};
 };
 
 /// What a caller asks for. Exactly one of prompt, prompt_tokens and messages is given.

@@ -55,6 +55,7 @@ PromptSize prompt_size(const Request& request) {
   }
   if (!request.tools.is_null()) size.bytes += json_bytes(request.tools);
   for (const auto& message : request.messages) size.bytes += json_bytes(message);
+  size.bytes += static_cast<std::int64_t>(request.speculation.prediction.size());
   if (request.vector) size.bytes += static_cast<std::int64_t>(request.vector->second_text.size());
   size.tokens =
       static_cast<std::int64_t>(request.prompt_tokens.size()) + tokens_of_bytes(size.bytes);

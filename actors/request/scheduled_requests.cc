@@ -70,9 +70,13 @@ std::optional<TimePoint> deadline_of(ActiveRequest& request) {
   return arrived + timeout;
 }
 
-ScheduledRequests::ScheduledRequests(Scheduler& scheduler, std::shared_ptr<EndingRequests> ending,
+ScheduledRequests::ScheduledRequests(Scheduler& scheduler, const SchedulerOptions& options,
+                                     std::shared_ptr<EndingRequests> ending,
                                      std::function<TimePoint()> now)
-    : scheduler_(scheduler), ending_(std::move(ending)), now_(std::move(now)) {}
+    : scheduler_(scheduler),
+      ending_(std::move(ending)),
+      now_(std::move(now)),
+      recent_(options.recent_tokens, options.limits.vocabulary) {}
 
 void ScheduledRequests::take(std::unique_ptr<RequestGroup>&& group, TimePoint now) {
   make_place_for_end();
@@ -131,6 +135,7 @@ std::optional<TimePoint> ScheduledRequests::next_deadline() const noexcept {
 void ScheduledRequests::on_begin(Group& group) {
   TimePoint& started = static_cast<RequestGroup&>(group).ticket->times().started;
   if (started == TimePoint{}) started = now_();
+  if (group.spec.most_guesses > 0) group.recent = recent_.of(group.prefix_scope);
 }
 
 void ScheduledRequests::on_token(Group& group, std::int32_t sequence, const SampleResult& result,
@@ -143,7 +148,18 @@ void ScheduledRequests::on_token(Group& group, std::int32_t sequence, const Samp
 void ScheduledRequests::on_end(Group& group, GroupEnd how, const Error& error) {
   auto& request = static_cast<RequestGroup&>(group);
   groups_.erase(request.ticket->id());
+  if (how == GroupEnd::kDone || how == GroupEnd::kStopped) keep_outputs(request);
   add_end(request, how, error);
+}
+
+/// Keeps outputs for the guesses of later requests. Without memory it does without.
+void ScheduledRequests::keep_outputs(const RequestGroup& group) noexcept {
+  if (group.spec.most_guesses == 0 || !group.spec.generates() || group.spec.beams()) return;
+  try {
+    for (const Sequence& one : group.sequences) recent_.add(group.prefix_scope, one.outputs);
+  } catch (const std::bad_alloc&) {
+    return;  // only guesses are lost
+  }
 }
 
 /// Its place is reserved (make_place_for_end), since the message must not be lost for lack of

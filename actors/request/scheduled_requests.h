@@ -14,6 +14,7 @@
 #include "weft/actors/request/active_request.h"
 #include "weft/core/error/error.h"
 #include "weft/core/time/clock.h"
+#include "weft/schedule/recent_outputs.h"
 #include "weft/schedule/scheduler.h"
 
 namespace weft {
@@ -32,8 +33,9 @@ class ScheduledRequests final : public SchedulerListener {
  public:
   /// `scheduler` may be constructed later, since it is not used before take(). `now` is called when
   /// a group gets its rows.
-  ScheduledRequests(Scheduler& scheduler, std::shared_ptr<EndingRequests> ending,
-                    std::function<TimePoint()> now);
+  /// `options` are the scheduler's.
+  ScheduledRequests(Scheduler& scheduler, const SchedulerOptions& options,
+                    std::shared_ptr<EndingRequests> ending, std::function<TimePoint()> now);
 
   /// Takes an arriving request. If it never fits, or was asked to end, it is in ends() at once. If
   /// this throws, the request is still in `group`, or has ended.
@@ -69,6 +71,7 @@ class ScheduledRequests final : public SchedulerListener {
   };
 
   void make_place_for_end();
+  void keep_outputs(const RequestGroup& group) noexcept;
   void refuse(std::unique_ptr<RequestGroup> group, EndCause cause, std::string refusal);
   void add_end(RequestGroup& group, GroupEnd how, const Error& error);
   void end(RequestGroup& group, EndCause cause);
@@ -78,6 +81,7 @@ class ScheduledRequests final : public SchedulerListener {
   Scheduler& scheduler_;
   const std::shared_ptr<EndingRequests> ending_;
   const std::function<TimePoint()> now_;
+  RecentOutputs recent_;
   std::uint64_t arrivals_ = 0;
   std::unordered_map<RequestId, RequestGroup*> groups_;
   std::vector<Deadline> deadlines_;  // a heap, the earliest first

@@ -30,6 +30,10 @@ DeviceLimits one_at_a_time(DeviceLimits limits) {
   return limits;
 }
 
+SchedulerOptions stepper_options(const Config& config, const StepDevice& device) {
+  return scheduler_options(config, one_at_a_time(device.limits()));
+}
+
 std::shared_ptr<const ServedModel> configured(ServedModel model, const Config& config) {
   apply_config(model, config);
   return std::make_shared<const ServedModel>(std::move(model));
@@ -44,8 +48,9 @@ StepperCore::StepperCore(const Config& config, ServedModel model,
       device_(std::move(device)),
       clock_(clock ? std::move(clock) : std::make_shared<const SteadyClock>()),
       next_seed_(random_seed()),
-      requests_(scheduler_, ending_, [this] { return clock_->now(); }),
-      scheduler_(scheduler_options(config, one_at_a_time(device_->limits())), requests_) {
+      requests_(scheduler_, stepper_options(config, *device_), ending_,
+                [this] { return clock_->now(); }),
+      scheduler_(stepper_options(config, *device_), requests_) {
   tick_.reserve(device_->limits());
 }
 
@@ -190,8 +195,8 @@ EngineStats StepperCore::stats() const {
           .prompt_tokens = now.prompt_tokens,
           .output_tokens = now.output_tokens,
           .preemptions = now.preemptions,
-          .accepted_guesses = static_cast<std::uint64_t>(now.guesses.accepted),
-          .rejected_guesses = static_cast<std::uint64_t>(now.guesses.rejected),
+          .accepted_guesses = static_cast<std::uint64_t>(now.guesses.total().accepted),
+          .rejected_guesses = static_cast<std::uint64_t>(now.guesses.total().rejected),
           .prefix_lookups = now.prefixes.lookups,
           .prefix_hits = now.prefixes.hits,
           .prefix_tokens = now.prefixes.found,

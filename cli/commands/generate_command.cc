@@ -154,7 +154,7 @@ class Generation {
       if (forced_bos_ != kNoToken) prompt.push_back(forced_bos_);
     }
     seen_.insert(prompt.begin(), prompt.end());
-    if (drafter_) drafter_->start(0, prompt);
+    if (drafter_) drafter_->start(0, prompt, prompt.size(), {});
     feed(prompt, {}, whole);
     const auto prefilled = steady_clock::now();
     const std::int64_t room = device_.options().max_context - runner_.length();
@@ -190,7 +190,7 @@ class Generation {
     if (drafter_) {
       drafter_->observe(0, chosen_);
       fed_.resize(1 + std::min(kMostGuesses, most - timing.tokens - 1));
-      fed_.resize(1 + drafter_->guess(0, std::span(fed_).subspan(1)));
+      fed_.resize(1 + drafter_->guess(0, std::span(fed_).subspan(1)).count);
     }
     const std::span<const TokenId> guesses = std::span(fed_).subspan(1);
     feed(std::span(fed_).first(1), guesses, whole);

@@ -285,6 +285,21 @@ inline constexpr std::array kKeys = {
               "Nine tokens of one sequence take a host hardly longer than one, as it reads the "
               "weights once",
               "speculation-max-tokens"},
+    ConfigKey{"speculation", "prediction", flag<&Config::speculation_prediction>(),
+              "Guess by the output that a request predicts (OpenAI's prediction), with the kind "
+              "off as well: then only for such requests, and not for a model that is cut. Devices "
+              "take memory for max_tokens guesses of each row, in a step of memory.step_tokens "
+              "tokens",
+              "An edited text comes several tokens a step, and requests without a prediction run "
+              "as before",
+              "speculation-prediction"},
+    ConfigKey{"speculation", "recent_tokens",
+              integer<&Config::speculation_recent_tokens>(0, std::int64_t{1} << 30),
+              "With the kind suffix: tokens of recent outputs that a replica keeps to guess from, "
+              "for requests that may use each other's cached prompts (cache.enabled, cache.share); "
+              "0: none. Of a client the last 8 outputs, 4096 tokens of each",
+              "Some 4 MB of memory; what a client asks for again it gets several tokens a step",
+              "speculation-recent-tokens"},
 
     ConfigKey{
         "training", "policy", choice<kTrainingNames, kTrainingKinds, &Config::training>(),

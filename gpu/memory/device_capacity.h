@@ -27,6 +27,7 @@ struct CapacityWishes {
   /// several GPUs, of all together. 0: the KV cache is in the GPU's memory.
   std::int64_t kv_host_bytes = 0;
   std::int32_t guesses = 0;     ///< tokens that a drafter guesses of a row at once; not of ranks
+  bool must_guess = true;       ///< false: ranks may do without `guesses`
   std::string files{};          ///< a folder for pages that nobody has; empty: none
   std::int64_t file_bytes = 0;  ///< of the files in it
   bool slabs = false;           ///< each row has pages of its own for all of its context

@@ -24,6 +24,9 @@ namespace weft::measure {
 /// One sequence's speed and the throughput of many on one partition (Inferflow, table 5), with as
 /// many rows as it has sequences.
 [[nodiscard]] Report inferflow_partition(const RecipeSetup& setup);
+/// The acceptance of guesses, tokens a step and Inferflow's cost of speculation (its section 8)
+/// beside what was measured, on outputs that are predicted, that repeat themselves, and others.
+[[nodiscard]] Report inferflow_speculation(const RecipeSetup& setup);
 /// Every batch policy over one load, beside batches that are kept full.
 [[nodiscard]] Report policies(const RecipeSetup& setup);
 /// Chat beside a flood of batch work, with and without classes.

@@ -5,8 +5,15 @@
 #include <span>
 
 #include "weft/core/token.h"
+#include "weft/sampling/drafters/draft_sources.h"
 
 namespace weft {
+
+/// What a drafter guesses.
+struct Draft {
+  std::size_t count = 0;  ///< tokens
+  GuessSource source = GuessSource::kOwn;
+};
 
 /// Guesses what comes next in sequences, for a device that verifies guesses (speculative decoding:
 /// PlanEntry::guesses). A wrong guess costs time and changes no text. A device has one for all its
@@ -18,15 +25,18 @@ class Drafter {
   Drafter& operator=(const Drafter&) = delete;
   virtual ~Drafter() = default;
 
-  /// A sequence begins in the slot, with these tokens so far.
-  virtual void start(std::int32_t slot, std::span<const TokenId> tokens) = 0;
+  /// A sequence begins in the slot, with these tokens so far. The first `prompt_tokens` tokens of
+  /// the sequence are its prompt, whether it has them already or will be told of them. `sources`
+  /// are texts beside the sequence.
+  virtual void start(std::int32_t slot, std::span<const TokenId> tokens, std::size_t prompt_tokens,
+                     const DraftSources& sources) = 0;
   /// The next tokens of the slot's sequence, of its prompt or chosen.
   virtual void observe(std::int32_t slot, std::span<const TokenId> tokens) = 0;
   /// A sequence begins in slot `to` with the tokens so far of the one in `from`.
   virtual void fork(std::int32_t from, std::int32_t to) = 0;
   /// Writes what may follow the tokens of the slot's sequence, the next one first, and returns how
   /// many tokens it has written: 0 to all. Each is in the vocabulary.
-  [[nodiscard]] virtual std::size_t guess(std::int32_t slot, std::span<TokenId> guesses) = 0;
+  [[nodiscard]] virtual Draft guess(std::int32_t slot, std::span<TokenId> guesses) = 0;
 };
 
 }  // namespace weft

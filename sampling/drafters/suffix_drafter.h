@@ -3,10 +3,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "weft/core/token.h"
+#include "weft/sampling/drafters/draft_sources.h"
+#include "weft/sampling/drafters/draft_text.h"
 #include "weft/sampling/drafters/drafter.h"
 #include "weft/sampling/token_history.h"
 
@@ -14,7 +18,8 @@ namespace weft {
 
 /// Guesses that a sequence goes on as it did where its newest tokens stood before, in its prompt or
 /// output: what edits, quotes and fills in comes right (suffix decoding, arXiv 2411.04975, over one
-/// sequence alone).
+/// sequence). It looks in the same way into the output that a request predicts, and into recent
+/// outputs of its client.
 ///
 /// Of the places where the newest token stood, it takes those where the most tokens before it are
 /// the same, too. Each votes for what followed there; the token with the most votes is guessed, and
@@ -22,7 +27,12 @@ namespace weft {
 /// stops where less than half of the places would go along. Whenever the first guess is wrong, the
 /// sequence needs a match longer by a token for its next guesses; whenever it is right, a shorter.
 ///
-/// Takes all its memory when it is made: a TokenHistory for each slot.
+/// Each text votes by itself, and the text with the longest match is taken: of equal ones the
+/// prediction before the sequence, and this before recent outputs. An output that is the prediction
+/// so far, from the first token of both on, is a match of any length. A prediction says that its
+/// whole text comes, so it is guessed on as far as there is room.
+///
+/// Takes the memory of a slot, a TokenHistory, for the first sequence in it, and keeps it.
 class SuffixDrafter final : public Drafter {
  public:
   /// Tokens before a place that are compared, at most.
@@ -31,27 +41,33 @@ class SuffixDrafter final : public Drafter {
   static constexpr std::size_t kLeastMatch = 3;
   /// What kLeastMatch grows to at most.
   static constexpr std::size_t kMostNeeded = 8;
-  /// Places that are looked at, the newest first: some microseconds, of a step's milliseconds.
+  /// Places that are looked at in each text, the newest first: some microseconds, of a step's
+  /// milliseconds.
   static constexpr std::size_t kMostPlaces = 1'024;
   /// Places that vote.
   static constexpr std::size_t kMostVotes = 16;
 
   /// For so many slots, each with sequences of at most `max_context` tokens of the vocabulary.
-  SuffixDrafter(std::size_t slots, std::size_t vocabulary, std::size_t max_context);
+  SuffixDrafter(std::size_t slots, std::size_t vocabulary, std::size_t max_context)
+      : vocabulary_(vocabulary), max_context_(max_context), slots_(slots) {}
 
-  void start(std::int32_t slot, std::span<const TokenId> tokens) override;
+  void start(std::int32_t slot, std::span<const TokenId> tokens, std::size_t prompt_tokens,
+             const DraftSources& sources) override;
   void observe(std::int32_t slot, std::span<const TokenId> tokens) override;
   void fork(std::int32_t from, std::int32_t to) override;
-  [[nodiscard]] std::size_t guess(std::int32_t slot, std::span<TokenId> guesses) override;
+  [[nodiscard]] Draft guess(std::int32_t slot, std::span<TokenId> guesses) override;
 
  private:
   struct Slot {
-    sampling::TokenHistory history;
+    std::optional<sampling::TokenHistory> history{};
+    std::size_t prompt_tokens = 0;
+    std::weak_ptr<const DraftText> prediction{};
+    std::weak_ptr<const DraftTexts> recent{};
     std::size_t needs = kLeastMatch;  // tokens that must be the same
     std::size_t guessed_at = 0;       // how many tokens there were when it guessed last; 0: never
     TokenId guessed = kNoToken;       // the first of these guesses
   };
-  /// Where the newest tokens stood before.
+  /// Where the newest tokens stood before, in one text.
   struct Places {
     std::array<std::size_t, kMostVotes> after{};  // positions behind them, the newest first
     std::size_t count = 0;
@@ -59,9 +75,16 @@ class SuffixDrafter final : public Drafter {
   };
 
   [[nodiscard]] Slot& at(std::int32_t slot) { return slots_[static_cast<std::size_t>(slot)]; }
+  [[nodiscard]] Slot& made_at(std::int32_t slot);
   static void learn(Slot& slot);
-  [[nodiscard]] static Places find(const Slot& slot);
+  [[nodiscard]] static Places find_own(const Slot& slot);
+  [[nodiscard]] static Places find_predicted(const Slot& slot, const DraftText& prediction);
+  [[nodiscard]] static Places find_recent(const Slot& slot, const DraftText& text);
+  [[nodiscard]] static std::size_t guess_recent(const Slot& slot, std::size_t matched,
+                                                std::span<TokenId> guesses);
 
+  const std::size_t vocabulary_;
+  const std::size_t max_context_;
   std::vector<Slot> slots_;
 };
 

@@ -29,6 +29,10 @@ void write_start(Plan& plan, const Group& group, Sequence& sequence, std::int32_
   start.mirostat_mu = sequence.mirostat_mu;
   start.traits = group.spec.traits;
   start.may_guess = group.spec.may_guess(limits) && !sequence.forced;
+  if (start.may_guess) {
+    start.drafts = group.spec.drafts;
+    start.drafts.recent = group.recent;
+  }
   start.first_history = static_cast<std::int32_t>(plan.ids.size());
   start.history_tokens = sequence.progress.planned();
   for (std::int32_t i = 0; i < sequence.progress.planned(); ++i) {

@@ -46,14 +46,23 @@ TEST(PipelineStatsTest, PublishesWhatBecameOfGuesses) {
   MetricsRegistry registry;
   PipelineStats stats(registry, {.rows = 1, .pages = 8}, 2, 4, 800);
   SchedulerStats now;
-  now.guesses = {.accepted = 7, .rejected = 2};
+  now.guesses.of(GuessSource::kOwn) = {.made = 8, .accepted = 6, .rejected = 1};
+  now.guesses.of(GuessSource::kPrediction) = {.made = 3, .accepted = 1, .rejected = 1};
+  now.guesses.of(GuessSource::kRecent) = {.made = 5, .accepted = 3, .rejected = 2};
   stats.set(0, now);
   stats.set(1, now);
   const std::string text = prometheus_text(registry);
-  EXPECT_THAT(text, HasSubstr("weft_speculation_accepted_tokens_total{drafter=\"suffix\"} 14\n"));
-  EXPECT_THAT(text, HasSubstr("weft_speculation_rejected_tokens_total{drafter=\"suffix\"} 4\n"));
-  EXPECT_EQ(stats.read().accepted_guesses, 14U);
-  EXPECT_EQ(stats.read().rejected_guesses, 4U);
+  for (const char* line : {"guessed_tokens_total{drafter=\"suffix\"} 16\n",
+                           "guessed_tokens_total{drafter=\"prediction\"} 6\n",
+                           "guessed_tokens_total{drafter=\"recent\"} 10\n",
+                           "accepted_tokens_total{drafter=\"suffix\"} 12\n",
+                           "accepted_tokens_total{drafter=\"prediction\"} 2\n",
+                           "rejected_tokens_total{drafter=\"suffix\"} 2\n",
+                           "rejected_tokens_total{drafter=\"prediction\"} 2\n"}) {
+    EXPECT_THAT(text, HasSubstr(std::string("weft_speculation_") + line));
+  }
+  EXPECT_EQ(stats.read().accepted_guesses, 20U);
+  EXPECT_EQ(stats.read().rejected_guesses, 8U);
 }
 
 TEST(PipelineStatsTest, PublishesWhatWasTrained) {

@@ -170,6 +170,7 @@ TEST_F(PipelineTest, ThatLogitProcessorsRunWithoutGuessesIsSaidOnce) {
   std::vector<std::string> said;
   notice = [&](const std::string& what) { said.push_back(what); };
   limits.guesses = 2;
+  config.speculation = SpeculationKind::kSuffix;
   start();
   send();
   Request processed = request(5, 6);

@@ -112,6 +112,7 @@ PlayedPipeline::PlayedPipeline(const MakeDevice& make_device, const Program& pro
   config.decode_every = shape.decode_every;
   config.target_inter_token = shape.target_inter_token;
   config.preprocess_workers = 1;
+  if (limits.guesses > 0) config.speculation = SpeculationKind::kSuffix;
   PipelineOptions how;
   how.system = system_.options_for_other();
   how.own_threads = false;

@@ -70,6 +70,7 @@ SimulatedModel::SimulatedModel(const Options& options, std::mt19937_64& random)
   config.cache_enabled = !chance(0.1) || options.folder;
   config.cache_share = chance(0.5) ? CacheShare::kAll : CacheShare::kKey;
   config.max_queued_requests = 24;
+  if (limits_.guesses > 0) config.speculation = SpeculationKind::kSuffix;
   config.max_queued_prompt_tokens = 2000;
   if (chance(0.15)) config.policy = BatchPolicy::kStatic;
   if (chance(0.15)) {

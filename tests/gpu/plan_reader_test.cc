@@ -3,12 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <boost/system/system_error.hpp>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "weft/gpu/device_error.h"
+#include "weft/sampling/drafters/draft_text.h"
 #include "weft/tests/fixture/recalling_drafter.h"
 #include "weft/tests/gpu/plan_builder.h"
 
@@ -269,6 +274,41 @@ TEST_F(GuessingReaderTest, TheDrafterDoesNotFollowASequenceThatHasNoGuesses) {
   builder_.plan().entries.back().guesses = 3;
   builder_.plan().entries.back().count = 5;
   EXPECT_THAT(read()[0].guesses, ElementsAre(12, 13, 14));
+}
+
+/// Notes what a drafter is told of a sequence's beginning.
+class NotingDrafter final : public Drafter {
+ public:
+  struct Beginning {
+    std::size_t prompt_tokens = 0;
+    DraftSources sources{};
+  };
+  explicit NotingDrafter(Beginning& noted) : noted_(noted) {}
+
+  void start(std::int32_t /*slot*/, std::span<const TokenId> /*tokens*/, std::size_t prompt_tokens,
+             const DraftSources& sources) override {
+    noted_ = {prompt_tokens, sources};
+  }
+  void observe(std::int32_t /*slot*/, std::span<const TokenId> /*tokens*/) override {}
+  void fork(std::int32_t /*from*/, std::int32_t /*to*/) override {}
+  [[nodiscard]] Draft guess(std::int32_t /*slot*/, std::span<TokenId> /*guesses*/) override {
+    return {};
+  }
+
+ private:
+  Beginning& noted_;
+};
+
+TEST_F(PlanReaderTest, TheDrafterHearsOfThePromptAndOfThePrediction) {
+  NotingDrafter::Beginning noted;
+  reader_.use(std::make_unique<NotingDrafter>(noted));
+  builder_.start(2, greedy(), 2).table(2, 0, {5}).feed(2, 0, {10, 11}).sample();
+  const std::array<TokenId, 2> predicted = {12, 13};
+  const auto prediction = std::make_shared<const DraftText>(predicted, 100);
+  builder_.plan().starts.back().drafts.prediction = prediction;
+  read();
+  EXPECT_EQ(noted.prompt_tokens, 2U);
+  EXPECT_EQ(noted.sources.prediction, prediction);
 }
 
 TEST_F(GuessingReaderTest, GoesOnBehindTheLastRightGuess) {

@@ -61,6 +61,7 @@ void SchedulerFixture::start(const SchedulerOptions& options,
   device.took = std::move(took);
   device.swap = swap;
   device.right_guesses = right_guesses_;
+  device.guess_source = guess_source_;
   device.adapter_steps = adapter_steps_;
   device_ = std::make_unique<FakeDevice>(std::move(device));
   scheduler_ = std::make_unique<Scheduler>(options, static_cast<SchedulerListener&>(*this));

@@ -236,17 +236,30 @@ TEST_F(SchedulerGuessesTest, BeamsReadersAndLogitProcessorsGoWithoutGuesses) {
   finish_all();
 }
 
+TEST_F(SchedulerGuessesTest, GuessesAreCountedByWhereTheyWereFound) {
+  guess_source_ = GuessSource::kPrediction;
+  start_guessing(in_turn());
+  submit({.max_tokens = 12});
+  finish_all();
+  const GuessTallies guesses = scheduler_->stats().guesses;
+  const GuessCounts& predicted = guesses.of(GuessSource::kPrediction);
+  EXPECT_GT(predicted.accepted, 0);
+  EXPECT_GT(predicted.rejected, 0);
+  EXPECT_GE(predicted.made, predicted.accepted + predicted.rejected);
+  EXPECT_EQ(guesses.of(GuessSource::kOwn).made, 0);
+}
+
 TEST_F(SchedulerGuessesTest, WhatBecomesOfGuessesIsCounted) {
   start_guessing(all);
   submit({.max_tokens = 1 + 2 * (kGuesses + 1)});
   finish_all();
-  EXPECT_EQ(scheduler_->stats().guesses.accepted, 2 * kGuesses);
-  EXPECT_EQ(scheduler_->stats().guesses.rejected, 0);
+  EXPECT_EQ(scheduler_->stats().guesses.total().accepted, 2 * kGuesses);
+  EXPECT_EQ(scheduler_->stats().guesses.total().rejected, 0);
   start_guessing(none);
   submit({.max_tokens = 3});
   finish_all();
-  EXPECT_EQ(scheduler_->stats().guesses.accepted, 0);
-  EXPECT_GT(scheduler_->stats().guesses.rejected, 0);
+  EXPECT_EQ(scheduler_->stats().guesses.total().accepted, 0);
+  EXPECT_GT(scheduler_->stats().guesses.total().rejected, 0);
 }
 
 TEST_F(SchedulerGuessesTest, CheapGuessesThatAreRightAreMadeInEachStep) {

@@ -199,7 +199,7 @@ Result<void> complete(GroupSpec& spec, Request& request, const ServedModel& mode
   if (!reader) return reader.error();
   const auto scoped = set_cache_domain(spec, request, model);
   if (!scoped) return scoped.error();
-  const auto guesses = set_guesses(spec, request);
+  const auto guesses = set_guesses(spec, request, model);
   if (!guesses) return guesses.error();
   spec.reader = *std::move(reader);
   spec.seed = sampling.seed.value_or(seed);
@@ -289,6 +289,7 @@ Result<std::unique_ptr<RequestGroup>> prepare_request(
   request.messages = boost::json::array();
   request.chat_template_kwargs = boost::json::object();
   request.tools = nullptr;
+  request.speculation.prediction = {};
   return make_group(std::move(spec), ticket, std::move(text));
 }
 

@@ -1,12 +1,17 @@
 #include "weft/actors/request/prompt/prompt_parts.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "weft/actors/engine_error.h"
 #include "weft/actors/request/request_text.h"
 #include "weft/gpu/device_adapter.h"
+#include "weft/sampling/drafters/draft_text.h"
+#include "weft/text/text_error.h"
 
 namespace weft {
 namespace {
@@ -23,6 +28,24 @@ std::shared_ptr<const std::string> cache_domain_of(const Request& request, Cache
   // The client's length goes first: no salt makes one client another.
   return std::make_shared<const std::string>(std::to_string(client.size()) + ":" + client +
                                              request.cache_salt);
+}
+
+/// Tokenizes the output that a request predicts.
+Result<void> set_prediction(GroupSpec& spec, const std::string& text, const ServedModel& model) {
+  const auto context = static_cast<std::size_t>(std::max<std::int64_t>(model.context, 0));
+  std::vector<TokenId> ids;
+  // An output's text stands between other texts, so no BOS and the like come around it.
+  const auto encoded =
+      model.tokenizer.encode(text, {.add_special = false, .max_tokens = context}, ids);
+  if (!encoded && encoded.error().code == TextErrc::kTooManyTokens) {
+    return bad_request("prediction: has " + encoded.error().detail +
+                       ", more than the model's context of " + std::to_string(context));
+  }
+  if (!encoded) return bad_request("prediction: " + to_string(encoded.error()));
+  if (ids.empty()) return {};
+  spec.drafts.prediction =
+      std::make_shared<const DraftText>(ids, static_cast<std::size_t>(model.vocabulary));
+  return {};
 }
 
 }  // namespace
@@ -48,14 +71,19 @@ Result<void> set_cache_domain(GroupSpec& spec, const Request& request, const Ser
   return {};
 }
 
-Result<void> set_guesses(GroupSpec& spec, const Request& request) {
+Result<void> set_guesses(GroupSpec& spec, const Request& request, const ServedModel& model) {
   const SpeculationWish& wish = request.speculation;
   if (wish.max_tokens < 0 || wish.max_tokens > SpeculationWish::kMostTokens) {
     return bad_request("speculation.max_tokens: " + std::to_string(wish.max_tokens) +
                        " is not in 1 .. " + std::to_string(SpeculationWish::kMostTokens));
   }
   if (wish.max_tokens > 0) spec.most_guesses = wish.max_tokens;
-  if (wish.kind == SpeculationKind::kOff) spec.most_guesses = 0;
+  const bool predicts = model.takes_predictions && !wish.prediction.empty();
+  if (wish.kind == SpeculationKind::kOff || (!model.guesses_unasked && !predicts)) {
+    spec.most_guesses = 0;
+  } else if (predicts) {
+    return set_prediction(spec, wish.prediction, model);
+  }
   return {};
 }
 

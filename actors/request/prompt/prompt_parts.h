@@ -19,8 +19,10 @@ namespace weft {
 /// Checks that there are tokens, all in the vocabulary.
 [[nodiscard]] Result<void> check_tokens(const std::vector<TokenId>& ids, const ServedModel& model);
 
-/// Sets how many guesses the request lets the engine make.
-[[nodiscard]] Result<void> set_guesses(GroupSpec& spec, const Request& request);
+/// Sets how many guesses the request lets the engine make, and tokenizes the output that it
+/// predicts.
+[[nodiscard]] Result<void> set_guesses(GroupSpec& spec, const Request& request,
+                                       const ServedModel& model);
 
 /// Sets with whom the request shares pages of the KV cache.
 [[nodiscard]] Result<void> set_cache_domain(GroupSpec& spec, const Request& request,

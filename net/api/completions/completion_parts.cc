@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "weft/net/api/fields/json_text.h"
+#include "weft/net/api/guess_usage.h"
 
 namespace weft {
 
@@ -50,12 +51,7 @@ void append_completion_details(const Usage& usage, std::string& out) {
   if (usage.reasoning_tokens == 0 && !guessed) return;
   out.append(",\"completion_tokens_details\":{\"reasoning_tokens\":");
   append_number(out, usage.reasoning_tokens);
-  if (guessed) {
-    out.append(",\"accepted_prediction_tokens\":");
-    append_number(out, usage.accepted_guesses);
-    out.append(",\"rejected_prediction_tokens\":");
-    append_number(out, usage.rejected_guesses);
-  }
+  append_guess_usage(usage, out);
   out.push_back('}');
 }
 

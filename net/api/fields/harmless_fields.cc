@@ -20,7 +20,6 @@ consteval auto make_harmless_fields() {
        "OpenAI's clients, Codex: a cache's place"},
       {kRequest, "prompt_cache_retention", Harmless::kAnything, "OpenAI's clients: a cache's time"},
       {kRequest, "request_id", Harmless::kAnything, "vLLM's clients: a name in its log"},
-      {kRequest, "prediction", Harmless::kAnything, "OpenAI's clients: makes the same text sooner"},
       {kRequest, "cache_prompt", Harmless::kFlag,
        "llama.cpp's clients: whether a prompt is cached"},
       {kCompletion, "spaces_between_special_tokens", Harmless::kTrue,

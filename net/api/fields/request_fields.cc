@@ -10,6 +10,7 @@
 #include "weft/net/api/fields/body_defaults.h"
 #include "weft/net/api/fields/field_name.h"
 #include "weft/net/api/fields/harmless_fields.h"
+#include "weft/net/api/fields/prediction.h"
 #include "weft/net/api/fields/sampling_fields.h"
 #include "weft/text/output/stop_strings.h"
 #include "weft/text/text_error.h"
@@ -159,6 +160,8 @@ Request take_request(BodyFields& fields, const ApiContext& context, const Reques
   }
   request.cache_salt = salt.value_or(std::string_view());
   request.speculation = take_speculation(fields);
+  request.speculation.prediction = take_prediction(fields);
+  if (!request.speculation.prediction.empty()) need_tokenizer(fields, "prediction", model);
   request.timeout = context.timeout;
   return request;
 }

@@ -27,9 +27,9 @@ struct RequestNames {
   sampling_table::OwnRows sampling{};
 };
 
-/// Takes `stop`, `skip_special_tokens`, `priority`, `cache_salt`, `speculation` and every sampling
-/// field. Client and timeout come from the context, and the class is the most urgent one that the
-/// context allows.
+/// Takes `stop`, `skip_special_tokens`, `priority`, `cache_salt`, `speculation`, `prediction` and
+/// every sampling field. Client and timeout come from the context, and the class is the most urgent
+/// one that the context allows.
 [[nodiscard]] Request take_request(BodyFields& fields, const ApiContext& context,
                                    const RequestNames& names = {});
 

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "weft/net/api/fields/json_text.h"
+#include "weft/net/api/guess_usage.h"
 
 namespace weft {
 
@@ -17,6 +18,7 @@ void append_response_usage(const Usage& usage, std::string& out) {
   append_number(out, usage.output_tokens);
   append_number(out.append(",\"output_tokens_details\":{\"reasoning_tokens\":"),
                 usage.reasoning_tokens);
+  append_guess_usage(usage, out);
   out.append("},\"total_tokens\":");
   append_number(out, std::int64_t{usage.prompt_tokens} + usage.output_tokens);
   out.push_back('}');

@@ -254,68 +254,6 @@ TEST_F(LoadEngineTest, WhatAGrammarForcesIsPutInAsTheTokenizerWritesIt) {
   EXPECT_TRUE(std::ranges::equal(tail, expected));
 }
 
-TEST_F(LoadEngineTest, GuessesChangeNoOutput) {
-  const auto answer = [&](Engine& engine, Request request) {
-    auto done = engine.async_generate(
-        std::move(request),
-        asio::use_future([](error_code /*error*/, GenerationResult result) { return result; }));
-    io.restart();
-    while (done.wait_for(std::chrono::seconds(0)) != std::future_status::ready) io.run_one();
-    return done.get();
-  };
-  const auto answers = [&](SpeculationKind kind) {
-    Config config = demo_config();
-    config.jump_ahead = false;  // rows that are jumped ahead are not guessed
-    config.speculation = kind;
-    Result<Engine> engine = load(std::move(config));
-    EXPECT_TRUE(engine) << to_string(engine.error());
-    std::vector<GenerationResult> all;
-    for (const float temperature : {0.0F, 0.7F, 1.5F}) {
-      Request request;
-      request.prompt = "one two three. one two three. one two";
-      request.max_tokens = 60;
-      request.sampling.temperature = temperature;
-      request.sampling.seed = 5;
-      request.sampling.ignore_eos = true;
-      all.push_back(answer(*engine, request));
-      request.sampling.ignore_eos = false;
-      request.structured_output = {
-          .kind = StructuredOutput::Kind::kRegex,
-          .text = R"((\{"name": "[a-z]{1,6}", "size": [0-9]{1,3}\}, ){6})"};
-      all.push_back(answer(*engine, request));
-      request.sampling.penalties.frequency = 0.3F;
-      request.sampling.logprobs = true;
-      request.sampling.n = 2;
-      all.push_back(answer(*engine, request));
-    }
-    return all;
-  };
-  const std::vector<GenerationResult> plain = answers(SpeculationKind::kOff);
-  const std::vector<GenerationResult> guessed = answers(SpeculationKind::kSuffix);
-  std::int32_t rejected = 0;
-  for (std::size_t i = 0; i < plain.size(); ++i) {
-    for (std::size_t choice = 0; choice < plain[i].choices.size(); ++choice) {
-      EXPECT_EQ(guessed[i].choices.at(choice).tokens, plain[i].choices[choice].tokens) << i;
-      EXPECT_EQ(guessed[i].choices.at(choice).logprobs, plain[i].choices[choice].logprobs) << i;
-    }
-    EXPECT_EQ(plain[i].usage.accepted_guesses, 0);
-    rejected += guessed[i].usage.rejected_guesses;
-  }
-  EXPECT_GT(guessed[0].usage.accepted_guesses, 5) << "the text repeats itself";
-  EXPECT_GT(guessed[1].usage.accepted_guesses, 5) << "and so does what the expression wants";
-  EXPECT_GT(rejected, 0) << "and some of what was drawn does not";
-}
-
-TEST_F(LoadEngineTest, GuessesOfAModelThatIsCutAreRefused) {
-  Config config = demo_config();
-  config.speculation = SpeculationKind::kSuffix;
-  config.partition = "cpu, cpu";
-  const Result<Engine> engine = load(std::move(config));
-  ASSERT_FALSE(engine);
-  EXPECT_EQ(engine.error().code, DeviceErrc::kUnfit);
-  EXPECT_NE(engine.error().detail.find("speculation.kind"), std::string::npos);
-}
-
 /// Counts what it is shown; too many tokens are too much.
 class CountingReader final : public ActivationReader {
  public:

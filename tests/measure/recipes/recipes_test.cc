@@ -117,6 +117,28 @@ TEST(RecipesTest, InferflowPartitionGivesTheSpeedOfOneAndTheThroughputOfMany) {
   }
 }
 
+TEST(RecipesTest, InferflowSpeculationStatesThePapersCostBesideWhatWasMeasured) {
+  RecipeSetup setup = test::small_setup(kScale * 10);
+  std::vector<std::string> parts;
+  setup.begin_part = [&](std::string_view part) { parts.emplace_back(part); };
+  const Report report = find_recipe("inferflow-speculation")->run(setup);
+  EXPECT_THAT(parts, testing::ElementsAre("loading", "edit", "repeat", "chat"));
+  expect_whole(report);
+  ASSERT_EQ(report.tables.size(), 1U);
+  EXPECT_EQ(report.tables[0].rows.size(), 3U);
+  EXPECT_THAT(series_of(report.figures.at(0)),
+              testing::ElementsAre("edit", "repeat", "chat", "guesses for nothing"));
+  EXPECT_TRUE(report.data.at("same_texts").as_bool());
+  const auto& edit = report.data.at("traces").as_array().at(0);
+  const double acceptance = edit.at("acceptance").as_double();
+  const double guesses = edit.at("guesses_per_step").as_double();
+  EXPECT_GT(guesses, 0);
+  EXPECT_GE(acceptance, 0) << "a random model's bytes are no text that could be predicted";
+  EXPECT_LE(acceptance, 1);
+  EXPECT_NEAR(edit.at("tokens_per_step").as_double(), 1 + acceptance * guesses, 0.01)
+      << "each step gives one token more than were guessed rightly";
+}
+
 TEST(RecipesTest, PriorityShowsChatAloneAndBesideAFloodWithAndWithoutClasses) {
   std::vector<std::string> parts;
   RecipeSetup setup = test::small_setup(kScale);

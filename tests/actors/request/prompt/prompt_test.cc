@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "weft/actors/engine_error.h"
 #include "weft/actors/request/prompt_logprobs.h"
 #include "weft/actors/request/request_text.h"
+#include "weft/sampling/drafters/draft_text.h"
 #include "weft/tests/actors/letter_model.h"
 #include "weft/tests/actors/pipeline_fixture.h"
 
@@ -279,6 +281,48 @@ TEST_F(PromptTest, ARequestBoundsItsGuesses) {
     EXPECT_THAT(refusal([&](Request& r) { r.speculation.max_tokens = wrong; }),
                 testing::StartsWith("bad_request: speculation.max_tokens: "));
   }
+}
+
+TEST_F(PromptTest, APredictionIsTokenizedAndLetsARequestBeGuessed) {
+  model.tokenizer = byte_tokenizer();
+  model.vocabulary = 256;
+  const auto spec_of = [&](const SpeculationWish& wish) {
+    Request request = five_tokens();
+    request.speculation = wish;
+    return prepare(std::move(request)).value()->spec;
+  };
+  const auto predicted = [&](const SpeculationWish& wish) {
+    const GroupSpec spec = spec_of(wish);
+    if (!spec.drafts.prediction) return std::string("none");
+    const std::span<const TokenId> tokens = spec.drafts.prediction->tokens();
+    return std::string(tokens.begin(), tokens.end());
+  };
+  EXPECT_EQ(predicted({}), "none");
+  EXPECT_EQ(predicted({.prediction = "int a;"}), "int a;");
+  EXPECT_EQ(predicted({.kind = SpeculationKind::kOff, .prediction = "int a;"}), "none");
+  model.guesses_unasked = false;
+  EXPECT_EQ(spec_of({}).most_guesses, 0);
+  EXPECT_EQ(spec_of({.kind = SpeculationKind::kSuffix}).most_guesses, 0);
+  EXPECT_EQ(spec_of({.max_tokens = 3, .prediction = "int a;"}).most_guesses, 3);
+  EXPECT_EQ(spec_of({.kind = SpeculationKind::kOff, .prediction = "int a;"}).most_guesses, 0);
+  model.takes_predictions = false;
+  EXPECT_EQ(spec_of({.prediction = "int a;"}).most_guesses, 0);
+  model.guesses_unasked = true;
+  EXPECT_GT(spec_of({.prediction = "int a;"}).most_guesses, 0);
+  EXPECT_EQ(predicted({.prediction = "int a;"}), "none");
+}
+
+TEST_F(PromptTest, APredictionOfMoreTokensThanTheContextIsRefused) {
+  model.tokenizer = byte_tokenizer();
+  model.vocabulary = 256;
+  const auto predict = [&](std::int64_t tokens) {
+    return refusal([&](Request& r) {
+      r.speculation.prediction = std::string(static_cast<std::size_t>(tokens), 'a');
+    });
+  };
+  EXPECT_EQ(predict(model.context), "no refusal");
+  EXPECT_THAT(predict(model.context + 1),
+              testing::StartsWith("bad_request: prediction: has at least "));
 }
 
 TEST_F(PromptTest, WhoseCacheAPromptMayUseIsSaidByItsClientAndItsSalt) {

@@ -438,8 +438,7 @@ TEST_F(ChatRequestTest, WhatAsksForNothingSpecialIsTaken) {
         R"("continue_final_message":false)", R"("skip_special_tokens":true)",
         R"("user":"u","metadata":{"a":"b"},"store":true,"safety_identifier":"s")",
         R"("prompt_cache_key":"k","prompt_cache_retention":"24h","parallel_tool_calls":true)",
-        R"("request_id":"r","prediction":{"type":"content","content":"x"})",
-        R"("something_of_tomorrow":null)"}) {
+        R"("request_id":"r","prediction":null)", R"("something_of_tomorrow":null)"}) {
     EXPECT_EQ(refusal(with(fields)), "200") << fields;
   }
   EXPECT_FALSE(part(with(R"("skip_special_tokens":false)")).skip_special_tokens);

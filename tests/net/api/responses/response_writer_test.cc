@@ -108,6 +108,21 @@ TEST(ResponseWriterTest, AnswersWithTheObjectThatAStreamEndsWith) {
   EXPECT_EQ(out.bytes(), completed_object());
 }
 
+TEST(ResponseWriterTest, TellsWhatBecameOfGuesses) {
+  const auto writer = make_response_writer(response_options(), byte_model(), Framing::kBody);
+  EventBatch out(Framing::kBody);
+  writer->begin(out);
+  writer->delta(0, text_delta("Hello\n"), out);
+  Finish finish = finish_after(std::chrono::seconds(3));
+  finish.usage.accepted_guesses = 2;
+  finish.usage.rejected_guesses = 1;
+  writer->end(std::vector{finish}, out);
+  EXPECT_THAT(std::string(out.bytes()),
+              testing::HasSubstr(R"("output_tokens_details":{"reasoning_tokens":0,)"
+                                 R"("accepted_prediction_tokens":2,)"
+                                 R"("rejected_prediction_tokens":1},"total_tokens")"));
+}
+
 TEST(ResponseWriterTest, NamesEachEventByItsTypeInSse) {
   const auto writer = make_response_writer(response_options(), byte_model(), Framing::kSse);
   EventBatch out(Framing::kSse);

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <span>
+
+#include "weft/core/token.h"
+#include "weft/sampling/drafters/draft_sources.h"
+#include "weft/schedule/memory/tree/prefix_scope.h"
+
+namespace weft {
+
+/// The newest outputs, in which drafters look for what comes next in later outputs of the same
+/// scope. Scopes are those of the prefix cache: so of different clients, salts and adapters none
+/// sees what another one has written, unless cached prompts are shared in the same way
+/// (Config::cache_share).
+///
+/// Holds a bounded number of tokens and scopes. Beyond them the scope that was used longest ago
+/// goes. Owner only; the texts that it returns are immutable, and stay as long as somebody has
+/// them.
+class RecentOutputs {
+ public:
+  /// Outputs of a scope, at most: each is looked through for each guess.
+  static constexpr std::size_t kMostOutputs = 8;
+  /// Scopes with outputs, at most: they are searched one after the other.
+  static constexpr std::size_t kMostScopes = 256;
+  /// Tokens that are kept of an output, its first ones: some hundred microseconds of indexing.
+  static constexpr std::size_t kMostTokens = 4'096;
+  /// A shorter output is not kept: guesses begin behind three tokens that are the same.
+  static constexpr std::size_t kLeastTokens = 8;
+
+  /// `tokens` of all outputs together; 0: keeps none.
+  RecentOutputs(std::int64_t tokens, std::int64_t vocabulary)
+      : most_(tokens), vocabulary_(static_cast<std::size_t>(vocabulary)) {}
+
+  /// Keeps an output. Throws std::bad_alloc, and then has kept it or not.
+  void add(const PrefixScope& scope, std::span<const TokenId> output);
+  /// Returns the outputs of a scope, the newest first; null if there are none. They are no longer
+  /// the newest after an add().
+  [[nodiscard]] std::shared_ptr<const DraftTexts> of(const PrefixScope& scope);
+
+  /// The tokens of all outputs.
+  [[nodiscard]] std::int64_t tokens() const noexcept { return tokens_; }
+
+ private:
+  struct Entry {
+    PrefixScope scope;
+    std::shared_ptr<const DraftTexts> texts;
+  };
+
+  [[nodiscard]] Entry* find(const PrefixScope& scope);
+  void make_room();
+
+  const std::int64_t most_;
+  const std::size_t vocabulary_;
+  std::int64_t tokens_ = 0;
+  std::list<Entry> entries_;  // the scope used last in front
+};
+
+}  // namespace weft

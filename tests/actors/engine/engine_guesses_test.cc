@@ -1,0 +1,194 @@
+// What is guessed of the demo model's outputs, and that it changes none.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/actors/engine/load_engine.h"
+#include "weft/gpu/device_error.h"
+#include "weft/tests/fixture/result_matchers.h"
+#include "weft/tests/fixture/source_path.h"
+
+namespace weft {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+Config small_config() {
+  Config config;
+  config.model = test::source_path("examples/demo_model/model");
+  config.threads = 1;
+  config.max_rows = 2;
+  config.max_pages = 64;
+  config.max_context = 1024;
+  return config;
+}
+
+/// Asks for a story at a temperature at which hardly anything is said twice.
+Request story() {
+  Request request;
+  request.prompt = "Once upon a time";
+  request.max_tokens = 60;
+  request.sampling.temperature = 1.2F;
+  request.sampling.seed = 5;
+  request.sampling.ignore_eos = true;
+  return request;
+}
+
+struct EngineGuessesTest : testing::Test {
+  /// Runs to the completion.
+  Result<Engine> load(Config config) {
+    std::optional<Result<Engine>> loaded;
+    async_load_engine(io.get_executor(), std::move(config), PipelineOptions(),
+                      [&](Result<Engine> engine) { loaded = std::move(engine); });
+    io.restart();
+    while (!loaded && io.run_one() != 0) {
+    }
+    return *std::move(loaded);
+  }
+
+  GenerationResult answer(Engine& engine, const Request& request) {
+    auto done = engine.async_generate(
+        request,
+        asio::use_future([](error_code /*error*/, GenerationResult result) { return result; }));
+    io.restart();
+    while (done.wait_for(std::chrono::seconds(0)) != std::future_status::ready) io.run_one();
+    return done.get();
+  }
+
+  asio::io_context io;
+};
+
+TEST_F(EngineGuessesTest, GuessesChangeNoOutput) {
+  const auto answers = [&](SpeculationKind kind) {
+    Config config = small_config();
+    config.jump_ahead = false;  // rows that are jumped ahead are not guessed
+    config.speculation = kind;
+    Result<Engine> engine = load(std::move(config));
+    EXPECT_TRUE(engine) << to_string(engine.error());
+    std::vector<GenerationResult> all;
+    for (const float temperature : {0.0F, 0.7F, 1.5F}) {
+      Request request;
+      request.prompt = "one two three. one two three. one two";
+      request.max_tokens = 60;
+      request.sampling.temperature = temperature;
+      request.sampling.seed = 5;
+      request.sampling.ignore_eos = true;
+      all.push_back(answer(*engine, request));
+      request.sampling.ignore_eos = false;
+      request.structured_output = {
+          .kind = StructuredOutput::Kind::kRegex,
+          .text = R"((\{"name": "[a-z]{1,6}", "size": [0-9]{1,3}\}, ){6})"};
+      all.push_back(answer(*engine, request));
+      request.sampling.penalties.frequency = 0.3F;
+      request.sampling.logprobs = true;
+      request.sampling.n = 2;
+      all.push_back(answer(*engine, request));
+    }
+    return all;
+  };
+  const std::vector<GenerationResult> plain = answers(SpeculationKind::kOff);
+  const std::vector<GenerationResult> guessed = answers(SpeculationKind::kSuffix);
+  std::int32_t rejected = 0;
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    for (std::size_t choice = 0; choice < plain[i].choices.size(); ++choice) {
+      EXPECT_EQ(guessed[i].choices.at(choice).tokens, plain[i].choices[choice].tokens) << i;
+      EXPECT_EQ(guessed[i].choices.at(choice).logprobs, plain[i].choices[choice].logprobs) << i;
+    }
+    EXPECT_EQ(plain[i].usage.accepted_guesses, 0);
+    rejected += guessed[i].usage.rejected_guesses;
+  }
+  EXPECT_GT(guessed[0].usage.accepted_guesses, 5) << "the text repeats itself";
+  EXPECT_GT(guessed[1].usage.accepted_guesses, 5) << "and so does what the expression wants";
+  EXPECT_GT(rejected, 0) << "and some of what was drawn does not";
+}
+
+TEST_F(EngineGuessesTest, APredictionIsGuessedAndChangesNoOutput) {
+  Request request = story();
+  Result<Engine> engine = load(small_config());
+  ASSERT_TRUE(engine) << to_string(engine.error());
+  const GenerationResult plain = answer(*engine, request);
+  EXPECT_EQ(plain.usage.accepted_guesses, 0) << "nothing is guessed unasked";
+  EXPECT_EQ(plain.usage.rejected_guesses, 0);
+
+  request.speculation.prediction = plain.choices.at(0).text;
+  const GenerationResult predicted = answer(*engine, request);
+  EXPECT_EQ(predicted.choices.at(0).tokens, plain.choices[0].tokens);
+  EXPECT_GT(predicted.usage.accepted_guesses, 30);
+  EXPECT_EQ(predicted.usage.prompt_tokens, plain.usage.prompt_tokens);
+
+  Request otherwise = request;
+  otherwise.speculation.prediction = "Another text, which is not what the model says.";
+  const GenerationResult wrong = answer(*engine, otherwise);
+  EXPECT_EQ(wrong.choices.at(0).tokens, plain.choices[0].tokens);
+
+  Config forbidden = small_config();
+  forbidden.speculation_prediction = false;
+  Result<Engine> another = load(std::move(forbidden));
+  ASSERT_TRUE(another);
+  const GenerationResult ignored = answer(*another, request);
+  EXPECT_EQ(ignored.choices.at(0).tokens, plain.choices[0].tokens);
+  EXPECT_EQ(ignored.usage.accepted_guesses, 0);
+
+  Config cut = small_config();
+  cut.partition = "cpu, cpu";
+  Result<Engine> ranks = load(std::move(cut));
+  ASSERT_TRUE(ranks) << to_string(ranks.error());
+  EXPECT_EQ(answer(*ranks, request).choices.at(0).tokens, plain.choices[0].tokens);
+}
+
+TEST_F(EngineGuessesTest, GuessesByWhatTheSameClientGotRecently) {
+  struct Seen {
+    std::int32_t accepted = 0;  ///< of the second request
+    std::string metrics;
+  };
+  const auto play = [&](const std::string& second, const std::function<void(Config&)>& change) {
+    Config config = small_config();
+    config.speculation = SpeculationKind::kSuffix;
+    change(config);
+    Result<Engine> engine = load(std::move(config));
+    EXPECT_TRUE(engine) << to_string(engine.error());
+    Request request = story();
+    request.client = "a";
+    const GenerationResult before = answer(*engine, request);
+    request.client = second;
+    const GenerationResult after = answer(*engine, request);
+    EXPECT_EQ(after.choices.at(0).tokens, before.choices.at(0).tokens);
+    return Seen{after.usage.accepted_guesses, engine->metrics_text()};
+  };
+  const auto as_it_is = [](Config& /*config*/) {};
+  EXPECT_GT(play("a", as_it_is).accepted, 30);
+  EXPECT_GT(play("b", [](Config& config) { config.cache_share = CacheShare::kAll; }).accepted, 30);
+
+  constexpr const char* kNone = "weft_speculation_guessed_tokens_total{drafter=\"recent\"} 0\n";
+  EXPECT_THAT(play("b", as_it_is).metrics, testing::HasSubstr(kNone)) << "others got it";
+  const auto keeps_none = [](Config& config) { config.speculation_recent_tokens = 0; };
+  EXPECT_THAT(play("a", keeps_none).metrics, testing::HasSubstr(kNone));
+  const auto caches_none = [](Config& config) { config.cache_enabled = false; };
+  EXPECT_THAT(play("a", caches_none).metrics, testing::HasSubstr(kNone));
+}
+
+TEST_F(EngineGuessesTest, GuessesOfAModelThatIsCutAreRefused) {
+  Config config = small_config();
+  config.speculation = SpeculationKind::kSuffix;
+  config.partition = "cpu, cpu";
+  const Result<Engine> engine = load(std::move(config));
+  ASSERT_FALSE(engine);
+  EXPECT_EQ(engine.error().code, DeviceErrc::kUnfit);
+  EXPECT_NE(engine.error().detail.find("speculation.kind"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace weft
