@@ -12,11 +12,6 @@ constexpr int kShrinkThreads = kShrinkWarps * kWarp;
 constexpr int kRunsAhead = 2;  // of a warp, that are fetched before the predecessor ends
 constexpr int kHalves = 2;     // of a tile's ranks: each the n of a product
 
-/// Numbers of `of` in a warp's order: one run of inputs, both halves of the ranks.
-struct RunWeights {
-  uint4 half[kHalves];
-};
-
 /// Numbers first .. first + 7 of a row in bf16, zeros behind its width, and what that leaves out.
 struct Eight {
   uint4 high;
@@ -60,26 +55,13 @@ struct WarpSums {
     const std::int64_t column = run * kAdapterInputRun + threadIdx.x % 4 * 8;
     const Eight x = load_eight(in, rows[0], column);
     const Eight y = load_eight(in, rows[1], column);
-    if (in.dtype != DType::kBF16) add(x.rest, y.rest, weights);
-    add(x.high, y.high, weights);
-  }
-
-  __device__ void add(const uint4& x, const uint4& y, const RunWeights& weights) {
-#pragma unroll
-    for (int half = 0; half < kHalves; ++half) {
-      const uint4& of = weights.half[half];
-      multiply_add<__nv_bfloat16>(sums[half], {x.x, y.x, x.y, y.y}, of.x, of.y);
-      multiply_add<__nv_bfloat16>(sums[half], {x.z, y.z, x.w, y.w}, of.z, of.w);
-    }
+    if (in.dtype != DType::kBF16) add_run(sums, x.rest, y.rest, weights);
+    add_run(sums, x.high, y.high, weights);
   }
 
   const void* rows[2] = {};
   float sums[kHalves][4] = {};
 };
-
-__device__ RunWeights load_weights(const uint4* weights, int run) {
-  return {{weights[run * kHalves * kWarp], weights[(run * kHalves + 1) * kWarp]}};
-}
 
 /// By row and rank; no two lanes write to one bank.
 using WarpRoom = float[kAdapterTaskRows][kAdapterTile + 1];
@@ -114,7 +96,7 @@ __global__ void __launch_bounds__(kShrinkThreads) shrink_kernel(CudaAdapterShrin
 #pragma unroll
   for (int i = 0; i < kRunsAhead; ++i) {
     const int run = runs.first + i * kShrinkWarps;
-    if (run < runs.end) ahead[i] = load_weights(weights, run);
+    if (run < runs.end) ahead[i] = load_run_weights(weights, run);
   }
   const std::int32_t* rows = params.tasks.rows + task.first;
   WarpSums sums;
@@ -131,7 +113,7 @@ __global__ void __launch_bounds__(kShrinkThreads) shrink_kernel(CudaAdapterShrin
   }
 #pragma unroll 2
   for (int run = runs.first + kRunsAhead * kShrinkWarps; run < runs.end; run += kShrinkWarps) {
-    sums.add(params.in, run, load_weights(weights, run));
+    sums.add(params.in, run, load_run_weights(weights, run));
   }
   put_sums(sums, room[threadIdx.x / kWarp]);
   __syncthreads();

@@ -54,9 +54,9 @@ __device__ void add_halves(const Shared<Sizes>& shared, const Lane& at, const Su
   });
 }
 
-template <class Sizes>
+template <class Sizes, class Added>
 __device__ void consume(const Shared<Sizes>& shared, const CodesProduct& product,
-                        const LinearEpilogue& epilogue) {
+                        const LinearEpilogue& epilogue, Added added) {
   const Cut& cut = product.cut;
   const Lane at;
   std::byte* scales = shared.scales + threadIdx.x / 32 * (kWarpRows * kScaleBytes);
@@ -95,10 +95,13 @@ __device__ void consume(const Shared<Sizes>& shared, const CodesProduct& product
                                                        thread % kHalfThreads, flat)) {
       continue;
     }
-    float* const rows = shared.staged + at.first_row + at.half * kFinishedRows;
+    const int first_row = at.first_row + at.half * kFinishedRows;
+    added.wait();
     each_sum<Sizes>(own, [&](float sum, int token, int row) {
-      rows[token * Sizes::kStagedStride + row] = sum * shared.roots[token];
+      shared.staged[token * Sizes::kStagedStride + first_row + row] =
+          (sum + added.of(token, first_row + row)) * shared.roots[token];
     });
+    added.release();
     meet(kStagedBarrier, kProducer);
     const FourOutputs<kTileRows, Sizes::kTokens, Sizes::kStagedStride, kProducer,
                       Sizes::Encoding::kGateDistance, true>

@@ -13,15 +13,17 @@
 namespace weft::cuda::codes {
 
 template <class Encoding, int kTokens>
-__global__ void __launch_bounds__(Layout<Encoding, kTokens>::kThreads,
+__global__ void __launch_bounds__(Layout<Encoding, kTokens>::kThreads +
+                                      Layout<Encoding, kTokens>::kAdapterThreads,
                                   Layout<Encoding, kTokens>::kBlocks)
     codes_kernel(const __grid_constant__ CUtensorMap weights,
                  const __grid_constant__ CUtensorMap inputs, const CodesProduct product,
-                 const LinearEpilogue epilogue) {
+                 const LinearEpilogue epilogue, const __grid_constant__ AdapterWork adapters) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   using Sizes = Layout<Encoding, kTokens>;
   WEFT_DYNAMIC_SHARED(std::byte, memory);
   const Shared<Sizes> shared(memory);
+  auto* const room = reinterpret_cast<typename Sizes::Room*>(memory + Sizes::kBytes);
   if (threadIdx.x == kProducer) {
     if constexpr (!Encoding::kBoxed) prefetch_map(&weights);
     prefetch_map(&inputs);
@@ -33,16 +35,20 @@ __global__ void __launch_bounds__(Layout<Encoding, kTokens>::kThreads,
         init_barrier(&shared.ready[slot], 1);
       }
     }
+    if (adapters.is_there()) room->init(Sizes::kAdapterWarps, kProducer / 32);
     publish_barriers();
   }
   __syncthreads();
   let_successor_start();
-  if (Sizes::kConverts && threadIdx.x >= kConverter) {
+  if (threadIdx.x >= Sizes::kThreads) {
+    add_adapters<Sizes::kAdapterWarps, Encoding::kGateDistance>(
+        adapters, product.cut, *room, static_cast<int>(threadIdx.x - Sizes::kThreads) / 32);
+  } else if (Sizes::kConverts && threadIdx.x >= kConverter) {
     if constexpr (Sizes::kConverts) convert_tokens<Sizes>(shared, product);
   } else if (threadIdx.x >= kProducer) {
     if (threadIdx.x == kProducer) produce<Sizes>(shared, product, &weights, &inputs);
   } else {
-    consume<Sizes>(shared, product, epilogue);
+    consume<Sizes>(shared, product, epilogue, AddedSums(adapters.is_there() ? room : nullptr));
   }
 #endif
 }
@@ -58,7 +64,7 @@ template <class Encoding, int kTokens>
 Status allow_shared() {
   return status_of(cudaFuncSetAttribute(codes_kernel<Encoding, kTokens>,
                                         cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                        Layout<Encoding, kTokens>::kBytes));
+                                        Layout<Encoding, kTokens>::kMostBytes));
 }
 
 template <class Encoding>

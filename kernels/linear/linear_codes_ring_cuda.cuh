@@ -7,6 +7,7 @@
 #include "weft/kernels/cuda/instructions_cuda.cuh"
 #include "weft/kernels/cuda/launch_cuda.cuh"
 #include "weft/kernels/encoding/code_boxes.h"
+#include "weft/kernels/linear/linear_adapters_cuda.cuh"
 #include "weft/kernels/linear/linear_cut_cuda.cuh"
 #include "weft/kernels/linear/linear_epilogue_cuda.cuh"
 #include "weft/kernels/linear/linear_ways_cuda.cuh"
@@ -83,16 +84,22 @@ struct Layout {
   static constexpr int kRootsBytes = kTokens * 4;
   static constexpr int kRest =
       kSwizzleBytes + kStagedBytes + kScalesBytes + kRootsBytes + 512;  // with barriers
+  /// For what adapters add: behind the other threads and the other shared memory.
+  using Room = AdapterRoom<kTokens, kTileRows>;
+  static constexpr int kAdapterWarps = 1;  // more would leave other warps too few registers
+  static constexpr int kAdapterThreads = kAdapterWarps * 32;
   /// Of the ring of a block that has so many bytes.
   static constexpr int depth_in(int bytes) { return (bytes - kRest) / kStageBytes; }
   static constexpr int depth_of(int blocks) {
-    return depth_in(std::min(Encoding::kSharedBytes / blocks, kMaxBlockBytes));
+    return depth_in(std::min(Encoding::kSharedBytes / blocks,
+                             kMaxBlockBytes / blocks - static_cast<int>(sizeof(Room))));
   }
   /// Blocks on a multiprocessor. Two blocks hide each other's waits, and the next product's blocks
   /// fill their rings while this product ends. The registers of many tokens leave room for one.
   static constexpr int kBlocks = kTokens <= 16 && depth_of(2) >= kLeastDepth ? 2 : 1;
   static constexpr int kDepth = depth_of(kBlocks);
   static constexpr int kBytes = kDepth * kStageBytes + kRest;
+  static constexpr int kMostBytes = kBytes + static_cast<int>(sizeof(Room));
   static_assert(kDepth >= kLeastDepth);
 };
 

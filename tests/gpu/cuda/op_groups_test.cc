@@ -40,8 +40,9 @@ struct NormedProducts {
   }
 
   [[nodiscard]] bool are_group() const {
-    return cuda::are_products_around_norm(
-        program.program, std::span<const Op>(program.program.decode.ops).subspan(2));
+    return cuda::products_around_norm(program.program,
+                                      std::span<const Op>(program.program.decode.ops).subspan(2))
+        .has_value();
   }
   template <class One>
   One& op(std::size_t at) {
