@@ -90,8 +90,8 @@ __device__ float4 add_slices(const CudaAdapterExpandParams& params, const float*
   return sum;
 }
 
-__device__ LowRows low_rows(const LowRoom& room, float scale) {
-  LowRows low;
+__device__ LowRows<kFloatParts> low_rows(const LowRoom& room, float scale) {
+  LowRows<kFloatParts> low;
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     const int four = (static_cast<int>(threadIdx.x) % kWarp / 4 + 8 * i) * 4 + threadIdx.x % 4;
@@ -106,7 +106,7 @@ static_assert(kSlicesAtOnce == 2);
 
 /// The sums of a warp's panels: halves of the outputs, then of the rows.
 struct PanelSums {
-  __device__ void add(const LowRows& low, const uint4 (&weights)[kPanels]) {
+  __device__ void add(const LowRows<kFloatParts>& low, const uint4 (&weights)[kPanels]) {
 #pragma unroll
     for (int i = 0; i < kPanels; ++i) add_panel(at[i], low, weights[i]);
   }

@@ -12,27 +12,32 @@ constexpr int kShrinkThreads = kShrinkWarps * kWarp;
 constexpr int kRunsAhead = 2;  // of a warp, that are fetched before the predecessor ends
 constexpr int kHalves = 2;     // of a tile's ranks: each the n of a product
 
-/// Numbers first .. first + 7 of a row in bf16, zeros behind its width, and what that leaves out.
+/// Numbers first .. first + 7 of a row in parts of bf16, zeros behind its width. Of rows in bf16
+/// only the first part is not zero.
 struct Eight {
-  uint4 high;
-  uint4 rest;  ///< zeros of rows in bf16
+  uint4 parts[kFloatParts];
 };
 
 __device__ Eight load_eight(const DeviceRows& rows, const void* row, std::int64_t first) {
-  const uint4 zeros = make_uint4(0, 0, 0, 0);
-  if (row == nullptr) return {zeros, zeros};
-  if (rows.dtype == DType::kBF16 && first + 8 <= rows.width)
-    return {*reinterpret_cast<const uint4*>(static_cast<const __nv_bfloat16*>(row) + first), zeros};
-  float at[8];
-#pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    at[i] = first + i < rows.width ? load_one(rows.dtype, row, first + i) : 0.0F;
+  Eight eight = {};
+  if (row == nullptr) return eight;
+  if (rows.dtype == DType::kBF16 && first + 8 <= rows.width) {
+    eight.parts[0] =
+        *reinterpret_cast<const uint4*>(static_cast<const __nv_bfloat16*>(row) + first);
+    return eight;
   }
-  Eight eight;
-  split_pair({at[0], at[1]}, eight.high.x, eight.rest.x);
-  split_pair({at[2], at[3]}, eight.high.y, eight.rest.y);
-  split_pair({at[4], at[5]}, eight.high.z, eight.rest.z);
-  split_pair({at[6], at[7]}, eight.high.w, eight.rest.w);
+  std::uint32_t split[4][kFloatParts];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const std::int64_t at = first + 2 * i;
+    split_pair({at < rows.width ? load_one(rows.dtype, row, at) : 0.0F,
+                at + 1 < rows.width ? load_one(rows.dtype, row, at + 1) : 0.0F},
+               split[i]);
+  }
+#pragma unroll
+  for (int i = 0; i < kFloatParts; ++i) {
+    eight.parts[i] = make_uint4(split[0][i], split[1][i], split[2][i], split[3][i]);
+  }
   return eight;
 }
 
@@ -55,8 +60,10 @@ struct WarpSums {
     const std::int64_t column = run * kAdapterInputRun + threadIdx.x % 4 * 8;
     const Eight x = load_eight(in, rows[0], column);
     const Eight y = load_eight(in, rows[1], column);
-    if (in.dtype != DType::kBF16) add_run(sums, x.rest, y.rest, weights);
-    add_run(sums, x.high, y.high, weights);
+#pragma unroll
+    for (int i = kFloatParts - 1; i >= 0; --i) {
+      if (i == 0 || in.dtype != DType::kBF16) add_run(sums, x.parts[i], y.parts[i], weights);
+    }
   }
 
   const void* rows[2] = {};

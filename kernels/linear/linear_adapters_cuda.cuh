@@ -226,8 +226,9 @@ __device__ inline float4 plus(const float4& a, const float4& b) {
 
 /// The total of all slices, of 16 ranks from a column on, as products take it. Slices with one rest
 /// of their number by 8 are added up first, then these as a tree, however lanes share the work.
-__device__ inline LowRows total_of_slices(const AdapterWork& work, const CudaAdapterTask& task,
-                                          std::int64_t column) {
+__device__ inline LowRows<kFewParts> total_of_slices(const AdapterWork& work,
+                                                     const CudaAdapterTask& task,
+                                                     std::int64_t column) {
   constexpr int kRests = 8;
   const int lane = adapter_lane();
   const std::int64_t slice_stride = work.rows * work.width();
@@ -274,7 +275,7 @@ __device__ inline LowRows total_of_slices(const AdapterWork& work, const CudaAda
       }
     }
   }
-  LowRows low;
+  LowRows<kFewParts> low;
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     low.put(i, {own[i].x, own[i].y});
@@ -302,7 +303,7 @@ __device__ void expand_half(const AdapterWork& work, const AdaptedHalf& of, Room
       weights[i] = is_there && of.has_panel(i) ? of.weights[(i * of.pair.tiles + tile) * kWarp]
                                                : make_uint4(0, 0, 0, 0);
     }
-    LowRows low{};
+    LowRows<kFewParts> low{};
     if (is_there) low = total_of_slices(work, of.task, of.run->low + tile * kAdapterTile);
 #pragma unroll
     for (int i = 0; i < kAdaptedPanels; ++i) {

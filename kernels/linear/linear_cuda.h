@@ -110,6 +110,7 @@ struct NormBefore {
 /// launch computes it: adapter_shrink() for all products of its input, and adapter_expand() for
 /// this one. A is multiplied with CudaLinearParams::in. Where a norm comes before, that is the
 /// input before the row's root, by which what is added is multiplied as the product's own sums are.
+/// The total of A x is rounded to 16 bits.
 struct ProductAdapters {
   CudaAdapterTasks tasks{};  ///< `tasks` is null when the product has no adapters
   CudaAdapterPlaces places{};
