@@ -47,12 +47,13 @@ struct AdapterTasks {
 
 class AdapterCudaTest : public OpsCudaTest {
  protected:
-  AdapterPlaces places(const std::vector<AdapterTestSite>& sites, std::int64_t inputs) {
+  AdapterPlaces places(const std::vector<AdapterTestSite>& sites, std::int64_t inputs,
+                       float scale = 0.5F) {
     const std::size_t count = sites.front().ranks.size();
     std::vector<std::vector<std::byte>> all;
     std::size_t stride = 0;
     for (std::size_t place = 0; place < count; ++place) {
-      all.push_back(place_of(sites, inputs, place));
+      all.push_back(place_of(sites, inputs, place, scale));
       stride = std::max(stride, all.back().size());
     }
     std::vector<std::byte> bytes(stride * count, std::byte{0xff});
@@ -85,7 +86,7 @@ class AdapterCudaTest : public OpsCudaTest {
 
  private:
   std::vector<std::byte> place_of(const std::vector<AdapterTestSite>& sites, std::int64_t inputs,
-                                  std::size_t place) {
+                                  std::size_t place, float scale) {
     constexpr std::size_t kAligned = 256;
     std::vector<CudaAdapterPair> pairs;
     std::vector<std::byte> bytes(kAligned *
@@ -104,7 +105,7 @@ class AdapterCudaTest : public OpsCudaTest {
     };
     for (const AdapterTestSite& site : sites) {
       const std::int64_t rank = site.ranks[place];
-      CudaAdapterPair pair{0.5F, static_cast<std::int32_t>((rank + 15) / 16), 0, 0};
+      CudaAdapterPair pair{scale, static_cast<std::int32_t>((rank + 15) / 16), 0, 0};
       pair.a = add(adapter_a_size(pair.tiles, inputs));
       for (std::int64_t r = 0; r < rank; ++r) {
         for (std::int64_t k = 0; k < inputs; ++k) put(pair.a, adapter_a_at(r, k, inputs), inputs);
