@@ -218,8 +218,8 @@ class Launcher {
   [[nodiscard]] bool adapts_inside(const WholeProduct& product) const {
     if (product.expand == nullptr || gathers_rows(program_, product.op)) return false;
     const std::span<const AdapterRun> runs = runs_of(*product.expand);
-    const auto count = static_cast<std::int32_t>(runs.size());
-    return rows_of(product.op) > 0 && begin_evenly(runs.data(), count) &&
+    return rows_of(product.op) > 0 &&
+           fit_product(runs.data(), std::ssize(runs), product.shrink->sites.count) &&
            computes(way_of(product.op), steps_of(product), weight_of(product.op),
                     rows_of(product.op));
   }

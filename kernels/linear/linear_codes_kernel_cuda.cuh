@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(Layout<Encoding, kTokens>::kThreads +
         init_barrier(&shared.ready[slot], 1);
       }
     }
-    if (adapters.is_there()) room->init(Sizes::kAdapterWarps, kProducer / 32);
+    if (adapters.is_there()) room->init(kProducer / 32);
     publish_barriers();
   }
   __syncthreads();

@@ -45,9 +45,11 @@ constexpr int kConverter = kThreads;  // first thread of the warp that converts 
 constexpr int kScaleOfTokenBytes = 16;
 constexpr int kScaleBytes = 32;  // of a row, for a warp to share what it makes of its scales
 
-constexpr int kSwizzleBytes = 1024;        // alignment of swizzled boxes
-constexpr int kMaxBlockBytes = 227 << 10;  // that a block can have
-constexpr int kLeastDepth = 3;             // of the ring
+constexpr int kSwizzleBytes = 1024;         // alignment of swizzled boxes
+constexpr int kProcessorBytes = 228 << 10;  // for all blocks together
+constexpr int kReservedOfBlock = 1 << 10;
+constexpr int kMaxBlockBytes = kProcessorBytes - kReservedOfBlock;  // that a block can have
+constexpr int kLeastDepth = 3;                                      // of the ring
 
 /// Named barriers of all threads that multiply; put_together() has barriers 1 and 2.
 constexpr int kFreeBarrier = 3;
@@ -91,8 +93,9 @@ struct Layout {
   /// Of the ring of a block that has so many bytes.
   static constexpr int depth_in(int bytes) { return (bytes - kRest) / kStageBytes; }
   static constexpr int depth_of(int blocks) {
-    return depth_in(std::min(Encoding::kSharedBytes / blocks,
-                             kMaxBlockBytes / blocks - static_cast<int>(sizeof(Room))));
+    return depth_in(
+        std::min(Encoding::kSharedBytes / blocks,
+                 kProcessorBytes / blocks - kReservedOfBlock - static_cast<int>(sizeof(Room))));
   }
   /// Blocks on a multiprocessor. Two blocks hide each other's waits, and the next product's blocks
   /// fill their rings while this product ends. The registers of many tokens leave room for one.

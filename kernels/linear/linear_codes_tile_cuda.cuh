@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(kTileThreads, 1)
   if (threadIdx.x == 0) {
     if constexpr (!Encoding::kBoxed) prefetch_map(&weights);
     prefetch_map(&inputs);
-    if (Sizes::kAdapts && adapters.is_there()) room->init(Sizes::kAdapterWarps, kMultipliers / 32);
+    if (Sizes::kAdapts && adapters.is_there()) room->init(kMultipliers / 32);
     shared.init_barriers();
   }
   __syncthreads();

@@ -114,7 +114,7 @@ struct NormBefore {
 struct ProductAdapters {
   CudaAdapterTasks tasks{};  ///< `tasks` is null when the product has no adapters
   CudaAdapterPlaces places{};
-  AdapterRun runs[kMaxCudaAdapterRuns] = {};  ///< all of the product; they begin_evenly()
+  AdapterRun runs[kMaxCudaAdapterRuns] = {};  ///< all of the product; fit_product()
   std::int32_t run_count = 0;
   std::int32_t first_site = 0;  ///< as in CudaAdapterShrinkParams
   std::int32_t sites = 0;
@@ -132,14 +132,18 @@ inline constexpr std::int32_t kMaxProductAdapterSlices = 64;
                                                                      : kMaxProductAdapterSlices);
 }
 
-/// Whether 64 outputs, of which a product's launch computes all that an adapter adds at once, are
-/// of one run.
-[[nodiscard]] constexpr bool begin_evenly(const AdapterRun* runs, std::int32_t count) noexcept {
+/// The most sites of a product's input that its launch has room for.
+inline constexpr std::int32_t kMaxProductAdapterSites = 4;
+
+/// Whether a product's launch can compute what adapters add: 64 outputs side by side are of one
+/// run, and there are not too many sites.
+[[nodiscard]] constexpr bool fit_product(const AdapterRun* runs, std::int64_t count,
+                                         std::int64_t sites) noexcept {
   constexpr std::int64_t kTogether = 64;
-  for (std::int32_t i = 0; i < count; ++i) {
+  for (std::int64_t i = 0; i < count; ++i) {
     if (runs[i].first_output % kTogether != 0) return false;
   }
-  return count > 0;
+  return count > 0 && count <= kMaxCudaAdapterRuns && sites <= kMaxProductAdapterSites;
 }
 
 /// The product and what follows it are those of weft::LinearParams. Sums are in float32. `in` has

@@ -163,10 +163,11 @@ TEST_F(AdaptedProductCudaTest, RefusesRowsAndRunsThatItsWayDoesNotTake) {
   EXPECT_FALSE(can(LinearWay::kFlatFetched, weight, 1, steps));
   AdapterRun runs[2];
   runs[1].first_output = 64;
-  EXPECT_TRUE(begin_evenly(runs, 2));
+  EXPECT_TRUE(fit_product(runs, 2, 2));
+  EXPECT_FALSE(fit_product(runs, 2, kMaxProductAdapterSites + 1));
   runs[1].first_output = 72;
-  EXPECT_FALSE(begin_evenly(runs, 2));
-  EXPECT_FALSE(begin_evenly(runs, 0));
+  EXPECT_FALSE(fit_product(runs, 2, 2));
+  EXPECT_FALSE(fit_product(runs, 0, 2));
 }
 
 }  // namespace
