@@ -226,6 +226,7 @@ class Launcher {
 
   void run_product(const WholeProduct& product, const NormBefore& norm_before,
                    const NormAfter& norm_after) const {
+    if (product.expand != nullptr) (*this)(*product.shrink);
     CudaLinearParams params = linear(product.op, norm_before, norm_after);
     if (product.expand != nullptr) {
       const AdapterShrinkOp& shrink = *product.shrink;
@@ -239,8 +240,7 @@ class Launcher {
       adapters.sites = static_cast<std::int32_t>(shrink.sites.count);
       adapters.rank = static_cast<std::int32_t>(program_.adapter_rank);
       adapters.sums = layout_.adapters.sums;
-      adapters.meeting = layout_.adapters.meeting;
-      slices_ = product_adapter_slices(params.weight.inputs);
+      adapters.slices = slices_;
     }
     run(params, "linear");
   }

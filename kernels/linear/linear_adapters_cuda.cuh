@@ -7,11 +7,10 @@
 #include "weft/kernels/linear/linear_cut_cuda.cuh"
 #include "weft/kernels/linear/linear_epilogue_cuda.cuh"
 
-/// What adapters add to a product's sums (adapter_shrink.h, adapter_expand.h), computed by warps
-/// beside those that multiply, while weights stream. All blocks' warps compute slices of A x, wait
-/// for one another, and each block adds B (A x) of the tiles that it finishes. Waiting is safe: a
-/// launch has only as many blocks as run at once. The number of slices does not know the rows, so a
-/// row's bits do not depend on the other rows.
+/// B (A x), which adapters add to a product's sums (adapter_expand.h), computed by warps beside
+/// those that multiply, while weights stream. A x is there before: to compute it here as well, as
+/// blocks that wait for one another, took longer than a launch, since every access to memory waits
+/// behind the weights that are on their way (docs/performance.md).
 namespace weft::cuda {
 
 /// ProductAdapters and what they need of their product; goes into kernels by value.
@@ -19,22 +18,17 @@ struct AdapterWork {
   AdapterWork() = default;
   explicit AdapterWork(const CudaLinearParams& params)
       : of(params.adapters),
-        in(params.in),
         rows(params.rows),
         outputs(params.weight.outputs),
-        gated(params.weight.gated),
-        slices(product_adapter_slices(params.weight.inputs)) {}
+        gated(params.weight.gated) {}
 
   __host__ __device__ bool is_there() const { return of.tasks.tasks != nullptr; }
-  __device__ int columns() const { return of.sites * of.rank / static_cast<int>(kAdapterTile); }
   __device__ std::int64_t width() const { return std::int64_t{of.sites} * of.rank; }
 
   ProductAdapters of{};
-  DeviceRows in{};
   std::int64_t rows = 0;
   std::int64_t outputs = 0;
   bool gated = false;
-  std::int32_t slices = 1;
 };
 
 /// Rows of a tile whose outputs are of one run: gates and ups are apart.
@@ -129,13 +123,7 @@ class AdapterWarps {
     const unsigned part_of = begin / cut_.tile_units;
     const unsigned first = finishes(cut_, part_of) ? part_of : part_of + 1;
     for (unsigned tile = first; tile * cut_.tile_units < end; ++tile) prefetch(tile);
-    const int items = tasks_ * work_.columns() * work_.slices;
-    for (int item = warp_ * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x);
-         item < items; item += kWarps * static_cast<int>(gridDim.x)) {
-      shrink(item);
-    }
     wait_for_predecessor();
-    meet_blocks();
     unsigned parity = 1;
     for (unsigned tile = first; tile * cut_.tile_units < end; ++tile) {
       wait(&room_.empty, parity);
@@ -169,21 +157,6 @@ class AdapterWarps {
     } else {
       meet(kAdapterBarrier, kThreads);
     }
-  }
-
-  /// Waits for these warps of all blocks and sees what they have written. The counter needs no
-  /// zeros: all blocks together add half of its range, which turns its highest bit.
-  __device__ void meet_blocks() const {
-    constexpr unsigned kTop = 1U << 31U;
-    meet_warps();
-    if (is_first()) {
-      __threadfence();
-      const unsigned before =
-          atomicAdd(work_.of.meeting, blockIdx.x == 0 ? kTop - (gridDim.x - 1) : 1U);
-      while (((read_acquiring(work_.of.meeting) ^ before) & kTop) == 0) {
-      }
-    }
-    meet_warps();
   }
 
   /// Brings what is looked up again and again to shared memory.
@@ -239,63 +212,6 @@ class AdapterWarps {
     }
   }
 
-  /// Computes one slice of A x, of 16 ranks of a task. Neighbouring blocks have neighbouring
-  /// slices.
-  __device__ void shrink(int item) const {
-    constexpr int kAhead = 4;  // runs on their way; the first before the predecessor's end
-    const int tiles = work_.of.rank / static_cast<int>(kAdapterTile);
-    const int slice = item % work_.slices;
-    const int column = item / work_.slices % work_.columns();
-    const int number = item / work_.slices / work_.columns();
-    const CudaAdapterTask task = room_.tasks[number];
-    const CudaAdapterPair pair = room_.pairs[number][column / tiles];
-    if (column % tiles >= pair.tiles) return;
-    const int all = static_cast<int>(work_.in.width / kAdapterInputRun);
-    const int of_slice = (all + work_.slices - 1) / work_.slices;
-    const int end = min(all, (slice + 1) * of_slice);
-    const auto* weights =
-        reinterpret_cast<const uint4*>(adapter_place(work_.of.places, task.place) + pair.a) +
-        std::int64_t{column % tiles} * all * 2 * kWarp + lane_;
-    const __nv_bfloat16* from[2] = {};
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      if (lane_ / 4 + 8 * i < task.count)
-        from[i] = static_cast<const __nv_bfloat16*>(work_.in.data) +
-                  row_of(task, i) * work_.in.stride + lane_ % 4 * 8;
-    }
-    float sums[2][4] = {};
-    for (int first = slice * of_slice; first < end; first += kAhead) {
-      RunWeights of[kAhead] = {};
-      uint4 x[kAhead][2] = {};
-#pragma unroll
-      for (int i = 0; i < kAhead; ++i) {
-        if (first + i < end) of[i] = load_run_weights(weights, first + i);
-      }
-      wait_for_predecessor();
-#pragma unroll
-      for (int i = 0; i < kAhead; ++i) {
-#pragma unroll
-        for (int r = 0; r < 2; ++r) {
-          if (first + i < end && from[r] != nullptr)
-            x[i][r] = *reinterpret_cast<const uint4*>(from[r] + (first + i) * kAdapterInputRun);
-        }
-      }
-#pragma unroll
-      for (int i = 0; i < kAhead; ++i) add_run(sums, x[i][0], x[i][1], of[i]);
-    }
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      if (from[i] == nullptr) continue;
-      float* to = work_.of.sums + (slice * work_.rows + row_of(task, i)) * work_.width() +
-                  column * kAdapterTile + lane_ % 4 * 2;
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        *reinterpret_cast<float2*>(to + half * 8) = {pair.scale * sums[half][2 * i],
-                                                     pair.scale * sums[half][2 * i + 1]};
-      }
-    }
-  }
-
   /// The step's row that a lane has of a task.
   [[nodiscard]] __device__ std::int64_t row_of(const CudaAdapterTask& task, int i) const {
     return room_.rows[task.first + lane_ / 4 + 8 * i];
@@ -326,8 +242,8 @@ class AdapterWarps {
       const float* from = work_.of.sums + row * work_.width() + half.run->low +
                           ranks * kAdapterTile + i % kFours * 4;
       float4 sum = {};
-#pragma unroll 8
-      for (int slice = 0; slice < work_.slices; ++slice)
+#pragma unroll 16
+      for (int slice = 0; slice < work_.of.slices; ++slice)
         sum = plus(sum, __ldcg(reinterpret_cast<const float4*>(from + slice * stride)));
       room_.low[i < count ? 0 : 1][row][i % kFours] = sum;
     }

@@ -66,7 +66,7 @@ bool norms_are_sound(const CudaLinearParams& params) {
 bool adapters_are_sound(const CudaLinearParams& params) {
   const ProductAdapters& of = params.adapters;
   if (of.tasks.tasks == nullptr) return true;
-  return params.input_rows == nullptr && of.sums != nullptr && of.meeting != nullptr &&
+  return params.input_rows == nullptr && of.sums != nullptr &&
          of.rank % kAdapterTile == 0 && fit_product(of.runs, of.run_count, of.sites);
 }
 

@@ -106,11 +106,10 @@ struct NormBefore {
   float eps = 0;
 };
 
-/// What adapters add to a product's sums before all that follows the product, if the product's own
-/// launch computes it: adapter_shrink() for all products of its input, and adapter_expand() for
-/// this one. A is multiplied with CudaLinearParams::in. Where a norm comes before, that is the
-/// input before the row's root, by which what is added is multiplied as the product's own sums are.
-/// The total of A x is rounded to 16 bits.
+/// What adapters add to a product's sums before all that follows the product, as adapter_expand()
+/// computes it, if the product's own launch does: behind adapter_shrink() of the same input. Where
+/// a norm comes before, that is the input before the row's root, by which what is added is
+/// multiplied as the product's own sums are. The total of A x is rounded to 16 bits.
 struct ProductAdapters {
   CudaAdapterTasks tasks{};  ///< `tasks` is null when the product has no adapters
   CudaAdapterPlaces places{};
@@ -119,18 +118,9 @@ struct ProductAdapters {
   std::int32_t first_site = 0;  ///< as in CudaAdapterShrinkParams
   std::int32_t sites = 0;
   std::int32_t rank = 0;
-  float* sums = nullptr;        ///< [product_adapter_slices(K), M, sites * R]
-  unsigned* meeting = nullptr;  ///< a number for all calls, zero before the first one
+  std::int32_t slices = 1;
+  const float* sums = nullptr;  ///< [slices, M, sites * R]
 };
-
-/// A product's launch computes A x in so many slices of its inputs.
-inline constexpr std::int32_t kMaxProductAdapterSlices = 64;
-[[nodiscard]] constexpr std::int32_t product_adapter_slices(std::int64_t inputs) noexcept {
-  constexpr std::int64_t kSliceInputs = 256;
-  const std::int64_t slices = (inputs + kSliceInputs - 1) / kSliceInputs;
-  return static_cast<std::int32_t>(slices < kMaxProductAdapterSlices ? slices
-                                                                     : kMaxProductAdapterSlices);
-}
 
 /// The most sites of a product's input that its launch has room for.
 inline constexpr std::int32_t kMaxProductAdapterSites = 4;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "weft/kernels/adapter/adapter_shrink.h"
 #include "weft/kernels/linear/linear_cuda.h"
 #include "weft/kernels/linear/linear_ways_cuda.h"
 #include "weft/tests/kernels/adapter/adapter_cuda_fixture.h"
@@ -74,12 +75,13 @@ class AdaptedProductCudaTest : public AdapterCudaTest {
       run.first_output = outputs;
       outputs += run.outputs;
     }
-    const std::int64_t sums_count = std::int64_t{product_adapter_slices(device.inputs)} *
-                                    shape.rows * adapters.sites * shape.rank;
-    Mirror<float> sums(std::vector<float>(static_cast<std::size_t>(sums_count), std::nanf("")));
-    Mirror<unsigned> meeting(std::vector<unsigned>(1));
+    const std::int64_t width = std::int64_t{adapters.sites} * shape.rank;
+    CudaAdapterShrinkParams shrink{.rows = shape.rows, .sites = adapters.sites, .rank = shape.rank};
+    shrink.slices = adapters.slices = adapter_slices(device.inputs, width / kAdapterTile, most);
+    Mirror<float> sums(std::vector<float>(
+        static_cast<std::size_t>(shrink.slices * shape.rows * width), std::nanf("")));
+    shrink.sums = sums.device();
     adapters.sums = sums.device();
-    adapters.meeting = meeting.device();
     const auto set = [&](bool on_device) {
       params.in = on_device ? in.device() : in.host();
       params.residual = on_device ? residual.device() : residual.host();
@@ -92,6 +94,10 @@ class AdaptedProductCudaTest : public AdapterCudaTest {
       adapters.places = places.on(on_device);
     };
     set(true);
+    shrink.in = params.in;
+    shrink.tasks = adapters.tasks;
+    shrink.places = adapters.places;
+    expect_runs([&](Stream stream) { return adapter_shrink(shrink, stream); });
     for (int i = 0; i < 2; ++i)
       expect_runs([&](Stream stream) { return linear_->run(params, stream); });
     set(false);
