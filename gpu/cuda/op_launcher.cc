@@ -218,15 +218,14 @@ class Launcher {
   [[nodiscard]] bool adapts_inside(const WholeProduct& product) const {
     if (product.expand == nullptr || gathers_rows(program_, product.op)) return false;
     const std::span<const AdapterRun> runs = runs_of(*product.expand);
-    return rows_of(product.op) > 0 &&
-           fit_product(runs.data(), std::ssize(runs), product.shrink->sites.count) &&
-           computes(way_of(product.op), steps_of(product), weight_of(product.op),
-                    rows_of(product.op));
+    const auto count = static_cast<std::int32_t>(runs.size());
+    const std::int64_t rows = rows_of(product.op);
+    return rows > 0 && rows <= kBestAdaptedTokens && begin_evenly(runs.data(), count) &&
+           computes(way_of(product.op), steps_of(product), weight_of(product.op), rows);
   }
 
   void run_product(const WholeProduct& product, const NormBefore& norm_before,
                    const NormAfter& norm_after) const {
-    if (product.expand != nullptr) (*this)(*product.shrink);
     CudaLinearParams params = linear(product.op, norm_before, norm_after);
     if (product.expand != nullptr) {
       const AdapterShrinkOp& shrink = *product.shrink;
@@ -240,7 +239,8 @@ class Launcher {
       adapters.sites = static_cast<std::int32_t>(shrink.sites.count);
       adapters.rank = static_cast<std::int32_t>(program_.adapter_rank);
       adapters.sums = layout_.adapters.sums;
-      adapters.slices = slices_;
+      adapters.meeting = layout_.adapters.meeting;
+      slices_ = product_adapter_slices(params.weight.inputs);
     }
     run(params, "linear");
   }

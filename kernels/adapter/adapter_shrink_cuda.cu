@@ -86,6 +86,7 @@ __device__ void put_sums(const WarpSums& of, WarpRoom& room) {
 
 __global__ void __launch_bounds__(kShrinkThreads) shrink_kernel(CudaAdapterShrinkParams params) {
   __shared__ WarpRoom room[kShrinkWarps];
+  let_successor_start();
   const int tiles = params.rank / static_cast<int>(kAdapterTile);
   const int tile = static_cast<int>(blockIdx.y) % tiles;
   const CudaAdapterTask task = adapter_task(params.tasks, blockIdx.z);
@@ -121,8 +122,6 @@ __global__ void __launch_bounds__(kShrinkThreads) shrink_kernel(CudaAdapterShrin
   for (int run = runs.first + kRunsAhead * kShrinkWarps; run < runs.end; run += kShrinkWarps) {
     sums.add(params.in, run, load_run_weights(weights, run));
   }
-  // Not before: the next product's weights would be on their way before A and the inputs.
-  let_successor_start();
   put_sums(sums, room[threadIdx.x / kWarp]);
   __syncthreads();
   const int task_row = static_cast<int>(threadIdx.x / kAdapterTile);

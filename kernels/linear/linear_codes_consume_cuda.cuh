@@ -54,9 +54,9 @@ __device__ void add_halves(const Shared<Sizes>& shared, const Lane& at, const Su
   });
 }
 
-template <class Sizes, class Added>
+template <class Sizes>
 __device__ void consume(const Shared<Sizes>& shared, const CodesProduct& product,
-                        const LinearEpilogue& epilogue, Added added) {
+                        const LinearEpilogue& epilogue) {
   const Cut& cut = product.cut;
   const Lane at;
   std::byte* scales = shared.scales + threadIdx.x / 32 * (kWarpRows * kScaleBytes);
@@ -95,13 +95,10 @@ __device__ void consume(const Shared<Sizes>& shared, const CodesProduct& product
                                                        thread % kHalfThreads, flat)) {
       continue;
     }
-    const int first_row = at.first_row + at.half * kFinishedRows;
-    added.wait();
+    float* const rows = shared.staged + at.first_row + at.half * kFinishedRows;
     each_sum<Sizes>(own, [&](float sum, int token, int row) {
-      shared.staged[token * Sizes::kStagedStride + first_row + row] =
-          (sum + added.of(token, first_row + row)) * shared.roots[token];
+      rows[token * Sizes::kStagedStride + row] = sum * shared.roots[token];
     });
-    added.release();
     meet(kStagedBarrier, kProducer);
     const FourOutputs<kTileRows, Sizes::kTokens, Sizes::kStagedStride, kProducer,
                       Sizes::Encoding::kGateDistance, true>

@@ -198,7 +198,7 @@ __global__ void __launch_bounds__(kFetchedThreads<Layout<Encoding, kTokens>>,
   if (threadIdx.x >= kProducer) {
     Fetcher<Sizes>(shared, of).run();
   } else {
-    consume<Sizes>(shared, of.product, epilogue, NothingAdded{});
+    consume<Sizes>(shared, of.product, epilogue);
   }
 }
 

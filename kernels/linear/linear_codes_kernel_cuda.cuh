@@ -13,17 +13,15 @@
 namespace weft::cuda::codes {
 
 template <class Encoding, int kTokens>
-__global__ void __launch_bounds__(Layout<Encoding, kTokens>::kThreads +
-                                      Layout<Encoding, kTokens>::kAdapterThreads,
+__global__ void __launch_bounds__(Layout<Encoding, kTokens>::kThreads,
                                   Layout<Encoding, kTokens>::kBlocks)
     codes_kernel(const __grid_constant__ CUtensorMap weights,
                  const __grid_constant__ CUtensorMap inputs, const CodesProduct product,
-                 const LinearEpilogue epilogue, const __grid_constant__ AdapterWork adapters) {
+                 const LinearEpilogue epilogue) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   using Sizes = Layout<Encoding, kTokens>;
   WEFT_DYNAMIC_SHARED(std::byte, memory);
   const Shared<Sizes> shared(memory);
-  auto* const room = reinterpret_cast<typename Sizes::Room*>(memory + Sizes::kBytes);
   if (threadIdx.x == kProducer) {
     if constexpr (!Encoding::kBoxed) prefetch_map(&weights);
     prefetch_map(&inputs);
@@ -35,20 +33,16 @@ __global__ void __launch_bounds__(Layout<Encoding, kTokens>::kThreads +
         init_barrier(&shared.ready[slot], 1);
       }
     }
-    if (adapters.is_there()) room->init(kProducer / 32);
     publish_barriers();
   }
   __syncthreads();
   let_successor_start();
-  if (threadIdx.x >= Sizes::kThreads) {
-    add_adapters<Sizes::kAdapterWarps, Encoding::kGateDistance>(
-        adapters, product.cut, *room, static_cast<int>(threadIdx.x - Sizes::kThreads) / 32);
-  } else if (Sizes::kConverts && threadIdx.x >= kConverter) {
+  if (Sizes::kConverts && threadIdx.x >= kConverter) {
     if constexpr (Sizes::kConverts) convert_tokens<Sizes>(shared, product);
   } else if (threadIdx.x >= kProducer) {
     if (threadIdx.x == kProducer) produce<Sizes>(shared, product, &weights, &inputs);
   } else {
-    consume<Sizes>(shared, product, epilogue, AddedSums(adapters.is_there() ? room : nullptr));
+    consume<Sizes>(shared, product, epilogue);
   }
 #endif
 }
@@ -64,7 +58,7 @@ template <class Encoding, int kTokens>
 Status allow_shared() {
   return status_of(cudaFuncSetAttribute(codes_kernel<Encoding, kTokens>,
                                         cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                        Layout<Encoding, kTokens>::kMostBytes));
+                                        Layout<Encoding, kTokens>::kBytes));
 }
 
 template <class Encoding>

@@ -7,7 +7,6 @@
 #include "weft/kernels/cuda/instructions_cuda.cuh"
 #include "weft/kernels/cuda/launch_cuda.cuh"
 #include "weft/kernels/encoding/code_boxes.h"
-#include "weft/kernels/linear/linear_adapters_cuda.cuh"
 #include "weft/kernels/linear/linear_cut_cuda.cuh"
 #include "weft/kernels/linear/linear_epilogue_cuda.cuh"
 #include "weft/kernels/linear/linear_ways_cuda.cuh"
@@ -45,11 +44,9 @@ constexpr int kConverter = kThreads;  // first thread of the warp that converts 
 constexpr int kScaleOfTokenBytes = 16;
 constexpr int kScaleBytes = 32;  // of a row, for a warp to share what it makes of its scales
 
-constexpr int kSwizzleBytes = 1024;         // alignment of swizzled boxes
-constexpr int kProcessorBytes = 228 << 10;  // for all blocks together
-constexpr int kReservedOfBlock = 1 << 10;
-constexpr int kMaxBlockBytes = kProcessorBytes - kReservedOfBlock;  // that a block can have
-constexpr int kLeastDepth = 3;                                      // of the ring
+constexpr int kSwizzleBytes = 1024;        // alignment of swizzled boxes
+constexpr int kMaxBlockBytes = 227 << 10;  // that a block can have
+constexpr int kLeastDepth = 3;             // of the ring
 
 /// Named barriers of all threads that multiply; put_together() has barriers 1 and 2.
 constexpr int kFreeBarrier = 3;
@@ -86,23 +83,16 @@ struct Layout {
   static constexpr int kRootsBytes = kTokens * 4;
   static constexpr int kRest =
       kSwizzleBytes + kStagedBytes + kScalesBytes + kRootsBytes + 512;  // with barriers
-  /// For what adapters add: behind the other threads and the other shared memory.
-  using Room = AdapterRoom<kTokens, kTileRows>;
-  static constexpr int kAdapterWarps = 1;  // more would leave other warps too few registers
-  static constexpr int kAdapterThreads = kAdapterWarps * 32;
   /// Of the ring of a block that has so many bytes.
   static constexpr int depth_in(int bytes) { return (bytes - kRest) / kStageBytes; }
   static constexpr int depth_of(int blocks) {
-    return depth_in(
-        std::min(Encoding::kSharedBytes / blocks,
-                 kProcessorBytes / blocks - kReservedOfBlock - static_cast<int>(sizeof(Room))));
+    return depth_in(std::min(Encoding::kSharedBytes / blocks, kMaxBlockBytes));
   }
   /// Blocks on a multiprocessor. Two blocks hide each other's waits, and the next product's blocks
   /// fill their rings while this product ends. The registers of many tokens leave room for one.
   static constexpr int kBlocks = kTokens <= 16 && depth_of(2) >= kLeastDepth ? 2 : 1;
   static constexpr int kDepth = depth_of(kBlocks);
   static constexpr int kBytes = kDepth * kStageBytes + kRest;
-  static constexpr int kMostBytes = kBytes + static_cast<int>(sizeof(Room));
   static_assert(kDepth >= kLeastDepth);
 };
 

@@ -15,7 +15,7 @@ namespace weft::cuda::codes {
 constexpr std::int64_t kMaxCutTokens = kMaxFlatTokens;
 
 using CodesKernel = void (*)(CUtensorMap weights, CUtensorMap inputs, CodesProduct product,
-                             LinearEpilogue epilogue, AdapterWork adapters);
+                             LinearEpilogue epilogue);
 
 /// Starts as many blocks of a kernel as run at once, `blocks` on a multiprocessor; for more tokens
 /// than a tile has, a block for each tile.
@@ -50,11 +50,8 @@ Status start_kernel(CodesKernel kernel, int threads, int blocks, const CudaLinea
       .whole = params.rows > kMaxCutTokens};
   const auto most = static_cast<unsigned>(device.processors * blocks);
   const unsigned grid = product.whole ? tiles : std::min(product.cut.units, most);
-  const AdapterWork adapters(params);
-  const int all_threads = threads + (adapters.is_there() ? Sizes::kAdapterThreads : 0);
-  return launch(kernel, dim3(grid), dim3(static_cast<unsigned>(all_threads)),
-                adapters.is_there() ? Sizes::kMostBytes : Sizes::kBytes, stream, weights, inputs,
-                product, LinearEpilogue(params), adapters);
+  return launch(kernel, dim3(grid), dim3(static_cast<unsigned>(threads)), Sizes::kBytes, stream,
+                weights, inputs, product, LinearEpilogue(params));
 }
 
 }  // namespace weft::cuda::codes

@@ -66,9 +66,9 @@ __device__ void multiply_units(const TileShared<Sizes>& shared, unsigned count,
   __syncwarp();
 }
 
-template <class Sizes, class Added>
+template <class Sizes>
 __device__ void multiply_tiles(const TileShared<Sizes>& shared, const CodesProduct& product,
-                               const LinearEpilogue& epilogue, Added added) {
+                               const LinearEpilogue& epilogue) {
   const Cut& cut = product.cut;
   const int thread = static_cast<int>(threadIdx.x);
   const OperandLane at;
@@ -88,7 +88,7 @@ __device__ void multiply_tiles(const TileShared<Sizes>& shared, const CodesProdu
     multiply_units<Sizes>(shared, part_end - unit, at, places, sums);
     const bool whole = unit == tile_end - cut.tile_units && part_end == tile_end;
     if (whole || put_together<1, kMultipliers>(cut, product.meeting, tile, 0, thread, sums)) {
-      TileOutputs<Sizes>(shared, product, epilogue, tile, thread).write_all(sums, added);
+      TileOutputs<Sizes>(shared, product, epilogue, tile, thread).write_all(sums);
     }
     unit = part_end;
   }
@@ -100,43 +100,30 @@ template <class Encoding, int kTokens>
 __global__ void __launch_bounds__(kTileThreads, 1)
     codes_tile_kernel(const __grid_constant__ CUtensorMap weights,
                       const __grid_constant__ CUtensorMap inputs, const CodesProduct product,
-                      const LinearEpilogue epilogue, const __grid_constant__ AdapterWork adapters) {
+                      const LinearEpilogue epilogue) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   using Sizes = TileLayout<Encoding, kTokens>;
   // Sums take most of a thread's registers.
-  constexpr int kOfMultiplier = Sizes::kAdapts ? 200 : 232;
-  constexpr int kOfLoader = Sizes::kAdapts ? 104 : 40;
+  constexpr int kOfMultiplier = 232;
+  constexpr int kOfLoader = 40;
   WEFT_DYNAMIC_SHARED(std::byte, memory);
   const TileShared<Sizes> shared(memory);
-  auto* const room = reinterpret_cast<typename Sizes::Room*>(memory + Sizes::kBytes);
   if (threadIdx.x == 0) {
     if constexpr (!Encoding::kBoxed) prefetch_map(&weights);
     prefetch_map(&inputs);
-    if (Sizes::kAdapts && adapters.is_there()) room->init(kMultipliers / 32);
     shared.init_barriers();
   }
   __syncthreads();
   let_successor_start();
   if (threadIdx.x < kMultipliers) {
     take_registers<kOfMultiplier>();
-    if constexpr (Sizes::kAdapts) {
-      multiply_tiles<Sizes>(shared, product, epilogue,
-                            AddedSums(adapters.is_there() ? room : nullptr));
-    } else {
-      multiply_tiles<Sizes>(shared, product, epilogue, NothingAdded{});
-    }
+    multiply_tiles<Sizes>(shared, product, epilogue);
   } else {
     give_registers<kOfLoader>();
     if (threadIdx.x == kUnitThread) load_units<Sizes>(shared, product, &weights);
     if (threadIdx.x == kInputThread) {
       wait_for_predecessor();
       load_chunks<Sizes>(shared, product, &inputs);
-    }
-    if constexpr (Sizes::kAdapts) {
-      if (threadIdx.x >= kAdaptingThread && adapters.is_there()) {
-        add_adapters<Sizes::kAdapterWarps, kBoxRows>(
-            adapters, product.cut, *room, static_cast<int>(threadIdx.x - kAdaptingThread) / 32);
-      }
     }
   }
 #endif
@@ -171,7 +158,7 @@ template <class Encoding, int kTokens>
 Status allow_tile_shared() {
   return status_of(cudaFuncSetAttribute(codes_tile_kernel<Encoding, kTokens>,
                                         cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                        TileLayout<Encoding, kTokens>::kMostBytes));
+                                        TileLayout<Encoding, kTokens>::kBytes));
 }
 
 }  // namespace weft::cuda::codes

@@ -32,8 +32,7 @@ class TileOutputs {
   }
 
   /// Stages a thread's sums of eight of the tile's tokens.
-  template <class Added>
-  __device__ void stage(int eight, const float (&sums)[4], const Added& added) const {
+  __device__ void stage(int eight, const float (&sums)[4]) const {
     const int row = thread_ / 32 * 16 + thread_ % 32 / 4;
     const int pair = thread_ % 4 * 2;
     float* at = shared_.staged + (eight * 8 + pair) * Sizes::kStagedStride + row;
@@ -43,25 +42,21 @@ class TileOutputs {
       first = shared_.roots[eight * 8 + pair];
       second = shared_.roots[eight * 8 + pair + 1];
     }
-    const int token = eight * 8 + pair;
-    at[0] = (sums[0] + added.of(token, row)) * first;
-    at[Sizes::kStagedStride] = (sums[1] + added.of(token + 1, row)) * second;
-    at[8] = (sums[2] + added.of(token, row + 8)) * first;
-    at[Sizes::kStagedStride + 8] = (sums[3] + added.of(token + 1, row + 8)) * second;
+    at[0] = sums[0] * first;
+    at[Sizes::kStagedStride] = sums[1] * second;
+    at[8] = sums[2] * first;
+    at[Sizes::kStagedStride + 8] = sums[3] * second;
   }
 
   /// Writes a tile that is whole.
-  template <class Added>
-  __device__ void write_all(const float (&sums)[Sizes::kTokens / 2], Added& added) const {
-    added.wait();
+  __device__ void write_all(const float (&sums)[Sizes::kTokens / 2]) const {
     meet(1, kMultipliers);  // all have written the sums that were staged, and read the rings
 #pragma unroll
     for (int i = 0; i < Sizes::kTokens / 8; ++i) {
       if (i * 8 >= place_.tokens) break;
       const float four[4] = {sums[4 * i], sums[4 * i + 1], sums[4 * i + 2], sums[4 * i + 3]};
-      stage(i, four, added);
+      stage(i, four);
     }
-    added.release();
     meet(1, kMultipliers);
     outputs_.write(place_.first_token, place_.tokens);
   }

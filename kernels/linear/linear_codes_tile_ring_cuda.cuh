@@ -13,12 +13,11 @@ namespace weft::cuda::codes {
 
 constexpr int kChunkColumns = 64;  // 128 bytes, the widest swizzle
 constexpr int kChunkRowBytes = kChunkColumns * 2;
-constexpr int kMultipliers = 256;                   // the first threads: each warp has 16 rows
-constexpr int kUnitThread = kMultipliers;           // loads units
-constexpr int kInputThread = kMultipliers + 32;     // loads tokens
-constexpr int kAdaptingThread = kInputThread + 32;  // the first that computes adapters
-constexpr int kTileThreads = kMultipliers + 128;    // whole warpgroups share registers
-constexpr int kWarpScaleBytes = 1024;               // for a warp to share what it makes of scales
+constexpr int kMultipliers = 256;                 // the first threads: each warp has 16 rows
+constexpr int kUnitThread = kMultipliers;         // loads units
+constexpr int kInputThread = kMultipliers + 32;   // loads tokens
+constexpr int kTileThreads = kMultipliers + 128;  // whole warpgroups share registers
+constexpr int kWarpScaleBytes = 1024;             // for a warp to share what it makes of scales
 
 template <class Of, int kOf>
 struct TileLayout {
@@ -40,16 +39,9 @@ struct TileLayout {
   static constexpr int kRootsBytes = kTokens * 4;
   static constexpr int kRest =
       kSwizzleBytes + (kStagesInRings ? 0 : kStagedBytes) + kScalesBytes + kRootsBytes + 512;
-  static constexpr bool kAdapts = kOf <= kMaxAdaptedTokens;
-  using Room = AdapterRoom<kTokens, kTileRows>;
-  static constexpr int kRoomBytes = kAdapts ? static_cast<int>(sizeof(Room)) : 0;
-  static constexpr int kAdapterWarps = (kTileThreads - kAdaptingThread) / 32;
-  static constexpr int kAdapterThreads = 0;  // that a launch has besides
-  static constexpr int kDepth =
-      std::min((kMaxBlockBytes - kRest - kRoomBytes - kSlots * kInputBytes) / kWeightBytes,
-               8);  // units on their way
+  static constexpr int kDepth = std::min(
+      (kMaxBlockBytes - kRest - kSlots * kInputBytes) / kWeightBytes, 8);  // units on their way
   static constexpr int kBytes = kSlots * kInputBytes + kDepth * kWeightBytes + kRest;
-  static constexpr int kMostBytes = kBytes + kRoomBytes;
   static_assert(kDepth >= 2);
   static_assert(!kStagesInRings || kStagedBytes <= kSlots * kInputBytes + kDepth * kWeightBytes);
   static_assert(kUnitChunks % 2 == 0);  // operands of two chunks change places

@@ -66,8 +66,8 @@ bool norms_are_sound(const CudaLinearParams& params) {
 bool adapters_are_sound(const CudaLinearParams& params) {
   const ProductAdapters& of = params.adapters;
   if (of.tasks.tasks == nullptr) return true;
-  return params.input_rows == nullptr && of.sums != nullptr &&
-         of.rank % kAdapterTile == 0 && fit_product(of.runs, of.run_count, of.sites);
+  return params.input_rows == nullptr && of.sums != nullptr && of.meeting != nullptr &&
+         of.rank % kAdapterTile == 0 && begin_evenly(of.runs, of.run_count);
 }
 
 bool is_sound(const CudaLinearParams& params) {

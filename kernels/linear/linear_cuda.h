@@ -106,34 +106,40 @@ struct NormBefore {
   float eps = 0;
 };
 
-/// What adapters add to a product's sums before all that follows the product, as adapter_expand()
-/// computes it, if the product's own launch does: behind adapter_shrink() of the same input. Where
-/// a norm comes before, that is the input before the row's root, by which what is added is
-/// multiplied as the product's own sums are. The total of A x is rounded to 16 bits.
+/// What adapters add to a product's sums before all that follows the product, if the product's own
+/// launch computes it: adapter_shrink() for all products of its input, and adapter_expand() for
+/// this one. A is multiplied with CudaLinearParams::in. Where a norm comes before, that is the
+/// input before the row's root, by which what is added is multiplied as the product's own sums are.
+/// The total of A x is rounded to 16 bits.
 struct ProductAdapters {
   CudaAdapterTasks tasks{};  ///< `tasks` is null when the product has no adapters
   CudaAdapterPlaces places{};
-  AdapterRun runs[kMaxCudaAdapterRuns] = {};  ///< all of the product; fit_product()
+  AdapterRun runs[kMaxCudaAdapterRuns] = {};  ///< all of the product; they begin_evenly()
   std::int32_t run_count = 0;
   std::int32_t first_site = 0;  ///< as in CudaAdapterShrinkParams
   std::int32_t sites = 0;
   std::int32_t rank = 0;
-  std::int32_t slices = 1;
-  const float* sums = nullptr;  ///< [slices, M, sites * R]
+  float* sums = nullptr;        ///< [product_adapter_slices(K), M, sites * R]
+  unsigned* meeting = nullptr;  ///< a number for all calls, zero before the first one
 };
 
-/// The most sites of a product's input that its launch has room for.
-inline constexpr std::int32_t kMaxProductAdapterSites = 4;
+/// A product's launch computes A x in so many slices of its inputs.
+inline constexpr std::int32_t kMaxProductAdapterSlices = 64;
+[[nodiscard]] constexpr std::int32_t product_adapter_slices(std::int64_t inputs) noexcept {
+  constexpr std::int64_t kSliceInputs = 256;
+  const std::int64_t slices = (inputs + kSliceInputs - 1) / kSliceInputs;
+  return static_cast<std::int32_t>(slices < kMaxProductAdapterSlices ? slices
+                                                                     : kMaxProductAdapterSlices);
+}
 
-/// Whether a product's launch can compute what adapters add: 64 outputs side by side are of one
-/// run, and there are not too many sites.
-[[nodiscard]] constexpr bool fit_product(const AdapterRun* runs, std::int64_t count,
-                                         std::int64_t sites) noexcept {
+/// Whether 64 outputs, of which a product's launch computes all that an adapter adds at once, are
+/// of one run.
+[[nodiscard]] constexpr bool begin_evenly(const AdapterRun* runs, std::int32_t count) noexcept {
   constexpr std::int64_t kTogether = 64;
-  for (std::int64_t i = 0; i < count; ++i) {
+  for (std::int32_t i = 0; i < count; ++i) {
     if (runs[i].first_output % kTogether != 0) return false;
   }
-  return count > 0 && count <= kMaxCudaAdapterRuns && sites <= kMaxProductAdapterSites;
+  return count > 0;
 }
 
 /// The product and what follows it are those of weft::LinearParams. Sums are in float32. `in` has
@@ -232,8 +238,11 @@ inline constexpr std::int64_t kMaxNormedFetchedTokens = 16;
 /// Up to so many tokens kCodes computes norms around its products.
 inline constexpr std::int64_t kMaxNormedCodesTokens = 32;
 
-/// Up to so many tokens kFlat and kCodes compute what adapters add.
+/// Up to so many tokens kFlat computes what adapters add.
 inline constexpr std::int64_t kMaxAdaptedTokens = 32;
+/// Up to so many tokens that is faster than launches of their own (docs/performance.md): of more
+/// tokens with several adapters, warps beside a product take longer than the product.
+inline constexpr std::int64_t kBestAdaptedTokens = 1;
 
 /// Bytes that a device of so many multiprocessors needs of workspace, for all its calls, one after
 /// the other.

