@@ -181,7 +181,11 @@ class Layouter {
         width = std::max(width, adapted_->buffers[static_cast<std::size_t>(shrink->low)].width);
       }
     }
-    layout_.adapters.sums = arena_.take<float>(size(adapter_sums(shape_.tokens, width)));
+    const std::int64_t inside =
+        std::min<std::int64_t>(shape_.tokens, kMaxAdaptedTokens) * kMaxProductAdapterSlices * width;
+    layout_.adapters.sums =
+        arena_.take<float>(size(std::max(adapter_sums(shape_.tokens, width), inside)));
+    layout_.adapters.meeting = arena_.take<unsigned>(1);
   }
 
   void workspaces() {

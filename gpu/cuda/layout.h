@@ -34,7 +34,8 @@ struct ToldLayout {
 /// What there is for adapters that requests choose. Empty where there are no places.
 struct AdapterLayout {
   CudaAdapterPlaces places;
-  float* sums = nullptr;            ///< CudaAdapterShrinkParams::sums
+  float* sums = nullptr;            ///< CudaAdapterShrinkParams::sums, ProductAdapters::sums
+  unsigned* meeting = nullptr;      ///< ProductAdapters::meeting
   std::vector<DeviceRows> buffers;  ///< of the adapted program, by BufferId
 };
 

@@ -1,5 +1,8 @@
 #include "weft/gpu/cuda/op_groups.h"
 
+#include <cstddef>
+#include <optional>
+#include <span>
 #include <variant>
 
 #include "weft/model/program/operands.h"
@@ -33,15 +36,44 @@ bool is_read(const Program& program, BufferId id, std::span<const Op> ops) {
 
 }  // namespace
 
-bool are_products_around_norm(const Program& program, std::span<const Op> ops) {
-  const auto* before = op_at<LinearOp>(ops, 0);
-  const auto* norm = op_at<NormOp>(ops, 1);
-  const auto* behind = op_at<LinearOp>(ops, 2);
-  if (before == nullptr || norm == nullptr || behind == nullptr) return false;
-  return norm->in == before->out && norm->out == behind->in && norm->out != norm->in &&
-         is_plain_rms(*norm) && !gathers_rows(program, *before) &&
-         !gathers_rows(program, *behind) && behind->residual != norm->out &&
-         !is_read(program, norm->out, ops.subspan(3));
+std::optional<WholeProduct> whole_product(std::span<const Op> ops) {
+  if (const auto* plain = op_at<LinearOp>(ops, 0); plain != nullptr && !plain->gate_apart)
+    return WholeProduct{.op = *plain, .ops = 1};
+  const auto* shrink = op_at<AdapterShrinkOp>(ops, 0);
+  const auto* expand = op_at<AdapterExpandOp>(ops, 1);
+  const auto* product = op_at<LinearOp>(ops, 2);
+  if (shrink == nullptr || expand == nullptr || product == nullptr || shrink->low != expand->low ||
+      shrink->in != product->in || expand->out != product->residual) {
+    return std::nullopt;
+  }
+  WholeProduct whole{.op = *product, .shrink = shrink, .expand = expand, .ops = 3};
+  whole.op.residual = expand->residual;
+  const auto* activate = op_at<ActivateOp>(ops, 3);
+  if (activate == nullptr || activate->in != product->out) return whole;
+  whole.op.spec = activate->spec;
+  whole.op.residual = activate->residual;
+  whole.op.out = activate->out;
+  whole.op.gate_apart = false;
+  ++whole.ops;
+  return whole;
+}
+
+std::optional<NormedProducts> products_around_norm(const Program& program,
+                                                   std::span<const Op> ops) {
+  const auto before = whole_product(ops);
+  if (!before) return std::nullopt;
+  const auto* norm = op_at<NormOp>(ops, before->ops);
+  if (norm == nullptr) return std::nullopt;
+  const auto behind = whole_product(ops.subspan(before->ops + 1));
+  if (!behind) return std::nullopt;
+  const LinearOp& first = before->op;
+  const LinearOp& second = behind->op;
+  const NormedProducts found{*before, norm, *behind};
+  const bool are_group = norm->in == first.out && norm->out == second.in && norm->out != norm->in &&
+                         is_plain_rms(*norm) && !gathers_rows(program, first) &&
+                         !gathers_rows(program, second) && second.residual != norm->out &&
+                         !is_read(program, norm->out, ops.subspan(found.ops()));
+  return are_group ? std::optional(found) : std::nullopt;
 }
 
 bool are_rotary_and_attention(std::span<const Op> ops) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <span>
 
 #include "weft/model/program/program.h"
@@ -8,9 +10,32 @@
 /// a step depends on the step's rows and the ways of its products (op_launcher.cc).
 namespace weft::cuda {
 
-/// Whether ops begin with a product, the RMS norm of its output alone, and a product that alone
-/// reads the norm's result: the products can compute the norm (NormAfter, NormBefore).
-[[nodiscard]] bool are_products_around_norm(const Program& program, std::span<const Op> ops);
+/// A product, in an adapted program with the ops around it, as one product that adapters change:
+/// from both halves of the adapters, of which a product that shares its input with one before it
+/// has no first, to the activation of gates apart.
+struct WholeProduct {
+  LinearOp op;                              ///< with the residual, spec and output of the whole
+  const AdapterShrinkOp* shrink = nullptr;  ///< null: not adapted
+  const AdapterExpandOp* expand = nullptr;  ///< null: not adapted
+  std::size_t ops = 0;                      ///< how many these are
+};
+
+/// Returns the product that ops begin with: a product, or both halves of adapters and a product.
+[[nodiscard]] std::optional<WholeProduct> whole_product(std::span<const Op> ops);
+
+/// Products around an RMS norm, which can compute the norm (NormAfter, NormBefore).
+struct NormedProducts {
+  WholeProduct before;
+  const NormOp* norm = nullptr;
+  WholeProduct behind;
+
+  [[nodiscard]] std::size_t ops() const noexcept { return before.ops + 1 + behind.ops; }
+};
+
+/// Returns what ops begin with if that is a product, the RMS norm of its output alone, and a
+/// product that alone reads the norm's result.
+[[nodiscard]] std::optional<NormedProducts> products_around_norm(const Program& program,
+                                                                 std::span<const Op> ops);
 
 /// Whether ops begin with the rotation of queries, and keys and values, and attention over them.
 [[nodiscard]] bool are_rotary_and_attention(std::span<const Op> ops);

@@ -55,7 +55,9 @@ class Launcher {
 
   void operator()(const NormOp& op) const { run(norm(op), "norm"); }
 
-  void operator()(const LinearOp& op) const { run_linear(op, {}, {}); }
+  void operator()(const LinearOp& op) const {
+    if (rows_of(op) > 0) run(linear(op, {}, {}), "linear");
+  }
 
   void operator()(const RotaryOp& op) const { run(rotary(op), "rotary"); }
   void operator()(const AttentionOp& op) const { run(attention(op), "attention"); }
@@ -160,9 +162,11 @@ class Launcher {
   /// Launches the first of some ops, and those behind it that are computed with it. Returns how
   /// many these are.
   [[nodiscard]] std::size_t launch_first(std::span<const Op> ops) const {
-    if (step_.rows <= kBestNormedRows && are_products_around_norm(program_, ops) &&
-        products_and_norm(ops)) {
-      return 3;
+    if (const auto found = products_around_norm(program_, ops); found && products_and_norm(*found))
+      return found->ops();
+    if (const auto product = whole_product(ops); product && adapts_inside(*product)) {
+      run_product(*product, {}, {});
+      return product->ops;
     }
     if (are_sum_and_norm(ops) && sum_and_norm(ops)) return 2;
     if (are_gates_apart(ops)) {
@@ -180,27 +184,65 @@ class Launcher {
 
  private:
   /// Launches two products that compute the norm between them. Returns whether their ways can.
-  [[nodiscard]] bool products_and_norm(std::span<const Op> ops) const {
-    const auto& before = std::get<LinearOp>(ops[0]);
-    const auto& norm = std::get<NormOp>(ops[1]);
-    const auto& behind = std::get<LinearOp>(ops[2]);
+  [[nodiscard]] bool products_and_norm(const NormedProducts& of) const {
+    if (step_.rows > kBestNormedRows) return false;
+    const NormOp& norm = *of.norm;
     const std::int64_t rows = rows_of(norm);
     NormAfter after;
     after.out = written(norm.out);
     after.weight = vector(norm.weight);
     after.weight_offset = norm.spec.weight_offset;
     after.squares = layout_.squares;
-    EpilogueSteps first = own_steps(before);
-    EpilogueSteps second = own_steps(behind);
+    EpilogueSteps first = steps_of(of.before);
+    EpilogueSteps second = steps_of(of.behind);
     first.norm_after = true;
     second.norm_before = true;
-    if (rows == 0 || after.out.dtype != DType::kBF16 || !gains_by_norm(before, first) ||
-        !gains_by_norm(behind, second)) {
+    if (rows == 0 || after.out.dtype != DType::kBF16 || !gains_by_norm(of.before.op, first) ||
+        !gains_by_norm(of.behind.op, second)) {
       return false;
     }
-    run_linear(before, {}, after);
-    run_linear(behind, {layout_.squares, norm.spec.eps}, {});
+    if (of.before.expand != nullptr && !adapts_inside(of.before)) return false;
+    if (of.behind.expand != nullptr && !adapts_inside(of.behind)) return false;
+    run_product(of.before, {}, after);
+    run_product(of.behind, {layout_.squares, norm.spec.eps}, {});
     return true;
+  }
+
+  [[nodiscard]] static EpilogueSteps steps_of(const WholeProduct& product) {
+    EpilogueSteps steps = own_steps(product.op);
+    steps.adapters = product.expand != nullptr;
+    return steps;
+  }
+
+  /// Whether a product of an adapted program computes by itself what adapters add.
+  [[nodiscard]] bool adapts_inside(const WholeProduct& product) const {
+    if (product.expand == nullptr || gathers_rows(program_, product.op)) return false;
+    const std::span<const AdapterRun> runs = runs_of(*product.expand);
+    const auto count = static_cast<std::int32_t>(runs.size());
+    const std::int64_t rows = rows_of(product.op);
+    return rows > 0 && rows <= kBestAdaptedTokens && begin_evenly(runs.data(), count) &&
+           computes(way_of(product.op), steps_of(product), weight_of(product.op), rows);
+  }
+
+  void run_product(const WholeProduct& product, const NormBefore& norm_before,
+                   const NormAfter& norm_after) const {
+    CudaLinearParams params = linear(product.op, norm_before, norm_after);
+    if (product.expand != nullptr) {
+      const AdapterShrinkOp& shrink = *product.shrink;
+      ProductAdapters& adapters = params.adapters;
+      adapters.tasks = adapter_tasks();
+      adapters.places = layout_.adapters.places;
+      const std::span<const AdapterRun> runs = runs_of(*product.expand);
+      std::ranges::copy(runs, adapters.runs);
+      adapters.run_count = static_cast<std::int32_t>(runs.size());
+      adapters.first_site = static_cast<std::int32_t>(shrink.sites.first);
+      adapters.sites = static_cast<std::int32_t>(shrink.sites.count);
+      adapters.rank = static_cast<std::int32_t>(program_.adapter_rank);
+      adapters.sums = layout_.adapters.sums;
+      adapters.meeting = layout_.adapters.meeting;
+      slices_ = product_adapter_slices(params.weight.inputs);
+    }
+    run(params, "linear");
   }
 
   /// Returns whether the two have the same rows, and some.
@@ -223,12 +265,12 @@ class Launcher {
     run(params, "attention");
   }
 
-  void run_linear(const LinearOp& op, const NormBefore& norm_before,
-                  const NormAfter& norm_after) const {
+  /// The parameters of a product of some rows, whose input is in the type that its way takes.
+  [[nodiscard]] CudaLinearParams linear(const LinearOp& op, const NormBefore& norm_before,
+                                        const NormAfter& norm_after) const {
     CudaLinearParams params;
     params.spec = op.spec;
     params.rows = rows_of(op);
-    if (params.rows == 0) return;
     params.weight = weight_of(op);
     if (!op.gate_apart) params.bias = vector(op.bias);
     params.residual = read(op.residual);
@@ -239,7 +281,7 @@ class Launcher {
     params.norm_before = norm_before;
     params.norm_after = norm_after;
     params.in = linear_input(op, input_type(params.way, params.weight), params.rows);
-    run(params, "linear");
+    return params;
   }
 
   [[nodiscard]] DeviceMatrix weight_of(const LinearOp& op) const {
@@ -251,7 +293,7 @@ class Launcher {
                         step_.rounds_rows);
   }
   [[nodiscard]] static EpilogueSteps own_steps(const LinearOp& op) {
-    return steps_of(op.spec, op.residual != kAbsent);
+    return cuda::steps_of(op.spec, op.residual != kAbsent);
   }
   [[nodiscard]] bool gains_by_norm(const LinearOp& op, const EpilogueSteps& steps) const {
     return cuda::gains_by_norm(way_of(op), steps, weight_of(op), rows_of(op));
@@ -337,7 +379,7 @@ class Launcher {
                       const ActivateOp& last) const {
     const DeviceMatrix& weight = layout_.matrices[static_cast<std::size_t>(product.weight)];
     expand(first, alternates(weight) ? weight.outputs : 0);
-    run_linear(product, {}, {});
+    (*this)(product);
     activate(last, {vector(product.bias), alternates(weight)});
   }
 
@@ -347,9 +389,7 @@ class Launcher {
     params.rows = rows_of(op);
     params.tasks = adapter_tasks();
     params.places = layout_.adapters.places;
-    const auto runs = std::span(program_.adapter_runs)
-                          .subspan(static_cast<std::size_t>(op.runs.first),
-                                   static_cast<std::size_t>(op.runs.count));
+    const std::span<const AdapterRun> runs = runs_of(op);
     std::ranges::copy(runs, params.runs);
     params.run_count = static_cast<std::int32_t>(runs.size());
     params.slices = slices_;
@@ -360,6 +400,11 @@ class Launcher {
     params.residual = read(op.residual);
     params.out = written(op.out);
     run(params, "second half of adapters");
+  }
+
+  [[nodiscard]] std::span<const AdapterRun> runs_of(const AdapterExpandOp& op) const {
+    return std::span(program_.adapter_runs)
+        .subspan(static_cast<std::size_t>(op.runs.first), static_cast<std::size_t>(op.runs.count));
   }
 
   /// The operands of an activation that its op does not state.

@@ -34,8 +34,8 @@ namespace weft::cuda {
 /// The most runs of a product on a GPU.
 inline constexpr std::int32_t kMaxCudaAdapterRuns = 8;
 
-/// The same from the slices' sums of CudaAdapterShrinkParams. Their total is rounded to 16 bits, B
-/// is in bf16, and sums are in float32.
+/// The same from the slices' sums of CudaAdapterShrinkParams. B is in bf16, and sums are in
+/// float32.
 struct CudaAdapterExpandParams {
   std::int64_t rows = 0;
   CudaAdapterTasks tasks{};

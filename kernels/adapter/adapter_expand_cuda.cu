@@ -73,13 +73,6 @@ __device__ TwoColumns columns_of_lane(const CudaAdapterExpandParams& params, con
   return {column_of(params, first), column_of(params, first + 1), run.outputs - output};
 }
 
-/// The left side of products with a tile of ranks: rows of low in bf16, and what that leaves out.
-struct LowRows {
-  __device__ void put(int at, float2 of) { split_pair(of, high[at], rest[at]); }
-  std::uint32_t high[4];
-  std::uint32_t rest[4];
-};
-
 /// A thread's part of the total of the slices: four ranks of a row.
 __device__ float4 add_slices(const CudaAdapterExpandParams& params, const float* from) {
   float4 sum = make_float4(0, 0, 0, 0);
@@ -97,8 +90,8 @@ __device__ float4 add_slices(const CudaAdapterExpandParams& params, const float*
   return sum;
 }
 
-__device__ LowRows low_rows(const LowRoom& room, float scale) {
-  LowRows low;
+__device__ LowRows<kFloatParts> low_rows(const LowRoom& room, float scale) {
+  LowRows<kFloatParts> low;
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     const int four = (static_cast<int>(threadIdx.x) % kWarp / 4 + 8 * i) * 4 + threadIdx.x % 4;
@@ -113,15 +106,9 @@ static_assert(kSlicesAtOnce == 2);
 
 /// The sums of a warp's panels: halves of the outputs, then of the rows.
 struct PanelSums {
-  __device__ void add(const LowRows& low, const uint4 (&weights)[kPanels]) {
+  __device__ void add(const LowRows<kFloatParts>& low, const uint4 (&weights)[kPanels]) {
 #pragma unroll
-    for (int i = 0; i < kPanels; ++i) {
-      const uint4& of = weights[i];
-      multiply_add<__nv_bfloat16>(at[i][0], low.rest, of.x, of.y);
-      multiply_add<__nv_bfloat16>(at[i][1], low.rest, of.z, of.w);
-      multiply_add<__nv_bfloat16>(at[i][0], low.high, of.x, of.y);
-      multiply_add<__nv_bfloat16>(at[i][1], low.high, of.z, of.w);
-    }
+    for (int i = 0; i < kPanels; ++i) add_panel(at[i], low, weights[i]);
   }
   float at[kPanels][2][4];
 };

@@ -32,8 +32,8 @@ void adapter_shrink(const AdapterShrinkParams& params, Share share);
 namespace weft::cuda {
 
 /// sums[s, t, i * R + r] = scale * sum of A[r, k] * in[t, k] over slice s of the inputs, for site i
-/// and the adapter of row t. A is bf16, `in` is rounded to 16 bits, and sums are in float32. Sums
-/// of ranks that a pair does not have, up to whole tiles, are zeros; others are not written.
+/// and the adapter of row t. A is bf16, `in` is not rounded, and sums are in float32. Sums of
+/// ranks that a pair does not have, up to whole tiles, are zeros; others are not written.
 struct CudaAdapterShrinkParams {
   std::int64_t rows = 0;
   DeviceRows in{};  ///< [T, K], f32, f16 or bf16

@@ -12,32 +12,32 @@ constexpr int kShrinkThreads = kShrinkWarps * kWarp;
 constexpr int kRunsAhead = 2;  // of a warp, that are fetched before the predecessor ends
 constexpr int kHalves = 2;     // of a tile's ranks: each the n of a product
 
-/// Numbers of `of` in a warp's order: one run of inputs, both halves of the ranks.
-struct RunWeights {
-  uint4 half[kHalves];
-};
-
-/// Numbers first .. first + 7 of a row in bf16, zeros behind its width, and what that leaves out.
+/// Numbers first .. first + 7 of a row in parts of bf16, zeros behind its width. Of rows in bf16
+/// only the first part is not zero.
 struct Eight {
-  uint4 high;
-  uint4 rest;  ///< zeros of rows in bf16
+  uint4 parts[kFloatParts];
 };
 
 __device__ Eight load_eight(const DeviceRows& rows, const void* row, std::int64_t first) {
-  const uint4 zeros = make_uint4(0, 0, 0, 0);
-  if (row == nullptr) return {zeros, zeros};
-  if (rows.dtype == DType::kBF16 && first + 8 <= rows.width)
-    return {*reinterpret_cast<const uint4*>(static_cast<const __nv_bfloat16*>(row) + first), zeros};
-  float at[8];
-#pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    at[i] = first + i < rows.width ? load_one(rows.dtype, row, first + i) : 0.0F;
+  Eight eight = {};
+  if (row == nullptr) return eight;
+  if (rows.dtype == DType::kBF16 && first + 8 <= rows.width) {
+    eight.parts[0] =
+        *reinterpret_cast<const uint4*>(static_cast<const __nv_bfloat16*>(row) + first);
+    return eight;
   }
-  Eight eight;
-  split_pair({at[0], at[1]}, eight.high.x, eight.rest.x);
-  split_pair({at[2], at[3]}, eight.high.y, eight.rest.y);
-  split_pair({at[4], at[5]}, eight.high.z, eight.rest.z);
-  split_pair({at[6], at[7]}, eight.high.w, eight.rest.w);
+  std::uint32_t split[4][kFloatParts];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const std::int64_t at = first + 2 * i;
+    split_pair({at < rows.width ? load_one(rows.dtype, row, at) : 0.0F,
+                at + 1 < rows.width ? load_one(rows.dtype, row, at + 1) : 0.0F},
+               split[i]);
+  }
+#pragma unroll
+  for (int i = 0; i < kFloatParts; ++i) {
+    eight.parts[i] = make_uint4(split[0][i], split[1][i], split[2][i], split[3][i]);
+  }
   return eight;
 }
 
@@ -60,26 +60,15 @@ struct WarpSums {
     const std::int64_t column = run * kAdapterInputRun + threadIdx.x % 4 * 8;
     const Eight x = load_eight(in, rows[0], column);
     const Eight y = load_eight(in, rows[1], column);
-    if (in.dtype != DType::kBF16) add(x.rest, y.rest, weights);
-    add(x.high, y.high, weights);
-  }
-
-  __device__ void add(const uint4& x, const uint4& y, const RunWeights& weights) {
 #pragma unroll
-    for (int half = 0; half < kHalves; ++half) {
-      const uint4& of = weights.half[half];
-      multiply_add<__nv_bfloat16>(sums[half], {x.x, y.x, x.y, y.y}, of.x, of.y);
-      multiply_add<__nv_bfloat16>(sums[half], {x.z, y.z, x.w, y.w}, of.z, of.w);
+    for (int i = kFloatParts - 1; i >= 0; --i) {
+      if (i == 0 || in.dtype != DType::kBF16) add_run(sums, x.parts[i], y.parts[i], weights);
     }
   }
 
   const void* rows[2] = {};
   float sums[kHalves][4] = {};
 };
-
-__device__ RunWeights load_weights(const uint4* weights, int run) {
-  return {{weights[run * kHalves * kWarp], weights[(run * kHalves + 1) * kWarp]}};
-}
 
 /// By row and rank; no two lanes write to one bank.
 using WarpRoom = float[kAdapterTaskRows][kAdapterTile + 1];
@@ -114,7 +103,7 @@ __global__ void __launch_bounds__(kShrinkThreads) shrink_kernel(CudaAdapterShrin
 #pragma unroll
   for (int i = 0; i < kRunsAhead; ++i) {
     const int run = runs.first + i * kShrinkWarps;
-    if (run < runs.end) ahead[i] = load_weights(weights, run);
+    if (run < runs.end) ahead[i] = load_run_weights(weights, run);
   }
   const std::int32_t* rows = params.tasks.rows + task.first;
   WarpSums sums;
@@ -131,7 +120,7 @@ __global__ void __launch_bounds__(kShrinkThreads) shrink_kernel(CudaAdapterShrin
   }
 #pragma unroll 2
   for (int run = runs.first + kRunsAhead * kShrinkWarps; run < runs.end; run += kShrinkWarps) {
-    sums.add(params.in, run, load_weights(weights, run));
+    sums.add(params.in, run, load_run_weights(weights, run));
   }
   put_sums(sums, room[threadIdx.x / kWarp]);
   __syncthreads();

@@ -62,9 +62,17 @@ bool norms_are_sound(const CudaLinearParams& params) {
           holds(after.out, params.rows, params.weight.outputs));
 }
 
+/// Whether adapters have their memory.
+bool adapters_are_sound(const CudaLinearParams& params) {
+  const ProductAdapters& of = params.adapters;
+  if (of.tasks.tasks == nullptr) return true;
+  return params.input_rows == nullptr && of.sums != nullptr && of.meeting != nullptr &&
+         of.rank % kAdapterTile == 0 && begin_evenly(of.runs, of.run_count);
+}
+
 bool is_sound(const CudaLinearParams& params) {
   const DeviceMatrix& weight = params.weight;
-  if (!norms_are_sound(params)) return false;
+  if (!norms_are_sound(params) || !adapters_are_sound(params)) return false;
   const std::int64_t least = params.input_rows == nullptr ? params.rows : 1;
   if (!is_sound(weight) || params.in.dtype != input_type(params.way, weight)) return false;
   if (!holds(params.in, least, weight.inputs)) return false;

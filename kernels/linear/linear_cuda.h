@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "weft/kernels/adapter/adapter_expand.h"
+#include "weft/kernels/adapter/adapter_place_cuda.h"
 #include "weft/kernels/cuda/cuda_types.h"
 #include "weft/kernels/linear/linear_spec.h"
 
@@ -104,6 +106,42 @@ struct NormBefore {
   float eps = 0;
 };
 
+/// What adapters add to a product's sums before all that follows the product, if the product's own
+/// launch computes it: adapter_shrink() for all products of its input, and adapter_expand() for
+/// this one. A is multiplied with CudaLinearParams::in. Where a norm comes before, that is the
+/// input before the row's root, by which what is added is multiplied as the product's own sums are.
+/// The total of A x is rounded to 16 bits.
+struct ProductAdapters {
+  CudaAdapterTasks tasks{};  ///< `tasks` is null when the product has no adapters
+  CudaAdapterPlaces places{};
+  AdapterRun runs[kMaxCudaAdapterRuns] = {};  ///< all of the product; they begin_evenly()
+  std::int32_t run_count = 0;
+  std::int32_t first_site = 0;  ///< as in CudaAdapterShrinkParams
+  std::int32_t sites = 0;
+  std::int32_t rank = 0;
+  float* sums = nullptr;        ///< [product_adapter_slices(K), M, sites * R]
+  unsigned* meeting = nullptr;  ///< a number for all calls, zero before the first one
+};
+
+/// A product's launch computes A x in so many slices of its inputs.
+inline constexpr std::int32_t kMaxProductAdapterSlices = 64;
+[[nodiscard]] constexpr std::int32_t product_adapter_slices(std::int64_t inputs) noexcept {
+  constexpr std::int64_t kSliceInputs = 256;
+  const std::int64_t slices = (inputs + kSliceInputs - 1) / kSliceInputs;
+  return static_cast<std::int32_t>(slices < kMaxProductAdapterSlices ? slices
+                                                                     : kMaxProductAdapterSlices);
+}
+
+/// Whether 64 outputs, of which a product's launch computes all that an adapter adds at once, are
+/// of one run.
+[[nodiscard]] constexpr bool begin_evenly(const AdapterRun* runs, std::int32_t count) noexcept {
+  constexpr std::int64_t kTogether = 64;
+  for (std::int32_t i = 0; i < count; ++i) {
+    if (runs[i].first_output % kTogether != 0) return false;
+  }
+  return count > 0;
+}
+
 /// The product and what follows it are those of weft::LinearParams. Sums are in float32. `in` has
 /// the way's input_type().
 struct CudaLinearParams {
@@ -116,6 +154,7 @@ struct CudaLinearParams {
   DeviceRows out{};       ///< f32, f16 or bf16
   NormBefore norm_before{};
   NormAfter norm_after{};
+  ProductAdapters adapters{};
   /// [M] or null: out row i is made from in row input_rows[i].
   const std::int32_t* input_rows = nullptr;
   LinearWay way = LinearWay::kVector;
@@ -151,13 +190,15 @@ struct EpilogueSteps {
   bool residual = false;
   bool norm_before = false;  ///< NormBefore
   bool norm_after = false;   ///< NormAfter
+  bool adapters = false;     ///< ProductAdapters
 
   [[nodiscard]] constexpr bool has_norm() const noexcept { return norm_before || norm_after; }
   /// Whether all steps of `others` are among these.
   [[nodiscard]] constexpr bool have(const EpilogueSteps& others) const noexcept {
     return (activation || !others.activation) && (gate || !others.gate) &&
            (soft_cap || !others.soft_cap) && (residual || !others.residual) &&
-           (norm_before || !others.norm_before) && (norm_after || !others.norm_after);
+           (norm_before || !others.norm_before) && (norm_after || !others.norm_after) &&
+           (adapters || !others.adapters);
   }
 };
 
@@ -173,6 +214,7 @@ struct EpilogueSteps {
   EpilogueSteps steps = steps_of(params.spec, params.residual.data != nullptr);
   steps.norm_before = params.norm_before.squares != nullptr;
   steps.norm_after = params.norm_after.out.data != nullptr;
+  steps.adapters = params.adapters.tasks.tasks != nullptr;
   return steps;
 }
 
@@ -195,6 +237,12 @@ inline constexpr std::int64_t kMaxFetchedTokens = 64;
 inline constexpr std::int64_t kMaxNormedFetchedTokens = 16;
 /// Up to so many tokens kCodes computes norms around its products.
 inline constexpr std::int64_t kMaxNormedCodesTokens = 32;
+
+/// Up to so many tokens kFlat computes what adapters add.
+inline constexpr std::int64_t kMaxAdaptedTokens = 32;
+/// Up to so many tokens that is faster than launches of their own (docs/performance.md): of more
+/// tokens with several adapters, warps beside a product take longer than the product.
+inline constexpr std::int64_t kBestAdaptedTokens = 1;
 
 /// Bytes that a device of so many multiprocessors needs of workspace, for all its calls, one after
 /// the other.

@@ -3,6 +3,7 @@
 
 #include "weft/kernels/cuda/hopper_cuda.cuh"
 #include "weft/kernels/cuda/launch_cuda.cuh"
+#include "weft/kernels/linear/linear_adapters_cuda.cuh"
 #include "weft/kernels/linear/linear_cut_cuda.cuh"
 #include "weft/kernels/linear/linear_epilogue_cuda.cuh"
 #include "weft/kernels/linear/linear_outputs_cuda.cuh"
@@ -25,6 +26,7 @@ constexpr int kTileRows = kGroups * kGroupRows;
 constexpr int kGroupThreads = 128;
 constexpr int kProducer = kGroups * kGroupThreads;  // first thread of the warp that loads
 constexpr int kThreads = kProducer + 32;
+constexpr int kAdapterWarps = 4;  // behind these, where the product has adapters
 
 /// A block takes so much of a multiprocessor's 227 KiB: what is left lets small kernels run beside
 /// this one.
@@ -43,6 +45,10 @@ struct Layout {
   static constexpr int kRest = kSwizzleBytes + kStagedBytes + kRootsBytes + 512;  // with barriers
   static constexpr int kDepth = (kSharedBytes - kRest) / kStageBytes;
   static constexpr int kBytes = kDepth * kStageBytes + kRest;
+  static constexpr bool kAdapts = kTokens <= kMaxAdaptedTokens;
+  using Room = AdapterRoom<kTokens, kGroupRows>;
+  static constexpr int kMostThreads = kThreads + (kAdapts ? kAdapterWarps * 32 : 0);
+  static constexpr int kMostBytes = kBytes + (kAdapts ? static_cast<int>(sizeof(Room)) : 0);
 };
 
 struct FlatProduct {
@@ -186,9 +192,10 @@ using Outputs = FourOutputs<kGroupRows, Layout<kTokens>::kStagedTokens,
 
 /// What follows the product, from registers through shared memory so that neighbouring threads
 /// write neighbouring outputs. `addends` are those of the first tokens, if they are read ahead.
-template <int kTokens>
+template <int kTokens, class Added>
 __device__ void finish(const Shared<kTokens>& shared, const FlatProduct& product, int group,
-                       const float (&sums)[kTokens / 2], const Outputs<kTokens>& outputs,
+                       const float (&sums)[kTokens / 2], Added& added,
+                       const Outputs<kTokens>& outputs,
                        const typename Outputs<kTokens>::Addends& addends) {
   using Sizes = Layout<kTokens>;
   const int thread = threadIdx.x % kGroupThreads;
@@ -196,6 +203,8 @@ __device__ void finish(const Shared<kTokens>& shared, const FlatProduct& product
   const int pair = thread % 4 * 2;
   float* staged = shared.staged + group * (Sizes::kStagedTokens * Sizes::kStagedStride);
   const float* roots = shared.roots + group * kTokens;
+  const int tile_row = group * kGroupRows + row;
+  added.wait();
 #pragma unroll 1
   for (int first = 0; first < kTokens && first < product.tokens; first += Sizes::kStagedTokens) {
     meet(1 + group, kGroupThreads);
@@ -205,10 +214,12 @@ __device__ void finish(const Shared<kTokens>& shared, const FlatProduct& product
       float* at = staged + (i * 8 % Sizes::kStagedTokens + pair) * Sizes::kStagedStride + row;
       const float root = roots[i * 8 + pair];
       const float next_root = roots[i * 8 + pair + 1];
-      at[0] = sums[4 * i] * root;
-      at[Sizes::kStagedStride] = sums[4 * i + 1] * next_root;
-      at[8] = sums[4 * i + 2] * root;
-      at[Sizes::kStagedStride + 8] = sums[4 * i + 3] * next_root;
+      const int token = i * 8 + pair;
+      at[0] = (sums[4 * i] + added.of(token, tile_row)) * root;
+      at[Sizes::kStagedStride] = (sums[4 * i + 1] + added.of(token + 1, tile_row)) * next_root;
+      at[8] = (sums[4 * i + 2] + added.of(token, tile_row + 8)) * root;
+      at[Sizes::kStagedStride + 8] =
+          (sums[4 * i + 3] + added.of(token + 1, tile_row + 8)) * next_root;
     }
     meet(1 + group, kGroupThreads);
     const int count = min(Sizes::kStagedTokens, product.tokens - first);
@@ -218,11 +229,12 @@ __device__ void finish(const Shared<kTokens>& shared, const FlatProduct& product
       outputs.write(first, count);
     }
   }
+  added.release();
 }
 
-template <class Number, int kTokens>
+template <class Number, int kTokens, class Added>
 __device__ void consume(const Shared<kTokens>& shared, const FlatProduct& product,
-                        const LinearEpilogue& epilogue) {
+                        const LinearEpilogue& epilogue, Added added) {
   const Cut& cut = product.cut;
   const int group = threadIdx.x / kGroupThreads;
   const unsigned end = first_of(cut, blockIdx.x + 1);
@@ -250,7 +262,7 @@ __device__ void consume(const Shared<kTokens>& shared, const FlatProduct& produc
     }
     if (whole ||
         put_together<kGroups, kGroupThreads>(cut, product.meeting, tile, group, thread, sums)) {
-      finish<kTokens>(shared, product, group, sums, outputs, addends);
+      finish<kTokens>(shared, product, group, sums, added, outputs, addends);
     }
     unit = part_end;
   }
@@ -259,14 +271,15 @@ __device__ void consume(const Shared<kTokens>& shared, const FlatProduct& produc
 #endif  // __CUDA_ARCH_FEAT_SM90_ALL
 
 template <class Number, int kTokens>
-__global__ void __launch_bounds__(kThreads, 1)
+__global__ void __launch_bounds__(Layout<kTokens>::kMostThreads, 1)
     flat_kernel(const __grid_constant__ CUtensorMap weights,
                 const __grid_constant__ CUtensorMap inputs, const FlatProduct product,
-                const LinearEpilogue epilogue) {
+                const LinearEpilogue epilogue, const __grid_constant__ AdapterWork adapters) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   using Sizes = Layout<kTokens>;
   WEFT_DYNAMIC_SHARED(std::byte, memory);
   const Shared<kTokens> shared(memory);
+  auto* const room = reinterpret_cast<typename Sizes::Room*>(memory + Sizes::kBytes);
   if (threadIdx.x == kProducer) {
     prefetch_map(&weights);
     prefetch_map(&inputs);
@@ -274,14 +287,23 @@ __global__ void __launch_bounds__(kThreads, 1)
       init_barrier(&shared.full[slot], 1);
       init_barrier(&shared.empty[slot], kProducer / 32);
     }
+    if (Sizes::kAdapts && adapters.is_there()) room->init(kAdapterWarps, kProducer / 32);
     publish_barriers();
   }
   __syncthreads();
   let_successor_start();
-  if (threadIdx.x >= kProducer) {
+  if (threadIdx.x >= kThreads) {
+    if constexpr (Sizes::kAdapts) {
+      add_adapters<kAdapterWarps, kGateBlock>(adapters, product.cut, *room,
+                                              static_cast<int>(threadIdx.x - kThreads) / 32);
+    }
+  } else if (threadIdx.x >= kProducer) {
     if (threadIdx.x == kProducer) produce<kTokens>(shared, product.cut, &weights, &inputs);
+  } else if constexpr (Sizes::kAdapts) {
+    consume<Number, kTokens>(shared, product, epilogue,
+                             AddedSums(adapters.is_there() ? room : nullptr));
   } else {
-    consume<Number, kTokens>(shared, product, epilogue);
+    consume<Number, kTokens>(shared, product, epilogue, NothingAdded{});
   }
 #endif
 }
@@ -335,8 +357,12 @@ Status start(const CudaLinearParams& params, const FlatDevice& device, Stream st
       .meeting = {reinterpret_cast<unsigned*>(params.workspace),
                   reinterpret_cast<float4*>(params.workspace + kLinearCounterBytes)}};
   const auto blocks = std::min(product.cut.units, static_cast<unsigned>(device.processors));
-  return launch(flat_kernel<Number, kTokens>, dim3(blocks), dim3(kThreads), Layout<kTokens>::kBytes,
-                stream, weights, inputs, product, LinearEpilogue(params));
+  using Sizes = Layout<kTokens>;
+  const AdapterWork adapters(params);
+  return launch(flat_kernel<Number, kTokens>, dim3(blocks),
+                dim3(adapters.is_there() ? Sizes::kMostThreads : kThreads),
+                adapters.is_there() ? Sizes::kMostBytes : Sizes::kBytes, stream, weights, inputs,
+                product, LinearEpilogue(params), adapters);
 }
 
 template <class Number>
@@ -352,7 +378,7 @@ template <class Number, int kTokens>
 Status allow_shared() {
   return status_of(cudaFuncSetAttribute(flat_kernel<Number, kTokens>,
                                         cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                        Layout<kTokens>::kBytes));
+                                        Layout<kTokens>::kMostBytes));
 }
 
 template <class Number, int... kTokens>

@@ -36,6 +36,12 @@ inline constexpr EpilogueSteps kStepsWithNorms = [] {
   steps.norm_before = steps.norm_after = true;
   return steps;
 }();
+/// The steps of ways that compute adapters as well, of up to kMaxAdaptedTokens rows.
+inline constexpr EpilogueSteps kStepsWithAdapters = [] {
+  EpilogueSteps steps = kStepsWithNorms;
+  steps.adapters = true;
+  return steps;
+}();
 
 struct LinearWayRow {
   LinearWay way = LinearWay::kVector;
@@ -61,7 +67,7 @@ inline constexpr std::array kLinearWays = {
     LinearWayRow{.way = LinearWay::kFlat,
                  .name = "flat",
                  .form = WeightForm::kNumbers,
-                 .epilogue = kStepsWithNorms,
+                 .epilogue = kStepsWithAdapters,
                  .most_rows = kMaxFlatTokens,
                  .most_normed_rows = kMaxFlatTokens,
                  .best_normed_rows = 16,
@@ -171,6 +177,11 @@ static_assert(row_of_way(LinearWay::kVector).epilogue.have(kUsualSteps),
   steps.gate = weight.gated;
   if (!row.epilogue.have(steps) || (steps.gate && steps.soft_cap)) return false;
   if (steps.has_norm() && rows > row.most_normed_rows) return false;
+  if (steps.adapters &&
+      (rows > kMaxAdaptedTokens || weight.run_count > 1 || weight.inputs % kAdapterInputRun != 0 ||
+       input_type(way, weight) != DType::kBF16 || (weight.gated && weight.outputs % 64 != 0))) {
+    return false;
+  }
   if (steps.norm_before &&
       (weight.inputs % kSquaredOutputs != 0 || input_type(way, weight) != DType::kBF16)) {
     return false;

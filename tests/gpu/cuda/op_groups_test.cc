@@ -6,9 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <random>
 #include <span>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -17,6 +20,7 @@
 #include "weft/gpu/host/host_device.h"
 #include "weft/gpu/sequence_runner.h"
 #include "weft/gpu/step_options.h"
+#include "weft/model/adapters/adapter.h"
 #include "weft/model/random_llama.h"
 #include "weft/tests/fixture/value_program.h"
 #include "weft/tests/gpu/cuda/fake_runtime.h"
@@ -40,8 +44,9 @@ struct NormedProducts {
   }
 
   [[nodiscard]] bool are_group() const {
-    return cuda::are_products_around_norm(
-        program.program, std::span<const Op>(program.program.decode.ops).subspan(2));
+    return cuda::products_around_norm(program.program,
+                                      std::span<const Op>(program.program.decode.ops).subspan(2))
+        .has_value();
   }
   template <class One>
   One& op(std::size_t at) {
@@ -146,9 +151,32 @@ TEST(LaunchesTest, ALayerIsSevenWhereItsProductsComputeNoNorms) {
   EXPECT_EQ(launches_of_layer(cuda::LinearWay::kVector, 1), 7);
 }
 
+/// An adapter with pairs of rank 16 for all matrices of the layers.
+Adapter adapter_for(const Checkpoint& base) {
+  constexpr std::int64_t kRank = 16;
+  std::mt19937 random(5);
+  std::normal_distribution<float> normal;
+  Adapter adapter;
+  adapter.hash[0] = std::byte{1};
+  for (const CheckpointTensor& tensor : base.tensors()) {
+    if (tensor.shape.size() != 2 || tensor.name.find("layers.") == std::string::npos) continue;
+    AdapterTarget& target = adapter.targets.emplace_back();
+    target.tensor = tensor.name;
+    target.outputs = tensor.shape[0];
+    target.inputs = tensor.shape[1];
+    target.rank = kRank;
+    target.a.resize(static_cast<std::size_t>(kRank * target.inputs));
+    target.b.resize(static_cast<std::size_t>(kRank * target.outputs));
+    for (float& number : target.a) number = normal(random) / 64;
+    for (float& number : target.b) number = normal(random) / 16;
+  }
+  return adapter;
+}
+
 /// The logits after each of some tokens, fed one by one.
-std::vector<float> logits_of(ModelDevice& device) {
+std::vector<float> logits_of(ModelDevice& device, const Adapter* adapter = nullptr) {
   SequenceRunner runner(device);
+  if (adapter != nullptr) runner.use(*adapter).value();
   std::vector<float> all;
   for (const TokenId token : {5, 17, 3, 71, 9, 9, 40}) {
     const std::vector<TokenId> one{token};
@@ -202,6 +230,63 @@ TEST(OpGroupsTest, LogitsAreThoseOfTheHost) {
       ++number;
     }
   }
+}
+
+DeviceOptions adapted_options(const RandomLlama& llama) {
+  DeviceOptions options = SequenceRunner::options_for(*llama.program(), 32);
+  options.kv_dtype = DType::kBF16;
+  options.threads = 1;
+  options.adapter_places = 1;
+  options.adapter_rank = 16;
+  return options;
+}
+
+LlamaShape adapted_shape(std::int64_t layers, DType weights = DType::kBF16) {
+  LlamaShape shape = grouped_shape(layers, weights);
+  shape.hidden = 256;
+  shape.ffn = 512;
+  return shape;
+}
+
+TEST(OpGroupsTest, LogitsWithAnAdapterAreThoseOfTheHost) {
+  for (const DType weights : {DType::kBF16, DType::kI4_128}) {
+    const RandomLlama llama(adapted_shape(3, weights), 3);
+    const DeviceOptions options = adapted_options(llama);
+    const Adapter adapter = adapter_for(*llama.checkpoint());
+    const auto host = HostDevice::load(llama.checkpoint(), llama.program(), options).value();
+    const std::vector<float> want = logits_of(*host, &adapter);
+    EXPECT_GT(distance(logits_of(*host), want), 0.1) << "the adapter does not matter";
+    int number = 0;
+    for (auto& runtime : runtimes()) {
+      const auto device = cuda::CudaDevice::load(std::move(runtime), llama.checkpoint(),
+                                                 llama.program(), options, {})
+                              .value();
+      EXPECT_LT(distance(logits_of(*device, &adapter), want), 2e-2)
+          << to_string(weights) << ", runtime " << number;
+      ++number;
+    }
+  }
+}
+
+/// Launches of a layer for the tokens of logits_of().
+std::int64_t launches_for_logits(cuda::LinearWay way, bool with_adapter) {
+  const auto launches_of = [&](std::int64_t layers) {
+    const RandomLlama llama(adapted_shape(layers), 3);
+    const Adapter adapter = adapter_for(*llama.checkpoint());
+    const auto gpu = gpu_with(way);
+    const auto device = load(gpu, llama, adapted_options(llama));
+    const std::int64_t before = gpu->launches;
+    logits_of(*device, with_adapter ? &adapter : nullptr);
+    return gpu->launches - before;
+  };
+  return launches_of(3) - launches_of(2);
+}
+
+TEST(LaunchesTest, ALayerWithAdaptersHasNoMoreWhereItsProductsComputeThem) {
+  EXPECT_EQ(launches_for_logits(cuda::LinearWay::kFlat, true),
+            launches_for_logits(cuda::LinearWay::kFlat, false));
+  EXPECT_GT(launches_for_logits(cuda::LinearWay::kVector, true),
+            launches_for_logits(cuda::LinearWay::kVector, false));
 }
 
 }  // namespace

@@ -116,13 +116,65 @@ inline double root_of(const cuda::CudaLinearParams& params, std::int64_t row) {
   return 1 / std::sqrt(mean + static_cast<double>(params.norm_before.eps));
 }
 
-/// Number `output` of row `row`, before it is rounded to the type of `out`.
+/// A x of a row for a site of its adapter, times the adapter's scale.
+inline std::vector<double> low_reference(const cuda::CudaLinearParams& params, std::int64_t row,
+                                         const std::byte* place,
+                                         const cuda::CudaAdapterPair& pair) {
+  std::vector<double> low(static_cast<std::size_t>(pair.tiles * cuda::kAdapterTile));
+  for (std::size_t rank = 0; rank < low.size(); ++rank) {
+    for (std::int64_t k = 0; k < params.weight.inputs; ++k) {
+      const auto at = static_cast<std::int64_t>(rank);
+      low[rank] +=
+          number_at(params.in.data, params.in.dtype, row * params.in.stride + k) *
+          number_at(place + pair.a, DType::kBF16, cuda::adapter_a_at(at, k, params.weight.inputs));
+    }
+    low[rank] *= static_cast<double>(pair.scale);
+  }
+  return low;
+}
+
+/// What a row's adapter adds to the product's sums, by output; of a gated product ups stand behind
+/// all gates.
+inline std::vector<double> added_by_adapter(const cuda::CudaLinearParams& params,
+                                            std::int64_t row) {
+  const cuda::ProductAdapters& of = params.adapters;
+  std::vector<double> added(
+      static_cast<std::size_t>(params.weight.outputs * (params.weight.gated ? 2 : 1)));
+  if (of.tasks.tasks == nullptr) return added;
+  std::int32_t own = -1;
+  for (std::int32_t i = 0; i < *of.tasks.count; ++i) {
+    const cuda::CudaAdapterTask& task = of.tasks.tasks[i];
+    const auto* rows = of.tasks.rows + task.first;
+    if (std::find(rows, rows + task.count, row) != rows + task.count) own = task.place;
+  }
+  if (own < 0) return added;
+  const std::byte* place = of.places.data + own * of.places.bytes;
+  for (std::int32_t r = 0; r < of.run_count; ++r) {
+    const AdapterRun& run = of.runs[r];
+    const auto& pair = reinterpret_cast<const cuda::CudaAdapterPair*>(place)[run.site];
+    const std::vector<double> low = low_reference(params, row, place, pair);
+    for (std::int64_t output = 0; output < run.outputs; ++output) {
+      double& sum = added[static_cast<std::size_t>(run.first_output + output)];
+      for (std::size_t rank = 0; rank < low.size(); ++rank) {
+        sum +=
+            low[rank] * number_at(place + pair.b, DType::kBF16,
+                                  cuda::adapter_b_at(run.first_panel + output / kAdapterPanel,
+                                                     output % kAdapterPanel,
+                                                     static_cast<std::int64_t>(rank), pair.tiles));
+      }
+    }
+  }
+  return added;
+}
+
+/// Number `output` of row `row`, before it is rounded to the type of `out`. `added` is
+/// added_by_adapter(), or empty.
 inline double linear_output(const cuda::CudaLinearParams& params, std::int64_t row,
-                            std::int64_t output) {
+                            std::int64_t output, const std::vector<double>& added = {}) {
   const cuda::DeviceMatrix& weight = params.weight;
   const std::int64_t from = params.input_rows == nullptr ? row : params.input_rows[row];
   const double root = root_of(params, row);
-  const auto sum = [&](std::int64_t weight_row, std::int64_t bias) {
+  const auto sum = [&](std::int64_t weight_row, std::int64_t place) {
     double total = 0;
     std::vector<float> decoded;
     if (weight.keeps_blocks()) decoded = decoded_row(weight, weight_row);
@@ -134,7 +186,8 @@ inline double linear_output(const cuda::CudaLinearParams& params, std::int64_t r
       if (rounds) number = static_cast<double>(from_bf16(to_bf16(static_cast<float>(number))));
       total += number_at(params.in.data, params.in.dtype, from * params.in.stride + k) * number;
     }
-    return total * root + (params.bias == nullptr ? 0 : static_cast<double>(params.bias[bias]));
+    if (!added.empty()) total += added[static_cast<std::size_t>(place)];
+    return total * root + (params.bias == nullptr ? 0 : static_cast<double>(params.bias[place]));
   };
   const std::int64_t first =
       weight.gated ? output / cuda::kGateBlock * 2 * cuda::kGateBlock + output % cuda::kGateBlock
@@ -196,9 +249,10 @@ inline void norm_after_reference(const cuda::CudaLinearParams& params, std::int6
 /// `decoded` are not looked at.
 inline void linear_reference(const cuda::CudaLinearParams& params) {
   for (std::int64_t row = 0; row < params.rows; ++row) {
+    const std::vector<double> added = added_by_adapter(params, row);
     for (std::int64_t output = 0; output < params.weight.outputs; ++output) {
       store_number(params.out.data, params.out.dtype, row * params.out.stride + output,
-                   linear_output(params, row, output));
+                   linear_output(params, row, output, added));
     }
     if (params.norm_after.out.data != nullptr) norm_after_reference(params, row);
   }
