@@ -174,7 +174,7 @@ struct Config {
   std::int32_t speculation_max_tokens = 8;  ///< most tokens guessed of a sequence at once
   /// Whether a request that predicts its output (SpeculationWish::prediction) is guessed by it,
   /// also with kOff.
-  bool speculation_prediction = true;
+  bool speculation_prediction = false;
   /// Tokens of recent outputs, of each replica, in which kSuffix looks for guesses; 0: none.
   std::int64_t speculation_recent_tokens = 65'536;
 

@@ -290,8 +290,7 @@ inline constexpr std::array kKeys = {
               "off as well: then only for such requests, and not for a model that is cut. Devices "
               "take memory for max_tokens guesses of each row, in a step of memory.step_tokens "
               "tokens",
-              "An edited text comes several tokens a step, and requests without a prediction run "
-              "as before",
+              "It takes memory of the device even if no request predicts anything",
               "speculation-prediction"},
     ConfigKey{"speculation", "recent_tokens",
               integer<&Config::speculation_recent_tokens>(0, std::int64_t{1} << 30),

@@ -117,7 +117,9 @@ TEST_F(EngineGuessesTest, GuessesChangeNoOutput) {
 
 TEST_F(EngineGuessesTest, APredictionIsGuessedAndChangesNoOutput) {
   Request request = story();
-  Result<Engine> engine = load(small_config());
+  Config predicting = small_config();
+  predicting.speculation_prediction = true;
+  Result<Engine> engine = load(predicting);
   ASSERT_TRUE(engine) << to_string(engine.error());
   const GenerationResult plain = answer(*engine, request);
   EXPECT_EQ(plain.usage.accepted_guesses, 0) << "nothing is guessed unasked";
@@ -134,15 +136,13 @@ TEST_F(EngineGuessesTest, APredictionIsGuessedAndChangesNoOutput) {
   const GenerationResult wrong = answer(*engine, otherwise);
   EXPECT_EQ(wrong.choices.at(0).tokens, plain.choices[0].tokens);
 
-  Config forbidden = small_config();
-  forbidden.speculation_prediction = false;
-  Result<Engine> another = load(std::move(forbidden));
+  Result<Engine> another = load(small_config());
   ASSERT_TRUE(another);
   const GenerationResult ignored = answer(*another, request);
   EXPECT_EQ(ignored.choices.at(0).tokens, plain.choices[0].tokens);
   EXPECT_EQ(ignored.usage.accepted_guesses, 0);
 
-  Config cut = small_config();
+  Config cut = std::move(predicting);
   cut.partition = "cpu, cpu";
   Result<Engine> ranks = load(std::move(cut));
   ASSERT_TRUE(ranks) << to_string(ranks.error());
